@@ -35,13 +35,20 @@ func (c *Candidate) Line() string {
 	return strings.ReplaceAll(strings.TrimSpace(c.Settings), "\n", ", ")
 }
 
+// load makes the network, and the experiment that counts what it takes.
+func (c *Candidate) load(set []string) (*experiments.File, topology.Topology, error) {
+	f, err := experiments.Load("atlas", "kind = \"cost\"\n"+c.Table(), experiments.Options{Set: set})
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := f.TopologyOf(f.Points[0])
+	return f, n, err
+}
+
 // Build makes the network.
 func (c *Candidate) Build() (topology.Topology, error) {
-	f, err := experiments.Load("atlas", "kind = \"cost\"\n"+c.Table(), experiments.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return f.TopologyOf(f.Points[0])
+	_, n, err := c.load(nil)
+	return n, err
 }
 
 // mostRadix bounds the ports of a switch that are searched.
@@ -55,7 +62,7 @@ const mostRadix = 1024
 func Candidates(terminals, radix int) []Candidate {
 	var all []Candidate
 	for _, find := range []func(n, r int) []Candidate{
-		slimFlySize, polarFlySize, polarStarSize, dragonflySize, megaflySize, hyperXSize, fatTreeSize, oftSize, jellyfishSize, xpanderSize,
+		slimFlySize, polarFlySize, polarStarSize, dragonflySize, megaflySize, hyperXSize, fatTreeSize, oftSize, randomSize,
 	} {
 		all = append(all, find(terminals, radix)...)
 	}
@@ -65,19 +72,10 @@ func Candidates(terminals, radix int) []Candidate {
 // share is how many of n things each of so many places has to take.
 func share(n, places int) int { return (n + places - 1) / places }
 
-// prime powers, by which several families scale.
+// primePower tells the numbers by which several families scale.
 func primePower(q int) bool {
-	if q < 2 {
-		return false
-	}
-	p := 2
-	for q%p != 0 {
-		p++
-	}
-	for q%p == 0 {
-		q /= p
-	}
-	return q == 1
+	_, _, is := topology.PrimePower(q)
+	return is
 }
 
 func slimFlySize(n, radix int) []Candidate {
@@ -207,33 +205,20 @@ func oftSize(n, radix int) []Candidate {
 	return nil
 }
 
-// randomSize is the most terminals of a switch for which the bound of uniform traffic by the
-// least mean distance of random graphs is at least 1, with all other ports to switches; 0 if
-// there is none.
-func randomSize(n, radix int) (terminals, degree, switches int) {
+// randomSize is the random graphs with the most terminals of a switch for which the bound of
+// uniform traffic by their least mean distance is at least 1, with all other ports to switches.
+func randomSize(n, radix int) []Candidate {
 	for t := radix - 3; t >= 1; t-- {
-		degree, switches = radix-t, max(4, share(n, t))
-		if degree = min(degree, switches-1); degree >= 3 && float64(degree) >= float64(t)*topology.MeanDistanceBound(switches, degree) {
-			return t, degree, switches
+		switches := max(4, share(n, t))
+		degree := min(radix-t, switches-1)
+		if degree >= 3 && float64(degree) >= float64(t)*topology.MeanDistanceBound(switches, degree) {
+			return []Candidate{
+				{"jellyfish", fmt.Sprintf("switches = %d\ndegree = %d\nterminals = %d\n", switches, degree, t)},
+				{"xpander", fmt.Sprintf("degree = %d\nlift = %d\nterminals = %d\n", degree, share(switches, degree+1), t)},
+			}
 		}
 	}
-	return 0, 0, 0
-}
-
-func jellyfishSize(n, radix int) []Candidate {
-	t, degree, switches := randomSize(n, radix)
-	if t == 0 {
-		return nil
-	}
-	return []Candidate{{"jellyfish", fmt.Sprintf("switches = %d\ndegree = %d\nterminals = %d\n", switches, degree, t)}}
-}
-
-func xpanderSize(n, radix int) []Candidate {
-	t, degree, switches := randomSize(n, radix)
-	if t == 0 || degree < 3 {
-		return nil
-	}
-	return []Candidate{{"xpander", fmt.Sprintf("degree = %d\nlift = %d\nterminals = %d\n", degree, share(switches, degree+1), t)}}
+	return nil
 }
 
 // Listed is a network of a size with what it is and takes.
@@ -291,11 +276,7 @@ func List(ctx context.Context, terminals, radix int, rank string, set []string) 
 
 // listed builds a candidate and counts what it takes.
 func listed(ctx context.Context, c Candidate, set []string) (*Listed, error) {
-	f, err := experiments.Load("atlas", "kind = \"cost\"\n"+c.Table(), experiments.Options{Set: set})
-	if err != nil {
-		return nil, err
-	}
-	n, err := f.TopologyOf(f.Points[0])
+	f, n, err := c.load(set)
 	if err != nil {
 		return nil, err
 	}

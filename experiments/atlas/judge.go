@@ -49,13 +49,11 @@ func Open(data string) (*judge.Reference, error) {
 
 // numberSection is targets.csv; those rows are shown that someone has to look at.
 func (r *Reference) numberSection() *judge.Section {
-	e := &judge.Entry{Name: "targets", Unreadable: true}
-	var faults document.Problems
+	e := &judge.Entry{Name: "targets", Faults: new(document.Problems)}
 	for _, t := range r.Targets {
-		e.Unreadable = e.Unreadable && len(t.Faults) > 0
-		faults = append(faults, t.Faults...)
+		e.Partly = e.Partly || len(t.Faults) == 0
+		*e.Faults = append(*e.Faults, t.Faults...)
 	}
-	e.Faults = func() document.Problems { return faults }
 	e.Judge = func(s *judge.Session) ([]judge.Row, bool, error) {
 		rows, err := experiments.Interruptible(s.Context, func() ([]judge.Row, error) { return r.JudgeTargets(), nil })
 		return rows, false, err
@@ -78,12 +76,11 @@ func (r *Reference) numberSection() *judge.Section {
 
 // curveSection is the curves; a summary of each is shown.
 func (r *Reference) curveSection() *judge.Section {
-	var all []summary
+	var all []judge.Row
 	section := &judge.Section{File: "verdicts.csv", Columns: booksim.Columns}
 	for i := range r.Curves {
 		c := &r.Curves[i]
-		section.Entries = append(section.Entries, &judge.Entry{Name: c.Name, Unreadable: len(c.Faults) > 0,
-			Faults: func() document.Problems { return c.Faults },
+		section.Entries = append(section.Entries, &judge.Entry{Name: c.Name, Faults: &c.Faults,
 			Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 				x := booksim.Experiment{Name: c.Name, Curves: []*booksim.Curve{&c.Curve}, Text: func(loads []float64, seeds int) (string, map[string][]byte, bool, error) {
 					return r.Experiment(c, loads, seeds)
@@ -95,63 +92,49 @@ func (r *Reference) curveSection() *judge.Section {
 	}
 	section.Conclude = func(_ *results.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
 		ok, agree := enough(all)
-		return judge.Conclusion{Shown: summaryTable(all), File: "curves.csv", Text: fmt.Sprintf("%s curves agree; points: %s", agree, count), Failed: !ok}, nil
+		shown := judge.TableOf([]string{"curve", "graph", "routing", "traffic", "second_reading", "agree", "differ", "not_judged"}, all)
+		return judge.Conclusion{Shown: shown, File: "curves.csv", Text: fmt.Sprintf("%s curves agree; points: %s", agree, count), Failed: !ok}, nil
 	}
 	return section
 }
 
-// summary says how the points of a curve are judged.
-type summary struct {
-	curve         *Curve
-	count         judge.Count
-	verdict, note string
-}
-
 // summarise is the verdict on a curve: it agrees if all its points do that are judged.
-func summarise(c *Curve, rows []judge.Row) summary {
-	s := summary{curve: c, count: judge.Count{}, verdict: judge.Agrees}
+func summarise(c *Curve, rows []judge.Row) judge.Row {
+	count, s := judge.Count{}, judge.Row{Verdict: judge.Agrees}
 	for _, r := range rows {
-		s.count.Add(r.Verdict)
+		count.Add(r.Verdict)
 		if r.Verdict == judge.NotRun || r.Verdict == judge.Unreadable {
-			s.note = r.Note
+			s.Note = r.Note
 		}
 	}
+	s.Cells = []string{c.Name, c.Graph, c.Routing, c.Traffic, fmt.Sprint(c.SecondReading()),
+		fmt.Sprint(count[judge.Agrees]), fmt.Sprint(count[judge.Differs]), fmt.Sprint(count[judge.NotJudged])}
 	for _, verdict := range []string{judge.Differs, judge.Unreadable, judge.NotRun} {
-		if s.count[verdict] > 0 {
-			s.verdict = verdict
+		if count[verdict] > 0 {
+			s.Verdict = verdict
 			return s
 		}
 	}
-	if s.count[judge.Agrees] == 0 {
-		s.verdict, s.note = judge.NotJudged, "no point can be judged"
+	if count[judge.Agrees] == 0 {
+		s.Verdict, s.Note = judge.NotJudged, "no point can be judged"
 	}
 	return s
 }
 
 // enough tells whether at least nine of ten curves agree, of those that another program is
 // behind and that can be judged. count says how many of how many.
-func enough(all []summary) (ok bool, count string) {
+func enough(all []judge.Row) (ok bool, count string) {
 	agree, peers := 0, 0
 	for _, s := range all {
-		if s.curve.SecondReading() || s.verdict == judge.NotJudged || s.verdict == judge.Unreadable {
+		if s.Cells[4] == "true" || s.Verdict == judge.NotJudged || s.Verdict == judge.Unreadable {
 			continue
 		}
 		peers++
-		if s.verdict == judge.Agrees {
+		if s.Verdict == judge.Agrees {
 			agree++
 		}
 	}
 	return 10*agree >= 9*peers, fmt.Sprintf("%d of %d", agree, peers)
-}
-
-func summaryTable(all []summary) *results.Table {
-	var rows []judge.Row
-	for _, s := range all {
-		c := s.curve
-		rows = append(rows, judge.Row{Cells: []string{c.Name, c.Graph, c.Routing, c.Traffic, fmt.Sprint(c.SecondReading()),
-			fmt.Sprint(s.count[judge.Agrees]), fmt.Sprint(s.count[judge.Differs]), fmt.Sprint(s.count[judge.NotJudged])}, Verdict: s.verdict, Note: s.note})
-	}
-	return judge.TableOf([]string{"curve", "graph", "routing", "traffic", "second_reading", "agree", "differ", "not_judged"}, rows)
 }
 
 // Curve is a row of curves.csv with its points and configuration.
@@ -237,14 +220,13 @@ func (r *Reference) Experiment(c *Curve, loads []float64, seeds int) (text strin
 }
 
 func (r *Reference) experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
-	files = map[string][]byte{}
-	m := booksim.Counterpart{}
+	m := booksim.Counterpart{Files: map[string][]byte{}}
 	routing, known := routings[c.Routing]
 	if !known {
 		return "", nil, false, fmt.Errorf("routing %q has no counterpart", c.Routing)
 	}
 	m.CanDeadlock = routing.canDeadlock
-	terminals, order, err := r.curveNetwork(c, &m, files)
+	terminals, order, err := r.curveNetwork(c, &m)
 	if err != nil {
 		return "", nil, false, err
 	}
@@ -254,21 +236,21 @@ func (r *Reference) experiment(c *Curve, loads []float64, seeds int) (text strin
 		if _, err := r.numbers("graphs/" + name); err != nil {
 			return "", nil, false, err
 		}
-		if files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
+		if m.Files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
 			return "", nil, false, err
 		}
 		m.Routing = fmt.Sprintf(m.Routing, name)
 	}
-	if m.Traffic, err = r.curveTraffic(c, terminals, order, files); err != nil {
+	if m.Traffic, err = r.curveTraffic(c, terminals, order, m.Files); err != nil {
 		return "", nil, false, err
 	}
 	text, err = c.Config.ExperimentOf("BookSim2's "+c.Name, loads, seeds, m)
-	return text, files, m.CanDeadlock, err
+	return text, m.Files, m.CanDeadlock, err
 }
 
 // curveNetwork writes the topology of a curve and gives its number of terminals and, where
 // the curve numbers terminals in another order than weft, weft's number of each.
-func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart, files map[string][]byte) (terminals int, order []int, err error) {
+func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart) (terminals int, order []int, err error) {
 	each := c.Config.Whole("k")
 	shape := grid().FindStringSubmatch(c.Graph)
 	if shape == nil {
@@ -277,7 +259,7 @@ func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart, files map[str
 		if err != nil {
 			return 0, nil, err
 		}
-		if files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
+		if m.Files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
 			return 0, nil, err
 		}
 		m.Topology = fmt.Sprintf("type = \"edges\"\npath = %q\nterminals = %d\n", name, each)

@@ -30,13 +30,7 @@ import (
 var embedded embed.FS
 
 // Own is the folder that comes with weft.
-func Own() fs.FS {
-	own, err := fs.Sub(embedded, "reference")
-	if err != nil {
-		panic("atlas: " + err.Error())
-	}
-	return own
-}
+func Own() fs.FS { return judge.Embedded(embedded, "reference") }
 
 // Reference is a folder that weft is judged by.
 type Reference struct {
@@ -180,14 +174,11 @@ func (r *Reference) JudgeTargets() []judge.Row {
 	networks := map[string]*subject{} // by instance
 	rows := make([]judge.Row, len(r.Targets))
 	for i := range r.Targets {
-		rows[i] = r.judgeTarget(&r.Targets[i], networks)
+		t := &r.Targets[i]
+		own, verdict, note := r.own(t, networks)
+		rows[i] = judge.Row{Cells: []string{t.ID, t.Topology, t.Instance, t.Metric, t.Kind, t.Value, own}, Verdict: verdict, Note: note}
 	}
 	return rows
-}
-
-func (r *Reference) judgeTarget(t *Target, networks map[string]*subject) judge.Row {
-	own, verdict, note := r.own(t, networks)
-	return judge.Row{Cells: []string{t.ID, t.Topology, t.Instance, t.Metric, t.Kind, t.Value, own}, Verdict: verdict, Note: note}
 }
 
 // own is weft's number for a target, as it is compared, and the verdict on it.

@@ -67,8 +67,8 @@ func TestInstances(t *testing.T) {
 		{"PolarStar", "q=3, supernode paley, d=2", "routers", "65"},
 	} {
 		target := Target{ID: "x", Topology: c.topology, Instance: c.instance, Metric: c.metric, Value: c.value}
-		if v := r.judgeTarget(&target, map[string]*subject{}); v.Verdict != judge.Agrees {
-			t.Errorf("%s, %s: %s, want %s: %s %s", c.instance, c.metric, v.Cells[6], c.value, v.Verdict, v.Note)
+		if own, verdict, note := r.own(&target, map[string]*subject{}); verdict != judge.Agrees {
+			t.Errorf("%s, %s: %s, want %s: %s %s", c.instance, c.metric, own, c.value, verdict, note)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package booksim
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -206,11 +207,6 @@ var needed = []struct {
 	{"sim_type", []string{"latency", "throughput"}, "a curve is of one of these"},
 }
 
-// refusal is why a configuration cannot be carried over.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
 // together is one error of all that keep a configuration from being carried over; nil if none does.
 func together(problems ...error) error {
 	var reasons []string
@@ -222,7 +218,7 @@ func together(problems ...error) error {
 	if reasons == nil {
 		return nil
 	}
-	return refusal(strings.Join(reasons, "; "))
+	return errors.New(strings.Join(reasons, "; "))
 }
 
 // checkNeeded finds the settings whose value has no counterpart.
@@ -231,7 +227,7 @@ func (c *Config) checkNeeded() error {
 	for _, n := range needed {
 		if value := single(c.Text(n.name)); !slices.Contains(n.values, value) {
 			want := cmp.Or(strings.Join(n.values, " or "), "none")
-			problems = append(problems, refusal(fmt.Sprintf("%s = %s: %s (only %s is mapped)", n.name, value, n.reason, want)))
+			problems = append(problems, fmt.Errorf("%s = %s: %s (only %s is mapped)", n.name, value, n.reason, want))
 		}
 	}
 	return together(problems...)
@@ -280,25 +276,25 @@ const mostRouters = 2048
 func (c *Config) anynet(m *Counterpart) error {
 	name := c.Text("network_file")
 	if name == "" {
-		return refusal("network_file: is not given, and anynet wants one")
+		return errors.New("network_file: is not given, and anynet wants one")
 	}
 	if c.graphErr != nil {
-		return refusal(fmt.Sprintf("network_file = %s: %v", name, c.graphErr))
+		return fmt.Errorf("network_file = %s: %v", name, c.graphErr)
 	}
 	network, err := topology.ReadAnynet(name, []byte(c.graph))
 	if err != nil {
-		return refusal(err.Error())
+		return err
 	}
 	if doubts := network.(topology.Doubtful).Doubts(); len(doubts) > 0 {
-		return refusal(doubts[0])
+		return errors.New(doubts[0])
 	}
 	g := network.Graph()
 	if n := g.Switches(); n > mostRouters {
-		return refusal(fmt.Sprintf("network_file = %s: %d routers, want at most %d", name, n, mostRouters))
+		return fmt.Errorf("network_file = %s: %d routers, want at most %d", name, n, mostRouters)
 	}
 	for t, p := range g.TerminalPort {
 		if cycles := g.Classes[g.PortClass[p]].Latency; cycles > 1 { // it makes a channel between routers of them
-			return refusal(fmt.Sprintf("network_file = %s: %d cycles to node %d, which BookSim2 does not read as such: want none there", name, cycles, t))
+			return fmt.Errorf("network_file = %s: %d cycles to node %d, which BookSim2 does not read as such: want none there", name, cycles, t)
 		}
 	}
 	m.Topology = "type = \"anynet\"\npath = \"network.anynet\"\n"

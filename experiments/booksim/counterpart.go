@@ -2,6 +2,7 @@ package booksim
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,7 +41,7 @@ func (c *Config) ExperimentOf(title string, loads []float64, seeds int, m Counte
 	core, err := c.core()
 	period, warmup, all := c.Whole("sample_period"), c.Whole("warmup_periods"), c.Whole("max_samples")
 	if period < 1 || warmup < 0 || all <= warmup {
-		err = together(err, refusal(fmt.Sprintf("max_samples = %d: of these sample periods %d warm up and none is measured", all, warmup)))
+		err = together(err, fmt.Errorf("max_samples = %d: of these sample periods %d warm up and none is measured", all, warmup))
 	}
 	if err = together(c.checkNeeded(), err); err != nil {
 		return "", err
@@ -62,7 +63,7 @@ func (c *Config) network() (m Counterpart, err error) {
 	topology, routing := c.Text("topology"), c.Text("routing_function")
 	k, n, vcs := c.Whole("k"), c.Whole("n"), c.Whole("num_vcs")
 	if (k < 2 || n < 1 || n > 16) && topology != "anynet" {
-		return m, refusal(fmt.Sprintf("k = %d, n = %d: want k of at least 2 and n from 1 to 16", k, n))
+		return m, fmt.Errorf("k = %d, n = %d: want k of at least 2 and n from 1 to 16", k, n)
 	}
 	dims := strings.TrimSuffix(strings.Repeat(strconv.Itoa(k)+", ", n), ", ")
 	noc := c.Text("use_noc_latency") == "1" // channels as long as they are on a chip
@@ -93,7 +94,7 @@ func (c *Config) network() (m Counterpart, err error) {
 		}
 	case "fly dest_tag":
 		if n != 1 {
-			return m, refusal(fmt.Sprintf("n = %d: of fly one stage is mapped, a single switch (only 1 is mapped)", n))
+			return m, fmt.Errorf("n = %d: of fly one stage is mapped, a single switch (only 1 is mapped)", n)
 		}
 		m.Topology, m.Routing = fmt.Sprintf("type = \"single-switch\"\nterminals = %d\n", k), "type = \"table\"\n"
 	case "anynet min":
@@ -106,23 +107,23 @@ func (c *Config) network() (m Counterpart, err error) {
 		m.Topology, m.Routing = fmt.Sprintf("type = \"xgft\"\nm = [%s]\nw = [%s]\n", dims, parents), "type = \"nca\"\nup = \"random\"\n"
 	case "dragonflynew min", "dragonflynew ugal":
 		if n != 1 {
-			return m, refusal(fmt.Sprintf("n = %d: dragonflynew wants 1", n))
+			return m, fmt.Errorf("n = %d: dragonflynew wants 1", n)
 		}
 		m.Topology = fmt.Sprintf("type = \"dragonfly\"\np = %d\na = %d\nh = %d\n", k, 2*k, k)
 		m.Channels = "[channel.local]\nlatency = \"10ns\"\n\n[channel.global]\nlatency = \"100ns\"\n\n" // compiled in there
 		m.Routing = "type = \"min\"\n"
 		if routing == "ugal" {
 			if vcs != 3 {
-				return m, refusal(fmt.Sprintf("num_vcs = %d: ugal wants 3", vcs))
+				return m, fmt.Errorf("num_vcs = %d: ugal wants 3", vcs)
 			}
 			m.CanDeadlock = true
 			m.Routing = "type = \"ugal-l\"\nsensing = \"credits\"\nweight = \"global-hops\"\nthreshold = 30\nintermediate = \"any-router\"\ndetour_vc = \"booksim2\"\ndecided_at = \"switch\"\n"
 		}
 	default:
 		if slices.ContainsFunc(mapped, func(pair string) bool { return strings.HasPrefix(pair, topology+" ") }) {
-			return m, refusal(fmt.Sprintf("routing_function = %s on topology = %s: not mapped; mapped are %s", routing, topology, strings.Join(mapped, ", ")))
+			return m, fmt.Errorf("routing_function = %s on topology = %s: not mapped; mapped are %s", routing, topology, strings.Join(mapped, ", "))
 		}
-		return m, refusal(fmt.Sprintf("topology = %s: not mapped; mapped are %s", topology, strings.Join(mapped, ", ")))
+		return m, fmt.Errorf("topology = %s: not mapped; mapped are %s", topology, strings.Join(mapped, ", "))
 	}
 	return m, nil
 }
@@ -135,7 +136,7 @@ var mapped = []string{"mesh with dim_order", "torus with dim_order", "cmesh with
 func (c *Config) checkChip(want string, allows func(n, x, each int) bool) error {
 	x, y, xr, yr, each := c.Whole("x"), c.Whole("y"), c.Whole("xr"), c.Whole("yr"), c.Whole("c")
 	if x != y || xr != yr || xr < 1 || each != xr*yr || each > 1<<12 || !allows(c.Whole("n"), x, xr) {
-		return refusal(fmt.Sprintf("c = %d, x = %d, y = %d, xr = %d, yr = %d: BookSim2 takes x = y, xr = yr and c = xr * yr, and mapped are %s", each, x, y, xr, yr, want))
+		return fmt.Errorf("c = %d, x = %d, y = %d, xr = %d, yr = %d: BookSim2 takes x = y, xr = yr and c = xr * yr, and mapped are %s", each, x, y, xr, yr, want)
 	}
 	return nil
 }
@@ -157,9 +158,9 @@ func (c *Config) traffic(m *Counterpart) error {
 	size := single(c.Text("packet_size"))
 	flits, notOne := strconv.Atoi(size)
 	if notOne != nil || flits < 1 {
-		err = together(err, refusal(fmt.Sprintf("packet_size = %s: want one length of at least 1 flit", size)))
+		err = together(err, fmt.Errorf("packet_size = %s: want one length of at least 1 flit", size))
 	} else if hold := c.Text("hold_switch_for_packet"); flits > 1 && hold != "0" {
-		err = together(err, refusal(fmt.Sprintf("hold_switch_for_packet = %s: weft's switch allocation is flit by flit (only 0 is mapped, or packet_size = 1)", hold)))
+		err = together(err, fmt.Errorf("hold_switch_for_packet = %s: weft's switch allocation is flit by flit (only 0 is mapped, or packet_size = 1)", hold))
 	}
 	m.Traffic = fmt.Sprintf("pattern = %q\npacket_flits = %d\n", pattern, flits)
 	if pattern == "uniform" {
@@ -176,14 +177,14 @@ func (c *Config) pattern() (string, error) {
 	case name == "bad_dragon" && topology == "dragonflynew":
 		return "worst-case", nil
 	case name == "bad_dragon":
-		return "", refusal("traffic = bad_dragon: it is for topology = dragonflynew")
+		return "", errors.New("traffic = bad_dragon: it is for topology = dragonflynew")
 	case !ok:
-		return "", refusal(fmt.Sprintf("traffic = %s: not mapped", name))
+		return "", fmt.Errorf("traffic = %s: not mapped", name)
 	case (name == "tornado" || name == "neighbor") && !grid:
-		return "", refusal(fmt.Sprintf("traffic = %s: mapped on mesh and torus only", name))
+		return "", fmt.Errorf("traffic = %s: mapped on mesh and torus only", name)
 	case (topology == "cmesh" || topology == "flatfly") && name != "uniform" && name != "bitcomp":
 		// Their terminals are numbered across the chip, weft's switch by switch.
-		return "", refusal(fmt.Sprintf("traffic = %s: on %s mapped are uniform and bitcomp", name, topology))
+		return "", fmt.Errorf("traffic = %s: on %s mapped are uniform and bitcomp", name, topology)
 	}
 	return pattern, nil
 }
@@ -204,7 +205,7 @@ var allocatorForm = input.Pattern(`^(islip)(?:\(\s*([1-9][0-9]?)\s*\))?$|^(separ
 func (c *Config) allocator(name string) (of [2]string, iterations string, err error) {
 	found := allocatorForm().FindStringSubmatch(c.Text(name))
 	if found == nil {
-		return of, "", refusal(fmt.Sprintf("%s = %s: not mapped; mapped are islip, islip(N), separable_input_first and separable_output_first", name, c.Text(name)))
+		return of, "", fmt.Errorf("%s = %s: not mapped; mapped are islip, islip(N), separable_input_first and separable_output_first", name, c.Text(name))
 	}
 	return allocators[found[1]+found[3]], cmp.Or(found[2], "1"), nil
 }
@@ -212,7 +213,7 @@ func (c *Config) allocator(name string) (of [2]string, iterations string, err er
 // core is the table [switch].
 func (c *Config) core() (string, error) {
 	var problems []error
-	refuse := func(format string, args ...any) { problems = append(problems, refusal(fmt.Sprintf(format, args...))) }
+	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	vcAllocator, n, err := c.allocator("vc_allocator")
 	problems = append(problems, err)
 	if err == nil && n != "1" {

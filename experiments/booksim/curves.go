@@ -36,13 +36,7 @@ import (
 var embedded embed.FS
 
 // Own is the folder of curves that comes with weft.
-func Own() fs.FS {
-	own, err := fs.Sub(embedded, "curves")
-	if err != nil {
-		panic("booksim: " + err.Error())
-	}
-	return own
-}
+func Own() fs.FS { return judge.Embedded(embedded, "curves") }
 
 // Curve is what one file holds of a curve, with the configuration that it was
 // measured with.
@@ -95,7 +89,7 @@ var wanted = []string{loadColumn, statusColumn, latencyColumn, acceptedColumn}
 func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, err error) {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
-		return nil, nil, document.Problems{{At: name, Message: "cannot be read: " + judge.Reason(err).Error()}}
+		return nil, nil, document.Problems{{At: name, Message: "cannot be read: " + results.Reason(err)}}
 	}
 	r := &reader{folder: folder, name: name, configs: map[string]config{}}
 	for _, entry := range entries {
@@ -296,8 +290,9 @@ func open(folder fs.FS, place string) (*judge.Reference, error) {
 func entry(name string, files []Curve) *judge.Entry {
 	x := &Experiment{Name: name}
 	readable := -1
+	var faults document.Problems
 	for i := range files {
-		x.Curves = append(x.Curves, &files[i])
+		x.Curves, faults = append(x.Curves, &files[i]), append(faults, files[i].Faults...)
 		if readable < 0 && len(files[i].Faults) == 0 {
 			readable = i
 		}
@@ -305,7 +300,7 @@ func entry(name string, files []Curve) *judge.Entry {
 	x.Text = func(loads []float64, seeds int) (string, map[string][]byte, bool, error) {
 		return files[readable].Config.Experiment("BookSim2's "+name, loads, seeds)
 	}
-	return &judge.Entry{Name: name, Unreadable: readable < 0, Faults: x.faults,
+	return &judge.Entry{Name: name, Faults: &faults, Partly: readable >= 0,
 		Judge: func(s *judge.Session) ([]judge.Row, bool, error) { return x.Judge(s, filepath.Join(s.Out, "booksim")) }}
 }
 
@@ -331,14 +326,14 @@ func (x *Experiment) Judge(s *judge.Session, results string) (verdicts []judge.R
 	few, more := fewSeeds, moreSeeds
 	if s.Quick {
 		few, more = fewQuickSeeds, moreQuickSeeds
-		all := x.loads((*Curve).Loads)
+		all := x.loads(anyPoint)
 		for _, c := range x.Curves {
 			c.At(someLoads(all))
 		}
 	}
 	var run Run
 	dir := filepath.Join(results, x.Name)
-	if loads := x.loads((*Curve).LoadsThatMove); len(loads) > 0 {
+	if loads := x.loads(moves); len(loads) > 0 {
 		run.Results, run.Why, failed, err = x.run(s, results, dir, loads, few)
 	}
 	if err == nil {
@@ -379,19 +374,11 @@ func (x *Experiment) Judge(s *judge.Session, results string) (verdicts []judge.R
 	return verdicts, failed, nil
 }
 
-// faults are the problems of all files of the curve.
-func (x *Experiment) faults() (all document.Problems) {
-	for _, c := range x.Curves {
-		all = append(all, c.Faults...)
-	}
-	return all
-}
-
-// loads are the loads of all files of the curve.
-func (x *Experiment) loads(of func(*Curve) []float64) (all []float64) {
+// loads are the loads of all files of the curve that have points of a kind.
+func (x *Experiment) loads(of func(*Point) bool) (all []float64) {
 	for _, c := range x.Curves {
 		if len(c.Faults) == 0 {
-			all = append(all, of(c)...)
+			all = append(all, c.loadsOf(of)...)
 		}
 	}
 	slices.Sort(all)
@@ -444,7 +431,7 @@ func (x *Experiment) run(s *judge.Session, inputs, dir string, loads []float64, 
 // good: it refuses the network by its certificate, or else runs it under the eyes of the
 // watchdog.
 func (x *Experiment) runDeadlocks(s *judge.Session, results string, run *Run) error {
-	for _, load := range x.loads((*Curve).Deadlocks) {
+	for _, load := range x.loads(stops) {
 		file, why, err := x.load(s, results, []float64{load}, fewQuickSeeds, false)
 		if err != nil {
 			return err

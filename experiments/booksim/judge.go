@@ -1,6 +1,7 @@
 package booksim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -65,11 +66,8 @@ func openBy(peer, own sample, seeds int) float64 {
 	if freedom == 0 || len(peer) == 0 || seeds == 0 {
 		return 0
 	}
-	return math.Sqrt(squares/freedom*(1/float64(len(peer))+1/float64(seeds))) * quantile(freedom)
-}
-
-func quantile(freedom float64) float64 {
-	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - (1-confidence)/2)
+	student := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - (1-confidence)/2)
+	return math.Sqrt(squares/freedom*(1/float64(len(peer))+1/float64(seeds))) * student
 }
 
 // Row is a verdict.
@@ -109,7 +107,7 @@ func (c *Curve) Judge(run Run) ([]Row, error) {
 			rows = append(rows, Row{Verdict: judge.NotRun, Note: run.Why.Error()})
 		}
 	} else {
-		for _, load := range c.LoadsThatMove() {
+		for _, load := range c.loadsOf(moves) {
 			both, err := c.judgeLoad(load, run.Results)
 			if err != nil {
 				return nil, err
@@ -145,10 +143,10 @@ func (c *Curve) judgeLoad(load float64, results *results.Table) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if latency.Own, err = own.Numbers("latency_mean_ns"); err != nil {
-		return nil, err
-	}
-	if accepted.Own, err = own.Numbers("accepted_load"); err != nil {
+	var err2 error
+	latency.Own, err = own.Numbers("latency_mean_ns")
+	accepted.Own, err2 = own.Numbers("accepted_load")
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	for i := range own.Rows {
@@ -175,7 +173,7 @@ func (c *Curve) judgeLoad(load float64, results *results.Table) ([]Row, error) {
 // judgeDeadlocks judges the points at which BookSim2's network stopped for good: weft's
 // certificate must say that it can, or its watchdog stop a run.
 func (c *Curve) judgeDeadlocks(run Run) (rows []Row) {
-	for _, load := range c.Deadlocks() {
+	for _, load := range c.loadsOf(stops) {
 		r := Row{Load: load, Metric: deadlockMetric, Allowed: math.NaN(), Verdict: judge.Differs, Note: "in BookSim2; weft's certificate finds no cycle, and its run goes on to the end"}
 		stopped, there := run.Stopped[load]
 		switch {
@@ -243,17 +241,13 @@ func Replaced(rows, again []Row) []Row {
 	return all
 }
 
+// Kinds of points: all, those at which BookSim2's network did not stop for good, and the others.
+func anyPoint(*Point) bool { return true }
+func moves(p *Point) bool  { return !p.Deadlock }
+func stops(p *Point) bool  { return p.Deadlock }
+
 // Loads are the loads of a curve, ascending.
-func (c *Curve) Loads() []float64 { return c.loadsOf(func(*Point) bool { return true }) }
-
-// LoadsThatMove are the loads at which BookSim2's network did not stop for good with every
-// seed.
-func (c *Curve) LoadsThatMove() []float64 {
-	return c.loadsOf(func(p *Point) bool { return !p.Deadlock })
-}
-
-// Deadlocks are the loads at which it did with some.
-func (c *Curve) Deadlocks() []float64 { return c.loadsOf(func(p *Point) bool { return p.Deadlock }) }
+func (c *Curve) Loads() []float64 { return c.loadsOf(anyPoint) }
 
 func (c *Curve) loadsOf(take func(*Point) bool) []float64 {
 	var loads []float64

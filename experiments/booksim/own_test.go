@@ -206,6 +206,6 @@ func writeValidation(t *testing.T, rows []Row) {
 		}
 	}
 	p := figures.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, Style: "line", YMax: 80, Title: "weft and BookSim2: packets of 8 flits, and of 4 on the torus 4x4x4, speedup 2"}
-	picture := simtest.Must(p.Picture(table, "png"))(t)
+	picture := simtest.Must(p.Draw(&figures.PlotSource{Table: table}, "png"))(t)
 	simtest.Check(t, results.WriteFile(filepath.Join(docs, "validation-longpackets.png"), picture))
 }

@@ -64,8 +64,7 @@ func Open(data string) (*judge.Reference, error) {
 			x.faults = append(x.faults, table.Problem("row %s stands there twice", x.id))
 		}
 		seen[x.id] = true
-		section.Entries = append(section.Entries, &judge.Entry{Name: x.id, Unreadable: len(x.faults) > 0,
-			Faults: func() document.Problems { return x.faults }, Judge: x.judge})
+		section.Entries = append(section.Entries, &judge.Entry{Name: x.id, Faults: &x.faults, Judge: x.judge})
 	}
 	return r, nil
 }
@@ -350,19 +349,16 @@ func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 // conclude counts rows: nine tenths of them must agree in both quantities, and the median of the
 // means' differences be below one percent.
 func conclude(table *results.Table, _ judge.Count, failed bool) (judge.Conclusion, error) {
-	agrees := map[string]bool{} // by id
 	var means []float64
-	for _, r := range judge.RowsOf(table) {
-		before, known := agrees[r.Cells[0]]
-		agrees[r.Cells[0]] = (before || !known) && r.Verdict == judge.Agrees
-		if v, err := strconv.ParseFloat(r.Cells[8], 64); err == nil && r.Cells[2] == "mean" {
-			means = append(means, v)
-		}
-	}
-	agree := 0
-	for _, both := range agrees {
-		if both {
+	agree, rows := 0, results.Grouped(judge.RowsOf(table), func(r judge.Row) string { return r.Cells[0] })
+	for _, both := range rows {
+		if !slices.ContainsFunc(both, func(r judge.Row) bool { return r.Verdict != judge.Agrees }) {
 			agree++
+		}
+		for _, r := range both {
+			if v, err := strconv.ParseFloat(r.Cells[8], 64); err == nil && r.Cells[2] == "mean" {
+				means = append(means, v)
+			}
 		}
 	}
 	median := math.NaN()
@@ -370,7 +366,7 @@ func conclude(table *results.Table, _ judge.Count, failed bool) (judge.Conclusio
 		slices.Sort(means)
 		median = (means[(len(means)-1)/2] + means[len(means)/2]) / 2
 	}
-	enough := 10*agree >= 9*len(agrees) && (math.Abs(median) < 1 || len(means) == 0)
+	enough := 10*agree >= 9*len(rows) && (math.Abs(median) < 1 || len(means) == 0)
 	return judge.Conclusion{Shown: table, Failed: failed || !enough,
-		Text: fmt.Sprintf("%d of %d rows agree in tail and mean (nine tenths are asked for); median difference of the means %.2f %% (1 %%)", agree, len(agrees), median)}, nil
+		Text: fmt.Sprintf("%d of %d rows agree in tail and mean (nine tenths are asked for); median difference of the means %.2f %% (1 %%)", agree, len(rows), median)}, nil
 }

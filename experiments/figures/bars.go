@@ -104,24 +104,22 @@ func (p *PlotConfig) ownCategories(f *plot.Figure) {
 	if !p.categorical() {
 		return
 	}
-	used := map[int]bool{}
+	var used []float64
 	for i := range f.Series {
-		for _, x := range f.Series[i].X {
-			used[int(x)] = true
-		}
+		used = append(used, f.Series[i].X...)
 	}
+	slices.Sort(used)
+	used = slices.Compact(used)
 	all := f.Categories
 	f.Categories = nil
-	for i, name := range all {
-		if used[i] {
-			f.Categories = append(f.Categories, name)
-		}
+	for _, x := range used {
+		f.Categories = append(f.Categories, all[int(x)])
 	}
 	for i := range f.Series {
 		s := &f.Series[i]
 		s.X = slices.Clone(s.X)
-		for j := range s.X {
-			s.X[j] = float64(slices.Index(f.Categories, all[int(s.X[j])]))
+		for j, x := range s.X {
+			s.X[j] = float64(slices.Index(used, x))
 		}
 	}
 }
@@ -207,7 +205,7 @@ func axisValues(t *results.Table, column int) []string {
 func differsIn(t *results.Table, a, b []string, x, y int) string {
 	for _, key := range t.SweptKeys() {
 		i := slices.Index(t.Columns, key)
-		if _, follows := follows(t, t.Columns[x], key); follows && strings.HasSuffix(t.Columns[x], "load") {
+		if leads(t, i, x) && strings.HasSuffix(t.Columns[x], "load") {
 			continue
 		}
 		if key != results.SeedKey && i != x && i != y && results.CanonicalCell(a[i]) != results.CanonicalCell(b[i]) {
@@ -217,15 +215,9 @@ func differsIn(t *results.Table, a, b []string, x, y int) string {
 	return ""
 }
 
-// annotation is a mark of the series of a group.
-type annotation struct {
-	group int
-	mark  plot.Mark
-}
-
-// annotations are what is known of the load axis: bounds and knees. A bound that
+// annotations are what is known of the load axis, by group: bounds and knees. A bound that
 // variants of one panel share is drawn once, in gray.
-func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSource) ([]annotation, error) {
+func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSource) ([][]*plot.Mark, error) {
 	if len(p.Annotate) == 0 {
 		return nil, nil
 	}
@@ -241,8 +233,8 @@ func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSo
 		panel string
 		bound float64
 	}
-	var all []annotation
-	drawn := map[place]int{}
+	all := make([][]*plot.Mark, len(groups))
+	drawn := map[place]*plot.Mark{}
 	for i, g := range groups {
 		found := g.rows.Knees()
 		if len(found) != 1 {
@@ -251,7 +243,7 @@ func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSo
 		k := found[0]
 		hue := 1 + i*max(1, perGroup(f, groups))
 		if knees && !math.IsNaN(k.Steady) && !math.IsNaN(k.Not) {
-			all = append(all, annotation{i, plot.Mark{Name: "knee", Vertical: true, From: k.Steady, To: k.Not, Hue: hue}})
+			all[i] = append(all[i], &plot.Mark{Name: "knee", Vertical: true, From: k.Steady, To: k.Not, Hue: hue})
 		}
 		if !bounds {
 			continue
@@ -261,15 +253,15 @@ func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSo
 			continue // not known, or a terminal's own channel
 		}
 		at := place{p.panelOf(g), bound}
-		if j, known := drawn[at]; known {
-			all[j].mark.Hue = 0
+		if drawn[at] != nil {
+			drawn[at].Hue = 0
 			continue
 		}
-		drawn[at] = len(all)
-		all = append(all, annotation{i, plot.Mark{
+		drawn[at] = &plot.Mark{
 			Name: "bound of the channels", Label: "bound " + strconv.FormatFloat(bound, 'g', 4, 64),
 			Vertical: !accepted, From: bound, To: bound, Hue: hue,
-		}})
+		}
+		all[i] = append(all[i], drawn[at])
 	}
 	return all, nil
 }
@@ -305,17 +297,11 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 		numeric = numeric && x == x
 		low, high = min(low, x), max(high, x)
 	}
-	type shade struct{ cell, name string }
-	look := map[shade]int{}  // the same in all panels
-	seen := map[string]int{} // names so far of a colour
-	var names []string
+	var all []string
+	of := map[string][]string{} // names of a colour, the same in all panels
 	for i := range f.Series {
-		s := shade{cells[i/each], f.Series[i].Name}
-		if look[s] == 0 {
-			seen[s.cell]++
-			look[s] = seen[s.cell]
-		}
-		names = results.AddNew(names, f.Series[i].Name)
+		cell, name := cells[i/each], f.Series[i].Name
+		of[cell], all = results.AddNew(of[cell], name), results.AddNew(all, name)
 	}
 	for i := range f.Series {
 		s, cell := &f.Series[i], cells[i/each]
@@ -324,30 +310,33 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 		} else {
 			s.Hue = 1 + slices.Index(values, cell)
 		}
-		s.Look = look[shade{cell, s.Name}]
-		if len(values) == len(names) {
-			s.Look = 1 + slices.Index(names, s.Name) // the colour tells all: markers may help
+		names := of[cell]
+		if len(values) == len(all) {
+			names = all // the colour tells all: markers may help
 		}
+		s.Look = 1 + slices.Index(names, s.Name)
 	}
 }
 
 // parts puts the series into their panels, and the marks to their series. It returns the
 // panels by the cells that choose them.
-func (p *PlotConfig) parts(f *plot.Figure, groups []*group, marks []annotation) map[string]*plot.Figure {
+func (p *PlotConfig) parts(f *plot.Figure, groups []*group, marks [][]*plot.Mark) map[string]*plot.Figure {
 	each := perGroup(f, groups)
 	if each == 0 {
 		return nil
 	}
-	// In the colour of the series, where that is one of the palette.
-	colored := func(m annotation, s *plot.Series) plot.Mark {
-		if m.mark.Hue > 0 && s.Hue != 0 {
-			m.mark.Hue = max(0, s.Hue)
+	// The marks of a group are in the colour of its first series, where that is one of the palette.
+	mark := func(panel *plot.Figure, group int, s *plot.Series) {
+		for _, m := range marks[group] {
+			if m.Hue > 0 && s.Hue != 0 {
+				m.Hue = max(0, s.Hue)
+			}
+			panel.Marks = append(panel.Marks, *m)
 		}
-		return m.mark
 	}
 	if p.Panels == "" {
-		for _, m := range marks {
-			f.Marks = append(f.Marks, colored(m, &f.Series[m.group*each]))
+		for i := range marks {
+			mark(f, i, &f.Series[i*each])
 		}
 		return nil
 	}
@@ -374,10 +363,8 @@ func (p *PlotConfig) parts(f *plot.Figure, groups []*group, marks []annotation) 
 		if s.Hue == 0 {
 			s.Hue = looks[s.Name]
 		}
-		for _, m := range marks {
-			if m.group*each == i {
-				panel.Marks = append(panel.Marks, colored(m, &s))
-			}
+		if marks != nil && i%each == 0 {
+			mark(panel, i/each, &s)
 		}
 		panel.Series = append(panel.Series, s)
 	}

@@ -99,20 +99,6 @@ var sizes = map[string][3]float64{
 	"slide":       {11, 6.2, 17},
 }
 
-// setSize gives a figure its size.
-func (p *PlotConfig) setSize(f *plot.Figure) {
-	named := sizes[p.Size] // zeros: the usual size
-	f.Width, f.Height, f.FontSize = named[0], named[1], named[2]
-	for _, one := range []struct {
-		given float64
-		to    *float64
-	}{{p.Width, &f.Width}, {p.Height, &f.Height}, {p.FontSize, &f.FontSize}} {
-		if one.given > 0 {
-			*one.to = one.given
-		}
-	}
-}
-
 // Validate finds out what is wrong with the settings of a figure.
 func (p *PlotConfig) Validate() error {
 	type config PlotConfig // without this method

@@ -57,7 +57,7 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*gr
 		case "percentile":
 			f.XLabel = cmp.Or(p.XLabel, "Percentile of "+quantity(counts[0]))
 			f.YLabel = cmp.Or(p.YLabel, quantityLabel)
-			f.Style, f.XTicks = plot.Curve, nines()
+			f.Style, f.Nines = plot.Curve, true
 			s = tail(bins)
 		case string(plot.Box):
 			f.XLabel = cmp.Or(p.XLabel, f.LegendTitle)
@@ -183,15 +183,6 @@ func tail(bins []bin) (s plot.Series) {
 	return s
 }
 
-// nines are the ticks of an axis of [tail].
-func nines() []plot.Tick {
-	ticks := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: -math.Log10(0.5), Label: "50 %"}}
-	for n, label := range []string{"90", "99", "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999"} {
-		ticks = append(ticks, plot.Tick{Value: float64(n + 1), Label: label + " %"})
-	}
-	return ticks
-}
-
 // quantileOf is where a share of all counts is reached, within a bin in proportion.
 func quantileOf(bins []bin, q float64) float64 {
 	wanted, sum := q*total(bins), 0.0
@@ -226,7 +217,9 @@ func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upp
 		if err != nil {
 			return err
 		}
+		place := func(rows [][]string) float64 { return results.Number(results.CanonicalCell(rows[0][x])) }
 		parts := results.Grouped(g.rows.Rows, func(row []string) string { return results.CanonicalCell(row[x]) })
+		slices.SortStableFunc(parts, func(a, b [][]string) int { return cmp.Compare(place(a), place(b)) })
 		for _, percent := range p.Percentiles {
 			s := plot.Series{Name: strings.TrimPrefix(g.name+", "+strconv.FormatFloat(percent, 'g', -1, 64)+" %", ", ")}
 			for _, rows := range parts {
@@ -240,9 +233,8 @@ func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upp
 				if state == plot.Saturated || total(bins)*(1-percent/100) < 1 && percent < 100 {
 					value = math.NaN() // not all packets arrived, or too few to tell
 				}
-				s.X, s.Y, s.States = append(s.X, results.Number(results.CanonicalCell(rows[0][x]))), append(s.Y, value), append(s.States, state)
+				s.X, s.Y, s.States = append(s.X, place(rows)), append(s.Y, value), append(s.States, state)
 			}
-			sortSeries(&s)
 			f.Series = append(f.Series, s)
 		}
 	}

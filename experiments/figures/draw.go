@@ -19,7 +19,7 @@ var ErrNothing = plot.ErrNothing
 type PlotSource struct {
 	Table *results.Table
 	// Bound is the highest load that the channels of a point can carry, by its
-	// index; 0: not known. nil: figures that ask for it are refused.
+	// index; 0: not known. nil: of no point, and figures that ask for it are refused.
 	Bound func(point int) float64
 }
 
@@ -37,11 +37,6 @@ func (p *PlotConfig) PagePictures(source *PlotSource) (wide, narrow []byte, err 
 	return wide, narrow, err
 }
 
-// Picture is [PlotConfig.Draw] of a table of which nothing else is known.
-func (p *PlotConfig) Picture(t *results.Table, format string) ([]byte, error) {
-	return p.Draw(&PlotSource{Table: t}, format)
-}
-
 // Draw draws a table as "svg", "png", "pdf" or [plot.Page], or writes the numbers of the figure as
 // "csv".
 func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
@@ -50,7 +45,7 @@ func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
 		return nil, err
 	}
 	if format == CSVFormat {
-		return p.data(f)
+		return p.data(f).Encode(CSVFormat)
 	}
 	return f.Render(format)
 }
@@ -68,7 +63,8 @@ func (p *PlotConfig) Figure(source *PlotSource) (*plot.Figure, error) {
 		Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, Style: plot.Style(p.Style), LogX: p.LogX, LogY: p.LogY,
 		YMax: p.YMax, XRange: p.XRange, YRange: p.YRange, Whiskers: p.Intervals == "bars", PanelColumns: p.PanelColumns,
 	}
-	p.setSize(f)
+	named := sizes[p.Size] // zeros: the usual size
+	f.Width, f.Height, f.FontSize = cmp.Or(p.Width, named[0]), cmp.Or(p.Height, named[1]), cmp.Or(p.FontSize, named[2])
 	if f.XLabel == "" && f.Style != "percentile" {
 		f.XLabel = AxisLabel(p.X)
 	}
@@ -148,8 +144,6 @@ func (p *PlotConfig) curves(f *plot.Figure, t, whole *results.Table, groups []*g
 			}
 			if p.categorical() {
 				categorise(f, &s, g.rows, points, category)
-			} else {
-				sortSeries(&s)
 			}
 			f.Series = append(f.Series, s)
 		}
@@ -202,30 +196,30 @@ func (p *PlotConfig) Unanswered(t *results.Table, f *plot.Figure) error {
 	return nil
 }
 
-// series reads the points of one series. A point that several seeds have computed
-// is what aggregate says of them, a mean with Student's 95 % interval.
+// series reads the points of one series, and sorts them by x unless that has categories. A point
+// that several seeds have computed is what aggregate says of them, a mean with Student's 95 % interval.
 func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Series, error) {
 	var s plot.Series
 	xs, err := t.Numbers(p.X)
-	if err != nil {
+	ys, err2 := t.Values(y)
+	intervals, err3 := t.HalfWidths(y)
+	if err := cmp.Or(err, err2, err3); err != nil {
 		return s, err
 	}
-	ys, err := t.Values(y)
-	if err != nil {
-		return s, err
-	}
-	intervals, err := t.HalfWidths(y)
-	if err != nil {
-		return s, err
-	}
-	for _, rows := range points {
-		x, state, values := 0.0, verdictOn(t, rows), valuesOn(t, rows, ys)
+	place := func(rows []int) (x float64) {
 		for _, i := range rows {
 			x += xs[i] / float64(len(rows))
 		}
+		return x
+	}
+	if !p.categorical() {
+		slices.SortStableFunc(points, func(a, b []int) int { return cmp.Compare(place(a), place(b)) })
+	}
+	for _, rows := range points {
+		values := valuesOn(t, rows, ys)
 		y, interval := p.aggregate(values, intervals[rows[0]])
-		s.X, s.Y = append(s.X, x), append(s.Y, y)
-		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, state)
+		s.X, s.Y = append(s.X, place(rows)), append(s.Y, y)
+		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, verdictOn(t, rows))
 		if p.Style == string(plot.Box) || p.spread(t) {
 			s.Quantiles = append(s.Quantiles, fiveNumbers(values))
 			s.HalfWidth[len(s.HalfWidth)-1] = math.NaN()
@@ -245,7 +239,7 @@ func verdict(t *results.Table, i int) plot.State {
 	case measure.Undecided:
 		return plot.Undecided
 	}
-	if at := slices.Index(t.Columns, refusedColumn); at >= 0 && results.Number(t.Rows[i][at]) > 0 {
+	if results.Number(t.Cell(i, refusedColumn)) > 0 {
 		return plot.Refused
 	}
 	return plot.Steady
@@ -275,25 +269,4 @@ func valuesOn(t *results.Table, rows []int, column []float64) (values []float64)
 		}
 	}
 	return values
-}
-
-// sortSeries orders the points by x; equal ones keep their order.
-func sortSeries(s *plot.Series) {
-	order := results.Indices(len(s.X))
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.X[i], s.X[j]) })
-	permute(s.X, order)
-	permute(s.XEnd, order)
-	permute(s.Y, order)
-	permute(s.HalfWidth, order)
-	permute(s.States, order)
-}
-
-func permute[T any](list []T, order []int) {
-	if list == nil {
-		return
-	}
-	old := slices.Clone(list)
-	for i, from := range order {
-		list[i] = old[from]
-	}
 }

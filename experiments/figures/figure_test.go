@@ -46,7 +46,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 		t.Errorf("bars: %v, %+v", f.Categories, f.Series)
 	}
 	for format, start := range map[string]string{"svg": "<?xml", "png": "\x89PNG", "pdf": "%PDF"} {
-		if picture, err := p.Picture(results, format); err != nil || !strings.HasPrefix(string(picture), start) {
+		if picture, err := p.Draw(&PlotSource{Table: results}, format); err != nil || !strings.HasPrefix(string(picture), start) {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
@@ -352,7 +352,7 @@ point,multicast.engine,seed,replications,refused,colours
 	if f := simtest.Must(p.figure(results))(t); !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Refused}) {
 		t.Errorf("%v", f.Series[0].States)
 	}
-	if data := simtest.Must(p.Picture(results, "csv"))(t); !strings.HasSuffix(string(data), "minhop,16,,some refused\n") {
+	if data := simtest.Must(p.Draw(&PlotSource{Table: results}, "csv"))(t); !strings.HasSuffix(string(data), "minhop,16,,some refused\n") {
 		t.Errorf("%s", data)
 	}
 }

@@ -88,8 +88,12 @@ func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 	}
 	if len(groups) == 1 {
 		shared, different = nil, shared
-	} else if len(p.By) == 0 {
-		different = needed(groups, different)
+	} else if len(p.By) == 0 { // of keys swept in lockstep, the first
+		cells := &results.Table{Columns: by}
+		for _, g := range groups {
+			cells.Rows = append(cells.Rows, g.cells)
+		}
+		different = cells.Needed(different)
 	}
 	var parts []string
 	for _, j := range shared {
@@ -115,27 +119,6 @@ func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 	return strings.Join(parts, ", ")
 }
 
-// needed drops the columns that tell no groups apart that those before do not:
-// of keys swept in lockstep, all but the first.
-func needed(groups []*group, columns []int) []int {
-	var kept []int
-	classes := 1
-	for _, j := range columns {
-		seen := map[string]bool{}
-		for _, g := range groups {
-			key := ""
-			for _, k := range append(slices.Clone(kept), j) {
-				key += g.cells[k] + "\x00"
-			}
-			seen[key] = true
-		}
-		if len(seen) > classes {
-			kept, classes = append(kept, j), len(seen)
-		}
-	}
-	return kept
-}
-
 // defaultBy finds the swept keys that tell series apart: those with several
 // values, but not x, nor what x follows (the load that is swept behind the
 // offered load on the axis), nor what follows x (the ranks that are swept together
@@ -148,25 +131,21 @@ func (p *PlotConfig) defaultBy(t *results.Table) []string {
 	}
 	var by []string
 	swept := t.SweptKeys()
-	axis := p.X // or what is swept behind it
+	axis := x // or what is swept behind it
 	for _, key := range swept {
-		if bound(t, p.X, key) && bound(t, key, p.X) {
-			axis = key
+		if i := slices.Index(t.Columns, key); t.Follows(x, i) && t.Follows(i, x) {
+			axis = i
 		}
 	}
 	longest, most, along := -1, 1, slices.Contains(swept, p.X)
 	for _, key := range swept {
-		if key == p.X || key == results.SeedKey {
-			continue
-		}
-		values, follows := follows(t, p.X, key)
-		switch {
-		case values < 2:
-		case follows || slices.Contains(swept, axis) && bound(t, key, axis):
+		switch i := slices.Index(t.Columns, key); {
+		case key == p.X || key == results.SeedKey || t.Follows(i):
+		case leads(t, i, x) || slices.Contains(swept, t.Columns[axis]) && t.Follows(i, axis):
 			along = true
 		default:
 			by = append(by, key)
-			if values > most {
+			if values := len(axisValues(t, i)); values > most {
 				longest, most = len(by)-1, values
 			}
 		}
@@ -177,35 +156,8 @@ func (p *PlotConfig) defaultBy(t *results.Table) []string {
 	return by
 }
 
-// follows counts the values of a key and tells whether x, if it varies at all,
-// has one value for each.
-func follows(t *results.Table, x, key string) (values int, follows bool) {
-	i, j := slices.Index(t.Columns, key), slices.Index(t.Columns, x)
-	of := map[string]string{}
-	follows = slices.ContainsFunc(t.Rows, func(row []string) bool { return row[j] != t.Rows[0][j] })
-	for _, row := range t.Rows {
-		if first, known := of[row[i]]; known && first != row[j] {
-			follows = false
-		} else if !known {
-			of[row[i]] = row[j]
-		}
-	}
-	return len(of), follows
-}
-
-// bound tells whether a column has one value for each of another.
-func bound(t *results.Table, column, to string) bool {
-	i, j := slices.Index(t.Columns, column), slices.Index(t.Columns, to)
-	of := map[string]string{}
-	for _, row := range t.Rows {
-		cell := results.CanonicalCell(row[j])
-		if first, known := of[cell]; known && first != results.CanonicalCell(row[i]) {
-			return false
-		}
-		of[cell] = results.CanonicalCell(row[i])
-	}
-	return true
-}
+// leads tells whether a column x varies, and has one value for each of a key's.
+func leads(t *results.Table, key, x int) bool { return !t.Follows(x) && t.Follows(x, key) }
 
 // points parts the rows of a series by the points of the figure, as indices of
 // rows: rows that differ only in their seed are one point. In further tables, which
@@ -218,23 +170,19 @@ func (p *PlotConfig) points(t *results.Table) ([][]int, error) {
 	}
 	swept := t.SweptKeys()
 	apart := p.X == results.SeedKey || slices.Contains(p.By, results.SeedKey)
+	var alike []int // columns in which the rows of a point agree
+	for j, name := range t.Columns {
+		if slices.Contains(swept, name) && (apart || name != results.SeedKey) || j == x && !t.OfResults() {
+			alike = append(alike, j)
+		}
+	}
 	times := map[string]int{} // rows of a key and seed so far
 	all := results.Grouped(results.Indices(len(t.Rows)), func(i int) string {
-		row, key, seed := t.Rows[i], "", ""
-		for j, name := range t.Columns {
-			switch {
-			case name == results.SeedKey && !apart:
-				seed = row[j]
-			case slices.Contains(swept, name):
-				key += results.CanonicalCell(row[j]) + "\x00"
-			}
-		}
-		if !t.OfResults() {
-			key += results.CanonicalCell(row[x])
-		}
+		key := results.KeyOf(t.Rows[i], alike...)
 		if !p.spread(t) {
-			times[key+"\x01"+seed]++
-			key += fmt.Sprint("\x01", times[key+"\x01"+seed])
+			one := key + t.Cell(i, results.SeedKey)
+			times[one]++
+			key += fmt.Sprint(times[one])
 		}
 		return key
 	})
@@ -248,8 +196,7 @@ func (p *PlotConfig) points(t *results.Table) ([][]int, error) {
 func (p *PlotConfig) mixed(t *results.Table, points [][]int, x int) error {
 	swept := t.SweptKeys()
 	if !t.OfResults() || !slices.ContainsFunc(swept, func(key string) bool {
-		values, follows := follows(t, p.X, key)
-		return key == p.X || values > 1 && follows
+		return key == p.X || leads(t, slices.Index(t.Columns, key), x)
 	}) {
 		return nil
 	}

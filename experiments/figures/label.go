@@ -130,27 +130,16 @@ func splitLabel(label string) (text, unit string) {
 	return text, unit
 }
 
-// commonWords is the longest sequence of words that all texts have, in this
-// order.
+// commonWords is the words of the first text that all others have, too, in the same order.
 func commonWords(texts []string) string {
 	common := strings.Fields(texts[0])
 	for _, text := range texts[1:] {
 		words := strings.Fields(text)
-		// best[i][j] belongs to the words from i and j on.
-		best := make([][][]string, len(common)+1)
-		for i := len(common); i >= 0; i-- {
-			best[i] = make([][]string, len(words)+1)
-			for j := len(words) - 1; j >= 0 && i < len(common); j-- {
-				best[i][j] = best[i+1][j]
-				if len(best[i][j+1]) > len(best[i][j]) {
-					best[i][j] = best[i][j+1]
-				}
-				if with := best[i+1][j+1]; common[i] == words[j] && len(with)+1 > len(best[i][j]) {
-					best[i][j] = append([]string{words[j]}, with...)
-				}
-			}
-		}
-		common = best[0][0]
+		common = slices.DeleteFunc(common, func(word string) bool {
+			at := slices.Index(words, word)
+			words = words[at+1:]
+			return at < 0
+		})
 	}
 	return strings.Join(common, " ")
 }
@@ -174,15 +163,12 @@ func capital(s string) string {
 // with too much, or with different words in different kinds, have none.
 var settingLabels = sync.OnceValue(func() map[string]string {
 	labels := map[string]string{}
-	add := func(key string, p param.Param) {
+	for key, p := range settings {
 		label := beginning(p)
 		if known, twice := labels[key]; twice && known != label {
 			label = ""
 		}
 		labels[key] = label
-	}
-	for key, p := range settings {
-		add(key, p)
 	}
 	return labels
 })

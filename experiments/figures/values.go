@@ -1,7 +1,7 @@
 package figures
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -78,7 +78,8 @@ func (p *PlotConfig) aggregate(values []float64, interval float64) (y, half floa
 // table, each its mean in the figure.
 func (p *PlotConfig) inBins(whole, t *results.Table) ([][]int, error) {
 	all, err := whole.Numbers(p.X)
-	if err != nil {
+	xs, err2 := t.Numbers(p.X)
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	low, high := math.Inf(1), math.Inf(-1)
@@ -86,10 +87,6 @@ func (p *PlotConfig) inBins(whole, t *results.Table) ([][]int, error) {
 		if !math.IsNaN(x) {
 			low, high = min(low, x), max(high, x)
 		}
-	}
-	xs, err := t.Numbers(p.X)
-	if err != nil {
-		return nil, err
 	}
 	parts := make([][]int, p.Bins)
 	for i, x := range xs {
@@ -135,7 +132,7 @@ type base struct {
 	plot  *PlotConfig
 	table *results.Table
 	rows  map[string][]int // by what a row has in common with its baseline
-	keys  []string         // that tell
+	keys  []int            // columns that tell
 }
 
 // baseline finds the rows of the baseline in a whole table. The baseline fixes some keys; where
@@ -158,23 +155,16 @@ func (p *PlotConfig) baseline(t *results.Table) (*base, error) {
 		return nil, nothing{fmt.Errorf("baseline: %w", t.Unmet(where))}
 	}
 	b := &base{plot: p, table: some, rows: map[string][]int{}}
-	for _, key := range append(t.SweptKeys(), p.X) {
-		if _, fixed := p.Baseline[key]; !fixed && key != results.SeedKey && !slices.Contains(b.keys, key) {
-			b.keys = append(b.keys, key)
+	for i, key := range t.Columns {
+		if _, fixed := p.Baseline[key]; !fixed && key != results.SeedKey && (key == p.X || slices.Contains(t.SweptKeys(), key)) {
+			b.keys = append(b.keys, i)
 		}
 	}
 	for i, row := range some.Rows {
-		b.rows[b.key(some, row)] = append(b.rows[b.key(some, row)], i)
+		key := results.KeyOf(row, b.keys...)
+		b.rows[key] = append(b.rows[key], i)
 	}
 	return b, nil
-}
-
-func (b *base) key(t *results.Table, row []string) string {
-	key := ""
-	for _, name := range b.keys {
-		key += results.CanonicalCell(row[slices.Index(t.Columns, name)]) + "\x00"
-	}
-	return key
 }
 
 // relate divides a series by the baseline, or the baseline by it, or takes it off, where both have
@@ -185,7 +175,7 @@ func (b *base) relate(s *plot.Series, t *results.Table, points [][]int, y string
 		return err
 	}
 	for i, rows := range points {
-		reference, _ := b.plot.aggregate(valuesOn(b.table, b.rows[b.key(t, t.Rows[rows[0]])], values), math.NaN())
+		reference, _ := b.plot.aggregate(valuesOn(b.table, b.rows[results.KeyOf(t.Rows[rows[0]], b.keys...)], values), math.NaN())
 		switch own := s.Y[i]; b.plot.Relative {
 		case "speedup":
 			s.Y[i] = reference / own
@@ -203,21 +193,14 @@ func (b *base) relate(s *plot.Series, t *results.Table, points [][]int, y string
 	return nil
 }
 
-// data writes the numbers that a figure shows as CSV: a row for each point.
-func (p *PlotConfig) data(f *plot.Figure) ([]byte, error) {
-	t := p.dataTable(f)
-	var b bytes.Buffer
-	err := t.Write(&b)
-	return b.Bytes(), err
-}
-
 // stateNames are the names of states in figures' data.
 var stateNames = map[plot.State]string{plot.Steady: "steady", plot.Undecided: "undecided", plot.Refused: "some refused", plot.Saturated: "saturated"}
 
 // cellOf writes a number; empty where there is none.
 func cellOf(x float64) string { return results.FormatCell(stats.Finite(x)) }
 
-func (p *PlotConfig) dataTable(f *plot.Figure) *results.Table {
+// data is the numbers that a figure shows: a row for each point.
+func (p *PlotConfig) data(f *plot.Figure) *results.Table {
 	if f.Field != nil {
 		t := &results.Table{Columns: []string{p.X, p.Y[0], p.Z, results.StateColumn}}
 		for j, row := range f.Field.Values {

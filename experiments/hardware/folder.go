@@ -334,25 +334,15 @@ const hops = "hops"
 // and far, it makes a row: the difference of their medians. Behind its name a system may have a library in
 // parentheses.
 func readPairs(folder fs.FS, path string, all []*system) (rows []*row, faults document.Problems) {
-	table, problem := judge.OpenTable(folder, path, "pairs.csv", ',', "system", "latency_us")
-	if problem != nil {
-		return nil, document.Problems{problem}
-	}
-	if table == nil {
-		return nil, nil
-	}
 	latencies := map[string][]float64{}
-	for problem := range table.Rows {
-		us, err := strconv.ParseFloat(table.Cell("latency_us"), 64)
-		if problem == nil && (err != nil || !(us > 0 && us < 1e9)) {
-			problem = table.Problem("latency_us = %q: want a number above 0", table.Cell("latency_us"))
+	faults, _ = judge.EachRow(folder, path, "pairs.csv", func(t *judge.Table) *document.Problem {
+		us, err := strconv.ParseFloat(t.Cell("latency_us"), 64)
+		if err != nil || !(us > 0 && us < 1e9) {
+			return t.Problem("latency_us = %q: want a number above 0", t.Cell("latency_us"))
 		}
-		if problem != nil {
-			faults = append(faults, problem)
-			continue
-		}
-		latencies[table.Cell("system")] = append(latencies[table.Cell("system")], us)
-	}
+		latencies[t.Cell("system")] = append(latencies[t.Cell("system")], us)
+		return nil
+	}, "system", "latency_us")
 	for _, title := range slices.Sorted(maps.Keys(latencies)) {
 		name, library, _ := strings.Cut(title, " (")
 		i := slices.IndexFunc(all, func(s *system) bool { return s.name == name })

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
@@ -75,25 +77,19 @@ func Open(data string) (*judge.Reference, error) {
 	if err != nil {
 		return nil, err
 	}
-	section := &judge.Section{File: "verdicts.csv", Columns: Columns, SideBySide: true}
+	section := &judge.Section{File: "verdicts.csv", Columns: Columns, SideBySide: true, Conclude: conclude}
 	for _, s := range all {
-		section.Entries = append(section.Entries, &judge.Entry{Name: s.name, Judge: func(session *judge.Session) ([]judge.Row, bool, error) {
-			rows, err := s.judge(session)
-			return rows, false, err
-		}})
-	}
-	section.Conclude = func(table *results.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
-		return conclude(table, count)
+		section.Entries = append(section.Entries, &judge.Entry{Name: s.name, Judge: s.judge})
 	}
 	return &judge.Reference{Name: "hardware", Place: data, Entry: "system", Sections: []*judge.Section{section}, Faults: faults}, nil
 }
 
 // judge measures the rows of a system, and draws them.
-func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
+func (s *system) judge(session *judge.Session) (rows []judge.Row, _ bool, err error) {
 	var preset *systems.Preset
 	if s.Preset != "" {
 		if preset, err = systems.Registry.New(s.Preset, struct{}{}); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		s.Adapters = cmp.Or(s.Adapters, preset.Adapters)
 	}
@@ -101,7 +97,7 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 	measured, series := map[string]*row{}, map[[2]string][]*row{} // by the key of a machine, and a benchmark
 	for _, r := range s.rows {
 		if session.Context.Err() != nil {
-			return nil, experiments.ErrInterrupted
+			return nil, false, experiments.ErrInterrupted
 		}
 		if r.refused == "" {
 			library, transport := s.libraryOf(r.library)
@@ -112,7 +108,7 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 			key := library + " " + transport
 			if machines[key] == nil {
 				if machines[key], err = newMachine(preset, library, transport, s); err != nil {
-					return nil, err
+					return nil, false, err
 				}
 			}
 			s.settle(r, machines[key], measured, key)
@@ -137,10 +133,10 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 		}
 		rows = append(rows, r.row(s))
 	}
-	if session.Out == "" {
-		return rows, nil
+	if session.Out != "" {
+		err = s.draw(filepath.Join(session.Out, "hardware"))
 	}
-	return rows, s.draw(filepath.Join(session.Out, "hardware"))
+	return rows, false, err
 }
 
 // settle finds what weft has for a row; rows of the same benchmark are simulated once.
@@ -268,7 +264,7 @@ func (g group) order() int {
 
 // conclude sums up the errors, and counts pairs of libraries, or of algorithms, of which the same one is
 // faster with weft as in the measurements.
-func conclude(table *results.Table, count judge.Count) (judge.Conclusion, error) {
+func conclude(table *results.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
 	errs := map[group][]float64{}
 	var keys []group
 	add := func(g group, x float64) {
@@ -305,7 +301,8 @@ func conclude(table *results.Table, count judge.Count) (judge.Conclusion, error)
 	shown := &results.Table{Columns: ErrorColumns}
 	held, all := 0, 0
 	for _, k := range keys {
-		median, p90 := quantile(errs[k], 0.5), quantile(errs[k], 0.9)
+		slices.Sort(errs[k])
+		median, p90 := stat.Quantile(0.5, stat.Empirical, errs[k], nil), stat.Quantile(0.9, stat.Empirical, errs[k], nil)
 		most := aim(k.class)
 		if k.sizes == "all" {
 			if all++; median <= most && p90 <= 2*most {
@@ -319,12 +316,6 @@ func conclude(table *results.Table, count judge.Count) (judge.Conclusion, error)
 		Shown: shown, File: "errors.csv", Failed: held < all,
 		Text: fmt.Sprintf("%s, %d calibrated; %d of %d classes of presets are within their aims; of %d pairs of libraries or algorithms %d are in the order measured", count, count[verdict.Calibrated], held, all, pairs, same),
 	}, nil
-}
-
-// quantile is the least value that a share of them does not exceed.
-func quantile(values []float64, share float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
 }
 
 // noPair are measurements that differ by so little, as a share, that they have no order.

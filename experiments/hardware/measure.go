@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -85,7 +86,7 @@ const mostTransfers = 1e6
 // bounded refuses what takes too long to simulate.
 func bounded(transfers float64) error {
 	if transfers > mostTransfers {
-		return errNotSimulated(fmt.Sprintf("some %.2g messages a call, or parts of long ones, are too many to simulate here", transfers))
+		return fmt.Errorf("some %.2g messages a call, or parts of long ones, are too many to simulate here", transfers)
 	}
 	return nil
 }
@@ -95,11 +96,6 @@ func (m *machine) parts(bytes int64) float64 { return 1 + float64(bytes)/8/float
 
 // window is that of the OSU tests of bandwidth and rate, in messages.
 const window = 64
-
-// errNotSimulated says why a row cannot be judged.
-type errNotSimulated string
-
-func (e errNotSimulated) Error() string { return string(e) }
 
 // measure is what the simulator has for a row.
 func (m *machine) measure(b *benchmark) (float64, error) {
@@ -250,10 +246,7 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 func (b *benchmark) collective() (collectives.Collective, error) {
 	env := collectives.Env{Ranks: b.ranks, PerNode: b.perNode, Bytes: sim.Bytes(b.bytes)}
 	if b.algorithm == "" {
-		library := b.library
-		if library == "" {
-			library = "open-mpi"
-		}
+		library := cmp.Or(b.library, "open-mpi")
 		name := b.operation + "-library"
 		if b.operation == "alltoall" {
 			return param.Make(collectives.Registry, name, env, func(c *collectives.LibrarySwitch) { c.Library = library })
@@ -262,7 +255,7 @@ func (b *benchmark) collective() (collectives.Collective, error) {
 	}
 	name, known := algorithms[b.operation+" "+b.algorithm]
 	if !known {
-		return nil, errNotSimulated(fmt.Sprintf("weft has no %s by %q", b.operation, b.algorithm))
+		return nil, fmt.Errorf("weft has no %s by %q", b.operation, b.algorithm)
 	}
 	name, fanout, _ := strings.Cut(name, ":")
 	if slices.Contains([]string{"broadcast-chain", "broadcast-tree", "broadcast-knomial", "broadcast-split-binary", "broadcast-doubling"}, name) {

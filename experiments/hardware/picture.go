@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -39,31 +39,19 @@ func (s *system) draw(folder string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, strings.NewReplacer("/", "-", `\`, "-").Replace(s.name)+".svg"), stacked, 0o666)
+	return results.WriteBelow(filepath.Join(folder, strings.NewReplacer("/", "-", `\`, "-").Replace(s.name)+".svg"), stacked)
 }
 
 // figures are those of a class: a hue for each benchmark.
 func (s *system) figures(class string) (values, errors *plot.Figure) {
 	values = &plot.Figure{Title: s.name + ": " + class, XLabel: "size (bytes)", LogX: true, LogY: true, Style: plot.Line, Height: 3.6}
 	errors = &plot.Figure{XLabel: "size (bytes)", YLabel: "error of weft (%)", LogX: true, Style: plot.Scatter, Height: 2.2}
-	var order []string
-	series := map[string][]*row{}
-	for _, r := range s.rows {
-		if r.refused != "" || r.bytes == 0 || r.class() != class {
-			continue
-		}
-		name := fmt.Sprintf("%s, %d ranks, %s", r.title, r.ranks, r.library)
-		if series[name] == nil {
-			order = append(order, name)
-		}
-		series[name] = append(series[name], r)
-	}
+	shown := slices.DeleteFunc(slices.Clone(s.rows), func(r *row) bool { return r.refused != "" || r.bytes == 0 || r.class() != class })
+	series := results.Grouped(shown, func(r *row) string { return fmt.Sprintf("%s, %d ranks, %s", r.title, r.ranks, r.library) })
 	const most = 6 // that are told apart
-	for i, name := range order[:min(most, len(order))] {
-		rows := slices.SortedStableFunc(slices.Values(series[name]), func(a, b *row) int { return cmp.Compare(a.bytes, b.bytes) })
+	for i, rows := range series[:min(most, len(series))] {
+		name := fmt.Sprintf("%s, %d ranks, %s", rows[0].title, rows[0].ranks, rows[0].library)
+		slices.SortStableFunc(rows, func(a, b *row) int { return cmp.Compare(a.bytes, b.bytes) })
 		measured := plot.Series{Name: name, Hue: i + 1, Look: 1}
 		own := plot.Series{Name: name + ", weft", Hue: i + 1, Look: 2}
 		off := plot.Series{Name: name, Hue: i + 1, Look: 1}

@@ -4,6 +4,7 @@
 package intervals
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/weft-sim/weft/experiments"
@@ -54,11 +56,7 @@ const (
 
 // Open is the reference of a folder, or of the panel that comes with weft.
 func Open(data string) (*judge.Reference, error) {
-	own, err := fs.Sub(embedded, "panel")
-	if err != nil {
-		return nil, err
-	}
-	folder, place := judge.Folder(data, own, "the panel of weft")
+	folder, place := judge.Folder(data, judge.Embedded(embedded, "panel"), "the panel of weft")
 	files, err := fs.Glob(folder, "*.toml")
 	if err != nil {
 		return nil, err
@@ -72,8 +70,7 @@ func Open(data string) (*judge.Reference, error) {
 		if s.text = text; err != nil {
 			s.faults = document.Problems{{At: path.Join(place, file), Message: "cannot be read: " + err.Error()}}
 		}
-		section.Entries = append(section.Entries, &judge.Entry{Name: s.name, Unreadable: len(s.faults) > 0,
-			Faults: func() document.Problems { return s.faults }, Judge: s.judge})
+		section.Entries = append(section.Entries, &judge.Entry{Name: s.name, Faults: &s.faults, Judge: s.judge})
 	}
 	return r, nil
 }
@@ -82,25 +79,15 @@ func Open(data string) (*judge.Reference, error) {
 type truth struct{ file, variant, metric string }
 
 func readTruths(folder fs.FS, place string) (truths map[truth]float64, faults document.Problems) {
-	table, problem := judge.OpenTable(folder, place, "truths.csv", ',', "file", "variant", "metric", "truth")
-	if problem != nil {
-		return nil, document.Problems{problem}
-	}
 	truths = map[truth]float64{}
-	if table == nil {
-		return truths, nil
-	}
-	for problem := range table.Rows {
-		value, err := strconv.ParseFloat(table.Cell("truth"), 64)
-		if problem == nil && (err != nil || math.IsNaN(value) || math.IsInf(value, 0)) {
-			problem = table.Problem("truth = %q: want a number", table.Cell("truth"))
+	faults, _ = judge.EachRow(folder, place, "truths.csv", func(t *judge.Table) *document.Problem {
+		value, err := strconv.ParseFloat(t.Cell("truth"), 64)
+		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+			return t.Problem("truth = %q: want a number", t.Cell("truth"))
 		}
-		if problem != nil {
-			faults = append(faults, problem)
-			continue
-		}
-		truths[truth{table.Cell("file"), table.Cell("variant"), table.Cell("metric")}] = value
-	}
+		truths[truth{t.Cell("file"), t.Cell("variant"), t.Cell("metric")}] = value
+		return nil
+	}, "file", "variant", "metric", "truth")
 	return truths, faults
 }
 
@@ -185,7 +172,7 @@ func (v *variant) judge(s *judge.Session) (rows []judge.Row, failed bool, err er
 	if err != nil {
 		return nil, false, err
 	}
-	mean := stats.Finite(meanOf(cycles))
+	mean := stats.Finite(stat.Mean(cycles, nil))
 	state := measure.Steady
 	if _, known := v.truths[truth{v.setUp.name, v.name, "latency_mean_ns"}]; !known {
 		window := max(longCycles, int(longTimes*mean))
@@ -239,11 +226,8 @@ const fewest = 20
 // wider by its square.
 func (v *variant) intervals(column, interval string, cycles float64) (row, pairs judge.Row, err error) {
 	values, err := v.table.Numbers(column)
-	if err != nil {
-		return row, pairs, err
-	}
-	halves, err := v.table.Numbers(interval)
-	if err != nil {
+	halves, err2 := v.table.Numbers(interval)
+	if err := cmp.Or(err, err2); err != nil {
 		return row, pairs, err
 	}
 	value, known := v.truths[truth{v.setUp.name, v.name, column}]
@@ -347,14 +331,6 @@ func conclude(table *results.Table, count judge.Count, failed bool) (judge.Concl
 	}
 	c.Text += count.String()
 	return c, nil
-}
-
-func meanOf(values []float64) float64 {
-	sum := 0.0
-	for _, x := range values {
-		sum += x
-	}
-	return sum / float64(len(values))
 }
 
 func percent(part, of int) string {

@@ -85,22 +85,11 @@ func (r *reader) job(t *judge.Table, add bool) *job {
 
 // each calls do for each row of a table; what do returns is wrong with it.
 func (r *reader) each(file string, columns []string, do func(t *judge.Table) *document.Problem) {
-	t, problem := judge.OpenTable(os.DirFS(r.path), r.path, file, ',', columns...)
-	if problem == nil && t == nil {
-		problem = &document.Problem{At: r.path + "/" + file, Message: "cannot be read: no such file or directory; see weft reproduce --help"}
+	faults, there := judge.EachRow(os.DirFS(r.path), r.path, file, do, columns...)
+	if !there {
+		faults = document.Problems{{At: r.path + "/" + file, Message: "cannot be read: no such file or directory; see weft reproduce --help"}}
 	}
-	if problem != nil {
-		r.faults = append(r.faults, problem)
-		return
-	}
-	for problem := range t.Rows {
-		if problem == nil {
-			problem = do(t)
-		}
-		if problem != nil {
-			r.faults = append(r.faults, problem)
-		}
-	}
+	r.faults = append(r.faults, faults...)
 }
 
 // number reads a cell that is a number and not negative.

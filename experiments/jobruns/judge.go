@@ -1,6 +1,7 @@
 package jobruns
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -8,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
 )
@@ -32,126 +32,94 @@ func Open(data string) (*judge.Reference, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := make([][]compared, len(folder.cells))
 	section := &judge.Section{File: "verdicts.csv", SideBySide: true, Columns: []string{"app", "situation", "placement", "routing", "compared", "reference_ns", "weft_ns", "deviation"}}
-	for i, c := range folder.cells {
-		section.Entries = append(section.Entries, &judge.Entry{Name: c.name(), Unreadable: len(c.faults) > 0,
-			Faults: func() document.Problems { return c.faults },
-			Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
-				some, failed, err := c.judge(s)
-				found[i] = some
-				var rows []judge.Row
-				for k := range some {
-					rows = append(rows, some[k].row())
-				}
-				return rows, failed, err
-			}})
+	for _, c := range folder.cells {
+		section.Entries = append(section.Entries, &judge.Entry{Name: c.name(), Faults: &c.faults, Judge: c.judge})
 	}
 	section.Conclude = func(table *results.Table, count judge.Count, failed bool) (judge.Conclusion, error) {
-		same, pairs := ordered(slices.Concat(found...))
+		same, pairs := ordered(judge.RowsOf(table))
 		return judge.Conclusion{Shown: table, Failed: failed || count[judge.Differs] > 0,
 			Text: fmt.Sprintf("%s; of %d pairs of settings of an application %d are in the folder's order", count, pairs, same)}, nil
 	}
 	return &judge.Reference{Name: "jobs", Place: data, Entry: "run", Sections: []*judge.Section{section}, Faults: folder.faults}, nil
 }
 
-// compared is an application of a cell in the folder and with weft.
-type compared struct {
-	cell      *cell
-	app, what string
-	peer, own float64 // ns; own is NaN where it was not run
-	verdict   string
-	note      string
-}
-
-func (x *compared) row() judge.Row {
-	own, deviation := "", ""
-	if !math.IsNaN(x.own) {
-		own, deviation = strconv.FormatFloat(x.own, 'g', 7, 64), strconv.FormatFloat(x.own/x.peer-1, 'f', 4, 64)
-	}
-	return judge.Row{
-		Cells:   []string{x.app, x.cell.situation, x.cell.placement, x.cell.routing, x.what, strconv.FormatFloat(x.peer, 'g', 7, 64), own, deviation},
-		Verdict: x.verdict, Note: x.note,
-	}
-}
-
 // judge runs a cell and compares all of its applications. The small variant runs the first
 // iterations of each and compares them with the sum of their medians.
-func (c *cell) judge(s *judge.Session) ([]compared, bool, error) {
-	var all []compared
-	for _, j := range c.jobs {
+func (c *cell) judge(s *judge.Session) (rows []judge.Row, failed bool, err error) {
+	peers := make([]float64, len(c.jobs)) // ns
+	for i, j := range c.jobs {
 		a := applications[j.app]
-		x := compared{cell: c, app: j.app, what: a.metric, peer: j.median, own: math.NaN(), verdict: judge.NotRun}
+		what, peer := a.metric, j.median
 		if s.Quick {
-			x.what, x.peer = fmt.Sprintf("first %d iterations", a.quick), 0
-			for i := range a.quick {
-				x.peer += j.iterations[i]
+			what, peer = fmt.Sprintf("first %d iterations", a.quick), 0
+			for k := range a.quick {
+				peer += j.iterations[k]
 			}
 		}
-		all = append(all, x)
+		peers[i] = peer
+		rows = append(rows, judge.Row{Cells: []string{j.app, c.situation, c.placement, c.routing, what, short(peer), "", ""}, Verdict: judge.NotRun})
 	}
-	refuse := func(verdict, note string) ([]compared, bool, error) {
-		for i := range all {
-			all[i].verdict, all[i].note = verdict, note
+	refused := func(verdict, note string) []judge.Row {
+		for i := range rows {
+			rows[i].Verdict, rows[i].Note = verdict, note
 		}
-		return all, false, nil
+		return rows
 	}
 	if len(c.faults) > 0 {
-		return refuse(judge.Unreadable, judge.Note(c.faults))
+		return refused(judge.Unreadable, judge.Note(c.faults)), false, nil
 	}
 	file, err := s.Load(c.name(), c.text(s.Quick), false)
 	if err != nil {
-		return refuse(judge.NotRun, err.Error())
+		return refused(judge.NotRun, err.Error()), false, nil
 	}
 	outcome, err := s.Run("jobs/"+c.name(), file, filepath.Join(s.Out, "jobs", filepath.FromSlash(c.name())))
 	if err != nil {
 		return nil, false, err
 	}
 	if len(outcome.Failures) > 0 {
-		all, _, err := refuse(judge.NotRun, "its run failed: see failures.csv")
-		return all, true, err
+		return refused(judge.NotRun, "its run failed: see failures.csv"), true, nil
 	}
-	for i := range all {
-		x := &all[i]
-		if x.peer <= 0 {
-			x.verdict, x.note = judge.NotJudged, "iterations.csv has not all of these"
+	for i, peer := range peers {
+		r := &rows[i]
+		if peer <= 0 {
+			r.Verdict, r.Note = judge.NotJudged, "iterations.csv has not all of these"
 			continue
 		}
-		if x.own, err = c.jobs[i].own(outcome.Tables["job_ranks"], s.Quick); err != nil {
+		own, err := c.jobs[i].own(outcome.Tables["job_ranks"], s.Quick)
+		if err != nil {
 			return nil, false, err
 		}
-		if x.verdict = judge.Agrees; math.Abs(x.own/x.peer-1) > tolerance {
-			x.verdict = judge.Differs
+		r.Cells[6], r.Cells[7] = short(own), strconv.FormatFloat(own/peer-1, 'f', 4, 64)
+		if r.Verdict = judge.Agrees; math.Abs(own/peer-1) > tolerance {
+			r.Verdict = judge.Differs
 		}
 	}
-	return all, false, nil
+	return rows, false, nil
 }
+
+func short(x float64) string { return strconv.FormatFloat(x, 'g', 7, 64) }
 
 // own is what weft has for the median of a job: the time of its ranks without computing and
 // writes, or in the small variant with them.
 func (j *job) own(ranks *results.Table, quick bool) (float64, error) {
 	a := applications[j.app]
-	of, at, finish := slices.Index(ranks.Columns, "job"), slices.Index(ranks.Columns, "rank"), slices.Index(ranks.Columns, "finish_ns")
-	var times []float64
-	for _, row := range ranks.Rows {
-		if row[of] != j.app {
-			continue
-		}
-		rank, err := strconv.Atoi(row[at])
-		if err != nil {
-			return 0, err
-		}
-		t, err := strconv.ParseFloat(row[finish], 64)
-		if err != nil {
-			return 0, err
-		}
+	own, err := ranks.Where(map[string]string{"job": j.app})
+	if err != nil {
+		return 0, err
+	}
+	numbers, err := own.Numbers("rank")
+	times, err2 := own.Numbers("finish_ns")
+	if err := errors.Join(err, err2); err != nil {
+		return 0, err
+	}
+	for i, rank := range numbers {
 		if !quick {
-			t -= float64(a.all) * a.computes
+			times[i] -= float64(a.all) * a.computes
 			if a.held {
-				t -= j.ranks[rank].held
+				times[i] -= j.ranks[int(rank)].held
 			}
 		}
-		times = append(times, t)
 	}
 	slices.Sort(times)
 	n := len(times)
@@ -160,14 +128,14 @@ func (j *job) own(ranks *results.Table, quick bool) (float64, error) {
 
 // ordered counts pairs of settings of an application (pairs), and pairs in which the same setting is
 // the faster one in the folder (same). Settings that the folder has within the tolerance are no pair.
-func ordered(all []compared) (same, pairs int) {
-	for i := range all {
-		for k := range i {
-			a, b := &all[i], &all[k]
-			if a.app != b.app || math.IsNaN(a.own+b.own) || math.Abs(a.peer/b.peer-1) <= tolerance {
+func ordered(rows []judge.Row) (same, pairs int) {
+	for i, a := range rows {
+		for _, b := range rows[:i] {
+			peer, own := results.Number(a.Cells[5])/results.Number(b.Cells[5]), results.Number(a.Cells[6])/results.Number(b.Cells[6])
+			if a.Cells[0] != b.Cells[0] || math.IsNaN(own) || math.Abs(peer-1) <= tolerance {
 				continue
 			}
-			if pairs++; (a.peer < b.peer) == (a.own < b.own) {
+			if pairs++; (peer < 1) == (own < 1) {
 				same++
 			}
 		}

@@ -58,7 +58,7 @@ func TestCount(t *testing.T) {
 func session(t *testing.T, names ...string) (outcome Outcome, stdout, stderr, table string, err error) {
 	t.Helper()
 	entry := func(name, verdict string, faults document.Problems) *Entry {
-		return &Entry{Name: name, Unreadable: verdict == Unreadable, Faults: func() document.Problems { return faults },
+		return &Entry{Name: name, Faults: &faults,
 			Judge: func(*Session) ([]Row, bool, error) {
 				if name == "b/2" { // found late
 					faults = document.Problems{{At: "graph", Message: "is cut"}}

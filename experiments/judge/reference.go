@@ -8,6 +8,7 @@ package judge
 
 import (
 	"cmp"
+	"embed"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -133,11 +134,11 @@ type Entry struct {
 	Name   string // below the name of the reference
 	Listed string // what a list of names has for it; "": the name
 	Aside  bool   // has no rows: left out, unless it is named itself
-	// Faults are the problems of its data; judging may find more. Unreadable tells that nothing
-	// of it can be judged.
-	Faults     func() document.Problems
-	Unreadable bool
-	Judge      func(s *Session) (rows []Row, failed bool, err error)
+	// Faults are the problems of its data, if it has any of its own; judging may find more. With
+	// some, nothing of it can be judged, unless it is readable in part.
+	Faults *document.Problems
+	Partly bool
+	Judge  func(s *Session) (rows []Row, failed bool, err error)
 }
 
 // Row is a verdict: on a number, the points of a load, the tables of a run.
@@ -165,6 +166,15 @@ func RowsOf(t *results.Table) (rows []Row) {
 	return rows
 }
 
+// Embedded is a folder among files that come with weft. It panics if there is none.
+func Embedded(files embed.FS, folder string) fs.FS {
+	own, err := fs.Sub(files, folder)
+	if err != nil {
+		panic("judge: " + err.Error())
+	}
+	return own
+}
+
 // Folder is a folder of data with its name, or the one that comes with weft where none is given.
 func Folder(data string, own fs.FS, place string) (fs.FS, string) {
 	if data == "" {
@@ -183,16 +193,13 @@ func (r *Reference) entries() (all []*Entry) {
 
 // Check fails if no entry can be judged, with the problems of all.
 func (r *Reference) Check() error {
-	problems := r.problems()
-	for _, e := range r.entries() {
-		if !e.Unreadable {
-			return nil
-		}
+	if slices.ContainsFunc(r.entries(), func(e *Entry) bool { return e.Partly || e.Faults == nil || len(*e.Faults) == 0 }) {
+		return nil
 	}
-	if len(problems) == 0 {
-		problems = document.Problems{{At: r.Place, Message: "holds no " + r.Entry}}
+	if problems := r.problems(); len(problems) > 0 {
+		return problems
 	}
-	return problems
+	return document.Problems{{At: r.Place, Message: "holds no " + r.Entry}}
 }
 
 // problems lists the problems of all entries.
@@ -200,7 +207,7 @@ func (r *Reference) problems() document.Problems {
 	all := []document.Problems{r.Faults}
 	for _, e := range r.entries() {
 		if e.Faults != nil {
-			all = append(all, e.Faults())
+			all = append(all, *e.Faults)
 		}
 	}
 	return Merged(all...)

@@ -57,6 +57,27 @@ func OpenTable(folder fs.FS, name, file string, separator rune, wanted ...string
 	return t, nil
 }
 
+// EachRow reads a table as [OpenTable] does, with cells separated by a comma; what do returns is wrong with the
+// row. there is false where there is no such file.
+func EachRow(folder fs.FS, name, file string, do func(t *Table) *document.Problem, wanted ...string) (faults document.Problems, there bool) {
+	t, problem := OpenTable(folder, name, file, ',', wanted...)
+	switch {
+	case problem != nil:
+		return document.Problems{problem}, true
+	case t == nil:
+		return nil, false
+	}
+	for problem := range t.Rows {
+		if problem == nil {
+			problem = do(t)
+		}
+		if problem != nil {
+			faults = append(faults, problem)
+		}
+	}
+	return faults, true
+}
+
 // Problem is a problem of the row.
 func (t *Table) Problem(format string, args ...any) *document.Problem {
 	return &document.Problem{At: fmt.Sprintf("%s:%d", t.At, t.Line), Message: fmt.Sprintf(format, args...)}
@@ -125,21 +146,15 @@ const largestFile = 64 << 20
 // ReadFile is the text of a file of a folder, compressed or not. The error does not name the file.
 func ReadFile(folder fs.FS, file string) (string, error) {
 	info, err := fs.Stat(folder, file)
+	var at *fs.PathError
 	switch {
+	case errors.As(err, &at):
+		return "", at.Err
 	case err != nil:
-		return "", Reason(err)
+		return "", err
 	case !info.Mode().IsRegular():
 		return "", errors.New("it is no regular file")
 	}
 	content, err := input.ReadInputIn(folder, file, largestFile)
 	return string(content), err
-}
-
-// Reason is an error without the path, which messages have already.
-func Reason(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }

@@ -128,7 +128,7 @@ func TestValidationTable(t *testing.T) {
 			}
 		}
 		p := figures.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, YMax: 450, Style: "line", Title: "weft and BookSim2: " + family}
-		picture := simtest.Must(p.Picture(part, "png"))(t)
+		picture := simtest.Must(p.Draw(&figures.PlotSource{Table: part}, "png"))(t)
 		simtest.Check(t, results.WriteFile(filepath.Join(docs, "validation-"+family+".png"), picture))
 	}
 }

@@ -47,8 +47,7 @@ func Open(data string) (*judge.Reference, error) {
 	section := &judge.Section{File: "verdicts.csv", Columns: []string{"fabric", "run", "engine", "options", "entries"}}
 	for i := range f.Runs {
 		r := &f.Runs[i]
-		section.Entries = append(section.Entries, &judge.Entry{Name: r.Fabric + "/" + r.Variant, Listed: r.Fabric, Unreadable: len(r.Faults) > 0,
-			Faults: func() document.Problems { return r.Faults },
+		section.Entries = append(section.Entries, &judge.Entry{Name: r.Fabric + "/" + r.Variant, Listed: r.Fabric, Faults: &r.Faults,
 			Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 				row, err := experiments.Interruptible(s.Context, func() (judge.Row, error) { return f.Judge(r), nil })
 				return []judge.Row{row}, false, err

@@ -27,8 +27,8 @@ func (f *Figure) axes(p *plot.Plot) {
 		if a.Axis == &p.Y && f.Field == nil {
 			a.Tick.Marker = below{a.Tick.Marker, f.ceiling(), a.log, f.axisHeight(), a.Tick.Label.Height("0")}
 		}
-		if a.Axis == &p.X && f.XTicks != nil {
-			a.Tick.Marker = fixedTicks(f.XTicks)
+		if a.Axis == &p.X && f.Nines {
+			a.Tick.Marker = nines{}
 		}
 		if values := f.powers(); a.Axis == &p.X && values != nil {
 			a.Tick.Marker = valueTicks{a.Tick.Marker, values, unit, a.log, a.Tick.Label, labelRoom(f.size()).X}
@@ -52,11 +52,9 @@ func (f *Figure) axes(p *plot.Plot) {
 
 // places are the values along the horizontal axis at which lines and markers stand, in order.
 func (f *Figure) places() (all []float64) {
-	for i := range f.Series {
-		for _, x := range f.Series[i].X {
-			if f.stripped() && f.onAxis(x) {
-				all = append(all, x)
-			}
+	for s, i := range f.points {
+		if f.stripped() && f.onAxis(s.X[i]) {
+			all = append(all, s.X[i])
 		}
 	}
 	for _, panel := range f.Panels {
@@ -157,17 +155,35 @@ func (grid) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// frame draws the border of the axes, over the data.
-type frame struct{}
+// frame draws the border of the axes, over the data, broken at the foot of the strip.
+type frame struct{ roof }
 
 // Plot implements plot.Plotter.
-func (frame) Plot(c draw.Canvas, _ *plot.Plot) {
-	corners := []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}, c.Min}
-	c.StrokeLines(draw.LineStyle{Color: color.Black, Width: 0.8}, corners)
+func (f frame) Plot(c draw.Canvas, p *plot.Plot) {
+	style := draw.LineStyle{Color: color.Black, Width: 0.8}
+	c.StrokeLines(style, append(corners(c.Rectangle), c.Min))
+	area := f.area(c, p)
+	if area.Min.Y == area.Max.Y {
+		return
+	}
+	const wide, steep, gap = 3.5, 1.8, 2.6
+	for _, x := range []vg.Length{c.Min.X, c.Max.X} {
+		low, high := vg.Point{X: x, Y: area.Min.Y - gap/2}, vg.Point{X: x, Y: area.Min.Y + gap/2}
+		side := func(at vg.Point) (left, right vg.Point) {
+			return vg.Point{X: at.X - wide, Y: at.Y - steep}, vg.Point{X: at.X + wide, Y: at.Y + steep}
+		}
+		a, b := side(low)
+		d, e := side(high)
+		c.FillPolygon(color.White, []vg.Point{a, b, e, d})
+		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
+		c.StrokeLine2(style, d.X, d.Y, e.X, e.Y)
+	}
 }
 
 // span is the range of an axis.
 type span struct{ min, max float64 }
+
+var nowhere = span{math.Inf(1), math.Inf(-1)}
 
 func (s *span) include(x float64) { s.min, s.max = min(s.min, x), max(s.max, x) }
 
@@ -202,28 +218,25 @@ func (f *Figure) found() (x, y span) {
 	if f.Field != nil {
 		return f.Field.ranges()
 	}
-	x, y = span{math.Inf(1), math.Inf(-1)}, span{math.Inf(1), math.Inf(-1)}
+	x, y = nowhere, nowhere
 	ceiling := f.ceiling()
-	for i := range f.Series {
-		s := &f.Series[i]
-		for j := range s.X {
-			if f.lost(s, j) && !math.IsInf(ceiling, 0) {
-				x.include(s.X[j])
-			}
-			if !f.visible(s, j) {
-				continue
-			}
-			if !(f.LogX && s.X[j] <= 0) {
-				x.include(s.X[j])
-			}
-			if f.Style == Histogram {
-				x.include(s.XEnd[j])
-			}
-			y.include(min(s.Y[j], ceiling))
-			if s.Quantiles != nil {
-				y.include(s.Quantiles[j][0])
-				y.include(s.Quantiles[j][4])
-			}
+	for s, i := range f.points {
+		if f.lost(s, i) && !math.IsInf(ceiling, 0) {
+			x.include(s.X[i])
+		}
+		if !f.visible(s, i) {
+			continue
+		}
+		if !(f.LogX && s.X[i] <= 0) {
+			x.include(s.X[i])
+		}
+		if f.Style == Histogram {
+			x.include(s.XEnd[i])
+		}
+		y.include(min(s.Y[i], ceiling))
+		if s.Quantiles != nil {
+			y.include(s.Quantiles[i][0])
+			y.include(s.Quantiles[i][4])
 		}
 	}
 	f.includeReferences(&x, &y)
@@ -254,17 +267,14 @@ func (f *Figure) withIntervals(y span) span {
 	if f.Style == Bar || f.Whiskers || slack == 0 {
 		slack = math.Inf(1)
 	}
-	for i := range f.Series {
-		s := &f.Series[i]
-		for j := range s.X {
-			h := s.interval(j)
-			if h == 0 || !f.visible(s, j) || s.saturated(j) {
-				continue
-			}
-			wider.max = max(wider.max, min(s.Y[j]+h, y.max+slack))
-			if low := max(s.Y[j]-h, y.min-slack); low >= 0 && !f.LogY || low > 0 || y.min < 0 {
-				wider.min = min(wider.min, low)
-			}
+	for s, i := range f.points {
+		h := s.interval(i)
+		if h == 0 || !f.visible(s, i) || s.saturated(i) {
+			continue
+		}
+		wider.max = max(wider.max, min(s.Y[i]+h, y.max+slack))
+		if low := max(s.Y[i]-h, y.min-slack); low >= 0 && !f.LogY || low > 0 || y.min < 0 {
+			wider.min = min(wider.min, low)
 		}
 	}
 	return wider

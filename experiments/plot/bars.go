@@ -13,12 +13,7 @@ import (
 
 // bars draws a series as one bar in each category; the series that have one there
 // stand side by side, their middle at the tick.
-type bars struct {
-	figure *Figure
-	series *Series
-	look   appearance
-	index  int // among the series
-}
+type bars struct{ drawn }
 
 // groupWidth is the share of a category that the most bars of one take together.
 const groupWidth = 0.8
@@ -60,10 +55,7 @@ func (b *bars) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
 	s := b.figure.barSlots()
 	left := s.left(b.series.X[i], b.index)
 	y := b.series.Y[i]
-	return vg.Rectangle{
-		Min: vg.Point{X: trX(left), Y: trY(max(p.Y.Min, min(0, y)))},
-		Max: vg.Point{X: trX(left + s.width), Y: trY(min(max(0, y), p.Y.Max))},
-	}
+	return rectangle(trX(left), trY(max(p.Y.Min, min(0, y))), trX(left+s.width), trY(min(max(0, y), p.Y.Max)))
 }
 
 // whisker is the interval of bar i, or the spread behind it, as a line upwards.
@@ -92,15 +84,20 @@ func (b *bars) absent(i int) string {
 	return "no value"
 }
 
-// word is the place of [bars.absent] and its style; ok is false where there is no room for it.
-func (b *bars) word(p *plot.Plot, c draw.Canvas, i int) (at vg.Point, style text.Style, ok bool) {
+// words are what places without a bar say, where there is room for it.
+func (b *bars) words(p *plot.Plot, c draw.Canvas) (all []caption) {
 	const most, least = 7, 3.5 // points
 	trX, _ := p.Transforms(&c)
 	s := b.figure.barSlots()
-	left := s.left(b.series.X[i], b.index)
-	style = Words(min(most, trX(left+s.width)-trX(left)), text.XLeft, text.YCenter)
-	style.Color, style.Rotation = b.look.color, math.Pi/2
-	return vg.Point{X: trX(left + s.width/2), Y: c.Min.Y + 2}, style, style.Font.Size >= least
+	for i, x := range b.series.X {
+		left, word := s.left(x, b.index), b.absent(i)
+		style := Words(min(most, trX(left+s.width)-trX(left)), text.XLeft, text.YCenter)
+		style.Color, style.Rotation = b.look.color, math.Pi/2
+		if word != "" && style.Font.Size >= least {
+			all = append(all, caption{text: word, style: style, at: vg.Point{X: trX(left + s.width/2), Y: c.Min.Y + 2}})
+		}
+	}
+	return all
 }
 
 // shapes is what the bars, the dots in their place, or words cover.
@@ -114,12 +111,8 @@ func (b *bars) shapes(p *plot.Plot, c draw.Canvas) []shape {
 			all = append(all, shape{a: box.Min, b: box.Max, area: true})
 		}
 	}
-	for i := range b.series.X {
-		if word := b.absent(i); word != "" {
-			if at, style, ok := b.word(p, c, i); ok {
-				all = append(all, shape{a: at, b: at.Add(vg.Point{Y: style.Width(word)}), margin: style.Font.Size / 2})
-			}
-		}
+	for _, w := range b.words(p, c) {
+		all = append(all, shape{a: w.at, b: w.at.Add(vg.Point{Y: w.style.Width(w.text)}), margin: w.style.Font.Size / 2})
 	}
 	return all
 }
@@ -136,22 +129,12 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		end()
 	}
-	b.words(c, p)
-}
-
-// words says of places without a bar why there is none.
-func (b *bars) words(c draw.Canvas, p *plot.Plot) {
-	for i := range b.series.X {
-		if word := b.absent(i); word != "" {
-			if at, style, ok := b.word(p, c, i); ok {
-				c.FillText(style, at, word)
-			}
-		}
+	for _, w := range b.words(p, c) {
+		c.FillText(w.style, w.at, w.text)
 	}
 }
 
-// Thumbnail implements plot.Thumbnailer.
-func (b *bars) Thumbnail(c *draw.Canvas) { b.look.fill(*c, c.Rectangle, Steady) }
+func (b *bars) sample(c draw.Canvas) { b.look.fill(c, c.Rectangle, Steady) }
 
 // fill draws a bar of a series: filled where the network kept up, hollow where it did not, its
 // left half filled where that is not decided, hatched where some of what it should show is missing.
@@ -176,24 +159,10 @@ func (a appearance) fill(c draw.Canvas, bar vg.Rectangle, state State) {
 	c.StrokeLines(edge, append(box, box[0]))
 }
 
-// barState is the sample of a bar in a state in the legend.
-type barState struct{ state State }
-
-// Thumbnail implements plot.Thumbnailer.
-func (b barState) Thumbnail(c *draw.Canvas) { ofStates.fill(*c, c.Rectangle, b.state) }
-
 // spreads tells whether bars are means of values whose spread is drawn.
 func (f *Figure) spreads() bool {
 	return f.Style == Bar && (slices.ContainsFunc(f.Series, func(s Series) bool { return s.Quantiles != nil }) ||
 		slices.ContainsFunc(f.Panels, (*Figure).spreads))
-}
-
-// extent is the sample of a spread in the legend.
-type extent struct{}
-
-// Thumbnail implements plot.Thumbnailer.
-func (extent) Thumbnail(c *draw.Canvas) {
-	whisker(*c, color.Black, c.Center().X, c.Min.Y, c.Max.Y)
 }
 
 // dots stand for bars on a logarithmic axis, which has no zero for them to
@@ -215,11 +184,12 @@ func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
 			end()
 		}
 	}
-	d.words(c, p)
+	for _, w := range d.words(p, c) {
+		c.FillText(w.style, w.at, w.text)
+	}
 }
 
-// Thumbnail implements plot.Thumbnailer.
-func (d *dots) Thumbnail(c *draw.Canvas) { d.look.mark(*c, c.Center(), Steady) }
+func (d *dots) sample(c draw.Canvas) { d.look.mark(c, c.Center(), Steady) }
 
 // boxes draws a series as a box in each category: from the lower to the upper
 // quartile, with the median as a line across and whiskers beyond.
@@ -254,7 +224,7 @@ func (b *boxes) Plot(c draw.Canvas, p *plot.Plot) {
 		left, right, at := b.places(p, c, i)
 		middle := (left + right) / 2
 		style := draw.LineStyle{Color: b.look.color, Width: 1}
-		box := corners(vg.Rectangle{Min: vg.Point{X: left, Y: at[1]}, Max: vg.Point{X: right, Y: at[3]}})
+		box := corners(rectangle(left, at[1], right, at[3]))
 		c.StrokeLine2(style, middle, at[0], middle, at[1])
 		c.StrokeLine2(style, middle, at[3], middle, at[4])
 		half := min(4, (right-left)/4)
@@ -270,21 +240,14 @@ func (b *boxes) Plot(c draw.Canvas, p *plot.Plot) {
 // steps draws a series as the outline of a histogram: each bin from its lower
 // edge to its upper one, nothing between bins. The area is filled from zero; on
 // a logarithmic axis, which has none, only the outline is drawn.
-type steps struct {
-	figure *Figure
-	series *Series
-	look   appearance
-}
+type steps struct{ drawn }
 
 // box is bin i; on a logarithmic axis the part of the axis below it, too.
 func (h *steps) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
 	trX, trY := p.Transforms(&c)
 	s := h.series
 	left, right := min(max(s.X[i], p.X.Min), p.X.Max), min(s.XEnd[i], p.X.Max)
-	return vg.Rectangle{
-		Min: vg.Point{X: trX(left), Y: trY(max(p.Y.Min, 0))},
-		Max: vg.Point{X: trX(right), Y: trY(max(p.Y.Min, min(s.Y[i], p.Y.Max)))},
-	}
+	return rectangle(trX(left), trY(max(p.Y.Min, 0)), trX(right), trY(max(p.Y.Min, min(s.Y[i], p.Y.Max))))
 }
 
 // shapes is what the histogram covers.
@@ -345,10 +308,9 @@ func (h *steps) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Thumbnail implements plot.Thumbnailer.
-func (h *steps) Thumbnail(c *draw.Canvas) {
+func (h *steps) sample(c draw.Canvas) {
 	if !h.figure.LogY {
-		h.look.fill(*c, c.Rectangle, Steady)
+		h.look.fill(c, c.Rectangle, Steady)
 		return
 	}
 	y := c.Center().Y

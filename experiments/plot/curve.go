@@ -12,18 +12,14 @@ import (
 
 // curve draws a series as markers joined by lines over its confidence band.
 type curve struct {
-	figure  *Figure
-	series  *Series
-	look    appearance
+	drawn
 	ceiling float64 // of the axis
 	level   float64 // of the line for saturated points, as a part of the strip above the ceiling
 }
 
-func (f *Figure) newCurve(i int) *curve {
-	k := &curve{figure: f, series: &f.Series[i], look: f.look(i), ceiling: f.ceiling()}
-	levels := f.levels()
-	k.level = row(len(levels)-1-slices.Index(levels, i), len(levels))
-	return k
+func newCurve(d drawn) *curve {
+	levels := d.figure.levels()
+	return &curve{d, d.figure.ceiling(), row(len(levels)-1-slices.Index(levels, d.index), len(levels))}
 }
 
 // shown is where point i is drawn on the vertical axis, which ends at top.
@@ -163,45 +159,28 @@ func whisker(c draw.Canvas, ink color.Color, x, low, high vg.Length) {
 	}
 }
 
-// Thumbnail implements plot.Thumbnailer.
-func (k *curve) Thumbnail(c *draw.Canvas) {
+func (k *curve) sample(c draw.Canvas) {
 	if y := c.Center().Y; k.figure.Style != Scatter {
 		c.StrokeLine2(k.look.line(), c.Min.X, y, c.Max.X, y)
 	}
 	if k.figure.Style != Curve {
-		k.look.mark(*c, c.Center(), Steady)
+		k.look.mark(c, c.Center(), Steady)
 	}
 }
 
 // draws tells whether a point for which match holds is drawn, in the figure or in a panel.
 func (f *Figure) draws(match func(s *Series, i int) bool) bool {
 	strip := !math.IsInf(f.ceiling(), 0)
-	for k := range f.Series {
-		s := &f.Series[k]
-		for i := range s.X {
-			if match(s, i) && (f.visible(s, i) || f.lost(s, i) && strip) {
-				return true
-			}
+	for s, i := range f.points {
+		if match(s, i) && (f.visible(s, i) || f.lost(s, i) && strip) {
+			return true
 		}
 	}
 	return slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.draws(match) })
 }
 
-// has tells whether a point that is drawn is in a state.
-func (f *Figure) has(state State) bool {
-	return f.draws(func(s *Series, i int) bool { return s.state(i) == state })
-}
-
 // ofStates is how states are explained in the legend.
 var ofStates = appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}
-
-// marker explains the markers of a state in the legend.
-type marker struct{ state State }
-
-// Thumbnail implements plot.Thumbnailer.
-func (m marker) Thumbnail(c *draw.Canvas) {
-	ofStates.mark(*c, c.Center(), m.state)
-}
 
 // A latency beyond saturation says how long the run was and nothing else. Where
 // such values would squash the curves, the axis ends at a ceiling above all that
@@ -256,18 +235,14 @@ const headroom = 1.1
 
 // highestKept is the highest value that is no saturated point's; minus infinity without any.
 func (f *Figure) highestKept() float64 {
-	x, y := span{math.Inf(1), math.Inf(-1)}, span{math.Inf(1), math.Inf(-1)}
+	x, y := nowhere, nowhere
 	f.includeReferences(&x, &y)
-	kept := y.max
-	for i := range f.Series {
-		s := &f.Series[i]
-		for j := range s.X {
-			if f.visible(s, j) && !s.saturated(j) {
-				kept = max(kept, s.Y[j])
-			}
+	for s, i := range f.points {
+		if f.visible(s, i) && !s.saturated(i) {
+			y.include(s.Y[i])
 		}
 	}
-	return kept
+	return y.max
 }
 
 // lost tells whether point j is saturated and has no value that the axis can show: of
@@ -279,12 +254,9 @@ func (f *Figure) lost(s *Series, j int) bool {
 // lostLoads are the places of all lost points along the horizontal axis, of a figure
 // that may have a strip.
 func (f *Figure) lostLoads() (all []float64) {
-	for i := range f.Series {
-		s := &f.Series[i]
-		for j := range s.X {
-			if f.stripped() && f.lost(s, j) {
-				all = append(all, s.X[j])
-			}
+	for s, i := range f.points {
+		if f.stripped() && f.lost(s, i) {
+			all = append(all, s.X[i])
 		}
 	}
 	return all
@@ -353,34 +325,4 @@ func (r roof) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	c.FillPolygon(color.Gray{Y: 0xf2}, corners(area))
 	c.StrokeLine2(draw.LineStyle{Color: color.Gray{Y: 0x99}, Width: 0.5}, c.Min.X, area.Min.Y, c.Max.X, area.Min.Y)
-}
-
-// mark is the strip as far as its label is concerned: a line along its top.
-func (r roof) mark(area vg.Rectangle) (*Mark, vg.Rectangle) {
-	return &Mark{Label: "saturated"}, vg.Rectangle{Min: vg.Point{X: area.Min.X, Y: area.Max.Y}, Max: area.Max}
-}
-
-// broken draws the break of the vertical axis at the foot of the strip, over the
-// frame.
-type broken struct{ roof }
-
-// Plot implements plot.Plotter.
-func (b broken) Plot(c draw.Canvas, p *plot.Plot) {
-	area := b.area(c, p)
-	if area.Min.Y == area.Max.Y {
-		return
-	}
-	const wide, steep, gap = 3.5, 1.8, 2.6
-	for _, x := range []vg.Length{c.Min.X, c.Max.X} {
-		low, high := vg.Point{X: x, Y: area.Min.Y - gap/2}, vg.Point{X: x, Y: area.Min.Y + gap/2}
-		side := func(at vg.Point) (left, right vg.Point) {
-			return vg.Point{X: at.X - wide, Y: at.Y - steep}, vg.Point{X: at.X + wide, Y: at.Y + steep}
-		}
-		a, b := side(low)
-		d, e := side(high)
-		c.FillPolygon(color.White, []vg.Point{a, b, e, d})
-		style := draw.LineStyle{Color: color.Black, Width: 0.8}
-		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
-		c.StrokeLine2(style, d.X, d.Y, e.X, e.Y)
-	}
 }

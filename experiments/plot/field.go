@@ -69,33 +69,31 @@ func (f *Field) color(v float64) color.NRGBA {
 	return tints.At(1 - at)
 }
 
-// cells draws a field.
-type cells struct{ field *Field }
-
-// Plot implements plot.Plotter.
-func (k cells) Plot(c draw.Canvas, p *plot.Plot) {
+// Plot implements plot.Plotter: it draws the cells.
+func (f *Field) Plot(c draw.Canvas, p *plot.Plot) {
 	trX, trY := p.Transforms(&c)
 	style := Words(8, text.XCenter, text.YCenter)
-	for j, row := range k.field.Values {
+	for j, row := range f.Values {
 		for i, v := range row {
-			r := vg.Rectangle{Min: vg.Point{X: trX(float64(i) - 0.5), Y: trY(float64(j) - 0.5)}, Max: vg.Point{X: trX(float64(i) + 0.5), Y: trY(float64(j) + 0.5)}}
-			if math.IsNaN(v) || math.IsInf(v, 0) || k.field.Log && v <= 0 {
+			x, y := float64(i), float64(j)
+			r := rectangle(trX(x-0.5), trY(y-0.5), trX(x+0.5), trY(y+0.5))
+			if math.IsNaN(v) || math.IsInf(v, 0) || f.Log && v <= 0 {
 				c.StrokeLine2(draw.LineStyle{Color: gray, Width: 0.5}, r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
-				if k.field.saturated(j, i) {
+				if f.saturated(j, i) {
 					c.FillText(style, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}, "*")
 				}
 				continue
 			}
-			ink := k.field.color(v)
-			end := tag(c, "data-tip", k.field.Columns[i]+"\n"+k.field.Rows[j]+"\n"+short(v))
+			ink := f.color(v)
+			end := tag(c, "data-tip", f.Columns[i]+"\n"+f.Rows[j]+"\n"+short(v))
 			c.FillPolygon(ink, corners(r))
 			end()
 			style.Color = color.White
 			if 0.3*float64(ink.R)+0.6*float64(ink.G)+0.1*float64(ink.B) > 140 {
 				style.Color = color.Black
 			}
-			words := k.field.words(v)
-			if k.field.saturated(j, i) {
+			words := f.words(v)
+			if f.saturated(j, i) {
 				words += "*"
 			}
 			style.Font = textFont(8)
@@ -124,24 +122,22 @@ func (f *Field) words(v float64) string {
 	return rounded(v, 3)
 }
 
-// colourBar is the scale of a field, as its legend.
-type colourBar struct{ field *Field }
-
+// Widths of the scale that is the legend.
 const (
 	barWidth = 12
 	barRoom  = 64 // with its numbers
 )
 
-// draw fills c.
-func (b colourBar) draw(c draw.Canvas) {
-	low, high := b.field.limits()
+// drawScale fills c with the scale.
+func (f *Field) drawScale(c draw.Canvas) {
+	low, high := f.limits()
 	p := plot.New()
 	p.Y.Min, p.Y.Max = low, high
 	if low == high {
 		p.Y.Min, p.Y.Max = low-0.5, high+0.5
 	}
-	p.Y.Tick.Marker = ticker("", b.field.Log)
-	if b.field.Log {
+	p.Y.Tick.Marker = ticker("", f.Log)
+	if f.Log {
 		p.Y.Scale = plot.LogScale{}
 	}
 	_, trY := p.Transforms(&c)
@@ -150,7 +146,7 @@ func (b colourBar) draw(c draw.Canvas) {
 	for i := range steps {
 		at := (float64(i) + 0.5) / steps
 		y := c.Min.Y + height*vg.Length(i)
-		c.FillPolygon(tints.At(1-at), corners(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Min.X + barWidth, Y: y + height + 0.2}}))
+		c.FillPolygon(tints.At(1-at), corners(rectangle(c.Min.X, y, c.Min.X+barWidth, y+height+0.2)))
 	}
 	style := Words(8, text.XLeft, text.YCenter)
 	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
@@ -162,5 +158,5 @@ func (b colourBar) draw(c draw.Canvas) {
 	}
 	style = Words(9, text.XCenter, text.YTop)
 	style.Rotation = math.Pi / 2
-	c.FillText(style, vg.Point{X: c.Max.X - 11, Y: c.Center().Y}, elide(style, b.field.Label, c.Max.Y-c.Min.Y))
+	c.FillText(style, vg.Point{X: c.Max.X - 11, Y: c.Center().Y}, elide(style, f.Label, c.Max.Y-c.Min.Y))
 }

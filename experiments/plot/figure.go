@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,7 +47,7 @@ type Figure struct {
 	LogX, LogY            bool
 	YMax                  float64   // end of the vertical axis; 0: found from the data
 	XRange, YRange        []float64 // both ends of an axis; nil: found from the data
-	XTicks                []Tick    // in place of those that are found
+	Nines                 bool      // the horizontal axis is of percentiles: x = -log10 of the share beyond
 	Whiskers              bool      // intervals of lines as bars, not as bands
 	Marks                 []Mark    // drawn behind the series
 	Categories            []string  // of bars: X of a series is an index into it
@@ -72,12 +73,6 @@ type Figure struct {
 	highest *float64  // ceiling of all panels
 	shared  []float64 // places of all panels
 	slots   *slots    // of bars and boxes; nil: not found yet
-}
-
-// Tick is a labelled place on an axis.
-type Tick struct {
-	Value float64 `json:"value"`
-	Label string  `json:"label"`
 }
 
 // Series is a set of points that belong together. All slices but XEnd, States
@@ -127,21 +122,6 @@ func (f *Figure) size() vg.Point {
 	return size.Scale(vg.Length(1 / f.scale()))
 }
 
-// page is what a picture is drawn from.
-type page interface {
-	extent() vg.Point
-	draw(c draw.Canvas)
-}
-
-// page finds a place for everything.
-func (f *Figure) page() page {
-	f.tellReferences()
-	if len(f.Panels) > 0 {
-		return f.panels()
-	}
-	return f.layout()
-}
-
 // Page is the format of [Figure.Render] for pages with scripts: SVG in which the series,
 // their entries in the legend and their points are groups with attributes, data-series,
 // data-entry and data-tip.
@@ -152,10 +132,8 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
 	}
-	f = f.printable()
-	l := f.page()
-	k := f.scale()
-	canvas, err := newCanvas(format, l.extent().Scale(vg.Length(k)), dpi)
+	l, k := f.own().page(), f.scale()
+	canvas, err := newCanvas(format, l.size.Scale(vg.Length(k)), dpi)
 	if err != nil {
 		return nil, err
 	}
@@ -165,10 +143,23 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	c := draw.New(canvas)
 	if k != 1 {
 		c.Scale(k, k)
-		c.Rectangle = vg.Rectangle{Max: l.extent()}
+		c.Rectangle = vg.Rectangle{Max: l.size}
 	}
 	l.draw(c)
 	return written(canvas)
+}
+
+// own is a copy of the figure whose panels and references layouts may mark.
+func (f *Figure) own() *Figure {
+	p := *f
+	p.References, p.Panels = slices.Clone(f.References), slices.Clone(f.Panels)
+	for i, panel := range p.Panels {
+		p.Panels[i] = panel.own()
+	}
+	if f.Field != nil {
+		p.Categories = f.Field.Columns
+	}
+	return &p
 }
 
 // ErrNothing is the error of figures without a point to draw.
@@ -186,15 +177,12 @@ func (f *Figure) Check() error {
 		}
 	}
 	saturated, numbers := false, false
-	for i := range f.Series {
-		s := &f.Series[i]
-		if len(f.shown(s)) > 0 {
+	for s, i := range f.points {
+		if f.visible(s, i) {
 			return nil
 		}
-		for j := range s.X {
-			saturated = saturated || s.saturated(j) && math.IsNaN(s.Y[j])
-			numbers = numbers || !math.IsNaN(s.X[j]) && !math.IsNaN(s.Y[j])
-		}
+		saturated = saturated || s.saturated(i) && math.IsNaN(s.Y[i])
+		numbers = numbers || !math.IsNaN(s.X[i]) && !math.IsNaN(s.Y[i])
 	}
 	switch {
 	case numbers && (f.LogX || f.LogY):
@@ -203,6 +191,17 @@ func (f *Figure) Check() error {
 		return fmt.Errorf("%w: those that are saturated have no value", ErrNothing)
 	}
 	return fmt.Errorf("%w: no row has a number in both columns", ErrNothing)
+}
+
+// points are all points of the series, also those that cannot be drawn.
+func (f *Figure) points(yield func(s *Series, i int) bool) {
+	for k := range f.Series {
+		for i := range f.Series[k].X {
+			if !yield(&f.Series[k], i) {
+				return
+			}
+		}
+	}
 }
 
 // visible tells whether point i of a series can be drawn on the axes.
@@ -254,7 +253,7 @@ func (f *Figure) tip(c draw.Canvas, s *Series, i int) (end func()) {
 	switch {
 	case f.categorical():
 		x = f.Categories[int(s.X[i])]
-	case f.XTicks != nil: // of nines
+	case f.Nines:
 		x = short(100*(1-math.Pow(10, -s.X[i]))) + " %"
 	case s.XEnd != nil:
 		x += " to " + short(s.XEnd[i])

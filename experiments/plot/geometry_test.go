@@ -95,7 +95,7 @@ func TestSaturatedPointsAreOneLine(t *testing.T) {
 		trX, trY := l.plot.Transforms(&canvas)
 		heights := map[vg.Length]bool{}
 		for i := range f.Series {
-			points, states, _ := f.newCurve(i).points(canvas, l.plot)
+			points, states, _ := newCurve(drawn{f, &f.Series[i], f.look(i), i}).points(canvas, l.plot)
 			height := vg.Length(math.NaN())
 			for j, at := range points {
 				if states[j] != Saturated {
@@ -387,6 +387,9 @@ func TestTicks(t *testing.T) {
 		if got := labelsOf(logTicks{c.unit}, c.least, c.most); got != c.want {
 			t.Errorf("%v to %v, logarithmic: %s, want %s", c.least, c.most, got, c.want)
 		}
+	}
+	if got := labelsOf(nines{}, 0, 3); got != "0 % 50 % 90 % 99 % 99.9 %" { // -log10(1 - 0.999) is 3
+		t.Errorf("nines: %s", got)
 	}
 	// A unit that stands at the numbers does not stand in the label, too.
 	for most, want := range map[float64]string{10: "Time (s)", 1e-3: "Time"} {

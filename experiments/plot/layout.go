@@ -5,43 +5,59 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
 // layout is where the parts of a figure stand, in points from the lower left
-// corner of the picture.
+// corner of the picture. A figure of panels has layouts of them between its labels, in
+// place of axes.
 type layout struct {
 	figure *Figure
 	plot   *plot.Plot
+	panels []*layout
+	at     []vg.Point // lower left corners of the panels
 	title  label
 	labels labels
 	legend *legend
 	size   vg.Point     // of the picture
-	frame  vg.Rectangle // axes and their labels
-	data   vg.Rectangle // between the axes
+	frame  vg.Rectangle // axes, or panels, and their labels
+	data   vg.Rectangle // between the axes, or the panels
 	box    vg.Rectangle // legend; empty if there is none
 }
 
 // margins around everything: left and lower, right and upper.
 var lowerMargin, upperMargin = vg.Point{X: 8, Y: 6}, vg.Point{X: 12, Y: 8}
 
-// extent is the size of the picture.
-func (l *layout) extent() vg.Point { return l.size }
+// page finds a place for everything.
+func (f *Figure) page() *layout {
+	f.tellReferences()
+	if len(f.Panels) > 0 {
+		return f.panels()
+	}
+	return f.layout()
+}
 
-// layout finds a place for everything. The picture grows in height by what the
-// title takes beyond one line, upright names of categories, and a legend below the axes.
-func (f *Figure) layout() *layout {
-	l := &layout{figure: f, plot: plot.New(), size: f.size()}
-	p := l.plot
-	style := p.Title.TextStyle
+// titled is a layout without more than its title, and the style of that in one line.
+func (f *Figure) titled() (l *layout, style text.Style) {
+	l = &layout{figure: f, plot: plot.New(), legend: newLegend(f), size: f.size()}
+	style = l.plot.Title.TextStyle
 	style.Font = textFont(titleSize)
 	if f.bare {
 		style.Font = textFont(10)
 	}
 	l.title.text, l.title.style = fit(style, f.Title, l.size.X-lowerMargin.X-upperMargin.X, 2)
+	l.plot.X.Label.Text, l.plot.Y.Label.Text = f.XLabel, f.YLabel
+	return l, style
+}
+
+// layout finds a place for everything. The picture grows in height by what the
+// title takes beyond one line, upright names of categories, and a legend below the axes.
+func (f *Figure) layout() *layout {
+	l, style := f.titled()
+	p := l.plot
 	l.size.Y += max(0, l.title.size()-label{f.Title, style}.size())
-	p.X.Label.Text, p.Y.Label.Text = f.XLabel, f.YLabel
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Tick.Label.Font = textFont(9)
 		axis.Padding = 0
@@ -53,21 +69,20 @@ func (f *Figure) layout() *layout {
 	l.size.Y += f.upright(p)
 	l.labels = takeLabels(p, f.size())
 	if f.Field != nil {
-		p.Add(cells{f.Field})
+		p.Add(f.Field)
 	} else {
 		p.Add(grid{}, f.roof())
 	}
 	for i := range f.Marks {
 		p.Add(&f.Marks[i])
 	}
-	l.legend = newLegend(f)
 	for i := range f.Series {
-		p.Add(f.drawn(i))
+		p.Add(f.drawing(i))
 	}
 	for i := range f.References {
 		p.Add(referenced{f, &f.References[i]})
 	}
-	p.Add(frame{}, broken{f.roof()})
+	p.Add(frame{f.roof()})
 	l.place()
 	return l
 }
@@ -75,24 +90,32 @@ func (f *Figure) layout() *layout {
 // drawing draws a series between the axes and its sample in the legend.
 type drawing interface {
 	plot.Plotter
-	plot.Thumbnailer
+	sample(c draw.Canvas)
 	shapes(p *plot.Plot, c draw.Canvas) []shape
 }
 
-// drawn is how series i is drawn.
-func (f *Figure) drawn(i int) drawing {
-	s, a := &f.Series[i], f.look(i)
+// drawn is a series that is drawn.
+type drawn struct {
+	figure *Figure
+	series *Series
+	look   appearance
+	index  int // among the series
+}
+
+// drawing is how series i is drawn.
+func (f *Figure) drawing(i int) drawing {
+	d := drawn{f, &f.Series[i], f.look(i), i}
 	switch {
 	case f.Style == Bar && f.LogY:
-		return &dots{bars{figure: f, series: s, look: a, index: i}}
+		return &dots{bars{d}}
 	case f.Style == Bar:
-		return &bars{figure: f, series: s, look: a, index: i}
+		return &bars{d}
 	case f.Style == Histogram:
-		return &steps{figure: f, series: s, look: a}
+		return &steps{d}
 	case f.Style == Box:
-		return &boxes{bars{figure: f, series: s, look: a, index: i}}
+		return &boxes{bars{d}}
 	}
-	return f.newCurve(i)
+	return newCurve(d)
 }
 
 // setFrame finds the area between the axes if they and their labels have r.
@@ -109,7 +132,7 @@ func (l *layout) place() {
 	if l.figure.Field != nil {
 		all.Max.X -= barRoom
 		l.setFrame(all)
-		l.box = vg.Rectangle{Min: vg.Point{X: l.data.Max.X + legendGap, Y: l.data.Min.Y}, Max: vg.Point{X: l.data.Max.X + barRoom, Y: l.data.Max.Y}}
+		l.box = rectangle(l.data.Max.X+legendGap, l.data.Min.Y, l.data.Max.X+barRoom, l.data.Max.Y)
 		return
 	}
 	l.setFrame(all)
@@ -121,19 +144,16 @@ func (l *layout) place() {
 	}
 	box := l.legend.size(1)
 	if beside := l.data.Max.Y - all.Min.Y; box.X <= 0.36*l.size.X && box.Y <= beside {
-		l.setFrame(vg.Rectangle{Min: all.Min, Max: vg.Point{X: all.Max.X - box.X - legendGap, Y: all.Max.Y}})
-		l.box = vg.Rectangle{
-			Min: vg.Point{X: all.Max.X - box.X, Y: l.data.Max.Y - box.Y},
-			Max: vg.Point{X: all.Max.X, Y: l.data.Max.Y},
-		}
+		l.setFrame(rectangle(all.Min.X, all.Min.Y, all.Max.X-box.X-legendGap, all.Max.Y))
+		l.box = rectangle(all.Max.X-box.X, l.data.Max.Y-box.Y, all.Max.X, l.data.Max.Y)
 		return
 	}
 	box = l.legend.fitInto(all.Max.X - all.Min.X)
 	l.size.Y += box.Y + legendGap
 	all.Max.Y += box.Y + legendGap
-	l.setFrame(vg.Rectangle{Min: vg.Point{X: all.Min.X, Y: all.Min.Y + box.Y + legendGap}, Max: all.Max})
+	l.setFrame(rectangle(all.Min.X, all.Min.Y+box.Y+legendGap, all.Max.X, all.Max.Y))
 	left := max(all.Min.X, min((l.data.Min.X+l.data.Max.X-box.X)/2, all.Max.X-box.X))
-	l.box = vg.Rectangle{Min: vg.Point{X: left, Y: all.Min.Y}, Max: vg.Point{X: left + box.X, Y: all.Min.Y + box.Y}}
+	l.box = rectangle(left, all.Min.Y, left+box.X, all.Min.Y+box.Y)
 }
 
 // inCorner puts the legend into a corner between the axes that no series comes
@@ -172,14 +192,24 @@ func (l *layout) draw(c draw.Canvas) {
 	if l.title.text != "" {
 		c.FillText(l.title.style, vg.Point{X: l.size.X / 2, Y: l.size.Y - upperMargin.Y}, l.title.text)
 	}
+	for i, panel := range l.panels {
+		c.Push()
+		c.Translate(l.at[i])
+		panel.draw(c)
+		c.Pop()
+	}
 	c.Rectangle = l.frame
-	l.plot.Draw(l.labels.inside(c))
+	if l.panels == nil {
+		l.plot.Draw(l.labels.inside(c))
+	}
 	l.labels.draw(c, draw.Canvas{Canvas: c.Canvas, Rectangle: l.data})
-	for _, label := range l.labelled() {
-		label.draw(c)
+	if l.panels == nil {
+		for _, label := range l.labelled() {
+			c.FillText(label.style, label.at, label.text)
+		}
 	}
 	if l.figure.Field != nil {
-		colourBar{l.figure.Field}.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: l.box})
+		l.figure.Field.drawScale(draw.Canvas{Canvas: c.Canvas, Rectangle: l.box})
 	}
 	if l.legend != nil {
 		l.legend.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: l.box})
@@ -198,7 +228,7 @@ type shape struct {
 func (f *Figure) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
 	for i := range f.Series {
-		all = append(all, f.drawn(i).shapes(p, c)...)
+		all = append(all, f.drawing(i).shapes(p, c)...)
 	}
 	for i := range f.References {
 		all = append(all, referenced{f, &f.References[i]}.shapes(p, c)...)
@@ -238,10 +268,11 @@ func crosses(r vg.Rectangle, a, b vg.Point) bool {
 
 // grown is r with a margin around it.
 func grown(r vg.Rectangle, margin vg.Length) vg.Rectangle {
-	return vg.Rectangle{
-		Min: vg.Point{X: r.Min.X - margin, Y: r.Min.Y - margin},
-		Max: vg.Point{X: r.Max.X + margin, Y: r.Max.Y + margin},
-	}
+	return rectangle(r.Min.X-margin, r.Min.Y-margin, r.Max.X+margin, r.Max.Y+margin)
+}
+
+func rectangle(left, bottom, right, top vg.Length) vg.Rectangle {
+	return vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: top}}
 }
 
 // corners lists the corners of a rectangle.
@@ -249,25 +280,11 @@ func corners(r vg.Rectangle) []vg.Point {
 	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
 }
 
-// panelPage is a figure of several pairs of axes with the same ranges, below one
-// title, with labels and legend in common.
-type panelPage struct {
-	size   vg.Point
-	title  label
-	labels labels
-	parts  []*layout
-	at     []vg.Point // lower left corners of the parts
-	legend *legend
-	box    vg.Rectangle // of the legend
-	inner  vg.Rectangle // of the parts
-}
-
 const panelGap = 6
 
-func (g *panelPage) extent() vg.Point { return g.size }
-
-// panels finds a place for everything.
-func (f *Figure) panels() *panelPage {
+// panels finds a place for several pairs of axes with the same ranges, below one title, with
+// labels and legend in common.
+func (f *Figure) panels() *layout {
 	n := len(f.Panels)
 	columns := f.PanelColumns
 	if columns <= 0 {
@@ -278,14 +295,8 @@ func (f *Figure) panels() *panelPage {
 	}
 	columns = min(columns, n)
 	rows := (n + columns - 1) / columns
-	g := &panelPage{size: f.size()}
-	p := plot.New()
-	style := p.Title.TextStyle
-	style.Font = textFont(titleSize)
-	g.title.text, g.title.style = fit(style, f.Title, g.size.X-lowerMargin.X-upperMargin.X, 2)
-	p.X.Label.Text, p.Y.Label.Text = f.XLabel, f.YLabel
-	g.labels = takeLabels(p, vg.Point{X: g.size.X, Y: g.size.Y * vg.Length(max(1, rows))})
-	g.legend = newLegend(f)
+	g, _ := f.titled()
+	g.labels = takeLabels(g.plot, vg.Point{X: g.size.X, Y: g.size.Y * vg.Length(rows)})
 	left, right := lowerMargin.X+g.labels.y.size(), g.size.X-upperMargin.X/2
 	one := vg.Point{X: (right - left - panelGap*vg.Length(columns-1)) / vg.Length(columns)}
 	one.Y = max(0.8*one.X, 100)
@@ -300,34 +311,36 @@ func (f *Figure) panels() *panelPage {
 	if g.legend != nil {
 		box := g.legend.fitInto(g.size.X - lowerMargin.X - upperMargin.X)
 		start := (g.size.X - box.X) / 2
-		g.box = vg.Rectangle{Min: vg.Point{X: start, Y: lowerMargin.Y}, Max: vg.Point{X: start + box.X, Y: lowerMargin.Y + box.Y}}
+		g.box = rectangle(start, lowerMargin.Y, start+box.X, lowerMargin.Y+box.Y)
 		foot += box.Y + legendGap
 	}
 	f.share(one)
-	g.inner = vg.Rectangle{Min: vg.Point{X: left, Y: foot}, Max: vg.Point{X: right, Y: foot}}
+	g.data = rectangle(left, foot, right, foot)
 	heights := make([]vg.Length, rows)
 	for i, panel := range f.Panels {
 		l := panel.layout()
-		g.parts = append(g.parts, l)
+		g.panels = append(g.panels, l)
 		heights[i/columns] = max(heights[i/columns], l.size.Y)
 	}
 	for _, h := range heights {
-		g.inner.Max.Y += h
+		g.data.Max.Y += h
 	}
-	top := g.inner.Max.Y
-	for i, l := range g.parts {
+	top := g.data.Max.Y
+	for i, l := range g.panels {
 		if i > 0 && i%columns == 0 {
 			top -= heights[i/columns-1]
 		}
 		g.at = append(g.at, vg.Point{X: left + vg.Length(i%columns)*(one.X+panelGap), Y: top - l.size.Y})
 	}
-	g.size.Y = g.inner.Max.Y + g.title.size() + upperMargin.Y
+	g.frame = g.data
+	g.frame.Min = g.data.Min.Sub(vg.Point{X: g.labels.y.size(), Y: g.labels.x.size()})
+	g.size.Y = g.data.Max.Y + g.title.size() + upperMargin.Y
 	return g
 }
 
 // share gives the panels their room, and one pair of ranges.
 func (f *Figure) share(room vg.Point) {
-	x, y := span{math.Inf(1), math.Inf(-1)}, span{math.Inf(1), math.Inf(-1)}
+	x, y := nowhere, nowhere
 	highest, capped := math.Inf(-1), false
 	for _, panel := range f.Panels {
 		panel.bare, panel.room = true, &room
@@ -360,23 +373,5 @@ func (f *Figure) share(room vg.Point) {
 	}
 	for _, panel := range f.Panels {
 		panel.fixed = &[2]span{x, y}
-	}
-}
-
-func (g *panelPage) draw(c draw.Canvas) {
-	if g.title.text != "" {
-		c.FillText(g.title.style, vg.Point{X: g.size.X / 2, Y: g.size.Y - upperMargin.Y}, g.title.text)
-	}
-	for i, l := range g.parts {
-		c.Push()
-		c.Translate(g.at[i])
-		l.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Max: l.size}})
-		c.Pop()
-	}
-	frame := g.inner
-	frame.Min = frame.Min.Sub(vg.Point{X: g.labels.y.size(), Y: g.labels.x.size()})
-	g.labels.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: frame}, draw.Canvas{Canvas: c.Canvas, Rectangle: g.inner})
-	if g.legend != nil {
-		g.legend.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: g.box})
 	}
 }

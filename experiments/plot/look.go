@@ -3,8 +3,8 @@ package plot
 import (
 	"image/color"
 	"math"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -201,7 +201,7 @@ type legend struct {
 
 type entry struct {
 	name   string
-	sample plot.Thumbnailer
+	sample func(c draw.Canvas)
 	series string // that it is of; empty: of none
 }
 
@@ -225,23 +225,24 @@ func newLegend(f *Figure) *legend {
 	for i := range f.Series {
 		name := f.Series[i].Name
 		if name != "" && (!markers || f.draws(func(s *Series, _ int) bool { return s.Name == name })) {
-			l.entries = append(l.entries, entry{name, f.drawn(i), name})
+			l.entries = append(l.entries, entry{name, f.drawing(i).sample, name})
 		}
 	}
 	for _, one := range []struct {
 		state State
 		words string
 	}{{Undecided, "half filled: undecided"}, {Refused, "hatched: some refused"}, {Saturated, "hollow: saturated"}} {
-		switch {
-		case !(markers || f.Style == Bar) || !f.has(one.state):
-		case markers || f.LogY:
-			l.entries = append(l.entries, entry{one.words, marker{one.state}, ""})
-		default:
-			l.entries = append(l.entries, entry{one.words, barState{one.state}, ""})
+		sample := func(c draw.Canvas) { ofStates.fill(c, c.Rectangle, one.state) }
+		if markers || f.LogY {
+			sample = func(c draw.Canvas) { ofStates.mark(c, c.Center(), one.state) }
+		}
+		if (markers || f.Style == Bar) && f.draws(func(s *Series, i int) bool { return s.state(i) == one.state }) {
+			l.entries = append(l.entries, entry{one.words, sample, ""})
 		}
 	}
 	if f.spreads() {
-		l.entries = append(l.entries, entry{"mean, from least to largest", extent{}, ""})
+		sample := func(c draw.Canvas) { whisker(c, color.Black, c.Center().X, c.Min.Y, c.Max.Y) }
+		l.entries = append(l.entries, entry{"mean, from least to largest", sample, ""})
 	}
 	l.entries = append(append(l.entries, f.referenceEntries()...), f.markEntries()...)
 	if len(l.entries) == 0 && l.title == "" {
@@ -302,57 +303,28 @@ func (l *legend) draw(c draw.Canvas) {
 		if e.series != "" {
 			end = tag(c, "data-entry", e.series)
 			if svgOf(c) != nil { // all of it can be pressed
-				c.FillPolygon(color.Transparent, corners(vg.Rectangle{
-					Min: vg.Point{X: left, Y: y - rowHeight/2},
-					Max: vg.Point{X: left + l.columnWidth(), Y: y + rowHeight/2},
-				}))
+				c.FillPolygon(color.Transparent, corners(rectangle(left, y-rowHeight/2, left+l.columnWidth(), y+rowHeight/2)))
 			}
 		}
-		e.sample.Thumbnail(&draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-			Min: vg.Point{X: left, Y: y - rowHeight/2 + 2},
-			Max: vg.Point{X: left + sampleWidth, Y: y + rowHeight/2 - 2},
-		}})
+		e.sample(draw.Canvas{Canvas: c.Canvas, Rectangle: rectangle(left, y-rowHeight/2+2, left+sampleWidth, y+rowHeight/2-2)})
 		c.FillText(l.style, vg.Point{X: left + sampleWidth + sampleGap, Y: y}, e.name)
 		end()
 	}
 }
 
-// printable is the figure with all its texts as they may stand in a picture: names
-// come from files of other programs, and a control character makes an SVG file that
-// nothing opens.
-func (f *Figure) printable() *Figure {
-	p := *f
-	p.Categories, p.Marks, p.Panels, p.Series, p.References = slices.Clone(f.Categories), slices.Clone(f.Marks), slices.Clone(f.Panels), slices.Clone(f.Series), slices.Clone(f.References)
-	texts := []*string{&p.Title, &p.XLabel, &p.YLabel, &p.LegendTitle}
-	each := func(list []string) {
-		for i := range list {
-			texts = append(texts, &list[i])
-		}
-	}
-	if f.Field != nil {
-		field := *f.Field
-		field.Columns, field.Rows = slices.Clone(field.Columns), slices.Clone(field.Rows)
-		p.Field, p.Categories, texts = &field, field.Columns, append(texts, &field.Label)
-		each(field.Rows)
-	}
-	each(p.Categories)
-	for i := range p.Marks {
-		texts = append(texts, &p.Marks[i].Name, &p.Marks[i].Label)
-	}
-	for i := range p.References {
-		texts = append(texts, &p.References[i].Name, &p.References[i].Bar)
-	}
-	for i := range p.Series {
-		texts = append(texts, &p.Series[i].Name)
-	}
-	for _, t := range texts {
-		*t = input.Printable(*t)
-	}
-	for i := range p.Panels {
-		p.Panels[i] = p.Panels[i].printable()
-	}
-	return &p
+// printable measures and draws texts as they may stand in a picture: names come from files of
+// other programs, and a control character makes an SVG file that nothing opens.
+type printable struct{ text.Handler }
+
+// Lines implements text.Handler.
+func (p printable) Lines(words string) []string { return p.Handler.Lines(input.Printable(words)) }
+
+// Draw implements text.Handler.
+func (p printable) Draw(c vg.Canvas, words string, style text.Style, at vg.Point) {
+	p.Handler.Draw(c, input.Printable(words), style, at)
 }
+
+func init() { plot.DefaultTextHandler = printable{plot.DefaultTextHandler} }
 
 const (
 	titleSize    = 11.5
@@ -389,7 +361,7 @@ func wrap(style text.Style, s string, room vg.Length) string {
 				break // not even a letter
 			}
 			lines = append(lines, head)
-			word = word[len(head):]
+			word = string([]rune(word)[utf8.RuneCountInString(head):])
 		}
 		line = word
 	}

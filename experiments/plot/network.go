@@ -76,7 +76,7 @@ func (m *Network) key(p *NetworkPicture, links []link) {
 		length := min(p.Size.X-20, 240)
 		for i := range steps {
 			left := x + length*vg.Length(i)/steps
-			p.Box(vg.Rectangle{Min: vg.Point{X: left, Y: top - 26}, Max: vg.Point{X: left + length/steps + 0.5, Y: top - 16}}, LoadColours.At((float64(i)+0.5)/steps), draw.LineStyle{}, "")
+			p.Box(rectangle(left, top-26, left+length/steps+0.5, top-16), LoadColours.At((float64(i)+0.5)/steps), draw.LineStyle{}, "")
 		}
 		p.Text(vg.Point{X: x, Y: top - 12}, style, "0")
 		style.XAlign = text.XRight

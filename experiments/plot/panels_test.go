@@ -3,6 +3,7 @@ package plot
 import (
 	"bytes"
 	"fmt"
+	"image/color"
 	"math"
 	"regexp"
 	"strconv"
@@ -33,9 +34,9 @@ func panelled() *Figure {
 }
 
 // recordPage draws a figure of any kind onto a tape.
-func recordPage(f *Figure) (page, *tape) {
-	p, t := f.printable().page(), &tape{}
-	p.draw(draw.Canvas{Canvas: t, Rectangle: vg.Rectangle{Max: p.extent()}})
+func recordPage(f *Figure) (*layout, *tape) {
+	p, t := f.own().page(), &tape{}
+	p.draw(draw.Canvas{Canvas: t, Rectangle: vg.Rectangle{Max: p.size}})
 	return p, t
 }
 
@@ -43,7 +44,7 @@ func recordPage(f *Figure) (page, *tape) {
 // legend and one pair of labels; nothing lies outside, and no text over another.
 func TestPanels(t *testing.T) {
 	p, tape := recordPage(panelled())
-	texts := tape.texts(t, "panels", p.extent())
+	texts := tape.texts(t, "panels", p.size)
 	for text, times := range map[string]int{
 		"Two patterns": 1, "uniform": 1, "worst-case": 1, "min": 1, "val": 1, "routing": 1, "hollow: saturated": 1,
 		"Offered load (flits per terminal and cycle)": 1, "Mean latency (ns)": 1, "0.4": 2,
@@ -52,7 +53,7 @@ func TestPanels(t *testing.T) {
 			t.Errorf("%d times %q, want %d", texts[text], text, times)
 		}
 	}
-	parts := p.(*panelPage).parts
+	parts := p.panels
 	if len(parts) != 2 || parts[0].data.Size() != parts[1].data.Size() || parts[0].plot.Y.Max != parts[1].plot.Y.Max || parts[0].plot.X.Min != parts[1].plot.X.Min {
 		t.Errorf("panels of %v and %v", parts[0].data.Size(), parts[1].data.Size())
 	}
@@ -81,9 +82,9 @@ func TestHeat(t *testing.T) {
 		Values: [][]float64{{10, 20, 1000}, {12, math.NaN(), 0}}, States: [][]State{{0, 0, Saturated}, {0, Saturated, 0}},
 	}}
 	p, tape := recordPage(f)
-	texts := tape.texts(t, "heat", p.extent())
+	texts := tape.texts(t, "heat", p.size)
 	filled := map[string]int{}
-	data := p.(*layout).data
+	data := p.data
 	for _, m := range tape.marks {
 		if m.filled && within(grown(data, 0.01), m.box()) {
 			filled[fmt.Sprintf("%02x%02x%02x", m.ink.R, m.ink.G, m.ink.B)]++
@@ -165,9 +166,9 @@ func TestGivenRanges(t *testing.T) {
 // each once, in gray where several series have one.
 func TestMarks(t *testing.T) {
 	f := samples()["marked"]
-	l, tape := record(f)
+	l, recorded := record(f)
 	lines, areas := 0, 0
-	for _, m := range tape.marks {
+	for _, m := range recorded.marks {
 		b := m.box()
 		if m.text != "" || math.Abs(float64(b.Size().Y-l.data.Size().Y)) > 0.01 || b.Size().X > l.data.Size().X/2 {
 			continue
@@ -182,7 +183,14 @@ func TestMarks(t *testing.T) {
 		t.Errorf("%d bounds and %d knees", lines, areas)
 	}
 	entries := f.markEntries()
-	if len(entries) != 2 || entries[1].name != "bound" || entries[1].sample.(*Mark).Hue != 0 || entries[0].sample.(*Mark).Hue != 2 {
+	ink := func(e entry) color.NRGBA {
+		t := &tape{}
+		e.sample(draw.Canvas{Canvas: t, Rectangle: rectangle(0, 0, 20, 10)})
+		return t.marks[0].ink
+	}
+	knee := palette[1] // hue 2, as a band
+	knee.A = 0x28
+	if len(entries) != 2 || entries[1].name != "bound" || ink(entries[1]) != (&Mark{}).color() || ink(entries[0]) != knee {
 		t.Errorf("legend %+v", entries)
 	}
 }
@@ -206,7 +214,7 @@ func TestBarsAtTicks(t *testing.T) {
 		trX, _ := l.plot.Transforms(&canvas)
 		from, to := map[float64]vg.Length{}, map[float64]vg.Length{}
 		for i := range f.Series {
-			for j, s := range f.drawn(i).shapes(l.plot, canvas) {
+			for j, s := range f.drawing(i).shapes(l.plot, canvas) {
 				if !s.area {
 					continue
 				}
@@ -282,7 +290,7 @@ func TestShortAxes(t *testing.T) {
 	f.Width, f.Height, f.FontSize, f.PanelColumns = 3.4, 0, 7, 1
 	f.YLabel = "Accepted load (flits per terminal and cycle) of all"
 	p, tape := recordPage(f)
-	tape.texts(t, "narrow panels", p.extent())
+	tape.texts(t, "narrow panels", p.size)
 	for _, logarithmic := range []bool{false, true} {
 		f := &Figure{Style: Line, LogY: logarithmic, Width: 3.4, Height: 1.3, XLabel: "Offered load (flits per terminal and cycle)", YLabel: "Accepted load (flits per terminal and cycle)",
 			Series: []Series{latency("min", 12, 0.63), latency("val", 20, 0.41), latency("ugal", 33, 0.5)}}
@@ -304,7 +312,7 @@ func TestPanelsHeight(t *testing.T) {
 		for range n {
 			f.Panels = append(f.Panels, &Figure{Series: []Series{{Name: "a", X: []float64{0, 1}, Y: []float64{1, 2}}}})
 		}
-		if got := f.panels().extent().Y; math.Abs(float64(got)-5*72) > 1 {
+		if got := f.panels().size.Y; math.Abs(float64(got)-5*72) > 1 {
 			t.Errorf("%d panels: %v points high, want %v", n, got, 5*72)
 		}
 	}

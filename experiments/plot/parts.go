@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,7 +86,7 @@ func (t *Timeline) Draw(width vg.Length) *Drawing {
 	for i, r := range t.Rows {
 		d.Text(vg.Point{X: left, Y: y(i)}, small, elide(small, r.Label, width/4))
 		t.spans(r.Spans, x, func(part int, from, to vg.Length, title string) {
-			d.Box(vg.Rectangle{Min: vg.Point{X: from, Y: y(i) - 0.35*pitch}, Max: vg.Point{X: to, Y: y(i) + 0.35*pitch}}, t.Colours[part], draw.LineStyle{}, title)
+			d.Box(rectangle(from, y(i)-0.35*pitch, to, y(i)+0.35*pitch), t.Colours[part], draw.LineStyle{}, title)
 		})
 	}
 	line := draw.LineStyle{Color: color.NRGBA{A: 0xff}, Width: 1.2}
@@ -111,18 +112,13 @@ func (t *Timeline) Draw(width vg.Length) *Drawing {
 
 // used are the parts that some row has.
 func (t *Timeline) used() (used []int) {
-	has := make([]bool, len(t.Parts))
 	for _, r := range t.Rows {
 		for _, s := range r.Spans {
-			has[s.Part] = true
+			used = append(used, s.Part)
 		}
 	}
-	for part := range has {
-		if has[part] {
-			used = append(used, part)
-		}
-	}
-	return used
+	slices.Sort(used)
+	return slices.Compact(used)
 }
 
 // spans draws the spans of a row, the narrow ones together.
@@ -130,13 +126,8 @@ func (t *Timeline) spans(all []TimelineSpan, x func(float64) vg.Length, box func
 	times := make([]float64, len(t.Parts)) // of what is kept back
 	from, kept := math.NaN(), 0
 	flush := func(to float64) {
-		longest := 0
-		for part := range times {
-			if times[part] > times[longest] {
-				longest = part
-			}
-		}
 		if kept > 0 {
+			longest := slices.Index(times, slices.Max(times))
 			box(longest, x(from), x(to), fmt.Sprintf("%d spans, mostly %s", kept, t.Parts[longest]))
 		}
 		clear(times)
@@ -207,7 +198,7 @@ func (s *StackedBars) Draw(width vg.Length) *Drawing {
 		d.Size.Y += line*vg.Length(len(labels[i])) + thickness + gap
 	}
 	box := func(part int, x, y, wide, high vg.Length, title string) {
-		d.Box(vg.Rectangle{Min: vg.Point{X: x, Y: y - high}, Max: vg.Point{X: x + wide, Y: y}}, s.Colours[part], draw.LineStyle{}, title)
+		d.Box(rectangle(x, y-high, x+wide, y), s.Colours[part], draw.LineStyle{}, title)
 	}
 	for i, name := range s.Parts {
 		x, y := left+width*vg.Length(i%columns)/vg.Length(columns), d.Size.Y-4-vg.Length(row*(i/columns))
@@ -284,14 +275,12 @@ func (d *Drawing) Disc(center vg.Point, radius vg.Length, fill color.Color) {
 
 // Text adds a line of words in a style of [Words].
 func (d *Drawing) Text(at vg.Point, style text.Style, words string) {
-	words = input.Printable(words)
 	d.add("", func(c draw.Canvas) { c.FillText(style, at, words) })
 }
 
 // Label is [Drawing.Text] with a white edge, to be read on any colour; what lies below it
 // can be pointed at.
 func (d *Drawing) Label(at vg.Point, style text.Style, words string) {
-	words = input.Printable(words)
 	d.add("", func(c draw.Canvas) {
 		if svgOf(c) != nil {
 			defer group(c, `<g stroke="#ffffff" stroke-width="2" stroke-opacity="0.8" paint-order="stroke" pointer-events="none">`)()

@@ -97,8 +97,7 @@ func cross(c draw.Canvas, at vg.Point, turn int) {
 	}
 }
 
-// Thumbnail implements plot.Thumbnailer.
-func (r referenced) Thumbnail(c *draw.Canvas) { cross(*c, c.Center(), r.of.turn) }
+func (r referenced) sample(c draw.Canvas) { cross(c, c.Center(), r.of.turn) }
 
 // shapes is what a reference covers.
 func (r referenced) shapes(p *plot.Plot, c draw.Canvas) (all []shape) {
@@ -151,7 +150,7 @@ func (f *Figure) referenceEntries() (all []entry) {
 	f.eachReference(func(panel *Figure, r *Reference) {
 		if r.entry != "" && !named[r.entry] {
 			named[r.entry] = true
-			all = append(all, entry{r.entry, referenced{panel, r}, ""})
+			all = append(all, entry{r.entry, referenced{panel, r}.sample, ""})
 		}
 	})
 	return all
@@ -261,8 +260,8 @@ func (l *layout) labelled() (all []caption) {
 		}
 	}
 	if strip := f.roof().area(c, l.plot); strip.Min.Y < strip.Max.Y {
-		m, line := f.roof().mark(strip)
-		all = append(all, m.beside(l.data, line, taken))
+		top := rectangle(strip.Min.X, strip.Max.Y, strip.Max.X, strip.Max.Y)
+		all = append(all, (&Mark{Label: "saturated"}).beside(l.data, top, taken))
 		taken = append(taken, shape{a: strip.Min, b: strip.Max, area: true})
 	}
 	for i := range f.Marks {
@@ -323,12 +322,9 @@ func (m *Mark) beside(data, line vg.Rectangle, taken []shape) caption {
 	return w
 }
 
-func (w *caption) draw(c draw.Canvas) { c.FillText(w.style, w.at, w.text) }
-
-// Thumbnail implements plot.Thumbnailer.
-func (m *Mark) Thumbnail(c *draw.Canvas) {
+func (m *Mark) sample(c draw.Canvas) {
 	y := c.Center().Y
-	m.fill(*c, c.Rectangle, vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Max.X, Y: y}})
+	m.fill(c, c.Rectangle, rectangle(c.Min.X, y, c.Max.X, y))
 }
 
 // markEntries explains the marks in the legend, each name once, in gray where several
@@ -339,7 +335,7 @@ func (f *Figure) markEntries() []entry {
 		named[e.name] = true
 	}
 	var all []entry
-	at := map[string]int{}
+	first := map[string]*Mark{}
 	marks := slices.Clone(f.Marks)
 	for _, panel := range f.Panels {
 		marks = append(marks, panel.Marks...)
@@ -349,16 +345,13 @@ func (f *Figure) markEntries() []entry {
 		if m.Name == "" || m.Hue == ReferenceHue && named[m.Name] {
 			continue
 		}
-		if j, known := at[m.Name]; known {
-			gray := *all[j].sample.(*Mark)
-			if gray.Hue != m.Hue {
-				gray.Hue = 0
-			}
-			all[j].sample = &gray
-			continue
+		switch one := first[m.Name]; {
+		case one == nil:
+			first[m.Name] = m
+			all = append(all, entry{m.Name, m.sample, ""})
+		case one.Hue != m.Hue:
+			one.Hue = 0
 		}
-		at[m.Name] = len(all)
-		all = append(all, entry{m.Name, m, ""})
 	}
 	return all
 }

@@ -108,7 +108,7 @@ func TestPanelsLegendStates(t *testing.T) {
 	f.Panels[1].Series[0].States[1] = Undecided
 	f.Series = f.Panels[0].Series
 	p, tape := recordPage(f)
-	if texts := tape.texts(t, "panels", p.extent()); texts["half filled: undecided"] != 1 || texts["hollow: saturated"] != 1 {
+	if texts := tape.texts(t, "panels", p.size); texts["half filled: undecided"] != 1 || texts["hollow: saturated"] != 1 {
 		t.Errorf("the legend of %v", texts)
 	}
 	// Curves without markers have no strip for points without a value.

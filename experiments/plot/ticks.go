@@ -100,76 +100,73 @@ type valueTicks struct {
 
 // Ticks implements plot.Ticker.
 func (v valueTicks) Ticks(least, most float64) []plot.Tick {
-	label, place := numberLabel(most, v.values[0], v.unit), along(least, most, v.log)
+	values := v.values
+	if !v.log && least <= 0 {
+		values = append([]float64{0}, values...)
+	}
 	var all []plot.Tick
-	add := func(x float64, labelled bool) {
-		if x < least*(1-1e-9) || x > most*(1+1e-9) {
-			return
-		}
-		tick := plot.Tick{Value: x}
-		switch {
-		case labelled && v.unit == "B":
-			tick.Label = Bytes(x)
-		case labelled:
-			tick.Label = label(x, -1)
-		}
-		all = append(all, tick)
-	}
-	fits := func() bool {
-		end := math.Inf(-1)
-		for _, t := range all {
-			if t.Label == "" {
-				continue
-			}
-			const gap = 5
-			half := float64((v.style.Width(t.Label) + gap) / 2 / v.room)
-			if at := place(t.Value); at-half < end {
-				return false
-			} else {
-				end = at + half
-			}
-		}
-		return true
-	}
-	if !v.log {
-		if least <= 0 {
-			add(0, true)
-		}
-		for _, x := range v.values {
-			add(x, true)
-		}
-		if fits() {
-			return all
-		}
-		return v.Ticker.Ticks(least, most)
-	}
 	for every := 1; every <= len(v.values); every++ {
-		all = nil
-		for i, x := range v.values {
-			add(x, i%every == 0)
-		}
-		if fits() {
+		all = v.each(every, values, least, most)
+		if v.fit(all, along(least, most, v.log)) {
 			break
 		}
+		if !v.log {
+			return v.Ticker.Ticks(least, most)
+		}
 	}
-	if len(all) < 2 { // of a range that is given
+	if v.log && len(all) < 2 { // of a range that is given
 		return v.Ticker.Ticks(least, most)
 	}
 	return all
 }
 
-// fixedTicks are given.
-type fixedTicks []Tick
-
-// Ticks implements plot.Ticker.
-func (t fixedTicks) Ticks(least, most float64) []plot.Tick {
-	var all []plot.Tick
-	for _, one := range t {
-		if one.Value >= least && one.Value <= most {
-			all = append(all, plot.Tick{Value: one.Value, Label: one.Label})
+// each are ticks at values between the ends of the axis, every so many of them with a label.
+func (v valueTicks) each(every int, values []float64, least, most float64) (all []plot.Tick) {
+	label := numberLabel(most, v.values[0], v.unit)
+	for i, x := range values {
+		if x < least*(1-1e-9) || x > most*(1+1e-9) {
+			continue
 		}
+		tick := plot.Tick{Value: x}
+		switch {
+		case i%every != 0:
+		case v.unit == "B":
+			tick.Label = Bytes(x)
+		default:
+			tick.Label = label(x, -1)
+		}
+		all = append(all, tick)
 	}
 	return all
+}
+
+// fit tells whether no label runs into the one before.
+func (v valueTicks) fit(all []plot.Tick, place func(x float64) float64) bool {
+	const gap = 5
+	end := math.Inf(-1)
+	for _, t := range all {
+		half := float64((v.style.Width(t.Label) + gap) / 2 / v.room)
+		switch at := place(t.Value); {
+		case t.Label == "":
+		case at-half < end:
+			return false
+		default:
+			end = at + half
+		}
+	}
+	return true
+}
+
+// nines labels an axis on which every nine of a percentage has the same length.
+type nines struct{}
+
+// Ticks implements plot.Ticker.
+func (nines) Ticks(least, most float64) []plot.Tick {
+	all := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: -math.Log10(0.5), Label: "50 %"}}
+	for n, label := range []string{"90", "99", "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999"} {
+		all = append(all, plot.Tick{Value: float64(n + 1), Label: label + " %"})
+	}
+	return slices.DeleteFunc(all, func(t plot.Tick) bool { return t.Value < least || t.Value > most })
 }
 
 // below leaves out the ticks above a limit, from where on the axis is none, and labels that

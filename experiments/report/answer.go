@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -207,34 +208,18 @@ func shortList(list []uint64) []string {
 // file is a file of a result folder that the page links to.
 type file struct{ Name, Link string }
 
-// linker makes links from the page to files, relative to where the page stands.
-type linker struct{ base string }
-
-// newLinker is for a page at out; without one, the page has no links to files.
-func newLinker(out string) linker {
-	if out == "" {
-		return linker{}
-	}
-	base, err := filepath.Abs(filepath.Dir(out))
-	if err != nil {
-		return linker{}
-	}
-	return linker{base}
-}
+// linker makes links from the page, which it names, to files. A page that stands nowhere has none.
+type linker string
 
 // to is the link to a file that is there; empty otherwise.
 func (l linker) to(dir, name string) string {
-	if l.base == "" {
+	base, err := filepath.Abs(filepath.Dir(string(l)))
+	path, err2 := filepath.Abs(filepath.Join(dir, name))
+	info, err3 := os.Stat(path)
+	if l == "" || errors.Join(err, err2, err3) != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	path, err := filepath.Abs(filepath.Join(dir, name))
-	if err != nil {
-		return ""
-	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	relative, err := filepath.Rel(l.base, path)
+	relative, err := filepath.Rel(base, path)
 	if err != nil {
 		return ""
 	}

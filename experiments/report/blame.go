@@ -55,20 +55,34 @@ func stackedBars(points []blamedPoint) *plot.StackedBars {
 	return bars
 }
 
-// blamedPoint is a row of scope all, and the channels of the point.
+// blamedPoint is the rows of scope all and of scope channel with a label: of a point, or the
+// means of its seeds.
 type blamedPoint struct {
 	label    string
-	behind   bool                   // the network did not keep up
-	parts    [core.NumParts]float64 // nanoseconds
-	total    float64
-	channels []blamedChannel
-	places   map[[3]string]int // of channels, by their ends and class
+	behind   bool // the network did not keep up
+	channels []*blamedChannel
+	blamedTime
 }
 
 type blamedChannel struct {
 	from, to, class string
-	parts           [core.NumParts]float64
-	total, root     float64
+	blamedTime
+}
+
+// blamedTime is what a row tells.
+type blamedTime struct {
+	parts [core.NumParts]float64 // nanoseconds
+	total float64
+	root  float64 // share of all waiting, whose root it is
+}
+
+// add adds a share of another.
+func (b *blamedTime) add(other *blamedTime, share float64) {
+	b.total += share * other.total
+	b.root += share * other.root
+	for i, x := range other.parts {
+		b.parts[i] += share * x
+	}
 }
 
 // newBlame reads blame.csv; nil where there is none that can be read.
@@ -87,14 +101,14 @@ func newBlame(f *engine.Folder) *blame {
 		shown = shown[:mostBars]
 		b.Note += fmt.Sprintf(" The first %d of %d points; blame.csv has them all.", mostBars, len(points))
 	}
-	if slices.Contains(f.File.SweptKeys(), seedKey) {
+	if slices.Contains(f.File.SweptKeys(), results.SeedKey) {
 		b.Note += " Each is the mean of its seeds."
 	}
 	bars := stackedBars(shown)
 	b.Picture, b.Narrow = embedded(bars.Draw(barsWidth), "parts of the mean latency"), embedded(bars.Draw(narrowWidth), "parts of the mean latency")
 	slowest := slices.MaxFunc(points, func(a, b blamedPoint) int { return cmp.Compare(a.total, b.total) })
 	b.Caption = slowest.label
-	slices.SortStableFunc(slowest.channels, func(a, b blamedChannel) int { return cmp.Compare(b.root, a.root) })
+	slices.SortStableFunc(slowest.channels, func(a, b *blamedChannel) int { return cmp.Compare(b.root, a.root) })
 	for _, c := range slowest.channels[:min(mostWorst, len(slowest.channels))] {
 		if c.root == 0 {
 			break
@@ -128,7 +142,8 @@ func percentage(share float64) string {
 	return strconv.FormatFloat(percent, 'f', digits, 64) + " %"
 }
 
-// blamedPoints reads the table, in its order; nil where a column is missing.
+// blamedPoints reads the table; nil where a column is missing. Points that differ only in their
+// seed are one, and count alike.
 func blamedPoints(f *engine.Folder, t *results.Table) []blamedPoint {
 	names := []string{"point", "scope", "from", "to", "channel_class", "total_ns", "root_share"}
 	for _, part := range core.PartNames {
@@ -146,30 +161,39 @@ func blamedPoints(f *engine.Folder, t *results.Table) []blamedPoint {
 		}
 	}
 	for _, p := range f.File.Points {
-		labels[strconv.Itoa(p.Index)] = withoutSeed(f.File, p)
+		labels[strconv.Itoa(p.Index)] = cmp.Or(withoutSeed(f.File, p), "The only point")
 	}
 	saturated := map[string]bool{}
-	if point := slices.Index(f.Results.Columns, "point"); point >= 0 {
-		for i, r := range f.Results.Rows {
-			saturated[r[point]] = f.Results.State(i) == measure.Saturated
-		}
+	for i := range f.Results.Rows {
+		saturated[f.Results.Cell(i, "point")] = f.Results.State(i) == measure.Saturated
 	}
 	var points []blamedPoint
-	for _, r := range t.Rows {
-		c := blamedChannel{from: r[at[2]], to: r[at[3]], class: r[at[4]], total: number(r[at[5]]), root: number(r[at[6]])}
-		for i := range c.parts {
-			c.parts[i] = number(r[at[len(names)-int(core.NumParts)+i]])
+	labelled := func(row []string) string { return labels[row[at[0]]] }
+	for _, rows := range results.Grouped(t.Rows, labelled) {
+		p := blamedPoint{label: labelled(rows[0])}
+		seeds := len(results.Grouped(rows, func(row []string) string { return row[at[0]] }))
+		channels := map[[3]string]*blamedChannel{}
+		for _, r := range rows {
+			b := blamedTime{total: number(r[at[5]]), root: number(r[at[6]])}
+			for i := range b.parts {
+				b.parts[i] = number(r[at[len(names)-int(core.NumParts)+i]])
+			}
+			switch r[at[1]] {
+			case "all":
+				p.behind = p.behind || saturated[r[at[0]]]
+				p.add(&b, 1/float64(seeds))
+			case "channel":
+				c := &blamedChannel{from: r[at[2]], to: r[at[3]], class: r[at[4]]}
+				name := [3]string{c.from, c.to, c.class}
+				if channels[name] == nil {
+					channels[name] = c
+					p.channels = append(p.channels, c)
+				}
+				channels[name].add(&b, 1/float64(seeds))
+			}
 		}
-		switch scope := r[at[1]]; {
-		case scope == "all":
-			label := cmp.Or(labels[r[at[0]]], "The only point")
-			points = append(points, blamedPoint{label: label, behind: saturated[r[at[0]]], parts: c.parts, total: c.total})
-		case scope == "channel" && len(points) > 0:
-			last := &points[len(points)-1]
-			last.channels = append(last.channels, c)
-		}
+		points = append(points, p)
 	}
-	points = meanOfSeeds(points)
 	slices.SortStableFunc(points, func(a, b blamedPoint) int { return cmp.Compare(order[a.label], order[b.label]) })
 	return points
 }
@@ -240,69 +264,16 @@ func (b *jobBlame) drawn(f *engine.Folder, p *figures.PlotConfig) *jobBlame {
 	return b
 }
 
-// seedKey is swept for replications, which are no variants.
-const seedKey = "seed"
-
 // withoutSeed names a point by its swept settings but for the seed, which does
 // not make another variant, and for further keys.
 func withoutSeed(f *experiments.File, p *experiments.Point, further ...string) string {
 	var parts []string
 	for i, key := range f.SweptKeys() {
-		if key != seedKey && !slices.Contains(further, key) {
+		if key != results.SeedKey && !slices.Contains(further, key) {
 			parts = append(parts, key+" = "+p.Swept[i])
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// meanOfSeeds puts the points together that have the same label: those that
-// differ only in their seed. Their means count alike.
-func meanOfSeeds(points []blamedPoint) []blamedPoint {
-	var all []blamedPoint
-	place := map[string]int{}
-	times := map[string]float64{}
-	for _, p := range points {
-		times[p.label]++
-	}
-	for _, p := range points {
-		share := 1 / times[p.label]
-		at, known := place[p.label]
-		if !known {
-			at = len(all)
-			place[p.label] = at
-			all = append(all, blamedPoint{label: p.label})
-		}
-		sum := &all[at]
-		sum.behind = sum.behind || p.behind
-		sum.total += share * p.total
-		for i, x := range p.parts {
-			sum.parts[i] += share * x
-		}
-		for _, c := range p.channels {
-			sum.addChannel(c, share)
-		}
-	}
-	return all
-}
-
-// addChannel adds a share of what a channel has in one seed.
-func (p *blamedPoint) addChannel(c blamedChannel, share float64) {
-	name := [3]string{c.from, c.to, c.class}
-	at, known := p.places[name]
-	if !known {
-		if p.places == nil {
-			p.places = map[[3]string]int{}
-		}
-		at = len(p.channels)
-		p.places[name] = at
-		p.channels = append(p.channels, blamedChannel{from: c.from, to: c.to, class: c.class})
-	}
-	sum := &p.channels[at]
-	sum.total += share * c.total
-	sum.root += share * c.root
-	for i, x := range c.parts {
-		sum.parts[i] += share * x
-	}
 }
 
 // timeline shows what the ranks of a point did, with the critical path drawn over it.
@@ -337,9 +308,9 @@ type rankRow struct {
 	start, end                            float64 // us
 }
 
-func (r *rankRow) label() string { return cmp.Or(r.job, "rank") + " " + r.rank }
+func (r rankRow) label() string { return cmp.Or(r.job, "rank") + " " + r.rank }
 
-func (r *rankRow) title() string {
+func (r rankRow) title() string {
 	title := fmt.Sprintf("%s: %s, %.6g us", r.label(), r.what, r.end-r.start)
 	if r.message != "" {
 		title += ", message " + r.message + ", rank " + r.peer
@@ -380,11 +351,8 @@ func rankRows(t *results.Table) map[string][]rankRow {
 // timelines shows the variants that have one; note says what is shown.
 func timelines(f *engine.Folder) (list []timeline, note string) {
 	rows, paths := rankRows(f.Tables["timeline"]), rankRows(f.Tables["critical_path"])
-	chosen := variants(f, func(p *experiments.Point) bool { return rows[strconv.Itoa(p.Index)] != nil })
-	if len(chosen) == 0 {
-		return nil, ""
-	}
-	chosen, note = atMost(f, chosen, mostTimelines, "timeline.csv",
+	has := func(p *experiments.Point) bool { return rows[strconv.Itoa(p.Index)] != nil }
+	chosen, note := atMost(f, mostTimelines, has, "timeline.csv",
 		"What each rank does, in us; the line is the critical path: the chain of work and messages that led to the end.")
 	for _, v := range chosen {
 		point := v.highest()
@@ -397,33 +365,28 @@ func timelines(f *engine.Folder) (list []timeline, note string) {
 
 // newTimeline draws a point: the ranks of the path first, where there are too many.
 func newTimeline(rows, path []rankRow) (t timeline) {
-	ranks := map[string]int{} // by label, in the order in which they are shown
-	for _, list := range [][]rankRow{path, rows} {
-		for i := range list {
-			if _, known := ranks[list[i].label()]; !known {
-				ranks[list[i].label()] = len(ranks)
-			}
-		}
+	ranks := results.Grouped(slices.Concat(path, rows), rankRow.label)
+	shown := map[string]bool{}
+	for _, of := range ranks[:min(mostRanks, len(ranks))] {
+		shown[of[0].label()] = true
 	}
 	if len(ranks) > mostRanks {
 		t.Caption = fmt.Sprintf(". %d of %d ranks, those of the path first", mostRanks, len(ranks))
 	}
 	d := &plot.Timeline{Parts: activities, Colours: activityColours, Unit: "us"}
 	place := map[string]int{}
-	for i := range rows { // in their own order
-		r := &rows[i]
-		if ranks[r.label()] >= mostRanks {
+	for _, of := range results.Grouped(rows, rankRow.label) { // in their own order
+		row := plot.TimelineRow{Label: of[0].label()}
+		if !shown[row.Label] {
 			continue
 		}
-		at, ok := place[r.label()]
-		if !ok {
-			at = len(d.Rows)
-			place[r.label()] = at
-			d.Rows = append(d.Rows, plot.TimelineRow{Label: r.label()})
+		for _, r := range of {
+			if part := slices.Index(activities, r.what); part >= 0 {
+				row.Spans = append(row.Spans, plot.TimelineSpan{Part: part, From: r.start, To: r.end, Title: r.title()})
+			}
 		}
-		if part := slices.Index(activities, r.what); part >= 0 {
-			d.Rows[at].Spans = append(d.Rows[at].Spans, plot.TimelineSpan{Part: part, From: r.start, To: r.end, Title: r.title()})
-		}
+		place[row.Label] = len(d.Rows)
+		d.Rows = append(d.Rows, row)
 	}
 	d.Path = pathSteps(path, place)
 	t.Picture, t.Narrow = embedded(d.Draw(900), "timeline of ranks"), embedded(d.Draw(narrowWidth), "timeline of ranks")

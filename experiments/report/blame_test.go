@@ -20,8 +20,8 @@ import (
 // their length.
 func TestBlameOfSaturatedPoints(t *testing.T) {
 	point := func(label string, behind bool, total float64) blamedPoint {
-		p := blamedPoint{label: label, behind: behind, total: total}
-		p.parts[core.PartCredit] = total
+		p := blamedPoint{label: label, behind: behind}
+		p.total, p.parts[core.PartCredit] = total, total
 		return p
 	}
 	svg := string(embedded(stackedBars([]blamedPoint{point("a", false, 10), point("b", false, 5), point("c", true, 1000), point("d", true, 5)}).Draw(barsWidth), ""))

@@ -171,50 +171,40 @@ type variant struct {
 // highest is the point of the highest load.
 func (v *variant) highest() *experiments.Point { return v.points[len(v.points)-1] }
 
-// loadKey is swept along curves.
-const loadKey = "traffic.load"
-
 // variants lists the variants of the points that have something to show.
 func variants(f *engine.Folder, has func(*experiments.Point) bool) []*variant {
-	at := slices.Index(f.File.SweptKeys(), loadKey)
+	at := slices.Index(f.File.SweptKeys(), results.LoadKey)
+	name := func(p *experiments.Point) string { return withoutSeed(f.File, p, results.LoadKey) }
+	shown := slices.DeleteFunc(slices.Clone(f.File.Points), func(p *experiments.Point) bool { return !has(p) })
 	var all []*variant
-	place := map[string]*variant{}
-	for _, p := range f.File.Points {
-		if !has(p) {
-			continue
-		}
-		name := withoutSeed(f.File, p, loadKey)
-		v := place[name]
-		if v == nil {
-			v = &variant{name: name}
-			place[name] = v
-			all = append(all, v)
-		}
-		if at < 0 {
-			if len(v.points) == 0 {
-				v.points = append(v.points, p)
+	for _, points := range results.Grouped(shown, name) {
+		v := &variant{name: name(points[0]), points: points[:1]}
+		if at >= 0 {
+			v.points = nil
+			for _, p := range points {
+				load := number(p.Swept[at])
+				if i, found := slices.BinarySearch(v.loads, load); !found {
+					v.loads, v.points = slices.Insert(v.loads, i, load), slices.Insert(v.points, i, p)
+				}
 			}
-			continue
 		}
-		load, err := strconv.ParseFloat(p.Swept[at], 64)
-		if err != nil {
-			load = 0
-		}
-		if i, found := slices.BinarySearch(v.loads, load); !found {
-			v.loads, v.points = slices.Insert(v.loads, i, load), slices.Insert(v.points, i, p)
-		}
+		all = append(all, v)
 	}
 	return all
 }
 
-// atMost keeps the first of the variants to show and says so behind a note; all of them are
-// in a file.
-func atMost(f *engine.Folder, chosen []*variant, most int, all, note string) ([]*variant, string) {
+// atMost lists the first of the variants that have something to show, and says so behind a note;
+// all of them are in a file. The note is empty if there are none.
+func atMost(f *engine.Folder, most int, has func(*experiments.Point) bool, all, note string) ([]*variant, string) {
+	chosen := variants(f, has)
+	if len(chosen) == 0 {
+		return nil, ""
+	}
 	keys := f.File.SweptKeys()
-	if slices.Contains(keys, loadKey) {
+	if slices.Contains(keys, results.LoadKey) {
 		note += " Each variant is shown at its highest load."
 	}
-	if slices.Contains(keys, seedKey) {
+	if slices.Contains(keys, results.SeedKey) {
 		note += " Of several seeds, the first is shown."
 	}
 	if len(chosen) > most {
@@ -248,19 +238,16 @@ func linkMaps(f *engine.Folder) (maps []networkFigure, note string) {
 	if err != nil {
 		return nil, err.Error()
 	}
-	points := variants(f, func(p *experiments.Point) bool { return loads[p.Index] != nil })
-	if len(points) == 0 {
-		return nil, ""
-	}
+	has := func(p *experiments.Point) bool { return loads[p.Index] != nil }
 	top := 0.0
-	for _, v := range points {
+	for _, v := range variants(f, has) {
 		for _, p := range v.points {
 			for _, c := range loads[p.Index] {
 				top = max(top, c.Load)
 			}
 		}
 	}
-	points, note = atMost(f, points, mostMaps, "links.csv",
+	points, note := atMost(f, mostMaps, has, "links.csv",
 		"Flits per cycle of each channel in the window, all virtual channels together; the colours mean the same in all pictures of this experiment.")
 	for _, v := range points {
 		maps = append(maps, newLinkMap(f.File, v, loads, top))
@@ -319,11 +306,8 @@ func timelapses(f *engine.Folder) (lapses []networkFigure, note string) {
 			series[p.Index] = s
 		}
 	}
-	chosen := variants(f, func(p *experiments.Point) bool { return series[p.Index] != nil })
-	if len(chosen) == 0 {
-		return nil, ""
-	}
-	chosen, note = atMost(f, chosen, mostLapses, "series/",
+	has := func(p *experiments.Point) bool { return series[p.Index] != nil }
+	chosen, note := atMost(f, mostLapses, has, "series/",
 		"Flits per cycle of each channel in intervals of the window, counted as they cross the switch; the colours mean the same throughout.")
 	top := 0.0
 	for _, v := range chosen {

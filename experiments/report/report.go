@@ -5,7 +5,6 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 )
 
@@ -126,7 +126,7 @@ type block struct{ Name, Text string }
 // none. Errors are *engine.FolderError.
 func Make(dirs []string, out string) ([]byte, error) {
 	c := content{Style: template.CSS(styleCSS), Script: script(), Version: experiments.Version()}
-	links := newLinker(out)
+	links := linker(out)
 	var verdicts []verdict.Verdict
 	for _, dir := range dirs {
 		finished, interrupted, err := engine.FindFolders(dir)
@@ -161,7 +161,15 @@ func Make(dirs []string, out string) ([]byte, error) {
 
 // order puts the experiments that stand beside others behind them, and numbers all.
 func (c *content) order() {
-	slices.SortStableFunc(c.Experiments, func(a, b experiment) int { return cmp.Compare(a.rank(), b.rank()) })
+	slices.SortStableFunc(c.Experiments, func(a, b experiment) int {
+		switch {
+		case b.Beside && !a.Beside:
+			return -1
+		case a.Beside && !b.Beside:
+			return 1
+		}
+		return 0
+	})
 	for i := range c.Experiments {
 		e := &c.Experiments[i]
 		if e.Beside && i > 0 && !c.Experiments[i-1].Beside {
@@ -170,14 +178,6 @@ func (c *content) order() {
 		e.ID = fmt.Sprintf("experiment%d", i+1)
 		e.list()
 	}
-}
-
-// rank is 1 for an experiment beside others.
-func (e *experiment) rank() int {
-	if e.Beside {
-		return 1
-	}
-	return 0
 }
 
 // list names the sections that there are, in the order in which a reader asks.
@@ -214,16 +214,7 @@ func (c *content) sum(verdicts []verdict.Verdict) {
 	if len(c.Experiments) < 2 {
 		return // the only experiment shows them
 	}
-	at := map[string]int{}
-	for _, v := range printVerdicts(verdicts) {
-		i, known := at[v.Paper]
-		if !known {
-			i = len(c.Verdicts)
-			at[v.Paper] = i
-			c.Verdicts = append(c.Verdicts, nil)
-		}
-		c.Verdicts[i] = append(c.Verdicts[i], v)
-	}
+	c.Verdicts = results.Grouped(printVerdicts(verdicts), func(v verdictRow) string { return v.Paper })
 }
 
 func newExperiment(f *engine.Folder, links linker) (experiment, []verdict.Verdict) {

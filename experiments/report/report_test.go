@@ -284,7 +284,7 @@ func TestVerdicts(t *testing.T) {
 	file := simtest.Must(experiments.Load("x.toml", text, experiments.Options{}))(t)
 	e, verdicts := newExperiment(&engine.Folder{File: file, Results: &results.Table{
 		Columns: []string{"point", "accepted_load"}, Rows: [][]string{{"0", "0.031"}},
-	}}, linker{})
+	}}, "")
 	want := []verdictRow{
 		{"dragonfly", "fig8b", "WC MIN", "saturation throughput", "0.03125", "0.031", "-0.8 %", "predicted", "met", ""},
 		{"dragonfly", "fig8b", "WC VAL", "saturation throughput", "0.5", "0.031", "-93.8 %", "predicted", "missed", "far off"},

@@ -108,31 +108,21 @@ func (t *Table) divide(by []string) (d division, err error) {
 	}
 	for i, name := range t.Columns {
 		switch swept := slices.Contains(t.SweptKeys(), name); {
-		case !swept || name == SeedKey || slices.Contains(by, name) || t.follows(i, nil):
+		case !swept || name == SeedKey || slices.Contains(by, name) || t.Follows(i):
 		case name == LoadKey:
 			d.load = true
-		case len(by) > 0 && t.follows(i, d.design):
+		case len(by) > 0 && t.Follows(i, d.design...):
 		case len(by) > 0 || asked(name):
 			d.demand = append(d.demand, i)
 		default:
 			d.design = append(d.design, i)
 		}
 	}
-	d.demand = t.needed(d.demand)
+	d.demand = t.Needed(d.demand)
 	if len(by) == 0 {
-		d.design = t.needed(d.design)
+		d.design = t.Needed(d.design)
 	}
 	return d, nil
-}
-
-// needed leaves out the columns that follow from those before them.
-func (t *Table) needed(columns []int) (some []int) {
-	for _, i := range columns {
-		if !t.follows(i, some) {
-			some = append(some, i)
-		}
-	}
-	return some
 }
 
 // asked tells settings that say what a network is asked to do, and under which conditions.
@@ -228,7 +218,7 @@ func commonLoads(variants [][]int, offered []float64) (loads []float64) {
 
 // mostOfSeeds are the rows in which each seed has its highest value.
 func (t *Table) mostOfSeeds(rows []int, values []float64) (some []int) {
-	for _, of := range Grouped(rows, func(i int) string { return t.cell(i, SeedKey) }) {
+	for _, of := range Grouped(rows, func(i int) string { return t.Cell(i, SeedKey) }) {
 		some = append(some, slices.MaxFunc(of, func(i, j int) int { return cmp.Compare(values[i], values[j]) })) // NaN is the least
 	}
 	return some

@@ -252,7 +252,7 @@ func (t *Table) Split(column string) (values []string, parts []*Table, err error
 	}
 	left := []int{at}
 	for i, name := range t.Columns {
-		if i != at && slices.Contains(sweptColumns(t), name) && t.follows(i, []int{at}) && !t.follows(i, nil) {
+		if i != at && slices.Contains(sweptColumns(t), name) && t.Follows(i, at) && !t.Follows(i) {
 			left = append(left, i)
 		}
 	}
@@ -274,15 +274,25 @@ func (t *Table) Split(column string) (values []string, parts []*Table, err error
 	return values, parts, nil
 }
 
-// follows tells whether a column has one value in all rows that agree in some others.
-func (t *Table) follows(column int, others []int) bool {
+// Follows tells whether a column has one value in all rows that agree in some others.
+func (t *Table) Follows(column int, others ...int) bool {
 	values := map[string]string{}
 	for _, row := range t.Rows {
-		key := strings.Join(Pick(row, others), "\x00")
-		if value, known := values[key]; known && value != row[column] {
+		key := KeyOf(row, others...)
+		if value, known := values[key]; known && !SameCell(value, row[column]) {
 			return false
 		}
 		values[key] = row[column]
 	}
 	return true
+}
+
+// Needed leaves out the columns that follow from those before them.
+func (t *Table) Needed(columns []int) (some []int) {
+	for _, i := range columns {
+		if !t.Follows(i, some...) {
+			some = append(some, i)
+		}
+	}
+	return some
 }

@@ -160,11 +160,8 @@ func SteadyThroughput(t *Table) (float64, error) {
 // passes it (see [State]).
 func AcceptedAt95(t *Table) (float64, error) {
 	offered, err := t.Numbers("offered_load")
-	if err != nil {
-		return math.NaN(), err
-	}
-	accepted, err := t.Numbers("accepted_load")
-	if err != nil {
+	accepted, err2 := t.Numbers("accepted_load")
+	if err := cmp.Or(err, err2); err != nil {
 		return math.NaN(), err
 	}
 	best, lowest, atLowest := math.NaN(), math.Inf(1), math.NaN()
@@ -189,12 +186,10 @@ const StateColumn = "state"
 // another kind or by hand, counts as steady, but for the rows in which a column
 // "saturated" says "true".
 func (t *Table) State(i int) measure.State {
-	if at := slices.Index(t.Columns, StateColumn); at >= 0 {
-		if s, err := measure.ParseState(t.Rows[i][at]); err == nil {
-			return s
-		}
+	if s, err := measure.ParseState(t.Cell(i, StateColumn)); err == nil {
+		return s
 	}
-	if at := slices.Index(t.Columns, "saturated"); at >= 0 && t.Rows[i][at] == "true" {
+	if t.Cell(i, "saturated") == "true" {
 		return measure.Saturated
 	}
 	return measure.Steady

@@ -116,24 +116,16 @@ func (t *Table) gather(metric string) (*gathering, error) {
 	return &gathering{t, values, halves, percentile().MatchString(metric), resolution(values)}, nil
 }
 
-// cell is the cell of a row in a column; "" if there is none.
-func (t *Table) cell(row int, column string) string {
-	if i := slices.Index(t.Columns, column); i >= 0 {
-		return t.Rows[row][i]
-	}
-	return ""
-}
-
 // percentile is in the names of columns that come from buckets of a histogram, which are
 // 1/128 of their value wide at most.
 var percentile = input.Pattern(`_p\d+(_|$)`)
 
 // sample is made of some rows.
 func (g *gathering) sample(rows []int) *sample {
-	s := &sample{halfWidth: g.halves[rows[0]], runs: Number(g.table.cell(rows[0], "replications")), state: measure.Steady}
+	s := &sample{halfWidth: g.halves[rows[0]], runs: Number(g.table.Cell(rows[0], "replications")), state: measure.Steady}
 	for _, i := range rows {
 		s.values = append(s.values, g.values[i])
-		s.seeds = append(s.seeds, g.table.cell(i, SeedKey))
+		s.seeds = append(s.seeds, g.table.Cell(i, SeedKey))
 		s.state = worse(s.state, g.table.State(i))
 		if g.percentile {
 			s.rounded(math.Abs(g.values[i]) / 128)
@@ -150,12 +142,7 @@ func (g *gathering) samples(by []string) ([]*sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := func(i int) (name string) {
-		for _, cell := range Pick(t.Rows[i], keys) {
-			name += CanonicalCell(cell) + "\x00"
-		}
-		return name
-	}
+	name := func(i int) string { return KeyOf(t.Rows[i], keys...) }
 	rowsWith := "rows"
 	if len(by) > 0 {
 		rowsWith = "rows with the same " + strings.Join(by, ", ")
@@ -163,7 +150,7 @@ func (g *gathering) samples(by []string) ([]*sample, error) {
 	var all []*sample
 	for _, rows := range Grouped(Indices(len(t.Rows)), name) {
 		for _, key := range sweptColumns(t) {
-			if !slices.Contains(by, key) && slices.ContainsFunc(rows, func(i int) bool { return t.cell(i, key) != t.cell(rows[0], key) }) {
+			if !slices.Contains(by, key) && slices.ContainsFunc(rows, func(i int) bool { return t.Cell(i, key) != t.Cell(rows[0], key) }) {
 				return nil, fmt.Errorf("%s differ in %s: match by it too, or choose some with --where", rowsWith, key)
 			}
 		}

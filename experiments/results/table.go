@@ -90,11 +90,11 @@ func (t *Table) Write(w io.Writer) error {
 
 // WriteFile writes the table as a CSV file, and makes its folder.
 func (t *Table) WriteFile(path string) error {
-	var b bytes.Buffer
-	if err := t.Write(&b); err != nil {
+	text, err := t.Encode("csv")
+	if err != nil {
 		return err
 	}
-	return WriteBelow(path, b.Bytes())
+	return WriteBelow(path, text)
 }
 
 // WriteAligned writes the table for reading.
@@ -159,6 +159,22 @@ func Pick(row []string, at []int) []string {
 		cells[i] = row[j]
 	}
 	return cells
+}
+
+// KeyOf is some cells of a row as one text, which is the same for 0.30 and 0.3.
+func KeyOf(row []string, at ...int) (key string) {
+	for _, i := range at {
+		key += CanonicalCell(row[i]) + "\x00"
+	}
+	return key
+}
+
+// Cell is the cell of row i in a column; "" if there is none.
+func (t *Table) Cell(i int, column string) string {
+	if at := slices.Index(t.Columns, column); at >= 0 {
+		return t.Rows[i][at]
+	}
+	return ""
 }
 
 // IndexList writes ascending numbers as Slurm does: 0-4,7.
@@ -317,32 +333,31 @@ var TableFormats = []string{"csv", "jsonl"}
 
 // Encode is the table in one of [TableFormats].
 func (t *Table) Encode(format string) ([]byte, error) {
-	var b bytes.Buffer
 	switch format {
 	case "csv":
+		var b bytes.Buffer
 		err := t.Write(&b)
 		return b.Bytes(), err
 	case "jsonl":
-		err := t.WriteJSONLines(&b)
-		return b.Bytes(), err
+		return t.jsonLines()
 	}
 	return nil, fmt.Errorf("no format %q of tables", format)
 }
 
-// WriteJSONLines writes one JSON object a row, its members in the order of the
-// columns. Cells that are numbers or booleans in JSON's own spelling become
-// such, empty ones null, all others strings.
-func (t *Table) WriteJSONLines(w io.Writer) error {
+// jsonLines is one JSON object a row, its members in the order of the columns. Cells that
+// are numbers or booleans in JSON's own spelling become such, empty ones null, all others
+// strings.
+func (t *Table) jsonLines() ([]byte, error) {
 	var b bytes.Buffer
 	for _, row := range t.Rows {
 		for i, cell := range row {
 			name, err := json.Marshal(t.Columns[i])
 			if err != nil {
-				return fmt.Errorf("column %q: %w", t.Columns[i], err)
+				return nil, fmt.Errorf("column %q: %w", t.Columns[i], err)
 			}
 			value, err := jsonCell(cell)
 			if err != nil {
-				return fmt.Errorf("cell %q: %w", cell, err)
+				return nil, fmt.Errorf("cell %q: %w", cell, err)
 			}
 			b.WriteByte("{,"[min(i, 1)])
 			b.Write(name)
@@ -351,8 +366,7 @@ func (t *Table) WriteJSONLines(w io.Writer) error {
 		}
 		b.WriteString("}\n")
 	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return b.Bytes(), nil
 }
 
 // jsonCell is a cell as a JSON value.

@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -372,11 +371,10 @@ func (c *Comparison) Files() (map[string][]byte, error) {
 		if table == nil {
 			continue
 		}
-		var b bytes.Buffer
-		if err := table.Write(&b); err != nil {
+		var err error
+		if files[name], err = table.Encode("csv"); err != nil {
 			return nil, err
 		}
-		files[name] = b.Bytes()
 	}
 	const label = "Load of a cable (full rates of an adapter)"
 	bars, panels := figures.NewPlot(), figures.NewPlot()
@@ -394,7 +392,7 @@ func (c *Comparison) Files() (map[string][]byte, error) {
 		if len(p.table.Rows) == 0 {
 			continue // no cable carries anything
 		}
-		picture, err := p.plot.Picture(p.table, "svg")
+		picture, err := p.plot.Draw(&figures.PlotSource{Table: p.table}, "svg")
 		if err != nil {
 			return nil, err
 		}

@@ -38,17 +38,12 @@ var Targets = sync.OnceValue(func() []Target {
 	return append(readTargets("targets.csv", targetsCSV), readTargets("claims.csv", claimsCSV)...)
 })
 
-// embeddedTable reads an embedded table; a broken one panics.
-func embeddedTable(name, text string) *results.Table {
+// readTargets reads an embedded table; a broken one panics.
+func readTargets(name, text string) []Target {
 	t, err := results.ReadTable(name, strings.NewReader(text))
 	if err != nil {
 		panic("verdict: " + err.Error())
 	}
-	return t
-}
-
-func readTargets(name, text string) []Target {
-	t := embeddedTable(name, text)
 	targets := make([]Target, len(t.Rows))
 	for i, r := range t.Rows {
 		targets[i] = Target{

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/figures"
@@ -149,11 +148,11 @@ func (e *Expect) againstBaseline(target Target, own string, t *results.Table) []
 	value := e.combine(target, cases).value
 	switch verdict := target.Judge(value); {
 	case verdict == Met && own == Met:
-		return []string{fmt.Sprintf("also met %s (%s)", e.BaselineIs, shortNumber(value))}
+		return []string{fmt.Sprintf("also met %s (%s)", e.BaselineIs, results.Short(value))}
 	case verdict == Met || verdict == Missed:
-		return []string{fmt.Sprintf("%s %s (%s)", verdict, e.BaselineIs, shortNumber(value))}
+		return []string{fmt.Sprintf("%s %s (%s)", verdict, e.BaselineIs, results.Short(value))}
 	default: // a target that nothing is judged by
-		return []string{fmt.Sprintf("%s %s", shortNumber(value), e.BaselineIs)}
+		return []string{fmt.Sprintf("%s %s", results.Short(value), e.BaselineIs)}
 	}
 }
 
@@ -163,7 +162,7 @@ const listedCases = 12
 // casesText lists the values that each gives; of many, the smallest and the
 // largest.
 func casesText(combine string, cases []measured) string {
-	text := func(c measured) string { return c.label + ": " + shortNumber(c.value) }
+	text := func(c measured) string { return c.label + ": " + results.Short(c.value) }
 	if len(cases) > listedCases {
 		byValue := func(a, b measured) int { return cmp.Compare(a.value, b.value) }
 		return fmt.Sprintf("%s of %d, from %s to %s", combine, len(cases), text(slices.MinFunc(cases, byValue)), text(slices.MaxFunc(cases, byValue)))
@@ -174,9 +173,6 @@ func casesText(combine string, cases []measured) string {
 	}
 	return combine + " of " + strings.Join(parts, ", ")
 }
-
-// shortNumber prints a number with the digits that a reader compares.
-func shortNumber(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 
 func selectionText(where map[string]string) string {
 	if len(where) == 0 {
