@@ -1,7 +1,6 @@
 package hardware
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -88,6 +87,28 @@ func bounded(transfers float64) error {
 		return errNotSimulated(fmt.Sprintf("some %.2g messages a call, or parts of long ones, are too many to simulate here", transfers))
 	}
 	return nil
+}
+
+// copyWork is how much a copy inside a rank counts, of which Bruck's alltoall has one a block.
+const copyWork = 0.1
+
+// calls is the work of a call, in messages: that of two ranks stands for all.
+func (m *machine) calls(s collectives.Schedule) (messages float64) {
+	var ops []collectives.Op
+	for _, rank := range []int{0, s.Ranks() / 2} {
+		for round := range s.Rounds(rank) {
+			ops = s.Round(rank, round, ops[:0])
+			for i := range ops {
+				switch ops[i].Kind {
+				case collectives.Send:
+					messages += m.parts(ops[i].Bytes)
+				case collectives.Copy:
+					messages += copyWork
+				}
+			}
+		}
+	}
+	return messages / 2 * float64(s.Ranks())
 }
 
 // parts is how often a message of so many bytes counts.
@@ -203,48 +224,44 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 	if b.cyclic {
 		place.Type = mpi.Cyclic
 	}
-	transfers := 0.0
-	var ops []collectives.Op
-	for _, rank := range []int{0, b.ranks / 2} { // as much as any, about
-		for round := range c.Rounds(rank) {
-			ops = c.Round(rank, round, ops[:0])
-			for i := range ops {
-				if ops[i].Kind == collectives.Send {
-					transfers += m.parts(ops[i].Bytes) / 2 * float64(b.ranks)
-				}
-			}
-		}
-	}
-	if err := bounded(transfers); err != nil {
+	if err := bounded(m.calls(c)); err != nil {
 		return 0, err
 	}
 	// A rank computes no earlier than its operations are complete.
 	end := collectives.Work(b.ranks, sim.Picosecond)
-	// The first calls load the contexts of queue pairs, and leave the ranks out of step.
 	apart, err := (&benchmark{operation: "barrier", library: b.library, ranks: b.ranks, perNode: b.perNode}).collective()
 	if err != nil {
 		return 0, err
 	}
-	before := []collectives.Schedule{c, apart, c, apart}
-	more, calls := []collectives.Schedule{c}, 1
+	// The first calls load the contexts of queue pairs, and leave the ranks out of step.
+	warm, call, calls := []collectives.Schedule{c, apart, c, apart, end}, []collectives.Schedule{c, end}, 1
 	if b.inARow {
-		before, more, calls = []collectives.Schedule{c, c}, []collectives.Schedule{c, c, c, c}, 4
+		warm, call, calls = []collectives.Schedule{c, c, end}, []collectives.Schedule{c, c, c, c, end}, 4
 	}
-	times := func(parts ...collectives.Schedule) ([]sim.Time, error) {
-		_, r, err := m.run(collectives.Sequence(append(parts, end)...), place, b.far)
-		return r.Finish, err
-	}
-	first, err1 := times(slices.Clone(before)...)
-	last, err2 := times(slices.Concat(before, more)...)
-	if err := errors.Join(err1, err2); err != nil {
+	ready := collectives.Sequence(warm...)
+	w, _, err := m.run(&timed{collectives.Sequence(ready, collectives.Sequence(call...)), ready, calls}, place, b.far)
+	if err != nil {
 		return 0, err
 	}
 	sum := 0.0
-	for r := range first {
-		sum += float64(last[r] - first[r])
+	for _, t := range w.OperationTimes() {
+		sum += t
 	}
-	return sum / float64(len(first)) / float64(calls) * 1e-6, nil
+	return sum / float64(b.ranks) * 1e-6, nil
 }
+
+// timed is a schedule of which the calls behind its beginning are timed.
+type timed struct {
+	collectives.Schedule
+	warm  collectives.Schedule
+	calls int
+}
+
+// Phases, Phase, Operations and Timed implement [mpi.Timed].
+func (s *timed) Phases() int                { return 0 }
+func (s *timed) Phase(rank, round int) int  { return -1 }
+func (s *timed) Operations() int            { return s.calls }
+func (s *timed) Timed(rank, round int) bool { return round >= s.warm.Rounds(rank) }
 
 // collective builds the operation of a benchmark by the algorithm that it names, or its library's.
 func (b *benchmark) collective() (collectives.Collective, error) {
