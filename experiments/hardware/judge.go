@@ -51,7 +51,7 @@ func (b *benchmark) class() string {
 		return "inside a node"
 	case b.test == pingPong:
 		return "latency"
-	case b.test == bandwidth || b.test == bothWays:
+	case b.test == bandwidth:
 		return "bandwidth"
 	case b.test == messageRate:
 		return "message rate"
@@ -145,10 +145,13 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 
 // settle finds what weft has for a row; rows of the same benchmark are simulated once.
 func (s *system) settle(r *row, m *machine, measured map[string]*row, machine string) {
-	if p := s.adapters(r); p > 0 {
+	if p := s.adapters(r); p > 0 && m.byAdapter {
 		r.benchmark.nodes, r.benchmark.perNode = r.ranks, 1
 		r.note = "each rank has an adapter of its own, through which ranks of a node exchange"
 		defer func(nodes, per int) { r.nodes, r.perNode = nodes, per }(r.ranks/p, p)
+	} else if p > 0 {
+		m = m.together(p)
+		r.note = "the adapters of a node are one of their rate together"
 	}
 	key := fmt.Sprintf("%s %+v", machine, r.benchmark)
 	if same := measured[key]; same != nil {

@@ -3,9 +3,11 @@ package hardware
 import (
 	"context"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -130,6 +132,52 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestKindsOfRows: what benchmarks measure by their names and units. A window of messages from one of two
+// ranks is osu_bw by any name, of which the rate is the bandwidth over the size (4 KiB at 4,096 MB/s are a million a
+// second); two-way it has more; ping-pongs of one pair are osu_latency; IMB's exchange sends twice what its
+// send and receive sends, of which PingPing is that of two ranks; rows without a name of the library's or
+// of an algorithm are of the default one. Whose a library is need not be said.
+func TestKindsOfRows(t *testing.T) {
+	folder := t.TempDir()
+	text := "system,benchmark,nodes,ppn,ranks,size_bytes,value,unit,library,quality\n"
+	shown := []string{"2,1,2,4096,4096,MB/s", "2,1,2,4096,1e6,msg/s", "2,1,2,8,1,us", "2,2,4,65536,1,us", "2,1,3,8,1,us"}
+	for _, r := range []struct {
+		test  string
+		shown int
+	}{
+		{"osu_bw", 0}, {"IMB Uniband", 0}, {"imb_uniband", 1}, {"IMB-MPI1 Biband", 0}, {"osu_bibw", 0}, // 0 to 4
+		{"osu_latency", 2}, {"osu_multi_lat", 2}, {"imb_PingPing", 2}, {"IMB Sendrecv", 2}, // 5 to 8
+		{"imb_exchange", 3}, {"imb_sendrecv", 3}, {"osu_allreduce", 3}, {"osu_allreduce default", 3}, // 9 to 12
+		{"osu_alltoallv", 3}, {"osu_allgatherv", 3}, {"osu_reduce", 3}, {"osu_scatter", 3}, {"osu_multi_lat", 4}, // 13 to 17
+	} {
+		text += "x," + r.test + "," + shown[r.shown] + ",MVAPICH2 2.3,A\n"
+	}
+	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\n", "rows.csv": text} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, _, _ := judged(t, folder)
+	weft := make([]float64, len(rows))
+	for i, r := range rows {
+		weft[i], _ = strconv.ParseFloat(r.Cells[slices.Index(Columns, "weft")], 64)
+	}
+	if weft[0] == 0 || weft[0] != weft[1] || weft[3] != weft[4] || weft[3] <= weft[0] {
+		t.Errorf("one way %v, %v, both ways %v, %v", weft[0], weft[1], weft[3], weft[4])
+	}
+	if rate := weft[0] * 1e6 / 4096; math.Abs(weft[2]-rate) > rate*1e-4 {
+		t.Errorf("%v messages a second at %v MB/s", weft[2], weft[0])
+	}
+	if weft[5] == 0 || weft[5] != weft[6] || weft[7] == 0 || weft[7] != weft[8] || weft[9] <= weft[10] || weft[11] != weft[12] {
+		t.Errorf("times %v", weft[5:13])
+	}
+	for i, note := range []string{"", "", "weft has none", `no test "osu_scatter"`, "3 ranks are no pairs"} {
+		if r := rows[13+i]; (r.Note == "") != (note == "") || !strings.Contains(r.Note, note) || (note == "") != (weft[13+i] > 0) {
+			t.Errorf("%s: %v, %s; want %q", r.Cells[2], weft[13+i], r.Note, note)
+		}
+	}
+}
+
 // given is the number of rows of each system that the presets were fitted to, as the public list has them
 // that testdata is from.
 var given = map[string]int{"alaska-ib": 289, "alaska-roce": 73, "csd3-cclake-ib": 71, "orfeo-thin": 92, "azure-hb120-96rs-v3": 111, "oci-bm-optimized3.36": 78, "cscs-alps-clariden": 113, "hdr-cx6-verbs-container": 34}
@@ -178,6 +226,9 @@ func TestLibraryOf(t *testing.T) {
 		"Open MPI 5.0.8, libfabric, LINKx":   "open-mpi linkx",
 		"Intel MPI 2021.2, UCX mlx5":         "intel-mpi ucx",
 		"Open MPI 4.1.6 coll_tuned, OMB 7.3": "open-mpi ",
+		"Intel(R) MPI 2021.2, mlx":           "intel-mpi ",
+		"Cray MPICH 8.1, cxi":                "mpich cxi",
+		"MVAPICH2 2.3.7":                     "mvapich ",
 	} {
 		library, transport := s.libraryOf(name)
 		if got := library + " " + transport; got != want {

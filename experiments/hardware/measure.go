@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -23,6 +24,9 @@ type machine struct {
 	work     work
 	ways     systems.Ways
 	perLeaf  int // nodes of a leaf switch; 0: not known
+	// byAdapter: ranks of a node exchange through adapters, as by Open MPI over cxi, unless LINKx has
+	// shared memory beside it.
+	byAdapter bool
 }
 
 // work is what of the local work of programs a preset sets.
@@ -48,6 +52,7 @@ func newMachine(p *systems.Preset, library, transport string, s *system) (*machi
 	set := systems.Machine{HCA: &m.hca, Protocol: &m.protocol, Memory: &m.memory, Workload: &m.work}
 	set.Set(values, func(string) bool { return false })
 	m.memory.Domains, m.ways, m.perLeaf = max(1, s.Sockets), set.System, s.PerLeaf
+	m.byAdapter = strings.HasPrefix(library, "open-mpi") && transport != "linkx"
 	return m, nil
 }
 
@@ -75,6 +80,15 @@ func (m *machine) perftest() *machine {
 	p.EagerCopies, p.EagerLimit, p.ZeroCopy = false, 1<<40, 0
 	p.RecvOverhead = p.PollOverhead
 	return &verbs
+}
+
+// together makes one adapter of those of a node, of so many ranks.
+func (m *machine) together(adapters int) *machine {
+	one := *m
+	h, n := &one.hca, sim.Time(adapters)
+	h.LinkRate, h.DMARate = h.LinkRate*sim.Rate(n), h.DMARate*sim.Rate(n)
+	h.RequestTime, h.PacketTime, h.SwitchTime = h.RequestTime/n, h.PacketTime/n, h.SwitchTime/n
+	return &one
 }
 
 // mostTransfers bounds a call, or a window: of more messages, counted once more for every eight quanta of the
@@ -130,7 +144,7 @@ func (m *machine) measure(b *benchmark) (float64, error) {
 			return 0, err
 		}
 		return m.pingPong(b)
-	case bandwidth, messageRate, bothWays:
+	case bandwidth, messageRate:
 		if err := bounded(m.parts(b.bytes) * window * float64(b.ranks/2)); err != nil {
 			return 0, err
 		}
@@ -141,15 +155,14 @@ func (m *machine) measure(b *benchmark) (float64, error) {
 
 // pingPong is the one-way time in us, by the mean of all round trips but the first.
 func (m *machine) pingPong(b *benchmark) (float64, error) {
-	program, err := param.Make(skeletons.Registry, "ping-pong", skeletons.Env{Ranks: 2}, func(c *skeletons.Micro) { c.Bytes, c.Iterations = sim.Bytes(b.bytes), 4 })
-	if err != nil {
-		return 0, err
+	ranks, per := 2, 1
+	if b.pairs {
+		ranks = b.ranks
 	}
-	per := 1
-	if b.nodes == 1 {
-		per = 2
+	if ranks > b.nodes {
+		per = ranks / b.nodes
 	}
-	w, _, err := m.run(program.(collectives.Schedule), mpi.Placement{Type: mpi.Block, PerNode: per}, b.far)
+	w, _, err := m.run(mpi.Iterate(pingPongs(ranks, b.bytes), 4), mpi.Placement{Type: mpi.Block, PerNode: per}, b.far)
 	if err != nil {
 		return 0, err
 	}
@@ -157,11 +170,24 @@ func (m *machine) pingPong(b *benchmark) (float64, error) {
 	return float64(ends[3]-ends[0]) / 3 / 2 * 1e-6, nil
 }
 
+// pingPongs sends a message from each rank of the first half to its partner, and one back.
+func pingPongs(ranks int, bytes int64) collectives.Schedule {
+	half := ranks / 2
+	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+		peer := (rank + half) % ranks
+		if (rank < half) == (round == 0) {
+			return append(dst, collectives.SendOp(peer, 0, bytes))
+		}
+		return append(dst, collectives.RecvOp(peer, 0, bytes))
+	})
+}
+
 // stream is MB/s or messages a second of windows of messages, from the nodes' first half to the other.
 func (m *machine) stream(b *benchmark) (float64, error) {
-	pairs := b.ranks / 2
+	messages := float64(window * (b.ranks / 2))
 	var s collectives.Schedule
-	if b.test == bothWays {
+	if b.bothWays {
+		messages *= 2
 		s = mpi.Iterate(twoWindows(b.ranks, b.bytes), 4)
 	} else {
 		program, err := param.Make(skeletons.Registry, "osu-bandwidth", skeletons.Env{Ranks: b.ranks}, func(c *skeletons.Micro) {
@@ -177,14 +203,11 @@ func (m *machine) stream(b *benchmark) (float64, error) {
 		return 0, err
 	}
 	ends := w.PhaseEnds()
-	rate := float64(window*pairs) / (float64(ends[3]-ends[0]) / 3 * 1e-12)
-	switch b.test {
-	case messageRate:
-		return rate, nil
-	case bothWays:
-		rate *= 2
+	rate := messages / (float64(ends[3]-ends[0]) / 3 * 1e-12)
+	if b.test == bandwidth {
+		return rate * float64(b.bytes) / 1e6, nil
 	}
-	return rate * float64(b.bytes) / 1e6, nil
+	return rate, nil
 }
 
 // twoWindows sends a window from either side and an answer back (osu_bibw).
@@ -211,7 +234,7 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 	if err := bounded(float64(b.ranks) * math.Log2(float64(b.ranks))); err != nil {
 		return 0, err
 	}
-	c, err := b.collective()
+	c, err := b.schedule()
 	if err != nil {
 		return 0, err
 	}
@@ -229,7 +252,7 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 	}
 	// A rank computes no earlier than its operations are complete.
 	end := collectives.Work(b.ranks, sim.Picosecond)
-	apart, err := (&benchmark{operation: "barrier", library: b.library, ranks: b.ranks, perNode: b.perNode}).collective()
+	apart, err := (&benchmark{operation: "barrier", library: b.library, ranks: b.ranks, perNode: b.perNode}).schedule()
 	if err != nil {
 		return 0, err
 	}
@@ -263,19 +286,38 @@ func (s *timed) Phase(rank, round int) int  { return -1 }
 func (s *timed) Operations() int            { return s.calls }
 func (s *timed) Timed(rank, round int) bool { return round >= s.warm.Rounds(rank) }
 
-// collective builds the operation of a benchmark by the algorithm that it names, or its library's.
-func (b *benchmark) collective() (collectives.Collective, error) {
+// neighbours sends a message to the next rank of a ring, and one to the one before if both ways, and takes
+// as many.
+func neighbours(ranks int, bytes int64, bothWays bool) collectives.Schedule {
+	return collectives.Uniform(ranks, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		next, last := (rank+1)%ranks, (rank+ranks-1)%ranks
+		dst = append(dst, collectives.RecvOp(last, 0, bytes), collectives.SendOp(next, 0, bytes))
+		if bothWays {
+			dst = append(dst, collectives.RecvOp(next, 1, bytes), collectives.SendOp(last, 1, bytes))
+		}
+		return dst
+	})
+}
+
+// schedule is the operation of a benchmark by the algorithm that it names, or its library's.
+func (b *benchmark) schedule() (collectives.Schedule, error) {
+	if b.operation == sendRecv || b.operation == exchange {
+		return neighbours(b.ranks, b.bytes, b.operation == exchange), nil
+	}
 	env := collectives.Env{Ranks: b.ranks, PerNode: b.perNode, Bytes: sim.Bytes(b.bytes)}
 	if b.algorithm == "" {
-		library := b.library
-		if library == "" {
-			library = "open-mpi"
-		}
-		name := b.operation + "-library"
+		library := cmp.Or(b.library, "open-mpi")
 		if b.operation == "alltoall" {
-			return param.Make(collectives.Registry, name, env, func(c *collectives.LibrarySwitch) { c.Library = library })
+			return param.Make(collectives.Registry, "alltoall-library", env, func(c *collectives.LibrarySwitch) { c.Library = library })
 		}
-		return param.Make(collectives.Registry, name, env, func(c *collectives.LibraryChoice) { c.Library = library })
+		if slices.Contains(collectives.Operations, b.operation) {
+			return param.Make(collectives.Registry, b.operation+"-library", env, func(c *collectives.LibraryChoice) { c.Library = library })
+		}
+		name, err := collectives.LibraryAlgorithm(library, b.operation, env)
+		if err != nil {
+			return nil, err
+		}
+		return collectives.Registry.New(name, env)
 	}
 	name, known := algorithms[b.operation+" "+b.algorithm]
 	if !known {
