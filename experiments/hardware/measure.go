@@ -155,74 +155,56 @@ func (m *machine) measure(b *benchmark) (float64, error) {
 
 // pingPong is the one-way time in us, by the mean of all round trips but the first.
 func (m *machine) pingPong(b *benchmark) (float64, error) {
-	ranks, per := 2, 1
+	ranks := 2
 	if b.pairs {
 		ranks = b.ranks
 	}
-	if ranks > b.nodes {
-		per = ranks / b.nodes
-	}
-	w, _, err := m.run(mpi.Iterate(pingPongs(ranks, b.bytes), 4), mpi.Placement{Type: mpi.Block, PerNode: per}, b.far)
-	if err != nil {
-		return 0, err
-	}
-	ends := w.PhaseEnds()
-	return float64(ends[3]-ends[0]) / 3 / 2 * 1e-6, nil
-}
-
-// pingPongs sends a message from each rank of the first half to its partner, and one back.
-func pingPongs(ranks int, bytes int64) collectives.Schedule {
-	half := ranks / 2
-	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
-		peer := (rank + half) % ranks
-		if (rank < half) == (round == 0) {
-			return append(dst, collectives.SendOp(peer, 0, bytes))
-		}
-		return append(dst, collectives.RecvOp(peer, 0, bytes))
-	})
+	round, err := m.steady(windows(ranks, 1, b.bytes, b.bytes, false), ranks, b)
+	return round / 2 * 1e6, err
 }
 
 // stream is MB/s or messages a second of windows of messages, from the nodes' first half to the other.
 func (m *machine) stream(b *benchmark) (float64, error) {
 	messages := float64(window * (b.ranks / 2))
-	var s collectives.Schedule
 	if b.bothWays {
 		messages *= 2
-		s = mpi.Iterate(twoWindows(b.ranks, b.bytes), 4)
-	} else {
-		program, err := param.Make(skeletons.Registry, "osu-bandwidth", skeletons.Env{Ranks: b.ranks}, func(c *skeletons.Micro) {
-			c.Bytes, c.Iterations, c.Window = sim.Bytes(b.bytes), 4, window
-		})
-		if err != nil {
-			return 0, err
-		}
-		s = program.(collectives.Schedule)
 	}
-	w, _, err := m.run(s, mpi.Placement{Type: mpi.Block, PerNode: max(1, b.ranks/b.nodes)}, b.far)
+	time, err := m.steady(windows(b.ranks, window, b.bytes, skeletons.Acknowledgement, b.bothWays), b.ranks, b)
+	if b.test == bandwidth {
+		messages *= float64(b.bytes) / 1e6
+	}
+	return messages / time, err
+}
+
+// steady is the time of a round in seconds, by the mean of all but the first.
+func (m *machine) steady(round collectives.Schedule, ranks int, b *benchmark) (float64, error) {
+	w, _, err := m.run(mpi.Iterate(round, 4), mpi.Placement{Type: mpi.Block, PerNode: max(1, ranks/b.nodes)}, b.far)
 	if err != nil {
 		return 0, err
 	}
 	ends := w.PhaseEnds()
-	rate := messages / (float64(ends[3]-ends[0]) / 3 * 1e-12)
-	if b.test == bandwidth {
-		return rate * float64(b.bytes) / 1e6, nil
-	}
-	return rate, nil
+	return float64(ends[3]-ends[0]) / 3 * 1e-12, nil
 }
 
-// twoWindows sends a window from either side and an answer back (osu_bibw).
-func twoWindows(ranks int, bytes int64) collectives.Schedule {
+// windows sends so many messages from each rank of the first half to its partner, and from that too if
+// both ways, then an answer.
+func windows(ranks, messages int, bytes, answer int64, bothWays bool) collectives.Schedule {
 	half := ranks / 2
 	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
-		peer := (rank + half) % ranks
+		peer, n, size := (rank+half)%ranks, messages, bytes
 		if round == 1 {
-			return append(dst, collectives.RecvOp(peer, 1, 4), collectives.SendOp(peer, 1, 4))
+			n, size = 1, answer
 		}
-		for range window {
-			dst = append(dst, collectives.RecvOp(peer, 0, bytes))
+		sends := (rank < half) == (round == 0)
+		if bothWays || !sends {
+			for range n {
+				dst = append(dst, collectives.RecvOp(peer, round, size))
+			}
 		}
-		for range window {
-			dst = append(dst, collectives.SendOp(peer, 0, bytes))
+		if bothWays || sends {
+			for range n {
+				dst = append(dst, collectives.SendOp(peer, round, size))
+			}
 		}
 		return dst
 	})
