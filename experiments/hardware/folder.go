@@ -245,7 +245,7 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 	}
 	text := strings.ToLower(r.title + " " + r.library)
 	switch {
-	case strings.Contains(text, "gpu") || strings.Contains(text, "nccl") || strings.Contains(text, "rccl"):
+	case strings.Contains(text, "gpu") || strings.Contains(text, "nccl") || strings.Contains(text, "rccl") || strings.Contains(r.notes, "device buffers"):
 		r.refused = "it is of GPUs, which weft has not"
 	case strings.Contains(text, "congest") || strings.Contains(text, "incast"):
 		r.refused = "it is of one job beside others, whose traffic is not given"
@@ -343,7 +343,11 @@ func (s *system) libraryOf(name string) (library, transport string) {
 			break
 		}
 	}
-	return systems.LibraryFor(library, versionOf(name)), transport
+	version := versionOf(name)
+	if library == "mvapich" && !strings.HasPrefix(version, "1.") {
+		library = "mpich" // nearer than 1.2rc1; later versions have tables by architecture, which weft has not
+	}
+	return systems.LibraryFor(library, version), transport
 }
 
 // fits marks the rows that a preset was fitted to.

@@ -117,7 +117,7 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 			}
 			s.settle(r, machines[key], measured, key)
 			if r.isPlaced() {
-				of := [2]string{key, r.title}
+				of := [2]string{key, fmt.Sprint(r.title, " on ", r.nodes)}
 				series[of] = append(series[of], r)
 			}
 		}

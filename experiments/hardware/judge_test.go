@@ -150,7 +150,7 @@ func TestKindsOfRows(t *testing.T) {
 		{"imb_exchange", 3}, {"imb_sendrecv", 3}, {"osu_allreduce", 3}, {"osu_allreduce default", 3}, // 9 to 12
 		{"osu_alltoallv", 3}, {"osu_allgatherv", 3}, {"osu_reduce", 3}, {"osu_scatter", 3}, {"osu_multi_lat", 4}, // 13 to 17
 	} {
-		text += "x," + r.test + "," + shown[r.shown] + ",MVAPICH2 2.3,A\n"
+		text += "x," + r.test + "," + shown[r.shown] + ",MPICH 4.1,A\n"
 	}
 	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\n", "rows.csv": text} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
@@ -228,7 +228,8 @@ func TestLibraryOf(t *testing.T) {
 		"Open MPI 4.1.6 coll_tuned, OMB 7.3": "open-mpi ",
 		"Intel(R) MPI 2021.2, mlx":           "intel-mpi ",
 		"Cray MPICH 8.1, cxi":                "mpich cxi",
-		"MVAPICH2 2.3.7":                     "mvapich ",
+		"MVAPICH2 2.3.7":                     "mpich ",
+		"MVAPICH 1.2rc1":                     "mvapich ",
 	} {
 		library, transport := s.libraryOf(name)
 		if got := library + " " + transport; got != want {
