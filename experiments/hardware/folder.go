@@ -244,6 +244,9 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		b.ranks = nodes * perNode
 	}
 	text := strings.ToLower(r.title + " " + r.library)
+	if strings.Contains(text, "ucx_tls=ud") {
+		r.note = "over unreliable datagrams, whose costs weft has not"
+	}
 	switch {
 	case strings.Contains(text, "gpu") || strings.Contains(text, "nccl") || strings.Contains(text, "rccl") || strings.Contains(r.notes, "device buffers"):
 		r.refused = "it is of GPUs, which weft has not"
