@@ -72,11 +72,10 @@ type benchmark struct {
 	far, cyclic, perftest      bool
 }
 
-// kinds of benchmarks by the first word of their name, without osu_ and imb_, in small letters.
+// kinds of benchmarks by the first word of their name, in small letters, without whose it is and where it runs.
 var kinds = map[string]benchmark{
-	"latency": {test: pingPong}, "pingpong": {test: pingPong}, "latency_intranode": {test: pingPong}, "multi_lat": {test: pingPong, pairs: true},
-	"nxn_latency_same_leaf": {test: pingPong}, "nxn_latency_across": {test: pingPong, far: true},
-	"bw": {test: bandwidth}, "bibw": {test: bandwidth, bothWays: true}, "mbw_mr": {test: messageRate}, "uniband": {test: bandwidth}, "biband": {test: bandwidth, bothWays: true},
+	"latency": {test: pingPong}, "pingpong": {test: pingPong}, "multi_lat": {test: pingPong, pairs: true},
+	"bw": {test: bandwidth}, "bandwidth": {test: bandwidth}, "bibw": {test: bandwidth, bothWays: true}, "mbw_mr": {test: messageRate}, "uniband": {test: bandwidth}, "biband": {test: bandwidth, bothWays: true},
 	"ib_send_lat_ud": {test: pingPong, perftest: true}, "ib_send_lat": {test: pingPong, perftest: true}, "ib_write_lat": {test: pingPong, perftest: true},
 	"ib_send_bw_rate_ud": {test: messageRate, perftest: true}, "ib_write_bw_rate": {test: messageRate, perftest: true}, "ib_send_bw_rate": {test: messageRate, perftest: true},
 	"ib_write_bw": {test: bandwidth, perftest: true}, "ib_send_bw": {test: bandwidth, perftest: true}, "ib_send_bw_ud": {test: bandwidth, perftest: true},
@@ -226,7 +225,11 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
-	b, known := kinds[strings.TrimPrefix(strings.TrimPrefix(words[0], "osu_"), "imb_")]
+	name, far := strings.CutSuffix(words[0], "_across")
+	for _, part := range []string{"osu_", "imb_", "nxn_", "_same_leaf", "_intranode"} {
+		name = strings.TrimSuffix(strings.TrimPrefix(name, part), part)
+	}
+	b, known := kinds[name]
 	if b.test == "" {
 		b.test = collective
 	}
@@ -235,7 +238,7 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 			b.test = stream[at]
 		}
 	}
-	b.nodes, b.perNode, b.ranks, b.bytes = nodes, perNode, ranks, bytes
+	b.nodes, b.perNode, b.ranks, b.bytes, b.far = nodes, perNode, ranks, bytes, far
 	if b.algorithm = strings.Join(words[1:], " "); b.algorithm == "default" || b.algorithm == "ignore" {
 		b.algorithm = ""
 	}
