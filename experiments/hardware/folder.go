@@ -285,11 +285,20 @@ func (s *system) add(r *row) {
 		r.refused = cmp.Or(s.Note, "systems.toml gives it no preset")
 	case s.Cores > 0 && s.Sockets > 0 && r.perNode > s.Cores*s.Sockets:
 		r.refused = fmt.Sprintf("%d ranks a node are more than its %d cores", r.perNode, s.Cores*s.Sockets)
+	case r.byLevels():
+		r.refused = "Open MPI 5 goes by levels of nodes (coll/han, its default), which weft has not"
 	}
 	if strings.Contains(r.notes, "placed by") {
 		r.byCore = s.Cores
 	}
 	s.rows = append(s.rows, r)
+}
+
+// byLevels tells whether a row is of a collective that Open MPI has in coll/han, which comes before
+// coll/tuned since version 5 where nodes have several ranks.
+func (r *row) byLevels() bool {
+	inHan := slices.Contains([]string{"allgather", "allgatherv", "allreduce", "barrier", "broadcast", "reduce"}, r.operation)
+	return strings.HasPrefix(r.library, "Open MPI 5.") && inHan && r.algorithm == "" && r.nodes > 1 && r.perNode > 1
 }
 
 // version finds the version of a library in its name.

@@ -109,7 +109,7 @@ func TestRefusals(t *testing.T) {
 		simtest.Refuse(Open(folder))(t, c.want)
 	}
 	folder := t.TempDir()
-	text := rows + "x,osu_latency,2,1,2,8,-1,us,MPI,A\nx,osu_latency,two,1,2,8,1,us,MPI,A\ny,osu_latency,2,1,2,8,1,us,MPI,A\nx,osu_latency,2,1,2,8,1,furlongs,MPI,A\nx,osu_scan,2,1,2,8,1,us,MPI,A\nx,osu_allreduce,2,64,128,8,1,us,MPI,A\nx,osu_bw,2,1,2,,1,MB/s,MPI,A\nx,osu_bw,2,1,2,1099511627776,1,MB/s,MPI,A\nx,osu_alltoall,4096,32,131072,8,1,us,MPI,A\n"
+	text := rows + "x,osu_latency,2,1,2,8,-1,us,MPI,A\nx,osu_latency,two,1,2,8,1,us,MPI,A\ny,osu_latency,2,1,2,8,1,us,MPI,A\nx,osu_latency,2,1,2,8,1,furlongs,MPI,A\nx,osu_scan,2,1,2,8,1,us,MPI,A\nx,osu_allreduce,2,64,128,8,1,us,MPI,A\nx,osu_bw,2,1,2,,1,MB/s,MPI,A\nx,osu_bw,2,1,2,1099511627776,1,MB/s,MPI,A\nx,osu_alltoall,4096,32,131072,8,1,us,MPI,A\nx,osu_allreduce,2,4,8,8,1,us,Open MPI 5.0.8,A\n"
 	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\nsockets = 2\ncores = 16\nnodes = 3\nadapters = -1\n[system.z]\npreset = \"edrr\"\nlibrary = \"lam\"\n", "rows.csv": text + "z,osu_latency,2,1,2,8,1,us,MPI,A\n"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestRefusals(t *testing.T) {
 	for _, v := range verdicts {
 		notes = append(notes, v.Verdict+" "+v.Note)
 	}
-	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", "not-judged some 5.4e+08 messages a call, or parts of long ones, are too many to simulate here", "not-judged some 2.2e+06 messages a call, or parts of long ones, are too many to simulate here", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
+	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", "not-judged some 5.4e+08 messages a call, or parts of long ones, are too many to simulate here", "not-judged some 2.2e+06 messages a call, or parts of long ones, are too many to simulate here", "not-judged Open MPI 5 goes by levels of nodes (coll/han, its default), which weft has not", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
 	if !slices.Equal(notes, want) {
 		t.Errorf("verdicts %q, want %q", notes, want)
 	}
