@@ -218,10 +218,7 @@ func readRow(t *judge.Table) (*row, *document.Problem) {
 
 // decode tells what a row measures, or why it cannot be simulated.
 func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
-	words := strings.Fields(strings.ToLower(r.title))
-	for len(words) > 1 && slices.Contains([]string{"imb", "imb-mpi1", "osu"}, words[0]) {
-		words = words[1:]
-	}
+	words := strings.Fields(strings.NewReplacer("imb-mpi1 ", "", "imb ", "", "osu ", "").Replace(strings.ToLower(r.title)))
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -233,9 +230,9 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 	if b.test == "" {
 		b.test = collective
 	}
-	if stream := []string{bandwidth, messageRate}; slices.Contains(stream, b.test) { // as which the unit tells
-		if at := slices.IndexFunc(stream, func(test string) bool { return scale[test][r.unit] != 0 }); at >= 0 {
-			b.test = stream[at]
+	for _, test := range []string{bandwidth, messageRate} { // as which the unit tells
+		if (b.test == bandwidth || b.test == messageRate) && scale[test][r.unit] > 0 {
+			b.test = test
 		}
 	}
 	b.nodes, b.perNode, b.ranks, b.bytes, b.far = nodes, perNode, ranks, bytes, far
@@ -297,8 +294,8 @@ func (s *system) add(r *row) {
 // byLevels tells whether a row is of a collective that Open MPI has in coll/han, which comes before
 // coll/tuned since version 5 where nodes have several ranks.
 func (r *row) byLevels() bool {
-	inHan := slices.Contains([]string{"allgather", "allgatherv", "allreduce", "barrier", "broadcast", "reduce"}, r.operation)
-	return strings.HasPrefix(r.library, "Open MPI 5.") && inHan && r.algorithm == "" && r.nodes > 1 && r.perNode > 1
+	return strings.HasPrefix(r.library, "Open MPI 5.") && r.algorithm == "" && r.nodes > 1 && r.perNode > 1 &&
+		slices.Contains([]string{"allgather", "allgatherv", "allreduce", "barrier", "broadcast", "reduce"}, r.operation)
 }
 
 // version finds the version of a library in its name.

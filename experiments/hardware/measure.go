@@ -18,15 +18,13 @@ import (
 
 // machine is a system under a library.
 type machine struct {
-	hca      hca.Config
-	protocol mpi.Protocols
-	memory   mpi.Memory
-	work     work
-	ways     systems.Ways
-	perLeaf  int // nodes of a leaf switch; 0: not known
-	// byAdapter: ranks of a node exchange through adapters, as by Open MPI over cxi, unless LINKx has
-	// shared memory beside it.
-	byAdapter bool
+	hca       hca.Config
+	protocol  mpi.Protocols
+	memory    mpi.Memory
+	work      work
+	ways      systems.Ways
+	perLeaf   int  // nodes of a leaf switch; 0: not known
+	byAdapter bool // ranks of a node exchange through adapters, as by Open MPI over cxi without LINKx
 }
 
 // work is what of the local work of programs a preset sets.
@@ -103,10 +101,7 @@ func bounded(transfers float64) error {
 	return nil
 }
 
-// copyWork is how much a copy inside a rank counts, of which Bruck's alltoall has one a block.
-const copyWork = 0.1
-
-// calls is the work of a call, in messages: that of two ranks stands for all.
+// calls is the work of a call, in messages, or copies of ten blocks, by that of two ranks.
 func (m *machine) calls(s collectives.Schedule) (messages float64) {
 	var ops []collectives.Op
 	for _, rank := range []int{0, s.Ranks() / 2} {
@@ -117,7 +112,7 @@ func (m *machine) calls(s collectives.Schedule) (messages float64) {
 				case collectives.Send:
 					messages += m.parts(ops[i].Bytes)
 				case collectives.Copy:
-					messages += copyWork
+					messages += 0.1
 				}
 			}
 		}
@@ -221,10 +216,9 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 		return 0, err
 	}
 	place := mpi.Placement{Type: mpi.Block, PerNode: b.perNode}
-	if b.byCore > 0 {
-		filled := *m
-		filled.memory.PerDomain = b.byCore
-		m = &filled
+	filled := *m
+	if m = &filled; b.byCore > 0 {
+		m.memory.PerDomain = b.byCore
 	}
 	if b.cyclic {
 		place.Type = mpi.Cyclic
@@ -244,7 +238,7 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 		warm, call, calls = []collectives.Schedule{c, c, end}, []collectives.Schedule{c, c, c, c, end}, 4
 	}
 	ready := collectives.Sequence(warm...)
-	w, _, err := m.run(&timed{collectives.Sequence(ready, collectives.Sequence(call...)), ready, calls}, place, b.far)
+	w, _, err := m.run(&timed{collectives.Sequence(append(warm, call...)...), ready, calls}, place, b.far)
 	if err != nil {
 		return 0, err
 	}
