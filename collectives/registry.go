@@ -193,11 +193,13 @@ type LibrarySwitch struct {
 
 // libraryRules is a line for each rule; the first one that holds decides. Ranks and bytes are below a
 // limit, or any where there is none; bytes are [Env]'s, or of all ranks together. Behind a
-// colon stands the segment of a broadcast. The rules are
+// colon stands the segment of a broadcast; an algorithm that weft lacks is left out. The rules are
 // facts of the libraries' public sources: Open MPI's ompi/mca/coll/tuned/coll_tuned_decision_fixed.c,
-// of 4.0 and of 5.0, and the defaults of MPICH's MPIR_CVAR_*_MSG_SIZE. Open MPI's "linear" and "linear
-// with synchronisation" without a limit of requests are the same messages, as are its exchanges of two
-// ranks. Its pipelines of 4.0 have segments of 128 KiB here, where the rules choose from 8 to 128 KiB.
+// of 4.0 and of 5.0.2, and the defaults of MPICH's MPIR_CVAR_*_MSG_SIZE (maint/tuning/coll/mpir/generic.json).
+// Open MPI's "linear" and "linear with synchronisation" without a limit of requests are the same messages,
+// as are its exchanges of two ranks. Its pipelines of 4.0 have segments of 128 KiB here, where the rules
+// choose from 8 to 128 KiB. Taken for what weft lacks: on 4 to 7 ranks recursive doubling for a linear
+// barrier, of some broadcasts the ring for the allgather by recursive doubling.
 //
 //go:embed libraries.csv
 var libraryRules string
@@ -243,7 +245,7 @@ func (r *libraryRule) holds(library, operation string, e Env) bool {
 		(r.ranksAre == "" || e.Ranks&(e.Ranks-1) == 0)
 }
 
-// Operations are those for which libraries choose an algorithm: OPERATION-library.
+// Operations are those with an entry OPERATION-library of the registry; libraries choose for others, too.
 var Operations = []string{"allgather", "allreduce", "alltoall", "barrier", "broadcast"}
 
 // LibraryAlgorithm is what a library takes for an operation. The error says that weft has it not.
@@ -253,7 +255,7 @@ func LibraryAlgorithm(library, operation string, e Env) (string, error) {
 		others = append(others, "mpich")
 	}
 	for _, l := range others {
-		if at := slices.IndexFunc(rules(), func(r libraryRule) bool { return r.holds(l, operation, e) }); at >= 0 {
+		if at := slices.IndexFunc(rules(), func(r libraryRule) bool { return r.holds(l, operation, e) }); at >= 0 && rules()[at].algorithm != "" {
 			return rules()[at].algorithm, nil
 		}
 	}

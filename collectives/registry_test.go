@@ -1,6 +1,7 @@
 package collectives_test
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
@@ -33,6 +34,14 @@ func TestLibraryAlgorithm(t *testing.T) {
 		{"open-mpi", "allreduce", 192, 4, "allreduce-reduce-broadcast"},
 		{"open-mpi", "allreduce", 192, 1 << 20, "allreduce-recursive-halving"},
 		{"open-mpi", "barrier", 256, 0, "barrier-tree"},
+		{"open-mpi", "alltoall", 4, 524288, "alltoall-pairwise"},
+		{"open-mpi", "alltoallv", 64, 4, "alltoall-pairwise"},
+		{"open-mpi", "allgather", 512, 64, "allgather-bruck"},
+		{"open-mpi", "allgatherv", 64, 256, "allgather-bruck"},
+		{"open-mpi", "broadcast", 2, 1024, "broadcast-linear"},
+		{"open-mpi", "broadcast", 4096, 8192, "broadcast-tree"},
+		{"open-mpi", "reduce", 64, 1 << 20, "reduce-binomial"},
+		{"mpich", "reduce", 64, 2048, "reduce-binomial"},
 		{"mpich", "alltoall", 64, 256, "alltoall-bruck"},
 		{"mpich", "alltoall", 64, 257, "alltoall-linear"},
 		{"intel-mpi", "allreduce", 64, 2048, "allreduce-recursive-doubling"},
@@ -43,6 +52,12 @@ func TestLibraryAlgorithm(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s, %s of %v on %d ranks: %s, want %s", c.library, c.operation, c.bytes, c.ranks, got, c.want)
 		}
+	}
+	// Scatter, gather and a scatter with an allgather by recursive doubling are not weft's.
+	for operation, ranks := range map[string]int{"reduce": 64, "broadcast": 1024, "scatter": 2} {
+		library := map[string]string{"reduce": "intel-mpi"}[operation]
+		_, err := collectives.LibraryAlgorithm(cmp.Or(library, "open-mpi"), operation, collectives.Env{Ranks: ranks, Bytes: 1 << 20})
+		simtest.Fail(t, err, "weft has none")
 	}
 }
 

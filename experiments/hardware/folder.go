@@ -55,36 +55,46 @@ type row struct {
 const (
 	pingPong    = "ping-pong"
 	bandwidth   = "bandwidth"
-	bothWays    = "both ways"
 	messageRate = "message rate"
 	collective  = "collective"
 )
 
 // benchmark is what a row measures.
 type benchmark struct {
-	test, operation, algorithm    string
-	library                       string // of weft's, that chooses an algorithm
-	nodes, perNode, ranks         int
-	byCore                        int // cores of a socket, if ranks fill it before they take another
-	bytes                         int64
-	far, cyclic, inARow, perftest bool
+	test, operation, algorithm string
+	library                    string // of weft's, that chooses an algorithm
+	nodes, perNode, ranks      int
+	byCore                     int // cores of a socket, if ranks fill it before they take another
+	bytes                      int64
+	pairs                      bool // of a ping-pong: of all ranks at once
+	bothWays                   bool // of streams
+	inARow                     bool // of calls: without a barrier between them
+	far, cyclic, perftest      bool
 }
 
-// kinds of benchmarks by the first word of their name, without osu_ and imb_.
+// kinds of benchmarks by the first word of their name, in small letters, without whose it is and where it runs.
 var kinds = map[string]benchmark{
-	"latency": {test: pingPong}, "pingpong": {test: pingPong}, "latency_intranode": {test: pingPong},
-	"nxn_latency_same_leaf": {test: pingPong}, "nxn_latency_across": {test: pingPong, far: true},
-	"bw": {test: bandwidth}, "bibw": {test: bothWays}, "mbw_mr": {test: messageRate},
+	"latency": {test: pingPong}, "pingpong": {test: pingPong}, "multi_lat": {test: pingPong, pairs: true},
+	"bw": {test: bandwidth}, "bandwidth": {test: bandwidth}, "bibw": {test: bandwidth, bothWays: true}, "mbw_mr": {test: messageRate}, "uniband": {test: bandwidth}, "biband": {test: bandwidth, bothWays: true},
 	"ib_send_lat_ud": {test: pingPong, perftest: true}, "ib_send_lat": {test: pingPong, perftest: true}, "ib_write_lat": {test: pingPong, perftest: true},
-	"ib_send_bw_rate_ud": {test: messageRate, perftest: true}, "ib_write_bw_rate": {test: messageRate, perftest: true}, "ib_write_bw": {test: bandwidth, perftest: true}, "ib_send_bw": {test: bandwidth, perftest: true},
-	"alltoall": {operation: "alltoall"}, "allreduce": {operation: "allreduce"}, "allgather": {operation: "allgather"}, "bcast": {operation: "broadcast"}, "barrier": {operation: "barrier"},
+	"ib_send_bw_rate_ud": {test: messageRate, perftest: true}, "ib_write_bw_rate": {test: messageRate, perftest: true}, "ib_send_bw_rate": {test: messageRate, perftest: true},
+	"ib_write_bw": {test: bandwidth, perftest: true}, "ib_send_bw": {test: bandwidth, perftest: true}, "ib_send_bw_ud": {test: bandwidth, perftest: true},
+	"alltoall": {operation: "alltoall"}, "allreduce": {operation: "allreduce"}, "allgather": {operation: "allgather"}, "bcast": {operation: "broadcast"}, "barrier": {operation: "barrier", inARow: true},
+	"alltoallv": {operation: "alltoallv"}, "allgatherv": {operation: "allgatherv"}, "reduce": {operation: "reduce"},
+	"sendrecv": {operation: sendRecv, inARow: true}, "pingping": {operation: sendRecv, inARow: true}, "exchange": {operation: exchange, inARow: true},
 }
+
+// IMB's exchanges with neighbours on a ring, of which PingPing is the one of two ranks.
+const (
+	sendRecv = "sendrecv"
+	exchange = "exchange"
+)
 
 // scale is what a unit is of the unit that weft measures a test in.
 var scale = map[string]map[string]float64{
-	pingPong: {"us": 1, "ns": 1e-3}, collective: {"us": 1, "ms": 1e3},
-	bandwidth: {"MB/s": 1, "GB/s": 1e3, "Gb/s": 125, "MiB/s": 1.048576}, bothWays: {"MB/s": 1, "GB/s": 1e3, "Gb/s": 125, "MiB/s": 1.048576},
-	messageRate: {"msg/s": 1, "Mmsg/s": 1e6},
+	pingPong: {"us": 1, "usec": 1, "ns": 1e-3, "ms": 1e3}, collective: {"us": 1, "usec": 1, "ns": 1e-3, "ms": 1e3},
+	bandwidth:   {"MB/s": 1, "MBps": 1, "Mbytes/sec": 1, "GB/s": 1e3, "MiB/s": 1.048576, "GiB/s": 1073.741824, "Gb/s": 125, "Gbps": 125, "Gbit/s": 125},
+	messageRate: {"msg/s": 1, "Msg/sec": 1, "Mmsg/s": 1e6, "Mpps": 1e6},
 }
 
 var wanted = []string{"system", "benchmark", "nodes", "ppn", "ranks", "size_bytes", "value", "unit", "library", "quality"}
@@ -208,25 +218,37 @@ func readRow(t *judge.Table) (*row, *document.Problem) {
 
 // decode tells what a row measures, or why it cannot be simulated.
 func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
-	words := strings.Fields(r.title)
+	words := strings.Fields(strings.NewReplacer("imb-mpi1 ", "", "imb ", "", "osu ", "").Replace(strings.ToLower(r.title)))
 	if len(words) == 0 {
 		words = []string{""}
 	}
-	name := strings.TrimPrefix(strings.TrimPrefix(words[0], "osu_"), "imb_")
+	name, far := strings.CutSuffix(words[0], "_across")
+	for _, part := range []string{"osu_", "imb_", "nxn_", "_same_leaf", "_intranode"} {
+		name = strings.TrimSuffix(strings.TrimPrefix(name, part), part)
+	}
 	b, known := kinds[name]
 	if b.test == "" {
 		b.test = collective
 	}
-	b.nodes, b.perNode, b.ranks, b.bytes = nodes, perNode, ranks, bytes
-	b.algorithm = strings.Join(words[1:], " ")
-	b.inARow = b.operation == "barrier"
+	for _, test := range []string{bandwidth, messageRate} { // as which the unit tells
+		if (b.test == bandwidth || b.test == messageRate) && scale[test][r.unit] > 0 {
+			b.test = test
+		}
+	}
+	b.nodes, b.perNode, b.ranks, b.bytes, b.far = nodes, perNode, ranks, bytes, far
+	if b.algorithm = strings.Join(words[1:], " "); b.algorithm == "default" || b.algorithm == "ignore" {
+		b.algorithm = ""
+	}
 	b.cyclic = strings.Contains(r.notes, "placed by node")
 	if b.ranks == 0 {
 		b.ranks = nodes * perNode
 	}
 	text := strings.ToLower(r.title + " " + r.library)
+	if strings.Contains(text, "ucx_tls=ud") {
+		r.note = "over unreliable datagrams, whose costs weft has not"
+	}
 	switch {
-	case strings.Contains(text, "gpu") || strings.Contains(text, "nccl") || strings.Contains(text, "rccl"):
+	case strings.Contains(text, "gpu") || strings.Contains(text, "nccl") || strings.Contains(text, "rccl") || strings.Contains(r.notes, "device buffers"):
 		r.refused = "it is of GPUs, which weft has not"
 	case strings.Contains(text, "congest") || strings.Contains(text, "incast"):
 		r.refused = "it is of one job beside others, whose traffic is not given"
@@ -236,10 +258,12 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		r.refused = fmt.Sprintf("weft has no test %q", words[0])
 	case b.nodes == 0 || b.ranks == 0 || b.perNode == 0 && b.test == collective:
 		r.refused = "nodes or ranks are not known"
-	case b.bytes == 0 && (b.test == bandwidth || b.test == bothWays):
+	case b.bytes == 0 && b.test == bandwidth:
 		r.refused = "its size is not given"
 	case b.ranks < 2:
 		r.refused = "it has fewer than two ranks"
+	case b.ranks%2 != 0 && b.test != collective:
+		r.refused = fmt.Sprintf("%d ranks are no pairs", b.ranks)
 	case b.nodes*max(b.perNode, 1) < b.ranks && b.test == collective:
 		r.refused = fmt.Sprintf("%d ranks do not fit on %d nodes of %d", b.ranks, b.nodes, b.perNode)
 	case differs(r.notes):
@@ -258,11 +282,20 @@ func (s *system) add(r *row) {
 		r.refused = cmp.Or(s.Note, "systems.toml gives it no preset")
 	case s.Cores > 0 && s.Sockets > 0 && r.perNode > s.Cores*s.Sockets:
 		r.refused = fmt.Sprintf("%d ranks a node are more than its %d cores", r.perNode, s.Cores*s.Sockets)
+	case r.byLevels():
+		r.refused = "Open MPI 5 goes by levels of nodes (coll/han, its default), which weft has not"
 	}
 	if strings.Contains(r.notes, "placed by") {
 		r.byCore = s.Cores
 	}
 	s.rows = append(s.rows, r)
+}
+
+// byLevels tells whether a row is of a collective that Open MPI has in coll/han, which comes before
+// coll/tuned since version 5 where nodes have several ranks.
+func (r *row) byLevels() bool {
+	return strings.HasPrefix(r.library, "Open MPI 5.") && r.algorithm == "" && r.nodes > 1 && r.perNode > 1 &&
+		slices.Contains([]string{"allgather", "allgatherv", "allreduce", "barrier", "broadcast", "reduce"}, r.operation)
 }
 
 // version finds the version of a library in its name.
@@ -296,21 +329,37 @@ func differs(notes string) bool {
 	return err1 == nil && err2 == nil && low > 0 && high > mostSpread*low
 }
 
+// beginnings of names of libraries, in small letters without spaces, for which systems.toml need not say
+// whose they are.
+var beginnings = [][2]string{
+	{"openmpi", "open-mpi"}, {"hpc-x", "open-mpi"}, {"hpcx", "open-mpi"}, {"intel", "intel-mpi"}, {"mvapich", "mvapich"}, {"mpich", "mpich"}, {"craympich", "mpich"},
+}
+
 // libraryOf is weft's library for that of a row, and the transport that the row names.
 func (s *system) libraryOf(name string) (library, transport string) {
 	library = s.Library
+	plain := strings.ReplaceAll(strings.ToLower(name), " ", "")
+	for _, b := range beginnings {
+		if strings.HasPrefix(plain, b[0]) {
+			library = b[1]
+		}
+	}
 	for _, begins := range slices.Sorted(maps.Keys(s.Libraries)) {
 		if strings.HasPrefix(name, begins) {
 			library = s.Libraries[begins]
 		}
 	}
 	for _, t := range []string{"verbs", "linkx", "cxi", "efa", "ucx"} {
-		if strings.Contains(strings.ToLower(name), t) {
+		if strings.Contains(plain, t) {
 			transport = t
 			break
 		}
 	}
-	return systems.LibraryFor(library, versionOf(name)), transport
+	version := versionOf(name)
+	if library == "mvapich" && !strings.HasPrefix(version, "1.") {
+		library = "mpich" // nearer than 1.2rc1; later versions have tables by architecture, which weft has not
+	}
+	return systems.LibraryFor(library, version), transport
 }
 
 // fits marks the rows that a preset was fitted to.

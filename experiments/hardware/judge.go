@@ -53,7 +53,7 @@ func (b *benchmark) class() string {
 		return "inside a node"
 	case b.test == pingPong:
 		return "latency"
-	case b.test == bandwidth || b.test == bothWays:
+	case b.test == bandwidth:
 		return "bandwidth"
 	case b.test == messageRate:
 		return "message rate"
@@ -113,7 +113,7 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, _ bool, err er
 			}
 			s.settle(r, machines[key], measured, key)
 			if r.isPlaced() {
-				of := [2]string{key, r.title}
+				of := [2]string{key, fmt.Sprint(r.title, " on ", r.nodes)}
 				series[of] = append(series[of], r)
 			}
 		}
@@ -141,10 +141,13 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, _ bool, err er
 
 // settle finds what weft has for a row; rows of the same benchmark are simulated once.
 func (s *system) settle(r *row, m *machine, measured map[string]*row, machine string) {
-	if p := s.adapters(r); p > 0 {
+	if p := s.adapters(r); p > 0 && m.byAdapter {
 		r.benchmark.nodes, r.benchmark.perNode = r.ranks, 1
 		r.note = "each rank has an adapter of its own, through which ranks of a node exchange"
 		defer func(nodes, per int) { r.nodes, r.perNode = nodes, per }(r.ranks/p, p)
+	} else if p > 0 {
+		m = m.together(p)
+		r.note = "the adapters of a node are one of their rate together"
 	}
 	key := fmt.Sprintf("%s %+v", machine, r.benchmark)
 	if same := measured[key]; same != nil {

@@ -3,9 +3,11 @@ package hardware
 import (
 	"context"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -107,7 +109,7 @@ func TestRefusals(t *testing.T) {
 		simtest.Refuse(Open(folder))(t, c.want)
 	}
 	folder := t.TempDir()
-	text := rows + "x,osu_latency,2,1,2,8,-1,us,MPI,A\nx,osu_latency,two,1,2,8,1,us,MPI,A\ny,osu_latency,2,1,2,8,1,us,MPI,A\nx,osu_latency,2,1,2,8,1,furlongs,MPI,A\nx,osu_scan,2,1,2,8,1,us,MPI,A\nx,osu_allreduce,2,64,128,8,1,us,MPI,A\nx,osu_bw,2,1,2,,1,MB/s,MPI,A\nx,osu_bw,2,1,2,1099511627776,1,MB/s,MPI,A\nx,osu_alltoall,4096,32,131072,8,1,us,MPI,A\n"
+	text := rows + "x,osu_latency,2,1,2,8,-1,us,MPI,A\nx,osu_latency,two,1,2,8,1,us,MPI,A\ny,osu_latency,2,1,2,8,1,us,MPI,A\nx,osu_latency,2,1,2,8,1,furlongs,MPI,A\nx,osu_scan,2,1,2,8,1,us,MPI,A\nx,osu_allreduce,2,64,128,8,1,us,MPI,A\nx,osu_bw,2,1,2,,1,MB/s,MPI,A\nx,osu_bw,2,1,2,1099511627776,1,MB/s,MPI,A\nx,osu_alltoall,4096,32,131072,8,1,us,MPI,A\nx,osu_allreduce,2,4,8,8,1,us,Open MPI 5.0.8,A\n"
 	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\nsockets = 2\ncores = 16\nnodes = 3\nadapters = -1\n[system.z]\npreset = \"edrr\"\nlibrary = \"lam\"\n", "rows.csv": text + "z,osu_latency,2,1,2,8,1,us,MPI,A\n"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -124,9 +126,55 @@ func TestRefusals(t *testing.T) {
 	for _, v := range verdicts {
 		notes = append(notes, v.Verdict+" "+v.Note)
 	}
-	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", "not-judged some 5.4e+08 messages a call, or parts of long ones, are too many to simulate here", "not-judged some 2.2e+06 messages a call, or parts of long ones, are too many to simulate here", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
+	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", "not-judged some 5.4e+08 messages a call, or parts of long ones, are too many to simulate here", "not-judged some 2.2e+06 messages a call, or parts of long ones, are too many to simulate here", "not-judged Open MPI 5 goes by levels of nodes (coll/han, its default), which weft has not", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
 	if !slices.Equal(notes, want) {
 		t.Errorf("verdicts %q, want %q", notes, want)
+	}
+}
+
+// TestKindsOfRows: what benchmarks measure by their names and units. A window of messages from one of two
+// ranks is osu_bw by any name, of which the rate is the bandwidth over the size (4 KiB at 4,096 MB/s are a million a
+// second); two-way it has more; ping-pongs of one pair are osu_latency; IMB's exchange sends twice what its
+// send and receive sends, of which PingPing is that of two ranks; rows without a name of the library's or
+// of an algorithm are of the default one. Whose a library is need not be said.
+func TestKindsOfRows(t *testing.T) {
+	folder := t.TempDir()
+	text := "system,benchmark,nodes,ppn,ranks,size_bytes,value,unit,library,quality\n"
+	shown := []string{"2,1,2,4096,4096,MB/s", "2,1,2,4096,1e6,msg/s", "2,1,2,8,1,us", "2,2,4,65536,1,us", "2,1,3,8,1,us"}
+	for _, r := range []struct {
+		test  string
+		shown int
+	}{
+		{"osu_bw", 0}, {"IMB Uniband", 0}, {"imb_uniband", 1}, {"IMB-MPI1 Biband", 0}, {"osu_bibw", 0}, // 0 to 4
+		{"osu_latency", 2}, {"osu_multi_lat", 2}, {"imb_PingPing", 2}, {"IMB Sendrecv", 2}, // 5 to 8
+		{"imb_exchange", 3}, {"imb_sendrecv", 3}, {"osu_allreduce", 3}, {"osu_allreduce default", 3}, // 9 to 12
+		{"osu_alltoallv", 3}, {"osu_allgatherv", 3}, {"osu_reduce", 3}, {"osu_scatter", 3}, {"osu_multi_lat", 4}, // 13 to 17
+	} {
+		text += "x," + r.test + "," + shown[r.shown] + ",MPICH 4.1,A\n"
+	}
+	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\n", "rows.csv": text} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, _, _ := judged(t, folder)
+	weft := make([]float64, len(rows))
+	for i, r := range rows {
+		weft[i], _ = strconv.ParseFloat(r.Cells[slices.Index(Columns, "weft")], 64)
+	}
+	if weft[0] == 0 || weft[0] != weft[1] || weft[3] != weft[4] || weft[3] <= weft[0] {
+		t.Errorf("one way %v, %v, both ways %v, %v", weft[0], weft[1], weft[3], weft[4])
+	}
+	if rate := weft[0] * 1e6 / 4096; math.Abs(weft[2]-rate) > rate*1e-4 {
+		t.Errorf("%v messages a second at %v MB/s", weft[2], weft[0])
+	}
+	if weft[5] == 0 || weft[5] != weft[6] || weft[7] == 0 || weft[7] != weft[8] || weft[9] <= weft[10] || weft[11] != weft[12] {
+		t.Errorf("times %v", weft[5:13])
+	}
+	for i, note := range []string{"", "", "weft has none", `no test "osu_scatter"`, "3 ranks are no pairs"} {
+		if r := rows[13+i]; (r.Note == "") != (note == "") || !strings.Contains(r.Note, note) || (note == "") != (weft[13+i] > 0) {
+			t.Errorf("%s: %v, %s; want %q", r.Cells[2], weft[13+i], r.Note, note)
+		}
 	}
 }
 
@@ -178,6 +226,10 @@ func TestLibraryOf(t *testing.T) {
 		"Open MPI 5.0.8, libfabric, LINKx":   "open-mpi linkx",
 		"Intel MPI 2021.2, UCX mlx5":         "intel-mpi ucx",
 		"Open MPI 4.1.6 coll_tuned, OMB 7.3": "open-mpi ",
+		"Intel(R) MPI 2021.2, mlx":           "intel-mpi ",
+		"Cray MPICH 8.1, cxi":                "mpich cxi",
+		"MVAPICH2 2.3.7":                     "mpich ",
+		"MVAPICH 1.2rc1":                     "mvapich ",
 	} {
 		library, transport := s.libraryOf(name)
 		if got := library + " " + transport; got != want {

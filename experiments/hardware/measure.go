@@ -2,7 +2,6 @@ package hardware
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -19,12 +18,13 @@ import (
 
 // machine is a system under a library.
 type machine struct {
-	hca      hca.Config
-	protocol mpi.Protocols
-	memory   mpi.Memory
-	work     work
-	ways     systems.Ways
-	perLeaf  int // nodes of a leaf switch; 0: not known
+	hca       hca.Config
+	protocol  mpi.Protocols
+	memory    mpi.Memory
+	work      work
+	ways      systems.Ways
+	perLeaf   int  // nodes of a leaf switch; 0: not known
+	byAdapter bool // ranks of a node exchange through adapters, as by Open MPI over cxi without LINKx
 }
 
 // work is what of the local work of programs a preset sets.
@@ -50,6 +50,7 @@ func newMachine(p *systems.Preset, library, transport string, s *system) (*machi
 	set := systems.Machine{HCA: &m.hca, Protocol: &m.protocol, Memory: &m.memory, Workload: &m.work}
 	set.Set(values, func(string) bool { return false })
 	m.memory.Domains, m.ways, m.perLeaf = max(1, s.Sockets), set.System, s.PerLeaf
+	m.byAdapter = strings.HasPrefix(library, "open-mpi") && transport != "linkx"
 	return m, nil
 }
 
@@ -79,6 +80,15 @@ func (m *machine) perftest() *machine {
 	return &verbs
 }
 
+// together makes one adapter of those of a node, of so many ranks.
+func (m *machine) together(adapters int) *machine {
+	one := *m
+	h, n := &one.hca, sim.Time(adapters)
+	h.LinkRate, h.DMARate = h.LinkRate*sim.Rate(n), h.DMARate*sim.Rate(n)
+	h.RequestTime, h.PacketTime, h.SwitchTime = h.RequestTime/n, h.PacketTime/n, h.SwitchTime/n
+	return &one
+}
+
 // mostTransfers bounds a call, or a window: of more messages, counted once more for every eight quanta of the
 // adapter, which are as much work, a row is not judged. So it takes seconds.
 const mostTransfers = 1e6
@@ -89,6 +99,25 @@ func bounded(transfers float64) error {
 		return fmt.Errorf("some %.2g messages a call, or parts of long ones, are too many to simulate here", transfers)
 	}
 	return nil
+}
+
+// calls is the work of a call, in messages, or copies of ten blocks, by that of two ranks.
+func (m *machine) calls(s collectives.Schedule) (messages float64) {
+	var ops []collectives.Op
+	for _, rank := range []int{0, s.Ranks() / 2} {
+		for round := range s.Rounds(rank) {
+			ops = s.Round(rank, round, ops[:0])
+			for i := range ops {
+				switch ops[i].Kind {
+				case collectives.Send:
+					messages += m.parts(ops[i].Bytes)
+				case collectives.Copy:
+					messages += 0.1
+				}
+			}
+		}
+	}
+	return messages / 2 * float64(s.Ranks())
 }
 
 // parts is how often a message of so many bytes counts.
@@ -105,7 +134,7 @@ func (m *machine) measure(b *benchmark) (float64, error) {
 			return 0, err
 		}
 		return m.pingPong(b)
-	case bandwidth, messageRate, bothWays:
+	case bandwidth, messageRate:
 		if err := bounded(m.parts(b.bytes) * window * float64(b.ranks/2)); err != nil {
 			return 0, err
 		}
@@ -116,65 +145,56 @@ func (m *machine) measure(b *benchmark) (float64, error) {
 
 // pingPong is the one-way time in us, by the mean of all round trips but the first.
 func (m *machine) pingPong(b *benchmark) (float64, error) {
-	program, err := param.Make(skeletons.Registry, "ping-pong", skeletons.Env{Ranks: 2}, func(c *skeletons.Micro) { c.Bytes, c.Iterations = sim.Bytes(b.bytes), 4 })
-	if err != nil {
-		return 0, err
+	ranks := 2
+	if b.pairs {
+		ranks = b.ranks
 	}
-	per := 1
-	if b.nodes == 1 {
-		per = 2
-	}
-	w, _, err := m.run(program.(collectives.Schedule), mpi.Placement{Type: mpi.Block, PerNode: per}, b.far)
-	if err != nil {
-		return 0, err
-	}
-	ends := w.PhaseEnds()
-	return float64(ends[3]-ends[0]) / 3 / 2 * 1e-6, nil
+	round, err := m.steady(windows(ranks, 1, b.bytes, b.bytes, false), ranks, b)
+	return round / 2 * 1e6, err
 }
 
 // stream is MB/s or messages a second of windows of messages, from the nodes' first half to the other.
 func (m *machine) stream(b *benchmark) (float64, error) {
-	pairs := b.ranks / 2
-	var s collectives.Schedule
-	if b.test == bothWays {
-		s = mpi.Iterate(twoWindows(b.ranks, b.bytes), 4)
-	} else {
-		program, err := param.Make(skeletons.Registry, "osu-bandwidth", skeletons.Env{Ranks: b.ranks}, func(c *skeletons.Micro) {
-			c.Bytes, c.Iterations, c.Window = sim.Bytes(b.bytes), 4, window
-		})
-		if err != nil {
-			return 0, err
-		}
-		s = program.(collectives.Schedule)
+	messages := float64(window * (b.ranks / 2))
+	if b.bothWays {
+		messages *= 2
 	}
-	w, _, err := m.run(s, mpi.Placement{Type: mpi.Block, PerNode: max(1, b.ranks/b.nodes)}, b.far)
+	time, err := m.steady(windows(b.ranks, window, b.bytes, skeletons.Acknowledgement, b.bothWays), b.ranks, b)
+	if b.test == bandwidth {
+		messages *= float64(b.bytes) / 1e6
+	}
+	return messages / time, err
+}
+
+// steady is the time of a round in seconds, by the mean of all but the first.
+func (m *machine) steady(round collectives.Schedule, ranks int, b *benchmark) (float64, error) {
+	w, _, err := m.run(mpi.Iterate(round, 4), mpi.Placement{Type: mpi.Block, PerNode: max(1, ranks/b.nodes)}, b.far)
 	if err != nil {
 		return 0, err
 	}
 	ends := w.PhaseEnds()
-	rate := float64(window*pairs) / (float64(ends[3]-ends[0]) / 3 * 1e-12)
-	switch b.test {
-	case messageRate:
-		return rate, nil
-	case bothWays:
-		rate *= 2
-	}
-	return rate * float64(b.bytes) / 1e6, nil
+	return float64(ends[3]-ends[0]) / 3 * 1e-12, nil
 }
 
-// twoWindows sends a window from either side and an answer back (osu_bibw).
-func twoWindows(ranks int, bytes int64) collectives.Schedule {
+// windows sends so many messages from each rank of the first half to its partner, and from that too if
+// both ways, then an answer.
+func windows(ranks, messages int, bytes, answer int64, bothWays bool) collectives.Schedule {
 	half := ranks / 2
 	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
-		peer := (rank + half) % ranks
+		peer, n, size := (rank+half)%ranks, messages, bytes
 		if round == 1 {
-			return append(dst, collectives.RecvOp(peer, 1, 4), collectives.SendOp(peer, 1, 4))
+			n, size = 1, answer
 		}
-		for range window {
-			dst = append(dst, collectives.RecvOp(peer, 0, bytes))
+		sends := (rank < half) == (round == 0)
+		if bothWays || !sends {
+			for range n {
+				dst = append(dst, collectives.RecvOp(peer, round, size))
+			}
 		}
-		for range window {
-			dst = append(dst, collectives.SendOp(peer, 0, bytes))
+		if bothWays || sends {
+			for range n {
+				dst = append(dst, collectives.SendOp(peer, round, size))
+			}
 		}
 		return dst
 	})
@@ -186,72 +206,89 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 	if err := bounded(float64(b.ranks) * math.Log2(float64(b.ranks))); err != nil {
 		return 0, err
 	}
-	c, err := b.collective()
+	c, err := b.schedule()
 	if err != nil {
 		return 0, err
 	}
 	place := mpi.Placement{Type: mpi.Block, PerNode: b.perNode}
-	if b.byCore > 0 {
-		filled := *m
-		filled.memory.PerDomain = b.byCore
-		m = &filled
+	filled := *m
+	if m = &filled; b.byCore > 0 {
+		m.memory.PerDomain = b.byCore
 	}
 	if b.cyclic {
 		place.Type = mpi.Cyclic
 	}
-	transfers := 0.0
-	var ops []collectives.Op
-	for _, rank := range []int{0, b.ranks / 2} { // as much as any, about
-		for round := range c.Rounds(rank) {
-			ops = c.Round(rank, round, ops[:0])
-			for i := range ops {
-				if ops[i].Kind == collectives.Send {
-					transfers += m.parts(ops[i].Bytes) / 2 * float64(b.ranks)
-				}
-			}
-		}
-	}
-	if err := bounded(transfers); err != nil {
+	if err := bounded(m.calls(c)); err != nil {
 		return 0, err
 	}
 	// A rank computes no earlier than its operations are complete.
 	end := collectives.Work(b.ranks, sim.Picosecond)
-	// The first calls load the contexts of queue pairs, and leave the ranks out of step.
-	apart, err := (&benchmark{operation: "barrier", library: b.library, ranks: b.ranks, perNode: b.perNode}).collective()
+	apart, err := (&benchmark{operation: "barrier", library: b.library, ranks: b.ranks, perNode: b.perNode}).schedule()
 	if err != nil {
 		return 0, err
 	}
-	before := []collectives.Schedule{c, apart, c, apart}
-	more, calls := []collectives.Schedule{c}, 1
+	// The first calls load the contexts of queue pairs, and leave the ranks out of step.
+	warm, call, calls := []collectives.Schedule{c, apart, c, apart, end}, []collectives.Schedule{c, end}, 1
 	if b.inARow {
-		before, more, calls = []collectives.Schedule{c, c}, []collectives.Schedule{c, c, c, c}, 4
+		warm, call, calls = []collectives.Schedule{c, c, end}, []collectives.Schedule{c, c, c, c, end}, 4
 	}
-	times := func(parts ...collectives.Schedule) ([]sim.Time, error) {
-		_, r, err := m.run(collectives.Sequence(append(parts, end)...), place, b.far)
-		return r.Finish, err
-	}
-	first, err1 := times(slices.Clone(before)...)
-	last, err2 := times(slices.Concat(before, more)...)
-	if err := errors.Join(err1, err2); err != nil {
+	ready := collectives.Sequence(warm...)
+	w, _, err := m.run(&timed{collectives.Sequence(append(warm, call...)...), ready, calls}, place, b.far)
+	if err != nil {
 		return 0, err
 	}
 	sum := 0.0
-	for r := range first {
-		sum += float64(last[r] - first[r])
+	for _, t := range w.OperationTimes() {
+		sum += t
 	}
-	return sum / float64(len(first)) / float64(calls) * 1e-6, nil
+	return sum / float64(b.ranks) * 1e-6, nil
 }
 
-// collective builds the operation of a benchmark by the algorithm that it names, or its library's.
-func (b *benchmark) collective() (collectives.Collective, error) {
+// timed is a schedule of which the calls behind its beginning are timed.
+type timed struct {
+	collectives.Schedule
+	warm  collectives.Schedule
+	calls int
+}
+
+// Phases, Phase, Operations and Timed implement [mpi.Timed].
+func (s *timed) Phases() int                { return 0 }
+func (s *timed) Phase(rank, round int) int  { return -1 }
+func (s *timed) Operations() int            { return s.calls }
+func (s *timed) Timed(rank, round int) bool { return round >= s.warm.Rounds(rank) }
+
+// neighbours sends a message to the next rank of a ring, and one to the one before if both ways, and takes
+// as many.
+func neighbours(ranks int, bytes int64, bothWays bool) collectives.Schedule {
+	return collectives.Uniform(ranks, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		next, last := (rank+1)%ranks, (rank+ranks-1)%ranks
+		dst = append(dst, collectives.RecvOp(last, 0, bytes), collectives.SendOp(next, 0, bytes))
+		if bothWays {
+			dst = append(dst, collectives.RecvOp(next, 1, bytes), collectives.SendOp(last, 1, bytes))
+		}
+		return dst
+	})
+}
+
+// schedule is the operation of a benchmark by the algorithm that it names, or its library's.
+func (b *benchmark) schedule() (collectives.Schedule, error) {
+	if b.operation == sendRecv || b.operation == exchange {
+		return neighbours(b.ranks, b.bytes, b.operation == exchange), nil
+	}
 	env := collectives.Env{Ranks: b.ranks, PerNode: b.perNode, Bytes: sim.Bytes(b.bytes)}
 	if b.algorithm == "" {
 		library := cmp.Or(b.library, "open-mpi")
-		name := b.operation + "-library"
 		if b.operation == "alltoall" {
-			return param.Make(collectives.Registry, name, env, func(c *collectives.LibrarySwitch) { c.Library = library })
+			return param.Make(collectives.Registry, "alltoall-library", env, func(c *collectives.LibrarySwitch) { c.Library = library })
 		}
-		return param.Make(collectives.Registry, name, env, func(c *collectives.LibraryChoice) { c.Library = library })
+		if slices.Contains(collectives.Operations, b.operation) {
+			return param.Make(collectives.Registry, b.operation+"-library", env, func(c *collectives.LibraryChoice) { c.Library = library })
+		}
+		name, err := collectives.LibraryAlgorithm(library, b.operation, env)
+		if err != nil {
+			return nil, err
+		}
+		return collectives.Registry.New(name, env)
 	}
 	name, known := algorithms[b.operation+" "+b.algorithm]
 	if !known {

@@ -246,7 +246,7 @@ func (t *transport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing 
 		n.packets, n.head = n.packets[:copy(n.packets, n.packets[n.head:])], 0
 	}
 	before, mtu := len(n.packets), int64(n.Config().MTU)
-	delay := n.Depart(&b, first, end)
+	delay := n.Depart(&b, first, end) + n.Config().PacketTime // headers go first
 	first, end = first+delay, end+delay
 	onLink := float64(n.Config().OnLink(b.Size))
 	for offset := int64(0); offset == 0 || offset < b.Size; offset += mtu {

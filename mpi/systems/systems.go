@@ -164,12 +164,18 @@ type Ways struct {
 	CableLatency  sim.Time `toml:"cable_latency" doc:"of a cable with the ports at its ends; the channels of machine fabric have it, in whole cycles, unless [channel] says otherwise" min:"0ns"`
 	SpineLatency  sim.Time `toml:"spine_latency" doc:"of a cable between switches; 0ns: cable_latency" min:"0ns"`
 	SwitchLatency sim.Time `toml:"switch_latency" doc:"from port to port of a switch; machine fabric has it in switch.crossbar_cycles" min:"0ns"`
+	FarSwitches   int      `toml:"far_switches" doc:"switches between nodes of different leaf switches, over which loggp.far_latency is: of a dragonfly 2 to 4; 0: 3, as in a tree of two levels" min:"0" max:"1000"`
 }
 
-// Near and Far are the latencies from adapter to adapter over one leaf switch, and over two with one
-// between them.
-func (w *Ways) Near() sim.Time { return 2*w.CableLatency + w.SwitchLatency }
-func (w *Ways) Far() sim.Time  { return 2*(w.CableLatency+w.Spine()) + 3*w.SwitchLatency }
+// Near and Far are the latencies from adapter to adapter over one leaf switch, and over two of them.
+func (w *Ways) Near() sim.Time { return w.over(1) }
+func (w *Ways) Far() sim.Time  { return w.over(cmp.Or(w.FarSwitches, 3)) }
+
+// over is the latency from adapter to adapter over so many switches.
+func (w *Ways) over(switches int) sim.Time {
+	n := sim.Time(switches)
+	return 2*w.CableLatency + n*w.SwitchLatency + (n-1)*w.Spine()
+}
 
 // Spine is the latency of a cable between switches.
 func (w *Ways) Spine() sim.Time { return cmp.Or(w.SpineLatency, w.CableLatency) }

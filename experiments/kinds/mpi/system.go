@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"math"
 	"reflect"
 	"strings"
 
@@ -50,7 +51,7 @@ func (c *Config) FollowSystem(given func(string) bool) func(string) bool {
 	if c.System.Library != "" {
 		FollowLibrary(c.Workload.Type.Config(), c.System.Library, given("workload.library"))
 	}
-	if ways := c.System.Ways; ways != (systems.Ways{}) {
+	if ways := c.System.Ways; ways.Near() > 0 {
 		if !given("loggp.latency") {
 			c.LogGP.Latency = ways.Near()
 		}
@@ -116,15 +117,20 @@ func FollowLibrary(config any, library string, given bool) {
 	})
 }
 
-// ways gives the channels and switches of a fabric the latencies of the machine, in whole cycles: of a
-// cable and a switch together the nearest, so that the error of a way does not grow with its length.
-// Latencies that the file or the topology gives stay.
+// ways gives the channels and switches of a fabric the latencies of the machine, in whole cycles: a switch
+// with a cable between switches the nearest, divided so that ways over one to four switches are off by the
+// least. Latencies that the file or the topology gives stay.
 func (c *Config) ways(config *fabric.Config, g *topology.Graph) {
-	cable, clock := c.System.CableLatency, c.Fabric.Clock
-	if cable+c.System.SwitchLatency == 0 || clock <= 0 {
+	clock := c.Fabric.Clock
+	if c.System.CableLatency+c.System.SwitchLatency == 0 || clock <= 0 {
 		return
 	}
-	inCycles := func(t sim.Time) sim.Time { return max(1, (t+clock/2)/clock) }
+	inCycles := func(t sim.Time) float64 { return float64(t) / float64(clock) }
+	hop := inCycles(c.System.Spine() + c.System.SwitchLatency)
+	cable := math.Max(1, math.Round(inCycles(c.System.CableLatency)))
+	over := math.Round(hop) - hop // by what each further switch is off
+	crossbar := math.Max(0, math.Round(inCycles(c.System.Near())-2*cable-1.5*over))
+	spine := math.Max(1, math.Round(hop)-crossbar)
 	toTerminals := make([]bool, len(g.Classes))
 	for p := range g.NumPorts() {
 		if _, terminal := g.PeerTerminal(topology.PortID(p)); terminal {
@@ -133,14 +139,13 @@ func (c *Config) ways(config *fabric.Config, g *topology.Graph) {
 	}
 	for i, class := range g.Classes {
 		if channel := config.Channels[class.Name]; channel.Latency == 0 && class.Latency <= 1 {
-			channel.Latency = inCycles(cable) * clock
-			if !toTerminals[i] {
-				channel.Latency = inCycles(c.System.Spine()) * clock
+			channel.Latency = sim.Time(spine) * clock
+			if toTerminals[i] {
+				channel.Latency = sim.Time(cable) * clock
 			}
 			config.Channels[class.Name] = channel
 		}
 	}
-	both := (cable + c.System.SwitchLatency + clock/2) / clock
-	crossing := int(float64(both-inCycles(cable))*config.Switch.Speedup) - config.Switch.RouteCycles - config.Switch.VCAllocCycles - config.Switch.SwitchAllocCycles
+	crossing := int(crossbar*config.Switch.Speedup) - config.Switch.RouteCycles - config.Switch.VCAllocCycles - config.Switch.SwitchAllocCycles
 	config.Switch.CrossbarCycles = max(config.Switch.CrossbarCycles, crossing)
 }

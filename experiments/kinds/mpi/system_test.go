@@ -21,23 +21,31 @@ import (
 )
 
 // TestSystemsAgreeOnIdlePairs: under every preset but qdr a message between two idle nodes takes as long
-// through the fabric as over LogGP, on one switch and over three of them, within five flit times. Latencies
+// through the fabric as over LogGP, on one switch and over two to four of them, within five flit times. Latencies
 // are rounded to cycles once a cable and once a cable with a switch, births and the last flit up; a
 // rendezvous has three transfers, and its way is compared as a whole.
 func TestSystemsAgreeOnIdlePairs(t *testing.T) {
 	dragonfly := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 2), param.Set("a", 4), param.Set("h", 2)))(t).Graph()
-	across := slices.Index(dragonfly.DistancesFrom(0, nil), 2)
-	far := fmt.Sprintf("[0, %d]", 2*across)
+	// over so many switches, to the first node of the nearest switch that is one channel less away
+	over := func(switches int) string {
+		return fmt.Sprintf("[0, %d]", 2*slices.Index(dragonfly.DistancesFrom(0, nil), int16(switches-1)))
+	}
 	for _, preset := range systems.Registry.Names() {
 		if preset == systems.QDR {
 			continue
 		}
-		for _, pair := range []struct{ topology, nodes string }{{"fat-tree", "[0, 1]"}, {"fat-tree", "[0, 15]"}, {"dragonfly", "[0, 1]"}, {"dragonfly", far}} {
+		for _, pair := range []struct {
+			topology, nodes string
+			switches        int
+		}{{"fat-tree", "[0, 1]", 1}, {"fat-tree", "[0, 15]", 3}, {"dragonfly", "[0, 1]", 1}, {"dragonfly", over(2), 2}, {"dragonfly", over(3), 3}, {"dragonfly", over(4), 4}} {
 			settings := []string{"kind=mpi", "job.ranks=2", "placement.per_node=1", "placement.type=explicit", "placement.nodes=" + pair.nodes,
 				"loggp.nodes_per_leaf=2", "topology.type=" + pair.topology, "workload.iterations=3", "system.preset=" + preset,
 				`sweep.workload.bytes=["1B", "188B", "300B", "2KiB", "8KiB", "16KiB", "64KiB", "1MiB"]`, "sweep.job.machine=[loggp, fabric]"}
 			if pair.topology == "dragonfly" {
 				settings = append(settings, "topology.p=2", "topology.a=4", "topology.h=2")
+			}
+			if pair.switches%2 == 0 {
+				settings = append(settings, fmt.Sprintf("system.far_switches=%d", pair.switches))
 			}
 			o := enginetest.OutcomeOf(t, "", settings...)
 			trips := enginetest.Numbers(t, o.Results, "steady_iteration_s")
