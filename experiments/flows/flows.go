@@ -209,7 +209,7 @@ func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row fl
 		return row, err
 	}
 	g, kernel := p.topology.Graph(), sim.NewKernel()
-	ends, err := transport.New(kernel, g, p.tree, c.Transport, flows, triggers)
+	ends, err := transport.New(kernel, g, c.Transport, flows, triggers)
 	if err != nil {
 		return row, document.At("flows", err)
 	}

@@ -85,8 +85,9 @@ type Timing struct {
 	// Oversubscription is what terminals can send in sum over what the tree carries; 1 of others.
 	Oversubscription float64
 
-	classes  []Channel // by class
-	switches []int64   // by switch: delay
+	tree     topology.Tree // nil: the topology has no levels
+	classes  []Channel     // by class
+	switches []int64       // by switch: delay
 }
 
 // Timed is implemented by topologies that know the times of their parts.
@@ -98,9 +99,9 @@ type Timed interface {
 }
 
 // NewTiming works a network out: network is what classes have that neither channels nor the
-// topology says anything of; packet and header are bytes on the wire. timed may be nil.
+// topology says anything of; packet and header are bytes on the wire. tree and timed may be nil.
 func NewTiming(g *topology.Graph, tree topology.Tree, timed Timed, config *Config, channels map[string]Channel, network Channel, packet, header sim.Bytes) Timing {
-	t := Timing{Rate: network.Rate, Packet: int64(packet), classes: make([]Channel, len(g.Classes)), switches: make([]int64, g.Switches())}
+	t := Timing{Rate: network.Rate, Packet: int64(packet), tree: tree, classes: make([]Channel, len(g.Classes)), switches: make([]int64, g.Switches())}
 	for i, class := range g.Classes {
 		c := channels[class.Name]
 		if c.Latency == 0 && timed != nil {
@@ -118,7 +119,7 @@ func NewTiming(g *topology.Graph, tree topology.Tree, timed Timed, config *Confi
 	t.BDP = int64(math.Ceil(float64(t.RTT) * float64(t.Rate) / 8e12))
 	t.Oversubscription = 1
 	if tree != nil {
-		t.Oversubscription = t.oversubscription(g, tree)
+		t.Oversubscription = t.oversubscription(g)
 	}
 	t.thresholds(config)
 	return t
@@ -217,8 +218,8 @@ func (t *Timing) diameter(g *topology.Graph) (links int, latency int64) {
 }
 
 // oversubscription multiplies the ratios of bandwidth below and above, level by level.
-func (t *Timing) oversubscription(g *topology.Graph, tree topology.Tree) float64 {
-	product := 1.0
+func (t *Timing) oversubscription(g *topology.Graph) float64 {
+	product, tree := 1.0, t.tree
 	for level := range tree.Levels() - 1 {
 		var below, above float64
 		for s := range topology.SwitchID(g.Switches()) {

@@ -140,11 +140,10 @@ func (n *Network) run(o *output, rate sim.Rate) {
 
 // degrade slows some cables down.
 func (n *Network) degrade() error {
-	tree, ok := n.ends.(interface{ Tree() topology.Tree })
-	if !ok || tree.Tree() == nil {
+	t := n.timing.tree
+	if t == nil {
 		return errors.New("switch.degraded needs a topology with levels")
 	}
-	t := tree.Tree()
 	levels := t.Levels()
 	if levels < 2 {
 		return errors.New("switch.degraded needs a topology of two levels or more")
