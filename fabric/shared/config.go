@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -183,11 +184,8 @@ func (t *Timing) Headroom(g *topology.Graph, c *Config) (most sim.Bytes, inputs 
 // Bytes is about what a network of g takes in memory, without packets.
 func (t *Timing) Bytes(g *topology.Graph) float64 {
 	outputs := float64(g.NumPorts() + g.Terminals())
-	leaves := map[topology.SwitchID]bool{}
-	for i := range g.Terminals() {
-		leaves[g.TerminalSwitch(topology.TerminalID(i))] = true
-	}
-	return outputs*float64(unsafe.Sizeof(output{})+16) + 4*float64(g.Switches())*float64(len(leaves))
+	leaves := len(slices.DeleteFunc(g.TerminalCounts(), func(terminals int) bool { return terminals == 0 }))
+	return outputs*float64(unsafe.Sizeof(output{})+16) + 4*float64(g.Switches())*float64(leaves)
 }
 
 // diameter is the number of links of a longest of the shortest paths from terminal 0, and the
@@ -204,12 +202,10 @@ func (t *Timing) diameter(g *topology.Graph) (links int, latency int64) {
 	at := g.TerminalSwitch(far)
 	latency = t.flight(g.PortClass[g.TerminalPort[0]]) + t.flight(g.PortClass[g.TerminalPort[far]]) + t.delay(at)
 	for links = 2; at != from; links++ {
-		first, end := g.Ports(at)
-		for p := first; p < end; p++ {
-			if peer, ok := g.PeerPort(p); ok && distance[g.PortSwitch[peer]] == distance[at]-1 {
-				latency += t.flight(g.PortClass[p])
-				at = g.PortSwitch[peer]
-				latency += t.delay(at)
+		for p, next := range g.Links(at) {
+			if distance[next] == distance[at]-1 {
+				latency += t.flight(g.PortClass[p]) + t.delay(next)
+				at = next
 				break
 			}
 		}

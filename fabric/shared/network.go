@@ -154,24 +154,21 @@ func (n *Network) degrade() error {
 		case level == levels-2 && below < 0:
 			below = s // the first of the first pod
 		case level == levels-1:
-			first, end := n.graph.Ports(s)
 			reaches := levels == 2
-			for p := first; p < end; p++ {
-				peer, ok := n.graph.PeerPort(p)
-				reaches = reaches || ok && n.graph.PortSwitch[peer] == below
+			for _, next := range n.graph.Links(s) {
+				reaches = reaches || next == below
 			}
 			if !reaches || top == n.config.Degraded {
 				continue
 			}
 			top++
-			for p := first; p < end; p++ {
-				peer, ok := n.graph.PeerPort(p)
-				if !ok || levels > 2 && n.graph.PortSwitch[peer] != below {
-					continue
-				}
-				n.slow(int32(p))
-				if levels == 2 {
-					n.slow(int32(peer))
+			for p, next := range n.graph.Links(s) {
+				switch {
+				case levels == 2:
+					n.slow(int32(p))
+					n.slow(int32(n.graph.Peer[p]))
+				case next == below:
+					n.slow(int32(p))
 				}
 			}
 		}

@@ -289,18 +289,12 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 	}
 	arrived := x.all()
 	clock := c.Fabric.Clock.Nanoseconds()
-	cables := 0
-	for port := range g.NumPorts() {
-		if _, ok := g.PeerPort(topology.PortID(port)); ok {
-			cables++ // each is seen from both of its ends
-		}
-	}
 	return exchangeRow{
 		Network:   c.Topology.Type.Name() + " " + c.Routing.Type.Name(),
 		Terminals: int64(g.Terminals()), Packets: arrived.packets, Sessions: math.NaN(), Cycles: arrived.last,
 		Latency: float64(arrived.latency) / float64(arrived.packets) * clock, LatencyMax: float64(arrived.latencyMax) * clock,
 		Hops: float64(arrived.hops) / float64(arrived.packets), TerminalPorts: 1,
-		Switches: int64(g.Switches()), Channels: int64(cables/2 + g.Terminals()), Utilisation: float64(arrived.channelFlits),
+		Switches: int64(g.Switches()), Channels: int64(g.SwitchLinks() + g.Terminals()), Utilisation: float64(arrived.channelFlits),
 		Retransmitted: faults.Retransmitted, GivenUp: faults.Lost + faults.Unreachable,
 	}, nil
 }

@@ -380,11 +380,11 @@ func (c *Config) checkRanks(ranks, clocks int, key string) error {
 		return &param.ParamError{Key: key, Value: ranks, Want: "at most 2147483647 ranks"}
 	}
 	bytes := rankBytes * float64(ranks)
-	if c.Job.Machine == "loggops" {
+	clocked := c.Job.Machine == "loggops"
+	if clocked {
 		bytes += clockBytes * float64(clocks) * float64(ranks)
-		return input.CheckMemory(key, ranks, "so many ranks", bytes)
 	}
-	if err := input.CheckMemory(key, ranks, "so many ranks", bytes); err != nil {
+	if err := input.CheckMemory(key, ranks, "so many ranks", bytes); err != nil || clocked {
 		return err
 	}
 	adapter, err := c.Adapter()

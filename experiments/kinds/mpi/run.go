@@ -357,12 +357,9 @@ func (d *fabricDemand) busiest() (least float64) {
 	}
 	for s := range d.switches {
 		channels, perCycle := 0, 0.0
-		first, end := d.g.Ports(topology.SwitchID(s))
-		for p := first; p < end; p++ {
-			if _, ok := d.g.PeerPort(p); ok {
-				channels++
-				perCycle += 1 / d.timings[d.g.PortClass[p]].CyclesPerFlit
-			}
+		for p := range d.g.Links(topology.SwitchID(s)) {
+			channels++
+			perCycle += 1 / d.timings[d.g.PortClass[p]].CyclesPerFlit
 		}
 		if flits := max(d.switches[s].out, d.switches[s].in) - int64(channels); flits > 0 {
 			least = max(least, float64(flits)/perCycle*d.clock)
@@ -374,13 +371,15 @@ func (d *fabricDemand) busiest() (least float64) {
 // channelTimes is how long the busiest channel between a terminal and its switch, and the busiest
 // between switches, carried flits, in seconds.
 func channelTimes(f *core.Fabric, timings []fabric.ChannelTiming) (links, between float64) {
-	network.EachChannel(f, timings, func(port topology.PortID, fromTerminal bool, cycles float64) {
+	carried := telemetry.Carried{Timings: timings}
+	carried.Add(f.ChannelFlits(), f.Cycle())
+	for i, cycles := range carried.Busy(f.Graph()) {
 		most := &links
-		if _, ok := f.Graph().PeerPort(port); ok && !fromTerminal {
+		if telemetry.BetweenSwitches(f.Graph(), i) {
 			most = &between
 		}
 		*most = max(*most, cycles*f.Clock().Seconds())
-	})
+	}
 	return links, between
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"maps"
 	"math"
 	"slices"
@@ -15,7 +16,6 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
@@ -203,15 +203,22 @@ func (s *latencySimulation) row() latencyRow {
 	return row
 }
 
+// carried is what channels have carried in the whole run.
+func (s *latencySimulation) carried() *telemetry.Carried {
+	c := &telemetry.Carried{Timings: s.timings}
+	c.Add(s.fabric.ChannelFlits(), s.fabric.Cycle())
+	return c
+}
+
 // utilisation is the share of the run for which channels carried flits: the most
 // and the mean.
 func (s *latencySimulation) utilisation() (most, mean float64) {
-	channels := float64(len(s.fabric.ChannelFlits()) / s.fabric.VCs())
-	network.EachChannel(s.fabric, s.timings, func(_ topology.PortID, _ bool, cycles float64) {
+	busy := s.carried().Busy(s.fabric.Graph())
+	for _, cycles := range busy {
 		share := cycles / float64(s.fabric.Cycle())
 		most = max(most, share)
-		mean += share / channels
-	})
+		mean += share / float64(len(busy))
+	}
 	return most, mean
 }
 
