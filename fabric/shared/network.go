@@ -200,9 +200,7 @@ func (n *Network) InFlight() int { return n.packets.inUse }
 // Wake has a terminal send, which may have said that it has nothing.
 func (n *Network) Wake(t topology.TerminalID) {
 	p := int32(n.graph.NumPorts()) + int32(t)
-	if o := &n.out[p]; o.sending == idle && !o.paused {
-		n.begin(p, o)
-	}
+	n.start(p, &n.out[p])
 }
 
 // Counters returns the counters of output p up to the present: a port, or terminal t at ports + t.
@@ -340,6 +338,7 @@ func (n *Network) enqueue(port, id int32, p *Packet) {
 	n.start(port, o)
 }
 
+// start has an output send that is idle, unless it is paused.
 func (n *Network) start(port int32, o *output) {
 	if o.sending == idle && !o.paused {
 		n.begin(port, o)

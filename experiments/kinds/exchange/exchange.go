@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/collectives/dswitch"
 	"github.com/weft-sim/weft/experiments"
@@ -377,10 +378,7 @@ func (a *arrived) add(b *arrived) {
 // to i+1, i+2, ..., so that at each step all destinations differ; "random":
 // each terminal in an order of its own.
 func newExchange(terminals, flits int, order string, seed uint64) *exchange {
-	x := &exchange{terminals: terminals, flits: int32(flits), sent: make([]int32, terminals), missing: make([]int32, terminals)}
-	for t := range x.missing {
-		x.missing[t] = int32(terminals - 1)
-	}
+	x := &exchange{terminals: terminals, flits: int32(flits), sent: make([]int32, terminals), missing: slices.Repeat([]int32{int32(terminals - 1)}, terminals)}
 	if order == "random" {
 		x.order = make([][]int32, terminals)
 		for t := range x.order {

@@ -193,11 +193,7 @@ func Stopped(ctx context.Context, err error) error {
 
 // times fills in the times of a run, given in a unit of so many seconds.
 func (row *mpiRow) times(c *Config, w mpi.Workload, finish []int64, seconds float64) {
-	last := int64(0)
-	for _, t := range finish {
-		last = max(last, t)
-	}
-	row.Elapsed = float64(last) * seconds
+	row.Elapsed = float64(slices.Max(finish)) * seconds
 	row.operations(c, w, seconds)
 	row.Total, row.First, row.Steady = row.Elapsed, math.NaN(), math.NaN()
 	s, ok := w.(*mpi.ScheduleRun)

@@ -405,15 +405,7 @@ func (g *softwareGroup) archive(a *snapshot.Archive) {
 
 func (h *hosts) archive(a *snapshot.Archive) {
 	a.Mark("hosts")
-	for t := range h.nodes {
-		n := &h.nodes[t]
-		snapshot.Int(a, &n.reading)
-		snapshot.Int(a, &n.writing)
-		waiting := n.packets[n.head:] // that it has not handed over
-		if snapshot.Value(a, &waiting); a.Reading() {
-			n.packets, n.head = waiting, 0
-		}
-	}
+	snapshot.Array(a, "terminals", h.nodes, snapshot.Value)
 	tally := h.tally()
 	if snapshot.Value(a, &tally); a.Reading() {
 		h.before = tally
