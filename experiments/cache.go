@@ -186,13 +186,23 @@ func (s *Shared) Get(key string, build func() (any, error)) (any, error) {
 	return b.value, b.err
 }
 
+// Share is [Shared.Get] of a type.
+func Share[T any](s *Shared, key string, build func() (T, error)) (T, error) {
+	value, err := s.Get(key, func() (any, error) { return build() })
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return value.(T), nil
+}
+
 // forget lets go of everything; what is asked for again is built again.
 func (s *Shared) forget() { s.entries.Clear() }
 
 // digest is the SHA-256 of what a file holds, decompressed, read once for all
 // points.
 func (s *Shared) digest(path string) string {
-	d, _ := s.Get("digest "+path, func() (any, error) {
+	d, _ := Share(s, "digest "+path, func() (string, error) {
 		in, err := input.OpenInput(path, input.MaxStream)
 		if err != nil {
 			return "", nil
@@ -204,14 +214,14 @@ func (s *Shared) digest(path string) string {
 		}
 		return hex.EncodeToString(hash.Sum(nil)), nil
 	})
-	return d.(string)
+	return d
 }
 
 // Cached is [Shared.Get] of what is worth keeping for later runs: if the file's cache has it,
 // it is read from there. T is archived by [snapshot.Value]. key must name all that it depends on
 // but the build of weft.
 func Cached[T any](s *Shared, key string, compute func() (T, error)) (T, error) {
-	value, err := s.Get(key, func() (any, error) {
+	return Share(s, key, func() (T, error) {
 		if s == nil || s.cache == nil {
 			return compute()
 		}
@@ -227,9 +237,4 @@ func Cached[T any](s *Shared, key string, compute func() (T, error)) (T, error) 
 		}
 		return value, err
 	})
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return value.(T), nil
 }

@@ -225,7 +225,7 @@ func (c *Config) finishTimes(run *experiments.Run, finish []int64, unitsPerNanos
 	}
 	t := run.Table(ranksTable)
 	for r, at := range finish {
-		t.Add(r, telemetry.ExactNanoseconds(at, unitsPerNanosecond))
+		t.Add(r, telemetry.Exact(at, unitsPerNanosecond))
 	}
 }
 

@@ -277,15 +277,9 @@ type multicastPlan struct {
 // plan routes the groups; points with the same network, groups and engine share
 // the outcome.
 func (c *latencyConfig) plan(p *latencyParts, seed uint64, threads int) (*multicastPlan, error) {
-	build := func() (any, error) { return c.makePlan(p, seed, threads) }
-	shared := c.Topology.Type.Shared()
 	key := fmt.Sprintf("multicast plan %s\n%s\n%s\n%v %v %d %d %d %v", c.Topology.Type.Fingerprint(), c.Groups.Pattern.Fingerprint(), c.Multicast.Engine.Fingerprint(),
 		c.Multicast.Entries, c.Multicast.PerPort, c.Multicast.Layers, p.unicast, seed, c.Fabric.AllowDeadlock)
-	plan, err := shared.Get(key, build)
-	if err != nil {
-		return nil, err
-	}
-	return plan.(*multicastPlan), nil
+	return experiments.Share(c.Topology.Type.Shared(), key, func() (*multicastPlan, error) { return c.makePlan(p, seed, threads) })
 }
 
 func (c *latencyConfig) makePlan(p *latencyParts, seed uint64, threads int) (*multicastPlan, error) {
