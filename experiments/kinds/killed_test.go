@@ -278,12 +278,14 @@ func TestInterrupted(t *testing.T) {
 
 func checkInterrupted(t *testing.T, r *longRun) {
 	f := r.file(t)
+	experiments.Grace = time.Hour
+	t.Cleanup(func() { experiments.Grace = 0 })
 	want, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "interrupted")
 	whole := &moments{Context: t.Context(), at: func(int64) {}}
 	simtest.Must(engine.Execute(whole, f, engine.Execution{Dir: want, Jobs: 1}))(t)
 	kept := 0
 	for _, last := range []int64{whole.asked.Load() / 4, whole.asked.Load() / 3} {
-		outcome, err := engine.Execute(endingAt(t.Context(), last), f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour, Grace: time.Hour})
+		outcome, err := engine.Execute(endingAt(t.Context(), last), f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
 		if !errors.Is(err, experiments.ErrInterrupted) {
 			t.Fatalf("ended at question %d of %d: %v", last, whole.asked.Load(), err)
 		}

@@ -43,9 +43,14 @@ func init() {
 			}
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 		},
-		Check:     checkExchange,
-		Preflight: preflightExchange,
-		Run:       runExchange,
+		Check: checkExchange,
+		Preflight: func(c *exchangeConfig, p *experiments.Preflight) error {
+			if c.Exchange.Through == "sessions" {
+				return nil // without buffers nothing waits
+			}
+			return network.CheckCertified(p, c.Network(p.Seed), c.Fabric.AllowDeadlock)
+		},
+		Run: runExchange,
 		PointBeginsAgain: func(c *exchangeConfig) string {
 			if c.Exchange.Through == "sessions" {
 				return sessions.Again
@@ -77,13 +82,6 @@ func (c *exchangeConfig) Network(seed uint64) *network.Spec {
 // Faults has the tables of what fails. There is no warm-up that they could count from.
 func (c *exchangeConfig) Faults() *network.Faults {
 	return &network.Faults{Tables: c.Fault, Recovery: c.Recovery, NoWarmup: true}
-}
-
-func preflightExchange(c *exchangeConfig, p *experiments.Preflight) error {
-	if c.Exchange.Through == "sessions" {
-		return nil // without buffers nothing waits
-	}
-	return network.CheckCertified(p, c.Network(p.Seed), c.Fabric.AllowDeadlock)
 }
 
 type exchangeTable struct {

@@ -27,8 +27,11 @@ func init() {
 				Multicast: multicastTable{Engine: experiments.Choose(multicast.Registry, "mr4lms"), Entries: multicast.Unlimited},
 			}
 		},
-		Check: checkMulticast,
-		Run:   runMulticast,
+		Check: func(c *multicastConfig, seed uint64) ([]experiments.Warning, error) {
+			_, _, err := c.network(seed)
+			return nil, err
+		},
+		Run: runMulticast,
 	})
 }
 
@@ -111,11 +114,6 @@ func (c *multicastConfig) network(seed uint64) (*topology.Graph, []multicast.Gro
 	g := t.Graph()
 	groups, err := c.Groups.Pattern.Build(multicast.PatternEnv{Terminals: g.Terminals(), Seed: seed})
 	return g, groups, err
-}
-
-func checkMulticast(c *multicastConfig, seed uint64) ([]experiments.Warning, error) {
-	_, _, err := c.network(seed)
-	return nil, err
 }
 
 func runMulticast(_ context.Context, c *multicastConfig, run *experiments.Run) (multicastRow, error) {
