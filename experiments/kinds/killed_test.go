@@ -268,6 +268,8 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 // same bytes.
 func TestInterrupted(t *testing.T) {
 	enginetest.DivideAlways(t)
+	experiments.Grace = time.Hour
+	t.Cleanup(func() { experiments.Grace = 0 })
 	for name, r := range longRuns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -278,8 +280,6 @@ func TestInterrupted(t *testing.T) {
 
 func checkInterrupted(t *testing.T, r *longRun) {
 	f := r.file(t)
-	experiments.Grace = time.Hour
-	t.Cleanup(func() { experiments.Grace = 0 })
 	want, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "interrupted")
 	whole := &moments{Context: t.Context(), at: func(int64) {}}
 	simtest.Must(engine.Execute(whole, f, engine.Execution{Dir: want, Jobs: 1}))(t)
