@@ -126,10 +126,8 @@ func (c *Config) ways(config *fabric.Config, g *topology.Graph) {
 	}
 	inCycles := func(t sim.Time) sim.Time { return max(1, (t+clock/2)/clock) }
 	toTerminals := make([]bool, len(g.Classes))
-	for p := range g.NumPorts() {
-		if _, terminal := g.PeerTerminal(topology.PortID(p)); terminal {
-			toTerminals[g.PortClass[p]] = true
-		}
+	for _, p := range g.TerminalPort {
+		toTerminals[g.PortClass[p]] = true
 	}
 	for i, class := range g.Classes {
 		if channel := config.Channels[class.Name]; channel.Latency == 0 && class.Latency <= 1 {
