@@ -1,11 +1,10 @@
 package experiments
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/gob"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -54,19 +53,17 @@ func (c *Cache) path(key string) string {
 	return filepath.Join(c.Dir, hex.EncodeToString(digest[:])+cacheSuffix)
 }
 
-// load reads an entry; ok is false where there is none that is whole.
-func (c *Cache) load(key string, value any) (ok bool) {
+// readEntry reads an entry of a cache; ok is false where there is none that is whole.
+func readEntry[T any](c *Cache, key string, value *T) (ok bool) {
 	path := c.path(key)
-	text, err := os.ReadFile(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return false
 	}
-	file, err := snapshot.Decode(text, build(), input.Memory()/2)
+	entry, err := snapshot.Open(file, build(), key, input.Memory()/2)
 	if err == nil {
-		var content []byte
-		if content, err = file.Find(key); err == nil {
-			err = gob.NewDecoder(bytes.NewReader(content)).Decode(value)
-		}
+		snapshot.Value(entry, value)
+		err = entry.End()
 	}
 	if err == nil {
 		now := time.Now()
@@ -78,25 +75,25 @@ func (c *Cache) load(key string, value any) (ok bool) {
 	return false
 }
 
-// store writes an entry and makes room for it.
-func (c *Cache) store(key string, value any) {
-	var content bytes.Buffer
-	if err := gob.NewEncoder(&content).Encode(value); err != nil {
-		panic("experiments: cache: " + err.Error())
-	}
-	text := (&snapshot.File{Build: build(), States: []snapshot.State{{Key: key, Data: content.Bytes()}}}).Encode()
-	if int64(len(text)) > c.Limit {
-		return
-	}
-	err := os.MkdirAll(c.Dir, 0o777)
-	if err == nil {
-		err = results.WriteFile(c.path(key), text)
-	}
-	if err != nil {
+// errLarge says that an entry is larger than all may be together.
+var errLarge = errors.New("larger than the limit of the cache")
+
+// writeEntry writes an entry of a cache and makes room for it.
+func writeEntry[T any](c *Cache, key string, value *T) {
+	err := results.StreamInside(c.Dir, filepath.Base(c.path(key)), func(f *os.File) error {
+		err := snapshot.Write(f, build(), key, func(a *snapshot.Archive) error { snapshot.Value(a, value); return nil })
+		if info, unknown := f.Stat(); unknown == nil && info.Size() > c.Limit {
+			err = errLarge
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errLarge):
+	case err != nil:
 		c.once.Do(func() { c.warn(fmt.Sprintf("%s: nothing is kept for later runs: %v", c.Dir, err)) })
-		return
+	default:
+		c.evict()
 	}
-	c.evict()
 }
 
 // evict removes the entries that were not used for longest until the rest are within
@@ -189,13 +186,23 @@ func (s *Shared) Get(key string, build func() (any, error)) (any, error) {
 	return b.value, b.err
 }
 
+// Share is [Shared.Get] of a type.
+func Share[T any](s *Shared, key string, build func() (T, error)) (T, error) {
+	value, err := s.Get(key, func() (any, error) { return build() })
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return value.(T), nil
+}
+
 // forget lets go of everything; what is asked for again is built again.
 func (s *Shared) forget() { s.entries.Clear() }
 
 // digest is the SHA-256 of what a file holds, decompressed, read once for all
 // points.
 func (s *Shared) digest(path string) string {
-	d, _ := s.Get("digest "+path, func() (any, error) {
+	d, _ := Share(s, "digest "+path, func() (string, error) {
 		in, err := input.OpenInput(path, input.MaxStream)
 		if err != nil {
 			return "", nil
@@ -207,32 +214,27 @@ func (s *Shared) digest(path string) string {
 		}
 		return hex.EncodeToString(hash.Sum(nil)), nil
 	})
-	return d.(string)
+	return d
 }
 
 // Cached is [Shared.Get] of what is worth keeping for later runs: if the file's cache has it,
-// it is read from there. T is encoded by encoding/gob. key must name all that it depends on
+// it is read from there. T is archived by [snapshot.Value]. key must name all that it depends on
 // but the build of weft.
 func Cached[T any](s *Shared, key string, compute func() (T, error)) (T, error) {
-	value, err := s.Get(key, func() (any, error) {
+	return Share(s, key, func() (T, error) {
 		if s == nil || s.cache == nil {
 			return compute()
 		}
 		c := s.cache
 		var kept T
-		if c.load(key, &kept) {
+		if readEntry(c, key, &kept) {
 			return kept, nil
 		}
 		start := time.Now()
 		value, err := compute()
 		if err == nil && time.Since(start) >= c.Least {
-			c.store(key, &value)
+			writeEntry(c, key, &value)
 		}
 		return value, err
 	})
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return value.(T), nil
 }

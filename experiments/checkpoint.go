@@ -49,7 +49,6 @@ func (k *Checkpoint) Open() *snapshot.Archive {
 	}
 	state, err := snapshot.Open(f, build(), k.name, input.Memory()/2)
 	if err != nil {
-		f.Close()
 		return nil
 	}
 	k.long, *k.from = true, path

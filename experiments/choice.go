@@ -69,12 +69,7 @@ func (c *Choice[E, T]) blamed() string {
 // BuildShared is Build for what is costly to build and read-only afterwards:
 // points of a file with the same choice and parameters get the same value.
 func (c *Choice[E, T]) BuildShared(env E) (T, error) {
-	value, err := c.shared.Get(fmt.Sprintf("%s\n%v", c.Fingerprint(), env), func() (any, error) { return c.Build(env) })
-	if err != nil {
-		var zero T
-		return zero, err
-	}
-	return value.(T), nil
+	return Share(c.shared, fmt.Sprintf("%s\n%v", c.Fingerprint(), env), func() (T, error) { return c.Build(env) })
 }
 
 // Shared is what the points of the choice's file share; nil where there is no file.

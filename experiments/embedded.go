@@ -43,11 +43,7 @@ func EmbeddedTitle(name string) string {
 	if !placeholder().MatchString(header.Title) {
 		return header.Title
 	}
-	d, err := document.Parse(name, string(text))
-	if err != nil {
-		panic("experiments: " + err.Error())
-	}
-	f := &File{Name: name, doc: d, shared: &Shared{}}
+	f := &File{Name: name, doc: asWritten(name), shared: &Shared{}}
 	if f.header() {
 		f.readSweep()
 		for i := range f.sweep {
@@ -91,12 +87,8 @@ func Embedded(folder string) []string {
 // EmbeddedKeys lists the dotted keys that a file that comes with weft sets or
 // sweeps, in the order of the file.
 func EmbeddedKeys(name string) []string {
-	text, err := embedded.ReadFile(name)
-	if err != nil {
-		return nil
-	}
-	d, err := document.Parse(name, string(text))
-	if err != nil {
+	d := asWritten(name)
+	if d == nil {
 		return nil
 	}
 	var keys []string
@@ -115,12 +107,21 @@ func EmbeddedKeys(name string) []string {
 // StandsBeside tells whether a file that comes with weft is one of those that a report of several
 // lists after the others: trials, of which no row is judged.
 func StandsBeside(name string) bool {
+	d := asWritten(name)
+	return d != nil && d.Root["beside"] == true
+}
+
+// asWritten is a file that comes with weft; nil: there is none of that name.
+func asWritten(name string) *document.Tree {
 	text, err := embedded.ReadFile(name)
 	if err != nil {
-		return false
+		return nil
 	}
 	d, err := document.Parse(name, string(text))
-	return err == nil && d.Root["beside"] == true
+	if err != nil {
+		panic("experiments: " + err.Error()) // a test loads them all
+	}
+	return d
 }
 
 // KindOf is the kind of an experiment file, or of one that comes with weft; "" where

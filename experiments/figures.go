@@ -262,12 +262,10 @@ func (f *File) PlotSource(p *figures.PlotConfig, found *results.Table, tables ma
 		table = table.Joined(found, columns)
 	}
 	return &figures.PlotSource{Table: table, Bound: func(point int) float64 {
-		for _, p := range f.Points {
-			if p.Index == point {
-				return f.LoadBound(p)
-			}
+		if point < 0 || point >= len(f.Points) { // of a table that was changed
+			return 0
 		}
-		return 0
+		return f.LoadBound(f.Points[point])
 	}}, nil
 }
 

@@ -216,16 +216,17 @@ type Circumstances struct {
 	// "" or 0: it does not.
 	Dir           string
 	SnapshotEvery time.Duration
-	// Grace is how long the point may go on when it is told to end, until it has kept its
-	// state. 0: some tenths of a second.
-	Grace time.Duration
 }
+
+// Grace, which only tests change, is how long a point may go on when it is told to end, until it
+// has kept its state; then it is left alone. 0: some tenths of a second.
+var Grace time.Duration
 
 // NewRun prepares the computation of a point.
 func (f *File) NewRun(p *Point, c Circumstances) *Run {
 	return &Run{
 		Seed: p.Seed, Threads: max(c.Threads, 1), live: c.Live, file: f, point: p,
-		keep: Checkpoint{dir: c.Dir, every: c.SnapshotEvery, end: &ending{most: cmp.Or(c.Grace, lastSnapshotTime)}}, grace: cmp.Or(c.Grace, interruptGrace), started: time.Now(),
+		keep: Checkpoint{dir: c.Dir, every: c.SnapshotEvery, end: &ending{most: cmp.Or(Grace, lastSnapshotTime)}}, grace: cmp.Or(Grace, interruptGrace), started: time.Now(),
 	}
 }
 

@@ -20,9 +20,9 @@ func TestBrokenSnapshot(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[traffic]\nmode = \"break\"\n")
 	key := f.Points[0].Hash + ".0"
 	path := filepath.Join(dir, "snapshots", key+".weft")
-	data, _ := snapshot.Encode(func(a *snapshot.Archive) error { snapshot.Blob(a, &[]byte{1}); return nil })
-	state := snapshot.File{Build: build(), States: []snapshot.State{{Key: key, Data: data}}}
-	simtest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, state.Encode(), 0o666)))
+	simtest.Check(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	state := simtest.Must(os.Create(path))(t)
+	simtest.Check(t, errors.Join(snapshot.Write(state, build(), key, func(a *snapshot.Archive) error { snapshot.Blob(a, &[]byte{1}); return nil }), state.Close()))
 	_, _, err := f.NewRun(f.Points[0], Circumstances{Dir: dir, SnapshotEvery: time.Hour}).Compute(t.Context())
 	want := "went on from " + path + ", and broke; with --resume it begins again\ninternal error, please report it: told to break\n"
 	if err == nil || !strings.HasPrefix(err.Error(), want) {

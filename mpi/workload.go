@@ -128,6 +128,22 @@ func (s *Iterated) Round(rank, round int, dst []collectives.Op) []collectives.Op
 	return s.Schedule.Round(rank, int(uint32(round)%s.rounds[rank]), dst)
 }
 
+// LocalWork holds the settings of what the local work of a schedule takes.
+type LocalWork struct {
+	CopyRate    sim.Rate `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
+	CombineRate sim.Rate `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
+	CallTime    sim.Time `toml:"call_time" doc:"CPU time of the library, beside protocol.send_overhead and recv_overhead, for a call: a round of a schedule that sends or receives" min:"0ns"`
+	BlockTime   sim.Time `toml:"block_time" doc:"CPU time for each block that a schedule's copies gather or scatter, beside its bytes; what lies in one piece is one block" min:"0ns"`
+}
+
+// DefaultLocalWork is that of the cores of [DefaultProtocols].
+var DefaultLocalWork = LocalWork{CopyRate: 40e9, CombineRate: 16e9}
+
+// Costs is what the settings come to.
+func (w *LocalWork) Costs() Costs {
+	return Costs{Copy: w.CopyRate.PicosecondsFor(1), Combine: w.CombineRate.PicosecondsFor(1), Call: w.CallTime, Block: w.BlockTime}
+}
+
 // Costs says what the local work of a schedule takes.
 type Costs struct {
 	Copy    float64  // moving data inside a rank's memory, in picoseconds per byte

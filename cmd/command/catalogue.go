@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -88,7 +89,10 @@ valid and runs as it is. weft list kinds shows the kinds.`,
 			if out == "" {
 				return a.Print(text)
 			}
-			return writeNew(out, []byte(text))
+			if _, err := os.Lstat(out); err == nil {
+				return Usagef("-o %s: is there already, and is left alone", out)
+			}
+			return writeOutput(out, []byte(text))
 		},
 	}
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write; one that exists is left alone")

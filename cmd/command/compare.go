@@ -94,10 +94,14 @@ func (a *App) compare(ctx context.Context, args []string, flags *compareFlags) e
 		if err != nil {
 			return err
 		}
-		if table, err = someRows(table, where); err != nil {
+		some, err := table.Where(where)
+		if err == nil && len(where) > 0 && len(some.Rows) == 0 {
+			err = table.Unmet(where)
+		}
+		if err != nil {
 			return Usagef("%s: --where: %v", name, err)
 		}
-		tables = append(tables, table)
+		tables = append(tables, some)
 	}
 	names := args
 	switch {
@@ -150,15 +154,6 @@ func (a *App) compare(ctx context.Context, args []string, flags *compareFlags) e
 		return Usagef("no difference could be judged: the tables hold neither confidence intervals nor replications of %s (set measure.replications, sweep the seed, or measure for longer)", flags.metric)
 	}
 	return nil
-}
-
-// someRows are the rows that a selection names. Error: there are none.
-func someRows(t *results.Table, where map[string]string) (*results.Table, error) {
-	some, err := t.Where(where)
-	if err == nil && len(where) > 0 && len(some.Rows) == 0 {
-		err = t.Unmet(where)
-	}
-	return some, err
 }
 
 // variants parts a table by the values of --between, the baseline first.

@@ -116,14 +116,6 @@ func (a *App) printTo(out string, content []byte) error {
 	return writeOutput(out, content)
 }
 
-// writeNew writes the file that -o names, which must not be there.
-func writeNew(out string, content []byte) error {
-	if _, err := os.Lstat(out); err == nil {
-		return Usagef("-o %s: is there already, and is left alone", out)
-	}
-	return writeOutput(out, content)
-}
-
 // writeOutput writes the file that -o names.
 func writeOutput(out string, content []byte) error {
 	err := results.WriteFile(out, content)

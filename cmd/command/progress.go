@@ -1,14 +1,11 @@
 package command
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
@@ -20,13 +17,11 @@ import (
 type progress struct {
 	w       io.Writer
 	name    string
-	bar     *progressbar.ProgressBar // nil where there is no terminal
-	drawn   bytes.Buffer             // what the bar writes
-	lines   int                      // below the bar, on the terminal
+	bar     bool // w is a terminal
+	lines   int  // of the bar and below it, on the terminal
 	quiet   bool
 	printed time.Duration // when the last line was printed
 	done    int
-	points  int // of the bar
 }
 
 const (
@@ -38,23 +33,10 @@ const (
 // newProgress shows the progress of a file on standard error; messages is the same
 // for lines of text.
 func newProgress(stderr, messages io.Writer, f *experiments.File, quiet bool) *progress {
-	p := &progress{w: messages, name: f.Name, quiet: quiet}
 	if !quiet && isTerminal(stderr) {
-		p.w = stderr
-		p.newBar(len(f.Points), document.Legible(f.Title))
+		return &progress{w: stderr, name: f.Name, bar: true}
 	}
-	return p
-}
-
-// newBar begins a bar of so many points.
-func (p *progress) newBar(points int, description string) {
-	p.points = points
-	p.bar = progressbar.NewOptions(points,
-		progressbar.OptionSetWriter(&p.drawn),
-		progressbar.OptionSetDescription(description),
-		progressbar.OptionShowCount(),
-		progressbar.OptionSetPredictTime(false),
-		progressbar.OptionFullWidth())
+	return &progress{w: messages, name: f.Name, quiet: quiet}
 }
 
 // isTerminal tells whether someone is likely to look at w.
@@ -70,7 +52,7 @@ func isTerminal(w io.Writer) bool {
 func (p *progress) update(now engine.Progress) {
 	switch {
 	case p.quiet:
-	case p.bar != nil:
+	case p.bar:
 		p.draw(now)
 	case now.Done > p.done && (now.Done == now.Points || now.Elapsed-p.printed >= lineEvery) || now.Elapsed-p.printed >= 6*lineEvery:
 		var inside []string
@@ -100,16 +82,8 @@ const (
 
 // draw puts the bar and the lines below it in the place of the last ones.
 func (p *progress) draw(now engine.Progress) {
-	if now.Points != p.points { // refinement has added some
-		p.newBar(now.Points, rate(now))
-	}
-	p.drawn.Reset()
-	p.bar.Describe(rate(now) + timeLeft(now))
-	_ = p.bar.Set(now.Done) // it writes into memory
 	var frame strings.Builder
-	frame.WriteString(cutLines)
-	frame.WriteString(p.back())
-	frame.WriteString(strings.Trim(p.bar.String(), "\r\n") + "\n")
+	fmt.Fprintf(&frame, "%s%s%s %d/%d points, %s%s\n", cutLines, p.back(), gauge(int64(now.Done), int64(now.Points)), now.Done, now.Points, rate(now), timeLeft(now))
 	p.lines = 1
 	for i, x := range now.Running {
 		if i == mostLines {
@@ -117,7 +91,7 @@ func (p *progress) draw(now engine.Progress) {
 			p.lines++
 			break
 		}
-		fmt.Fprintf(&frame, "  point %-5d %s %s; %s\n", x.Point, gauge(x), way(x), document.Legible(x.Name))
+		fmt.Fprintf(&frame, "  point %-5d %s %s; %s\n", x.Point, gauge(x.Done, x.Total), way(x), document.Legible(x.Name))
 		p.lines++
 	}
 	frame.WriteString(wrapLines)
@@ -134,12 +108,12 @@ func (p *progress) back() string {
 	return fmt.Sprintf("\r\x1b[%dA%s", p.lines, clearRest)
 }
 
-// gauge is a small bar for a point; one of unknown length has an empty one.
-func gauge(x experiments.PointProgress) string {
+// gauge is a small bar; what has an unknown length, 0, has an empty one.
+func gauge(done, total int64) string {
 	const width = 20
 	full := 0
-	if x.Total > 0 {
-		full = int(min(width, width*x.Done/x.Total))
+	if total > 0 {
+		full = int(min(width, width*done/total))
 	}
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]"
 }
@@ -200,7 +174,7 @@ func seconds(s float64) time.Duration {
 }
 
 func (p *progress) finish() {
-	if p.bar != nil && !p.quiet {
+	if p.bar && !p.quiet {
 		_, _ = io.WriteString(p.w, p.back()) // the terminal's loss
 		p.lines = 0
 	}

@@ -254,7 +254,7 @@ func writeVerdict(w io.Writer, v *verdict.Verdict, width int) {
 	}
 	measured := "none"
 	if !math.IsNaN(v.Measured) {
-		measured = digits(v.Measured)
+		measured = results.Short(v.Measured)
 		if v.Half > 0 && !math.IsInf(v.Half, 0) {
 			measured += " +- " + strconv.FormatFloat(v.Half, 'g', 2, 64)
 		}
@@ -264,15 +264,12 @@ func writeVerdict(w io.Writer, v *verdict.Verdict, width int) {
 	if v.Quick {
 		rests += ", quick"
 	}
-	text := fmt.Sprintf("%s: %s, %s: %s of %s%s%s (%s)", x.Artifact, x.Case, strings.ReplaceAll(x.Metric, "_", " "), measured, bound, digits(x.Value), unit, rests)
+	text := fmt.Sprintf("%s: %s, %s: %s of %s%s%s (%s)", x.Artifact, x.Case, strings.ReplaceAll(x.Metric, "_", " "), measured, bound, results.Short(x.Value), unit, rests)
 	wrap(w, text, "  ", width)
 	if v.Note != "" {
 		wrap(w, v.Note, "      ", width)
 	}
 }
-
-// digits prints a number with the digits that a reader compares.
-func digits(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 
 // wrap writes text in lines of so many columns at most, words that are longer apart, all but the first
 // with four more columns before them.

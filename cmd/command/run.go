@@ -263,8 +263,8 @@ func (a *App) printHottest(f *experiments.File, links *results.Table) {
 	}
 	describe := func(index int, c results.ChannelLoad) string {
 		at := ""
-		if i := slices.IndexFunc(f.Points, func(p *experiments.Point) bool { return p.Index == index }); i >= 0 && len(f.SweptKeys()) > 0 {
-			at = " (" + f.Describe(f.Points[i]) + ")"
+		if index < len(f.Points) && len(f.SweptKeys()) > 0 { // refinement adds others
+			at = " (" + f.Describe(f.Points[index]) + ")"
 		}
 		load := fmt.Sprintf("%.3g %% of what it can carry", 100*c.Load)
 		if c.Load > 0.995 { // what was handed to it; some of that may still wait behind the crossbar

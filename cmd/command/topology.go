@@ -175,28 +175,25 @@ func networkOfFolder(f *engine.Folder, point int) (*network.Network, error) {
 		return nil, err
 	}
 	if point < 0 {
-		point = f.File.Points[0].Index
+		point = 0
 		most := -1.0
-		for _, p := range f.File.Points {
+		for i := range f.File.Points {
 			sum := 0.0
-			for _, c := range loads[p.Index] {
+			for _, c := range loads[i] {
 				sum += c.Load
 			}
-			if loads[p.Index] != nil && sum > most {
-				point, most = p.Index, sum
+			if loads[i] != nil && sum > most {
+				point, most = i, sum
 			}
 		}
 	}
-	for _, p := range f.File.Points {
-		if p.Index != point {
-			continue
-		}
-		n, err := network.Of(f.File, p)
-		if err != nil {
-			return nil, &engine.FolderError{Dir: f.Dir, Reason: err.Error()}
-		}
-		n.Loads = loads[point]
-		return n, nil
+	if point >= len(f.File.Points) {
+		return nil, &engine.FolderError{Dir: f.Dir, Reason: fmt.Sprintf("has no point %d: want 0 to %d", point, len(f.File.Points)-1)}
 	}
-	return nil, &engine.FolderError{Dir: f.Dir, Reason: fmt.Sprintf("has no point %d: want 0 to %d", point, len(f.File.Points)-1)}
+	n, err := network.Of(f.File, f.File.Points[point])
+	if err != nil {
+		return nil, &engine.FolderError{Dir: f.Dir, Reason: err.Error()}
+	}
+	n.Loads = loads[point]
+	return n, nil
 }

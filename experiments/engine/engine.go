@@ -37,10 +37,7 @@ type Execution struct {
 	// SnapshotEvery is how often a point that takes longer keeps its state in Dir, for
 	// Resume to go on from; 0: never.
 	SnapshotEvery time.Duration
-	// Grace is how long a point that is told to end may take until it has kept its state
-	// and ends; then it is left alone. 0: some tenths of a second.
-	Grace time.Duration
-	Slurm *Slurm // compute them as tasks of a cluster; nil: in this process
+	Slurm         *Slurm // compute them as tasks of a cluster; nil: in this process
 	// Progress, if set, is called from one goroutine at a time when a point
 	// is done, and about ten times a second between.
 	Progress func(Progress)
@@ -316,7 +313,7 @@ func (r *runner) one(ctx context.Context, p *experiments.Point) {
 	}
 	run := r.file.NewRun(p, experiments.Circumstances{
 		Threads: r.execution.Threads, Live: &r.live,
-		Dir: r.execution.Dir, SnapshotEvery: r.execution.SnapshotEvery, Grace: r.execution.Grace,
+		Dir: r.execution.Dir, SnapshotEvery: r.execution.SnapshotEvery,
 	})
 	r.mu.Lock()
 	if r.running == nil {

@@ -345,12 +345,8 @@ func (r *runner) manifest(o *Outcome) Manifest {
 func (r *runner) bounds(results *results.Table) map[int]float64 {
 	all := map[int]float64{}
 	for _, k := range results.Knees() {
-		for _, p := range r.points {
-			if p.Index == k.Point {
-				if bound := r.file.LoadBound(p); bound > 0 {
-					all[p.Index] = bound
-				}
-			}
+		if bound := r.file.LoadBound(r.points[k.Point]); bound > 0 {
+			all[k.Point] = bound
 		}
 	}
 	return all

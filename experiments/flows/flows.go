@@ -209,7 +209,7 @@ func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row fl
 		return row, err
 	}
 	g, kernel := p.topology.Graph(), sim.NewKernel()
-	ends, err := transport.New(kernel, g, p.tree, c.Transport, flows, triggers)
+	ends, err := transport.New(kernel, g, c.Transport, flows, triggers)
 	if err != nil {
 		return row, document.At("flows", err)
 	}
@@ -237,10 +237,11 @@ func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row fl
 	if ends.Left() > 0 && kernel.Next() == sim.MaxTime {
 		return row, fmt.Errorf("%d of %d flows wait for each other for ever at %v: a cycle of paused ports, with %d packets in the network", ends.Left(), len(flows), kernel.Now(), net.InFlight())
 	}
-	row = c.row(p, flows, ends, net)
+	timed := c.timed(flows, ends, net)
+	row = c.row(p, timed, &ends.Counts, net)
 	run.Count(0, row.Hops)
 	if c.Measure.Flows {
-		writeFlows(run, flows, c, ends, net)
+		writeFlows(run, timed)
 	}
 	if c.Measure.Links {
 		until := min(kernel.Now(), c.Measure.End)
@@ -249,6 +250,6 @@ func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row fl
 		}
 		writeLinks(run, g, net, until)
 	}
-	writeSizeClasses(run, flows, c, ends, net)
+	writeSizeClasses(run, timed)
 	return row, nil
 }

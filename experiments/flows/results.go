@@ -52,10 +52,29 @@ type flowsRow struct {
 	IncastJain     float64 `column:"incast_jain_index" doc:"pattern victim: jain_index of the incast alone; empty otherwise"`
 }
 
-// alone is the completion time of a flow in the empty network.
-func (c *flowsConfig) alone(net *shared.Network, f *transport.Flow) sim.Time {
-	packets, last := c.Transport.PacketsOf(f.Bytes)
-	return sim.Time(net.Alone(topology.TerminalID(f.Src), topology.TerminalID(f.Dst), packets, last, int64(c.Transport.Header)))
+// timedFlow is a flow with its times.
+type timedFlow struct {
+	*transport.Flow
+	began, ended sim.Time // -1: it has not
+	slowdown     float64  // its time over that in the empty network; NaN: it has not ended
+}
+
+// took is the completion time.
+func (f *timedFlow) took() sim.Time { return f.ended - f.began }
+
+// timed are the flows of a run.
+func (c *flowsConfig) timed(flows []transport.Flow, ends *transport.System, net *shared.Network) []timedFlow {
+	all := make([]timedFlow, len(flows))
+	began, ended := ends.Ends()
+	for i := range flows {
+		f := &all[i]
+		*f = timedFlow{&flows[i], began[i], ended[i], math.NaN()}
+		if f.ended >= 0 {
+			packets, last := c.Transport.PacketsOf(f.Bytes)
+			f.slowdown = float64(f.took()) / float64(net.Alone(topology.TerminalID(f.Src), topology.TerminalID(f.Dst), packets, last, int64(c.Transport.Header)))
+		}
+	}
+	return all
 }
 
 var (
@@ -94,9 +113,7 @@ var (
 )
 
 // row sums a run up.
-func (c *flowsConfig) row(p *flowsParts, flows []transport.Flow, ends *transport.System, net *shared.Network) flowsRow {
-	began, ended := ends.Ends()
-	n := &ends.Counts
+func (c *flowsConfig) row(p *flowsParts, flows []timedFlow, n *transport.Counts, net *shared.Network) flowsRow {
 	row := flowsRow{
 		Flows: int64(len(flows)), Packets: n.Sent, Again: n.Again, Acks: n.Acknowledged, Nacks: n.Refused, Pulls: n.Pulls, Requests: n.Requests,
 		Notified: n.Notified, Reordered: n.Reordered, Timeouts: n.Timeouts,
@@ -107,23 +124,23 @@ func (c *flowsConfig) row(p *flowsParts, flows []transport.Flow, ends *transport
 	each := len(flows) / c.Flows.Repeat // of a pattern, the last of which is the victim
 	sum, last, bytes := 0.0, sim.Time(0), 0.0
 	for i := range flows {
-		if ended[i] < 0 {
+		f := &flows[i]
+		if f.ended < 0 {
 			continue
 		}
 		row.Completed++
-		at, took := ended[i].Microseconds(), ended[i]-began[i]
+		at := f.ended.Microseconds()
 		sum += at
-		if last = max(last, ended[i]); math.IsNaN(row.First) || at < row.First {
+		if last = max(last, f.ended); math.IsNaN(row.First) || at < row.First {
 			row.First = at
 		}
-		slowdown, rate := float64(took)/float64(c.alone(net, &flows[i])), float64(flows[i].Bytes)/took.Microseconds()
-		all.add(took, slowdown, rate)
+		all.add(f)
 		if c.victim() && i%each == each-1 {
-			ofVictim.add(took, slowdown, rate)
+			ofVictim.add(f)
 		} else {
-			ofIncast.add(took, slowdown, rate)
+			ofIncast.add(f)
 		}
-		bytes += float64(flows[i].Bytes)
+		bytes += float64(f.Bytes)
 	}
 	if row.Completed > 0 {
 		row.Mean = sum / float64(row.Completed)
@@ -157,8 +174,9 @@ func (c *flowsConfig) row(p *flowsParts, flows []transport.Flow, ends *transport
 // completed are flows that are complete.
 type completed struct{ times, slowdowns, rates []float64 }
 
-func (x *completed) add(took sim.Time, slowdown, rate float64) {
-	x.times, x.slowdowns, x.rates = append(x.times, took.Microseconds()), append(x.slowdowns, slowdown), append(x.rates, rate)
+func (x *completed) add(f *timedFlow) {
+	took := f.took().Microseconds()
+	x.times, x.slowdowns, x.rates = append(x.times, took), append(x.slowdowns, f.slowdown), append(x.rates, float64(f.Bytes)/took)
 }
 
 // victim tells whether the last flow of a pattern is beside the others.
@@ -175,20 +193,18 @@ func quantile(values []float64, q float64) float64 {
 }
 
 // writeFlows keeps every flow: flows.csv.
-func writeFlows(run *experiments.Run, flows []transport.Flow, c *flowsConfig, ends *transport.System, net *shared.Network) {
+func writeFlows(run *experiments.Run, flows []timedFlow) {
 	t := run.Table(eachFlowTable)
-	began, ended := ends.Ends()
 	for i := range flows {
 		f := &flows[i]
-		start, end, took, slowdown := math.NaN(), math.NaN(), math.NaN(), math.NaN()
-		if began[i] >= 0 {
-			start = began[i].Microseconds()
+		start, end, took := math.NaN(), math.NaN(), math.NaN()
+		if f.began >= 0 {
+			start = f.began.Microseconds()
 		}
-		if ended[i] >= 0 {
-			end, took = ended[i].Microseconds(), (ended[i] - began[i]).Microseconds()
-			slowdown = float64(ended[i]-began[i]) / float64(c.alone(net, f))
+		if f.ended >= 0 {
+			end, took = f.ended.Microseconds(), f.took().Microseconds()
 		}
-		t.Add(f.ID, f.Src, f.Dst, f.Bytes, start, end, took, slowdown)
+		t.Add(f.ID, f.Src, f.Dst, f.Bytes, start, end, took, f.slowdown)
 	}
 }
 
@@ -203,12 +219,11 @@ func writeLinks(run *experiments.Run, g *topology.Graph, net *shared.Network, un
 }
 
 // writeSizeClasses divides flows by size, at powers of ten: size_classes.csv.
-func writeSizeClasses(run *experiments.Run, flows []transport.Flow, c *flowsConfig, ends *transport.System, net *shared.Network) {
+func writeSizeClasses(run *experiments.Run, flows []timedFlow) {
 	t := run.Table(sizeClassesTable)
-	began, ended := ends.Ends()
 	for low := int64(0); low < 1<<60; {
 		high := max(1000, low*10)
-		var times, slowdowns []float64
+		var ended completed
 		all := 0
 		rest := false
 		for i := range flows {
@@ -217,13 +232,13 @@ func writeSizeClasses(run *experiments.Run, flows []transport.Flow, c *flowsConf
 			if f.Bytes <= low || f.Bytes > high {
 				continue
 			}
-			if all++; ended[i] >= 0 {
-				times = append(times, (ended[i] - began[i]).Microseconds())
-				slowdowns = append(slowdowns, float64(ended[i]-began[i])/float64(c.alone(net, f)))
+			if all++; f.ended >= 0 {
+				ended.add(f)
 			}
 		}
 		if all > 0 {
-			t.Add(low, high, all, len(times), network.Mean(times), quantile(times, 0.99), network.Mean(slowdowns), quantile(slowdowns, 0.5), quantile(slowdowns, 0.95), quantile(slowdowns, 0.99))
+			t.Add(low, high, all, len(ended.times), network.Mean(ended.times), quantile(ended.times, 0.99),
+				network.Mean(ended.slowdowns), quantile(ended.slowdowns, 0.5), quantile(ended.slowdowns, 0.95), quantile(ended.slowdowns, 0.99))
 		}
 		if !rest {
 			return

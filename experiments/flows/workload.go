@@ -69,23 +69,18 @@ func (t *flowsTable) flows(terminals int, rate sim.Rate, seed uint64) (flows []t
 // count is the number of flows of a pattern, or what is expected of poisson, each as often as it
 // is sent.
 func (t *flowsTable) count(terminals int, rate sim.Rate) float64 {
-	return t.once(terminals, rate) * float64(t.Repeat)
-}
-
-// once is count without repetitions.
-func (t *flowsTable) once(terminals int, rate sim.Rate) float64 {
-	switch n := float64(terminals); t.Pattern {
+	once := float64(terminals)
+	switch t.Pattern {
 	case "incast":
-		return float64(t.Senders)
+		once = float64(t.Senders)
 	case "victim":
-		return float64(t.Senders + 1)
+		once = float64(t.Senders + 1)
 	case "all-to-all":
-		return n * (n - 1)
+		once *= once - 1
 	case "poisson":
-		return transport.PoissonFlows(terminals, t.meanBytes(), t.Load, rate, t.Duration)
-	default:
-		return n
+		once = transport.PoissonFlows(terminals, t.meanBytes(), t.Load, rate, t.Duration)
 	}
+	return once * float64(t.Repeat)
 }
 
 // meanBytes is the mean size of the flows of a pattern.

@@ -21,18 +21,10 @@ type machine struct {
 	hca       hca.Config
 	protocol  mpi.Protocols
 	memory    mpi.Memory
-	work      work
+	work      mpi.LocalWork
 	ways      systems.Ways
 	perLeaf   int  // nodes of a leaf switch; 0: not known
 	byAdapter bool // ranks of a node exchange through adapters, as by Open MPI over cxi without LINKx
-}
-
-// work is what of the local work of programs a preset sets.
-type work struct {
-	CopyRate    sim.Rate `toml:"copy_rate"`
-	CombineRate sim.Rate `toml:"combine_rate"`
-	CallTime    sim.Time `toml:"call_time"`
-	BlockTime   sim.Time `toml:"block_time"`
 }
 
 // newMachine is a preset under a library, with the sockets of a system's nodes and its leaf switches.
@@ -46,16 +38,13 @@ func newMachine(p *systems.Preset, library, transport string, s *system) (*machi
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{hca: config, protocol: mpi.DefaultProtocols, memory: mpi.DefaultMemory, work: work{CopyRate: mpi.CopyRates[adapter], CombineRate: 16e9}}
+	m := &machine{hca: config, protocol: mpi.DefaultProtocols, memory: mpi.DefaultMemory, work: mpi.DefaultLocalWork}
+	m.work.CopyRate = mpi.CopyRates[adapter]
 	set := systems.Machine{HCA: &m.hca, Protocol: &m.protocol, Memory: &m.memory, Workload: &m.work}
 	set.Set(values, func(string) bool { return false })
 	m.memory.Domains, m.ways, m.perLeaf = max(1, s.Sockets), set.System, s.PerLeaf
 	m.byAdapter = strings.HasPrefix(library, "open-mpi") && transport != "linkx"
 	return m, nil
-}
-
-func (m *machine) costs() mpi.Costs {
-	return mpi.Costs{Copy: m.work.CopyRate.PicosecondsFor(1), Combine: m.work.CombineRate.PicosecondsFor(1), Call: m.work.CallTime, Block: m.work.BlockTime}
 }
 
 // run runs a program of so many ranks on a node, far from node to node or not.
@@ -65,7 +54,7 @@ func (m *machine) run(s collectives.Schedule, place mpi.Placement, far bool) (*m
 		network.Latency = m.ways.Far()
 		protocols.Acknowledge += m.ways.Far() - m.ways.Near()
 	}
-	w := mpi.RunSchedule(s, m.costs(), sim.Picosecond)
+	w := mpi.RunSchedule(s, m.work.Costs(), sim.Picosecond)
 	r, err := mpi.Config{Placement: place, Protocols: protocols, Connections: mpi.DefaultConnections, Memory: m.memory, Adapter: m.hca, Transport: network.New, Seed: 1}.Run(w)
 	return w, r, err
 }

@@ -268,6 +268,8 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 // same bytes.
 func TestInterrupted(t *testing.T) {
 	enginetest.DivideAlways(t)
+	experiments.Grace = time.Hour
+	t.Cleanup(func() { experiments.Grace = 0 })
 	for name, r := range longRuns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -283,7 +285,7 @@ func checkInterrupted(t *testing.T, r *longRun) {
 	simtest.Must(engine.Execute(whole, f, engine.Execution{Dir: want, Jobs: 1}))(t)
 	kept := 0
 	for _, last := range []int64{whole.asked.Load() / 4, whole.asked.Load() / 3} {
-		outcome, err := engine.Execute(endingAt(t.Context(), last), f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour, Grace: time.Hour})
+		outcome, err := engine.Execute(endingAt(t.Context(), last), f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
 		if !errors.Is(err, experiments.ErrInterrupted) {
 			t.Fatalf("ended at question %d of %d: %v", last, whole.asked.Load(), err)
 		}

@@ -132,11 +132,9 @@ func countDiameter(g *topology.Graph) string {
 		return "no closed form, too many switches to count"
 	}
 	var ends []topology.SwitchID
-	seen := make([]bool, g.Switches())
-	for _, port := range g.TerminalPort {
-		if s := g.PortSwitch[port]; !seen[s] {
-			seen[s] = true
-			ends = append(ends, s)
+	for s, n := range g.TerminalCounts() {
+		if n > 0 {
+			ends = append(ends, topology.SwitchID(s))
 		}
 	}
 	if len(ends)*g.NumPorts() > mostSteps {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -28,23 +27,6 @@ var WorthBusy, WorthOpen = int64(2000), int64(0)
 
 // CyclesOf is the number of cycles that begin in a time.
 func CyclesOf(t, clock sim.Time) int64 { return int64((t + clock - 1) / clock) }
-
-// EachChannel tells of every channel, those out of switch ports and then those out of terminals to
-// a port, for how many cycles it has carried flits.
-func EachChannel(f *core.Fabric, timings []fabric.ChannelTiming, tell func(port topology.PortID, fromTerminal bool, cycles float64)) {
-	g, flits, vcs := f.Graph(), f.ChannelFlits(), f.VCs()
-	for i := range g.NumPorts() + g.Terminals() {
-		sum := 0.0
-		for _, n := range flits[i*vcs : (i+1)*vcs] {
-			sum += float64(n)
-		}
-		port, fromTerminal := topology.PortID(i), i >= g.NumPorts()
-		if fromTerminal {
-			port = g.TerminalPort[i-g.NumPorts()]
-		}
-		tell(port, fromTerminal, sum*timings[g.PortClass[port]].CyclesPerFlit)
-	}
-}
 
 // Memory is the memory of an empty network, in bytes: of records of a port, of its virtual
 // channels, and of a terminal with its random streams.

@@ -38,8 +38,8 @@ func DefaultDCQCN() DCQCN {
 // Ambiguous in the paper: hyper increase begins when both kinds of increase have gone beyond
 // recovery_stages; when one has reached it, the target grows.
 type ReactionPoint struct {
-	settings *DCQCN  `snap:"-"`
-	line     float64 `snap:"-"` // rate of the adapter, in bits a second
+	settings *DCQCN
+	line     float64 // rate of the adapter, in bits a second
 
 	current, target float64 // rates
 	alpha           float64
@@ -54,13 +54,8 @@ type ReactionPoint struct {
 
 // Start is the rate of a flow that has sent nothing. The settings are shared by all flows.
 func (c *DCQCN) Start(adapter sim.Rate) ReactionPoint {
-	r := ReactionPoint{alpha: 1, current: float64(adapter), target: float64(adapter)}
-	r.Use(c, adapter)
-	return r
+	return ReactionPoint{settings: c, line: float64(adapter), alpha: 1, current: float64(adapter), target: float64(adapter)}
 }
-
-// Use gives a flow that has been read from an archive its settings.
-func (r *ReactionPoint) Use(c *DCQCN, adapter sim.Rate) { r.settings, r.line = c, float64(adapter) }
 
 // Rate is the rate of the flow, in bits a second.
 func (r *ReactionPoint) Rate(now sim.Time) float64 {

@@ -2,8 +2,8 @@
 // Ethernet's senders ([NSCC]), and the rate of RoCE's ([DCQCN]).
 //
 // None of them knows a packet or a network: the end point says what has happened and when,
-// and asks what may be sent. Their states are values that [snapshot.Value] archives; settings
-// and what follows from them are shared by all flows of a terminal and are no part of the state.
+// and asks what may be sent. Settings and what follows from them are shared by all flows of a
+// terminal.
 package congestion
 
 import "github.com/weft-sim/weft/sim"
@@ -99,7 +99,7 @@ func (d Decision) String() string {
 // Deviation: what a window has earned has 64 bits; there it has 32, which wrap from about
 // 500 Gb/s on.
 type NSCCWindow struct {
-	law *NSCCLaw `snap:"-"`
+	law *NSCCLaw
 
 	window, largest int64
 	base            sim.Time // least round trip so far
@@ -128,9 +128,6 @@ func (l *NSCCLaw) Start() NSCCWindow {
 	}
 	return w
 }
-
-// Use gives a window that has been read from an archive its settings.
-func (w *NSCCWindow) Use(l *NSCCLaw) { w.law = l }
 
 // Window is the number of bytes that may be in flight.
 func (w *NSCCWindow) Window() int64 { return w.window }

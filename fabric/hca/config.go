@@ -61,14 +61,6 @@ func (c *Config) Delay(bytes int64) sim.Time {
 	return c.SendLatency + c.FetchTime + atRate(c.FetchRate, min(bytes, int64(c.MTU)))
 }
 
-// DelayOf is [Config.Delay] for a burst, which may be a part of a request, or packed.
-func (c *Config) DelayOf(b *Burst) sim.Time {
-	if b.First && b.Last && !b.Packed {
-		return c.Delay(b.Size)
-	}
-	return c.Delay(max(b.Size, int64(c.InlineLimit)+1))
-}
-
 // atRate is the time for so many bytes; 0 at a rate of 0.
 func atRate(rate sim.Rate, bytes int64) sim.Time {
 	if rate == 0 {

@@ -149,9 +149,13 @@ func (h *HCA) send(now sim.Time, qp QP, bytes int64, begins, turned bool) (first
 }
 
 // Depart is how long after the engine has read a burst, from time first to end, it is on the wire:
-// [Config.DelayOf], and no earlier than those before it. It is called once for each burst, in order.
+// [Config.Delay], and no earlier than those before it. It is called once for each burst, in order.
 func (h *HCA) Depart(b *Burst, first, end sim.Time) (delay sim.Time) {
-	delay = max(h.shared.config.DelayOf(b), h.departed-first)
+	c, size := &h.shared.config, b.Size
+	if !b.First || !b.Last || b.Packed { // no whole request goes with the doorbell
+		size = max(size, int64(c.InlineLimit)+1)
+	}
+	delay = max(c.Delay(size), h.departed-first)
 	h.departed = end + delay
 	return delay
 }

@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -85,8 +86,9 @@ type Timing struct {
 	// Oversubscription is what terminals can send in sum over what the tree carries; 1 of others.
 	Oversubscription float64
 
-	classes  []Channel // by class
-	switches []int64   // by switch: delay
+	tree     topology.Tree // nil: the topology has no levels
+	classes  []Channel     // by class
+	switches []int64       // by switch: delay
 }
 
 // Timed is implemented by topologies that know the times of their parts.
@@ -98,9 +100,9 @@ type Timed interface {
 }
 
 // NewTiming works a network out: network is what classes have that neither channels nor the
-// topology says anything of; packet and header are bytes on the wire. timed may be nil.
+// topology says anything of; packet and header are bytes on the wire. tree and timed may be nil.
 func NewTiming(g *topology.Graph, tree topology.Tree, timed Timed, config *Config, channels map[string]Channel, network Channel, packet, header sim.Bytes) Timing {
-	t := Timing{Rate: network.Rate, Packet: int64(packet), classes: make([]Channel, len(g.Classes)), switches: make([]int64, g.Switches())}
+	t := Timing{Rate: network.Rate, Packet: int64(packet), tree: tree, classes: make([]Channel, len(g.Classes)), switches: make([]int64, g.Switches())}
 	for i, class := range g.Classes {
 		c := channels[class.Name]
 		if c.Latency == 0 && timed != nil {
@@ -118,7 +120,7 @@ func NewTiming(g *topology.Graph, tree topology.Tree, timed Timed, config *Confi
 	t.BDP = int64(math.Ceil(float64(t.RTT) * float64(t.Rate) / 8e12))
 	t.Oversubscription = 1
 	if tree != nil {
-		t.Oversubscription = t.oversubscription(g, tree)
+		t.Oversubscription = t.oversubscription(g)
 	}
 	t.thresholds(config)
 	return t
@@ -182,11 +184,8 @@ func (t *Timing) Headroom(g *topology.Graph, c *Config) (most sim.Bytes, inputs 
 // Bytes is about what a network of g takes in memory, without packets.
 func (t *Timing) Bytes(g *topology.Graph) float64 {
 	outputs := float64(g.NumPorts() + g.Terminals())
-	leaves := map[topology.SwitchID]bool{}
-	for i := range g.Terminals() {
-		leaves[g.TerminalSwitch(topology.TerminalID(i))] = true
-	}
-	return outputs*float64(unsafe.Sizeof(output{})+16) + 4*float64(g.Switches())*float64(len(leaves))
+	leaves := len(slices.DeleteFunc(g.TerminalCounts(), func(terminals int) bool { return terminals == 0 }))
+	return outputs*float64(unsafe.Sizeof(output{})+16) + 4*float64(g.Switches())*float64(leaves)
 }
 
 // diameter is the number of links of a longest of the shortest paths from terminal 0, and the
@@ -203,12 +202,10 @@ func (t *Timing) diameter(g *topology.Graph) (links int, latency int64) {
 	at := g.TerminalSwitch(far)
 	latency = t.flight(g.PortClass[g.TerminalPort[0]]) + t.flight(g.PortClass[g.TerminalPort[far]]) + t.delay(at)
 	for links = 2; at != from; links++ {
-		first, end := g.Ports(at)
-		for p := first; p < end; p++ {
-			if peer, ok := g.PeerPort(p); ok && distance[g.PortSwitch[peer]] == distance[at]-1 {
-				latency += t.flight(g.PortClass[p])
-				at = g.PortSwitch[peer]
-				latency += t.delay(at)
+		for p, next := range g.Links(at) {
+			if distance[next] == distance[at]-1 {
+				latency += t.flight(g.PortClass[p]) + t.delay(next)
+				at = next
 				break
 			}
 		}
@@ -217,8 +214,8 @@ func (t *Timing) diameter(g *topology.Graph) (links int, latency int64) {
 }
 
 // oversubscription multiplies the ratios of bandwidth below and above, level by level.
-func (t *Timing) oversubscription(g *topology.Graph, tree topology.Tree) float64 {
-	product := 1.0
+func (t *Timing) oversubscription(g *topology.Graph) float64 {
+	product, tree := 1.0, t.tree
 	for level := range tree.Levels() - 1 {
 		var below, above float64
 		for s := range topology.SwitchID(g.Switches()) {

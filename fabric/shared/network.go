@@ -140,11 +140,10 @@ func (n *Network) run(o *output, rate sim.Rate) {
 
 // degrade slows some cables down.
 func (n *Network) degrade() error {
-	tree, ok := n.ends.(interface{ Tree() topology.Tree })
-	if !ok || tree.Tree() == nil {
+	t := n.timing.tree
+	if t == nil {
 		return errors.New("switch.degraded needs a topology with levels")
 	}
-	t := tree.Tree()
 	levels := t.Levels()
 	if levels < 2 {
 		return errors.New("switch.degraded needs a topology of two levels or more")
@@ -155,24 +154,21 @@ func (n *Network) degrade() error {
 		case level == levels-2 && below < 0:
 			below = s // the first of the first pod
 		case level == levels-1:
-			first, end := n.graph.Ports(s)
 			reaches := levels == 2
-			for p := first; p < end; p++ {
-				peer, ok := n.graph.PeerPort(p)
-				reaches = reaches || ok && n.graph.PortSwitch[peer] == below
+			for _, next := range n.graph.Links(s) {
+				reaches = reaches || next == below
 			}
 			if !reaches || top == n.config.Degraded {
 				continue
 			}
 			top++
-			for p := first; p < end; p++ {
-				peer, ok := n.graph.PeerPort(p)
-				if !ok || levels > 2 && n.graph.PortSwitch[peer] != below {
-					continue
-				}
-				n.slow(int32(p))
-				if levels == 2 {
-					n.slow(int32(peer))
+			for p, next := range n.graph.Links(s) {
+				switch {
+				case levels == 2:
+					n.slow(int32(p))
+					n.slow(int32(n.graph.Peer[p]))
+				case next == below:
+					n.slow(int32(p))
 				}
 			}
 		}
@@ -204,9 +200,7 @@ func (n *Network) InFlight() int { return n.packets.inUse }
 // Wake has a terminal send, which may have said that it has nothing.
 func (n *Network) Wake(t topology.TerminalID) {
 	p := int32(n.graph.NumPorts()) + int32(t)
-	if o := &n.out[p]; o.sending == idle && !o.paused {
-		n.begin(p, o)
-	}
+	n.start(p, &n.out[p])
 }
 
 // Counters returns the counters of output p up to the present: a port, or terminal t at ports + t.
@@ -344,6 +338,7 @@ func (n *Network) enqueue(port, id int32, p *Packet) {
 	n.start(port, o)
 }
 
+// start has an output send that is idle, unless it is paused.
 func (n *Network) start(port int32, o *output) {
 	if o.sending == idle && !o.paused {
 		n.begin(port, o)

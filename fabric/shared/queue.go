@@ -154,7 +154,5 @@ func (n *Network) pause(at int32, stop bool) {
 		return
 	}
 	o.PausedFor += int64(n.kernel.Now()) - o.pausedAt
-	if o.sending == idle {
-		n.begin(at, o)
-	}
+	n.start(at, o)
 }

@@ -153,7 +153,7 @@ func (x *infiniBand) Departed(p *Port, sent *Packet) {
 }
 
 func (x *infiniBand) indexOf(q *queuePair) *congestionIndex {
-	if x.delays.perSL() {
+	if x.delays.PortControl == 1 {
 		return &x.index
 	}
 	return &q.index
@@ -212,9 +212,6 @@ func (c *CongestionControl) Validate() error {
 	_, err := c.delays()
 	return err
 }
-
-// perSL tells whether all queue pairs of a service level have one index.
-func (c *CongestionControl) perSL() bool { return c.PortControl == 1 }
 
 // delayEntry is one of the table: the delay after a packet is (its time >> shift) * multiplier,
 // which leaves 2^shift / (multiplier + 2^shift) of the rate.

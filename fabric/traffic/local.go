@@ -93,12 +93,11 @@ func podsOf(t topology.Tree) []topology.SwitchID {
 			continue
 		}
 		first := topology.SwitchID(-1)
-		for p, end := g.Ports(above); p < end; p++ {
-			peer, ok := g.PeerPort(p)
-			if !ok || t.LevelOf(g.PortSwitch[peer]) != 0 {
+		for _, below := range g.Links(above) {
+			if t.LevelOf(below) != 0 {
 				continue
 			}
-			leaf := root(g.PortSwitch[peer])
+			leaf := root(below)
 			if first < 0 {
 				first = leaf
 			}

@@ -118,18 +118,12 @@ func gridMap(pattern string, grid topology.Grid, move func(at []int)) (fixed, er
 		return n
 	}
 	coordinates := make([][]int, g.Switches())
-	for s := range coordinates {
-		at := make([]int, len(dims))
-		for d := range dims {
-			at[d] = grid.Coordinate(topology.SwitchID(s), d)
-		}
-		coordinates[number(at)] = at
-	}
 	places := divide(g, g.Switches(), func(s topology.SwitchID) int {
 		at := make([]int, len(dims))
 		for d := range dims {
 			at[d] = grid.Coordinate(s, d)
 		}
+		coordinates[number(at)] = at
 		return number(at)
 	})
 	if !places.even() {

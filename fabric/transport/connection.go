@@ -100,7 +100,7 @@ func (c *connection) add(flow int32, bytes int64) {
 			break
 		}
 	}
-	c.backlog += (packets-1)*c.system.timing.packet + last
+	c.backlog += (packets-1)*c.system.timing.Packet + last
 }
 
 // record finds what is kept of a packet that has been sent; nil: all up to it have arrived.
@@ -125,7 +125,7 @@ func (c *connection) size() int64 {
 	case c.next+1 == c.messages[c.unsent].end:
 		return int64(c.messages[c.unsent].last)
 	}
-	return c.system.timing.packet
+	return c.system.timing.Packet
 }
 
 // may tells whether the next packet may go.
@@ -166,7 +166,7 @@ func (c *connection) send() int32 {
 	p.Entropy = c.spray.next(now)
 	c.inFlight += size
 	p.Ask = r.times > 0 || len(c.again) == 0 && c.next == c.packets ||
-		c.window != nil && c.inFlight+s.timing.packet >= c.window.Window() || c.constant > 0 && c.inFlight+s.timing.packet >= c.constant
+		c.window != nil && c.inFlight+s.timing.Packet >= c.window.Window() || c.constant > 0 && c.inFlight+s.timing.Packet >= c.constant
 	c.backlog -= size
 	if s.config.hasCredit() {
 		c.credit.bytes -= size
@@ -352,7 +352,7 @@ func (c *connection) timer() {
 		if c.window != nil {
 			c.window.OnTimeout(int64(r.size))
 		}
-		if others := len(c.again) > 1; (others || !c.allows(int64(r.size))) && now-c.requested >= s.timing.rtt {
+		if others := len(c.again) > 1; (others || !c.allows(int64(r.size))) && now-c.requested >= s.timing.RTT {
 			c.request(now)
 		}
 		c.goOn()

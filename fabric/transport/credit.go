@@ -38,11 +38,11 @@ func (c *connection) target() int64 {
 	t, credit := &c.system.timing, &c.credit
 	want := c.backlog
 	if c.window != nil {
-		want = min(want, c.window.Window()+t.packet)
+		want = min(want, c.window.Window()+t.Packet)
 	}
-	want = min(want, t.bdp*3/2) - credit.bytes
+	want = min(want, t.BDP*3/2) - credit.bytes
 	if credit.speculating && c.backlog > 0 {
-		want = max(want, t.packet)
+		want = max(want, t.Packet)
 	}
 	if n := int64(c.system.hosts[c.src].waiting); n > 1 {
 		want /= n
@@ -54,7 +54,7 @@ func (c *connection) target() int64 {
 func (c *connection) pulled(granted int64) {
 	c.credit.speculates(false)
 	if granted > c.credit.granted {
-		c.credit.bytes = min(c.credit.bytes+(granted-c.credit.granted)*creditUnit, c.system.timing.bdp*3/2)
+		c.credit.bytes = min(c.credit.bytes+(granted-c.credit.granted)*creditUnit, c.system.timing.BDP*3/2)
 		c.credit.granted = granted
 	}
 	c.goOn()
@@ -126,7 +126,7 @@ func (s *System) grant(t topology.TerminalID) {
 		if r.in != inIdle {
 			continue
 		}
-		if (r.granted-r.target+grantUnits)*creditUnit > s.timing.bdp*3/2 || c.receiver.expected == c.packets {
+		if (r.granted-r.target+grantUnits)*creditUnit > s.timing.BDP*3/2 || c.receiver.expected == c.packets {
 			r.in = inNone
 			continue
 		}
@@ -150,7 +150,7 @@ func (s *System) pull(c *connection, units int64) {
 		bytes = emptyTurn
 	}
 	pacer.busy = true
-	wait := s.timing.rate.PicosecondsFor(sim.Bytes(bytes)) / (paceShare * pacer.rate)
+	wait := s.timing.Rate.PicosecondsFor(sim.Bytes(bytes)) / (paceShare * pacer.rate)
 	s.kernel.After(sim.Time(wait), s.id, grantEvent, int32(c.dst), 0)
 }
 
@@ -194,7 +194,7 @@ func (s *System) slow(t topology.TerminalID) {
 		p.rate += 0.01
 		p.raises = 0
 	}
-	p.rate = min(max(p.rate, 0.01, 0.9/s.timing.oversubscription), 1)
+	p.rate = min(max(p.rate, 0.01, 0.9/s.timing.Oversubscription), 1)
 	p.packets, p.whole, p.marked, p.trims = 0, 0, 0, 0
 	s.paceLater(t)
 }
@@ -202,7 +202,7 @@ func (s *System) slow(t topology.TerminalID) {
 // paceLater has the pace of a terminal looked at again.
 func (s *System) paceLater(t topology.TerminalID) {
 	p := &s.hosts[t].pacer
-	wait := 1.5 * float64(s.timing.rtt) * (0.75 + 0.5*p.stream.Float64())
+	wait := 1.5 * float64(s.timing.RTT) * (0.75 + 0.5*p.stream.Float64())
 	s.kernel.After(sim.Time(wait), s.id, paceEvent, int32(t), 0)
 }
 

@@ -139,7 +139,7 @@ func TestPace(t *testing.T) {
 	config := DefaultConfig()
 	config.Control = "rccc"
 	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
-	r.timing.oversubscription = 4
+	r.timing.Oversubscription = 4
 	p := &r.hosts[0].pacer
 	for _, c := range []struct {
 		rate, g                       float64

@@ -82,7 +82,6 @@ type System struct {
 	id          sim.HandlerID
 	config      Config
 	timing      timing
-	tree        topology.Tree // nil: the topology has no levels
 	hosts       []host
 	connections []*connection
 	shared      map[connectionKey]*connection // connections that several flows share
@@ -120,13 +119,8 @@ type trigger struct {
 
 // timing is what all flows know of the network.
 type timing struct {
-	rtt              int64    // ps: of a full packet and its acknowledgement, from end to end, empty
-	bdp              int64    // bytes
-	packet           int64    // bytes of a full packet
-	rate             sim.Rate // of terminals
-	timeout          int64    // ps; 0: nothing is lost
-	trims            bool
-	oversubscription float64
+	*shared.Timing
+	timeout int64 // ps; 0: nothing is lost
 }
 
 // host is a terminal.
@@ -184,9 +178,9 @@ func (c *Config) FlowBytes(flows float64) float64 {
 	return flows * float64(each)
 }
 
-// New makes the end points of a network of g and what they send. tree may be nil.
-func New(kernel *sim.Kernel, g *topology.Graph, tree topology.Tree, config Config, flows []Flow, triggers []Trigger) (*System, error) {
-	s := &System{kernel: kernel, config: config, hosts: make([]host, g.Terminals()), triggers: map[int]*trigger{}, shared: map[connectionKey]*connection{}, tree: tree, left: len(flows), goesBack: config.Repeat == "go-back-n"}
+// New makes the end points of a network of g and what they send.
+func New(kernel *sim.Kernel, g *topology.Graph, config Config, flows []Flow, triggers []Trigger) (*System, error) {
+	s := &System{kernel: kernel, config: config, hosts: make([]host, g.Terminals()), triggers: map[int]*trigger{}, shared: map[connectionKey]*connection{}, left: len(flows), goesBack: config.Repeat == "go-back-n"}
 	s.id = kernel.Register(s)
 	for _, t := range triggers {
 		s.triggers[t.ID] = &trigger{count: t.Count}
@@ -209,16 +203,9 @@ func New(kernel *sim.Kernel, g *topology.Graph, tree topology.Tree, config Confi
 	return s, nil
 }
 
-// Tree is the topology's levels, for the network.
-func (s *System) Tree() topology.Tree { return s.tree }
-
 // Over tells the end points of their network, and how they are to take its times.
 func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed uint64) {
-	s.net = net
-	s.timing = timing{
-		rtt: t.RTT, bdp: t.BDP, packet: t.Packet, rate: t.Rate, trims: trims,
-		oversubscription: t.Oversubscription,
-	}
+	s.net, s.timing = net, timing{Timing: t}
 	switch {
 	case t.Queue < math.MaxInt64:
 		s.timing.timeout = timeout(t, t.Queue)
@@ -226,7 +213,7 @@ func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed ui
 		s.timing.timeout = timeout(t, t.BDP)
 	}
 	s.law = s.config.NSCC.Law(congestion.Path{RTT: sim.Time(t.RTT), Rate: t.Rate, PacketBytes: t.Packet, PayloadBytes: t.Packet - int64(s.config.Header), Trimming: trims, Credit: s.config.hasCredit()})
-	slows := s.config.Control == "rccc" && s.timing.oversubscription > 1
+	slows := s.config.Control == "rccc" && s.timing.Oversubscription > 1
 	for i := range s.hosts {
 		p := &s.hosts[i].pacer
 		p.rate, p.stream = 1, sim.NewStream(seed, "pacer", i)
@@ -256,15 +243,15 @@ func (s *System) connect(flow int32, seed uint64) {
 	c := &connection{system: s, number: int32(len(s.connections)), src: topology.TerminalID(f.Src), dst: topology.TerminalID(f.Dst)}
 	c.messages = append(c.messages, message{flow: flow})
 	c.spray = newSpraying(s.config.Spray, s.config.Entropies, seed, int(c.number))
-	c.credit = creditSender{bytes: s.timing.bdp * 3 / 2, speculating: true}
+	c.credit = creditSender{bytes: s.timing.BDP * 3 / 2, speculating: true}
 	switch s.config.Control {
 	case "nscc", "both":
 		w := s.law.Start()
 		c.window = &w
 	case "constant":
-		c.constant = int64(s.config.Window) * s.timing.packet
+		c.constant = int64(s.config.Window) * s.timing.Packet
 	case "dcqcn":
-		r := s.config.DCQCN.Start(s.timing.rate)
+		r := s.config.DCQCN.Start(s.timing.Rate)
 		c.rate = &r
 	}
 	f.connection = c.number

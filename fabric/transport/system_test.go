@@ -33,7 +33,7 @@ func prepare(t *testing.T, topo topology.Topology, config Config, of shared.Conf
 	t.Helper()
 	g, kernel := topo.Graph(), sim.NewKernel()
 	tree, _ := topo.(topology.Tree)
-	s := simtest.Must(New(kernel, g, tree, config, flows, nil))(t)
+	s := simtest.Must(New(kernel, g, config, flows, nil))(t)
 	timing := shared.NewTiming(g, tree, nil, &of, nil, shared.Channel{Rate: 100e9, Latency: latency}, config.Packet, config.Header)
 	timing.HostsUnmarked = config.hasCredit()
 	net := simtest.Must(shared.New(kernel, g, of, timing, s, 1))(t)

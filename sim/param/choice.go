@@ -105,9 +105,9 @@ func (c *Choice[E, T]) Describe(name string) Description {
 	return d
 }
 
-// Nearest returns the candidate that differs from name by the fewest edits, if
-// those are few enough for a typing error; otherwise "".
-func Nearest(name string, candidates []string) string {
+// DidYouMean is ` (did you mean "x"?)` for the candidate that differs from name by the fewest
+// edits, if those are few enough for a typing error; otherwise "".
+func DidYouMean(name string, candidates []string) string {
 	best, bestDistance := "", max(1, len(name)/3)+1
 	for _, c := range candidates {
 		if max(len(name)-len(c), len(c)-len(name)) >= bestDistance {
@@ -117,15 +117,10 @@ func Nearest(name string, candidates []string) string {
 			best, bestDistance = c, d
 		}
 	}
-	return best
-}
-
-// DidYouMean is ` (did you mean "x"?)` if [Nearest] finds one, otherwise "".
-func DidYouMean(name string, candidates []string) string {
-	if near := Nearest(name, candidates); near != "" {
-		return fmt.Sprintf(" (did you mean %q?)", near)
+	if best == "" {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
 // editDistance counts insertions, deletions, substitutions and swaps of
@@ -207,18 +202,13 @@ func (r *Registry[E, T]) New(name string, env E, settings ...Setting) (T, error)
 	unused := r.Unused(name, env, built)
 	for _, s := range settings {
 		if slices.Contains(unused, s.Key) {
-			problems = append(problems, &ParamError{s.Key, s.Value, r.LeftOut(name)})
+			problems = append(problems, &ParamError{s.Key, s.Value, fmt.Sprintf("it left out: %s %q does not use it here", r.kind, name)})
 		}
 	}
 	if len(problems) > 0 {
 		return zero, errors.Join(problems...)
 	}
 	return built, nil
-}
-
-// LeftOut says of a setting that it should not be given.
-func (r *Registry[E, T]) LeftOut(name string) string {
-	return fmt.Sprintf("it left out: %s %q does not use it here", r.kind, name)
 }
 
 // settingOf is the setting of a configuration, or of what it has chosen, with a key.

@@ -10,7 +10,7 @@
 //
 // so that what is written and what is read cannot drift apart. The form is
 // variable-length integers (encoding/binary), the same on every machine. It says
-// nothing of types: a store keeps the version of the program beside the bytes, as a [File]
+// nothing of types: a store keeps the version of the program beside the bytes, as [Write]
 // does. A state is trusted: one that is read as another type gives nonsense. Package
 // snapshottest finds fields that a method has forgotten.
 package snapshot
@@ -30,7 +30,12 @@ type Archive struct {
 	b       []byte // written; or left to be read
 	reading bool
 	err     error
-	*stream // of one that is written or read in pieces; else nil
+
+	// Of one that is written or read piece by piece:
+	to   io.Writer // nil: all that is written is held
+	from io.Reader // nil: nothing more comes
+	page []byte    // what is read into
+	most int64     // bytes that may yet be read from there
 }
 
 // Writer is an empty archive to be written.
@@ -65,9 +70,7 @@ func (a *Archive) Fail(format string, args ...any) {
 // stop ends the reading.
 func (a *Archive) stop(err error) {
 	a.err, a.b = err, nil
-	if a.stream != nil {
-		a.close()
-	}
+	a.close()
 }
 
 // Check fails unless what has been read is possible.
@@ -80,9 +83,13 @@ func (a *Archive) Check(ok bool, format string, args ...any) {
 // End is the end of what is read or written: the first error, if there was one, or that
 // something is left to be read.
 func (a *Archive) End() error {
-	if a.stream != nil {
-		a.finish()
+	switch {
+	case !a.reading:
+		a.flush()
+	case len(a.b) == 0 && a.from != nil:
+		a.fill() // the end has not been seen
 	}
+	a.close()
 	if a.reading && len(a.b) > 0 {
 		a.Fail("%d bytes more than the state takes", len(a.b))
 	}
@@ -98,9 +105,7 @@ type Integer interface {
 
 // Int archives an integer: in a byte from -64 to 63, or to 127 without a sign.
 func Int[T Integer](a *Archive, p *T) {
-	if a.stream != nil {
-		a.turnOver(binary.MaxVarintLen64)
-	}
+	a.turnOver(binary.MaxVarintLen64)
 	signed := ^T(0) < 0
 	switch {
 	case !a.reading && signed:
@@ -144,9 +149,7 @@ func Float(a *Archive, p *float64) {
 // Uint64 archives a number that is as often large as small, such as the state of a
 // random stream: in 8 bytes.
 func Uint64(a *Archive, p *uint64) {
-	if a.stream != nil {
-		a.turnOver(8)
-	}
+	a.turnOver(8)
 	switch {
 	case !a.reading:
 		a.b = binary.LittleEndian.AppendUint64(a.b, *p)
@@ -177,24 +180,36 @@ func String(a *Archive, p *string) {
 	*p = string(b)
 }
 
-// Blob archives bytes. What is read can be part of the archive's.
+// Blob archives bytes: they are read no faster than they come.
 func Blob(a *Archive, p *[]byte) {
 	n := length(a, len(*p))
-	switch {
-	case a.stream != nil:
-		a.blob(n, p)
-	case !a.reading:
-		a.b = append(a.b, *p...)
-	default:
-		*p, a.b = a.b[:n:n], a.b[n:]
+	if !a.reading {
+		for piece := range slices.Chunk(*p, pieceBytes) {
+			a.b = append(a.b, piece...)
+			a.turnOver(0)
+		}
+		return
+	}
+	read := make([]byte, 0, min(n, pieceBytes))
+	for len(read) < n && a.err == nil {
+		a.turnOver(1)
+		k := min(n-len(read), len(a.b))
+		if k == 0 && a.err == nil {
+			a.stop(errShort)
+		}
+		read = append(slices.Grow(read, k), a.b[:k]...)
+		a.b = a.b[k:]
+	}
+	if *p = read; a.err != nil {
+		*p = nil
 	}
 }
 
 // length archives the length of a list, each element of which takes a byte at least.
 func length(a *Archive, n int) int {
 	Int(a, &n)
-	if left := a.left(); n < 0 || int64(n) > left {
-		a.Check(false, "a list in the state has %d elements in %d bytes", n, left)
+	if left := int64(len(a.b)) + a.most; a.reading && (n < 0 || int64(n) > left) {
+		a.Fail("a list in the state has %d elements in %d bytes", n, left)
 	}
 	if a.err != nil {
 		return 0
@@ -249,42 +264,35 @@ func (a *Archive) Mark(name string) {
 // pieceBytes is what an archive that is written or read in pieces holds of them.
 const pieceBytes = 256 << 10
 
-// stream is where the bytes of an archive go to, or come from, piece by piece.
-type stream struct {
-	to   io.Writer
-	from io.Reader
-	page []byte // what is read into
-	most int64  // bytes that may yet be read from there
-}
-
 // WriterTo is an empty archive that writes to w, of which it holds no more than a piece.
 // [Archive.End] writes the last. An error of w is the archive's.
 func WriterTo(w io.Writer) *Archive {
-	return &Archive{b: make([]byte, 0, pieceBytes+64), stream: &stream{to: w}}
+	return &Archive{b: make([]byte, 0, pieceBytes+64), to: w}
 }
 
 // ReaderFrom reads what an archive has written from r, of at most so many bytes. It holds no
 // more of it than a piece. If r is an [io.Closer], it is closed by [Archive.End] or with the
 // first error.
 func ReaderFrom(r io.Reader, most int64) *Archive {
-	return &Archive{reading: true, stream: &stream{from: r, page: make([]byte, pieceBytes), most: most}}
+	return &Archive{reading: true, from: r, page: make([]byte, pieceBytes), most: most}
 }
 
 // turnOver begins another piece if need be, so that a number of n bytes has room, or is
 // there if there is so much.
 func (a *Archive) turnOver(n int) {
 	switch {
-	case !a.reading:
-		if len(a.b) >= pieceBytes {
-			a.flush()
-		}
-	case len(a.b) < n && a.from != nil:
+	case a.to != nil && len(a.b) >= pieceBytes:
+		a.flush()
+	case a.from != nil && len(a.b) < n:
 		a.fill()
 	}
 }
 
-// flush writes what there is.
+// flush writes what there is, if there is where to.
 func (a *Archive) flush() {
+	if a.to == nil {
+		return
+	}
 	if a.err == nil {
 		if _, err := a.to.Write(a.b); err != nil {
 			a.err = err
@@ -314,59 +322,9 @@ func (a *Archive) fill() {
 }
 
 // close ends the reading.
-func (s *stream) close() {
-	if closer, ok := s.from.(io.Closer); ok {
+func (a *Archive) close() {
+	if closer, ok := a.from.(io.Closer); ok {
 		closer.Close()
 	}
-	s.from = nil
-}
-
-// finish writes what is left, or finds out whether something is left to be read.
-func (a *Archive) finish() {
-	if !a.reading {
-		a.flush()
-		return
-	}
-	if len(a.b) == 0 && a.from != nil {
-		a.fill() // the end has not been seen
-	}
-	a.close()
-}
-
-// left is how many bytes there are at most.
-func (a *Archive) left() int64 {
-	switch {
-	case !a.reading:
-		return math.MaxInt64
-	case a.stream == nil || a.from == nil:
-		return int64(len(a.b))
-	default:
-		return int64(len(a.b)) + a.most
-	}
-}
-
-// blob writes bytes, or reads n of them: no faster than they come.
-func (a *Archive) blob(n int, p *[]byte) {
-	if !a.reading {
-		for rest := *p; len(rest) > 0; {
-			k := min(len(rest), pieceBytes)
-			a.b = append(a.b, rest[:k]...)
-			rest = rest[k:]
-			a.turnOver(0)
-		}
-		return
-	}
-	read := make([]byte, 0, min(n, pieceBytes))
-	for len(read) < n && a.err == nil {
-		a.turnOver(1)
-		k := min(n-len(read), len(a.b))
-		if k == 0 && a.err == nil {
-			a.stop(errShort)
-		}
-		read = append(slices.Grow(read, k), a.b[:k]...)
-		a.b = a.b[k:]
-	}
-	if *p = read; a.err != nil {
-		*p = nil
-	}
+	a.from, a.most = nil, 0
 }

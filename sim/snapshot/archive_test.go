@@ -117,47 +117,50 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-func exampleFile() *File {
-	return &File{Build: "v1", States: []State{
-		{"a", bytes.Repeat([]byte("state"), 100)},
-		{"b", nil},
-	}}
+// fileOf is a file that Write writes.
+func fileOf(t testing.TB, build, key string, state func(*Archive)) []byte {
+	path := filepath.Join(t.TempDir(), "state")
+	f := simtest.Must(os.Create(path))(t)
+	simtest.Check(t, errors.Join(Write(f, build, key, func(a *Archive) error { state(a); return nil }), f.Close()))
+	return simtest.Must(os.ReadFile(path))(t)
 }
 
-// TestFile: a file comes back, and one that cannot be used says why.
+// inMemory is a file that counts how often it is closed.
+type inMemory struct {
+	*bytes.Reader
+	closed int
+}
+
+func (f *inMemory) Close() error { f.closed++; return nil }
+
+// read opens a file and reads a state to its end.
+func read(b []byte, build, key string, state func(*Archive)) error {
+	a, err := Open(&inMemory{Reader: bytes.NewReader(b)}, build, key, 1<<30)
+	if err != nil {
+		return err
+	}
+	state(a)
+	return a.End()
+}
+
+// text is a state that is a text.
+func text(s *string) func(*Archive) { return func(a *Archive) { String(a, s) } }
+
+// TestFile: equal states give equal bytes, and one that is changed anywhere is not read.
 func TestFile(t *testing.T) {
-	whole := exampleFile().Encode()
-	if !bytes.Equal(whole, exampleFile().Encode()) {
-		t.Error("equal files give other bytes")
+	state := strings.Repeat("state", 100)
+	whole := fileOf(t, "v1", "a", text(&state))
+	if !bytes.Equal(whole, fileOf(t, "v1", "a", text(&state))) {
+		t.Error("equal states give other bytes")
 	}
-	f := simtest.Must(Decode(whole, "v1", 1<<20))(t)
-	if data, err := f.Find("a"); err != nil || string(data[:5]) != "state" || len(data) != 500 {
-		t.Errorf("%q, %v", data, err)
-	}
-	if _, err := f.Find("c"); err != errNoState {
-		t.Errorf("of another key: %v", err)
-	}
-	change := func(i int) []byte { b := slices.Clone(whole); b[i]++; return b }
-	for _, c := range []struct {
-		name string
-		b    []byte
-		want string
-	}{
-		{"empty", nil, "is empty"},
-		{"other", []byte("point,offered_load\n"), "is no snapshot of weft"},
-		{"beginning", whole[:5], "ends in its first"},
-		{"form", change(len(magic)), "is a snapshot of form 4; this weft reads form 3"},
-		{"cut off", whole[:len(whole)-1], "is cut off or grown"},
-		{"grown", append(slices.Clone(whole), 0), "is cut off or grown"},
-		{"damaged", change(len(whole) - 1), "is damaged: its checksum does not fit"},
-		{"build", (&File{Build: "v2"}).Encode(), "was written by weft v2; this is weft v1"},
-	} {
-		if _, err := Decode(c.b, "v1", 1<<20); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
+	var back string
+	if err := read(whole, "v1", "a", text(&back)); err != nil || back != state {
+		t.Errorf("%q, %v", back, err)
 	}
 	for i := range whole {
-		if _, err := Decode(change(i), "v1", 1<<20); err == nil {
+		bad := slices.Clone(whole)
+		bad[i]++
+		if read(bad, "v1", "a", text(&back)) == nil {
 			t.Errorf("a change of byte %d is not noticed", i)
 		}
 	}
@@ -165,12 +168,14 @@ func TestFile(t *testing.T) {
 
 // FuzzFile: bytes that are no file are refused, and none ends in a panic.
 func FuzzFile(f *testing.F) {
-	f.Add(exampleFile().Encode())
+	state := "state"
+	f.Add(fileOf(f, "v1", "a", text(&state)))
 	f.Add([]byte(magic))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if file, err := Decode(b, "v1", 1<<20); err == nil && !bytes.Equal(file.Encode()[:len(magic)], []byte(magic)) {
-			t.Error("a file that is read cannot be written")
+		var back string
+		if read(b, "v1", "a", text(&back)) == nil && !bytes.HasPrefix(b, []byte(magic)) {
+			t.Error("what is no file is read")
 		}
 	})
 }
@@ -303,30 +308,20 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("no room") }
 func (broken) Read([]byte) (int, error)  { return 0, errors.New("no room") }
 
-// TestWrite: the state of a file that is written in pieces is the one that is written at
-// once, and is read in pieces; a file that cannot be used says why.
+// TestWrite: a state comes back from a file in pieces, which is closed; one that cannot be used
+// says why, and is closed, too.
 func TestWrite(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state")
-	f := simtest.Must(os.Create(path))(t)
 	x := longState()
-	if err := errors.Join(Write(f, "v1", "a", func(a *Archive) error { x.archive(a); return nil }), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	w := Writer()
-	x.archive(w)
-	whole := simtest.Must(os.ReadFile(path))(t)
-	if file, err := Decode(whole, "v1", 1<<30); err != nil || len(file.States) != 1 || file.States[0].Key != "a" || !bytes.Equal(file.States[0].Data, w.Bytes()) {
-		t.Errorf("%v, or another file", err)
-	}
-	f = simtest.Must(os.Open(path))(t)
+	whole := fileOf(t, "v1", "a", x.archive)
+	f := &inMemory{Reader: bytes.NewReader(whole)}
 	a := simtest.Must(Open(f, "v1", "a", 1<<30))(t)
 	var y long
 	y.archive(a)
 	if err := a.End(); err != nil || !slices.Equal(x.numbers, y.numbers) || !bytes.Equal(x.text, y.text) {
 		t.Errorf("%v, or another state has come back", err)
 	}
-	if f.Close() == nil {
-		t.Error("the file is left open")
+	if f.closed != 1 {
+		t.Errorf("closed %d times", f.closed)
 	}
 	change := func(i int) []byte { b := slices.Clone(whole); b[i]++; return b }
 	for _, c := range []struct {
@@ -336,23 +331,25 @@ func TestWrite(t *testing.T) {
 		{nil, "v1", "a", "is empty"},
 		{[]byte("point,offered_load\n"), "v1", "a", "is no snapshot of weft"},
 		{whole[:5], "v1", "a", "ends in its first"},
-		{change(len(magic)), "v1", "a", "is a snapshot of form 4; this weft reads form 3"},
+		{change(len(magic)), "v1", "a", "is a snapshot of form 5; this weft reads form 4"},
 		{whole[:len(whole)-1], "v1", "a", "is cut off or grown"},
+		{append(slices.Clone(whole), 0), "v1", "a", "is cut off or grown"},
 		{change(len(whole) / 2), "v1", "a", "is damaged: its checksum does not fit"},
 		{whole, "v2", "a", "was written by weft v1; this is weft v2"},
 		{whole, "v1", "b", "holds no such state"},
 	} {
-		if _, err := Open(bytes.NewReader(c.b), c.build, c.key, 1<<30); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
+		f := &inMemory{Reader: bytes.NewReader(c.b)}
+		if _, err := Open(f, c.build, c.key, 1<<30); err == nil || !strings.Contains(err.Error(), c.want) || f.closed != 1 {
+			t.Errorf("%v, want %q; closed %d times", err, c.want, f.closed)
 		}
 	}
-	if err := Write(f, "v1", "a", func(*Archive) error { return nil }); err == nil {
-		t.Error("written to a file that is closed")
-	}
-	f = simtest.Must(os.Create(path))(t)
-	defer f.Close()
-	if err := Write(f, "v1", "a", func(*Archive) error { return errors.New("no state") }); err == nil || !strings.Contains(err.Error(), "no state") {
+	out := simtest.Must(os.Create(filepath.Join(t.TempDir(), "state")))(t)
+	if err := Write(out, "v1", "a", func(*Archive) error { return errors.New("no state") }); err == nil || err.Error() != "no state" {
 		t.Errorf("%v, want that of the state", err)
+	}
+	simtest.Check(t, out.Close())
+	if Write(out, "v1", "a", func(*Archive) error { return nil }) == nil {
+		t.Error("written to a file that is closed")
 	}
 }
 

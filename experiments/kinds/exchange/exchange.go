@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/collectives/dswitch"
 	"github.com/weft-sim/weft/experiments"
@@ -42,9 +43,14 @@ func init() {
 			}
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 		},
-		Check:     checkExchange,
-		Preflight: preflightExchange,
-		Run:       runExchange,
+		Check: checkExchange,
+		Preflight: func(c *exchangeConfig, p *experiments.Preflight) error {
+			if c.Exchange.Through == "sessions" {
+				return nil // without buffers nothing waits
+			}
+			return network.CheckCertified(p, c.Network(p.Seed), c.Fabric.AllowDeadlock)
+		},
+		Run: runExchange,
 		PointBeginsAgain: func(c *exchangeConfig) string {
 			if c.Exchange.Through == "sessions" {
 				return sessions.Again
@@ -76,13 +82,6 @@ func (c *exchangeConfig) Network(seed uint64) *network.Spec {
 // Faults has the tables of what fails. There is no warm-up that they could count from.
 func (c *exchangeConfig) Faults() *network.Faults {
 	return &network.Faults{Tables: c.Fault, Recovery: c.Recovery, NoWarmup: true}
-}
-
-func preflightExchange(c *exchangeConfig, p *experiments.Preflight) error {
-	if c.Exchange.Through == "sessions" {
-		return nil // without buffers nothing waits
-	}
-	return network.CheckCertified(p, c.Network(p.Seed), c.Fabric.AllowDeadlock)
 }
 
 type exchangeTable struct {
@@ -289,18 +288,12 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 	}
 	arrived := x.all()
 	clock := c.Fabric.Clock.Nanoseconds()
-	cables := 0
-	for port := range g.NumPorts() {
-		if _, ok := g.PeerPort(topology.PortID(port)); ok {
-			cables++ // each is seen from both of its ends
-		}
-	}
 	return exchangeRow{
 		Network:   c.Topology.Type.Name() + " " + c.Routing.Type.Name(),
 		Terminals: int64(g.Terminals()), Packets: arrived.packets, Sessions: math.NaN(), Cycles: arrived.last,
 		Latency: float64(arrived.latency) / float64(arrived.packets) * clock, LatencyMax: float64(arrived.latencyMax) * clock,
 		Hops: float64(arrived.hops) / float64(arrived.packets), TerminalPorts: 1,
-		Switches: int64(g.Switches()), Channels: int64(cables/2 + g.Terminals()), Utilisation: float64(arrived.channelFlits),
+		Switches: int64(g.Switches()), Channels: int64(g.SwitchLinks() + g.Terminals()), Utilisation: float64(arrived.channelFlits),
 		Retransmitted: faults.Retransmitted, GivenUp: faults.Lost + faults.Unreachable,
 	}, nil
 }
@@ -383,10 +376,7 @@ func (a *arrived) add(b *arrived) {
 // to i+1, i+2, ..., so that at each step all destinations differ; "random":
 // each terminal in an order of its own.
 func newExchange(terminals, flits int, order string, seed uint64) *exchange {
-	x := &exchange{terminals: terminals, flits: int32(flits), sent: make([]int32, terminals), missing: make([]int32, terminals)}
-	for t := range x.missing {
-		x.missing[t] = int32(terminals - 1)
-	}
+	x := &exchange{terminals: terminals, flits: int32(flits), sent: make([]int32, terminals), missing: slices.Repeat([]int32{int32(terminals - 1)}, terminals)}
 	if order == "random" {
 		x.order = make([][]int32, terminals)
 		for t := range x.order {

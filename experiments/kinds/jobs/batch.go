@@ -45,15 +45,22 @@ const (
 type batchForm struct {
 	separator                                     string
 	submit, nodes, duration, name, program, limit string
-	seconds                                       func(string) (float64, bool) // of durations and limits
-	time                                          func(string) (float64, bool) // of submissions
-	wantSeconds, wantTime                         string
-	others                                        bool // there may be other columns
+	seconds, time                                 batchNumber // of durations and limits, and of submissions
+	others                                        bool        // there may be other columns
 }
 
+// batchNumber reads a cell that holds a number.
+type batchNumber struct {
+	read func(string) (float64, bool)
+	want string // what is allowed, for messages
+}
+
+var ofSeconds = batchNumber{plainSeconds, "seconds, 0 to 1e9"}
+
 var batchForms = map[bool]batchForm{
-	false: {",", "arrival_s", "nodes", "duration_s", "job", "program", "limit_s", plainSeconds, plainSeconds, "seconds, 0 to 1e9", "seconds, 0 to 1e9", false},
-	true:  {"|", "Submit", "NNodes", "Elapsed", "JobID", "JobName", "Timelimit", slurmSeconds, slurmTime, "[DAYS-]HOURS:MINUTES:SECONDS", "YEAR-MONTH-DAYTHOURS:MINUTES:SECONDS", true},
+	false: {",", "arrival_s", "nodes", "duration_s", "job", "program", "limit_s", ofSeconds, ofSeconds, false},
+	true: {"|", "Submit", "NNodes", "Elapsed", "JobID", "JobName", "Timelimit",
+		batchNumber{slurmSeconds, "[DAYS-]HOURS:MINUTES:SECONDS"}, batchNumber{slurmTime, "YEAR-MONTH-DAYTHOURS:MINUTES:SECONDS"}, true},
 }
 
 func (f *batchForm) columns() []string {
@@ -105,13 +112,13 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 			}
 			return ""
 		}
-		number := func(column string, parse func(string) (float64, bool), want string) float64 {
-			if raw := rawColumns[column]; raw != nil {
-				parse, want = raw, "a whole number"
+		number := func(column string, n batchNumber) float64 {
+			if raw, is := rawColumns[column]; is {
+				n = raw
 			}
-			x, ok := parse(cell(column))
+			x, ok := n.read(cell(column))
 			if !ok {
-				lines.Problem("%s = %s: want %s", column, input.Quote(cell(column)), want)
+				lines.Problem("%s = %s: want %s", column, input.Quote(cell(column)), n.want)
 				wrong = true
 			}
 			return x
@@ -125,15 +132,15 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 			list.steps++
 			continue
 		}
-		job.duration = number(form.duration, form.seconds, form.wantSeconds)
+		job.duration = number(form.duration, form.seconds)
 		if job.duration == 0 && !wrong {
 			list.never++
 			continue
 		}
-		job.submit = number(form.submit, form.time, form.wantTime)
-		job.nodes = int(number(form.nodes, wholeNodes, "a whole number, 1 to 16777216"))
+		job.submit = number(form.submit, form.time)
+		job.nodes = int(number(form.nodes, batchNumber{wholeNodes, "a whole number, 1 to 16777216"}))
 		if text := cell(form.limit); text != "" && !(form.others && slices.Contains([]string{"UNLIMITED", "Partition_Limit"}, text)) {
-			job.limit = number(form.limit, form.seconds, form.wantSeconds)
+			job.limit = number(form.limit, form.seconds)
 		}
 		if job.program != "" && !slices.Contains(programs, job.program) {
 			if !form.others {

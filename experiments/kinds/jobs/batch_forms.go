@@ -10,7 +10,7 @@ import (
 
 // standardForm is the Standard Workload Format (Feitelson, Parallel Workloads Archive, version 2.2): 18
 // numbers a line, -1 for what is not known, behind a header whose lines begin with a semicolon.
-var standardForm = batchForm{"", "submit", "processors", "run", "job", "", "requested", plainSeconds, plainSeconds, "seconds, 0 to 1e9", "seconds, 0 to 1e9", false}
+var standardForm = batchForm{"", "submit", "processors", "run", "job", "", "requested", ofSeconds, ofSeconds, false}
 
 var standardColumns = []string{"job", "submit", "wait", "run", "processors", "cpu", "memory", "processors asked", "requested", "memory asked", "status",
 	"user", "group", "executable", "queue", "partition", "preceding", "think"}
@@ -80,9 +80,9 @@ func (w *standardWorkload) read(cells []string) bool {
 }
 
 // rawColumns are columns of sacct that hold numbers: seconds, but for the limit, which counts minutes.
-var rawColumns = map[string]func(string) (float64, bool){
-	"ElapsedRaw":   plainSeconds,
-	"TimelimitRaw": func(text string) (float64, bool) { x, ok := plainSeconds(text); return 60 * x, ok },
+var rawColumns = map[string]batchNumber{
+	"ElapsedRaw":   {plainSeconds, "a whole number"},
+	"TimelimitRaw": {func(text string) (float64, bool) { x, ok := plainSeconds(text); return 60 * x, ok }, "a whole number"},
 }
 
 // substitute takes other columns of sacct for those that are not there.

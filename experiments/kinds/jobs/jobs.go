@@ -45,7 +45,7 @@ func init() {
 				Protocol: mpi.DefaultProtocols, Connections: mpi.DefaultConnections, Noise: mpi.DefaultNoise,
 				HCA:    kind.HCATable{Preset: experiments.Choose(hca.Registry, kind.DefaultAdapter)},
 				System: kind.DefaultSystem(), Memory: mpi.DefaultMemory,
-				Local:    localWork{CopyRate: 40e9, CombineRate: 16e9},
+				Local:    mpi.DefaultLocalWork,
 				Batch:    batchTable{experiments.Choose(batchPolicies, noBatch), experiments.Choose(placements, "contiguous")},
 				Measure:  jobsMeasure{Replications: 1, Alone: true},
 				Topology: network.TopologyTable{Type: experiments.Choose(topology.Registry, "dragonfly")},
@@ -74,7 +74,7 @@ func init() {
 type jobsConfig struct {
 	Job         map[string]jobTable `toml:"job" names:"NAME" doc:"programs that run at the same time, under names of your own; hosts are given to them in the order of their names"`
 	Batch       batchTable          `toml:"batch" doc:"a list of jobs that come and go, in place of jobs that are all there"`
-	Local       localWork           `toml:"local" doc:"work of programs inside a rank"`
+	Local       mpi.LocalWork       `toml:"local" doc:"work of programs inside a rank"`
 	Protocol    mpi.Protocols       `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
 	Connections mpi.Connections     `toml:"connections" doc:"how processes are connected"`
 	System      kind.SystemTable    `toml:"system" doc:"presets of whole machines"`
@@ -100,7 +100,7 @@ func (c *jobsConfig) followSystem(given func(string) bool) {
 		return given(key) || of && given("local."+work)
 	}))
 	c.System, c.HCA, c.Protocol, c.Memory, c.Fabric, c.Switch, c.Terminal = m.System, m.HCA, m.Protocol, m.Memory, m.Fabric, m.Switch, m.Terminal
-	c.Local = localWork{m.Workload.CopyRate, m.Workload.CombineRate, m.Workload.CallTime, m.Workload.BlockTime}
+	c.Local = m.Workload.LocalWork
 	if c.System.Library == "" {
 		return
 	}
@@ -128,17 +128,6 @@ func (t *jobTable) Defaults() {
 		Program: experiments.Choose(skeletons.Registry, "halo"), Placement: experiments.Choose(placements, "contiguous"),
 		Ranks: 16, PerNode: 1, Repeat: 1,
 	}
-}
-
-type localWork struct {
-	CopyRate    sim.Rate `toml:"copy_rate" doc:"rate of a program's copies inside a rank's memory" min:"1kb/s"`
-	CombineRate sim.Rate `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
-	CallTime    sim.Time `toml:"call_time" doc:"CPU time of the library, beside protocol.send_overhead and recv_overhead, for a call: a round of a schedule that sends or receives" min:"0ns"`
-	BlockTime   sim.Time `toml:"block_time" doc:"CPU time for each block that a schedule's copies gather or scatter, beside its bytes" min:"0ns"`
-}
-
-func (l *localWork) costs() mpi.Costs {
-	return mpi.Costs{Copy: l.CopyRate.PicosecondsFor(1), Combine: l.CombineRate.PicosecondsFor(1), Call: l.CallTime, Block: l.BlockTime}
 }
 
 type jobsMeasure struct {
@@ -174,7 +163,7 @@ func (c *jobsConfig) names() []string { return slices.Sorted(maps.Keys(c.Job)) }
 // mpi is a configuration of kind mpi with the same network.
 func (c *jobsConfig) mpi() *kind.Config {
 	return &kind.Config{
-		Job: kind.JobTable{Machine: "fabric"}, Workload: kind.WorkloadTable{CopyRate: c.Local.CopyRate, CombineRate: c.Local.CombineRate, CallTime: c.Local.CallTime, BlockTime: c.Local.BlockTime}, System: c.System,
+		Job: kind.JobTable{Machine: "fabric"}, Workload: kind.WorkloadTable{LocalWork: c.Local}, System: c.System,
 		Placement: mpi.Placement{Type: mpi.Explicit, PerNode: 1},
 		Protocol:  c.Protocol, Connections: c.Connections, HCA: c.HCA, Noise: c.Noise, Memory: c.Memory, Measure: kind.MeasureTable{Links: c.Measure.Links},
 		Trace: telemetry.NoTrace, Topology: c.Topology, Routing: c.Routing, Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channel: c.Channel,
@@ -210,7 +199,7 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 		env.hosts = append(env.hosts, g.TerminalSwitch(rails[0]))
 	}
 	p := &jobPlan{}
-	costs := c.Local.costs()
+	costs := c.Local.Costs()
 	switch policy, err := c.Batch.Policy.Build(struct{}{}); {
 	case err != nil:
 		return nil, err
@@ -259,7 +248,7 @@ func (c *jobsConfig) Programs() ([]mpi.Job, error) {
 			problems = append(problems, &param.ParamError{Key: "job." + name + ".repeat", Value: table.Repeat, Want: "a number of repetitions and no until: what runs as long as others do is no schedule"})
 			continue
 		}
-		job, err := table.job(name, c.Local.costs(), sim.Nanosecond)
+		job, err := table.job(name, c.Local.Costs(), sim.Nanosecond)
 		problems = append(problems, err)
 		all = append(all, job)
 	}

@@ -139,14 +139,10 @@ func groupsOf(t topology.Topology) ([]int, error) {
 		for reached := []topology.SwitchID{topology.SwitchID(s)}; len(reached) > 0 && below(topology.SwitchID(s)); {
 			at := reached[0]
 			reached = reached[1:]
-			first, end := g.Ports(at)
-			for p := first; p < end; p++ {
-				peer, cable := g.PeerPort(p)
-				if next := topology.SwitchID(0); cable {
-					if next = g.PortSwitch[peer]; below(next) && groups[next] < 0 {
-						groups[next] = s
-						reached = append(reached, next)
-					}
+			for _, next := range g.Links(at) {
+				if below(next) && groups[next] < 0 {
+					groups[next] = s
+					reached = append(reached, next)
 				}
 			}
 		}

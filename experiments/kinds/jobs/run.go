@@ -207,7 +207,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	for j := range jobs {
 		jobs[j].Idle = !active[j]
 	}
-	w := mpi.NewJobs(jobs, r.Local.costs())
+	w := mpi.NewJobs(jobs, r.Local.Costs())
 	config.Progress = r.run.CountEvents(r.ctx, r.before)
 	own := &adapters.Jobs{Of: w.Jobs(), Count: len(jobs)}
 	for i := range r.plan.tables {

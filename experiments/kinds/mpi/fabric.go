@@ -63,10 +63,7 @@ func (c *Config) FabricParts(adapter *hca.Config, seed uint64, levels int) (topo
 func (c *Config) channels(g *topology.Graph, adapter *hca.Config) map[string]fabric.ChannelConfig {
 	all := map[string]fabric.ChannelConfig{}
 	maps.Copy(all, c.Channel)
-	for p := range g.NumPorts() {
-		if _, terminal := g.PeerTerminal(topology.PortID(p)); !terminal {
-			continue
-		}
+	for _, p := range g.TerminalPort {
 		name := g.Classes[g.PortClass[p]].Name
 		if channel := all[name]; channel.Rate == 0 && channel.Link == "" && channel.CyclesPerFlit == 0 {
 			channel.Rate = adapter.Rate()

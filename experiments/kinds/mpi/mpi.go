@@ -38,7 +38,7 @@ func init() {
 			d.Fabric.Clock = DefaultFlitTime
 			return Config{
 				Job:         JobTable{Ranks: 16, Machine: "loggp"},
-				Workload:    WorkloadTable{Type: experiments.Choose(skeletons.Registry, "ping-pong"), CopyRate: 40e9, CombineRate: 16e9},
+				Workload:    WorkloadTable{experiments.Choose(skeletons.Registry, "ping-pong"), mpi.DefaultLocalWork},
 				Placement:   mpi.Placement{Type: mpi.Block, PerNode: 4},
 				Protocol:    mpi.DefaultProtocols,
 				Connections: mpi.DefaultConnections,
@@ -109,15 +109,8 @@ type JobTable struct {
 }
 
 type WorkloadTable struct {
-	Type        experiments.Choice[skeletons.Env, skeletons.Program] `toml:"type" doc:"skeleton of an application, or goal, trace: a schedule from a file"`
-	CopyRate    sim.Rate                                             `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
-	CombineRate sim.Rate                                             `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
-	CallTime    sim.Time                                             `toml:"call_time" doc:"CPU time of the library, beside protocol.send_overhead and recv_overhead, for a call: a round of a schedule that sends or receives" min:"0ns"`
-	BlockTime   sim.Time                                             `toml:"block_time" doc:"CPU time for each block that a schedule's copies gather or scatter, beside its bytes; what lies in one piece is one block" min:"0ns"`
-}
-
-func (w *WorkloadTable) costs() mpi.Costs {
-	return mpi.Costs{Copy: w.CopyRate.PicosecondsFor(1), Combine: w.CombineRate.PicosecondsFor(1), Call: w.CallTime, Block: w.BlockTime}
+	Type experiments.Choice[skeletons.Env, skeletons.Program] `toml:"type" doc:"skeleton of an application, or goal, trace: a schedule from a file"`
+	mpi.LocalWork
 }
 
 type MeasureTable struct {
@@ -251,13 +244,13 @@ func (c *Config) build() (mpi.Workload, error) {
 	if c.Job.Machine == "loggops" {
 		unit = sim.Nanosecond
 	}
-	return program.Run(unit, c.Workload.costs()), nil
+	return program.Run(unit, c.Workload.Costs()), nil
 }
 
 // Programs is the job of the point, whose program has times in ns.
 func (c *Config) Programs() ([]mpi.Job, error) {
 	program, err := c.program()
-	return []mpi.Job{{Program: func() mpi.Workload { return program.Run(sim.Nanosecond, c.Workload.costs()) }, Repeat: 1}}, err
+	return []mpi.Job{{Program: func() mpi.Workload { return program.Run(sim.Nanosecond, c.Workload.Costs()) }, Repeat: 1}}, err
 }
 
 // Adapter is the adapter of every node. Its packets are no longer than the fabric's MTU.
@@ -387,11 +380,11 @@ func (c *Config) checkRanks(ranks, clocks int, key string) error {
 		return &param.ParamError{Key: key, Value: ranks, Want: "at most 2147483647 ranks"}
 	}
 	bytes := rankBytes * float64(ranks)
-	if c.Job.Machine == "loggops" {
+	clocked := c.Job.Machine == "loggops"
+	if clocked {
 		bytes += clockBytes * float64(clocks) * float64(ranks)
-		return input.CheckMemory(key, ranks, "so many ranks", bytes)
 	}
-	if err := input.CheckMemory(key, ranks, "so many ranks", bytes); err != nil {
+	if err := input.CheckMemory(key, ranks, "so many ranks", bytes); err != nil || clocked {
 		return err
 	}
 	adapter, err := c.Adapter()

@@ -193,11 +193,7 @@ func Stopped(ctx context.Context, err error) error {
 
 // times fills in the times of a run, given in a unit of so many seconds.
 func (row *mpiRow) times(c *Config, w mpi.Workload, finish []int64, seconds float64) {
-	last := int64(0)
-	for _, t := range finish {
-		last = max(last, t)
-	}
-	row.Elapsed = float64(last) * seconds
+	row.Elapsed = float64(slices.Max(finish)) * seconds
 	row.operations(c, w, seconds)
 	row.Total, row.First, row.Steady = row.Elapsed, math.NaN(), math.NaN()
 	s, ok := w.(*mpi.ScheduleRun)
@@ -229,7 +225,7 @@ func (c *Config) finishTimes(run *experiments.Run, finish []int64, unitsPerNanos
 	}
 	t := run.Table(ranksTable)
 	for r, at := range finish {
-		t.Add(r, telemetry.ExactNanoseconds(at, unitsPerNanosecond))
+		t.Add(r, telemetry.Exact(at, unitsPerNanosecond))
 	}
 }
 
@@ -358,12 +354,9 @@ func (d *fabricDemand) busiest() (least float64) {
 	}
 	for s := range d.switches {
 		channels, perCycle := 0, 0.0
-		first, end := d.g.Ports(topology.SwitchID(s))
-		for p := first; p < end; p++ {
-			if _, ok := d.g.PeerPort(p); ok {
-				channels++
-				perCycle += 1 / d.timings[d.g.PortClass[p]].CyclesPerFlit
-			}
+		for p := range d.g.Links(topology.SwitchID(s)) {
+			channels++
+			perCycle += 1 / d.timings[d.g.PortClass[p]].CyclesPerFlit
 		}
 		if flits := max(d.switches[s].out, d.switches[s].in) - int64(channels); flits > 0 {
 			least = max(least, float64(flits)/perCycle*d.clock)
@@ -375,13 +368,15 @@ func (d *fabricDemand) busiest() (least float64) {
 // channelTimes is how long the busiest channel between a terminal and its switch, and the busiest
 // between switches, carried flits, in seconds.
 func channelTimes(f *core.Fabric, timings []fabric.ChannelTiming) (links, between float64) {
-	network.EachChannel(f, timings, func(port topology.PortID, fromTerminal bool, cycles float64) {
+	carried := telemetry.Carried{Timings: timings}
+	carried.Add(f.ChannelFlits(), f.Cycle())
+	for i, cycles := range carried.Busy(f.Graph()) {
 		most := &links
-		if _, ok := f.Graph().PeerPort(port); ok && !fromTerminal {
+		if telemetry.BetweenSwitches(f.Graph(), i) {
 			most = &between
 		}
 		*most = max(*most, cycles*f.Clock().Seconds())
-	})
+	}
 	return links, between
 }
 

@@ -132,10 +132,8 @@ func (c *Config) ways(config *fabric.Config, g *topology.Graph) {
 	crossbar := math.Max(0, math.Round(inCycles(c.System.Near())-2*cable-1.5*over))
 	spine := math.Max(1, math.Round(hop)-crossbar)
 	toTerminals := make([]bool, len(g.Classes))
-	for p := range g.NumPorts() {
-		if _, terminal := g.PeerTerminal(topology.PortID(p)); terminal {
-			toTerminals[g.PortClass[p]] = true
-		}
+	for _, p := range g.TerminalPort {
+		toTerminals[g.PortClass[p]] = true
 	}
 	for i, class := range g.Classes {
 		if channel := config.Channels[class.Name]; channel.Latency == 0 && class.Latency <= 1 {

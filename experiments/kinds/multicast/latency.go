@@ -249,9 +249,7 @@ func runLatency(ctx context.Context, c *latencyConfig, run *experiments.Run) (la
 		s.writeGroups(run)
 	}
 	if c.Measure.Links {
-		carried := telemetry.Carried{Timings: p.timings}
-		carried.Add(s.fabric.ChannelFlits(), s.fabric.Cycle())
-		telemetry.WriteLinks(run, p.topology.Graph(), &carried)
+		telemetry.WriteLinks(run, p.topology.Graph(), s.carried())
 	}
 	return row, nil
 }

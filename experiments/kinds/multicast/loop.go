@@ -195,8 +195,7 @@ type hosts struct {
 type host struct {
 	reading sim.Time // until then
 	writing sim.Time // likewise
-	packets []hostPacket
-	head    int
+	packets sim.FIFO[hostPacket]
 }
 
 type hostPacket struct {
@@ -248,10 +247,7 @@ func (c *hostTable) packetsOf(bytes int64) int {
 // to says where it goes; number comes back with its packets.
 func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec, bytes int64, number int32) (read sim.Time) {
 	n := &h.nodes[src]
-	if n.head == len(n.packets) {
-		n.packets, n.head = n.packets[:0], 0
-	}
-	first, posted := len(n.packets), int64((now+h.clock-1)/h.clock)
+	first, posted := n.packets.Len(), int64((now+h.clock-1)/h.clock)
 	n.reading = max(n.reading, now+h.SendOverhead)
 	for left := bytes; ; left -= int64(h.MTU) {
 		size := min(left, int64(h.MTU))
@@ -259,12 +255,12 @@ func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec
 		to.Birth = int64((n.reading + h.clock - 1) / h.clock)
 		to.Flits = h.flitsOf(size)
 		to.Tag = uint64(number+1)<<32 | uint64(size)
-		n.packets = append(n.packets, hostPacket{posted, to})
+		n.packets.Put(hostPacket{posted, to})
 		if left <= int64(h.MTU) {
 			break
 		}
 	}
-	h.fabric.WakeAt(src, n.packets[first].spec.Birth)
+	h.fabric.WakeAt(src, n.packets.At(first).spec.Birth)
 	return n.reading
 }
 
@@ -276,11 +272,10 @@ func (h *hosts) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+h.flit-1
 func (h *hosts) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	n := &h.nodes[t]
 	next := fabric.PacketSpec{Birth: fabric.Never}
-	if n.head < len(n.packets) {
-		next = n.packets[n.head].spec
-		if next.Birth <= until && n.packets[n.head].posted <= h.fabric.Present(t) {
-			n.head++
-			*spec = next
+	if n.packets.Len() > 0 {
+		first := n.packets.At(0)
+		if next = first.spec; next.Birth <= until && first.posted <= h.fabric.Present(t) {
+			*spec = n.packets.Take().spec
 			return true
 		}
 	}

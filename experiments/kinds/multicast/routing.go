@@ -27,8 +27,11 @@ func init() {
 				Multicast: multicastTable{Engine: experiments.Choose(multicast.Registry, "mr4lms"), Entries: multicast.Unlimited},
 			}
 		},
-		Check: checkMulticast,
-		Run:   runMulticast,
+		Check: func(c *multicastConfig, seed uint64) ([]experiments.Warning, error) {
+			_, _, err := c.network(seed)
+			return nil, err
+		},
+		Run: runMulticast,
 	})
 }
 
@@ -113,11 +116,6 @@ func (c *multicastConfig) network(seed uint64) (*topology.Graph, []multicast.Gro
 	return g, groups, err
 }
 
-func checkMulticast(c *multicastConfig, seed uint64) ([]experiments.Warning, error) {
-	_, _, err := c.network(seed)
-	return nil, err
-}
-
 func runMulticast(_ context.Context, c *multicastConfig, run *experiments.Run) (multicastRow, error) {
 	g, groups, err := c.network(run.Seed)
 	if err != nil {
@@ -147,12 +145,11 @@ func runMulticast(_ context.Context, c *multicastConfig, run *experiments.Run) (
 
 // environment has the min-hop tables of g, which all points on g share.
 func (m *multicastTable) environment(t *network.TopologyTable, g *topology.Graph, seed uint64, threads int) (multicast.Env, error) {
-	build := func() (any, error) { return multicast.NewMinHop(g, max(1, threads)) }
-	hops, err := t.Type.Shared().Get(fmt.Sprintf("min-hop tables of %p", g), build)
+	hops, err := experiments.Share(t.Type.Shared(), fmt.Sprintf("min-hop tables of %p", g), func() (*multicast.MinHop, error) { return multicast.NewMinHop(g, max(1, threads)) })
 	if err != nil {
 		return multicast.Env{}, err
 	}
-	return multicast.Env{Graph: g, Hops: hops.(*multicast.MinHop), Seed: seed, Entries: int(m.Entries), PerPort: m.PerPort}, nil
+	return multicast.Env{Graph: g, Hops: hops, Seed: seed, Entries: int(m.Entries), PerPort: m.PerPort}, nil
 }
 
 var (

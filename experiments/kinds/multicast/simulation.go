@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"maps"
 	"math"
 	"slices"
@@ -15,7 +16,6 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
@@ -203,15 +203,22 @@ func (s *latencySimulation) row() latencyRow {
 	return row
 }
 
+// carried is what channels have carried in the whole run.
+func (s *latencySimulation) carried() *telemetry.Carried {
+	c := &telemetry.Carried{Timings: s.timings}
+	c.Add(s.fabric.ChannelFlits(), s.fabric.Cycle())
+	return c
+}
+
 // utilisation is the share of the run for which channels carried flits: the most
 // and the mean.
 func (s *latencySimulation) utilisation() (most, mean float64) {
-	channels := float64(len(s.fabric.ChannelFlits()) / s.fabric.VCs())
-	network.EachChannel(s.fabric, s.timings, func(_ topology.PortID, _ bool, cycles float64) {
+	busy := s.carried().Busy(s.fabric.Graph())
+	for _, cycles := range busy {
 		share := cycles / float64(s.fabric.Cycle())
 		most = max(most, share)
-		mean += share / channels
-	})
+		mean += share / float64(len(busy))
+	}
 	return most, mean
 }
 
@@ -270,15 +277,9 @@ type multicastPlan struct {
 // plan routes the groups; points with the same network, groups and engine share
 // the outcome.
 func (c *latencyConfig) plan(p *latencyParts, seed uint64, threads int) (*multicastPlan, error) {
-	build := func() (any, error) { return c.makePlan(p, seed, threads) }
-	shared := c.Topology.Type.Shared()
 	key := fmt.Sprintf("multicast plan %s\n%s\n%s\n%v %v %d %d %d %v", c.Topology.Type.Fingerprint(), c.Groups.Pattern.Fingerprint(), c.Multicast.Engine.Fingerprint(),
 		c.Multicast.Entries, c.Multicast.PerPort, c.Multicast.Layers, p.unicast, seed, c.Fabric.AllowDeadlock)
-	plan, err := shared.Get(key, build)
-	if err != nil {
-		return nil, err
-	}
-	return plan.(*multicastPlan), nil
+	return experiments.Share(c.Topology.Type.Shared(), key, func() (*multicastPlan, error) { return c.makePlan(p, seed, threads) })
 }
 
 func (c *latencyConfig) makePlan(p *latencyParts, seed uint64, threads int) (*multicastPlan, error) {
@@ -398,15 +399,7 @@ func (g *softwareGroup) archive(a *snapshot.Archive) {
 
 func (h *hosts) archive(a *snapshot.Archive) {
 	a.Mark("hosts")
-	for t := range h.nodes {
-		n := &h.nodes[t]
-		snapshot.Int(a, &n.reading)
-		snapshot.Int(a, &n.writing)
-		waiting := n.packets[n.head:] // that it has not handed over
-		if snapshot.Value(a, &waiting); a.Reading() {
-			n.packets, n.head = waiting, 0
-		}
-	}
+	snapshot.Array(a, "terminals", h.nodes, snapshot.Value)
 	tally := h.tally()
 	if snapshot.Value(a, &tally); a.Reading() {
 		h.before = tally

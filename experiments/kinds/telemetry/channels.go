@@ -55,7 +55,7 @@ func WriteLinks(run *experiments.Run, g *topology.Graph, c *Carried) {
 type Carried struct {
 	Flits  []int64 // len = (ports+terminals)*vcs, as measure.Result.ChannelFlits
 	Window int64   // cycles
-	// Timings are the channels' timings, by class; only for WriteLinks.
+	// Timings are the channels' timings, by class; only for WriteLinks and Busy.
 	Timings []fabric.ChannelTiming
 }
 
@@ -110,12 +110,25 @@ func (c *Carried) Add(flits []uint32, window int64) {
 // Rate is the load of channel i on all virtual channels together, in flits per
 // cycle.
 func (c *Carried) Rate(i, channels int) float64 {
+	return float64(c.sum(i, channels)) / float64(c.Window)
+}
+
+// sum is the flits of channel i on all virtual channels together.
+func (c *Carried) sum(i, channels int) (sum int64) {
 	vcs := len(c.Flits) / channels
-	sum := int64(0)
 	for _, n := range c.Flits[i*vcs : (i+1)*vcs] {
 		sum += n
 	}
-	return float64(sum) / float64(c.Window)
+	return sum
+}
+
+// Busy is for how many cycles each channel of a network has carried flits.
+func (c *Carried) Busy(g *topology.Graph) []float64 {
+	busy := make([]float64, g.NumPorts()+g.Terminals())
+	for i := range busy {
+		busy[i] = float64(c.sum(i, len(busy))) * c.Timings[g.PortClass[channelPort(g, i)]].CyclesPerFlit
+	}
+	return busy
 }
 
 // channelPort is the port of a switch at which channel i begins, or ends if a terminal sends.

@@ -70,7 +70,7 @@ func (w *TimelineWriter) place(a *mpi.Activity) []any {
 		job = w.Jobs[j]
 	}
 	peer, message := w.message(a)
-	return []any{job, w.local(a.Rank), ExactNanoseconds(int64(a.Start), 1000), ExactNanoseconds(int64(a.End), 1000), a.What.String(), peer, message}
+	return []any{job, w.local(a.Rank), Exact(int64(a.Start), 1000), Exact(int64(a.End), 1000), a.What.String(), peer, message}
 }
 
 // message is the peer and the message of an activity, "" where it has none.
@@ -205,11 +205,11 @@ func (w *TimelineWriter) order() (ranks []int) {
 	return ranks
 }
 
-// ExactNanoseconds writes a time in units of which a nanosecond has 1 or 1000: every digit,
-// and none that is not known.
-func ExactNanoseconds(t, unitsPerNanosecond int64) string {
-	text := strconv.FormatInt(t/unitsPerNanosecond, 10)
-	if fraction := t % unitsPerNanosecond; fraction != 0 {
+// Exact writes a time in a unit of which it has been counted in so many parts, 1 or 1000: every
+// digit, and none that is not known.
+func Exact(t, parts int64) string {
+	text := strconv.FormatInt(t/parts, 10)
+	if fraction := t % parts; fraction != 0 {
 		text += strings.TrimRight(fmt.Sprintf(".%03d", fraction), "0")
 	}
 	return text
@@ -348,14 +348,10 @@ func (w *EventWriter) writeSpan(s *Span, thread int) {
 func (w *EventWriter) nanoseconds(cycle int64) int64 { return (cycle*int64(w.Clock) + 500) / 1000 }
 
 // time is the time of a cycle.
-func (w *EventWriter) time(cycle int64) json.Number { return microseconds(w.nanoseconds(cycle)) }
+func (w *EventWriter) time(cycle int64) json.Number { return w.length(0, cycle) }
 
 // length is the time from one cycle to another. It is between the rounded
 // times, so that what is nested remains so.
 func (w *EventWriter) length(from, to int64) json.Number {
-	return microseconds(w.nanoseconds(to) - w.nanoseconds(from))
-}
-
-func microseconds(ns int64) json.Number {
-	return json.Number(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%03d", ns/1000, ns%1000), "0"), "."))
+	return json.Number(Exact(w.nanoseconds(to)-w.nanoseconds(from), 1000))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
@@ -197,22 +198,11 @@ func (c *trafficConfig) bisectionBound(parts *trafficParts, timings []fabric.Cha
 	cut = parts.topology.Facts().Bisection
 	apart := 0
 	if g.Switches()%2 == 1 {
-		apart = mostTerminals(g)
+		apart = slices.Max(g.TerminalCounts())
 	}
 	weight, _ := even.Even()
 	n, difference := float64(g.Terminals()), float64(apart)
 	return max(0, float64(cut)/weight*4/(n*n-difference*difference)), cut
-}
-
-// mostTerminals is the largest number of terminals that a switch has.
-func mostTerminals(g *topology.Graph) (most int) {
-	count := make([]int, g.Switches())
-	for t := range topology.TerminalID(g.Terminals()) {
-		s := g.TerminalSwitch(t)
-		count[s]++
-		most = max(most, count[s])
-	}
-	return most
 }
 
 // LoadBound is a load beyond which the point's network does not keep up with all terminals,

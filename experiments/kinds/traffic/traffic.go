@@ -171,16 +171,13 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 		return nil, errors.Join(append(problems, err)...) // nothing else can be built
 	}
 	name := c.Topology.Type.Name()
-	var unknown, impossible error
+	var unknown, impossible, unpaired, unchanged error
 	parts.trace, unknown = c.Trace.Plan(parts.topology.Graph().Terminals())
 	parts.pattern, impossible = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: param.SeedFor(c.Traffic.Pattern.Config(), seed)})
 	parts.senders = parts.sending()
-	var unpaired error
 	parts.pairs, unpaired = pairsOf(parts.topology.Graph(), c.Measure.Pairs)
-	problems = append(problems, unknown, impossible, unpaired, c.checkLapse())
-	var unchanged error
 	parts.phases, unchanged = c.phases(parts, seed)
-	problems = append(problems, unchanged)
+	problems = append(problems, unknown, impossible, unpaired, c.checkLapse(), unchanged)
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
 		problems = append(problems, document.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
