@@ -1,11 +1,14 @@
 package command
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/schollz/progressbar/v3"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
@@ -17,11 +20,13 @@ import (
 type progress struct {
 	w       io.Writer
 	name    string
-	bar     bool // w is a terminal
-	lines   int  // of the bar and below it, on the terminal
+	bar     *progressbar.ProgressBar // nil where there is no terminal
+	drawn   bytes.Buffer             // what the bar writes
+	lines   int                      // below the bar, on the terminal
 	quiet   bool
 	printed time.Duration // when the last line was printed
 	done    int
+	points  int // of the bar
 }
 
 const (
@@ -33,10 +38,23 @@ const (
 // newProgress shows the progress of a file on standard error; messages is the same
 // for lines of text.
 func newProgress(stderr, messages io.Writer, f *experiments.File, quiet bool) *progress {
+	p := &progress{w: messages, name: f.Name, quiet: quiet}
 	if !quiet && isTerminal(stderr) {
-		return &progress{w: stderr, name: f.Name, bar: true}
+		p.w = stderr
+		p.newBar(len(f.Points), document.Legible(f.Title))
 	}
-	return &progress{w: messages, name: f.Name, quiet: quiet}
+	return p
+}
+
+// newBar begins a bar of so many points.
+func (p *progress) newBar(points int, description string) {
+	p.points = points
+	p.bar = progressbar.NewOptions(points,
+		progressbar.OptionSetWriter(&p.drawn),
+		progressbar.OptionSetDescription(description),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionFullWidth())
 }
 
 // isTerminal tells whether someone is likely to look at w.
@@ -52,7 +70,7 @@ func isTerminal(w io.Writer) bool {
 func (p *progress) update(now engine.Progress) {
 	switch {
 	case p.quiet:
-	case p.bar:
+	case p.bar != nil:
 		p.draw(now)
 	case now.Done > p.done && (now.Done == now.Points || now.Elapsed-p.printed >= lineEvery) || now.Elapsed-p.printed >= 6*lineEvery:
 		var inside []string
@@ -82,8 +100,16 @@ const (
 
 // draw puts the bar and the lines below it in the place of the last ones.
 func (p *progress) draw(now engine.Progress) {
+	if now.Points != p.points { // refinement has added some
+		p.newBar(now.Points, rate(now))
+	}
+	p.drawn.Reset()
+	p.bar.Describe(rate(now) + timeLeft(now))
+	_ = p.bar.Set(now.Done) // it writes into memory
 	var frame strings.Builder
-	fmt.Fprintf(&frame, "%s%s%s %d/%d points, %s%s\n", cutLines, p.back(), gauge(int64(now.Done), int64(now.Points)), now.Done, now.Points, rate(now), timeLeft(now))
+	frame.WriteString(cutLines)
+	frame.WriteString(p.back())
+	frame.WriteString(strings.Trim(p.bar.String(), "\r\n") + "\n")
 	p.lines = 1
 	for i, x := range now.Running {
 		if i == mostLines {
@@ -91,7 +117,7 @@ func (p *progress) draw(now engine.Progress) {
 			p.lines++
 			break
 		}
-		fmt.Fprintf(&frame, "  point %-5d %s %s; %s\n", x.Point, gauge(x.Done, x.Total), way(x), document.Legible(x.Name))
+		fmt.Fprintf(&frame, "  point %-5d %s %s; %s\n", x.Point, gauge(x), way(x), document.Legible(x.Name))
 		p.lines++
 	}
 	frame.WriteString(wrapLines)
@@ -108,12 +134,12 @@ func (p *progress) back() string {
 	return fmt.Sprintf("\r\x1b[%dA%s", p.lines, clearRest)
 }
 
-// gauge is a small bar; what has an unknown length, 0, has an empty one.
-func gauge(done, total int64) string {
+// gauge is a small bar for a point; one of unknown length has an empty one.
+func gauge(x experiments.PointProgress) string {
 	const width = 20
 	full := 0
-	if total > 0 {
-		full = int(min(width, width*done/total))
+	if x.Total > 0 {
+		full = int(min(width, width*x.Done/x.Total))
 	}
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]"
 }
@@ -174,7 +200,7 @@ func seconds(s float64) time.Duration {
 }
 
 func (p *progress) finish() {
-	if p.bar && !p.quiet {
+	if p.bar != nil && !p.quiet {
 		_, _ = io.WriteString(p.w, p.back()) // the terminal's loss
 		p.lines = 0
 	}

@@ -40,10 +40,11 @@ func TestProgress(t *testing.T) {
 	}
 
 	var terminal bytes.Buffer
-	p = &progress{w: &terminal, name: "x.toml", bar: true}
+	p = &progress{w: &terminal, name: "x.toml"}
+	p.newBar(10, "title")
 	p.update(now)
 	first := terminal.String()
-	for _, want := range []string{"[########............] 4/10 points, 2.0 M events/s, about 1m11s left\n", "point 4     [#####...............] 5000 of 20000 cycles, 500/s, about 30s left; traffic.load = 0.4\n", "point 5     [....................] 300 of at most"} {
+	for _, want := range []string{"2.0 M events/s, about 1m11s left", "4/10", "point 4     [#####...............] 5000 of 20000 cycles, 500/s, about 30s left; traffic.load = 0.4\n", "point 5     [....................] 300 of at most"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("no %q in\n%q", want, first)
 		}
