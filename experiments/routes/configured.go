@@ -371,7 +371,7 @@ type MulticastFiles struct {
 // MulticastOutcome is what the engines made of the files.
 type MulticastOutcome struct {
 	Warnings []string // what was strange but could be read
-	report   *mcast.JobReport
+	*mcast.JobReport
 }
 
 // Run reads the files, routes the groups with every engine and compares them.
@@ -401,22 +401,15 @@ func (m MulticastFiles) Run() (*MulticastOutcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &MulticastOutcome{Warnings: network.Warnings, report: report}, nil
+	return &MulticastOutcome{network.Warnings, report}, nil
 }
 
 // Summary describes what was routed in a line.
 func (o *MulticastOutcome) Summary() string {
-	g := o.report.Graph
+	g := o.Graph
 	return fmt.Sprintf("%d switches, %d terminals, %d switch cables; %d groups routed, %d with fewer than two members left out",
-		g.Switches(), g.Terminals(), g.SwitchLinks(), len(o.report.Routed), o.report.Small)
+		g.Switches(), g.Terminals(), g.SwitchLinks(), len(o.Routed), o.Small)
 }
 
-// WriteTable writes the comparison of the engines for people.
-func (o *MulticastOutcome) WriteTable(w io.Writer) error { return o.report.WriteTable(w) }
-
-// Files are the comparison as CSV and the forwarding tables and groups of the wanted
-// engine, by the names of their files.
-func (o *MulticastOutcome) Files() (map[string][]byte, error) { return o.report.Files() }
-
-// MulticastFileNames are all names that [MulticastOutcome.Files] can give.
+// MulticastFileNames are all names that [mcast.JobReport.Files] can give.
 func MulticastFileNames() []string { return mcast.FileNames() }

@@ -129,8 +129,7 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 // move takes the bundles of an edge that are still in the layer to the next one.
 func (b *bundles) move(layer, next *dependencies, edge int32, number uint8) {
 	nodes := len(b.t.LFT)
-	for e := layer.edges[edge].first; e >= 0; e = layer.uses[e].next {
-		bundle := layer.uses[e].bundle
+	for _, bundle := range layer.edges[edge].bundles {
 		if b.layer[bundle] != number {
 			continue
 		}
@@ -146,72 +145,62 @@ func (b *bundles) move(layer, next *dependencies, edge int32, number uint8) {
 }
 
 // dependencies is the channel dependency graph of one layer of dfsssp. Channels
-// are indices in Subnet.Links. They are also in an unbalanced binary tree by their
-// ends, whose shape depends on the order of insertion and decides where the search
-// for cycles begins.
+// are indices in Subnet.Links.
 type dependencies struct {
 	*channels
-	s     *Subnet
-	edges []edge
-	uses  []bundleUse
+	s       *Subnet
+	edges   []edge
+	entered []int32 // channels in order of insertion
 	// By channel (len = links):
-	there       []bool
-	out         [][]int32 // edges in order of insertion
-	left, right []int32   // in the tree, -1 none
-	root        int32     // -1 none
-	edgeAt      []int32   // by dependency: edge, -1 none
+	there  []bool
+	out    [][]int32 // edges in order of insertion
+	edgeAt []int32   // by dependency: edge, -1 none
 }
 
 // edge is a dependency of one channel on another.
 type edge struct {
-	from, to    int32
-	weight      int   // pairs that use it
-	removed     int   // of these, moved to another layer
-	first, last int32 // list of uses, -1 empty
+	from, to int32
+	left     int     // pairs that use it, but those moved to another layer
+	bundles  []int32 // that were entered
 }
-
-// bundleUse is an element of the list of bundles that use an edge.
-type bundleUse struct{ bundle, next int32 }
 
 func newDependencies(s *Subnet, c *channels) *dependencies {
 	n := len(s.Links)
-	none := []int32{-1}
-	return &dependencies{channels: c, s: s, there: make([]bool, n), out: make([][]int32, n), left: slices.Repeat(none, n), right: slices.Repeat(none, n), root: -1, edgeAt: slices.Repeat(none, int(c.slots))}
+	return &dependencies{channels: c, s: s, there: make([]bool, n), out: make([][]int32, n), edgeAt: slices.Repeat([]int32{-1}, int(c.slots))}
 }
 
-// key is a channel's place in the order of the tree: LIDs and ports of both ends.
+// key is a channel's place in the order of [dependencies.tree]: LIDs and ports of both ends.
 func (d *dependencies) key(l int32) uint64 {
 	link := d.s.Links[l]
 	back := d.s.Links[link.Back]
 	return uint64(d.s.SwitchLID[link.From])<<48 | uint64(link.Port)<<32 | uint64(d.s.SwitchLID[link.Peer])<<16 | uint64(back.Port)
 }
 
-// insert puts a channel into the tree.
-func (d *dependencies) insert(l int32) {
-	d.there[l] = true
-	if d.root < 0 {
-		d.root = l
-		return
+// tree appends channels to order as they stand in pre-order in OpenSM's unbalanced binary
+// tree, whose shape depends on the order of insertion: the first, then those of smaller
+// keys, then the others.
+func (d *dependencies) tree(list, order []int32) []int32 {
+	if len(list) == 0 {
+		return order
 	}
-	key := d.key(l)
-	for at := d.root; ; {
-		next := &d.left[at]
-		if key > d.key(at) {
-			next = &d.right[at]
+	root := d.key(list[0])
+	var smaller, larger []int32
+	for _, l := range list[1:] {
+		if d.key(l) > root {
+			larger = append(larger, l)
+		} else {
+			smaller = append(smaller, l)
 		}
-		if *next < 0 {
-			*next = l
-			return
-		}
-		at = *next
 	}
+	return d.tree(larger, d.tree(smaller, append(order, list[0])))
 }
 
 // add enters a bundle of so many pairs.
 func (d *dependencies) add(path []int32, bundle int32, pairs int) {
 	for i, l := range path {
 		if !d.there[l] {
-			d.insert(l)
+			d.there[l] = true
+			d.entered = append(d.entered, l)
 		}
 		if i == 0 {
 			continue
@@ -219,19 +208,12 @@ func (d *dependencies) add(path []int32, bundle int32, pairs int) {
 		slot := &d.edgeAt[d.at(path[i-1], l)]
 		if *slot < 0 {
 			*slot = int32(len(d.edges))
-			d.edges = append(d.edges, edge{from: path[i-1], to: l, first: -1, last: -1})
+			d.edges = append(d.edges, edge{from: path[i-1], to: l})
 			d.out[path[i-1]] = append(d.out[path[i-1]], *slot)
 		}
 		e := &d.edges[*slot]
-		e.weight += pairs
-		use := int32(len(d.uses))
-		d.uses = append(d.uses, bundleUse{bundle, -1})
-		if e.first < 0 {
-			e.first = use
-		} else {
-			d.uses[e.last].next = use
-		}
-		e.last = use
+		e.left += pairs
+		e.bundles = append(e.bundles, bundle)
 	}
 }
 
@@ -239,7 +221,7 @@ func (d *dependencies) add(path []int32, bundle int32, pairs int) {
 func (d *dependencies) withdraw(path []int32, pairs int) {
 	for i := 1; i < len(path); i++ {
 		if slot := d.edgeAt[d.at(path[i-1], path[i])]; slot >= 0 {
-			d.edges[slot].removed += pairs
+			d.edges[slot].left -= pairs
 		}
 	}
 }
@@ -256,8 +238,7 @@ func (d *dependencies) remove(number int32) {
 // empty forgets who uses the edges of a channel.
 func (d *dependencies) empty(l int32) {
 	for _, e := range d.out[l] {
-		edge := &d.edges[e]
-		edge.weight, edge.removed, edge.first, edge.last = 0, 0, -1, -1
+		d.edges[e].left, d.edges[e].bundles = 0, nil
 	}
 }
 
@@ -268,8 +249,8 @@ const (
 	finished
 )
 
-// cycleSearch looks for cycles depth first, from the channels in pre-order of the
-// tree, by the edges in order of insertion.
+// cycleSearch looks for cycles depth first, from the channels in the order of
+// [dependencies.tree], by the edges in order of insertion.
 //
 // It keeps no stack but, as OpenSM, for each channel the one before it. Channels of
 // a cycle that was broken are unvisited again and keep theirs; one of them that a
@@ -279,31 +260,19 @@ type cycleSearch struct {
 	d       *dependencies
 	state   []uint8
 	before  []int32 // by channel, -1 none
-	order   []int32 // channels in pre-order
+	order   []int32 // channels as they are tried
 	place   []int32 // by channel: index in order
 	from    int     // no unvisited channel is before order[from]
 	current int32   // where the search is, -1 at the end
 }
 
 func newCycleSearch(d *dependencies) *cycleSearch {
-	c := &cycleSearch{d: d, state: make([]uint8, len(d.there)), before: make([]int32, len(d.there)), place: make([]int32, len(d.there)), current: d.root}
-	var pending []int32
-	if d.root >= 0 {
-		pending = append(pending, d.root)
+	n := len(d.there)
+	c := &cycleSearch{d: d, state: make([]uint8, n), before: slices.Repeat([]int32{-1}, n), order: d.tree(d.entered, nil), place: make([]int32, n)}
+	for i, l := range c.order {
+		c.place[l] = int32(i)
 	}
-	for len(pending) > 0 {
-		l := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		c.before[l] = -1
-		c.place[l] = int32(len(c.order))
-		c.order = append(c.order, l)
-		if d.right[l] >= 0 {
-			pending = append(pending, d.right[l])
-		}
-		if d.left[l] >= 0 {
-			pending = append(pending, d.left[l])
-		}
-	}
+	c.current = c.start()
 	return c
 }
 
@@ -365,8 +334,8 @@ func (c *cycleSearch) weakest() int32 {
 			return best
 		}
 		e := c.d.edgeAt[c.d.at(l, next)]
-		if n := c.d.edges[e].weight - c.d.edges[e].removed; best < 0 || n < left {
-			best, left = e, n
+		if best < 0 || c.d.edges[e].left < left {
+			best, left = e, c.d.edges[e].left
 		}
 		c.state[next] = unvisited
 		c.from = min(c.from, int(c.place[next]))

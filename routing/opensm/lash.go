@@ -1,8 +1,8 @@
 package opensm
 
 import (
+	"bytes"
 	"fmt"
-	"math/bits"
 	"slices"
 )
 
@@ -55,27 +55,25 @@ type lash struct {
 	n      int
 	number []int32   // by node: which switch it is
 	cables [][]int32 // by channel, in Subnet.Links
-	index  []int16   // by [to*n+from]: which neighbour of from to is, -1 none
 	next   []int32   // by [from*n+to]: channel of the path, -1 none
 	layer  []uint8   // by [from*n+to]
 	layers []*ordered
 	pairs  []int // by layer, both directions counted
+
+	scratch []int32 // of path
 }
 
 func newLASH(s *Subnet, switches []lashSwitch) *lash {
 	n := len(switches)
-	w := &lash{s: s, n: n, number: make([]int32, n), index: slices.Repeat([]int16{-1}, n*n), next: slices.Repeat([]int32{-1}, n*n), layer: make([]uint8, n*n)}
+	w := &lash{s: s, n: n, number: make([]int32, n), next: slices.Repeat([]int32{-1}, n*n), layer: make([]uint8, n*n)}
 	w.start = []int32{0}
 	for i, sw := range switches {
 		w.number[sw.node] = int32(i)
 		w.start = append(w.start, w.start[i]+int32(len(sw.links)))
-		for j, l := range sw.links {
-			w.index[int(l.to)*n+i] = int16(j)
-		}
 	}
 	for i, sw := range switches {
 		for _, l := range sw.links {
-			w.channels.add(int32(i), l.to, w.channel(l.to, int32(i)))
+			w.channels.add(int32(i), l.to, w.start[l.to]+int32(switches[l.to].linkTo(int32(i))))
 			w.cables = append(w.cables, l.cables)
 		}
 	}
@@ -112,11 +110,6 @@ func (w *lash) fill(t *Tables, inTurn bool) {
 			}
 		}
 	}
-}
-
-// channel is the one from a node to a neighbour.
-func (w *lash) channel(from, to int32) int32 {
-	return w.start[from] + int32(w.index[int(to)*w.n+int(from)])
 }
 
 // paths chooses the next channel between any two switches: the tree of a
@@ -181,90 +174,66 @@ func (w *lash) divide(available int) (ok bool) {
 // addPair enters the paths between two switches, both ways. If they close a cycle
 // the graph stays as it was and ok is false.
 func (w *lash) addPair(g *ordered, a, b int32) (ok bool) {
-	if !w.addPath(g, a, b) {
-		return false
-	}
-	if !w.addPath(g, b, a) {
-		w.removePath(g, a, b, -1)
-		return false
-	}
-	return true
-}
-
-func (w *lash) addPath(g *ordered, from, to int32) (ok bool) {
-	last := int32(-1)
-	for at := from; at != to; at = w.peer[last] {
-		c := w.next[int(at)*w.n+int(to)]
-		if last >= 0 && !g.add(last, c) {
-			w.removePath(g, from, to, last)
+	for _, ends := range [][2]int32{{a, b}, {b, a}} {
+		path := w.path(ends[0], ends[1])
+		for i := 1; i < len(path); i++ {
+			if g.add(path[i-1], path[i]) {
+				continue
+			}
+			g.remove(path[:i])
+			if ends[0] == b {
+				g.remove(w.path(a, b))
+			}
 			return false
 		}
-		last = c
 	}
 	return true
 }
 
-// removePath takes the dependencies of a path out, up to the one that channel end
-// is the second of; -1: all.
-func (w *lash) removePath(g *ordered, from, to, end int32) {
-	last := int32(-1)
-	for at := from; at != to; at = w.peer[last] {
+// path lists the channels from one switch to another; it is valid until the next call.
+func (w *lash) path(from, to int32) []int32 {
+	w.scratch = w.scratch[:0]
+	for at := from; at != to; {
 		c := w.next[int(at)*w.n+int(to)]
-		if last >= 0 {
-			g.uses[g.at(last, c)]--
-		}
-		if c == end {
-			return
-		}
-		last = c
+		w.scratch = append(w.scratch, c)
+		at = w.peer[c]
+	}
+	return w.scratch
+}
+
+// remove takes the dependencies of a path out.
+func (g *ordered) remove(path []int32) {
+	for i := 1; i < len(path); i++ {
+		g.uses[g.at(path[i-1], path[i])]--
 	}
 }
 
-// openPairs are the pairs of switches of one layer that were not tried in vain: a bit
-// for each source (row) and destination.
+// tried marks a pair of switches that was tried in vain, or is none.
+const tried = 255
+
+// openPairs says, by [from*n+to], which layer each pair of switches is in, or that it is tried.
 type openPairs struct {
-	n, width int
-	rows     []uint64 // len = n*width
+	n     int
+	layer []uint8
 }
 
-// set adds or removes a pair, both ways.
-func (p *openPairs) set(a, b int, is bool) {
-	for _, at := range [][2]int{{a, b}, {b, a}} {
-		word, bit := &p.rows[at[0]*p.width+at[1]/64], uint64(1)<<(at[1]%64)
-		if *word &^= bit; is {
-			*word |= bit
-		}
-	}
-}
+// set moves a pair, both ways.
+func (p *openPairs) set(a, b int, layer uint8) { p.layer[a*p.n+b], p.layer[b*p.n+a] = layer, layer }
 
-// next is the pair at or after (src, dst): destinations go round first, then sources.
-// ok is false if there is none.
-func (p *openPairs) next(src, dst int) (_, _ int, ok bool) {
+// next is the pair of a layer at or after (src, dst): destinations go round first, then
+// sources. ok is false if there is none.
+func (p *openPairs) next(layer, src, dst int) (_, _ int, ok bool) {
 	for range p.n {
-		row := p.rows[src*p.width:][:p.width]
-		if d := after(row, dst); d >= 0 {
-			return src, d, true
+		row := p.layer[src*p.n:][:p.n]
+		if d := bytes.IndexByte(row[dst:], byte(layer)); d >= 0 {
+			return src, dst + d, true
 		}
-		if d := after(row, 0); d >= 0 {
+		if d := bytes.IndexByte(row[:dst], byte(layer)); d >= 0 {
 			return src, d, true
 		}
 		src = (src + 1) % p.n
 	}
 	return 0, 0, false
-}
-
-// after is the first bit of a row at or after one, -1 if there is none.
-func after(row []uint64, bit int) int {
-	word := row[bit/64] >> (bit % 64) << (bit % 64)
-	for i := bit / 64; ; {
-		if word != 0 {
-			return 64*i + bits.TrailingZeros64(word)
-		}
-		if i++; i == len(row) {
-			return -1
-		}
-		word = row[i]
-	}
 }
 
 // lashCeiling is more pairs, both directions counted, than OpenSM looks for in the
@@ -279,46 +248,41 @@ func (w *lash) balance() {
 	if len(w.layers) == 1 {
 		return
 	}
-	open, width := make([]openPairs, len(w.layers)), (w.n+63)/64
-	for i := range open {
-		open[i] = openPairs{w.n, width, make([]uint64, w.n*width)}
-	}
+	open := openPairs{w.n, slices.Clone(w.layer)}
 	for at, next := range w.next {
-		if next >= 0 {
-			open[w.layer[at]].set(at/w.n, at%w.n, true)
+		if next < 0 {
+			open.layer[at] = tried
 		}
 	}
-	var tried [][2]int // pairs, all in one layer or another
+	var inVain [][2]int // pairs, each in one layer or another
 	forget := func(layer int) {
-		kept := tried[:0]
-		for _, pair := range tried {
-			if int(w.layer[pair[0]*w.n+pair[1]]) == layer {
-				open[layer].set(pair[0], pair[1], true)
-			} else {
-				kept = append(kept, pair)
+		inVain = slices.DeleteFunc(inVain, func(pair [2]int) bool {
+			is := int(w.layer[pair[0]*w.n+pair[1]]) == layer
+			if is {
+				open.set(pair[0], pair[1], uint8(layer))
 			}
-		}
-		tried = kept
+			return is
+		})
 	}
 	random := newCRandom(1)
 	high, low := 0, len(w.layers)-1
 	trials := w.pairs[high]
 	for {
 		src, dst := random.next()%w.n, random.next()%w.n
-		src, dst, found := open[high].next(src, dst)
+		src, dst, found := open.next(high, src, dst)
 		if !found {
 			return
 		}
-		open[high].set(src, dst, false)
 		if w.addPair(w.layers[low], int32(src), int32(dst)) {
-			w.removePath(w.layers[high], int32(src), int32(dst), -1)
-			w.removePath(w.layers[high], int32(dst), int32(src), -1)
+			w.layers[high].remove(w.path(int32(src), int32(dst)))
+			w.layers[high].remove(w.path(int32(dst), int32(src)))
 			w.layer[src*w.n+dst], w.layer[dst*w.n+src] = uint8(low), uint8(low)
-			open[low].set(src, dst, true)
+			open.set(src, dst, uint8(low))
 			w.pairs[high] -= 2
 			w.pairs[low] += 2
 		} else {
-			tried = append(tried, [2]int{src, dst})
+			open.set(src, dst, tried)
+			inVain = append(inVain, [2]int{src, dst})
 			trials -= 2
 		}
 		if trials == 0 || w.pairs[high]-w.pairs[low] < 6 {

@@ -196,7 +196,7 @@ func (m *lashMesh) along() (ok bool) {
 	for n := range m.switches {
 		s := &m.switches[n]
 		for _, l := range s.links {
-			if to := &m.switches[l.to]; s.matrix != nil && l.axis != 0 && to.matrix != nil && !m.set(&to.links[l.back], m.seed.opposite(l.axis)) {
+			if to := &m.switches[l.to]; s.matrix != nil && l.axis != 0 && to.matrix != nil && !m.set(&to.links[to.linkTo(int32(n))], m.seed.opposite(l.axis)) {
 				return false
 			}
 		}
@@ -230,10 +230,8 @@ func (m *lashMesh) common(but int, a, b int32) (_, _ *lashLink) {
 		if int(k.to) == but {
 			continue
 		}
-		for j := range m.switches[b].links {
-			if l := &m.switches[b].links[j]; l.to == k.to {
-				return k, l
-			}
+		if j := m.switches[b].linkTo(k.to); j >= 0 {
+			return k, &m.switches[b].links[j]
 		}
 	}
 	return nil, nil

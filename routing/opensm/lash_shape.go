@@ -21,7 +21,6 @@ type lashSwitch struct {
 // lashLink is all cables to one other switch.
 type lashLink struct {
 	to     int32   // number of the switch
-	back   int     // its link to here
 	cables []int32 // in Subnet.Links
 	axis   int     // 1 and 2 are the directions of the first dimension, and so on; 0 none
 }
@@ -29,7 +28,6 @@ type lashLink struct {
 // lashSwitches lists the switches of a subnet in order.
 func lashSwitches(s *Subnet) []lashSwitch {
 	list := make([]lashSwitch, s.nodes())
-	at := make([]int, len(list)*len(list)) // 1 + the link, by both switches
 	for n := range s.nodes() {
 		sw := &list[n]
 		sw.node = n
@@ -38,22 +36,20 @@ func lashSwitches(s *Subnet) []lashSwitch {
 			if to == n {
 				continue
 			}
-			i := &at[int(n)*len(list)+int(to)]
-			if *i == 0 {
+			i := sw.linkTo(to)
+			if i < 0 {
+				i = len(sw.links)
 				sw.links = append(sw.links, lashLink{to: to})
-				*i = len(sw.links)
 			}
-			link := &sw.links[*i-1]
-			link.cables = append(link.cables, l)
-		}
-	}
-	for n := range list {
-		for i := range list[n].links {
-			link := &list[n].links[i]
-			link.back = at[int(link.to)*len(list)+n] - 1
+			sw.links[i].cables = append(sw.links[i].cables, l)
 		}
 	}
 	return list
+}
+
+// linkTo is the link to another switch, -1 if there is none.
+func (s *lashSwitch) linkTo(to int32) int {
+	return slices.IndexFunc(s.links, func(l lashLink) bool { return l.to == to })
 }
 
 // maxMeshLinks is the most links of a switch that OpenSM analyses.

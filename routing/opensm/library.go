@@ -28,12 +28,11 @@ func newHeap(vertices int) heap {
 	return heap{make([]heapEntry, 0, vertices), slices.Repeat([]int32{outside}, vertices)}
 }
 
-// fill inserts vertices, in order, with the largest key.
+// fill empties the heap and inserts vertices, in order, with the largest key.
 func (h *heap) fill(order []int32) {
-	h.entries = h.entries[:len(order)]
-	for i, v := range order {
-		h.entries[i] = heapEntry{Infinity, v}
-		h.at[v] = int32(i)
+	h.clear()
+	for _, v := range order {
+		h.insert(v, Infinity)
 	}
 }
 
@@ -59,13 +58,7 @@ func (h *heap) rise(i int32, e heapEntry) {
 // pop removes the root and returns its vertex.
 func (h *heap) pop() int32 {
 	root := h.entries[0].vertex
-	h.at[root] = outside
-	last := len(h.entries) - 1
-	moved := h.entries[last]
-	h.entries = h.entries[:last]
-	if last > 0 {
-		h.sink(0, moved)
-	}
+	h.remove(root)
 	return root
 }
 

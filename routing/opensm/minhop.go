@@ -120,7 +120,8 @@ func byOneMore(hops uint8) uint8 {
 }
 
 // balancer chooses among the ports of least hops, the rule that minhop, dor, updn
-// and dnup share (osm_ucast_mgr.c, osm_switch_recommend_path).
+// and dnup share (osm_ucast_mgr.c, osm_switch_recommend_path). Candidates are indices in
+// Subnet.Links, in port order.
 type balancer struct {
 	s *Subnet
 	o *Options
@@ -128,6 +129,12 @@ type balancer struct {
 	// (dor).
 	oneNeighbour bool
 	random       *cRandom // scatter_ports
+	// Of the switch at hand:
+	n      int32
+	counts [256]int // of each port
+	links  []int32  // all candidates looked up
+	known  [][]int32
+	spread [][]use // by terminal: where its earlier LIDs go
 }
 
 // destination is a LID to be routed to.
@@ -137,10 +144,10 @@ type destination struct {
 	offset int // from the base LID
 }
 
-// candidate is a port that leads to the destination with the fewest hops.
-type candidate struct {
-	port uint8
-	link int32
+// use counts how often the LIDs of one destination use a neighbour.
+type use struct {
+	peer  int32
+	count int
 }
 
 // route fills the tables of the minhop family from a hop matrix. Each switch by
@@ -156,12 +163,16 @@ func (b *balancer) route(engine string, m hopMatrix) (*Tables, error) {
 		b.random = newCRandom(b.o.ScatterPorts)
 	}
 	t := newTables(engine, b.s)
-	w := balanceWork{balancer: b, candidates: make([]candidate, 0, 256), known: make([]span, b.s.nodes()), spread: make([][]use, b.s.adapterPorts())}
-	for n := range b.s.nodes() {
-		w.begin(n)
-		row := t.LFT[n]
+	b.known, b.spread = make([][]int32, b.s.nodes()), make([][]use, b.s.adapterPorts())
+	for b.n = range b.s.nodes() {
+		b.counts, b.links = [256]int{}, b.links[:0]
+		clear(b.known)
+		for i := range b.spread {
+			b.spread[i] = b.spread[i][:0]
+		}
+		row := t.LFT[b.n]
 		for _, d := range order {
-			row[d.lid] = w.choose(m, d, row)
+			row[d.lid] = b.choose(m, d, row)
 		}
 	}
 	return t, nil
@@ -206,167 +217,123 @@ func (b *balancer) destinations() ([]destination, error) {
 	return order, nil
 }
 
-// span is a range of candidates.
-type span struct{ from, to int32 }
-
-// use counts how often the LIDs of one destination use a neighbour.
-type use struct {
-	peer  int32
-	count int
-}
-
-// balanceWork is the state of one switch.
-type balanceWork struct {
-	*balancer
-	n          int32
-	counts     [256]int // of each port
-	candidates []candidate
-	known      []span  // len = nodes: candidates for a destination node; to is 0 where not looked up yet
-	spread     [][]use // by terminal: where its earlier LIDs go
-}
-
-func (w *balanceWork) begin(n int32) {
-	w.n = n
-	w.counts = [256]int{}
-	w.candidates = append(w.candidates[:0], candidate{}) // so that a span is never 0 to 0
-	clear(w.known)
-	if w.s.LMC > 0 {
-		for i := range w.spread {
-			w.spread[i] = w.spread[i][:0]
-		}
-	}
-}
-
 // choose is the port for a destination.
-func (w *balanceWork) choose(m hopMatrix, d destination, row []uint8) uint8 {
-	if d.end.Node == w.n {
+func (b *balancer) choose(m hopMatrix, d destination, row []uint8) uint8 {
+	if d.end.Node == b.n {
 		if d.end.Terminal < 0 {
 			return 0
 		}
-		port := w.s.hostPort(d.end.Terminal)
-		w.counts[port]++
+		port := b.s.hostPort(d.end.Terminal)
+		b.counts[port]++
 		return port
 	}
-	list := w.to(m, d.end.Node)
+	list := b.candidates(m, d.end.Node)
 	if len(list) == 0 {
 		return noPath
 	}
-	var best candidate
+	var best int32
 	switch {
-	case w.s.LMC > 0 && d.end.Terminal >= 0:
-		best = w.chooseSpread(list, d, row)
-	case w.o.PortShifting:
-		best = w.least(w.shift(list), list)
+	case b.s.LMC > 0 && d.end.Terminal >= 0:
+		best = b.chooseSpread(list, d, row)
+	case b.o.PortShifting:
+		best = b.least(b.shift(list), list)
 	default:
-		best = w.least(0, list)
+		best = b.least(0, list)
 	}
-	if w.random != nil {
-		best = w.scatter(list, best)
+	if b.random != nil { // any of the smallest count
+		least := slices.DeleteFunc(slices.Clone(list), func(l int32) bool { return *b.count(l) != *b.count(best) })
+		best = least[b.random.next()%len(least)]
 	}
-	if d.end.Terminal >= 0 || w.o.ProfileSwitch {
-		w.counts[best.port]++
+	if d.end.Terminal >= 0 || b.o.ProfileSwitch {
+		*b.count(best)++
 	}
-	return best.port
+	return b.s.Links[best].Port
 }
 
-// to lists the ports with the fewest hops to node d, in port order.
-func (w *balanceWork) to(m hopMatrix, d int32) []candidate {
-	if at := w.known[d]; at.to > 0 {
-		return w.candidates[at.from:at.to]
+// count is how many destinations the port of a candidate has.
+func (b *balancer) count(l int32) *int { return &b.counts[b.s.Links[l].Port] }
+
+// candidates lists the links with the fewest hops to node d.
+func (b *balancer) candidates(m hopMatrix, d int32) []int32 {
+	if b.known[d] != nil {
+		return b.known[d]
 	}
-	start := int32(len(w.candidates))
+	start := len(b.links)
 	least := uint8(noPath)
-	for l := w.s.Start[w.n]; l < w.s.Start[w.n+1]; l++ {
-		h := m[int(l)*len(w.known)+int(d)]
+	for l := b.s.Start[b.n]; l < b.s.Start[b.n+1]; l++ {
+		h := m[int(l)*len(b.known)+int(d)]
 		if h < least {
 			least = h
-			w.candidates = w.candidates[:start]
+			b.links = b.links[:start]
 		}
-		if h == least && h != noPath {
-			if w.oneNeighbour && int32(len(w.candidates)) > start && w.s.Links[w.candidates[start].link].Peer != w.s.Links[l].Peer {
-				continue
-			}
-			w.candidates = append(w.candidates, candidate{w.s.Links[l].Port, l})
+		if h == noPath || h > least || b.oneNeighbour && len(b.links) > start && b.s.Links[b.links[start]].Peer != b.s.Links[l].Peer {
+			continue
 		}
+		b.links = append(b.links, l)
 	}
-	w.known[d] = span{start, int32(len(w.candidates))}
-	return w.candidates[start:]
+	b.known[d] = b.links[start:]
+	return b.known[d]
 }
 
 // least is the candidate with the smallest count, the first of equals from index
 // from on.
-func (w *balanceWork) least(from int, list []candidate) candidate {
+func (b *balancer) least(from int, list []int32) int32 {
 	best := list[from]
 	for i := 1; i < len(list); i++ {
-		if c := list[(from+i)%len(list)]; w.counts[c.port] < w.counts[best.port] {
-			best = c
+		if l := list[(from+i)%len(list)]; *b.count(l) < *b.count(best) {
+			best = l
 		}
 	}
 	return best
 }
 
 // shift is the index at which port_shifting begins to look.
-func (w *balanceWork) shift(list []candidate) int {
+func (b *balancer) shift(list []int32) int {
 	sum := 0
-	for _, c := range list {
-		sum += w.counts[c.port]
+	for _, l := range list {
+		sum += *b.count(l)
 	}
 	return sum / len(list) % len(list)
-}
-
-// scatter takes any of the candidates with the smallest count.
-func (w *balanceWork) scatter(list []candidate, best candidate) candidate {
-	var least [256]candidate
-	n := 0
-	for _, c := range list {
-		if w.counts[c.port] == w.counts[best.port] {
-			least[n] = c
-			n++
-		}
-	}
-	return least[w.random.next()%n]
 }
 
 // chooseSpread is the choice with several LIDs a port: a neighbour that this
 // destination's other LIDs do not use yet goes before the smallest count. The
 // scan starts behind the port of the LID before. In weft's networks each switch
 // is a system of its own, so that "another system" and "another node" are one.
-func (w *balanceWork) chooseSpread(list []candidate, d destination, row []uint8) candidate {
+func (b *balancer) chooseSpread(list []int32, d destination, row []uint8) int32 {
 	from := 0
 	if d.offset > 0 {
-		start := (int(row[d.lid-1]) + 1) % (w.s.numPorts(w.n) + 1) // port 0 counts
-		from = max(0, slices.IndexFunc(list, func(c candidate) bool { return int(c.port) >= start }))
+		start := (int(row[d.lid-1]) + 1) % (b.s.numPorts(b.n) + 1) // port 0 counts
+		from = max(0, slices.IndexFunc(list, func(l int32) bool { return int(b.s.Links[l].Port) >= start }))
 	}
-	uses := w.spread[d.end.Terminal]
-	used := func(c candidate) int {
+	uses := b.spread[d.end.Terminal]
+	used := func(l int32) int {
 		for _, u := range uses {
-			if u.peer == w.s.Links[c.link].Peer {
+			if u.peer == b.s.Links[l].Peer {
 				return u.count
 			}
 		}
 		return 0
 	}
-	fresh, any := -1, -1
+	fresh, any := int32(-1), int32(-1)
 	for i := range list {
-		at := (from + i) % len(list)
-		c := list[at]
-		if used(c) == 0 && (fresh < 0 || w.counts[c.port] < w.counts[list[fresh].port]) {
-			fresh = at
+		l := list[(from+i)%len(list)]
+		if used(l) == 0 && (fresh < 0 || *b.count(l) < *b.count(fresh)) {
+			fresh = l
 		}
-		if any < 0 || w.counts[c.port] < w.counts[list[any].port] ||
-			w.counts[c.port] == w.counts[list[any].port] && used(c) < used(list[any]) {
-			any = at
+		if any < 0 || *b.count(l) < *b.count(any) || *b.count(l) == *b.count(any) && used(l) < used(any) {
+			any = l
 		}
 	}
-	best := list[any]
+	best := any
 	if fresh >= 0 {
-		best = list[fresh]
+		best = fresh
 	}
-	peer := w.s.Links[best.link].Peer
+	peer := b.s.Links[best].Peer
 	if i := slices.IndexFunc(uses, func(u use) bool { return u.peer == peer }); i >= 0 {
 		uses[i].count++
 	} else {
-		w.spread[d.end.Terminal] = append(uses, use{peer, 1})
+		b.spread[d.end.Terminal] = append(uses, use{peer, 1})
 	}
 	return best
 }

@@ -47,7 +47,7 @@ func routeTorus(s *Subnet, o *Options) (*Tables, error) {
 func (g *torusGrid) level(from, to point) uint8 {
 	bits := uint8(0)
 	for d := range 3 {
-		ahead := (to[d] - from[d] + g.size[d]) % g.size[d]
+		ahead := modulo(to[d]-from[d], g.size[d])
 		if wrapped := to[d] < from[d]; ahead != 0 && (2*ahead < g.size[d] && wrapped || 2*ahead > g.size[d] && !wrapped) {
 			bits |= 1 << d
 		}
@@ -65,21 +65,15 @@ type torusRoutes struct {
 func newTorusRoutes(s *Subnet, grid *torusGrid) *torusRoutes {
 	w := &torusRoutes{grid, make([][6]uint8, len(s.Switches)), make([][256]uint8, len(s.Switches))}
 	for n := range s.nodes() {
-		for d := range 3 {
-			for i, by := range []int{1, -1} {
-				at, ok := grid.step(grid.at[n], d, by)
-				if !ok {
+		for direction, at := range grid.around(grid.at[n]) {
+			for _, l := range s.links(n) {
+				if grid.at[l.Peer] != at {
 					continue
 				}
-				for _, l := range s.links(n) {
-					if grid.at[l.Peer] != at {
-						continue
-					}
-					if w.out[n][2*d+i] == 0 {
-						w.out[n][2*d+i] = l.Port
-					}
-					w.of[n][l.Port] = uint8(1 + d)
+				if w.out[n][direction] == 0 {
+					w.out[n][direction] = l.Port
 				}
+				w.of[n][l.Port] = uint8(1 + direction/2)
 			}
 		}
 	}
@@ -94,16 +88,16 @@ func (w *torusRoutes) port(from, to int32) uint8 {
 			continue
 		}
 		first := w.preferred(d, at[d], end[d])
-		for _, by := range []int{first, -first} {
-			if w.intact(at, d, by, end[d]) {
-				return w.out[from][direction6(d, by)]
+		for _, direction := range []int{first, first ^ 1} {
+			if w.intact(at, direction, end[d]) {
+				return w.out[from][direction]
 			}
 		}
 		// The corner is missing: on towards it while there are switches, then turn.
 		corner := at
 		corner[d] = end[d]
 		if w.grid.node[w.grid.index(corner)] < 0 {
-			if port := w.out[from][direction6(d, first)]; port != 0 {
+			if port := w.out[from][first]; port != 0 {
 				return port
 			}
 		}
@@ -111,40 +105,29 @@ func (w *torusRoutes) port(from, to int32) uint8 {
 	return noPath
 }
 
-func direction6(d, by int) int {
-	if by > 0 {
-		return 2 * d
-	}
-	return 2*d + 1
-}
-
 // preferred is the direction of the shorter way round, of equals the one that does
 // not wrap.
 func (w *torusRoutes) preferred(d, from, to int) int {
-	ahead := (to - from + w.grid.size[d]) % w.grid.size[d]
+	ahead := modulo(to-from, w.grid.size[d])
 	up := to > from
 	if w.grid.wraps[d] && 2*ahead != w.grid.size[d] {
 		up = 2*ahead < w.grid.size[d]
 	}
 	if up {
-		return 1
+		return 2 * d
 	}
-	return -1
+	return 2*d + 1
 }
 
-// intact tells whether all switches and cables are there from a position along
-// dimension d to coordinate to.
-func (w *torusRoutes) intact(at point, d, by, to int) bool {
-	for at[d] != to {
+// intact tells whether all switches and cables are there from a position in a
+// direction to coordinate to.
+func (w *torusRoutes) intact(at point, direction, to int) bool {
+	for at[direction/2] != to {
 		n := w.grid.node[w.grid.index(at)]
-		if n < 0 || w.out[n][direction6(d, by)] == 0 {
+		if n < 0 || w.out[n][direction] == 0 {
 			return false
 		}
-		next, ok := w.grid.step(at, d, by)
-		if !ok {
-			return false
-		}
-		at = next
+		at = w.grid.near(at, direction)
 	}
 	return w.grid.node[w.grid.index(at)] >= 0
 }

@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -30,23 +31,45 @@ func (g *torusGrid) put(n int, at point) { g.at[n], g.node[g.index(at)] = at, in
 
 func (g *torusGrid) index(p point) int { return (p[0]*g.size[1]+p[1])*g.size[2] + p[2] }
 
-// step is the position next to p; ok is false beyond the edge of a mesh.
-func (g *torusGrid) step(p point, d, by int) (point, bool) {
-	p[d] += by
-	if g.wraps[d] {
-		p[d] = modulo(p[d], g.size[d])
+// wrap is a position within the rings.
+func (g *torusGrid) wrap(p point) point {
+	for d := range p {
+		if g.wraps[d] {
+			p[d] = modulo(p[d], g.size[d])
+		}
 	}
-	return p, p[d] >= 0 && p[d] < g.size[d]
+	return p
 }
+
+// near is the position next to p in a direction: 2*dimension, and one more for down. It may
+// be beyond the edge of a mesh.
+func (g *torusGrid) near(p point, direction int) point {
+	p[direction/2] += 1 - 2*(direction%2)
+	return g.wrap(p)
+}
+
+// around are the positions next to p, by direction.
+func (g *torusGrid) around(p point) iter.Seq2[int, point] {
+	return func(yield func(int, point) bool) {
+		for direction := range 6 {
+			if !yield(direction, g.near(p, direction)) {
+				return
+			}
+		}
+	}
+}
+
+// modulo is the remainder that is not negative.
+func modulo(a, n int) int { return (a%n + n) % n }
 
 // placer finds the coordinates of the switches from the cables around one of them.
 type placer struct {
-	s         *Subnet
-	c         *TorusConfig
-	neighbors [][]int32 // of each node, ascending, each once
-	placed    map[point]int32
-	at        []point
-	known     []bool
+	*torusGrid // at: relative to the seed
+	s          *Subnet
+	c          *TorusConfig
+	neighbors  [][]int32 // of each node, ascending, each once
+	placed     map[point]int32
+	known      []bool
 }
 
 // place gives every switch its coordinates. It starts from the seed and the
@@ -56,7 +79,7 @@ type placer struct {
 // a switch but one are known, that one lies in the only direction that is free.
 // Positions are relative to the seed, modulo the size where a dimension is a ring.
 func (s *Subnet) place(c *TorusConfig) (*torusGrid, error) {
-	p := placer{s: s, c: c, placed: map[point]int32{}, at: make([]point, len(s.Switches)), known: make([]bool, len(s.Switches))}
+	p := placer{torusGrid: newTorusGrid(c.Size, c.Wraps, len(s.Switches)), s: s, c: c, placed: map[point]int32{}, known: make([]bool, len(s.Switches))}
 	for n := range s.nodes() {
 		var peers []int32
 		for _, l := range s.links(n) {
@@ -77,11 +100,7 @@ func (s *Subnet) place(c *TorusConfig) (*torusGrid, error) {
 
 // set places a node.
 func (p *placer) set(n int32, at point) error {
-	for d := range at {
-		if p.c.Wraps[d] {
-			at[d] = modulo(at[d], p.c.Size[d])
-		}
-	}
+	at = p.wrap(at)
 	switch other, taken := p.placed[at]; {
 	case p.known[n] && p.at[n] != at:
 		return fmt.Errorf("switch %s would be at %v and at %v of the torus", p.s.Graph.SwitchName(p.s.Switches[n]), p.at[n], at)
@@ -116,9 +135,7 @@ func (p *placer) seed() error {
 			if from != center {
 				return fmt.Errorf("%s 0x%x: links of another switch than 0x%x: several seeds are not modelled", torusLinks[direction], link[0], p.s.guid(center))
 			}
-			var at point
-			at[direction/2] = 1 - 2*(direction%2)
-			if err := p.set(to, at); err != nil {
+			if err := p.set(to, p.near(point{}, direction)); err != nil {
 				return err
 			}
 		}
@@ -127,18 +144,6 @@ func (p *placer) seed() error {
 		return fmt.Errorf("the configuration names no link of a seed switch")
 	}
 	return nil
-}
-
-// modulo is the remainder that is not negative.
-func modulo(a, n int) int { return (a%n + n) % n }
-
-// near is the position next to at.
-func (p *placer) near(at point, d, by int) point {
-	at[d] += by
-	if p.c.Wraps[d] {
-		at[d] = modulo(at[d], p.c.Size[d])
-	}
-	return at
 }
 
 // squares places fourth corners.
@@ -150,13 +155,13 @@ func (p *placer) squares() (progress bool) {
 		for d := range 3 {
 			for e := d + 1; e < 3; e++ {
 				for sign := range 4 {
-					byD, byE := 1-2*(sign&1), 1-(sign&2)
-					a, okA := p.placed[p.near(p.at[n], d, byD)]
-					b, okB := p.placed[p.near(p.at[n], e, byE)]
+					one, other := 2*d+sign&1, 2*e+sign>>1
+					a, okA := p.placed[p.near(p.at[n], one)]
+					b, okB := p.placed[p.near(p.at[n], other)]
 					if !okA || !okB || a == b {
 						continue
 					}
-					at := p.near(p.near(p.at[n], d, byD), e, byE)
+					at := p.near(p.near(p.at[n], one), other)
 					if _, done := p.placed[at]; done {
 						continue
 					}
@@ -208,12 +213,9 @@ func (p *placer) lines() (progress bool) {
 		// Directions in which a switch could still be; the one behind a broken
 		// cable is known as a rule.
 		var free []point
-		for d := range 3 {
-			for _, by := range []int{1, -1} {
-				at := p.near(p.at[n], d, by)
-				if _, taken := p.placed[at]; !taken && p.fits(at) && !slices.Contains(free, at) {
-					free = append(free, at)
-				}
+		for _, at := range p.around(p.at[n]) {
+			if _, taken := p.placed[at]; !taken && p.fits(at) && !slices.Contains(free, at) {
+				free = append(free, at)
 			}
 		}
 		if len(free) == 1 && p.set(missing, free[0]) == nil {
@@ -280,11 +282,9 @@ func (p *placer) grid() (*torusGrid, error) {
 
 // adjacent tells whether two nodes lie side by side.
 func (g *torusGrid) adjacent(a, b int32) bool {
-	for d := range 3 {
-		for _, by := range []int{1, -1} {
-			if at, ok := g.step(g.at[a], d, by); ok && at == g.at[b] {
-				return true
-			}
+	for _, at := range g.around(g.at[a]) {
+		if at == g.at[b] {
+			return true
 		}
 	}
 	return false

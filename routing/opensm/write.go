@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -138,9 +137,9 @@ func (t *Tables) WriteSL2VL(w io.Writer, o *Options) error {
 		if e.Terminal >= 0 {
 			writeLanes(out, 0, 0, t.table(o, e.Node, 0, 0, true))
 		} else {
-			for _, port := range s.ports(e.Node) {
+			for _, port := range s.portNumbers(s.Switches[e.Node]) {
 				for in := range s.numPorts(e.Node) + 1 {
-					writeLanes(out, in, int(port), t.table(o, e.Node, uint8(in), port, false))
+					writeLanes(out, in, int(port), t.table(o, e.Node, uint8(in), uint8(port), false))
 				}
 			}
 		}
@@ -155,19 +154,6 @@ func writeLanes(out io.Writer, in, port int, table [16]uint8) {
 		fmt.Fprintf(out, " %-2d", vl)
 	}
 	fmt.Fprintln(out)
-}
-
-// ports lists the connected ports of a node, ascending.
-func (s *Subnet) ports(n int32) []uint8 {
-	var ports []uint8
-	for _, l := range s.links(n) {
-		ports = append(ports, l.Port)
-	}
-	for _, h := range s.hosts(n) {
-		ports = append(ports, h.Port)
-	}
-	slices.Sort(ports)
-	return ports
 }
 
 // WriteLFTDump writes the forwarding tables as OpenSM dumps them

@@ -16,40 +16,20 @@ func (f *listing) finish() (*Imported, error) {
 	if f.chassis > 0 {
 		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d switchguid= lines name another GUID than the switch's own (a chassis); cables go by the switch's", f.Name, f.chassis))
 	}
-	im := &Imported{}
-	f.count(&im.Summary)
-	f.dropSelfCables(&im.Summary)
+	f.dropSelfCables()
 	f.checkCables()
 	f.checkGUIDs()
 	if f.Any() {
 		return nil, f.Err()
 	}
-	im.graph = f.graph(&im.Summary)
+	g := f.graph()
 	if f.Any() {
 		return nil, f.Err()
 	}
-	if im.graph.NumPorts() == 0 {
+	if g.NumPorts() == 0 {
 		return nil, fmt.Errorf("%s: no switches with cables", f.Name)
 	}
-	im.warnings, im.doubts = f.warnings, f.unknownRates()
-	return im, nil
-}
-
-func (f *listing) count(s *ImportSummary) {
-	s.PortLines = f.lines
-	for _, n := range f.nodes {
-		switch n.kind {
-		case switchNode:
-			s.Switches++
-		case routerNode:
-			s.Routers++
-		default:
-			s.Adapters++
-			if isAggregationNode(n.description) {
-				s.AggregationNodes++
-			}
-		}
-	}
+	return &Imported{topology.NewFileNetwork(g), f.warnings, f.unknownRates()}, nil
 }
 
 // isAggregationNode tells the adapters inside a switch that reduce data in the
@@ -69,16 +49,13 @@ func (n *nodeRecord) find(port int) *cableEnd {
 }
 
 // dropSelfCables removes cables from a node to itself (loop-back plugs).
-func (f *listing) dropSelfCables(s *ImportSummary) {
+func (f *listing) dropSelfCables() {
 	for _, n := range f.nodes {
 		n.ends = slices.DeleteFunc(n.ends, func(e cableEnd) bool {
 			if e.peer != n.id {
 				return false
 			}
 			f.warn(e.line, "cable from %q port %d to port %d of itself left out", n.id, e.port, e.peerPort)
-			if e.port <= e.peerPort {
-				s.SelfCables++
-			}
 			return true
 		})
 	}
@@ -224,7 +201,7 @@ func (n *nodeRecord) identity(e *cableEnd) topology.AdapterPort {
 
 // graph numbers the checked records: switches and terminals in file order,
 // ports by their physical number.
-func (f *listing) graph(s *ImportSummary) *topology.Graph {
+func (f *listing) graph() *topology.Graph {
 	names := &topology.Names{}
 	f.takeAggregation(names)
 	classes, classOf := f.classes()
@@ -279,9 +256,6 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 	}
 	names.Host = hostsOf(names)
 	g.SetNames(names)
-	s.SwitchCables = g.SwitchLinks()
-	s.Hosts = len(g.Hosts())
-	s.Terminals = g.Terminals()
 	if f.dialect == dialectDiscover {
 		f.warnShared(names)
 	}

@@ -16,15 +16,8 @@ import (
 // no speeds or widths, cables have no rate. name is the file's name for messages;
 // problems are returned together with their lines.
 func ReadDBCSV(r io.Reader, name string) (*Imported, error) {
-	p := &dbParser{
-		listing: &listing{Problems: input.Problems{Name: name}, byID: map[string]*nodeRecord{}},
-		nodes:   map[uint64]*nodeRecord{}, ports: map[dbPort]dbPortRow{},
-	}
-	in := input.LinesInto(&p.Problems, r)
-	if err := readLines(in, func(text string) { p.parse(in.Number, text) }, func() { p.end(in.Number) }); err != nil {
-		return nil, err
-	}
-	return p.finish()
+	p := &dbParser{listing: newListing(name), columns: map[string]map[string]int{}, nodes: map[uint64]*nodeRecord{}, ports: map[dbPort]dbPortRow{}}
+	return p.read(r, p.parse, p.end)
 }
 
 // end checks the file as a whole and joins its links.
@@ -74,7 +67,8 @@ type dbLink struct {
 	ends [2]dbPort
 }
 
-func (p *dbParser) parse(line int, text string) {
+func (p *dbParser) parse(lines *input.Lines) {
+	line, text := lines.Number, lines.Text
 	if name, ok := strings.CutPrefix(text, "START_"); ok && p.section == "" {
 		p.section = name
 		return
@@ -123,9 +117,6 @@ func (p *dbParser) head(line int, wanted, names []string) {
 		if _, ok := index[name]; !ok {
 			p.ProblemAt(line, "section %s has no column %s", p.section, name)
 		}
-	}
-	if p.columns == nil {
-		p.columns = map[string]map[string]int{}
 	}
 	p.columns[p.section] = index
 }
@@ -231,7 +222,6 @@ func (p *dbParser) connect() {
 		if a == nil || b == nil {
 			continue
 		}
-		p.lines += 2
 		p.attach(l, 0, a, b)
 		p.attach(l, 1, b, a)
 	}
@@ -259,8 +249,7 @@ func (p *dbParser) nodeAt(l dbLink, i int) *nodeRecord {
 // attach adds an end of a link to its node.
 func (p *dbParser) attach(l dbLink, i int, n, peer *nodeRecord) {
 	at := l.ends[i]
-	if before := n.find(at.port); before != nil {
-		p.ProblemAt(l.line, "port %d of %q is a duplicate: first listed in line %d", at.port, n.id, before.line)
+	if p.listed(l.line, n, at.port) {
 		return
 	}
 	row := p.ports[at]

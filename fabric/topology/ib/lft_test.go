@@ -124,11 +124,11 @@ func TestReadLFTsForms(t *testing.T) {
 			t.Errorf("%s reads as other tables", name)
 		}
 	}
-	if s, ok := want.LIDs().Switch(2); !ok || g.SwitchName(s) != "L0" {
-		t.Errorf("LID 2 is of switch %d", s)
+	if d, ok := want.LIDs().of(2); !ok || d != g.Terminals()+slices.IndexFunc(g.Names.Switches, func(s topology.SwitchName) bool { return s.Name == "L0" }) {
+		t.Errorf("LID 2 is of destination %d", d)
 	}
-	if h, ok := want.LIDs().Terminal(5); !ok || g.TerminalName(h) != "H1" {
-		t.Errorf("LID 5 is of terminal %d", h)
+	if d, ok := want.LIDs().of(5); !ok || g.TerminalName(topology.TerminalID(d)) != "H1" {
+		t.Errorf("LID 5 is of destination %d", d)
 	}
 	// OpenSM knows of LIDs that nobody has any more.
 	stale := strings.Replace(strings.Replace(dump, "44 lids dumped", "0x00ff 003 # unknown node and type\n255 lids dumped", 1), "[0-44]", "[0-255]", 1)

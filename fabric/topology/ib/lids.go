@@ -72,18 +72,6 @@ func (l *LIDs) of(lid int) (destination int, known bool) {
 	return int(l.end[lid]) - 1, true
 }
 
-// Terminal is the terminal that has a LID.
-func (l *LIDs) Terminal(lid int) (topology.TerminalID, bool) {
-	d, known := l.of(lid)
-	return topology.TerminalID(d), known && d < l.terminals
-}
-
-// Switch is the switch that has a LID.
-func (l *LIDs) Switch(lid int) (topology.SwitchID, bool) {
-	d, known := l.of(lid)
-	return topology.SwitchID(d - l.terminals), known && d >= l.terminals && d < l.aggregation()
-}
-
 // Highest is the highest LID known; 0 if none is.
 func (l *LIDs) Highest() int { return max(0, len(l.end)-1) }
 

@@ -113,11 +113,10 @@ Ca 1 "H-d" # "node1 HCA-1"
 Ca 1 "H-e" # "node1 HCA-1"
 [1](e) "S-a"[3] # lid 9 lmc 0 "sw" lid 0 2xHDR
 `)
-	want := ImportSummary{Switches: 1, Adapters: 3, AggregationNodes: 1, Routers: 1, Terminals: 2, Hosts: 2, PortLines: 8}
-	if im.Summary != want {
-		t.Errorf("counts %+v, want %+v", im.Summary, want)
-	}
 	g := im.Graph()
+	if got, want := countsOf(g), (counts{switches: 1, terminals: 2, hosts: 2}); got != want {
+		t.Errorf("counts %+v, want %+v", got, want)
+	}
 	// In file order; a port GUID may equal the node's. The aggregation node and the router
 	// are no terminals.
 	if x := g.Names.Terminals; len(x) != 2 || x[0].PortGUID != 0xd || x[1].PortGUID != 0xe {
@@ -142,7 +141,7 @@ Ca 1 "H-e" # "node1 HCA-1"
 	}
 	text.Reset()
 	simtest.Check(t, WriteSim(&text, g))
-	if again, err = ReadSim(&text, "again"); err != nil || again.Summary.AggregationNodes != 1 || again.Summary.Routers != 1 || again.Summary.Terminals != 2 {
+	if again, err = ReadSim(&text, "again"); err != nil || len(again.Graph().Names.Aggregation) != 2 || again.Graph().Terminals() != 2 {
 		t.Errorf("read back %+v, %v", again, err)
 	}
 	text.Reset()
@@ -151,11 +150,8 @@ Ca 1 "H-e" # "node1 HCA-1"
 		t.Errorf("read back %+v, %v", back, err)
 	}
 	lids := StatedLIDs(g)
-	if _, known := lids.of(14); !known {
-		t.Error("nobody has LID 14")
-	}
-	if _, ok := lids.Switch(14); ok {
-		t.Error("LID 14 is of a switch")
+	if d, known := lids.of(14); !known || d != lids.aggregation() {
+		t.Errorf("LID 14 is of destination %d, want the aggregation nodes, %d", d, lids.aggregation())
 	}
 	// Rows for it are passed over.
 	tables := "dump_ucast_routes: Switch 0xa\n0x0009 : 002\n0x000E : 041 : 01 : yes\n"
@@ -228,7 +224,7 @@ func TestNetDiscoverTruncated(t *testing.T) {
 	for n := range whole {
 		im, err := ReadNetDiscover(strings.NewReader(smallFabric[:n]), "cut.txt")
 		if err == nil {
-			t.Errorf("the first %d of %d bytes (...%q) were read as %v", n, whole, smallFabric[max(0, n-30):n], im.Summary)
+			t.Errorf("the first %d of %d bytes (...%q) were read as %v", n, whole, smallFabric[max(0, n-30):n], countsOf(im.Graph()))
 		} else if !strings.HasPrefix(err.Error(), "cut.txt:") {
 			t.Errorf("cut after %d bytes: %v", n, err)
 		}

@@ -73,7 +73,6 @@ type listing struct {
 	dialect  variant
 	nodes    []*nodeRecord
 	byID     map[string]*nodeRecord
-	lines    int // port lines
 	warnings []string
 	chassis  int // switchguid= lines that name another GUID than the switch's id
 
@@ -92,21 +91,19 @@ func (f *listing) warn(line int, format string, args ...any) {
 	f.warnings = append(f.warnings, fmt.Sprintf("%s:%d: "+format, append([]any{f.Name, line}, args...)...))
 }
 
-// parse reads all records of r. The error is all that is wrong with them.
-func parse(r io.Reader, name string, dialect variant) (*listing, error) {
-	f := &listing{
-		Problems: input.Problems{Name: name}, dialect: dialect, byID: map[string]*nodeRecord{},
-		next: map[nodeKind]uint64{adapterNode: 0x100000, switchNode: 0x200000, routerNode: ^uint64(0)},
-		base: map[nodeKind]uint64{adapterNode: 0x100000, switchNode: 0x200000, routerNode: ^uint64(0)},
-	}
+// read takes in a file line by line, by parse and at its end by end, and checks its cables.
+// The error is all that is wrong.
+func (f *listing) read(r io.Reader, parse func(in *input.Lines), end func(lines int)) (*Imported, error) {
 	in := input.LinesInto(&f.Problems, r)
-	for in.Next() {
-		if in.Cut {
-			f.cutLine = in.Number
-		}
-		f.parseLine(in.Number, in.Text)
+	if err := readLines(in, func(string) { parse(in) }, func() { end(in.Number) }); err != nil {
+		return nil, err
 	}
-	return f, in.Finish()
+	return f.finish()
+}
+
+// newListing is an empty listing of a file.
+func newListing(name string) *listing {
+	return &listing{Problems: input.Problems{Name: name}, byID: map[string]*nodeRecord{}}
 }
 
 var (
@@ -122,7 +119,11 @@ var (
 // nodeWords begin the records of nodes.
 var nodeWords = map[string]nodeKind{"Switch": switchNode, "Ca": adapterNode, "Hca": adapterNode, "Rt": routerNode}
 
-func (f *listing) parseLine(line int, text string) {
+func (f *listing) parseLine(in *input.Lines) {
+	line, text := in.Number, in.Text
+	if in.Cut {
+		f.cutLine = line
+	}
 	for word, kind := range nodeWords {
 		if hasWord(text, word) {
 			f.parseNode(line, kind, text[len(word):])
@@ -242,13 +243,30 @@ func (f *listing) parseNode(line int, kind nodeKind, text string) {
 			n.description = n.id
 		}
 	}
-	if first, twice := f.byID[n.id]; twice {
-		f.ProblemAt(line, "%s %q is a duplicate: first described in line %d", kind, n.id, first.line)
-		return
+	if f.take(line, n) {
+		f.current = n
+	}
+}
+
+// take takes in a node of which a line has told the id; false if another has it.
+func (f *listing) take(line int, n *nodeRecord) bool {
+	first, twice := f.byID[n.id]
+	if twice {
+		f.ProblemAt(line, "%s %q is a duplicate: first described in line %d", n.kind, n.id, first.line)
+		return false
 	}
 	f.byID[n.id] = n
 	f.nodes = append(f.nodes, n)
-	f.current = n
+	return true
+}
+
+// listed reports a port that is listed twice.
+func (f *listing) listed(line int, n *nodeRecord, port int) bool {
+	first := n.find(port)
+	if first != nil {
+		f.ProblemAt(line, "port %d of %q is a duplicate: first listed in line %d", port, n.id, first.line)
+	}
+	return first != nil
 }
 
 // guidOfID reads the GUID in "S-0008f10500200b50".
@@ -292,7 +310,6 @@ func (f *listing) parsePort(line int, text string) {
 		f.ProblemAt(line, "port line: %v", c.err)
 		return
 	}
-	f.lines++
 	if e.rate.text != "" {
 		f.rated = true
 	} else if f.rated && line == f.cutLine {
@@ -310,9 +327,7 @@ func (f *listing) parsePort(line int, text string) {
 	if n.kind == switchNode || e.guid == uint64(e.port) {
 		e.guid = 0
 	}
-	if other := n.find(e.port); other != nil {
-		f.ProblemAt(line, "port %d of %q is a duplicate: first listed in line %d", e.port, n.id, other.line)
-		return
+	if !f.listed(line, n, e.port) {
+		n.ends = append(n.ends, e)
 	}
-	n.ends = append(n.ends, e)
 }

@@ -48,25 +48,20 @@ type report struct {
 
 // readReport reads a report whose lines parse takes in; it is false of a line that it does not know.
 func readReport(r io.Reader, name string, parse func(p *report, line int, text string) bool) (*Imported, error) {
-	p := &report{listing: &listing{Problems: input.Problems{Name: name}, byID: map[string]*nodeRecord{}}, owner: map[string]*nodeRecord{}}
-	in := input.LinesInto(&p.Problems, r)
-	err := readLines(in, func(text string) {
+	p := &report{listing: newListing(name), owner: map[string]*nodeRecord{}}
+	return p.read(r, func(in *input.Lines) {
 		switch {
-		case text == "" || text[0] == '#' || parse(p, in.Number, text):
-		case chatter().MatchString(text) || prompt().MatchString(text):
-			p.warn(in.Number, "skipped %s", input.Quote(text))
+		case in.Text == "" || in.Text[0] == '#' || parse(p, in.Number, in.Text):
+		case chatter().MatchString(in.Text) || prompt().MatchString(in.Text):
+			p.warn(in.Number, "skipped %s", input.Quote(in.Text))
 		default:
-			in.Problem("%s is not a line of a port, as ibnetdiscover --ports and iblinkinfo (without --line) print them", input.Quote(text))
+			in.Problem("%s is not a line of a port, as ibnetdiscover --ports and iblinkinfo (without --line) print them", input.Quote(in.Text))
 		}
 	}, p.join)
-	if err != nil {
-		return nil, err
-	}
-	return p.finish()
 }
 
 // join puts the ids of nodes in the place of what the ends of cables call them.
-func (p *report) join() {
+func (p *report) join(int) {
 	for _, n := range p.nodes {
 		for i := range n.ends {
 			if peer := p.owner[n.ends[i].peer]; peer != nil {
@@ -85,27 +80,21 @@ func (p *report) node(line int, kind nodeKind, description string) {
 func (p *report) identify(line int, guid uint64) {
 	n := p.current
 	n.guid, n.id = guid, fmt.Sprintf("%c-%016x", n.kind, guid)
-	if first, twice := p.byID[n.id]; twice {
-		p.ProblemAt(line, "%s %q is a duplicate: first described in line %d", n.kind, n.id, first.line)
-		return
-	}
-	p.byID[n.id] = n
-	p.nodes = append(p.nodes, n)
+	p.take(line, n)
 }
 
 // end adds a port of the current node, by the name that other ports give it. A port with a peer is an end of a cable.
 func (p *report) end(e cableEnd, called string) {
 	n := p.current
 	p.last = e.port
-	switch first, other := n.find(e.port), p.owner[called]; {
+	switch other := p.owner[called]; {
 	case e.port < 1 || e.port > maxPorts || e.peer != "" && (e.peerPort < 1 || e.peerPort > maxPorts):
 		p.ProblemAt(e.line, "port %d of %q, which leads to port %d: want ports 1 to %d", e.port, n.id, e.peerPort, maxPorts)
 		return
 	case max(e.lid, e.peerLID) > maxLID:
 		p.ProblemAt(e.line, "LID %d: want at most %d", max(e.lid, e.peerLID), maxLID)
 		return
-	case first != nil:
-		p.ProblemAt(e.line, "port %d of %q is a duplicate: first listed in line %d", e.port, n.id, first.line)
+	case p.listed(e.line, n, e.port):
 		return
 	case e.peer != "" && other != nil && other != n:
 		p.ProblemAt(e.line, "%s is %q, and %q of line %d: want nodes that differ", called, n.id, other.id, other.line)
@@ -117,7 +106,6 @@ func (p *report) end(e cableEnd, called string) {
 	}
 	if e.peer != "" {
 		p.owner[called] = n
-		p.lines++
 		n.ends = append(n.ends, e)
 	}
 }

@@ -5,8 +5,8 @@ package ib
 
 import (
 	"bytes"
-	"fmt"
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -19,49 +19,10 @@ import (
 // terminals of one node. Each rate is a channel class ("4xEDR") with its data
 // rate.
 type Imported struct {
-	graph    *topology.Graph
+	topology.Topology
 	warnings []string
 	doubts   []string
-	// Summary counts what the file holds.
-	Summary ImportSummary
 }
-
-// ImportSummary counts what a fabric description holds.
-type ImportSummary struct {
-	Switches         int
-	Adapters         int // Ca records, aggregation nodes among them
-	AggregationNodes int // adapters inside switches; they are no terminals, and listed in Names
-	Routers          int // Rt records; they are no terminals, and listed in Names
-	Terminals        int // connected adapter ports
-	Hosts            int // that these belong to
-	SwitchCables     int // cables between different switches
-	SelfCables       int // cables from a node to itself, left out
-	PortLines        int // lines that list one end of a cable
-}
-
-// String is one line for people.
-func (s ImportSummary) String() string {
-	text := fmt.Sprintf("%d switches, %d adapters with %d ports in use, %d cables between switches", s.Switches, s.Adapters, s.Terminals, s.SwitchCables)
-	if s.Hosts < s.Terminals {
-		text += fmt.Sprintf(", of %d hosts", s.Hosts)
-	}
-	if s.AggregationNodes > 0 {
-		text += fmt.Sprintf(", %d of the adapters aggregation nodes of switches", s.AggregationNodes)
-	}
-	if s.Routers > 0 {
-		text += fmt.Sprintf(", %d routers", s.Routers)
-	}
-	if s.SelfCables > 0 {
-		text += fmt.Sprintf(", %d cables from a switch to itself left out", s.SelfCables)
-	}
-	return text
-}
-
-// Graph is the network.
-func (im *Imported) Graph() *topology.Graph { return im.graph }
-
-// Facts are the counts of the file; what has no closed form is negative.
-func (im *Imported) Facts() topology.Facts { return topology.NewFileNetwork(im.graph).Facts() }
 
 // Warnings lists what was strange but could be read, each with its line.
 func (im *Imported) Warnings() []string { return im.warnings }
@@ -90,11 +51,11 @@ func ReadSim(r io.Reader, name string) (*Imported, error) {
 }
 
 func read(r io.Reader, name string, dialect variant) (*Imported, error) {
-	f, err := parse(r, name, dialect)
-	if err != nil {
-		return nil, err
-	}
-	return f.finish()
+	f := newListing(name)
+	f.dialect = dialect
+	f.base = map[nodeKind]uint64{adapterNode: 0x100000, switchNode: 0x200000, routerNode: ^uint64(0)}
+	f.next = maps.Clone(f.base)
+	return f.read(r, f.parseLine, func(int) {})
 }
 
 // format is a form of files that hold fabrics.
