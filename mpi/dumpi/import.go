@@ -2,7 +2,6 @@ package dumpi
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -84,8 +83,7 @@ func Import(name string, settings trace.Settings) (*goal.Schedule, *trace.Report
 			return nil, nil, err
 		}
 	}
-	g, err := b.Schedule()
-	return g, &b.Report, err
+	return b.Schedule()
 }
 
 // survey reads the file of a rank for what has to be known before: communicators, and
@@ -227,11 +225,6 @@ type message struct {
 	absent           bool
 }
 
-// errRefused says that a call is not replayed for the reason given.
-type errRefused struct{ why string }
-
-func (e *errRefused) Error() string { return e.why }
-
 // Calls that are more than computing of their own rank, but for collectives.
 var calls = byName(map[string]func(p *process) error{
 	"Init Init_thread Finalize Probe Comm_free": (*process).nothing,
@@ -284,7 +277,7 @@ func (p *process) act() error {
 	var err error
 	switch {
 	case p.refused:
-		err = &errRefused{"weft does not replay this call"}
+		err = trace.Refusal("weft does not replay this call")
 	case creates:
 		p.comms[part.New], p.made = p.made[0], p.made[1:]
 	default:
@@ -295,22 +288,14 @@ func (p *process) act() error {
 
 // count counts the call.
 func (p *process) count(err error) error {
-	var refused *errRefused
 	note := notes[p.name] + shapes[p.name].operation.Note()
 	if part, ok := p.part(); ok && part.Kind.Collective() {
 		note = "takes no time, and no rank waits"
 	}
-	switch {
-	case errors.As(err, &refused):
-		p.Count(trace.Refused, p.name, refused.why)
-		return nil
-	case err != nil:
-		return err
-	case note == "" && p.thread != 0:
+	if note == "" && p.thread != 0 {
 		note = "of another thread, as if of the first"
 	}
-	p.Noted(p.name, note)
-	return nil
+	return p.Done(p.name, note, err)
 }
 
 func (p *process) nothing() error { return nil }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -87,10 +88,10 @@ type group struct {
 	ranks          []int // the members of one that a communicator has; nil: all ranks
 }
 
+// communicator is one of some ranks, or stands for those of each rank by itself.
 type communicator struct {
-	name    string
-	self    bool
-	members []int // nil: all ranks
+	trace.Communicator
+	self bool
 }
 
 // Is tells whether a file begins like the anchor of a trace.
@@ -245,7 +246,7 @@ func (a *archive) definitions() error {
 			}
 		}
 		if self := g.kind == commSelf; g.kind == commGroup || self {
-			a.comms[c.self] = communicator{name: fmt.Sprintf("communicator %d %s", i, a.strings[c.name]), self: self, members: g.ranks}
+			a.comms[c.self] = communicator{trace.Communicator{Name: fmt.Sprintf("communicator %d %s", i, a.strings[c.name]), Members: g.ranks}, self}
 		}
 	}
 	return nil

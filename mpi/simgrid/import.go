@@ -89,8 +89,7 @@ func Import(name string, flops float64, settings trace.Settings) (*goal.Schedule
 		}
 	}
 	in.memory.Free()
-	g, err := b.Schedule()
-	return g, &b.Report, err
+	return b.Schedule()
 }
 
 // reader reads the actions of all ranks, each with its line and its file.
@@ -479,5 +478,5 @@ func (p *process) collective(operation trace.Operation, args []float64, root, da
 	if err != nil {
 		return err
 	}
-	return p.Collect(operation, "", nil, bytes, int(argument(args, root, 0)))
+	return p.Collect(operation, &trace.Communicator{}, bytes, int(argument(args, root, 0)))
 }

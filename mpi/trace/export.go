@@ -259,6 +259,29 @@ func (r *Report) Noted(operation, note string) {
 	r.Count(outcome, operation, note)
 }
 
+// Refusal says why an operation is left out.
+type Refusal string
+
+// Error is the reason.
+func (r Refusal) Error() string { return string(r) }
+
+// UnknownRanks is why nothing on a communicator is replayed of which no more is known.
+const UnknownRanks = Refusal("on a communicator whose ranks are not known")
+
+// Done counts an operation as [Report.Noted] does, or as refused where err is a [Refusal]. It
+// returns any other error.
+func (r *Report) Done(operation, note string, err error) error {
+	var refusal Refusal
+	if errors.As(err, &refusal) {
+		r.Count(Refused, operation, string(refusal))
+		return nil
+	}
+	if err == nil {
+		r.Noted(operation, note)
+	}
+	return err
+}
+
 // CountAll counts n operations.
 func (r *Report) CountAll(n int64, outcome Outcome, operation, note string) {
 	if r.counts == nil {
