@@ -172,12 +172,42 @@ func exchange(e Env) Contract {
 		},
 		Initial: func(rank, slot int) (Token, bool) { return Token(rank*n + slot), slot < n },
 		Final: func(rank, slot int, dst []Token) []Token {
-			if slot < n || slot >= 2*n {
+			if slot < n {
 				return dst
 			}
 			return append(dst, Token((slot-n)*n+rank))
 		},
 	}
+}
+
+// with is the contract with more slots, of sizes of their own. They may begin and end with tokens
+// from first on, one a rank: with the rank's own, where own tells so, and with that of
+// rank ends, unless that is -1. Without these functions they are scratch space.
+func (c Contract) with(more int, bytes func(slot int) int64, first Token, own func(rank, slot int) bool, ends func(rank, slot int) int) Contract {
+	all := c
+	all.Slots += more
+	all.Bytes = func(rank, slot int) int64 {
+		if slot < c.Slots {
+			return c.Bytes(rank, slot)
+		}
+		return bytes(slot)
+	}
+	all.Initial = func(rank, slot int) (Token, bool) {
+		if slot < c.Slots {
+			return c.Initial(rank, slot)
+		}
+		return first + Token(rank), own != nil && own(rank, slot)
+	}
+	all.Final = func(rank, slot int, dst []Token) []Token {
+		if slot < c.Slots {
+			return c.Final(rank, slot, dst)
+		}
+		if ends != nil && ends(rank, slot) >= 0 {
+			dst = append(dst, first+Token(ends(rank, slot)))
+		}
+		return dst
+	}
+	return all
 }
 
 // LibraryChoice is the message-passing library whose choice of an algorithm is followed.
