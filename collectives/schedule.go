@@ -223,6 +223,17 @@ func Split(s Schedule, ranks int, locate func(rank int) (group, index int), memb
 	return &split{s, ranks, locate, member}
 }
 
+// Divide runs a schedule in each of the groups into which the ranks are divided, whose members are
+// stride apart: a block of the schedule's ranks times stride holds stride groups.
+func Divide(s Schedule, ranks, stride int) Schedule {
+	block := s.Ranks() * stride
+	return Split(s, ranks, func(r int) (group, index int) {
+		return r/block*stride + r%stride, r % block / stride
+	}, func(group, index int) int {
+		return group/stride*block + index*stride + group%stride
+	})
+}
+
 type split struct {
 	part   Schedule
 	ranks  int

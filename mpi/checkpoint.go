@@ -270,8 +270,8 @@ func (x *archiver) connections() {
 		if l.table[r] == nil {
 			l.make(r)
 		}
-		for word := range int32(l.words) {
-			snapshot.Uint64(x.Archive, (*uint64)(l.of(r, word*32)))
+		for word := range l.table[r] {
+			snapshot.Uint64(x.Archive, &l.table[r][word])
 		}
 	}
 	var waiting []int32
