@@ -300,8 +300,8 @@ var functionList string
 // functions are the traced functions by number.
 var functions = sync.OnceValue(func() (all []function) {
 	for line := range strings.Lines(functionList) {
-		if words := strings.Fields(line); words[0] != "#" {
-			all = append(all, function{words[0], strings.Trim(words[1], "-"), len(words) > 2})
+		if words := strings.SplitN(strings.TrimSpace(line)+"   ", " ", 4); words[0] != "#" {
+			all = append(all, function{words[0], strings.Trim(words[1], "-"), words[2], strings.TrimSpace(words[3])})
 		}
 	}
 	return all
@@ -310,7 +310,7 @@ var functions = sync.OnceValue(func() (all []function) {
 // function is a traced function.
 type function struct {
 	name, layout string
-	refused      bool
+	does, note   string // by roles; what is not replayed as it stands
 }
 
 // Numbers that are no functions of MPI: their count, and the marks in the body.

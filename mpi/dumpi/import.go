@@ -225,32 +225,16 @@ type message struct {
 	absent           bool
 }
 
-// Calls that are more than computing of their own rank, but for collectives.
-var calls = byName(map[string]func(p *process) error{
-	"Init Init_thread Finalize Probe Comm_free": (*process).nothing,
-	"Send Bsend Ssend Rsend Recv Isend Ibsend Issend Irsend Irecv Send_init Bsend_init Ssend_init Rsend_init Recv_init": (*process).send,
-	"Start Startall":            (*process).prepared,
-	"Request_free":              (*process).free,
-	"Sendrecv Sendrecv_replace": (*process).sendReceive,
-	"Wait Test Waitall Testall Waitany Testany Waitsome Testsome": (*process).wait,
-})
-
-// notes say what is not replayed as it stands. Notes on collectives follow from what these are
-// replayed as.
-var notes = byName(map[string]string{
-	"Bsend Ssend Rsend": "as Send", "Ibsend Issend Irsend": "as Isend", "Bsend_init Ssend_init Rsend_init": "as Send_init",
-	"Test Testall Testany Testsome Waitany Waitsome": "waits for what it completed", "Iprobe": "computes for its time", "Probe": "takes no time",
-})
-
-// byName gives each of the names in a key its value.
-func byName[T any](of map[string]T) map[string]T {
-	all := map[string]T{}
-	for names, value := range of {
-		for _, name := range strings.Fields(names) {
-			all[name] = value
-		}
-	}
-	return all
+// roles are what calls do that are more than computing of their own rank.
+var roles = map[string]func(p *process) error{
+	"nothing":    func(*process) error { return nil },
+	"refused":    func(*process) error { return trace.Refusal("weft does not replay this call") },
+	"send":       (*process).send,
+	"start":      (*process).prepared,
+	"free":       (*process).free,
+	"exchange":   (*process).sendReceive,
+	"wait":       (*process).wait,
+	"collective": (*process).collective,
 }
 
 // act performs the call. Computing is the time between calls, and in calls that only their own
@@ -258,11 +242,8 @@ func byName[T any](of map[string]T) map[string]T {
 func (p *process) act() error {
 	part, creates := p.part()
 	creates = creates && part.Kind.Collective()
-	do := calls[p.name]
-	if _, ok := shapes[p.name]; ok {
-		do = (*process).collective
-	}
-	if do == nil && !creates && !p.refused {
+	do := roles[p.does]
+	if do == nil && !creates {
 		p.count(nil)
 		return p.derive()
 	}
@@ -274,21 +255,16 @@ func (p *process) act() error {
 	if p.timed {
 		p.stopped, p.began = max(p.stopped, p.stop), true
 	}
-	var err error
-	switch {
-	case p.refused:
-		err = trace.Refusal("weft does not replay this call")
-	case creates:
+	if creates {
 		p.comms[part.New], p.made = p.made[0], p.made[1:]
-	default:
-		err = do(p)
+		return p.count(nil)
 	}
-	return p.count(err)
+	return p.count(do(p))
 }
 
 // count counts the call.
 func (p *process) count(err error) error {
-	note := notes[p.name] + shapes[p.name].operation.Note()
+	note := p.note + shapes[p.name].operation.Note() // of collectives, what they are replayed as says it
 	if part, ok := p.part(); ok && part.Kind.Collective() {
 		note = "takes no time, and no rank waits"
 	}
@@ -297,8 +273,6 @@ func (p *process) count(err error) error {
 	}
 	return p.Done(p.name, note, err)
 }
-
-func (p *process) nothing() error { return nil }
 
 // derive keeps the size of a datatype that the call makes.
 func (p *process) derive() error {

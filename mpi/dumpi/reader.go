@@ -142,9 +142,9 @@ func (d *reader) next() error {
 	case number < int64(len(functions())):
 		d.function = functions()[number]
 	case number == functionEnter || number == functionExit:
-		d.function = function{"function", "q", false}
+		d.function = function{name: "function", layout: "q"}
 	default:
-		d.function = function{fmt.Sprint("function ", number), "?", false}
+		d.function = function{name: fmt.Sprint("function ", number), layout: "?"}
 	}
 	if d.layout == "?" {
 		d.Fail(begin, "a call of %s, whose arguments are not known to weft", d.name)
