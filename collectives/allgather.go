@@ -89,18 +89,15 @@ type AllgatherLSSSettings struct {
 }
 
 func init() {
-	param.Register(Registry, "allgather-leaders", "allgather: leaders gather the blocks of their group, exchange them with other nodes, and hand all to the ranks of the node",
+	registerSet("allgather-leaders", "allgather: leaders gather the blocks of their group, exchange them with other nodes, and hand all to the ranks of the node",
 		AllgatherLeaderSettings{1, DefaultCritical, true}, func(c AllgatherLeaderSettings, e Env) (Collective, error) {
 			if err := e.wholeNodes("allgather-leaders", c.Leaders); err != nil {
 				return nil, err
 			}
 			return AllgatherLeaders(e, c), nil
 		})
-	param.Register(Registry, "allgather-lss", "allgather: the ring by direct RDMA writes, after one handshake by which a rank learns the address of the next",
+	registerSet("allgather-lss", "allgather: the ring by direct RDMA writes, after one handshake by which a rank learns the address of the next",
 		AllgatherLSSSettings{72}, func(c AllgatherLSSSettings, e Env) (Collective, error) {
-			if err := e.check(); err != nil {
-				return nil, err
-			}
 			return AllgatherLSS(e.Ranks, int64(e.Bytes), int64(c.Address)), nil
 		})
 }

@@ -1,7 +1,5 @@
 package collectives
 
-import "github.com/weft-sim/weft/sim/param"
-
 func init() {
 	register("alltoall-linear", "alltoall(v): all receives and sends at once", AlltoallLinear)
 	register("alltoall-pairwise", "alltoall(v): in every round ranks exchange blocks in pairs", AlltoallPairwise)
@@ -10,7 +8,7 @@ func init() {
 		return ringBy(e, Rendezvous)
 	})
 	register("alltoall-direct-eager", "alltoall(v): the ring; receivers announce their addresses, senders write and tell (2 small messages a block)", AlltoallDirectEager)
-	param.Register(Registry, "alltoall-bruck", "alltoall: Bruck's, log2 N rounds of half the blocks", None{}, func(_ None, e Env) (Collective, error) {
+	registerSet("alltoall-bruck", "alltoall: Bruck's, log2 N rounds of half the blocks", None{}, func(_ None, e Env) (Collective, error) {
 		if err := e.uniform("alltoall-bruck"); err != nil {
 			return nil, err
 		}

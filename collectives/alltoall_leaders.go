@@ -2,7 +2,6 @@ package collectives
 
 import (
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // SwitchOver is where an alltoall turns from Bruck's algorithm to the ring.
@@ -31,21 +30,18 @@ func init() {
 	one := func(int, int64, int64) int { return 1 }
 	all := func(perNode int, _, _ int64) int { return perNode }
 	register := func(name, doc string, choose leaderChoice) {
-		param.Register(Registry, name, doc, DefaultLeaders, func(c LeaderSettings, e Env) (Collective, error) { return newLeaders(name, e, c, choose) })
+		registerSet(name, doc, DefaultLeaders, func(c LeaderSettings, e Env) (Collective, error) { return newLeaders(name, e, c, choose) })
 	}
 	register("alltoall-one-leader", "alltoall: one leader a node gathers, exchanges and scatters aggregated blocks", one)
 	register("alltoall-m-leader", "alltoall: every rank of a node leads, each for the ranks of its index on the other nodes", all)
-	param.Register(Registry, "alltoall-plp", "alltoall: leaders a node chosen by the size of the blocks", PLPSettings{DefaultLeaders, 0}, func(c PLPSettings, e Env) (Collective, error) {
+	registerSet("alltoall-plp", "alltoall: leaders a node chosen by the size of the blocks", PLPSettings{DefaultLeaders, 0}, func(c PLPSettings, e Env) (Collective, error) {
 		choose := PLPLeaders
 		if c.Leaders > 0 {
 			choose = func(int, int64, int64) int { return c.Leaders }
 		}
 		return newLeaders("alltoall-plp", e, c.LeaderSettings, choose)
 	})
-	param.Register(Registry, "alltoall-lss", "alltoall(v): the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{Address: 72}, func(c LSSSettings, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
+	registerSet("alltoall-lss", "alltoall(v): the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{Address: 72}, func(c LSSSettings, e Env) (Collective, error) {
 		return AlltoallLSS(e, c), nil
 	})
 }
