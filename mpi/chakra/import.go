@@ -92,22 +92,15 @@ func (b *importer) rank(file string) error {
 	open := mem.List[waits]{Spill: &mem.Spill{}}
 	defer open.Spill.Free()
 	n := &node{}
-	for {
-		begin := d.At
-		n.clear()
-		if err := d.next(n.field); err == io.EOF {
-			break
-		} else if err != nil {
-			return err
-		}
+	for n.clear(); d.next(n.field); n.clear() {
 		if _, twice := b.nodes[n.id]; twice {
-			d.Fail(begin, "a second node %d", n.id)
+			d.Fail(d.begin, "a second node %d", n.id)
 			return d.Err
 		}
 		b.Place = func() string { return fmt.Sprintf("%s: node %d", file, n.id) }
 		p, err := b.node(n)
 		if err != nil {
-			d.Fail(begin, "node %d: %w", n.id, err)
+			d.Fail(d.begin, "node %d: %w", n.id, err)
 			return d.Err
 		}
 		b.nodes[n.id] = p
@@ -117,9 +110,12 @@ func (b *importer) rank(file string) error {
 			open.Add(waits{p.first, n.id, before})
 		}
 		if open.Len() > mostDepends {
-			d.Fail(begin, "node %d: more than %d dependencies so far", n.id, mostDepends)
+			d.Fail(d.begin, "node %d: more than %d dependencies so far", n.id, mostDepends)
 			return d.Err
 		}
+	}
+	if d.Err != nil {
+		return d.Err
 	}
 	for _, w := range open.All {
 		before, ok := b.nodes[w.before]

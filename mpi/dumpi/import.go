@@ -3,7 +3,6 @@ package dumpi
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -95,11 +94,7 @@ func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err
 	}
 	defer d.Close()
 	recorded := map[string]int64{}
-	for {
-		begin := d.At
-		if err = d.next(); err != nil {
-			break
-		}
+	for d.next() {
 		recorded[d.name]++
 		if p, ok := d.part(); ok {
 			parts = append(parts, p)
@@ -107,12 +102,12 @@ func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err
 		v := d.values
 		if (d.name == "Comm_size" || d.name == "Comm_rank") && v[0] == world {
 			if want := map[string]int{"Comm_size": ranks, "Comm_rank": rank}[d.name]; v[1] != int64(want) {
-				return nil, nil, fmt.Errorf("%s: byte %d: %s of all ranks is %d, but this is the file of rank %d of %d: are files missing?", file, begin, d.name, v[1], rank, ranks)
+				return nil, nil, fmt.Errorf("%s: byte %d: %s of all ranks is %d, but this is the file of rank %d of %d: are files missing?", file, d.begin, d.name, v[1], rank, ranks)
 			}
 		}
 	}
-	if err != io.EOF {
-		return nil, nil, err
+	if d.Err != nil {
+		return nil, nil, d.Err
 	}
 	if end, err = d.end(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
@@ -171,18 +166,14 @@ func replay(b *trace.Builder, file string, end *summary, made []*trace.Communica
 		return err
 	}
 	p := &process{Process: r, call: &d.call, sizes: end.sizes, made: made, comms: map[int64]*trace.Communicator{world: {}, self: {Name: "self", Members: []int{r.Number()}}}, requests: map[int64]request{}, types: map[int64]int64{}}
-	begin := d.At
-	b.Place = func() string { return fmt.Sprintf("%s: byte %d", file, begin) }
-	for {
-		begin = d.At
-		if err := d.next(); err == io.EOF {
-			break
-		} else if err != nil {
-			return err
-		}
+	b.Place = func() string { return fmt.Sprintf("%s: byte %d", file, d.begin) }
+	for d.next() {
 		if err := p.act(); err != nil {
 			return fmt.Errorf("%s: %s: %w", b.Place(), d.name, err)
 		}
+	}
+	if d.Err != nil {
+		return d.Err
 	}
 	for _, r := range p.requests {
 		if r.under {

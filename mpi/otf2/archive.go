@@ -160,7 +160,7 @@ func (a *archive) definitions() error {
 	type defined struct{ self, name, group uint64 }
 	var comms []defined
 	members, names := 0, 0
-	for err = d.next(); err == nil && d.Err == nil; err = d.next() {
+	for d.next() {
 		if a.globalRecords++; a.globalRecords > mostDefinitions {
 			d.Fail(d.begin, "more than %d definitions", mostDefinitions)
 			break
@@ -213,8 +213,6 @@ func (a *archive) definitions() error {
 	switch {
 	case d.Err != nil:
 		return d.Err
-	case err != io.EOF:
-		return err
 	case a.globalRecords != a.declared:
 		return fmt.Errorf("%s: byte %d: %d records, but the anchor has %d", d.Name, d.begin, a.globalRecords, a.declared)
 	case a.ticks == 0:
@@ -295,7 +293,7 @@ func (a *archive) local(location uint64) (*local, error) {
 	defer d.Close()
 	l := &local{maps: map[byte]map[uint64]uint64{}}
 	mapped := uint64(0)
-	for err = d.next(); err == nil && d.Err == nil; err = d.next() {
+	for d.next() {
 		if d.kind != mapping {
 			continue
 		}
@@ -324,13 +322,7 @@ func (a *archive) local(location uint64) (*local, error) {
 		}
 		l.maps[kind] = m
 	}
-	if d.Err != nil {
-		return nil, d.Err
-	}
-	if err != io.EOF {
-		return nil, err
-	}
-	return l, nil
+	return l, d.Err
 }
 
 // Bytes that begin records of every file.
@@ -388,15 +380,15 @@ func (d *reader) header() {
 // bare are the events that have no length: their one number follows.
 var bare = [256]bool{12: true, 13: true, 16: true, 17: true, 20: true, 21: true, 24: true, 28: true, 29: true, 30: true}
 
-// next reads a record; io.EOF after the last.
-func (d *reader) next() error {
+// next reads a record; false after the last, and after an error.
+func (d *reader) next() bool {
 	for d.Err == nil {
 		d.begin = d.At
 		d.kind = d.Next(1)[0]
 		switch {
 		case d.Err != nil:
 		case d.kind == endOfFile:
-			return io.EOF
+			return false
 		case d.kind == endOfChunk:
 			if b, err := d.In.Peek(1); err == nil && b[0] == endOfFile {
 				continue
@@ -411,7 +403,7 @@ func (d *reader) next() error {
 			if n <= 8 { // not undefined
 				d.payload = append(d.payload, d.Next(int(n))...)
 			}
-			return d.Err
+			return d.Err == nil
 		default:
 			n := uint64(d.Next(1)[0])
 			if n == 0xff {
@@ -422,10 +414,10 @@ func (d *reader) next() error {
 				break
 			}
 			d.payload = d.Append(d.payload[:0], int(n))
-			return d.Err
+			return d.Err == nil
 		}
 	}
-	return d.Err
+	return false
 }
 
 // byte is the next of the record.

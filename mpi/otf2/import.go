@@ -5,7 +5,6 @@ package otf2
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/weft-sim/weft/mpi"
@@ -120,26 +119,17 @@ func (p *process) read(location uint64) (err error) {
 	defer p.d.Close()
 	p.Place = func() string { return fmt.Sprintf("%s: byte %d", p.d.Name, p.d.begin) }
 	events := uint64(0)
-	for {
-		err := p.d.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	for p.d.next() {
 		if p.d.kind == attributes {
 			continue
 		}
 		events++
-		if err = p.event(); err == nil {
-			err = p.d.Err
-		} else {
-			err = fmt.Errorf("%s: %s: %w", p.Place(), eventName(p.d.kind), err)
+		if err := p.event(); err != nil {
+			return fmt.Errorf("%s: %s: %w", p.Place(), eventName(p.d.kind), err)
 		}
-		if err != nil {
-			return err
-		}
+	}
+	if p.d.Err != nil {
+		return p.d.Err
 	}
 	if want := p.recorded[location]; events != want {
 		return fmt.Errorf("%s: byte %d: %d events, but %d are defined", p.d.Name, p.d.begin, events, want)
