@@ -137,35 +137,12 @@ type SessionOptions struct {
 	Stop func() bool
 }
 
-// SessionOutcome counts what happened in a run. Injected packets are received,
-// own, or lost: Injected = Received + Duplicates + Own + Conflicts +
-// AccessDrops + Unplugged + FaultDrops.
-type SessionOutcome struct {
-	Sessions      int
-	Cycles        int // from the first flit's start to the last one's arrival
-	Injected      int
-	Received      int // from sources that the processor had nothing from before
-	Duplicates    int // from sources that it had something from
-	Own           int // that came back to their sender, where they were dropped
-	Conflicts     int // dropped because another one had the output port of a spine switch
-	AccessDrops   int // dropped by a joiner that passed another (multiple access), own ones included
-	LostPairs     int // pairs that met multiple access or a conflict and were served in no session
-	Unplugged     int // for ports of inner switches that no unit is plugged into
-	FaultDrops    int // that ran into a failed part
-	MissingPairs  int // ordered pairs of living processors: the second never heard from the first
-	Busy          int // sessions that brought some processor a packet that was new to it
-	Last          int // number, from 1, of the last of these sessions; 0: there is none
-	MaxPerSession int // most foreign packets of a processor in a session, duplicates included
-
-	got []bitRow // per destination: sources
-}
-
 // Heard tells whether destination received a packet from source.
-func (o *SessionOutcome) Heard(destination, source int) bool { return o.got[destination].has(source) }
+func (o *SessionsRow) Heard(destination, source int) bool { return o.got[destination].has(source) }
 
 // Run plays the sessions flit by flit. Cost: a step for each register of the
 // network and cycle, and a bit for each pair of processors.
-func (n *SessionNetwork) Run(schedule SessionSchedule, o SessionOptions) *SessionOutcome {
+func (n *SessionNetwork) Run(schedule SessionSchedule, o SessionOptions) *SessionsRow {
 	if o.PacketFlits < 1 {
 		panic(fmt.Sprintf("collectives: session packets of %d flits", o.PacketFlits))
 	}

@@ -30,7 +30,7 @@ type sessionRun struct {
 	arrived, arrival []int    // by processor: foreign packets in session arrival, its latest
 	dropped          []bitRow // per destination: sources of packets that lost to others
 	stopped          bool     // by SessionOptions.Stop
-	out              SessionOutcome
+	out              SessionsRow
 }
 
 func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions) *sessionRun {
@@ -289,7 +289,7 @@ func (r *sessionRun) drop(flit int32, stage, unit int) {
 	}
 }
 
-func (r *sessionRun) finish() *SessionOutcome {
+func (r *sessionRun) finish() *SessionsRow {
 	R, f := r.n.Processors(), r.n.faults
 	for d := range R {
 		for s := range R {

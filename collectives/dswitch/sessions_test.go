@@ -25,7 +25,7 @@ func digitsOf(n *SessionNetwork, v digitVariant, indirect bool) *digitSchedule {
 }
 
 // checkConserved: every packet sent ends somewhere. It returns the outcome.
-func checkConserved(t *testing.T, o *SessionOutcome) *SessionOutcome {
+func checkConserved(t *testing.T, o *SessionsRow) *SessionsRow {
 	t.Helper()
 	if end := o.Received + o.Duplicates + o.Own + o.Conflicts + o.AccessDrops + o.Unplugged + o.FaultDrops; end != o.Injected {
 		t.Errorf("%d packets sent, %d accounted for: %+v", o.Injected, end, o)
@@ -34,7 +34,7 @@ func checkConserved(t *testing.T, o *SessionOutcome) *SessionOutcome {
 }
 
 // checkComplete: everyone has everyone's packet, nothing met anything. It returns the outcome.
-func checkComplete(t *testing.T, n *SessionNetwork, o *SessionOutcome) *SessionOutcome {
+func checkComplete(t *testing.T, n *SessionNetwork, o *SessionsRow) *SessionsRow {
 	t.Helper()
 	checkConserved(t, o)
 	R := n.Processors()
