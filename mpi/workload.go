@@ -100,7 +100,8 @@ type Iterated struct {
 
 // Iterate runs a body, which is one operation, the given number of times.
 func Iterate(body collectives.Schedule, times int) *Iterated {
-	return &Iterated{body, rounds(body), rounds(body), times}
+	n := rounds(body)
+	return &Iterated{body, n, n, times}
 }
 
 // IterateApart runs an operation and what keeps it apart from the next, a barrier, the given number of times.

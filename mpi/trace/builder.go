@@ -163,7 +163,7 @@ func (b *Builder) Collective(operation Operation, of *Communicator, bytes int64,
 	if err != nil {
 		return 0, 0, err
 	}
-	if first, err = b.Add(mpi.Calc, 0, 0, 0); err != nil {
+	if first, err = b.Compute(0); err != nil {
 		return 0, 0, err
 	}
 	last = first
@@ -212,7 +212,7 @@ func (b *Builder) messages(behind int32, ops []collectives.Op, c *collective, of
 
 // gather appends an operation that waits for others.
 func (b *Builder) gather(done []int32) (int32, error) {
-	last, err := b.Add(mpi.Calc, 0, 0, 0)
+	last, err := b.Compute(0)
 	if err == nil {
 		for _, id := range done {
 			b.After(id, last)
@@ -321,11 +321,7 @@ func (b *Builder) Process() (*Process, error) {
 
 // Then makes an operation follow the last.
 func (p *Process) Then(operation int32, err error) error {
-	if err == nil {
-		p.After(p.last, operation)
-		p.last = operation
-	}
-	return err
+	return p.around(operation, operation, err)
 }
 
 // Work makes the rank compute for so many ns of the trace.
@@ -333,11 +329,7 @@ func (p *Process) Work(ns float64) error { return p.Then(p.Compute(ns)) }
 
 // Begin begins a message, for which the rank does not wait until [Process.Join].
 func (p *Process) Begin(kind mpi.Kind, bytes, peer, tag int64) (int32, error) {
-	id, err := p.Message(kind, bytes, peer, tag)
-	if err == nil {
-		p.After(p.last, id)
-	}
-	return id, err
+	return p.behind(p.Message(kind, bytes, peer, tag))
 }
 
 // Join makes the rank wait for messages that it began.
@@ -414,8 +406,10 @@ func (b *Builder) exchange(of *Communicator, send, receive []int64) (first, last
 }
 
 // Nothing is an operation that ends when the last has.
-func (p *Process) Nothing() (int32, error) {
-	id, err := p.Compute(0)
+func (p *Process) Nothing() (int32, error) { return p.behind(p.Compute(0)) }
+
+// behind makes an operation wait for the last, and nothing wait for it so far.
+func (p *Process) behind(id int32, err error) (int32, error) {
 	if err == nil {
 		p.After(p.last, id)
 	}
