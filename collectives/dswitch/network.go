@@ -115,16 +115,17 @@ func (h *Headers) Sends(x, j int) bool { return h.digits[(x*h.m+j)*h.k] != noPac
 
 // SessionSchedule is a sequence of sessions: who sends what through which
 // ports, session by session.
-type SessionSchedule interface {
-	// Sessions is their number.
-	Sessions() int
-	// Fill writes the routes of session t, 0 <= t < Sessions(), into a
-	// cleared h.
-	Fill(t int, h *Headers)
+type SessionSchedule struct {
+	Sessions int // their number
 	// Indirect tells that the B of the headers is added to the number of the
 	// port on which the spine switch receives the packet, modulo m; otherwise
 	// it is the output port itself.
-	Indirect() bool
+	Indirect bool
+	// Fill writes the routes of session t, 0 <= t < Sessions, into a cleared h.
+	Fill func(t int, h *Headers)
+	// to is the destination of x in session t, x itself if nothing is sent; nil if a processor
+	// sends more than one packet in a session.
+	to func(t, x int) int
 }
 
 // SessionOptions set the timing of a run.
@@ -142,7 +143,7 @@ func (o *SessionsRow) Heard(destination, source int) bool { return o.got[destina
 
 // Run plays the sessions flit by flit. Cost: a step for each register of the
 // network and cycle, and a bit for each pair of processors.
-func (n *SessionNetwork) Run(schedule SessionSchedule, o SessionOptions) *SessionsRow {
+func (n *SessionNetwork) Run(schedule *SessionSchedule, o SessionOptions) *SessionsRow {
 	if o.PacketFlits < 1 {
 		panic(fmt.Sprintf("collectives: session packets of %d flits", o.PacketFlits))
 	}
@@ -170,7 +171,7 @@ func (n *SessionNetwork) Run(schedule SessionSchedule, o SessionOptions) *Sessio
 //
 // Cost: a step for each packet and stage, and for each stage and destination a matching of its
 // sources with their packets by augmenting paths (Kuhn 1955), at most sources times packets.
-func (n *SessionNetwork) accessBound(schedule SessionSchedule) int {
+func (n *SessionNetwork) accessBound(schedule *SessionSchedule) int {
 	R, slots := n.Processors(), n.slots(schedule)
 	most := 0
 	for stage := 1; stage <= n.k; stage++ {
@@ -191,7 +192,7 @@ func (n *SessionNetwork) accessBound(schedule SessionSchedule) int {
 
 // slots lists what the packets of every pair would pass: [stage][source*R +
 // destination], 1 <= stage <= k.
-func (n *SessionNetwork) slots(schedule SessionSchedule) [][][]int {
+func (n *SessionNetwork) slots(schedule *SessionSchedule) [][][]int {
 	R := n.Processors()
 	h := Headers{k: n.k, m: n.m, digits: make([]uint8, R*n.m*n.k)}
 	slots := make([][][]int, n.k+1)
@@ -199,12 +200,12 @@ func (n *SessionNetwork) slots(schedule SessionSchedule) [][][]int {
 		slots[stage] = make([][]int, R*R)
 	}
 	passed := make([]int32, n.k+1)
-	for t := range schedule.Sessions() {
+	for t := range schedule.Sessions {
 		h.Clear()
 		schedule.Fill(t, &h)
 		for x := range R {
 			for j := range n.m {
-				d, ok := n.follow(&h, x, j, schedule.Indirect(), passed)
+				d, ok := n.follow(&h, x, j, schedule.Indirect, passed)
 				if !ok || d == x {
 					continue
 				}

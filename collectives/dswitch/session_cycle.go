@@ -8,7 +8,7 @@ package dswitch
 // processor*m + port, slots being reused in turn by the sessions under way.
 type sessionRun struct {
 	n        *SessionNetwork
-	schedule SessionSchedule
+	schedule *SessionSchedule
 	options  SessionOptions
 	indirect int // 1 if spine switches add the input port
 
@@ -33,7 +33,7 @@ type sessionRun struct {
 	out              SessionsRow
 }
 
-func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions) *sessionRun {
+func newSessionRun(n *SessionNetwork, schedule *SessionSchedule, o SessionOptions) *sessionRun {
 	k, R := n.k, n.Processors()
 	r := &sessionRun{
 		n: n, schedule: schedule, options: o, perSlot: R * n.m, period: o.PacketFlits,
@@ -44,7 +44,7 @@ func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions
 	if o.Drain {
 		r.period = under
 	}
-	if schedule.Indirect() {
+	if schedule.Indirect {
 		r.indirect = 1
 	}
 	slots := under/r.period + 1
@@ -67,7 +67,7 @@ func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions
 		fill(busy, -1)
 	}
 	fill(r.arrival, -1)
-	r.out.Sessions = schedule.Sessions()
+	r.out.Sessions = schedule.Sessions
 	if r.out.Sessions > 0 {
 		r.last = (r.out.Sessions-1)*r.period + under - 1
 	} else {

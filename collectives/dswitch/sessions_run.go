@@ -96,22 +96,22 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 	begun := 0
 	options := SessionOptions{PacketFlits: c.PacketFlits, Drain: c.Drain, Stop: func() bool {
 		if begun++; progress != nil {
-			progress(min(begun, schedule.Sessions()), schedule.Sessions())
+			progress(min(begun, schedule.Sessions), schedule.Sessions)
 		}
 		return ctx.Err() != nil
 	}}
 	r := &SessionsResult{Faults: faults}
-	if p, ok := schedule.(*permutations); ok {
-		arrived := 0
+	arrived := 0
+	if schedule.to != nil {
 		options.Received = func(session, source, destination int) {
-			if p.to(session, source) == destination {
+			if schedule.to(session, source) == destination {
 				arrived++
 			}
 		}
-		r.Row = n.Run(schedule, options)
+	}
+	r.Row = n.Run(schedule, options)
+	if schedule.to != nil {
 		r.Row.Misrouted = r.Row.Injected - r.Row.FaultDrops - arrived
-	} else {
-		r.Row = n.Run(schedule, options)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func CheckSessions(t topology.Topology, c SessionsConfig, seed uint64) error {
 }
 
 // prepareSessions makes everything that a run needs.
-func prepareSessions(t topology.Topology, c SessionsConfig, seed uint64) (*SessionNetwork, SessionSchedule, []Fault, error) {
+func prepareSessions(t topology.Topology, c SessionsConfig, seed uint64) (*SessionNetwork, *SessionSchedule, []Fault, error) {
 	s, ok := t.(*topology.DistributedSwitch)
 	if !ok {
 		return nil, nil, nil, errors.New("sessions need a distributed full switch: topology pcc or pk")
@@ -156,7 +156,7 @@ func prepareSessions(t topology.Topology, c SessionsConfig, seed uint64) (*Sessi
 }
 
 // newSessionSchedule makes the schedule that c names.
-func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (SessionSchedule, error) {
+func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (*SessionSchedule, error) {
 	indirect := c.Addressing == "indirect"
 	switch c.Schedule {
 	case "cyclic":
@@ -169,14 +169,14 @@ func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (Sessi
 	}
 	variants := map[string]digitVariant{"digits": digitsCorrected, "digits-printed": digitsPrinted, "digits-short": digitsShort}
 	if v, ok := variants[c.Schedule]; ok {
-		return &digitSchedule{m: n.m, k: n.k, processors: n.Processors(), variant: v, indirect: indirect}, nil
+		return newDigits(n, v, indirect), nil
 	}
 	switch c.Schedule {
 	case "accelerated":
 		return newAccelerated(n, indirect), nil
 	case "sigma":
 		if n.k == 1 && !indirect {
-			if s, ok := newSigmaSchedule(n); ok {
+			if s, ok := newSigma(n); ok {
 				return s, nil
 			}
 		}
@@ -188,14 +188,14 @@ func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (Sessi
 // newRandomPermutations draws count uniform permutations, each from its own
 // stream; a processor that is mapped to itself sends nothing. Only the latest
 // permutations are kept, as many as can be under way at once.
-func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uint64) *permutations {
+func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uint64) *SessionSchedule {
 	type drawn struct {
 		session int
 		to      []int32
 	}
 	recent := make([]drawn, 2*n.k+2)
 	fill(recent, drawn{session: -1})
-	return &permutations{n, count, func(t, x int) int {
+	return permutations(n, count, indirect, func(t, x int) int {
 		d := &recent[t%len(recent)]
 		if d.session != t {
 			d.session, d.to = t, make([]int32, n.Processors())
@@ -206,7 +206,7 @@ func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uin
 			sim.Shuffle(&stream, d.to)
 		}
 		return int(d.to[x])
-	}, indirect}
+	})
 }
 
 // drawFaults draws the parts that fail, each kind from its own stream. All
