@@ -96,6 +96,11 @@ type Headers struct {
 
 const noPacket = 0xff
 
+// headers are those of a session.
+func (n *SessionNetwork) headers() Headers {
+	return Headers{k: n.k, m: n.m, digits: make([]uint8, n.Processors()*n.m*n.k)}
+}
+
 // Clear removes all packets.
 func (h *Headers) Clear() {
 	for i := 0; i < len(h.digits); i += h.k {
@@ -194,7 +199,7 @@ func (n *SessionNetwork) accessBound(schedule *SessionSchedule) int {
 // destination], 1 <= stage <= k.
 func (n *SessionNetwork) slots(schedule *SessionSchedule) [][][]int {
 	R := n.Processors()
-	h := Headers{k: n.k, m: n.m, digits: make([]uint8, R*n.m*n.k)}
+	h := n.headers()
 	slots := make([][][]int, n.k+1)
 	for stage := 1; stage <= n.k; stage++ {
 		slots[stage] = make([][]int, R*R)

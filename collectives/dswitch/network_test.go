@@ -58,7 +58,7 @@ func TestAccessBound(t *testing.T) {
 		passed, filled := make([]int32, n.k+1), -1
 		best := onlyPackets(schedule, n.m, func(session, x, j int) bool {
 			if filled != session {
-				h = Headers{k: n.k, m: n.m, digits: make([]uint8, R*n.m*n.k)}
+				h = n.headers()
 				schedule.Fill(session, &h)
 				filled = session
 			}

@@ -51,7 +51,7 @@ func newSessionRun(n *SessionNetwork, schedule *SessionSchedule, o SessionOption
 	r.session = make([]int, slots)
 	r.headers = make([]Headers, slots)
 	for i := range r.headers {
-		r.headers[i] = Headers{k: k, m: n.m, digits: make([]uint8, r.perSlot*k)}
+		r.headers[i] = n.headers()
 	}
 	for s := 1; s <= k; s++ {
 		r.up[s] = make([]int32, len(n.down[s]))

@@ -272,26 +272,24 @@ func (g *group) check(ranks, number int, last []int) error {
 }
 
 // local is how a location numbers what is defined for all.
-type local struct {
-	maps map[byte]map[uint64]uint64
-}
+type local map[byte]map[uint64]uint64
 
 // global is the number of something for all.
-func (l *local) global(kind byte, number uint64) uint64 {
-	if g, ok := l.maps[kind][number]; ok {
+func (l local) global(kind byte, number uint64) uint64 {
+	if g, ok := l[kind][number]; ok {
 		return g
 	}
 	return number
 }
 
 // local reads the definitions of a location.
-func (a *archive) local(location uint64) (*local, error) {
+func (a *archive) local(location uint64) (local, error) {
 	d, err := open(a.file(location, globalExtension), a.chunk, false)
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
-	l := &local{maps: map[byte]map[uint64]uint64{}}
+	l := local{}
 	mapped := uint64(0)
 	for d.next() {
 		if d.kind != mapping {
@@ -320,7 +318,7 @@ func (a *archive) local(location uint64) (*local, error) {
 			}
 			m[from] = d.number()
 		}
-		l.maps[kind] = m
+		l[kind] = m
 	}
 	return l, d.Err
 }

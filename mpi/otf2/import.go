@@ -95,7 +95,7 @@ func Import(name string, settings trace.Settings) (*goal.Schedule, *trace.Report
 type process struct {
 	*trace.Process
 	*archive
-	*local
+	local
 	d        *reader
 	rank     int
 	requests map[uint64]int32 // the operations of those that are under way
