@@ -101,11 +101,7 @@ func (m *meeting) archive(a *snapshot.Archive, work KeptWorkload, stater Stater)
 	}
 	x.statistics()
 	stater.Archive(a)
-	kernels := make([]*sim.Kernel, len(m.parts))
-	for i, rt := range m.parts {
-		kernels[i] = rt.kernel
-	}
-	sim.ArchiveKernels(a, kernels, func(_ *snapshot.Archive, e *sim.Event) int { return x.event(e, stater) })
+	sim.ArchiveKernels(a, m.kernels(), func(_ *snapshot.Archive, e *sim.Event) int { return x.event(e, stater) })
 	work.Archive(a)
 }
 
