@@ -31,7 +31,7 @@ func AllgatherRecursiveDoubling(n int, bytes int64) Collective {
 			}
 			return append(dst, block(Recv, rank^d), block(Send, rank))
 		},
-		contract: gathering(n, size, func(slot int) int { return slot }),
+		contract: gathering(n, size, same),
 	}
 }
 
@@ -72,7 +72,7 @@ func AllgatherNeighborExchange(n int, bytes int64) Collective {
 			send.Kind, send.Data = Send, Range(last, 2)
 			return append(dst, pair, send)
 		},
-		contract: gathering(n, size, func(slot int) int { return slot }),
+		contract: gathering(n, size, same),
 	}
 }
 
@@ -89,18 +89,15 @@ type AllgatherLSSSettings struct {
 }
 
 func init() {
-	param.Register(Registry, "allgather-leaders", "allgather: leaders gather the blocks of their group, exchange them with other nodes, and hand all to the ranks of the node",
+	registerSet("allgather-leaders", "allgather: leaders gather the blocks of their group, exchange them with other nodes, and hand all to the ranks of the node",
 		AllgatherLeaderSettings{1, DefaultCritical, true}, func(c AllgatherLeaderSettings, e Env) (Collective, error) {
 			if err := e.wholeNodes("allgather-leaders", c.Leaders); err != nil {
 				return nil, err
 			}
 			return AllgatherLeaders(e, c), nil
 		})
-	param.Register(Registry, "allgather-lss", "allgather: the ring by direct RDMA writes, after one handshake by which a rank learns the address of the next",
+	registerSet("allgather-lss", "allgather: the ring by direct RDMA writes, after one handshake by which a rank learns the address of the next",
 		AllgatherLSSSettings{72}, func(c AllgatherLSSSettings, e Env) (Collective, error) {
-			if err := e.check(); err != nil {
-				return nil, err
-			}
 			return AllgatherLSS(e.Ranks, int64(e.Bytes), int64(c.Address)), nil
 		})
 }
@@ -126,83 +123,25 @@ func (e Env) wholeNodes(algorithm string, leaders int) error {
 //
 // Slots: 0..N-1 are the blocks; N..2N-1 are where Bruck's algorithm turns them.
 func AllgatherLeaders(e Env, c AllgatherLeaderSettings) Collective {
-	m, nodes := e.PerNode, e.Ranks/e.PerNode
-	g := &gatherers{AllgatherLeaderSettings: c, m: m, group: m / c.Leaders, ranks: e.Ranks, bytes: int64(e.Bytes)}
+	g := &gatherers{newTeams(e, c.Leaders, c.Segment)}
 	if aggregated := g.bytes * int64(g.group); aggregated <= int64(c.Critical) {
-		g.exchange = AllgatherBruck(nodes, aggregated)
+		g.exchange = AllgatherBruck(g.nodes, aggregated)
 	} else {
-		g.exchange = AllgatherRing(nodes, aggregated)
+		g.exchange = AllgatherRing(g.nodes, aggregated)
 	}
-	contract := gathering(e.Ranks, func(int) int64 { return g.bytes }, func(slot int) int { return slot })
-	all := contract.Final
-	contract.Slots = 2 * e.Ranks
-	contract.Final = func(rank, slot int, dst []Token) []Token {
-		if slot >= e.Ranks {
-			return dst
-		}
-		return all(rank, slot, dst)
-	}
-	return &program{ranks: e.Ranks, rounds: g.rounds, round: g.round, contract: contract, leaders: c.Leaders}
+	size := func(int) int64 { return g.bytes }
+	return g.program(g, gathering(e.Ranks, size, same).with(e.Ranks, size, 0, nil, nil))
 }
 
-type gatherers struct {
-	AllgatherLeaderSettings
-	m, group, ranks int
-	bytes           int64
-	exchange        Collective // between nodes
-}
-
-// leader is the rank that leads the group of a rank on its node, or on another.
-func (g *gatherers) leader(rank, node int) int { return node*g.m + rank%g.m/g.group*g.group }
-
-func (g *gatherers) leads(rank int) bool { return rank%g.group == 0 }
-
-func (g *gatherers) rounds(rank int) int {
-	if g.leads(rank) {
-		return 1 + g.exchange.Rounds(rank/g.m) + 1
-	}
-	return 2
-}
-
-func (g *gatherers) round(rank, round int, dst []Op) []Op {
-	switch {
-	case round == 0:
-		return g.gather(rank, dst)
-	case g.leads(rank) && round <= g.exchange.Rounds(rank/g.m):
-		return g.exchanged(rank, round-1, dst)
-	}
-	return g.spread(rank, dst)
-}
+type gatherers struct{ teams }
 
 // gather takes the blocks of a group to its leader.
 func (g *gatherers) gather(rank int, dst []Op) []Op {
 	if !g.leads(rank) {
-		return append(dst, Op{Kind: Send, Peer: int32(g.leader(rank, rank/g.m)), Tag: gatherTag, Bytes: g.bytes, Data: Slot(rank), Segment: g.segment(In)})
+		return append(dst, Op{Kind: Send, Peer: int32(g.leader(rank, rank/g.m)), Tag: gatherTag, Bytes: g.bytes, Data: Slot(rank), Segment: g.gathered})
 	}
 	for from := rank + 1; from < rank+g.group; from++ {
 		dst = append(dst, Op{Kind: Recv, Peer: int32(from), Tag: gatherTag, Bytes: g.bytes, Data: Slot(from)})
-	}
-	return dst
-}
-
-func (g *gatherers) segment(s Segment) Segment {
-	if g.Segment {
-		return s
-	}
-	return InAndOut
-}
-
-// exchanged is a round of the exchange between the leaders of a group.
-func (g *gatherers) exchanged(rank, round int, dst []Op) []Op {
-	start := len(dst)
-	dst = g.exchange.Round(rank/g.m, round, dst)
-	for i := start; i < len(dst); i++ {
-		op := &dst[i]
-		op.Data, op.Into = g.widen(rank, op.Data), g.widen(rank, op.Into)
-		if op.Kind != Copy {
-			op.Peer = int32(g.leader(rank, int(op.Peer)))
-			op.Tag += exchangeTag
-		}
 	}
 	return dst
 }
@@ -212,13 +151,13 @@ func (g *gatherers) widen(rank int, s Slots) Slots {
 	return Slots{First: s.First*int32(g.m) + int32(g.leader(rank, 0)), Run: int32(g.group), Step: int32(g.m), Count: s.Count * int32(g.group)}
 }
 
-// spread hands the blocks of all leaders to the ranks of the node.
-func (g *gatherers) spread(rank int, dst []Op) []Op {
-	first := rank - rank%g.m
+// scatter hands the blocks of all leaders to the ranks of the node.
+func (g *gatherers) scatter(rank int, dst []Op) []Op {
+	first, blocks := rank-rank%g.m, g.nodes*g.group
 	part := func(kind Kind, peer, leader int) Op {
 		return Op{
-			Kind: kind, Peer: int32(peer), Tag: scatterTag, Bytes: g.bytes * int64(g.ranks/g.Leaders), Segment: g.segment(Out),
-			Data: Slots{First: int32(leader - first), Run: int32(g.group), Step: int32(g.m), Count: int32(g.ranks / g.Leaders)},
+			Kind: kind, Peer: int32(peer), Tag: scatterTag, Bytes: g.bytes * int64(blocks), Segment: g.scattered,
+			Data: Slots{First: int32(leader - first), Run: int32(g.group), Step: int32(g.m), Count: int32(blocks)},
 		}
 	}
 	for leader := first; leader < first+g.m; leader += g.group {
@@ -242,26 +181,15 @@ func (g *gatherers) spread(rank int, dst []Op) []Op {
 //
 // Slots: N the address that a rank gives, N+1 that which it gets.
 func AllgatherLSS(n int, bytes, address int64) Collective {
-	size := func(slot int) int64 {
-		if slot >= n {
-			return address
-		}
-		return bytes
-	}
-	contract := gathering(n, size, func(slot int) int { return slot })
-	contract.Slots = n + 2
-	contract.Initial = func(rank, slot int) (Token, bool) {
-		return Token(n*(slot/n) + rank), slot == rank || slot == n
-	}
-	contract.Final = func(rank, slot int, dst []Token) []Token {
-		switch {
-		case slot < n:
-			return append(dst, Token(slot))
-		case slot == n+1 && n > 1:
-			return append(dst, Token(n+(rank+1)%n))
-		}
-		return dst
-	}
+	size := func(int) int64 { return bytes }
+	contract := gathering(n, size, same).with(2, func(int) int64 { return address }, Token(n),
+		func(_, slot int) bool { return slot == n },
+		func(rank, slot int) int {
+			if slot == n || n == 1 {
+				return -1
+			}
+			return (rank + 1) % n
+		})
 	return &program{
 		ranks:  n,
 		rounds: always(n), // one of them for handshakes
@@ -275,7 +203,7 @@ func AllgatherLSS(n int, bytes, address int64) Collective {
 				return dst
 			}
 			start := len(dst)
-			dst = ringAllgatherRound(rank, round-1, n, size, func(v int) int { return v }, dst)
+			dst = ringAllgatherRound(rank, round-1, n, size, same, dst)
 			for i := start; i < len(dst); i++ {
 				if dst[i].Kind == Send {
 					dst[i].Protocol = Direct

@@ -20,7 +20,7 @@ func AllreduceRing(n int, bytes int64) Collective {
 		rounds: always(2 * (n - 1)),
 		round: func(rank, round int, dst []Op) []Op {
 			if round >= n-1 {
-				return ringAllgatherRound(rank, round-(n-1), n, size, func(v int) int { return v }, dst)
+				return ringAllgatherRound(rank, round-(n-1), n, size, same, dst)
 			}
 			out, in := mod(rank-round-1, n), mod(rank-round-2, n)
 			return append(dst,
@@ -143,6 +143,9 @@ func AllreduceRecursiveHalving(n int, bytes int64) Collective {
 	})
 }
 
+// same is the rank that has a slot, where every rank has that of its number.
+func same(v int) int { return v }
+
 // ringAllgatherRound is round k of an allgather around a ring of n positions:
 // position v sends slot v-k on to v+1 and gets slot v-k-1. Size is that of a
 // slot, rank turns positions into ranks.
@@ -157,7 +160,6 @@ func ringAllgatherRound(v, k, n int, size func(slot int) int64, rank func(v int)
 // IJHPCA 2005, section 3.1).
 func AllgatherRing(n int, bytes int64) Collective {
 	size := func(int) int64 { return bytes }
-	same := func(v int) int { return v }
 	return &program{
 		ranks:  n,
 		rounds: always(n - 1),
@@ -175,6 +177,7 @@ func AllgatherRing(n int, bytes int64) Collective {
 // N..2N-1 the scratch buffer.
 func AllgatherBruck(n int, bytes int64) Collective {
 	rounds := log2Ceil(n)
+	size := func(int) int64 { return bytes }
 	return &program{
 		ranks:  n,
 		rounds: always(rounds + 2),
@@ -193,17 +196,7 @@ func AllgatherBruck(n int, bytes int64) Collective {
 				Op{Kind: Recv, Peer: int32((rank + d) % n), Tag: int32(round), Bytes: bytes * int64(count), Data: Range(n+d, count)},
 				Op{Kind: Send, Peer: int32(mod(rank-d, n)), Tag: int32(round), Bytes: bytes * int64(count), Data: Range(n, count)})
 		},
-		contract: Contract{
-			Slots:   2 * n,
-			Bytes:   func(int, int) int64 { return bytes },
-			Initial: func(rank, slot int) (Token, bool) { return Token(slot), slot == rank },
-			Final: func(_, slot int, dst []Token) []Token {
-				if slot >= n {
-					return dst
-				}
-				return append(dst, Token(slot))
-			},
-		},
+		contract: gathering(n, size, same).with(n, size, 0, nil, nil),
 	}
 }
 

@@ -1,7 +1,5 @@
 package collectives
 
-import "github.com/weft-sim/weft/sim/param"
-
 func init() {
 	register("alltoall-linear", "alltoall(v): all receives and sends at once", AlltoallLinear)
 	register("alltoall-pairwise", "alltoall(v): in every round ranks exchange blocks in pairs", AlltoallPairwise)
@@ -10,7 +8,7 @@ func init() {
 		return ringBy(e, Rendezvous)
 	})
 	register("alltoall-direct-eager", "alltoall(v): the ring; receivers announce their addresses, senders write and tell (2 small messages a block)", AlltoallDirectEager)
-	param.Register(Registry, "alltoall-bruck", "alltoall: Bruck's, log2 N rounds of half the blocks", None{}, func(_ None, e Env) (Collective, error) {
+	registerSet("alltoall-bruck", "alltoall: Bruck's, log2 N rounds of half the blocks", None{}, func(_ None, e Env) (Collective, error) {
 		if err := e.uniform("alltoall-bruck"); err != nil {
 			return nil, err
 		}
@@ -58,21 +56,13 @@ func AlltoallLinear(e Env) Collective {
 // N-1 rounds for a power of two, N for others.
 func AlltoallPairwise(e Env) Collective {
 	n := e.Ranks
-	return &program{
-		ranks:  n,
-		rounds: always(n),
-		round: func(rank, round int, dst []Op) []Op {
-			peer := rank ^ round
-			if n&(n-1) != 0 {
-				peer = mod(round-rank, n)
-			}
-			if peer == rank {
-				return append(dst, own(e, rank))
-			}
-			return append(dst, recvBlock(e, rank, peer, round), sendBlock(e, rank, peer, round))
-		},
-		contract: exchange(e),
-	}
+	return stepwise(e, Auto, func(rank, round int) (to, from int) {
+		peer := rank ^ round
+		if n&(n-1) != 0 {
+			peer = mod(round-rank, n)
+		}
+		return peer, peer
+	})
 }
 
 // AlltoallRing is the virtual ring: N-1 rounds; in round k = 1.. a rank sends
@@ -83,16 +73,23 @@ func AlltoallRing(e Env) Collective { return ringBy(e, Auto) }
 // three small messages a step: RTS, CTS and FIN.
 func ringBy(e Env, protocol Protocol) Collective {
 	n := e.Ranks
+	return stepwise(e, protocol, func(rank, round int) (to, from int) { return (rank + round) % n, mod(rank-round, n) })
+}
+
+// stepwise sends one block and receives another in each of N rounds; a rank whose peer is itself
+// copies its own.
+func stepwise(e Env, protocol Protocol, peers func(rank, round int) (to, from int)) Collective {
 	return &program{
-		ranks:  n,
-		rounds: always(n),
+		ranks:  e.Ranks,
+		rounds: always(e.Ranks),
 		round: func(rank, round int, dst []Op) []Op {
-			if round == 0 {
+			to, from := peers(rank, round)
+			if to == rank {
 				return append(dst, own(e, rank))
 			}
-			send := sendBlock(e, rank, (rank+round)%n, round)
+			send := sendBlock(e, rank, to, round)
 			send.Protocol = protocol
-			return append(dst, recvBlock(e, rank, mod(rank-round, n), round), send)
+			return append(dst, recvBlock(e, rank, from, round), send)
 		},
 		contract: exchange(e),
 	}
@@ -108,28 +105,14 @@ const controlBytes = 64
 // buffer, slot 3N a notice to send, 3N+1 one received.
 func AlltoallDirectEager(e Env) Collective {
 	n := e.Ranks
-	contract := exchange(e)
-	data, initial := contract.Bytes, contract.Initial
-	contract.Slots = 3*n + 2
-	contract.Bytes = func(rank, slot int) int64 {
-		if slot >= 2*n {
-			return controlBytes
-		}
-		return data(rank, slot)
-	}
-	contract.Initial = func(rank, slot int) (Token, bool) {
-		if slot == 2*n+rank || slot == 3*n {
-			return Token(n*n + rank), true
-		}
-		return initial(rank, slot)
-	}
-	blocks := contract.Final
-	contract.Final = func(rank, slot int, dst []Token) []Token {
-		if slot >= 2*n && slot < 3*n {
-			return append(dst, Token(n*n+slot-2*n))
-		}
-		return blocks(rank, slot, dst)
-	}
+	contract := exchange(e).with(n+2, func(int) int64 { return controlBytes }, Token(n*n),
+		func(rank, slot int) bool { return slot == 2*n+rank || slot == 3*n },
+		func(_, slot int) int {
+			if slot >= 3*n {
+				return -1
+			}
+			return slot - 2*n
+		})
 	control := func(kind Kind, peer, tag, slot int) Op {
 		return Op{Kind: kind, Protocol: Eager, Control: true, Peer: int32(peer), Tag: int32(tag), Bytes: controlBytes, Data: Slot(slot)}
 	}
@@ -162,9 +145,6 @@ func AlltoallDirectEager(e Env) Collective {
 func AlltoallBruck(e Env) Collective {
 	n, bytes := e.Ranks, int64(e.Bytes)
 	rounds := log2Ceil(n)
-	contract := exchange(e)
-	contract.Slots = 5 * n
-	contract.Bytes = func(int, int) int64 { return bytes }
 	return &program{
 		ranks: n,
 		// Turn, then per step pack, exchange and unpack, then turn back.
@@ -200,7 +180,7 @@ func AlltoallBruck(e Env) Collective {
 			}
 			return append(dst, Op{Kind: Copy, Bytes: size, Data: in, Into: there})
 		},
-		contract: contract,
+		contract: exchange(e).with(3*n, func(int) int64 { return bytes }, 0, nil, nil),
 	}
 }
 

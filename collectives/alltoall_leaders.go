@@ -2,7 +2,6 @@ package collectives
 
 import (
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // SwitchOver is where an alltoall turns from Bruck's algorithm to the ring.
@@ -31,21 +30,18 @@ func init() {
 	one := func(int, int64, int64) int { return 1 }
 	all := func(perNode int, _, _ int64) int { return perNode }
 	register := func(name, doc string, choose leaderChoice) {
-		param.Register(Registry, name, doc, DefaultLeaders, func(c LeaderSettings, e Env) (Collective, error) { return newLeaders(name, e, c, choose) })
+		registerSet(name, doc, DefaultLeaders, func(c LeaderSettings, e Env) (Collective, error) { return newLeaders(name, e, c, choose) })
 	}
 	register("alltoall-one-leader", "alltoall: one leader a node gathers, exchanges and scatters aggregated blocks", one)
 	register("alltoall-m-leader", "alltoall: every rank of a node leads, each for the ranks of its index on the other nodes", all)
-	param.Register(Registry, "alltoall-plp", "alltoall: leaders a node chosen by the size of the blocks", PLPSettings{DefaultLeaders, 0}, func(c PLPSettings, e Env) (Collective, error) {
+	registerSet("alltoall-plp", "alltoall: leaders a node chosen by the size of the blocks", PLPSettings{DefaultLeaders, 0}, func(c PLPSettings, e Env) (Collective, error) {
 		choose := PLPLeaders
 		if c.Leaders > 0 {
 			choose = func(int, int64, int64) int { return c.Leaders }
 		}
 		return newLeaders("alltoall-plp", e, c.LeaderSettings, choose)
 	})
-	param.Register(Registry, "alltoall-lss", "alltoall(v): the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{Address: 72}, func(c LSSSettings, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
+	registerSet("alltoall-lss", "alltoall(v): the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{Address: 72}, func(c LSSSettings, e Env) (Collective, error) {
 		return AlltoallLSS(e, c), nil
 	})
 }
@@ -98,15 +94,9 @@ func PLPLeaders(m int, bytes, critical int64) int {
 // Slots 0..N-1 and N..2N-1 are the blocks to and from ranks; behind them lie a leader's aggregated
 // blocks, each of M*e slots by sender and receiver, in the layout of the exchange.
 func AlltoallLeaders(e Env, d int, c LeaderSettings) Collective {
-	m, nodes := e.PerNode, e.Ranks/e.PerNode
-	l := &leaders{
-		d: d, m: m, nodes: nodes, group: m / d, ranks: e.Ranks, bytes: int64(e.Bytes),
-		width: m * (m / d), base: 2 * e.Ranks,
-	}
-	if c.Segment {
-		l.gathered, l.scattered = In, Out
-	}
-	inner := Env{Ranks: nodes, PerNode: 1, Bytes: e.Bytes * sim.Bytes(l.width)}
+	l := &leaders{teams: newTeams(e, d, c.Segment), base: 2 * e.Ranks}
+	l.width = l.m * l.group
+	inner := Env{Ranks: l.nodes, PerNode: 1, Bytes: e.Bytes * sim.Bytes(l.width)}
 	switch {
 	case inner.Bytes <= c.Critical:
 		l.exchange = AlltoallBruck(inner)
@@ -115,48 +105,73 @@ func AlltoallLeaders(e Env, d int, c LeaderSettings) Collective {
 	default:
 		l.exchange = AlltoallRing(inner)
 	}
-	contract := exchange(e)
-	contract.Slots = l.base + l.exchange.Contract().Slots*l.width
-	contract.Bytes = func(int, int) int64 { return l.bytes }
-	return &program{ranks: e.Ranks, rounds: l.rounds, round: l.round, contract: contract, leaders: d}
+	return l.program(l, exchange(e).with(l.exchange.Contract().Slots*l.width, func(int) int64 { return l.bytes }, 0, nil, nil))
 }
 
-type leaders struct {
-	d, m, nodes, group, ranks int
-	bytes                     int64
-	width                     int // slots of an aggregated block
-	base                      int // first slot of the aggregated blocks
-	exchange                  Collective
-	gathered, scattered       Segment
+// teams are the ranks of each node in groups of equal size, of which the first rank leads. Leaders of
+// the same place on all nodes exchange what their groups have, as if each node were a rank.
+type teams struct {
+	m, nodes, group, ranks int
+	bytes                  int64
+	exchange               Collective
+	gathered, scattered    Segment
 }
 
-// place is a rank's node, its group there, and whether it leads it.
-func (l *leaders) place(rank int) (node, group int, leads bool) {
-	node, index := rank/l.m, rank%l.m
-	return node, index / l.group, index%l.group == 0
-}
-
-// leader is the rank that leads a group of a node.
-func (l *leaders) leader(node, group int) int { return node*l.m + group*l.group }
-
-func (l *leaders) rounds(rank int) int {
-	if node, _, leads := l.place(rank); leads {
-		return 1 + l.exchange.Rounds(node) + 1
+// newTeams divides ranks among so many leaders a node; segment: these work in shared memory.
+func newTeams(e Env, leaders int, segment bool) teams {
+	t := teams{m: e.PerNode, nodes: e.Ranks / e.PerNode, group: e.PerNode / leaders, ranks: e.Ranks, bytes: int64(e.Bytes)}
+	if segment {
+		t.gathered, t.scattered = In, Out
 	}
-	return 2
+	return t
 }
 
-func (l *leaders) round(rank, round int, dst []Op) []Op {
-	node, group, leads := l.place(rank)
-	switch {
-	case round == 0:
-		return l.gather(rank, node, group, leads, dst)
-	case !leads:
-		return append(dst, Op{Kind: Recv, Peer: int32(l.leader(node, group)), Tag: scatterTag, Bytes: l.bytes * int64(l.ranks), Data: Range(l.ranks, l.ranks)})
-	case round <= l.exchange.Rounds(node):
-		return l.exchanged(node, group, round-1, dst)
+// leader is the rank that leads the group of a rank on its node, or on another.
+func (t *teams) leader(rank, node int) int { return node*t.m + rank%t.m/t.group*t.group }
+
+func (t *teams) leads(rank int) bool { return rank%t.group == 0 }
+
+// ledBy is what an algorithm does by leaders, besides their exchange.
+type ledBy interface {
+	// gather is the first round of a rank, scatter the last.
+	gather(rank int, dst []Op) []Op
+	scatter(rank int, dst []Op) []Op
+	// widen turns slots of the exchange, as a leader takes part in it, into its own.
+	widen(leader int, s Slots) Slots
+}
+
+// program has the groups gather, their leaders exchange, and the groups get what has come.
+func (t *teams) program(a ledBy, contract Contract) Collective {
+	return &program{
+		ranks: t.ranks,
+		rounds: func(rank int) int {
+			if t.leads(rank) {
+				return 1 + t.exchange.Rounds(rank/t.m) + 1
+			}
+			return 2
+		},
+		round: func(rank, round int, dst []Op) []Op {
+			switch {
+			case round == 0:
+				return a.gather(rank, dst)
+			case !t.leads(rank) || round > t.exchange.Rounds(rank/t.m):
+				return a.scatter(rank, dst)
+			}
+			start := len(dst)
+			dst = t.exchange.Round(rank/t.m, round-1, dst)
+			for i := start; i < len(dst); i++ {
+				op := &dst[i]
+				op.Data, op.Into = a.widen(rank, op.Data), a.widen(rank, op.Into)
+				if op.Kind != Copy {
+					op.Peer = int32(t.leader(rank, int(op.Peer)))
+					op.Tag += exchangeTag
+				}
+			}
+			return dst
+		},
+		contract: contract,
+		leaders:  t.m / t.group,
 	}
-	return l.scatter(rank, node, dst)
 }
 
 // Tags of the three parts; the exchange has tags of its own.
@@ -166,11 +181,17 @@ const (
 	exchangeTag = 3 << 20
 )
 
+type leaders struct {
+	teams
+	width int // slots of an aggregated block
+	base  int // first slot of the aggregated blocks
+}
+
 // gather hands every leader of the node the blocks for its group everywhere: in
 // the rank's buffer runs of a group's ranks, a node apart; in the leader's one
 // run in each aggregated block.
-func (l *leaders) gather(rank, node, group int, leads bool, dst []Op) []Op {
-	count := l.nodes * l.group
+func (l *leaders) gather(rank int, dst []Op) []Op {
+	node, count := rank/l.m, l.nodes*l.group
 	size := l.bytes * int64(count)
 	blocks := func(group int) Slots {
 		return Slots{First: int32(group * l.group), Run: int32(l.group), Step: int32(l.m), Count: int32(count)}
@@ -178,47 +199,35 @@ func (l *leaders) gather(rank, node, group int, leads bool, dst []Op) []Op {
 	into := func(index int) Slots {
 		return Slots{First: int32(l.base + index*l.group), Run: int32(l.group), Step: int32(l.width), Count: int32(count)}
 	}
-	if leads {
+	if l.leads(rank) {
 		for index := range l.m {
 			if from := node*l.m + index; from != rank {
 				dst = append(dst, Op{Kind: Recv, Peer: int32(from), Tag: gatherTag, Bytes: size, Data: into(index)})
 			}
 		}
-		dst = append(dst, Op{Kind: Copy, Bytes: size, Data: blocks(group), Into: into(rank % l.m)})
+		dst = append(dst, Op{Kind: Copy, Bytes: size, Data: blocks(rank % l.m / l.group), Into: into(rank % l.m)})
 	}
-	for g := range l.d {
-		if to := l.leader(node, g); to != rank {
+	for g := range l.m / l.group {
+		if to := node*l.m + g*l.group; to != rank {
 			dst = append(dst, Op{Kind: Send, Peer: int32(to), Tag: gatherTag, Bytes: size, Data: blocks(g), Segment: l.gathered})
 		}
 	}
 	return dst
 }
 
-// exchanged is a round of the exchange between the leaders of a group, its
-// slots widened to aggregated blocks.
-func (l *leaders) exchanged(node, group, round int, dst []Op) []Op {
-	start := len(dst)
-	dst = l.exchange.Round(node, round, dst)
-	for i := start; i < len(dst); i++ {
-		op := &dst[i]
-		op.Data, op.Into = l.widen(op.Data), l.widen(op.Into)
-		if op.Kind == Send || op.Kind == Recv {
-			op.Peer = int32(l.leader(int(op.Peer), group))
-			op.Tag += exchangeTag
-		}
-	}
-	return dst
-}
-
-func (l *leaders) widen(s Slots) Slots {
+// widen turns slots of nodes into aggregated blocks.
+func (l *leaders) widen(_ int, s Slots) Slots {
 	w := int32(l.width)
 	return Slots{First: int32(l.base) + s.First*w, Run: max(s.Run, 1) * w, Step: s.Step * w, Count: s.Count * w}
 }
 
 // scatter hands the ranks of the group what has come for them: in each
 // aggregated block every e-th slot, in the order of the senders.
-func (l *leaders) scatter(rank, node int, dst []Op) []Op {
+func (l *leaders) scatter(rank int, dst []Op) []Op {
 	size := l.bytes * int64(l.ranks)
+	if !l.leads(rank) {
+		return append(dst, Op{Kind: Recv, Peer: int32(l.leader(rank, rank/l.m)), Tag: scatterTag, Bytes: size, Data: Range(l.ranks, l.ranks)})
+	}
 	arrived := l.base + l.nodes*l.width
 	for x := range l.group {
 		blocks := Slots{First: int32(arrived + x), Run: 1, Step: int32(l.group), Count: int32(l.ranks)}
@@ -255,31 +264,20 @@ func AlltoallLSS(e Env, c LSSSettings) Collective {
 	steps := LSSHandshakes(n)
 	reach := steps * (steps + 1) / 2
 	l := &lss{Env: e, LSSSettings: c, handshakes: steps, window: 2*n + reach, span: 2*reach + 1}
-	contract := exchange(e)
-	data, initial := contract.Bytes, contract.Initial
-	contract.Slots = 2*n + 3*l.span + 1 + n
-	contract.Bytes = func(rank, slot int) int64 {
-		switch {
-		case slot < 2*n:
-			return data(rank, slot)
-		case slot < 2*n+3*l.span:
-			return int64(c.Address)
-		}
-		return controlBytes
-	}
-	contract.Initial = func(rank, slot int) (Token, bool) {
-		if slot == l.window || slot == 2*n+3*l.span {
-			return Token(n*n + rank), true
-		}
-		return initial(rank, slot)
-	}
-	blocks := contract.Final
-	contract.Final = func(rank, slot int, dst []Token) []Token {
-		if slot >= 2*n && slot < 2*n+l.span {
-			return append(dst, Token(n*n+mod(rank+slot-l.window, n)))
-		}
-		return blocks(rank, slot, dst)
-	}
+	contract := exchange(e).with(3*l.span+1+n,
+		func(slot int) int64 {
+			if slot < 2*n+3*l.span {
+				return int64(c.Address)
+			}
+			return controlBytes
+		},
+		Token(n*n), func(_, slot int) bool { return slot == l.window || slot == 2*n+3*l.span },
+		func(rank, slot int) int {
+			if slot < 2*n+l.span {
+				return mod(rank+slot-l.window, n)
+			}
+			return -1
+		})
 	writes := max(0, n-1-steps) // behind the handshakes
 	if c.AtOnce {
 		writes = min(writes, 1)

@@ -31,31 +31,32 @@ type Env struct {
 // "alltoall-bruck".
 var Registry = param.NewRegistry[Env, Collective]("collective")
 
-// check refuses environments in which no algorithm makes sense.
-func (e Env) check() error {
-	if e.Ranks < 1 {
-		return &param.ParamError{Key: "ranks", Value: e.Ranks, Want: "at least 1"}
+// uniform refuses block sizes of their own, for an algorithm that has none.
+func (e Env) uniform(algorithm string) error {
+	if e.Sizes != nil {
+		return fmt.Errorf("collective %q needs blocks of equal size", algorithm)
 	}
 	return nil
 }
 
-// uniform is check for an algorithm that refuses block sizes of their own.
-func (e Env) uniform(algorithm string) error {
-	err := e.check()
-	if err == nil && e.Sizes != nil {
-		err = fmt.Errorf("collective %q needs blocks of equal size", algorithm)
-	}
-	return err
+// registerSet registers an algorithm with settings.
+func registerSet[C any](name, doc string, defaults C, build func(c C, e Env) (Collective, error)) {
+	param.Register(Registry, name, doc, defaults, func(c C, e Env) (Collective, error) {
+		if e.Ranks < 1 {
+			return nil, &param.ParamError{Key: "ranks", Value: e.Ranks, Want: "at least 1"}
+		}
+		if rooted, ok := any(c).(interface{ check(e Env) error }); ok {
+			if err := rooted.check(e); err != nil {
+				return nil, err
+			}
+		}
+		return build(c, e)
+	})
 }
 
 // register registers an algorithm without settings.
 func register(name, doc string, build func(e Env) Collective) {
-	param.Register(Registry, name, doc, None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		return build(e), nil
-	})
+	registerSet(name, doc, None{}, func(_ None, e Env) (Collective, error) { return build(e), nil })
 }
 
 // registerVector registers an algorithm on a vector, or a block, of so many bytes.
@@ -65,10 +66,7 @@ func registerVector(name, doc string, build func(ranks int, bytes int64) Collect
 
 // registerRooted registers an algorithm with a root.
 func registerRooted(name, doc string, build func(ranks, root int, bytes int64) Collective) {
-	param.Register(Registry, name, doc, Rooted{}, func(c Rooted, e Env) (Collective, error) {
-		if err := c.check(e); err != nil {
-			return nil, err
-		}
+	registerSet(name, doc, Rooted{}, func(c Rooted, e Env) (Collective, error) {
 		return build(e.Ranks, c.Root, int64(e.Bytes)), nil
 	})
 }
@@ -87,9 +85,6 @@ type Rooted struct {
 }
 
 func (c Rooted) check(e Env) error {
-	if err := e.check(); err != nil {
-		return err
-	}
 	if c.Root >= e.Ranks {
 		return &param.ParamError{Key: "root", Value: c.Root, Want: fmt.Sprintf("a rank: 0 to %d", e.Ranks-1)}
 	}
@@ -172,12 +167,42 @@ func exchange(e Env) Contract {
 		},
 		Initial: func(rank, slot int) (Token, bool) { return Token(rank*n + slot), slot < n },
 		Final: func(rank, slot int, dst []Token) []Token {
-			if slot < n || slot >= 2*n {
+			if slot < n {
 				return dst
 			}
 			return append(dst, Token((slot-n)*n+rank))
 		},
 	}
+}
+
+// with is the contract with more slots, of sizes of their own. They may begin and end with tokens
+// from first on, one a rank: with the rank's own, where own tells so, and with that of
+// rank ends, unless that is -1. Without these functions they are scratch space.
+func (c Contract) with(more int, bytes func(slot int) int64, first Token, own func(rank, slot int) bool, ends func(rank, slot int) int) Contract {
+	all := c
+	all.Slots += more
+	all.Bytes = func(rank, slot int) int64 {
+		if slot < c.Slots {
+			return c.Bytes(rank, slot)
+		}
+		return bytes(slot)
+	}
+	all.Initial = func(rank, slot int) (Token, bool) {
+		if slot < c.Slots {
+			return c.Initial(rank, slot)
+		}
+		return first + Token(rank), own != nil && own(rank, slot)
+	}
+	all.Final = func(rank, slot int, dst []Token) []Token {
+		if slot < c.Slots {
+			return c.Final(rank, slot, dst)
+		}
+		if ends != nil && ends(rank, slot) >= 0 {
+			dst = append(dst, first+Token(ends(rank, slot)))
+		}
+		return dst
+	}
+	return all
 }
 
 // LibraryChoice is the message-passing library whose choice of an algorithm is followed.
@@ -264,13 +289,12 @@ func LibraryAlgorithm(library, operation string, e Env) (string, error) {
 
 func init() {
 	for _, operation := range Operations {
-		name, doc := operation+"-library", operation+": as a message-passing library chooses the algorithm by size and ranks"
 		if operation == "alltoall" {
 			continue
 		}
-		param.Register(Registry, name, doc, LibraryChoice{"open-mpi"}, func(c LibraryChoice, e Env) (Collective, error) { return c.build(operation, e) })
+		registerSet(operation+"-library", operation+": as a message-passing library chooses the algorithm by size and ranks", LibraryChoice{"open-mpi"}, func(c LibraryChoice, e Env) (Collective, error) { return c.build(operation, e) })
 	}
-	param.Register(Registry, "alltoall-library", "alltoall: as a message-passing library chooses the algorithm by size and ranks; of mvapich Bruck's for small blocks, the ring for large ones",
+	registerSet("alltoall-library", "alltoall: as a message-passing library chooses the algorithm by size and ranks; of mvapich Bruck's for small blocks, the ring for large ones",
 		LibrarySwitch{LibraryChoice{"mvapich"}, SwitchOver{DefaultCritical}}, func(c LibrarySwitch, e Env) (Collective, error) {
 			if err := e.uniform("alltoall-library"); err != nil {
 				return nil, err
@@ -286,9 +310,6 @@ func init() {
 }
 
 func (c *LibraryChoice) build(operation string, e Env) (Collective, error) {
-	if err := e.check(); err != nil {
-		return nil, err
-	}
 	name, err := LibraryAlgorithm(c.Library, operation, e)
 	if err != nil {
 		return nil, err

@@ -163,52 +163,41 @@ func Sequence(parts ...Schedule) Schedule {
 			panic("collectives: a sequence of schedules with different numbers of ranks")
 		}
 	}
-	s := &sequence{parts, make([]int, len(parts))}
+	const differ = -1
+	rounds := make([]int, len(parts)) // of each part, if they are the same for all ranks, or differ
 	for i, p := range parts {
-		s.rounds[i] = p.Rounds(0)
-		for r := 1; r < p.Ranks() && s.rounds[i] != differ; r++ {
-			if p.Rounds(r) != s.rounds[i] {
-				s.rounds[i] = differ
+		rounds[i] = p.Rounds(0)
+		for r := 1; r < p.Ranks() && rounds[i] != differ; r++ {
+			if p.Rounds(r) != rounds[i] {
+				rounds[i] = differ
 			}
 		}
 	}
-	return s
-}
-
-type sequence struct {
-	parts  []Schedule
-	rounds []int // of each part, if they are the same for all ranks, or differ
-}
-
-const differ = -1
-
-func (s *sequence) Ranks() int { return s.parts[0].Ranks() }
-
-// roundsOf is the number of rounds of a rank in part i.
-func (s *sequence) roundsOf(i, rank int) int {
-	if n := s.rounds[i]; n != differ {
-		return n
-	}
-	return s.parts[i].Rounds(rank)
-}
-
-func (s *sequence) Rounds(rank int) int {
-	n := 0
-	for i := range s.parts {
-		n += s.roundsOf(i, rank)
-	}
-	return n
-}
-
-func (s *sequence) Round(rank, round int, dst []Op) []Op {
-	for i, p := range s.parts {
-		n := s.roundsOf(i, rank)
-		if round < n {
-			return p.Round(rank, round, dst)
+	roundsOf := func(i, rank int) int {
+		if n := rounds[i]; n != differ {
+			return n
 		}
-		round -= n
+		return parts[i].Rounds(rank)
 	}
-	panic("collectives: round out of range")
+	return &program{
+		ranks: parts[0].Ranks(),
+		rounds: func(rank int) (n int) {
+			for i := range parts {
+				n += roundsOf(i, rank)
+			}
+			return n
+		},
+		round: func(rank, round int, dst []Op) []Op {
+			for i, p := range parts {
+				n := roundsOf(i, rank)
+				if round < n {
+					return p.Round(rank, round, dst)
+				}
+				round -= n
+			}
+			panic("collectives: round out of range")
+		},
+	}
 }
 
 // Work is a schedule of one round in which every rank computes for a time.
@@ -220,34 +209,36 @@ func Work(ranks int, t sim.Time) Schedule {
 // communicator that was split. Locate tells in which group a rank is and at
 // which index, or an index of -1 if it is in none; Member is the inverse.
 func Split(s Schedule, ranks int, locate func(rank int) (group, index int), member func(group, index int) int) Schedule {
-	return &split{s, ranks, locate, member}
-}
-
-type split struct {
-	part   Schedule
-	ranks  int
-	locate func(rank int) (group, index int)
-	member func(group, index int) int
-}
-
-func (s *split) Ranks() int { return s.ranks }
-
-func (s *split) Rounds(rank int) int {
-	_, index := s.locate(rank)
-	if index < 0 {
-		return 0
+	return &program{
+		ranks: ranks,
+		rounds: func(rank int) int {
+			_, index := locate(rank)
+			if index < 0 {
+				return 0
+			}
+			return s.Rounds(index)
+		},
+		round: func(rank, round int, dst []Op) []Op {
+			group, index := locate(rank)
+			start := len(dst)
+			dst = s.Round(index, round, dst)
+			for i := start; i < len(dst); i++ {
+				if dst[i].Kind == Send || dst[i].Kind == Recv {
+					dst[i].Peer = int32(member(group, int(dst[i].Peer)))
+				}
+			}
+			return dst
+		},
 	}
-	return s.part.Rounds(index)
 }
 
-func (s *split) Round(rank, round int, dst []Op) []Op {
-	group, index := s.locate(rank)
-	start := len(dst)
-	dst = s.part.Round(index, round, dst)
-	for i := start; i < len(dst); i++ {
-		if dst[i].Kind == Send || dst[i].Kind == Recv {
-			dst[i].Peer = int32(s.member(group, int(dst[i].Peer)))
-		}
-	}
-	return dst
+// Divide runs a schedule in each of the groups into which the ranks are divided, whose members are
+// stride apart: a block of the schedule's ranks times stride holds stride groups.
+func Divide(s Schedule, ranks, stride int) Schedule {
+	block := s.Ranks() * stride
+	return Split(s, ranks, func(r int) (group, index int) {
+		return r/block*stride + r%stride, r % block / stride
+	}, func(group, index int) int {
+		return group/stride*block + index*stride + group%stride
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // TreeSettings are the settings of a broadcast down a tree, in segments.
@@ -16,10 +15,7 @@ type TreeSettings struct {
 
 func init() {
 	registerTree := func(name, doc string, fanout int, children func(v, n, fanout int) []int) {
-		param.Register(Registry, name, doc, TreeSettings{Fanout: fanout}, func(c TreeSettings, e Env) (Collective, error) {
-			if err := c.check(e); err != nil {
-				return nil, err
-			}
+		registerSet(name, doc, TreeSettings{Fanout: fanout}, func(c TreeSettings, e Env) (Collective, error) {
 			return broadcastTree(c, e.Ranks, int64(e.Bytes), func(v int) []int { return children(v, e.Ranks, c.Fanout) }), nil
 		})
 	}
@@ -32,10 +28,7 @@ func init() {
 	})
 	registerTree("broadcast-knomial", "broadcast down a k-nomial tree, of radix fanout, segment by segment", 4, knomialChildren)
 	registerTree("broadcast-doubling", "broadcast down the binomial tree of Open MPI, radix fanout: ranks send at growing distances, to all their children at once, segment by segment", 2, doublingChildren)
-	param.Register(Registry, "broadcast-split-binary", "broadcast of halves down the two sides of a binary tree, segment by segment, which pairs exchange at the end", TreeSettings{Fanout: 2, Segment: 1024}, func(c TreeSettings, e Env) (Collective, error) {
-		if err := c.check(e); err != nil {
-			return nil, err
-		}
+	registerSet("broadcast-split-binary", "broadcast of halves down the two sides of a binary tree, segment by segment, which pairs exchange at the end", TreeSettings{Fanout: 2, Segment: 1024}, func(c TreeSettings, e Env) (Collective, error) {
 		return BroadcastSplitBinary(c, e.Ranks, int64(e.Bytes)), nil
 	})
 	registerRooted("broadcast-linear", "broadcast from the root to each rank, all at once", func(n, root int, bytes int64) Collective {

@@ -101,11 +101,7 @@ func (m *meeting) archive(a *snapshot.Archive, work KeptWorkload, stater Stater)
 	}
 	x.statistics()
 	stater.Archive(a)
-	kernels := make([]*sim.Kernel, len(m.parts))
-	for i, rt := range m.parts {
-		kernels[i] = rt.kernel
-	}
-	sim.ArchiveKernels(a, kernels, func(_ *snapshot.Archive, e *sim.Event) int { return x.event(e, stater) })
+	sim.ArchiveKernels(a, m.kernels(), func(_ *snapshot.Archive, e *sim.Event) int { return x.event(e, stater) })
 	work.Archive(a)
 }
 
@@ -270,8 +266,8 @@ func (x *archiver) connections() {
 		if l.table[r] == nil {
 			l.make(r)
 		}
-		for word := range int32(l.words) {
-			snapshot.Uint64(x.Archive, (*uint64)(l.of(r, word*32)))
+		for word := range l.table[r] {
+			snapshot.Uint64(x.Archive, &l.table[r][word])
 		}
 	}
 	var waiting []int32

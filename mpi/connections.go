@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"math/bits"
-	"unsafe"
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
@@ -194,44 +193,30 @@ const (
 // its peers, 2 bits each, made with its first connection. Tables lie in slabs of
 // a few MiB.
 type links struct {
-	words int         // of a table
-	table []*linkBits // the first of each rank's; nil: none
-	slab  []linkBits  // what is left of the last one
+	words int        // of a table
+	table [][]uint64 // of each rank, with the states of 32 peers in a word; nil: none
+	slab  []uint64   // what is left of the last one
 }
-
-// linkBits packs the states of 32 peers.
-type linkBits uint64
 
 func newLinks(ranks, peers int) links {
-	return links{words: (peers + 31) / 32, table: make([]*linkBits, ranks)}
-}
-
-// of is the word with the state of a's link to a peer; nil without a table.
-func (l *links) of(a, peer int32) *linkBits {
-	t := l.table[a]
-	if t == nil {
-		return nil
-	}
-	return (*linkBits)(unsafe.Add(unsafe.Pointer(t), uintptr(peer>>5)*unsafe.Sizeof(*t)))
+	return links{words: (peers + 31) / 32, table: make([][]uint64, ranks)}
 }
 
 // get is the state of a's link to a peer.
 func (l *links) get(a, peer int32) linkState {
-	w := l.of(a, peer)
-	if w == nil {
+	if l.table[a] == nil {
 		return linkNone
 	}
-	return linkState(*w >> (peer & 31 * 2) & 3)
+	return linkState(l.table[a][peer>>5] >> (peer & 31 * 2) & 3)
 }
 
 // set changes the state of a's link to a peer.
 func (l *links) set(a, peer int32, state linkState) {
-	w := l.of(a, peer)
-	if w == nil {
+	if l.table[a] == nil {
 		l.make(a)
-		w = l.of(a, peer)
 	}
-	*w = *w&^(3<<(peer&31*2)) | linkBits(state)<<(peer&31*2)
+	w := &l.table[a][peer>>5]
+	*w = *w&^(3<<(peer&31*2)) | uint64(state)<<(peer&31*2)
 }
 
 // make adds a's table.
@@ -239,21 +224,18 @@ func (l *links) make(a int32) {
 	if len(l.slab) < l.words {
 		const slab = 4 << 20 // bytes
 		tables := min(max(1, slab/8/l.words), len(l.table))
-		l.slab = mem.HugePages(make([]linkBits, tables*l.words))
+		l.slab = mem.HugePages(make([]uint64, tables*l.words))
 	}
-	l.table[a], l.slab = &l.slab[0], l.slab[l.words:]
+	l.table[a], l.slab = l.slab[:l.words:l.words], l.slab[l.words:]
 }
 
 // ready visits the peers in ascending order to which a's links are ready.
 func (l *links) ready(a int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
-		if l.table[a] == nil {
-			return
-		}
-		for word := range int32(l.words) {
-			first := word * 32
-			for left := *l.of(a, first); left != 0; {
-				i := int32(bits.TrailingZeros64(uint64(left))) / 2
+		for word, left := range l.table[a] {
+			first := int32(word) * 32
+			for left != 0 {
+				i := int32(bits.TrailingZeros64(left)) / 2
 				state := linkState(left >> (2 * i) & 3)
 				left &^= 3 << (2 * i)
 				if state == linkReady && !yield(first+i) {

@@ -245,13 +245,13 @@ func (m *loggopsMachine) arrives(e timedEvent) {
 	send := &m.live[e.op]
 	rank := send.Peer
 	lists := &m.lists[rank]
-	posted, ok := m.match.peek(&lists.posted, send.rank, send.Tag)
-	if ok && !e.parked {
-		send.at = m.live[posted].CPU
+	posted := m.match.oldest(&lists.posted, send.rank, send.Tag)
+	if posted != 0 && !e.parked {
+		send.at = m.live[m.match.nodes[posted].item].CPU
 	}
 	cpu, rx := m.cpu(rank, send.at), m.rx(rank, send.NIC)
 	free := e.time
-	if ok {
+	if posted != 0 {
 		free = max(*cpu, *rx)
 	}
 	g := m.parkGroup(arrival, rank, send.at, send.NIC)
@@ -259,16 +259,17 @@ func (m *loggopsMachine) arrives(e timedEvent) {
 		return
 	}
 	m.ready = m.ready[:0]
-	if !ok {
+	if posted == 0 {
 		m.match.add(&lists.early, send.rank, send.Tag, e.op)
 		m.unpark(&e, g, max(*cpu, *rx))
 		return
 	}
-	m.match.take(&lists.posted, send.rank, send.Tag)
+	recv := m.match.nodes[posted].item
+	m.match.remove(&lists.posted, posted)
 	*rx = e.time + m.Gap
 	*cpu = *rx + m.afterNIC(send.Size)
 	m.unpark(&e, g, *cpu)
-	m.matched(posted, e.op, *cpu, *cpu, false)
+	m.matched(recv, e.op, *cpu, *cpu, false)
 }
 
 // takesEarly has a receive take in a message that waits for it.

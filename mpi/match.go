@@ -109,15 +109,6 @@ func (m *matcher) take(l *matchList, source, tag int32) (item int32, ok bool) {
 	return item, true
 }
 
-// peek is take that leaves the item there.
-func (m *matcher) peek(l *matchList, source, tag int32) (item int32, ok bool) {
-	n := m.oldest(l, source, tag)
-	if n == 0 {
-		return 0, false
-	}
-	return m.nodes[n].item, true
-}
-
 // oldest is the oldest node of l that fits, or 0.
 func (m *matcher) oldest(l *matchList, source, tag int32) (n int32) {
 	if l.index == 0 {

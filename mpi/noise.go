@@ -35,14 +35,6 @@ func (n *Noise) Check() error {
 	if n.DaemonEvery > 0 && n.DaemonTime >= n.DaemonEvery {
 		return &param.ParamError{Key: "daemon_time", Value: n.DaemonTime, Want: "less than daemon_every, or the CPU has no time left"}
 	}
-	for _, law := range []struct {
-		key, name string
-		used      bool
-	}{{"call_distribution", n.CallLaw, n.Call > 0}, {"compute_distribution", n.ComputeLaw, n.Compute > 0}} {
-		if law.used && law.name != Exponential && law.name != Normal {
-			return &param.ParamError{Key: law.key, Value: law.name, Want: "exponential or normal"}
-		}
-	}
 	return nil
 }
 

@@ -151,6 +151,14 @@ func (m *meeting) Stop() bool {
 	return m.stopped
 }
 
+// kernels are those of the parts.
+func (m *meeting) kernels() (all []*sim.Kernel) {
+	for _, rt := range m.parts {
+		all = append(all, rt.kernel)
+	}
+	return all
+}
+
 // handled is the number of events that all parts have handled.
 func (m *meeting) handled() (events uint64) {
 	for _, rt := range m.parts {

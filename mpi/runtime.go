@@ -87,10 +87,6 @@ func (c Config) Run(w Workload) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	network, kernels := m.network, make([]*sim.Kernel, len(m.parts))
-	for i, rt := range m.parts {
-		kernels[i] = rt.kernel
-	}
 	if c.Checkpoint.From != nil {
 		if err := m.restore(c.Checkpoint.From); err != nil {
 			return Result{}, err
@@ -100,7 +96,7 @@ func (c Config) Run(w Workload) (Result, error) {
 			rt.start()
 		}
 	}
-	network.Run(kernels, m)
+	m.network.Run(m.kernels(), m)
 	if !m.stopped {
 		m.err = m.save(true)
 	}

@@ -100,21 +100,23 @@ type Iterated struct {
 
 // Iterate runs a body, which is one operation, the given number of times.
 func Iterate(body collectives.Schedule, times int) *Iterated {
-	return iterate(body, body, times)
+	n := rounds(body)
+	return &Iterated{body, n, n, times}
 }
 
 // IterateApart runs an operation and what keeps it apart from the next, a barrier, the given number of times.
 func IterateApart(operation, apart collectives.Schedule, times int) *Iterated {
-	return iterate(collectives.Sequence(operation, apart), operation, times)
+	body := collectives.Sequence(operation, apart)
+	return &Iterated{body, rounds(body), rounds(operation), times}
 }
 
-// iterate runs a body; operation, its first part, is what is timed.
-func iterate(body, operation collectives.Schedule, times int) *Iterated {
-	s := &Iterated{body, make([]uint32, body.Ranks()), make([]uint32, body.Ranks()), times}
-	for r := range s.rounds {
-		s.rounds[r], s.timed[r] = uint32(body.Rounds(r)), uint32(operation.Rounds(r))
+// rounds are those of each rank.
+func rounds(s collectives.Schedule) []uint32 {
+	all := make([]uint32, s.Ranks())
+	for r := range all {
+		all[r] = uint32(s.Rounds(r))
 	}
-	return s
+	return all
 }
 
 // Run starts a run on a machine with the given time unit.

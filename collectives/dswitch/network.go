@@ -96,6 +96,11 @@ type Headers struct {
 
 const noPacket = 0xff
 
+// headers are those of a session.
+func (n *SessionNetwork) headers() Headers {
+	return Headers{k: n.k, m: n.m, digits: make([]uint8, n.Processors()*n.m*n.k)}
+}
+
 // Clear removes all packets.
 func (h *Headers) Clear() {
 	for i := 0; i < len(h.digits); i += h.k {
@@ -115,16 +120,17 @@ func (h *Headers) Sends(x, j int) bool { return h.digits[(x*h.m+j)*h.k] != noPac
 
 // SessionSchedule is a sequence of sessions: who sends what through which
 // ports, session by session.
-type SessionSchedule interface {
-	// Sessions is their number.
-	Sessions() int
-	// Fill writes the routes of session t, 0 <= t < Sessions(), into a
-	// cleared h.
-	Fill(t int, h *Headers)
+type SessionSchedule struct {
+	Sessions int // their number
 	// Indirect tells that the B of the headers is added to the number of the
 	// port on which the spine switch receives the packet, modulo m; otherwise
 	// it is the output port itself.
-	Indirect() bool
+	Indirect bool
+	// Fill writes the routes of session t, 0 <= t < Sessions, into a cleared h.
+	Fill func(t int, h *Headers)
+	// to is the destination of x in session t, x itself if nothing is sent; nil if a processor
+	// sends more than one packet in a session.
+	to func(t, x int) int
 }
 
 // SessionOptions set the timing of a run.
@@ -137,35 +143,12 @@ type SessionOptions struct {
 	Stop func() bool
 }
 
-// SessionOutcome counts what happened in a run. Injected packets are received,
-// own, or lost: Injected = Received + Duplicates + Own + Conflicts +
-// AccessDrops + Unplugged + FaultDrops.
-type SessionOutcome struct {
-	Sessions      int
-	Cycles        int // from the first flit's start to the last one's arrival
-	Injected      int
-	Received      int // from sources that the processor had nothing from before
-	Duplicates    int // from sources that it had something from
-	Own           int // that came back to their sender, where they were dropped
-	Conflicts     int // dropped because another one had the output port of a spine switch
-	AccessDrops   int // dropped by a joiner that passed another (multiple access), own ones included
-	LostPairs     int // pairs that met multiple access or a conflict and were served in no session
-	Unplugged     int // for ports of inner switches that no unit is plugged into
-	FaultDrops    int // that ran into a failed part
-	MissingPairs  int // ordered pairs of living processors: the second never heard from the first
-	Busy          int // sessions that brought some processor a packet that was new to it
-	Last          int // number, from 1, of the last of these sessions; 0: there is none
-	MaxPerSession int // most foreign packets of a processor in a session, duplicates included
-
-	got []bitRow // per destination: sources
-}
-
 // Heard tells whether destination received a packet from source.
-func (o *SessionOutcome) Heard(destination, source int) bool { return o.got[destination].has(source) }
+func (o *SessionsRow) Heard(destination, source int) bool { return o.got[destination].has(source) }
 
 // Run plays the sessions flit by flit. Cost: a step for each register of the
 // network and cycle, and a bit for each pair of processors.
-func (n *SessionNetwork) Run(schedule SessionSchedule, o SessionOptions) *SessionOutcome {
+func (n *SessionNetwork) Run(schedule *SessionSchedule, o SessionOptions) *SessionsRow {
 	if o.PacketFlits < 1 {
 		panic(fmt.Sprintf("collectives: session packets of %d flits", o.PacketFlits))
 	}
@@ -193,7 +176,7 @@ func (n *SessionNetwork) Run(schedule SessionSchedule, o SessionOptions) *Sessio
 //
 // Cost: a step for each packet and stage, and for each stage and destination a matching of its
 // sources with their packets by augmenting paths (Kuhn 1955), at most sources times packets.
-func (n *SessionNetwork) accessBound(schedule SessionSchedule) int {
+func (n *SessionNetwork) accessBound(schedule *SessionSchedule) int {
 	R, slots := n.Processors(), n.slots(schedule)
 	most := 0
 	for stage := 1; stage <= n.k; stage++ {
@@ -214,20 +197,20 @@ func (n *SessionNetwork) accessBound(schedule SessionSchedule) int {
 
 // slots lists what the packets of every pair would pass: [stage][source*R +
 // destination], 1 <= stage <= k.
-func (n *SessionNetwork) slots(schedule SessionSchedule) [][][]int {
+func (n *SessionNetwork) slots(schedule *SessionSchedule) [][][]int {
 	R := n.Processors()
-	h := Headers{k: n.k, m: n.m, digits: make([]uint8, R*n.m*n.k)}
+	h := n.headers()
 	slots := make([][][]int, n.k+1)
 	for stage := 1; stage <= n.k; stage++ {
 		slots[stage] = make([][]int, R*R)
 	}
 	passed := make([]int32, n.k+1)
-	for t := range schedule.Sessions() {
+	for t := range schedule.Sessions {
 		h.Clear()
 		schedule.Fill(t, &h)
 		for x := range R {
 			for j := range n.m {
-				d, ok := n.follow(&h, x, j, schedule.Indirect(), passed)
+				d, ok := n.follow(&h, x, j, schedule.Indirect, passed)
 				if !ok || d == x {
 					continue
 				}

@@ -9,19 +9,17 @@ import (
 )
 
 // onlyPackets is a schedule of which only some packets are sent.
-type onlyPackets struct {
-	SessionSchedule
-	m    int
-	send func(t, x, j int) bool
-}
-
-func (o onlyPackets) Fill(t int, h *Headers) {
-	o.SessionSchedule.Fill(t, h)
-	for p := 0; p < len(h.digits); p += h.k {
-		if !o.send(t, p/h.k/o.m, p/h.k%o.m) {
-			h.digits[p] = noPacket
+func onlyPackets(of *SessionSchedule, m int, send func(t, x, j int) bool) *SessionSchedule {
+	some := *of
+	some.Fill = func(t int, h *Headers) {
+		of.Fill(t, h)
+		for p := 0; p < len(h.digits); p += h.k {
+			if !send(t, p/h.k/m, p/h.k%m) {
+				h.digits[p] = noPacket
+			}
 		}
 	}
+	return &some
 }
 
 // TestAccessBound: the pairs of PK_3(35, 3) that every rule of multiple access
@@ -58,19 +56,19 @@ func TestAccessBound(t *testing.T) {
 		}
 		var h Headers
 		passed, filled := make([]int32, n.k+1), -1
-		best := onlyPackets{schedule, n.m, func(session, x, j int) bool {
+		best := onlyPackets(schedule, n.m, func(session, x, j int) bool {
 			if filled != session {
-				h = Headers{k: n.k, m: n.m, digits: make([]uint8, R*n.m*n.k)}
+				h = n.headers()
 				schedule.Fill(session, &h)
 				filled = session
 			}
-			d, ok := n.follow(&h, x, j, schedule.Indirect(), passed)
+			d, ok := n.follow(&h, x, j, schedule.Indirect, passed)
 			if !ok || d == x {
 				return false
 			}
 			of, given := owner[d][n.slot(session, 1, passed)]
 			return given && of == x
-		}}
+		})
 		o := n.Run(best, SessionOptions{PacketFlits: 1})
 		if o.MissingPairs != c.bound || o.AccessDrops != 0 || o.Conflicts != 0 {
 			t.Errorf("%s: without the losers %d pairs are lost, %d packets dropped, %d in conflict; want %d, 0, 0", n.sw.Name(), o.MissingPairs, o.AccessDrops, o.Conflicts, c.bound)

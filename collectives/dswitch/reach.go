@@ -216,7 +216,7 @@ func (b bitRow) meets(c bitRow) bool {
 }
 
 // newRelaySchedule plays relays as sessions.
-func newRelaySchedule(n *SessionNetwork, relays [][]Relay, indirect bool) *permutations {
+func newRelaySchedule(n *SessionNetwork, relays [][]Relay, indirect bool) *SessionSchedule {
 	to := make([][]int, len(relays))
 	for t, session := range relays {
 		to[t] = make([]int, n.Processors())
@@ -227,5 +227,5 @@ func newRelaySchedule(n *SessionNetwork, relays [][]Relay, indirect bool) *permu
 			to[t][relay.Via] = relay.Destination
 		}
 	}
-	return &permutations{n, len(relays), func(t, x int) int { return to[t][x] }, indirect}
+	return permutations(n, len(relays), indirect, func(t, x int) int { return to[t][x] })
 }

@@ -8,7 +8,7 @@ package dswitch
 // processor*m + port, slots being reused in turn by the sessions under way.
 type sessionRun struct {
 	n        *SessionNetwork
-	schedule SessionSchedule
+	schedule *SessionSchedule
 	options  SessionOptions
 	indirect int // 1 if spine switches add the input port
 
@@ -30,10 +30,10 @@ type sessionRun struct {
 	arrived, arrival []int    // by processor: foreign packets in session arrival, its latest
 	dropped          []bitRow // per destination: sources of packets that lost to others
 	stopped          bool     // by SessionOptions.Stop
-	out              SessionOutcome
+	out              SessionsRow
 }
 
-func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions) *sessionRun {
+func newSessionRun(n *SessionNetwork, schedule *SessionSchedule, o SessionOptions) *sessionRun {
 	k, R := n.k, n.Processors()
 	r := &sessionRun{
 		n: n, schedule: schedule, options: o, perSlot: R * n.m, period: o.PacketFlits,
@@ -44,14 +44,14 @@ func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions
 	if o.Drain {
 		r.period = under
 	}
-	if schedule.Indirect() {
+	if schedule.Indirect {
 		r.indirect = 1
 	}
 	slots := under/r.period + 1
 	r.session = make([]int, slots)
 	r.headers = make([]Headers, slots)
 	for i := range r.headers {
-		r.headers[i] = Headers{k: k, m: n.m, digits: make([]uint8, r.perSlot*k)}
+		r.headers[i] = n.headers()
 	}
 	for s := 1; s <= k; s++ {
 		r.up[s] = make([]int32, len(n.down[s]))
@@ -67,7 +67,7 @@ func newSessionRun(n *SessionNetwork, schedule SessionSchedule, o SessionOptions
 		fill(busy, -1)
 	}
 	fill(r.arrival, -1)
-	r.out.Sessions = schedule.Sessions()
+	r.out.Sessions = schedule.Sessions
 	if r.out.Sessions > 0 {
 		r.last = (r.out.Sessions-1)*r.period + under - 1
 	} else {
@@ -289,7 +289,7 @@ func (r *sessionRun) drop(flit int32, stage, unit int) {
 	}
 }
 
-func (r *sessionRun) finish() *SessionOutcome {
+func (r *sessionRun) finish() *SessionsRow {
 	R, f := r.n.Processors(), r.n.faults
 	for d := range R {
 		for s := range R {

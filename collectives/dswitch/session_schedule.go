@@ -58,86 +58,80 @@ func (n *SessionNetwork) relative(port int, route []uint8) {
 	*b = uint8((int(*b) - port + n.m) % n.m)
 }
 
-// permutations is a schedule of one packet a processor and session.
-type permutations struct {
-	n        *SessionNetwork
-	sessions int
-	// to is the destination of x in session t; x itself: nothing is sent.
-	to       func(t, x int) int
-	indirect bool
-}
-
-func (p *permutations) Sessions() int  { return p.sessions }
-func (p *permutations) Indirect() bool { return p.indirect }
-
-func (p *permutations) Fill(t int, h *Headers) {
-	route := make([]uint8, p.n.k)
-	for x := range p.n.Processors() {
-		y := p.to(t, x)
-		if y == x {
-			continue
+// permutations is a schedule of one packet a processor and session, where to is as in [SessionSchedule].
+func permutations(n *SessionNetwork, sessions int, indirect bool, to func(t, x int) int) *SessionSchedule {
+	return &SessionSchedule{Sessions: sessions, Indirect: indirect, to: to, Fill: func(t int, h *Headers) {
+		route := make([]uint8, n.k)
+		for x := range n.Processors() {
+			y := to(t, x)
+			if y == x {
+				continue
+			}
+			port, ok := n.Route(x, y, route)
+			if !ok {
+				continue
+			}
+			if indirect {
+				n.relative(port, route)
+			}
+			copy(h.Packet(x, port), route)
 		}
-		port, ok := p.n.Route(x, y, route)
-		if !ok {
-			continue
-		}
-		if p.indirect {
-			p.n.relative(port, route)
-		}
-		copy(h.Packet(x, port), route)
-	}
+	}}
 }
 
 // newCyclic is the all-to-all as R_k - 1 cyclic permutations: in session t
 // processor x sends to x + t + 1 (Podlazov 2012, section 2, first paragraph).
-func newCyclic(n *SessionNetwork, indirect bool) *permutations {
+func newCyclic(n *SessionNetwork, indirect bool) *SessionSchedule {
 	R := n.Processors()
-	return &permutations{n, R - 1, func(t, x int) int { return (x + t + 1) % R }, indirect}
+	return permutations(n, R-1, indirect, func(t, x int) int { return (x + t + 1) % R })
 }
 
-// accelerated is the m-fold faster form: the cyclic permutations of the ports of every inner switch
+// newAccelerated is the m-fold faster form: the cyclic permutations of the ports of every inner switch
 // PK_(k-1) run side by side, so that R_(k-1) - 1 sessions do (m-1 with one cascade). A processor sends
 // m different packets in a session, or the same one m times. Routes come from the wiring, so that no
 // two packets ever meet.
-type accelerated struct {
-	n        *SessionNetwork
-	indirect bool
-	plugged  []int32 // processor*m+port at port u of copy c, at c*R_(k-1)+u; -1: none
-}
-
-func newAccelerated(n *SessionNetwork, indirect bool) *accelerated {
-	a := &accelerated{n: n, indirect: indirect, plugged: make([]int32, n.sw.Design().Points()*n.sw.Level(n.k-1))}
-	fill(a.plugged, -1)
+func newAccelerated(n *SessionNetwork, indirect bool) *SessionSchedule {
+	R := n.sw.Level(n.k - 1)
+	plugged := make([]int32, n.sw.Design().Points()*R) // processor*m+port at port u of copy c, at c*R+u; -1: none
+	fill(plugged, -1)
 	for x := range n.Processors() {
 		for j := range n.m {
 			c, u := n.sw.Port(n.k, x, j)
-			a.plugged[c*n.sw.Level(n.k-1)+u] = int32(x*n.m + j)
+			plugged[c*R+u] = int32(x*n.m + j)
 		}
 	}
-	return a
+	return &SessionSchedule{Sessions: R - 1, Indirect: indirect, Fill: func(t int, h *Headers) {
+		route := make([]uint8, n.k)
+		for at, from := range plugged {
+			c, u := at/R, at%R
+			v := (u + t + 1) % R
+			if from < 0 || plugged[c*R+v] < 0 || !n.innerRoute(n.k-1, c, u, v, route) {
+				continue
+			}
+			x, j := int(from)/n.m, int(from)%n.m
+			if indirect {
+				n.relative(j, route)
+			}
+			copy(h.Packet(x, j), route)
+		}
+	}}
 }
 
-func (a *accelerated) Sessions() int  { return a.n.sw.Level(a.n.k-1) - 1 }
-func (a *accelerated) Indirect() bool { return a.indirect }
+// digitVariant is a form of the schedule by digits.
+type digitVariant uint8
 
-func (a *accelerated) Fill(t int, h *Headers) {
-	k, m, R := a.n.k, a.n.m, a.n.sw.Level(a.n.k-1)
-	route := make([]uint8, k)
-	for at, from := range a.plugged {
-		c, u := at/R, at%R
-		v := (u + t + 1) % R
-		if from < 0 || a.plugged[c*R+v] < 0 || !a.n.innerRoute(k-1, c, u, v, route) {
-			continue
-		}
-		x, j := int(from)/m, int(from)%m
-		if a.indirect {
-			a.n.relative(j, route)
-		}
-		copy(h.Packet(x, j), route)
-	}
-}
+const (
+	// digitsPrinted takes the text at its word: spine switches use a_k, as
+	// the last splitters do, so that a_1 steers nothing. With k > 1 each
+	// inner input then reaches only m of the m^2 routes.
+	digitsPrinted   digitVariant = iota
+	digitsCorrected              // spine switches use a_1
+	// digitsShort leaves out the sessions in which the spine switches return
+	// every packet on the port that it came from (a_1 = m-2).
+	digitsShort
+)
 
-// digitSchedule is the all-to-all of m^k sessions (Podlazov 2012, section 2). The number of a
+// newDigits is the all-to-all of m^k sessions (Podlazov 2012, section 2). The number of a
 // session, from 1 and less 1, is a_k*m^(k-1) + ... + a_2*m + a_1. Every processor sends its packet
 // through all its m ports. The splitters of stage r, 2 <= r <= k, pass what they get to port a_r + 1,
 // and a spine switch what came on port j to port (a + 1 + j) mod m + 1, where a is a_1 (see
@@ -154,107 +148,72 @@ func (a *accelerated) Fill(t int, h *Headers) {
 // group g has the ports g*m + 1 to g*m + m, one in each of its m copies of PK_1, and the packets of
 // a session leave the PK_1 by ports that differ by multiples of m. With a partial group (R_2 =
 // N(m-1) + 1) the last port of a PK_1 breaks this order, and so does a fourth cascade: 84 of 1,190
-// pairs of PK_3(35, 3, 1|9) are never served. [accelerated] serves all pairs, in fewer sessions.
-type digitSchedule struct {
-	m, k, processors int
-	variant          digitVariant
-	indirect         bool
-}
-
-type digitVariant uint8
-
-const (
-	// digitsPrinted takes the text at its word: spine switches use a_k, as
-	// the last splitters do, so that a_1 steers nothing. With k > 1 each
-	// inner input then reaches only m of the m^2 routes.
-	digitsPrinted   digitVariant = iota
-	digitsCorrected              // spine switches use a_1
-	// digitsShort leaves out the sessions in which the spine switches return
-	// every packet on the port that it came from (a_1 = m-2).
-	digitsShort
-)
-
-func (d *digitSchedule) Indirect() bool { return d.indirect }
-
-func (d *digitSchedule) Sessions() int {
-	n := d.m
-	if d.variant == digitsShort {
-		n--
+// pairs of PK_3(35, 3, 1|9) are never served. [newAccelerated] serves all pairs, in fewer sessions.
+func newDigits(n *SessionNetwork, variant digitVariant, indirect bool) *SessionSchedule {
+	first := n.m // values of a_1
+	if variant == digitsShort {
+		first--
 	}
-	for range d.k - 1 {
-		n *= d.m
+	sessions := first
+	for range n.k - 1 {
+		sessions *= n.m
 	}
-	return n
-}
-
-func (d *digitSchedule) Fill(t int, h *Headers) {
-	digits := make([]int, d.k+1) // digits[r] = a_r
-	for r := 1; r <= d.k; r++ {
-		base := d.m
-		if r == 1 && d.variant == digitsShort {
-			base--
+	return &SessionSchedule{Sessions: sessions, Indirect: indirect, Fill: func(t int, h *Headers) {
+		digits := make([]int, n.k+1) // digits[r] = a_r
+		digits[1], t = t%first, t/first
+		for r := 2; r <= n.k; r++ {
+			digits[r], t = t%n.m, t/n.m
 		}
-		digits[r] = t % base
-		t /= base
-	}
-	steer := digits[1]
-	if d.variant == digitsPrinted {
-		steer = digits[d.k]
-	}
-	if d.variant == digitsShort && steer >= d.m-2 {
-		steer++
-	}
-	offset := (steer + 2) % d.m // from port 0: ((a+1+j+1) mod m)
-	for x := range d.processors {
-		for j := range d.m {
-			route := h.Packet(x, j)
-			last := j // the port on which the spine switch will receive
-			for i := range d.k - 1 {
-				last = digits[i+2]
-				route[i] = uint8(last)
-			}
-			b := offset
-			if !d.indirect {
-				b = (offset + last) % d.m
-			}
-			route[d.k-1] = uint8(b)
+		steer := digits[1]
+		if variant == digitsPrinted {
+			steer = digits[n.k]
 		}
-	}
+		if variant == digitsShort && steer >= n.m-2 {
+			steer++
+		}
+		offset := (steer + 2) % n.m // from port 0: ((a+1+j+1) mod m)
+		for x := range n.Processors() {
+			for j := range n.m {
+				route := h.Packet(x, j)
+				last := j // the port on which the spine switch will receive
+				for i := range n.k - 1 {
+					last = digits[i+2]
+					route[i] = uint8(last)
+				}
+				b := offset
+				if !indirect {
+					b = (offset + last) % n.m
+				}
+				route[n.k-1] = uint8(b)
+			}
+		}
+	}}
 }
 
-// sigmaSchedule is the all-to-all on PCC(N, m, sigma) with sigma > 1 in ceil((N-1)/m) =
+// newSigma is the all-to-all on PCC(N, m, sigma) with sigma > 1 in ceil((N-1)/m) =
 // ceil((m-1)/sigma) sessions, fewer than which m packets a processor and session cannot do. The
 // paper's outlook expects this saving from sigma permutations at a time; the construction is ours. In
 // a design developed from the difference set D a packet that enters a switch at port i and leaves at
 // port j goes from x to x + D[i] - D[j], so that one table of port pairs (i, j) for all switches serves
 // every processor alike: each difference once, no i and no j twice in a session.
-type sigmaSchedule struct {
-	n      *SessionNetwork
-	output [][]int // per session and input port: the output port, or -1
-}
-
-func newSigmaSchedule(n *SessionNetwork) (*sigmaSchedule, bool) {
+// ok is false if [sigmaSessions] finds none.
+func newSigma(n *SessionNetwork) (schedule *SessionSchedule, ok bool) {
 	output, ok := sigmaSessions(n.sw.Design())
-	return &sigmaSchedule{n, output}, ok
-}
-
-func (s *sigmaSchedule) Sessions() int  { return len(s.output) }
-func (s *sigmaSchedule) Indirect() bool { return false }
-
-func (s *sigmaSchedule) Fill(t int, h *Headers) {
-	for x := range s.n.Processors() {
-		for i, j := range s.output[t] {
-			if j >= 0 {
-				h.Packet(x, i)[0] = uint8(j)
+	return &SessionSchedule{Sessions: len(output), Fill: func(t int, h *Headers) {
+		for x := range n.Processors() {
+			for i, j := range output[t] {
+				if j >= 0 {
+					h.Packet(x, i)[0] = uint8(j)
+				}
 			}
 		}
-	}
+	}}, ok
 }
 
-// sigmaSessions packs the differences of the design into sessions, by search:
-// always the difference with the fewest places left, its places in order. ok
-// is false if the least number of sessions is not enough or the search takes
-// more than a million steps.
+// sigmaSessions packs the differences of the design into sessions, by search: always the difference with
+// the fewest places left, its places in order. output has, per session and input port, the output port,
+// or -1. ok is false if the least number of sessions is not enough or the search takes more than a
+// million steps.
 func sigmaSessions(d *topology.Design) (output [][]int, ok bool) {
 	m, n := d.Size(), d.Points()
 	type pair struct{ i, j int }

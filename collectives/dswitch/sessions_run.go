@@ -33,50 +33,55 @@ func DefaultSessionsConfig() SessionsConfig {
 
 // SessionsResult is the outcome of [RunSessions].
 type SessionsResult struct {
-	Row     SessionsRow
-	Outcome *SessionOutcome
-	Faults  []Fault
-	Reach   Reach
+	Row    *SessionsRow
+	Faults []Fault
+	Reach  Reach
 }
 
-// SessionsRow is the numbers of a result, in the columns of experiment kind "sessions".
+// SessionsRow is the numbers of a run, in the columns of experiment kind "sessions". Packets sent are
+// received, own, or lost: Injected = Received + Duplicates + Own + Conflicts + AccessDrops + Unplugged +
+// FaultDrops.
 type SessionsRow struct {
-	Name                 string  `column:"network" doc:"the paper's name of the switch, such as PK_2(15, 3, 1|3)"`
-	Processors           int64   `column:"processors" doc:"N or R_k"`
-	Sessions             int64   `column:"sessions" doc:"sessions of the schedule"`
-	SessionsToComplete   float64 `column:"sessions_to_complete" doc:"sessions until every processor had the packets of all others; empty if some pair was never served"`
-	NonemptySessions     int64   `column:"nonempty_sessions" doc:"sessions that brought some processor a packet which it had not had"`
-	Cycles               int64   `column:"cycles" doc:"from the first flit's start to the last one's arrival; every stage takes a cycle"`
-	PacketsReceived      int64   `column:"packets_received" doc:"different foreign packets that every living processor received at least; in an all-to-all processors - 1"`
-	PacketsReceivedMax   int64   `column:"packets_received_max" doc:"different foreign packets that the processor received which received the most"`
-	PacketsPerSessionMax int64   `column:"packets_per_session_max" doc:"most foreign packets that a processor received in one session"`
-	PacketsInjected      int64   `column:"packets_injected" doc:"packets sent, a broadcast counted at each of its ports"`
-	DuplicatesReceived   int64   `column:"duplicates_received" doc:"packets of sources that the processor had a packet from before"`
-	OwnDropped           int64   `column:"own_dropped" doc:"packets that came back to their sender"`
-	Conflicts            int64   `column:"conflicts" doc:"packets dropped at a switch because another had the output port"`
-	AccessDrops          int64   `column:"access_drops" doc:"packets dropped by the multiple access of a joiner"`
-	AccessLostPairs      int64   `column:"access_lost_pairs" doc:"ordered pairs of processors whose packets were dropped by conflicts or multiple access and that no session served"`
-	AccessBound          int64   `column:"access_lost_pairs_any_rule" doc:"ordered pairs that would not be served under any rule of multiple access, by counting: a lower bound, 0 where access_lost_pairs is"`
-	UnpluggedDrops       int64   `column:"unplugged_drops" doc:"packets that left an inner switch by a port without a cable"`
-	FaultDrops           int64   `column:"fault_drops" doc:"packets that ran into a failed part"`
-	MissingPairs         int64   `column:"missing_pairs" doc:"ordered pairs of living processors of which the second never received the first's packet"`
-	Misrouted            int64   `column:"misrouted" doc:"packets of permutations that arrived elsewhere than at their destination, or not at all"`
-	IdealSessions        float64 `column:"ideal_sessions" doc:"the paper's R_k / m: m packets a processor and session"`
-	OverheadSessions     float64 `column:"overhead_sessions" doc:"sessions - ideal_sessions"`
-	OverheadFraction     float64 `column:"overhead_fraction" doc:"overhead_sessions / sessions; at most 1/m by the paper's remark"`
-	OverheadOverBound    float64 `column:"overhead_over_bound" doc:"overhead_sessions / m^(k-1); at most 1 by the paper's remark"`
-	MSquaredSessions     int64   `column:"m_squared_sessions" doc:"m^2: the method of the paper's references 9 and 10, one cascade"`
-	Switches             int64   `column:"switches" doc:"m x m switches"`
-	ProcessorChannels    int64   `column:"processor_channels" doc:"duplex channels of the first cascade: m a processor"`
-	Channels             int64   `column:"channels" doc:"duplex channels of all cascades"`
-	CompleteGraph        int64   `column:"complete_graph_channels" doc:"duplex channels that would join every two processors directly"`
-	OverComplete         float64 `column:"channels_over_complete" doc:"channels / complete_graph_channels; 2/(m-1) for one cascade"`
-	LivingProcessors     int64   `column:"living_processors" doc:"processors that have not failed"`
-	DirectPairs          int64   `column:"direct_pairs" doc:"unordered pairs of living processors with a path of their own"`
-	DetourPairs          int64   `column:"detour_pairs" doc:"pairs without one that a third processor can serve"`
-	CutPairs             int64   `column:"cut_pairs" doc:"pairs with neither"`
-	RelaySessions        int64   `column:"relay_sessions" doc:"further sessions in which third processors serve detour_pairs"`
-	RelayedPairs         int64   `column:"relayed_pairs" doc:"ordered pairs served in them"`
+	Name               string  `column:"network" doc:"the paper's name of the switch, such as PK_2(15, 3, 1|3)"`
+	Processors         int     `column:"processors" doc:"N or R_k"`
+	Sessions           int     `column:"sessions" doc:"sessions of the schedule"`
+	SessionsToComplete float64 `column:"sessions_to_complete" doc:"sessions until every processor had the packets of all others; empty if some pair was never served"`
+	Busy               int     `column:"nonempty_sessions" doc:"sessions that brought some processor a packet which it had not had"`
+	Cycles             int     `column:"cycles" doc:"from the first flit's start to the last one's arrival; every stage takes a cycle"`
+	PacketsReceived    int     `column:"packets_received" doc:"different foreign packets that every living processor received at least; in an all-to-all processors - 1"`
+	PacketsReceivedMax int     `column:"packets_received_max" doc:"different foreign packets that the processor received which received the most"`
+	MaxPerSession      int     `column:"packets_per_session_max" doc:"most foreign packets that a processor received in one session"`
+	Injected           int     `column:"packets_injected" doc:"packets sent, a broadcast counted at each of its ports"`
+	Duplicates         int     `column:"duplicates_received" doc:"packets of sources that the processor had a packet from before"`
+	Own                int     `column:"own_dropped" doc:"packets that came back to their sender"`
+	Conflicts          int     `column:"conflicts" doc:"packets dropped at a switch because another had the output port"`
+	AccessDrops        int     `column:"access_drops" doc:"packets dropped by the multiple access of a joiner"`
+	LostPairs          int     `column:"access_lost_pairs" doc:"ordered pairs of processors whose packets were dropped by conflicts or multiple access and that no session served"`
+	AccessBound        int     `column:"access_lost_pairs_any_rule" doc:"ordered pairs that would not be served under any rule of multiple access, by counting: a lower bound, 0 where access_lost_pairs is"`
+	Unplugged          int     `column:"unplugged_drops" doc:"packets that left an inner switch by a port without a cable"`
+	FaultDrops         int     `column:"fault_drops" doc:"packets that ran into a failed part"`
+	MissingPairs       int     `column:"missing_pairs" doc:"ordered pairs of living processors of which the second never received the first's packet"`
+	Misrouted          int     `column:"misrouted" doc:"packets of permutations that arrived elsewhere than at their destination, or not at all"`
+	IdealSessions      float64 `column:"ideal_sessions" doc:"the paper's R_k / m: m packets a processor and session"`
+	OverheadSessions   float64 `column:"overhead_sessions" doc:"sessions - ideal_sessions"`
+	OverheadFraction   float64 `column:"overhead_fraction" doc:"overhead_sessions / sessions; at most 1/m by the paper's remark"`
+	OverheadOverBound  float64 `column:"overhead_over_bound" doc:"overhead_sessions / m^(k-1); at most 1 by the paper's remark"`
+	MSquaredSessions   int     `column:"m_squared_sessions" doc:"m^2: the method of the paper's references 9 and 10, one cascade"`
+	Switches           int     `column:"switches" doc:"m x m switches"`
+	ProcessorChannels  int     `column:"processor_channels" doc:"duplex channels of the first cascade: m a processor"`
+	Channels           int     `column:"channels" doc:"duplex channels of all cascades"`
+	CompleteGraph      int     `column:"complete_graph_channels" doc:"duplex channels that would join every two processors directly"`
+	OverComplete       float64 `column:"channels_over_complete" doc:"channels / complete_graph_channels; 2/(m-1) for one cascade"`
+	LivingProcessors   int     `column:"living_processors" doc:"processors that have not failed"`
+	DirectPairs        int     `column:"direct_pairs" doc:"unordered pairs of living processors with a path of their own"`
+	DetourPairs        int     `column:"detour_pairs" doc:"pairs without one that a third processor can serve"`
+	CutPairs           int     `column:"cut_pairs" doc:"pairs with neither"`
+	RelaySessions      int     `column:"relay_sessions" doc:"further sessions in which third processors serve detour_pairs"`
+	RelayedPairs       int     `column:"relayed_pairs" doc:"ordered pairs served in them"`
+
+	Received int      // packets from sources that the processor had nothing from before
+	Last     int      // number, from 1, of the last session that brought such a packet; 0: there is none
+	got      []bitRow // per destination: sources
 }
 
 // RunSessions plays a schedule on a topology pcc or pk. The seed names random
@@ -91,28 +96,28 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 	begun := 0
 	options := SessionOptions{PacketFlits: c.PacketFlits, Drain: c.Drain, Stop: func() bool {
 		if begun++; progress != nil {
-			progress(min(begun, schedule.Sessions()), schedule.Sessions())
+			progress(min(begun, schedule.Sessions), schedule.Sessions)
 		}
 		return ctx.Err() != nil
 	}}
 	r := &SessionsResult{Faults: faults}
-	if p, ok := schedule.(*permutations); ok {
-		arrived := 0
+	arrived := 0
+	if schedule.to != nil {
 		options.Received = func(session, source, destination int) {
-			if p.to(session, source) == destination {
+			if schedule.to(session, source) == destination {
 				arrived++
 			}
 		}
-		r.Outcome = n.Run(schedule, options)
-		r.Row.Misrouted = int64(r.Outcome.Injected - r.Outcome.FaultDrops - arrived)
-	} else {
-		r.Outcome = n.Run(schedule, options)
+	}
+	r.Row = n.Run(schedule, options)
+	if schedule.to != nil {
+		r.Row.Misrouted = r.Row.Injected - r.Row.FaultDrops - arrived
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if r.Outcome.LostPairs > 0 {
-		r.Row.AccessBound = int64(n.accessBound(schedule))
+	if r.Row.LostPairs > 0 {
+		r.Row.AccessBound = n.accessBound(schedule)
 	}
 	r.countPackets(n)
 	r.Reach = n.Reach()
@@ -131,7 +136,7 @@ func CheckSessions(t topology.Topology, c SessionsConfig, seed uint64) error {
 }
 
 // prepareSessions makes everything that a run needs.
-func prepareSessions(t topology.Topology, c SessionsConfig, seed uint64) (*SessionNetwork, SessionSchedule, []Fault, error) {
+func prepareSessions(t topology.Topology, c SessionsConfig, seed uint64) (*SessionNetwork, *SessionSchedule, []Fault, error) {
 	s, ok := t.(*topology.DistributedSwitch)
 	if !ok {
 		return nil, nil, nil, errors.New("sessions need a distributed full switch: topology pcc or pk")
@@ -151,7 +156,7 @@ func prepareSessions(t topology.Topology, c SessionsConfig, seed uint64) (*Sessi
 }
 
 // newSessionSchedule makes the schedule that c names.
-func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (SessionSchedule, error) {
+func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (*SessionSchedule, error) {
 	indirect := c.Addressing == "indirect"
 	switch c.Schedule {
 	case "cyclic":
@@ -164,14 +169,14 @@ func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (Sessi
 	}
 	variants := map[string]digitVariant{"digits": digitsCorrected, "digits-printed": digitsPrinted, "digits-short": digitsShort}
 	if v, ok := variants[c.Schedule]; ok {
-		return &digitSchedule{m: n.m, k: n.k, processors: n.Processors(), variant: v, indirect: indirect}, nil
+		return newDigits(n, v, indirect), nil
 	}
 	switch c.Schedule {
 	case "accelerated":
 		return newAccelerated(n, indirect), nil
 	case "sigma":
 		if n.k == 1 && !indirect {
-			if s, ok := newSigmaSchedule(n); ok {
+			if s, ok := newSigma(n); ok {
 				return s, nil
 			}
 		}
@@ -183,14 +188,14 @@ func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (Sessi
 // newRandomPermutations draws count uniform permutations, each from its own
 // stream; a processor that is mapped to itself sends nothing. Only the latest
 // permutations are kept, as many as can be under way at once.
-func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uint64) *permutations {
+func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uint64) *SessionSchedule {
 	type drawn struct {
 		session int
 		to      []int32
 	}
 	recent := make([]drawn, 2*n.k+2)
 	fill(recent, drawn{session: -1})
-	return &permutations{n, count, func(t, x int) int {
+	return permutations(n, count, indirect, func(t, x int) int {
 		d := &recent[t%len(recent)]
 		if d.session != t {
 			d.session, d.to = t, make([]int32, n.Processors())
@@ -201,7 +206,7 @@ func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uin
 			sim.Shuffle(&stream, d.to)
 		}
 		return int(d.to[x])
-	}, indirect}
+	})
 }
 
 // drawFaults draws the parts that fail, each kind from its own stream. All
@@ -245,11 +250,11 @@ func (r *SessionsResult) countPackets(n *SessionNetwork) {
 	least, most := n.Processors(), 0
 	for d := range n.Processors() {
 		if !n.faults.unitDead(0, d) {
-			heard := r.Outcome.got[d].count()
+			heard := r.Row.got[d].count()
 			least, most = min(least, heard), max(most, heard)
 		}
 	}
-	r.Row.PacketsReceived, r.Row.PacketsReceivedMax = int64(min(least, most)), int64(most) // nobody lives: 0
+	r.Row.PacketsReceived, r.Row.PacketsReceivedMax = min(least, most), most // nobody lives: 0
 }
 
 // relay plays the sessions that restore broken pairs and counts what arrives.
@@ -262,12 +267,12 @@ func (r *SessionsResult) relay(n *SessionNetwork, c SessionsConfig) {
 			expected[t][relay.Destination] = relay
 		}
 	}
-	r.Row.RelaySessions = int64(len(sessions))
+	r.Row.RelaySessions = len(sessions)
 	n.Run(newRelaySchedule(n, sessions, c.Addressing == "indirect"), SessionOptions{
 		PacketFlits: c.PacketFlits, Drain: c.Drain,
 		Received: func(session, source, destination int) {
 			relay, ok := expected[session][destination]
-			if ok && relay.Via == source && r.Outcome.Heard(source, relay.Source) {
+			if ok && relay.Via == source && r.Row.Heard(source, relay.Source) {
 				r.Row.RelayedPairs++
 			}
 		},
@@ -276,21 +281,17 @@ func (r *SessionsResult) relay(n *SessionNetwork, c SessionsConfig) {
 
 // fill works out the rest of the row.
 func (r *SessionsResult) fill(n *SessionNetwork) {
-	o, row, R, m := r.Outcome, &r.Row, n.Processors(), n.m
-	row.Name, row.Processors, row.Sessions = n.sw.Name(), int64(R), int64(o.Sessions)
-	if row.SessionsToComplete = float64(o.Last); o.MissingPairs > 0 {
+	row, R, m := r.Row, n.Processors(), n.m
+	row.Name, row.Processors = n.sw.Name(), R
+	if row.SessionsToComplete = float64(row.Last); row.MissingPairs > 0 {
 		row.SessionsToComplete = math.NaN()
 	}
-	row.NonemptySessions, row.Cycles, row.PacketsPerSessionMax = int64(o.Busy), int64(o.Cycles), int64(o.MaxPerSession)
-	row.PacketsInjected, row.DuplicatesReceived, row.OwnDropped = int64(o.Injected), int64(o.Duplicates), int64(o.Own)
-	row.Conflicts, row.AccessDrops, row.AccessLostPairs = int64(o.Conflicts), int64(o.AccessDrops), int64(o.LostPairs)
-	row.UnpluggedDrops, row.FaultDrops, row.MissingPairs = int64(o.Unplugged), int64(o.FaultDrops), int64(o.MissingPairs)
 	row.IdealSessions = float64(R) / float64(m)
-	row.OverheadSessions = float64(o.Sessions) - row.IdealSessions
-	row.OverheadFraction = row.OverheadSessions / float64(o.Sessions)
+	row.OverheadSessions = float64(row.Sessions) - row.IdealSessions
+	row.OverheadFraction = row.OverheadSessions / float64(row.Sessions)
 	row.OverheadOverBound = row.OverheadSessions / math.Pow(float64(m), float64(n.k-1))
-	row.MSquaredSessions, row.Switches, row.ProcessorChannels = int64(m*m), int64(n.sw.Copies(0)), int64(R*m)
-	row.Channels, row.CompleteGraph = int64(n.sw.Facts().Links), int64(R*(R-1)/2)
+	row.MSquaredSessions, row.Switches, row.ProcessorChannels = m*m, n.sw.Copies(0), R*m
+	row.Channels, row.CompleteGraph = n.sw.Facts().Links, R*(R-1)/2
 	row.OverComplete = float64(row.Channels) / (float64(R) * float64(R-1) / 2)
-	row.LivingProcessors, row.DirectPairs, row.DetourPairs, row.CutPairs = int64(r.Reach.Living), int64(r.Reach.Direct), int64(r.Reach.Detour), int64(r.Reach.Cut)
+	row.LivingProcessors, row.DirectPairs, row.DetourPairs, row.CutPairs = r.Reach.Living, r.Reach.Direct, r.Reach.Detour, r.Reach.Cut
 }

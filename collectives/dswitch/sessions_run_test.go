@@ -16,7 +16,7 @@ import (
 // column is a number of a row.
 func column(t *testing.T, r *SessionsResult, name string) float64 {
 	t.Helper()
-	row := reflect.ValueOf(r.Row)
+	row := reflect.ValueOf(*r.Row)
 	for i := range row.NumField() {
 		switch v := row.Field(i); {
 		case row.Type().Field(i).Tag.Get("column") != name:

@@ -20,12 +20,8 @@ func pccNetwork(t testing.TB, m, sigma int) *SessionNetwork {
 	return NewSessionNetwork(s)
 }
 
-func digitsOf(n *SessionNetwork, v digitVariant, indirect bool) *digitSchedule {
-	return &digitSchedule{m: n.m, k: n.k, processors: n.Processors(), variant: v, indirect: indirect}
-}
-
 // checkConserved: every packet sent ends somewhere. It returns the outcome.
-func checkConserved(t *testing.T, o *SessionOutcome) *SessionOutcome {
+func checkConserved(t *testing.T, o *SessionsRow) *SessionsRow {
 	t.Helper()
 	if end := o.Received + o.Duplicates + o.Own + o.Conflicts + o.AccessDrops + o.Unplugged + o.FaultDrops; end != o.Injected {
 		t.Errorf("%d packets sent, %d accounted for: %+v", o.Injected, end, o)
@@ -34,7 +30,7 @@ func checkConserved(t *testing.T, o *SessionOutcome) *SessionOutcome {
 }
 
 // checkComplete: everyone has everyone's packet, nothing met anything. It returns the outcome.
-func checkComplete(t *testing.T, n *SessionNetwork, o *SessionOutcome) *SessionOutcome {
+func checkComplete(t *testing.T, n *SessionNetwork, o *SessionsRow) *SessionsRow {
 	t.Helper()
 	checkConserved(t, o)
 	R := n.Processors()
@@ -60,7 +56,7 @@ func TestSessionsTheorem1(t *testing.T) {
 				n := pkNetwork(t, topology.PKConfig{M: m, Cascades: 1})
 				N := m*(m-1) + 1
 				perSession := make([]int, m)
-				o := checkComplete(t, n, n.Run(digitsOf(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1, Received: func(session, _, _ int) { perSession[session]++ }}))
+				o := checkComplete(t, n, n.Run(newDigits(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1, Received: func(session, _, _ int) { perSession[session]++ }}))
 				if o.Sessions != m || o.Busy != m-1 || o.Own != N*m || o.Duplicates != 0 || o.AccessDrops != 0 {
 					t.Errorf("%d sessions, %d of use, %d own packets, %d duplicates, %d access drops", o.Sessions, o.Busy, o.Own, o.Duplicates, o.AccessDrops)
 				}
@@ -73,11 +69,11 @@ func TestSessionsTheorem1(t *testing.T) {
 						t.Errorf("session %d brought %d packets, want %d", s+1, got, want)
 					}
 				}
-				short := checkComplete(t, n, n.Run(digitsOf(n, digitsShort, indirect), SessionOptions{PacketFlits: 1}))
+				short := checkComplete(t, n, n.Run(newDigits(n, digitsShort, indirect), SessionOptions{PacketFlits: 1}))
 				if short.Sessions != m-1 || short.Own != 0 || short.Injected != N*(N-1) {
 					t.Errorf("short form: %d sessions, %d own, %d packets", short.Sessions, short.Own, short.Injected)
 				}
-				checkComplete(t, n, n.Run(digitsOf(n, digitsPrinted, indirect), SessionOptions{PacketFlits: 1})) // with one cascade a_k is a_1
+				checkComplete(t, n, n.Run(newDigits(n, digitsPrinted, indirect), SessionOptions{PacketFlits: 1})) // with one cascade a_k is a_1
 			})
 		}
 	}
@@ -105,8 +101,8 @@ func TestSessionsTheorem2(t *testing.T) {
 				t.Fatalf("%d processors, want %d", n.Processors(), c.processors)
 			}
 			for _, indirect := range []bool{true, false} {
-				o := checkComplete(t, n, n.Run(digitsOf(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1}))
-				short := checkComplete(t, n, n.Run(digitsOf(n, digitsShort, indirect), SessionOptions{PacketFlits: 1}))
+				o := checkComplete(t, n, n.Run(newDigits(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1}))
+				short := checkComplete(t, n, n.Run(newDigits(n, digitsShort, indirect), SessionOptions{PacketFlits: 1}))
 				if o.Sessions != c.sessions || short.Sessions != c.short || short.Own != 0 {
 					t.Errorf("%d and %d sessions, %d own packets in the short form", o.Sessions, short.Sessions, short.Own)
 				}
@@ -114,7 +110,7 @@ func TestSessionsTheorem2(t *testing.T) {
 					t.Errorf("%d packets in one session over %d ports", o.MaxPerSession, n.m)
 				}
 			}
-			printed := n.Run(digitsOf(n, digitsPrinted, true), SessionOptions{PacketFlits: 1})
+			printed := n.Run(newDigits(n, digitsPrinted, true), SessionOptions{PacketFlits: 1})
 			if printed.MissingPairs == 0 {
 				t.Error("the printed formula, whose digit a_1 steers nothing, reached everyone")
 			}
@@ -131,7 +127,7 @@ func TestSessionsTheorem2(t *testing.T) {
 func TestSessionsTheorem2FailsOnPartialGroups(t *testing.T) {
 	for _, c := range []struct{ m, processors, lost int }{{3, 35, 84}, {4, 130, 520}} {
 		n := pkNetwork(t, topology.PKConfig{M: c.m, Cascades: 3})
-		schedule := digitsOf(n, digitsCorrected, true)
+		schedule := newDigits(n, digitsCorrected, true)
 		o := checkConserved(t, n.Run(schedule, SessionOptions{PacketFlits: 1}))
 		if n.Processors() != c.processors || o.MissingPairs != c.lost || o.LostPairs != c.lost {
 			t.Errorf("%s: %d pairs missing, %d of them lost to multiple access, want %d", n.Topology().Name(), o.MissingPairs, o.LostPairs, c.lost)
@@ -151,7 +147,7 @@ func TestSessionsTheorem2FailsOnPartialGroups(t *testing.T) {
 
 // plainSessions is the model without cycles and registers: packet by packet
 // through the topology's own tables, joiners as maps.
-func plainSessions(n *SessionNetwork, schedule SessionSchedule) map[[2]int]bool {
+func plainSessions(n *SessionNetwork, schedule *SessionSchedule) map[[2]int]bool {
 	heard := map[[2]int]bool{}
 	s, k, m := n.sw, n.k, n.m
 	type joiner struct{ stage, unit int }
@@ -163,7 +159,7 @@ func plainSessions(n *SessionNetwork, schedule SessionSchedule) map[[2]int]bool 
 		}
 	}
 	h := Headers{k: k, m: m, digits: make([]uint8, n.Processors()*m*k)}
-	for t := range schedule.Sessions() {
+	for t := range schedule.Sessions {
 		h.Clear()
 		schedule.Fill(t, &h)
 		at := map[[2]int]int{} // (unit, port) of the joiner -> source
@@ -177,7 +173,7 @@ func plainSessions(n *SessionNetwork, schedule SessionSchedule) map[[2]int]bool 
 					var in int
 					unit, in = s.Up(stage, unit, port)
 					port = int(route[stage-1])
-					if stage == k && schedule.Indirect() {
+					if stage == k && schedule.Indirect {
 						port = (port + in) % m
 					}
 				}
@@ -222,7 +218,7 @@ func TestSessionsTiming(t *testing.T) {
 		n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: k})
 		for _, F := range []int{1, 2, 5, 16} {
 			schedule := newAccelerated(n, true)
-			S := schedule.Sessions()
+			S := schedule.Sessions
 			o := checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: F}))
 			if want := S*F + 2*k; o.Cycles != want {
 				t.Errorf("k = %d, F = %d: %d cycles, want %d", k, F, o.Cycles, want)
@@ -269,7 +265,7 @@ func TestSessionsCyclicAndAccelerated(t *testing.T) {
 func TestSessionsSigma(t *testing.T) {
 	for _, c := range []struct{ m, processors, sessions int }{{4, 7, 2}, {5, 11, 2}, {6, 16, 3}, {9, 37, 4}} {
 		n := pccNetwork(t, c.m, 2)
-		schedule, ok := newSigmaSchedule(n)
+		schedule, ok := newSigma(n)
 		if !ok {
 			t.Errorf("m = %d: no schedule found", c.m)
 			continue
@@ -278,7 +274,7 @@ func TestSessionsSigma(t *testing.T) {
 		if n.Processors() != c.processors || o.Sessions != c.sessions || o.Duplicates+o.Own != 0 {
 			t.Errorf("m = %d: %d processors, %d sessions, %d duplicates", c.m, n.Processors(), o.Sessions, o.Duplicates)
 		}
-		twice := checkComplete(t, n, n.Run(digitsOf(n, digitsShort, true), SessionOptions{PacketFlits: 1}))
+		twice := checkComplete(t, n, n.Run(newDigits(n, digitsShort, true), SessionOptions{PacketFlits: 1}))
 		if twice.Duplicates != twice.Received {
 			t.Errorf("m = %d: %d duplicates of %d packets", c.m, twice.Duplicates, twice.Received)
 		}
@@ -287,16 +283,14 @@ func TestSessionsSigma(t *testing.T) {
 
 // collide sends a packet from every port of every processor to output port 0
 // of its switch.
-type collide struct{ n *SessionNetwork }
-
-func (c collide) Sessions() int  { return 2 }
-func (c collide) Indirect() bool { return false }
-func (c collide) Fill(_ int, h *Headers) {
-	for x := range c.n.Processors() {
-		for j := range c.n.m {
-			h.Packet(x, j)[0] = 0
+func collide(n *SessionNetwork) *SessionSchedule {
+	return &SessionSchedule{Sessions: 2, Fill: func(_ int, h *Headers) {
+		for x := range n.Processors() {
+			for j := range n.m {
+				h.Packet(x, j)[0] = 0
+			}
 		}
-	}
+	}}
 }
 
 // The detectors work: of m packets for one output one passes and m-1 are
@@ -304,17 +298,17 @@ func (c collide) Fill(_ int, h *Headers) {
 func TestSessionsDetectCollisions(t *testing.T) {
 	for _, F := range []int{1, 4} {
 		n := pkNetwork(t, topology.PKConfig{M: 4, Cascades: 1}) // N = 13
-		o := checkConserved(t, n.Run(collide{n}, SessionOptions{PacketFlits: F}))
+		o := checkConserved(t, n.Run(collide(n), SessionOptions{PacketFlits: F}))
 		if o.Conflicts != 2*13*3 || o.Injected != 2*13*4 {
 			t.Errorf("%d flits: %d conflicts of %d packets, want 78 of 104", F, o.Conflicts, o.Injected)
 		}
 		// At an output three packets of others meet in each of two sessions: whoever wins, one
 		// pair of three is left over at each of 13.
-		if got := n.accessBound(collide{n}); got != 13 {
+		if got := n.accessBound(collide(n)); got != 13 {
 			t.Errorf("%d flits: at least %d pairs lost under any rule, want 13", F, got)
 		}
 		n.SingleAccess = true
-		o = checkConserved(t, n.Run(digitsOf(n, digitsShort, true), SessionOptions{PacketFlits: F}))
+		o = checkConserved(t, n.Run(newDigits(n, digitsShort, true), SessionOptions{PacketFlits: F}))
 		if o.AccessDrops != 3*13*3 || o.Received != 3*13 || o.LostPairs != 13*12-39 {
 			t.Errorf("%d flits, single access: %d drops, %d received, %d lost", F, o.AccessDrops, o.Received, o.LostPairs)
 		}
@@ -327,7 +321,7 @@ func TestSessionsLarge(t *testing.T) {
 	if n.Processors() != 993 {
 		t.Fatalf("%d processors", n.Processors())
 	}
-	o := checkComplete(t, n, n.Run(digitsOf(n, digitsCorrected, true), SessionOptions{PacketFlits: 1}))
+	o := checkComplete(t, n, n.Run(newDigits(n, digitsCorrected, true), SessionOptions{PacketFlits: 1}))
 	if o.Sessions != 32 || o.Busy != 31 {
 		t.Errorf("%d sessions, %d of use", o.Sessions, o.Busy)
 	}
@@ -339,7 +333,7 @@ func BenchmarkSessions(b *testing.B) {
 			n := pkNetwork(b, topology.PKConfig{M: m, Cascades: 1})
 			b.ReportAllocs()
 			for b.Loop() {
-				n.Run(digitsOf(n, digitsCorrected, true), SessionOptions{PacketFlits: 1})
+				n.Run(newDigits(n, digitsCorrected, true), SessionOptions{PacketFlits: 1})
 			}
 		})
 	}

@@ -72,7 +72,7 @@ func newGroupAlltoall(c GroupAlltoall, e skeletons.Env) (skeletons.Program, erro
 	if err != nil {
 		return nil, err
 	}
-	return mpi.Iterate(computeThen(e.Ranks, c.Compute, divide(a, e.Ranks, c.Stride)), c.Times(10)), nil
+	return mpi.Iterate(computeThen(e.Ranks, c.Compute, collectives.Divide(a, e.Ranks, c.Stride)), c.Times(10)), nil
 }
 
 // Storage configures writes to servers.

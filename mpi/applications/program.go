@@ -133,22 +133,11 @@ func (g *rankGroup) on(name string, ranks int) (func(collectives.Schedule) colle
 	stride := max(1, g.Stride)
 	switch {
 	case g.Size > 0 && g.Count == 0 && g.First == 0 && g.Stride >= 0 && ranks%(g.Size*stride) == 0:
-		return func(s collectives.Schedule) collectives.Schedule { return divide(s, ranks, stride) }, nil
+		return func(s collectives.Schedule) collectives.Schedule { return collectives.Divide(s, ranks, stride) }, nil
 	case g.Count > 0 && g.Size == 0 && g.Stride == 0 && g.First >= 0 && g.First+g.Count <= ranks:
 		return func(s collectives.Schedule) collectives.Schedule { return some(s, g.First, ranks) }, nil
 	}
 	return nil, &param.ParamError{Key: "group." + name, Value: *g, Want: fmt.Sprintf("first and count within the %d ranks, or size with stride (1, if left out) whose product divides them", ranks)}
-}
-
-// divide is a schedule on each of the groups into which the ranks are divided, whose members are stride
-// apart: a block of the group's size times stride holds stride groups.
-func divide(s collectives.Schedule, ranks, stride int) collectives.Schedule {
-	block := s.Ranks() * stride
-	return collectives.Split(s, ranks, func(r int) (group, index int) {
-		return r/block*stride + r%stride, r % block / stride
-	}, func(group, index int) int {
-		return group/stride*block + index*stride + group%stride
-	})
 }
 
 // some is a schedule on ranks from first on; the others do nothing.

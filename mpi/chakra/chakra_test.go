@@ -29,16 +29,10 @@ func read(file string) (nodes []*node, err error) {
 		return nil, err
 	}
 	defer d.Close()
-	for err == nil {
-		n := &node{}
-		if err = d.next(n.field); err == nil {
-			nodes = append(nodes, n)
-		}
+	for n := new(node); d.next(n.field); n = new(node) {
+		nodes = append(nodes, n)
 	}
-	if err == io.EOF {
-		err = nil
-	}
-	return nodes, err
+	return nodes, d.Err
 }
 
 func write(t testing.TB, nodes []*node) []byte {

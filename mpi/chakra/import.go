@@ -57,8 +57,7 @@ func Import(name, groups string, settings trace.Settings) (*goal.Schedule, *trac
 			return nil, nil, err
 		}
 	}
-	g, err := b.Schedule()
-	return g, &b.Report, err
+	return b.Schedule()
 }
 
 // importer makes the schedule of a trace.
@@ -93,22 +92,15 @@ func (b *importer) rank(file string) error {
 	open := mem.List[waits]{Spill: &mem.Spill{}}
 	defer open.Spill.Free()
 	n := &node{}
-	for {
-		begin := d.At
-		n.clear()
-		if err := d.next(n.field); err == io.EOF {
-			break
-		} else if err != nil {
-			return err
-		}
+	for n.clear(); d.next(n.field); n.clear() {
 		if _, twice := b.nodes[n.id]; twice {
-			d.Fail(begin, "a second node %d", n.id)
+			d.Fail(d.begin, "a second node %d", n.id)
 			return d.Err
 		}
 		b.Place = func() string { return fmt.Sprintf("%s: node %d", file, n.id) }
 		p, err := b.node(n)
 		if err != nil {
-			d.Fail(begin, "node %d: %w", n.id, err)
+			d.Fail(d.begin, "node %d: %w", n.id, err)
 			return d.Err
 		}
 		b.nodes[n.id] = p
@@ -118,9 +110,12 @@ func (b *importer) rank(file string) error {
 			open.Add(waits{p.first, n.id, before})
 		}
 		if open.Len() > mostDepends {
-			d.Fail(begin, "node %d: more than %d dependencies so far", n.id, mostDepends)
+			d.Fail(d.begin, "node %d: more than %d dependencies so far", n.id, mostDepends)
 			return d.Err
 		}
+	}
+	if d.Err != nil {
+		return d.Err
 	}
 	for _, w := range open.All {
 		before, ok := b.nodes[w.before]
@@ -144,22 +139,27 @@ func (b *importer) node(n *node) (p placed, err error) {
 	if exact {
 		ns = float64(duration)
 	}
+	note := ""
 	switch n.kind {
-	case metadata:
-		b.Count(trace.Replayed, n.kind.String(), "")
-		return b.alone(0)
 	case compute:
-		b.Count(trace.Replayed, n.kind.String(), "")
-		return b.alone(ns)
+	case metadata:
+		ns = 0
 	case load, store:
-		b.Count(trace.Approximated, n.kind.String(), "takes its time as a computation does")
-		return b.alone(ns)
+		note = "takes its time as a computation does"
 	case send, receive:
 		return b.message(n)
 	case collective:
 		return b.collective(n)
+	default:
+		return b.refuse(n.kind.String(), "no type of the format")
 	}
-	b.Count(trace.Refused, n.kind.String(), "no type of the format")
+	b.Noted(n.kind.String(), note)
+	return b.alone(ns)
+}
+
+// refuse appends nothing of a node but what others wait for.
+func (b *importer) refuse(name, why string) (placed, error) {
+	b.Count(trace.Refused, name, why)
 	return b.alone(0)
 }
 
@@ -206,41 +206,36 @@ func (b *importer) collective(n *node) (p placed, err error) {
 	if err := errors.Join(err, err2, err3); err != nil {
 		return p, err
 	}
-	refuse := func(name, why string) (placed, error) {
-		b.Count(trace.Refused, name, why)
-		return b.alone(0)
-	}
 	if !given {
-		return refuse("collective", "no attribute comm_type, as waits have")
+		return b.refuse("collective", "no attribute comm_type, as waits have")
 	}
 	if number < 0 || number >= int64(len(collectives)) {
-		return refuse("collective", "an unknown comm_type")
+		return b.refuse("collective", "an unknown comm_type")
 	}
 	name, operation := collectives[number].name, collectives[number].operation
 	if !sized && name != "barrier" {
-		return refuse(name, "no attribute comm_size")
+		return b.refuse(name, "no attribute comm_size")
 	}
 	if dims := n.attribute("involved_dim"); dims.name != "" && !dims.allTrue() {
-		return refuse(name, "in some dimensions of the network only (involved_dim)")
+		return b.refuse(name, "in some dimensions of the network only (involved_dim)")
 	}
-	var members []int
-	group := ""
+	of := &trace.Communicator{}
 	if a := n.attribute("pg_name"); a.field == fieldString {
-		if group = string(content(a.value)); group != "" {
-			members = b.groups[group]
+		of.Name = string(content(a.value))
+	}
+	if of.Name != "" {
+		if of.Members = b.groups[of.Name]; of.Members == nil {
+			return b.refuse(name, "of a process group whose ranks are not known")
 		}
 	}
-	if group != "" && members == nil {
-		return refuse(name, "of a process group whose ranks are not known")
-	}
-	size := int64(b.Size(members))
+	size := int64(b.Size(of))
 	if bytes < 0 || bytes > math.MaxInt64/2 {
 		return p, fmt.Errorf("%s of %d B", name, bytes)
 	}
 	note := operation.Note()
 	switch operation {
 	case "":
-		return refuse(name, "weft has no algorithm")
+		return b.refuse(name, "weft has no algorithm")
 	case trace.Alltoall:
 		if bytes%size != 0 {
 			note = "blocks of equal size, rounded up"
@@ -252,7 +247,7 @@ func (b *importer) collective(n *node) (p placed, err error) {
 		}
 	}
 	b.Noted(name, note)
-	p.first, p.last, err = b.Collective(operation, group, members, bytes, int(root))
+	p.first, p.last, err = b.Collective(operation, of, bytes, int(root))
 	return p, err
 }
 

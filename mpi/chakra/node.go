@@ -131,6 +131,7 @@ const mostMessage = 1 << 24
 // reader reads a trace message by message.
 type reader struct {
 	*goal.Bytes
+	begin   int64 // of the message
 	message []byte
 }
 
@@ -141,7 +142,7 @@ func open(name string) (*reader, error) {
 		return nil, err
 	}
 	d := &reader{Bytes: b}
-	if err = d.next(description); err == io.EOF {
+	if !d.next(description) {
 		d.Fail(0, "an empty file")
 	}
 	if d.Err != nil {
@@ -157,23 +158,23 @@ func Is(in *bufio.Reader) bool {
 	return n > 0 && length > 0 && length <= uint64(len(begin)-n) && fields(begin[n:][:length], description) == nil
 }
 
-// next visits the fields of the next message; io.EOF if there is none.
-func (d *reader) next(visit visitor) error {
+// next visits the fields of the next message; false if there is none, and after an error.
+func (d *reader) next(visit visitor) bool {
 	if _, err := d.In.Peek(1); err == io.EOF {
-		return err
+		return false
 	}
-	begin := d.At
+	d.begin = d.At
 	length := d.Uvarint()
 	if length > mostMessage {
-		d.Fail(begin, "a message of %d bytes: want at most %d; is it another format?", length, mostMessage)
+		d.Fail(d.begin, "a message of %d bytes: want at most %d; is it another format?", length, mostMessage)
 	}
 	d.message = d.Append(d.message[:0], int(min(length, mostMessage)))
 	if d.Err == nil {
 		if err := fields(d.message, visit); err != nil {
-			d.Fail(begin, "%w", err)
+			d.Fail(d.begin, "%w", err)
 		}
 	}
-	return d.Err
+	return d.Err == nil
 }
 
 // visitor is told of a field of a message, whose value is as it stands there.

@@ -1,6 +1,7 @@
 package dumpi
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func (p *process) bytes(count, datatype int64) (int64, error) {
 	case count < 0 || ok && size < 0:
 		return 0, fmt.Errorf("%d elements of %d B", count, size)
 	case !ok:
-		return 0, &errRefused{"of a datatype whose size is not known"}
+		return 0, trace.Refusal("of a datatype whose size is not known")
 	}
 	return count * size, nil
 }
@@ -31,7 +32,7 @@ func (p *process) communicator(number int64) (*trace.Communicator, error) {
 	if c := p.comms[number]; c != nil {
 		return c, nil
 	}
-	return nil, &errRefused{"on a communicator whose ranks are not known"}
+	return nil, trace.UnknownRanks
 }
 
 // message describes a message of count elements to or from rank peer of communicator number.
@@ -46,11 +47,11 @@ func (p *process) message(kind mpi.Kind, count, datatype, peer, tag, number int6
 	}
 	m.kind, m.peer, m.tag = kind, peer, tag
 	m.absent = peer < 0 && (kind == mpi.Send || peer != anySource) // MPI_PROC_NULL
-	if c.Members != nil && peer >= 0 {
-		if peer >= int64(len(c.Members)) {
-			return m, fmt.Errorf("%s with rank %d of a communicator of %d", kind, peer, len(c.Members))
-		}
-		m.peer = int64(c.Members[peer])
+	switch {
+	case c.Members != nil && peer >= int64(len(c.Members)):
+		return m, fmt.Errorf("%s with rank %d of a communicator of %d", kind, peer, len(c.Members))
+	case peer >= 0:
+		m.peer = c.Rank(peer)
 	}
 	return m, nil
 }
@@ -234,18 +235,15 @@ func (p *process) collective() error {
 		}
 		bytes, err = p.bytes(count, v[at.datatype])
 	}
-	if err != nil || len(c.Members) == 1 {
+	if err != nil {
 		return err
 	}
-	return p.Collect(at.operation, c.Name, c.Members, bytes, int(root))
+	return p.Collect(at.operation, c, bytes, int(root))
 }
 
 // exchange is a collective that is replayed as messages straight between ranks.
 func (p *process) exchange(c *trace.Communicator, at *shape) (err error) {
-	v, size, index := p.values, p.Size(c.Members), p.Number()
-	if c.Members != nil {
-		index = slices.Index(c.Members, index)
-	}
+	v, size, index := p.values, p.Size(c), p.Index(c)
 	if index < 0 {
 		return fmt.Errorf("on a communicator of which this rank is no member")
 	}
@@ -286,63 +284,33 @@ func (p *process) exchange(c *trace.Communicator, at *shape) (err error) {
 		if err != nil || size == 1 {
 			return err
 		}
-		return p.Rooted(strings.HasPrefix(p.name, "Scatter"), c.Name, c.Members, int(root), atRoot, own)
+		return p.Rooted(strings.HasPrefix(p.name, "Scatter"), c, int(root), atRoot, own)
 	}
 	if err != nil || size == 1 {
 		return err
 	}
-	return p.Exchange(c.Name, c.Members, send, receive)
+	return p.Exchange(c, send, receive)
 }
 
-// functions are the traced functions by number: name, layout of the arguments in the file
-// ("-": none), and "x" if weft has nothing to replay the call with. Later ones are not known.
+// functionList has a line for each function, and says what stands in it.
 //
-//	i int32     h uint16 (communicators, datatypes, groups, windows, ...)     b uint8
-//	q int64     I int32s     H uint16s     2 lists of int32s     T text     A texts
-//	S statuses  r the root, an int32; if it is the first argument, k l K stand for i h I,
-//	            otherwise for nothing
-//
-// Source: sst-dumpi (Sandia National Laboratories), dumpi/common, and the samples.
-var functions = parsed(`
-Send ihiih; Recv ihiihS; Get_count Shi; Bsend ihiih; Ssend ihiih; Rsend ihiih
-Buffer_attach i; Buffer_detach i; Isend ihiihi; Ibsend ihiihi; Issend ihiihi; Irsend ihiihi
-Irecv ihiihi; Wait iS; Test iiS; Request_free i; Waitany iIiS; Testany iIiiS; Waitall iIS
-Testall iIiS; Waitsome iIiIS; Testsome iIiIS; Iprobe iihiS; Probe iihS; Cancel i x
-Test_cancelled Si; Send_init ihiihi; Bsend_init ihiihi; Ssend_init ihiihi; Rsend_init ihiihi
-Recv_init ihiihi; Start i; Startall iI; Sendrecv ihiiihiihS; Sendrecv_replace ihiiiihS
-Type_contiguous ihh; Type_vector iiihh; Type_hvector iiihh; Type_indexed iIIhh
-Type_hindexed iIIhh; Type_struct iIIHh; Address i; Type_extent hi; Type_size hi; Type_lb hi
-Type_ub hi; Type_commit h; Type_free h; Get_elements Shi; Pack ihiiih; Unpack iiiihh
-Pack_size ihhi; Barrier h; Bcast ihih; Gather iihrhkl; Gatherv iiihrhKKh; Scatter iihrhkl
-Scatterv iihihrhKK; Allgather ihihh; Allgatherv iihIIhh; Alltoall ihihh; Alltoallv iIIhIIhh
-Reduce ihbih; Op_create ib; Op_free b; Allreduce ihbh; Reduce_scatter iIhbh; Scan ihbh x
-Group_size hi; Group_rank hi; Group_translate_ranks hiIhI; Group_compare hhb; Comm_group hh
-Group_union hhh; Group_intersection hhh; Group_difference hhh; Group_incl hiIh
-Group_excl hiIh; Group_range_incl hi2h; Group_range_excl hi2h; Group_free h; Comm_size hi
-Comm_rank hi; Comm_compare hhb; Comm_dup hh; Comm_create hhh; Comm_split hiih; Comm_free h
-Comm_test_inter hi; Comm_remote_size hi; Comm_remote_group hh; Intercomm_create hihiih
-Intercomm_merge hih; Keyval_create h; Keyval_free h; Attr_put hi; Attr_get hii; Attr_delete hi
-Topo_test hb; Cart_create hiIIih; Dims_create iiII; Graph_create ihiIIih; Graphdims_get hii
-Graph_get iihiiII; Cartdim_get hi; Cart_get ihiIII; Cart_rank ihIi; Cart_coords ihiiI
-Graph_neighbors_count hii; Graph_neighbors ihiiI; Cart_shift hiiii; Cart_sub ihIh
-Cart_map hiIIi; Graph_map ihiIIi; Get_processor_name Ti; Get_version ii; Errhandler_create h
-Errhandler_set hh; Errhandler_get hh; Errhandler_free h; Error_string iTi; Error_class ii
-Wtime -; Wtick -; Init A; Finalize -; Initialized i; Abort hi x; Pcontrol ?; Close_port T x
-Comm_accept Thihh x; Comm_connect Thihh x; Comm_disconnect h x; Comm_get_parent h; Comm_join ih x
-Comm_spawn ? x; Comm_spawn_multiple ? x; Lookup_name ThT; Open_port hT; Publish_name ThT
-Unpublish_name ThT; Accumulate ihiiihbh x; Get ihiiihh x; Put ihiiihh x; Win_complete h x
-Win_create iihhh x; Win_fence bh x; Win_free h x; Win_get_group hh; Win_lock bibh x
-Win_post hbh x; Win_start hbh x; Win_test hi x; Win_unlock ih x; Win_wait h x
-Alltoallw iIIHIIHh x; Exscan ihbh x; Add_error_class i; Add_error_code ii; Add_error_string iT
-Comm_call_errhandler hi; Comm_create_keyval h; Comm_delete_attr hh; Comm_free_keyval h
-Comm_get_attr hhi; Comm_get_name hTi; Comm_set_attr hh; Comm_set_name hT
-File_call_errhandler hi; Grequest_complete i x; Grequest_start i x; Init_thread Abb
-Is_thread_main i; Query_thread b`)
+//go:embed functions.txt
+var functionList string
+
+// functions are the traced functions by number.
+var functions = sync.OnceValue(func() (all []function) {
+	for line := range strings.Lines(functionList) {
+		if words := strings.SplitN(strings.TrimSpace(line)+"   ", " ", 4); words[0] != "#" {
+			all = append(all, function{words[0], strings.Trim(words[1], "-"), words[2], strings.TrimSpace(words[3])})
+		}
+	}
+	return all
+})
 
 // function is a traced function.
 type function struct {
 	name, layout string
-	refused      bool
+	does, note   string // by roles; what is not replayed as it stands
 }
 
 // Numbers that are no functions of MPI: their count, and the marks in the body.
@@ -352,15 +320,3 @@ const (
 	functionExit  = 292
 	endOfStream   = 293
 )
-
-// parsed reads a list of functions when it is first asked for.
-func parsed(text string) func() []function {
-	return sync.OnceValue(func() (all []function) {
-		for one := range strings.SplitSeq(strings.ReplaceAll(text, "\n", ";"), ";") {
-			if words := strings.Fields(one); len(words) > 0 {
-				all = append(all, function{words[0], strings.Trim(words[1], "-"), len(words) > 2})
-			}
-		}
-		return all
-	})
-}

@@ -227,7 +227,7 @@ func TestSamples(t *testing.T) {
 	for _, file := range []string{"testtrace-0000.bin", "testtrace-0001.bin", "testtrace-0002.bin", "testtrace-0003.bin", "BigFFT.bin", "MultiGrid.bin"} {
 		counts, bytes, elements := map[string]int64{}, map[string]int64{}, map[string]map[int64]int64{"send": {}, "Irecv": {}}
 		d := simtest.Must(open(samples + file))(t)
-		for d.next() == nil {
+		for d.next() {
 			counts[d.name]++
 			switch d.name {
 			case "Send", "Isend":

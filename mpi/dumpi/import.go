@@ -2,9 +2,7 @@ package dumpi
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -84,8 +82,7 @@ func Import(name string, settings trace.Settings) (*goal.Schedule, *trace.Report
 			return nil, nil, err
 		}
 	}
-	g, err := b.Schedule()
-	return g, &b.Report, err
+	return b.Schedule()
 }
 
 // survey reads the file of a rank for what has to be known before: communicators, and
@@ -97,11 +94,7 @@ func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err
 	}
 	defer d.Close()
 	recorded := map[string]int64{}
-	for {
-		begin := d.At
-		if err = d.next(); err != nil {
-			break
-		}
+	for d.next() {
 		recorded[d.name]++
 		if p, ok := d.part(); ok {
 			parts = append(parts, p)
@@ -109,12 +102,12 @@ func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err
 		v := d.values
 		if (d.name == "Comm_size" || d.name == "Comm_rank") && v[0] == world {
 			if want := map[string]int{"Comm_size": ranks, "Comm_rank": rank}[d.name]; v[1] != int64(want) {
-				return nil, nil, fmt.Errorf("%s: byte %d: %s of all ranks is %d, but this is the file of rank %d of %d: are files missing?", file, begin, d.name, v[1], rank, ranks)
+				return nil, nil, fmt.Errorf("%s: byte %d: %s of all ranks is %d, but this is the file of rank %d of %d: are files missing?", file, d.begin, d.name, v[1], rank, ranks)
 			}
 		}
 	}
-	if err != io.EOF {
-		return nil, nil, err
+	if d.Err != nil {
+		return nil, nil, d.Err
 	}
 	if end, err = d.end(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
@@ -173,18 +166,14 @@ func replay(b *trace.Builder, file string, end *summary, made []*trace.Communica
 		return err
 	}
 	p := &process{Process: r, call: &d.call, sizes: end.sizes, made: made, comms: map[int64]*trace.Communicator{world: {}, self: {Name: "self", Members: []int{r.Number()}}}, requests: map[int64]request{}, types: map[int64]int64{}}
-	begin := d.At
-	b.Place = func() string { return fmt.Sprintf("%s: byte %d", file, begin) }
-	for {
-		begin = d.At
-		if err := d.next(); err == io.EOF {
-			break
-		} else if err != nil {
-			return err
-		}
+	b.Place = func() string { return fmt.Sprintf("%s: byte %d", file, d.begin) }
+	for d.next() {
 		if err := p.act(); err != nil {
 			return fmt.Errorf("%s: %s: %w", b.Place(), d.name, err)
 		}
+	}
+	if d.Err != nil {
+		return d.Err
 	}
 	for _, r := range p.requests {
 		if r.under {
@@ -227,37 +216,16 @@ type message struct {
 	absent           bool
 }
 
-// errRefused says that a call is not replayed for the reason given.
-type errRefused struct{ why string }
-
-func (e *errRefused) Error() string { return e.why }
-
-// Calls that are more than computing of their own rank, but for collectives.
-var calls = byName(map[string]func(p *process) error{
-	"Init Init_thread Finalize Probe Comm_free": (*process).nothing,
-	"Send Bsend Ssend Rsend Recv Isend Ibsend Issend Irsend Irecv Send_init Bsend_init Ssend_init Rsend_init Recv_init": (*process).send,
-	"Start Startall":            (*process).prepared,
-	"Request_free":              (*process).free,
-	"Sendrecv Sendrecv_replace": (*process).sendReceive,
-	"Wait Test Waitall Testall Waitany Testany Waitsome Testsome": (*process).wait,
-})
-
-// notes say what is not replayed as it stands. Notes on collectives follow from what these are
-// replayed as.
-var notes = byName(map[string]string{
-	"Bsend Ssend Rsend": "as Send", "Ibsend Issend Irsend": "as Isend", "Bsend_init Ssend_init Rsend_init": "as Send_init",
-	"Test Testall Testany Testsome Waitany Waitsome": "waits for what it completed", "Iprobe": "computes for its time", "Probe": "takes no time",
-})
-
-// byName gives each of the names in a key its value.
-func byName[T any](of map[string]T) map[string]T {
-	all := map[string]T{}
-	for names, value := range of {
-		for _, name := range strings.Fields(names) {
-			all[name] = value
-		}
-	}
-	return all
+// roles are what calls do that are more than computing of their own rank.
+var roles = map[string]func(p *process) error{
+	"nothing":    func(*process) error { return nil },
+	"refused":    func(*process) error { return trace.Refusal("weft does not replay this call") },
+	"send":       (*process).send,
+	"start":      (*process).prepared,
+	"free":       (*process).free,
+	"exchange":   (*process).sendReceive,
+	"wait":       (*process).wait,
+	"collective": (*process).collective,
 }
 
 // act performs the call. Computing is the time between calls, and in calls that only their own
@@ -265,11 +233,8 @@ func byName[T any](of map[string]T) map[string]T {
 func (p *process) act() error {
 	part, creates := p.part()
 	creates = creates && part.Kind.Collective()
-	do := calls[p.name]
-	if _, ok := shapes[p.name]; ok {
-		do = (*process).collective
-	}
-	if do == nil && !creates && !p.refused {
+	do := roles[p.does]
+	if do == nil && !creates {
 		p.count(nil)
 		return p.derive()
 	}
@@ -281,39 +246,24 @@ func (p *process) act() error {
 	if p.timed {
 		p.stopped, p.began = max(p.stopped, p.stop), true
 	}
-	var err error
-	switch {
-	case p.refused:
-		err = &errRefused{"weft does not replay this call"}
-	case creates:
+	if creates {
 		p.comms[part.New], p.made = p.made[0], p.made[1:]
-	default:
-		err = do(p)
+		return p.count(nil)
 	}
-	return p.count(err)
+	return p.count(do(p))
 }
 
 // count counts the call.
 func (p *process) count(err error) error {
-	var refused *errRefused
-	note := notes[p.name] + shapes[p.name].operation.Note()
+	note := p.note + shapes[p.name].operation.Note() // of collectives, what they are replayed as says it
 	if part, ok := p.part(); ok && part.Kind.Collective() {
 		note = "takes no time, and no rank waits"
 	}
-	switch {
-	case errors.As(err, &refused):
-		p.Count(trace.Refused, p.name, refused.why)
-		return nil
-	case err != nil:
-		return err
-	case note == "" && p.thread != 0:
+	if note == "" && p.thread != 0 {
 		note = "of another thread, as if of the first"
 	}
-	p.Noted(p.name, note)
-	return nil
+	return p.Done(p.name, note, err)
 }
-
-func (p *process) nothing() error { return nil }
 
 // derive keeps the size of a datatype that the call makes.
 func (p *process) derive() error {

@@ -45,8 +45,9 @@ type call struct {
 // reader reads the file of a rank.
 type reader struct {
 	*goal.Bytes
-	late int64 // latest time so far
-	past int64 // periods before it, in ns
+	begin int64 // of the call
+	late  int64 // latest time so far
+	past  int64 // periods before it, in ns
 	call
 	pool [8][]int32
 }
@@ -131,23 +132,23 @@ func (d *reader) unwrap(t int64) int64 {
 	return t
 }
 
-// next reads a call; io.EOF after the last.
-func (d *reader) next() error {
-	begin := d.At
+// next reads a call; false after the last, and after an error.
+func (d *reader) next() bool {
+	d.begin = d.At
 	number := d.number(2)
 	if d.Err == nil && number == endOfStream {
-		return io.EOF
+		return false
 	}
 	switch {
 	case number < int64(len(functions())):
 		d.function = functions()[number]
 	case number == functionEnter || number == functionExit:
-		d.function = function{"function", "q", false}
+		d.function = function{name: "function", layout: "q"}
 	default:
-		d.function = function{fmt.Sprint("function ", number), "?", false}
+		d.function = function{name: fmt.Sprint("function ", number), layout: "?"}
 	}
 	if d.layout == "?" {
-		d.Fail(begin, "a call of %s, whose arguments are not known to weft", d.name)
+		d.Fail(d.begin, "a call of %s, whose arguments are not known to weft", d.name)
 	}
 	d.values, d.lists = d.values[:0], d.lists[:0]
 	mask := d.number(1)
@@ -170,9 +171,9 @@ func (d *reader) next() error {
 	}
 	d.arguments(mask)
 	if d.Err != nil {
-		return fmt.Errorf("%w (in a call of %s at byte %d)", d.Err, d.name, begin)
+		d.Err = fmt.Errorf("%w (in a call of %s at byte %d)", d.Err, d.name, d.begin)
 	}
-	return nil
+	return d.Err == nil
 }
 
 // arguments reads the call's arguments.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -87,10 +88,10 @@ type group struct {
 	ranks          []int // the members of one that a communicator has; nil: all ranks
 }
 
+// communicator is one of some ranks, or stands for those of each rank by itself.
 type communicator struct {
-	name    string
-	self    bool
-	members []int // nil: all ranks
+	trace.Communicator
+	self bool
 }
 
 // Is tells whether a file begins like the anchor of a trace.
@@ -159,7 +160,7 @@ func (a *archive) definitions() error {
 	type defined struct{ self, name, group uint64 }
 	var comms []defined
 	members, names := 0, 0
-	for err = d.next(); err == nil && d.Err == nil; err = d.next() {
+	for d.next() {
 		if a.globalRecords++; a.globalRecords > mostDefinitions {
 			d.Fail(d.begin, "more than %d definitions", mostDefinitions)
 			break
@@ -212,8 +213,6 @@ func (a *archive) definitions() error {
 	switch {
 	case d.Err != nil:
 		return d.Err
-	case err != io.EOF:
-		return err
 	case a.globalRecords != a.declared:
 		return fmt.Errorf("%s: byte %d: %d records, but the anchor has %d", d.Name, d.begin, a.globalRecords, a.declared)
 	case a.ticks == 0:
@@ -245,7 +244,7 @@ func (a *archive) definitions() error {
 			}
 		}
 		if self := g.kind == commSelf; g.kind == commGroup || self {
-			a.comms[c.self] = communicator{name: fmt.Sprintf("communicator %d %s", i, a.strings[c.name]), self: self, members: g.ranks}
+			a.comms[c.self] = communicator{trace.Communicator{Name: fmt.Sprintf("communicator %d %s", i, a.strings[c.name]), Members: g.ranks}, self}
 		}
 	}
 	return nil
@@ -273,28 +272,26 @@ func (g *group) check(ranks, number int, last []int) error {
 }
 
 // local is how a location numbers what is defined for all.
-type local struct {
-	maps map[byte]map[uint64]uint64
-}
+type local map[byte]map[uint64]uint64
 
 // global is the number of something for all.
-func (l *local) global(kind byte, number uint64) uint64 {
-	if g, ok := l.maps[kind][number]; ok {
+func (l local) global(kind byte, number uint64) uint64 {
+	if g, ok := l[kind][number]; ok {
 		return g
 	}
 	return number
 }
 
 // local reads the definitions of a location.
-func (a *archive) local(location uint64) (*local, error) {
+func (a *archive) local(location uint64) (local, error) {
 	d, err := open(a.file(location, globalExtension), a.chunk, false)
 	if err != nil {
 		return nil, err
 	}
 	defer d.Close()
-	l := &local{maps: map[byte]map[uint64]uint64{}}
+	l := local{}
 	mapped := uint64(0)
-	for err = d.next(); err == nil && d.Err == nil; err = d.next() {
+	for d.next() {
 		if d.kind != mapping {
 			continue
 		}
@@ -321,15 +318,9 @@ func (a *archive) local(location uint64) (*local, error) {
 			}
 			m[from] = d.number()
 		}
-		l.maps[kind] = m
+		l[kind] = m
 	}
-	if d.Err != nil {
-		return nil, d.Err
-	}
-	if err != io.EOF {
-		return nil, err
-	}
-	return l, nil
+	return l, d.Err
 }
 
 // Bytes that begin records of every file.
@@ -387,15 +378,15 @@ func (d *reader) header() {
 // bare are the events that have no length: their one number follows.
 var bare = [256]bool{12: true, 13: true, 16: true, 17: true, 20: true, 21: true, 24: true, 28: true, 29: true, 30: true}
 
-// next reads a record; io.EOF after the last.
-func (d *reader) next() error {
+// next reads a record; false after the last, and after an error.
+func (d *reader) next() bool {
 	for d.Err == nil {
 		d.begin = d.At
 		d.kind = d.Next(1)[0]
 		switch {
 		case d.Err != nil:
 		case d.kind == endOfFile:
-			return io.EOF
+			return false
 		case d.kind == endOfChunk:
 			if b, err := d.In.Peek(1); err == nil && b[0] == endOfFile {
 				continue
@@ -410,7 +401,7 @@ func (d *reader) next() error {
 			if n <= 8 { // not undefined
 				d.payload = append(d.payload, d.Next(int(n))...)
 			}
-			return d.Err
+			return d.Err == nil
 		default:
 			n := uint64(d.Next(1)[0])
 			if n == 0xff {
@@ -421,10 +412,10 @@ func (d *reader) next() error {
 				break
 			}
 			d.payload = d.Append(d.payload[:0], int(n))
-			return d.Err
+			return d.Err == nil
 		}
 	}
-	return d.Err
+	return false
 }
 
 // byte is the next of the record.

@@ -5,7 +5,6 @@ package otf2
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/weft-sim/weft/mpi"
@@ -15,22 +14,23 @@ import (
 
 // Types of events.
 const (
-	enter             = 12
-	leave             = 13
-	mpiSend           = 14
-	mpiIsend          = 15
-	mpiIsendComplete  = 16
-	mpiIrecvRequest   = 17
-	mpiRecv           = 18
-	mpiIrecv          = 19
-	mpiRequestTest    = 20
-	mpiCancelled      = 21
-	mpiCollectiveEnd  = 23
-	firstRMA, lastRMA = 35, 52
-	programBegin      = 83
-	nonBlocking       = 85 // collectives: begin, end
-	nonBlockingEnd    = 86
-	commDestroy       = 88
+	enter              = 12
+	leave              = 13
+	mpiSend            = 14
+	mpiIsend           = 15
+	mpiIsendComplete   = 16
+	mpiIrecvRequest    = 17
+	mpiRecv            = 18
+	mpiIrecv           = 19
+	mpiRequestTest     = 20
+	mpiCancelled       = 21
+	mpiCollectiveBegin = 22
+	mpiCollectiveEnd   = 23
+	firstRMA, lastRMA  = 35, 52
+	programBegin       = 83
+	nonBlocking        = 85 // collectives: begin, end
+	nonBlockingEnd     = 86
+	commDestroy        = 88
 )
 
 // names are the names of events, as OTF2 prints them, from 10 and from programBegin on.
@@ -88,15 +88,14 @@ func Import(name string, settings trace.Settings) (*goal.Schedule, *trace.Report
 			return nil, nil, err
 		}
 	}
-	g, err := b.Schedule()
-	return g, &b.Report, err
+	return b.Schedule()
 }
 
 // process is a rank on its way through its events; rank -1 is a location that is none.
 type process struct {
 	*trace.Process
 	*archive
-	*local
+	local
 	d        *reader
 	rank     int
 	requests map[uint64]int32 // the operations of those that are under way
@@ -120,26 +119,17 @@ func (p *process) read(location uint64) (err error) {
 	defer p.d.Close()
 	p.Place = func() string { return fmt.Sprintf("%s: byte %d", p.d.Name, p.d.begin) }
 	events := uint64(0)
-	for {
-		err := p.d.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	for p.d.next() {
 		if p.d.kind == attributes {
 			continue
 		}
 		events++
-		if err = p.event(); err == nil {
-			err = p.d.Err
-		} else {
-			err = fmt.Errorf("%s: %s: %w", p.Place(), eventName(p.d.kind), err)
+		if err := p.event(); err != nil {
+			return fmt.Errorf("%s: %s: %w", p.Place(), eventName(p.d.kind), err)
 		}
-		if err != nil {
-			return err
-		}
+	}
+	if p.d.Err != nil {
+		return p.d.Err
 	}
 	if want := p.recorded[location]; events != want {
 		return fmt.Errorf("%s: byte %d: %d events, but %d are defined", p.d.Name, p.d.begin, events, want)
@@ -175,28 +165,17 @@ func (p *process) event() error {
 	if err := p.compute(); err != nil {
 		return err
 	}
-	if kind == mpiCollectiveEnd {
+	switch {
+	case kind == mpiCollectiveEnd:
 		return p.collective()
-	}
-	if kind > mpiCollectiveEnd {
-		p.Count(trace.Refused, name, "weft does not replay this event")
+	case kind > mpiCollectiveEnd:
+		return p.Done(name, "", trace.Refusal("weft does not replay this event"))
+	case kind == mpiCancelled:
+		delete(p.requests, p.d.number()) // a receive then is nothing
+		p.Noted(name, "the request is never waited for")
 		return nil
 	}
-	if kind == mpiCancelled {
-		delete(p.requests, p.d.number()) // a receive then is nothing
-	}
-	note, err := p.message()
-	switch {
-	case err != nil:
-		return err
-	case note != "":
-		p.Count(trace.Refused, name, note)
-	case kind == mpiCancelled:
-		p.Count(trace.Approximated, name, "the request is never waited for")
-	default:
-		p.Count(trace.Replayed, name, "")
-	}
-	return nil
+	return p.Done(name, "", p.message())
 }
 
 // region enters or leaves a region. The time between regions of MPI is computing, and that
@@ -249,31 +228,26 @@ func (p *process) compute() error {
 }
 
 // communicator is the one that an event names, with its ranks.
-func (p *process) communicator(number uint64) (c communicator, ranks uint64, ok bool) {
-	c, ok = p.comms[p.global(mappedComms, number)]
+func (p *process) communicator(number uint64) (of *trace.Communicator, ranks uint64, ok bool) {
+	c, ok := p.comms[p.global(mappedComms, number)]
 	if c.self {
-		c.members = []int{p.rank}
+		c.Members = []int{p.rank}
 	}
-	return c, uint64(p.Size(c.members)), ok
+	return &c.Communicator, uint64(p.Size(&c.Communicator)), ok
 }
 
-// message replays what an event says of a message; the note says why it cannot be.
-func (p *process) message() (note string, err error) {
+// message replays what an event says of a message.
+func (p *process) message() error {
 	d := p.d
 	switch d.kind {
+	case mpiCollectiveBegin:
+		return nil
 	case mpiIsendComplete:
-		id, err := p.ends(d.number())
-		if err != nil {
-			return "", err
-		}
-		return "", p.Join([]int32{id})
+		return p.joins(d.number())
 	case mpiIrecvRequest:
 		id, err := p.Nothing() // until its end tells what it was
 		p.requests[d.number()] = id
-		return "", err
-	case mpiSend, mpiIsend, mpiRecv, mpiIrecv:
-	default:
-		return "", nil
+		return err
 	}
 	peer, number, tag, bytes := d.number(), d.number(), d.number(), d.number()
 	kind := mpi.Send
@@ -282,45 +256,41 @@ func (p *process) message() (note string, err error) {
 	}
 	c, ranks, ok := p.communicator(number)
 	if !ok {
-		return "on a communicator whose ranks are not known", nil
+		return trace.UnknownRanks
 	}
 	if peer >= ranks || tag > 1<<31 || bytes > 1<<62 {
-		return "", fmt.Errorf("%d B with rank %d of a communicator of %d ranks, tag %d", bytes, peer, ranks, tag)
+		return fmt.Errorf("%d B with rank %d of a communicator of %d ranks, tag %d", bytes, peer, ranks, tag)
 	}
-	to := int64(peer)
-	if c.members != nil {
-		to = int64(c.members[peer])
-	}
+	to := c.Rank(int64(peer))
 	switch {
 	case d.kind == mpiIrecv:
-		id, err := p.ends(d.number())
-		if err != nil {
-			return "", err
+		request := d.number()
+		if id, ok := p.requests[request]; ok {
+			if err := p.Become(id, kind, int64(bytes), to, int64(tag)); err != nil {
+				return err
+			}
 		}
-		if err := p.Become(id, kind, int64(bytes), to, int64(tag)); err != nil {
-			return "", err
-		}
-		return "", p.Join([]int32{id})
+		return p.joins(request)
 	case d.kind == mpiIsend:
 		id, err := p.Begin(kind, int64(bytes), to, int64(tag))
 		p.requests[d.number()] = id
-		return "", err
+		return err
 	case p.both:
 		id, err := p.Begin(kind, int64(bytes), to, int64(tag))
 		p.open = append(p.open, id)
-		return "", err
+		return err
 	}
-	return "", p.Then(p.Message(kind, int64(bytes), to, int64(tag)))
+	return p.Then(p.Message(kind, int64(bytes), to, int64(tag)))
 }
 
-// ends is the operation of a request that is over.
-func (p *process) ends(request uint64) (int32, error) {
+// joins waits for a request that is over.
+func (p *process) joins(request uint64) error {
 	id, ok := p.requests[request]
 	if !ok {
-		return 0, fmt.Errorf("request %d is not under way", request)
+		return fmt.Errorf("request %d is not under way", request)
 	}
 	delete(p.requests, request)
-	return id, nil
+	return p.Join([]int32{id})
 }
 
 // collective replays a collective at its end. Sizes are Score-P's, which counts a
@@ -338,26 +308,24 @@ func (p *process) collective() error {
 	if d.Err != nil {
 		return d.Err
 	}
-	index := uint64(p.Index(c.name, c.members))
+	index := uint64(p.Index(c))
 	rooted := name == "BCAST" || name == "REDUCE" || name == "GATHER" || name == "SCATTER"
 	switch {
 	case handles[name]:
 		p.Noted(name, "takes no time, and no rank waits")
 		return nil
 	case !ok:
-		p.Count(trace.Refused, name, "on a communicator whose ranks are not known")
-		return nil
+		return p.Done(name, "", trace.UnknownRanks)
 	case index >= size || rooted && root >= size || sent > 1<<62 || received > 1<<62:
 		return fmt.Errorf("%s from rank %d of a communicator of %d ranks, %d B sent and %d B received", name, root, size, sent, received)
 	}
 	to, known := operations[name]
 	if !known {
-		why := "weft has no algorithm"
+		why := trace.Refusal("weft has no algorithm")
 		if name[len(name)-1] == 'V' || name == "ALLTOALLW" || name == "REDUCE_SCATTER" {
 			why = "the trace does not tell the sizes of its parts"
 		}
-		p.Count(trace.Refused, name, why)
-		return nil
+		return p.Done(name, "", why)
 	}
 	note := to.Note()
 	if to == trace.Allgather || to == trace.Alltoall {
@@ -391,22 +359,22 @@ func (p *process) collective() error {
 	if !rooted {
 		root = 0
 	}
-	return p.Collect(to, c.name, c.members, bytes, int(root))
+	return p.Collect(to, c, bytes, int(root))
 }
 
 // rooted replays a gather or a scatter. If the root's own part is in place, its counts are of
 // the others alone.
-func (p *process) rooted(scatter bool, c communicator, root int, atRoot bool, sent, received uint64) error {
+func (p *process) rooted(scatter bool, c *trace.Communicator, root int, atRoot bool, sent, received uint64) error {
 	all, own := received, sent
 	if scatter {
 		all, own = sent, received
 	}
-	size := p.Size(c.members)
+	size := p.Size(c)
 	parts := []int64{int64(own)}
 	if atRoot && own == 0 {
 		parts = slices.Repeat([]int64{int64(all) / max(int64(size-1), 1)}, size)
 	} else if atRoot {
 		parts = slices.Repeat([]int64{int64(all) / int64(size)}, size)
 	}
-	return p.Rooted(scatter, c.name, c.members, root, atRoot, parts)
+	return p.Rooted(scatter, c, root, atRoot, parts)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -299,8 +298,7 @@ func TestSample(t *testing.T) {
 			printed = append(printed, m[1]+" "+m[2])
 		}
 		d := simtest.Must(open(a.file(location, eventsExtension), a.eventChunk, true))(t)
-		var err error
-		for err = d.next(); err == nil; err = d.next() {
+		for d.next() {
 			if d.kind == attributes {
 				continue
 			}
@@ -334,8 +332,8 @@ func TestSample(t *testing.T) {
 			}
 		}
 		d.Close()
-		if err != io.EOF || len(printed) > 0 {
-			t.Error(location, err, printed)
+		if d.Err != nil || len(printed) > 0 {
+			t.Error(location, d.Err, printed)
 		}
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -5,6 +5,7 @@ package simgrid
 import (
 	"bufio"
 	"bytes"
+	"container/list"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -89,8 +90,7 @@ func Import(name string, flops float64, settings trace.Settings) (*goal.Schedule
 		}
 	}
 	in.memory.Free()
-	g, err := b.Schedule()
-	return g, &b.Report, err
+	return b.Schedule()
 }
 
 // reader reads the actions of all ranks, each with its line and its file.
@@ -179,7 +179,7 @@ func (p *reader) rank(b *trace.Builder, r int, flops float64) error {
 			return fmt.Errorf("%s: %w", b.Place(), err)
 		}
 	}
-	if len(rank.open) > rank.over {
+	if rank.open.Len() > 0 {
 		b.Count(trace.Approximated, "request", "never waited for")
 	}
 	if !rank.finalized {
@@ -269,11 +269,10 @@ type process struct {
 	*trace.Process
 	number    int
 	flops     float64
-	datatype  int               // of counts without one
-	tagless   bool              // of SimGrid before 3.20
-	open      []request         // in the order in which they began; those that are over among them
-	waiting   map[message][]int // numbers in open, of those that are not over
-	over      int
+	datatype  int                         // of counts without one
+	tagless   bool                        // of SimGrid before 3.20
+	open      list.List                   // of requests, in the order in which they began
+	waiting   map[message][]*list.Element // those of each message, likewise
 	begun     bool
 	finalized bool
 }
@@ -282,7 +281,6 @@ type process struct {
 type request struct {
 	message
 	operation int32
-	over      bool
 }
 
 // message tells requests apart.
@@ -290,21 +288,10 @@ type message struct{ source, destination, tag int64 }
 
 // keep notes a request that is under way.
 func (p *process) keep(m message, operation int32) {
-	if p.waiting == nil {
-		p.waiting = map[message][]int{}
+	if p.open.Len() == 0 {
+		p.waiting = map[message][]*list.Element{}
 	}
-	p.waiting[m] = append(p.waiting[m], len(p.open))
-	p.open = append(p.open, request{message: m, operation: operation})
-}
-
-// finish waits for a request.
-func (p *process) finish(i int) error {
-	p.open[i].over = true
-	operation := p.open[i].operation
-	if p.over++; p.over == len(p.open) {
-		p.open, p.waiting, p.over = nil, nil, 0
-	}
-	return p.Join([]int32{operation})
+	p.waiting[m] = append(p.waiting[m], p.open.PushBack(request{m, operation}))
 }
 
 // action is one of the actions that are known.
@@ -440,15 +427,10 @@ func (p *process) message(kind mpi.Kind, waits bool, args []float64) error {
 // wait waits for the oldest request of a source, a destination and a tag; without these, as before SimGrid
 // 3.20, for the newest of all.
 func (p *process) wait(args []float64) error {
-	if len(args) == 0 && len(p.open) > 0 {
-		last := len(p.open) - 1
-		for p.open[last].over {
-			last--
-		}
-		m := p.open[last].message
-		p.waiting[m] = p.waiting[m][:len(p.waiting[m])-1]
-		p.open, p.over = p.open[:last+1], p.over-(len(p.open)-1-last) // those behind are over
-		return p.finish(last)
+	if len(args) == 0 && p.open.Len() > 0 {
+		newest := p.open.Remove(p.open.Back()).(request)
+		p.waiting[newest.message] = p.waiting[newest.message][:len(p.waiting[newest.message])-1]
+		return p.Join([]int32{newest.operation})
 	}
 	if len(args) < 3 {
 		return fmt.Errorf("wait with %d arguments: want 3, or none behind a message that is under way", len(args))
@@ -459,17 +441,16 @@ func (p *process) wait(args []float64) error {
 		return fmt.Errorf("wait for a message from %v to %v with tag %v, which is not under way", args[0], args[1], args[2])
 	}
 	p.waiting[m] = queue[1:]
-	return p.finish(queue[0])
+	return p.Join([]int32{p.open.Remove(queue[0]).(request).operation})
 }
 
 func (p *process) waitAll([]float64) error {
 	var messages []int32
-	for _, r := range p.open {
-		if !r.over {
-			messages = append(messages, r.operation)
-		}
+	for e := p.open.Front(); e != nil; e = e.Next() {
+		messages = append(messages, e.Value.(request).operation)
 	}
-	p.open, p.waiting, p.over = nil, nil, 0
+	p.open.Init()
+	p.waiting = nil
 	return p.Join(messages)
 }
 
@@ -479,5 +460,5 @@ func (p *process) collective(operation trace.Operation, args []float64, root, da
 	if err != nil {
 		return err
 	}
-	return p.Collect(operation, "", nil, bytes, int(argument(args, root, 0)))
+	return p.Collect(operation, &trace.Communicator{}, bytes, int(argument(args, root, 0)))
 }

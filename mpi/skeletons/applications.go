@@ -71,23 +71,15 @@ func ftIteration(c FT, p ftClass, e Env) (collectives.Schedule, error) {
 	}
 	bytes := sim.Bytes(points / n * 16)
 	parts := []collectives.Schedule{collectives.Work(n, c.Compute)}
-	transpose := func(size int, locate func(int) (int, int), member func(int, int) int) error {
-		a, err := collectives.Registry.New(c.Alltoall, collectives.Env{Ranks: size, PerNode: e.PerNode, Bytes: bytes / sim.Bytes(size)})
-		if err == nil {
-			parts = append(parts, collectives.Split(a, n, locate, member))
+	for _, transpose := range []struct{ size, stride int }{{np2, 1}, {np1, np2}} {
+		if transpose.size == 1 {
+			continue
 		}
-		return err
-	}
-	rows := bits.TrailingZeros(uint(np2)) // np2 is a power of two
-	if np2 > 1 {
-		if err := transpose(np2, func(r int) (int, int) { return r >> rows, r & (np2 - 1) }, func(g, i int) int { return g<<rows + i }); err != nil {
+		a, err := collectives.Registry.New(c.Alltoall, collectives.Env{Ranks: transpose.size, PerNode: e.PerNode, Bytes: bytes / sim.Bytes(transpose.size)})
+		if err != nil {
 			return nil, err
 		}
-	}
-	if np1 > 1 {
-		if err := transpose(np1, func(r int) (int, int) { return r & (np2 - 1), r >> rows }, func(g, i int) int { return i<<rows + g }); err != nil {
-			return nil, err
-		}
+		parts = append(parts, collectives.Divide(a, n, transpose.stride))
 	}
 	const checksum = 16 // a complex number
 	return collectives.Sequence(append(parts, collectives.ReduceBinomial(n, 0, checksum))...), nil

@@ -108,12 +108,12 @@ func NewBuilder(name string, ranks int, settings Settings) *Builder {
 	}
 }
 
-// Size is the number of ranks in a group; nil: all.
-func (b *Builder) Size(members []int) int {
-	if members == nil {
+// Size is the number of ranks of a communicator.
+func (b *Builder) Size(of *Communicator) int {
+	if of.Members == nil {
 		return b.ranks
 	}
-	return len(members)
+	return len(of.Members)
 }
 
 // Number is the number of the rank that is built.
@@ -155,20 +155,15 @@ func (b *Builder) check(kind mpi.Kind, peer, tag int64) error {
 	return nil
 }
 
-// Collective appends the rank's part of a collective of a group, whose members are ranks
-// in the group's order (nil: all). The k-th collective of a group on one rank belongs to the
-// k-th on the others. It begins with operation first and ends with last; bytes mean what they
-// mean in [collectives.Env].
-func (b *Builder) Collective(operation Operation, group string, members []int, bytes int64, root int) (first, last int32, err error) {
-	index, size, err := b.position(operation, group, members)
+// Collective appends the rank's part of a collective of a communicator. The k-th collective of
+// a communicator on one rank belongs to the k-th on the others. It begins with operation first and
+// ends with last; bytes mean what they mean in [collectives.Env].
+func (b *Builder) Collective(operation Operation, of *Communicator, bytes int64, root int) (first, last int32, err error) {
+	index, c, err := b.join(operation, of, bytes, root)
 	if err != nil {
 		return 0, 0, err
 	}
-	c, err := b.join(operation, group, size, bytes, root)
-	if err != nil {
-		return 0, 0, err
-	}
-	if first, err = b.Add(mpi.Calc, 0, 0, 0); err != nil {
+	if first, err = b.Compute(0); err != nil {
 		return 0, 0, err
 	}
 	last = first
@@ -179,7 +174,7 @@ func (b *Builder) Collective(operation Operation, group string, members []int, b
 	var ops []collectives.Op
 	for round := range rounds {
 		ops = c.schedule.Round(index, round, ops[:0])
-		done, err := b.messages(last, ops, c, members)
+		done, err := b.messages(last, ops, c, of)
 		switch {
 		case err != nil:
 			return 0, 0, err
@@ -196,7 +191,7 @@ func (b *Builder) Collective(operation Operation, group string, members []int, b
 
 // messages appends the messages among the operations of a round, which wait for an operation; moving
 // data inside a rank takes no time here.
-func (b *Builder) messages(behind int32, ops []collectives.Op, c *collective, members []int) (done []int32, err error) {
+func (b *Builder) messages(behind int32, ops []collectives.Op, c *collective, of *Communicator) (done []int32, err error) {
 	for _, op := range ops {
 		kind := mpi.Send
 		switch op.Kind {
@@ -205,11 +200,7 @@ func (b *Builder) messages(behind int32, ops []collectives.Op, c *collective, me
 		case collectives.Compute, collectives.Copy:
 			continue
 		}
-		peer := op.Peer
-		if members != nil {
-			peer = int32(members[peer])
-		}
-		id, err := b.Add(kind, op.Bytes, peer, c.tag(op.Tag))
+		id, err := b.Add(kind, op.Bytes, int32(of.Rank(int64(op.Peer))), c.tag(op.Tag))
 		if err != nil {
 			return nil, err
 		}
@@ -221,7 +212,7 @@ func (b *Builder) messages(behind int32, ops []collectives.Op, c *collective, me
 
 // gather appends an operation that waits for others.
 func (b *Builder) gather(done []int32) (int32, error) {
-	last, err := b.Add(mpi.Calc, 0, 0, 0)
+	last, err := b.Compute(0)
 	if err == nil {
 		for _, id := range done {
 			b.After(id, last)
@@ -230,81 +221,86 @@ func (b *Builder) gather(done []int32) (int32, error) {
 	return last, err
 }
 
-// Index is the rank's place among the members of a group (nil: all); -1: it is none of them. It is
+// Index is the rank's place among the members of a communicator; -1: it is none of them. It is
 // looked for once.
-func (b *Builder) Index(group string, members []int) int {
-	if members == nil {
+func (b *Builder) Index(of *Communicator) int {
+	if of.Members == nil {
 		return b.rank
 	}
-	index, known := b.place[group]
+	index, known := b.place[of.Name]
 	if !known {
-		index = slices.Index(members, b.rank)
-		b.place[group] = index
+		index = slices.Index(of.Members, b.rank)
+		b.place[of.Name] = index
 	}
 	return index
 }
 
-// position is the rank's place among the members of a group, and their number.
-func (b *Builder) position(operation Operation, group string, members []int) (index, size int, err error) {
-	if members == nil {
-		return b.rank, b.ranks, nil
+// join finds the collective that the rank comes to, or is the first at, and the rank's place in it.
+func (b *Builder) join(operation Operation, of *Communicator, bytes int64, root int) (index int, c *collective, err error) {
+	group := of.Name
+	if index = b.Index(of); index < 0 {
+		return 0, nil, fmt.Errorf("%s of group %q, to which rank %d does not belong", operation, group, b.rank)
 	}
-	if index = b.Index(group, members); index < 0 {
-		return 0, 0, fmt.Errorf("%s of group %q, to which rank %d does not belong", operation, group, b.rank)
-	}
-	return index, len(members), nil
-}
-
-// join finds the collective that the rank comes to, or is the first at.
-func (b *Builder) join(operation Operation, group string, size int, bytes int64, root int) (*collective, error) {
 	k := b.next[group]
 	b.next[group]++
-	if k < len(b.group[group]) {
-		c := &b.group[group][k]
-		if c.operation != operation || c.bytes != bytes || c.root != root {
-			return nil, fmt.Errorf("collective %d of group %q is %s of %d B (root %d), and on another rank %s of %d B (root %d)", k, group, operation, bytes, root, c.operation, c.bytes, c.root)
+	if k == len(b.group[group]) {
+		if err := b.begin(operation, group, b.Size(of), bytes, root); err != nil {
+			return 0, nil, err
 		}
-		return c, nil
 	}
+	c = &b.group[group][k]
+	if c.operation != operation || c.bytes != bytes || c.root != root {
+		return 0, nil, fmt.Errorf("collective %d of group %q is %s of %d B (root %d), and on another rank %s of %d B (root %d)", k, group, operation, bytes, root, c.operation, c.bytes, c.root)
+	}
+	return index, c, nil
+}
+
+// begin appends a collective to those of a group of so many ranks.
+func (b *Builder) begin(operation Operation, group string, size int, bytes int64, root int) (err error) {
 	if b.carried == mostCollective {
-		return nil, fmt.Errorf("more than %d collectives", mostCollective)
+		return fmt.Errorf("more than %d collectives", mostCollective)
 	}
 	c := collective{operation: operation, bytes: bytes, root: root, number: b.carried, rounds: -1}
 	b.carried++
-	if operation == Exchange {
-		b.group[group] = append(b.group[group], c)
-		return &b.group[group][k], nil
-	}
-	algorithm := map[Operation]string{Allreduce: b.Allreduce, Allgather: b.Allgather, Alltoall: b.Alltoall, Broadcast: b.Broadcast, Reduce: b.Reduce, ReduceScatter: "allreduce-ring", Barrier: "barrier-dissemination"}[operation]
-	var set []param.Setting
-	if operation == Broadcast || operation == Reduce {
-		set = append(set, param.Set("root", root))
-	}
 	if operation == ReduceScatter { // the first half of the ring: every rank has the sum of its chunk then
 		c.rounds = size - 1
 	}
-	if operation != ReduceScatter && !strings.HasPrefix(algorithm, string(operation)+"-") {
-		return nil, &param.ParamError{Key: string(operation), Value: algorithm, Want: fmt.Sprintf("an algorithm of %s: see weft list collectives", operation)}
+	if operation != Exchange {
+		c.schedule, err = b.algorithm(&c, size)
 	}
-	key := fmt.Sprint(algorithm, size, bytes, root)
-	if c.schedule = b.built[key]; c.schedule == nil {
-		var err error
-		if c.schedule, err = collectives.Registry.New(algorithm, collectives.Env{Ranks: size, PerNode: 1, Bytes: sim.Bytes(bytes)}, set...); err != nil {
-			return nil, err
-		}
-		b.built[key] = c.schedule
+	if err == nil {
+		b.group[group] = append(b.group[group], c)
 	}
-	b.group[group] = append(b.group[group], c)
-	return &b.group[group][k], nil
+	return err
 }
 
-// Schedule is what was built; it is refused if something had to be left out, unless the
-// settings allow it.
-func (b *Builder) Schedule() (*goal.Schedule, error) {
-	if err := b.refusal(); err != nil && !b.Drop {
-		return nil, err
+// algorithm is the schedule of a collective of so many ranks, as the settings have it.
+func (b *Builder) algorithm(c *collective, size int) (schedule collectives.Schedule, err error) {
+	name := map[Operation]string{Allreduce: b.Allreduce, Allgather: b.Allgather, Alltoall: b.Alltoall, Broadcast: b.Broadcast, Reduce: b.Reduce, ReduceScatter: "allreduce-ring", Barrier: "barrier-dissemination"}[c.operation]
+	if c.operation != ReduceScatter && !strings.HasPrefix(name, string(c.operation)+"-") {
+		return nil, &param.ParamError{Key: string(c.operation), Value: name, Want: fmt.Sprintf("an algorithm of %s: see weft list collectives", c.operation)}
 	}
-	return b.Builder.Schedule()
+	var set []param.Setting
+	if c.operation == Broadcast || c.operation == Reduce {
+		set = append(set, param.Set("root", c.root))
+	}
+	key := fmt.Sprint(name, size, c.bytes, c.root)
+	if b.built[key] == nil {
+		if b.built[key], err = collectives.Registry.New(name, collectives.Env{Ranks: size, PerNode: 1, Bytes: sim.Bytes(c.bytes)}, set...); err != nil {
+			return nil, err
+		}
+	}
+	return b.built[key], nil
+}
+
+// Schedule is what was built, with the report; it is refused if something had to be left out,
+// unless the settings allow it.
+func (b *Builder) Schedule() (*goal.Schedule, *Report, error) {
+	if err := b.refusal(); err != nil && !b.Drop {
+		return nil, &b.Report, err
+	}
+	g, err := b.Builder.Schedule()
+	return g, &b.Report, err
 }
 
 // Process is a rank that does one thing after another, but for the messages that it
@@ -325,11 +321,7 @@ func (b *Builder) Process() (*Process, error) {
 
 // Then makes an operation follow the last.
 func (p *Process) Then(operation int32, err error) error {
-	if err == nil {
-		p.After(p.last, operation)
-		p.last = operation
-	}
-	return err
+	return p.around(operation, operation, err)
 }
 
 // Work makes the rank compute for so many ns of the trace.
@@ -337,11 +329,7 @@ func (p *Process) Work(ns float64) error { return p.Then(p.Compute(ns)) }
 
 // Begin begins a message, for which the rank does not wait until [Process.Join].
 func (p *Process) Begin(kind mpi.Kind, bytes, peer, tag int64) (int32, error) {
-	id, err := p.Message(kind, bytes, peer, tag)
-	if err == nil {
-		p.After(p.last, id)
-	}
-	return id, err
+	return p.behind(p.Message(kind, bytes, peer, tag))
 }
 
 // Join makes the rank wait for messages that it began.
@@ -350,30 +338,34 @@ func (p *Process) Join(messages []int32) error {
 }
 
 // Collect makes the rank take part in a collective, as [Builder.Collective] describes it.
-func (p *Process) Collect(operation Operation, group string, members []int, bytes int64, root int) error {
-	return p.around(p.Collective(operation, group, members, bytes, root))
+// By itself it does nothing.
+func (p *Process) Collect(operation Operation, of *Communicator, bytes int64, root int) error {
+	if len(of.Members) == 1 {
+		return nil
+	}
+	return p.around(p.Collective(operation, of, bytes, root))
 }
 
 // Exchange makes the rank take part in an exchange of messages straight between the
-// members of a group: bytes to send to and to receive from each of them, in their order; of
+// members of a communicator: bytes to send to and to receive from each of them, in their order; of
 // 0 bytes there is no message. What it sends itself takes no time.
-func (p *Process) Exchange(group string, members []int, send, receive []int64) error {
-	return p.around(p.exchange(group, members, send, receive))
+func (p *Process) Exchange(of *Communicator, send, receive []int64) error {
+	return p.around(p.exchange(of, send, receive))
 }
 
-// Rooted is an exchange in which a root sends to all members of a group (scatter), or receives
+// Rooted is an exchange in which a root sends to all members of a communicator (scatter), or receives
 // from all. At the root, parts has the bytes of every member; elsewhere the rank's own alone.
-func (p *Process) Rooted(scatter bool, group string, members []int, root int, atRoot bool, parts []int64) error {
-	none := make([]int64, p.Size(members))
+func (p *Process) Rooted(scatter bool, of *Communicator, root int, atRoot bool, parts []int64) error {
+	none := make([]int64, p.Size(of))
 	if !atRoot {
 		own := parts[0]
 		parts = make([]int64, len(none))
 		parts[root] = own
 	}
 	if scatter == atRoot {
-		return p.Exchange(group, members, parts, none)
+		return p.Exchange(of, parts, none)
 	}
-	return p.Exchange(group, members, none, parts)
+	return p.Exchange(of, none, parts)
 }
 
 // around follows operations of which the first waits for all before, and all after for
@@ -387,15 +379,9 @@ func (p *Process) around(first, last int32, err error) error {
 }
 
 // exchange is a collective of which every rank knows its own part only.
-func (b *Builder) exchange(group string, members []int, send, receive []int64) (first, last int32, err error) {
-	index, size, err := b.position(Exchange, group, members)
-	if err != nil {
-		return 0, 0, err
-	}
-	if len(send) != size || len(receive) != size {
-		return 0, 0, fmt.Errorf("an exchange of %d and %d parts in a group of %d ranks", len(send), len(receive), size)
-	}
-	c, err := b.join(Exchange, group, size, 0, 0)
+func (b *Builder) exchange(of *Communicator, send, receive []int64) (first, last int32, err error) {
+	size := b.Size(of)
+	index, c, err := b.join(Exchange, of, 0, 0)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -412,7 +398,7 @@ func (b *Builder) exchange(group string, members []int, send, receive []int64) (
 			ops = append(ops, collectives.SendOp(to, 0, send[to]))
 		}
 	}
-	done, err := b.messages(first, ops, c, members)
+	done, err := b.messages(first, ops, c, of)
 	if err == nil {
 		last, err = b.gather(append([]int32{first}, done...))
 	}
@@ -420,8 +406,10 @@ func (b *Builder) exchange(group string, members []int, send, receive []int64) (
 }
 
 // Nothing is an operation that ends when the last has.
-func (p *Process) Nothing() (int32, error) {
-	id, err := p.Compute(0)
+func (p *Process) Nothing() (int32, error) { return p.behind(p.Compute(0)) }
+
+// behind makes an operation wait for the last, and nothing wait for it so far.
+func (p *Process) behind(id int32, err error) (int32, error) {
 	if err == nil {
 		p.After(p.last, id)
 	}

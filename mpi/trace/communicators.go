@@ -8,10 +8,18 @@ import (
 
 // Communicator is a group of ranks with a context of its own.
 type Communicator struct {
-	Name    string // one of its own, for [Builder.Collective]; "" for the communicator of all ranks
-	Members []int  // ranks in the communicator's order
+	Name    string // one of its own; "" for the communicator of all ranks
+	Members []int  // ranks in the communicator's order; nil: all
 	Dims    []int  // if it is Cartesian
 	made    []*creation
+}
+
+// Rank is the rank of a member.
+func (c *Communicator) Rank(member int64) int64 {
+	if c.Members == nil {
+		return member
+	}
+	return int64(c.Members[member])
 }
 
 // creation is the making of communicators out of one, in which all its members take part.

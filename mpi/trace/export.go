@@ -129,27 +129,24 @@ func (x *exporter) copy(g *goal.Schedule, rank int, before []int32) (last []int3
 	leads := map[int32]bool{}
 	err = g.Steps(rank, func(s goal.Step) error {
 		id, err := x.add(&s.Op)
+		if err != nil {
+			return err
+		}
 		if ids = append(ids, id); len(s.After) == 0 {
 			first = append(first, id)
 		}
-		for _, b := range s.After {
+		for _, b := range s.After { // which may come later
+			b += id - s.ID
+			x.After(b, id)
 			leads[b] = true
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	// Operations may wait for later ones.
-	err = g.Steps(rank, func(s goal.Step) error {
-		for _, b := range s.After {
-			x.After(ids[b], ids[s.ID])
-		}
-		if !leads[s.ID] {
-			last = append(last, ids[s.ID])
 		}
 		return nil
 	})
+	for _, id := range ids {
+		if !leads[id] {
+			last = append(last, id)
+		}
+	}
 	if err == nil {
 		err = x.after(before, first)
 	}
@@ -257,6 +254,29 @@ func (r *Report) Noted(operation, note string) {
 		outcome = Approximated
 	}
 	r.Count(outcome, operation, note)
+}
+
+// Refusal says why an operation is left out.
+type Refusal string
+
+// Error is the reason.
+func (r Refusal) Error() string { return string(r) }
+
+// UnknownRanks is why nothing on a communicator is replayed of which no more is known.
+const UnknownRanks = Refusal("on a communicator whose ranks are not known")
+
+// Done counts an operation as [Report.Noted] does, or as refused where err is a [Refusal]. It
+// returns any other error.
+func (r *Report) Done(operation, note string, err error) error {
+	var refusal Refusal
+	if errors.As(err, &refusal) {
+		r.Count(Refused, operation, string(refusal))
+		return nil
+	}
+	if err == nil {
+		r.Noted(operation, note)
+	}
+	return err
 }
 
 // CountAll counts n operations.

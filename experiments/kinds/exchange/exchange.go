@@ -305,7 +305,7 @@ func (p *exchangeParts) runSessions(ctx context.Context, c *exchangeConfig, run 
 	if err != nil {
 		return exchangeRow{}, err
 	}
-	o, stages := r.Outcome, int64(2*s.Cascades()+1)
+	o, stages := r.Row, int64(2*s.Cascades()+1)
 	if o.MissingPairs > 0 {
 		return exchangeRow{}, fmt.Errorf("schedule %q left %d pairs of %s without their packet", c.Exchange.Schedule, o.MissingPairs, s.Name())
 	}
@@ -319,7 +319,7 @@ func (p *exchangeParts) runSessions(ctx context.Context, c *exchangeConfig, run 
 	}
 	row := exchangeRow{
 		Network:   c.Topology.Type.Name() + " " + c.Exchange.Schedule,
-		Terminals: r.Row.Processors, Packets: int64(o.Received), Sessions: float64(o.Sessions),
+		Terminals: int64(o.Processors), Packets: int64(o.Received), Sessions: float64(o.Sessions),
 		Cycles: int64(o.Cycles) + waits*(p.path-stages), Hops: float64(stages),
 		TerminalPorts: int64(s.Radix()), Switches: int64(s.Copies(0)), Channels: int64(s.Facts().Links),
 		Utilisation: float64(flits) * float64(2*s.Cascades()),

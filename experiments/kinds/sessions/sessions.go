@@ -94,7 +94,7 @@ func runSessions(ctx context.Context, c *sessionsConfig, run *experiments.Run) (
 	if err != nil {
 		return dswitch.SessionsRow{}, document.Under("sessions", "sessions.schedule", err)
 	}
-	crossed := int64(2*t.(*topology.DistributedSwitch).Cascades()+1) * int64(r.Outcome.Injected) * int64(c.Sessions.PacketFlits)
+	crossed := int64(2*t.(*topology.DistributedSwitch).Cascades()+1) * int64(r.Row.Injected) * int64(c.Sessions.PacketFlits)
 	run.Count(crossed, crossed)
-	return r.Row, nil
+	return *r.Row, nil
 }

@@ -1,0 +1,65 @@
+package trace
+
+import (
+	"fmt"
+	"testing"
+)
+
+// The ranks of six make communicators. Members follow from MPI's rules: of a split, those of one
+// color by key, then by rank; of a grid of 2 x 3, whose last dimension varies fastest, rows where that
+// is kept, and columns where the first is; of a group, its order; of two kinds at once, nothing.
+func TestResolve(t *testing.T) {
+	const world, self, made, group, of = 0, 1, 2, 3, 4
+	all := func(part func(rank int) Part) (parts [][]Part) {
+		for r := range 6 {
+			p := part(r)
+			p.New = made
+			parts = append(parts, []Part{p})
+		}
+		return parts
+	}
+	first := func(before Part, part func(rank int) Part) [][]Part {
+		parts := all(part)
+		for r := range parts {
+			parts[r] = append([]Part{before}, parts[r]...)
+		}
+		return parts
+	}
+	grid := Part{Kind: CommCartesian, New: of, Integers: []int32{2, 3}}
+	for _, c := range []struct {
+		name  string
+		parts [][]Part
+		want  string // the members of each rank's last communicator
+	}{
+		{"dup", all(func(int) Part { return Part{Kind: CommDup} }), "[0 1 2 3 4 5] [0 1 2 3 4 5] [0 1 2 3 4 5] [0 1 2 3 4 5] [0 1 2 3 4 5] [0 1 2 3 4 5]"},
+		{"split", all(func(r int) Part { return Part{Kind: CommSplit, Color: int64(r%3) - 1, Key: int64(-r)} }), "- [4 1] [5 2] - [4 1] [5 2]"},
+		{"first", all(func(int) Part { return Part{Kind: CommFirst, Integers: []int32{2}} }), "[0 1] [0 1] - - - -"},
+		{"rows", first(grid, func(int) Part { return Part{Kind: CommSub, Parent: of, Integers: []int32{0, 1}} }), "[0 1 2] [0 1 2] [0 1 2] [3 4 5] [3 4 5] [3 4 5]"},
+		{"columns", first(grid, func(int) Part { return Part{Kind: CommSub, Parent: of, Integers: []int32{1, 0}} }), "[0 3] [1 4] [2 5] [0 3] [1 4] [2 5]"},
+		{"no grid", all(func(int) Part { return Part{Kind: CommSub, Integers: []int32{1, 0}} }), "- - - - - -"},
+		{"two kinds", all(func(r int) Part { return Part{Kind: PartKind(r % 2)} }), "- - - - - -"},
+		{"create", func() [][]Part {
+			parts := all(func(int) Part { return Part{Kind: CommCreate, Other: group} })
+			for r := range parts {
+				parts[r] = append([]Part{{Kind: GroupOf, New: of}, {Kind: GroupInclude, Parent: of, New: group, Integers: []int32{4, 0}}}, parts[r]...)
+			}
+			return parts
+		}(), "[4 0] - - - [4 0] -"},
+	} {
+		got := ""
+		for _, communicators := range Resolve(c.parts, world, self) {
+			last := communicators[len(communicators)-1]
+			if got != "" {
+				got += " "
+			}
+			if last == nil {
+				got += "-"
+				continue
+			}
+			got += fmt.Sprint(last.Members)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
