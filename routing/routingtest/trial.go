@@ -160,7 +160,7 @@ func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 			t.Errorf("%v: %s, but %v", tr, c.Describe(tr.graph()), err)
 		}
 		for i, w := range deadlock.Waits {
-			if !dependencies.Has(w.Dependency()) || w.Wants != deadlock.Waits[(i+1)%len(deadlock.Waits)].Holds {
+			if !dependencies[w.Dependency()] || w.Wants != deadlock.Waits[(i+1)%len(deadlock.Waits)].Holds {
 				t.Errorf("%v: step %d is not in the dependency graph: %v", tr, i, err)
 			}
 		}
@@ -347,7 +347,7 @@ type Variant struct {
 	Key, Value string // what is changed; "" for the defaults
 	Config     any
 	// CanDeadlock tells that the choice is for demonstrations, or that the network
-	// decides ([routing.NetworkDecides]).
+	// decides.
 	CanDeadlock bool
 }
 
@@ -367,8 +367,7 @@ func Variants(t testing.TB, name string) []Variant {
 		config := simtest.Must(routing.Registry.Config(name))(t)
 		return config
 	}
-	decides := routing.NetworkDecides(name)
-	all := []Variant{{Routing: name, Config: fresh(), CanDeadlock: decides}}
+	all := []Variant{{Routing: name, Config: fresh()}}
 	place := -1
 	param.EachSetting(fresh(), func(f reflect.StructField, v reflect.Value) {
 		place++
@@ -382,7 +381,7 @@ func Variants(t testing.TB, name string) []Variant {
 			}
 			config := fresh()
 			setPlace(config, place, value)
-			deadlocks := decides || slices.Contains(strings.Split(f.Tag.Get("deadlocks"), "|"), value)
+			deadlocks := slices.Contains(strings.Split(f.Tag.Get("deadlocks"), "|"), value)
 			all = append(all, Variant{name, f.Tag.Get("toml"), value, config, deadlocks})
 		}
 	})
