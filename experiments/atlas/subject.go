@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/cables"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -70,7 +71,7 @@ func (r *Reference) graphFile(name string, terminals int) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, _, err := topology.ReadEdges(file, []byte(text), terminals)
+	g, _, err := cables.ReadEdges(file, []byte(text), terminals)
 	if err != nil {
 		return nil, &dataError{err}
 	}
