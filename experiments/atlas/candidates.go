@@ -16,6 +16,7 @@ import (
 	_ "github.com/weft-sim/weft/experiments/kinds/cost"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 )
 
 // Candidate is a network that can be built at a size: the table [topology] of an experiment
@@ -213,7 +214,7 @@ func oftSize(n, radix int) []Candidate {
 func randomSize(n, radix int) (terminals, degree, switches int) {
 	for t := radix - 3; t >= 1; t-- {
 		degree, switches = radix-t, max(4, share(n, t))
-		if degree = min(degree, switches-1); degree >= 3 && float64(degree) >= float64(t)*topology.MeanDistanceBound(switches, degree) {
+		if degree = min(degree, switches-1); degree >= 3 && float64(degree) >= float64(t)*metrics.MeanDistanceBound(switches, degree) {
 			return t, degree, switches
 		}
 	}
@@ -239,7 +240,7 @@ func xpanderSize(n, radix int) []Candidate {
 // Listed is a network of a size with what it is and takes.
 type Listed struct {
 	Candidate
-	Metrics               topology.Metrics
+	Metrics               metrics.Metrics
 	Capacity              float64 // bound of uniform traffic: of the family, or of all channels
 	Radix, Cabinets       int
 	Copper, Optical       int
@@ -299,7 +300,7 @@ func listed(ctx context.Context, c Candidate, set []string) (*Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Listed{Candidate: c, Metrics: topology.Measure(n.Graph())}
+	l := &Listed{Candidate: c, Metrics: metrics.Measure(n.Graph())}
 	l.Capacity = l.Metrics.UniformCapacity
 	if x, ok := n.(topology.Formed); ok {
 		if own := x.Forms().UniformCapacity; own > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
@@ -255,7 +256,7 @@ func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
 	f.Advance(1000)
 	clear(count)
 	f.Advance(cycles)
-	path := 2*topology.Measure(g).Diameter() + 4 // switches, as good as all of any path
+	path := 2*metrics.Measure(g).Diameter() + 4 // switches, as good as all of any path
 	held := float64(path * tr.config.Switch.BufferFlits * tr.vcs)
 	n := float64(cycles) + held
 	limit := n / most * (1 + 6/math.Sqrt(n/float64(tr.flits)))
