@@ -57,7 +57,7 @@ func TestEscapeWithoutDateline(t *testing.T) {
 		}
 		_, all := routingtest.Certificate(t, topo, r, r.VCs())
 		for _, w := range deadlock.Waits {
-			if !all.Has(w.Dependency()) {
+			if !all[w.Dependency()] {
 				t.Errorf("%s: %+v is no dependency", flow, w)
 			}
 		}

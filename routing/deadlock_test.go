@@ -61,7 +61,7 @@ func TestDeadlockOnRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, wait := range stopped.Waits {
-				if !dependencies.Has(wait.Dependency()) || wait.Wants != stopped.Waits[(i+1)%len(stopped.Waits)].Holds {
+				if !dependencies[wait.Dependency()] || wait.Wants != stopped.Waits[(i+1)%len(stopped.Waits)].Holds {
 					t.Errorf("step %d is not in the dependency graph: %v", i, err)
 				}
 			}

@@ -6,7 +6,6 @@ import (
 	"math/bits"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -22,88 +21,25 @@ type Regional interface {
 	Region(s topology.SwitchID) int
 }
 
-// turnstile adds what threads have written down to the loads, in the order of
-// destinations.
-type turnstile struct {
-	most  int // additions that a thread may write down, and half of what may wait
-	ports []float64
-
-	mu      sync.Mutex
-	passed  sync.Cond
-	current int // trip whose turn it is
-	err     error
-	early   map[int]written // of those whose turn has not come
-	waiting int             // additions in them
-	spare   []written
-}
-
-// written is what a trip has come to.
+// written is what a trip, or the beginning of a long one, has come to.
 type written struct {
 	shared    []addition // on the way to the group of all destinations, once for each
 	times     int        // destinations
 	additions []addition // beside them: to other channels
+	more      bool       // the trip goes on
 	err       error
 }
 
-// size is the number of additions.
-func (w *written) size() int { return len(w.shared) + len(w.additions) }
-
-// add waits for a trip's turn, which it keeps, and adds what is written down so
-// far; ok is false if a trip before has failed.
-func (t *turnstile) add(i int, additions []addition) (ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for t.current != i && t.err == nil {
-		t.passed.Wait()
-	}
-	if t.err != nil {
-		return false
-	}
-	t.enter(additions)
-	return true
-}
-
-// enter adds flows to ports.
-func (t *turnstile) enter(additions []addition) {
-	for _, a := range additions {
-		t.ports[a.port] += a.flow
-	}
-}
-
-// done takes over what a trip has written down last; fresh is for what the thread writes
-// next, unless more is false after an error.
-func (t *turnstile) done(i int, w written) (fresh written, more bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for t.current != i && t.err == nil && t.waiting > 0 && t.waiting+w.size() > maxAdditions/2 {
-		t.passed.Wait()
-	}
-	if t.err != nil {
-		return fresh, false
-	}
-	t.early[i] = w
-	t.waiting += w.size()
-	more = w.err == nil
-	for t.err == nil {
-		w, there := t.early[t.current]
-		if !there {
-			break
+// addTo adds it to the loads of ports.
+func (w *written) addTo(ports []float64) {
+	for range w.times {
+		for _, a := range w.shared {
+			ports[a.port] += a.flow
 		}
-		delete(t.early, t.current)
-		t.waiting -= w.size()
-		for range w.times {
-			t.enter(w.shared)
-		}
-		t.enter(w.additions)
-		t.spare = append(t.spare, w)
-		t.err = w.err
-		t.current++
-		t.passed.Broadcast()
 	}
-	if n := len(t.spare); n > 0 {
-		fresh, t.spare = t.spare[n-1], t.spare[:n-1]
+	for _, a := range w.additions {
+		ports[a.port] += a.flow
 	}
-	return fresh, more
 }
 
 // loadWalk follows the flows to some of the destinations, one after the other. What they
@@ -114,8 +50,11 @@ type loadWalk struct {
 	now, next *front
 	come      front // to a group, at all distances
 	inside    []int // the ends in it
-	turn      *turnstile
 	written
+	spare   []addition   // for what comes after written
+	most    int          // additions of written
+	results chan written // whoever receives is done with the one before
+	failed  chan struct{}
 	splitting
 }
 
@@ -162,36 +101,62 @@ type addition struct {
 	flow float64
 }
 
-// maxAdditions bounds what is written down, all in all: 256 MiB.
+// maxAdditions bounds what is written down and not yet added, all in all: 256 MiB.
 var maxAdditions = 1 << 24
 
-// loadAll adds the flows of all demands to the loads of ports.
-func (w *walker) loadAll(d demands, ports []float64) error {
+// loadAll adds the flows of all demands to the loads of ports. The threads take turns with the trips.
+func (w *walker) loadAll(d demands, ports []float64) (err error) {
 	trips := w.trips(d)
 	count := len(trips.start) - 1
-	threads := max(1, min(count, runtime.GOMAXPROCS(0)))
-	turn := &turnstile{ports: ports, most: max(1, maxAdditions/2/threads), early: map[int]written{}}
-	turn.passed.L = &turn.mu
-	var claimed atomic.Int64
+	walks := make([]*loadWalk, max(1, min(count, runtime.GOMAXPROCS(0))))
 	var running sync.WaitGroup
-	for range threads {
+	defer running.Wait()
+	failed := make(chan struct{})
+	defer close(failed)
+	for first := range walks {
 		x := &mem.Apart[loadWalk](1)[0]
-		*x = loadWalk{loadTrips: trips, now: w.newFront(), next: w.newFront(), turn: turn}
+		*x = loadWalk{loadTrips: trips, now: w.newFront(), next: w.newFront(), most: max(1, maxAdditions/2/len(walks)), results: make(chan written), failed: failed}
 		x.each = x.divide
+		walks[first] = x
 		running.Go(func() {
-			for more := true; more; {
-				i := int(claimed.Add(1) - 1)
-				if i >= count {
+			for i := first; i < count; i += len(walks) {
+				if x.written.err = x.trip(i); !x.send() {
 					return
 				}
-				x.written = written{x.shared[:0], 0, x.additions[:0], nil}
-				x.written.err = x.trip(i)
-				x.written, more = turn.done(i, x.written)
 			}
 		})
 	}
-	running.Wait()
-	return turn.err
+	for i := range count {
+		for more := true; more; {
+			w := <-walks[i%len(walks)].results
+			if w.err != nil {
+				return w.err
+			}
+			w.addTo(ports)
+			more = w.more
+		}
+	}
+	return nil
+}
+
+// send hands over what is written down; ok is false if another trip has failed.
+func (x *loadWalk) send() (ok bool) {
+	select {
+	case x.results <- x.written:
+		x.written, x.spare = written{additions: x.spare[:0]}, x.additions
+		return true
+	case <-x.failed:
+		return false
+	}
+}
+
+// sendSome hands over the beginning of a trip.
+func (x *loadWalk) sendSome() (ok bool) {
+	rest := x.written
+	x.written = written{additions: x.additions, more: true}
+	ok = x.send()
+	x.shared, x.times = rest.shared, rest.times
+	return ok
 }
 
 // front is the set of heads at one distance from the sources, with the flow
@@ -232,8 +197,8 @@ func (f *front) reset() {
 // clear forgets all heads and keeps their numbers.
 func (f *front) clear() { f.heads, f.flow = f.heads[:0], f.flow[:0] }
 
-// errNoTurn ends a walk whose turn will not come.
-var errNoTurn = fmt.Errorf("routing: another walk has failed")
+// errOther ends a walk that nobody wants any more.
+var errOther = fmt.Errorf("routing: another walk has failed")
 
 // noRegion is no group.
 const noRegion = -1
@@ -252,7 +217,7 @@ func (x *loadWalk) trip(number int) error {
 			x.begin(source, first, flow)
 		}
 	})
-	if err := x.follow(number, first, region); region == noRegion || err != nil {
+	if err := x.follow(first, region); region == noRegion || err != nil {
 		return err
 	}
 	x.shared, x.additions, x.times = x.additions, x.shared, end-first
@@ -271,7 +236,7 @@ func (x *loadWalk) trip(number int) error {
 			h.Dst = x.ends[i]
 			x.now.append(h, x.come.flow[j])
 		}
-		if err := x.follow(number, i, noRegion); err != nil {
+		if err := x.follow(i, noRegion); err != nil {
 			return err
 		}
 	}
@@ -285,7 +250,7 @@ func (x *loadWalk) begin(source, dst int, flow float64) {
 }
 
 // follow sends flows along their paths to one destination, or to its group.
-func (x *loadWalk) follow(number, dst, region int) error {
+func (x *loadWalk) follow(dst, region int) error {
 	for hops := 0; len(x.now.heads) > 0; hops++ {
 		if hops > 4*x.graph.Switches() {
 			return fmt.Errorf("the routing leads packets for %s round in circles", x.graph.TerminalName(x.ends[dst]))
@@ -295,11 +260,8 @@ func (x *loadWalk) follow(number, dst, region int) error {
 			if err := x.split(h, x.now.flow[j]); err != nil {
 				return err
 			}
-			if region == noRegion && len(x.additions) >= x.turn.most {
-				if !x.turn.add(number, x.additions) {
-					return errNoTurn
-				}
-				x.additions = x.additions[:0]
+			if region == noRegion && len(x.additions) >= x.most && !x.sendSome() {
+				return errOther
 			}
 		}
 		x.now, x.next = x.next, x.now

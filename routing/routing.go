@@ -178,9 +178,6 @@ type Use struct {
 	On Need
 	// Faults tells that it can be built for a network with faults ([Env].Down).
 	Faults bool
-	// NetworkDecides tells that the routing makes no promise of freedom from
-	// deadlock: it depends on the network, and the certificate tells.
-	NetworkDecides bool
 }
 
 // Register adds a routing under name; see [param.RegisterFor] for the tags of the
@@ -197,17 +194,7 @@ func Register[C any](name, doc string, use Use, defaults C, build func(config C,
 	if use.Faults && !slices.Contains(aroundFaults, name) {
 		aroundFaults = append(aroundFaults, name)
 	}
-	if use.NetworkDecides {
-		networkDecides = append(networkDecides, name)
-	}
 }
-
-// networkDecides belongs to the registry.
-var networkDecides []string
-
-// NetworkDecides tells whether routing name is registered as one that can deadlock on
-// some networks.
-func NetworkDecides(name string) bool { return slices.Contains(networkDecides, name) }
 
 // aroundFaults belongs to the registry.
 var aroundFaults []string

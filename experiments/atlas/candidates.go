@@ -16,6 +16,7 @@ import (
 	_ "github.com/weft-sim/weft/experiments/kinds/cost"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 )
 
 // Candidate is a network that can be built at a size: the table [topology] of an experiment
@@ -211,7 +212,7 @@ func randomSize(n, radix int) []Candidate {
 	for t := radix - 3; t >= 1; t-- {
 		switches := max(4, share(n, t))
 		degree := min(radix-t, switches-1)
-		if degree >= 3 && float64(degree) >= float64(t)*topology.MeanDistanceBound(switches, degree) {
+		if degree >= 3 && float64(degree) >= float64(t)*metrics.MeanDistanceBound(switches, degree) {
 			return []Candidate{
 				{"jellyfish", fmt.Sprintf("switches = %d\ndegree = %d\nterminals = %d\n", switches, degree, t)},
 				{"xpander", fmt.Sprintf("degree = %d\nlift = %d\nterminals = %d\n", degree, share(switches, degree+1), t)},
@@ -224,7 +225,7 @@ func randomSize(n, radix int) []Candidate {
 // Listed is a network of a size with what it is and takes.
 type Listed struct {
 	Candidate
-	Metrics               topology.Metrics
+	Metrics               metrics.Metrics
 	Capacity              float64 // bound of uniform traffic: of the family, or of all channels
 	Radix, Cabinets       int
 	Copper, Optical       int
@@ -280,7 +281,7 @@ func listed(ctx context.Context, c Candidate, set []string) (*Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Listed{Candidate: c, Metrics: topology.Measure(n.Graph())}
+	l := &Listed{Candidate: c, Metrics: metrics.Measure(n.Graph())}
 	l.Capacity = l.Metrics.UniformCapacity
 	if x, ok := n.(topology.Formed); ok {
 		if own := x.Forms().UniformCapacity; own > 0 {

@@ -7,15 +7,16 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	members "github.com/weft-sim/weft/fabric/topology/families"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/sim"
 )
 
 // Starts of the search for a small cut.
 const cutStarts = 60
 
-// metrics say what weft has for a metric of targets.csv, as written there: a number, or the
+// measures say what weft has for a metric of targets.csv, as written there: a number, or the
 // ends of a range.
-var metrics = map[string]func(r *Reference, n *subject) (string, float64, error){
+var measures = map[string]func(r *Reference, n *subject) (string, float64, error){
 	"routers":                   count(func(n *subject) int { return n.graph.Switches() }),
 	"terminals":                 count(func(n *subject) int { return n.graph.Terminals() }),
 	"gpus":                      count(func(n *subject) int { return n.graph.Terminals() }),
@@ -39,7 +40,7 @@ var metrics = map[string]func(r *Reference, n *subject) (string, float64, error)
 	"mean_router_hops_uniform_visited": number(func(n *subject) float64 { return n.metrics().UniformHops + 1 }),
 	"uniform_capacity_bound":           number(func(n *subject) float64 { return n.metrics().UniformCapacity }),
 	"moore_bound_efficiency":           number(func(n *subject) float64 { return n.metrics().MooreEfficiency() }),
-	"algebraic_connectivity":           number(func(n *subject) float64 { return topology.AlgebraicConnectivity(n.graph) }),
+	"algebraic_connectivity":           number(func(n *subject) float64 { return metrics.AlgebraicConnectivity(n.graph) }),
 	"bisection_lower_spectral":         number(spectralBisection),
 	"bisection_lower_bound": number(func(n *subject) float64 {
 		return math.Ceil(spectralBisection(n) - 1e-6) // whole cables
@@ -82,7 +83,7 @@ func number(of func(*subject) float64) func(*Reference, *subject) (string, float
 func diameter(n *subject) int { return n.metrics().Diameter() }
 
 func spectralBisection(n *subject) float64 {
-	return topology.AlgebraicConnectivity(n.graph) * topology.Halving(n.graph.Switches())
+	return metrics.AlgebraicConnectivity(n.graph) * metrics.Halving(n.graph.Switches())
 }
 
 // onLevel counts the switches of a level of a tree.

@@ -24,6 +24,7 @@ import (
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
 	members "github.com/weft-sim/weft/fabric/topology/families"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 )
 
 //go:embed reference
@@ -192,7 +193,7 @@ func (r *Reference) own(t *Target, networks map[string]*subject) (own, verdict, 
 		}
 		return t.Value, judge.Agrees, "a formula: holds on weft's networks of several sizes"
 	}
-	metric, ok := metrics[t.Metric]
+	metric, ok := measures[t.Metric]
 	if !ok {
 		return "", judge.NotJudged, "a statement, or a number of no network"
 	}
@@ -272,11 +273,11 @@ var laws = map[string]law{
 	// The algebraic connectivity is q+1-sqrt(q).
 	"polarfly-bisection": {"polarfly", eachOf("q = %d\n", 2, 3, 4, 5, 7, 8, 9, 11, 13), func(n *subject) error {
 		q := float64(n.topology.(*members.PolarFly).Q)
-		return same("algebraic connectivity", topology.AlgebraicConnectivity(n.graph), q+1-math.Sqrt(q), 1e-6)
+		return same("algebraic connectivity", metrics.AlgebraicConnectivity(n.graph), q+1-math.Sqrt(q), 1e-6)
 	}},
 	// No Jellyfish has a smaller mean distance than the tree of levels 1, r, r(r-1), ...
 	"jellyfish-mean": {"jellyfish", jellyfishes(), func(n *subject) error {
-		if m := n.metrics(); m.MeanDistance < topology.MeanDistanceBound(m.Switches, m.Degree[1]) {
+		if m := n.metrics(); m.MeanDistance < metrics.MeanDistanceBound(m.Switches, m.Degree[1]) {
 			return fmt.Errorf("mean distance %v below the bound", m.MeanDistance)
 		}
 		return nil

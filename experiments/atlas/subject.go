@@ -11,6 +11,8 @@ import (
 
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/cables"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -19,7 +21,7 @@ type subject struct {
 	topology topology.Topology // nil: the graph is a file's, of no family
 	graph    *topology.Graph
 	file     string // graphs/FILE.edges.gz; "" if weft built the graph
-	measured *topology.Metrics
+	measured *metrics.Metrics
 }
 
 // subjectOf is the network of a registered family with some settings.
@@ -39,9 +41,9 @@ func subjectOf(family, settings string) (*subject, error) {
 }
 
 // metrics are measured when they are first asked for.
-func (n *subject) metrics() *topology.Metrics {
+func (n *subject) metrics() *metrics.Metrics {
 	if n.measured == nil {
-		m := topology.Measure(n.graph)
+		m := metrics.Measure(n.graph)
 		n.measured = &m
 	}
 	return n.measured
@@ -70,7 +72,7 @@ func (r *Reference) graphFile(name string, terminals int) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, _, err := topology.ReadEdges(file, []byte(text), terminals)
+	g, _, err := cables.ReadEdges(file, []byte(text), terminals)
 	if err != nil {
 		return nil, &dataError{err}
 	}

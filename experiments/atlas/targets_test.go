@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -95,7 +96,7 @@ func TestCandidates(t *testing.T) {
 				if g.Terminals() < terminals || most > radix {
 					t.Errorf("%d terminals on %d ports: %s %s has %d on %d", terminals, radix, c.Family, c.Line(), g.Terminals(), most)
 				}
-				if m := topology.Measure(g); m.UniformCapacity < 0.85 {
+				if m := metrics.Measure(g); m.UniformCapacity < 0.85 {
 					t.Errorf("%d terminals on %d ports: %s %s carries %v", terminals, radix, c.Family, c.Line(), m.UniformCapacity)
 				}
 			}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/cables"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -24,7 +24,7 @@ func TestAnynet(t *testing.T) {
 		t.Errorf("%v, can deadlock %v\ngot  %q\nwant %q", err, canDeadlock, files["network.nexthop"], want)
 	}
 	// Ties go by the number of the router that is settled first: 0 reaches 3 over 1, not over 2.
-	g := simtest.Must(topology.ReadAnynet("net", []byte("router 0 node 0 router 2 router 1\nrouter 3 node 1 router 2 router 1\n")))(t).Graph()
+	g := simtest.Must(cables.ReadAnynet("net", []byte("router 0 node 0 router 2 router 1\nrouter 3 node 1 router 2 router 1\n")))(t).Graph()
 	if got := string(nextHops(g)); !strings.HasPrefix(got, "-1 1 2 1\n") {
 		t.Errorf("next hops %q", got)
 	}

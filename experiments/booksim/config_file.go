@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/cables"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -281,7 +282,7 @@ func (c *Config) anynet(m *Counterpart) error {
 	if c.graphErr != nil {
 		return fmt.Errorf("network_file = %s: %v", name, c.graphErr)
 	}
-	network, err := topology.ReadAnynet(name, []byte(c.graph))
+	network, err := cables.ReadAnynet(name, []byte(c.graph))
 	if err != nil {
 		return err
 	}

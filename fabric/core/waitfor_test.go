@@ -10,22 +10,21 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // dependencyGraph is the whole channel dependency graph of n.
-func (n network) dependencyGraph(t testing.TB, vcs int) (certify.Certificate, *certify.Graph) {
+func (n network) dependencyGraph(t testing.TB, vcs int) (certify.Certificate, map[topology.Dependency]bool) {
 	t.Helper()
-	g := certify.New(vcs)
-	walked, all := simtest.Must2(routing.Dependencies(n.topo.Graph(), n.routing, vcs, 0, g.Add))(t)
-	return g.Certify(walked, all), g
+	return routingtest.Certificate(t, n.topo, n.routing, vcs)
 }
 
 // checkWaits holds a wait-for cycle to its meaning: each wants the channel that
 // the next one holds, and every step is a dependency of the certificate's
 // graph.
-func checkWaits(t *testing.T, g *certify.Graph, waits []core.Wait) {
+func checkWaits(t *testing.T, g map[topology.Dependency]bool, waits []core.Wait) {
 	t.Helper()
 	if len(waits) < 2 {
 		t.Errorf("a cycle of %d", len(waits))
@@ -34,7 +33,7 @@ func checkWaits(t *testing.T, g *certify.Graph, waits []core.Wait) {
 		if next := waits[(i+1)%len(waits)]; w.Wants != next.Holds {
 			t.Errorf("step %d wants %+v, the next holds %+v", i, w.Wants, next.Holds)
 		}
-		if !g.Has(w.Dependency()) {
+		if !g[w.Dependency()] {
 			t.Errorf("step %d, %+v, is not in the certificate's graph", i, w.Dependency())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
@@ -129,7 +130,7 @@ func TestMegafly(t *testing.T) {
 		{topology.MegaflyConfig{2, 2, 2, 1, 0, "absolute"}, "[6 0 6 24]", 2.8, 15, 3. / 4},
 	} {
 		x := topologytest.Build(t, "megafly", func(d *topology.MegaflyConfig) { *d = c.config }).(*topology.Megafly)
-		m := topology.Measure(x.Graph())
+		m := metrics.Measure(x.Graph())
 		if fmt.Sprint(m.Pairs) != c.pairs || math.Abs(m.MeanDistance-c.mean) > 5e-7 || m.Links != c.links {
 			t.Errorf("%+v: %+v", c.config, m)
 		}

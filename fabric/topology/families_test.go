@@ -54,7 +54,6 @@ var samples = slices.Concat(gridSamples(), dragonflySamples(), []sample{
 		{M: 3, Cascades: 1}, {M: 3, Cascades: 2}, {M: 3, Cascades: 2, Terminals: 14}, {M: 3, Cascades: 3, Inner: []int{14}},
 		{M: 4, Cascades: 2}, {M: 9, Cascades: 1}}...)},
 	{"pcc", false, topologytest.Sets([]topology.PCCConfig{{M: 5, Sigma: 1}, {M: 4, Sigma: 2}, {M: 6, Sigma: 2}}...)},
-	{"edges", false, topologytest.Sets(topology.EdgesConfig{"testdata/ring.edges", 2})},
 	{"file", false, topologytest.Sets(topology.FileConfig{"testdata/two.json"})},
 })
 
@@ -147,8 +146,6 @@ func TestRefusals(t *testing.T) {
 		{"random-regular", "switches", topologytest.To(topology.RandomRegularConfig{1, 3, 1, 1})},
 		{"random-regular", "switches", topologytest.To(topology.RandomRegularConfig{1000000, 4096, 1, 1})},
 		{"random-regular", "terminals", topologytest.To(topology.RandomRegularConfig{8, 3, 0, 1})},
-		{"edges", "path", topologytest.But(func(*topology.EdgesConfig) {})},
-		{"edges", "path", topologytest.But(func(c *topology.EdgesConfig) { c.Path = "nowhere" })},
 		{"file", "path", topologytest.To(topology.FileConfig{"testdata/absent.json"})},
 	} {
 		topologytest.Refuses(t, c.family, c.key, c.set)

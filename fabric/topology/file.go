@@ -99,32 +99,45 @@ type Doubtful interface {
 // Doubts implements [Doubtful].
 func (n *FileNetwork) Doubts() []string { return n.doubts }
 
-// NewFileNetwork is the network of a graph.
-func NewFileNetwork(g *Graph) *FileNetwork {
-	return &FileNetwork{Built: Built{graph: g, facts: Facts{g.Switches(), g.Terminals(), g.SwitchLinks(), -1, -1}}}
+// NewFileNetwork is the network of a graph, with what is [Doubtful] in it.
+func NewFileNetwork(g *Graph, doubts ...string) *FileNetwork {
+	return &FileNetwork{Built{graph: g, facts: Facts{g.Switches(), g.Terminals(), g.SwitchLinks(), -1, -1}}, doubts}
 }
 
 // Format is a form of files that hold a network, beside weft's JSON.
 type Format struct {
 	Name   string
 	Called string                 // in messages: an ibsim netlist
-	Doc    string                 // of the topology
+	Doc    string                 // of the topology with the name and [FileConfig]; "": there is none, or another
 	Is     func(data []byte) bool // tells the content from other formats
 	Read   func(path string, data []byte) (Topology, error)
 	Write  func(io.Writer, *Graph) error // nil: networks are not written in it
+	Loose  bool                          // Is tells little: it is asked after all others
 }
 
 var formats []Format
 
-// RegisterFormat makes a format known to [ReadFile], and a topology of its name with [FileConfig]. The
+// RegisterFormat makes a format known to [ReadFile], and a topology of its name. The
 // package of the format calls it when it is initialized.
 func RegisterFormat(f Format) {
 	formats = append(formats, f)
+	slices.SortStableFunc(formats, func(a, b Format) int {
+		switch {
+		case a.Loose == b.Loose:
+			return 0
+		case b.Loose:
+			return -1
+		}
+		return 1
+	})
+	if f.Doc == "" {
+		return
+	}
 	RegisterFile(f.Name, f.Doc, FileConfig{}, input.MaxInput, func(c FileConfig) string { return c.Path },
 		func(c FileConfig, data []byte) (Topology, error) {
 			t, err := f.Read(c.Path, data)
 			if err != nil {
-				return nil, otherFormat(err, c.Path, f.Name, data)
+				return nil, OtherFormat(err, c.Path, f.Name, data)
 			}
 			return t, nil
 		})
@@ -133,15 +146,14 @@ func RegisterFormat(f Format) {
 // Formats lists the registered formats.
 func Formats() []Format { return slices.Clone(formats) }
 
-// ReadFile reads a network from a file in weft's JSON, which begins with a brace (see [FileConfig]), in
-// a registered format, found out from the content, or as a list of cables (see [EdgesConfig]), with a terminal
-// on every switch.
+// ReadFile reads a network from a file in weft's JSON, which begins with a brace (see [FileConfig]), or in
+// a registered format, found out from the content.
 func ReadFile(path string) (Topology, error) {
 	data, err := input.ReadInput(path, input.MaxInput)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
 	}
-	if err := checkForeign(path, data); err != nil {
+	if err := CheckForeign(path, data); err != nil {
 		return nil, err
 	}
 	if IsJSON(data) {
@@ -154,15 +166,18 @@ func ReadFile(path string) (Topology, error) {
 		}
 		known = append(known, f.Called)
 	}
-	if isList(data) {
-		return EdgesConfig{Path: path, Terminals: 1}.network(data)
+	if len(known) > 0 {
+		return nil, fmt.Errorf("%s:1: neither %s nor a topology in JSON", path, strings.Join(known, ", "))
 	}
-	return nil, fmt.Errorf("%s:1: neither %s, a list of cables nor a topology in JSON", path, strings.Join(known, ", "))
+	return nil, fmt.Errorf("%s:1: not a topology in JSON", path)
 }
 
-// otherFormat is the error for a file that cannot be read in a format, and is in another; else it is err.
-func otherFormat(err error, path, format string, data []byte) error {
+// OtherFormat is the error for a file that cannot be read in a format, and is in another; else it is err.
+func OtherFormat(err error, path, format string, data []byte) error {
 	for _, f := range append(Formats(), Format{Name: "file", Is: IsJSON}) {
+		if f.Loose {
+			continue
+		}
 		if f.Is(data) && f.Name != format {
 			return fmt.Errorf("%s:1: this looks like topology.type = %q, not %q", path, f.Name, format)
 		} else if f.Is(data) {
@@ -185,22 +200,10 @@ func fileNetwork(g *Graph, err error) (Topology, error) {
 	return NewFileNetwork(g), nil
 }
 
-// network builds a network of the elements that have been read.
-func (r *fileReader) network(doubts []string) (Topology, error) {
-	if !r.Any() {
-		if g := r.build(); !r.Any() {
-			n := NewFileNetwork(g)
-			n.doubts = doubts
-			return n, nil
-		}
-	}
-	return nil, r.Err()
-}
-
 // ReadJSON reads a network in the format of [FileConfig]. name stands for the
 // file in error messages, which are joined, each with its line.
 func ReadJSON(name string, data []byte) (*Graph, error) {
-	if err := checkForeign(name, data); err != nil {
+	if err := CheckForeign(name, data); err != nil {
 		return nil, err
 	}
 	r := &fileReader{Problems: input.Problems{Name: name}, data: bytes.TrimPrefix(data, []byte("\ufeff"))}
@@ -476,15 +479,15 @@ var foreign = []struct {
 	{"a platform of SimGrid", regexp.MustCompile(`<platform[\s>]`), "weft has generators for its clusters (fat tree, torus, dragonfly): see weft list topologies; or write a list of cables, for topology.type = \"edges\""},
 }
 
-// foreignBytes are the first bytes of a file by which it is told.
-const foreignBytes = 1 << 16
+// ForeignBytes are the first bytes of a file by which it is told.
+const ForeignBytes = 1 << 16
 
-// checkForeign refuses files that hold no network in any form that weft reads, and says what they are.
-func checkForeign(name string, data []byte) error {
+// CheckForeign refuses files that hold no network in any form that weft reads, and says what they are.
+func CheckForeign(name string, data []byte) error {
 	if err := input.CheckUTF8(data); err != nil {
 		return fmt.Errorf("%s:1: %w", name, err)
 	}
-	begin := data[:min(len(data), foreignBytes)]
+	begin := data[:min(len(data), ForeignBytes)]
 	for _, f := range foreign {
 		if f.begins.Match(begin) {
 			return fmt.Errorf("%s:1: this is %s, which weft does not read: %s", name, f.name, f.advice)

@@ -137,30 +137,3 @@ func FuzzReadJSON(f *testing.F) {
 		}
 	})
 }
-
-// TestReadFileFindsLists: a list of cables is told by its first line, and what was written is read again.
-func TestReadFileFindsLists(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	read := func(text string) (topology.Topology, error) {
-		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
-		return topology.ReadFile(path)
-	}
-	for _, text := range []string{"# a ring\n0 1\n1 2\n2 0\n", "a b x\nb c x\nc a x\n", "router 0 node 0 router 1\nrouter 1 node 1 router 2\nrouter 2 node 2 router 0\n"} {
-		n := simtest.Must(read(text))(t)
-		if g := n.Graph(); g.Switches() != 3 || g.Terminals() != 3 || g.SwitchLinks() != 3 {
-			t.Errorf("%q: %d switches, %d terminals, %d links", text, g.Switches(), g.Terminals(), g.SwitchLinks())
-		}
-		var b strings.Builder
-		simtest.Check(t, topology.WriteJSON(&b, n.Graph()))
-		if again := simtest.Must(read(b.String()))(t); again.Graph().SwitchLinks() != 3 {
-			t.Errorf("%q: %d links in JSON", text, again.Graph().SwitchLinks())
-		}
-	}
-	// networkx's adjacency list of the complete graph of 4, whose first row has four words.
-	if g := simtest.Must(read("0 1 2 3\n1 2 3\n2 3\n3\n"))(t).Graph(); g.Switches() != 4 || g.SwitchLinks() != 6 {
-		t.Errorf("an adjacency list: %d switches, %d links", g.Switches(), g.SwitchLinks())
-	}
-	simtest.Refuse(read("0 1 2 3\n1 2 4\n"))(t, "nor a topology in JSON")
-	simtest.Refuse(read("<html lang=en>\n"))(t, "nor a topology in JSON")
-	simtest.Refuse(read("digraph g {\n"))(t, "nor a topology in JSON")
-}

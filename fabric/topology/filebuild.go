@@ -48,7 +48,9 @@ func (r *fileReader) build() *Graph {
 		return nil
 	}
 	g := b.Freeze()
-	r.checkConnected(g, func(lost int) int { return r.switches[lost].line })
+	if lost, err := g.CheckReach(); err != nil {
+		r.ProblemAt(r.switches[lost].line, "%v", err)
+	}
 	g.SetNames(r.names())
 	for i, end := range sorted {
 		put(&g.Names.Port, len(sorted), i, ends[end].number)
@@ -57,13 +59,6 @@ func (r *fileReader) build() *Graph {
 		g.Names = nil
 	}
 	return g
-}
-
-// checkConnected notes the first switch, by its line, that no path leads to, or one too far away.
-func (r *fileReader) checkConnected(g *Graph, line func(lost int) int) {
-	if lost, err := g.CheckReach(); err != nil {
-		r.ProblemAt(line(int(lost)), "%v", err)
-	}
 }
 
 // classList checks the classes and numbers them.
@@ -76,8 +71,8 @@ func (r *fileReader) classList() ([]Class, map[string]ClassID) {
 			r.ProblemAt(e.line, "%v", err)
 		} else if _, twice := number[c.Name]; twice {
 			r.ProblemAt(e.line, "class %q twice", c.Name)
-		} else if len(classes) == maxClasses {
-			r.ProblemAt(e.line, "more than %d classes", maxClasses)
+		} else if len(classes) == MaxClasses {
+			r.ProblemAt(e.line, "more than %d classes", MaxClasses)
 			break
 		}
 		number[c.Name] = ClassID(len(classes))
@@ -86,8 +81,8 @@ func (r *fileReader) classList() ([]Class, map[string]ClassID) {
 	return classes, number
 }
 
-// maxClasses is how many a ClassID can tell apart.
-const maxClasses = 256
+// MaxClasses is how many classes a ClassID can tell apart.
+const MaxClasses = 256
 
 // cableEnds lists the ends of terminals' cables, then both ends of each link.
 func (r *fileReader) cableEnds() []fileEnd {

@@ -29,8 +29,8 @@ func (c *HyperXConfig) Validate() error {
 	if len(c.Trunks) != 0 && len(c.Trunks) != len(c.Dims) {
 		return &param.ParamError{Key: "trunks", Value: c.Trunks, Want: "a number for each dimension, or none"}
 	}
-	if most := slices.Max(c.Dims); c.RowCycles > 0 && most > maxClasses {
-		return &param.ParamError{Key: "row_cycles", Value: c.RowCycles, Want: fmt.Sprintf("0 with more than %d switches along a dimension: cables are of a class by their steps", maxClasses)}
+	if most := slices.Max(c.Dims); c.RowCycles > 0 && most > MaxClasses {
+		return &param.ParamError{Key: "row_cycles", Value: c.RowCycles, Want: fmt.Sprintf("0 with more than %d switches along a dimension: cables are of a class by their steps", MaxClasses)}
 	}
 	ports := c.Terminals
 	for d, size := range c.Dims {

@@ -58,7 +58,7 @@ func (c *RandomRegularConfig) Validate() error {
 //
 // n switches, n*c terminals, n*degree/2 links, rounded down. None for diameter, mean
 // distance and bisection of a random graph. The mean distance is at least the one in a tree
-// with no two branches that meet, [MeanDistanceBound].
+// with no two branches that meet, MeanDistanceBound of package metrics.
 type RandomGraph struct{ Built }
 
 // NewRandomGraph lays out the neighbours of each switch.
@@ -67,18 +67,6 @@ func NewRandomGraph(degree, terminals int, neighbours [][]SwitchID) *RandomGraph
 	return &RandomGraph{Built{LayRows(neighbours, terminals, Classes("random"), OneClass),
 		Facts{Switches: n, Terminals: n * terminals, Links: n * degree / 2, Diameter: -1, Bisection: -1},
 		Forms{Degree: [2]int{degree - n*degree%2, degree}}}}
-}
-
-// MeanDistanceBound is the least mean distance of n switches of a degree, if every
-// switch has degree*(degree-1)^(d-1) others at distance d until all are used (Cerf,
-// Cowan, Mullin and Stanton, Networks 1974).
-func MeanDistanceBound(n, degree int) float64 {
-	left, level, sum := float64(n-1), float64(degree), 0.0
-	for d := 1.0; left > 0; d++ {
-		at := min(left, level)
-		sum, left, level = sum+d*at, left-at, level*float64(degree-1)
-	}
-	return sum / float64(n-1)
 }
 
 // switchingsPerCable is the number of attempts per cable; each touches two

@@ -113,7 +113,7 @@ type Ranked interface {
 }
 
 // Forms are closed forms beyond [Facts] that some families have, derived in the
-// generator's documentation and held to [Measure] by the conformance suite. 0 means
+// generator's documentation and held to what is measured by the conformance suite. 0 means
 // that there is none.
 type Forms struct {
 	// Degree is the least and the largest number of ports to other switches, of all
@@ -126,7 +126,7 @@ type Forms struct {
 	// and terminal, if destinations are drawn evenly from all terminals, the sender among
 	// them, paths are shortest and spread perfectly, and a channel carries a flit a
 	// cycle. Families that have it know of a narrower place than the sum of all channels
-	// ([Metrics].UniformCapacity).
+	// (metrics.Metrics.UniformCapacity).
 	UniformCapacity float64
 	// BisectionAtLeast bounds the number of cables between two halves of the switches
 	// from below.

@@ -54,12 +54,6 @@ func (g *Graph) Add(d topology.Dependency) {
 	g.rows[held].add(g.node(d.Wanted))
 }
 
-// Has tells whether a dependency has been entered.
-func (g *Graph) Has(d topology.Dependency) bool {
-	held := g.node(d.Held)
-	return held < len(g.rows) && g.rows[held].has(g.node(d.Wanted))
-}
-
 // Certificate is the outcome of a proof.
 type Certificate struct {
 	Channels     int // virtual channels that occur in a dependency
@@ -201,14 +195,6 @@ func (r *row) add(node int) {
 	}
 }
 
-func (r *row) has(node int) bool {
-	word, bit := node/64, uint64(1)<<(node%64)
-	if i := word - r.first; i >= 0 && i < len(r.words) {
-		return r.words[i]&bit != 0
-	}
-	return r.far[word]&bit != 0
-}
-
 // each visits the members, ascending.
 func (r *row) each(visit func(node int)) {
 	word := func(number int, w uint64) {
@@ -329,15 +315,6 @@ func (l *Local) each(node int, visit func(wanted int)) {
 			visit(base + 64*i + bits.TrailingZeros64(set))
 		}
 	}
-}
-
-// Has tells whether a dependency has been entered.
-func (l *Local) Has(d topology.Dependency) bool {
-	found := false
-	l.each(int(d.Held.Port)*l.vcs+int(d.Held.VC), func(wanted int) {
-		found = found || wanted == int(d.Wanted.Port)*l.vcs+int(d.Wanted.VC)
-	})
-	return found
 }
 
 // components gives each node the number of its strongly connected component

@@ -49,15 +49,14 @@ func (c *RoutedConfig) Files() []string {
 // The engines are routings of weft.
 func init() {
 	for _, e := range engines {
-		use := routing.Use{NetworkDecides: !e.Acyclic}
 		doc := "OpenSM's engine " + e.Name + ": " + e.Doc
 		if e.Levels {
-			routing.Register("opensm-"+e.Name, doc, use, LayeredConfig{DataLanes: 8}, func(c LayeredConfig, env routing.Env) (fabric.Routing, error) {
+			routing.Register("opensm-"+e.Name, doc, routing.Use{}, LayeredConfig{DataLanes: 8}, func(c LayeredConfig, env routing.Env) (fabric.Routing, error) {
 				return newRouted(e, c.RoutedConfig, c.DataLanes, env)
 			})
 			continue
 		}
-		routing.Register("opensm-"+e.Name, doc, use, RoutedConfig{}, func(c RoutedConfig, env routing.Env) (fabric.Routing, error) {
+		routing.Register("opensm-"+e.Name, doc, routing.Use{}, RoutedConfig{}, func(c RoutedConfig, env routing.Env) (fabric.Routing, error) {
 			return newRouted(e, c, DefaultOptions().OperationalVLs, env)
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"math"
 	"math/bits"
+	"sync"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -64,46 +65,57 @@ func checkPaths(t *testing.T, topo topology.Topology, v Variant, r fabric.Routin
 // checkStages is Certificate, and that the walk to goals, of routings that have one, finds every
 // dependency that the walk to destinations does, so that it has a cycle where that has one. With
 // alike, it has none where that has none.
-func checkStages(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int, alike bool) (certify.Certificate, *certify.Graph) {
+func checkStages(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int, alike bool) (certify.Certificate, map[topology.Dependency]bool) {
 	t.Helper()
 	if _, ok := r.(fabric.EscapeRouting); ok {
 		return Certificate(t, topo, r, vcs)
 	}
-	staged := certify.NewLocal(topo.Graph(), vcs)
-	if !simtest.Must(routing.StagedDependencies(topo.Graph(), r, vcs, staged.AddAll))(t) {
+	g, staged := topo.Graph(), certify.NewLocal(topo.Graph(), vcs)
+	var mu sync.Mutex
+	found := map[topology.Channel][]uint64{} // by the walk to goals
+	if !simtest.Must(routing.StagedDependencies(g, r, vcs, func(held topology.Channel, wanted []uint64) {
+		staged.AddAll(held, wanted)
+		mu.Lock()
+		defer mu.Unlock()
+		if found[held] == nil {
+			found[held] = make([]uint64, len(wanted))
+		}
+		for i, set := range wanted {
+			found[held][i] |= set
+		}
+	}))(t) {
 		return Certificate(t, topo, r, vcs)
 	}
-	missed := 0
-	plain, g := certificate(t, topo, r, vcs, func(d topology.Dependency) {
-		if !staged.Has(d) {
-			if missed++; missed == 1 {
-				t.Errorf("the walk to goals misses that %s VC %d waits for %s VC %d", topo.Graph().PortName(d.Held.Port), d.Held.VC, topo.Graph().PortName(d.Wanted.Port), d.Wanted.VC)
-			}
+	plain, all := Certificate(t, topo, r, vcs)
+	for d := range all {
+		bit := g.LocalPort(d.Wanted.Port)*vcs + int(d.Wanted.VC)
+		if set := found[d.Held]; set == nil || set[bit/64]>>(bit%64)&1 == 0 {
+			t.Errorf("the walk to goals misses that %s VC %d waits for %s VC %d", g.PortName(d.Held.Port), d.Held.VC, g.PortName(d.Wanted.Port), d.Wanted.VC)
+			break
 		}
-	})
+	}
 	c, acyclic := staged.Certify(1)
 	if acyclic && !plain.Acyclic() || alike && acyclic != plain.Acyclic() || c.Dependencies < plain.Dependencies || c.Channels < plain.Channels {
-		t.Errorf("the walk to goals: acyclic %v, %s; that to destinations: %s", acyclic, c.Describe(topo.Graph()), plain.Describe(topo.Graph()))
+		t.Errorf("the walk to goals: acyclic %v, %s; that to destinations: %s", acyclic, c.Describe(g), plain.Describe(g))
 	}
-	return plain, g
+	return plain, all
 }
 
-// Certificate proves r on topo, all destinations, whatever the flow control. The
-// graph has all dependencies.
-func Certificate(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int) (certify.Certificate, *certify.Graph) {
+// Certificate proves r on topo, all destinations, whatever the flow control, and gathers all
+// dependencies.
+func Certificate(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int) (certify.Certificate, map[topology.Dependency]bool) {
 	t.Helper()
-	return certificate(t, topo, r, vcs, func(topology.Dependency) {})
-}
-
-// certificate is Certificate, which tells of every dependency as it is found.
-func certificate(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int, found func(topology.Dependency)) (certify.Certificate, *certify.Graph) {
-	t.Helper()
-	g := certify.New(vcs)
-	walked, all, err := routing.Dependencies(topo.Graph(), r, vcs, 0, func(d topology.Dependency) { g.Add(d); found(d) })
+	g, dependencies := certify.New(vcs), map[topology.Dependency]bool{}
+	walked, all, err := routing.Dependencies(topo.Graph(), r, vcs, 0, func(d topology.Dependency) {
+		if !dependencies[d] {
+			dependencies[d] = true
+			g.Add(d)
+		}
+	})
 	if e, ok := r.(fabric.EscapeRouting); ok && err == nil {
 		extended := certify.NewEscape(vcs)
 		walked, all = simtest.Must2(routing.EscapeDependencies(topo.Graph(), e, vcs, true, 0, extended.Add))(t)
-		return extended.Certify(walked, all), g
+		return extended.Certify(walked, all), dependencies
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +123,7 @@ func certificate(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int
 	if walked != all || all == 0 {
 		t.Fatalf("walked %d of %d destinations", walked, all)
 	}
-	return g.Certify(walked, all), g
+	return g.Certify(walked, all), dependencies
 }
 
 // checkWeights holds Explore to its contract at the first switch: probabilities

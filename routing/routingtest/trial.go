@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
@@ -160,7 +161,7 @@ func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 			t.Errorf("%v: %s, but %v", tr, c.Describe(tr.graph()), err)
 		}
 		for i, w := range deadlock.Waits {
-			if !dependencies.Has(w.Dependency()) || w.Wants != deadlock.Waits[(i+1)%len(deadlock.Waits)].Holds {
+			if !dependencies[w.Dependency()] || w.Wants != deadlock.Waits[(i+1)%len(deadlock.Waits)].Holds {
 				t.Errorf("%v: step %d is not in the dependency graph: %v", tr, i, err)
 			}
 		}
@@ -255,7 +256,7 @@ func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
 	f.Advance(1000)
 	clear(count)
 	f.Advance(cycles)
-	path := 2*topology.Measure(g).Diameter() + 4 // switches, as good as all of any path
+	path := 2*metrics.Measure(g).Diameter() + 4 // switches, as good as all of any path
 	held := float64(path * tr.config.Switch.BufferFlits * tr.vcs)
 	n := float64(cycles) + held
 	limit := n / most * (1 + 6/math.Sqrt(n/float64(tr.flits)))
@@ -347,7 +348,7 @@ type Variant struct {
 	Key, Value string // what is changed; "" for the defaults
 	Config     any
 	// CanDeadlock tells that the choice is for demonstrations, or that the network
-	// decides ([routing.NetworkDecides]).
+	// decides.
 	CanDeadlock bool
 }
 
@@ -367,8 +368,7 @@ func Variants(t testing.TB, name string) []Variant {
 		config := simtest.Must(routing.Registry.Config(name))(t)
 		return config
 	}
-	decides := routing.NetworkDecides(name)
-	all := []Variant{{Routing: name, Config: fresh(), CanDeadlock: decides}}
+	all := []Variant{{Routing: name, Config: fresh()}}
 	place := -1
 	param.EachSetting(fresh(), func(f reflect.StructField, v reflect.Value) {
 		place++
@@ -382,7 +382,7 @@ func Variants(t testing.TB, name string) []Variant {
 			}
 			config := fresh()
 			setPlace(config, place, value)
-			deadlocks := decides || slices.Contains(strings.Split(f.Tag.Get("deadlocks"), "|"), value)
+			deadlocks := slices.Contains(strings.Split(f.Tag.Get("deadlocks"), "|"), value)
 			all = append(all, Variant{name, f.Tag.Get("toml"), value, config, deadlocks})
 		}
 	})

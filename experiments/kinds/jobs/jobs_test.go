@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	_ "github.com/weft-sim/weft/experiments/kinds/traffic"
+	_ "github.com/weft-sim/weft/fabric/topology/cables"
 	_ "github.com/weft-sim/weft/mpi/replay"
 
 	"github.com/weft-sim/weft/experiments"

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
@@ -31,7 +32,7 @@ func TestTwistedTorus(t *testing.T) {
 	// Cámara et al.: the doubly twisted 2a x a x a torus has a smaller diameter than the
 	// torus, 2a: here a = 4.
 	prism := topologytest.Build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{8, 4, 4}, []int{0, 4, 4}, 1} }).Graph()
-	if d := topology.Measure(prism).Diameter(); d != 6 {
+	if d := metrics.Measure(prism).Diameter(); d != 6 {
 		t.Errorf("diameter %d", d)
 	}
 }
@@ -66,7 +67,7 @@ func TestButterflyPaths(t *testing.T) {
 func TestButterflyIsTree(t *testing.T) {
 	tree := topologytest.Build(t, "xgft", func(c *topology.XGFTConfig) { c.M, c.W = []int{3, 3, 3}, []int{1, 3, 3} })
 	fly := topologytest.Build(t, "butterfly", func(c *ButterflyConfig) { *c = ButterflyConfig{3, 3, "first"} })
-	a, b := topology.Measure(tree.Graph()), topology.Measure(fly.Graph())
+	a, b := metrics.Measure(tree.Graph()), metrics.Measure(fly.Graph())
 	if !slices.Equal(a.Pairs, b.Pairs) || a.Links != b.Links || a.Switches != b.Switches {
 		t.Errorf("%+v, %+v", a, b)
 	}

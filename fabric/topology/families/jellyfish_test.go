@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
@@ -26,7 +27,7 @@ func TestJellyfish(t *testing.T) {
 				if ends != switches*degree-switches*degree%2 {
 					t.Fatalf("%d switches of %d ports, seed %d: %d ends of cables", switches, degree, seed, ends)
 				}
-				if m := topology.Measure(g); m.MeanDistance < topology.MeanDistanceBound(switches, degree)-1e-12 {
+				if m := metrics.Measure(g); m.MeanDistance < metrics.MeanDistanceBound(switches, degree)-1e-12 {
 					t.Errorf("%d switches of %d ports: mean distance %v", switches, degree, m.MeanDistance)
 				}
 			}
@@ -37,12 +38,12 @@ func TestJellyfish(t *testing.T) {
 // 57 switches of degree 8: 8 at distance 1, the other 48 at 2: (8 + 96)/56. The reference
 // data's graph of this size has a mean distance of 2.124.
 func TestMeanDistanceBound(t *testing.T) {
-	if got, want := topology.MeanDistanceBound(57, 8), 104.0/56; math.Abs(got-want) > 1e-12 {
+	if got, want := metrics.MeanDistanceBound(57, 8), 104.0/56; math.Abs(got-want) > 1e-12 {
 		t.Errorf("%v, want %v", got, want)
 	}
 	total := 0.0
 	for seed := range uint64(20) {
-		total += topology.Measure(topologytest.Build(t, "jellyfish", func(c *JellyfishConfig) { *c = JellyfishConfig{57, 8, 4, seed} }).Graph()).MeanDistance
+		total += metrics.Measure(topologytest.Build(t, "jellyfish", func(c *JellyfishConfig) { *c = JellyfishConfig{57, 8, 4, seed} }).Graph()).MeanDistance
 	}
 	if mean := total / 20; math.Abs(mean-2.124) > 0.02 {
 		t.Errorf("mean distance %v over 20 graphs", mean)
@@ -67,7 +68,7 @@ func TestXpander(t *testing.T) {
 				}
 			}
 		}
-		if gap, want := topology.AlgebraicConnectivity(g), 10-2*math.Sqrt(9); gap < 0.8*want {
+		if gap, want := metrics.AlgebraicConnectivity(g), 10-2*math.Sqrt(9); gap < 0.8*want {
 			t.Errorf("%s: algebraic connectivity %v", lifts, gap)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
@@ -18,10 +19,10 @@ import (
 func TestSlimFly(t *testing.T) {
 	for _, q := range []int{3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27} {
 		x := topologytest.Build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = q })
-		if d := topology.Measure(x.Graph()).Diameter(); d != 2 {
+		if d := metrics.Measure(x.Graph()).Diameter(); d != 2 {
 			t.Errorf("q = %d: diameter %d", q, d)
 		}
-		if gap := topology.AlgebraicConnectivity(x.Graph()); math.Abs(gap-float64(q)) > 1e-6 {
+		if gap := metrics.AlgebraicConnectivity(x.Graph()); math.Abs(gap-float64(q)) > 1e-6 {
 			t.Errorf("q = %d: algebraic connectivity %v", q, gap)
 		}
 	}
@@ -85,13 +86,13 @@ func TestPolarFly(t *testing.T) {
 		if got := edgesHash(x.Graph()); got != c.hash {
 			t.Errorf("q = %d has other cables than the reference: %s", c.q, got)
 		}
-		if gap := topology.AlgebraicConnectivity(x.Graph()); math.Abs(gap-c.gap) > 1e-5 {
+		if gap := metrics.AlgebraicConnectivity(x.Graph()); math.Abs(gap-c.gap) > 1e-5 {
 			t.Errorf("q = %d: algebraic connectivity %v, want %v", c.q, gap, c.gap)
 		}
 	}
 	// Lakhotia et al.'s size: 993 of the 1 + 32*32 switches of the Moore bound.
 	x := topologytest.Build(t, "polarfly", func(c *PolarFlyConfig) { c.Q = 31 })
-	m := topology.Measure(x.Graph())
+	m := metrics.Measure(x.Graph())
 	if m.Switches != 993 || m.Terminals != 15888 || m.Diameter() != 2 || math.Abs(m.MooreEfficiency()-993.0/1025) > 1e-12 {
 		t.Errorf("%+v", m)
 	}
@@ -145,7 +146,7 @@ func TestPolarStarDiameter(t *testing.T) {
 		{PolarStarConfig{8, "paley", 4, 1}, 657, 3},
 	} {
 		g := topologytest.Build(t, "polarstar", func(d *PolarStarConfig) { *d = c.config }).Graph()
-		if d := topology.Measure(g).Diameter(); g.Switches() != c.switches || d != c.diameter {
+		if d := metrics.Measure(g).Diameter(); g.Switches() != c.switches || d != c.diameter {
 			t.Errorf("%+v: %d switches, diameter %d", c.config, g.Switches(), d)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -55,7 +56,7 @@ func (c *PolarFlyConfig) terminals() int { return cmp.Or(c.P, (c.Q+2)/2) }
 // distance 1, all others are at 2: mean distance 2 - q(q+1)²/(N(N-1)) = 2 - (q+1)/N.
 // Bisection: no closed form. The adjacency matrix with loops A has A² = J + qI, so its
 // other eigenvalues are ±√q; the Laplacian of the graph is (q+1)I - A, its least
-// eigenvalue but one q+1-√q, and the bisection at least [Halving] of N times that.
+// eigenvalue but one q+1-√q, and the bisection at least [metrics.Halving] of N times that.
 type PolarFly struct {
 	PolarFlyConfig
 	topology.Built
@@ -67,7 +68,7 @@ func newPolarFly(c PolarFlyConfig) *PolarFly {
 	n, q := len(rows), float64(c.Q)
 	return &PolarFly{c, topology.NewBuilt(topology.LayRows(rows, c.P, topology.Classes("polar"), topology.OneClass),
 		topology.Facts{Switches: n, Terminals: n * c.P, Links: c.Q * (c.Q + 1) * (c.Q + 1) / 2, Diameter: 2, Bisection: -1},
-		topology.Forms{Degree: [2]int{c.Q, c.Q + 1}, MeanDistance: 2 - (q+1)/float64(n), BisectionAtLeast: (q + 1 - math.Sqrt(q)) * topology.Halving(n)})}
+		topology.Forms{Degree: [2]int{c.Q, c.Q + 1}, MeanDistance: 2 - (q+1)/float64(n), BisectionAtLeast: (q + 1 - math.Sqrt(q)) * metrics.Halving(n)})}
 }
 
 // polarity is the graph ER_q without its loops, and which points have one. q is a

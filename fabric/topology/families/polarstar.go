@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -290,7 +291,7 @@ func newSlimFly(c SlimFlyConfig) *SlimFly {
 	})
 	n, k := len(rows), c.degree()
 	return &SlimFly{c, topology.NewBuilt(g, topology.Facts{Switches: n, Terminals: n * c.P, Links: n * k / 2, Diameter: 2, Bisection: -1},
-		topology.Forms{Degree: [2]int{k, k}, MeanDistance: 2 - float64(k)/float64(n-1), BisectionAtLeast: float64(q) * topology.Halving(n)})}
+		topology.Forms{Degree: [2]int{k, k}, MeanDistance: 2 - float64(k)/float64(n-1), BisectionAtLeast: float64(q) * metrics.Halving(n)})}
 }
 
 // slimFlySets are the sets X and X' of differences in the two halves (Hafner,

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -155,7 +156,7 @@ func checkFacts(t testing.TB, topo topology.Topology, tightBisection bool) {
 			t.Errorf("Facts say %d %s, the graph has %d", c.fact, c.what, c.got)
 		}
 	}
-	if d := topology.Measure(g).Diameter(); f.Diameter >= 0 && f.Diameter != d {
+	if d := metrics.Measure(g).Diameter(); f.Diameter >= 0 && f.Diameter != d {
 		t.Errorf("Facts say diameter %d, search says %d", f.Diameter, d)
 	}
 	if tightBisection && g.Switches() > 20 {
@@ -172,7 +173,7 @@ func checkFacts(t testing.TB, topo topology.Topology, tightBisection bool) {
 func checkForms(t testing.TB, topo topology.Formed) {
 	t.Helper()
 	g, f := topo.Graph(), topo.Forms()
-	m := topology.Measure(g)
+	m := metrics.Measure(g)
 	if f.Degree != [2]int{} && f.Degree != m.Degree {
 		t.Errorf("Forms say degrees %v, the graph has %v", f.Degree, m.Degree)
 	}
@@ -183,7 +184,7 @@ func checkForms(t testing.TB, topo topology.Formed) {
 		t.Errorf("Forms say a capacity of %v, all channels together have %v", f.UniformCapacity, m.UniformCapacity)
 	}
 	if f.BisectionAtLeast != 0 {
-		if least := topology.AlgebraicConnectivity(g) * topology.Halving(m.Switches); f.BisectionAtLeast > least*(1+1e-6) {
+		if least := metrics.AlgebraicConnectivity(g) * metrics.Halving(m.Switches); f.BisectionAtLeast > least*(1+1e-6) {
 			t.Errorf("Forms say a bisection of at least %v, the spectrum says %v", f.BisectionAtLeast, least)
 		}
 		if g.Switches() <= 16 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -59,7 +60,7 @@ func CheckFacts(t *testing.T, family string, set func(any), want topology.Facts)
 		t.Errorf("%s: %+v, want %+v; the graph has %d switches, %d terminals, %d links", family, got, want, g.Switches(), g.Terminals(), g.SwitchLinks())
 	}
 	CheckGraph(t, g)
-	if d := topology.Measure(g).Diameter(); g.Switches() < 2000 && d != want.Diameter {
+	if d := metrics.Measure(g).Diameter(); g.Switches() < 2000 && d != want.Diameter {
 		t.Errorf("%s: diameter %d, want %d", family, d, want.Diameter)
 	}
 }

@@ -1,4 +1,4 @@
-package topology
+package cables
 
 import (
 	"os"
@@ -7,19 +7,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestSlurm: five switches; hosts 5 (01 to 04, and 7) + 1, 2 x 2 and 1; the first spine joins three leaves (one
 // stands twice), the second two: five cables.
 func TestSlurm(t *testing.T) {
-	n := simtest.Must(ReadFile(filepath.Join("testdata", "slurm.conf")))(t)
+	n := simtest.Must(topology.ReadFile(filepath.Join("testdata", "slurm.conf")))(t)
 	g := n.Graph()
 	if g.Switches() != 5 || g.Terminals() != 11 || g.SwitchLinks() != 5 {
 		t.Fatalf("%d switches, %d terminals, %d links", g.Switches(), g.Terminals(), g.SwitchLinks())
 	}
 	var names []string
-	for h := range TerminalID(11) {
+	for h := range topology.TerminalID(11) {
 		names = append(names, g.Names.Terminals[h].Name)
 	}
 	if want := strings.Fields("host01 host02 host03 host04 host7 login rack0n1 rack0n2 rack1n1 rack1n2 gpu1"); !slices.Equal(names, want) {
@@ -28,7 +29,7 @@ func TestSlurm(t *testing.T) {
 	if g.Names.Switches[2].Name != "leaf3" || g.TerminalSwitch(10) != 2 {
 		t.Errorf("%+v, gpu1 at %d", g.Names.Switches, g.TerminalSwitch(10))
 	}
-	if doubts := n.(Doubtful).Doubts(); len(doubts) != 1 || !strings.Contains(doubts[0], "does not tell how many cables") {
+	if doubts := n.(topology.Doubtful).Doubts(); len(doubts) != 1 || !strings.Contains(doubts[0], "does not tell how many cables") {
 		t.Errorf("%q", doubts)
 	}
 }

@@ -1,13 +1,13 @@
-package topology
+// Package metrics measures the graphs of networks: distances, capacity, and bounds of them.
+package metrics
 
 import (
-	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -47,11 +47,11 @@ func (m Metrics) MooreEfficiency() float64 {
 
 // Measure computes the metrics of a connected network. Cost: a breadth-first search
 // from every leaf.
-func Measure(g *Graph) Metrics {
+func Measure(g *topology.Graph) Metrics {
 	m := Metrics{Switches: g.Switches(), Terminals: g.Terminals(), Links: g.SwitchLinks()}
 	terminals := g.TerminalCounts()
 	for s, n := range terminals {
-		degree := g.Degree(SwitchID(s)) - n
+		degree := g.Degree(topology.SwitchID(s)) - n
 		if s == 0 || degree < m.Degree[0] {
 			m.Degree[0] = degree
 		}
@@ -67,7 +67,7 @@ func Measure(g *Graph) Metrics {
 		if n == 0 {
 			continue
 		}
-		row = neighbors.DistancesFrom(SwitchID(s), row)
+		row = neighbors.DistancesFrom(topology.SwitchID(s), row)
 		sum := int64(0)
 		for t, d := range row {
 			if terminals[t] == 0 {
@@ -102,7 +102,7 @@ const krylov = 240
 // less its residual. Times [Halving] it bounds the cables between two halves of the
 // switches from below. Cost: up to 240 products of the graph's matrix with a vector, made
 // orthogonal to all before them.
-func AlgebraicConnectivity(g *Graph) float64 {
+func AlgebraicConnectivity(g *topology.Graph) float64 {
 	n := g.Switches()
 	if n < 2 {
 		return 0
@@ -151,10 +151,10 @@ func unit(v []float64) {
 }
 
 // laplacian is the product of the graph's Laplacian with a vector.
-func laplacian(g *Graph, v []float64) []float64 {
+func laplacian(g *topology.Graph, v []float64) []float64 {
 	product := make([]float64, len(v))
 	for s := range product {
-		for _, to := range g.Links(SwitchID(s)) {
+		for _, to := range g.Links(topology.SwitchID(s)) {
 			product[s] += v[s] - v[to]
 		}
 	}
@@ -181,124 +181,14 @@ func ritz(diagonal, beside []float64, rest float64) (least, residual float64) {
 	return e.Values(nil)[0], rest * math.Abs(vectors.At(n-1, 0))
 }
 
-// Neighbors is the adjacency of the switches of a graph in compressed rows,
-// parallel cables merged: what searches over large graphs walk. Terminals do
-// not appear.
-type Neighbors struct {
-	start []int32    // len = switches+1
-	ids   []SwitchID // neighbours of s, ascending: ids[start[s]:start[s+1]]
-}
-
-// Neighbors builds the adjacency. Cost: linear in the number of ports, but for
-// sorting each row.
-func (g *Graph) Neighbors() *Neighbors { return g.NeighborsWithout(nil) }
-
-// NeighborsWithout is [Graph.Neighbors] without the cables that are down.
-func (g *Graph) NeighborsWithout(down *Down) *Neighbors {
-	n := &Neighbors{start: make([]int32, 1, g.Switches()+1), ids: make([]SwitchID, 0, 2*g.SwitchLinks())}
-	for s := range g.Switches() {
-		row := len(n.ids)
-		for p, to := range g.Links(SwitchID(s)) {
-			if !down.Port(p) {
-				n.ids = append(n.ids, to)
-			}
-		}
-		slices.Sort(n.ids[row:])
-		n.ids = n.ids[:row+len(slices.Compact(n.ids[row:]))]
-		n.start = append(n.start, int32(len(n.ids)))
+// MeanDistanceBound is the least mean distance of n switches of a degree, if every
+// switch has degree*(degree-1)^(d-1) others at distance d until all are used (Cerf,
+// Cowan, Mullin and Stanton, Networks 1974).
+func MeanDistanceBound(n, degree int) float64 {
+	left, level, sum := float64(n-1), float64(degree), 0.0
+	for d := 1.0; left > 0; d++ {
+		at := min(left, level)
+		sum, left, level = sum+d*at, left-at, level*float64(degree-1)
 	}
-	return n
-}
-
-// Of lists the switches that s has cables to, in ascending order, each once.
-// The slice must not be changed.
-func (n *Neighbors) Of(s SwitchID) []SwitchID { return n.ids[n.start[s]:n.start[s+1]] }
-
-// Unreachable is the distance to a switch that no path leads to.
-const Unreachable int16 = -1
-
-// DistancesFrom is [Neighbors.DistancesFrom] for a single use.
-func (g *Graph) DistancesFrom(s SwitchID, dst []int16) []int16 {
-	return g.Neighbors().DistancesFrom(s, dst)
-}
-
-// DistancesFrom returns the number of switch-switch cables on a shortest path
-// from switch s to every switch (len = switches), or [Unreachable], by
-// breadth-first search. dst is used if it is large enough. Graphs of diameter
-// above 32,767 panic; [Graph.CheckReach] refuses them. Cost: linear in the number of links.
-func (n *Neighbors) DistancesFrom(s SwitchID, dst []int16) []int16 {
-	switches := len(n.start) - 1
-	if cap(dst) < switches {
-		dst = make([]int16, switches)
-	}
-	dst = dst[:switches]
-	for s := range dst {
-		dst[s] = Unreachable
-	}
-	n.search(dst, append(make([]SwitchID, 0, switches), s))
-	return dst
-}
-
-// CheckReach refuses networks of files that are not connected, naming the first switch that no path
-// leads to, or in which a path may have more cables than distances can count.
-func (g *Graph) CheckReach() (lost SwitchID, err error) {
-	neighbors := g.Neighbors()
-	seen := make([]bool, g.Switches())
-	queue, depth := []SwitchID{0}, 0
-	seen[0] = true
-	for ; len(queue) > 0; depth++ {
-		var next []SwitchID
-		for _, s := range queue {
-			for _, t := range neighbors.Of(s) {
-				if !seen[t] {
-					seen[t] = true
-					next = append(next, t)
-				}
-			}
-		}
-		if depth >= math.MaxInt16/2 && len(next) > 0 {
-			return next[0], FarError(next[0])
-		}
-		queue = next
-	}
-	if lost := slices.Index(seen, false); lost >= 0 {
-		return SwitchID(lost), fmt.Errorf("no path from switch 0 to switch %d: the network is not connected", lost)
-	}
-	return 0, nil
-}
-
-// FarError names a switch that is so far from switch 0 that distances in the network may not be counted.
-type FarError SwitchID
-
-func (s FarError) Error() string {
-	return fmt.Sprintf("switch %d is more than %d cables from switch 0: want a network with shorter paths", SwitchID(s), math.MaxInt16/2)
-}
-
-// DistancesFromAny is [Neighbors.DistancesFrom] to the nearest of some switches.
-func (n *Neighbors) DistancesFromAny(from []SwitchID) []int16 {
-	distance := slices.Repeat([]int16{Unreachable}, len(n.start)-1)
-	n.search(distance, slices.Clone(from))
-	return distance
-}
-
-// search enters the distances of switches that have none from those in the queue, which have
-// 0 or are given it, and returns them all, nearest first.
-func (n *Neighbors) search(distance []int16, queue []SwitchID) []SwitchID {
-	for _, s := range queue {
-		distance[s] = 0
-	}
-	for i := 0; i < len(queue); i++ {
-		next := distance[queue[i]] + 1
-		for _, t := range n.Of(queue[i]) {
-			if distance[t] != Unreachable {
-				continue
-			}
-			if next < 0 {
-				panic("topology: DistancesFrom: a path of more than 32767 cables")
-			}
-			distance[t] = next
-			queue = append(queue, t)
-		}
-	}
-	return queue
+	return sum / float64(n-1)
 }

@@ -1,4 +1,4 @@
-package topology_test
+package cables
 
 import (
 	"fmt"
@@ -12,9 +12,16 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
-	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
+
+// TestConformance holds the topologies to the conformance suite, and a ring of four switches.
+func TestConformance(t *testing.T) {
+	for _, name := range []string{"anynet", "edges", "slurm"} {
+		topologytest.Conform(t, name)
+	}
+	topologytest.Check(t, "edges", topologytest.Sample{Config: &EdgesConfig{"testdata/ring.edges", 2}})
+}
 
 func TestEdges(t *testing.T) {
 	for _, c := range []struct {
@@ -26,7 +33,7 @@ func TestEdges(t *testing.T) {
 		{"2 0 far\n1 2\n1 2\n", nil, [][]topology.SwitchID{{2}, {2}, {0, 1}}},
 		{"b a\na c\n", []topology.SwitchName{{Name: "b"}, {Name: "a"}, {Name: "c"}}, [][]topology.SwitchID{{1}, {0, 2}, {1}}},
 	} {
-		g, _, err := topology.ReadEdges("f", []byte(c.text), 3)
+		g, _, err := ReadEdges("f", []byte(c.text), 3)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 			continue
@@ -46,7 +53,7 @@ func TestEdges(t *testing.T) {
 // Four routers of an Aries chassis and group, in the form that is documented for rtr
 // --interconnect; each cable stands there from both ends.
 func TestEdgesOfCray(t *testing.T) {
-	g, _, err := topology.ReadEdges("rtr", []byte(`c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l10(0:0:1)
+	g, _, err := ReadEdges("rtr", []byte(`c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l10(0:0:1)
 c0-0c0s0a0l01(0:0:0) blue -> unused
 c0-0c0s0a0l50(0:0:0) ptile -> processor
 c0-0c0s1a0l10(0:0:1) green -> c0-0c0s0a0l00(0:0:0)
@@ -59,7 +66,7 @@ c0-0c1s1a0l12(0:1:1) black -> c0-0c0s1a0l11(0:0:1)
 	if g.Switches() != 3 || g.SwitchLinks() != 2 || g.SwitchName(2) != "c0-0c1s1a0" || g.Classes[2].Name != "black" {
 		t.Errorf("%+v, names %+v", g, g.Names)
 	}
-	g, _, err = topology.ReadEdges("rtr", []byte("c0-0c0s0g0l02[(0,0,0)] Z+ -> c0-0c0s0g1l21[(0,0,1)] LinkType: mezzanine\nc0-0c0s0g1l21[(0,0,1)] Z- -> c0-0c0s0g0l02[(0,0,0)] LinkType: mezzanine\n"), 2)
+	g, _, err = ReadEdges("rtr", []byte("c0-0c0s0g0l02[(0,0,0)] Z+ -> c0-0c0s0g1l21[(0,0,1)] LinkType: mezzanine\nc0-0c0s0g1l21[(0,0,1)] Z- -> c0-0c0s0g0l02[(0,0,0)] LinkType: mezzanine\n"), 2)
 	if err != nil || g.Switches() != 2 || g.SwitchLinks() != 1 || g.Classes[1].Name != "z" {
 		t.Errorf("%+v, %v", g, err)
 	}
@@ -97,7 +104,7 @@ func TestEdgesAsMeant(t *testing.T) {
 		{"0 1 {'weight': 2, 'length': 3}\n1 2 {}\n", "f: 1 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
 		{"0 1 2.5\n1 2 1\n0 2 1e3 # long\n", "f: 3 cables have numbers or attributes behind them, such as weights: passed over", 3, 3},
 	} {
-		g, doubts, err := topology.ReadEdges("f", []byte(c.text), 1)
+		g, doubts, err := ReadEdges("f", []byte(c.text), 1)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 		} else if g.Switches() != c.switches || g.SwitchLinks() != c.links || strings.Join(doubts, "\n") != c.doubt || len(g.Classes) != 2 {
@@ -122,13 +129,13 @@ func TestForeign(t *testing.T) {
 		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
 		simtest.Refuse(topology.ReadFile(path))(t, want)
 		simtest.Refuse(topology.ReadJSON("f", []byte(text)))(t, want)
-		simtest.Refuse2(topology.ReadEdges("f", []byte(text), 1))(t, want)
+		simtest.Refuse2(ReadEdges("f", []byte(text), 1))(t, want)
 	}
 }
 
 // TestEdgesFromOne: a ring whose switches have the numbers 1 to 3 keeps their order, and these as names.
 func TestEdgesFromOne(t *testing.T) {
-	g, _, err := topology.ReadEdges("f", []byte("3 1\n1 2\n2 3\n"), 1)
+	g, _, err := ReadEdges("f", []byte("3 1\n1 2\n2 3\n"), 1)
 	if err != nil || g.Switches() != 3 || g.SwitchName(0) != "1" || g.SwitchName(2) != "3" {
 		t.Errorf("%+v, %v", g, err)
 	}
@@ -156,11 +163,10 @@ func TestEdgesRefuses(t *testing.T) {
 		{strings.Repeat("0 1\n", 4097), "f:1: 4097 cables between two switches: want at most 4096"},
 		{"\xff\xfe0\x00", "UTF-16"},
 	} {
-		simtest.Refuse2(topology.ReadEdges("f", []byte(c.text), 1))(t, c.want)
+		simtest.Refuse2(ReadEdges("f", []byte(c.text), 1))(t, c.want)
 	}
-	if _, err := param.Make(topology.Registry, "edges", struct{}{}, func(c *topology.EdgesConfig) { c.Path = "nowhere" }); err == nil || !strings.Contains(err.Error(), "a readable file") {
-		t.Error(err)
-	}
+	topologytest.Refuses(t, "edges", "path", topologytest.But(func(*EdgesConfig) {}))
+	topologytest.Refuses(t, "edges", "path", topologytest.But(func(c *EdgesConfig) { c.Path = "nowhere" }))
 }
 
 func FuzzReadEdges(f *testing.F) {
@@ -168,7 +174,7 @@ func FuzzReadEdges(f *testing.F) {
 	f.Add(ring)
 	f.Add([]byte("a b c\nc0-0l1 X+ -> c0-1l2[x]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if g, _, err := topology.ReadEdges("f", data, 1); err == nil {
+		if g, _, err := ReadEdges("f", data, 1); err == nil {
 			topologytest.CheckGraph(t, g)
 		}
 	})
@@ -184,7 +190,7 @@ func TestLongPaths(t *testing.T) {
 		}
 		return b.String()
 	}
-	g, _, err := topology.ReadEdges("f", []byte(line(1<<14)), 1)
+	g, _, err := ReadEdges("f", []byte(line(1<<14)), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +198,7 @@ func TestLongPaths(t *testing.T) {
 	simtest.Check(t, topology.WriteJSON(&b, g))
 	simtest.Must(topology.ReadJSON("f", []byte(b.String())))(t)
 	const want = "f:1: switch 16384 is more than 16383 cables from switch 0"
-	simtest.Refuse2(topology.ReadEdges("f", []byte(line(1<<14+1)), 1))(t, want)
+	simtest.Refuse2(ReadEdges("f", []byte(line(1<<14+1)), 1))(t, want)
 }
 
 // TestManyCables: a list has at most 4,194,304 cables; it takes a few bytes each, also where it is
@@ -213,7 +219,7 @@ func TestManyCables(t *testing.T) {
 	text := adjacency(1000)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	g, _, err := topology.ReadEdges("f", []byte(text), 1)
+	g, _, err := ReadEdges("f", []byte(text), 1)
 	if err != nil || g.SwitchLinks() != 499_500 {
 		t.Fatal(g.SwitchLinks(), err)
 	}
@@ -221,5 +227,32 @@ func TestManyCables(t *testing.T) {
 	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 499_500*400 {
 		t.Errorf("%d bytes are allocated for 499,500 cables, want at most 400 each", bytes)
 	}
-	simtest.Refuse2(topology.ReadEdges("f", []byte(adjacency(2897)), 1))(t, "more than 4194304 cables") // 4,194,856
+	simtest.Refuse2(ReadEdges("f", []byte(adjacency(2897)), 1))(t, "more than 4194304 cables") // 4,194,856
+}
+
+// TestReadFileFindsLists: a list of cables is told by its first line, and what was written is read again.
+func TestReadFileFindsLists(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	read := func(text string) (topology.Topology, error) {
+		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
+		return topology.ReadFile(path)
+	}
+	for _, text := range []string{"# a ring\n0 1\n1 2\n2 0\n", "a b x\nb c x\nc a x\n", "router 0 node 0 router 1\nrouter 1 node 1 router 2\nrouter 2 node 2 router 0\n"} {
+		n := simtest.Must(read(text))(t)
+		if g := n.Graph(); g.Switches() != 3 || g.Terminals() != 3 || g.SwitchLinks() != 3 {
+			t.Errorf("%q: %d switches, %d terminals, %d links", text, g.Switches(), g.Terminals(), g.SwitchLinks())
+		}
+		var b strings.Builder
+		simtest.Check(t, topology.WriteJSON(&b, n.Graph()))
+		if again := simtest.Must(read(b.String()))(t); again.Graph().SwitchLinks() != 3 {
+			t.Errorf("%q: %d links in JSON", text, again.Graph().SwitchLinks())
+		}
+	}
+	// networkx's adjacency list of the complete graph of 4, whose first row has four words.
+	if g := simtest.Must(read("0 1 2 3\n1 2 3\n2 3\n3\n"))(t).Graph(); g.Switches() != 4 || g.SwitchLinks() != 6 {
+		t.Errorf("an adjacency list: %d switches, %d links", g.Switches(), g.SwitchLinks())
+	}
+	simtest.Refuse(read("0 1 2 3\n1 2 4\n"))(t, "nor a topology in JSON")
+	simtest.Refuse(read("<html lang=en>\n"))(t, "nor a topology in JSON")
+	simtest.Refuse(read("digraph g {\n"))(t, "nor a topology in JSON")
 }

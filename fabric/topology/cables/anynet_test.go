@@ -1,10 +1,11 @@
-package topology
+package cables
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -18,20 +19,20 @@ func TestAnynet(t *testing.T) {
 		t.Fatalf("%d switches, %d terminals, %d links", g.Switches(), g.Terminals(), g.SwitchLinks())
 	}
 	var at []int
-	for terminal := range TerminalID(4) {
+	for terminal := range topology.TerminalID(4) {
 		at = append(at, int(g.TerminalSwitch(terminal)))
 	}
 	if want := []int{0, 0, 1, 2}; !slices.Equal(at, want) {
 		t.Errorf("terminals are at %v, want %v", at, want)
 	}
-	latency := func(p PortID) int { return g.Classes[g.PortClass[p]].Latency }
+	latency := func(p topology.PortID) int { return g.Classes[g.PortClass[p]].Latency }
 	first, _ := g.Ports(0)
 	middle, _ := g.Ports(1)
 	got := []int{latency(first), latency(first + 1), latency(first + 2), latency(middle), latency(middle + 2)}
 	if want := []int{1, 5, 20, 1, 1}; !slices.Equal(got, want) {
 		t.Errorf("cycles %v, want %v", got, want)
 	}
-	if doubts := n.(Doubtful).Doubts(); len(doubts) != 1 || !strings.Contains(doubts[0], "1 cables have other cycles") {
+	if doubts := n.(topology.Doubtful).Doubts(); len(doubts) != 1 || !strings.Contains(doubts[0], "1 cables have other cycles") {
 		t.Errorf("%q", doubts)
 	}
 	if marked := simtest.Must(ReadAnynet("f", []byte("\ufeff"+text)))(t).Graph(); marked.Switches() != 3 { // as editors write it

@@ -1,14 +1,15 @@
-package topology
+package cables
 
 import (
 	"regexp"
 	"strings"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 )
 
 func init() {
-	RegisterFormat(Format{Name: "slurm", Called: "Slurm's topology.conf", Doc: "a network from Slurm's topology.conf, with a cable for each pair that it names", Read: readSlurm,
+	topology.RegisterFormat(topology.Format{Name: "slurm", Called: "Slurm's topology.conf", Doc: "a network from Slurm's topology.conf, with a cable for each pair that it names", Read: readSlurm,
 		Is: regexp.MustCompile(`(?im)^\s*SwitchName\s*=`).Match})
 }
 
@@ -22,18 +23,20 @@ func init() {
 // Keys are in either case, # begins a comment, \ continues a line. A switch may be the child of several, as
 // leaves of spines are. Switches and hosts are numbered in the order of the file.
 type slurmReader struct {
-	fileReader
-	number   map[string]int    // switches
-	hosts    map[string]int    // their lines
-	children []located[string] // lists of the switches below each
+	input.Problems
+	names    topology.Names
+	lines    []int               // of the switches
+	at       []topology.SwitchID // of the hosts
+	number   map[string]int      // switches
+	hosts    map[string]int      // their lines
+	children []located[string]   // lists of the switches below each
 }
 
-func readSlurm(name string, data []byte) (Topology, error) {
-	if err := checkForeign(name, data); err != nil {
+func readSlurm(name string, data []byte) (topology.Topology, error) {
+	if err := topology.CheckForeign(name, data); err != nil {
 		return nil, err
 	}
-	r := &slurmReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, number: map[string]int{}, hosts: map[string]int{}}
-	r.classes = []located[fileClass]{{1, fileClass{Name: "terminal", Latency: 1}}, {1, fileClass{Name: "link", Latency: 1}}}
+	r := &slurmReader{Problems: input.Problems{Name: name}, number: map[string]int{}, hosts: map[string]int{}}
 	line, begins, words := 0, 1, []string(nil)
 	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
 		line++
@@ -45,8 +48,12 @@ func readSlurm(name string, data []byte) (Topology, error) {
 		}
 	}
 	r.read(begins, words)
-	r.join()
-	return r.network([]string{name + ": Slurm's file does not tell how many cables join two switches, nor their rates: taken as one each"})
+	b := topology.NewBuilder(len(r.lines))
+	for _, s := range r.at {
+		b.AddTerminal(s, 0)
+	}
+	r.join(b)
+	return finish(&r.Problems, b, network{topology.Classes("link"), &r.names, r.lines, []string{name + ": Slurm's file does not tell how many cables join two switches, nor their rates: taken as one each"}})
 }
 
 // read takes in the words of a line.
@@ -70,13 +77,13 @@ func (r *slurmReader) read(line int, words []string) {
 		r.ProblemAt(line, "SwitchName=%q: want the name of one switch, with Nodes or Switches", values["switchname"])
 		return
 	}
-	s := len(r.switches)
+	s := len(r.lines)
 	if first, twice := r.number[names[0]]; twice {
-		r.ProblemAt(line, "switch %q is a duplicate: first described in line %d", names[0], r.switches[first].line)
+		r.ProblemAt(line, "switch %q is a duplicate: first described in line %d", names[0], r.lines[first])
 		return
 	}
 	r.number[names[0]] = s
-	r.switches = append(r.switches, located[SwitchName]{line, SwitchName{Name: names[0]}})
+	r.lines, r.names.Switches = append(r.lines, line), append(r.names.Switches, topology.SwitchName{Name: names[0]})
 	for _, host := range r.expand(line, values["nodes"]) {
 		if first, twice := r.hosts[host]; twice {
 			r.ProblemAt(line, "node %q is below the switch of line %d: want one switch", host, first)
@@ -86,7 +93,7 @@ func (r *slurmReader) read(line int, words []string) {
 			break
 		}
 		r.hosts[host] = line
-		r.terminals = append(r.terminals, located[fileTerminal]{line, fileTerminal{Name: host, filePort: filePort{Switch: s}, Class: "terminal"}})
+		r.at, r.names.Terminals = append(r.at, topology.SwitchID(s)), append(r.names.Terminals, topology.AdapterPort{Name: host})
 	}
 	r.children = append(r.children, located[string]{line, values["switches"]})
 }
@@ -101,7 +108,7 @@ func (r *slurmReader) expand(line int, list string) []string {
 }
 
 // join lays the cables, each once.
-func (r *slurmReader) join() {
+func (r *slurmReader) join(b *topology.Builder) {
 	laid := map[[2]int]bool{}
 	for parent, c := range r.children {
 		for _, name := range r.expand(c.line, c.value) {
@@ -119,7 +126,7 @@ func (r *slurmReader) join() {
 				return
 			case !laid[pair]:
 				laid[pair] = true
-				r.links = append(r.links, located[fileLink]{c.line, fileLink{A: filePort{Switch: child}, B: filePort{Switch: parent}, Class: "link"}})
+				b.AddLink(topology.SwitchID(child), topology.SwitchID(parent), 1)
 			}
 		}
 	}

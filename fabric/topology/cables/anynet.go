@@ -1,4 +1,4 @@
-package topology
+package cables
 
 import (
 	"fmt"
@@ -7,22 +7,23 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 )
 
 func init() {
-	RegisterFormat(Format{Name: "anynet", Called: "a network of BookSim2's anynet", Doc: "a network from a file of BookSim2's anynet", Read: ReadAnynet,
+	topology.RegisterFormat(topology.Format{Name: "anynet", Called: "a network of BookSim2's anynet", Doc: "a network from a file of BookSim2's anynet", Read: ReadAnynet,
 		Is: regexp.MustCompile(`^(?:\x{feff})?\s*(router|node)\s+\d+\s+(router|node)\s+\d`).Match})
 }
 
 // anynetReader collects cables.
 type anynetReader struct {
-	fileReader
-	doubts  []string
+	input.Problems
+	classes []topology.Class
 	routers map[int]int // lines of the first mention
 	nodes   map[int]located[anynetCable]
 	cables  map[[2]int]int // in links, by the lower and the higher router
-	order   []located[anynetCable]
+	order   []anynetCable
 }
 
 // anynetCable joins router a to router b, or a node to router a.
@@ -39,15 +40,14 @@ type anynetCable struct{ a, b, cycles, back int }
 // cycles that differ, the cable has the larger, since weft's are alike both ways. Nodes and
 // routers are numbered from 0 without gaps; every node has one router. Ports: nodes by their
 // number, then cables in the order of the file. Channels of more than a cycle have the class cycles-N.
-func ReadAnynet(name string, data []byte) (Topology, error) {
-	r := &anynetReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, routers: map[int]int{}, nodes: map[int]located[anynetCable]{}, cables: map[[2]int]int{}}
+func ReadAnynet(name string, data []byte) (topology.Topology, error) {
+	r := &anynetReader{Problems: input.Problems{Name: name}, routers: map[int]int{}, nodes: map[int]located[anynetCable]{}, cables: map[[2]int]int{}}
 	line := 0
 	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
 		line++
 		r.read(line, strings.Fields(text))
 	}
-	r.elements()
-	return r.network(r.doubts)
+	return r.network()
 }
 
 // read takes in a line.
@@ -110,10 +110,10 @@ func (r *anynetReader) join(line int, from, to [2]int, cycles int) {
 		i, known := r.cables[pair]
 		if !known {
 			r.cables[pair] = len(r.order)
-			r.order = append(r.order, located[anynetCable]{line, anynetCable{a: from[1], b: to[1], cycles: cycles}})
+			r.order = append(r.order, anynetCable{a: from[1], b: to[1], cycles: cycles})
 			return
 		}
-		if c := &r.order[i].value; c.a == from[1] {
+		if c := &r.order[i]; c.a == from[1] {
 			c.cycles = cycles // BookSim2 keeps the last
 		} else {
 			c.back = cycles
@@ -121,44 +121,51 @@ func (r *anynetReader) join(line int, from, to [2]int, cycles int) {
 	}
 }
 
-// elements turns routers, nodes and cables into the elements of a file of weft.
-func (r *anynetReader) elements() {
-	for n := range len(r.routers) {
-		if r.routers[n] == 0 {
-			r.ProblemAt(1, "none of %d routers has number %d: want numbers from 0 without gaps", len(r.routers), n)
-			return
+// network lays the cables, after the nodes' own.
+func (r *anynetReader) network() (topology.Topology, error) {
+	lines := make([]int, len(r.routers))
+	for n := range lines {
+		if lines[n] = r.routers[n]; lines[n] == 0 {
+			r.ProblemAt(1, "none of %d routers has number %d: want numbers from 0 without gaps", len(lines), n)
+			return nil, r.Err()
 		}
-		r.switches = append(r.switches, located[SwitchName]{line: r.routers[n]})
 	}
+	b := topology.NewBuilder(len(lines))
 	for n := range len(r.nodes) {
 		c, ok := r.nodes[n]
 		if !ok {
 			r.ProblemAt(1, "none of %d nodes has number %d: want numbers from 0 without gaps", len(r.nodes), n)
-			return
+			return nil, r.Err()
 		}
-		r.terminals = append(r.terminals, located[fileTerminal]{c.line, fileTerminal{filePort: filePort{Switch: c.value.a}, Class: r.channel("terminal", c.value.cycles)}})
+		b.AddTerminal(topology.SwitchID(c.value.a), r.channel("terminal", c.value.cycles))
 	}
-	uneven := 0
+	uneven, doubts := 0, []string(nil)
 	for _, c := range r.order {
-		if c.value.back > 0 && c.value.back != c.value.cycles {
+		if c.back > 0 && c.back != c.cycles {
 			uneven++
 		}
-		r.links = append(r.links, located[fileLink]{c.line, fileLink{A: filePort{Switch: c.value.a}, B: filePort{Switch: c.value.b}, Class: r.channel("link", max(c.value.cycles, c.value.back))}})
+		b.AddLink(topology.SwitchID(c.a), topology.SwitchID(c.b), r.channel("link", max(c.cycles, c.back)))
 	}
 	if uneven > 0 {
-		r.doubts = append(r.doubts, fmt.Sprintf("%s: %d cables have other cycles one way than the other: taken as the larger", r.Name, uneven))
+		doubts = append(doubts, fmt.Sprintf("%s: %d cables have other cycles one way than the other: taken as the larger", r.Name, uneven))
 	}
+	return finish(&r.Problems, b, network{r.classes, nil, lines, doubts})
 }
 
 // channel is the class of channels of so many cycles.
-func (r *anynetReader) channel(name string, cycles int) string {
+func (r *anynetReader) channel(name string, cycles int) topology.ClassID {
 	if name == "link" && cycles > 1 {
 		name = "cycles-" + strconv.Itoa(cycles)
 	} else if cycles > 1 {
 		name += "-" + strconv.Itoa(cycles)
 	}
-	if !slices.ContainsFunc(r.classes, func(c located[fileClass]) bool { return c.value.Name == name }) && len(r.classes) <= maxClasses {
-		r.classes = append(r.classes, located[fileClass]{1, fileClass{Name: name, Latency: cycles}})
+	i := slices.IndexFunc(r.classes, func(c topology.Class) bool { return c.Name == name })
+	if i < 0 && len(r.classes) == topology.MaxClasses {
+		r.ProblemAt(1, "more than %d classes", topology.MaxClasses)
+		i = 0
+	} else if i < 0 {
+		i = len(r.classes)
+		r.classes = append(r.classes, topology.Class{Name: name, Latency: cycles})
 	}
-	return name
+	return topology.ClassID(i)
 }

@@ -1,4 +1,4 @@
-package topology
+package cables
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -42,26 +43,28 @@ type EdgesConfig struct {
 }
 
 func init() {
-	RegisterFile("edges", "a network from a list of its cables, or from Cray's list of links", EdgesConfig{Terminals: 1}, input.MaxInput,
+	topology.RegisterFormat(topology.Format{Name: "edges", Called: "a list of cables", Is: isList, Loose: true,
+		Read: func(path string, data []byte) (topology.Topology, error) {
+			return EdgesConfig{Path: path, Terminals: 1}.network(data)
+		}})
+	topology.RegisterFile("edges", "a network from a list of its cables, or from Cray's list of links", EdgesConfig{Terminals: 1}, input.MaxInput,
 		func(c EdgesConfig) string { return c.Path },
 		EdgesConfig.network)
 }
 
 // network builds the network of a list. Errors name the file and line.
-func (c EdgesConfig) network(data []byte) (Topology, error) {
+func (c EdgesConfig) network(data []byte) (topology.Topology, error) {
 	g, doubts, err := ReadEdges(c.Path, data, c.Terminals)
 	if err != nil {
-		return nil, otherFormat(err, c.Path, "edges", data)
+		return nil, topology.OtherFormat(err, c.Path, "edges", data)
 	}
-	n := NewFileNetwork(g)
-	n.doubts = doubts
-	return n, nil
+	return topology.NewFileNetwork(g, doubts...), nil
 }
 
 // isList tells whether the first line of a file with words is one of a list of cables: two or three words
 // with letters or digits, Cray's, or the first of an adjacency list.
 func isList(data []byte) bool {
-	for line := range bytes.Lines(data[:min(len(data), foreignBytes)]) {
+	for line := range bytes.Lines(data[:min(len(data), topology.ForeignBytes)]) {
 		fields, attributes := words(string(line))
 		if len(fields) == 0 {
 			continue
@@ -73,16 +76,16 @@ func isList(data []byte) bool {
 }
 
 // Validate checks what the tags cannot.
-func (c *EdgesConfig) Validate() error { return CheckPath(c.Path, "a list of cables") }
+func (c *EdgesConfig) Validate() error { return topology.CheckPath(c.Path, "a list of cables") }
 
 // ReadEdges reads a list of cables in the format of [EdgesConfig]. name stands for the file
 // in error messages, which are joined, each with its line. doubts say what was taken in one way, and
 // may have been meant in another.
-func ReadEdges(name string, data []byte, terminals int) (g *Graph, doubts []string, err error) {
-	if err := checkForeign(name, data); err != nil {
+func ReadEdges(name string, data []byte, terminals int) (g *topology.Graph, doubts []string, err error) {
+	if err := topology.CheckForeign(name, data); err != nil {
 		return nil, nil, err
 	}
-	r := &edgeReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, number: map[string]int{}, class: map[string]ClassID{}, tiles: map[string]tile{}}
+	r := &edgeReader{Problems: input.Problems{Name: name}, number: map[string]int{}, class: map[string]topology.ClassID{}, tiles: map[string]tile{}}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	r.is = survey(text)
 	line := 0
@@ -106,11 +109,11 @@ func ReadEdges(name string, data []byte, terminals int) (g *Graph, doubts []stri
 
 // edgeReader collects cables.
 type edgeReader struct {
-	fileReader // its problems
+	input.Problems
 	names      []string
 	number     map[string]int // switch of a name
 	classNames []string
-	class      map[string]ClassID
+	class      map[string]topology.ClassID
 	cables     []edge
 	tiles      map[string]tile
 	is         listing
@@ -120,7 +123,7 @@ type edgeReader struct {
 
 type edge struct {
 	ends  [2]int32
-	class ClassID
+	class topology.ClassID
 }
 
 // tile is one end of a cable in Cray's list.
@@ -211,12 +214,12 @@ func (r *edgeReader) cable(line int, a, b, class string) {
 	}
 	id, known := r.class[class]
 	if !known {
-		if class == "terminal" || input.HasControl(class) || len(r.classNames) == maxClasses-1 {
-			r.ProblemAt(line, "class %q: want a name other than \"terminal\", of at most %d different ones", class, maxClasses-1)
+		if class == "terminal" || input.HasControl(class) || len(r.classNames) == topology.MaxClasses-1 {
+			r.ProblemAt(line, "class %q: want a name other than \"terminal\", of at most %d different ones", class, topology.MaxClasses-1)
 			return
 		}
 		r.classNames = append(r.classNames, class)
-		id = ClassID(len(r.classNames))
+		id = topology.ClassID(len(r.classNames))
 		r.class[class] = id
 	}
 	var ends [2]int32
@@ -248,7 +251,7 @@ func (r *edgeReader) numbers() (own []int, all bool) {
 }
 
 // graph makes the graph, or records why it cannot.
-func (r *edgeReader) graph(terminals int) *Graph {
+func (r *edgeReader) graph(terminals int) *topology.Graph {
 	if len(r.cables) == 0 {
 		r.ProblemAt(1, "no cables: want a line with two switches for each")
 		return nil
@@ -277,24 +280,26 @@ func (r *edgeReader) graph(terminals int) *Graph {
 			return nil
 		}
 	}
-	if err := CheckPorts("terminals", terminals, len(r.names)*terminals+2*len(r.cables)); err != nil {
+	if err := topology.CheckPorts("terminals", terminals, len(r.names)*terminals+2*len(r.cables)); err != nil {
 		r.Add(err)
 		return nil
 	}
-	at := func(i int32) SwitchID {
+	at := func(i int32) topology.SwitchID {
 		if numbered {
-			return SwitchID(own[i] - least)
+			return topology.SwitchID(own[i] - least)
 		}
-		return SwitchID(i)
+		return topology.SwitchID(i)
 	}
-	b := WithTerminals(len(r.names), terminals, Classes(r.classNames...)...)
+	b := topology.WithTerminals(len(r.names), terminals, topology.Classes(r.classNames...)...)
 	for _, c := range r.cables {
 		b.AddLink(at(c.ends[0]), at(c.ends[1]), c.class)
 	}
 	g := b.Freeze()
-	r.checkConnected(g, func(int) int { return 1 })
+	if _, err := g.CheckReach(); err != nil {
+		r.ProblemAt(1, "%v", err)
+	}
 	if !numbered || least > 0 {
-		names := &Names{Switches: make([]SwitchName, len(r.names))}
+		names := &topology.Names{Switches: make([]topology.SwitchName, len(r.names))}
 		for i, name := range r.names {
 			names.Switches[at(int32(i))].Name = name
 		}
