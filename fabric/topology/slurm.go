@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 
@@ -19,7 +20,7 @@ func init() {
 //	SwitchName=leaf1 Nodes=host[1-4,7]
 //	SwitchName=spine Switches=leaf[1-2]
 //
-// Keys are in either case, # begins a comment, \ continues a line. A switch may be the child of several, as
+// Keys are in either case, # begins a comment, \ continues a line, also within a list. A switch may be the child of several, as
 // leaves of spines are. Switches and hosts are numbered in the order of the file.
 type slurmReader struct {
 	fileReader
@@ -34,17 +35,20 @@ func readSlurm(name string, data []byte) (Topology, error) {
 	}
 	r := &slurmReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, number: map[string]int{}, hosts: map[string]int{}}
 	r.classes = []located[fileClass]{{1, fileClass{Name: "terminal", Latency: 1}}, {1, fileClass{Name: "link", Latency: 1}}}
-	line, begins, words := 0, 1, []string(nil)
+	line, begins, whole := 0, 1, []byte(nil)
 	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
 		line++
-		text, _, _ = strings.Cut(strings.TrimSpace(text), "#")
-		text, continues := strings.CutSuffix(text, `\`)
-		if words = append(words, strings.Fields(text)...); !continues {
-			r.read(begins, words)
-			begins, words = line+1, nil
+		text, _, _ = strings.Cut(text, "#")
+		text, continues := strings.CutSuffix(strings.TrimRight(text, " \t\r\n"), `\`)
+		if bytes.HasSuffix(whole, []byte(",")) {
+			text = strings.TrimLeft(text, " \t")
+		}
+		if whole = append(whole, text...); !continues {
+			r.read(begins, strings.Fields(string(whole)))
+			begins, whole = line+1, whole[:0]
 		}
 	}
-	r.read(begins, words)
+	r.read(begins, strings.Fields(string(whole)))
 	r.join()
 	return r.network([]string{name + ": Slurm's file does not tell how many cables join two switches, nor their rates: taken as one each"})
 }
