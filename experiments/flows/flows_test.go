@@ -195,6 +195,20 @@ func TestFlowsMemory(t *testing.T) {
 		"flows.pattern = all-to-all: want what fits into the memory of this machine: 261632 flows take at least")
 }
 
+// TestFlowsMemoryWarned: 4,032 flows of some hundred bytes fit into 10 MiB, but not what the program takes
+// beside them, 16 MB at least.
+func TestFlowsMemoryWarned(t *testing.T) {
+	f := load(t, "kind = \"flows\"\n[flows]\npattern = \"all-to-all\"\n[topology]\ntype = \"single-switch\"\nterminals = 64\n")
+	if report := simtest.Must(f.Preflight(false))(t); len(report.Warnings) > 0 {
+		t.Errorf("%+v", report.Warnings)
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(10 << 20))
+	report := simtest.Must(f.Preflight(false))(t)
+	if len(report.Warnings) != 1 || !strings.HasPrefix(report.Warnings[0].Message, "a point may take 0.0") || !strings.HasSuffix(report.Warnings[0].Message, "this machine has 0.00977 GiB") {
+		t.Errorf("%+v", report.Warnings)
+	}
+}
+
 // TestFlowsWarned: queues that pauses do not keep from overflowing, as three inputs of 60,000 B, 25,000
 // of a round trip of 2 us and two packets of 4,150 B fill 279,900; load of 64-byte flows, which headers
 // double. DCQCN has marks by default, with pauses and without.

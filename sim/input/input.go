@@ -295,10 +295,11 @@ func CheckMemory(key string, value any, what string, bytes float64) error {
 	if bytes <= float64(Memory()) {
 		return nil
 	}
-	return &param.ParamError{Key: key, Value: value, Want: fmt.Sprintf("what fits into the memory of this machine: %s take at least %s, and it has %s", what, gibibytes(bytes), gibibytes(float64(Memory())))}
+	return &param.ParamError{Key: key, Value: value, Want: fmt.Sprintf("what fits into the memory of this machine: %s take at least %s, and it has %s", what, Gibibytes(bytes), Gibibytes(float64(Memory())))}
 }
 
-func gibibytes(bytes float64) string {
+// Gibibytes is a number of bytes as messages have it.
+func Gibibytes(bytes float64) string {
 	if bytes >= math.MaxInt64 {
 		return "more than 8 EiB"
 	}
