@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/weft-sim/weft/sim/input"
 )
 
 // listing is what a list of cables is found to be, before it is read.
@@ -33,7 +31,7 @@ func words(line string) (fields []string, attributes string) {
 	if text := strings.Join(fields, " "); strings.ContainsAny(text, ",;") && !strings.ContainsAny(text, "([") {
 		fields = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
 		for i, w := range fields {
-			fields[i] = quoted().ReplaceAllString(w, "$1")
+			fields[i] = strings.Trim(w, `"`)
 		}
 	}
 	if len(fields) == 3 && slices.Contains([]string{"->", "--", "-", "<->"}, fields[1]) {
@@ -41,9 +39,6 @@ func words(line string) (fields []string, attributes string) {
 	}
 	return fields, attributes
 }
-
-// quoted is a cell of CSV in quotes.
-var quoted = input.Pattern(`^"([^"]+)"$`)
 
 // isCray tells whether the words of a line are of Cray's list.
 func isCray(fields []string) bool { return len(fields) >= 4 && fields[2] == "->" }

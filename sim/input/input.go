@@ -317,7 +317,7 @@ type Problems struct {
 	more int // beyond MostProblems, counted only
 }
 
-// ProblemAt notes what is wrong with a line, numbered from 1. Texts that the format quotes (%q) are
+// ProblemAt notes what is wrong with a line, numbered from 1; what a file of none lacks stands there, too. Texts that the format quotes (%q) are
 // cut as by [Quote].
 func (p *Problems) ProblemAt(line int, format string, args ...any) {
 	if p.Full() {
@@ -329,7 +329,7 @@ func (p *Problems) ProblemAt(line int, format string, args ...any) {
 			args[i] = foreign(text)
 		}
 	}
-	p.list = append(p.list, fmt.Errorf("%s:%d: "+format, append([]any{p.Name, line}, args...)...))
+	p.list = append(p.list, fmt.Errorf("%s:%d: "+format, append([]any{p.Name, max(1, line)}, args...)...))
 }
 
 // foreign is a text of a message, which is cut where it is quoted.
