@@ -56,7 +56,9 @@ func (g *Schedule) checkLengths() error {
 		ends[kind] = append(ends[kind], l)
 	}
 	for _, list := range ends {
-		slices.SortFunc(list, func(a, b length) int { return cmp.Or(a.compare(b), cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.op, b.op)) })
+		slices.SortFunc(list, func(a, b length) int {
+			return cmp.Or(a.compare(b), cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.op, b.op))
+		})
 	}
 	for sends, receives := ends[mpi.Send], ends[mpi.Recv]; len(sends) > 0 && len(receives) > 0; {
 		s, r := sends[0], receives[0]

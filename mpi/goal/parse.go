@@ -1,9 +1,9 @@
 package goal
 
 import (
-	"cmp"
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
