@@ -123,13 +123,14 @@ func TestForeign(t *testing.T) {
 		"<?xml version='1.0'?>\n<graphml xmlns=\"x\">\n":                                                                                              "this is GraphML",
 		"- cluster_default: true\n  topology: tree1\n  tree:\n":                                                                                       "this is Slurm's topology.yaml",
 		"Switch\t: 0xb8599f0300000001 ports 41 \"leaf1\" enhanced port 0 lid 4 lmc 0\n":                                                               "this is a list of nodes alone",
+		"Nodes 4\nConnections 1\n0->2 start 0 size 4096\n":                                                                                            "this is a matrix of flows of htsim",
 		"c ring\np edge 3 3\ne 1 2\ne 2 3\ne 3 1\n":                                                                                                   "this is a graph in DIMACS's form",
-		"graph G {\n 0 -- 1;\n}\n":                                       "this is a graph in DOT or GML",
-		"graph [\n node [ id 0 ]\n":                                      "this is a graph in DOT or GML",
-		"{\"directed\": false, \"nodes\": [{\"id\": 0}], \"links\": []}": "this is networkx's JSON",
-		"<?xml version='1.0'?>\n<platform version=\"4.1\">\n":            "this is a platform of SimGrid",
-		"\x01\x00\x00\x00\x02\x00\x00\x00":                               "UTF-16",
-		"\x01\x02\x00\x00\x02\x00\x00\x00":                               "a binary file",
+		"graph G {\n 0 -- 1;\n}\n":                                                                                                                    "this is a graph in DOT or GML",
+		"Creator \"x\"\ngraph [\n node [ id 0 ]\n":                                                                                                    "this is a graph in DOT or GML",
+		"{\"directed\": false, \"nodes\": [{\"id\": 0}], \"links\": []}":                                                                              "this is networkx's JSON",
+		"<?xml version='1.0'?>\n<platform version=\"4.1\">\n":                                                                                         "this is a platform of SimGrid",
+		"\x01\x00\x00\x00\x02\x00\x00\x00":                                                                                                            "UTF-16",
+		"\x01\x02\x00\x00\x02\x00\x00\x00":                                                                                                            "a binary file",
 	} {
 		path := filepath.Join(t.TempDir(), "f")
 		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
