@@ -59,7 +59,7 @@ func (c EdgesConfig) network(data []byte) (Topology, error) {
 }
 
 // isList tells whether the first line of a file with words is one of a list of cables: two or three words
-// with letters or digits, Cray's, or the first of an adjacency list.
+// with letters or digits, Cray's, the first of an adjacency list, or columns of which the first is a source.
 func isList(data []byte) bool {
 	for line := range bytes.Lines(data[:min(len(data), foreignBytes)]) {
 		fields, attributes := words(string(line))
@@ -71,7 +71,7 @@ func isList(data []byte) bool {
 			return plain || isCray(fields)
 		}
 		is := survey(string(data))
-		return is.adjacency || is.header > 0
+		return is.adjacency || is.header > 0 && slices.Contains([]string{"source", "from", "src"}, strings.ToLower(fields[0]))
 	}
 	return false
 }

@@ -161,5 +161,9 @@ func TestReadFileFindsLists(t *testing.T) {
 		t.Errorf("an adjacency list: %d switches, %d links", g.Switches(), g.SwitchLinks())
 	}
 	simtest.Refuse(read("0 1 2 3\n1 2 4\n"))(t, "nor a topology in JSON")
+	if g := simtest.Must(read("Source,Target,Type,Weight\n0,1,x,1\n1,2,x,1\n"))(t).Graph(); g.SwitchLinks() != 2 {
+		t.Errorf("columns: %d links", g.SwitchLinks())
+	}
+	simtest.Refuse(read("point,load,seed,mean\n0,1,1,1\n1,2,1,1\n"))(t, "nor a topology in JSON") // a table of results
 	simtest.Refuse(read("<html lang=en>\n"))(t, "nor a topology in JSON")
 }
