@@ -80,7 +80,7 @@ func TestEndlessComputation(t *testing.T) {
 }
 
 func TestEndlessMessage(t *testing.T) {
-	const text = "num_ranks 2\nrank 0 {\nsend 9223372036854775807b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
+	const text = "num_ranks 2\nrank 0 {\nsend 9223372036854775807b to 1\n}\nrank 1 {\nrecv 9223372036854775807b from 0\n}\n"
 	_, err := runGoal(t, mpi.QDRConfig(1), text)
 	if want := "to 1 tag 0 (test.goal:3): want a message of at most 2^40 bytes"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
