@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Preflight gathers what a kind finds out about a point before it runs.
@@ -176,6 +177,9 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 		return nil, err
 	}
 	report := merged.report()
+	if has := float64(input.Memory()); bytes+programBytes > has {
+		report.Warnings = append(report.Warnings, Warning{Message: fmt.Sprintf("a point may take %s of memory, by a rough estimate, and this machine has %s", input.Gibibytes(bytes+programBytes), input.Gibibytes(has))})
+	}
 	var more work
 	if f.refine != nil {
 		report.Refined, more = f.refine.most(f, func(p *Point) work { return byHash[p.Hash].work() })

@@ -406,6 +406,10 @@ func (m *loggopsMachine) message(e timedEvent) {
 // released for the receiver so far.
 func (m *loggopsMachine) matched(recv, send int32, now, in int64, late bool) {
 	r, s := &m.live[recv], &m.live[send]
+	if s.Size > r.Size {
+		m.err = TooLong(s.Size, s.rank, r.rank, s.Tag, r.Size, m.work.Where(r.rank, r.ID))
+		return
+	}
 	rendezvous := !s.done
 	if m.Compatible {
 		rendezvous = r.Size > m.Eager

@@ -158,6 +158,7 @@ type plainMachine struct {
 	numbers       int
 	cpu, tx, rx   map[[2]int]int64 // by rank and CPU or NIC
 	posted, early map[int32][]*plainOp
+	long          bool // a message did not fit its receive
 }
 
 type plainOp struct {
@@ -265,10 +266,11 @@ func (m *plainMachine) run() (finished bool) {
 			return false
 		}
 	}
-	return m.work.Unreleased() == 0
+	return m.work.Unreleased() == 0 && !m.long
 }
 
 func (m *plainMachine) meet(recv, send *plainOp, now, in int64, late bool, ops []mpi.Op) {
+	m.long = m.long || send.Size > recv.Size
 	var other []mpi.Op
 	if m.Compatible && recv.Size > m.Eager || !m.Compatible && !send.done {
 		at := send

@@ -415,9 +415,13 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 // checkLength stops the run at a message that is longer than its receive, as MPI does (MPI_ERR_TRUNCATE).
 func (rt *runtime) checkLength(m *message, room int64) {
 	if m.bytes > room {
-		rt.fail(m.to, fmt.Errorf("a message of %d B from rank %d to rank %d, tag %d, meets a receive of %d B (%s): want one that is as long, or longer",
-			m.bytes, m.from, m.to, m.tag, room, rt.work.Where(m.to, m.recvID)))
+		rt.fail(m.to, TooLong(m.bytes, m.from, m.to, m.tag, room, rt.work.Where(m.to, m.recvID)))
 	}
+}
+
+// TooLong is the error for a message that is longer than its receive, which stands at a place.
+func TooLong(bytes int64, from, to, tag int32, room int64, place string) error {
+	return fmt.Errorf("a message of %d B from rank %d to rank %d, tag %d, meets a receive of %d B (%s): want one that is as long, or longer", bytes, from, to, tag, room, place)
 }
 
 // clear answers a request to send that is matched.

@@ -41,7 +41,7 @@ func TestReadNextHops(t *testing.T) {
 		"-1 1 1\n0 -1\n1 1 -1\n":       "row.txt:2: 2 columns, want 3, one for each switch",
 		"-1 1 1\n0 -1 3\n1 x -1\n":     "row.txt:2: column 3: \"3\", want a switch, 0 to 2, or -1\nrow.txt:3: column 2: \"x\", want a switch, 0 to 2, or -1",
 		row3 + "0 0 0\n":               "row.txt:6: 4 rows, want 3, one for each switch",
-		"":                             "row.txt:0: 0 rows, want 3, one for each switch",
+		"":                             "row.txt:1: 0 rows, want 3, one for each switch",
 		"-1 1 1\n0 -1 \x1b\n1 1 -1 \n": `row.txt:2: column 3: "\\u001b", want a switch, 0 to 2, or -1`,
 	} {
 		if _, err := readNextHops("row.txt", []byte(text), 3); err == nil || err.Error() != want {

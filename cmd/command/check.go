@@ -145,7 +145,7 @@ func (a *App) warnings(f *experiments.File, list []experiments.Warning) {
 		if w.Where != "" {
 			where = "; for " + document.Legible(w.Where)
 		}
-		fmt.Fprintf(a.Stderr, "%s: warning: %s %s%s\n", f.Place(w.Key), w.Key, w.Message, where)
+		fmt.Fprintf(a.Stderr, "%s: warning: %s%s\n", f.Place(w.Key), strings.TrimSpace(w.Key+" "+w.Message), where)
 	}
 }
 

@@ -153,7 +153,7 @@ func (f form) String() string {
 var (
 	wholeForm   = input.Pattern(`^-?[0-9]{1,9}$`)
 	decimalForm = input.Pattern(`^-?([0-9]*\.)?[0-9]+([eE][+-]?[0-9]{1,2})?$|^-?[0-9]+\.$`)
-	listForm    = input.Pattern(`^\{[^{}]*\}$`)
+	listForm    = input.Pattern(`^\{([^{}]|\{[^{}]*\})*\}$`) // a matrix, too
 	nameForm    = input.Pattern(`^[^\s=][^=]*$`)
 )
 

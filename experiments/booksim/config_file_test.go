@@ -180,6 +180,7 @@ func TestNotMapped(t *testing.T) {
 		{mesh + "traffic = bad_dragon;", "traffic = bad_dragon: it is for topology = dragonflynew"},
 		{"topology = fattree; routing_function = nca; traffic = tornado;", "traffic = tornado: mapped on mesh and torus only"},
 		{mesh + "packet_size = {1,8};", "packet_size = {1,8}: want one length"},
+		{mesh + "packet_size = {{1,8}}; packet_size_rate = {{1,2}}; traffic = hotspot({{0,3},{1,1}});", "traffic = hotspot({{0,3},{1,1}}): not mapped; packet_size = {{1,8}}: want one length"},
 		{mesh + "sw_allocator = wavefront;", "sw_allocator = wavefront: not mapped"},
 		{mesh + "vc_allocator = islip(2);", "vc_allocator = islip(2): weft allocates virtual channels in one iteration"},
 		{mesh + "vc_alloc_delay = 0;", "vc_alloc_delay = 0: "},

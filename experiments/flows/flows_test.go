@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -193,6 +194,33 @@ func TestFlowsMemory(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(150 << 20))
 	simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\n[flows]\npattern = \"all-to-all\"\n[topology]\ntype = \"single-switch\"\nterminals = 512\n", experiments.Options{}))(t,
 		"flows.pattern = all-to-all: want what fits into the memory of this machine: 261632 flows take at least")
+}
+
+// TestFlowsOfTerabytes: flows keep nothing by packet: three of 10^12 B, 245 million packets each, take less than
+// 64 MB when they begin, where 16 B a packet would be 12 GB.
+func TestFlowsOfTerabytes(t *testing.T) {
+	f := load(t, "kind = \"flows\"\n[topology]\ntype = \"single-switch\"\nterminals = 4\n[flows]\npattern = \"incast\"\nbytes = \"1000000000000B\"\nreceiver = 3\nsenders = 3\n[measure]\nend = \"10us\"\n")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	execute(t, f, engine.Execution{})
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 64<<20 {
+		t.Errorf("%d bytes taken", taken)
+	}
+}
+
+// TestFlowsMemoryWarned: 4,032 flows of some hundred bytes fit into 10 MiB, but not what the program takes
+// beside them, 16 MB at least.
+func TestFlowsMemoryWarned(t *testing.T) {
+	f := load(t, "kind = \"flows\"\n[flows]\npattern = \"all-to-all\"\n[topology]\ntype = \"single-switch\"\nterminals = 64\n")
+	if report := simtest.Must(f.Preflight(false))(t); len(report.Warnings) > 0 {
+		t.Errorf("%+v", report.Warnings)
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(10 << 20))
+	report := simtest.Must(f.Preflight(false))(t)
+	if len(report.Warnings) != 1 || !strings.HasPrefix(report.Warnings[0].Message, "a point may take 0.0") || !strings.HasSuffix(report.Warnings[0].Message, "this machine has 0.00977 GiB") {
+		t.Errorf("%+v", report.Warnings)
+	}
 }
 
 // TestFlowsWarned: queues that pauses do not keep from overflowing, as three inputs of 60,000 B, 25,000

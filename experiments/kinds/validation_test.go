@@ -37,6 +37,13 @@ var peerCases = []peerCase{
 	{"mesh, 8 flits, speedup 1", "examples/booksim-mesh", "mesh_8x8_dor_uniform_8flit_vc2_buf16_speedup1", []string{"switch.speedup=1", "traffic.packet_flits=8"}},
 }
 
+// TestUnknownTopology: kinds that choose a routing by the topology refuse one that is none.
+func TestUnknownTopology(t *testing.T) {
+	for _, kind := range []string{"traffic", "multicast-latency", "multicast-routing", "mpi", "sessions", "exchange"} {
+		enginetest.Refused(t, "kind = \""+kind+"\"\ntopology = { type = \"nowhere\", dims = [4] }\n", "x.toml:2:14: topology.type = \"nowhere\": unknown topology")
+	}
+}
+
 func (c peerCase) points(t *testing.T) []booksim.Point {
 	t.Helper()
 	curves, _ := simtest.Must2(booksim.ReadFolder(booksim.Own(), "curves"))(t)

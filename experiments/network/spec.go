@@ -313,7 +313,7 @@ func divisor(a, b sim.Time) sim.Time {
 // minimal on groups, dimension order on grids, the nearest common ancestor on trees, else
 // shortest paths by tables. What is wrong with the configuration is left to the kind's check.
 func FollowTopology(r *RoutingTable, t *TopologyTable, given func(key string) bool) {
-	if given("routing.type") {
+	if given("routing.type") || t.Type.Config() == nil { // nil: no topology that is known
 		return
 	}
 	built, err := t.Type.BuildShared(struct{}{})

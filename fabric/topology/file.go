@@ -472,9 +472,14 @@ var foreign = []struct {
 	advice string
 }{
 	{"Slurm's topology.conf of blocks", regexp.MustCompile(`(?m)^\s*BlockName=`), "it names no switches; on InfiniBand, weft reads what ibnetdiscover prints"},
-	{"Slurm's topology.yaml", regexp.MustCompile(`(?m)^\s*-\s*topology:\s`), "give the same switches as topology.conf has them, SwitchName= lines"},
+	{"Slurm's topology.yaml", regexp.MustCompile(`(?m)^\s*(-\s*)?topology:\s`), "give the same switches as topology.conf has them, SwitchName= lines"},
 	{"ibdiagnet's .lst", regexp.MustCompile(`(?m)^\s*\{\s*(CA|SW|RT|CA-SW)\s+Ports:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
 	{"ibdiagnet's net_dump", regexp.MustCompile(`(?m)^\s*#\s*:\s*IB#\s*:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
+	{"a list of nodes alone, of ibnetdiscover -l or ibswitches", regexp.MustCompile(`(?m)^(Ca|Switch|Rt)\s*:\s*0x[0-9A-Fa-f]+ ports \d`), "give what ibnetdiscover prints without -l"},
+	{"a matrix of flows of htsim", regexp.MustCompile(`(?m)^Nodes \d+\s+Connections \d`), "it is for flows.file"},
+	{"a graph in DIMACS's form", regexp.MustCompile(`(?m)^p (edge|col|sp) \d+ \d+`), `write its lines "e 0 1" as "0 1", for topology.type = "edges"`},
+	{"a graph in DOT or GML", regexp.MustCompile(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},
+	{"networkx's JSON", regexp.MustCompile(`^\s*\{\s*"directed"\s*:`), "write a list of cables, as networkx.write_edgelist(GRAPH, OUT, data=False) does, for topology.type = \"edges\""},
 	{"GraphML", regexp.MustCompile(`<graphml[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_graphml(FILE), OUT, data=False) does, for topology.type = \"edges\""},
 	{"a platform of SimGrid", regexp.MustCompile(`<platform[\s>]`), "weft has generators for its clusters (fat tree, torus, dragonfly): see weft list topologies; or write a list of cables, for topology.type = \"edges\""},
 }

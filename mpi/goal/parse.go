@@ -3,6 +3,7 @@ package goal
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -61,14 +62,14 @@ func (p *parser) begin(name string) {
 	p.goal.ops.Spill, p.onStart.Spill, p.onDone.Spill = memory, edges, edges
 }
 
-// finish sorts the dependencies, and refuses cycles.
+// finish sorts the dependencies, and refuses cycles and messages longer than their receives.
 func (p *parser) finish() (*Schedule, error) {
 	g := p.goal
 	g.onStart = newDependents(g.ops.Len(), &p.onStart, g.memory)
 	g.onDone = newDependents(g.ops.Len(), &p.onDone, g.memory)
 	p.onDone.Spill.Free()
 	p.onStart, p.onDone = mem.List[edge]{}, mem.List[edge]{}
-	if err := g.checkCycles(); err != nil {
+	if err := cmp.Or(g.checkCycles(), g.checkLengths()); err != nil {
 		return nil, err
 	}
 	return g, nil

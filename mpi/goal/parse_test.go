@@ -31,6 +31,30 @@ func TestParseAccepts(t *testing.T) {
 	}
 }
 
+// TestLengths: what no order of matching gives room is refused, as the second of the sends by length, of 9 B,
+// and the second of the receives, of 8 B; what some order does, or any receive may take, is left to the run.
+func TestLengths(t *testing.T) {
+	text := func(sends, receives string) string {
+		return "num_ranks 2\nrank 0 {\n" + strings.ReplaceAll(sends, ",", "\n") + "\n}\nrank 1 {\n" + strings.ReplaceAll(receives, ",", "\n") + "\n}\n"
+	}
+	for _, c := range []struct{ sends, receives, want string }{
+		{"send 9b to 1,send 4b to 1", "recv 8b from 0,recv 8b from 0", "x.goal:3: a message of 9 B from rank 0 to rank 1, tag 0, meets a receive of 8 B (x.goal:8)"},
+		{"send 9b to 1 tag 3,send 1b to 1", "recv 10b from 0,recv 8b from 0 tag 3", "x.goal:3: a message of 9 B from rank 0 to rank 1, tag 3, meets a receive of 8 B (x.goal:8)"},
+		{"send 9b to 1", "recv 8b from 0,recv 10b from 0", "x.goal:3: a message of 9 B"}, // one is left, and waits for ever
+		{"send 9b to 1,send 8b to 1", "recv 8b from 0,recv 9b from 0", ""},
+		{"send 9b to 1,send 8b to 1", "recv 8b from 0", ""},
+		{"send 9b to 1", "recv 8b from -1", ""},
+		{"send 9b to 1", "recv 8b from 0 tag -1", ""},
+		{"send 9b to 1", "recv 10b from 0", ""},
+	} {
+		if _, err := Parse("x.goal", strings.NewReader(text(c.sends, c.receives))); c.want == "" && err != nil {
+			t.Errorf("%+v: %v", c, err)
+		} else if c.want != "" {
+			simtest.Fail(t, err, c.want)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "x.goal:1: no schedule"},

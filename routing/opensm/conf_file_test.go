@@ -85,7 +85,7 @@ func TestReadTorusConfig(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for text, want := range map[string]string{
-		"":                               "t:0: no size",
+		"":                               "t:1: no size",
 		"torus 99 99 99\n":               "t:1: a torus of 970299 switches",
 		"torus 4 5\n":                    "t:1: torus: want three sizes",
 		"torus 0 5 3\n":                  `t:1: size "0"`,

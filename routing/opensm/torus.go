@@ -200,7 +200,7 @@ func ReadTorusConfig(r io.Reader, name string) (*TorusConfig, error) {
 		return nil, err
 	}
 	if !sized {
-		return nil, fmt.Errorf("%s:%d: no size: want torus X Y Z or mesh X Y Z", name, in.Number)
+		return nil, fmt.Errorf("%s:%d: no size: want torus X Y Z or mesh X Y Z", name, max(1, in.Number))
 	}
 	if switches := c.Size[0] * c.Size[1] * c.Size[2]; switches > ib.MaxUnicastLID {
 		return nil, fmt.Errorf("%s:%d: a torus of %d switches: a subnet has LIDs for %d", name, in.Number, switches, ib.MaxUnicastLID)

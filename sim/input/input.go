@@ -295,10 +295,11 @@ func CheckMemory(key string, value any, what string, bytes float64) error {
 	if bytes <= float64(Memory()) {
 		return nil
 	}
-	return &param.ParamError{Key: key, Value: value, Want: fmt.Sprintf("what fits into the memory of this machine: %s take at least %s, and it has %s", what, gibibytes(bytes), gibibytes(float64(Memory())))}
+	return &param.ParamError{Key: key, Value: value, Want: fmt.Sprintf("what fits into the memory of this machine: %s take at least %s, and it has %s", what, Gibibytes(bytes), Gibibytes(float64(Memory())))}
 }
 
-func gibibytes(bytes float64) string {
+// Gibibytes is a number of bytes as messages have it.
+func Gibibytes(bytes float64) string {
 	if bytes >= math.MaxInt64 {
 		return "more than 8 EiB"
 	}
@@ -316,7 +317,7 @@ type Problems struct {
 	more int // beyond MostProblems, counted only
 }
 
-// ProblemAt notes what is wrong with a line, numbered from 1. Texts that the format quotes (%q) are
+// ProblemAt notes what is wrong with a line, numbered from 1; what a file of none lacks stands there, too. Texts that the format quotes (%q) are
 // cut as by [Quote].
 func (p *Problems) ProblemAt(line int, format string, args ...any) {
 	if p.Full() {
@@ -328,7 +329,7 @@ func (p *Problems) ProblemAt(line int, format string, args ...any) {
 			args[i] = foreign(text)
 		}
 	}
-	p.list = append(p.list, fmt.Errorf("%s:%d: "+format, append([]any{p.Name, line}, args...)...))
+	p.list = append(p.list, fmt.Errorf("%s:%d: "+format, append([]any{p.Name, max(1, line)}, args...)...))
 }
 
 // foreign is a text of a message, which is cut where it is quoted.

@@ -202,8 +202,13 @@ func (f *batchForm) header(lines *input.Lines) []string {
 	return header
 }
 
+// wholeNodes reads a count, also as sacct prints those that 1,024 divides: 2K.
 func wholeNodes(text string) (float64, bool) {
+	text, thousands := strings.CutSuffix(text, "K")
 	n, err := strconv.Atoi(text)
+	if thousands && n <= mostNodes {
+		n *= 1024
+	}
 	return float64(n), err == nil && n >= 1 && n <= mostNodes
 }
 
@@ -436,7 +441,7 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 			err = fmt.Errorf("want as many as the %d ranks of its program take", job.Ranks)
 		}
 		if err != nil {
-			problems.ProblemAt(b.line, "nodes = %d, program %s: %w", b.nodes, cmp.Or(b.program, fallback), err)
+			problems.ProblemAt(b.line, "nodes = %d, program %s: %v", b.nodes, cmp.Or(b.program, fallback), err)
 			continue
 		}
 		p.add(job, table, b.hosts)

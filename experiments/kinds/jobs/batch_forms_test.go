@@ -33,12 +33,12 @@ func TestStandardWorkload(t *testing.T) {
 }
 
 // TestSacctColumns: at 10:00+0100 it is 9:00 in UTC, 30 minutes before 10:30+0100; raw columns hold seconds and,
-// limits, minutes.
+// limits, minutes; 2K hosts are 2,048.
 func TestSacctColumns(t *testing.T) {
 	const text = "JobIDRaw|Submit|AllocNodes|ElapsedRaw|TimelimitRaw|\n" +
-		"1|2024-02-21T10:30:00+0100|2|90|5|\n2|2024-02-21T09:00:00Z|3|10|UNLIMITED|\n"
+		"1|2024-02-21T10:30:00+0100|2K|90|5|\n2|2024-02-21T09:00:00Z|3|10|UNLIMITED|\n"
 	list := simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
-	want := []batchJob{{"2", "", 3, 0, 3, 10, math.Inf(1)}, {"1", "", 2, 1800, 2, 90, 300}}
+	want := []batchJob{{"2", "", 3, 0, 3, 10, math.Inf(1)}, {"1", "", 2, 1800, 2048, 90, 300}}
 	if len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1] {
 		t.Errorf("%+v, want %+v", list.jobs, want)
 	}

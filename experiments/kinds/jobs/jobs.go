@@ -204,7 +204,7 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	case err != nil:
 		return nil, err
 	case policy != nil:
-		return p, c.planBatch(p, policy, env, costs, seed)
+		return p, document.Under("batch", "batch.file", c.planBatch(p, policy, env, costs, seed))
 	}
 	free := slices.Repeat([]bool{true}, len(env.hosts))
 	var problems []error

@@ -18,7 +18,8 @@ type listing struct {
 }
 
 // words divides a line of a list into its words, between spaces, commas and semicolons, without a
-// comment. Attributes that networkx writes behind an edge, a dictionary in braces, are cut off and returned.
+// comment or an arrow between two. Attributes that networkx writes behind an edge, a dictionary in braces, are cut
+// off and returned.
 func words(line string) (fields []string, attributes string) {
 	fields = strings.Fields(line)
 	if at := slices.IndexFunc(fields, func(w string) bool { return w[0] == '#' || w[0] == '%' }); at >= 0 {
@@ -29,6 +30,12 @@ func words(line string) (fields []string, attributes string) {
 	}
 	if text := strings.Join(fields, " "); strings.ContainsAny(text, ",;") && !strings.ContainsAny(text, "([") {
 		fields = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
+		for i, w := range fields {
+			fields[i] = strings.Trim(w, `"`)
+		}
+	}
+	if len(fields) == 3 && slices.Contains([]string{"->", "--", "-", "<->"}, fields[1]) {
+		fields = slices.Delete(fields, 1, 2)
 	}
 	return fields, attributes
 }
@@ -60,21 +67,22 @@ func survey(text string) listing {
 		}
 		if first == nil {
 			first, firstLine = fields, line
-			heads = len(first) == 2 && number(first[0]) && number(first[1]) || len(first) >= 2 && !strings.ContainsAny(first[0]+first[1], digits)
+			heads = counts(first) || len(first) >= 2 && !strings.ContainsAny(first[0]+first[1], digits)
 		} else if cables++; heads && len(fields) >= 2 {
 			degree[fields[0]]++
 			degree[fields[1]]++
 			heads = number(first[0]) || strings.ContainsAny(fields[0], digits) && strings.ContainsAny(fields[1], digits)
 		}
 		single = len(fields) == 1
-		if distinct = distinct && !row[fields[0]] && len(a.up)+len(a.down) <= 2*mostCables; !distinct && !heads {
+		from := strings.TrimSuffix(fields[0], ":")
+		if distinct = distinct && !row[from] && len(a.up)+len(a.down) <= 2*mostCables; !distinct && !heads {
 			return l // cables, whatever follows
 		} else if !distinct {
 			continue
 		}
-		row[fields[0]] = true
+		row[from] = true
 		for _, peer := range fields[1:] {
-			a.add(fields[0], peer)
+			a.add(from, peer)
 		}
 	}
 	closed := distinct && len(a.up)+len(a.down) > 0 && len(a.number) == len(row)
@@ -124,14 +132,24 @@ func (a *arcs) symmetric() bool {
 	return slices.Equal(a.up, a.down)
 }
 
-// countsIn tells whether the first line, with two numbers, counts the switches that the others have,
+// counts tells whether a first line may count switches, and perhaps cables: it has such numbers, of
+// switches twice where the list is a matrix (Matrix Market).
+func counts(first []string) bool {
+	return !slices.ContainsFunc(first, func(w string) bool { return !number(w) }) && (len(first) < 3 || len(first) == 3 && first[0] == first[1])
+}
+
+// countsIn tells whether the first line, with numbers, counts the switches that the others have,
 // and perhaps their cables: as a cable it would lead to a switch that no other line has, alone, or from
 // a switch to itself. It is unclear where both are switches, and the network is a tree of so many
 // cables, which has such switches, or is numbered from 1.
 func (l *listing) countsIn(first []string, line, cables int, degree map[string]int) {
 	switches, err := strconv.Atoi(first[0])
-	stated, err2 := strconv.Atoi(first[1])
+	stated, err2 := strconv.Atoi(first[len(first)-1])
 	if err != nil || err2 != nil || switches != len(degree) {
+		return
+	}
+	if len(first) == 1 {
+		l.counts = line
 		return
 	}
 	leaves := degree[first[0]] > 0

@@ -19,12 +19,12 @@ import (
 //	u v            a cable between switches u and v
 //	u v class      and its channel class; "link" if there is none
 //
-// with commas or semicolons for spaces; empty lines and what follows # or % mean nothing. If all names
+// with commas or semicolons for spaces, and perhaps -- or -> between the switches; empty lines and what follows # or % mean nothing. If all names
 // of switches are numbers they are the switches' numbers, from 0 or 1 without gaps; otherwise switches are
 // numbered in the order of their first appearance. A cable that stands in the list twice
 // is two parallel cables, unless all stand in both orders: then they are taken once. Numbers
 // (weights) and attributes in braces in the place of classes are passed over, and so is a first
-// line that counts switches or names columns. A line with a switch and its neighbours for every switch is an
+// line that counts switches or names columns: where it does, further columns are passed over, too. A line with a switch and its neighbours for every switch is an
 // adjacency list, as networkx's write_adjlist writes it. Or the file is Cray's list of
 // links (rtr --interconnect, for Gemini and Aries), which names a tile of a router at
 // each end,
@@ -62,15 +62,19 @@ func (c EdgesConfig) network(data []byte) (topology.Topology, error) {
 }
 
 // isList tells whether the first line of a file with words is one of a list of cables: two or three words
-// with letters or digits, Cray's, or the first of an adjacency list.
+// with letters or digits, Cray's, the first of an adjacency list, or columns of which the first is a source.
 func isList(data []byte) bool {
 	for line := range bytes.Lines(data[:min(len(data), topology.ForeignBytes)]) {
 		fields, attributes := words(string(line))
-		if len(fields) == 0 {
+		if len(fields) == 0 || len(fields) == 1 && counts(fields) {
 			continue
 		}
 		plain := (attributes == "" || strings.HasSuffix(attributes, "}")) && !slices.ContainsFunc(fields, func(w string) bool { return strings.ContainsAny(w, `"'=<>[]();`) })
-		return isCray(fields) || plain && (len(fields) == 2 || len(fields) == 3 || survey(string(data)).adjacency)
+		if isCray(fields) || !plain || len(fields) == 2 || len(fields) == 3 {
+			return plain || isCray(fields)
+		}
+		is := survey(string(data))
+		return is.adjacency || is.header > 0 && slices.Contains([]string{"source", "from", "src"}, strings.ToLower(fields[0]))
 	}
 	return false
 }
@@ -145,12 +149,12 @@ func (r *edgeReader) read(line int, text string) {
 		r.doubt("line %d, %s, names no switch of a further line: taken as names of columns", line, input.Quote(strings.Join(fields, " ")))
 	case r.is.adjacency:
 		for _, peer := range fields[1:] {
-			r.cable(line, fields[0], peer, "link")
+			r.cable(line, strings.TrimSuffix(fields[0], ":"), peer, "link")
 		}
 	case isCray(fields):
 		r.is.cray = true
 		r.cray(line, fields[0], fields[1], fields[3])
-	case len(fields) == 3 && number(fields[2]) || len(fields) == 2 && len(attributes) > len("{}"):
+	case len(fields) == 3 && number(fields[2]) || len(fields) > 3 && r.is.header > 0 || len(fields) == 2 && len(attributes) > len("{}"):
 		r.weights++
 		r.cable(line, fields[0], fields[1], "link")
 	case len(fields) == 2:

@@ -97,6 +97,13 @@ func TestEdgesAsMeant(t *testing.T) {
 		{"Source,Target\r\n0,1\r\n1,2\r\n2,0\r\n", `f: line 1, "Source Target", names no switch of a further line: taken as names of columns`, 3, 3},
 		{"n0; n1; 2.5\nn1; n2; 1\n", "f: 2 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
 		{"leaf spine\nspine top\n", "", 3, 2},
+		{"leaf -- spine\nspine -> top\n", "", 3, 2},
+		{"3\n0 1\n1 2\n2 0\n", `f: line 1, "3", counts the switches that follow: it is no cable`, 3, 3},
+		{"%%MatrixMarket matrix coordinate pattern symmetric\n4 4 4\n2 1\n3 2\n4 3\n4 1\n", `f: line 2, "4 4 4", counts the switches that follow: it is no cable`, 4, 4},
+		{"\"from\",\"to\"\n\"0\",\"1\"\n\"1\",\"2\"\n", `f: line 1, "from to", names no switch of a further line: taken as names of columns`, 3, 2},
+		{"Source;Target;Type;Weight\n0;1;Undirected;1\n1;2;Undirected;1\n", "f: line 1, \"Source Target Type Weight\", names no switch of a further line: taken as names of columns\n" +
+			"f: 2 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
+		{"0: 1 2 3\n1: 0 2 3\n2: 0 1 3\n3: 0 1 2\n", "f: all 6 cables stand in the list in both directions: taken once each", 4, 6},
 		{"4 0\n0 1\n1 2\n2 3\n", "", 5, 4}, // a line of switches
 		{"#a.py\n# GMT Fri Nov 27\n# complete\n0 1 2 3\n1 2 3\n2 3\n3\n", "", 4, 6},
 		{"0 1 3\n1 2 0\n2 3 1\n3 0 2\n", "f: all 4 cables stand in the list in both directions: taken once each", 4, 4},
@@ -121,6 +128,13 @@ func TestForeign(t *testing.T) {
 		"{ CA Ports:01 SystemGUID:0c42a10300000001 NodeGUID:0c42a10300000001 {node001 mlx5_0} LID:0001 PN:01 } { SW Ports:29 } PHY=4x LOG=ACT SPD=14": "this is ibdiagnet's .lst",
 		"\"sw1\", Mellanox, 0x1, LID 3\n#    : IB#  : Sta : PhysSta : MTU :\n":                                                                        "this is ibdiagnet's net_dump",
 		"<?xml version='1.0'?>\n<graphml xmlns=\"x\">\n":                                                                                              "this is GraphML",
+		"- cluster_default: true\n  topology: tree1\n  tree:\n":                                                                                       "this is Slurm's topology.yaml",
+		"Switch\t: 0xb8599f0300000001 ports 41 \"leaf1\" enhanced port 0 lid 4 lmc 0\n":                                                               "this is a list of nodes alone",
+		"Nodes 4\nConnections 1\n0->2 start 0 size 4096\n":                                                                                            "this is a matrix of flows of htsim",
+		"c ring\np edge 3 3\ne 1 2\ne 2 3\ne 3 1\n":                                                                                                   "this is a graph in DIMACS's form",
+		"graph G {\n 0 -- 1;\n}\n":                                                                                                                    "this is a graph in DOT or GML",
+		"Creator \"x\"\ngraph [\n node [ id 0 ]\n":                                                                                                    "this is a graph in DOT or GML",
+		"{\"directed\": false, \"nodes\": [{\"id\": 0}], \"links\": []}":                                                                              "this is networkx's JSON",
 		"<?xml version='1.0'?>\n<platform version=\"4.1\">\n":                                                                                         "this is a platform of SimGrid",
 		"\x01\x00\x00\x00\x02\x00\x00\x00":                                                                                                            "UTF-16",
 		"\x01\x02\x00\x00\x02\x00\x00\x00":                                                                                                            "a binary file",
@@ -149,7 +163,7 @@ func TestEdgesRefuses(t *testing.T) {
 		{"0 1\n1 3\n", "f:1: switches are numbered to 3, and none has number 2"},
 		{"1 2\n2 4\n", "f:1: switches are numbered to 4, and none has number 3"},
 		{"5 6\n1 2\n2 3\n3 4\n4 5\n5 1\n1 3\n", `f:1: "5 6" may be a cable, or count the 5 switches and 6 cables that follow`},
-		{"0 -- 1\n", `f:1: "--" is no name of a switch`},
+		{"0 => 1\n", `f:1: "=>" is no name of a switch`},
 		{"0: 1 2\n1: 0 2\n", `f:1: "0:" is no name of a switch`},
 		{"a b\nc d\n", "f:1: no path from switch 0 to switch 2"},
 		{"0 1\n01 2\n", `f:1: switches "1" and "01" have one number`},
@@ -253,6 +267,9 @@ func TestReadFileFindsLists(t *testing.T) {
 		t.Errorf("an adjacency list: %d switches, %d links", g.Switches(), g.SwitchLinks())
 	}
 	simtest.Refuse(read("0 1 2 3\n1 2 4\n"))(t, "nor a topology in JSON")
+	if g := simtest.Must(read("Source,Target,Type,Weight\n0,1,x,1\n1,2,x,1\n"))(t).Graph(); g.SwitchLinks() != 2 {
+		t.Errorf("columns: %d links", g.SwitchLinks())
+	}
+	simtest.Refuse(read("point,load,seed,mean\n0,1,1,1\n1,2,1,1\n"))(t, "nor a topology in JSON") // a table of results
 	simtest.Refuse(read("<html lang=en>\n"))(t, "nor a topology in JSON")
-	simtest.Refuse(read("digraph g {\n"))(t, "nor a topology in JSON")
 }

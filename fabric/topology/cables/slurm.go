@@ -1,6 +1,7 @@
 package cables
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 
@@ -20,7 +21,7 @@ func init() {
 //	SwitchName=leaf1 Nodes=host[1-4,7]
 //	SwitchName=spine Switches=leaf[1-2]
 //
-// Keys are in either case, # begins a comment, \ continues a line. A switch may be the child of several, as
+// Keys are in either case, # begins a comment, \ continues a line, also within a list. A switch may be the child of several, as
 // leaves of spines are. Switches and hosts are numbered in the order of the file.
 type slurmReader struct {
 	input.Problems
@@ -37,17 +38,20 @@ func readSlurm(name string, data []byte) (topology.Topology, error) {
 		return nil, err
 	}
 	r := &slurmReader{Problems: input.Problems{Name: name}, number: map[string]int{}, hosts: map[string]int{}}
-	line, begins, words := 0, 1, []string(nil)
+	line, begins, whole := 0, 1, []byte(nil)
 	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
 		line++
-		text, _, _ = strings.Cut(strings.TrimSpace(text), "#")
-		text, continues := strings.CutSuffix(text, `\`)
-		if words = append(words, strings.Fields(text)...); !continues {
-			r.read(begins, words)
-			begins, words = line+1, nil
+		text, _, _ = strings.Cut(text, "#")
+		text, continues := strings.CutSuffix(strings.TrimRight(text, " \t\r\n"), `\`)
+		if bytes.HasSuffix(whole, []byte(",")) {
+			text = strings.TrimLeft(text, " \t")
+		}
+		if whole = append(whole, text...); !continues {
+			r.read(begins, strings.Fields(string(whole)))
+			begins, whole = line+1, whole[:0]
 		}
 	}
-	r.read(begins, words)
+	r.read(begins, strings.Fields(string(whole)))
 	b := topology.NewBuilder(len(r.lines))
 	for _, s := range r.at {
 		b.AddTerminal(s, 0)

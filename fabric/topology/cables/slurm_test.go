@@ -55,6 +55,14 @@ f:6: no switch "e1": want names that a line describes`
 	simtest.Refuse(readSlurm("f", []byte("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n")))(t, "f:2: no path from switch 0 to switch 1")
 }
 
+// TestSlurmContinues: a list goes on in the next line, behind its comma, as Slurm joins lines.
+func TestSlurmContinues(t *testing.T) {
+	g := simtest.Must(readSlurm("f", []byte("SwitchName=a Nodes=n[1-2],\\\nn4,\\\n  n5\nSwitchName=b\\ \n Nodes=x\nSwitchName=t Switches=a,b\n")))(t).Graph()
+	if g.Switches() != 3 || g.Terminals() != 5 || g.Names.Terminals[3].Name != "n5" {
+		t.Errorf("%d switches, %d terminals", g.Switches(), g.Terminals())
+	}
+}
+
 // FuzzReadSlurm: a text is read as a sound network, or refused by lines.
 func FuzzReadSlurm(f *testing.F) {
 	f.Add(string(simtest.Must(os.ReadFile(filepath.Join("testdata", "slurm.conf")))(f)))
