@@ -264,3 +264,26 @@ func run(t testing.TB, env Env, engine string, groups []Group, check bool) *Resu
 	e := simtest.Must(Registry.New(engine, env))(t)
 	return simtest.Must(Route(e, groups, check, nil))(t)
 }
+
+// TestPlainEntries: without sharing every group takes the lowest entry that no group has; those that groups
+// leave are taken again before new ones.
+func TestPlainEntries(t *testing.T) {
+	graph := fatTreeNet(4)
+	e := simtest.Must(Registry.New("minhop-mc", newEnv(t, graph)))(t)
+	entry := func(id GroupID) Colour {
+		simtest.Check(t, e.Join(NewGroup(id, []topology.TerminalID{0, 5}, nil)))
+		return simtest.Must(e.Forest().Planted(id))(t).Colour
+	}
+	for id := range GroupID(4) {
+		if got := entry(id); got != Colour(id) {
+			t.Errorf("group %d has entry %d", id, got)
+		}
+	}
+	simtest.Check(t, e.Leave(2))
+	simtest.Check(t, e.Leave(1))
+	for i, want := range []Colour{1, 2, 4} {
+		if got := entry(GroupID(10 + i)); got != want {
+			t.Errorf("join %d after two groups have left entries 1 and 2: entry %d, want %d", i, got, want)
+		}
+	}
+}
