@@ -50,7 +50,8 @@ func compared(u *ugal, v *fabric.View, dst topology.TerminalID, via uint32) (h f
 // leaves by port 1 (14 flits, 3 on channel 0), then port 6 (9 flits) and, from the switch at which it comes
 // in, port 27, with a last hop to switch 2: 4 hops. To terminal 6, in group 3, both leave by port 1,
 // channel 1 of which has 7 flits: minimally by port 6, 2 hops, by group 4 by port 7 (1 flit) with a hop in
-// each of the four groups' switches: 5.
+// each of the three groups: 5. Terminal 3 is on the switch at which the detour by group 3 comes in: 3 hops,
+// and the minimal path has a last hop to it: 2.
 func TestGauges(t *testing.T) {
 	topo, v := gauged(t, map[topology.PortID][3]int{2: {1, 5, 2}, 1: {3, 7, 4}, 6: {2, 4, 3}, 7: {1, 0, 0}, 27: {50, 50, 0}})
 	for _, c := range []struct {
@@ -72,11 +73,15 @@ func TestGauges(t *testing.T) {
 		if !ok {
 			u = r.(creditRoundTrip).ugal
 		}
+		further := c.apart
+		if c.weight == "hops" {
+			further = [2]int{2 * c.apart[0], 3 * c.apart[1] / 4}
+		}
 		for _, p := range []struct {
 			dst  topology.TerminalID
 			via  uint32
 			want [2]int
-		}{{2, 3, c.apart}, {6, 4, c.same}} {
+		}{{2, 3, c.apart}, {6, 4, c.same}, {3, 3, further}} {
 			h, minimal, detour := compared(u, &v, p.dst, p.via)
 			if m, nm := u.costs(u, &v, &h, minimal, detour); m != p.want[0] || nm != p.want[1] {
 				t.Errorf("%s, %s, to terminal %d: %d and %d, want %v", c.name, c.weight, p.dst, m, nm, p.want)
