@@ -287,3 +287,23 @@ func TestPlainEntries(t *testing.T) {
 		}
 	}
 }
+
+// TestGWSSSPBalances: on a ring of four, from whose switches 1 and 3 the terminals of 0 and 2 are nearest,
+// groups of these take the switch in fewer trees as their root. Along 0 = 1 = 2, joined by two cables each,
+// two groups take a cable each of every pair, and four take each twice.
+func TestGWSSSPBalances(t *testing.T) {
+	ring := simtest.Must(Registry.New("gw-sssp", newEnv(t, gridNet(true, 1, 4))))(t)
+	for id, want := range []topology.SwitchID{1, 3, 1, 3} {
+		simtest.Check(t, ring.Join(NewGroup(GroupID(id), []topology.TerminalID{0, 2}, nil)))
+		if root := simtest.Must(ring.Forest().Planted(GroupID(id)))(t).Switches[0]; root != want {
+			t.Errorf("group %d has switch %d as its root, want %d", id, root, want)
+		}
+	}
+	line := simtest.Must(Registry.New("gw-sssp", newEnv(t, smallNets()["parallel cables"])))(t)
+	for id := range GroupID(4) {
+		simtest.Check(t, line.Join(NewGroup(id, []topology.TerminalID{0, 4}, nil)))
+		if got, want := line.Forest().Measure().MaxEFI, int(id)/2+1; got != want {
+			t.Errorf("%d groups: %d over one cable, want %d", id+1, got, want)
+		}
+	}
+}
