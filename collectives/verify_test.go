@@ -2,6 +2,7 @@ package collectives_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -276,6 +277,44 @@ func TestProtocolsOfAlltoalls(t *testing.T) {
 				t.Errorf("the first handshake has %d B, want 72", op.Bytes)
 			}
 			first = false
+		}
+	}
+}
+
+// TestOrderOfExchange: to whom rank 1 of six sends, message by message, and who it is ready to hear
+// from. Round the ring, and in a linear alltoall, the k-th block goes k ranks on and comes from k ranks
+// back; Bruck's goes 1, 2 and 4 ranks on, as the notes of the barrier do. By Direct Eager the k-th
+// block's receiver first tells the rank k back; a note follows the block. LSS shakes hands with both
+// ranks k away in steps 1 and 2, after which 2*3+1 addresses are known.
+func TestOrderOfExchange(t *testing.T) {
+	ring, back := []int32{2, 3, 4, 5, 0}, []int32{0, 5, 4, 3, 2}
+	for _, c := range []struct {
+		name         string
+		sends, heard []int32
+	}{
+		{"alltoall-ring", ring, back},
+		{"alltoall-ring-rendezvous", ring, back},
+		{"alltoall-linear", ring, back},
+		{"alltoall-bruck", []int32{2, 3, 5}, []int32{0, 5, 3}},
+		{"barrier-dissemination", []int32{2, 3, 5}, []int32{0, 5, 3}},
+		{"alltoall-direct-eager", []int32{0, 2, 2, 5, 3, 3, 4, 4, 4, 3, 5, 5, 2, 0, 0}, []int32{2, 0, 0, 3, 5, 5, 4, 4, 4, 5, 3, 3, 0, 2, 2}},
+		{"alltoall-lss", []int32{2, 0, 2, 3, 5, 3, 4, 5, 0}, []int32{2, 0, 0, 3, 5, 5, 4, 3, 2}},
+	} {
+		s := simtest.Must(collectives.Registry.New(c.name, collectives.Env{Ranks: 6, Bytes: 8}))(t)
+		peers := map[collectives.Kind][]int32{}
+		for round := range s.Rounds(1) {
+			for _, op := range s.Round(1, round, nil) {
+				peers[op.Kind] = append(peers[op.Kind], op.Peer)
+				if op.Control && c.name == "alltoall-direct-eager" && op.Bytes != 64 {
+					t.Errorf("%s: a note of %d B, want 64", c.name, op.Bytes)
+				}
+			}
+		}
+		if got := peers[collectives.Send]; !slices.Equal(got, c.sends) {
+			t.Errorf("%s: sends to %v, want %v", c.name, got, c.sends)
+		}
+		if got := peers[collectives.Recv]; !slices.Equal(got, c.heard) {
+			t.Errorf("%s: hears from %v, want %v", c.name, got, c.heard)
 		}
 	}
 }

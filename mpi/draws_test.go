@@ -92,6 +92,21 @@ type handlerFunc func(e sim.Event)
 
 func (f handlerFunc) Handle(_ *sim.Kernel, e sim.Event) { f(e) }
 
+// The daemons of ranks have phases of their own, drawn uniformly: of 1,000 ranks a quarter of the period each
+// has some 250 (standard deviation 14).
+func TestDaemonPhases(t *testing.T) {
+	n := newNoise(&Noise{DaemonEvery: 1000, DaemonTime: 10}, 1, 1000)
+	var quarters [4]int
+	for _, phase := range n.phase {
+		quarters[phase/250]++
+	}
+	for i, count := range quarters {
+		if count < 180 || count > 320 {
+			t.Errorf("%d phases in quarter %d of the period, want some 250", count, i)
+		}
+	}
+}
+
 // The daemon takes [3, 5), [13, 15), [23, 25) ...: of every 10 units the CPU has 8.
 func TestDaemonTakesTheCPU(t *testing.T) {
 	n := &noise{Noise: Noise{DaemonEvery: 10, DaemonTime: 2}, phase: []sim.Time{3}}

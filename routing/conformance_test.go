@@ -97,7 +97,7 @@ func TestRandomFabrics(t *testing.T) {
 		all.Add(routingtest.DrawTrial(t, seed).Check(t, 1500))
 	}
 	t.Log(all)
-	if all.Certified < trials/2 || all.Stopped == 0 || all.Bounded < trials/4 {
+	if all.Certified < trials/2 || all.Stopped == 0 && !testing.Short() || all.Bounded < trials/4 { // few are stopped
 		t.Errorf("%v: not a test of all", all)
 	}
 }

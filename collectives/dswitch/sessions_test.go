@@ -2,6 +2,7 @@ package dswitch
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -336,5 +337,27 @@ func BenchmarkSessions(b *testing.B) {
 				n.Run(newDigits(n, digitsCorrected, true), SessionOptions{PacketFlits: 1})
 			}
 		})
+	}
+}
+
+// In session t of PK_2(15, 3, 1|3) a_1 is t mod 3 and a_2 is t / 3: the splitters of stage 2 pass packets to
+// port a_2, from 0, and the switches add (a_1 + 2) mod 3. In session t of the cyclic permutations
+// processor x sends to x + t + 1.
+func TestSessionsOrder(t *testing.T) {
+	n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2})
+	h := Headers{k: n.k, m: n.m, digits: make([]uint8, n.Processors()*n.m*n.k)}
+	d := &digitSchedule{m: n.m, k: n.k, processors: n.Processors(), variant: digitsCorrected, indirect: true}
+	for session := range d.Sessions() {
+		h.Clear()
+		d.Fill(session, &h)
+		if got, want := h.Packet(4, 2), []uint8{uint8(session / 3), uint8((session%3 + 2) % 3)}; !slices.Equal(got, want) {
+			t.Errorf("session %d: route %v, want %v", session, got, want)
+		}
+	}
+	c := newCyclic(n, false)
+	for session, want := range map[int]int{0: 13, 1: 14, 2: 0, 13: 11} {
+		if got := c.to(session, 12); got != want {
+			t.Errorf("session %d of the cyclic permutations: processor 12 sends to %d, want %d", session, got, want)
+		}
 	}
 }

@@ -143,6 +143,37 @@ func testMulticastBranchesApart(t *testing.T, config fabric.Config) {
 	}
 }
 
+// Who wants the same output takes turns. The channel to terminal 1 carries a flit a cycle, from cycle 4 on:
+// in 1,204 cycles 600 of the multicast packets of terminal 0 and 600 of the unicast packets of terminal 3; or
+// 400 of the multicast packets of each of 0, 2 and 3.
+func TestMulticastTurns(t *testing.T) { models(t, testMulticastTurns) }
+
+func testMulticastTurns(t *testing.T, config fabric.Config) {
+	alone, toAll := fabric.PacketSpec{Dst: 1, Flits: 1}, fabric.PacketSpec{Flits: 1, VCs: 2}
+	for _, senders := range []map[topology.TerminalID]fabric.PacketSpec{{0: toAll, 3: alone}, {0: toAll, 2: toAll, 3: toAll}} {
+		f, s := groupOnSwitch(t, config, 4), &script{}
+		for src, spec := range senders {
+			for range 1300 {
+				s.send(src, spec)
+			}
+		}
+		f.Attach(fabric.Ends{Source: s, Sink: s})
+		f.Advance(1204)
+		heard := map[topology.TerminalID]int{}
+		for _, d := range s.delivered {
+			if d.Dst == 1 {
+				heard[d.Src]++
+			}
+		}
+		for src := range senders {
+			if want := 1200 / len(senders); heard[src] < want-10 || heard[src] > want+10 {
+				t.Errorf("terminal 1 hears %v of %d senders, want %d of each", heard, len(senders), want)
+				break
+			}
+		}
+	}
+}
+
 // groupTraffic sends, from every terminal, packets one after the other, one in three to a
 // random group that the terminal belongs to, the others to a random terminal. What is a
 // terminal's is its own, so that threads may share it.

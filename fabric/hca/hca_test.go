@@ -272,3 +272,45 @@ func TestFullPackets(t *testing.T) {
 		}
 	}
 }
+
+// TestTurning: with requests of 64 B on QPs 1, 2, 1 and, once the others are sent, 1 again the second and
+// the third begin after the time for turning to another QP, and no other.
+func TestTurning(t *testing.T) {
+	c := QDR
+	c.ContextMiss, c.RequestTime, c.SwitchTime = 0, 0, 30*sim.Nanosecond
+	h := &New(&c, 1)[0]
+	now := sim.Time(0)
+	sends := func(qps ...QP) (begun []sim.Time) {
+		for _, qp := range qps {
+			h.Post(Request{QP: qp, Bytes: 64})
+		}
+		for _, first, end, ok := h.Next(now); ok; _, first, end, ok = h.Next(now) {
+			begun, now = append(begun, first-now), end
+		}
+		return begun
+	}
+	got := append(sends(1, 2, 1), sends(1)...)
+	if want := []sim.Time{0, c.SwitchTime, c.SwitchTime, 0}; !slices.Equal(got, want) {
+		t.Errorf("bursts begin after %v, want %v", got, want)
+	}
+}
+
+// TestBurstsDoNotOvertake: behind a burst of 4 KiB, whose bytes are fetched for 1 us, one of 64 B, which comes
+// with the doorbell, waits as long between the engine and the wire: the first has gone out 512 + 1,000 ns
+// after its start (4 KiB at 8 B/ns), and the second is read from 512 ns on.
+func TestBurstsDoNotOvertake(t *testing.T) {
+	c := QDR
+	c.ContextMiss, c.RequestTime, c.FetchTime, c.FetchRate, c.InlineRate = 0, 0, sim.Microsecond, 0, 0
+	c.InlineLimit, c.SendLatency, c.DMARate, c.LinkRate, c.PayloadShare = 64, 0, 64e9, 64e9, 0
+	h := &New(&c, 1)[0]
+	h.Post(Request{QP: 1, Bytes: 4096})
+	h.Post(Request{QP: 2, Bytes: 64})
+	b, first, end, _ := h.Next(0)
+	if got := h.Depart(b, first, end); got != sim.Microsecond {
+		t.Errorf("the large burst goes out after %v, want 1us", got)
+	}
+	b, first, end, _ = h.Next(end)
+	if got, want := h.Depart(b, first, end), sim.Microsecond; got != want {
+		t.Errorf("the small burst goes out after %v, want %v", got, want)
+	}
+}

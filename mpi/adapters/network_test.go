@@ -55,6 +55,29 @@ func TestLatencyOfSendingIsNoGap(t *testing.T) {
 	}
 }
 
+// TestMessagesOfAPairStayInOrder: the packets of three messages between two QPs arrive in cycles 300, 400 and
+// 100, those of the third first, as by another way. It is told of behind the second.
+func TestMessagesOfAPairStayInOrder(t *testing.T) {
+	adapter := lanesAdapter()
+	k, sink, made := paceTransport(t, "packet", "", &adapter)
+	p := made.(*transport)
+	order := p.orderFor(qpPair{5, 7})
+	var ids [3]int32
+	for m := range ids {
+		ids[m] = p.newFlight()
+		*p.flights.At(ids[m]) = flight{id: int32(m), to: 1, order: order, number: uint32(m), peer: 7, missing: 64}
+	}
+	for _, d := range []struct{ message, cycle int64 }{{2, 100}, {0, 300}, {1, 400}} {
+		p.Deliver(&fabric.Delivery{Tag: uint64(ids[d.message])<<32 | 64, Cycle: d.cycle})
+	}
+	k.Run(sim.MaxTime - 1)
+	for m, cycle := range []sim.Time{300, 400, 400} {
+		if want := cycle*sim.Nanosecond + adapter.RecvLatency; sink.at[int32(m)] != want {
+			t.Errorf("message %d at %v, want %v", m, sink.at[int32(m)], want)
+		}
+	}
+}
+
 func paceTransport(t *testing.T, unit, lanes string, adapter *hca.Config) (*sim.Kernel, *laneArrivals, mpi.Transport) {
 	t.Helper()
 	n := newLaneStar(2)

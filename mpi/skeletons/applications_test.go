@@ -36,6 +36,11 @@ func TestApplicationsCommunication(t *testing.T) {
 		{"CG", skeleton(t, "nas-cg", 16, func(c *skeletons.NAS) { c.Iterations.Iterations = 1 }), 26 * (16*6 + 12), 26 * ((16*2+12)*3501*8 + 16*4*8)},
 		// 32 ranks in rows of 8: 3 exchanges; the transpose of half a piece leaves 8 ranks where they are.
 		{"CG of 32", skeleton(t, "nas-cg", 32, func(c *skeletons.NAS) { c.Iterations.Iterations = 1 }), 26 * (32*9 + 24), 26 * (32*3*3501*8 + 24*3501*4 + 32*6*8)},
+		// 8 ranks, 4 x 2, of 64 x 64 points of 40 B: 6 pairs along x with 32 points at their border, 4 along y
+		// with 16; one way in each of 2 x 62 planes, then two layers of 64 planes both ways.
+		{"LU of 8", skeleton(t, "nas-lu", 8, func(c *skeletons.NAS) { c.Iterations.Iterations = 1 }), 124*10 + 2*10, (124 + 2*128) * 40 * (6*32 + 4*16)},
+		// 12^3 points of 16 B on 4 ranks: blocks of 12^3/4^2 points.
+		{"FFT", skeleton(t, "fft3d", 4, func(c *skeletons.FFT3D) { c.N, c.Iterations.Iterations = 12, 1 }), 4 * 3, 4 * 3 * 108 * 16},
 		{"groups", skeleton(t, "group-alltoall", 16, func(c *applications.GroupAlltoall) { c.Iterations.Iterations, c.Stride = 1, 2 }), 16 * 3, 16 * 3 * 16384},
 		// 15 clients with 4 requests each, answered in 4 bytes.
 		{"many to one", skeleton(t, "many-to-one", 16, func(c *applications.Storage) { c.Iterations.Iterations = 1 }), 15 * 8, 15 * (4<<20 + 4*4)},

@@ -264,3 +264,46 @@ func run(t testing.TB, env Env, engine string, groups []Group, check bool) *Resu
 	e := simtest.Must(Registry.New(engine, env))(t)
 	return simtest.Must(Route(e, groups, check, nil))(t)
 }
+
+// TestPlainEntries: without sharing every group takes the lowest entry that no group has; those that groups
+// leave are taken again before new ones.
+func TestPlainEntries(t *testing.T) {
+	graph := fatTreeNet(4)
+	e := simtest.Must(Registry.New("minhop-mc", newEnv(t, graph)))(t)
+	entry := func(id GroupID) Colour {
+		simtest.Check(t, e.Join(NewGroup(id, []topology.TerminalID{0, 5}, nil)))
+		return simtest.Must(e.Forest().Planted(id))(t).Colour
+	}
+	for id := range GroupID(4) {
+		if got := entry(id); got != Colour(id) {
+			t.Errorf("group %d has entry %d", id, got)
+		}
+	}
+	simtest.Check(t, e.Leave(2))
+	simtest.Check(t, e.Leave(1))
+	for i, want := range []Colour{1, 2, 4} {
+		if got := entry(GroupID(10 + i)); got != want {
+			t.Errorf("join %d after two groups have left entries 1 and 2: entry %d, want %d", i, got, want)
+		}
+	}
+}
+
+// TestGWSSSPBalances: on a ring of four, from whose switches 1 and 3 the terminals of 0 and 2 are nearest,
+// groups of these take the switch in fewer trees as their root. Along 0 = 1 = 2, joined by two cables each,
+// two groups take a cable each of every pair, and four take each twice.
+func TestGWSSSPBalances(t *testing.T) {
+	ring := simtest.Must(Registry.New("gw-sssp", newEnv(t, gridNet(true, 1, 4))))(t)
+	for id, want := range []topology.SwitchID{1, 3, 1, 3} {
+		simtest.Check(t, ring.Join(NewGroup(GroupID(id), []topology.TerminalID{0, 2}, nil)))
+		if root := simtest.Must(ring.Forest().Planted(GroupID(id)))(t).Switches[0]; root != want {
+			t.Errorf("group %d has switch %d as its root, want %d", id, root, want)
+		}
+	}
+	line := simtest.Must(Registry.New("gw-sssp", newEnv(t, smallNets()["parallel cables"])))(t)
+	for id := range GroupID(4) {
+		simtest.Check(t, line.Join(NewGroup(id, []topology.TerminalID{0, 4}, nil)))
+		if got, want := line.Forest().Measure().MaxEFI, int(id)/2+1; got != want {
+			t.Errorf("%d groups: %d over one cable, want %d", id+1, got, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	_ "github.com/weft-sim/weft/experiments/kinds/traffic"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/core"
@@ -137,5 +138,33 @@ y = ["latency_ns", "hops"]
 		if p.File == "cost" && !slices.Equal(fig.Series[0].X, []float64{0.1, 0.3}) {
 			t.Errorf("cost over %v", fig.Series[0].X)
 		}
+	}
+}
+
+// TestLinkShares: where channels to and from terminals have half the rate, links.csv says of them twice the
+// per cent for the same flits per cycle.
+func TestLinkShares(t *testing.T) {
+	o := enginetest.OutcomeOf(t, enginetest.Mesh9, "channel.terminal.cycles_per_flit=2", "traffic.load=0.2", "measure.warmup=100", "measure.window=500", "measure.links=true")
+	links := o.Tables["links"]
+	rates, classes := enginetest.Numbers(t, links, "flits_per_cycle"), enginetest.Column(t, links, "class")
+	for i, percent := range enginetest.Numbers(t, links, "percent") {
+		cycles := 1.0
+		if classes[i] == "terminal" {
+			cycles = 2
+		}
+		if math.Abs(percent-100*cycles*rates[i]) > 1e-9 {
+			t.Errorf("%v: want %g %%", links.Rows[i], 100*cycles*rates[i])
+		}
+	}
+}
+
+// TestCarried: channel 1 of three with two virtual channels each carried 3 + 4 flits in the first window, of
+// 10 cycles, and 1 + 2 in the second, of 15.
+func TestCarried(t *testing.T) {
+	var c telemetry.Carried
+	c.Add([]uint32{1, 2, 3, 4, 5, 6}, 10)
+	c.Add([]uint32{0, 0, 1, 2, 0, 0}, 15)
+	if got := c.Rate(1, 3); got != 10.0/25 {
+		t.Errorf("%v flits per cycle, want 0.4", got)
 	}
 }

@@ -1,0 +1,105 @@
+package routing
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// flitsWaiting are queues by port and virtual channel; all else of [fabric.Queues] is not asked for.
+type flitsWaiting struct {
+	fabric.Queues
+	at map[topology.PortID][3]int
+}
+
+func (q flitsWaiting) Waiting(p topology.PortID, vc int) int { return q.at[p][vc] }
+
+func (q flitsWaiting) WaitingAll(p topology.PortID) int {
+	return q.at[p][0] + q.at[p][1] + q.at[p][2]
+}
+
+// gauged is the view of 5 groups of two switches with a terminal (port 4s of switch s), a channel to the
+// other (4s+1) and two to other groups (4s+2, 4s+3), which lead in the order of the groups: of group 0
+// switch 0 has those to groups 1 and 2, switch 1 those to 3 (port 6) and 4 (port 7); of group 3 switch 6 has
+// that to group 1 (port 27).
+func gauged(t *testing.T, queues map[topology.PortID][3]int) (topology.Topology, fabric.View) {
+	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 2)))(t)
+	streams := make([]sim.Stream, topo.Graph().Switches())
+	for i := range streams {
+		streams[i] = sim.NewStream(1, "gauges", i)
+	}
+	return topo, fabric.NewView(fabric.Sight{Graph: topo.Graph(), VCs: 3, Streams: streams}, flitsWaiting{at: queues})
+}
+
+// compared are the minimal path of a packet from switch 0 to a terminal, and its detour by way of a group.
+func compared(u *ugal, v *fabric.View, dst topology.TerminalID, via uint32) (h fabric.Head, minimal, detour candidate) {
+	h = fabric.Head{Switch: 0, Dst: dst}
+	minimal, detour = u.minimal(v, &h, u.minimalVC), u.begin(v, &h, viaState(via, u.detourVC), int32(via))
+	minimal.hops, detour.hops = u.minimalHops(&h, minimal.state), u.detourHops(&h, detour.state, via)
+	return h, minimal, detour
+}
+
+// TestGauges: q*H of both paths. Virtual channels are L0 G1 L1 G2 L2 for local and global ones, minimal
+// packets begin at L1 or G2.
+//
+// To terminal 2 the minimal path is port 2 alone (8 flits, 2 on channel 2), 1 hop. The detour by group 3
+// leaves by port 1 (14 flits, 3 on channel 0), then port 6 (9 flits) and, from the switch at which it comes
+// in, port 27, with a last hop to switch 2: 4 hops. To terminal 6, in group 3, both leave by port 1,
+// channel 1 of which has 7 flits: minimally by port 6, 2 hops, by group 4 by port 7 (1 flit) with a hop in
+// each of the three groups: 5. Terminal 3 is on the switch at which the detour by group 3 comes in: 3 hops,
+// and the minimal path has a last hop to it: 2.
+func TestGauges(t *testing.T) {
+	topo, v := gauged(t, map[topology.PortID][3]int{2: {1, 5, 2}, 1: {3, 7, 4}, 6: {2, 4, 3}, 7: {1, 0, 0}, 27: {50, 50, 0}})
+	for _, c := range []struct {
+		name, weight string
+		apart, same  [2]int // paths by different ports, and by the same
+	}{
+		{"ugal-l", "hops", [2]int{8 * 1, 14 * 4}, [2]int{14 * 2, 14 * 5}},
+		{"ugal-l-vc", "hops", [2]int{2 * 1, 3 * 4}, [2]int{7 * 2, 3 * 5}},
+		{"ugal-l-vch", "hops", [2]int{8 * 1, 14 * 4}, [2]int{7 * 2, 3 * 5}},
+		{"ugal-l-cr", "hops", [2]int{8 * 1, 14 * 4}, [2]int{7 * 2, 3 * 5}},
+		{"ugal-g", "hops", [2]int{8 * 1, 9 * 4}, [2]int{9 * 2, 1 * 5}},
+		{"ugal-l", "global-hops", [2]int{8, 14 * 2}, [2]int{14, 14 * 2}},
+		{"ugal-l-vc", "global-hops", [2]int{2, 3 * 2}, [2]int{7, 3 * 2}},
+		{"ugal-l-vch", "global-hops", [2]int{8, 14 * 2}, [2]int{7, 3 * 2}},
+		{"ugal-g", "global-hops", [2]int{8, 9 * 2}, [2]int{9, 1 * 2}},
+	} {
+		r := simtest.Must(Registry.New(c.name, Env{Topology: topo, VCs: 3}, param.Set("weight", c.weight)))(t)
+		u, ok := r.(*ugal)
+		if !ok {
+			u = r.(creditRoundTrip).ugal
+		}
+		further := c.apart
+		if c.weight == "hops" {
+			further = [2]int{2 * c.apart[0], 3 * c.apart[1] / 4}
+		}
+		for _, p := range []struct {
+			dst  topology.TerminalID
+			via  uint32
+			want [2]int
+		}{{2, 3, c.apart}, {6, 4, c.same}, {3, 3, further}} {
+			h, minimal, detour := compared(u, &v, p.dst, p.via)
+			if m, nm := u.costs(u, &v, &h, minimal, detour); m != p.want[0] || nm != p.want[1] {
+				t.Errorf("%s, %s, to terminal %d: %d and %d, want %v", c.name, c.weight, p.dst, m, nm, p.want)
+			}
+		}
+	}
+}
+
+// TestUGALOffset: a packet goes minimally if q_m*H_m <= q_nm*H_nm + T, at equality, too. By global hops 8
+// flits on the minimal path stand against twice 3 on the detour.
+func TestUGALOffset(t *testing.T) {
+	topo, v := gauged(t, map[topology.PortID][3]int{2: {0, 8, 0}, 1: {3, 0, 0}})
+	for offset, minimally := range map[int]bool{0: false, 1: false, 2: true, 3: true} {
+		u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo, VCs: 3}, param.Set("weight", "global-hops"), param.Set("threshold", offset)))(t).(*ugal)
+		h, minimal, detour := compared(u, &v, 2, 3)
+		chosen := u.best(&v, &h, minimal, func() (uint32, bool) { return detour.launch, true })
+		if (chosen.launch == minimal.launch) != minimally {
+			t.Errorf("offset %d: minimal %v, want %v", offset, !minimally, minimally)
+		}
+	}
+}
