@@ -346,8 +346,8 @@ func BenchmarkSessions(b *testing.B) {
 func TestSessionsOrder(t *testing.T) {
 	n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2})
 	h := Headers{k: n.k, m: n.m, digits: make([]uint8, n.Processors()*n.m*n.k)}
-	d := &digitSchedule{m: n.m, k: n.k, processors: n.Processors(), variant: digitsCorrected, indirect: true}
-	for session := range d.Sessions() {
+	d := newDigits(n, digitsCorrected, true)
+	for session := range d.Sessions {
 		h.Clear()
 		d.Fill(session, &h)
 		if got, want := h.Packet(4, 2), []uint8{uint8(session / 3), uint8((session%3 + 2) % 3)}; !slices.Equal(got, want) {
