@@ -58,7 +58,7 @@ func (f *File) expand(finished bool) {
 // a point takes to check is garbage then, which is collected late.
 func sideBySide(n int, do func(i int)) {
 	if n >= 1000 {
-		defer debug.SetGCPercent(debug.SetGCPercent(400))
+		defer debug.SetGCPercent(debug.SetGCPercent(200))
 	}
 	var next atomic.Int64
 	var done sync.WaitGroup

@@ -69,12 +69,22 @@ func Shuffle[T any](s *Stream, p []T) {
 }
 
 // Geometric draws the number of Bernoulli trials up to and including the first
-// success: 1, 2, 3, ... with mean 1/p. Build it once per probability: its first draw costs
-// some 1,500 logarithms, the others a look into a table or, beyond the table, a logarithm.
+// success: 1, 2, 3, ... with mean 1/p. Build it once per probability: each of its first draws costs
+// a logarithm, then one as many as a table takes, and the others a look into that or, beyond it, a
+// logarithm.
 type Geometric struct {
-	scale float64                         // 1 / ln(1-p); 0: p is 1
-	steps *atomic.Pointer[geometricSteps] // nil, or where the first draw puts the table
+	scale float64         // 1 / ln(1-p); 0: p is 1
+	table *geometricTable // nil: none is made
 }
+
+// geometricTable is made once it has been worth its while.
+type geometricTable struct {
+	steps atomic.Pointer[geometricSteps]
+	draws atomic.Int32 // without it
+}
+
+// tableLogarithms is about what a table takes.
+const tableLogarithms = 1500
 
 // geometricSteps inverts the distribution for small numbers of trials.
 type geometricSteps struct {
@@ -99,7 +109,7 @@ func NewGeometric(p float64) Geometric {
 	case p <= 0:
 		return Geometric{scale: math.Inf(-1)}
 	}
-	return Geometric{1 / math.Log1p(-p), new(atomic.Pointer[geometricSteps])}
+	return Geometric{1 / math.Log1p(-p), new(geometricTable)}
 }
 
 func (g Geometric) tabulate() *geometricSteps {
@@ -136,13 +146,16 @@ func (g Geometric) Draw(s *Stream) int64 {
 		return 1
 	}
 	x := s.Uint64() >> 11
-	if g.steps == nil {
+	if g.table == nil {
 		return g.invert(x)
 	}
-	steps := g.steps.Load()
+	steps := g.table.steps.Load()
 	if steps == nil {
+		if g.table.draws.Add(1) < tableLogarithms {
+			return g.invert(x)
+		}
 		steps = g.tabulate()
-		g.steps.Store(steps) // threads that draw at once make the same
+		g.table.steps.Store(steps) // threads that draw at once make the same
 	}
 	n := uint32(steps.from[x>>guideShift])
 	for n < tabulatedTrials && x >= steps.above[n] {

@@ -92,7 +92,7 @@ func TestGeometricTable(t *testing.T) {
 				t.Fatalf("p = %v: fraction %#x draws %d, want %d", p, x, got, want)
 			}
 		}
-		for n, x := range g.steps.Load().above {
+		for n, x := range g.tabulate().above {
 			if x > 0 && g.invert(x-1) > int64(n)+1 {
 				t.Fatalf("p = %v: %#x gives %d trials already", p, x-1, g.invert(x-1))
 			}
