@@ -89,7 +89,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 	f.StringVar(&p.ColourBy, "colour-by", "", "column whose values choose the colours of series")
 	f.StringVar(&p.Panels, "panels", "", "column; each of its values has a panel of its own")
 	f.IntVar(&p.PanelColumns, "panel-columns", 0, "panels side by side (default: found)")
-	Choice(c, &p.Aggregate, "aggregate", "mean", "what is shown of several seeds: mean, median, smallest or largest", "mean", "median", "smallest", "largest")
+	Choice(c, &p.Aggregate, "aggregate", "mean", "what is shown of several seeds: mean, median, smallest or largest; sum, with style heat", "mean", "median", "smallest", "largest", "sum")
 	f.IntVar(&p.Bins, "bins", 0, "divide the range of x into so many equal parts, each one point")
 	Choice(c, &p.Intervals, "intervals", "band", "confidence intervals of lines: band, bars or none", "band", "bars", "none")
 	f.StringSliceVar(&p.Annotate, "annotate", nil, "bound, knee: draw the proven bound of the channels, and where each series ceases to be steady")
