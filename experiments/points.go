@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,12 +53,8 @@ func (f *File) expand(finished bool) {
 	}
 }
 
-// sideBySide calls do for every number below n, on up to four threads where n is large. Most of what
-// a point takes to check is garbage then, which is collected late.
+// sideBySide calls do for every number below n, on up to four threads where n is large.
 func sideBySide(n int, do func(i int)) {
-	if n >= 1000 {
-		defer debug.SetGCPercent(debug.SetGCPercent(200))
-	}
 	var next atomic.Int64
 	var done sync.WaitGroup
 	for range max(1, min(4, runtime.GOMAXPROCS(0), n/64)) {
