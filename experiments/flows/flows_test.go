@@ -189,6 +189,24 @@ func TestFlowsEstimated(t *testing.T) {
 	}
 }
 
+// TestFlowsEstimatedApart: points share what packets to their receiver cross, and no other's. On a row of 8
+// switches those to the end cross 28/7 cables between switches, those to the fifth 16/7, and all two more.
+func TestFlowsEstimatedApart(t *testing.T) {
+	said := func(receivers string) (hops float64) {
+		f := load(t, "kind = \"flows\"\n[topology]\ntype = \"mesh\"\ndims = [8]\n[flows]\npattern = \"incast\"\nsenders = 7\n[sweep]\n\"flows.receiver\" = "+receivers+"\n")
+		for _, n := range simtest.Must(f.Preflight(true))(t).Notes {
+			if n.Topic == "cost" {
+				_, _ = fmt.Sscanf(n.Text, "roughly %g flit-hops", &hops)
+			}
+		}
+		return hops
+	}
+	end, fifth, both := said("[0]"), said("[4]"), said("[0, 4]")
+	if ratio, want := end/fifth, (28.0/7+2)/(16.0/7+2); math.Abs(ratio-want) > 0.02*want || math.Abs(both-end-fifth) > 0.02*both {
+		t.Errorf("%g and %g hops, together %g", end, fifth, both)
+	}
+}
+
 // TestFlowsMemory: 261,632 flows are refused where they do not fit, before they are listed.
 func TestFlowsMemory(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(150 << 20))

@@ -1,0 +1,20 @@
+package param
+
+import "testing"
+
+type seeded struct{}
+
+func (seeded) Seeded() {}
+
+// TestSeedFor: a configuration that draws gets the seed, by value as by pointer; another gets 0.
+func TestSeedFor(t *testing.T) {
+	for i, config := range []any{seeded{}, &seeded{}, struct{}{}, nil} {
+		want := uint64(7)
+		if i > 1 {
+			want = 0
+		}
+		if got := SeedFor(config, 7); got != want {
+			t.Errorf("%T: %d, want %d", config, got, want)
+		}
+	}
+}
