@@ -25,7 +25,7 @@ type LogGOPS struct {
 	// cost of one, a rendezvous goes by the size of the receive. With
 	// one CPU and equal sizes from 1 byte on, both settings agree.
 	Compatible bool `toml:"loggopsim" doc:"repeat LogGOPSim's errors (time does not cross CPUs, 0 bytes refund one)"`
-	// Atlahs is the variant of ATLAHS (Shen et al. 2025; its LogGOPSim.cpp at 7026039): see atlahs.go.
+	// Atlahs is the variant of ATLAHS (Shen et al. 2025; its LogGOPSim.cpp at 7026039): see loggops_queue.go.
 	Atlahs bool `toml:"atlahs" doc:"count as ATLAHS's simulator: G delays the message at its sender and nothing else, so that messages to one rank do not share its link; a message takes g and o where it finds its receive, not before; a receive that finds its message waits for the NIC to have sent"`
 	// Timeline, if not nil, is filled by a run of neither variant that keeps no state.
 	Timeline *Timeline `toml:"-"`

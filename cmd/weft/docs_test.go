@@ -236,6 +236,35 @@ func TestDocumentedFiles(t *testing.T) {
 	}
 }
 
+// TestNamedFiles: comments name no Go file that is gone. Lines that end in code before the comment count too.
+func TestNamedFiles(t *testing.T) {
+	named := regexp.MustCompile(`\b[a-z][a-z0-9_]*\.go\b`)
+	files, lines := map[string]bool{}, map[string][]string{} // lines by the file that they name
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		files[entry.Name()] = true
+		text, err := os.ReadFile(path)
+		for line := range strings.Lines(string(text)) {
+			if _, comment, ok := strings.Cut(line, "// "); ok {
+				for _, name := range named.FindAllString(comment, -1) {
+					lines[name] = append(lines[name], path+": "+strings.TrimSpace(comment))
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, where := range lines {
+		if !files[name] {
+			t.Errorf("no file is called %s: %q", name, where)
+		}
+	}
+}
+
 // large are examples that take seconds because of their size; a run tries one of each list.
 var large = [][]string{
 	{"examples/large-fat-tree.toml", "examples/tapered-tree.toml", "examples/broadcast-16000.toml"},

@@ -1,8 +1,7 @@
-// Package results holds what runs leave: tables of results as CSV (table.go), arithmetic
-// over their columns (formula.go), where load sweeps cease to keep up (knees.go), what rows
-// that differ in their seeds tell of a mean (sample.go), which differences are significant
-// (compare.go), which variants are the best (best.go) in words (answer.go), and files that are complete or absent
-// (files.go). It knows no experiment.
+// Package results holds what runs leave: tables of results as CSV (table.go), where load
+// sweeps cease to keep up (knees.go), which differences are significant (compare.go), which variants
+// are the best (best.go) in words (answer.go), and files that are complete or absent (files.go). It
+// knows no experiment.
 package results
 
 import (

@@ -1,6 +1,6 @@
 // Package traffic is the kind traffic: terminal programs, open-loop or others, over a fabric.
-// Its points are replicated (run.go), searched for saturation (search.go), bounded and estimated
-// before they run (throughput.go, preflight.go).
+// Its points are replicated and searched for saturation (run.go), bounded and estimated before
+// they run (throughput.go, preflight.go).
 package traffic
 
 import (
@@ -134,7 +134,7 @@ type trafficRow struct {
 	Retransmitted   int64   `column:"packets_retransmitted" doc:"transmissions that repeated another one"`
 	Lost            int64   `column:"packets_lost" doc:"packets given up after their last transmission was dropped"`
 	Unreachable     int64   `column:"packets_unreachable" doc:"packets given up because no path led to their destination"`
-	AcceptedCI95    float64 `column:"accepted_ci95" doc:"half-width of the 95 % confidence interval of accepted_load; empty where the window is too short for one"`
+	AcceptedCI95    float64 `column:"accepted_ci95" doc:"half-width of the 95 % confidence interval of accepted_load, which covers slow swings and drift where state is saturated and the window is found; empty where the window is too short for one"`
 	P50CI95         float64 `column:"latency_p50_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_p50_ns, from the spread of replications; empty where there is one replication"`
 	P95CI95         float64 `column:"latency_p95_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_p95_ns, from the spread of replications; empty where there is one replication"`
 	P99CI95         float64 `column:"latency_p99_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_p99_ns, from the spread of replications; empty where there is one replication"`
