@@ -3,6 +3,7 @@
 package experiments
 
 import (
+	"os"
 	"syscall"
 )
 
@@ -14,4 +15,9 @@ func ProcessorSeconds() float64 {
 		return 0
 	}
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+// LockFile makes this process the only writer of a file until it is closed.
+func LockFile(f *os.File) error {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }

@@ -122,7 +122,7 @@ func beingWritten(dir string) bool {
 		return false
 	}
 	defer f.Close() // and with it the lock
-	return lockFile(f) != nil
+	return experiments.LockFile(f) != nil
 }
 
 // PlotSource is what a figure of the folder's file is drawn from.

@@ -52,7 +52,7 @@ func openJournal(path string, keep bool, f *experiments.File) (j *journal, recor
 	if now, err := file.Stat(); absent == nil && (err != nil || !os.SameFile(before, now)) {
 		return nil, nil, errors.New(journalFile + " was replaced while it was opened")
 	}
-	if err := lockFile(file); err != nil {
+	if err := experiments.LockFile(file); err != nil {
 		return nil, nil, fmt.Errorf("another weft is writing to %s", path)
 	}
 	records = map[string]*experiments.Record{}

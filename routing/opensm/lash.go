@@ -308,3 +308,50 @@ func (w *lash) balance() {
 		}
 	}
 }
+
+// lashSwitch is a switch as LASH sees it. Those of a subnet are numbered like its nodes
+// unless they are analysed as a mesh.
+type lashSwitch struct {
+	node  int32
+	links []lashLink
+	// Of the analysis:
+	matrix    [][]int32 // hops between the switches at any two links, but through this one; nil: too many links
+	shape     meshShape
+	dimension int     // of the mesh or torus that looks like this from within, 0 none
+	edge      bool    // fewer links than a neighbour
+	coord     []int32 // far: in none of its rows
+}
+
+// lashLink is all cables to one other switch.
+type lashLink struct {
+	to     int32   // number of the switch
+	cables []int32 // in Subnet.Links
+	axis   int     // 1 and 2 are the directions of the first dimension, and so on; 0 none
+}
+
+// lashSwitches lists the switches of a subnet in order.
+func lashSwitches(s *Subnet) []lashSwitch {
+	list := make([]lashSwitch, s.nodes())
+	for n := range s.nodes() {
+		sw := &list[n]
+		sw.node = n
+		for l := s.Start[n]; l < s.Start[n+1]; l++ {
+			to := s.Links[l].Peer
+			if to == n {
+				continue
+			}
+			i := sw.linkTo(to)
+			if i < 0 {
+				i = len(sw.links)
+				sw.links = append(sw.links, lashLink{to: to})
+			}
+			sw.links[i].cables = append(sw.links[i].cables, l)
+		}
+	}
+	return list
+}
+
+// linkTo is the link to another switch, -1 if there is none.
+func (s *lashSwitch) linkTo(to int32) int {
+	return slices.IndexFunc(s.links, func(l lashLink) bool { return l.to == to })
+}
