@@ -222,12 +222,17 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 	if m.stage == stageData && m.protocol == collectives.Read {
 		t.QP |= hca.Responder
 	}
-	t.Packed = rt.Protocols.tells(m.protocol) && (m.stage == stageRTS || m.stage == stageTold)
+	switch {
+	case rt.Protocols.tells(m.protocol) && (m.stage == stageRTS || m.stage == stageTold):
+		t.Source = hca.Packed
+	case m.stage == stageData && rt.Protocols.RegisterPage > 0:
+		t.Source = hca.Registered
+	}
 	if m.stage == stageData && m.protocol == collectives.Rendezvous {
 		t.Quiet = true // the FIN tells the receiver
 		rt.transport.Send(t)
 		rt.stats.Control++
-		m.stage, t.Quiet = stageFIN, false
+		m.stage, t.Quiet, t.Source = stageFIN, false, hca.Anywhere
 		if rt.Timeline != nil {
 			rt.transit(m).bytes += controlBytes
 		}

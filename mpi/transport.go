@@ -20,7 +20,7 @@ type Transfer struct {
 	PeerQP   hca.QP // of the receiving adapter
 	Bytes    int64
 	Quiet    bool // the sink is told by Written and not by Delivered
-	Packed   bool // see [hca.Mark]
+	Source   hca.Source
 }
 
 // Transport carries transfers between nodes. Transfers of one QP arrive in
@@ -219,7 +219,7 @@ const (
 
 // Send implements [Transport].
 func (t *loggpTransport) Send(x Transfer) {
-	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Quiet: x.Quiet, Packed: x.Packed}})
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Quiet: x.Quiet, Source: x.Source}})
 	t.serve(t.kernel.Now(), x.From)
 }
 
