@@ -85,16 +85,17 @@ const mostTransfers = 1e6
 // bounded refuses what takes too long to simulate.
 func bounded(transfers float64) error {
 	if transfers > mostTransfers {
-		return fmt.Errorf("some %.2g messages a call, or parts of long ones, are too many to simulate here", transfers)
+		return fmt.Errorf("more than %.0f messages a call, or parts of long ones, are too many to simulate here", mostTransfers)
 	}
 	return nil
 }
 
-// calls is the work of a call, in messages, or copies of ten blocks, by that of two ranks.
+// calls counts the work of a call, in messages, or copies of ten blocks, until it is out of bounds.
 func (m *machine) calls(s collectives.Schedule) (messages float64) {
 	var ops []collectives.Op
-	for _, rank := range []int{0, s.Ranks() / 2} {
+	for rank := range s.Ranks() {
 		for round := range s.Rounds(rank) {
+			messages += 0.01
 			ops = s.Round(rank, round, ops[:0])
 			for i := range ops {
 				switch ops[i].Kind {
@@ -104,9 +105,12 @@ func (m *machine) calls(s collectives.Schedule) (messages float64) {
 					messages += 0.1
 				}
 			}
+			if messages > mostTransfers {
+				return messages
+			}
 		}
 	}
-	return messages / 2 * float64(s.Ranks())
+	return messages
 }
 
 // parts is how often a message of so many bytes counts.
@@ -118,6 +122,8 @@ const window = 64
 // measure is what the simulator has for a row.
 func (m *machine) measure(b *benchmark) (float64, error) {
 	switch b.test {
+	case hops:
+		return (m.ways.Far() - m.ways.Near()).Microseconds(), nil
 	case pingPong:
 		if err := bounded(m.parts(b.bytes)); err != nil {
 			return 0, err
