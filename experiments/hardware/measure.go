@@ -171,11 +171,14 @@ func (m *machine) steady(round collectives.Schedule, ranks int, b *benchmark) (f
 	return float64(ends[3]-ends[0]) / 3 * 1e-12, nil
 }
 
-// windows sends so many messages from each rank of the first half to its partner, and from that too if
-// both ways, then an answer.
+// windows sends so many messages from each rank of the first half to its partner, then an answer, or both ways
+// without one, as osu_bibw (osu_bibw.c of OMB 5.3 to 7.5).
 func windows(ranks, messages int, bytes, answer int64, bothWays bool) collectives.Schedule {
-	half := ranks / 2
-	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+	half, rounds := ranks/2, 2
+	if bothWays {
+		rounds = 1
+	}
+	return collectives.Uniform(ranks, rounds, func(rank, round int, dst []collectives.Op) []collectives.Op {
 		peer, n, size := (rank+half)%ranks, messages, bytes
 		if round == 1 {
 			n, size = 1, answer
