@@ -176,3 +176,63 @@ func TestFarLatency(t *testing.T) {
 		within(t, "receiver", r.Finish[to], 0.2+adapters(64)+more+0.25)
 	}
 }
+
+// A message of 2,500 B in pieces of 1,000 B. The sender's CPU has the first after 0.2 us of posting and a copy
+// of 0.2; the others take 0.1 and a copy. The adapter, slower, reads a piece after the other; the first is there
+// after adapters(1000), and the receiver takes it in in 0.25 us and a copy, the others, which come
+// meanwhile, in 0.1 and a copy. With copies of no time the receiver is done when the last piece, of 500 B,
+// is. A receive 100 us later has all of it copied again, one after 1.6 us the first piece, which has come by then.
+// Pieces that wait for a connection leave together, and the receiver, slower, does not notice.
+func TestPieces(t *testing.T) {
+	late := func(wait string) string {
+		return "num_ranks 2\nrank 0 {\nsend 2500b to 1\n}\nrank 1 {\nw: calc " + wait + "\nr: recv 2500b from 0\nr requires w\n}\n"
+	}
+	sent, first := 0.2+copied(2500)+2*0.1, 0.2+copied(1000)+adapters(1000)
+	taken := 0.25 + copied(2500) + 2*0.1
+	plain := func(*mpi.Config) {}
+	for name, x := range map[string]struct {
+		set  func(*mpi.Config)
+		text string
+		want float64
+	}{
+		"plain":     {plain, oneMessageText("2500"), first + taken},
+		"memory":    {func(c *mpi.Config) { c.Memory = mpi.Memory{Bandwidth: 1e12, Domains: 1} }, oneMessageText("2500"), first + taken},
+		"cached":    {func(c *mpi.Config) { c.Memory = mpi.Memory{Bandwidth: 1e12, Cached: 500, Domains: 1} }, oneMessageText("2500"), first + taken},
+		"late":      {plain, late("100000"), 100 + taken + copied(2500)},
+		"halfway":   {plain, late("1600"), 1.6 + taken + copied(1000)},
+		"last":      {func(c *mpi.Config) { c.Protocols.CopyRate = 1e15 }, oneMessageText("2500"), 0.2 + 2*adapters(1000) - 2*(adapters(0)-0.05) + adapters(500) + 0.1},
+		"on demand": {func(c *mpi.Config) { c.Connections.OnDemand = true }, oneMessageText("2500"), first + taken},
+	} {
+		c := mpi.QDRConfig(1)
+		x.set(&c)
+		c.Protocols.EagerSegment, c.Protocols.SegmentOverhead = 1000, 100*sim.Nanosecond
+		r := simtest.Must(runGoal(t, c, x.text))(t)
+		within(t, name+", receiver", r.Finish[1]-r.Stats.ConnectWait, x.want)
+		if name != "last" && name != "on demand" {
+			within(t, name+", sender", r.Finish[0], sent)
+		}
+		if r.Stats.Messages != 1 || r.HCA.Bytes != 2500+128*r.Stats.Handshakes {
+			t.Errorf("%s: %d messages, %d B sent", name, r.Stats.Messages, r.HCA.Bytes)
+		}
+	}
+}
+
+// Memory that is registered for a message alone, 16 pages of 4 KiB here, has the adapter look up each in 0.05
+// us; that of an eager message, in buffers, or registered before, does not.
+func TestPagesOfRegisteredMemory(t *testing.T) {
+	for _, x := range []struct {
+		bytes string
+		page  sim.Time // of registering
+		more  float64
+	}{{"65536", 1, 16 * 0.05}, {"65536", 0, 0}, {"8000", 1, 0}} {
+		for _, rendezvous := range []string{"write", "read", "get"} {
+			var ends [2]sim.Time
+			for i := range ends {
+				c := withAdapter(func(a *hca.Config) { a.PageTime = sim.Time(i) * 50 * sim.Nanosecond })
+				c.Protocols.Rendezvous, c.Protocols.RegisterPage = rendezvous, x.page
+				ends[i] = simtest.Must(runGoal(t, c, oneMessageText(x.bytes)))(t).Finish[1]
+			}
+			within(t, rendezvous+" of "+x.bytes+" B, looked up", ends[1]-ends[0], x.more)
+		}
+	}
+}

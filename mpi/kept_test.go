@@ -97,7 +97,7 @@ func TestKeptNoiseAndMemory(t *testing.T) {
 				StartSkew: 2 * sim.Microsecond, Call: 100 * sim.Nanosecond, CallLaw: mpi.Exponential, Compute: 0.1, ComputeLaw: mpi.Normal, Spread: 0.3,
 				DaemonEvery: 30 * sim.Microsecond, DaemonTime: 2 * sim.Microsecond,
 			}
-			if bytes > 2000 {
+			if config.Protocols.EagerSegment = 700; bytes > 2000 {
 				config.Connections.Group, config.Connections.Proxy = 8, true
 			}
 			k := keptRun{name, config, func() mpi.Workload {
@@ -314,6 +314,7 @@ func TestPartsAreKept(t *testing.T) {
 		set      func(*mpi.Config)
 	}{
 		{"eager", alltoall(500), func(c *mpi.Config) { c.Noise = mpi.Noise{Call: sim.Microsecond, CallLaw: mpi.Exponential} }},
+		{"pieces", alltoall(1000), func(c *mpi.Config) { c.Protocols.EagerSegment = 300 }},
 		{"rendezvous", alltoall(9000), func(*mpi.Config) {}},
 		{"relays", alltoall(9000), func(c *mpi.Config) { c.Connections.Group, c.Connections.Proxy = 8, true }},
 		{"on demand, buffers of connections", alltoall(100), func(c *mpi.Config) {

@@ -25,6 +25,7 @@ type message struct {
 	shared         bool `snap:"-"` // through the memory of their node
 	segment        collectives.Segment
 	open           int32 // sides for which it is not over
+	pieces         pieces
 	transit        int32 `snap:"-"` // of the timeline, + 1; 0: none
 }
 
@@ -80,6 +81,7 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 	if rt.acknowledged(m) {
 		m.open = 2
 	}
+	rt.cutUp(m)
 	return i
 }
 
@@ -149,7 +151,12 @@ func (rt *runtime) closed(m *message) bool {
 func (rt *runtime) leave(i int32, now sim.Time) {
 	m := rt.messages.At(i)
 	from, id, eager, done := m.from, m.sendID, m.stage == stageEager, !rt.acknowledged(m) && !rt.inOneCopy(m)
-	if t := rt.Protocols.staging(m.bytes); t > 0 && eager && !m.shared {
+	if m.pieces.all > 0 {
+		if rt.postPiece(i, m, now) {
+			rt.ranks[from].posting = i
+			return
+		}
+	} else if t := rt.Protocols.staging(m.bytes); t > 0 && eager && !m.shared {
 		if rt.Timeline != nil {
 			rt.transit(m).staged = t
 		}
@@ -191,8 +198,13 @@ func (rt *runtime) post(i int32, m *message, now sim.Time) {
 
 // transmit hands the present stage of a message to the transport.
 func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
-	m.hop = hop
+	if m.hop != hop { // of later pieces the receiver reads it
+		m.hop = hop
+	}
 	bytes := m.bytes
+	if m.pieces.all > 0 {
+		bytes = rt.pieceBytes(m, m.pieces.sent)
+	}
 	if m.stage != stageEager && m.stage != stageData {
 		bytes = controlBytes
 	}
@@ -210,18 +222,26 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 	if m.stage == stageData && m.protocol == collectives.Read {
 		t.QP |= hca.Responder
 	}
-	t.Packed = rt.Protocols.tells(m.protocol) && (m.stage == stageRTS || m.stage == stageTold)
+	switch {
+	case rt.Protocols.tells(m.protocol) && (m.stage == stageRTS || m.stage == stageTold):
+		t.Source = hca.Packed
+	case m.stage == stageData && rt.Protocols.RegisterPage > 0:
+		t.Source = hca.Registered
+	}
 	if m.stage == stageData && m.protocol == collectives.Rendezvous {
 		t.Quiet = true // the FIN tells the receiver
 		rt.transport.Send(t)
 		rt.stats.Control++
-		m.stage, t.Quiet = stageFIN, false
+		m.stage, t.Quiet, t.Source = stageFIN, false, hca.Anywhere
 		if rt.Timeline != nil {
 			rt.transit(m).bytes += controlBytes
 		}
 		t.Bytes = controlBytes // behind the data on the same QP
 	}
 	rt.transport.Send(t)
+	if m.pieces.all > 0 {
+		rt.sendPieces(m, t)
+	}
 }
 
 // Written implements Sink: the data of message id are in the receiver's memory at a
@@ -324,7 +344,7 @@ func (rt *runtime) relay(id int32, m *message, now sim.Time) {
 	rt.stats.Relayed++
 	t := rt.Protocols.RecvOverhead + rt.Protocols.SendOverhead + rt.noise.call(m.hop)
 	if m.stage == stageEager || m.stage == stageData {
-		if rt.copyMessage(m.hop, now, t, m, thenRelay, id) {
+		if rt.copyMessage(m.hop, now, t, m.bytes, m, thenRelay, id) {
 			return
 		}
 		t += rt.ranks[m.hop].copies(copyTime(m.bytes, rt.rateOf(m)))
@@ -340,19 +360,34 @@ func (rt *runtime) passOn(id int32, m *message, at sim.Time) {
 	rt.kernel.Schedule(at, rt.handler, evRelay, m.hop, int64(id))
 }
 
+// finds gives a message the oldest receive that waits for it, and tells whether it has one.
+func (rt *runtime) finds(m *message) bool {
+	if m.pieces.taken > 0 {
+		return m.recvID != unmatched
+	}
+	posted := &rt.ranks[m.to].posted
+	node := rt.match.oldest(posted, m.from, m.tag)
+	if node == 0 {
+		return false
+	}
+	m.recvID = rt.match.nodes[node].item
+	rt.match.remove(posted, node)
+	rt.checkLength(m, rt.recvBytes[node])
+	return true
+}
+
 // arrive matches a message that the receiver did not clear: eager data, a
 // request to send, a direct write.
 func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
-	posted := &rt.ranks[m.to].posted
-	node := rt.match.oldest(posted, m.from, m.tag)
-	ok := node != 0
-	if ok {
-		m.recvID = rt.match.nodes[node].item
-		rt.match.remove(posted, node)
-		rt.checkLength(m, rt.recvBytes[node])
-	}
+	ok := rt.finds(m)
 	var at sim.Time
-	overhead := rt.places.fetch(&rt.Config, m.from, m.to, m.bytes, m.shared)
+	overhead, bytes := rt.places.fetch(&rt.Config, m.from, m.to, m.bytes, m.shared), m.bytes
+	if m.pieces.all > 0 {
+		bytes = rt.pieceBytes(m, m.pieces.taken)
+	}
+	if m.pieces.taken > 0 {
+		overhead = rt.Protocols.SegmentOverhead
+	}
 	switch {
 	case !ok && rt.inOneCopy(m): // what comes is where the message lies
 		at = rt.takeIn(m.to, m, now, overhead, Receiving, id)
@@ -364,10 +399,10 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 			then = thenEarly
 		}
 		call := overhead + rt.noise.call(m.to) + rt.reach(m)
-		if rt.copyMessage(m.to, now, call, m, then, id) {
+		if rt.copyMessage(m.to, now, call, bytes, m, then, id) {
 			return
 		}
-		at = rt.occupy(m.to, now, call+rt.ranks[m.to].copies(copyTime(m.bytes, rt.rateOf(m))), Receiving, id)
+		at = rt.occupy(m.to, now, call+rt.ranks[m.to].copies(copyTime(bytes, rt.rateOf(m))), Receiving, id)
 		rt.putBuffer(m, at)
 	default:
 		at = rt.takeIn(m.to, m, now, overhead, Receiving, id)
@@ -377,6 +412,12 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 
 // taken is the rest of arrive, when the message is taken in at time at.
 func (rt *runtime) taken(id int32, m *message, matched bool, at sim.Time) {
+	if m.pieces.all > 0 {
+		if m.pieces.taken++; m.pieces.taken > 1 && !matched || m.pieces.taken < m.pieces.all && matched {
+			m.ready = at
+			return
+		}
+	}
 	switch {
 	case !matched:
 		m.ready = at
@@ -404,8 +445,9 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 	case m.stage == stageRTS:
 		rt.clear(early, m, max(now, m.ready))
 	case rt.isCopied(m, collectives.In): // out of the unexpected queue
-		if start := max(now, m.ready); !rt.copyMessage(r, start, rt.reach(m), m, thenUnpacked, early) {
-			rt.complete(early, m, rt.occupy(r, start, rt.reach(m)+rt.ranks[r].copies(copyTime(m.bytes, rt.rateOf(m))), Receiving, early))
+		start, bytes := max(now, m.ready), rt.inMemory(m)
+		if !rt.copyMessage(r, start, rt.reach(m), bytes, m, thenUnpacked, early) {
+			rt.unpacked(early, m, rt.occupy(r, start, rt.reach(m)+rt.ranks[r].copies(copyTime(bytes, rt.rateOf(m))), Receiving, early))
 		}
 	default:
 		rt.complete(early, m, max(now, m.ready))

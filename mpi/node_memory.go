@@ -299,9 +299,9 @@ func (rt *runtime) copy(r int32, start, fixed sim.Time, bytes, most float64, the
 	return true
 }
 
-// copyMessage is copy for the bytes of a message.
-func (rt *runtime) copyMessage(r int32, start, fixed sim.Time, m *message, then afterCopy, id int32) bool {
-	return rt.copy(r, start, fixed, float64(m.bytes), bytesPerPicosecond(rt.rateOf(m)), then, id)
+// copyMessage is copy for so many bytes of a message.
+func (rt *runtime) copyMessage(r int32, start, fixed sim.Time, bytes int64, m *message, then afterCopy, id int32) bool {
+	return rt.copy(r, start, fixed, float64(bytes), bytesPerPicosecond(rt.rateOf(m)), then, id)
 }
 
 // beginCopy is the end of the time that was booked before a copy.
@@ -348,7 +348,7 @@ func (rt *runtime) copied(r int32, now sim.Time) {
 		rt.putBuffer(m, now)
 		rt.taken(c.id, m, c.then == thenMatched, now)
 	case thenUnpacked:
-		rt.complete(c.id, rt.messages.At(c.id), now)
+		rt.unpacked(c.id, rt.messages.At(c.id), now)
 	case thenRelay:
 		rt.passOn(c.id, rt.messages.At(c.id), now)
 	}

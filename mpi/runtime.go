@@ -267,6 +267,12 @@ func (rt *runtime) step(r int32, now sim.Time) {
 // messages that arrive meanwhile have to wait for the CPU too.
 func (rt *runtime) advance(r int32, now sim.Time) {
 	q := &rt.ranks[r]
+	if q.posting >= 0 { // there are more pieces of it
+		if !rt.stepsLater(r) {
+			rt.prepare(r, now, rt.Protocols.SegmentOverhead+rt.noise.call(r), rt.messages.At(q.posting), q.posting)
+		}
+		return
+	}
 	for int(q.head) < len(q.queue) {
 		if rt.stepsLater(r) {
 			return
@@ -343,16 +349,25 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		if m.stage == stageEager && !m.shared && op.Size > int64(rt.Adapter.InlineLimit) || rt.Protocols.tells(m.protocol) {
 			t += rt.Protocols.BufferTime
 		}
-		if rt.isCopied(m, collectives.Out) {
-			if rt.copyMessage(r, start, t, m, thenLeave, q.posting) {
-				return true
-			}
-			t += q.copies(copyTime(op.Size, rt.rateOf(m)))
-		}
-		rt.occupy(r, start, t, Sending, q.posting)
-		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
+		rt.prepare(r, start, t, m, q.posting)
 	}
 	return true
+}
+
+// prepare spends CPU time of r on a message, or on its next piece: a fixed time, and that of a copy.
+func (rt *runtime) prepare(r int32, start, fixed sim.Time, m *message, id int32) {
+	q, bytes := &rt.ranks[r], m.bytes
+	if m.pieces.all > 0 {
+		bytes = rt.pieceBytes(m, m.pieces.made)
+	}
+	if rt.isCopied(m, collectives.Out) {
+		if rt.copyMessage(r, start, fixed, bytes, m, thenLeave, id) {
+			return
+		}
+		fixed += q.copies(copyTime(bytes, rt.rateOf(m)))
+	}
+	rt.occupy(r, start, fixed, Sending, id)
+	rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
 }
 
 // done completes operation id of r at time at, which may lie ahead.

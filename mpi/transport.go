@@ -20,7 +20,7 @@ type Transfer struct {
 	PeerQP   hca.QP // of the receiving adapter
 	Bytes    int64
 	Quiet    bool // the sink is told by Written and not by Delivered
-	Packed   bool // see [hca.Mark]
+	Source   hca.Source
 }
 
 // Transport carries transfers between nodes. Transfers of one QP arrive in
@@ -60,6 +60,8 @@ type Protocols struct {
 	CopyRate          sim.Rate  `toml:"copy_rate" doc:"rate of copies inside a node's memory" min:"1kb/s"`
 	EagerCopies       bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
 	EagerAcknowledged bool      `toml:"eager_acknowledged" doc:"an eager message to another node is complete at its sender when it is acknowledged, not when it is posted; datagrams are not acknowledged"`
+	EagerSegment      sim.Bytes `toml:"eager_segment" doc:"largest piece in which an eager message that is copied goes to another node; while one is on its way the next is copied, and their receiver copies each; 0B: it goes whole, as do messages over a relay and with eager_acknowledged" min:"0B"`
+	SegmentOverhead   sim.Time  `toml:"segment_overhead" doc:"CPU time of the sender, and of the receiver, for each piece but the first, which takes send_overhead and recv_overhead" min:"0ns"`
 	BufferTime        sim.Time  `toml:"buffer_time" doc:"CPU time of the sender, beside send_overhead, for an eager message whose bytes do not go with the doorbell (hca.inline_limit), and for requests to send and notices of rendezvous = get" min:"0ns"`
 	StagingPage       sim.Time  `toml:"staging_page_time" doc:"time in which 4 KiB of an eager message, and less in proportion, are made ready before the adapter is told of it, while the CPU goes on and other messages are made ready, too" min:"0ns"`
 	SharedLatency     sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
@@ -217,7 +219,7 @@ const (
 
 // Send implements [Transport].
 func (t *loggpTransport) Send(x Transfer) {
-	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Quiet: x.Quiet, Packed: x.Packed}})
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Quiet: x.Quiet, Source: x.Source}})
 	t.serve(t.kernel.Now(), x.From)
 }
 

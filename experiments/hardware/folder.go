@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/mpi/systems"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -34,8 +35,10 @@ type system struct {
 	Adapters  int               `toml:"adapters"` // of a node; with one a rank, ranks of a node exchange through them
 	Note      string            `toml:"note"`     // why its rows are not judged, without a preset
 
-	name string
-	rows []*row
+	name     string
+	rows     []*row
+	machines map[string]*machine // by library and transport
+	outcomes map[string]*outcome // by machine and benchmark
 }
 
 // row is a line of rows.csv.
@@ -44,6 +47,7 @@ type row struct {
 	system, title, library, quality, unit, notes string
 	measured                                     float64
 	refused                                      string // why it is not simulated
+	machine                                      string // of those of its system
 	fitted                                       bool
 
 	simulated float64
@@ -92,9 +96,16 @@ const (
 
 // scale is what a unit is of the unit that weft measures a test in.
 var scale = map[string]map[string]float64{
-	pingPong: {"us": 1, "usec": 1, "ns": 1e-3, "ms": 1e3}, collective: {"us": 1, "usec": 1, "ns": 1e-3, "ms": 1e3},
-	bandwidth:   {"MB/s": 1, "MBps": 1, "Mbytes/sec": 1, "GB/s": 1e3, "MiB/s": 1.048576, "GiB/s": 1073.741824, "Gb/s": 125, "Gbps": 125, "Gbit/s": 125},
-	messageRate: {"msg/s": 1, "Msg/sec": 1, "Mmsg/s": 1e6, "Mpps": 1e6},
+	pingPong: times, collective: times,
+	bandwidth:   {"MB/s": 1, "MBps": 1, "Mbytes/s": 1, "GB/s": 1e3, "GBps": 1e3, "MiB/s": 1.048576, "GiB/s": 1073.741824, "Mb/s": 0.125, "Mbps": 0.125, "Mbit/s": 0.125, "Gb/s": 125, "Gbps": 125, "Gbit/s": 125},
+	messageRate: {"msg/s": 1, "Msg/sec": 1, "msgs/s": 1, "messages/s": 1, "Messages/s": 1, "Mmsg/s": 1e6, "Mpps": 1e6},
+}
+
+var times = map[string]float64{"us": 1, "usec": 1, "µs": 1, "μs": 1, "microseconds": 1, "ns": 1e-3, "ms": 1e3, "msec": 1e3, "s": 1e6}
+
+// scaleOf is what a unit is of the unit that weft measures a test in; 0: it is none of it.
+func scaleOf(test, unit string) float64 {
+	return cmp.Or(scale[test][unit], scale[test][strings.Replace(unit, "/sec", "/s", 1)])
 }
 
 var wanted = []string{"system", "benchmark", "nodes", "ppn", "ranks", "size_bytes", "value", "unit", "library", "quality"}
@@ -190,6 +201,9 @@ func (s *system) check(at string) (faults document.Problems) {
 	return faults
 }
 
+// unsized is the size of a row that says none.
+const unsized = -1
+
 // readRow reads the row of a table.
 func readRow(t *judge.Table) (*row, *document.Problem) {
 	r := &row{system: t.Cell("system"), title: t.Cell("benchmark"), library: t.Cell("library"), quality: t.Cell("quality"), unit: t.Cell("unit"), notes: t.Cell("notes")}
@@ -208,13 +222,24 @@ func readRow(t *judge.Table) (*row, *document.Problem) {
 		}
 		return n
 	}
-	nodes, perNode, ranks, bytes := number("nodes"), number("ppn"), number("ranks"), number("size_bytes")
+	nodes, perNode, ranks, bytes := number("nodes"), number("ppn"), number("ranks"), sim.Bytes(unsized)
 	if err != nil {
 		return nil, t.Problem("%v", err)
 	}
-	r.decode(int(min(nodes, 1<<24)), int(min(perNode, 1<<24)), int(min(ranks, 1<<24)), bytes)
+	if text := t.Cell("size_bytes"); text != "" {
+		if bytes, err = sim.ParseBytes(text); err != nil || bytes > 1<<40 {
+			return nil, t.Problem("size_bytes = %q: want a size from 0 to 2^40 B, as 4096 or 4KiB", text)
+		}
+	}
+	r.decode(int(min(nodes, 1<<24)), int(min(perNode, 1<<24)), int(min(ranks, 1<<24)), int64(bytes))
 	return r, nil
 }
+
+// Words by which a row is known to be of what weft has not.
+var (
+	onGPUs  = input.Pattern(`gpu|nccl|rccl|cuda|rocm|gdr|_device`)
+	overTCP = input.Pattern(`tcp|ipoib|provider=sockets`)
+)
 
 // decode tells what a row measures, or why it cannot be simulated.
 func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
@@ -231,7 +256,7 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		b.test = collective
 	}
 	for _, test := range []string{bandwidth, messageRate} { // as which the unit tells
-		if (b.test == bandwidth || b.test == messageRate) && scale[test][r.unit] > 0 {
+		if (b.test == bandwidth || b.test == messageRate) && scaleOf(test, r.unit) > 0 {
 			b.test = test
 		}
 	}
@@ -243,22 +268,33 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 	if b.ranks == 0 {
 		b.ranks = nodes * perNode
 	}
+	if b.ranks == 0 && b.nodes > 0 && (b.test == pingPong || b.test == bandwidth) && !b.pairs {
+		b.ranks = 2
+	}
+	if b.perNode == 0 && b.nodes > 0 && b.ranks%b.nodes == 0 {
+		b.perNode = b.ranks / b.nodes
+	}
+	if b.operation == "barrier" {
+		b.bytes = max(0, b.bytes)
+	}
 	text := strings.ToLower(r.title + " " + r.library)
 	if strings.Contains(text, "ucx_tls=ud") {
 		r.note = "over unreliable datagrams, whose costs weft has not"
 	}
 	switch {
-	case strings.Contains(text, "gpu") || strings.Contains(text, "nccl") || strings.Contains(text, "rccl") || strings.Contains(r.notes, "device buffers"):
+	case onGPUs().MatchString(text) || strings.Contains(r.notes, "device buffers"):
 		r.refused = "it is of GPUs, which weft has not"
 	case strings.Contains(text, "congest") || strings.Contains(text, "incast"):
 		r.refused = "it is of one job beside others, whose traffic is not given"
 	case strings.Contains(text, "sharp"):
 		r.refused = "switches that reduce are not modelled"
+	case overTCP().MatchString(text):
+		r.refused = "it is over TCP, whose costs weft has not"
 	case !known:
 		r.refused = fmt.Sprintf("weft has no test %q", words[0])
 	case b.nodes == 0 || b.ranks == 0 || b.perNode == 0 && b.test == collective:
 		r.refused = "nodes or ranks are not known"
-	case b.bytes == 0 && b.test == bandwidth:
+	case b.bytes == unsized || b.bytes == 0 && b.test == bandwidth:
 		r.refused = "its size is not given"
 	case b.ranks < 2:
 		r.refused = "it has fewer than two ranks"
@@ -268,7 +304,7 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		r.refused = fmt.Sprintf("%d ranks do not fit on %d nodes of %d", b.ranks, b.nodes, b.perNode)
 	case differs(r.notes):
 		r.refused = fmt.Sprintf("its runs differ by more than a factor of %d", mostSpread)
-	case scale[b.test][r.unit] == 0:
+	case scaleOf(b.test, r.unit) == 0:
 		r.refused = fmt.Sprintf("unit %q of a test of %s is not known", r.unit, b.test)
 	}
 	r.benchmark = b
@@ -291,27 +327,6 @@ func (s *system) add(r *row) {
 	s.rows = append(s.rows, r)
 }
 
-// byLevels tells whether a row is of a collective that Open MPI has in coll/han, which comes before
-// coll/tuned since version 5 where nodes have several ranks.
-func (r *row) byLevels() bool {
-	return strings.HasPrefix(r.library, "Open MPI 5.") && r.algorithm == "" && r.nodes > 1 && r.perNode > 1 &&
-		slices.Contains([]string{"allgather", "allgatherv", "allreduce", "barrier", "broadcast", "reduce"}, r.operation)
-}
-
-// version finds the version of a library in its name.
-var version = input.Pattern(`[0-9]+(\.[0-9]+)+`)
-
-// versionOf is the version in the name of a library; HPC-X 2 has Open MPI 4.1. Where there is none, of
-// Open MPI the rules since 4.1 are taken: an allreduce of a log without a version slows down, and is fast
-// again, where they change the algorithm.
-func versionOf(library string) string {
-	if strings.Contains(library, "HPC-X") {
-		return "4.1"
-	}
-	head, _, _ := strings.Cut(library, ",")
-	return version().FindString(head)
-}
-
 // spread finds the least and the greatest of repeated runs in a note.
 var spread = input.Pattern(`of [0-9]+ runs; min ([0-9.]+) max ([0-9.]+)`)
 
@@ -329,37 +344,11 @@ func differs(notes string) bool {
 	return err1 == nil && err2 == nil && low > 0 && high > mostSpread*low
 }
 
-// beginnings of names of libraries, in small letters without spaces, for which systems.toml need not say
-// whose they are.
-var beginnings = [][2]string{
-	{"openmpi", "open-mpi"}, {"hpc-x", "open-mpi"}, {"hpcx", "open-mpi"}, {"intel", "intel-mpi"}, {"mvapich", "mvapich"}, {"mpich", "mpich"}, {"craympich", "mpich"},
-}
-
-// libraryOf is weft's library for that of a row, and the transport that the row names.
-func (s *system) libraryOf(name string) (library, transport string) {
-	library = s.Library
-	plain := strings.ReplaceAll(strings.ToLower(name), " ", "")
-	for _, b := range beginnings {
-		if strings.HasPrefix(plain, b[0]) {
-			library = b[1]
-		}
+// tell adds to the note of a row, unless it says so.
+func (r *row) tell(note string) {
+	if !strings.Contains(r.note, note) {
+		r.note = strings.TrimPrefix(r.note+"; "+note, "; ")
 	}
-	for _, begins := range slices.Sorted(maps.Keys(s.Libraries)) {
-		if strings.HasPrefix(name, begins) {
-			library = s.Libraries[begins]
-		}
-	}
-	for _, t := range []string{"verbs", "linkx", "cxi", "efa", "ucx"} {
-		if strings.Contains(plain, t) {
-			transport = t
-			break
-		}
-	}
-	version := versionOf(name)
-	if library == "mvapich" && !strings.HasPrefix(version, "1.") {
-		library = "mpich" // nearer than 1.2rc1; later versions have tables by architecture, which weft has not
-	}
-	return systems.LibraryFor(library, version), transport
 }
 
 // fits marks the rows that a preset was fitted to.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/weft-sim/weft/experiments"
@@ -77,7 +78,7 @@ func Open(data string) (*judge.Reference, error) {
 	if err != nil {
 		return nil, err
 	}
-	section := &judge.Section{File: "verdicts.csv", Columns: Columns, SideBySide: true, Conclude: conclude}
+	section := &judge.Section{File: "verdicts.csv", Columns: Columns, Conclude: conclude}
 	for _, s := range all {
 		section.Entries = append(section.Entries, &judge.Entry{Name: s.name, Judge: s.judge})
 	}
@@ -93,44 +94,27 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, _ bool, err er
 		}
 		s.Adapters = cmp.Or(s.Adapters, preset.Adapters)
 	}
-	machines := map[string]*machine{}
-	measured, series := map[string]*row{}, map[[2]string][]*row{} // by the key of a machine, and a benchmark
+	s.machines, s.outcomes = map[string]*machine{}, map[string]*outcome{}
+	var own []*row
 	for _, r := range s.rows {
-		if session.Context.Err() != nil {
-			return nil, false, experiments.ErrInterrupted
-		}
 		if r.refused == "" {
-			library, transport := s.libraryOf(r.library)
-			r.benchmark.library = library
-			if r.perftest {
-				transport = "perftest" // what values of presets may be for
+			if err := s.assign(r, preset); err != nil {
+				return nil, false, err
 			}
-			key := library + " " + transport
-			if machines[key] == nil {
-				if machines[key], err = newMachine(preset, library, transport, s); err != nil {
-					return nil, false, err
-				}
-			}
-			s.settle(r, machines[key], measured, key)
-			if r.isPlaced() {
-				of := [2]string{key, fmt.Sprint(r.title, " on ", r.nodes)}
-				series[of] = append(series[of], r)
-			}
-		}
-		if r.refused != "" {
-			r.verdict, r.note = judge.NotJudged, r.refused
+			own = append(own, r)
 		}
 	}
-	for of, rows := range series { // in any order
-		s.place(rows, machines[of[0]], measured, of[0])
+	if err := s.settle(session, own); err != nil {
+		return nil, false, err
+	}
+	if err := s.place(session, own); err != nil {
+		return nil, false, err
 	}
 	if preset != nil {
 		s.fits(preset)
 	}
 	for _, r := range s.rows {
-		if r.refused == "" {
-			r.judge()
-		}
+		r.judge()
 		rows = append(rows, r.row(s))
 	}
 	if session.Out != "" {
@@ -139,64 +123,113 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, _ bool, err er
 	return rows, false, err
 }
 
-// settle finds what weft has for a row; rows of the same benchmark are simulated once.
-func (s *system) settle(r *row, m *machine, measured map[string]*row, machine string) {
-	if p := s.adapters(r); p > 0 && m.byAdapter {
-		r.benchmark.nodes, r.benchmark.perNode = r.ranks, 1
-		r.note = "each rank has an adapter of its own, through which ranks of a node exchange"
-		defer func(nodes, per int) { r.nodes, r.perNode = nodes, per }(r.ranks/p, p)
-	} else if p > 0 {
-		m = m.together(p)
-		r.note = "the adapters of a node are one of their rate together"
-	}
-	key := fmt.Sprintf("%s %+v", machine, r.benchmark)
-	if same := measured[key]; same != nil {
-		r.simulated, r.refused = same.simulated, same.refused
-		return
-	}
+// assign gives a row its library and machine.
+func (s *system) assign(r *row, preset *systems.Preset) (err error) {
+	library, transport, why := s.libraryOf(r.library)
+	r.benchmark.library = library
 	if r.perftest {
-		m = m.perftest()
+		transport = "perftest" // what values of presets may be for
 	}
-	var err error
-	if r.test == hops {
-		r.simulated = (m.ways.Far() - m.ways.Near()).Microseconds()
-	} else if r.simulated, err = m.measure(&r.benchmark); err != nil {
-		r.refused = err.Error()
+	if why != "" && r.byRules() {
+		r.tell(fmt.Sprintf("by the rules of %s: %s", library, why))
 	}
-	if factor := scale[r.test][r.unit]; factor > 0 {
-		r.simulated /= factor
+	r.machine = library + " " + transport
+	if s.machines[r.machine] == nil {
+		s.machines[r.machine], err = newMachine(preset, library, transport, s)
 	}
-	copied := *r
-	measured[key] = &copied
+	return err
+}
+
+// outcome is what weft has for a benchmark, in the unit of its test.
+type outcome struct {
+	value float64
+	err   error
+}
+
+// settle finds what weft has for rows, some at the same time; those of the same benchmark are simulated once.
+func (s *system) settle(session *judge.Session, rows []*row) error {
+	var beside errgroup.Group
+	beside.SetLimit(max(1, session.Jobs))
+	of := make([]*outcome, len(rows))
+	for i, r := range rows {
+		b, m := r.benchmark, s.machines[r.machine]
+		if p := s.adapters(r); p > 0 && m.byAdapter {
+			b.nodes, b.perNode = b.ranks, 1
+			r.tell("each rank has an adapter of its own, through which ranks of a node exchange")
+		} else if p > 0 {
+			m = m.together(p)
+			r.tell("the adapters of a node are one of their rate together")
+		}
+		if r.perftest {
+			m = m.perftest()
+		}
+		key := fmt.Sprintf("%s %+v", r.machine, b)
+		if s.outcomes[key] == nil {
+			o := &outcome{}
+			s.outcomes[key] = o
+			beside.Go(func() error {
+				if session.Context.Err() != nil {
+					return experiments.ErrInterrupted
+				}
+				o.value, o.err = m.measure(&b)
+				return nil
+			})
+		}
+		of[i] = s.outcomes[key]
+	}
+	if err := beside.Wait(); err != nil {
+		return err
+	}
+	for i, r := range rows {
+		r.refused, r.simulated = "", of[i].value/cmp.Or(scaleOf(r.test, r.unit), 1)
+		if of[i].err != nil {
+			r.refused = of[i].err.Error()
+		}
+	}
+	return nil
 }
 
 // isPlaced tells whether a row is of one process a node, so that its time tells how far apart they are.
-func (b *benchmark) isPlaced() bool {
-	return (b.test == pingPong || b.test == collective) && b.perNode == 1 && b.nodes > 1 && !b.perftest
+func (r *row) isPlaced() bool {
+	return (r.test == pingPong || r.test == collective) && r.perNode == 1 && r.nodes > 1 && !r.perftest && r.refused == ""
 }
 
-// place decides whether a series of rows between two nodes ran between leaf switches, which logs do not
+// place decides for each series of rows between two nodes whether it ran between leaf switches, which logs do not
 // say: by its smallest message, which is calibrated by that. A lone row is taken to be near.
-func (s *system) place(rows []*row, m *machine, measured map[string]*row, machine string) {
-	if len(rows) < 2 {
-		return
+func (s *system) place(session *judge.Session, own []*row) error {
+	placed := slices.DeleteFunc(own, func(r *row) bool { return !r.isPlaced() })
+	all := results.Grouped(placed, func(r *row) string { return fmt.Sprint(r.machine, r.title, " on ", r.nodes) })
+	all = slices.DeleteFunc(all, func(series []*row) bool { return len(series) < 2 || smallest(series).far })
+	var farther, far []*row // the first of each series, as if it were
+	for _, series := range all {
+		first := *smallest(series)
+		first.far = true
+		farther = append(farther, &first)
 	}
-	first := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(a.bytes, b.bytes) })
-	if first.far || first.refused != "" {
-		return
+	if err := s.settle(session, farther); err != nil {
+		return err
 	}
-	first.fitted = true
-	farther := *first
-	farther.far = true
-	s.settle(&farther, m, measured, machine)
-	if math.Abs(farther.err()) >= math.Abs(first.err()) {
-		return
+	for i, series := range all {
+		first := smallest(series)
+		first.fitted = true
+		if math.Abs(farther[i].err()) < math.Abs(first.err()) {
+			far = append(far, series...)
+		}
 	}
-	for _, r := range rows {
-		r.far, r.note = true, "taken to be between leaf switches, as the series' smallest message says"
-		s.settle(r, m, measured, machine)
+	for _, r := range far {
+		r.far = true
+		r.tell(between)
 	}
+	return s.settle(session, far)
 }
+
+// smallest is the row of the smallest message.
+func smallest(series []*row) *row {
+	return slices.MinFunc(series, func(a, b *row) int { return cmp.Compare(a.bytes, b.bytes) })
+}
+
+// between is the note of a row whose nodes are taken to be far apart.
+const between = "taken to be between leaf switches, as the series' smallest message says"
 
 // adapters is the number of ranks of a node where each has an adapter of its own; else 0.
 func (s *system) adapters(r *row) int {
@@ -213,6 +246,8 @@ func (r *row) err() float64 { return r.simulated/r.measured - 1 }
 func (r *row) judge() {
 	within := math.Abs(r.err())*100 <= 2*aim(r.class())
 	switch {
+	case r.refused != "":
+		r.verdict, r.note = judge.NotJudged, r.refused
 	case r.fitted || r.test == hops:
 		r.verdict = verdict.Calibrated
 	case within:
@@ -233,8 +268,12 @@ func (r *row) row(s *system) judge.Row {
 	if r.refused == "" {
 		weft, off = strconv.FormatFloat(r.simulated, 'g', 5, 64), strconv.FormatFloat(r.err()*100, 'f', 1, 64)
 	}
+	size := ""
+	if r.bytes != unsized {
+		size = strconv.FormatInt(r.bytes, 10)
+	}
 	return judge.Row{
-		Cells: []string{s.name, s.Preset, r.title, number(r.nodes), number(r.perNode), number(r.ranks), strconv.FormatInt(r.bytes, 10), r.library, r.quality, r.class(), r.unit,
+		Cells: []string{s.name, s.Preset, r.title, number(r.nodes), number(r.perNode), number(r.ranks), size, r.library, r.quality, r.class(), r.unit,
 			strconv.FormatFloat(r.measured, 'g', 10, 64), weft, off},
 		Verdict: r.verdict, Note: r.note,
 	}
@@ -338,7 +377,7 @@ func ordered(rows []judge.Row, at func(*judge.Row, string) string) (same, pairs 
 	for i := range rows {
 		for k := range i {
 			a, b := &rows[k], &rows[i]
-			alike := kind(a) == kind(b) && a.Note == b.Note
+			alike := kind(a) == kind(b) && strings.Contains(a.Note, between) == strings.Contains(b.Note, between)
 			for _, column := range []string{"system", "nodes", "per_node", "ranks", "bytes", "unit"} {
 				alike = alike && at(a, column) == at(b, column)
 			}

@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"math"
@@ -17,11 +18,11 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// judged runs weft reproduce hardware on a folder and returns its verdicts and errors.
-func judged(t *testing.T, data string) (rows []judge.Row, errors *results.Table, out string) {
+// judged runs weft reproduce hardware on a folder, with so many rows at once, and returns its verdicts and errors.
+func judged(t *testing.T, data string, jobs int) (rows []judge.Row, errors *results.Table, out string) {
 	t.Helper()
 	r := simtest.Must(Open(data))(t)
-	s := &judge.Session{Context: t.Context(), Out: t.TempDir(), Stdout: io.Discard, Stderr: io.Discard, Jobs: 2}
+	s := &judge.Session{Context: t.Context(), Out: t.TempDir(), Stdout: io.Discard, Stderr: io.Discard, Jobs: jobs}
 	simtest.Must(s.Judge(r))(t)
 	out = filepath.Join(s.Out, "hardware")
 	rows = judge.RowsOf(simtest.Must(results.ReadTableFile(filepath.Join(out, "verdicts.csv")))(t))
@@ -40,7 +41,7 @@ func TestInterrupted(t *testing.T) {
 // TestJudge: rows of public logs, some of each kind; expected are verdicts and reasons. Rows that a preset
 // was fitted to are calibrated, as is the smallest message of a series whose pair of nodes it tells.
 func TestJudge(t *testing.T) {
-	rows, errors, out := judged(t, "testdata")
+	rows, errors, out := judged(t, "testdata", 2)
 	of := func(system, test, bytes string) judge.Row {
 		t.Helper()
 		i := slices.IndexFunc(rows, func(r judge.Row) bool {
@@ -78,9 +79,13 @@ func TestJudge(t *testing.T) {
 	if strings.Count(picture, "<svg") < 5 || !strings.Contains(picture, "alaska-ib: latency") {
 		t.Error("the picture has not a figure for each class and its errors")
 	}
-	again, _, _ := judged(t, "testdata")
-	if !slices.EqualFunc(rows, again, func(a, b judge.Row) bool { return slices.Equal(a.Cells, b.Cells) && a.Verdict == b.Verdict }) {
-		t.Error("a second judgement differs")
+	for _, jobs := range []int{0, 5} {
+		_, _, other := judged(t, "testdata", jobs)
+		for _, file := range []string{"verdicts.csv", "errors.csv", "alaska-ib.svg"} {
+			if a, b := simtest.Must(os.ReadFile(filepath.Join(out, file)))(t), simtest.Must(os.ReadFile(filepath.Join(other, file)))(t); !bytes.Equal(a, b) {
+				t.Errorf("with %d rows at once %s differs", jobs, file)
+			}
+		}
 	}
 }
 
@@ -121,12 +126,13 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("faults: %v; want %s", all, want)
 		}
 	}
-	verdicts, _, _ := judged(t, folder)
+	verdicts, _, _ := judged(t, folder, 2)
 	var notes []string
 	for _, v := range verdicts {
 		notes = append(notes, v.Verdict+" "+v.Note)
 	}
-	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", "not-judged some 5.4e+08 messages a call, or parts of long ones, are too many to simulate here", "not-judged some 2.2e+06 messages a call, or parts of long ones, are too many to simulate here", "not-judged Open MPI 5 goes by levels of nodes (coll/han, its default), which weft has not", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
+	const tooMany = "not-judged more than 1000000 messages a call, or parts of long ones, are too many to simulate here"
+	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", tooMany, tooMany, "not-judged Open MPI 5 goes by levels of nodes (coll/han, its default), which weft has not", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
 	if !slices.Equal(notes, want) {
 		t.Errorf("verdicts %q, want %q", notes, want)
 	}
@@ -157,7 +163,7 @@ func TestKindsOfRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows, _, _ := judged(t, folder)
+	rows, _, _ := judged(t, folder, 2)
 	weft := make([]float64, len(rows))
 	for i, r := range rows {
 		weft[i], _ = strconv.ParseFloat(r.Cells[slices.Index(Columns, "weft")], 64)
@@ -174,6 +180,41 @@ func TestKindsOfRows(t *testing.T) {
 	for i, note := range []string{"", "", "weft has none", `no test "osu_scatter"`, "3 ranks are no pairs"} {
 		if r := rows[13+i]; (r.Note == "") != (note == "") || !strings.Contains(r.Note, note) || (note == "") != (weft[13+i] > 0) {
 			t.Errorf("%s: %v, %s; want %q", r.Cells[2], weft[13+i], r.Note, note)
+		}
+	}
+}
+
+// TestSpellings: columns in any order, sizes with units, units of any spelling, ranks or processes a node that are
+// implied: all of these are the same message, of 4 KiB between two nodes; what is over TCP, or of no size, is not judged.
+func TestSpellings(t *testing.T) {
+	const header = "quality,library,unit,value,size_bytes,ranks,ppn,nodes,benchmark,system\n"
+	folder := t.TempDir()
+	text := header
+	units := []string{"us", "usec", "µs", "microseconds", "ns", "ms", "s"}
+	for _, unit := range units {
+		text += "A,\"Open MPI 4.1, UCX\"," + unit + ",1,4KiB,2,1,2,osu_latency,x\n"
+	}
+	text += "A,Open MPI 4.1,us,1,4096,,1,2,IMB-MPI1 PingPong,x\nA,Open MPI 4.1,us,1,4096,2,,2,pingpong,x\nA,Open MPI 4.1,us,1,4096,,,2,osu_latency,x\n"
+	text += "A,\"Open MPI 4.1, tcp\",us,1,4096,2,1,2,osu_latency,x\nA,Open MPI 4.1,us,1,,2,1,2,osu_latency,x\nA,MVAPICH2 2.3,us,1,8,4,2,2,osu_allreduce,x\n"
+	text += "A,Open MPI 4.1,us,1,4K,2,1,2,osu_latency,x\n"
+	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\n", "rows.csv": text} {
+		simtest.Check(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666))
+	}
+	simtest.Fail(t, simtest.Must(Open(folder))(t).Faults, `rows.csv:15: size_bytes = "4K"`)
+	rows, _, _ := judged(t, folder, 2)
+	for i, r := range rows[:10] {
+		us := 1.0
+		if i < len(units) {
+			us = times[units[i]]
+		}
+		weft, err := strconv.ParseFloat(r.Cells[slices.Index(Columns, "weft")], 64)
+		if want, _ := strconv.ParseFloat(rows[0].Cells[slices.Index(Columns, "weft")], 64); err != nil || math.Abs(weft*us/want-1) > 1e-4 {
+			t.Errorf("%v: want %v us", r.Cells, want)
+		}
+	}
+	for i, note := range []string{"over TCP", "size is not given", "the tables of MVAPICH2"} {
+		if r := rows[10+i]; !strings.Contains(r.Note, note) || (r.Verdict == judge.NotJudged) != (i < 2) {
+			t.Errorf("%v: %s (%s), want %s", r.Cells, r.Verdict, r.Note, note)
 		}
 	}
 }
@@ -215,25 +256,39 @@ func TestFarther(t *testing.T) {
 
 // TestLibraryOf: the library of a row by its beginning, its version and its transport.
 func TestLibraryOf(t *testing.T) {
-	s := &system{Library: "open-mpi", Libraries: map[string]string{"Intel MPI": "intel-mpi"}}
+	s := &system{Library: "open-mpi", Libraries: map[string]string{"Intel MPI": "intel-mpi", "OurMPI": "mpich"}}
 	for name, want := range map[string]string{
-		"Open MPI 4.0.3, UCX, OMB 5.6":       "open-mpi-4.0 ucx",
-		"Open MPI 3.1.6, UCX":                "open-mpi-4.0 ucx",
-		"Open MPI 5.0.8, libfabric cxi":      "open-mpi cxi",
-		"Open MPI (HPC-X 2.18), UCX":         "open-mpi ucx",
-		"Open MPI, UCX_TLS=rc,sm, OMB 5.8":   "open-mpi ucx",
-		"Intel MPI 2019.7, verbs, OMB 5.6":   "intel-mpi verbs",
-		"Open MPI 5.0.8, libfabric, LINKx":   "open-mpi linkx",
-		"Intel MPI 2021.2, UCX mlx5":         "intel-mpi ucx",
-		"Open MPI 4.1.6 coll_tuned, OMB 7.3": "open-mpi ",
-		"Intel(R) MPI 2021.2, mlx":           "intel-mpi ",
-		"Cray MPICH 8.1, cxi":                "mpich cxi",
-		"MVAPICH2 2.3.7":                     "mpich ",
-		"MVAPICH 1.2rc1":                     "mvapich ",
+		"Open MPI 4.0.3, UCX, OMB 5.6":       "open-mpi-4.0 ucx ",
+		"Open MPI 3.1.6, UCX":                "open-mpi-4.0 ucx ",
+		"Open MPI 5.0.8, libfabric cxi":      "open-mpi cxi ",
+		"Open MPI (HPC-X 2.18), UCX":         "open-mpi ucx " + hcoll,
+		"HPC-X 2.7 (UCX 1.9)":                "open-mpi-4.0 ucx " + hcoll,
+		"HPC-X 2.8 (Open MPI 4.0.4)":         "open-mpi-4.0  " + hcoll,
+		"OpenMPI/4.0.5-GCC":                  "open-mpi-4.0  ",
+		"Open MPI, UCX_TLS=rc,sm, OMB 5.8":   "open-mpi ucx ",
+		"Intel MPI 2019.7, verbs, OMB 5.6":   "intel-mpi verbs those of Intel MPI are not public",
+		"Open MPI 5.0.8, libfabric, LINKx":   "open-mpi linkx ",
+		"Intel(R) MPI 2021.2, mlx":           "intel-mpi  those of Intel MPI are not public",
+		"Open MPI 4.1.6 coll_tuned, OMB 7.3": "open-mpi  ",
+		"Cray MPICH 8.1, cxi":                "mpich cxi those of Cray MPICH are not public",
+		"Spectrum MPI 10.3":                  "open-mpi  those of Spectrum MPI are not public",
+		"MVAPICH2 2.3.7":                     "mpich  the tables of MVAPICH2 by architecture weft has not",
+		"MVAPICH 1.2rc1":                     "mvapich  ",
+		"OurMPI 3":                           "mpich  ",
+		"Fujitsu MPI":                        "open-mpi  whose the library is is not known",
 	} {
-		library, transport := s.libraryOf(name)
-		if got := library + " " + transport; got != want {
+		library, transport, why := s.libraryOf(name)
+		if got := library + " " + transport + " " + why; got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
+	}
+}
+
+// TestErrorsOfPresets: mpi/systems/errors.csv is what weft reproduce hardware writes for the rows that it can judge.
+func TestErrorsOfPresets(t *testing.T) {
+	_, _, out := judged(t, "testdata/given", 2)
+	path := filepath.Join(out, "errors.csv")
+	if got, want := simtest.Must(os.ReadFile(path))(t), simtest.Must(os.ReadFile("../../mpi/systems/errors.csv"))(t); !bytes.Equal(got, want) {
+		t.Errorf("errors.csv is out of date; weft has\n%s", got)
 	}
 }

@@ -85,16 +85,17 @@ const mostTransfers = 1e6
 // bounded refuses what takes too long to simulate.
 func bounded(transfers float64) error {
 	if transfers > mostTransfers {
-		return fmt.Errorf("some %.2g messages a call, or parts of long ones, are too many to simulate here", transfers)
+		return fmt.Errorf("more than %.0f messages a call, or parts of long ones, are too many to simulate here", mostTransfers)
 	}
 	return nil
 }
 
-// calls is the work of a call, in messages, or copies of ten blocks, by that of two ranks.
+// calls counts the work of a call, in messages, or copies of ten blocks, until it is out of bounds.
 func (m *machine) calls(s collectives.Schedule) (messages float64) {
 	var ops []collectives.Op
-	for _, rank := range []int{0, s.Ranks() / 2} {
+	for rank := range s.Ranks() {
 		for round := range s.Rounds(rank) {
+			messages += 0.01
 			ops = s.Round(rank, round, ops[:0])
 			for i := range ops {
 				switch ops[i].Kind {
@@ -104,9 +105,12 @@ func (m *machine) calls(s collectives.Schedule) (messages float64) {
 					messages += 0.1
 				}
 			}
+			if messages > mostTransfers {
+				return messages
+			}
 		}
 	}
-	return messages / 2 * float64(s.Ranks())
+	return messages
 }
 
 // parts is how often a message of so many bytes counts.
@@ -118,6 +122,8 @@ const window = 64
 // measure is what the simulator has for a row.
 func (m *machine) measure(b *benchmark) (float64, error) {
 	switch b.test {
+	case hops:
+		return (m.ways.Far() - m.ways.Near()).Microseconds(), nil
 	case pingPong:
 		if err := bounded(m.parts(b.bytes)); err != nil {
 			return 0, err
@@ -165,11 +171,14 @@ func (m *machine) steady(round collectives.Schedule, ranks int, b *benchmark) (f
 	return float64(ends[3]-ends[0]) / 3 * 1e-12, nil
 }
 
-// windows sends so many messages from each rank of the first half to its partner, and from that too if
-// both ways, then an answer.
+// windows sends so many messages from each rank of the first half to its partner, then an answer, or both ways
+// without one, as osu_bibw (osu_bibw.c of OMB 5.3 to 7.5).
 func windows(ranks, messages int, bytes, answer int64, bothWays bool) collectives.Schedule {
-	half := ranks / 2
-	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+	half, rounds := ranks/2, 2
+	if bothWays {
+		rounds = 1
+	}
+	return collectives.Uniform(ranks, rounds, func(rank, round int, dst []collectives.Op) []collectives.Op {
 		peer, n, size := (rank+half)%ranks, messages, bytes
 		if round == 1 {
 			n, size = 1, answer

@@ -17,6 +17,7 @@ type Config struct {
 	FullPackets    bool      `toml:"full_packets" doc:"a packet takes the link as long as a full one, however few bytes it carries, as cells of a fixed size do"`
 	RequestTime    sim.Time  `toml:"request_time" doc:"engine time per work request" min:"0ns"`
 	PacketTime     sim.Time  `toml:"packet_time" doc:"engine time per packet beyond its bytes" min:"0ns"`
+	PageTime       sim.Time  `toml:"page_time" doc:"engine time for every 4 KiB of a message whose memory is registered for it alone (protocol.register_page_time): where its pages are the adapter has to look up" min:"0ns"`
 	SendLatency    sim.Time  `toml:"send_latency" doc:"from the doorbell to the engine" min:"0ns"`
 	InlineLimit    sim.Bytes `toml:"inline_limit" doc:"largest request whose bytes go to the adapter with the doorbell; those of a larger one are fetched from memory" min:"0B"`
 	InlineRate     sim.Rate  `toml:"inline_rate" doc:"rate at which bytes go with the doorbell; 0Gb/s: they take no time"`

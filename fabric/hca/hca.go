@@ -124,24 +124,27 @@ func (h *HCA) Next(now sim.Time) (b *Burst, first, end sim.Time, ok bool) {
 	if !h.next(h.shared.quantum, b) {
 		return nil, 0, 0, false
 	}
-	first, end = h.send(now, b.QP, b.Size, b.First, b.Turned)
+	first, end = h.send(now, b)
 	return b, first, end, true
 }
 
 // send occupies the engine with a burst from time now on.
-func (h *HCA) send(now sim.Time, qp QP, bytes int64, begins, turned bool) (first, end sim.Time) {
+func (h *HCA) send(now sim.Time, b *Burst) (first, end sim.Time) {
 	first = now
-	if begins {
+	if b.First {
 		first += h.shared.config.RequestTime
 	}
-	if turned {
+	if b.Turned {
 		first += h.shared.config.SwitchTime
 	}
-	first += h.load(qp)
-	end = first + h.occupied(&h.sending, bytes)
+	first += h.load(b.QP)
+	end = first + h.occupied(&h.sending, b.Size)
+	if b.Source == Registered {
+		end += h.shared.config.PageTime * sim.Time(b.Size) / 4096
+	}
 	stats := &h.shared.stats
 	stats.Bursts++
-	stats.Bytes += bytes
+	stats.Bytes += b.Size
 	stats.SendBusy += end - now
 	h.shared.busy[h.number].sending += end - now
 	h.busyUntil = end
@@ -152,7 +155,7 @@ func (h *HCA) send(now sim.Time, qp QP, bytes int64, begins, turned bool) (first
 // [Config.Delay], and no earlier than those before it. It is called once for each burst, in order.
 func (h *HCA) Depart(b *Burst, first, end sim.Time) (delay sim.Time) {
 	c, size := &h.shared.config, b.Size
-	if !b.First || !b.Last || b.Packed { // no whole request goes with the doorbell
+	if !b.First || !b.Last || b.Source == Packed { // no whole request goes with the doorbell
 		size = max(size, int64(c.InlineLimit)+1)
 	}
 	delay = max(c.Delay(size), h.departed-first)

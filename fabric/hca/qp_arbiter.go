@@ -22,9 +22,20 @@ type Mark struct {
 	ID     int32
 	To     int32 // the other adapter
 	Quiet  bool
-	Packed bool  // its bytes are in a buffer, from which they are fetched even below the limit of inline requests
+	Source Source
 	Lane   uint8 // virtual lane, below 32, where the owner chooses by lanes; the same for all requests of a QP
 }
+
+// Source is where the bytes of a request are.
+type Source uint8
+
+// Sources: anywhere; in a buffer, from which they are fetched even below the limit of inline requests; in memory
+// that was registered for this request, whose pages the adapter has to look up.
+const (
+	Anywhere Source = iota
+	Packed
+	Registered
+)
 
 // Burst is a part of a request that is sent in one go.
 type Burst struct {
@@ -322,7 +333,7 @@ func (h *HCA) NextOn(now sim.Time, lane uint8, most int64, turns *LaneTurns) (b 
 	if turn.left -= b.Size; b.Last {
 		turn.left = 0 // a request ends a turn
 	}
-	first, end = h.send(now, b.QP, b.Size, b.First, b.Turned)
+	first, end = h.send(now, b)
 	return b, first, end
 }
 

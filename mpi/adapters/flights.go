@@ -21,7 +21,7 @@ type flight struct {
 	lane    uint8  // of the sender
 	level   uint8  `snap:"-"` // and posted: for jobs, which are not archived
 	quiet   bool
-	packed  bool
+	source  hca.Source
 	posted  sim.Time `snap:"-"`
 
 	// For the receiver.

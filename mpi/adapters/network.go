@@ -192,10 +192,10 @@ func (t *transport) Send(x mpi.Transfer) {
 	}
 	q, lane := t.orders.At(order), t.laneOf(x.From, x.To, level)
 	*t.flights.At(id) = flight{
-		id: x.ID, from: x.From, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, lane: lane, level: level, quiet: x.Quiet, packed: x.Packed, posted: t.kernel.Now(), missing: x.Bytes,
+		id: x.ID, from: x.From, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, lane: lane, level: level, quiet: x.Quiet, source: x.Source, posted: t.kernel.Now(), missing: x.Bytes,
 	}
 	q.sent++
-	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane, Packed: x.Packed}})
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane, Source: x.Source}})
 	t.serve(t.kernel.Now(), x.From)
 }
 

@@ -163,7 +163,7 @@ func (x *networkState) sender(node int32) {
 	a, n := x.Archive, &x.t.nodes[node]
 	n.HCA.Archive(a, func(_ *snapshot.Archive, r *hca.Request) {
 		x.flight(&r.ID)
-		r.Lane, r.Packed = x.t.flights.At(r.ID).lane, x.t.flights.At(r.ID).packed
+		r.Lane, r.Source = x.t.flights.At(r.ID).lane, x.t.flights.At(r.ID).source
 	})
 	snapshot.Bool(a, &n.waking)
 	waiting := n.packets[n.head:]
@@ -225,7 +225,7 @@ func (x *networkState) delivered(e *sim.Event) (part int) {
 	snapshot.Int(a, &f.id)
 	snapshot.Int(a, &f.to)
 	snapshot.Bool(a, &f.quiet)
-	snapshot.Bool(a, &f.packed)
+	snapshot.Int(a, &f.source)
 	if !a.Reading() || a.Err() != nil {
 		return 0
 	}

@@ -35,6 +35,7 @@ func TestTimelineOfSettings(t *testing.T) {
 		"noise": func(c *mpi.Config) {
 			c.Noise = mpi.Noise{StartSkew: 5 * sim.Microsecond, Call: 100 * sim.Nanosecond, CallLaw: mpi.Exponential, DaemonEvery: 20 * sim.Microsecond, DaemonTime: 2 * sim.Microsecond}
 		},
+		"pieces":        func(c *mpi.Config) { c.Protocols.EagerSegment, c.Protocols.SegmentOverhead = 100, 50 },
 		"shared memory": func(c *mpi.Config) { c.Memory = mpi.Memory{Bandwidth: 60e9, Domains: 1} },
 	} {
 		t.Run(name, func(t *testing.T) {
