@@ -25,9 +25,9 @@ func (q flitsWaiting) WaitingAll(p topology.PortID) int {
 // gauged is the view of 5 groups of two switches with a terminal (port 4s of switch s), a channel to the
 // other (4s+1) and two to other groups (4s+2, 4s+3), which lead in the order of the groups: of group 0
 // switch 0 has those to groups 1 and 2, switch 1 those to 3 (port 6) and 4 (port 7); of group 3 switch 6 has
-// that to group 1 (port 27).
-func gauged(t *testing.T, queues map[topology.PortID][3]int) (topology.Topology, fabric.View) {
-	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 2)))(t)
+// that to group 1 (port 27). With h = 3 in place of 2 channels to other groups a switch has five ports.
+func gauged(t *testing.T, h int, queues map[topology.PortID][3]int) (topology.Topology, fabric.View) {
+	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", h), param.Set("g", 5)))(t)
 	streams := make([]sim.Stream, topo.Graph().Switches())
 	for i := range streams {
 		streams[i] = sim.NewStream(1, "gauges", i)
@@ -53,7 +53,7 @@ func compared(u *ugal, v *fabric.View, dst topology.TerminalID, via uint32) (h f
 // each of the three groups: 5. Terminal 3 is on the switch at which the detour by group 3 comes in: 3 hops,
 // and the minimal path has a last hop to it: 2.
 func TestGauges(t *testing.T) {
-	topo, v := gauged(t, map[topology.PortID][3]int{2: {1, 5, 2}, 1: {3, 7, 4}, 6: {2, 4, 3}, 7: {1, 0, 0}, 27: {50, 50, 0}})
+	topo, v := gauged(t, 2, map[topology.PortID][3]int{2: {1, 5, 2}, 1: {3, 7, 4}, 6: {2, 4, 3}, 7: {1, 0, 0}, 27: {50, 50, 0}})
 	for _, c := range []struct {
 		name, weight string
 		apart, same  [2]int // paths by different ports, and by the same
@@ -90,10 +90,33 @@ func TestGauges(t *testing.T) {
 	}
 }
 
+// TestGaugeOfSeveralChannels: both channels from group 0 to group 4 are switch 1's, ports 7 (9 flits) and 9
+// (4 flits). At switch 0 UGAL-G takes them for 13/2 = 6 flits each, as switch 1 will draw one; switch 1 has
+// drawn it, whose flits count.
+func TestGaugeOfSeveralChannels(t *testing.T) {
+	topo, v := gauged(t, 3, map[topology.PortID][3]int{1: {0, 20, 0}, 7: {2, 3, 4}, 9: {4, 0, 0}})
+	u := simtest.Must(Registry.New("ugal-g", Env{Topology: topo, VCs: 3}))(t).(*ugal)
+	drawn := map[topology.PortID]int{}
+	for range 20 {
+		for _, at := range []topology.SwitchID{0, 1} {
+			h := fabric.Head{Switch: at, Dst: 8}
+			minimal := u.minimal(&v, &h, u.minimalVC)
+			want := map[topology.PortID]int{1: 6, 7: 9, 9: 4}[minimal.hop.Port]
+			if got := u.globalQueue(&v, &h, minimal, 4); got != want {
+				t.Errorf("at switch %d by port %d: %d flits, want %d", at, minimal.hop.Port, got, want)
+			}
+			drawn[minimal.hop.Port]++
+		}
+	}
+	if drawn[1] != 20 || drawn[7] == 0 || drawn[9] == 0 {
+		t.Errorf("ports were taken %v times", drawn)
+	}
+}
+
 // TestUGALOffset: a packet goes minimally if q_m*H_m <= q_nm*H_nm + T, at equality, too. By global hops 8
 // flits on the minimal path stand against twice 3 on the detour.
 func TestUGALOffset(t *testing.T) {
-	topo, v := gauged(t, map[topology.PortID][3]int{2: {0, 8, 0}, 1: {3, 0, 0}})
+	topo, v := gauged(t, 2, map[topology.PortID][3]int{2: {0, 8, 0}, 1: {3, 0, 0}})
 	for offset, minimally := range map[int]bool{0: false, 1: false, 2: true, 3: true} {
 		u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo, VCs: 3}, param.Set("weight", "global-hops"), param.Set("threshold", offset)))(t).(*ugal)
 		h, minimal, detour := compared(u, &v, 2, 3)

@@ -167,6 +167,43 @@ func TestMarkersTellStates(t *testing.T) {
 	}
 }
 
+// TestMarkersAreTurned: the extent of markers of radius 10 with the centre at 0. Square and diamond of
+// corners 12 away: 12 cos 45 = 8.485 and 12. Triangles of corners 13 away: 13 up, 13 sin 30 = 6.5 down,
+// 13 cos 30 = 11.258 aside, and turned over. Hexagon of corners 11 away: 11 up, 11 cos 30 = 9.526 aside.
+func TestMarkersAreTurned(t *testing.T) {
+	for shape, want := range [][4]float64{1: {-8.485, 8.485, -8.485, 8.485}, 2: {-11.258, 11.258, -6.5, 13}, 3: {-12, 12, -12, 12}, 4: {-11.258, 11.258, -13, 6.5}, 5: {-9.526, 9.526, -11, 11}} {
+		if shape == 0 {
+			continue // round
+		}
+		var xs, ys []float64
+		for _, corner := range markers[shape].around(vg.Point{}, 10) {
+			xs, ys = append(xs, float64(corner.X)), append(ys, float64(corner.Y))
+		}
+		for i, got := range []float64{slices.Min(xs), slices.Max(xs), slices.Min(ys), slices.Max(ys)} {
+			if math.Abs(got-want[i]) > 1e-3 {
+				t.Errorf("shape %d: x from %v to %v, y from %v to %v, want %v", shape, slices.Min(xs), slices.Max(xs), slices.Min(ys), slices.Max(ys), want)
+				break
+			}
+		}
+	}
+}
+
+// TestReferencesTakeTurns: references of different names have crosses that are turned in turn, those
+// of one name have the same, in other panels, too.
+func TestReferencesTakeTurns(t *testing.T) {
+	panel := &Figure{References: []Reference{{Name: "c"}, {Name: "b"}}}
+	f := &Figure{References: []Reference{{Name: "a"}, {Name: "b"}, {Name: "a"}}, Panels: []*Figure{panel}}
+	f.tellReferences()
+	for i, want := range []int{0, 1, 0} {
+		if got := f.References[i].turn; got != want {
+			t.Errorf("reference %d: turned by %d, want %d", i, got, want)
+		}
+	}
+	if c, b := panel.References[0].turn, panel.References[1].turn; c != 0 || b != 1 {
+		t.Errorf("in a panel: turned by %d and %d, want 0 and 1", c, b)
+	}
+}
+
 // TestBinsHaveTheirEdges: a bin from 4 to 5 is a unit wide on an axis from 4 to
 // 35, and nothing is drawn between 5 and 34.
 func TestBinsHaveTheirEdges(t *testing.T) {

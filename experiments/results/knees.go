@@ -129,12 +129,14 @@ func sameNumber(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a
 const (
 	SaturationMetric = "saturation_throughput" // the rule of papers: see acceptedAt95
 	SteadyMetric     = "steady_throughput"     // weft's own verdict
+	PeaksMetric      = "peaks"                 // of a histogram: see Peaks
 )
 
 // DerivedMetrics are computed from several rows.
 var DerivedMetrics = map[string]func(*Table) (float64, error){
 	SaturationMetric: AcceptedAt95,
 	SteadyMetric:     SteadyThroughput,
+	PeaksMetric:      Peaks,
 }
 
 // SteadyThroughput is the highest accepted load among the steady rows, NaN if
@@ -177,6 +179,41 @@ func AcceptedAt95(t *Table) (float64, error) {
 		return atLowest, nil
 	}
 	return best, nil
+}
+
+// Peaks counts the peaks of a histogram of latencies: parts of it with at least a hundredth of all packets,
+// between which the packets per ns fall to less than a tenth of the peak before and rise again to more
+// than ten times as many, which noise of some hundred packets in a bin does not.
+func Peaks(t *Table) (float64, error) {
+	from, err := t.Numbers("latency_from_ns")
+	to, err2 := t.Numbers("latency_to_ns")
+	packets, err3 := t.Numbers("packets")
+	if err := cmp.Or(err, err2, err3); err != nil {
+		return math.NaN(), err
+	}
+	all, parts := 0.0, []float64{0} // packets
+	highest, lowest := 0.0, 0.0     // packets per ns of the part's peak, and after it
+	for i, n := range packets {
+		density := n / (to[i] - from[i])
+		if i > 0 && from[i] > to[i-1] { // bins without packets are left out
+			lowest = 0
+		}
+		if 10*lowest < highest && density > 10*lowest {
+			parts, highest = append(parts, 0), 0
+		}
+		if lowest = min(lowest, density); density >= highest {
+			highest, lowest = density, density
+		}
+		parts[len(parts)-1] += n
+		all += n
+	}
+	peaks := 0.0
+	for _, part := range parts {
+		if part > 0 && part >= all/100 {
+			peaks++
+		}
+	}
+	return peaks, nil
 }
 
 // StateColumn holds the verdict on a point, as [core.State] writes it.

@@ -140,6 +140,32 @@ func TestSaturationThroughput(t *testing.T) {
 	}
 }
 
+// TestPeaks: a peak begins where packets per ns rise to more than ten times those of a valley that has less
+// than a tenth of the peak before it; bins that lack are empty; below a hundredth of the packets it is none.
+func TestPeaks(t *testing.T) {
+	for _, c := range []struct {
+		name, rows string
+		want       float64
+	}{
+		{"9 is below a tenth of 100, 91 above ten times 9", "0,1,100\n1,2,9\n2,3,91", 2},
+		{"10 is not below a tenth", "0,1,100\n1,2,10\n2,3,101", 1},
+		{"90 is not above ten times 9", "0,1,100\n1,2,9\n2,3,90", 1},
+		{"a valley counts from the peak on, not before it", "0,1,5\n1,2,100\n2,3,60\n3,4,90", 1},
+		{"160 in two ns are 80 a ns, not above ten times 8", "0,1,100\n1,2,8\n2,4,160", 1},
+		{"a gap is a valley", "0,1,100\n5,6,90", 2},
+		{"9 of 1009 are below a hundredth", "0,1,1000\n5,6,9", 1},
+		{"11 of 1011 are not", "0,1,1000\n5,6,11", 2},
+		{"none", "", 0},
+	} {
+		if got, err := Peaks(table(t, "latency_from_ns,latency_to_ns,packets\n"+c.rows)); err != nil || got != c.want {
+			t.Errorf("%s: %v (%v), want %v", c.name, got, err, c.want)
+		}
+	}
+	if _, err := Peaks(table(t, "latency_from_ns,packets\n1,1")); err == nil {
+		t.Error("no error without latency_to_ns")
+	}
+}
+
 // A symbolic link and a pipe stay what they are; what cannot be written is
 // named as the user named it, and nothing is left.
 func TestWriteFile(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 // measured value follows from the results.
 type Expect struct {
 	Target              string                       `toml:"target" doc:"id of a row of the targets; weft reproduce judges the measured value by its tolerance"`
-	Metric              string                       `toml:"metric" doc:"column; or steady_throughput: the highest accepted load among steady points; or saturation_throughput, as papers define it: the highest accepted load among points with accepted >= 0.95 of offered"`
+	Metric              string                       `toml:"metric" doc:"column; or steady_throughput: the highest accepted load among steady points; or saturation_throughput, as papers define it: the highest accepted load among points with accepted >= 0.95 of offered; or, of table histogram, peaks: how many it has"`
 	Table               string                       `toml:"table" doc:"results, or a further table of the kind such as links"`
 	Where               map[string]string            `toml:"-"`
 	Take                string                       `toml:"take" doc:"what is taken of several selected rows; count: how many there are, 0 if none" choices:"mean|largest|smallest|count"`

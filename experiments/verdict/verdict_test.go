@@ -1,8 +1,10 @@
 package verdict
 
 import (
+	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -271,6 +273,51 @@ a,0.7,1,30,steady
 			e.Where = map[string]string{"traffic.load": c.load}
 		}
 		judged(t, "steady to "+c.to, judgeOne(rows, e), c.want, c.verdict, c.note)
+	}
+}
+
+// TestVerdictRowOrder: no verdict depends on the order of rows. Of loads 0.2 and 0.4 the second is the
+// highest; at points of which one is saturated a time may move, whichever row, part of a formula or seed that is, and a load
+// may not; of 0.3 +- 0.01 and 0.56 +- 0.03 the largest is the second, with its interval, which contains
+// the bound 0.575; with the smallest, 0.3, there is none.
+func TestVerdictRowOrder(t *testing.T) {
+	rows := table(t, `
+kind,traffic.load,seed,accepted_load,accepted_ci95,latency_mean_ns,state
+a,0.2,1,0.3,0.01,0.4,steady
+a,0.4,1,0.56,0.03,0.5,steady
+b,0.6,1,0.5,0.01,0.52,saturated
+b,0.6,2,0.5,0.01,0.48,steady
+`)
+	of := func(kind string) map[string]string { return map[string]string{"kind": kind} }
+	for _, reversed := range []bool{false, true} {
+		if reversed {
+			slices.Reverse(rows.Rows)
+		}
+		for _, c := range []struct {
+			name    string
+			e       Expect
+			want    float64
+			verdict string
+			note    string
+		}{
+			{"steady", Expect{Metric: "latency_mean_ns", Where: of("a"), Steady: "traffic.load"}, 0.5, Met, "measured at traffic.load = 0.4"},
+			{"a time, of two seeds", Expect{Metric: "latency_mean_ns", Where: of("b")}, 0.5, Met, IntervalHasBound + "; " + MayMove},
+			{"a time, of two rows", Expect{Metric: "latency_mean_ns", Where: map[string]string{"seed": "1"}, Take: "smallest"}, 0.4, Missed, MayMove},
+			{"a time, in a part", Expect{Metric: "latency_mean_ns", Where: map[string]string{"seed": "1"}, Formula: "x + 0 * y",
+				Of: map[string]map[string]string{"x": {"traffic.load": "0.6"}, "y": {"traffic.load": "0.2"}}}, 0.52, Met, MayMove},
+			{"a time, in the other part", Expect{Metric: "latency_mean_ns", Where: map[string]string{"seed": "1"}, Formula: "0 * x + y",
+				Of: map[string]map[string]string{"x": {"traffic.load": "0.2"}, "y": {"traffic.load": "0.6"}}}, 0.52, Met, MayMove},
+			{"a load", Expect{Metric: "accepted_load", Where: of("b")}, 0.5, Met, ""},
+			{"largest", Expect{Metric: "accepted_load", Where: of("a"), Take: "largest"}, 0.56, Met, IntervalHasBound},
+			{"smallest", Expect{Metric: "accepted_load", Where: of("a"), Take: "smallest"}, 0.3, Missed, ""},
+		} {
+			c.e.Target = fig8bVAL
+			judged(t, fmt.Sprintf("%s, reversed %v", c.name, reversed), judgeOne(rows, c.e), c.want, c.verdict, c.note)
+		}
+		largest := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "accepted_load", Where: of("a"), Each: []string{"traffic.load"}, Combine: "largest"})
+		if largest.Measured != 0.56 || largest.Half != 0.03 {
+			t.Errorf("reversed %v: the largest case is %v +- %v", reversed, largest.Measured, largest.Half)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 const smallTorus = `
@@ -37,6 +38,23 @@ func sumOf(values []float64) (sum float64) {
 		sum += x
 	}
 	return sum
+}
+
+// TestPercentilesHaveTheirIntervals: of two replications with medians of 10 and 12, 95th percentiles of 20 and 26 and
+// 99th of 40 and 50 cycles of 2 ns. Student's t of one degree of freedom is 12.706, half the difference its
+// factor: 12.706 * 2 * 1, 3 and 5 ns.
+func TestPercentilesHaveTheirIntervals(t *testing.T) {
+	o := &trafficOutcome{latency: &stats.Histogram{}}
+	for i, pair := range [][2]float64{{10, 12}, {20, 26}, {40, 50}} {
+		o.percentiles[i].Add(pair[0])
+		o.percentiles[i].Add(pair[1])
+	}
+	row := o.row(2)
+	for i, got := range []float64{row.P50CI95, row.P95CI95, row.P99CI95} {
+		if want := 12.7062 * 2 * []float64{1, 3, 5}[i]; math.Abs(got-want) > 1e-3 {
+			t.Errorf("percentile %v: +- %v ns, want %v", percentiles[i], got, want)
+		}
+	}
 }
 
 // TestReplications: the row sums up runs with the derived seeds.
