@@ -101,6 +101,15 @@ func (c *Choice[E, T]) place(table, key string, shared *Shared) {
 // give notes a parameter that the file sets.
 func (c *Choice[E, T]) give(parameter string) { c.given = append(c.given, parameter) }
 
+// Draws tells whether a choice of a configuration draws from the seed when it is built.
+func Draws(config any) (drawn bool) {
+	eachChoice(config, func(c param.Chooser) {
+		_, is := c.Config().(param.Seeded)
+		drawn = drawn || is
+	})
+	return drawn
+}
+
 // readerOf tells whether a configuration of a registry names files: by methods of
 // its own, or by the tag file:"read" of settings that hold paths.
 func readerOf(config any) (r topology.PathConfig, ok bool) {

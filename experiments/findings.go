@@ -62,8 +62,11 @@ func (f *File) where(points []*Point) string {
 
 // valuesOf are the values that swept key i has among points, in their order.
 func valuesOf(points []*Point, i int) (values []string) {
+	known := map[string]bool{}
 	for _, p := range points {
-		values = results.AddNew(values, p.Swept[i])
+		if value := p.Swept[i]; !known[value] {
+			known[value], values = true, append(values, value)
+		}
 	}
 	return values
 }
@@ -179,10 +182,13 @@ func idleKeys(warnings []Warning, d *document.Tree) (kept []Warning) {
 
 // reallyIdle leaves out what says that a setting changes nothing where that has its default, and
 // where a point makes use of another value.
-func (f *File) reallyIdle(found []finding[Warning], byHash map[string][]Warning) []finding[Warning] {
-	defaults := resolve(f.kind.defaults())
+func (f *File) reallyIdle(found []finding[Warning], byPoint [][]Warning) []finding[Warning] {
+	defaults := map[string]any{}
+	for _, s := range resolve(f.kind.defaults()) {
+		defaults[s.Key] = s.Value
+	}
 	differs := func(p *Point, key string) bool {
-		return document.Format(valueOf(resolve(p.config), key)) != document.Format(valueOf(defaults, key))
+		return document.Format(p.valueOf(key)) != document.Format(defaults[key])
 	}
 	used := map[string]bool{}
 	for _, one := range found {
@@ -191,7 +197,7 @@ func (f *File) reallyIdle(found []finding[Warning], byHash map[string][]Warning)
 			continue
 		}
 		used[key] = slices.ContainsFunc(f.Points, func(p *Point) bool {
-			idle := slices.ContainsFunc(byHash[p.Hash], func(w Warning) bool { return w.Idle && w.Key == key })
+			idle := slices.ContainsFunc(byPoint[p.Index], func(w Warning) bool { return w.Idle && w.Key == key })
 			return !idle && differs(p, key)
 		})
 	}
@@ -200,9 +206,9 @@ func (f *File) reallyIdle(found []finding[Warning], byHash map[string][]Warning)
 	})
 }
 
-// valueOf is the value of a setting among all; nil: it is not there.
-func valueOf(all []document.Setting, key string) any {
-	for _, s := range all {
+// valueOf is the value that a setting has come to; nil: the point has none.
+func (p *Point) valueOf(key string) any {
+	for _, s := range p.settings {
 		if s.Key == key {
 			return s.Value
 		}

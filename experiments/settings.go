@@ -79,13 +79,19 @@ func elementsOf(v reflect.Value) (all []field) {
 }
 
 // hashPoint names a point by everything that its results depend on.
-func hashPoint(k *kind, version string, seed uint64, settings []document.Setting) string {
+func hashPoint(k *kind, version string, seed uint64, settings []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "weft %s\nkind %s revision %d\nseed %d\n", version, k.name, k.revision, seed)
-	for _, s := range settings {
-		fmt.Fprintf(h, "%s = %s\n", s.Key, document.Format(s.Value))
-	}
+	h.Write(settings)
 	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// hashed are the settings of a point as hashPoint takes them.
+func hashed(settings []document.Setting) (text []byte) {
+	for _, s := range settings {
+		text = fmt.Appendf(text, "%s = %s\n", s.Key, document.Format(s.Value))
+	}
+	return text
 }
 
 // Resolved is the file with everything spelt out: defaults, --set and [quick]
