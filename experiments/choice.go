@@ -46,7 +46,7 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 	}
 	if c.shared != nil {
 		unused := c.Registry().Unused(c.Name(), env, built)
-		for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
+		for f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
 			c.shared.note(document.Join(c.table, f.name), !slices.Contains(unused, f.name), slices.Contains(c.given, f.name))
 		}
 	}
@@ -57,7 +57,7 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 // that names a file, if there is one, otherwise the choice.
 func (c *Choice[E, T]) blamed() string {
 	if r, ok := readerOf(c.Config()); ok {
-		for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
+		for f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
 			if f.value.Kind() == reflect.String && slices.Contains(r.Files(), f.value.String()) {
 				return f.name
 			}
@@ -80,7 +80,7 @@ func (c *Choice[E, T]) Shared() *Shared { return c.shared }
 func (c *Choice[E, T]) Fingerprint() string {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%s %s", c.Kind(), c.Name())
-	for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
+	for f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
 		for _, s := range appendResolved(nil, f.name, f.value) {
 			fmt.Fprintf(&key, "\n%s = %s", s.Key, document.Format(s.Value))
 		}

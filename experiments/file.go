@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
@@ -36,6 +37,7 @@ type File struct {
 	refine *refinement                // nil: none
 	keys   []string                   // swept, in order
 	swept  map[string]document.Origin // of keys that the sweep sets
+	kept   sync.Map                   // settings that points share, *document.Setting by document.Setting
 }
 
 // Point is one point of a sweep: a complete configuration.
@@ -46,7 +48,7 @@ type Point struct {
 	Swept    []string            // values of the file's swept keys, as CSV cells
 	settled  string              // of what the results depend on beside the seed
 	config   any                 // of all points with the same settings but another seed
-	settings []*document.Setting // those that are as in the file's first point are that one's
+	settings []*document.Setting // those that are as in another point are that one's
 	steps    []int               // on each axis of the sweep; -1 on the refined one where refinement added the point
 	refined  float64             // its value there then
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -106,7 +107,7 @@ type settled struct {
 }
 
 // settle decodes the settings that the given values on the axes of the sweep lead to. Settings
-// that are as in the first point are that one's.
+// that are as in another point are kept once.
 func (f *File) settle(values [][]any) *settled {
 	d := f.pointDocument()
 	d.Root = document.Clone(f.doc.Root)
@@ -129,10 +130,12 @@ func (f *File) settle(values [][]any) *settled {
 		first = f.Points[0].settings
 	}
 	for i, own := range settings {
+		s.settings[i] = &own
 		if i < len(first) && first[i].Key == own.Key && reflect.DeepEqual(first[i].Value, own.Value) {
 			s.settings[i] = first[i]
-		} else {
-			s.settings[i] = &own
+		} else if reflect.ValueOf(own.Value).Comparable() {
+			kept, _ := f.kept.LoadOrStore(own, &own)
+			s.settings[i] = kept.(*document.Setting)
 		}
 	}
 	return s
@@ -162,7 +165,7 @@ func (f *File) point(s *settled, values [][]any, index int) (*Point, document.Pr
 // configure decodes the tables of a document into a configuration of the kind, and lists
 // its settings and the digests of the files that it reads.
 func (f *File) configure(dec *decoder, d *document.Tree, config any) (settings, inputs []document.Setting) {
-	tables := document.Clone(d.Root)
+	tables := maps.Clone(d.Root)
 	for _, name := range append(slices.Clone(headerKeys), headerTables...) {
 		delete(tables, name)
 	}
@@ -206,7 +209,7 @@ func eachChoice(config any, visit func(c param.Chooser)) {
 		}
 		switch v.Kind() {
 		case reflect.Struct:
-			for _, f := range fieldsOf(v) {
+			for f := range fieldsOf(v) {
 				search(f.value)
 			}
 		case reflect.Map:
@@ -332,14 +335,11 @@ func (f *File) check() {
 		f.doc.Problems = append(f.doc.Problems, list...)
 	}
 	byPoint := make([][]Warning, len(f.Points))
-	var found []finding[Warning]
-	for i, p := range f.Points {
+	for i := range byPoint {
 		byPoint[i] = warnings[of[i]]
-		for _, w := range byPoint[i] {
-			found = append(found, finding[Warning]{w, p})
-		}
 	}
-	f.Warnings = f.joinedWarnings(f.reallyIdle(found, byPoint))
+	found := f.reallyIdle(byPoint)
+	f.Warnings = f.joinedWarnings(&found)
 }
 
 // pointDocument is the file to a point of it: swept keys stand where they are swept.

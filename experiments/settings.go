@@ -20,7 +20,7 @@ import (
 // come to, defaults included, in the order of the declarations.
 func resolve(config any) []document.Setting {
 	var all []document.Setting
-	for _, f := range fieldsOf(reflect.ValueOf(config).Elem()) {
+	for f := range fieldsOf(reflect.ValueOf(config).Elem()) {
 		all = appendResolved(all, f.name, f.value)
 	}
 	return all
@@ -30,7 +30,7 @@ func appendResolved(all []document.Setting, path string, v reflect.Value) []docu
 	if c, ok := v.Addr().Interface().(param.Chooser); ok {
 		all = append(all, document.Setting{Key: path, Value: c.Name()})
 		if c.Config() != nil {
-			for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
+			for f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
 				all = appendResolved(all, document.Join(document.Parent(path), f.name), f.value)
 			}
 		}
@@ -45,7 +45,7 @@ func appendResolved(all []document.Setting, path string, v reflect.Value) []docu
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		for _, f := range fieldsOf(v) {
+		for f := range fieldsOf(v) {
 			all = appendResolved(all, document.Join(path, f.name), f.value)
 		}
 	case reflect.Map:
@@ -89,7 +89,7 @@ func hashPoint(k *kind, version string, seed uint64, settings []byte) string {
 // hashed are the settings of a point as hashPoint takes them.
 func hashed(settings []document.Setting) (text []byte) {
 	for _, s := range settings {
-		text = fmt.Appendf(text, "%s = %s\n", s.Key, document.Format(s.Value))
+		text = append(append(append(append(text, s.Key...), " = "...), document.Format(s.Value)...), '\n')
 	}
 	return text
 }
