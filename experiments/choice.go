@@ -46,7 +46,7 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 	}
 	if c.shared != nil {
 		unused := c.Registry().Unused(c.Name(), env, built)
-		for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
+		for f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
 			c.shared.note(document.Join(c.table, f.name), !slices.Contains(unused, f.name), slices.Contains(c.given, f.name))
 		}
 	}
@@ -57,7 +57,7 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 // that names a file, if there is one, otherwise the choice.
 func (c *Choice[E, T]) blamed() string {
 	if r, ok := readerOf(c.Config()); ok {
-		for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
+		for f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
 			if f.value.Kind() == reflect.String && slices.Contains(r.Files(), f.value.String()) {
 				return f.name
 			}
@@ -80,7 +80,7 @@ func (c *Choice[E, T]) Shared() *Shared { return c.shared }
 func (c *Choice[E, T]) Fingerprint() string {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%s %s", c.Kind(), c.Name())
-	for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
+	for f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
 		for _, s := range appendResolved(nil, f.name, f.value) {
 			fmt.Fprintf(&key, "\n%s = %s", s.Key, document.Format(s.Value))
 		}
@@ -100,6 +100,15 @@ func (c *Choice[E, T]) place(table, key string, shared *Shared) {
 
 // give notes a parameter that the file sets.
 func (c *Choice[E, T]) give(parameter string) { c.given = append(c.given, parameter) }
+
+// Draws tells whether a choice of a configuration draws from the seed when it is built.
+func Draws(config any) (drawn bool) {
+	eachChoice(config, func(c param.Chooser) {
+		_, is := c.Config().(param.Seeded)
+		drawn = drawn || is
+	})
+	return drawn
+}
 
 // readerOf tells whether a configuration of a registry names files: by methods of
 // its own, or by the tag file:"read" of settings that hold paths.

@@ -3,6 +3,7 @@ package experiments
 import (
 	"encoding"
 	"fmt"
+	"iter"
 	"math"
 	"reflect"
 	"slices"
@@ -34,7 +35,7 @@ type decoder struct {
 // toml tags, and checks the result with [param.Validate].
 func (d *decoder) table(path string, values map[string]any, config any) {
 	before := len(d.later)
-	fields := fieldsOf(reflect.ValueOf(config).Elem())
+	fields := slices.AppendSeq(make([]field, 0, param.Settings(reflect.TypeOf(config).Elem())), fieldsOf(reflect.ValueOf(config).Elem()))
 	used := map[string]bool{}
 	known := fields
 	unjudged := false // of an unknown choice: its parameters cannot be judged
@@ -57,7 +58,7 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 				unjudged = true
 				return
 			}
-			parameters := fieldsOf(reflect.ValueOf(c.Config()).Elem())
+			parameters := slices.Collect(fieldsOf(reflect.ValueOf(c.Config()).Elem()))
 			known = append(known, parameters...)
 			for _, p := range parameters {
 				place(p, of)
@@ -263,7 +264,7 @@ func newElement(t reflect.Type) reflect.Value {
 	if d, ok := element.Interface().(Defaulter); ok {
 		d.Defaults()
 	}
-	for _, f := range fieldsOf(element.Elem()) {
+	for f := range fieldsOf(element.Elem()) {
 		if c, ok := f.value.Addr().Interface().(param.Chooser); ok && c.Name() == "" {
 			panic(fmt.Sprintf("experiments: setting %s of %v chooses from nothing: its method Defaults has to give it a registry", f.name, t))
 		}
@@ -311,13 +312,14 @@ type field struct {
 	value reflect.Value
 }
 
-// fieldsOf lists the settings of a struct; other values have none.
-func fieldsOf(v reflect.Value) []field {
-	list := make([]field, 0, param.Settings(v.Type()))
-	param.EachSetting(v.Addr().Interface(), func(f reflect.StructField, value reflect.Value) {
-		list = append(list, field{f.Tag.Get("toml"), f.Tag, value})
-	})
-	return list
+// fieldsOf ranges over the settings of a struct; other values have none.
+func fieldsOf(v reflect.Value) iter.Seq[field] {
+	return func(yield func(field) bool) {
+		more := true
+		param.EachSetting(v.Addr().Interface(), func(f reflect.StructField, value reflect.Value) {
+			more = more && yield(field{f.Tag.Get("toml"), f.Tag, value})
+		})
+	}
 }
 
 // gone holds, by its dotted key, what files could say once, and what is always so now. A table

@@ -68,7 +68,7 @@ func (t *TableDescription) all() []param.Param {
 // settings describes the tables of a kind in their order.
 func (k *kind) settings() []TableDescription {
 	var tables []TableDescription
-	for _, f := range fieldsOf(reflect.ValueOf(k.defaults()).Elem()) {
+	for f := range fieldsOf(reflect.ValueOf(k.defaults()).Elem()) {
 		tables = append(tables, describeTables(f)...)
 	}
 	return tables
@@ -81,7 +81,7 @@ func describeTables(f field) []TableDescription {
 	if f.value.Kind() == reflect.Map {
 		return tables
 	}
-	for _, inner := range fieldsOf(f.value) {
+	for inner := range fieldsOf(f.value) {
 		at := slices.IndexFunc(t.Params, func(p param.Param) bool { return p.Key == inner.name && p.Type == "table" })
 		if at < 0 || inner.value.Kind() != reflect.Struct {
 			continue
@@ -116,7 +116,7 @@ func describeTable(f field) TableDescription {
 // choices documents the choices among the settings of a struct, and among the settings of what can be
 // chosen.
 func (t *TableDescription) choices(v reflect.Value, known map[string]bool) {
-	for _, inner := range fieldsOf(v) {
+	for inner := range fieldsOf(v) {
 		c, ok := inner.value.Addr().Interface().(param.Chooser)
 		if !ok || known[inner.name] {
 			continue

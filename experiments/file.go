@@ -30,6 +30,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
@@ -59,18 +60,21 @@ type File struct {
 	doc    *document.Tree
 	shared *Shared
 	sweep  []axis
-	refine *refinement // nil: none
-	keys   []string    // swept, in order
+	refine *refinement                // nil: none
+	keys   []string                   // swept, in order
+	swept  map[string]document.Origin // of keys that the sweep sets
+	kept   sync.Map                   // settings that points share, *document.Setting by document.Setting
 }
 
 // Point is one point of a sweep: a complete configuration.
 type Point struct {
 	Index    int // from 0
 	Seed     uint64
-	Hash     string   // of everything that the results depend on
-	Swept    []string // values of the file's swept keys, as CSV cells
-	config   any
-	settings []*document.Setting // those that are as in the file's first point are that one's
+	Hash     string              // of everything that the results depend on
+	Swept    []string            // values of the file's swept keys, as CSV cells
+	settled  string              // of what the results depend on beside the seed
+	config   any                 // of all points with the same settings but another seed
+	settings []*document.Setting // those that are as in another point are that one's
 	steps    []int               // on each axis of the sweep; -1 on the refined one where refinement added the point
 	refined  float64             // its value there then
 }

@@ -9,28 +9,36 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 )
 
-// finding is something found out about a point: a [Note] or a [Warning].
-type finding[T comparable] struct {
-	what  T
-	point *Point
+// findings are things found out, a [Note] or a [Warning] each, in their order, with the points that
+// they are about.
+type findings[T comparable] struct {
+	order  []T
+	points map[T][]*Point
+}
+
+// add notes a thing about some points.
+func (f *findings[T]) add(what T, about ...*Point) {
+	if f.points == nil {
+		f.points = map[T][]*Point{}
+	}
+	if f.points[what] == nil {
+		f.order = append(f.order, what)
+	}
+	f.points[what] = append(f.points[what], about...)
 }
 
 // joined has each finding once, told which points it is about.
-func joined[T comparable](f *File, found []finding[T], tell func(what *T, where string)) (all []T) {
-	for _, same := range results.Grouped(found, func(one finding[T]) T { return one.what }) {
-		what := same[0].what
-		var points []*Point
-		for _, one := range same {
-			points = append(points, one.point)
-		}
-		tell(&what, f.where(points))
+func joined[T comparable](f *File, found *findings[T], tell func(what *T, where string)) (all []T) {
+	for _, what := range found.order {
+		where := f.where(found.points[what])
+		tell(&what, where)
 		all = append(all, what)
 	}
 	return all
 }
 
 // joinedWarnings is joined for warnings.
-func (f *File) joinedWarnings(found []finding[Warning]) []Warning {
+func (f *File) joinedWarnings(found *findings[Warning]) []Warning {
 	return joined(f, found, func(w *Warning, where string) { w.Where = where })
 }
 
@@ -62,8 +70,11 @@ func (f *File) where(points []*Point) string {
 
 // valuesOf are the values that swept key i has among points, in their order.
 func valuesOf(points []*Point, i int) (values []string) {
+	known := map[string]bool{}
 	for _, p := range points {
-		values = results.AddNew(values, p.Swept[i])
+		if value := p.Swept[i]; !known[value] {
+			known[value], values = true, append(values, value)
+		}
 	}
 	return values
 }
@@ -84,8 +95,8 @@ func listed(values []string) string {
 // merger joins the findings of all points, each said once.
 type merger struct {
 	file     *File
-	notes    []finding[Note]
-	warnings []finding[Warning]
+	notes    findings[Note]
+	warnings findings[Warning]
 	cyclic   []string
 	curves   []string
 	points   map[string][]*Point // by curve
@@ -95,11 +106,11 @@ type merger struct {
 
 func (m *merger) add(p *Preflight, point *Point) {
 	for _, n := range p.notes {
-		m.notes = append(m.notes, finding[Note]{n, point})
+		m.notes.add(n, point)
 	}
 	m.allow(p.cyclic)
 	for _, w := range p.warnings {
-		m.warnings = append(m.warnings, finding[Warning]{w, point})
+		m.warnings.add(w, point)
 	}
 	if slices.ContainsFunc(p.curves, func(c curve) bool { return c.load > c.bound }) {
 		m.beyond++
@@ -124,7 +135,7 @@ func (m *merger) allow(networks []string) {
 }
 
 func (m *merger) report() *Report {
-	notes := joined(m.file, m.notes, func(n *Note, where string) { n.Where = where })
+	notes := joined(m.file, &m.notes, func(n *Note, where string) { n.Where = where })
 	for _, name := range m.curves {
 		c := m.lowest[name]
 		if c.load <= c.bound {
@@ -132,12 +143,10 @@ func (m *merger) report() *Report {
 		}
 		w := Warning{Key: "traffic.load", Message: fmt.Sprintf(
 			"is never below what the channels can carry: from %.4g on, with a bound of %.4g flits per terminal and cycle; every point will be saturated", c.load, c.bound)}
-		for _, point := range m.points[name] {
-			m.warnings = append(m.warnings, finding[Warning]{w, point})
-		}
+		m.warnings.add(w, m.points[name]...)
 	}
 	slices.SortStableFunc(notes, func(a, b Note) int { return slices.Index(topics, a.Topic) - slices.Index(topics, b.Topic) })
-	return &Report{Notes: notes, Warnings: m.file.joinedWarnings(m.warnings), Beyond: m.beyond}
+	return &Report{Notes: notes, Warnings: m.file.joinedWarnings(&m.warnings), Beyond: m.beyond}
 }
 
 // Idle is a setting that changes nothing beside others, of a kind's configuration or of a part
@@ -177,32 +186,36 @@ func idleKeys(warnings []Warning, d *document.Tree) (kept []Warning) {
 	return kept
 }
 
-// reallyIdle leaves out what says that a setting changes nothing where that has its default, and
-// where a point makes use of another value.
-func (f *File) reallyIdle(found []finding[Warning], byHash map[string][]Warning) []finding[Warning] {
-	defaults := resolve(f.kind.defaults())
+// reallyIdle are the warnings of points without those that a setting changes nothing where that has
+// its default, or where a point makes use of another value.
+func (f *File) reallyIdle(byPoint [][]Warning) (found findings[Warning]) {
+	defaults := map[string]any{}
+	for _, s := range resolve(f.kind.defaults()) {
+		defaults[s.Key] = s.Value
+	}
 	differs := func(p *Point, key string) bool {
-		return document.Format(valueOf(resolve(p.config), key)) != document.Format(valueOf(defaults, key))
+		return document.Format(p.valueOf(key)) != document.Format(defaults[key])
 	}
 	used := map[string]bool{}
-	for _, one := range found {
-		key := one.what.Key
-		if _, known := used[key]; known || !one.what.Idle {
-			continue
+	for i, p := range f.Points {
+		for _, w := range byPoint[i] {
+			if _, known := used[w.Key]; w.Idle && !known {
+				used[w.Key] = slices.ContainsFunc(f.Points, func(p *Point) bool {
+					idle := slices.ContainsFunc(byPoint[p.Index], func(of Warning) bool { return of.Idle && of.Key == w.Key })
+					return !idle && differs(p, w.Key)
+				})
+			}
+			if !w.Idle || !used[w.Key] && differs(p, w.Key) {
+				found.add(w, p)
+			}
 		}
-		used[key] = slices.ContainsFunc(f.Points, func(p *Point) bool {
-			idle := slices.ContainsFunc(byHash[p.Hash], func(w Warning) bool { return w.Idle && w.Key == key })
-			return !idle && differs(p, key)
-		})
 	}
-	return slices.DeleteFunc(found, func(one finding[Warning]) bool {
-		return one.what.Idle && (used[one.what.Key] || !differs(one.point, one.what.Key))
-	})
+	return found
 }
 
-// valueOf is the value of a setting among all; nil: it is not there.
-func valueOf(all []document.Setting, key string) any {
-	for _, s := range all {
+// valueOf is the value that a setting has come to; nil: the point has none.
+func (p *Point) valueOf(key string) any {
+	for _, s := range p.settings {
 		if s.Key == key {
 			return s.Value
 		}

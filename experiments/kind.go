@@ -77,6 +77,9 @@ type Kind[C, R any] struct {
 	// more closely, before a run and in weft check. Its errors, as those of
 	// Check, forbid the run.
 	Preflight func(c *C, p *Preflight) error
+	// Draws, optional, tells whether Check or Preflight may find other things with another seed;
+	// without it they may. [Draws] is the answer where only choices draw.
+	Draws func(c *C) bool
 	// Run computes a point. It must depend on c, run.Seed and nothing else,
 	// return soon after ctx ends, and not print.
 	Run func(ctx context.Context, c *C, run *Run) (R, error)
@@ -158,6 +161,7 @@ type kind struct {
 	complete   func(config any, given func(key string) bool)
 	check      func(config any, seed uint64) ([]Warning, error)
 	preflight  func(config any, p *Preflight) error
+	draws      func(config any) bool
 	run        func(ctx context.Context, config any, run *Run) ([]string, error)
 	again      string // why points begin again after a kill; "": they do not, but for those for which there is a reason of their own
 	pointAgain func(config any) string
@@ -181,6 +185,9 @@ func Register[C, R any](k Kind[C, R]) {
 	if k.Preflight == nil {
 		k.Preflight = func(*C, *Preflight) error { return nil }
 	}
+	if k.Draws == nil {
+		k.Draws = func(*C) bool { return true }
+	}
 	someAgain := k.PointBeginsAgain != nil
 	if !someAgain {
 		k.PointBeginsAgain = func(*C) string { return "" }
@@ -199,6 +206,7 @@ func Register[C, R any](k Kind[C, R]) {
 		complete:   func(config any, given func(key string) bool) { k.Complete(config.(*C), given) },
 		check:      func(config any, seed uint64) ([]Warning, error) { return k.Check(config.(*C), seed) },
 		preflight:  func(config any, p *Preflight) error { return k.Preflight(config.(*C), p) },
+		draws:      func(config any) bool { return k.Draws(config.(*C)) },
 		run: func(ctx context.Context, config any, run *Run) ([]string, error) {
 			row, err := k.Run(ctx, config.(*C), run)
 			for _, t := range run.tables {

@@ -2,7 +2,9 @@ package experiments
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -21,33 +23,51 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// expand decodes all points of the sweep. Of results that are there settings that have gone are
-// passed over.
+// expand decodes all points of the sweep, those that differ in the seed alone once. Of results that
+// are there settings that have gone are passed over.
 func (f *File) expand(finished bool) {
+	f.swept = map[string]document.Origin{}
 	for _, a := range f.sweep {
 		f.keys = append(f.keys, a.keys...)
+		for j, key := range a.keys {
+			f.swept[document.Unquoted(key)] = f.doc.OriginOf(a.places[j])
+		}
 	}
-	unknown := map[string]string{}
-	times := map[string]int{} // points that do not know a key
 	var all [][]int
 	expand(f.sweep, func(steps []int) { all = append(all, slices.Clone(steps)) })
+	groups := results.Grouped(results.Indices(len(all)), func(i int) string {
+		var key []byte
+		for j := range f.sweep {
+			if !f.sweep[j].seeds() {
+				key = binary.AppendUvarint(key, uint64(all[i][j]))
+			}
+		}
+		return string(key)
+	})
 	f.Points = make([]*Point, len(all))
-	problems, unknowns := make([]document.Problems, len(all)), make([]map[string]string, len(all))
-	decode := func(i int) {
-		p, dec := f.point(all[i], i)
-		f.Points[i], problems[i], unknowns[i] = p, dec.doc.Problems, dec.unknown
+	problems, ofSeeds := make([]document.Problems, len(groups)), make([]document.Problems, len(all))
+	unknowns := make([]map[string]string, len(groups))
+	decode := func(g int) {
+		s := f.settle(f.valuesAt(all[groups[g][0]]))
+		problems[g], unknowns[g] = s.problems, s.unknown
+		for _, i := range groups[g] {
+			f.Points[i], ofSeeds[i] = f.point(s, f.valuesAt(all[i]), i)
+			f.Points[i].steps = all[i]
+		}
 	}
 	decode(0)
-	sideBySide(len(all)-1, func(i int) { decode(i + 1) })
-	for i := range all {
-		f.doc.Problems = append(f.doc.Problems, problems[i]...)
-		for key, message := range unknowns[i] {
+	sideBySide(len(groups)-1, func(g int) { decode(g + 1) })
+	f.doc.Problems = slices.Concat(append(append([]document.Problems{f.doc.Problems}, ofSeeds...), problems...)...)
+	unknown := map[string]string{}
+	times := map[string]int{} // groups that do not know a key
+	for _, of := range unknowns {
+		for key, message := range of {
 			unknown[key] = message
 			times[key]++
 		}
 	}
 	for _, key := range results.SortedKeys(unknown) {
-		if times[key] == len(f.Points) && !(finished && hasGone(key) != "") {
+		if times[key] == len(groups) && !(finished && hasGone(key) != "") {
 			f.unknown(key, unknown[key])
 		}
 	}
@@ -55,6 +75,10 @@ func (f *File) expand(finished bool) {
 
 // sideBySide calls do for every number below n, on up to four threads where n is large.
 func sideBySide(n int, do func(i int)) {
+	if n >= checkedPoints {
+		checking.Add(1)
+		defer checking.Add(-1)
+	}
 	var next atomic.Int64
 	var done sync.WaitGroup
 	for range max(1, min(4, runtime.GOMAXPROCS(0), n/64)) {
@@ -67,61 +91,85 @@ func sideBySide(n int, do func(i int)) {
 	done.Wait()
 }
 
-// point decodes the point at the given steps of the sweep.
-func (f *File) point(steps []int, index int) (*Point, *decoder) {
+// valuesAt are the values of a point at the given steps of the sweep, by axis.
+func (f *File) valuesAt(steps []int) [][]any {
 	values := make([][]any, len(f.sweep))
 	for i, a := range f.sweep {
 		values[i] = a.values[steps[i]]
 	}
-	p, dec := f.decode(values, index)
-	p.steps = steps
-	return p, dec
+	return values
 }
 
-// decode makes the point that has the given values on the axes of the sweep.
-// The decoder holds its problems, and the keys that nothing knows.
-func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
+// settled is what the settings of points come to, whatever their seeds.
+type settled struct {
+	config   any
+	settings []*document.Setting
+	hashed   []byte // what points are named by beside the seed
+	name     string // of a point without a seed
+	problems document.Problems
+	unknown  map[string]string // as of a decoder
+}
+
+// settle decodes the settings that the given values on the axes of the sweep lead to. Settings
+// that are as in another point are kept once.
+func (f *File) settle(values [][]any) *settled {
 	d := f.pointDocument()
 	d.Root = document.Clone(f.doc.Root)
-	p := &Point{Index: index, config: f.kind.defaults()}
 	for i, a := range f.sweep {
 		for j, key := range a.keys {
-			value := values[i][j]
-			p.Swept = append(p.Swept, results.FormatCell(value))
-			d.Assign(key, value, key)
+			if key != results.SeedKey {
+				d.Assign(key, values[i][j], key)
+			}
 		}
 	}
+	s := &settled{config: f.kind.defaults()}
 	dec := &decoder{doc: d, unknown: map[string]string{}, shared: f.shared}
-	h := header{Seed: f.Seed}
-	dec.table("", only(d.Root, "seed"), &h)
-	p.Seed = h.Seed
-	settings, inputs := f.configure(dec, d, p.config)
-	p.settings = f.shareSettings(settings)
-	p.Hash = hashPoint(f.kind, build(), p.Seed, append(inputs, settings...))
-	return p, dec
-}
-
-// shareSettings keeps the settings of a point, once for all points where they are as in the first.
-func (f *File) shareSettings(settings []document.Setting) []*document.Setting {
+	settings, inputs := f.configure(dec, d, s.config)
+	s.problems, s.unknown = d.Problems, dec.unknown
+	s.hashed = hashed(append(inputs, settings...))
+	s.name = hashPoint(f.kind, build(), 0, s.hashed)
+	s.settings = make([]*document.Setting, len(settings))
 	var first []*document.Setting
-	if len(f.Points) > 0 && f.Points[0] != nil {
+	if f.Points[0] != nil {
 		first = f.Points[0].settings
 	}
-	kept := make([]*document.Setting, len(settings))
-	for i, s := range settings {
-		if i < len(first) && first[i].Key == s.Key && reflect.DeepEqual(first[i].Value, s.Value) {
-			kept[i] = first[i]
-		} else {
-			kept[i] = &s
+	for i, own := range settings {
+		s.settings[i] = &own
+		if i < len(first) && first[i].Key == own.Key && reflect.DeepEqual(first[i].Value, own.Value) {
+			s.settings[i] = first[i]
+		} else if reflect.ValueOf(own.Value).Comparable() {
+			kept, _ := f.kept.LoadOrStore(own, &own)
+			s.settings[i] = kept.(*document.Setting)
 		}
 	}
-	return kept
+	return s
+}
+
+// point makes the point that has the given values on the axes of the sweep, and what its settings
+// come to. The problems are those of its seed.
+func (f *File) point(s *settled, values [][]any, index int) (*Point, document.Problems) {
+	p := &Point{Index: index, config: s.config, settings: s.settings, settled: s.name}
+	root := only(f.doc.Root, results.SeedKey)
+	for i, a := range f.sweep {
+		for j, key := range a.keys {
+			p.Swept = append(p.Swept, results.FormatCell(values[i][j]))
+			if key == results.SeedKey {
+				root[key] = values[i][j]
+			}
+		}
+	}
+	d := f.pointDocument()
+	h := header{Seed: f.Seed}
+	(&decoder{doc: d, unknown: map[string]string{}}).table("", root, &h)
+	p.Seed = h.Seed
+	p.Hash = hashPoint(f.kind, build(), p.Seed, s.hashed)
+	return p, d.Problems
 }
 
 // configure decodes the tables of a document into a configuration of the kind, and lists
 // its settings and the digests of the files that it reads.
 func (f *File) configure(dec *decoder, d *document.Tree, config any) (settings, inputs []document.Setting) {
-	tables := document.Clone(d.Root)
+	tables := maps.Clone(d.Root)
 	for _, name := range append(slices.Clone(headerKeys), headerTables...) {
 		delete(tables, name)
 	}
@@ -155,20 +203,17 @@ func clockOf(config any) sim.Time {
 	return 0
 }
 
-// fileReaders finds the choices of a point's configuration that read files.
-func fileReaders(config any) []topology.PathConfig {
-	var found []topology.PathConfig
+// eachChoice visits the choices of a point's configuration.
+func eachChoice(config any, visit func(c param.Chooser)) {
 	var search func(v reflect.Value)
 	search = func(v reflect.Value) {
 		if c, ok := v.Addr().Interface().(param.Chooser); ok {
-			if r, ok := readerOf(c.Config()); ok {
-				found = append(found, r)
-			}
+			visit(c)
 			return
 		}
 		switch v.Kind() {
 		case reflect.Struct:
-			for _, f := range fieldsOf(v) {
+			for f := range fieldsOf(v) {
 				search(f.value)
 			}
 		case reflect.Map:
@@ -178,6 +223,15 @@ func fileReaders(config any) []topology.PathConfig {
 		}
 	}
 	search(reflect.ValueOf(config).Elem())
+}
+
+// fileReaders finds the choices of a point's configuration that read files.
+func fileReaders(config any) (found []topology.PathConfig) {
+	eachChoice(config, func(c param.Chooser) {
+		if r, ok := readerOf(c.Config()); ok {
+			found = append(found, r)
+		}
+	})
 	return found
 }
 
@@ -251,52 +305,50 @@ func (t TableDescription) has(key string) bool {
 	return slices.ContainsFunc(t.all(), func(p param.Param) bool { return p.Key == key })
 }
 
-// distinct lists the first of the points that come to the same settings.
-func (f *File) distinct() (list []*Point) {
-	seen := map[string]bool{}
-	for _, p := range f.Points {
-		if !seen[p.Hash] {
-			list = append(list, p)
+// alike lists the first of some points for which the kind finds the same things before a run, and
+// says of each point by which number its first stands in the list.
+func (f *File) alike(points []*Point) (firsts []*Point, of []int) {
+	places := map[string]int{}
+	for _, p := range points {
+		name := p.Hash
+		if !f.kind.draws(p.config) {
+			name = p.settled
 		}
-		seen[p.Hash] = true
+		at, known := places[name]
+		if !known {
+			at = len(firsts)
+			places[name], firsts = at, append(firsts, p)
+		}
+		of = append(of, at)
 	}
-	return list
+	return firsts, of
 }
 
-// check asks the kind about every distinct point.
+// check asks the kind about every point that may be another matter.
 func (f *File) check() {
-	distinct := f.distinct()
-	problems, warnings := make([]document.Problems, len(distinct)), make([][]Warning, len(distinct))
-	sideBySide(len(distinct), func(i int) {
-		d, p := f.pointDocument(), distinct[i]
+	firsts, of := f.alike(f.Points)
+	problems, warnings := make([]document.Problems, len(firsts)), make([][]Warning, len(firsts))
+	sideBySide(len(firsts), func(i int) {
+		d, p := f.pointDocument(), firsts[i]
 		of, err := f.kind.check(p.config, p.Seed)
 		d.ProblemsFrom("", err)
 		of = slices.DeleteFunc(of, func(w Warning) bool { return w.Unset && d.Sets(w.Key) })
 		problems[i], warnings[i] = d.Problems, idleKeys(of, d)
 	})
-	byHash := map[string][]Warning{}
-	for i, p := range distinct {
-		f.doc.Problems = append(f.doc.Problems, problems[i]...)
-		byHash[p.Hash] = warnings[i]
+	for _, list := range problems {
+		f.doc.Problems = append(f.doc.Problems, list...)
 	}
-	var found []finding[Warning]
-	for _, p := range f.Points {
-		for _, w := range byHash[p.Hash] {
-			found = append(found, finding[Warning]{w, p})
-		}
+	byPoint := make([][]Warning, len(f.Points))
+	for i := range byPoint {
+		byPoint[i] = warnings[of[i]]
 	}
-	f.Warnings = f.joinedWarnings(f.reallyIdle(found, byHash))
+	found := f.reallyIdle(byPoint)
+	f.Warnings = f.joinedWarnings(&found)
 }
 
 // pointDocument is the file to a point of it: swept keys stand where they are swept.
 func (f *File) pointDocument() *document.Tree {
-	at := map[string]document.Origin{}
-	for _, a := range f.sweep {
-		for j, key := range a.keys {
-			at[document.Unquoted(key)] = f.doc.OriginOf(a.places[j])
-		}
-	}
-	return &document.Tree{Name: f.doc.Name, Origins: f.doc.Origins, Swept: at}
+	return &document.Tree{Name: f.doc.Name, Origins: f.doc.Origins, Swept: f.swept}
 }
 
 // TopologyOf builds the network that the tables of a point of the file choose, the first of
@@ -458,10 +510,8 @@ func (f *File) valueAt(p *Point, key string) (value string, known bool) {
 		}
 		return strconv.Itoa(map[string]int{"terminals": t.Graph().Terminals(), "switches": t.Graph().Switches()}[key]), true
 	}
-	for _, s := range p.settings {
-		if s.Key == key {
-			return figures.CellName(key, results.FormatCell(s.Value)), true
-		}
+	if v := p.valueOf(key); v != nil {
+		return figures.CellName(key, results.FormatCell(v)), true
 	}
 	return "", false
 }

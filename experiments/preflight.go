@@ -145,33 +145,38 @@ func (f *File) PreflightRest(finished map[string]*Record) (*Report, error) {
 }
 
 func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, error) {
-	distinct := f.distinct()
-	examined, found := make([]*Preflight, len(distinct)), make([]document.Problems, len(distinct))
-	sideBySide(len(distinct), func(i int) {
-		point, d := distinct[i], f.pointDocument()
-		p := &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
-		if finished[point.Hash] == nil {
-			d.ProblemsFrom("", f.kind.preflight(point.config, p))
-		} else if unsafe, ok := point.config.(deadlockSetting); ok && *unsafe.AllowDeadlock() {
-			again := &Preflight{Seed: point.Seed, shared: f.shared}
-			if f.kind.preflight(point.config, again) == nil {
-				p.cyclic = again.cyclic
-			}
+	firsts, of := f.alike(f.Points)
+	rest := make([]bool, len(firsts)) // some point is not finished
+	for i, point := range f.Points {
+		rest[of[i]] = rest[of[i]] || finished[point.Hash] == nil
+	}
+	examined, found := make([]*Preflight, len(firsts)), make([]document.Problems, len(firsts))
+	sideBySide(len(firsts), func(i int) {
+		point, d := firsts[i], f.pointDocument()
+		examined[i] = &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
+		if unsafe, ok := point.config.(deadlockSetting); rest[i] || ok && *unsafe.AllowDeadlock() {
+			d.ProblemsFrom("", f.kind.preflight(point.config, examined[i]))
 		}
-		examined[i], found[i] = p, d.Problems
+		if rest[i] {
+			found[i] = d.Problems
+		}
 	})
 	byHash := map[string]*Preflight{}
-	var problems document.Problems
+	problems := document.Problems(slices.Concat(found...))
 	merged := merger{file: f, lowest: map[string]curve{}, points: map[string][]*Point{}}
 	all, bytes := work{}, 0.0
-	for i, p := range examined {
-		byHash[distinct[i].Hash] = p
-		problems = append(problems, found[i]...)
-		all.add(1, p.work())
-		bytes = max(bytes, p.bytes)
-	}
-	for _, point := range f.Points {
-		merged.add(byHash[point.Hash], point)
+	for i, point := range f.Points {
+		p := examined[of[i]]
+		if finished[point.Hash] != nil {
+			merged.allow(p.cyclic)
+			continue
+		}
+		merged.add(p, point)
+		if byHash[point.Hash] == nil {
+			byHash[point.Hash] = p
+			all.add(1, p.work())
+			bytes = max(bytes, p.bytes)
+		}
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -182,7 +187,7 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 	}
 	var more work
 	if f.refine != nil {
-		report.Refined, more = f.refine.most(f, func(p *Point) work { return byHash[p.Hash].work() })
+		report.Refined, more = f.refine.most(f, func(p *Point) work { return examined[of[p.Index]].work() })
 	}
 	if all.most.crossings > 0 {
 		report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf("roughly %v, %.0f MB", all, (bytes+programBytes)/1e6)})

@@ -179,9 +179,10 @@ func (f *File) Refined(a Added, index int) (*Point, error) {
 			values[i] = []any{f.refine.value(a.Value)}
 		}
 	}
-	p, dec := f.decode(values, index)
+	settled := f.settle(values)
+	p, problems := f.point(settled, values, index)
 	p.steps, p.refined = a.Steps, a.Value
-	if err := dec.doc.Problems.Err(); err != nil {
+	if err := append(problems, settled.problems...).Err(); err != nil {
 		return p, err
 	}
 	_, err := f.kind.check(p.config, p.Seed)

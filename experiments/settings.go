@@ -19,8 +19,8 @@ import (
 // resolve lists every setting of a configuration with the value that it has
 // come to, defaults included, in the order of the declarations.
 func resolve(config any) []document.Setting {
-	var all []document.Setting
-	for _, f := range fieldsOf(reflect.ValueOf(config).Elem()) {
+	all := make([]document.Setting, 0, 128)
+	for f := range fieldsOf(reflect.ValueOf(config).Elem()) {
 		all = appendResolved(all, f.name, f.value)
 	}
 	return all
@@ -30,7 +30,7 @@ func appendResolved(all []document.Setting, path string, v reflect.Value) []docu
 	if c, ok := v.Addr().Interface().(param.Chooser); ok {
 		all = append(all, document.Setting{Key: path, Value: c.Name()})
 		if c.Config() != nil {
-			for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
+			for f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
 				all = appendResolved(all, document.Join(document.Parent(path), f.name), f.value)
 			}
 		}
@@ -45,7 +45,7 @@ func appendResolved(all []document.Setting, path string, v reflect.Value) []docu
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		for _, f := range fieldsOf(v) {
+		for f := range fieldsOf(v) {
 			all = appendResolved(all, document.Join(path, f.name), f.value)
 		}
 	case reflect.Map:
@@ -79,13 +79,20 @@ func elementsOf(v reflect.Value) (all []field) {
 }
 
 // hashPoint names a point by everything that its results depend on.
-func hashPoint(k *kind, version string, seed uint64, settings []document.Setting) string {
+func hashPoint(k *kind, version string, seed uint64, settings []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "weft %s\nkind %s revision %d\nseed %d\n", version, k.name, k.revision, seed)
-	for _, s := range settings {
-		fmt.Fprintf(h, "%s = %s\n", s.Key, document.Format(s.Value))
-	}
+	h.Write(settings)
 	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// hashed are the settings of a point as hashPoint takes them.
+func hashed(settings []document.Setting) []byte {
+	text := make([]byte, 0, 6<<10)
+	for _, s := range settings {
+		text = append(append(append(append(text, s.Key...), " = "...), document.Format(s.Value)...), '\n')
+	}
+	return text
 }
 
 // Resolved is the file with everything spelt out: defaults, --set and [quick]

@@ -22,6 +22,9 @@ type axis struct {
 	places []string
 }
 
+// seeds tells whether the axis varies the seed alone.
+func (a *axis) seeds() bool { return len(a.keys) == 1 && a.keys[0] == results.SeedKey }
+
 // refinePrefix leads the keys of [sweep.refine].
 const refinePrefix = "sweep.refine."
 

@@ -187,6 +187,9 @@ func splitUnit(s string) (number, unit string) {
 
 // scaleDecimal is number*unit as an exact integer.
 func scaleDecimal(number string, unit int64) (int64, error) {
+	if n, err := strconv.ParseInt(number, 10, 64); err == nil && n >= 0 && n <= math.MaxInt64/unit {
+		return n * unit, nil
+	}
 	r, ok := new(big.Rat).SetString(strings.ReplaceAll(number, "_", ""))
 	if !ok {
 		return 0, fmt.Errorf("%q is not a number", number)

@@ -43,6 +43,7 @@ func init() {
 			return append(experiments.IdleOf(idleFlows, c), c.warnings(p)...), c.checkWorkload(p, seed)
 		},
 		Preflight: preflightFlows,
+		Draws:     func(c *flowsConfig) bool { return !otherPattern("poisson")(c) },
 		Run:       runFlows,
 	})
 }

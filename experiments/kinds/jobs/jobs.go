@@ -59,6 +59,7 @@ func init() {
 			c.followSystem(given)
 		},
 		Check: checkJobs,
+		Draws: func(c *jobsConfig) bool { return experiments.Draws(c) },
 		Preflight: func(c *jobsConfig, p *experiments.Preflight) error {
 			err := network.CheckCertified(p, c.mpi().Spec(p.Seed, c.levels()), c.Fabric.AllowDeadlock)
 			if err != nil || !p.Thorough {

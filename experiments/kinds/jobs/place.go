@@ -31,6 +31,12 @@ type placeEnv struct {
 // finds no more.
 type placer func(e placeEnv, free []bool, need int) []int32
 
+// drawnConfig is of placements at random.
+type drawnConfig struct{}
+
+// Seeded implements param.Seeded.
+func (drawnConfig) Seeded() {}
+
 // fragmentedConfig configures hosts with gaps between.
 type fragmentedConfig struct {
 	Every int `toml:"every" doc:"placement fragmented: every so-manieth free host, from the first on, and then those between" min:"1"`
@@ -46,19 +52,19 @@ func init() {
 	param.Register(placements, "contiguous", "the first free hosts", struct{}{}, func(struct{}, placeEnv) (placer, error) {
 		return contiguous, nil
 	})
-	param.Register(placements, "random", "free hosts at random", struct{}{}, func(struct{}, placeEnv) (placer, error) {
+	param.Register(placements, "random", "free hosts at random", drawnConfig{}, func(drawnConfig, placeEnv) (placer, error) {
 		return func(e placeEnv, free []bool, need int) []int32 {
 			all := contiguous(e, free, len(free))
 			sim.Shuffle(e.stream, all)
 			return all[:min(need, len(all))]
 		}, nil
 	})
-	param.Register(placements, "random-switch", "switches at random, with all free hosts of each", struct{}{}, func(struct{}, placeEnv) (placer, error) {
+	param.Register(placements, "random-switch", "switches at random, with all free hosts of each", drawnConfig{}, func(drawnConfig, placeEnv) (placer, error) {
 		return func(e placeEnv, free []bool, need int) []int32 {
 			return byUnit(e, free, need, func(s topology.SwitchID) int { return int(s) })
 		}, nil
 	})
-	param.Register(placements, "random-group", "groups of a dragonfly, or pods of a fat tree, at random, with all free hosts of each", struct{}{}, func(_ struct{}, e placeEnv) (placer, error) {
+	param.Register(placements, "random-group", "groups of a dragonfly, or pods of a fat tree, at random, with all free hosts of each", drawnConfig{}, func(_ drawnConfig, e placeEnv) (placer, error) {
 		groups, err := groupsOf(e.topology)
 		if err != nil {
 			return nil, err

@@ -61,6 +61,7 @@ func init() {
 		},
 		Check:     checkMPI,
 		Preflight: preflightMPI,
+		Draws:     func(c *Config) bool { return c.Placement.Type == mpi.Random || experiments.Draws(c) },
 		Run:       runMPI,
 		PointBeginsAgain: func(c *Config) string {
 			if c.Measure.Timeline {

@@ -54,6 +54,7 @@ func init() {
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 		},
 		Check: checkTraffic,
+		Draws: func(c *trafficConfig) bool { return experiments.Draws(c) },
 		Preflight: func(c *trafficConfig, p *experiments.Preflight) error {
 			return preflightTraffic(c.atLoad(c.offered()), p)
 		},
