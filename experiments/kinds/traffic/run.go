@@ -264,40 +264,40 @@ var searchTable = experiments.FurtherTable{Name: "search", Doc: "loads that the 
 
 // findSaturation looks for the highest load at which the network is steady and the lowest at
 // which it is saturated, among the multiples of measure.load_precision up to the highest load
-// that the process can offer and the channels can carry, by bisection. The outcome belongs to
+// that the process can offer and the channels can carry ([search]). The outcome belongs to
 // the steady load, or, where there is none, to the lowest load without it. The runs are
 // written to search.csv.
 //
 // A run goes on until its verdict is known, at most for the budget, with measure.window as the
 // least window. What is undecided even then is neither: the search goes on below it for the
-// steady load and above it for the saturated one, and a warning says so.
-//
-// Bisection takes for granted that a network which is steady at some load is so
-// below; where noise makes both answers possible at neighbouring loads, it ends at
-// one of the changes. Cost: about log2(1/load_precision) points.
+// steady load and above it for the saturated one, and a warning says so. Cost: about
+// log2(1/load_precision) points, and the runs that confirm.
 func (c *trafficConfig) findSaturation(ctx context.Context, run *experiments.Run) (*trafficOutcome, error) {
-	t := run.Table(searchTable)
+	t, runs := run.Table(searchTable), 0
 	clock := c.Fabric.Clock.Nanoseconds()
 	bound, err := c.atLoad(c.searchLoad(1)).LoadBound(run.Seed)
 	if err != nil {
 		return nil, err
 	}
 	tried := map[int]*trafficOutcome{}
-	try := func(k int) (measure.State, error) {
-		o, err := c.atLoad(c.searchLoad(k)).replicate(ctx, run)
+	try := func(k int, least int64) (trial, error) {
+		at := c.atLoad(c.searchLoad(k))
+		at.Measure.Window = least
+		o, err := at.replicate(ctx, run)
 		if err != nil {
-			return measure.Undecided, err
+			return trial{}, err
 		}
 		state, reason := o.evidence.Judge()
-		t.Add(len(tried), o.offered, o.accepted.Mean(), o.mean.Mean()*clock, o.window, state.String(), reason)
+		t.Add(runs, o.offered, o.accepted.Mean(), o.mean.Mean()*clock, o.window, state.String(), reason)
 		tried[k] = o
-		return state, nil
+		runs++
+		return trial{state, o.window, o.cycles / int64(c.Measure.Replications), o.budget}, nil
 	}
 	highest := c.highestStep()
 	if bound > 0 {
 		highest = max(1, min(highest, int(math.Floor(bound/c.Measure.LoadPrecision+1e-9))))
 	}
-	steady, saturated, err := bisect(highest, try)
+	steady, saturated, err := search(highest, c.Measure.Window, try)
 	if err != nil {
 		return nil, err
 	}
@@ -367,6 +367,43 @@ func (c *trafficConfig) highestStep() int {
 		_, err := c.Traffic.Process.Build(traffic.ProcessEnv{Load: c.searchLoad(i + 2), MeanFlits: sizes.Mean()})
 		return err != nil
 	})
+}
+
+// trial is what a search keeps of the runs at a load: their verdict and, in cycles, the longest window,
+// the length of a run in the mean, and the budget.
+type trial struct {
+	state                  measure.State
+	window, cycles, budget int64
+}
+
+// search finds the largest k from 1 to n that is steady, 0 if none is, and the smallest that is
+// saturated, n+1 if none is, with windows of least cycles at first.
+//
+// Near its capacity a network may look steady for thousands of cycles before it fills. So the step
+// that is found steady must have been observed for as long as the one that is found saturated took to
+// prove so, or for a quarter of the budget. Otherwise it is tried again with such a window, as are
+// all steps after it.
+func search(n int, least int64, try func(k int, least int64) (trial, error)) (steady, saturated int, err error) {
+	tried := map[int]trial{}
+	state := func(k int) (measure.State, error) {
+		if _, ok := tried[k]; !ok {
+			if tried[k], err = try(k, least); err != nil {
+				return measure.Undecided, err
+			}
+		}
+		return tried[k].state, nil
+	}
+	for {
+		if steady, saturated, err = bisect(n, state); err != nil || steady == 0 || saturated > n {
+			return steady, saturated, err
+		}
+		full := tried[saturated]
+		least = max(least, min(full.cycles, full.budget/4))
+		if tried[steady].window >= least {
+			return steady, saturated, nil
+		}
+		delete(tried, steady)
+	}
 }
 
 // bisect finds the largest k from 1 to n that is steady, 0 if none is, and the smallest that is

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -212,6 +213,37 @@ func TestBisect(t *testing.T) {
 					t.Fatalf("n = %d, steady to %d, saturated from %d: got %d and %d after %d tries, %v", n, last, first, steady, saturated, len(tried), err)
 				}
 			}
+		}
+	}
+}
+
+// TestSearchConfirms: steps 7 to 10 look steady in windows of less than 1000, 500, 200 and 90 cycles, and
+// are found saturated after 1300, 900, 600 and 400; those below are steady. Windows of 100 cycles
+// find 9 steady and 10 saturated after 400. Step 9 is tried for 400 and is saturated after 600,
+// step 8 for 600 and is saturated after 900; 6 and 7 are then tried for 600, and 7, steady, for 900.
+// A budget of 1600 cycles bounds what confirms to 400: step 8 is steady for as long. A budget of 400 bounds
+// it to the 100 that all have.
+func TestSearchConfirms(t *testing.T) {
+	calm, full := map[int]int64{7: 1000, 8: 500, 9: 200, 10: 90}, map[int]int64{7: 1300, 8: 900, 9: 600, 10: 400}
+	for _, c := range []struct {
+		budget            int64
+		steady, saturated int
+		tries             string
+	}{
+		{100_000, 7, 8, "5/100 8/100 9/100 10/100 9/400 8/600 6/600 7/600 7/900"},
+		{1600, 8, 9, "5/100 8/100 9/100 10/100 9/400 8/400"},
+		{400, 9, 10, "5/100 8/100 9/100 10/100"},
+	} {
+		var tries []string
+		steady, saturated, err := search(10, 100, func(k int, least int64) (trial, error) {
+			tries = append(tries, fmt.Sprintf("%d/%d", k, least))
+			if calm, ok := calm[k]; ok && least >= calm {
+				return trial{measure.Saturated, full[k] / 2, full[k], c.budget}, nil
+			}
+			return trial{measure.Steady, least, 2 * least, c.budget}, nil
+		})
+		if got := strings.Join(tries, " "); err != nil || steady != c.steady || saturated != c.saturated || got != c.tries {
+			t.Errorf("budget %d: steady at %d, saturated at %d (%v) after %s; want %d and %d after %s", c.budget, steady, saturated, err, got, c.steady, c.saturated, c.tries)
 		}
 	}
 }
