@@ -32,8 +32,11 @@ func (rt *runtime) pieceSize(m *message) int64 {
 	return max(int64(rt.Protocols.EagerSegment), (m.bytes+math.MaxUint16-1)/math.MaxUint16)
 }
 
-// pieceBytes is the size of the piece of a number, from 0 on.
+// pieceBytes is the size of the piece of a number, from 0 on; of a message that goes whole, that of all.
 func (rt *runtime) pieceBytes(m *message, number uint16) int64 {
+	if m.pieces.all == 0 {
+		return m.bytes
+	}
 	each := rt.pieceSize(m)
 	return min(each, m.bytes-int64(number)*each)
 }
