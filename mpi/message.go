@@ -16,6 +16,7 @@ type message struct {
 	tag            int32
 	hop            int32 // the rank that the present transfer goes to: the receiver or a relay
 	next           int32 `snap:"-"` // in the free list, or of those that wait for a connection
+	transit        int32 `snap:"-"` // of the timeline, + 1; 0: none
 	bytes          int64
 	ready          sim.Time // early: when it was taken in; queued for a connection: since when
 	stage          stage
@@ -24,7 +25,6 @@ type message struct {
 	segment        collectives.Segment
 	open           int32 // sides for which it is not over
 	pieces         pieces
-	transit        int32 `snap:"-"` // of the timeline, + 1; 0: none
 }
 
 // stage is what the present transfer of a message is.
@@ -79,7 +79,9 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 	if rt.acknowledged(m) {
 		m.open = 2
 	}
-	rt.cutUp(m)
+	if rt.Protocols.EagerSegment > 0 {
+		rt.cutUp(m)
+	}
 	return i
 }
 
