@@ -275,6 +275,9 @@ func TestLibraryOf(t *testing.T) {
 
 // TestErrorsOfPresets: mpi/systems/errors.csv is what weft reproduce hardware writes for the rows that it can judge.
 func TestErrorsOfPresets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds of simulation, a minute with the race detector")
+	}
 	_, _, out := judged(t, "testdata/given", 2)
 	path := filepath.Join(out, "errors.csv")
 	if got, want := simtest.Must(os.ReadFile(path))(t), simtest.Must(os.ReadFile("../../mpi/systems/errors.csv"))(t); !bytes.Equal(got, want) {
