@@ -1,5 +1,7 @@
 package mpi
 
+import "fmt"
+
 // A matcher pairs receives with messages. It holds the nodes of any number of lists (posted receives
 // and early messages of every rank); an item is found by source and tag, either of which may be Any on
 // either side, and of several that fit the one that was added first is taken. A list whose scans get
@@ -246,4 +248,41 @@ func (m *matcher) items(l *matchList, visit func(node int32)) {
 	for n := l.head; n != 0; n = m.nodes[n].next {
 		visit(n)
 	}
+}
+
+// finds gives a message the oldest receive that waits for it, and tells whether it has one.
+func (rt *runtime) finds(m *message) bool {
+	if m.pieces.taken > 0 {
+		return m.recvID != unmatched
+	}
+	posted := &rt.ranks[m.to].posted
+	node := rt.match.oldest(posted, m.from, m.tag)
+	if node == 0 {
+		return false
+	}
+	m.recvID = rt.match.nodes[node].item
+	rt.match.remove(posted, node)
+	rt.checkLength(m, rt.recvBytes[node])
+	return true
+}
+
+// checkLength stops the run at a message that is longer than its receive, as MPI does (MPI_ERR_TRUNCATE).
+func (rt *runtime) checkLength(m *message, room int64) {
+	if m.bytes > room {
+		rt.fail(m.to, TooLong(m.bytes, m.from, m.to, m.tag, room, rt.work.Where(m.to, m.recvID)))
+	}
+}
+
+// TooLong is the error for a message that is longer than its receive, which stands at a place.
+func TooLong(bytes int64, from, to, tag int32, room int64, place string) error {
+	return fmt.Errorf("a message of %d B from rank %d to rank %d, tag %d, meets a receive of %d B (%s): want one that is as long, or longer", bytes, from, to, tag, room, place)
+}
+
+// keepRecv notes what the report about a receive that is left over wants to
+// know beyond what its node of the matcher says.
+func (rt *runtime) keepRecv(node int32, bytes int64) {
+	if int(node) >= len(rt.recvBytes) {
+		rt.recvBytes = append(rt.recvBytes, make([]int64, cap(rt.match.nodes)-len(rt.recvBytes))...)
+	}
+	rt.recvBytes[node] = bytes
 }

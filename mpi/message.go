@@ -1,8 +1,6 @@
 package mpi
 
 import (
-	"fmt"
-
 	"sync/atomic"
 
 	"github.com/weft-sim/weft/collectives"
@@ -18,6 +16,7 @@ type message struct {
 	tag            int32
 	hop            int32 // the rank that the present transfer goes to: the receiver or a relay
 	next           int32 `snap:"-"` // in the free list, or of those that wait for a connection
+	transit        int32 `snap:"-"` // of the timeline, + 1; 0: none
 	bytes          int64
 	ready          sim.Time // early: when it was taken in; queued for a connection: since when
 	stage          stage
@@ -26,7 +25,6 @@ type message struct {
 	segment        collectives.Segment
 	open           int32 // sides for which it is not over
 	pieces         pieces
-	transit        int32 `snap:"-"` // of the timeline, + 1; 0: none
 }
 
 // stage is what the present transfer of a message is.
@@ -81,7 +79,9 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 	if rt.acknowledged(m) {
 		m.open = 2
 	}
-	rt.cutUp(m)
+	if rt.Protocols.EagerSegment > 0 {
+		rt.cutUp(m)
+	}
 	return i
 }
 
@@ -201,10 +201,7 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 	if m.hop != hop { // of later pieces the receiver reads it
 		m.hop = hop
 	}
-	bytes := m.bytes
-	if m.pieces.all > 0 {
-		bytes = rt.pieceBytes(m, m.pieces.sent)
-	}
+	bytes := rt.pieceBytes(m, m.pieces.sent)
 	if m.stage != stageEager && m.stage != stageData {
 		bytes = controlBytes
 	}
@@ -360,31 +357,12 @@ func (rt *runtime) passOn(id int32, m *message, at sim.Time) {
 	rt.kernel.Schedule(at, rt.handler, evRelay, m.hop, int64(id))
 }
 
-// finds gives a message the oldest receive that waits for it, and tells whether it has one.
-func (rt *runtime) finds(m *message) bool {
-	if m.pieces.taken > 0 {
-		return m.recvID != unmatched
-	}
-	posted := &rt.ranks[m.to].posted
-	node := rt.match.oldest(posted, m.from, m.tag)
-	if node == 0 {
-		return false
-	}
-	m.recvID = rt.match.nodes[node].item
-	rt.match.remove(posted, node)
-	rt.checkLength(m, rt.recvBytes[node])
-	return true
-}
-
 // arrive matches a message that the receiver did not clear: eager data, a
 // request to send, a direct write.
 func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 	ok := rt.finds(m)
 	var at sim.Time
-	overhead, bytes := rt.places.fetch(&rt.Config, m.from, m.to, m.bytes, m.shared), m.bytes
-	if m.pieces.all > 0 {
-		bytes = rt.pieceBytes(m, m.pieces.taken)
-	}
+	overhead, bytes := rt.places.fetch(&rt.Config, m.from, m.to, m.bytes, m.shared), rt.pieceBytes(m, m.pieces.taken)
 	if m.pieces.taken > 0 {
 		overhead = rt.Protocols.SegmentOverhead
 	}
@@ -454,18 +432,6 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 	}
 }
 
-// checkLength stops the run at a message that is longer than its receive, as MPI does (MPI_ERR_TRUNCATE).
-func (rt *runtime) checkLength(m *message, room int64) {
-	if m.bytes > room {
-		rt.fail(m.to, TooLong(m.bytes, m.from, m.to, m.tag, room, rt.work.Where(m.to, m.recvID)))
-	}
-}
-
-// TooLong is the error for a message that is longer than its receive, which stands at a place.
-func TooLong(bytes int64, from, to, tag int32, room int64, place string) error {
-	return fmt.Errorf("a message of %d B from rank %d to rank %d, tag %d, meets a receive of %d B (%s): want one that is as long, or longer", bytes, from, to, tag, room, place)
-}
-
 // clear answers a request to send that is matched.
 func (rt *runtime) clear(id int32, m *message, at sim.Time) {
 	m.stage = stageCTS
@@ -518,13 +484,4 @@ func (rt *runtime) written(id int32, now sim.Time) {
 	}
 	rt.close(id, m)
 	rt.done(from, sendID, at)
-}
-
-// keepRecv notes what the report about a receive that is left over wants to
-// know beyond what its node of the matcher says.
-func (rt *runtime) keepRecv(node int32, bytes int64) {
-	if int(node) >= len(rt.recvBytes) {
-		rt.recvBytes = append(rt.recvBytes, make([]int64, cap(rt.match.nodes)-len(rt.recvBytes))...)
-	}
-	rt.recvBytes[node] = bytes
 }

@@ -20,7 +20,7 @@ const unmatched = -1
 // cutUp makes pieces of a new message, if it goes in pieces.
 func (rt *runtime) cutUp(m *message) {
 	p := &rt.Protocols
-	if p.EagerSegment == 0 || m.bytes <= int64(p.EagerSegment) || m.stage != stageEager || m.shared || !p.copiesOut(m.bytes) || p.EagerAcknowledged || rt.connect.proxied(m.from, m.to) {
+	if m.bytes <= int64(p.EagerSegment) || m.stage != stageEager || m.shared || !p.copiesOut(m.bytes) || p.EagerAcknowledged || rt.connect.proxied(m.from, m.to) {
 		return
 	}
 	each := rt.pieceSize(m)
@@ -32,8 +32,16 @@ func (rt *runtime) pieceSize(m *message) int64 {
 	return max(int64(rt.Protocols.EagerSegment), (m.bytes+math.MaxUint16-1)/math.MaxUint16)
 }
 
-// pieceBytes is the size of the piece of a number, from 0 on.
+// pieceBytes is the size of the piece of a number, from 0 on; of a message that goes whole, that of all.
 func (rt *runtime) pieceBytes(m *message, number uint16) int64 {
+	if m.pieces.all == 0 { // inlined
+		return m.bytes
+	}
+	return rt.pieceSized(m, number)
+}
+
+// pieceSized is pieceBytes of a message in pieces.
+func (rt *runtime) pieceSized(m *message, number uint16) int64 {
 	each := rt.pieceSize(m)
 	return min(each, m.bytes-int64(number)*each)
 }

@@ -356,10 +356,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 
 // prepare spends CPU time of r on a message, or on its next piece: a fixed time, and that of a copy.
 func (rt *runtime) prepare(r int32, start, fixed sim.Time, m *message, id int32) {
-	q, bytes := &rt.ranks[r], m.bytes
-	if m.pieces.all > 0 {
-		bytes = rt.pieceBytes(m, m.pieces.made)
-	}
+	q, bytes := &rt.ranks[r], rt.pieceBytes(m, m.pieces.made)
 	if rt.isCopied(m, collectives.Out) {
 		if rt.copyMessage(r, start, fixed, bytes, m, thenLeave, id) {
 			return

@@ -108,8 +108,6 @@ func scaleOf(test, unit string) float64 {
 	return cmp.Or(scale[test][unit], scale[test][strings.Replace(unit, "/sec", "/s", 1)])
 }
 
-var wanted = []string{"system", "benchmark", "nodes", "ppn", "ranks", "size_bytes", "value", "unit", "library", "quality"}
-
 // read reads rows.csv, pairs.csv where there is one, and systems.toml.
 func read(path string) (all []*system, faults document.Problems, err error) {
 	folder := os.DirFS(path)
@@ -135,22 +133,10 @@ func read(path string) (all []*system, faults document.Problems, err error) {
 		faults = append(faults, s.check(at)...)
 		all = append(all, s)
 	}
-	table, wrong := judge.OpenTable(folder, path, "rows.csv", ',', wanted...)
-	switch {
-	case wrong != nil:
-		return nil, nil, document.Problems{wrong}
-	case table == nil:
-		return nil, nil, document.Problems{{At: path, Message: "holds no rows.csv"}}
-	}
-	for wrong := range table.Rows {
+	wrong, there := judge.EachRow(folder, path, "rows.csv", func(t *judge.Table) *document.Problem {
+		r, wrong := readRow(t)
 		if wrong != nil {
-			faults = append(faults, wrong)
-			continue
-		}
-		r, wrong := readRow(table)
-		if wrong != nil {
-			faults = append(faults, wrong)
-			continue
+			return wrong
 		}
 		i := slices.IndexFunc(all, func(s *system) bool { return s.name == r.system })
 		if i < 0 {
@@ -158,7 +144,12 @@ func read(path string) (all []*system, faults document.Problems, err error) {
 			all = append(all, &system{name: r.system, Note: "systems.toml does not name it"})
 		}
 		all[i].add(r)
+		return nil
+	}, "system", "benchmark", "nodes", "ppn", "ranks", "size_bytes", "value", "unit", "library", "quality")
+	if !there {
+		return nil, nil, document.Problems{{At: path, Message: "holds no rows.csv"}}
 	}
+	faults = append(faults, wrong...)
 	slices.SortFunc(all, func(a, b *system) int { return cmp.Compare(a.name, b.name) })
 	pairs, problems := readPairs(folder, path, all)
 	faults = append(faults, problems...)

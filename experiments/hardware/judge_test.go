@@ -18,6 +18,18 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
+// folderOf is a folder of the two files, "" for none.
+func folderOf(t *testing.T, systems, rows string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range map[string]string{"systems.toml": systems, "rows.csv": rows} {
+		if text != "" {
+			simtest.Check(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666))
+		}
+	}
+	return folder
+}
+
 // judged runs weft reproduce hardware on a folder, with so many rows at once, and returns its verdicts and errors.
 func judged(t *testing.T, data string, jobs int) (rows []judge.Row, errors *results.Table, out string) {
 	t.Helper()
@@ -103,23 +115,10 @@ func TestRefusals(t *testing.T) {
 		{"[system.x]\npreset = \"edr\"\n", rows, "rows.csv: holds no row that can be read"},
 		{"[system.x]\npreset = \"edr\"\n", "system,value\n", "has no column benchmark"},
 	} {
-		folder := t.TempDir()
-		for name, text := range map[string]string{"systems.toml": c.systems, "rows.csv": c.rows} {
-			if text != "" {
-				if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		simtest.Refuse(Open(folder))(t, c.want)
+		simtest.Refuse(Open(folderOf(t, c.systems, c.rows)))(t, c.want)
 	}
-	folder := t.TempDir()
 	text := rows + "x,osu_latency,2,1,2,8,-1,us,MPI,A\nx,osu_latency,two,1,2,8,1,us,MPI,A\ny,osu_latency,2,1,2,8,1,us,MPI,A\nx,osu_latency,2,1,2,8,1,furlongs,MPI,A\nx,osu_scan,2,1,2,8,1,us,MPI,A\nx,osu_allreduce,2,64,128,8,1,us,MPI,A\nx,osu_bw,2,1,2,,1,MB/s,MPI,A\nx,osu_bw,2,1,2,1099511627776,1,MB/s,MPI,A\nx,osu_alltoall,4096,32,131072,8,1,us,MPI,A\nx,osu_allreduce,2,4,8,8,1,us,Open MPI 5.0.8,A\n"
-	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\nsockets = 2\ncores = 16\nnodes = 3\nadapters = -1\n[system.z]\npreset = \"edrr\"\nlibrary = \"lam\"\n", "rows.csv": text + "z,osu_latency,2,1,2,8,1,us,MPI,A\n"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	folder := folderOf(t, "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\nsockets = 2\ncores = 16\nnodes = 3\nadapters = -1\n[system.z]\npreset = \"edrr\"\nlibrary = \"lam\"\n", text+"z,osu_latency,2,1,2,8,1,us,MPI,A\n")
 	r := simtest.Must(Open(folder))(t)
 	for _, want := range []string{`rows.csv:2: value = "-1"`, `rows.csv:3: nodes = "two"`, `system.z.preset = "edrr": want one of edr`, `system.z.library = "lam": want one of intel-mpi`, "system.x.nodes is no key", "system.x.adapters = -1: want a number from 0"} {
 		if all := r.Faults.Error(); !strings.Contains(all, want) {
@@ -144,7 +143,6 @@ func TestRefusals(t *testing.T) {
 // send and receive sends, of which PingPing is that of two ranks; rows without a name of the library's or
 // of an algorithm are of the default one. Whose a library is need not be said.
 func TestKindsOfRows(t *testing.T) {
-	folder := t.TempDir()
 	text := "system,benchmark,nodes,ppn,ranks,size_bytes,value,unit,library,quality\n"
 	shown := []string{"2,1,2,4096,4096,MB/s", "2,1,2,4096,1e6,msg/s", "2,1,2,8,1,us", "2,2,4,65536,1,us", "2,1,3,8,1,us"}
 	for _, r := range []struct {
@@ -158,12 +156,7 @@ func TestKindsOfRows(t *testing.T) {
 	} {
 		text += "x," + r.test + "," + shown[r.shown] + ",MPICH 4.1,A\n"
 	}
-	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\n", "rows.csv": text} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	rows, _, _ := judged(t, folder, 2)
+	rows, _, _ := judged(t, folderOf(t, "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\n", text), 2)
 	weft := make([]float64, len(rows))
 	for i, r := range rows {
 		weft[i], _ = strconv.ParseFloat(r.Cells[slices.Index(Columns, "weft")], 64)
@@ -187,9 +180,7 @@ func TestKindsOfRows(t *testing.T) {
 // TestSpellings: columns in any order, sizes with units, units of any spelling, ranks or processes a node that are
 // implied: all of these are the same message, of 4 KiB between two nodes; what is over TCP, or of no size, is not judged.
 func TestSpellings(t *testing.T) {
-	const header = "quality,library,unit,value,size_bytes,ranks,ppn,nodes,benchmark,system\n"
-	folder := t.TempDir()
-	text := header
+	text := "quality,library,unit,value,size_bytes,ranks,ppn,nodes,benchmark,system\n"
 	units := []string{"us", "usec", "µs", "microseconds", "ns", "ms", "s"}
 	for _, unit := range units {
 		text += "A,\"Open MPI 4.1, UCX\"," + unit + ",1,4KiB,2,1,2,osu_latency,x\n"
@@ -197,9 +188,7 @@ func TestSpellings(t *testing.T) {
 	text += "A,Open MPI 4.1,us,1,4096,,1,2,IMB-MPI1 PingPong,x\nA,Open MPI 4.1,us,1,4096,2,,2,pingpong,x\nA,Open MPI 4.1,us,1,4096,,,2,osu_latency,x\n"
 	text += "A,\"Open MPI 4.1, tcp\",us,1,4096,2,1,2,osu_latency,x\nA,Open MPI 4.1,us,1,,2,1,2,osu_latency,x\nA,MVAPICH2 2.3,us,1,8,4,2,2,osu_allreduce,x\n"
 	text += "A,Open MPI 4.1,us,1,4K,2,1,2,osu_latency,x\n"
-	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\n", "rows.csv": text} {
-		simtest.Check(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666))
-	}
+	folder := folderOf(t, "[system.x]\npreset = \"edr\"\n", text)
 	simtest.Fail(t, simtest.Must(Open(folder))(t).Faults, `rows.csv:15: size_bytes = "4K"`)
 	rows, _, _ := judged(t, folder, 2)
 	for i, r := range rows[:10] {
@@ -286,6 +275,9 @@ func TestLibraryOf(t *testing.T) {
 
 // TestErrorsOfPresets: mpi/systems/errors.csv is what weft reproduce hardware writes for the rows that it can judge.
 func TestErrorsOfPresets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds of simulation, a minute with the race detector")
+	}
 	_, _, out := judged(t, "testdata/given", 2)
 	path := filepath.Join(out, "errors.csv")
 	if got, want := simtest.Must(os.ReadFile(path))(t), simtest.Must(os.ReadFile("../../mpi/systems/errors.csv"))(t); !bytes.Equal(got, want) {

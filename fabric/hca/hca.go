@@ -137,11 +137,11 @@ func (h *HCA) send(now sim.Time, b *Burst) (first, end sim.Time) {
 	if b.Turned {
 		first += h.shared.config.SwitchTime
 	}
+	if b.Source == Registered {
+		first += h.shared.config.PageTime * sim.Time(b.Size) / 4096
+	}
 	first += h.load(b.QP)
 	end = first + h.occupied(&h.sending, b.Size)
-	if b.Source == Registered {
-		end += h.shared.config.PageTime * sim.Time(b.Size) / 4096
-	}
 	stats := &h.shared.stats
 	stats.Bursts++
 	stats.Bytes += b.Size

@@ -30,10 +30,11 @@ func TestSystemsAgreeOnIdlePairs(t *testing.T) {
 	over := func(switches int) string {
 		return fmt.Sprintf("[0, %d]", 2*slices.Index(dragonfly.DistancesFrom(0, nil), int16(switches-1)))
 	}
-	for _, preset := range systems.Registry.Names() {
+	for _, preset := range append(systems.Registry.Names(), "edr, pieces and look-ups of pages") {
 		if preset == systems.QDR {
 			continue
 		}
+		preset, pieces, _ := strings.Cut(preset, ",")
 		for _, pair := range []struct {
 			topology, nodes string
 			switches        int
@@ -41,6 +42,9 @@ func TestSystemsAgreeOnIdlePairs(t *testing.T) {
 			settings := []string{"kind=mpi", "job.ranks=2", "placement.per_node=1", "placement.type=explicit", "placement.nodes=" + pair.nodes,
 				"loggp.nodes_per_leaf=2", "topology.type=" + pair.topology, "workload.iterations=3", "system.preset=" + preset,
 				`sweep.workload.bytes=["1B", "188B", "300B", "2KiB", "8KiB", "16KiB", "64KiB", "1MiB"]`, "sweep.job.machine=[loggp, fabric]"}
+			if pieces != "" {
+				settings = append(settings, "system.library=intel-mpi", "system.transport=verbs")
+			}
 			if pair.topology == "dragonfly" {
 				settings = append(settings, "topology.p=2", "topology.a=4", "topology.h=2")
 			}
