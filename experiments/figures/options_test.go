@@ -189,7 +189,7 @@ func TestIntervalsOfFigures(t *testing.T) {
 		all := plotted(t, rows, func(p *PlotConfig) {
 			p.By, p.Baseline, p.Relative = []string{"routing.type"}, map[string]string{"routing.type": "min"}, relative
 		}).Series
-		if s := all[len(all)-1]; math.Abs(s.Y[0]-want[0]) > 1e-12 || math.Abs(s.HalfWidth[0]-want[1]) > 1e-12 {
+		if s := all[len(all)-1]; !(math.Abs(s.Y[0]-want[0]) < 1e-12 && math.Abs(s.HalfWidth[0]-want[1]) < 1e-12) {
 			t.Errorf("%s: %v +- %v, want %v", relative, s.Y[0], s.HalfWidth[0], want)
 		}
 	}

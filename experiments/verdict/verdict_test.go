@@ -195,13 +195,13 @@ job.ranks,kind,seed,x
 // TestVerdictFarthest: of cases 0.2, 0.6 and 1 the one that is shown is the farthest on the wrong side of a
 // bound, not from it; the mean of cases with half-widths of 3, 4 and 12 has one of sqrt(9 + 16 + 144) / 3 = 13/3.
 func TestVerdictFarthest(t *testing.T) {
-	rows := table(t, "n,seed,x_mean,x_ci95\n1,1,0.6,3\n2,1,0.2,4\n3,1,1,12")
+	rows := table(t, "n,seed,x_load,x_ci95\n1,1,0.6,3\n2,1,0.2,4\n3,1,1,12")
 	for target, want := range map[string]float64{fig8bRatio: 1, "dragonfly-fig8a-ur-min-saturation-throughput": 0.2, fig8bVAL: 1} {
-		if v := judgeOne(rows, Expect{Target: target, Metric: "x_mean", Each: []string{"n"}}); v.Measured != want || v.Verdict != Missed {
+		if v := judgeOne(rows, Expect{Target: target, Metric: "x_load", Each: []string{"n"}}); v.Measured != want || v.Verdict != Missed {
 			t.Errorf("%s: %v is shown, %s, want %v", target, v.Measured, v.Verdict, want)
 		}
 	}
-	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "x_mean", Each: []string{"n"}, Combine: "mean"}); math.Abs(v.Measured-0.6) > 1e-12 || math.Abs(v.Half-13./3) > 1e-12 {
+	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "x_load", Each: []string{"n"}, Combine: "mean"}); !(math.Abs(v.Measured-0.6) < 1e-12 && math.Abs(v.Half-13./3) < 1e-12) {
 		t.Errorf("the mean is %v +- %v, want 0.6 +- 13/3", v.Measured, v.Half)
 	}
 }
