@@ -111,6 +111,23 @@ func TestLSSMessages(t *testing.T) {
 	}
 }
 
+// TestLSSNotices: of five ranks the block from rank r to rank s is number 5r + s; every third ends in the
+// default value: 3, 9, 15 and 21, from 0 to 3, 1 to 4, 3 to 0 and 4 to 1. Numbers 0, 6, 12, 18 and 24 are ranks' own.
+func TestLSSNotices(t *testing.T) {
+	l := collectives.AlltoallLSS(collectives.Env{Ranks: 5, Bytes: 8}, collectives.LSSSettings{NoticeEvery: 3, Address: 16})
+	for rank, want := range [][]int32{{3}, {4}, nil, {0}, {1}} {
+		var got []int32
+		for _, op := range sends(l, rank) {
+			if op.Control && op.Bytes == 64 {
+				got = append(got, op.Peer)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("rank %d gives notice to %v, want %v", rank, got, want)
+		}
+	}
+}
+
 // Number of messages and bytes of the busiest rank, from the closed forms.
 func TestCosts(t *testing.T) {
 	const n, bytes = 12, 1200
