@@ -254,7 +254,7 @@ func sends(c collectives.Collective, rank int) (all []collectives.Op) {
 
 // TestLeadersExchange: two leaders on each of four nodes of four ranks exchange blocks of 4*2 of 64 B,
 // 512 B. If that is not above critical it goes by Bruck's, with 3*2 + 2 rounds, else round the ring in
-// 4; a round of gathering and one of scattering besides. What a rank hands its leaders is copied
+// 4, or in one with all at once; a round of gathering and one of scattering besides. What a rank hands its leaders is copied
 // into the segment only, what it gets out of it only.
 func TestLeadersExchange(t *testing.T) {
 	env := collectives.Env{Ranks: 16, PerNode: 4, Bytes: 64}
@@ -263,6 +263,10 @@ func TestLeadersExchange(t *testing.T) {
 			c := collectives.AlltoallLeaders(env, 2, collectives.LeaderSettings{Segment: segment, SwitchOver: collectives.SwitchOver{Critical: critical}})
 			if got := c.Rounds(0); got != rounds {
 				t.Errorf("critical %v: %d rounds, want %d", critical, got, rounds)
+			}
+			atOnce := collectives.AlltoallLeaders(env, 2, collectives.LeaderSettings{Segment: segment, SwitchOver: collectives.SwitchOver{Critical: critical}, AtOnce: true})
+			if got, want := atOnce.Rounds(0), map[int]int{10: 10, 6: 3}[rounds]; got != want {
+				t.Errorf("critical %v, all at once: %d rounds, want %d", critical, got, want)
 			}
 			in, out := collectives.In, collectives.Out
 			if !segment {
