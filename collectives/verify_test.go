@@ -111,6 +111,23 @@ func TestLSSMessages(t *testing.T) {
 	}
 }
 
+// TestLSSNotices: of five ranks the block from rank r to rank s is number 5r + s; every third ends in the
+// default value: 3, 9, 15 and 21, from 0 to 3, 1 to 4, 3 to 0 and 4 to 1. Numbers 0, 6, 12, 18 and 24 are ranks' own.
+func TestLSSNotices(t *testing.T) {
+	l := collectives.AlltoallLSS(collectives.Env{Ranks: 5, Bytes: 8}, collectives.LSSSettings{NoticeEvery: 3, Address: 16})
+	for rank, want := range [][]int32{{3}, {4}, nil, {0}, {1}} {
+		var got []int32
+		for _, op := range sends(l, rank) {
+			if op.Control && op.Bytes == 64 {
+				got = append(got, op.Peer)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("rank %d gives notice to %v, want %v", rank, got, want)
+		}
+	}
+}
+
 // Number of messages and bytes of the busiest rank, from the closed forms.
 func TestCosts(t *testing.T) {
 	const n, bytes = 12, 1200
@@ -237,7 +254,7 @@ func sends(c collectives.Collective, rank int) (all []collectives.Op) {
 
 // TestLeadersExchange: two leaders on each of four nodes of four ranks exchange blocks of 4*2 of 64 B,
 // 512 B. If that is not above critical it goes by Bruck's, with 3*2 + 2 rounds, else round the ring in
-// 4; a round of gathering and one of scattering besides. What a rank hands its leaders is copied
+// 4, or in one with all at once; a round of gathering and one of scattering besides. What a rank hands its leaders is copied
 // into the segment only, what it gets out of it only.
 func TestLeadersExchange(t *testing.T) {
 	env := collectives.Env{Ranks: 16, PerNode: 4, Bytes: 64}
@@ -246,6 +263,10 @@ func TestLeadersExchange(t *testing.T) {
 			c := collectives.AlltoallLeaders(env, 2, collectives.LeaderSettings{Segment: segment, SwitchOver: collectives.SwitchOver{Critical: critical}})
 			if got := c.Rounds(0); got != rounds {
 				t.Errorf("critical %v: %d rounds, want %d", critical, got, rounds)
+			}
+			atOnce := collectives.AlltoallLeaders(env, 2, collectives.LeaderSettings{Segment: segment, SwitchOver: collectives.SwitchOver{Critical: critical}, AtOnce: true})
+			if got, want := atOnce.Rounds(0), map[int]int{10: 10, 6: 3}[rounds]; got != want {
+				t.Errorf("critical %v, all at once: %d rounds, want %d", critical, got, want)
 			}
 			in, out := collectives.In, collectives.Out
 			if !segment {

@@ -128,6 +128,23 @@ func TestAlltoallClosedForms(t *testing.T) {
 	}
 }
 
+// TestLSSAddressTimes: of seven ranks each sends two handshakes in a step, of one address and then of three. The
+// second is posted when the first is through the engine. So addresses of 72 B in place of 16 take the time of (1+3)*56 B
+// at 24.34 Gb/s longer; to put what two others have sent into the window takes that of twice as many, where a byte
+// takes 200 ps to copy.
+func TestLSSAddressTimes(t *testing.T) {
+	c := mpi.QDRConfig(1)
+	c.Protocols.EagerCopies = false
+	for perByte, copies := range map[float64]float64{0: 0, 200: 2 * 4 * 56 * 200e-6} { // ps, us
+		elapsed := func(address sim.Bytes) sim.Time {
+			env := collectives.Env{Ranks: 7, PerNode: 1, Bytes: 100}
+			work := mpi.RunSchedule(collectives.AlltoallLSS(env, collectives.LSSSettings{Address: address}), mpi.Costs{Copy: perByte}, sim.Picosecond)
+			return simtest.Must(c.Run(work))(t).Elapsed
+		}
+		within(t, "longer addresses", elapsed(72)-elapsed(16), 4*56*8/24.34e3+copies)
+	}
+}
+
 // With N ranks in nodes of M and one leader each, the leaders' part is equation
 // 1's ring among N/M ranks with blocks of M*M*m: what is left is gathering and
 // scattering through shared memory, which is the same however many nodes there

@@ -284,7 +284,7 @@ func (r *sessionRun) receive(flit int32, destination int) {
 
 // drop remembers which pair of processors a dropped packet was to serve.
 func (r *sessionRun) drop(flit int32, stage, unit int) {
-	if d := int(r.n.processor[stage][unit]); d >= 0 && d != r.processorOf(flit) {
+	if d := int(r.n.processor[stage][unit]); d >= 0 {
 		r.dropped[d].set(r.processorOf(flit))
 	}
 }

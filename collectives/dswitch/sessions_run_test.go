@@ -140,6 +140,17 @@ func TestRunSessionsToComplete(t *testing.T) {
 	}
 }
 
+// TestRunSessionsLivingReceive: of 7 processors 2 have failed: each of the 5 others receives 4 packets, at least and at
+// most, and those that have failed do not count.
+func TestRunSessionsLivingReceive(t *testing.T) {
+	config := DefaultSessionsConfig()
+	config.FailProcessors = 2
+	r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, topology.PKConfig{M: 3, Cascades: 1}).Topology(), config, 1, nil))(t)
+	if r.Row.PacketsReceived != 4 || r.Row.PacketsReceivedMax != 4 || r.Row.LivingProcessors != 5 {
+		t.Errorf("%d to %d packets at %d processors, want 4 at 5", r.Row.PacketsReceived, r.Row.PacketsReceivedMax, r.Row.LivingProcessors)
+	}
+}
+
 // A run ends soon after its context.
 func TestRunSessionsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

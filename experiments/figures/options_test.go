@@ -177,6 +177,30 @@ func TestRelative(t *testing.T) {
 	simtest.Refuse(p.figure(table(t, optionsTable)))(t, "baseline: no row has routing.type = ugal")
 }
 
+// TestIntervalsOfFigures: 50 +- 5 beside 20 +- 2. The intervals of what is related are the series' own, in proportion:
+// 5/20 of the ratio; 20/50^2 * 5 of the speed-up, which falls by 20/y^2; 5; 100 * 5/20 per cent of the gain. The
+// median, least and greatest of two seeds have none, though each seed has one.
+func TestIntervalsOfFigures(t *testing.T) {
+	const rows = `point,routing.type,traffic.load,seed,replications,offered_load,latency_mean_ns,latency_ci95_ns
+0,min,0.1,1,1,0.1,20,2
+1,val,0.1,1,1,0.1,50,5
+`
+	for relative, want := range map[string][2]float64{"ratio": {2.5, 0.25}, "speedup": {0.4, 0.04}, "difference": {30, 5}, "gain": {150, 25}} {
+		all := plotted(t, rows, func(p *PlotConfig) {
+			p.By, p.Baseline, p.Relative = []string{"routing.type"}, map[string]string{"routing.type": "min"}, relative
+		}).Series
+		if s := all[len(all)-1]; !(math.Abs(s.Y[0]-want[0]) < 1e-12 && math.Abs(s.HalfWidth[0]-want[1]) < 1e-12) {
+			t.Errorf("%s: %v +- %v, want %v", relative, s.Y[0], s.HalfWidth[0], want)
+		}
+	}
+	for _, how := range []string{"median", "smallest", "largest"} {
+		f := plotted(t, rows+"2,val,0.1,2,1,0.1,60,6\n", func(p *PlotConfig) { p.Aggregate, p.By = how, []string{"routing.type"} })
+		if one, two := f.Series[0].HalfWidth[0], f.Series[1].HalfWidth[0]; one != 2 || !math.IsNaN(two) {
+			t.Errorf("%s: intervals of %v with one seed and %v with two, want 2 and none", how, one, two)
+		}
+	}
+}
+
 // TestFormulaOfColumns: arithmetic over columns stands for a column.
 func TestFormulaOfColumns(t *testing.T) {
 	f := plotted(t, optionsTable, func(p *PlotConfig) {
@@ -277,6 +301,13 @@ func TestBinsOfX(t *testing.T) {
 	})
 	if s := f.Series[0]; !slices.Equal(s.X, []float64{0.5, 7}) || !slices.Equal(s.Y, []float64{2, 6}) {
 		t.Errorf("%v %v", s.X, s.Y)
+	}
+	// The range is that of all series, so that 6 and 8 are in one part of the second, too.
+	f = plotted(t, "point,kind,born_ns,latency_ns\n0,a,0,1\n0,a,8,3\n0,b,6,5\n0,b,8,7\n", func(p *PlotConfig) {
+		p.X, p.Y, p.By, p.Bins = "born_ns", []string{"latency_ns"}, []string{"kind"}, 4
+	})
+	if s := f.Series[1]; !slices.Equal(s.X, []float64{7}) || !slices.Equal(s.Y, []float64{6}) {
+		t.Errorf("the second of two series: %v %v", s.X, s.Y)
 	}
 }
 

@@ -30,9 +30,6 @@ type measured struct {
 // wraps errNoRows if the run has none of the points; a set of cells that lacks
 // a part of the formula gives no value.
 func (e *Expect) measure(t *results.Table, overlay map[string]string, unit string) ([]measured, error) {
-	if t == nil {
-		return nil, fmt.Errorf("the run has no table %q", e.Table)
-	}
 	where := overlaid(e.Where, overlay)
 	rows, err := e.rows(t, where)
 	if err != nil {
@@ -274,6 +271,9 @@ func (e *Expect) selected(rows *results.Table, where map[string]string, unit str
 // rows are the rows that a selection names; none are an error that wraps
 // errNoRows, unless they are to be counted.
 func (e *Expect) rows(t *results.Table, where map[string]string) (*results.Table, error) {
+	if t == nil {
+		return nil, fmt.Errorf("the run has no table %q", e.Table)
+	}
 	rows, err := t.Where(where)
 	if err != nil {
 		return nil, err

@@ -192,6 +192,20 @@ job.ranks,kind,seed,x
 	}
 }
 
+// TestVerdictFarthest: of cases 0.2, 0.6 and 1 the one that is shown is the farthest on the wrong side of a
+// bound, not from it; the mean of cases with half-widths of 3, 4 and 12 has one of sqrt(9 + 16 + 144) / 3 = 13/3.
+func TestVerdictFarthest(t *testing.T) {
+	rows := table(t, "n,seed,x_load,x_ci95\n1,1,0.6,3\n2,1,0.2,4\n3,1,1,12")
+	for target, want := range map[string]float64{fig8bRatio: 1, "dragonfly-fig8a-ur-min-saturation-throughput": 0.2, fig8bVAL: 1} {
+		if v := judgeOne(rows, Expect{Target: target, Metric: "x_load", Each: []string{"n"}}); v.Measured != want || v.Verdict != Missed {
+			t.Errorf("%s: %v is shown, %s, want %v", target, v.Measured, v.Verdict, want)
+		}
+	}
+	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "x_load", Each: []string{"n"}, Combine: "mean"}); !(math.Abs(v.Measured-0.6) < 1e-12 && math.Abs(v.Half-13./3) < 1e-12) {
+		t.Errorf("the mean is %v +- %v, want 0.6 +- 13/3", v.Measured, v.Half)
+	}
+}
+
 // TestVerdictKinds: fitted rows, counterexamples, baselines.
 func TestVerdictKinds(t *testing.T) {
 	rows := table(t, `
@@ -200,6 +214,8 @@ good,1,0.5,0
 other,1,0.51,0
 bad,1,,49
 far,1,0.9,0
+some,1,0.5,0
+some,2,0.5,49
 `)
 	where := func(mode string) map[string]string { return map[string]string{"mode": mode} }
 	for _, c := range []struct {
@@ -213,10 +229,12 @@ far,1,0.9,0
 		{"fitted, with a baseline", Expect{Where: where("good"), Calibrated: "the price", Baseline: where("far"), BaselineIs: "for nothing"}, Calibrated, "fitted to it: the price; missed for nothing (0.9)"},
 		{"a fitted row that was not run", Expect{Where: where("none"), Calibrated: "the price"}, NotRun, "no row has mode = none"},
 		{"refuted", Expect{Where: where("bad"), Counterexample: "lost", Note: "said"}, Refuted, "lost = 49; said"},
+		{"refuted by the largest count", Expect{Where: where("some"), Counterexample: "lost", CounterexampleAbove: 40}, Refuted, "lost = 49"},
 		{"nothing against it", Expect{Where: where("good"), Counterexample: "lost"}, Met, ""},
 		{"as many as are allowed", Expect{Where: where("bad"), Counterexample: "lost", CounterexampleAbove: 49}, Missed, "not measured: x has empty cells where mode = bad"},
 		{"missing, nothing against it", Expect{Where: where("bad")}, Missed, "not measured: x has empty cells where mode = bad"},
 		{"also met", Expect{Where: where("good"), Baseline: where("other"), BaselineIs: "without connections"}, Met, "also met without connections (0.51)"},
+		{"the baseline alone is met", Expect{Where: where("far"), Baseline: where("good"), BaselineIs: "without connections"}, Missed, "met without connections (0.5)"},
 		{"the baseline misses", Expect{Where: where("good"), Baseline: where("far"), BaselineIs: "without connections"}, Met, "missed without connections (0.9)"},
 	} {
 		c.e.Target, c.e.Metric = fig8bVAL, "x"
@@ -337,6 +355,8 @@ func TestJudge(t *testing.T) {
 		{Target{Kind: "predicted", Value: 0.5, Tolerance: 0.15, ToleranceKind: "rel"}, 0.575, Met},
 		{Target{Kind: "predicted", Value: 0.5, Tolerance: 0.15, ToleranceKind: "rel"}, 0.576, Missed},
 		{Target{Kind: "predicted", Value: 0.5, Tolerance: 0.15, ToleranceKind: "rel"}, 0.425, Met},
+		{Target{Kind: "predicted", Value: -0.5, Tolerance: 0.15, ToleranceKind: "rel"}, -0.575, Met},
+		{Target{Kind: "predicted", Value: -0.5, Tolerance: 0.15, ToleranceKind: "rel"}, -0.576, Missed},
 		{Target{Kind: "exact", Value: 3, Tolerance: 0, ToleranceKind: "abs"}, 3, Met},
 		{Target{Kind: "exact", Value: 3, Tolerance: 0, ToleranceKind: "abs"}, 4, Missed},
 		{Target{Kind: "bound", Value: 0.9, Tolerance: 0, ToleranceKind: "at_most"}, 0.9, Met},

@@ -19,8 +19,9 @@ import (
 //
 // the mean latency is (10+20+21+13)/4 = 16, in the network (7+20+11+12)/4 = 12.5, the
 // mean of the hops (2+3+4+2)/4 = 2.75, and 2 of 4 took a minimal path. Packets born
-// before and after count for nothing. It is the same with the packets divided among
-// the meters of two domains.
+// before and after count for nothing. Three of all six arrive in the window, at 110, 140 and 171, whenever
+// born: 9 flits of a pair's; of intervals of 50 cycles the first has two, not minimal one of them, the second one. It is the
+// same with the packets divided among the meters of two domains.
 func TestMeterSums(t *testing.T) {
 	packets := []fabric.Delivery{
 		{Birth: 99, Inject: 99, Cycle: 1000, Hops: 9, NonMinimal: true},
@@ -32,6 +33,8 @@ func TestMeterSums(t *testing.T) {
 	}
 	for name, domains := range map[string]int{"alone": 0, "two domains": 2} {
 		m := NewMeter(10)
+		m.tellPairs([]Pair{{AnyTerminal, AnyTerminal}})
+		m.lapse.Every = 50
 		to := []*Meter{m}
 		if domains > 0 {
 			to = to[:0]
@@ -42,10 +45,15 @@ func TestMeterSums(t *testing.T) {
 		m.Open(100)
 		m.Close(200)
 		for i := range packets {
+			packets[i].Flits = 3
 			to[i%len(to)].Deliver(&packets[i])
 		}
 		m.gather()
 		m.gather() // nothing is counted twice
+		pair, steps := m.Pairs()[0], m.Lapse()
+		if len(steps) != 2 || steps[0].Packets != 2 || steps[0].NonMinimal != 1 || steps[0].Latency != 30 || steps[1].Packets != 1 || steps[1].NonMinimal != 1 || steps[1].Flits != 3 {
+			t.Errorf("%s: intervals %+v", name, steps)
+		}
 		for _, c := range []struct {
 			what      string
 			got, want float64
@@ -56,6 +64,9 @@ func TestMeterSums(t *testing.T) {
 			{"mean hops", m.MeanHops(), 2.75},
 			{"minimal fraction", m.MinimalFraction(), 0.5},
 			{"largest latency", float64(m.Latency().Max()), 21},
+			{"packets of the pair", float64(pair.Packets), 4},
+			{"latencies of the pair", float64(pair.Sum), 64},
+			{"flits of the pair", float64(pair.Flits), 9},
 		} {
 			if c.got != c.want {
 				t.Errorf("%s: %s is %v, want %v", name, c.what, c.got, c.want)

@@ -55,6 +55,38 @@ func TestLatencyOfSendingIsNoGap(t *testing.T) {
 	}
 }
 
+// TestEnoughWaits: an engine waits for the network where so many packets wait in front of it as the link, 64 ns a
+// packet, takes in the time from the engine to the network, rounded up, and one at least; a lane's where one more does. With two, of
+// packets born in cycles 10, 20 and 30, the network is behind once it could have taken the second of those that wait,
+// a nanosecond a cycle and the cycles to enter it later.
+func TestEnoughWaits(t *testing.T) {
+	for latency, want := range map[sim.Time]int{0: 1, 10: 1, 64: 1, 65: 2, 128: 2, 129: 3, 500: 8} {
+		adapter := lanesAdapter()
+		adapter.SendLatency = latency * sim.Nanosecond
+		for _, lanes := range []string{"", "0:64,1:64"} {
+			_, _, made := paceTransport(t, "flit", lanes, &adapter)
+			n := &made.(*transport).nodes[0]
+			if n.enough != want || lanes != "" && n.lanes.enough != int32(want+1) {
+				t.Errorf("%d ns, lanes %q: %d packets are enough, of a lane %+v, want %d and one more", latency, lanes, n.enough, n.lanes, want)
+			}
+		}
+	}
+	adapter := lanesAdapter()
+	_, _, made := paceTransport(t, "flit", "", &adapter)
+	p := made.(*transport)
+	n := sender{enough: 2, packets: []outgoing{{birth: 10}, {birth: 20}, {birth: 30}}}
+	for _, c := range []struct {
+		head int
+		at   sim.Time // less the cycles to enter
+		want bool
+	}{{0, 20, false}, {0, 21, true}, {1, 30, false}, {1, 31, true}, {2, 1000, false}} {
+		n.head = c.head
+		if got := p.behind(&n, (c.at+sim.Time(p.delay))*sim.Nanosecond); got != c.want || p.delay == 0 {
+			t.Errorf("head %d, at %d and %d cycles more: behind %v, want %v", c.head, c.at, p.delay, got, c.want)
+		}
+	}
+}
+
 // TestMessagesOfAPairStayInOrder: the packets of three messages between two QPs arrive in cycles 300, 400 and
 // 100, those of the third first, as by another way. It is told of behind the second.
 func TestMessagesOfAPairStayInOrder(t *testing.T) {

@@ -176,11 +176,47 @@ func TestFTCommunication(t *testing.T) {
 	if m != 512*(3+127)+511 || b != 512*(3*rank/4+127*rank/128)+511*16 {
 		t.Errorf("2-D: %d messages, %d B", m, b)
 	}
-	// Class E on 16,384: the 33.5 million messages an iteration,
+	// Class E on 16,384: 33.5 million messages an iteration,
 	// 16,384 x (7 + 2047) and the tree's.
 	np1, np2 := skeletons.FTLayout("E", 16384)
 	if np1 != 2048 || np2 != 8 {
 		t.Errorf("class E on 16,384 ranks: %d x %d, want 2048 x 8", np1, np2)
+	}
+}
+
+// TestFTLayoutOfRanks: class A on 512 ranks is 128 x 4: a row is four consecutive ranks, a column every fourth rank.
+// Rank 6 sends to 4, 5 and 7 first, then to 2, 10, 14 and so on, each once.
+func TestFTLayoutOfRanks(t *testing.T) {
+	s := skeleton(t, "nas-ft", 512, func(c *skeletons.FT) { c.Iterations.Iterations = 1 })
+	var row, column []int32
+	for round := range s.Rounds(6) {
+		for _, op := range s.Round(6, round, nil) {
+			switch {
+			case op.Kind != collectives.Send || op.Bytes == 16: // the checksum
+			case op.Peer/4 == 1 && len(column) == 0:
+				row = append(row, op.Peer)
+			default:
+				column = append(column, op.Peer)
+			}
+		}
+	}
+	slices.Sort(row)
+	if !slices.Equal(row, []int32{4, 5, 7}) {
+		t.Errorf("rank 6 sends within its row to %v", row)
+	}
+	slices.Sort(column)
+	if same := slices.ContainsFunc(column, func(peer int32) bool { return peer%4 != 2 }); same || len(slices.Compact(column)) != 127 {
+		t.Errorf("rank 6 sends within its column to %v", column)
+	}
+}
+
+// TestContentionBall: from 8 KiB on the ball is an RDMA write, below it goes eagerly.
+func TestContentionBall(t *testing.T) {
+	for bytes, want := range map[sim.Bytes]collectives.Protocol{8191: collectives.Eager, 8192: collectives.Direct} {
+		s := skeleton(t, "contention", 3, func(c *skeletons.Contention) { c.Bytes = bytes })
+		if ops := s.Round(0, 0, nil); len(ops) != 1 || ops[0].Protocol != want {
+			t.Errorf("%v: %+v, want protocol %v", bytes, ops, want)
+		}
 	}
 }
 

@@ -117,7 +117,7 @@ func (e *mr4lms) merge(g Group) {
 		}
 		// The optimistic step failed: clear the way of a tree for both.
 		both := virtualGroup([]*Planted{nearest}, &g)
-		e.unite(g, nearest.Colour, e.inTheWay(&both, nearest.Colour, nearest), extend)
+		e.unite(g, nearest.Colour, e.inTheWay(&both, nearest.Colour), extend)
 		return
 	}
 	best := Colour(0)
@@ -126,22 +126,21 @@ func (e *mr4lms) merge(g Group) {
 			best = Colour(c)
 		}
 	}
-	e.unite(g, best, e.inTheWay(&g, best, nil), extend)
+	e.unite(g, best, e.inTheWay(&g, best), extend)
 }
 
 // inTheWay lists the trees of colour c that the shortest-path tree of the
-// virtual group from its least loaded root would touch, and first, if any.
-func (e *mr4lms) inTheWay(virtual *Group, c Colour, first *Planted) []*Planted {
+// virtual group from its least loaded root would touch; those of its own groups do.
+func (e *mr4lms) inTheWay(virtual *Group, c Colour) []*Planted {
 	_, e.candidates = e.roots.find(virtual, e.candidates[:0])
-	return e.forest.touched(c, e.climbed(virtual), first)
+	return e.forest.touched(c, e.climbed(virtual))
 }
 
-// touched lists the trees of colour c that occupy one of the cells, and first,
-// if any.
-func (f *Forest) touched(c Colour, cells bitset, first *Planted) []*Planted {
+// touched lists the trees of colour c that occupy one of the cells.
+func (f *Forest) touched(c Colour, cells bitset) []*Planted {
 	var trees []*Planted
 	for _, p := range f.colours[c].trees {
-		if p == first || slices.ContainsFunc(p.cells, func(cell int32) bool { return cells.has(int(cell)) }) {
+		if slices.ContainsFunc(p.cells, func(cell int32) bool { return cells.has(int(cell)) }) {
 			trees = append(trees, p)
 		}
 	}

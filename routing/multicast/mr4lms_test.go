@@ -119,3 +119,42 @@ func TestNearestIsByMean(t *testing.T) {
 		t.Errorf("group %d is nearest, want 0", p.Groups[0].ID)
 	}
 }
+
+// TestNearestClearsTheWay: with one entry {2, 3} has to share. Switches 0 to 3 are a row, with a row of 5
+// more behind switch 1 and of 9 more behind switch 3. By formula 1 {0} is nearest, at 7/3, before {1, 8} and
+// {3, 17}, at 10/4 each. These two are in the way of a tree for both: {3, 17} has switch 3, {1, 8} only
+// switch 1, between them. So all four groups come to one tree.
+func TestNearestClearsTheWay(t *testing.T) {
+	b := topology.NewBuilder(18, topology.Class{Name: "local"})
+	for s := range topology.SwitchID(18) {
+		b.AddTerminal(s, 0)
+		if before, turns := map[topology.SwitchID]topology.SwitchID{4: 1, 9: 3}[s]; turns {
+			b.AddLink(before, s, 0)
+		} else if s > 0 {
+			b.AddLink(s-1, s, 0)
+		}
+	}
+	e := limited(t, b.Freeze(), 1, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
+	join(t, e, [][]topology.TerminalID{{0}, {1, 8}, {3, 17}, {2, 3}}, func(int) {})
+	if m := e.forest.Measure(); m.Groups != 4 || m.Trees != 1 || m.MaxTFI != 4 {
+		t.Errorf("%d groups on %d trees, at most %d; want 4 on one", m.Groups, m.Trees, m.MaxTFI)
+	}
+}
+
+// TestMetricsByHand: on a row of three switches two groups of switches 0 and 1 have a tree each, of one cable, which
+// carries both; the other cable carries none: 2 at most, 1 in the mean. A member is the cable and its own away: 2.
+// Without the first group entry 0 is not in use.
+func TestMetricsByHand(t *testing.T) {
+	e := limited(t, gridNet(false, 1, 3), 4, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
+	join(t, e, [][]topology.TerminalID{{0, 1}, {0, 1}}, func(int) {})
+	if m := e.forest.Measure(); m.Colours != 2 || m.Trees != 2 || m.MaxEFI != 2 || m.MeanEFI != 1 || m.MeanTFI != 1 || m.MeanHeight != 2 || m.TreeLinks != 2 {
+		t.Errorf("%+v", m)
+	}
+	if got := e.forest.EFIHistogram(); !slices.Equal(got, []int{1, 0, 1}) {
+		t.Errorf("cables by the groups over them: %v, want 1 0 1", got)
+	}
+	simtest.Check(t, e.forest.Remove(0))
+	if m := e.forest.Measure(); m.Colours != 1 || m.Trees != 1 || m.MaxEFI != 1 || m.MeanEFI != 0.5 {
+		t.Errorf("without the first group: %+v", m)
+	}
+}

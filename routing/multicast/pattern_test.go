@@ -42,6 +42,9 @@ func TestGroups(t *testing.T) {
 	}{
 		{"grid", 3, []param.Setting{param.Set("dims", []int{3, 2}), param.Set("ranks_per_terminal", 2)}, [][]topology.TerminalID{{0, 1}, {1, 2}, {0, 1}, {0, 2}, {1, 2}}},
 		{"hierarchical", 9, []param.Setting{param.Set("sizes", []int{4})}, [][]topology.TerminalID{{0, 1, 2, 3}, {4, 5, 6, 7}, {8}, {0, 4, 8}}},
+		// by threes, then by twos up to the last
+		{"hierarchical", 18, []param.Setting{param.Set("sizes", []int{3, 2})}, [][]topology.TerminalID{
+			{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}, {12, 13, 14}, {15, 16, 17}, {0, 3}, {6, 9}, {12, 15}, {0, 6}, {12}, {0, 12}}},
 	} {
 		groups := pattern(t, c.name, PatternEnv{Terminals: c.terminals}, c.settings...)
 		if !slices.EqualFunc(groups, c.want, func(g Group, want []topology.TerminalID) bool { return slices.Equal(g.Terminals, want) }) {

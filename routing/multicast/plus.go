@@ -148,14 +148,14 @@ func (e *plus) crowd(g Group) {
 	best, fewest := Colour(0), math.MaxInt
 	for c := range f.colours {
 		groups := 0
-		for _, p := range f.touched(Colour(c), cells, nil) {
+		for _, p := range f.touched(Colour(c), cells) {
 			groups += len(p.Groups)
 		}
 		if groups < fewest {
 			best, fewest = Colour(c), groups
 		}
 	}
-	if !e.unite(g, best, f.touched(best, cells, nil), false) {
+	if !e.unite(g, best, f.touched(best, cells), false) {
 		panic("multicast: a tree whose way was cleared does not fit")
 	}
 }
@@ -175,7 +175,7 @@ func (e *plus) evictions(g *Group) []eviction {
 	cells := f.cellSet(e.cells)
 	var all []eviction
 	for c := range f.colours {
-		move := eviction{colour: Colour(c), trees: f.touched(Colour(c), cells, nil)}
+		move := eviction{colour: Colour(c), trees: f.touched(Colour(c), cells)}
 		for _, p := range move.trees {
 			cost, ok := e.movingCost(p)
 			if !ok {

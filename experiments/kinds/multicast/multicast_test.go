@@ -2,6 +2,7 @@ package multicast
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -164,5 +165,37 @@ measure = { check = true }
 		{"groups": "3", "trees": "3", "colours": "3", "colours_at_least": "3", "tree_links": "21"},
 	} {
 		enginetest.CheckCells(t, "row "+fmt.Sprint(i), rows[i], want)
+	}
+}
+
+// TestLatencyRow: of 100 messages in 20 us those of the first group take 2, 2, 2 and 3 us, the 96 of the second 1: 2.25
+// and 1 in the mean, 1.05 together; the 50th takes 1, the 99th 2 (the 95th 1). Percentiles are
+// within half a bucket, 0.2 %.
+func TestLatencyRow(t *testing.T) {
+	const us = sim.Microsecond
+	s, _ := latencyAt(t, "kind = \"multicast-latency\"\ntopology = { type = \"single-switch\", terminals = 8 }\ngroups = { pattern = \"blocks\", size = 4 }\n", 1)
+	s.loop.groups[0].latency = []sim.Time{2 * us, 2 * us, 2 * us, 3 * us}
+	s.loop.groups[1].latency = slices.Repeat([]sim.Time{us}, 96)
+	s.loop.first, s.loop.last = 5*us, 25*us
+	row := s.row()
+	for _, c := range []struct {
+		name            string
+		got, want, part float64
+	}{
+		{"messages", float64(row.Messages), 100, 0}, {"mean", row.LatencyMean, 1050, 1e-9}, {"largest", row.LatencyMax, 3000, 0},
+		{"median", row.LatencyP50, 1000, 0.002}, {"99th percentile", row.LatencyP99, 2000, 0.002},
+		{"fastest group", row.GroupMin, 1000, 1e-9}, {"slowest group", row.GroupMax, 2250, 1e-9}, {"messages a microsecond", row.Rate, 5, 1e-9},
+	} {
+		if !(math.Abs(c.got-c.want) <= c.part*c.want) {
+			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
+		}
+	}
+}
+
+// TestWarmupMessages: a group of two has three messages that are not measured and two that are: five reach the other.
+func TestWarmupMessages(t *testing.T) {
+	o := enginetest.OutcomeOf(t, "kind = \"multicast-latency\"\ntopology = { type = \"single-switch\", terminals = 2 }\ngroups = { pattern = \"blocks\", size = 2 }\nmessages = { bytes = \"64B\", count = 2, warmup = 3 }\n")
+	if messages, taken := enginetest.Numbers(t, o.Results, "messages")[0], enginetest.Numbers(t, o.Results, "deliveries")[0]; messages != 2 || taken != 5 {
+		t.Errorf("%v messages measured, %v packets taken; want 2 and 5", messages, taken)
 	}
 }

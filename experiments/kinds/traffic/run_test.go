@@ -52,7 +52,7 @@ func TestPercentilesHaveTheirIntervals(t *testing.T) {
 	}
 	row := o.row(2)
 	for i, got := range []float64{row.P50CI95, row.P95CI95, row.P99CI95} {
-		if want := 12.7062 * 2 * []float64{1, 3, 5}[i]; math.Abs(got-want) > 1e-3 {
+		if want := 12.7062 * 2 * []float64{1, 3, 5}[i]; !(math.Abs(got-want) < 1e-3) {
 			t.Errorf("percentile %v: +- %v ns, want %v", percentiles[i], got, want)
 		}
 	}
