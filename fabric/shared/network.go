@@ -171,7 +171,7 @@ func Degraded(g *topology.Graph, tree topology.Tree, switches int) (slow []topol
 			for p, next := range g.Links(s) {
 				switch {
 				case levels == 2:
-					slow = append(slow, p, g.Peer[p])
+					slow = append(slow, p, topology.PortID(g.Peer[p]))
 				case next == below:
 					slow = append(slow, p)
 				}

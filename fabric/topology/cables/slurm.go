@@ -64,7 +64,9 @@ func readSlurm(name string, data []byte) (topology.Topology, error) {
 var spacedEquals = input.Pattern(`\s*=\s*`)
 
 // slurmWords divides a line into keys with their values.
-func slurmWords(line []byte) []string { return strings.Fields(spacedEquals().ReplaceAllString(string(line), "=")) }
+func slurmWords(line []byte) []string {
+	return strings.Fields(spacedEquals().ReplaceAllString(string(line), "="))
+}
 
 // read takes in the words of a line.
 func (r *slurmReader) read(line int, words []string) {
