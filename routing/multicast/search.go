@@ -8,7 +8,7 @@ import (
 
 // nearby is a distance up to which searching from all members at once is
 // cheaper than searching from a few roots, and looking where members are does
-// not pay for a search.
+// not pay for the growth of a tree.
 const nearby = 5
 
 // rootsWithin appends to found the first limit of roots that reach all members
@@ -39,22 +39,13 @@ func (g *subgraph) rootsWithin(members []member, roots []topology.SwitchID, hops
 		chunk := members[start:min(len(members), start+64)]
 		last := start+64 >= len(members)
 		all := ^uint64(0) >> (64 - len(chunk))
-		// The last hop is cheaper to look at from the roots.
-		pull, depth := hops > 1, hops
-		if pull {
-			depth--
-		}
-		g.spread(chunk, depth, nil)
+		g.spread(chunk, hops, nil)
 		kept := g.queue[:0]
 		for _, r := range roots {
 			if g.closed(r) {
 				continue
 			}
-			reached := g.reached[r]
-			if pull {
-				reached = g.around(r, all)
-			}
-			if reached != all {
+			if g.reached[r] != all {
 				continue
 			}
 			if !last {
@@ -69,19 +60,6 @@ func (g *subgraph) rootsWithin(members []member, roots []topology.SwitchID, hops
 		}
 		roots = slices.Clone(kept)
 	}
-}
-
-// around is the union of what the neighbours of r have reached; it stops once
-// that is all.
-func (g *subgraph) around(r topology.SwitchID, all uint64) uint64 {
-	h := g.f.env.Hops
-	reached := g.reached[r]
-	for i := h.linkStart[r]; i < h.linkStart[r+1] && reached != all; i++ {
-		if w := g.reached[h.linkPeer[i]]; w&^reached != 0 && !g.blocked.has(int(g.step[i])) {
-			reached |= w
-		}
-	}
-	return reached
 }
 
 // mark prepares want for searches for the members, each a switch of its own;
@@ -142,13 +120,6 @@ func (g *subgraph) reaches(root topology.SwitchID, members, hops int) bool {
 // returns the largest distance to a member; not ok if one is not connected with
 // root.
 func (g *subgraph) search(root topology.SwitchID, members []member) (height int, ok bool) {
-	return g.searchNear(root, members, nil, 0)
-}
-
-// searchNear is search for members known to be within so many hops. It leaves
-// out switches from which no member is that near: near holds, for every switch,
-// at most the distance to the nearest of them (nil: leave out none).
-func (g *subgraph) searchNear(root topology.SwitchID, members []member, near []uint8, within int) (height int, ok bool) {
 	g.mark(members)
 	copy(g.dist, g.start)
 	g.dist[root], g.sum[root], g.parent[root] = 0, 0, topology.NoPort
@@ -165,7 +136,7 @@ func (g *subgraph) searchNear(root topology.SwitchID, members []member, near []u
 		if left == 0 || level == end {
 			break
 		}
-		g.push(level, near, within)
+		g.push(level)
 		level = end
 	}
 	g.unmark(members)
@@ -174,7 +145,7 @@ func (g *subgraph) searchNear(root topology.SwitchID, members []member, near []u
 
 // push appends to the queue what is one hop beyond the switches in it from
 // level on.
-func (g *subgraph) push(level int, near []uint8, within int) {
+func (g *subgraph) push(level int) {
 	h, efi, perPort := g.f.env.Hops, g.f.efi, g.f.env.PerPort
 	peer := g.f.env.Graph.Peer
 	dist, sums := g.dist, g.sum
@@ -190,9 +161,6 @@ func (g *subgraph) push(level int, near []uint8, within int) {
 			port := ports[i]
 			total := sum + int64(efi[port])
 			if d == unseen {
-				if near != nil && int(next)+int(near[v]) > within {
-					continue
-				}
 				dist[v] = next
 				queue = append(queue, v)
 			} else if total >= sums[v] {

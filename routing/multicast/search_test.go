@@ -79,7 +79,7 @@ func searchNets() map[string]*topology.Graph {
 	return nets
 }
 
-// TestSearch holds search, searchNear, reaches and rootsWithin against one
+// TestSearch holds search, reaches and rootsWithin against one
 // queue, where members are connected and where they are not.
 func TestSearch(t *testing.T) {
 	far, apart := 0, 0
@@ -108,32 +108,19 @@ func TestSearch(t *testing.T) {
 					if g.closed(root) {
 						continue
 					}
-					near := make([]uint8, g.f.env.Hops.width)
-					g.f.env.Hops.nearest(members, near)
-					for _, within := range []int{-1, height} {
-						if within >= 0 && !connected {
-							continue
-						}
-						var got int
-						var ok bool
-						if within < 0 {
-							got, ok = g.search(root, members)
-						} else {
-							got, ok = g.searchNear(root, members, near, within)
-						}
-						if ok != connected || ok && got != height {
-							t.Fatalf("%s: height %d, connected %v, want %d, %v", name, got, ok, height, connected)
-						}
-						if !ok {
-							apart++
-							continue
-						}
-						for _, m := range members {
-							for v := m.sw; v != root; v = net.PortSwitch[net.Peer[parent[v]]] {
-								if g.dist[v] != dist[v] || g.sum[v] != sum[v] || g.parent[v] != parent[v] {
-									t.Fatalf("%s, from %d to %d: (%d, %d, %d) at %d, want (%d, %d, %d)", name, root, m.sw,
-										g.dist[v], g.sum[v], g.parent[v], v, dist[v], sum[v], parent[v])
-								}
+					got, ok := g.search(root, members)
+					if ok != connected || ok && got != height {
+						t.Fatalf("%s: height %d, connected %v, want %d, %v", name, got, ok, height, connected)
+					}
+					if !ok {
+						apart++
+						continue
+					}
+					for _, m := range members {
+						for v := m.sw; v != root; v = net.PortSwitch[net.Peer[parent[v]]] {
+							if g.dist[v] != dist[v] || g.sum[v] != sum[v] || g.parent[v] != parent[v] {
+								t.Fatalf("%s, from %d to %d: (%d, %d, %d) at %d, want (%d, %d, %d)", name, root, m.sw,
+									g.dist[v], g.sum[v], g.parent[v], v, dist[v], sum[v], parent[v])
 							}
 						}
 					}

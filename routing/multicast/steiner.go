@@ -157,7 +157,7 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 	}
 	if left > 0 {
 		b.lookAhead(members)
-		g.searchNear(root, b.late, b.near, int(deepest))
+		g.search(root, b.late)
 		for _, m := range b.late {
 			b.pull(m.sw)
 		}
