@@ -58,9 +58,11 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 	load, even, err := c.loads(p.Shared(), n, parts, evenEnds)
 	if err != nil {
 		p.Note("throughput", "no bound from channel loads: %v", err)
-		if c.Measure.Find == "" {
-			e = c.mixture(p.Shared(), n, parts, limits, e)
+		at := c
+		if c.Measure.Find != "" {
+			at = c.atLoad(1) // a search spends its cycles on a full network
 		}
+		e = at.mixture(p.Shared(), n, parts, limits, e)
 		if terminals := c.terminalLoads(parts); terminals != nil {
 			x := newThroughput(terminals, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
 				return routing.TerminalLoads(o.Graph, m), nil
@@ -258,10 +260,10 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 // budgetsOfSearch estimates how many budgets a search takes, in all, beside the least cycles of each
 // load. Loads near to the capacity take one each. Of the packets sent in a budget the share
 // that is accepted varies by about 1/sqrt(sent); beside the step of the search, load/steps, this
-// is how many loads are near. The numbers were counted in 16 searches (torus, dragonfly, HyperX, fat
+// is how many loads are near. The numbers were counted in 35 searches (torus, dragonfly, HyperX, fat
 // tree; packets of 1 to 1,024 flits). A network that never saturates takes less.
 func budgetsOfSearch(steps, sent float64) float64 {
-	const least, most, half = 1, 5, 0.005
+	const least, most, half = 1, 5, 0.0025
 	near := steps * steps / sent
 	return least + most*near/(near+half)
 }
