@@ -178,9 +178,14 @@ func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop
 	if h.State&detouring != 0 {
 		target, group = w.detour(h, target)
 	}
-	step := w.step(check.At(w.at, uint32(h.Switch)), target, group)
+	var step int32 // as step has it, which is not inlined
+	if at := check.At(w.at, uint32(h.Switch)); w.pairs == nil {
+		step = w.wholeStep(at, target, group)
+	} else {
+		step = w.sharedStep(at, target, group)
+	}
 	if step < 0 {
-		out := w.way(step)
+		out := w.way(h.Switch, step)
 		if out.open(h.State) == 0 { // by faults only
 			return fabric.Discard
 		}
@@ -193,9 +198,9 @@ func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop
 func (w *groupWalk) draw(h *fabric.Head, several way, random *sim.Stream) int32 {
 	n := several.open(h.State)
 	if w.hashed { // by destination, and anew after a local hop
-		return w.choose(several, spread(uint32(h.Dst)<<1|h.State&localDone>>16, n))
+		return w.choose(h.Switch, several, spread(uint32(h.Dst)<<1|h.State&localDone>>16, n))
 	}
-	return w.choose(several, random.IntN(n))
+	return w.choose(h.Switch, several, random.IntN(n))
 }
 
 // take sends a packet on its next step or, arrived, to its terminal, which is at
@@ -235,7 +240,7 @@ func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(f
 	if h.State&detouring != 0 {
 		target, group = w.detour(&h, target)
 	}
-	step := w.step(&w.at[h.Switch], target, group)
+	step := w.step(h.Switch, target, group)
 	if step >= 0 || w.hashed {
 		hop := w.next(&before, vcs, nil) // nothing left to chance
 		if hop != fabric.Discard {
@@ -243,11 +248,11 @@ func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(f
 		}
 		return
 	}
-	several := w.way(step)
+	several := w.way(h.Switch, step)
 	n := several.open(h.State)
 	for choice := range n {
 		head := h
-		hop := w.take(&head, home.port, w.choose(several, choice), vcs)
+		hop := w.take(&head, home.port, w.choose(h.Switch, several, choice), vcs)
 		yield(hop, head.State, weight/float64(n))
 	}
 }
@@ -411,7 +416,12 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	}
 	state := h.State | minimalState(vc)&^begun
 	home := check.At(m.home, uint32(h.Dst))
-	step := m.step(check.At(m.at, uint32(h.Switch)), &home.place, home.group)
+	var step int32 // as step has it, which is not inlined
+	if at := check.At(m.at, uint32(h.Switch)); m.pairs == nil {
+		step = m.wholeStep(at, &home.place, home.group)
+	} else {
+		step = m.sharedStep(at, &home.place, home.group)
+	}
 	if step < 0 {
 		h.State = state
 		return m.next(h, v.VCs(), v.Random(h.Switch))

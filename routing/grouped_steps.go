@@ -10,19 +10,34 @@ import (
 )
 
 // groupSteps are the tables that say by which ports each switch reaches the other groups
-// and the other switches of its own. Memory: 4 bytes a (switch, group) and a (switch, switch
-// of its group); where several channels join two groups, also 12 a (switch, group) and 4 a
-// (switch, global channel of its group). A dragonfly of 131,072 terminals takes 50 MB.
+// and the other switches of its own, in one of two forms that give the same steps:
+//   - whole: a step of every switch to every group. Memory: 4 bytes a (switch, group) and
+//     a (switch, switch of its group); where several channels join two groups, also 12 a
+//     (switch, group) and 4 a (switch, global channel of its group). A dragonfly of
+//     131,072 terminals takes 50 MB, and every look at them is a cache miss.
+//   - shared, where the whole form would leave the second-level cache: the global channels
+//     from each group to each, and the local steps. What a switch does follows from
+//     whether a channel is its own. Memory: 4 bytes a (group, group) and a (switch, switch
+//     of its group), 8 a global channel; 2.3 MB in that dragonfly.
 type groupSteps struct {
-	steps   []int32           // len = switches*(groups+width): to each group, to each member of the own; see packStep
+	steps   []int32           // len = switches*(groups+width), or switches*width: to each group, to each member of the own; see packStep
 	several []way             // those with a choice
 	exits   []topology.PortID // their ports
 	choices bool              // several channels join some groups
+	gates   []gate            // of the shared form: by group and the group that they lead to; nil in the whole one
+	pairs   []int32           // len = groups*groups + 1: where they begin in gates
+}
+
+// gate is a global channel: its port, and which member of its group has it.
+type gate struct {
+	port   topology.PortID
+	member int32
 }
 
 // way is how a switch can send packets to another group: by one of its own
 // global channels or by a local hop to a switch that has one. Choices are
-// exits[first:first+count], the own global ports first.
+// exits[first:first+count], the own global ports first; in the shared form the choices
+// are gates[first:first+count], in the same order.
 type way struct {
 	first int32
 	count int32
@@ -31,7 +46,7 @@ type way struct {
 
 // packStep is the entry in groupSteps.steps of a step without choice: its port,
 // and what kind it is. Steps with a choice are
-// the complement of their number in several.
+// the complement of their number in several, or in pairs.
 func packStep(port topology.PortID, kind int32) int32 { return int32(port)<<stepBits | kind }
 
 const (
@@ -42,9 +57,26 @@ const (
 	stepBits         = 3
 )
 
+// wholeSteps bounds the whole form: so many steps are 1 MiB, half of a usual second-level
+// cache. A variable for tests.
+var wholeSteps = 1 << 18
+
+// mostGates bounds the search for a switch's own among the channels of a pair of groups.
+const mostGates = 16
+
 // findSteps fills the tables for routing name.
 func (w *groupWalk) findSteps(name string, grouped topology.Grouped) error {
+	shared := w.damage == nil && len(w.at)*(w.groups+w.width) > wholeSteps
+	for from := 0; from < w.groups && shared; from++ {
+		for to := range w.groups {
+			shared = shared && len(grouped.Gateways(from, to)) <= mostGates
+		}
+	}
 	row := w.groups + w.width
+	if shared {
+		w.pairs = make([]int32, 1, w.groups*w.groups+1)
+		row = w.width
+	}
 	w.steps = make([]int32, len(w.at)*row)
 	for s := range w.at {
 		w.at[s].row = int32(s * row)
@@ -60,7 +92,10 @@ func (w *groupWalk) toGroup(s topology.SwitchID, group int32) int { return int(w
 
 // toMember is the place of the step to a member of its own group.
 func (w *groupWalk) toMember(s topology.SwitchID, member int32) int {
-	return w.toGroup(s, int32(w.groups)+member)
+	if w.pairs != nil {
+		return int(w.at[s].row + member)
+	}
+	return int(w.at[s].row + int32(w.groups) + member)
 }
 
 // local is the step from a switch to another one of its group.
@@ -96,6 +131,7 @@ func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
 	for from := range w.groups {
 		for to := range w.groups {
 			if from == to {
+				w.closePair()
 				continue
 			}
 			gateways := grouped.Gateways(from, to)
@@ -107,6 +143,13 @@ func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
 				return fmt.Errorf("routing %q needs a channel between any two groups; groups %d and %d have none", name, from, to)
 			}
 			w.choices = w.choices || len(gateways) > 1
+			if w.pairs != nil {
+				for _, p := range gateways {
+					w.gates = append(w.gates, gate{p, w.at[w.graph.PortSwitch[p]].member})
+				}
+				w.closePair()
+				continue
+			}
 			for _, s := range w.members(from) {
 				if !w.up(s) {
 					w.steps[w.toGroup(s, int32(to))] = nowhere
@@ -117,6 +160,13 @@ func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
 		}
 	}
 	return nil
+}
+
+// closePair ends the channels of a pair of groups in the shared form.
+func (w *groupWalk) closePair() {
+	if w.pairs != nil {
+		w.pairs = append(w.pairs, int32(len(w.gates)))
+	}
 }
 
 // wayFrom enters how switch s reaches the given global ports of its group.
@@ -145,20 +195,66 @@ func (w *groupWalk) wayFrom(s topology.SwitchID, gateways []topology.PortID) int
 	return ^int32(len(w.several) - 1)
 }
 
-// step is that by which a packet at a switch goes on to a switch or group; negative: one
-// of several.
-func (w *groupWalk) step(at *seat, target *place, group int32) int32 {
+// step is that by which a packet at switch s goes on to a switch or group; negative: one
+// of a way.
+func (w *groupWalk) step(s topology.SwitchID, target *place, group int32) int32 {
+	if w.pairs != nil {
+		return w.sharedStep(&w.at[s], target, group)
+	}
+	return w.wholeStep(&w.at[s], target, group)
+}
+
+// wholeStep is step in the whole form.
+func (w *groupWalk) wholeStep(at *seat, target *place, group int32) int32 {
 	// No branch: nothing predicts whether the group is the switch's own. In that
 	// case, and only then, one less than their difference is negative.
 	own := int32(uint32(group^at.group)-1) >> 31
 	return *check.At(w.steps, uint32(at.row+group+own&(target.member+int32(w.groups)-group)))
 }
 
-// leaving is the step from a switch towards another group; negative: one of several.
-func (w *groupWalk) leaving(at *seat, group int32) int32 { return w.steps[at.row+group] }
+// sharedStep is step in the shared form.
+func (w *groupWalk) sharedStep(at *seat, target *place, group int32) int32 {
+	if group == at.group {
+		return w.steps[at.row+target.member]
+	}
+	return w.leaving(at, group)
+}
 
-// way is the one of a negative step.
-func (w *groupWalk) way(step int32) way { return w.several[^step] }
+// leaving is the step from a switch towards another group; negative: one of a way.
+func (w *groupWalk) leaving(at *seat, group int32) int32 {
+	if w.pairs == nil {
+		return w.steps[at.row+group]
+	}
+	pair := at.group*int32(w.groups) + group
+	first := w.pairs[pair]
+	if w.pairs[pair+1] != first+1 {
+		return ^pair
+	}
+	return w.through(at, &w.gates[first])
+}
+
+// through is the step of a switch towards a global channel of its group.
+func (w *groupWalk) through(at *seat, g *gate) int32 {
+	if g.member == at.member {
+		return packStep(g.port, leaveGroup)
+	}
+	return w.steps[at.row+g.member] | toGateway
+}
+
+// way is the one of a negative step of switch s.
+func (w *groupWalk) way(s topology.SwitchID, step int32) way {
+	if w.pairs == nil {
+		return w.several[^step]
+	}
+	out := way{first: w.pairs[^step]}
+	out.count = w.pairs[^step+1] - out.first
+	for i := range w.gates[out.first:][:out.count] {
+		if w.gates[int(out.first)+i].member == w.at[s].member {
+			out.own++
+		}
+	}
+	return out
+}
 
 // open is the number of choices that a way has for a packet in this state.
 // Once a local hop has led to a switch with a channel of its own, only those
@@ -171,8 +267,22 @@ func (out *way) open(state uint32) int {
 	return int(out.count)
 }
 
-// choose is one choice of a way that has several.
-func (w *groupWalk) choose(out way, choice int) int32 {
+// choose is one choice of a way of switch s that has several.
+func (w *groupWalk) choose(s topology.SwitchID, out way, choice int) int32 {
+	if w.pairs != nil {
+		at, own := &w.at[s], choice < int(out.own)
+		if !own {
+			choice -= int(out.own)
+		}
+		for i := out.first; ; i++ { // a panic where there are not so many
+			if g := &w.gates[i]; (g.member == at.member) == own {
+				if choice == 0 {
+					return w.through(at, g)
+				}
+				choice--
+			}
+		}
+	}
 	if choice < int(out.own) {
 		return packStep(w.exits[int(out.first)+choice], leaveGroup)
 	}

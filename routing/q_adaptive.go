@@ -189,17 +189,17 @@ type qWays [16]int32
 func (q *qAdaptive) ways(h *fabric.Head, room *qWays) []int32 {
 	steps := room[:0]
 	home := &q.home[h.Dst]
-	step := q.step(&q.at[h.Switch], &home.place, home.group)
+	step := q.step(h.Switch, &home.place, home.group)
 	if step >= 0 {
 		return append(steps, step)
 	}
-	several := q.way(step)
+	several := q.way(h.Switch, step)
 	n := several.count
 	if h.State&qGateway != 0 {
 		n = several.own
 	}
 	for i := range n {
-		steps = append(steps, q.groupWalk.choose(several, int(i)))
+		steps = append(steps, q.groupWalk.choose(h.Switch, several, int(i)))
 	}
 	return steps
 }

@@ -269,7 +269,7 @@ func (u *ugal) begin(v *fabric.View, h *fabric.Head, launch uint32, group int32)
 	step := u.leaving(&u.at[h.Switch], group)
 	if step < 0 {
 		head := fabric.Head{Switch: h.Switch, Dst: h.Dst, State: launch}
-		step = u.draw(&head, u.way(step), v.Random(h.Switch))
+		step = u.draw(&head, u.way(h.Switch, step), v.Random(h.Switch))
 	}
 	vc, state := u.pass(launch, step)
 	if u.flat && launch&detouring != 0 {

@@ -59,9 +59,9 @@ func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32
 		return u.sense.queue(v, c.hop.Port)
 	}
 	gateway, sum := u.gateway(h, c), 0
-	out := u.way(u.leaving(&u.at[gateway], to))
+	out := u.way(gateway, u.leaving(&u.at[gateway], to))
 	for i := range int(out.own) {
-		sum += u.sense.queue(v, topology.PortID(u.choose(out, i)>>stepBits))
+		sum += u.sense.queue(v, topology.PortID(u.choose(gateway, out, i)>>stepBits))
 	}
 	return sum / int(out.own)
 }
