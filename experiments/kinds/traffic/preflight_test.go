@@ -318,7 +318,7 @@ func TestBisection(t *testing.T) {
 // TestBudgetsOfSearch: 2,000,000 packets tell shares of 1/1,414 apart, 200,000,000 of 1/14,142. A step of
 // 1/100 holds (100/1,414)^2 = 0.005 and 0.00005 of the one load that is near by itself, up to five more.
 func TestBudgetsOfSearch(t *testing.T) {
-	for sent, want := range map[float64]float64{2e6: 1 + 5./2, 2e8: 1 + 5*0.00005/0.00505, 1: 6} {
+	for sent, want := range map[float64]float64{2e6: 1 + 5*0.005/0.0075, 2e8: 1 + 5*0.00005/0.00255, 1: 6} {
 		if got := budgetsOfSearch(100, sent); math.Abs(got-want) > 1e-3 {
 			t.Errorf("%g packets: %g budgets, want %g", sent, got, want)
 		}
