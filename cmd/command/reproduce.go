@@ -120,10 +120,12 @@ func (a *App) reference(ctx context.Context, names []string, data string, flags 
 
 // Session runs experiments for judgements.
 func (a *App) Session(ctx context.Context, flags *RunFlags) *judge.Session {
-	return &judge.Session{Context: ctx, Stdout: a.Stdout, Stderr: a.Stderr, Out: flags.Out, Quick: flags.quick, Options: flags.options(), Jobs: cmp.Or(flags.Jobs, runtime.GOMAXPROCS(0)),
+	jobs := cmp.Or(flags.Jobs, runtime.GOMAXPROCS(0))
+	pool := engine.NewPool(jobs)
+	return &judge.Session{Context: ctx, Stdout: a.Stdout, Stderr: a.Stderr, Out: flags.Out, Quick: flags.quick, Options: flags.options(), Jobs: jobs,
 		Execute: func(f *experiments.File, dir string, beside bool) (*engine.Outcome, error) {
 			own := *flags
-			own.lines = beside
+			own.lines, own.Pool = beside, pool
 			return a.execute(ctx, f, dir, &own)
 		}}
 }
@@ -136,10 +138,11 @@ func paperName(path string) string {
 // papers are the experiments of all papers.
 func (a *App) papers(ctx context.Context, flags *RunFlags) *judge.Reference {
 	files := map[string]*experiments.File{} // by the name of the entry
-	var verdicts []verdict.Verdict
-	section := &judge.Section{File: "verdicts.csv", Columns: verdict.Table(nil).Columns}
+	paths := experiments.Embedded("papers")
+	of := make([][]verdict.Verdict, len(paths)) // by entry
+	section := &judge.Section{File: "verdicts.csv", Columns: verdict.Table(nil).Columns, SideBySide: true}
 	section.Columns = section.Columns[:len(section.Columns)-2]
-	for _, path := range experiments.Embedded("papers") {
+	for i, path := range paths {
 		name := paperName(path)
 		section.Entries = append(section.Entries, &judge.Entry{Name: name, Aside: !flags.beside && experiments.StandsBeside(path), Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 			file := files[name]
@@ -147,9 +150,8 @@ func (a *App) papers(ctx context.Context, flags *RunFlags) *judge.Reference {
 			if err != nil {
 				return nil, false, err
 			}
-			found := file.Verdicts(outcome.Results, outcome.Tables)
-			verdicts = append(verdicts, found...)
-			return judge.RowsOf(verdict.Table(found)), len(outcome.Failures) > 0, nil
+			of[i] = file.Verdicts(outcome.Results, outcome.Tables)
+			return judge.RowsOf(verdict.Table(of[i])), len(outcome.Failures) > 0, nil
 		}})
 	}
 	section.Prepare = func(entries []*judge.Entry) error {
@@ -178,6 +180,7 @@ func (a *App) papers(ctx context.Context, flags *RunFlags) *judge.Reference {
 		if err := a.writeReport(ctx, flags.Out); err != nil {
 			return judge.Conclusion{}, err
 		}
+		verdicts := slices.Concat(of...)
 		return judge.Conclusion{Text: countVerdicts(verdicts), Failed: failed || verdict.AnyMissed(verdicts)}, printVerdicts(a.Stdout, verdicts, widthOf(a.Stdout))
 	}
 	return &judge.Reference{Entry: "experiment", Sections: []*judge.Section{section}}

@@ -38,6 +38,7 @@ type Execution struct {
 	// Resume to go on from; 0: never.
 	SnapshotEvery time.Duration
 	Slurm         *Slurm // compute them as tasks of a cluster; nil: in this process
+	Pool          *Pool  // shared with executions at the same time or before; nil: none
 	// Progress, if set, is called from one goroutine at a time when a point
 	// is done, and about ten times a second between.
 	Progress func(Progress)
@@ -305,10 +306,17 @@ func (r *runner) report() {
 
 // one computes a point and keeps its record.
 func (r *runner) one(ctx context.Context, p *experiments.Point) {
+	pool := r.execution.Pool
+	pool.enter()
+	defer pool.leave()
+	known := pool.find(r.file, p)
 	r.mu.Lock()
 	full := r.writeError != nil // a point could not be kept: no further one begins
+	if known != nil && !full {
+		_ = r.keep(known) // which remembers the error
+	}
 	r.mu.Unlock()
-	if ctx.Err() != nil || full {
+	if ctx.Err() != nil || full || known != nil {
 		return
 	}
 	run := r.file.NewRun(p, experiments.Circumstances{
@@ -336,6 +344,7 @@ func (r *runner) one(ctx context.Context, p *experiments.Point) {
 	}
 	if r.keep(finished) == nil {
 		run.Forget()
+		pool.add(finished)
 	}
 }
 

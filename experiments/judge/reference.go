@@ -112,7 +112,7 @@ type Section struct {
 	File    string   // of the table, in the folder of results
 	Columns []string // the verdict and the note follow
 	Entries []*Entry
-	// SideBySide tells that entries have one point each, and may be judged at the same time.
+	// SideBySide tells that entries may be judged at the same time.
 	SideBySide bool
 	// Prepare, unless it is nil, is called before any entry is judged.
 	Prepare func(entries []*Entry) error
