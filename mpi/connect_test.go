@@ -49,6 +49,7 @@ func TestConnectionOnDemand(t *testing.T) {
 	want := 0.2 + create + 4*(hop+adapters(64)) + create + modify + modify + adapters(64) + 0.25
 	r := runSchedule(t, c, messagesBetween(1, 6, 1))
 	within(t, "first message over a new connection", r.Finish[6], want)
+	within(t, "what it waits for the connection", r.Stats.ConnectWait, want-0.2-adapters(64)-0.25)
 	if s := r.Stats; s.Handshakes != 1 || s.Connecting != 4 || s.Relayed != 2 || s.QPs != 2 || s.KernelTime != 2*(c.Adapter.QPCreate+c.Adapter.QPModify) {
 		t.Errorf("statistics %+v", s)
 	}

@@ -262,6 +262,24 @@ func TestSessionsInnerSwitchFault(t *testing.T) {
 	checkFaultsByFlit(t, n, faults)
 }
 
+// TestRelaysShareTheWork: a failed switch of PK_1(7, 3, 1) parts three processors, 6 ordered pairs. The four others can
+// relay, each in turn, so that two sessions do: each of the three receives two packets.
+func TestRelaysShareTheWork(t *testing.T) {
+	n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 1})
+	n.Fail(Fault{Kind: SwitchFault, Index: 2})
+	sessions := n.relays()
+	load, all := map[int]int{}, 0
+	for _, relays := range sessions {
+		for _, r := range relays {
+			load[r.Via]++
+			all++
+		}
+	}
+	if len(sessions) != 2 || all != 6 || len(load) != 4 {
+		t.Errorf("%d relays by %v in %d sessions, want 6 by four in 2", all, load, len(sessions))
+	}
+}
+
 // After the accelerated all-to-all of a damaged network relays give every
 // restorable pair its packet.
 func TestSessionsRelays(t *testing.T) {

@@ -131,6 +131,43 @@ func TestReceiveEngine(t *testing.T) {
 	}
 }
 
+// TestWorkOfEngines: a request takes 50 ns, loading a context 400, a packet of at most 2,048 B 10, and a byte an eighth
+// of a nanosecond. 2,056 B are two packets: 50 + 400 + 20 + 257 ns. What the QP's responder sends needs no other
+// context: 50 + 20 + 257 ns and 30 for turning to it.
+func TestWorkOfEngines(t *testing.T) {
+	const ns = sim.Nanosecond
+	c := QDR
+	c.RequestTime, c.ContextMiss, c.PacketTime, c.SwitchTime, c.MTU, c.DMARate, c.LinkRate, c.PayloadShare = 50*ns, 400*ns, 10*ns, 30*ns, 2048, 64e9, 64e9, 0
+	h := &New(&c, 1)[0]
+	h.Post(Request{QP: 1, Bytes: 2056})
+	h.Post(Request{QP: 1 | Responder, Bytes: 2056})
+	_, _, end, _ := h.Next(0)
+	_, _, last, _ := h.Next(end)
+	if end != 727*ns || last != (727+357)*ns {
+		t.Errorf("the engine is free at %v and %v, want 727 and 1084 ns", end, last)
+	}
+	if s := h.Stats(); s.ContextMisses != 1 || s.MissTime != 400*ns || s.SendBusy != last || s.Busiest != last {
+		t.Errorf("%+v, want a miss of 400 ns and 1084 ns at work", s)
+	}
+}
+
+// TestPartsAreFetched: what is no whole request does not go with the doorbell, however small it is: 64 B at 1 ns a
+// byte do, a first or last part of 64 B and a packed one are fetched, 500 ns and 101 B at 2 ns.
+func TestPartsAreFetched(t *testing.T) {
+	c := QDR
+	c.SendLatency, c.InlineLimit, c.InlineRate, c.FetchTime, c.FetchRate = 0, 100, 8e9, 500*sim.Nanosecond, 4e9
+	for b, want := range map[Burst]sim.Time{
+		{Size: 64, First: true, Last: true}:                           64,
+		{Size: 64, First: true}:                                       702,
+		{Size: 64, Last: true}:                                        702,
+		{Size: 64, First: true, Last: true, Mark: Mark{Packed: true}}: 702,
+	} {
+		if got := New(&c, 1)[0].Depart(&b, 0, 0); got != want*sim.Nanosecond {
+			t.Errorf("%+v is on the wire after %v, want %d ns", b, got, want)
+		}
+	}
+}
+
 func TestContextCache(t *testing.T) {
 	// Two adapters of one set each: eight QPs fit, a ninth drives out the least
 	// recently used.
@@ -141,8 +178,8 @@ func TestContextCache(t *testing.T) {
 			t.Errorf("QP %d is there before it was loaded", qp)
 		}
 	}
-	for i, want := range []bool{true, false, true, false} {
-		if qp := []QP{0, 8, 0, 1}[i]; both.touch(first, qp) != want {
+	for i, want := range []bool{true, true, false, true, false} {
+		if qp := []QP{0, 1, 8, 0, 2}[i]; both.touch(first, qp) != want {
 			t.Errorf("QP %d is there: %v, want %v", qp, !want, want)
 		}
 	}

@@ -95,6 +95,20 @@ time_lapse = "100ns"
 	}
 }
 
+// TestOfferedInPhases: half a flit for 100 cycles, one for 200, a quarter for the last 100 of 400: 275 flits, 0.6875 a cycle.
+func TestOfferedInPhases(t *testing.T) {
+	c := enginetest.Load(t, `
+topology = { type = "mesh", dims = [2], terminals = 1 }
+traffic.load = 0.5
+phase.busy = { at = 100, load = 1 }
+phase.calm = { at = 300, load = 0.25 }
+measure = { warmup = 100, window = 400 }
+`).Points[0].Config().(*trafficConfig)
+	if got := c.offered(); got != 0.6875 {
+		t.Errorf("%v offered, want 0.6875", got)
+	}
+}
+
 // TestLapse: intervals of 150 cycles of a window of 400, the last of which has 100, in two replications. Two of
 // eight terminals send a flit in every cycle, each to another, and all arrive: 1 for each that sends.
 func TestLapse(t *testing.T) {
