@@ -264,12 +264,18 @@ func (c *connector) destroy(a int32, at sim.Time) {
 	c.kernel(a, at, c.rt.Adapter.QPDestroy)
 }
 
-// inbox has the times until which the receive buffers are in use that are not known to be free
-// again, in ascending order.
+// inbox has the times until which receive buffers are in use, in ascending order: of all that are,
+// and of some that are free again.
 type inbox []sim.Time
+
+// fewTimes is the length of an inbox up to which what is over stays in it.
+const fewTimes = 16
 
 // has tells whether one of so many buffers is not in use at time now.
 func (b *inbox) has(buffers int, now sim.Time) bool {
+	if len(*b) < min(buffers, fewTimes) {
+		return true
+	}
 	over := 0
 	for over < len(*b) && (*b)[over] <= now {
 		over++

@@ -278,6 +278,9 @@ func TestInboxIsFreeOnTime(t *testing.T) {
 		{inbox{6}, 1, false},
 		{inbox{4, 6, 7}, 3, true},
 		{inbox{4, 6, 7}, 2, false},
+		{slices.Repeat(inbox{4}, fewTimes), 1, true}, // which are looked through
+		{slices.Repeat(inbox{6}, fewTimes), fewTimes, false},
+		{slices.Repeat(inbox{6}, fewTimes), fewTimes + 1, true},
 	} {
 		if b := slices.Clone(c.until); b.has(c.buffers, 5) != c.want {
 			t.Errorf("%d buffers, in use until %v: one is free at 5: %v, want %v", c.buffers, c.until, !c.want, c.want)
