@@ -35,7 +35,7 @@ type decoder struct {
 // toml tags, and checks the result with [param.Validate].
 func (d *decoder) table(path string, values map[string]any, config any) {
 	before := len(d.later)
-	fields := slices.Collect(fieldsOf(reflect.ValueOf(config).Elem()))
+	fields := slices.AppendSeq(make([]field, 0, param.Settings(reflect.TypeOf(config).Elem())), fieldsOf(reflect.ValueOf(config).Elem()))
 	used := map[string]bool{}
 	known := fields
 	unjudged := false // of an unknown choice: its parameters cannot be judged

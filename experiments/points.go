@@ -75,6 +75,10 @@ func (f *File) expand(finished bool) {
 
 // sideBySide calls do for every number below n, on up to four threads where n is large.
 func sideBySide(n int, do func(i int)) {
+	if n >= checkedPoints {
+		checking.Add(1)
+		defer checking.Add(-1)
+	}
 	var next atomic.Int64
 	var done sync.WaitGroup
 	for range max(1, min(4, runtime.GOMAXPROCS(0), n/64)) {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/sim/mem"
 )
@@ -91,7 +92,13 @@ const (
 	// at a time spends a tenth of its time on that. mostGarbage is what is collected also where
 	// more lives.
 	leastGarbage, mostGarbage = 16 << 20, 128 << 20
+	// checkGarbage is how much may stand while so many points are read or checked, of which each leaves
+	// little: half of the time would go into collecting less at a time.
+	checkGarbage, checkedPoints = 192 << 20, 1000
 )
+
+// checking counts the loops over checkedPoints points or more.
+var checking atomic.Int32
 
 // ReserveMemory prepares the process for large networks: memory that it takes
 // afterwards, up to what networks of some 50,000 terminals need, is in large pages,
@@ -109,15 +116,20 @@ func ReserveMemory() {
 func collectEarly() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	debug.SetGCPercent(garbageShare(live[0].Value.Uint64()))
+	least := uint64(leastGarbage)
+	if checking.Load() > 0 {
+		least = checkGarbage
+	}
+	debug.SetGCPercent(garbageShare(live[0].Value.Uint64(), least))
 	collected := new([16]byte) // garbage from the start
 	runtime.SetFinalizer(collected, func(*[16]byte) { collectEarly() })
 }
 
-// garbageShare is how much garbage may stand where so many bytes live, in percent of these.
-func garbageShare(live uint64) int {
+// garbageShare is how much garbage may stand where so many bytes live, in percent of these; least: bytes
+// that may in any case.
+func garbageShare(live, least uint64) int {
 	share := func(garbage uint64) int { return int(100 * garbage / max(1<<20, live)) }
-	return max(1, share(leastGarbage), min(collectAt, share(mostGarbage)))
+	return max(1, share(least), min(collectAt, share(mostGarbage)))
 }
 
 // peakMemory is the most memory that this process has had resident, in bytes; where the

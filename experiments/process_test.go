@@ -32,11 +32,15 @@ func TestContentOf(t *testing.T) {
 }
 
 // TestGarbageShare: 16 MiB of garbage stand in any case, half of what lives, 128 MiB at most: 16 of
-// 1 MiB are 1,600 %, as many of 16 100 %; half of 256 MiB are 128, and 128 of 1 GiB are 12.5 %.
+// 1 MiB are 1,600 %, as many of 16 100 %; half of 256 MiB are 128, and 128 of 1 GiB are 12.5 %. While
+// many points are checked 192 stand: 120 % of 160 MiB.
 func TestGarbageShare(t *testing.T) {
 	for live, want := range map[uint64]int{0: 1600, 1: 1600, 16: 100, 32: 50, 256: 50, 1024: 12, 1 << 20: 1} {
-		if got := garbageShare(live << 20); got != want {
+		if got := garbageShare(live<<20, leastGarbage); got != want {
 			t.Errorf("%d MiB live: %d %%, want %d", live, got, want)
 		}
+	}
+	if got := garbageShare(160<<20, checkGarbage); got != 120 {
+		t.Errorf("160 MiB live, many points: %d %%, want 120", got)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // resolve lists every setting of a configuration with the value that it has
 // come to, defaults included, in the order of the declarations.
 func resolve(config any) []document.Setting {
-	var all []document.Setting
+	all := make([]document.Setting, 0, 128)
 	for f := range fieldsOf(reflect.ValueOf(config).Elem()) {
 		all = appendResolved(all, f.name, f.value)
 	}
@@ -87,7 +87,8 @@ func hashPoint(k *kind, version string, seed uint64, settings []byte) string {
 }
 
 // hashed are the settings of a point as hashPoint takes them.
-func hashed(settings []document.Setting) (text []byte) {
+func hashed(settings []document.Setting) []byte {
+	text := make([]byte, 0, 6<<10)
 	for _, s := range settings {
 		text = append(append(append(append(text, s.Key...), " = "...), document.Format(s.Value)...), '\n')
 	}

@@ -82,8 +82,18 @@ type seat struct {
 	row int32
 }
 
-// newGroupWalk prepares the tables for routing name.
+// newGroupWalk is the walk of routing name, whose tables it shares with others of its settings.
 func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
+	tables, err := Once(env, fmt.Sprintf("walk of %s %v", name, set), func() (*groupWalk, error) { return makeGroupWalk(name, env, set) })
+	if err != nil {
+		return nil, err
+	}
+	own := *tables
+	return &own, nil
+}
+
+// makeGroupWalk prepares the tables for routing name.
+func makeGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
 	grouped := env.Topology.(topology.Grouped)
 	g := env.Topology.Graph()
 	w := &groupWalk{

@@ -70,6 +70,7 @@ func Incast(terminals, senders, receiver int, bytes int64) (flows []Flow, err er
 	if senders >= terminals {
 		return nil, fmt.Errorf("%d senders: want at most %d, the other terminals", senders, terminals-1)
 	}
+	flows = make([]Flow, 0, senders)
 	for i := 1; i <= senders; i++ {
 		flows = append(flows, Flow{ID: i, Src: (receiver + i) % terminals, Dst: receiver, Bytes: bytes})
 	}
