@@ -103,14 +103,14 @@ func (c *Choice[E, T]) give(parameter string) { c.given = append(c.given, parame
 
 // Draws tells whether a choice of a configuration draws from the seed when it is built.
 func Draws(config any) (drawn bool) {
-	eachChoice(config, func(c param.Chooser) {
-		_, is := c.Config().(param.Seeded)
+	eachPart(config, func(part any) {
+		_, is := part.(param.Seeded)
 		drawn = drawn || is
 	})
 	return drawn
 }
 
-// readerOf tells whether a configuration of a registry names files: by methods of
+// readerOf tells whether a table, or the configuration of a choice, names files: by methods of
 // its own, or by the tag file:"read" of settings that hold paths.
 func readerOf(config any) (r topology.PathConfig, ok bool) {
 	if r, ok = config.(topology.PathConfig); ok {

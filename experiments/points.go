@@ -203,16 +203,17 @@ func clockOf(config any) sim.Time {
 	return 0
 }
 
-// eachChoice visits the choices of a point's configuration.
-func eachChoice(config any, visit func(c param.Chooser)) {
+// eachPart visits the tables of a point's configuration, and what their choices have chosen.
+func eachPart(config any, visit func(part any)) {
 	var search func(v reflect.Value)
 	search = func(v reflect.Value) {
 		if c, ok := v.Addr().Interface().(param.Chooser); ok {
-			visit(c)
+			visit(c.Config())
 			return
 		}
 		switch v.Kind() {
 		case reflect.Struct:
+			visit(v.Addr().Interface())
 			for f := range fieldsOf(v) {
 				search(f.value)
 			}
@@ -225,10 +226,10 @@ func eachChoice(config any, visit func(c param.Chooser)) {
 	search(reflect.ValueOf(config).Elem())
 }
 
-// fileReaders finds the choices of a point's configuration that read files.
+// fileReaders finds the parts of a point's configuration that read files.
 func fileReaders(config any) (found []topology.PathConfig) {
-	eachChoice(config, func(c param.Chooser) {
-		if r, ok := readerOf(c.Config()); ok {
+	eachPart(config, func(part any) {
+		if r, ok := readerOf(part); ok {
 			found = append(found, r)
 		}
 	})

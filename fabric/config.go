@@ -108,8 +108,8 @@ type TerminalConfig struct {
 // ChannelConfig is a [channel.CLASS] table. Zero values leave what the
 // topology says.
 type ChannelConfig struct {
-	Latency       sim.Time `toml:"latency" doc:"flight time of a flit, and of a credit back; whole cycles, at least one"`
-	CreditLatency sim.Time `toml:"credit_latency" doc:"of a credit back; whole cycles; 0ns: latency"`
+	Latency       sim.Time `toml:"latency" doc:"flight time of a flit, and of a credit back; whole cycles, at least one" min:"0ns"`
+	CreditLatency sim.Time `toml:"credit_latency" doc:"of a credit back; whole cycles; 0ns: latency" min:"0ns"`
 	Rate          sim.Rate `toml:"rate" doc:"data rate, with fabric.flit_bytes; default: one flit a cycle"`
 	Link          string   `toml:"link" doc:"instead of rate: InfiniBand width and speed, such as 4xEDR"`
 	CyclesPerFlit float64  `toml:"cycles_per_flit" doc:"instead of rate: cycles that a flit occupies the channel, at least 1" min:"0" max:"1000000"`

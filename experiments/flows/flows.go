@@ -60,14 +60,14 @@ type flowsConfig struct {
 
 type networkTable struct {
 	Rate    sim.Rate `toml:"rate" doc:"rate of terminals, and of all cables without a rate of their own"`
-	Latency sim.Time `toml:"latency" doc:"time of flight"`
+	Latency sim.Time `toml:"latency" doc:"time of flight" min:"0ns"`
 }
 
 type flowsMeasure struct {
-	End    sim.Time `toml:"end" doc:"time at which the run ends, if flows have not"`
+	End    sim.Time `toml:"end" doc:"time at which the run ends, if flows have not" min:"1ps"`
 	Flows  bool     `toml:"flows" doc:"write flows.csv: every flow with its times"`
 	Links  bool     `toml:"links" doc:"write links.csv, what every channel carried until the last flow was complete, or the run ended"`
-	Queues sim.Time `toml:"queues" doc:"write queues.csv: bytes in the deepest queues, sampled so often; 0s: do not"`
+	Queues sim.Time `toml:"queues" doc:"write queues.csv: bytes in the deepest queues, sampled so often; 0s: do not" min:"0ns"`
 }
 
 // flowsParts is what a configuration builds.
@@ -99,9 +99,8 @@ func (c *flowsConfig) build() (*flowsParts, error) {
 	if c.Transport.Repeat == "go-back-n" && (c.Switch.Full == "trim" || c.Transport.Spray != "single" || c.Switch.Paths != "hash") {
 		problems = append(problems, &param.ParamError{Key: "transport.repeat", Value: c.Transport.Repeat, Want: `"selective", or transport.spray = "single", switch.paths = "hash" and switch.full = "drop" or "pause": a receiver that throws away what comes out of order needs one path, and no trimmed packets`})
 	}
-	if c.Switch.Degraded > 0 && p.tree == nil {
-		problems = append(problems, document.At("switch.degraded", errors.New("needs a topology with levels")))
-	}
+	_, err = shared.Degraded(t.Graph(), p.tree, c.Switch.Degraded)
+	problems = append(problems, err)
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
@@ -230,7 +229,9 @@ func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row fl
 			return row, err
 		}
 		more = kernel.Run(min(kernel.Now()+step, c.Measure.End))
-		queues.sample(kernel.Now())
+		if err := queues.sample(kernel.Now()); err != nil {
+			return row, err
+		}
 		run.Count(int64(kernel.Handled()-counted), 0)
 		counted = kernel.Handled()
 		run.AdvanceAtMost(int64(len(flows)-ends.Left()), int64(len(flows)), "flows")

@@ -1,10 +1,12 @@
 package flows
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/experiments/results"
@@ -255,9 +257,12 @@ type queueSamples struct {
 }
 
 // sample notes the queues of switches at a time.
-func (q *queueSamples) sample(now sim.Time) {
+func (q *queueSamples) sample(now sim.Time) error {
 	if q.table == nil {
-		return
+		return nil
+	}
+	if len(q.table.Rows) == mostSamples {
+		return document.At("measure.queues", fmt.Errorf("gives more than %d samples by %v: want a longer time", mostSamples, now))
 	}
 	deepest, at, sum := int64(-1), 0, int64(0)
 	for p := range q.graph.NumPorts() {
@@ -267,4 +272,8 @@ func (q *queueSamples) sample(now sim.Time) {
 		}
 	}
 	q.table.Add(now.Microseconds(), deepest, q.graph.PortName(topology.PortID(at)), float64(sum)/float64(q.graph.NumPorts()))
+	return nil
 }
+
+// mostSamples bounds the memory that samples take.
+const mostSamples = 1 << 20

@@ -20,7 +20,7 @@ type flowsTable struct {
 	Receiver int       `toml:"receiver" doc:"terminal that an incast goes to" min:"0"`
 	Sizes    string    `toml:"sizes" doc:"poisson: distribution of sizes: fixed, or as published of web search, of Hadoop clusters and of storage" choices:"fixed|web-search|hadoop|ali-storage"`
 	Load     float64   `toml:"load" doc:"poisson: payload offered, headers not counted, as a share of the terminals' rate" min:"0.001" max:"1"`
-	Duration sim.Time  `toml:"duration" doc:"poisson: time in which flows are born"`
+	Duration sim.Time  `toml:"duration" doc:"poisson: time in which flows are born" min:"0ns"`
 	Repeat   int       `toml:"repeat" doc:"how often each flow of a pattern is sent, one time behind the other" min:"1" max:"1000000"`
 }
 
@@ -112,6 +112,8 @@ func (c *flowsConfig) checkWorkload(p *flowsParts, seed uint64) error {
 			key, value = "flows.repeat", t.Repeat
 		case t.Pattern == "poisson":
 			key, value = "flows.duration", t.Duration
+		case t.Pattern == "incast" || t.Pattern == "victim":
+			key, value = "flows.senders", t.Senders
 		}
 		if n > transport.MostFlows {
 			return &param.ParamError{Key: key, Value: value, Want: fmt.Sprintf("at most %d flows; these are %.0f", transport.MostFlows, n)}

@@ -86,7 +86,7 @@ type toyTraffic struct {
 }
 
 type toyChannel struct {
-	Latency sim.Time `toml:"latency" doc:"flight time"`
+	Latency sim.Time `toml:"latency" doc:"flight time" min:"0ns"`
 }
 
 var toyLinks = experiments.FurtherTable{Name: "links", Doc: "two", Columns: []experiments.Column{{Name: "link", Doc: "a or b"}, {Name: "utilisation", Doc: "of it"}}}

@@ -33,7 +33,7 @@ type RecoveryTable struct {
 	Unreachable string   `toml:"unreachable" doc:"terminals that no path joins at some time: refuse to run, or count the packets between them" choices:"refuse|count"`
 	Reroute     int64    `toml:"reroute" doc:"from a fault, or its end, during the run until the routing goes by it; until then packets that meet the fault are dropped" unit:"cycles" min:"0" max:"1000000000"`
 	Retries     int      `toml:"retries" doc:"how often a terminal sends a packet again that has not been acknowledged; 0: dropped packets are lost" min:"0" max:"1000"`
-	Timeout     sim.Time `toml:"timeout" doc:"from the departure of a packet until it is sent again"`
+	Timeout     sim.Time `toml:"timeout" doc:"from the departure of a packet until it is sent again" min:"0ns"`
 }
 
 // DefaultRecovery is [recovery] where a file has none: networks that faults divide are refused,

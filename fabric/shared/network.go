@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // EndPoints are all terminals.
@@ -86,10 +87,12 @@ func New(kernel *sim.Kernel, g *topology.Graph, config Config, timing Timing, en
 	for p := range n.out {
 		n.connect(p, seed)
 	}
-	if config.Degraded > 0 {
-		if err := n.degrade(); err != nil {
-			return nil, err
-		}
+	slow, err := Degraded(g, timing.tree, config.Degraded)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range slow {
+		n.slow(int32(p))
 	}
 	if n.pauses {
 		n.held, n.pausing = make([]int64, g.NumPorts()), make([]bool, g.NumPorts())
@@ -138,45 +141,47 @@ func (n *Network) run(o *output, rate sim.Rate) {
 	o.rate, o.divider = rate, d
 }
 
-// degrade slows some cables down.
-func (n *Network) degrade() error {
-	t := n.timing.tree
-	if t == nil {
-		return errors.New("switch.degraded needs a topology with levels")
+// Degraded lists the ports of the cables that so many degraded switches slow down; tree is nil where the
+// network has no levels. The error is a *param.ParamError.
+func Degraded(g *topology.Graph, tree topology.Tree, switches int) (slow []topology.PortID, err error) {
+	if switches == 0 {
+		return nil, nil
 	}
-	levels := t.Levels()
-	if levels < 2 {
-		return errors.New("switch.degraded needs a topology of two levels or more")
+	refuse := func(format string, args ...any) error {
+		return &param.ParamError{Key: "switch.degraded", Value: switches, Want: fmt.Sprintf(format, args...)}
 	}
+	if tree == nil || tree.Levels() < 2 {
+		return nil, refuse("0, or a topology of two levels or more")
+	}
+	levels := tree.Levels()
 	top, below := 0, topology.SwitchID(-1)
-	for s := range topology.SwitchID(n.graph.Switches()) {
-		switch level := t.LevelOf(s); {
+	for s := range topology.SwitchID(g.Switches()) {
+		switch level := tree.LevelOf(s); {
 		case level == levels-2 && below < 0:
 			below = s // the first of the first pod
 		case level == levels-1:
 			reaches := levels == 2
-			for _, next := range n.graph.Links(s) {
+			for _, next := range g.Links(s) {
 				reaches = reaches || next == below
 			}
-			if !reaches || top == n.config.Degraded {
+			if !reaches || top == switches {
 				continue
 			}
 			top++
-			for p, next := range n.graph.Links(s) {
+			for p, next := range g.Links(s) {
 				switch {
 				case levels == 2:
-					n.slow(int32(p))
-					n.slow(int32(n.graph.Peer[p]))
+					slow = append(slow, p, topology.PortID(g.Peer[p]))
 				case next == below:
-					n.slow(int32(p))
+					slow = append(slow, p)
 				}
 			}
 		}
 	}
-	if top < n.config.Degraded {
-		return fmt.Errorf("switch.degraded = %d: want at most %d, the switches of the highest level that lead to the first pod", n.config.Degraded, top)
+	if top < switches {
+		return nil, refuse("at most %d, the switches of the highest level that lead to the first pod", top)
 	}
-	return nil
+	return slow, nil
 }
 
 // slow gives a port its share of everything, a quarter.

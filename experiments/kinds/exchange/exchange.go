@@ -87,7 +87,7 @@ func (c *exchangeConfig) Faults() *network.Faults {
 type exchangeTable struct {
 	Through        string   `toml:"through" doc:"fabric: switches with buffers, flit by flit; sessions: the bufferless distributed full switch of topology pcc or pk, flit by flit" choices:"fabric|sessions"`
 	PacketFlits    int      `toml:"packet_flits" doc:"size of a packet" unit:"flits" min:"1" max:"65536"`
-	ChannelLatency sim.Time `toml:"channel_latency" doc:"latency of all channels that [channel] says nothing about, so that families with different classes can be swept; 0s: the topology's"`
+	ChannelLatency sim.Time `toml:"channel_latency" doc:"latency of all channels that [channel] says nothing about, so that families with different classes can be swept; 0s: the topology's" min:"0ns"`
 	Order          string   `toml:"order" doc:"fabric: in which order a terminal sends: ring: terminal i to i+1, i+2, ...; random: each in an order of its own" choices:"ring|random"`
 	Schedule       string   `toml:"schedule" doc:"sessions: as in kind sessions; with cyclic, processors have one port and splitter/joiners are parts of the network, with the others they have m" choices:"accelerated|digits|digits-short|cyclic|sigma"`
 	Addressing     string   `toml:"addressing" doc:"sessions: indirect or direct addresses; sigma needs direct" choices:"indirect|direct"`

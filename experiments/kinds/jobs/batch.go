@@ -72,11 +72,15 @@ func (f *batchForm) cells(line string) []string {
 	if f.separator == "" {
 		return strings.Fields(line)
 	}
-	return strings.Split(line, f.separator)
+	cells := strings.Split(line, f.separator)
+	for i, cell := range cells {
+		cells[i] = strings.Trim(strings.TrimSpace(cell), `"`)
+	}
+	return cells
 }
 
-// readBatch reads a batch list: columns with commas between, what Slurm's sacct --parsable2
-// prints, also with --delimiter=,, or the Standard Workload Format. The error lists all lines that are wrong. A job may name one of programs; in
+// readBatch reads a batch list: columns with commas, semicolons or tabs between, what Slurm's sacct --parsable2
+// prints, also with such a --delimiter, or the Standard Workload Format. The error lists all lines that are wrong. A job may name one of programs; in
 // Slurm's form a job with another name has none.
 func readBatch(name string, in io.Reader, programs []string) (*batchList, error) {
 	lines := input.NewLines(in, name)
@@ -92,8 +96,10 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 		}
 		if header == nil {
 			form = batchForms[strings.Contains(lines.Text, "|") || strings.Contains(lines.Text, "Submit")]
-			if form.others && strings.Contains(lines.Text, ",") {
-				form.separator = ","
+			for _, separator := range []string{",", ";", "\t", "|"} { // the last counts
+				if strings.Contains(lines.Text, separator) {
+					form.separator = separator
+				}
 			}
 			if header = form.header(lines); header == nil {
 				return nil, lines.Finish()
@@ -108,7 +114,7 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 		wrong := false
 		cell := func(column string) string {
 			if at := slices.Index(header, column); at >= 0 {
-				return strings.TrimSpace(cells[at])
+				return cells[at]
 			}
 			return ""
 		}
@@ -186,8 +192,12 @@ func (f *batchForm) header(lines *input.Lines) []string {
 	header := f.cells(lines.Text)
 	f.substitute(header)
 	known := f.columns()
+	if f.others && len(header) == 1 {
+		lines.Problem("%s is one column: print the jobs with sacct --parsable2", input.Quote(header[0]))
+		return nil
+	}
 	for i := range header {
-		if header[i] = strings.TrimSpace(header[i]); !f.others && !slices.Contains(known, header[i]) {
+		if !f.others && !slices.Contains(known, header[i]) {
 			lines.Problem("column %s: want some of %s", input.Quote(header[i]), strings.Join(known, f.separator))
 		}
 	}

@@ -338,6 +338,9 @@ func (c *Config) checkMemory() error {
 	return CheckPhases("workload", program)
 }
 
+// mostPhases bounds the time and memory of a check.
+const mostPhases = 1 << 24
+
 // CheckPhases refuses more iterations of the program of a table than can be counted or held.
 func CheckPhases(table string, program skeletons.Program) error {
 	p, ok := program.(mpi.Phased)
@@ -345,8 +348,11 @@ func CheckPhases(table string, program skeletons.Program) error {
 		return nil
 	}
 	key := table + ".iterations"
-	if n := p.Phases(); n > math.MaxInt32 || p.Rounds(0) > math.MaxInt32 || p.Rounds(0) < 0 {
+	switch n := p.Phases(); {
+	case n > math.MaxInt32 || p.Rounds(0) > math.MaxInt32 || p.Rounds(0) < 0:
 		return &param.ParamError{Key: key, Value: n, Want: "at most 2147483647 rounds of messages in all iterations"}
+	case n > mostPhases:
+		return &param.ParamError{Key: key, Value: n, Want: fmt.Sprintf("at most %d iterations", mostPhases)}
 	}
 	return input.CheckMemory(key, p.Phases(), "so many iterations", phaseBytes*float64(p.Phases()))
 }

@@ -102,13 +102,13 @@ type measureTable struct {
 	Global        bool     `toml:"global_channels" doc:"write global_channels.csv, the load of the channels between groups, those to the next group and their neighbours told apart; needs a topology with groups"`
 	Links         bool     `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
 	Series        int      `toml:"series" doc:"write series/POINT.csv, the flits that every channel carried in each of so many intervals of the window, of the first replication; where the window is as long as precision needs, up to twice as many; 0: none" min:"0" max:"200"`
-	Queues        sim.Time `toml:"queues" doc:"write queues.csv, what ports of switches show, sampled so often in the window (in whole cycles, rounded up), of the first replication; 0s: do not"`
+	Queues        sim.Time `toml:"queues" doc:"write queues.csv, what ports of switches show, sampled so often in the window (in whole cycles, rounded up), of the first replication; 0s: do not" min:"0ns"`
 	QueuePorts    []string `toml:"queue_ports" doc:"ports that are sampled: all, a class of channels such as global, or names of switches and ports such as \"switch 0\" and \"switch 1 port 3\", in which * stands for anything"`
 	QueueSamples  []string `toml:"queue_samples" doc:"what is sampled: flits waiting for the port; outstanding, those sent whose credits have not come back; sent and marked, flits that have left and packets that were marked since the sample before" choices:"waiting|outstanding|sent|marked"`
 	Blame         bool     `toml:"blame" doc:"divide the latency of every measured packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
 	Levels        bool     `toml:"levels" doc:"write levels.csv, throughput and latency by service level; where the routing knows of none, all packets are of level 0"`
 	Pairs         []string `toml:"pairs" doc:"write pairs.csv, throughput and latency of the packets from one terminal to another, each pair as \"SOURCE,DESTINATION\" by numbers or names; *: any terminal"`
-	Lapse         sim.Time `toml:"time_lapse" doc:"write time_lapse.csv, accepted load and latency of what arrived in each interval of so long of the window (in whole cycles, rounded up); 0s: do not"`
+	Lapse         sim.Time `toml:"time_lapse" doc:"write time_lapse.csv, accepted load and latency of what arrived in each interval of so long of the window (in whole cycles, rounded up); 0s: do not" min:"0ns"`
 	Histogram     bool     `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
 	Fairness      bool     `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`
 }

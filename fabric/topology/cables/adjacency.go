@@ -29,7 +29,11 @@ func words(line string) (fields []string, attributes string) {
 		fields, attributes = fields[:at], strings.Join(fields[at:], " ")
 	}
 	if text := strings.Join(fields, " "); strings.ContainsAny(text, ",;") && !strings.ContainsAny(text, "([") {
-		fields = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
+		quoted := false // where spaces belong to names
+		fields = strings.FieldsFunc(text, func(r rune) bool {
+			quoted = quoted != (r == '"')
+			return r == ',' || r == ';' || r == ' ' && !quoted
+		})
 		for i, w := range fields {
 			fields[i] = strings.Trim(w, `"`)
 		}
@@ -55,7 +59,7 @@ func survey(text string) listing {
 	row := map[string]bool{}   // switches that have a row
 	degree := map[string]int{} // of switches, but for the first line
 	a := arcs{number: map[string]uint32{}}
-	distinct, heads := true, false
+	distinct, heads, named := true, false, false
 	for whole := range strings.Lines(text) {
 		line++
 		fields, _ := words(whole)
@@ -68,10 +72,11 @@ func survey(text string) listing {
 		if first == nil {
 			first, firstLine = fields, line
 			heads = counts(first) || len(first) >= 2 && !strings.ContainsAny(first[0]+first[1], digits)
+			named = namesColumns(first)
 		} else if cables++; heads && len(fields) >= 2 {
 			degree[fields[0]]++
 			degree[fields[1]]++
-			heads = number(first[0]) || strings.ContainsAny(fields[0], digits) && strings.ContainsAny(fields[1], digits)
+			heads = number(first[0]) || named && !slices.Contains(first[:2], fields[0]) && !slices.Contains(first[:2], fields[1]) || strings.ContainsAny(fields[0], digits) && strings.ContainsAny(fields[1], digits)
 		}
 		single = len(fields) == 1
 		from := strings.TrimSuffix(fields[0], ":")
@@ -161,7 +166,13 @@ func (l *listing) countsIn(first []string, line, cables int, degree map[string]i
 	}
 }
 
-// digits are in all names of switches behind a line that names columns, and in none of its words.
+// namesColumns tells whether a line has the names that columns of cables usually have.
+func namesColumns(fields []string) bool {
+	return len(fields) >= 2 && slices.Contains([]string{"source", "from", "src"}, strings.ToLower(fields[0])) &&
+		slices.Contains([]string{"target", "to", "dst", "dest", "destination"}, strings.ToLower(fields[1]))
+}
+
+// digits are in all names of switches behind a line that names columns of another name, and in none of its words.
 const digits = "0123456789"
 
 // number tells whether a word is a number, as weights and lengths are.

@@ -13,7 +13,7 @@ import (
 
 func init() {
 	topology.RegisterFormat(topology.Format{Name: "anynet", Called: "a network of BookSim2's anynet", Doc: "a network from a file of BookSim2's anynet", Read: ReadAnynet,
-		Is: regexp.MustCompile(`^(?:\x{feff})?\s*(router|node)\s+\d+\s+(router|node)\s+\d`).Match})
+		Is: regexp.MustCompile(`^(?:\x{feff})?(?:\s*(?:#|//).*)*\s*(router|node)\s+\d+\s+(router|node)\s+\d`).Match})
 }
 
 // anynetReader collects cables.
@@ -36,7 +36,7 @@ type anynetCable struct{ a, b, cycles, back int }
 //	router 0 node 0 node 1 5 router 1 15
 //	router 1 node 2
 //
-// (BookSim2, src/networks/anynet.cpp: a channel that one end lists leads both ways.) Where both ends give
+// Lines that begin with # or // are comments, which BookSim2 does not read. (BookSim2, src/networks/anynet.cpp: a channel that one end lists leads both ways.) Where both ends give
 // cycles that differ, the cable has the larger, since weft's are alike both ways. Nodes and
 // routers are numbered from 0 without gaps; every node has one router. Ports: nodes by their
 // number, then cables in the order of the file. Channels of more than a cycle have the class cycles-N.
@@ -45,7 +45,9 @@ func ReadAnynet(name string, data []byte) (topology.Topology, error) {
 	line := 0
 	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
 		line++
-		r.read(line, strings.Fields(text))
+		if text = strings.TrimSpace(text); !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "//") {
+			r.read(line, strings.Fields(text))
+		}
 	}
 	return r.network()
 }

@@ -74,7 +74,7 @@ func isList(data []byte) bool {
 			return plain || isCray(fields)
 		}
 		is := survey(string(data))
-		return is.adjacency || is.header > 0 && slices.Contains([]string{"source", "from", "src"}, strings.ToLower(fields[0]))
+		return is.adjacency || is.header > 0 && namesColumns(fields)
 	}
 	return false
 }

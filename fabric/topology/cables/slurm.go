@@ -21,7 +21,8 @@ func init() {
 //	SwitchName=leaf1 Nodes=host[1-4,7]
 //	SwitchName=spine Switches=leaf[1-2]
 //
-// Keys are in either case, # begins a comment, \ continues a line, also within a list. A switch may be the child of several, as
+// or as "scontrol show topology" prints them, with a Level, and with all nodes below a switch of others. Keys are
+// in either case, spaces may stand around =, # begins a comment, \ continues a line, also within a list. A switch may be the child of several, as
 // leaves of spines are. Switches and hosts are numbered in the order of the file.
 type slurmReader struct {
 	input.Problems
@@ -47,17 +48,24 @@ func readSlurm(name string, data []byte) (topology.Topology, error) {
 			text = strings.TrimLeft(text, " \t")
 		}
 		if whole = append(whole, text...); !continues {
-			r.read(begins, strings.Fields(string(whole)))
+			r.read(begins, slurmWords(whole))
 			begins, whole = line+1, whole[:0]
 		}
 	}
-	r.read(begins, strings.Fields(string(whole)))
+	r.read(begins, slurmWords(whole))
 	b := topology.NewBuilder(len(r.lines))
 	for _, s := range r.at {
 		b.AddTerminal(s, 0)
 	}
 	r.join(b)
 	return finish(&r.Problems, b, network{topology.Classes("link"), &r.names, r.lines, []string{name + ": Slurm's file does not tell how many cables join two switches, nor their rates: taken as one each"}})
+}
+
+var spacedEquals = input.Pattern(`\s*=\s*`)
+
+// slurmWords divides a line into keys with their values.
+func slurmWords(line []byte) []string {
+	return strings.Fields(spacedEquals().ReplaceAllString(string(line), "="))
 }
 
 // read takes in the words of a line.
@@ -69,12 +77,15 @@ func (r *slurmReader) read(line int, words []string) {
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
 		switch key = strings.ToLower(key); {
-		case key != "switchname" && key != "nodes" && key != "switches" && key != "linkspeed" || value == "":
+		case key != "switchname" && key != "nodes" && key != "switches" && key != "linkspeed" && key != "level" || value == "":
 			r.ProblemAt(line, "%s: want SwitchName=, Nodes=, Switches= or LinkSpeed= and a value", input.Quote(word))
 		case values[key] != "":
 			r.ProblemAt(line, "%s: the key stands in the line already", input.Quote(word))
 		}
 		values[key] = value
+	}
+	if values["level"] != "" && values["switches"] != "" {
+		values["nodes"] = "" // which are those below its switches
 	}
 	names := r.expand(line, values["switchname"])
 	if len(names) != 1 || values["nodes"]+values["switches"] == "" {
