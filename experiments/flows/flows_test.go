@@ -163,6 +163,48 @@ func TestPausesCertified(t *testing.T) {
 	}
 }
 
+// TestFlowsFileBeside: a matrix is looked for beside the experiment file, and another content makes another
+// point, whose results before are not taken for its own.
+func TestFlowsFileBeside(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		simtest.Check(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	file := write("x.toml", tree128+"[flows]\nfile = \"pair.cm\"\n")
+	hash := func(matrix string) string {
+		write("pair.cm", matrix)
+		return simtest.Must(experiments.ReadFile(file, experiments.Options{}))(t).Points[0].Hash
+	}
+	first := hash("Nodes 4\n0->1 start 0 size 4096\n")
+	if hash("Nodes 4\n0->1 start 0 size 8192\n") == first || hash("Nodes 4\n0->1 start 0 size 4096\n") != first {
+		t.Error("the point does not follow the content of its matrix")
+	}
+}
+
+// TestFlowsRefuses: what cannot be is told before a run: times below zero, queues whose thresholds do not fit into
+// 64 bits, and more degraded switches than the two of the highest level above the first pod of m = 4, 4 and
+// w = 1, 2. Of samples a picosecond apart 1,048,576 are kept.
+func TestFlowsRefuses(t *testing.T) {
+	const tree = "kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4, 4]\nw = [1, 2]\n"
+	for text, want := range map[string]string{
+		"[network]\nlatency = \"-1us\"\n":                                `network.latency = "-1us": want at least 0ns`,
+		"[channel.terminal]\nlatency = \"-1ns\"\n":                       `channel.terminal.latency = "-1ns": want at least 0ns`,
+		"[switch]\ndelay = \"-1ns\"\n":                                   `switch.delay = "-1ns": want at least 0ns`,
+		"[measure]\nend = \"0s\"\n":                                      `measure.end = "0ns": want at least 1ps`,
+		"[switch]\nqueue = \"9223372036854775807B\"\n":                   `switch.queue = "9223372036854775807B": want at most 1000GB`,
+		"[switch]\ndegraded = 3\n":                                       `switch.degraded = 3: want at most 2`,
+		"[flows]\npattern = \"incast\"\nsenders = 9223372036854775807\n": `flows.senders = 9223372036854775807: want at most 16777216 flows`,
+	} {
+		simtest.Refuse(experiments.Load("x.toml", tree+text, experiments.Options{}))(t, want)
+	}
+	o := simtest.Must(engine.Execute(t.Context(), load(t, tree+"[measure]\nqueues = \"1ps\"\n"), engine.Execution{Jobs: 1}))(t)
+	if len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "measure.queues: gives more than 1048576 samples by 1048.577ns") {
+		t.Errorf("failures %v", o.Failures)
+	}
+}
+
 // TestFlowsEstimated: what weft check says of a run is within a factor of 2 of its packets and what
 // they cross.
 func TestFlowsEstimated(t *testing.T) {

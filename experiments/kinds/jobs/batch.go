@@ -191,10 +191,9 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 func (f *batchForm) header(lines *input.Lines) []string {
 	header := f.cells(lines.Text)
 	f.substitute(header)
-	known := f.columns()
-	if f.others && len(header) == 1 {
-		lines.Problem("%s is one column: print the jobs with sacct --parsable2", input.Quote(header[0]))
-		return nil
+	known, as := f.columns(), ""
+	if f.others {
+		as = ", as sacct --parsable2 prints them"
 	}
 	for i := range header {
 		if !f.others && !slices.Contains(known, header[i]) {
@@ -203,7 +202,7 @@ func (f *batchForm) header(lines *input.Lines) []string {
 	}
 	for i, column := range known[:4] {
 		if !slices.Contains(header, column) && (i < 3 || f.others) {
-			lines.Problem("no column %s: want %s, and perhaps %s", column, strings.Join(known[:3], f.separator), strings.Join(known[3:], f.separator))
+			lines.Problem("no column %s: want %s, and perhaps %s%s", column, strings.Join(known[:3], f.separator), strings.Join(known[3:], f.separator), as)
 		}
 	}
 	if lines.Any() {

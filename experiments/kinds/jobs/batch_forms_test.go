@@ -43,3 +43,22 @@ func TestSacctColumns(t *testing.T) {
 		t.Errorf("%+v, want %+v", list.jobs, want)
 	}
 }
+
+// TestBatchSeparators: the columns of a list are divided by what its first line has, and cells may be quoted, as
+// R writes them. Two jobs, of 2 hosts for 90 s and, ten seconds later, of 3 for 5 s.
+func TestBatchSeparators(t *testing.T) {
+	for _, text := range []string{
+		"arrival_s,nodes,duration_s,job\n0,2,90,a\n10,3,5,b\n",
+		"\"job\";\"arrival_s\";\"nodes\";\"duration_s\"\n\"a\";0;2;90\n\"b\";10;3;5\n",
+		"JobID\tSubmit\tNNodes\tElapsed\na\t2024-02-21T10:00:00\t2\t00:01:30\nb\t2024-02-21T10:00:10\t3\t00:00:05\n",
+		"JobID,Submit,NNodes,Elapsed\na,2024-02-21T10:00:00,2,00:01:30\nb,2024-02-21T10:00:10,3,00:00:05\n",
+	} {
+		list := simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
+		want := []batchJob{{"a", "", 2, 0, 2, 90, math.Inf(1)}, {"b", "", 3, 10, 3, 5, math.Inf(1)}}
+		if len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1] {
+			t.Errorf("%s%+v, want %+v", text, list.jobs, want)
+		}
+	}
+	table := "JobID            Submit  Elapsed\n----- ----------------- --------\n"
+	simtest.Refuse(readBatch("x", strings.NewReader(table), nil))(t, "x:1: no column Submit: want Submit|NNodes|Elapsed, and perhaps JobID|JobName|Timelimit, as sacct --parsable2 prints them")
+}

@@ -32,7 +32,7 @@ func words(line string) (fields []string, attributes string) {
 		quoted := false // where spaces belong to names
 		fields = strings.FieldsFunc(text, func(r rune) bool {
 			quoted = quoted != (r == '"')
-			return r == ',' || r == ';' || r == ' ' && !quoted
+			return !quoted && (r == ',' || r == ';' || r == ' ')
 		})
 		for i, w := range fields {
 			fields[i] = strings.Trim(w, `"`)

@@ -38,6 +38,9 @@ func TestAnynet(t *testing.T) {
 	if marked := simtest.Must(ReadAnynet("f", []byte("\ufeff"+text)))(t).Graph(); marked.Switches() != 3 { // as editors write it
 		t.Errorf("%d switches behind a byte order mark", marked.Switches())
 	}
+	if n := simtest.Must(ReadAnynet("f", []byte("# by hand\n// a pair\n"+text)))(t); n.Graph().Switches() != 3 {
+		t.Errorf("%d switches behind comments", n.Graph().Switches())
+	}
 	for text, want := range map[string]string{
 		"router 0 node 0\nrouter 2 router 0\n": "f:1: none of 2 routers has number 1",
 		"router 0 node 1\n":                    "f:1: none of 1 nodes has number 0",

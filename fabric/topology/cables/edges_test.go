@@ -109,6 +109,10 @@ func TestEdgesAsMeant(t *testing.T) {
 		{"0 1 3\n1 2 0\n2 3 1\n3 0 2\n", "f: all 4 cables stand in the list in both directions: taken once each", 4, 4},
 		{"0 1 {}\n1 2 {}\n", "", 3, 2},
 		{"0 1 {'weight': 2, 'length': 3}\n1 2 {}\n", "f: 1 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
+		{"Source,Target,Weight\nA,B,1.5\nB,C,2\n", "f: line 1, \"Source Target Weight\", names no switch of a further line: taken as names of columns\n" +
+			"f: 2 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
+		{"from,to\nto,A\nA,from\n", "", 3, 3}, // switches of these names
+		{"\"sw 1\",\"sw 2\"\n\"sw 2\"; \"sw, 3\"\n", "", 3, 2},
 		{"0 1 2.5\n1 2 1\n0 2 1e3 # long\n", "f: 3 cables have numbers or attributes behind them, such as weights: passed over", 3, 3},
 	} {
 		g, doubts, err := ReadEdges("f", []byte(c.text), 1)
@@ -134,6 +138,7 @@ func TestForeign(t *testing.T) {
 		"c ring\np edge 3 3\ne 1 2\ne 2 3\ne 3 1\n":                                                                                                   "this is a graph in DIMACS's form",
 		"graph G {\n 0 -- 1;\n}\n":                                                                                                                    "this is a graph in DOT or GML",
 		"Creator \"x\"\ngraph [\n node [ id 0 ]\n":                                                                                                    "this is a graph in DOT or GML",
+		"*Vertices 2\n1 \"a\"\n2 \"b\"\n*Edges\n1 2\n":                                                                                                "this is a graph of Pajek",
 		"{\"directed\": false, \"nodes\": [{\"id\": 0}], \"links\": []}":                                                                              "this is networkx's JSON",
 		"<?xml version='1.0'?>\n<platform version=\"4.1\">\n":                                                                                         "this is a platform of SimGrid",
 		"\x01\x00\x00\x00\x02\x00\x00\x00":                                                                                                            "UTF-16",
@@ -251,7 +256,7 @@ func TestReadFileFindsLists(t *testing.T) {
 		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
 		return topology.ReadFile(path)
 	}
-	for _, text := range []string{"# a ring\n0 1\n1 2\n2 0\n", "a b x\nb c x\nc a x\n", "router 0 node 0 router 1\nrouter 1 node 1 router 2\nrouter 2 node 2 router 0\n"} {
+	for _, text := range []string{"# a ring\n0 1\n1 2\n2 0\n", "a b x\nb c x\nc a x\n", "# by hand\n\n// a ring\nrouter 0 node 0 router 1\nrouter 1 node 1 router 2\nrouter 2 node 2 router 0\n"} {
 		n := simtest.Must(read(text))(t)
 		if g := n.Graph(); g.Switches() != 3 || g.Terminals() != 3 || g.SwitchLinks() != 3 {
 			t.Errorf("%q: %d switches, %d terminals, %d links", text, g.Switches(), g.Terminals(), g.SwitchLinks())

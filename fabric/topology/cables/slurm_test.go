@@ -34,6 +34,21 @@ func TestSlurm(t *testing.T) {
 	}
 }
 
+// TestSlurmOfScontrol: what scontrol prints lists below a switch of others all nodes that they have; in the file
+// spaces may stand around =, as Slurm's parser has them. Two leaves with two hosts each, below a spine.
+func TestSlurmOfScontrol(t *testing.T) {
+	for _, text := range []string{
+		"SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-1]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[2-3]\nSwitchName=top Level=1 LinkSpeed=1 Nodes=n[0-3] Switches=s[0-1]\n",
+		"SwitchName = s0 Nodes= n[0-1]\nSwitchName =s1\tNodes = n[2-3]\nSwitchName=top Switches = s[0-1]\n",
+	} {
+		g := simtest.Must(readSlurm("f", []byte(text)))(t).Graph()
+		if g.Switches() != 3 || g.Terminals() != 4 || g.SwitchLinks() != 2 || g.TerminalSwitch(3) != 1 {
+			t.Errorf("%s: %d switches, %d terminals, %d links", text, g.Switches(), g.Terminals(), g.SwitchLinks())
+		}
+	}
+	simtest.Refuse(readSlurm("f", []byte("SwitchName=s0 Nodes=a\nSwitchName=t Nodes=a Switches=s0\n")))(t, `f:2: node "a" is below the switch of line 1`)
+}
+
 // TestSlurmRefuses: the faults of a file are told together.
 func TestSlurmRefuses(t *testing.T) {
 	_, err := readSlurm("f", []byte("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[1-2] Colour=red\nSwitchName=a Nodes=x\nSwitchName=c Nodes=h[1-\n\nSwitchName=d \\\n Switches=a,d,e[0-1]\nNodes=n9\nSwitchName=e\n"))
