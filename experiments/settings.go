@@ -38,7 +38,7 @@ func appendResolved(all []document.Setting, path string, v reflect.Value) []docu
 	}
 	if text, ok := v.Interface().(encoding.TextMarshaler); ok {
 		b, err := text.MarshalText()
-		if err != nil || v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(b) != nil {
+		if err != nil || v.IsZero() && reflect.New(v.Type()).Interface().(encoding.TextUnmarshaler).UnmarshalText(b) != nil {
 			return all // not set: a zero rate has no text
 		}
 		return append(all, document.Setting{Key: path, Value: string(b)})
