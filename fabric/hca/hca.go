@@ -124,18 +124,15 @@ func (h *HCA) Next(now sim.Time) (b *Burst, first, end sim.Time, ok bool) {
 	if !h.next(h.shared.quantum, b) {
 		return nil, 0, 0, false
 	}
-	first, end = h.send(now, b.QP, b.Size, b.First, b.Turned)
+	first, end = h.send(now, b.QP, b.Size, b.First)
 	return b, first, end, true
 }
 
 // send occupies the engine with a burst from time now on.
-func (h *HCA) send(now sim.Time, qp QP, bytes int64, begins, turned bool) (first, end sim.Time) {
+func (h *HCA) send(now sim.Time, qp QP, bytes int64, begins bool) (first, end sim.Time) {
 	first = now
 	if begins {
 		first += h.shared.config.RequestTime
-	}
-	if turned {
-		first += h.shared.config.SwitchTime
 	}
 	first += h.load(qp)
 	end = first + h.occupied(&h.sending, bytes)
@@ -174,7 +171,7 @@ func (h *HCA) load(qp QP) sim.Time {
 // occupied is the engine time for so many bytes.
 func (h *HCA) occupied(s *sim.Serializer, bytes int64) sim.Time {
 	c := h.shared
-	t := s.Time(c.config.OnLink(bytes), &c.divider)
+	t := s.Time(bytes, &c.divider)
 	if c.config.PacketTime > 0 {
 		mtu := int64(c.config.MTU)
 		t += c.config.PacketTime * sim.Time(max(1, (bytes+mtu-1)/mtu))
@@ -308,9 +305,7 @@ func (a *arbiter) archive(x *snapshot.Archive, mark func(*snapshot.Archive, *Req
 	if !x.Reading() {
 		turns, waiting = a.sendQueues()
 	}
-	last, served, over := a.last, a.served, a.over
-	snapshot.Int(x, &last)
-	snapshot.Bool(x, &served)
+	over := a.over
 	snapshot.Bool(x, &over)
 	each := func(x *snapshot.Archive, s *sendQueue) { s.archive(x, mark) }
 	snapshot.List(x, &turns, each)
@@ -324,7 +319,7 @@ func (a *arbiter) archive(x *snapshot.Archive, mark func(*snapshot.Archive, *Req
 		}
 		a.active[a.find(s.qp)].begun = s.begun
 	}
-	a.last, a.served, a.over = last, served, over
+	a.over = over
 }
 
 // sendQueues lists the send queues of the QPs that take turns, from the present one on, and of
