@@ -231,7 +231,7 @@ func goldenRuns(t *testing.T) []goldenRun {
 			c.Connections.OnDemand, c.Connections.SRQLeast, c.Adapter.RNRDelay = true, 1, 20*sim.Microsecond
 		}, 0x67e6faeb65939b4d},
 		{"small context cache, packet and turning times", linear(64, 30000), func(_ *mpi.Config, l *mpi.LogGP) {
-			l.HCA.ContextEntries, l.HCA.PacketTime, l.HCA.SwitchTime = 16, 20*sim.Nanosecond, 30*sim.Nanosecond
+			l.HCA.ContextEntries, l.HCA.PacketTime = 16, 20*sim.Nanosecond
 		}, 0xaeaecef0be4df175},
 		{"groups, on demand between", pairwise(64, 9000), mode(mpi.RCSRQ, 16), 0x9055ca0f458cf7fa},
 		{"groups, xrc-m", pairwise(64, 2000), mode(mpi.XRCM, 16), 0xad596e28183ac4f1},

@@ -74,7 +74,7 @@ func (m *machine) together(adapters int) *machine {
 	one := *m
 	h, n := &one.hca, sim.Time(adapters)
 	h.LinkRate, h.DMARate = h.LinkRate*sim.Rate(n), h.DMARate*sim.Rate(n)
-	h.RequestTime, h.PacketTime, h.SwitchTime = h.RequestTime/n, h.PacketTime/n, h.SwitchTime/n
+	h.RequestTime, h.PacketTime = h.RequestTime/n, h.PacketTime/n
 	return &one
 }
 

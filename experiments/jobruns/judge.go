@@ -195,7 +195,6 @@ send_latency    = "3500ns"
 recv_latency    = "0ns"
 quantum         = "1GiB"
 engines         = 1
-switch_time     = "0ns"
 context_entries = 0
 [protocol]
 send_overhead     = "10ns"

@@ -24,7 +24,7 @@ func TestStateIsWhole(t *testing.T) {
 		"burst") // counts within an event
 	snapshottest.Names[sim.Serializer](t, "remainder")
 	snapshottest.Names[contextCache](t, "sets", "perAdapter")
-	snapshottest.Names[arbiter](t, "last", "served", "over", "current", "active", "queue",
+	snapshottest.Names[arbiter](t, "over", "current", "active", "queue",
 		"crowd", "free", "idle") // follow from the rest, and from the settings
 	snapshottest.Names[crowd](t, "waiting", "index", "engines", "serving") // likewise, the last three
 	snapshottest.Names[activeQP](t, "qp", "left", "mark", "begun", "last", "next", "prev")
@@ -55,7 +55,7 @@ func archived() (all []Config) {
 	for _, engines := range []int{0, 1, 3} {
 		for _, entries := range []int{0, 64} {
 			c := QDR
-			c.Engines, c.ContextEntries, c.PacketTime, c.SwitchTime = engines, entries, 7*sim.Nanosecond, 11*sim.Nanosecond
+			c.Engines, c.ContextEntries, c.PacketTime = engines, entries, 7*sim.Nanosecond
 			all = append(all, c)
 		}
 	}

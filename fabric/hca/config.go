@@ -14,7 +14,6 @@ type Config struct {
 	PayloadShare   float64   `toml:"payload_share" doc:"share of link_rate that is left for payload beside headers and acknowledgements; 0: all" min:"0" max:"1"`
 	DMARate        sim.Rate  `toml:"dma_rate" doc:"rate at which an engine moves data between memory and link" min:"1kb/s"`
 	MTU            sim.Bytes `toml:"mtu" doc:"payload of a full packet" min:"1B"`
-	FullPackets    bool      `toml:"full_packets" doc:"a packet takes the link as long as a full one, however few bytes it carries, as cells of a fixed size do"`
 	RequestTime    sim.Time  `toml:"request_time" doc:"engine time per work request" min:"0ns"`
 	PacketTime     sim.Time  `toml:"packet_time" doc:"engine time per packet beyond its bytes" min:"0ns"`
 	PageTime       sim.Time  `toml:"page_time" doc:"engine time for every 4 KiB of a message whose memory is registered for it alone (protocol.register_page_time): where its pages are the adapter has to look up" min:"0ns"`
@@ -26,7 +25,6 @@ type Config struct {
 	RecvLatency    sim.Time  `toml:"recv_latency" doc:"from the last byte to a completion that the process can see" min:"0ns"`
 	Quantum        sim.Bytes `toml:"quantum" doc:"bytes that a QP may send before the arbiter turns to the next active one" min:"1B"`
 	Engines        int       `toml:"engines" doc:"QPs that take turns at the same time, each until a request of it is sent; the others wait in line; 1: requests are sent whole, 0: all take turns" unit:"QPs" min:"0"`
-	SwitchTime     sim.Time  `toml:"switch_time" doc:"engine time for turning to another QP" min:"0ns"`
 	ContextEntries int       `toml:"context_entries" doc:"QP contexts that the cache holds; 0: all" unit:"contexts" min:"0"`
 	ContextMiss    sim.Time  `toml:"context_miss" doc:"engine time for loading a context from host memory" min:"0ns"`
 	MaxQP          int       `toml:"max_qp" doc:"QPs that it can have (max_qp of ibv_devinfo); more are warned of; 0: any number" unit:"QPs" min:"0"`
@@ -70,17 +68,9 @@ func atRate(rate sim.Rate, bytes int64) sim.Time {
 	return sim.Time(rate.PicosecondsFor(sim.Bytes(bytes)))
 }
 
-// OnLink is how many bytes of the link so many bytes of a request take.
-func (c *Config) OnLink(bytes int64) int64 {
-	if !c.FullPackets {
-		return bytes
-	}
-	return max(1, (bytes+int64(c.MTU)-1)/int64(c.MTU)) * int64(c.MTU)
-}
-
 // TimeOf is the engine time for so many bytes of a packet.
 func (c *Config) TimeOf(bytes int64) sim.Time {
-	return sim.Time(c.Rate().PicosecondsFor(sim.Bytes(c.OnLink(bytes)))) + c.PacketTime
+	return sim.Time(c.Rate().PicosecondsFor(sim.Bytes(bytes))) + c.PacketTime
 }
 
 // QDR is a ConnectX-class adapter on 4x QDR InfiniBand.

@@ -134,9 +134,6 @@ func (h *HCA) send(now sim.Time, b *Burst) (first, end sim.Time) {
 	if b.First {
 		first += h.shared.config.RequestTime
 	}
-	if b.Turned {
-		first += h.shared.config.SwitchTime
-	}
 	if b.Source == Registered {
 		first += h.shared.config.PageTime * sim.Time(b.Size) / 4096
 	}
@@ -177,7 +174,7 @@ func (h *HCA) load(qp QP) sim.Time {
 // occupied is the engine time for so many bytes.
 func (h *HCA) occupied(s *sim.Serializer, bytes int64) sim.Time {
 	c := h.shared
-	t := s.Time(c.config.OnLink(bytes), &c.divider)
+	t := s.Time(bytes, &c.divider)
 	if c.config.PacketTime > 0 {
 		mtu := int64(c.config.MTU)
 		t += c.config.PacketTime * sim.Time(max(1, (bytes+mtu-1)/mtu))
@@ -311,9 +308,7 @@ func (a *arbiter) archive(x *snapshot.Archive, mark func(*snapshot.Archive, *Req
 	if !x.Reading() {
 		turns, waiting = a.sendQueues()
 	}
-	last, served, over := a.last, a.served, a.over
-	snapshot.Int(x, &last)
-	snapshot.Bool(x, &served)
+	over := a.over
 	snapshot.Bool(x, &over)
 	each := func(x *snapshot.Archive, s *sendQueue) { s.archive(x, mark) }
 	snapshot.List(x, &turns, each)
@@ -327,7 +322,7 @@ func (a *arbiter) archive(x *snapshot.Archive, mark func(*snapshot.Archive, *Req
 		}
 		a.active[a.find(s.qp)].begun = s.begun
 	}
-	a.last, a.served, a.over = last, served, over
+	a.over = over
 }
 
 // sendQueues lists the send queues of the QPs that take turns, from the present one on, and of

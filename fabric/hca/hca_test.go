@@ -66,7 +66,7 @@ func TestSmallMessageWaitsItsTurn(t *testing.T) {
 			if got, want := now.Microseconds(), 8*quantum; math.Abs(got-want) > 1e-5 {
 				t.Errorf("the small message starts at %v us, want %v", got, want)
 			}
-			if !b.Turned || !b.First || !b.Last || b.Size != 64 {
+			if !b.First || !b.Last || b.Size != 64 {
 				t.Errorf("burst %+v", b)
 			}
 			return
@@ -133,21 +133,21 @@ func TestReceiveEngine(t *testing.T) {
 
 // TestWorkOfEngines: a request takes 50 ns, loading a context 400, a packet of at most 2,048 B 10, and a byte an eighth
 // of a nanosecond. 2,056 B are two packets: 50 + 400 + 20 + 257 ns. What the QP's responder sends needs no other
-// context: 50 + 20 + 257 ns and 30 for turning to it.
+// context: 50 + 20 + 257 ns.
 func TestWorkOfEngines(t *testing.T) {
 	const ns = sim.Nanosecond
 	c := QDR
-	c.RequestTime, c.ContextMiss, c.PacketTime, c.SwitchTime, c.MTU, c.DMARate, c.LinkRate, c.PayloadShare = 50*ns, 400*ns, 10*ns, 30*ns, 2048, 64e9, 64e9, 0
+	c.RequestTime, c.ContextMiss, c.PacketTime, c.MTU, c.DMARate, c.LinkRate, c.PayloadShare = 50*ns, 400*ns, 10*ns, 2048, 64e9, 64e9, 0
 	h := &New(&c, 1)[0]
 	h.Post(Request{QP: 1, Bytes: 2056})
 	h.Post(Request{QP: 1 | Responder, Bytes: 2056})
 	_, _, end, _ := h.Next(0)
 	_, _, last, _ := h.Next(end)
-	if end != 727*ns || last != (727+357)*ns {
-		t.Errorf("the engine is free at %v and %v, want 727 and 1084 ns", end, last)
+	if end != 727*ns || last != (727+327)*ns {
+		t.Errorf("the engine is free at %v and %v, want 727 and 1054 ns", end, last)
 	}
 	if s := h.Stats(); s.ContextMisses != 1 || s.MissTime != 400*ns || s.SendBusy != last || s.Busiest != last {
-		t.Errorf("%+v, want a miss of 400 ns and 1084 ns at work", s)
+		t.Errorf("%+v, want a miss of 400 ns and 1054 ns at work", s)
 	}
 }
 
@@ -293,42 +293,6 @@ func TestEnginesAgainstLists(t *testing.T) {
 		if len(p.ring)+len(p.waiting) > 0 {
 			t.Errorf("%d engines: requests are left over", engines)
 		}
-	}
-}
-
-// TestFullPackets: with packets of one size a request of 1 B takes the engine as long as one of an
-// MTU, one of an MTU and 1 B as long as two; bytes are counted as they are.
-func TestFullPackets(t *testing.T) {
-	c := Config{LinkRate: 8e9, DMARate: 8e9, MTU: 1000, Quantum: 1 << 20, FullPackets: true} // 1 ns a byte
-	for bytes, want := range map[int64]sim.Time{0: 1000, 1: 1000, 1000: 1000, 1001: 2000} {
-		h := New(&c, 1)
-		h[0].Post(Request{QP: 1, Bytes: bytes})
-		_, _, end, ok := h[0].Next(0)
-		if !ok || end != want*sim.Nanosecond || c.TimeOf(bytes) != want*sim.Nanosecond || h[0].Stats().Bytes != bytes {
-			t.Errorf("%d B: %v, %v, %d B counted; want %d ns", bytes, end, c.TimeOf(bytes), h[0].Stats().Bytes, want)
-		}
-	}
-}
-
-// TestTurning: with requests of 64 B on QPs 1, 2, 1 and, once the others are sent, 1 again the second and
-// the third begin after the time for turning to another QP, and no other.
-func TestTurning(t *testing.T) {
-	c := QDR
-	c.ContextMiss, c.RequestTime, c.SwitchTime = 0, 0, 30*sim.Nanosecond
-	h := &New(&c, 1)[0]
-	now := sim.Time(0)
-	sends := func(qps ...QP) (begun []sim.Time) {
-		for _, qp := range qps {
-			h.Post(Request{QP: qp, Bytes: 64})
-		}
-		for _, first, end, ok := h.Next(now); ok; _, first, end, ok = h.Next(now) {
-			begun, now = append(begun, first-now), end
-		}
-		return begun
-	}
-	got := append(sends(1, 2, 1), sends(1)...)
-	if want := []sim.Time{0, c.SwitchTime, c.SwitchTime, 0}; !slices.Equal(got, want) {
-		t.Errorf("bursts begin after %v, want %v", got, want)
 	}
 }
 

@@ -42,9 +42,8 @@ type Burst struct {
 	QP   QP
 	Size int64 // of this part
 	Mark
-	First  bool // of the request
-	Last   bool // of the request
-	Turned bool // the burst before was of another QP
+	First bool // of the request
+	Last  bool // of the request
 }
 
 // arbiter holds the send queues of an adapter and serves the active ones round robin, up to a quantum
@@ -55,10 +54,8 @@ type Burst struct {
 // served. Gather engines that an arbiter assigns to QPs are described in Kagan et al., US patent
 // 7,676,597 (filed 2002); the order of service is assumed.
 type arbiter struct {
-	last    QP    // served last
-	current int32 // the QP served last if it is still active, else the one to serve next; -1 if none
-	over    bool  // current has had its turn
-	served  bool
+	current int32      // the QP served last if it is still active, else the one to serve next; -1 if none
+	over    bool       // current has had its turn
 	active  []activeQP // the ring; freed entries are linked
 	queue   []queued   // requests that are not the first of their QP
 	crowd   *crowd     // nil: few are active, and there is an engine for all
@@ -244,8 +241,7 @@ func (a *arbiter) next(quantum int64, b *Burst) bool {
 	q := &a.active[at]
 	size := min(q.left, quantum)
 	b.QP, b.Size, b.Mark = q.qp, size, q.mark
-	b.First, b.Last, b.Turned = !q.begun, size == q.left, a.served && a.last != q.qp
-	a.last, a.served = q.qp, true
+	b.First, b.Last = !q.begun, size == q.left
 	q.left -= size
 	q.begun = true
 	a.over = true

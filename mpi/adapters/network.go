@@ -248,12 +248,11 @@ func (t *transport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing 
 	before, mtu := len(n.packets), int64(n.Config().MTU)
 	delay := n.Depart(&b, first, end) + n.Config().PacketTime // headers go first
 	first, end = first+delay, end+delay
-	onLink := float64(n.Config().OnLink(b.Size))
 	for offset := int64(0); offset == 0 || offset < b.Size; offset += mtu {
 		bytes := min(mtu, b.Size-offset)
 		begin := first
 		if b.Size > 0 {
-			begin += sim.Time(float64(end-first) * float64(offset) / onLink)
+			begin += sim.Time(float64(end-first) * float64(offset) / float64(b.Size))
 		}
 		n.packets = append(n.packets, outgoing{
 			birth: int64((begin + t.clock - 1) / t.clock), dst: dst,
@@ -274,7 +273,7 @@ func (t *Network) Over() (cycle int64) {
 
 // flitsOf is the size of a packet of so many bytes.
 func (t *Network) flitsOf(bytes int64) int32 {
-	return int32(max(1, (t.adapter.OnLink(bytes)+t.flit-1)/t.flit))
+	return int32(max(1, (bytes+t.flit-1)/t.flit))
 }
 
 // Next implements fabric.Source.

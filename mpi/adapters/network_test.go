@@ -188,7 +188,7 @@ func (a *laneArrivals) Written(id int32, now sim.Time) { a.at[id] = now }
 func lanesAdapter() hca.Config {
 	c := hca.HDR
 	c.LinkRate, c.DMARate = 512e9, 512e9
-	c.RequestTime, c.SwitchTime, c.PacketTime, c.ContextEntries = 0, 0, 0, 0
+	c.RequestTime, c.PacketTime, c.ContextEntries = 0, 0, 0
 	return c
 }
 

@@ -279,7 +279,7 @@ func TestJobsProblems(t *testing.T) {
 		"[job.a]\nranks = 80\ndims = [80]\n":                               "job.a.placement = contiguous: want 80 hosts; it finds 72 free ones of the 72",
 		"[job.a]\nranks = 6\ndims = [4]\n":                                 "job.a.dims",
 		ranHalo("a", "placement = \"listed\"\nnodes = [72]\n"):             "job.a.nodes = 72",
-		ranHalo("a", "placement = \"listed\"\nnode_file = \"none.txt\"\n"): "job.a.node_file",
+		ranHalo("a", "placement = \"listed\"\nnode_file = \"none.txt\"\n"): "job.a.node_file has gone",
 		ranHalo("a", "placement = \"lost\"\n"):                             "unknown placement",
 		ranHalo("a", "repeat = 0\n"):                                       "job.a.repeat = 0",
 		ranHalo("a", "") + "[measure]\nblame = true\nalone = false\n":      "measure.blame",

@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/weft-sim/weft/experiments/network"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -44,8 +41,7 @@ type fragmentedConfig struct {
 
 // listedConfig configures hosts that are given.
 type listedConfig struct {
-	Nodes    []int  `toml:"nodes" doc:"placement listed: hosts by number, in the order of ranks; they may be another job's, too" min:"0"`
-	NodeFile string `toml:"node_file" doc:"placement listed: the same from a file, a number a line, relative to the experiment file" file:"read"`
+	Nodes []int `toml:"nodes" doc:"placement listed: hosts by number, in the order of ranks; they may be another job's, too" min:"0"`
 }
 
 func init() {
@@ -84,7 +80,7 @@ func init() {
 			return hosts
 		}, nil
 	})
-	param.Register(placements, "listed", "hosts by number, from the file or another one", listedConfig{}, newListed)
+	param.Register(placements, "listed", "hosts by number", listedConfig{}, newListed)
 }
 
 func contiguous(_ placeEnv, free []bool, need int) (hosts []int32) {
@@ -157,40 +153,16 @@ func groupsOf(t topology.Topology) ([]int, error) {
 }
 
 func newListed(c listedConfig, e placeEnv) (placer, error) {
-	nodes, key := c.Nodes, "nodes"
-	if c.NodeFile != "" {
-		if key = "node_file"; len(c.Nodes) > 0 {
-			return nil, &param.ParamError{Key: key, Value: c.NodeFile, Want: "it, or nodes, not both"}
-		}
-		text, err := input.ReadInput(c.NodeFile, input.MaxInput)
-		if err != nil {
-			return nil, &param.ParamError{Key: key, Value: c.NodeFile, Want: "a file that can be read (" + err.Error() + ")"}
-		}
-		var problems []error
-		for i, line := range strings.Split(string(text), "\n") {
-			if line, _, _ = strings.Cut(line, "#"); strings.TrimSpace(line) == "" {
-				continue
-			}
-			n, err := strconv.Atoi(strings.TrimSpace(line))
-			if err != nil {
-				problems = append(problems, fmt.Errorf("%s:%d: %q: want the number of a host", c.NodeFile, i+1, line))
-			}
-			nodes = append(nodes, n)
-		}
-		if len(problems) > 0 {
-			return nil, errors.Join(problems...)
-		}
+	if len(c.Nodes) == 0 {
+		return nil, &param.ParamError{Key: "nodes", Value: "nothing", Want: "hosts"}
 	}
-	if len(nodes) == 0 {
-		return nil, &param.ParamError{Key: "nodes", Value: "nothing", Want: "hosts, or node_file"}
-	}
-	hosts := make([]int32, len(nodes))
-	for i, n := range nodes {
+	hosts := make([]int32, len(c.Nodes))
+	for i, n := range c.Nodes {
 		if n < 0 || n >= len(e.hosts) {
-			return nil, &param.ParamError{Key: key, Value: n, Want: fmt.Sprintf("hosts of the topology, 0 to %d", len(e.hosts)-1)}
+			return nil, &param.ParamError{Key: "nodes", Value: n, Want: fmt.Sprintf("hosts of the topology, 0 to %d", len(e.hosts)-1)}
 		}
 		if hosts[i] = int32(n); slices.Contains(hosts[:i], int32(n)) {
-			return nil, &param.ParamError{Key: key, Value: n, Want: "every host once"}
+			return nil, &param.ParamError{Key: "nodes", Value: n, Want: "every host once"}
 		}
 	}
 	return func(_ placeEnv, _ []bool, need int) []int32 { return hosts[:min(need, len(hosts))] }, nil
