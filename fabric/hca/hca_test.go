@@ -160,7 +160,7 @@ func TestPartsAreFetched(t *testing.T) {
 		{Size: 64, First: true, Last: true}:                           64,
 		{Size: 64, First: true}:                                       702,
 		{Size: 64, Last: true}:                                        702,
-		{Size: 64, First: true, Last: true, Mark: Mark{Packed: true}}: 702,
+		{Size: 64, First: true, Last: true, Mark: Mark{Source: Packed}}: 702,
 	} {
 		if got := New(&c, 1)[0].Depart(&b, 0, 0); got != want*sim.Nanosecond {
 			t.Errorf("%+v is on the wire after %v, want %d ns", b, got, want)
