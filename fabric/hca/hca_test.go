@@ -157,9 +157,9 @@ func TestPartsAreFetched(t *testing.T) {
 	c := QDR
 	c.SendLatency, c.InlineLimit, c.InlineRate, c.FetchTime, c.FetchRate = 0, 100, 8e9, 500*sim.Nanosecond, 4e9
 	for b, want := range map[Burst]sim.Time{
-		{Size: 64, First: true, Last: true}:                           64,
-		{Size: 64, First: true}:                                       702,
-		{Size: 64, Last: true}:                                        702,
+		{Size: 64, First: true, Last: true}:                             64,
+		{Size: 64, First: true}:                                         702,
+		{Size: 64, Last: true}:                                          702,
 		{Size: 64, First: true, Last: true, Mark: Mark{Source: Packed}}: 702,
 	} {
 		if got := New(&c, 1)[0].Depart(&b, 0, 0); got != want*sim.Nanosecond {
