@@ -230,9 +230,9 @@ func goldenRuns(t *testing.T) []goldenRun {
 		{"lu, few buffers of a shared queue", skeletonSchedule(t, "nas-lu", 64, lu), func(c *mpi.Config, _ *mpi.LogGP) {
 			c.Connections.OnDemand, c.Connections.SRQLeast, c.Adapter.RNRDelay = true, 1, 20*sim.Microsecond
 		}, 0x67e6faeb65939b4d},
-		{"small context cache, packet and turning times", linear(64, 30000), func(_ *mpi.Config, l *mpi.LogGP) {
+		{"small context cache, packet times", linear(64, 30000), func(_ *mpi.Config, l *mpi.LogGP) {
 			l.HCA.ContextEntries, l.HCA.PacketTime = 16, 20*sim.Nanosecond
-		}, 0xaeaecef0be4df175},
+		}, 0x44fe40cafa5c47f5},
 		{"groups, on demand between", pairwise(64, 9000), mode(mpi.RCSRQ, 16), 0x9055ca0f458cf7fa},
 		{"groups, xrc-m", pairwise(64, 2000), mode(mpi.XRCM, 16), 0xad596e28183ac4f1},
 		{"groups, proxies", pairwise(64, 9000), func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.Group, c.Connections.Proxy = 16, true }, 0xf8b3e1464b13b47d},
