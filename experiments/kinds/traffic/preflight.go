@@ -230,8 +230,10 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	for _, load := range loads {
 		short, long := c.atLoad(load).cycles(latency, e, parts.workload.Closed())
 		if c.Measure.Find != "" {
-			sent := terminals * float64(long) * bound / parts.sizes.Mean()
-			short += int64(float64(long-short) * min(1, budgetsOfSearch(bound/c.Measure.LoadPrecision, sent)/float64(len(loads))))
+			if slices.Max(loads) > calmBelow*bound {
+				sent := terminals * float64(long) * bound / parts.sizes.Mean() * float64(c.Measure.Replications)
+				short += int64(float64(long-short) * min(1, budgetsOfSearch(bound/c.Measure.LoadPrecision, sent)/float64(len(loads))))
+			}
 			long = short
 		}
 		if parts.workload.Closed() {
@@ -256,6 +258,9 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	}
 	p.Work(likely, most, bytes)
 }
+
+// calmBelow is the share of the capacity below which a search finds steady loads at once.
+const calmBelow = 0.9
 
 // budgetsOfSearch estimates how many budgets a search takes, in all, beside the least cycles of each
 // load. Loads near to the capacity take one each. Of the packets sent in a budget the share
@@ -290,6 +295,9 @@ func (c *trafficConfig) cycles(latency int64, e expectation, closed bool) (likel
 	}
 	foundWarmup, foundWindow := measure.LeastCycles(c.longestPacket(), load, latency)
 	least := cmp.Or(warmup, foundWarmup) + cmp.Or(window, foundWindow)
+	if c.Measure.Find != "" {
+		least += cmp.Or(window, foundWindow) // a steady run goes on until its window has doubled
+	}
 	most = max(least, c.budget(latency, closed))
 	if c.Measure.Find != "" || room < 0 {
 		return least, most
