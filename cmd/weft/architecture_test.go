@@ -263,28 +263,25 @@ func TestExtending(t *testing.T) {
 		"fabric/terminal/paced.go":     {"TestConformance/paced", "TestConformance/paced/threads"},
 		"fabric/traffic/reversal.go":   {"TestPatternConformance", "TestPatternConformance"},
 	}, {
-		"collectives/allgather_doubling.go": {"TestConformance/allgather-recursive-doubling", "TestConformance/allgather-recursive-doubling/defaults"},
-		"mpi/skeletons/shift.go":            {"TestSkeletonsRun/shift", "TestSkeletonsRun/shift"},
-		"experiments/kinds/facts.go":        {"TestConformance/facts", "TestConformance/facts"},
+		"collectives/allgather_spread.go": {"TestConformance/allgather-spread", "TestConformance/allgather-spread/defaults"},
+		"mpi/skeletons/shift.go":          {"TestSkeletonsRun/shift", "TestSkeletonsRun/shift"},
+		"experiments/kinds/facts.go":      {"TestConformance/facts", "TestConformance/facts"},
 	}}
 	for path := range files {
 		if !slices.ContainsFunc(parts, func(part map[string]suite) bool { return part[path] != suite{} }) {
 			t.Fatalf("the test has no suite for %s", path)
 		}
 	}
-	suites, replace := map[string]suite{}, map[string]string{}
-	for _, part := range simtest.Some(t, 0, parts...) {
-		maps.Copy(suites, part)
-	}
 	dir := t.TempDir()
-	for path := range suites {
+	replace, all := map[string]string{}, map[string]bool{}
+	for path, text := range files {
 		example := filepath.Join(dir, strings.ReplaceAll(path, "/", "-"))
-		simtest.Check(t, os.WriteFile(example, []byte(files[path]), 0o644))
+		simtest.Check(t, os.WriteFile(example, []byte(text), 0o644))
 		target := simtest.Must(filepath.Abs(filepath.Join(root, path)))(t)
 		if _, err := os.Stat(target); err == nil {
 			t.Fatalf("%s is there already", path)
 		}
-		replace[target] = example
+		replace[target], all["./"+filepath.Dir(path)] = example, true
 		if out, err := exec.Command("gofmt", "-l", example).CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("%s: gofmt: %v %s", path, err, out)
 		}
@@ -292,16 +289,24 @@ func TestExtending(t *testing.T) {
 	overlay := simtest.Must(json.Marshal(map[string]map[string]string{"Replace": replace}))(t)
 	list := filepath.Join(dir, "overlay.json")
 	simtest.Check(t, os.WriteFile(list, overlay, 0o644))
+	compile := func(packages map[string]bool, arguments ...string) {
+		build := exec.Command("go", append(append(arguments, "-overlay", list), slices.Sorted(maps.Keys(packages))...)...)
+		build.Dir = root
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	compile(all, "build")
+	suites := map[string]suite{}
+	for _, part := range simtest.Some(t, 0, parts...) {
+		maps.Copy(suites, part)
+	}
 	// The suites are built at once: the overlay changes packages that several of them import.
 	binaries, packages := filepath.Join(dir, "suites"), map[string]bool{}
 	for path := range suites {
 		packages["./"+filepath.Dir(path)] = true
 	}
-	build := exec.Command("go", append([]string{"test", "-c", "-overlay", list, "-o", binaries + "/"}, slices.Sorted(maps.Keys(packages))...)...)
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	compile(packages, "test", "-c", "-o", binaries+"/")
 	for path, suite := range suites {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()

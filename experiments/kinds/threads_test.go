@@ -6,12 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
-	"github.com/weft-sim/weft/experiments/figures"
 	kind "github.com/weft-sim/weft/experiments/kinds/mpi"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -96,7 +96,6 @@ func throughFabric(f *experiments.File) bool {
 // result folders. It returns the number of points, and of those that have been divided.
 func sameFilesOnThreads(t *testing.T, f *experiments.File) (points, divided int) {
 	t.Helper()
-	f.Plots = slices.DeleteFunc(f.Plots, func(p figures.PlotConfig) bool { return p.Table == "performance" || p.Table == "timing" })
 	var first map[string]string
 	for _, n := range simtest.Threads(t, 0) {
 		dir := filepath.Join(t.TempDir(), "results")
@@ -107,6 +106,11 @@ func sameFilesOnThreads(t *testing.T, f *experiments.File) (points, divided int)
 			divided -= on
 		}
 		got := folder(t, dir)
+		for _, p := range f.Plots {
+			if p.Table == "performance" || p.Table == "timing" { // says how long it took
+				maps.DeleteFunc(got, func(name, _ string) bool { return strings.HasPrefix(name, p.File+".") })
+			}
+		}
 		if n == 1 {
 			first = got
 			continue
