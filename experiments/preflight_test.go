@@ -131,12 +131,31 @@ func TestCost(t *testing.T) {
 		{"replications", costRow + "replications = 5\n", 5 * one},
 		{"sweep of loads and seeds", costRow + "[sweep]\nseed = [1, 2, 3]\n\"traffic.load\" = [0.1, 0.2]\n", 3 * (0.1 + 0.2) / 0.4 * one},
 		{"search", costRow + "find = \"saturation\"\nload_precision = 0.1\n", 28_768 * perCycle},
+		// 0.44 and 0.88 are tried, with which the network keeps up: windows that double.
+		{"search below the capacity", costRow + "find = \"saturation\"\nload_precision = 0.44\n", 1000 * (0.44 + 0.88) * one / 0.4 / 600},
 		{"search with replications", costRow + "find = \"saturation\"\nload_precision = 0.1\nreplications = 2\n", 2 * 27_277 * perCycle},
 	} {
 		got := predicted(t, c.text)
 		if math.Abs(got.likely.crossings/c.want-1) > 1e-9 || got.most != got.likely {
 			t.Errorf("%s: %+v, want %v flit-hops", c.name, got, c.want)
 		}
+	}
+}
+
+// TestCostOfAdaptiveSearch: a search spends its cycles on a full network, whatever traffic.load says. Of the
+// worst case of a dragonfly an eighth goes by minimal paths (one global channel for 8 terminals), and detours
+// carry half of what uniform traffic has: less than half of its flit-hops.
+func TestCostOfAdaptiveSearch(t *testing.T) {
+	search := func(pattern, load string) float64 {
+		return predicted(t, `topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
+routing = { type = "ugal-l" }
+traffic = { pattern = "`+pattern+`", load = `+load+` }
+measure = { find = "saturation" }
+`).likely.crossings
+	}
+	worst := search("worst-case", "0.9")
+	if idle, uniform := search("worst-case", "0.05"), search("uniform", "0.9"); idle != worst || worst > uniform/2 {
+		t.Errorf("%v flit-hops, with a load of 0.05 %v, of uniform traffic %v", worst, idle, uniform)
 	}
 }
 

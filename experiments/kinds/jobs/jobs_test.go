@@ -148,10 +148,12 @@ func jobsMix(s *sim.Stream) string {
 	return b.String()
 }
 
-// TestJobsIterations: more iterations than can be counted are refused.
+// TestJobsIterations: more iterations than can be counted, or held by a check, are refused.
 func TestJobsIterations(t *testing.T) {
-	enginetest.Refused(t, "kind = \"jobs\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 1\n[routing]\ntype = \"dor\"\n[job.a]\nprogram = \"halo\"\nranks = 4\ndims = [2, 2]\niterations = 9223372036854775807\n",
-		"job.a.iterations = 9223372036854775807: want at most 2147483647 rounds")
+	for iterations, want := range map[string]string{"9223372036854775807": "at most 2147483647 rounds", "16777217": "at most 16777216 iterations"} {
+		enginetest.Refused(t, "kind = \"jobs\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 1\n[routing]\ntype = \"dor\"\n[job.a]\nprogram = \"halo\"\nranks = 4\ndims = [2, 2]\niterations = "+iterations+"\n",
+			"job.a.iterations = "+iterations+": want "+want)
+	}
 }
 
 // TestDoubts: what of a network's file may have been meant in another way is a warning of all kinds
