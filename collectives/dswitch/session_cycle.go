@@ -161,8 +161,7 @@ func move(from, sent, to []int32, decide func(at int, head int32) int32) {
 	}
 }
 
-// take books what lets one packet through, unless another has it. Only packets of one session
-// can be rivals: their heads come in the same cycle, those of the next behind their last flits.
+// take books what lets one packet through, unless another has it: of the same session, as heads come together.
 func (r *sessionRun) take(busy *int) bool {
 	if *busy == r.now {
 		return false
