@@ -171,6 +171,36 @@ func without(table map[string]any, names ...string) map[string]any {
 	return rest
 }
 
+// subjects are the tables that say what a published number is about. The others say how that is
+// modelled and measured.
+var subjects = []string{"groups", "job", "placement", "topology", "traffic", "workload"}
+
+// leavePublished takes published numbers out of the figures where one of the settings that will be laid
+// over the file changes what they are about. What the file sweeps, and the load, figures show.
+func leavePublished(d *document.Tree, set []string) {
+	told := d.Problems
+	axes, _ := readAxes(d)
+	d.Problems = told // it is read again, with what is laid over it
+	for _, s := range set {
+		key, value, err := document.ParseSetting(s)
+		key = strings.TrimPrefix(strings.TrimPrefix(key, "sweep."), "lockstep.")
+		table, _, _ := strings.Cut(key, ".")
+		if err != nil || !slices.Contains(subjects, table) || key == "traffic.load" || reflect.DeepEqual(d.Own(key), value) ||
+			slices.ContainsFunc(axes, func(a axis) bool { return slices.Contains(a.keys, key) }) {
+			continue
+		}
+		plots, _ := document.Tables(d.Root["plot"])
+		for _, plot := range plots {
+			all, _ := document.Tables(plot["reference"])
+			if all = slices.DeleteFunc(all, func(r map[string]any) bool { return r["target"] != nil }); len(all) == 0 {
+				delete(plot, "reference")
+			} else {
+				plot["reference"] = all
+			}
+		}
+	}
+}
+
 // references decodes the references of a figure.
 func (f *File) references(path string, raw any, dec *decoder, finished bool) (all []figures.ReferenceConfig) {
 	for path, table := range f.doc.Elements(path, raw, "tables, [[plot.reference]]") {

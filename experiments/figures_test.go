@@ -3,6 +3,8 @@ package experiments
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -154,6 +156,30 @@ y_label = "Accepted by {terminals}"
 x = "offered_load"
 y = "accepted_load"
 `
+
+// TestPublishedNumbersLeave: a paper's number is of a network, a program and its traffic. Where --set changes
+// these it is in no figure, nor in the resolved file; measurements of the user's own stay.
+func TestPublishedNumbersLeave(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.csv")
+	simtest.Check(t, os.WriteFile(file, []byte("offered_load,accepted_load\n0.1,0.1\n"), 0o600))
+	text := titled + "reference = [{ target = \"dragonfly-fig8a-ur-min-saturation-throughput\" }, { file = \"" + file + "\" }]\n"
+	for _, c := range []struct {
+		set  []string
+		want int
+	}{
+		{nil, 2},
+		{[]string{"topology.dims=[2,4]"}, 1},
+		{[]string{"topology.dims=[4,4]"}, 2}, // as it is
+		{[]string{"traffic.pattern=tornado", "seed=7"}, 1},
+		{[]string{"sweep.traffic.pattern=[uniform,tornado]"}, 1},
+		{[]string{"traffic.load=0.3", "switch.vcs=4", "measure.links=true"}, 2},
+	} {
+		f := load(t, text, c.set...)
+		if got, resolved := len(f.Plots[1].References), strings.Count(f.Resolved(), "dragonfly-fig8a"); got != c.want || resolved != c.want-1 {
+			t.Errorf("%q: %d references, %d published in the resolved file; want %d, %d", c.set, got, resolved, c.want, c.want-1)
+		}
+	}
+}
 
 // TestTitlesFollowSettings: a title says what the settings have come to, those
 // of --set, too, and so does that of the resolved file, which another --set may

@@ -241,6 +241,7 @@ func loadText(name, text string, options Options, finished bool) (*File, error) 
 	if options.Quick {
 		d.ApplyQuick()
 	}
+	leavePublished(d, options.Set)
 	d.ApplySettings(options.Set)
 	f := &File{Name: name, Set: options.Set, Quick: quick, doc: d, shared: &Shared{cache: options.Cache}, unsafe: options.AllowDeadlock}
 	f.readAll(options, finished)

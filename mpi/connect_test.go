@@ -136,6 +136,21 @@ func TestContextMisses(t *testing.T) {
 	within(t, "first message of a connection", runSchedule(t, c, messagesBetween(1, 6, 1)).Finish[6], hop+adapters(64)+2*miss)
 }
 
+// TestXRCSharesContexts: a process of node 0 sends to both of node 1. Each connection has a context at either
+// end: RC has two of them, XRC one. From both processes of node 0 to one of node 1 it is two either way.
+func TestXRCSharesContexts(t *testing.T) {
+	for mode, want := range map[string][2]int64{mpi.RCSRQ: {4, 4}, mpi.XRCS: {2, 4}} {
+		c := mpi.QDRConfig(2)
+		transport := mpi.DefaultLogGP
+		c.Transport, c.Connections.Mode = transport.New, mode
+		out := collectives.Sequence(between(4, 0, 2, collectives.Op{Bytes: 64}), between(4, 0, 3, collectives.Op{Bytes: 64}))
+		in := collectives.Sequence(between(4, 0, 2, collectives.Op{Bytes: 64}), between(4, 1, 2, collectives.Op{Bytes: 64}))
+		if got := [2]int64{runSchedule(t, c, out).HCA.ContextMisses, runSchedule(t, c, in).HCA.ContextMisses}; got != want {
+			t.Errorf("%s: %d contexts loaded, want %d", mode, got, want)
+		}
+	}
+}
+
 // Two iterations with tear-down between make every connection twice, and hold
 // no more at a time.
 func TestTearDown(t *testing.T) {

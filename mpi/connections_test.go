@@ -288,6 +288,28 @@ func TestInboxIsFreeOnTime(t *testing.T) {
 	}
 }
 
+// TestSharedQueueGrows: a shared receive queue has a buffer for each QP, here for the group's one other
+// rank and the one of its place in the other group, and one more for each QP made on demand; at least SRQLeast.
+func TestSharedQueueGrows(t *testing.T) {
+	for _, c := range []struct {
+		least     int
+		connected int32
+		want      int
+	}{{1, 0, 2}, {1, 3, 5}, {4, 1, 4}, {4, 3, 5}} {
+		config := QDRConfig(1)
+		config.Connections.Group, config.Connections.SRQLeast = 2, c.least
+		rt := simtest.Must(config.whole(RunSchedule(collectives.Uniform(4, 0, nil), Costs{}, sim.Picosecond)))(t)
+		rt.ranks[0].connected = c.connected
+		taken := 0
+		for m := (&message{}); rt.connect.takeBuffer(m, 0); taken++ {
+			rt.connect.putBuffer(m, 1)
+		}
+		if taken != c.want {
+			t.Errorf("%d QPs on demand, at least %d buffers: %d, want %d", c.connected, c.least, taken, c.want)
+		}
+	}
+}
+
 // TestTearDownOfOneSide: two ranks on two nodes, each with a connection to the other's. RC closes
 // both ends; with XRC the other one is a connection of its own.
 func TestTearDownOfOneSide(t *testing.T) {

@@ -25,7 +25,7 @@ type sessionRun struct {
 	// s's joiners. upTo, downTo: where the head in that register was sent, -1
 	// if it was dropped.
 	up, down, upTo, downTo [][]int32
-	busy                   [][]int // by stage (k: the spine) and port: the last cycle for which it is taken
+	busy                   [][]int // by stage (k: the spine) and port: the last cycle in which a head took it
 
 	arrived, arrival []int    // by processor: foreign packets in session arrival, its latest
 	dropped          []bitRow // per destination: sources of packets that lost to others
@@ -161,12 +161,12 @@ func move(from, sent, to []int32, decide func(at int, head int32) int32) {
 	}
 }
 
-// take books what lets one packet through, unless another has it.
+// take books what lets one packet through, unless another has it: of the same session, as heads come together.
 func (r *sessionRun) take(busy *int) bool {
-	if *busy >= r.now {
+	if *busy == r.now {
 		return false
 	}
-	*busy = r.now + r.options.PacketFlits - 1
+	*busy = r.now
 	return true
 }
 

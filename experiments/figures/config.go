@@ -137,7 +137,7 @@ func NameOf(y []string, x string) string { return strings.Join(append(slices.Clo
 // shows beside its own, of a CSV file or a row of the targets.
 type ReferenceConfig struct {
 	File    string `toml:"file" doc:"CSV file, such as one of measurements: its columns are named as x and y of the figure, or x and y; a column series, if there is one, tells series apart, and that of panels, or panel, the panels"`
-	Target  string `toml:"target" doc:"id of a row of the targets, in place of file; its value is converted to the unit of the axis"`
+	Target  string `toml:"target" doc:"id of a row of the targets, in place of file; its value is converted to the unit of the axis. It leaves where --set changes the network, the program or its traffic"`
 	X       string `toml:"x" doc:"with target: where its value stands along the horizontal axis; none: it is a line across"`
 	Axis    string `toml:"axis" doc:"with target and without x: the axis of its value" choices:"y|x"`
 	Panel   string `toml:"panel" doc:"with target: value of panels, or the name of a panel; none: all panels"`

@@ -493,3 +493,17 @@ func TestControlCharactersInLabels(t *testing.T) {
 		t.Error("drawing has changed the figure")
 	}
 }
+
+// TestLegendClearOfMarks: of two corners that a rising line leaves free, the upper left comes first,
+// and the lower right where a mark at nine tenths of the height crosses the upper one.
+func TestLegendClearOfMarks(t *testing.T) {
+	for _, marks := range [][]Mark{nil, {{Name: "paper", From: 0.9, To: 0.9, Hue: ReferenceHue}}} {
+		l, _ := record(&Figure{Style: Line, Marks: marks, Series: []Series{
+			{Name: "one", X: []float64{0, 1}, Y: []float64{0, 1}}, {Name: "other", X: []float64{0, 1}, Y: []float64{0, 1}},
+		}})
+		left, top := l.box.Max.X < (l.data.Min.X+l.data.Max.X)/2, l.box.Min.Y > (l.data.Min.Y+l.data.Max.Y)/2
+		if want := marks == nil; left != want || top != want {
+			t.Errorf("%d marks: legend at %v of %v: left %v, top %v, want %v", len(marks), l.box, l.data, left, top, want)
+		}
+	}
+}

@@ -136,10 +136,7 @@ func (l *layout) place() {
 		return
 	}
 	l.setFrame(all)
-	if l.legend == nil {
-		return
-	}
-	if l.inCorner() {
+	if l.legend == nil || l.inCorner() {
 		return
 	}
 	box := l.legend.size(1)
@@ -157,7 +154,7 @@ func (l *layout) place() {
 }
 
 // inCorner puts the legend into a corner between the axes that no series comes
-// near, if there is one.
+// near, if there is one, and no mark if it can be.
 func (l *layout) inCorner() bool {
 	box := l.legend.size(1)
 	free := l.data
@@ -168,21 +165,19 @@ func (l *layout) inCorner() bool {
 	}
 	free.Min = free.Min.Add(vg.Point{X: legendGap, Y: legendGap})
 	free.Max = free.Max.Sub(vg.Point{X: legendGap, Y: legendGap})
-	if box.X > 0.6*l.data.Size().X || box.Y > 0.7*l.data.Size().Y || box.X > free.Size().X || box.Y > free.Size().Y {
+	room := free.Size().Sub(box)
+	if box.X > 0.6*l.data.Size().X || box.Y > 0.7*l.data.Size().Y || room.X < 0 || room.Y < 0 {
 		return false
 	}
 	shapes := l.figure.shapes(l.plot, canvas)
-	for _, corner := range []struct{ right, top bool }{{false, true}, {true, true}, {true, false}, {false, false}} {
-		r := vg.Rectangle{Min: free.Min, Max: free.Min.Add(box)}
-		if corner.right {
-			r.Min.X, r.Max.X = free.Max.X-box.X, free.Max.X
-		}
-		if corner.top {
-			r.Min.Y, r.Max.Y = free.Max.Y-box.Y, free.Max.Y
-		}
-		if !hit(grown(r, 3), shapes) {
-			l.box = r
-			return true
+	for _, avoided := range [][]shape{append(l.figure.marked(l.plot, canvas), shapes...), shapes} { // marks go across: most corners have one
+		for _, corner := range []vg.Point{{X: 0, Y: 1}, {X: 1, Y: 1}, {X: 1, Y: 0}, {X: 0, Y: 0}} { // parts of the room
+			at := free.Min.Add(vg.Point{X: corner.X * room.X, Y: corner.Y * room.Y})
+			r := vg.Rectangle{Min: at, Max: at.Add(box)}
+			if !hit(grown(r, 3), avoided) {
+				l.box = r
+				return true
+			}
 		}
 	}
 	return false

@@ -244,20 +244,23 @@ type caption struct {
 	box   vg.Rectangle
 }
 
+// marked is what the marks cover between the axes.
+func (f *Figure) marked(p *plot.Plot, c draw.Canvas) (covered []shape) {
+	for i := range f.Marks {
+		if area, ok := f.Marks[i].area(c, p); ok {
+			covered = append(covered, shape{a: area.Min, b: area.Max, area: f.Marks[i].From != f.Marks[i].To})
+		}
+	}
+	return covered
+}
+
 // labelled finds a place for the label of each mark: along its line, on either side,
 // where no series, legend, line or other label is; else where the fewest are.
 func (l *layout) labelled() (all []caption) {
 	f, c := l.figure, draw.Canvas{Rectangle: l.data}
-	taken := f.shapes(l.plot, c)
+	taken := append(f.shapes(l.plot, c), f.marked(l.plot, c)...)
 	if l.legend != nil {
 		taken = append(taken, shape{a: l.box.Min, b: l.box.Max, area: true})
-	}
-	lines := make([]vg.Rectangle, len(f.Marks))
-	for i := range f.Marks {
-		if area, ok := f.Marks[i].area(c, l.plot); ok {
-			lines[i] = area
-			taken = append(taken, shape{a: area.Min, b: area.Max, area: f.Marks[i].From != f.Marks[i].To})
-		}
 	}
 	if strip := f.roof().area(c, l.plot); strip.Min.Y < strip.Max.Y {
 		top := rectangle(strip.Min.X, strip.Max.Y, strip.Max.X, strip.Max.Y)
@@ -266,10 +269,11 @@ func (l *layout) labelled() (all []caption) {
 	}
 	for i := range f.Marks {
 		m := &f.Marks[i]
-		if m.Label == "" || lines[i] == (vg.Rectangle{}) {
+		area, ok := m.area(c, l.plot)
+		if m.Label == "" || !ok {
 			continue
 		}
-		w := m.beside(l.data, lines[i], taken)
+		w := m.beside(l.data, area, taken)
 		taken = append(taken, shape{a: w.box.Min, b: w.box.Max, area: true})
 		all = append(all, w)
 	}
