@@ -5,8 +5,8 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// Packet is a packet under way. Networks read and write the first part; the rest is the end
-// points' own.
+// Packet is a packet under way, in a cache line of 64 bytes. Networks read and write the first part; the rest is
+// the end points' own.
 type Packet struct {
 	next int32 // free packet behind it
 	in   int32 // input port of the switch that it is in; -1: none
@@ -26,8 +26,8 @@ type Packet struct {
 	Again bool  // data: has been sent before
 	Seq   int32 // number within the flow: data; of the data that an answer is about
 	Cum   int32 // an answer's: all data below have arrived
-	Map   uint64
 	Base  int32 // first number that Map is about
+	Map   uint64
 	Bytes int64 // an answer's: received in all; a pull's: granted in all; data: pull target
 }
 
@@ -65,36 +65,40 @@ func (s *packets) release(id int32) {
 	s.inUse--
 }
 
-// output is a port of a switch, or of a terminal, with what waits for it.
+// output is a port of a switch, or of a terminal, with what waits for it: four cache lines of 64 bytes, of which a
+// packet's way in touches the first, its way out the first two, and both the counts that begin the third.
 type output struct {
-	data, control fifo
-	sending       int32 // packet in service; idle, asked
-	paused        bool
-	terminal      bool // the far end is one
-	marks         bool
-	to            int32 // input at the far end: port, or ^terminal
-	rate          sim.Rate
-	divider       *sim.Divider // of rate
-	serializer    sim.Serializer
-	latency       int64 // until it is in a queue of the far end
-	flight        int64 // until a pause is there
-	limit         int64 // of data
-	controlLimit  int64
-	from, full    int64 // marks
+	data     fifo
+	limit    int64 // of data
+	sending  int32 // packet in service; idle, asked
+	to       int32 // input at the far end: port, or ^terminal
+	paused   bool
+	terminal bool // the far end is one
+	marks    bool
 
-	stream sim.Stream
+	control    fifo
+	divider    *sim.Divider // of rate
+	serializer sim.Serializer
+	latency    int64 // until it is in a queue of the far end
+
+	from, full int64 // marks
 	Counters
+	stream       sim.Stream
+	controlLimit int64
+	rate         sim.Rate
+	flight       int64 // until a pause is there
 }
 
 // Counters are what a port has done.
 type Counters struct {
-	Sent, SentBytes            int64 // packets that have left
-	Marked, Trimmed            int64
-	Dropped                    int64 // for want of room
-	Paused                     int64 // times
-	PausedFor                  int64 // ps
-	pausedAt                   int64
-	DeepestData, DeepestInPort int64 // bytes
+	Sent, SentBytes int64 // packets that have left
+	DeepestData     int64 // bytes
+	Marked, Trimmed int64
+	Dropped         int64 // for want of room
+	Paused          int64 // times
+	PausedFor       int64 // ps
+	pausedAt        int64
+	DeepestInPort   int64 // bytes
 }
 
 // fifo is a queue of packets. bytes counts the one in service, too.
