@@ -72,7 +72,7 @@ type Point struct {
 	Seed     uint64
 	Hash     string              // of everything that the results depend on
 	Swept    []string            // values of the file's swept keys, as CSV cells
-	settled  string              // of what the results depend on beside the seed
+	checked  string              // equal for points of which a check finds the same
 	config   any                 // of all points with the same settings but another seed
 	settings []*document.Setting // those that are as in another point are that one's
 	steps    []int               // on each axis of the sweep; -1 on the refined one where refinement added the point

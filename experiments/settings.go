@@ -36,7 +36,7 @@ func appendResolved(all []document.Setting, path string, v reflect.Value) []docu
 		}
 		return all
 	}
-	if text, ok := v.Interface().(encoding.TextMarshaler); ok {
+	if text, ok := v.Addr().Interface().(encoding.TextMarshaler); ok {
 		b, err := text.MarshalText()
 		if err != nil || v.IsZero() && reflect.New(v.Type()).Interface().(encoding.TextUnmarshaler).UnmarshalText(b) != nil {
 			return all // not set: a zero rate has no text
