@@ -127,7 +127,7 @@ func (f *File) checkTable(path, name string) bool {
 // sets tells whether a setting is anything but false, 0 or empty in some point.
 func (f *File) sets(key string) bool {
 	for _, p := range f.Points {
-		for _, s := range p.settings {
+		for _, s := range p.settings.all() {
 			v := reflect.ValueOf(s.Value)
 			if empty := v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0; s.Key == key && !empty {
 				return true

@@ -215,7 +215,7 @@ func (f *File) reallyIdle(byPoint [][]Warning) (found findings[Warning]) {
 
 // valueOf is the value that a setting has come to; nil: the point has none.
 func (p *Point) valueOf(key string) any {
-	for _, s := range p.settings {
+	for _, s := range p.settings.all() {
 		if s.Key == key {
 			return s.Value
 		}

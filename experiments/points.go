@@ -103,15 +103,14 @@ func (f *File) valuesAt(steps []int) [][]any {
 // settled is what the settings of points come to, whatever their seeds.
 type settled struct {
 	config   any
-	settings []*document.Setting
+	settings settings
 	hashed   []byte // what points are named by beside the seed
 	name     string // for all seeds; "": a check may find other things with another seed
 	problems document.Problems
 	unknown  map[string]string // as of a decoder
 }
 
-// settle decodes the settings that the given values on the axes of the sweep lead to. Settings
-// that are as in another point are kept once.
+// settle decodes the settings that the given values on the axes of the sweep lead to.
 func (f *File) settle(values [][]any) *settled {
 	d := f.pointDocument()
 	d.Root = document.Clone(f.doc.Root)
@@ -130,23 +129,7 @@ func (f *File) settle(values [][]any) *settled {
 	if len(s.problems) == 0 && !f.kind.draws(s.config) {
 		s.name = hashPoint(f.kind, build(), 0, s.hashed)
 	}
-	s.settings = make([]*document.Setting, len(settings))
-	var first []*document.Setting
-	if f.Points[0] != nil {
-		first = f.Points[0].settings
-	}
-	for i := range settings {
-		if i < len(first) && first[i].Key == settings[i].Key && reflect.DeepEqual(first[i].Value, settings[i].Value) {
-			s.settings[i] = first[i]
-			continue
-		}
-		own := settings[i]
-		s.settings[i] = &own
-		if reflect.ValueOf(own.Value).Comparable() {
-			kept, _ := f.kept.LoadOrStore(own, &own)
-			s.settings[i] = kept.(*document.Setting)
-		}
-	}
+	s.settings = f.kept(settings)
 	return s
 }
 
@@ -483,7 +466,7 @@ func (f *File) fill(key, title string) string {
 func (f *File) settingNames() []string {
 	var names []string
 	for _, p := range f.Points {
-		for _, s := range p.settings {
+		for _, s := range p.settings.all() {
 			names = results.AddNew(names, s.Key)
 		}
 	}
