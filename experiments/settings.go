@@ -141,6 +141,9 @@ func hashed(settings []document.Setting) []byte {
 	return text
 }
 
+// Fingerprint names a configuration by all of its settings, for [Share].
+func Fingerprint(config any) string { return string(hashed(resolve(config))) }
+
 // Resolved is the file with everything spelt out: defaults, --set and [quick]
 // applied. Running it gives the same results.
 func (f *File) Resolved() string { return f.resolved(f.inputs) }
