@@ -136,7 +136,7 @@ func clone(family string, config any) any {
 // equally long; shrink halves numbers, the larger ones rather than the smaller. It
 // returns the place of the setting, and lets that at except be.
 func change(config any, stream *sim.Stream, shrink bool, except int) (place int) {
-	var fields []reflect.StructField
+	var fields []*param.Field
 	var values []reflect.Value
 	param.EachSetting(config, func(f *param.Field, v reflect.Value) {
 		fields, values = append(fields, f), append(values, v)
