@@ -62,9 +62,10 @@ func readReport(r io.Reader, name string, parse func(p *report, line int, text s
 
 // join puts the ids of nodes in the place of what the ends of cables call them.
 func (p *report) join(int) {
-	hosts, lost := false, 0 // line of a cable to a node that is not listed
+	some := map[bool]bool{} // nodes that are switches, or are not
+	lost := 0               // line of a cable to a node that is not listed
 	for _, n := range p.nodes {
-		hosts = hosts || n.kind != switchNode
+		some[n.kind == switchNode] = true
 		for i := range n.ends {
 			if peer := p.owner[n.ends[i].peer]; peer != nil {
 				n.ends[i].peer = peer.id
@@ -73,8 +74,8 @@ func (p *report) join(int) {
 			}
 		}
 	}
-	if !hosts && lost > 0 {
-		p.ProblemAt(lost, "leads to a node that is not listed, as all but switches: print the fabric again without --switches-only (-S)")
+	if len(some) == 1 && lost > 0 {
+		p.ProblemAt(lost, "leads to a node that is not listed, as all of its kind: print the fabric again without --switches-only or --cas-only")
 	}
 }
 
