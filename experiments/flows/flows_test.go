@@ -163,6 +163,17 @@ func TestPausesCertified(t *testing.T) {
 	}
 }
 
+// TestSlowdownFromStart: a flow that is alone takes as long as alone, 1, whenever it begins.
+func TestSlowdownFromStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "late.cm")
+	simtest.Check(t, os.WriteFile(path, []byte("Nodes 4\n0->1 start 10 size 4086\n"), 0o600))
+	o := execute(t, load(t, tree128+fmt.Sprintf("[flows]\nfile = %q\n", path)), engine.Execution{Jobs: 1})
+	took := numbers(t, o, "fct_p50_us")[0]
+	if slowdown, tail := numbers(t, o, "slowdown_mean")[0], numbers(t, o, "tail_us")[0]; slowdown != 1 || math.Abs(tail-took-10) > 1e-9 {
+		t.Errorf("slowdown %v, complete at %v us after %v us; want 1, and 10 us between", slowdown, tail, took)
+	}
+}
+
 // TestFlowsFileBeside: a matrix is looked for beside the experiment file, and another content makes another
 // point, whose results before are not taken for its own.
 func TestFlowsFileBeside(t *testing.T) {
