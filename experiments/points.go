@@ -125,7 +125,7 @@ func (f *File) settle(values [][]any) *settled {
 	dec := &decoder{doc: d, unknown: map[string]string{}, shared: f.shared}
 	settings, inputs := f.configure(dec, d, s.config)
 	s.problems, s.unknown = d.Problems, dec.unknown
-	s.hashed = hashed(append(inputs, settings...))
+	s.hashed = hashed(inputs, settings)
 	if len(s.problems) == 0 && !f.kind.draws(s.config) {
 		s.name = hashPoint(f.kind, build(), 0, s.hashed)
 	}

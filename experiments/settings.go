@@ -133,10 +133,12 @@ func hashPoint(k *kind, version string, seed uint64, settings []byte) string {
 }
 
 // hashed are the settings of a point as hashPoint takes them.
-func hashed(settings []document.Setting) []byte {
+func hashed(lists ...[]document.Setting) []byte {
 	text := make([]byte, 0, 6<<10)
-	for _, s := range settings {
-		text = append(append(append(append(text, s.Key...), " = "...), document.Format(s.Value)...), '\n')
+	for _, settings := range lists {
+		for _, s := range settings {
+			text = append(append(append(append(text, s.Key...), " = "...), document.Format(s.Value)...), '\n')
+		}
 	}
 	return text
 }
