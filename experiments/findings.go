@@ -65,20 +65,14 @@ func (f *File) where(points []*Point, have []map[string][]*Point) string {
 		if len(own) == len(have[i]) {
 			continue
 		}
-		var left []*Point
-		if len(parts) == 0 {
-			for _, value := range own {
-				left = append(left, have[i][value]...)
-			}
-		} else {
-			for _, p := range matching {
-				if slices.Contains(own, p.Swept[i]) {
-					left = append(left, p)
-				}
-			}
+		if parts = append(parts, key+" = "+listed(own)); len(parts) > 1 {
+			matching = slices.DeleteFunc(matching, func(p *Point) bool { return !slices.Contains(own, p.Swept[i]) })
+			continue
 		}
-		parts = append(parts, key+" = "+listed(own))
-		matching = left
+		matching = nil
+		for _, value := range own {
+			matching = append(matching, have[i][value]...)
+		}
 	}
 	if len(points) < len(matching) {
 		parts = append(parts, fmt.Sprintf("%d of %d points, the first with %s", len(points), len(matching), f.Describe(points[0])))
