@@ -5,6 +5,7 @@ package collectives
 
 import (
 	"github.com/weft-sim/weft/sim"
+	"sync"
 )
 
 // Kind is what an operation of a schedule does.
@@ -164,17 +165,20 @@ func Sequence(parts ...Schedule) Schedule {
 		}
 	}
 	const differ = -1
-	rounds := make([]int, len(parts)) // of each part, if they are the same for all ranks, or differ
-	for i, p := range parts {
-		rounds[i] = p.Rounds(0)
-		for r := 1; r < p.Ranks() && rounds[i] != differ; r++ {
-			if p.Rounds(r) != rounds[i] {
-				rounds[i] = differ
+	rounds := sync.OnceValue(func() []int { // of each part, if they are the same for all ranks, or differ
+		same := make([]int, len(parts))
+		for i, p := range parts {
+			same[i] = p.Rounds(0)
+			for r := 1; r < p.Ranks() && same[i] != differ; r++ {
+				if p.Rounds(r) != same[i] {
+					same[i] = differ
+				}
 			}
 		}
-	}
+		return same
+	})
 	roundsOf := func(i, rank int) int {
-		if n := rounds[i]; n != differ {
+		if n := rounds()[i]; n != differ {
 			return n
 		}
 		return parts[i].Rounds(rank)
@@ -182,8 +186,8 @@ func Sequence(parts ...Schedule) Schedule {
 	return &program{
 		ranks: parts[0].Ranks(),
 		rounds: func(rank int) (n int) {
-			for i := range parts {
-				n += roundsOf(i, rank)
+			for _, p := range parts {
+				n += p.Rounds(rank)
 			}
 			return n
 		},

@@ -117,8 +117,8 @@ func readerOf(config any) (r topology.PathConfig, ok bool) {
 		return r, true
 	}
 	var paths taggedPaths
-	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
-		if f.Tag.Get("file") == "read" {
+	param.EachSetting(config, func(f *param.Field, v reflect.Value) {
+		if f.Reads {
 			paths = append(paths, v)
 		}
 	})

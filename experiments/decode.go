@@ -316,8 +316,8 @@ type field struct {
 func fieldsOf(v reflect.Value) iter.Seq[field] {
 	return func(yield func(field) bool) {
 		more := true
-		param.EachSetting(v.Addr().Interface(), func(f reflect.StructField, value reflect.Value) {
-			more = more && yield(field{f.Tag.Get("toml"), f.Tag, value})
+		param.EachSetting(v.Addr().Interface(), func(f *param.Field, value reflect.Value) {
+			more = more && yield(field{f.Key, f.Tag, value})
 		})
 	}
 }

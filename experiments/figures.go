@@ -127,11 +127,8 @@ func (f *File) checkTable(path, name string) bool {
 // sets tells whether a setting is anything but false, 0 or empty in some point.
 func (f *File) sets(key string) bool {
 	for _, p := range f.Points {
-		for _, s := range p.settings {
-			v := reflect.ValueOf(s.Value)
-			if empty := v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0; s.Key == key && !empty {
-				return true
-			}
+		if v := reflect.ValueOf(p.valueOf(key)); v.IsValid() && !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
+			return true
 		}
 	}
 	return len(f.Points) == 0

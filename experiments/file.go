@@ -63,20 +63,22 @@ type File struct {
 	refine *refinement                // nil: none
 	keys   []string                   // swept, in order
 	swept  map[string]document.Origin // of keys that the sweep sets
-	kept   sync.Map                   // settings that points share, *document.Setting by document.Setting
+
+	listing sync.Mutex
+	lists   [][]document.Setting // of points, one for all with the same keys
 }
 
 // Point is one point of a sweep: a complete configuration.
 type Point struct {
 	Index    int // from 0
 	Seed     uint64
-	Hash     string              // of everything that the results depend on
-	Swept    []string            // values of the file's swept keys, as CSV cells
-	settled  string              // of what the results depend on beside the seed
-	config   any                 // of all points with the same settings but another seed
-	settings []*document.Setting // those that are as in another point are that one's
-	steps    []int               // on each axis of the sweep; -1 on the refined one where refinement added the point
-	refined  float64             // its value there then
+	Hash     string   // of everything that the results depend on
+	Swept    []string // values of the file's swept keys, as CSV cells
+	checked  string   // equal for points of which a check finds the same
+	config   any      // of all points with the same settings but another seed
+	settings settings
+	steps    []int   // on each axis of the sweep; -1 on the refined one where refinement added the point
+	refined  float64 // its value there then
 }
 
 // Config is the point's configuration: a pointer to the struct of its file's kind.

@@ -29,9 +29,9 @@ func (f *findings[T]) add(what T, about ...*Point) {
 
 // joined has each finding once, told which points it is about.
 func joined[T comparable](f *File, found *findings[T], tell func(what *T, where string)) (all []T) {
+	have := f.byValue()
 	for _, what := range found.order {
-		where := f.where(found.points[what])
-		tell(&what, where)
+		tell(&what, f.where(found.points[what], have))
 		all = append(all, what)
 	}
 	return all
@@ -42,25 +42,37 @@ func (f *File) joinedWarnings(found *findings[Warning]) []Warning {
 	return joined(f, found, func(w *Warning, where string) { w.Where = where })
 }
 
+// byValue are the points that have each value of each swept key.
+func (f *File) byValue() []map[string][]*Point {
+	all := make([]map[string][]*Point, len(f.keys))
+	for i := range all {
+		all[i] = map[string][]*Point{}
+		for _, p := range f.Points {
+			all[i][p.Swept[i]] = append(all[i][p.Swept[i]], p)
+		}
+	}
+	return all
+}
+
 // where describes points by their swept settings, in those that do not have all of their
 // values among them: "" for all points. Where that is true of further points, too, it says of
-// how many.
-func (f *File) where(points []*Point) string {
+// how many. have is byValue.
+func (f *File) where(points []*Point, have []map[string][]*Point) string {
 	var parts []string
 	matching := f.Points
 	for i, key := range f.keys {
 		own := valuesOf(points, i)
-		if len(own) == len(valuesOf(f.Points, i)) {
+		if len(own) == len(have[i]) {
 			continue
 		}
-		parts = append(parts, key+" = "+listed(own))
-		var left []*Point
-		for _, p := range matching {
-			if slices.Contains(own, p.Swept[i]) {
-				left = append(left, p)
-			}
+		if parts = append(parts, key+" = "+listed(own)); len(parts) > 1 {
+			matching = slices.DeleteFunc(matching, func(p *Point) bool { return !slices.Contains(own, p.Swept[i]) })
+			continue
 		}
-		matching = left
+		matching = nil
+		for _, value := range own {
+			matching = append(matching, have[i][value]...)
+		}
 	}
 	if len(points) < len(matching) {
 		parts = append(parts, fmt.Sprintf("%d of %d points, the first with %s", len(points), len(matching), f.Describe(points[0])))
@@ -215,7 +227,7 @@ func (f *File) reallyIdle(byPoint [][]Warning) (found findings[Warning]) {
 
 // valueOf is the value that a setting has come to; nil: the point has none.
 func (p *Point) valueOf(key string) any {
-	for _, s := range p.settings {
+	for _, s := range p.settings.all() {
 		if s.Key == key {
 			return s.Value
 		}

@@ -35,7 +35,7 @@ topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
 		for _, i := range c.points {
 			points = append(points, f.Points[i])
 		}
-		if got := f.where(points); got != c.want {
+		if got := f.where(points, f.byValue()); got != c.want {
 			t.Errorf("points %v: %q, want %q", c.points, got, c.want)
 		}
 	}

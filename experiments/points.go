@@ -103,15 +103,14 @@ func (f *File) valuesAt(steps []int) [][]any {
 // settled is what the settings of points come to, whatever their seeds.
 type settled struct {
 	config   any
-	settings []*document.Setting
+	settings settings
 	hashed   []byte // what points are named by beside the seed
-	name     string // of a point without a seed
+	name     string // for all seeds; "": a check may find other things with another seed
 	problems document.Problems
 	unknown  map[string]string // as of a decoder
 }
 
-// settle decodes the settings that the given values on the axes of the sweep lead to. Settings
-// that are as in another point are kept once.
+// settle decodes the settings that the given values on the axes of the sweep lead to.
 func (f *File) settle(values [][]any) *settled {
 	d := f.pointDocument()
 	d.Root = document.Clone(f.doc.Root)
@@ -126,29 +125,18 @@ func (f *File) settle(values [][]any) *settled {
 	dec := &decoder{doc: d, unknown: map[string]string{}, shared: f.shared}
 	settings, inputs := f.configure(dec, d, s.config)
 	s.problems, s.unknown = d.Problems, dec.unknown
-	s.hashed = hashed(append(inputs, settings...))
-	s.name = hashPoint(f.kind, build(), 0, s.hashed)
-	s.settings = make([]*document.Setting, len(settings))
-	var first []*document.Setting
-	if f.Points[0] != nil {
-		first = f.Points[0].settings
+	s.hashed = hashed(inputs, settings)
+	if len(s.problems) == 0 && !f.kind.draws(s.config) {
+		s.name = hashPoint(f.kind, build(), 0, s.hashed)
 	}
-	for i, own := range settings {
-		s.settings[i] = &own
-		if i < len(first) && first[i].Key == own.Key && reflect.DeepEqual(first[i].Value, own.Value) {
-			s.settings[i] = first[i]
-		} else if reflect.ValueOf(own.Value).Comparable() {
-			kept, _ := f.kept.LoadOrStore(own, &own)
-			s.settings[i] = kept.(*document.Setting)
-		}
-	}
+	s.settings = f.kept(settings)
 	return s
 }
 
 // point makes the point that has the given values on the axes of the sweep, and what its settings
 // come to. The problems are those of its seed.
 func (f *File) point(s *settled, values [][]any, index int) (*Point, document.Problems) {
-	p := &Point{Index: index, config: s.config, settings: s.settings, settled: s.name}
+	p := &Point{Index: index, config: s.config, settings: s.settings}
 	root := only(f.doc.Root, results.SeedKey)
 	for i, a := range f.sweep {
 		for j, key := range a.keys {
@@ -163,6 +151,7 @@ func (f *File) point(s *settled, values [][]any, index int) (*Point, document.Pr
 	(&decoder{doc: d, unknown: map[string]string{}}).table("", root, &h)
 	p.Seed = h.Seed
 	p.Hash = hashPoint(f.kind, build(), p.Seed, s.hashed)
+	p.checked = cmp.Or(s.name, p.Hash)
 	return p, d.Problems
 }
 
@@ -207,13 +196,14 @@ func clockOf(config any) sim.Time {
 func eachPart(config any, visit func(part any)) {
 	var search func(v reflect.Value)
 	search = func(v reflect.Value) {
-		if c, ok := v.Addr().Interface().(param.Chooser); ok {
-			visit(c.Config())
-			return
-		}
 		switch v.Kind() {
 		case reflect.Struct:
-			visit(v.Addr().Interface())
+			part := v.Addr().Interface()
+			if c, ok := part.(param.Chooser); ok {
+				visit(c.Config())
+				return
+			}
+			visit(part)
 			for f := range fieldsOf(v) {
 				search(f.value)
 			}
@@ -311,14 +301,10 @@ func (t TableDescription) has(key string) bool {
 func (f *File) alike(points []*Point) (firsts []*Point, of []int) {
 	places := map[string]int{}
 	for _, p := range points {
-		name := p.Hash
-		if !f.kind.draws(p.config) {
-			name = p.settled
-		}
-		at, known := places[name]
+		at, known := places[p.checked]
 		if !known {
 			at = len(firsts)
-			places[name], firsts = at, append(firsts, p)
+			places[p.checked], firsts = at, append(firsts, p)
 		}
 		of = append(of, at)
 	}
@@ -357,8 +343,8 @@ func (f *File) pointDocument() *document.Tree {
 // wrong with the choice, or that the file's kind has none.
 func (f *File) TopologyOf(p *Point) (topology.Topology, error) {
 	var choice *Choice[struct{}, topology.Topology]
-	param.EachSetting(p.config, func(_ reflect.StructField, table reflect.Value) {
-		param.EachSetting(table.Addr().Interface(), func(_ reflect.StructField, v reflect.Value) {
+	param.EachSetting(p.config, func(_ *param.Field, table reflect.Value) {
+		param.EachSetting(table.Addr().Interface(), func(_ *param.Field, v reflect.Value) {
 			if c, ok := v.Addr().Interface().(*Choice[struct{}, topology.Topology]); ok && choice == nil {
 				choice = c
 			}
@@ -480,7 +466,7 @@ func (f *File) fill(key, title string) string {
 func (f *File) settingNames() []string {
 	var names []string
 	for _, p := range f.Points {
-		for _, s := range p.settings {
+		for _, s := range p.settings.all() {
 			names = results.AddNew(names, s.Key)
 		}
 	}

@@ -93,7 +93,7 @@ const (
 	// more lives.
 	leastGarbage, mostGarbage = 16 << 20, 128 << 20
 	// checkGarbage is how much may stand while so many points are read or checked, of which each leaves
-	// little: half of the time would go into collecting less at a time.
+	// little, or as much as lives: half of the time would go into collecting less at a time.
 	checkGarbage, checkedPoints = 192 << 20, 1000
 )
 
@@ -116,11 +116,11 @@ func ReserveMemory() {
 func collectEarly() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	least := uint64(leastGarbage)
+	lives, least := live[0].Value.Uint64(), uint64(leastGarbage)
 	if checking.Load() > 0 {
-		least = checkGarbage
+		least = max(checkGarbage, lives)
 	}
-	debug.SetGCPercent(garbageShare(live[0].Value.Uint64(), least))
+	debug.SetGCPercent(garbageShare(lives, least))
 	collected := new([16]byte) // garbage from the start
 	runtime.SetFinalizer(collected, func(*[16]byte) { collectEarly() })
 }

@@ -276,10 +276,8 @@ type misuse interface {
 // blame names, as the file does, what breaks its contract.
 func (p *Point) blame(m misuse) error {
 	table, did := m.Misused()
-	for _, s := range p.settings {
-		if s.Key == table+".type" {
-			return fmt.Errorf("%s %q %s", table, s.Value, did)
-		}
+	if name := p.valueOf(table + ".type"); name != nil {
+		return fmt.Errorf("%s %q %s", table, name, did)
 	}
 	return m
 }

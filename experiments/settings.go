@@ -6,6 +6,7 @@ import (
 	"encoding"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -36,7 +37,7 @@ func appendResolved(all []document.Setting, path string, v reflect.Value) []docu
 		}
 		return all
 	}
-	if text, ok := v.Interface().(encoding.TextMarshaler); ok {
+	if text, ok := v.Addr().Interface().(encoding.TextMarshaler); ok {
 		b, err := text.MarshalText()
 		if err != nil || v.IsZero() && reflect.New(v.Type()).Interface().(encoding.TextUnmarshaler).UnmarshalText(b) != nil {
 			return all // not set: a zero rate has no text
@@ -78,6 +79,51 @@ func elementsOf(v reflect.Value) (all []field) {
 	return all
 }
 
+// settings are those of a point, as far as they differ from those of another.
+type settings struct {
+	like []document.Setting // of the first point with the same keys
+	own  []ownValue
+}
+
+type ownValue struct {
+	at    int // in like
+	value any
+}
+
+// all ranges over them in the order of their declaration.
+func (l settings) all() iter.Seq2[int, document.Setting] {
+	return func(yield func(int, document.Setting) bool) {
+		own := l.own
+		for i, s := range l.like {
+			if len(own) > 0 && own[0].at == i {
+				s.Value, own = own[0].value, own[1:]
+			}
+			if !yield(i, s) {
+				return
+			}
+		}
+	}
+}
+
+// kept are settings beside those of the points that were decoded before.
+func (f *File) kept(all []document.Setting) (l settings) {
+	f.listing.Lock()
+	at := slices.IndexFunc(f.lists, func(of []document.Setting) bool {
+		return slices.EqualFunc(of, all, func(a, b document.Setting) bool { return a.Key == b.Key })
+	})
+	if at < 0 {
+		at, f.lists = len(f.lists), append(f.lists, all)
+	}
+	l.like = f.lists[at]
+	f.listing.Unlock()
+	for i, s := range all {
+		if !reflect.DeepEqual(s.Value, l.like[i].Value) {
+			l.own = append(l.own, ownValue{i, s.Value})
+		}
+	}
+	return l
+}
+
 // hashPoint names a point by everything that its results depend on.
 func hashPoint(k *kind, version string, seed uint64, settings []byte) string {
 	h := sha256.New()
@@ -87,13 +133,18 @@ func hashPoint(k *kind, version string, seed uint64, settings []byte) string {
 }
 
 // hashed are the settings of a point as hashPoint takes them.
-func hashed(settings []document.Setting) []byte {
+func hashed(lists ...[]document.Setting) []byte {
 	text := make([]byte, 0, 6<<10)
-	for _, s := range settings {
-		text = append(append(append(append(text, s.Key...), " = "...), document.Format(s.Value)...), '\n')
+	for _, settings := range lists {
+		for _, s := range settings {
+			text = append(append(append(append(text, s.Key...), " = "...), document.Format(s.Value)...), '\n')
+		}
 	}
 	return text
 }
+
+// Fingerprint names a configuration by all of its settings, for [Share].
+func Fingerprint(config any) string { return string(hashed(resolve(config))) }
 
 // Resolved is the file with everything spelt out: defaults, --set and [quick]
 // applied. Running it gives the same results.
@@ -200,9 +251,9 @@ func (f *File) baseSettings() []document.Setting {
 	}
 	all = slices.DeleteFunc(all, func(s document.Setting) bool { return slices.Contains(f.keys, s.Key) })
 	shared := f.sharedSettings()
-	for _, s := range f.Points[0].settings {
+	for _, s := range f.Points[0].settings.all() {
 		if !given[s.Key] && !slices.Contains(f.keys, s.Key) && shared[s.Key] && !f.shared.idle(s.Key) {
-			all = append(all, *s)
+			all = append(all, s)
 		}
 	}
 	rank := f.settingRanks()
@@ -217,7 +268,7 @@ func (f *File) baseSettings() []document.Setting {
 func (f *File) settingRanks() map[string]int {
 	rank := map[string]int{}
 	for _, p := range f.Points {
-		for i, s := range p.settings {
+		for i, s := range p.settings.all() {
 			for _, key := range []string{document.Parent(s.Key), s.Key} {
 				if _, known := rank[key]; !known {
 					rank[key] = i
@@ -233,12 +284,12 @@ func (f *File) settingRanks() map[string]int {
 func (f *File) sharedSettings() map[string]bool {
 	times := map[string]int{} // by key and value
 	for _, p := range f.Points {
-		for _, s := range p.settings {
+		for _, s := range p.settings.all() {
 			times[s.Key+" = "+document.Format(s.Value)]++
 		}
 	}
 	shared := map[string]bool{}
-	for _, s := range f.Points[0].settings {
+	for _, s := range f.Points[0].settings.all() {
 		shared[s.Key] = times[s.Key+" = "+document.Format(s.Value)] == len(f.Points)
 	}
 	return shared

@@ -3,6 +3,7 @@ package mpi
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
@@ -92,9 +93,9 @@ type Phased interface {
 
 // Iterated runs a body several times; every time is a phase.
 type Iterated struct {
-	collectives.Schedule          // the body
-	rounds               []uint32 // of the body, per rank; divisions are faster without a sign
-	timed                []uint32 // the first of them, which are the operation
+	collectives.Schedule                 // the body
+	rounds               func() []uint32 // of the body, per rank; divisions are faster without a sign
+	timed                func() []uint32 // the first of them, which are the operation
 	times                int
 }
 
@@ -110,24 +111,26 @@ func IterateApart(operation, apart collectives.Schedule, times int) *Iterated {
 	return &Iterated{body, rounds(body), rounds(operation), times}
 }
 
-// rounds are those of each rank.
-func rounds(s collectives.Schedule) []uint32 {
-	all := make([]uint32, s.Ranks())
-	for r := range all {
-		all[r] = uint32(s.Rounds(r))
-	}
-	return all
+// rounds are those of each rank, counted when they are first asked for.
+func rounds(s collectives.Schedule) func() []uint32 {
+	return sync.OnceValue(func() []uint32 {
+		all := make([]uint32, s.Ranks())
+		for r := range all {
+			all[r] = uint32(s.Rounds(r))
+		}
+		return all
+	})
 }
 
 // Run starts a run on a machine with the given time unit.
 func (s *Iterated) Run(unit sim.Time, costs Costs) Workload { return RunSchedule(s, costs, unit) }
 
 // Rounds, Phases, Phase and Round implement [Phased]: the rounds of the body, once for each phase.
-func (s *Iterated) Rounds(rank int) int       { return s.times * int(s.rounds[rank]) }
+func (s *Iterated) Rounds(rank int) int       { return s.times * s.Schedule.Rounds(rank) }
 func (s *Iterated) Phases() int               { return s.times }
-func (s *Iterated) Phase(rank, round int) int { return int(uint32(round) / s.rounds[rank]) }
+func (s *Iterated) Phase(rank, round int) int { return int(uint32(round) / s.rounds()[rank]) }
 func (s *Iterated) Round(rank, round int, dst []collectives.Op) []collectives.Op {
-	return s.Schedule.Round(rank, int(uint32(round)%s.rounds[rank]), dst)
+	return s.Schedule.Round(rank, int(uint32(round)%s.rounds()[rank]), dst)
 }
 
 // LocalWork holds the settings of what the local work of a schedule takes.

@@ -87,8 +87,8 @@ func TestGoldenAdaptive(t *testing.T) {
 // eager is the configuration of a routing with several candidates and an offset.
 func eager(t *testing.T, name string) any {
 	config := simtest.Must(routing.Registry.Config(name))(t)
-	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
-		switch f.Tag.Get("toml") {
+	param.EachSetting(config, func(f *param.Field, v reflect.Value) {
+		switch f.Key {
 		case "candidates":
 			v.SetInt(3)
 		case "threshold":

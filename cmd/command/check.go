@@ -114,11 +114,21 @@ func offer(n, of int) string {
 	return fmt.Sprintf("%d points offer", n)
 }
 
+// mostNotes and mostWarnings are how many notes of a topic, and how many warnings about a key, are printed
+// one by one.
+const mostNotes, mostWarnings = 100, 10
+
 // findings lists the notes of a report, a line each under their topics.
 func findings(r *experiments.Report) string {
 	var b strings.Builder
-	topic := ""
-	for _, n := range r.Notes {
+	topic, times := "", map[string]int{}
+	for i, n := range r.Notes {
+		if times[n.Topic]++; times[n.Topic] > mostNotes {
+			if i+1 == len(r.Notes) || r.Notes[i+1].Topic != n.Topic {
+				fmt.Fprintf(&b, "  %-12s and %d more\n", "", times[n.Topic]-mostNotes)
+			}
+			continue
+		}
 		label := n.Topic
 		if label == topic {
 			label = ""
@@ -140,12 +150,21 @@ func (a *App) warn(files []*experiments.File) {
 }
 
 func (a *App) warnings(f *experiments.File, list []experiments.Warning) {
+	times := map[string]int{}
 	for _, w := range list {
+		if times[w.Key]++; times[w.Key] > mostWarnings {
+			continue
+		}
 		where := ""
 		if w.Where != "" {
 			where = "; for " + document.Legible(w.Where)
 		}
 		fmt.Fprintf(a.Stderr, "%s: warning: %s%s\n", f.Place(w.Key), strings.TrimSpace(w.Key+" "+w.Message), where)
+	}
+	for _, key := range results.SortedKeys(times) {
+		if more := times[key] - mostWarnings; more > 0 {
+			fmt.Fprintf(a.Stderr, "%s: warning: %s: %d more like these\n", f.Place(key), key, more)
+		}
 	}
 }
 

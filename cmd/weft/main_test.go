@@ -184,6 +184,17 @@ func TestSeveralBadFiles(t *testing.T) {
 	}
 }
 
+// TestWarningsOfMany: of warnings about a key the first ten are printed, and how many more there are. A
+// process of n ranks on one node each has a queue pair to each other: 12 counts of ranks lead to 12
+// warnings about an adapter with 2.
+func TestWarningsOfMany(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": "kind = \"mpi\"\nhca.max_qp = 2\nworkload.type = \"osu-alltoall\"\n[sweep]\n\"job.ranks\" = { from = 4, to = 15, step = 1 }\n"})
+	status, stdout, stderr := weft(t, "check", "x.toml")
+	if status != exitSuccess || !strings.Contains(stdout, "see the 12 warnings") || strings.Count(stderr, "for job.ranks = ") != 10 || !strings.Contains(stderr, "x.toml:2:1: warning: hca.max_qp: 2 more like these\n") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+}
+
 // TestManualPages: every command has a page that says what its help says, and nothing
 // in a page begins a line that troff would take for itself.
 func TestManualPages(t *testing.T) {

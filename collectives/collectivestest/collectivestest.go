@@ -94,8 +94,8 @@ func Refused(err error) bool {
 
 // setRoot sets the setting "root"; false if there is none.
 func setRoot(config any, root int) (found bool) {
-	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
-		if f.Tag.Get("toml") == "root" && v.CanInt() {
+	param.EachSetting(config, func(f *param.Field, v reflect.Value) {
+		if f.Key == "root" && v.CanInt() {
 			v.SetInt(int64(root))
 			found = true
 		}
@@ -115,15 +115,15 @@ func variants(t testing.TB, name string) []variant {
 		t.Fatal(err)
 	}
 	all := []variant{{"defaults", nil}}
-	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
-		key := f.Tag.Get("toml")
+	param.EachSetting(config, func(f *param.Field, v reflect.Value) {
+		key := f.Key
 		for _, value := range strings.Split(f.Tag.Get("choices"), "|") {
 			if v.Kind() != reflect.String || value == "" || value == v.String() {
 				continue
 			}
 			all = append(all, variant{key + "=" + value, func(config any) {
-				param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
-					if f.Tag.Get("toml") == key {
+				param.EachSetting(config, func(f *param.Field, v reflect.Value) {
+					if f.Key == key {
 						v.SetString(value)
 					}
 				})

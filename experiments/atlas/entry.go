@@ -310,8 +310,8 @@ func Pairs(network *Candidate) ([]Pair, error) {
 			continue // it is no pair without a file
 		}
 		all = append(all, pair)
-		param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
-			key := f.Tag.Get("toml")
+		param.EachSetting(config, func(f *param.Field, v reflect.Value) {
+			key := f.Key
 			if !slices.Contains(keys, key) || f.Tag.Get("deadlocks") == "" {
 				return
 			}

@@ -163,6 +163,43 @@ func TestPausesCertified(t *testing.T) {
 	}
 }
 
+// TestSlowdownFromStart: a flow that is alone takes as long as alone, 1, whenever it begins.
+func TestSlowdownFromStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "late.cm")
+	simtest.Check(t, os.WriteFile(path, []byte("Nodes 4\n0->1 start 10 size 4086\n"), 0o600))
+	o := execute(t, load(t, tree128+fmt.Sprintf("[flows]\nfile = %q\n", path)), engine.Execution{Jobs: 1})
+	took := numbers(t, o, "fct_p50_us")[0]
+	if slowdown, tail := numbers(t, o, "slowdown_mean")[0], numbers(t, o, "tail_us")[0]; slowdown != 1 || math.Abs(tail-took-10) > 1e-9 {
+		t.Errorf("slowdown %v, complete at %v us after %v us; want 1, and 10 us between", slowdown, tail, took)
+	}
+}
+
+// TestSizeClasses: a flow of a power of ten is the largest of its class.
+func TestSizeClasses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sizes.cm")
+	simtest.Check(t, os.WriteFile(path, []byte("Nodes 4\n0->1 start 0 size 1000\n1->2 start 0 size 1001\n2->3 start 0 size 10000\n"), 0o600))
+	table := execute(t, load(t, tree128+fmt.Sprintf("[flows]\nfile = %q\n", path)), engine.Execution{Jobs: 1}).Tables["size_classes"]
+	for column, want := range map[string][]float64{"bytes_above": {0, 1000}, "bytes_to": {1000, 10_000}, "flows": {1, 2}} {
+		if got := simtest.Must(table.Numbers(column))(t); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", column, got, want)
+		}
+	}
+}
+
+// TestPausedTime: of eight senders to one terminal each sends an eighth of the time, once their inputs are full, and
+// is paused for the rest: seven times the time of all, less a tenth for the beginning and the end.
+func TestPausedTime(t *testing.T) {
+	o := execute(t, load(t, `kind = "flows"
+topology = { type = "single-switch", terminals = 9 }
+flows = { pattern = "incast", senders = 8, receiver = 0, bytes = "4MB" }
+switch = { full = "pause" }
+transport = { control = "none", spray = "single" }
+`), engine.Execution{Jobs: 1})
+	if paused, all := numbers(t, o, "paused_us")[0], numbers(t, o, "tail_us")[0]; paused < 6.3*all || paused > 7.1*all {
+		t.Errorf("paused for %v us in sum, want 6.3 to 7.1 times %v us", paused, all)
+	}
+}
+
 // TestFlowsFileBeside: a matrix is looked for beside the experiment file, and another content makes another
 // point, whose results before are not taken for its own.
 func TestFlowsFileBeside(t *testing.T) {

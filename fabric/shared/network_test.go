@@ -239,6 +239,49 @@ func TestPauseByHand(t *testing.T) {
 	if b.run(t); b.net.Counters(int(b.net.graph.TerminalPort[0])).Dropped == 0 {
 		t.Error("9,999 B are enough")
 	}
+	for in, bytes := range b.net.held {
+		if bytes != 0 {
+			t.Errorf("input %d holds %d B when all packets have left or been dropped", in, bytes)
+		}
+	}
+}
+
+// TestGivesWay: of packets that come to a full queue half take the place of its last one: of 400 that are as long
+// 200, and four standard deviations of 10. The queue counts what waits and what is in service, whatever the lengths.
+func TestGivesWay(t *testing.T) {
+	config := DefaultConfig()
+	config.Queue = 3000
+	n := starAt(t, 100e9, config, 0, 0).net
+	port := int32(n.graph.TerminalPort[0])
+	o := &n.out[port]
+	come := func(size int32) int32 {
+		id, p := n.Take()
+		p.Size = size
+		n.enqueue(port, id, p)
+		return id
+	}
+	for range 3 {
+		come(1000)
+	}
+	taken := 0
+	for range 400 {
+		if id := come(1000); *o.data.At(o.data.Len() - 1) == id {
+			taken++
+		}
+	}
+	if taken < 160 || taken > 240 || o.data.Len() != 2 {
+		t.Errorf("%d of 400 take the last place of %d, want 160 to 240 of 2", taken, o.data.Len())
+	}
+	for i := range int32(64) {
+		come(400 + i)
+		sum := int64(n.packets.at(o.sending).Size)
+		for k := range o.data.Len() {
+			sum += int64(n.packets.at(*o.data.At(k)).Size)
+		}
+		if o.data.bytes != sum {
+			t.Fatalf("counts %d B, and holds %d", o.data.bytes, sum)
+		}
+	}
 }
 
 // TestPausesAddUp: 100 ns and 30 ns of pauses are 130 ns.
@@ -314,6 +357,17 @@ func TestAdaptiveSteps(t *testing.T) {
 		}
 		if even := first > 0 && first < 64; even != c.even || !even && first == 0 {
 			t.Errorf("queues of %d and %d B: the first is chosen %d times of 64", c.a, c.b, first)
+		}
+	}
+}
+
+// TestControlPaths: an answer of a flow keeps to one port where data goes by the shortest queue.
+func TestControlPaths(t *testing.T) {
+	n, _ := twoWays(t, "adaptive")
+	first := n.route(0, &Packet{Dst: 3, Control: true})
+	for range 64 {
+		if n.route(0, &Packet{Dst: 3, Control: true}) != first {
+			t.Fatal("an answer takes another port")
 		}
 	}
 }

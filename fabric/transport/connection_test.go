@@ -223,3 +223,56 @@ func TestSprayingMixed(t *testing.T) {
 		t.Errorf("then %v, want each but 6 once", got)
 	}
 }
+
+// TestTimeoutOfSpray: a timeout, at 17.4 us as in TestTimeoutNotNeeded, freezes REPS for its 10 ms.
+func TestTimeoutOfSpray(t *testing.T) {
+	config, of := DefaultConfig(), shared.DefaultConfig()
+	config.Spray, of.Queue = "reps", 5000
+	r := prepare(t, star(t, 4), config, of, 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4086}})
+	r.kernel.Run(18 * sim.Microsecond)
+	if got := r.connections[0].spray.frozen; got != 17_400_000+10_000_000_000 {
+		t.Errorf("frozen until %d ps", got)
+	}
+}
+
+// TestRequests: three packets time out at 17.4, 17.732 and 18.064 us without credit. The first has credit asked
+// for, the others come within a round trip of that, and what waits for credit within a timeout.
+func TestRequests(t *testing.T) {
+	config, of := DefaultConfig(), shared.DefaultConfig()
+	config.Control, of.Queue = "rccc", 5000
+	r := prepare(t, star(t, 4), config, of, 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 3 * 4086}})
+	r.kernel.Run(sim.Microsecond)
+	c := r.connections[0]
+	c.credit.bytes, c.requested = 0, -r.timing.RTT
+	r.kernel.Run(19 * sim.Microsecond)
+	if n := r.Counts; n.Timeouts != 3 || n.Requests != 1 || n.Again != 0 {
+		t.Errorf("%+v, want 3 timeouts, a request and nothing sent again", n)
+	}
+}
+
+// TestRefusedOnceAGap: a receiver that goes back refuses the first packet behind a gap, and the first behind
+// the next one.
+func TestRefusedOnceAGap(t *testing.T) {
+	config := DefaultConfig()
+	config.Control, config.Spray, config.Repeat = "none", "single", "go-back-n"
+	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 6 * 4086}})
+	r.kernel.Run(sim.Microsecond)
+	for i, seq := range []int32{0, 2, 3, 4, 1, 3, 4} {
+		r.connections[0].arrivedData(&shared.Packet{Kind: data, Seq: seq, Size: 4150, Src: 1, Dst: 0})
+		if want := []int64{0, 1, 1, 1, 1, 2, 2}[i]; r.Counts.Refused != want {
+			t.Errorf("after packet %d, the %d of all: %d refused, want %d", seq, i, r.Counts.Refused, want)
+		}
+	}
+}
+
+// TestRateOfShortPackets: two flows of 1,000 B share a connection at 100 Gb/s: the second packet, too, has 1,064 B,
+// and goes when the first has, after 85.12 ns. It is there 85.12 ns on another cable and two flights later, and its
+// answer takes 2,010.24 ns: 4,265.6 ns.
+func TestRateOfShortPackets(t *testing.T) {
+	config, of := DefaultConfig(), shared.DefaultConfig()
+	config.Control, config.Share, of.Queue, of.MarkFrom, of.MarkTo = "dcqcn", true, 1<<20, 1<<20, 1<<20
+	r := simulate(t, star(t, 4), config, of, []Flow{{Src: 1, Dst: 0, Bytes: 1000, Connection: 1}, {Src: 1, Dst: 0, Bytes: 1000, Connection: 1}})
+	if math.Abs(r.tail()-4.2656) > 1e-6 {
+		t.Errorf("%v us, want 4.2656", r.tail())
+	}
+}

@@ -210,6 +210,7 @@ func (s *System) paceLater(t topology.TerminalID) {
 type receiver struct {
 	got      bitmap
 	expected int32 // all below have arrived
+	whole    int   // messages of which all has
 	beyond   int   // packets that have arrived above
 	most     int32 // highest that has arrived
 	bytes    int64
@@ -303,6 +304,9 @@ func (c *connection) arrivedData(p *shared.Packet) {
 			r.beyond--
 		}
 		r.got.forget(r.expected)
+		for ; r.whole < c.begun && r.expected >= c.messages[r.whole].end; r.whole++ {
+			s.fire(s.flows[c.messages[r.whole].flow].Arrives)
+		}
 	}
 	filled := r.owes && r.beyond == 0
 	r.owes = r.beyond > 0 && (r.owes || p.Ask)

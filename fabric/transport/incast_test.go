@@ -132,6 +132,46 @@ func TestCreditKept(t *testing.T) {
 	}
 }
 
+// TestTurns: a turn of 16 KiB, 64 units of 256 B, that fills what a sender wants leaves it among the idle, and one
+// that does not among those in demand. An idle sender gets a turn, too, and the next one.
+func TestTurns(t *testing.T) {
+	config := DefaultConfig()
+	config.Control = "rccc"
+	for _, c := range []struct {
+		target int64
+		demand bool
+		in     uint8
+	}{{64, true, inIdle}, {65, true, inDemand}, {0, false, inIdle}} {
+		r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1 << 20}})
+		r.kernel.Run(100 * sim.Nanosecond)
+		p, credit := &r.hosts[0].pacer, &r.connections[0].receiver.credit
+		credit.target, credit.in = c.target, inIdle
+		if c.demand {
+			credit.in = inDemand
+			p.demand.Put(0)
+		} else {
+			p.idle.Put(0)
+		}
+		r.grant(0)
+		if credit.granted != 64 || credit.in != c.in || p.demand.Len()+p.idle.Len() != 1 || (p.idle.Len() == 1) != (c.in == inIdle) {
+			t.Errorf("%+v: %+v, %d in demand, %d idle", c, *credit, p.demand.Len(), p.idle.Len())
+		}
+	}
+}
+
+// TestSeen: the pace counts headers of packets trimmed under way, not those trimmed on the last hop, and marks of
+// whole ones.
+func TestSeen(t *testing.T) {
+	var h host
+	h.seen(true, false, false)
+	h.seen(true, true, true)
+	h.seen(false, true, false)
+	h.seen(false, false, true)
+	if p := &h.pacer; p.packets != 4 || p.trims != 1 || p.whole != 2 || p.marked != 1 {
+		t.Errorf("%d packets, %d trimmed, %d whole, %d of them marked; want 4, 1, 2, 1", p.packets, p.trims, p.whole, p.marked)
+	}
+}
+
 // TestPace: a share m of the packets marked moves g half way to it; a share t trimmed under way is
 // taken from the rate, which then falls by half of what g is above 0.3. Without both it rises by
 // 1 % of the link, then 2, 4. It stays above 0.9 over the oversubscription, here 4: 0.225.

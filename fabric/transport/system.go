@@ -63,7 +63,8 @@ type Flow struct {
 	Bytes      int64
 	Start      sim.Time // unless After is set
 	After      int      // trigger that starts it; 0: none
-	Fires      int      // trigger that its end counts for; 0: none
+	Fires      int      // trigger that its end counts for, when its sender knows of it; 0: none
+	Arrives    int      // likewise, when all of it is at the receiver
 	Connection int      // that it shares, if connections are shared; 0: its own
 }
 
@@ -297,15 +298,22 @@ func (s *System) ended(flow int32) {
 	f := &s.flows[flow]
 	f.end = s.kernel.Now()
 	s.left--
-	if t := s.triggers[f.Fires]; t != nil && f.Fires != 0 {
-		if t.count--; t.count == 0 {
-			for _, next := range t.flows {
-				s.kernel.Schedule(s.kernel.Now(), s.id, startEvent, next, 0)
-			}
-		}
-	}
+	s.fire(f.Fires)
 	if s.left == 0 {
 		s.kernel.Stop()
+	}
+}
+
+// fire counts for a trigger.
+func (s *System) fire(number int) {
+	t := s.triggers[number]
+	if t == nil || number == 0 {
+		return
+	}
+	if t.count--; t.count == 0 {
+		for _, next := range t.flows {
+			s.kernel.Schedule(s.kernel.Now(), s.id, startEvent, next, 0)
+		}
 	}
 }
 

@@ -187,13 +187,14 @@ type Matrix struct {
 //	Nodes n
 //	Connections n
 //	Triggers n
-//	SRC->DST [id n] [msg] start TIME | trigger n, size BYTES [send_done_trigger n]
+//	SRC->DST [id n] [msg] start TIME | trigger n, size BYTES [send_done_trigger n] [recv_done_trigger n] [prio n]
 //	trigger id n oneshot | barrier m
 //
 // in any order; # begins a comment. A flow starts at a time, in us if it has no unit (htsim's older trees;
 // uet-htsim counts ps: numbers from a second of us on have to have one), or when its trigger fires: at
-// the end of the first flow that names it as send_done_trigger (oneshot), or of the m-th
-// (barrier). Flows of one id share a connection where those are shared. Errors name the lines,
+// the end of the first flow that names it (oneshot), or of the m-th (barrier): as send_done_trigger, when the
+// sender knows, as recv_done_trigger, when all is at the receiver. prio is read over, as htsim's own
+// end points of Ultra Ethernet do. Flows of one id share a connection where those are shared. Errors name the lines,
 // and are joined; so are triggers that nothing fires, or that wait for each other.
 func ReadMatrix(name string, text []byte) (*Matrix, error) {
 	if err := input.CheckUTF8(text); err != nil {
@@ -325,8 +326,12 @@ func (r *matrixReader) flow() {
 			f.After = int(r.number(key, value, MostFlows))
 		case "send_done_trigger":
 			f.Fires = int(r.number(key, value, MostFlows))
+		case "recv_done_trigger":
+			f.Arrives = int(r.number(key, value, MostFlows))
+		case "prio":
+			r.number(key, value, math.MaxInt32)
 		default:
-			r.ProblemAt(r.line, "%s: want id, msg, start, size, trigger or send_done_trigger", input.Quote(key))
+			r.ProblemAt(r.line, "%s: want id, msg, start, size, trigger, send_done_trigger, recv_done_trigger or prio", input.Quote(key))
 			return
 		}
 	}
@@ -373,6 +378,8 @@ func (r *matrixReader) finish(end int) {
 			r.ProblemAt(r.at[i], "trigger %d is not in the file", f.After)
 		case f.Fires != 0 && r.lines[f.Fires] == 0:
 			r.ProblemAt(r.at[i], "send_done_trigger %d is not in the file", f.Fires)
+		case f.Arrives != 0 && r.lines[f.Arrives] == 0:
+			r.ProblemAt(r.at[i], "recv_done_trigger %d is not in the file", f.Arrives)
 		}
 		if f.After != 0 {
 			after[f.After] = append(after[f.After], i)
@@ -393,9 +400,9 @@ func (r *matrixReader) finish(end int) {
 		f := &r.Flows[ready[len(ready)-1]]
 		ready = ready[:len(ready)-1]
 		starts++
-		if f.Fires != 0 {
-			if needs[f.Fires]--; needs[f.Fires] == 0 {
-				ready = append(ready, after[f.Fires]...)
+		for _, trigger := range []int{f.Fires, f.Arrives} {
+			if needs[trigger]--; trigger != 0 && needs[trigger] == 0 {
+				ready = append(ready, after[trigger]...)
 			}
 		}
 	}

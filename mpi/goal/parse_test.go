@@ -201,3 +201,19 @@ func TestSpilled(t *testing.T) {
 	b.After(2*n-1, 2*n-2)
 	simtest.Refuse(b.Schedule())(t, "dependency cycle in rank 0")
 }
+
+// TestLongCycle: of a cycle of 12 operations ten are told, from where it begins.
+func TestLongCycle(t *testing.T) {
+	var s strings.Builder
+	s.WriteString("num_ranks 1\nrank 0 {\n")
+	for i := range 12 {
+		fmt.Fprintf(&s, "l%d: calc 1\n", i)
+	}
+	for i := range 12 {
+		fmt.Fprintf(&s, "l%d requires l%d\n", i, (i+1)%12)
+	}
+	_, err := Parse("x.goal", strings.NewReader(s.String()+"}\n"))
+	if err == nil || strings.Count(err.Error(), "calc 1") != 10 || !strings.HasSuffix(err.Error(), `"calc 1" (line 12) requires 2 more, the last of which requires line 3`) {
+		t.Error(err)
+	}
+}

@@ -350,9 +350,15 @@ func (g *Schedule) cycleError(needs []int32) error {
 	}
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s: dependency cycle in rank %d: ", g.place(at), g.rankOf(at))
-	for first := at; ; {
-		fmt.Fprintf(&s, "%q (%s) requires ", g.ops.At(at).text(), short(at))
+	const most = 10 // operations that are told
+	for first, n := at, 1; ; n++ {
+		if n <= most {
+			fmt.Fprintf(&s, "%q (%s) requires ", g.ops.At(at).text(), short(at))
+		}
 		if at = waitsFor[at]; at == first {
+			if n > most {
+				fmt.Fprintf(&s, "%d more, the last of which requires ", n-most)
+			}
 			s.WriteString(short(at))
 			return errors.New(s.String())
 		}

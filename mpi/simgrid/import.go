@@ -34,6 +34,9 @@ var typeBytes = []float64{8, 4, 1, 2, 8, 4, 1, 8}
 // doubleType and byteType are the numbers of datatypes.
 const doubleType, byteType = 0, 6
 
+// old is what the oldest traces have before the number of a rank.
+const old = "p"
+
 // Is tells whether a text begins like a trace: with a rank and an action.
 func Is(in *bufio.Reader) bool {
 	begin, _ := in.Peek(4096)
@@ -42,7 +45,7 @@ func Is(in *bufio.Reader) bool {
 		if len(words) == 0 || words[0][0] == '#' {
 			continue
 		}
-		_, err := strconv.Atoi(string(words[0]))
+		_, err := strconv.Atoi(strings.TrimPrefix(string(words[0]), old))
 		_, known := actions[modern(string(words[min(1, len(words)-1)]))]
 		return err == nil && len(words) > 1 && known
 	}
@@ -225,7 +228,7 @@ func (p *reader) file(name string, list bool) error {
 		if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
 			number, action = text[:end], text[end:]
 		}
-		rank, err := strconv.Atoi(number)
+		rank, err := strconv.Atoi(strings.TrimPrefix(number, old))
 		switch {
 		case text == "":
 			continue
@@ -351,7 +354,7 @@ func (p *process) act(words []string) error {
 	}
 	var args []float64
 	for _, w := range words[1:] {
-		v, err := strconv.ParseFloat(w, 64)
+		v, err := strconv.ParseFloat(strings.TrimPrefix(w, old), 64)
 		if err != nil || !(v >= -1 && v < 1<<62) {
 			return fmt.Errorf("%s: argument %s: want a number of 0 to 2^62", name, input.Quote(w))
 		}

@@ -129,6 +129,12 @@ func TestOldDialect(t *testing.T) {
 	if _, bytes := g.Count(mpi.Send); bytes != 100 {
 		t.Errorf("%d B", bytes)
 	}
+	// The oldest have p before a rank.
+	oldest := "p0 init\np1 init\np0 send p1 1e6\np1 recv p0 1e6\np0 finalize\np1 finalize\n"
+	g, _ = simtest.Must2(Import(written(t, oldest), 1e9, trace.Default()))(t)
+	if _, bytes := g.Count(mpi.Send); bytes != 1e6 || !Is(bufio.NewReader(strings.NewReader(oldest))) {
+		t.Errorf("%d B", bytes)
+	}
 }
 
 func TestRefused(t *testing.T) {

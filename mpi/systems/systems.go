@@ -183,8 +183,8 @@ func (w *Ways) Spine() sim.Time { return cmp.Or(w.SpineLatency, w.CableLatency) 
 // Set makes a machine have values, but for keys that are given.
 func (m *Machine) Set(values []Value, given func(key string) bool) {
 	for table, config := range map[string]any{"system": &m.System, "hca": m.HCA, "protocol": m.Protocol, "memory": m.Memory, "workload": m.Workload} { // in any order
-		param.EachSetting(config, func(f reflect.StructField, to reflect.Value) {
-			key := table + "." + f.Tag.Get("toml")
+		param.EachSetting(config, func(f *param.Field, to reflect.Value) {
+			key := table + "." + f.Key
 			for i := range values {
 				if values[i].Key == key && !given(key) {
 					if err := set(to, values[i].Value); err != nil {

@@ -370,7 +370,7 @@ func Variants(t testing.TB, name string) []Variant {
 	}
 	all := []Variant{{Routing: name, Config: fresh()}}
 	place := -1
-	param.EachSetting(fresh(), func(f reflect.StructField, v reflect.Value) {
+	param.EachSetting(fresh(), func(f *param.Field, v reflect.Value) {
 		place++
 		values := strings.Split(f.Tag.Get("choices"), "|")
 		if v.Kind() == reflect.Bool {
@@ -383,7 +383,7 @@ func Variants(t testing.TB, name string) []Variant {
 			config := fresh()
 			setPlace(config, place, value)
 			deadlocks := slices.Contains(strings.Split(f.Tag.Get("deadlocks"), "|"), value)
-			all = append(all, Variant{name, f.Tag.Get("toml"), value, config, deadlocks})
+			all = append(all, Variant{name, f.Key, value, config, deadlocks})
 		}
 	})
 	return all
@@ -391,7 +391,7 @@ func Variants(t testing.TB, name string) []Variant {
 
 // setPlace gives the setting at a place among config's settings another value.
 func setPlace(config any, place int, value string) {
-	param.EachSetting(config, func(_ reflect.StructField, v reflect.Value) {
+	param.EachSetting(config, func(_ *param.Field, v reflect.Value) {
 		if place--; place != -1 {
 			return
 		}

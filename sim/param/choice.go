@@ -214,8 +214,8 @@ func (r *Registry[E, T]) New(name string, env E, settings ...Setting) (T, error)
 // settingOf is the setting of a configuration, or of what it has chosen, with a key.
 func settingOf(config any, key string) (found reflect.Value, known bool) {
 	var chosen []any
-	EachSetting(config, func(f reflect.StructField, v reflect.Value) {
-		if f.Tag.Get("toml") == key {
+	EachSetting(config, func(f *Field, v reflect.Value) {
+		if f.Key == key {
 			found, known = v, true
 		} else if c, ok := v.Addr().Interface().(Chooser); ok {
 			if c.Config() == nil && c.Choose(c.Name()) != nil {
@@ -234,7 +234,7 @@ func settingOf(config any, key string) (found reflect.Value, known bool) {
 
 // keysOf lists the settings of a configuration.
 func keysOf(config any) (keys []string) {
-	EachSetting(config, func(f reflect.StructField, _ reflect.Value) { keys = append(keys, f.Tag.Get("toml")) })
+	EachSetting(config, func(f *Field, _ reflect.Value) { keys = append(keys, f.Key) })
 	return keys
 }
 

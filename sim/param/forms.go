@@ -140,9 +140,9 @@ func (r *Registry[E, T]) Unused(name string, env E, built T) []string {
 // least its settings.
 func (f *form[E, T]) fill(config any) any {
 	values := map[string]reflect.Value{}
-	EachSetting(config, func(field reflect.StructField, v reflect.Value) { values[field.Tag.Get("toml")] = v })
+	EachSetting(config, func(field *Field, v reflect.Value) { values[field.Key] = v })
 	c := f.defaults()
-	EachSetting(c, func(field reflect.StructField, v reflect.Value) { v.Set(values[field.Tag.Get("toml")]) })
+	EachSetting(c, func(field *Field, v reflect.Value) { v.Set(values[field.Key]) })
 	return c
 }
 
@@ -173,14 +173,14 @@ func (e *entry[E, T]) join() reflect.Value {
 	var values []reflect.Value
 	at := map[string]int{} // by key
 	for _, f := range e.forms {
-		EachSetting(f.defaults(), func(field reflect.StructField, v reflect.Value) {
-			key := field.Tag.Get("toml")
+		EachSetting(f.defaults(), func(field *Field, v reflect.Value) {
+			key := field.Key
 			i, seen := at[key]
 			if !seen {
 				at[key] = len(fields)
 				fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Setting%d", len(fields)), Type: field.Type, Tag: field.Tag})
 				values = append(values, v)
-			} else if allowed(fields[i]) != allowed(field) { // each form checks its own bounds
+			} else if allowed(fields[i]) != allowed(field.StructField) { // each form checks its own bounds
 				fields[i].Tag = reflect.StructTag(fmt.Sprintf("toml:%q doc:%q unit:%q", key, field.Tag.Get("doc"), field.Tag.Get("unit")))
 			}
 		})
@@ -196,8 +196,8 @@ func (e *entry[E, T]) join() reflect.Value {
 func (e *entry[E, T]) disagreement() (err error) {
 	seen := map[string]reflect.Value{}
 	for _, f := range e.forms {
-		EachSetting(f.defaults(), func(field reflect.StructField, v reflect.Value) {
-			key := field.Tag.Get("toml")
+		EachSetting(f.defaults(), func(field *Field, v reflect.Value) {
+			key := field.Key
 			if other, ok := seen[key]; ok && !reflect.DeepEqual(other.Interface(), v.Interface()) {
 				err = fmt.Errorf("setting %q has default %s in one form and %s in another", key, formatValue(other), formatValue(v))
 			}

@@ -163,17 +163,17 @@ func (r *Registry[E, T]) Describe(name string) (Description, error) {
 // [Register].
 func DescribeParams(config any) []Param {
 	var params []Param
-	EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+	EachSetting(config, func(f *Field, v reflect.Value) {
 		params = append(params, Param{
-			Key:     f.Tag.Get("toml"),
+			Key:     f.Key,
 			Type:    typeName(v),
 			Unit:    f.Tag.Get("unit"),
 			Default: formatValue(v),
 			Doc:     f.Tag.Get("doc"),
-			Allowed: allowed(f),
+			Allowed: allowed(f.StructField),
 			Min:     f.Tag.Get("min"),
 			Max:     f.Tag.Get("max"),
-			Choices: choices(f),
+			Choices: f.choices,
 		})
 	})
 	return params
@@ -181,7 +181,7 @@ func DescribeParams(config any) []Param {
 
 // EachSetting visits the settings of a pointer to a configuration struct: its
 // fields with a toml tag, the fields of an embedded struct in its place.
-func EachSetting(config any, visit func(field reflect.StructField, value reflect.Value)) {
+func EachSetting(config any, visit func(field *Field, value reflect.Value)) {
 	v := reflect.ValueOf(config)
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -189,18 +189,22 @@ func EachSetting(config any, visit func(field reflect.StructField, value reflect
 	if !v.IsValid() {
 		return
 	}
-	for _, s := range settingsOf(v.Type()) {
-		visit(s.field, v.FieldByIndex(s.index))
+	list := settingsOf(v.Type())
+	for i := range list {
+		visit(&list[i], v.FieldByIndex(list[i].index))
 	}
 }
 
 // Settings is the number of settings of a struct type.
 func Settings(t reflect.Type) int { return len(settingsOf(t)) }
 
-// settingField is a setting of a struct type: what its tags say, read once.
-type settingField struct {
-	field    reflect.StructField
-	index    []int // finds it, within embedded structs, too
+// Field is a setting of a struct type: what its tags say, read once.
+type Field struct {
+	reflect.StructField
+	Key      string // tag toml
+	Reads    bool   // tag file: its value is the path of a file
+	index    []int  // finds it, within embedded structs, too
+	chooses  bool   // it is a [Chooser]
 	choices  []string
 	min, max *float64 // nil: no bound
 }
@@ -209,14 +213,14 @@ type settingField struct {
 var settingFields sync.Map
 
 // settingsOf lists the settings of a type, none of one that is no struct.
-func settingsOf(t reflect.Type) []settingField {
+func settingsOf(t reflect.Type) []Field {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
 	if known, ok := settingFields.Load(t); ok {
-		return known.([]settingField)
+		return known.([]Field)
 	}
-	var list []settingField
+	var list []Field
 	for i := range t.NumField() {
 		f := t.Field(i)
 		switch name := f.Tag.Get("toml"); {
@@ -226,7 +230,7 @@ func settingsOf(t reflect.Type) []settingField {
 				list = append(list, inner)
 			}
 		case f.IsExported() && name != "" && name != "-":
-			list = append(list, settingField{f, []int{i}, choices(f), bound(f, "min"), bound(f, "max")})
+			list = append(list, Field{f, name, f.Tag.Get("file") == "read", []int{i}, reflect.PointerTo(f.Type).Implements(reflect.TypeFor[Chooser]()), choices(f), bound(f, "min"), bound(f, "max")})
 		}
 	}
 	settingFields.Store(t, list)
@@ -330,11 +334,12 @@ func (e *ParamError) Error() string { return fmt.Sprintf("%s = %v: want %s", e.K
 func Validate(config any) error {
 	var problems, chosen []error
 	all := reflect.ValueOf(config).Elem()
-	for _, s := range settingsOf(all.Type()) {
-		v := all.FieldByIndex(s.index)
-		if c, ok := v.Addr().Interface().(Chooser); !ok {
+	list := settingsOf(all.Type())
+	for i := range list {
+		s, v := &list[i], all.FieldByIndex(list[i].index)
+		if !s.chooses {
 			problems = append(problems, s.check(v)...)
-		} else if c.Config() != nil {
+		} else if c := v.Addr().Interface().(Chooser); c.Config() != nil {
 			chosen = append(chosen, Validate(c.Config()))
 		}
 	}
@@ -347,12 +352,12 @@ func Validate(config any) error {
 }
 
 // check holds a value against the tags.
-func (s *settingField) check(v reflect.Value) (problems []error) {
+func (s *Field) check(v reflect.Value) (problems []error) {
 	if v.Kind() == reflect.Slice {
 		for i := range v.Len() {
 			for _, err := range s.check(v.Index(i)) {
 				p := err.(*ParamError)
-				p.Key = fmt.Sprintf("%s[%d]", s.field.Tag.Get("toml"), i)
+				p.Key = fmt.Sprintf("%s[%d]", s.Key, i)
 				problems = append(problems, p)
 			}
 		}
@@ -369,7 +374,7 @@ func (s *settingField) check(v reflect.Value) (problems []error) {
 		x = v.Float()
 	}
 	if wrong || s.min != nil && !(x >= *s.min) || s.max != nil && !(x <= *s.max) { // NaN fails both
-		problems = append(problems, &ParamError{s.field.Tag.Get("toml"), strings.Trim(formatValue(v), "\n"), allowed(s.field)})
+		problems = append(problems, &ParamError{s.Key, strings.Trim(formatValue(v), "\n"), allowed(s.StructField)})
 	}
 	return problems
 }

@@ -329,3 +329,36 @@ func TestWorkOfJobs(t *testing.T) {
 		}
 	}
 }
+
+// TestDemandsShared: points share what their jobs ask of the fabric, and only where it is the same: a check finds of
+// two points what it finds of each by itself, whichever setting they differ in. Those of the switch change the least
+// time by what it takes to be crossed.
+func TestDemandsShared(t *testing.T) {
+	text := jobsNetwork + "[job.a]\nprogram = \"osu-alltoall\"\nranks = 4\nper_node = 2\niterations = 1\nbytes = \"8B\"\n"
+	found := func(set ...string) (notes []string) {
+		f := simtest.Must(experiments.Load("x.toml", text, experiments.Options{Set: set}))(t)
+		for _, n := range simtest.Must(f.Preflight(true))(t).Notes {
+			if n.Topic == "latency" {
+				notes = append(notes, n.Text)
+			}
+		}
+		return notes
+	}
+	for key, c := range map[string]struct {
+		values [2]string
+		same   bool
+	}{
+		"job.a.bytes": {[2]string{`"1KiB"`, `"4KiB"`}, false}, "job.a.ranks": {[2]string{"8", "16"}, false},
+		"protocol.send_overhead": {[2]string{`"0ns"`, `"1us"`}, false}, "hca.request_time": {[2]string{`"0ns"`, `"5us"`}, false},
+		"switch.route_cycles": {[2]string{"0", "50"}, false}, "channel.terminal.latency": {[2]string{`"64ns"`, `"6400ns"`}, false},
+		"switch.buffer_flits": {[2]string{"64", "65"}, true}, "routing.type": {[2]string{`"min"`, `"val"`}, true},
+	} {
+		want := found(key + "=" + c.values[0])
+		if other := found(key + "=" + c.values[1]); !slices.Equal(want, other) {
+			want = append(want, other...)
+		}
+		if got := found(fmt.Sprintf("sweep.%q=[%s, %s]", key, c.values[0], c.values[1])); !slices.Equal(got, want) || (len(got) == 1) != c.same {
+			t.Errorf("%s: two points %q, each by itself %q", key, got, want)
+		}
+	}
+}

@@ -365,7 +365,7 @@ func (c *Config) checkPackets() error {
 		return err
 	}
 	longest := sim.Bytes(0)
-	param.EachSetting(c.Workload.Type.Config(), func(_ reflect.StructField, v reflect.Value) {
+	param.EachSetting(c.Workload.Type.Config(), func(_ *param.Field, v reflect.Value) {
 		if bytes, ok := v.Interface().(sim.Bytes); ok {
 			longest = max(longest, bytes)
 		}

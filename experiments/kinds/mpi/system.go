@@ -89,8 +89,8 @@ func (c *Config) takeAdapter(name string, given func(string) bool) {
 		return
 	}
 	fresh := reflect.ValueOf(c.HCA.Preset.Config()).Elem()
-	param.EachSetting(old, func(f reflect.StructField, v reflect.Value) {
-		if given("hca." + f.Tag.Get("toml")) {
+	param.EachSetting(old, func(f *param.Field, v reflect.Value) {
+		if given("hca." + f.Key) {
 			fresh.FieldByIndex(f.Index).Set(v)
 		}
 	})
@@ -99,7 +99,7 @@ func (c *Config) takeAdapter(name string, given func(string) bool) {
 // FollowLibrary makes a library the one whose algorithms are taken, wherever settings of a program have
 // one, unless the file gives one.
 func FollowLibrary(config any, library string, given bool) {
-	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+	param.EachSetting(config, func(f *param.Field, v reflect.Value) {
 		if chosen, ok := v.Addr().Interface().(param.Chooser); ok {
 			if chosen.Config() == nil && strings.HasSuffix(chosen.Name(), "-library") {
 				if err := chosen.Choose(chosen.Name()); err != nil {
@@ -111,7 +111,7 @@ func FollowLibrary(config any, library string, given bool) {
 			}
 			return
 		}
-		if f.Tag.Get("toml") == "library" && !given {
+		if f.Key == "library" && !given {
 			v.SetString(library)
 		}
 	})

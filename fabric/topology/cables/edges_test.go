@@ -140,6 +140,7 @@ func TestForeign(t *testing.T) {
 		"Creator \"x\"\ngraph [\n node [ id 0 ]\n":                                                                                                    "this is a graph in DOT or GML",
 		"*Vertices 2\n1 \"a\"\n2 \"b\"\n*Edges\n1 2\n":                                                                                                "this is a graph of Pajek",
 		"{\"directed\": false, \"nodes\": [{\"id\": 0}], \"links\": []}":                                                                              "this is networkx's JSON",
+		"#x.py\n# GMT\n#\na 2\nb {\"weight\": 1}\nc {}\nb 0\nc 0\n":                                                                                   "this is networkx's multiline adjacency list",
 		"<?xml version='1.0'?>\n<platform version=\"4.1\">\n":                                                                                         "this is a platform of SimGrid",
 		"\x01\x00\x00\x00\x02\x00\x00\x00":                                                                                                            "UTF-16",
 		"\x01\x02\x00\x00\x02\x00\x00\x00":                                                                                                            "a binary file",

@@ -62,12 +62,20 @@ func readReport(r io.Reader, name string, parse func(p *report, line int, text s
 
 // join puts the ids of nodes in the place of what the ends of cables call them.
 func (p *report) join(int) {
+	some := map[bool]bool{} // nodes that are switches, or are not
+	lost := 0               // line of a cable to a node that is not listed
 	for _, n := range p.nodes {
+		some[n.kind == switchNode] = true
 		for i := range n.ends {
 			if peer := p.owner[n.ends[i].peer]; peer != nil {
 				n.ends[i].peer = peer.id
+			} else if lost == 0 {
+				lost = n.ends[i].line
 			}
 		}
+	}
+	if len(some) == 1 && lost > 0 {
+		p.ProblemAt(lost, "leads to a node that is not listed, as all of its kind: print the fabric again without --switches-only or --cas-only")
 	}
 }
 

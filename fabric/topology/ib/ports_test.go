@@ -72,6 +72,7 @@ func TestReportProblems(t *testing.T) {
 	checkProblems(t, "x", ReadLinkInfo, []problem{
 		{"two faults", change("iblinkinfo.txt", "25.78125", "25.8", "4X      25.78125", "9X      25.78125"),
 			"x:5: speed \"25.8 Gbps\": want 2.5, 5.0, 10.0 (also with (FDR10)), 14.0625, 25.78125, 53.125, 106.25 or 212.5 Gbps\nx:10: rate \"9xEDR\": want a width of 1x"},
+		{"switches only", string(readTestdata(t, "iblinkinfo.txt"))[strings.Index(string(readTestdata(t, "iblinkinfo.txt")), "Switch: "):], "x:2: leads to a node that is not listed, as all of its kind: print the fabric again without --switches-only or --cas-only"},
 		{"no header", "  5 5[  ] ==( Down/ Polling)==> [  ] \"\" ( )\n", "x:1: port line without a node before it"},
 		{"line mode", "0x1 \" a\" 5 5[  ] ==( Down/ Polling)==> [  ] \"\" ( )\n", "(without --line)"},
 		{"no GUID", "CA: a:\n1 1[  ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 2 1[  ] \"b\" ( )\n", "x:2: "},

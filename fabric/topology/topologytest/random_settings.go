@@ -120,9 +120,9 @@ func clone(family string, config any) any {
 		panic("topologytest: " + err.Error())
 	}
 	var values []reflect.Value
-	param.EachSetting(config, func(_ reflect.StructField, v reflect.Value) { values = append(values, v) })
+	param.EachSetting(config, func(_ *param.Field, v reflect.Value) { values = append(values, v) })
 	i := 0
-	param.EachSetting(c, func(_ reflect.StructField, v reflect.Value) {
+	param.EachSetting(c, func(_ *param.Field, v reflect.Value) {
 		v.Set(values[i])
 		if v.Kind() == reflect.Slice {
 			v.Set(reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, v.Len()), values[i]))
@@ -136,9 +136,9 @@ func clone(family string, config any) any {
 // equally long; shrink halves numbers, the larger ones rather than the smaller. It
 // returns the place of the setting, and lets that at except be.
 func change(config any, stream *sim.Stream, shrink bool, except int) (place int) {
-	var fields []reflect.StructField
+	var fields []*param.Field
 	var values []reflect.Value
-	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+	param.EachSetting(config, func(f *param.Field, v reflect.Value) {
 		fields, values = append(fields, f), append(values, v)
 	})
 	if len(values) == 0 {
