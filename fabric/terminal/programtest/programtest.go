@@ -212,7 +212,7 @@ func checkSnapshots(t *testing.T, name string) {
 			t.Fatalf("a run is not ended: %v", err)
 		}
 		if got, err := run(measure.Plan{Threads: 1 + (i+1)%3, From: snapshot.Reader(kept)}); err != nil || got != want {
-			t.Errorf("from slice %d on (%v)\n%.200s\nwant\n%.200s", at, err, got, want)
+			t.Errorf("a run that goes on from its state in slice %d ends otherwise (error: %v): Archive may leave a field out\n%.200s\nwant\n%.200s", at, err, got, want)
 		}
 	}
 }
