@@ -110,7 +110,7 @@ func IterateApart(operation, apart collectives.Schedule, times int) *Iterated {
 	return &Iterated{body, rounds(body), rounds(operation), times}
 }
 
-// rounds are those of each rank.
+// rounds are how many rounds each rank has.
 func rounds(s collectives.Schedule) []uint32 {
 	all := make([]uint32, s.Ranks())
 	for r := range all {
@@ -138,7 +138,7 @@ type LocalWork struct {
 	BlockTime   sim.Time `toml:"block_time" doc:"CPU time for each block that a schedule's copies gather or scatter, beside its bytes; what lies in one piece is one block" min:"0ns"`
 }
 
-// DefaultLocalWork is that of the cores of [DefaultProtocols].
+// DefaultLocalWork goes with the cores of [DefaultProtocols].
 var DefaultLocalWork = LocalWork{CopyRate: 40e9, CombineRate: 16e9}
 
 // Costs is what the settings come to.

@@ -69,7 +69,7 @@ func (m *machine) perftest() *machine {
 	return &verbs
 }
 
-// together makes one adapter of those of a node, of so many ranks.
+// together makes one adapter of all adapters of a node.
 func (m *machine) together(adapters int) *machine {
 	one := *m
 	h, n := &one.hca, sim.Time(adapters)
@@ -116,7 +116,7 @@ func (m *machine) calls(s collectives.Schedule) (messages float64) {
 // parts is how often a message of so many bytes counts.
 func (m *machine) parts(bytes int64) float64 { return 1 + float64(bytes)/8/float64(m.hca.Quantum) }
 
-// window is that of the OSU tests of bandwidth and rate, in messages.
+// window is the messages under way at once in the OSU tests of bandwidth and rate.
 const window = 64
 
 // measure is what the simulator has for a row.
