@@ -246,7 +246,9 @@ func anyPoint(*Point) bool { return true }
 func moves(p *Point) bool  { return !p.Deadlock }
 func stops(p *Point) bool  { return p.Deadlock }
 
-// loadsOf are the loads of some points of a curve, ascending.
+// Loads are the loads of a curve, ascending.
+func (c *Curve) Loads() []float64 { return c.loadsOf(anyPoint) }
+
 func (c *Curve) loadsOf(take func(*Point) bool) []float64 {
 	var loads []float64
 	for i := range c.Points {

@@ -50,7 +50,7 @@ func load(t *testing.T, c Curve, loads []float64, set ...string) (*experiments.F
 func judged(t *testing.T, c Curve, loads []float64, set ...string) []Row {
 	t.Helper()
 	if loads == nil {
-		loads = c.loadsOf(anyPoint)
+		loads = c.Loads()
 	}
 	file := simtest.Must(load(t, c, loads, set...))(t)
 	outcome := simtest.Must(engine.Execute(context.Background(), file, engine.Execution{}))(t)
@@ -62,7 +62,7 @@ func TestOwnCurvesMap(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range own(t) {
 		names[c.Name] = true
-		if _, err := load(t, c, c.loadsOf(anyPoint)); err != nil {
+		if _, err := load(t, c, c.Loads()); err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	}
