@@ -1,5 +1,5 @@
-// Package applications holds programs of ranks beyond those that papers run: stencils, training, storage, traffic,
-// and programs made of others.
+// Package applications holds programs of ranks beyond those that papers run: stencils, solvers, training, storage,
+// traffic, and programs made of others.
 package applications
 
 import (
@@ -31,6 +31,8 @@ func init() {
 		return mpi.Iterate(computeThen(e.Ranks, c.Compute, c.exchange(nil)), c.Times(10)), nil
 	})
 	param.Register(skeletons.Registry, "milc", "lattice QCD: halos on a 4-D torus of ranks to all 8 neighbours, twice, then two sums (MILC; Bernard et al., IJSA 1991; sizes as MFNetSim's, PADS 2025)", MILC{skeletons.Iterations{Iterations: 100, Compute: 25 * sim.Nanosecond}, []int{2, 2, 2, 2}, 497664}, newMILC)
+	param.Register(skeletons.Registry, "lammps", "molecular dynamics: positions to the six neighbours on a 3-D torus, a dimension after the other, forces back, and every so often atoms and a sum (LAMMPS; Plimpton, J. Comp. Phys. 1995)", LAMMPS{skeletons.Iterations{Iterations: 10}, []int{4, 2, 2}, 65536, 16384, 5}, newLAMMPS)
+	param.Register(skeletons.Registry, "random-neighbours", "every rank exchanges with neighbours drawn once, as on an unstructured mesh, then computes", RandomNeighbours{skeletons.Iterations{Iterations: 10}, 4, 8192, 1}, newRandomNeighbours)
 }
 
 // checkGrid refuses a grid that has not as many places as there are ranks.
@@ -161,4 +163,93 @@ func (o overlapped) Round(rank, round int, dst []collectives.Op) []collectives.O
 		dst = append(dst, collectives.Op{Kind: collectives.Compute, Time: o.time})
 	}
 	return dst
+}
+
+// LAMMPS configures a domain decomposition in three dimensions.
+type LAMMPS struct {
+	skeletons.Iterations
+	Dims    []int     `toml:"dims" doc:"ranks along each dimension; the first varies fastest" min:"1"`
+	Bytes   sim.Bytes `toml:"bytes" doc:"positions, or forces, for a neighbour" min:"0B"`
+	Atoms   sim.Bytes `toml:"atoms" doc:"atoms that move to a neighbour when lists of neighbours are made" min:"0B"`
+	Rebuild int       `toml:"rebuild" doc:"iterations from one making of these lists to the next" min:"1"`
+}
+
+func newLAMMPS(c LAMMPS, e skeletons.Env) (skeletons.Program, error) {
+	if err := checkGrid(c.Dims, e.Ranks); err != nil {
+		return nil, err
+	}
+	n := e.Ranks
+	// swaps go along one dimension after the other, so that corners come along; back, in the
+	// opposite order.
+	swaps := func(bytes sim.Bytes, back bool) (all []collectives.Schedule) {
+		for i := range c.Dims {
+			dim := i
+			if back {
+				dim = len(c.Dims) - 1 - i
+			}
+			all = append(all, shiftAlong(c.Dims, dim, bytes, n))
+		}
+		return all
+	}
+	var steps []collectives.Schedule
+	for i := range c.Rebuild {
+		steps = append(steps, swaps(c.Bytes, false)...)
+		steps = append(steps, collectives.Work(n, c.Compute))
+		steps = append(steps, swaps(c.Bytes, true)...)
+		if i == c.Rebuild-1 {
+			steps = append(steps, swaps(c.Atoms, false)...)
+			steps = append(steps, collectives.AllreduceRecursiveDoubling(n, 8))
+		}
+	}
+	return mpi.Iterate(collectives.Sequence(steps...), (c.Times(10)+c.Rebuild-1)/c.Rebuild), nil
+}
+
+// shiftAlong is an exchange with both neighbours along one dimension of a torus.
+func shiftAlong(dims []int, dim int, bytes sim.Bytes, ranks int) collectives.Schedule {
+	stride := 1
+	for _, d := range dims[:dim] {
+		stride *= d
+	}
+	n := dims[dim]
+	return collectives.Uniform(ranks, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		if n == 1 {
+			return dst
+		}
+		at := rank / stride % n
+		up, down := rank+((at+1)%n-at)*stride, rank+((at+n-1)%n-at)*stride
+		return append(dst, collectives.RecvOp(down, 0, int64(bytes)), collectives.RecvOp(up, 1, int64(bytes)),
+			collectives.SendOp(up, 0, int64(bytes)), collectives.SendOp(down, 1, int64(bytes)))
+	})
+}
+
+// RandomNeighbours configures an unstructured mesh.
+type RandomNeighbours struct {
+	skeletons.Iterations
+	Neighbours int       `toml:"neighbours" doc:"of a rank, an even number; some may be the same" min:"2" max:"4096"`
+	Bytes      sim.Bytes `toml:"bytes" doc:"size of a message to a neighbour" min:"0B"`
+	Seed       int64     `toml:"seed" doc:"of the neighbours" min:"0"`
+}
+
+func newRandomNeighbours(c RandomNeighbours, e skeletons.Env) (skeletons.Program, error) {
+	if err := skeletons.NeedRanks("random-neighbours", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
+		return nil, err
+	}
+	if c.Neighbours%2 != 0 {
+		return nil, &param.ParamError{Key: "neighbours", Value: c.Neighbours, Want: "an even number: a cycle of all ranks gives each two"}
+	}
+	// Each two are those before and behind a rank in a random cycle of all.
+	var next, last [][]int32
+	for i := range c.Neighbours / 2 {
+		before, behind := cycle(e.Ranks, uint64(c.Seed), "random neighbours", i)
+		next, last = append(next, behind), append(last, before)
+	}
+	exchange := collectives.Uniform(e.Ranks, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		for i := range next {
+			to, from := int(next[i][rank]), int(last[i][rank])
+			dst = append(dst, collectives.RecvOp(from, 2*i, int64(c.Bytes)), collectives.RecvOp(to, 2*i+1, int64(c.Bytes)),
+				collectives.SendOp(to, 2*i, int64(c.Bytes)), collectives.SendOp(from, 2*i+1, int64(c.Bytes)))
+		}
+		return dst
+	})
+	return mpi.Iterate(computeThen(e.Ranks, c.Compute, exchange), c.Times(10)), nil
 }

@@ -83,7 +83,7 @@ func newTraffic(c Traffic, e skeletons.Env) (skeletons.Program, error) {
 // ofPattern draws the destinations of a pattern.
 func (t *traffic) ofPattern(mean sim.Time) {
 	n := len(t.to)
-	partner := partners(n, uint64(t.Seed))
+	_, partner := cycle(n, uint64(t.Seed), "traffic permutation", 0)
 	for r := range t.to {
 		s := sim.NewStream(uint64(t.Seed), "traffic destinations", r)
 		t.gap[r] = mean
@@ -106,19 +106,20 @@ func (t *traffic) ofPattern(mean sim.Time) {
 	}
 }
 
-// partners gives each rank the one behind it in a random cycle of all.
-func partners(ranks int, seed uint64) []int32 {
+// cycle is a random cycle of all ranks, drawn from a stream: who is before each, and who behind.
+func cycle(ranks int, seed uint64, role string, number int) (before, behind []int32) {
 	order := make([]int32, ranks)
 	for i := range order {
 		order[i] = int32(i)
 	}
-	s := sim.NewStream(seed, "traffic permutation", 0)
+	s := sim.NewStream(seed, role, number)
 	sim.Shuffle(&s, order)
-	behind := make([]int32, ranks)
+	before, behind = make([]int32, ranks), make([]int32, ranks)
 	for i, r := range order {
-		behind[r] = order[(i+1)%ranks]
+		to := order[(i+1)%ranks]
+		behind[r], before[to] = to, r
 	}
-	return behind
+	return before, behind
 }
 
 // ofMatrix draws destinations by the weights of a file. Ranks send as much as their weights

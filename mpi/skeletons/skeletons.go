@@ -72,7 +72,7 @@ func init() {
 
 type ftClass struct{ nx, ny, nz, iterations int }
 
-// NAS configures the skeleton of NAS LU.
+// NAS configures the skeletons of NAS CG, LU and MG.
 type NAS struct {
 	Iterations
 	Class string `toml:"class" doc:"problem class" choices:"A|B|C|D|E"`

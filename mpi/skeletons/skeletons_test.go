@@ -272,6 +272,17 @@ func TestApplicationsCommunication(t *testing.T) {
 		{"27-point stencil", skeleton(t, "stencil", 27, func(c *applications.Stencil) { c.Iterations.Iterations, c.Dims, c.Wraps = 1, []int{3, 3, 3}, true }), 27 * 26, 27 * (6*8192 + 12*64 + 8*8)},
 		// A torus of 2 x 2: 8 messages a rank, to 3 others.
 		{"a torus of two", skeleton(t, "stencil", 4, func(c *applications.Stencil) { c.Iterations.Iterations, c.Dims, c.Wraps = 1, []int{2, 2}, true }), 4 * 8, 4 * (4*8192 + 4*64)},
+		// 4 x 4: from each corner, 2 octants of 4 blocks cross 24 pairs; the sum has 4 rounds.
+		{"sweep3d", skeleton(t, "sweep3d", 16, func(*applications.Sweep3D) {}), 8*4*24 + 16*4, 8*4*24*2400 + 16*4*8},
+		// Two each of 3 dimensions, of 4 x 2 x 2, forth and back in 5 iterations and once with
+		// atoms, and a sum of 4 rounds.
+		{"lammps", skeleton(t, "lammps", 16, func(c *applications.LAMMPS) { c.Iterations.Iterations = 5 }), 16 * (11*6 + 4), 16 * (10*6*65536 + 6*16384 + 4*8)},
+		{"random neighbours", skeleton(t, "random-neighbours", 11, func(c *applications.RandomNeighbours) { c.Iterations.Iterations = 1 }), 11 * 4, 11 * 4 * 8192},
+		// 16 ranks, 4 x 4: 26 steps of 2 exchanges of 14000/4+1 doubles in the row, the transpose (not
+		// of the 4 ranks on the diagonal), 2 x 2 numbers.
+		{"CG", skeleton(t, "nas-cg", 16, func(c *skeletons.NAS) { c.Iterations.Iterations = 1 }), 26 * (16*6 + 12), 26 * ((16*2+12)*3501*8 + 16*4*8)},
+		// 32 ranks in rows of 8: 3 exchanges; the transpose of half a piece leaves 8 ranks where they are.
+		{"CG of 32", skeleton(t, "nas-cg", 32, func(c *skeletons.NAS) { c.Iterations.Iterations = 1 }), 26 * (32*9 + 24), 26 * (32*3*3501*8 + 24*3501*4 + 32*6*8)},
 		// 8 ranks, 4 x 2, of 64 x 64 points of 40 B: 6 pairs along x with 32 points at their border, 4 along y
 		// with 16; one way in each of 2 x 62 planes, then two layers of 64 planes both ways.
 		{"LU of 8", skeleton(t, "nas-lu", 8, func(c *skeletons.NAS) { c.Iterations.Iterations = 1 }), 124*10 + 2*10, (124 + 2*128) * 40 * (6*32 + 4*16)},
@@ -330,4 +341,17 @@ func programOf(t *testing.T, file string, ranks int) collectives.Schedule {
 	t.Helper()
 	p := simtest.Must(skeletons.Registry.Build("program", &applications.ProgramFile{File: file}, skeletons.Env{Ranks: ranks, PerNode: 1}))(t)
 	return p.(collectives.Schedule)
+}
+
+// A wave needs as many steps as there are ranks on its way and blocks behind it: without
+// communication costs, of 4 x 4 ranks with 4 blocks the last ends after 6 + 2 x 4 steps from a
+// corner; the next corner's wave starts where ranks are through with this one.
+func TestSweepWavefront(t *testing.T) {
+	s := skeleton(t, "sweep3d", 16, func(c *applications.Sweep3D) { c.Compute = 32 * sim.Millisecond })
+	free := mpi.DefaultLogGOPS
+	r := simtest.Must(free.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil))(t)
+	// At least all 32 blocks and one way across; at most four ways across.
+	if ms := float64(slices.Max(r.Finish)) / 1e6; ms < 32+6 || ms > 1.02*(32+4*6) {
+		t.Errorf("takes %v ms", ms)
+	}
 }

@@ -178,7 +178,7 @@ func TestBatchRuns(t *testing.T) {
 topology = { type = "ibnetdiscover", path = %q }
 routing = { type = "opensm-minhop" }
 batch = { policy = "backfill", file = %q, placement = "random", program = "sum" }
-job.halo = { program = "halo", dims = [80], iterations = 1 }
+job.halo = { program = "random-neighbours", iterations = 1 }
 job.sum = { program = "allreduce-bound", bytes = "32KiB", iterations = 1 }
 [measure]
 blame = true
@@ -206,7 +206,7 @@ blame = true
 	for _, c := range []struct{ old, now, want string }{
 		{`program = "sum"`, `program = "none"`, "batch.program = none: want one of the tables [job.NAME]: halo, sum"},
 		{`placement = "random"`, `placement = "listed", nodes = [1]`, "batch.placement = listed: want a placement that chooses"},
-		{`program = "halo", dims = [80]`, `program = "group-alltoall", group = 7`, "x.toml:4:32: batch.file " + filepath.Join(dir, "list.csv") + ":2: nodes = 80, program halo"},
+		{`program = "random-neighbours"`, `program = "group-alltoall", group = 7`, "x.toml:4:32: batch.file " + filepath.Join(dir, "list.csv") + ":2: nodes = 80, program halo"},
 		{"list.csv", "none.csv", "none.csv"},
 	} {
 		enginetest.Refused(t, strings.Replace(text, c.old, c.now, 1), c.want)

@@ -239,7 +239,7 @@ func TestBoundHolds(t *testing.T) {
 		on(trial, func(i int, network string) {
 			more := map[string]string{
 				"goal": "file = \"../../../mpi/testdata/goal/linear_alltoall_r8_64KiB.goal\"\n", "nas-lu": "iterations = 2\n", "trace": "file = \"../../../mpi/testdata/goal/linear_alltoall_r8_64KiB.goal\"\n",
-				"program": "file = \"../../../mpi/applications/testdata/steps.toml\"\n", "milc": "iterations = 2\n",
+				"program": "file = \"../../../mpi/applications/testdata/steps.toml\"\n", "nas-cg": "iterations = 1\n", "nas-mg": "iterations = 1\n", "milc": "iterations = 2\n",
 				"nekbone": "steps = 2\n", "cosmoflow": "iterations = 1\nbytes = \"1MB\"\n", "allreduce-bound": "iterations = 2\n", "many-to-one": "iterations = 2\n", "checkpoint": "iterations = 2\n",
 			}[name]
 			ranks, perNode := 16, 2
