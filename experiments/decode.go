@@ -348,6 +348,7 @@ var gone = map[string]string{
 	"switch.degraded_rate":   "it is always 0.25",
 	"switch.mark_every":      "it is always 1",
 	"switch.mark_roots":      "it is always false",
+	"topology.lifts":         `it is always "one"`,
 	"workload.corners":       "it is always true",
 	"workload.direct_from":   `it is always "8KiB"`,
 	"workload.stream_bytes":  `it is always "64KiB"`,

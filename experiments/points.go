@@ -134,7 +134,7 @@ func (f *File) settle(values [][]any) *settled {
 }
 
 // point makes the point that has the given values on the axes of the sweep, and what its settings
-// come to. The problems are those of its seed.
+// come to. Problems are what only its seed shows.
 func (f *File) point(s *settled, values [][]any, index int) (*Point, document.Problems) {
 	p := &Point{Index: index, config: s.config, settings: s.settings}
 	root := only(f.doc.Root, results.SeedKey)
@@ -357,7 +357,7 @@ func (f *File) TopologyOf(p *Point) (topology.Topology, error) {
 }
 
 // LoadBound is the highest load that the channels of a point can carry, proven; 0
-// where none is known. Cost: that of the channel loads, once for points that share
+// where none is known. Cost: as of channel loads, once for points that share
 // network and pattern.
 func (f *File) LoadBound(p *Point) float64 {
 	c, ok := p.config.(interface {

@@ -235,12 +235,12 @@ type ChannelTiming struct {
 const timingBits = 20
 
 // parseLink reads the InfiniBand link of a setting.
-func parseLink(key, link string) (name string, rate sim.Rate, err error) {
-	if name, rate, err = topology.ParseLink(link); err != nil {
+func parseLink(key, link string) (rate sim.Rate, err error) {
+	if _, rate, err = topology.ParseLink(link); err != nil {
 		_, want, _ := strings.Cut(err.Error(), "want ")
 		err = &param.ParamError{Key: key, Value: link, Want: want}
 	}
-	return name, rate, err
+	return rate, err
 }
 
 // FlitTime is the longest clock at which a channel of some rate takes at least a cycle
@@ -289,7 +289,7 @@ func (c *Config) ChannelTimings(g *topology.Graph) ([]ChannelTiming, error) {
 
 // LinkTime is the clock that Link stands for.
 func (c *PhysicalConfig) LinkTime() (sim.Time, error) {
-	_, rate, err := parseLink("fabric.link", c.Link)
+	rate, err := parseLink("fabric.link", c.Link)
 	if err != nil {
 		return 0, err
 	}
@@ -322,7 +322,7 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (Chann
 	}
 	if over.Link != "" {
 		var err error
-		if _, rate, err = parseLink(key+".link", over.Link); err != nil {
+		if rate, err = parseLink(key+".link", over.Link); err != nil {
 			problems = append(problems, err)
 		}
 	}

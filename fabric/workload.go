@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Workload is what the terminals send in a run that is measured ([measure.Run]):
@@ -28,7 +29,9 @@ type Workload interface {
 	// now, in cycles: a number that grows without bound if they fall further and
 	// further behind. 0 for a closed workload.
 	BehindBy(now int64) float64
-	Kept
+	// Archiver archives all that it is going to depend on, beside its settings and seed. That
+	// is read, before the first cycle, into a new one of the same settings and seed.
+	snapshot.Archiver
 }
 
 // Responder is a workload that hears of arrivals and of time.
@@ -106,16 +109,6 @@ type Ends struct {
 
 // Part implements [Host].
 func (e Ends) Part(int) Ends { return e }
-
-// Kept is a host, or a workload, whose state can be written.
-type Kept interface {
-	// AppendState appends all that it is going to depend on, beside its settings and seed;
-	// RestoreState, before the first cycle, makes a new one of the same settings and seed go
-	// on from there. What cannot be a state gives an error. The form is only for the same
-	// build.
-	AppendState(b []byte) []byte
-	RestoreState(b []byte) error
-}
 
 // Source supplies the packets that terminals send.
 type Source interface {

@@ -4,6 +4,7 @@ import (
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // What the tests from outside, which may use the packages below this one, need of
@@ -82,7 +83,7 @@ func (p LogGOPS) Rewrite(w Workload, state []byte) (again []byte, err error) {
 // CheckpointInto keeps the last state of a run.
 func CheckpointInto(kept *[]byte) Checkpoint {
 	return Checkpoint{Save: func(_ bool, state func(*snapshot.Archive) error) (err error) {
-		*kept, err = snapshot.Encode(state)
+		*kept, err = snapshottest.Encode(state)
 		return err
 	}}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // keptRun is a run that is stopped and goes on.
@@ -42,7 +43,7 @@ func (k *keptRun) states(t *testing.T, random *sim.Stream, events uint64, moment
 	least := int(events) / (12 * moments)
 	defer mpi.PauseEvery(1 + least + random.IntN(least+1))()
 	k.run(t, mpi.Checkpoint{Save: func(_ bool, state func(*snapshot.Archive) error) error {
-		b, err := snapshot.Encode(state)
+		b, err := snapshottest.Encode(state)
 		states = append(states, b)
 		return err
 	}})

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // keptLogGOPS is a run on the LogGOPS machine that is stopped and goes on.
@@ -45,7 +46,7 @@ func (k *keptLogGOPS) check(t *testing.T, random *sim.Stream) (wentOn int) {
 		if len(states) > 100 {
 			return nil
 		}
-		b, err := snapshot.Encode(state)
+		b, err := snapshottest.Encode(state)
 		states = append(states, b)
 		return err
 	}})

@@ -151,7 +151,7 @@ func (m *meeting) Stop() bool {
 	return m.stopped
 }
 
-// kernels are those of the parts.
+// kernels are the kernels of the parts.
 func (m *meeting) kernels() (all []*sim.Kernel) {
 	for _, rt := range m.parts {
 		all = append(all, rt.kernel)

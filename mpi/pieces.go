@@ -10,8 +10,8 @@ import (
 // and the wire work side by side: the SAR of libfabric's ofi_rxm, the fragments of UCX. The
 // sender's CPU makes one piece after another; the first finds the receive of all.
 
-// pieces count those of a message: all of them (0: it goes whole), those that the sender has made, those
-// that the transport has, those that the receiver has taken in.
+// pieces count the pieces of a message: all (0: it goes whole), what the sender has made, what the
+// transport has, and what the receiver has taken in.
 type pieces struct{ all, made, sent, taken uint16 }
 
 // unmatched is the receive of a message in pieces that has found none.

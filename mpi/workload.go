@@ -141,7 +141,7 @@ type LocalWork struct {
 	BlockTime   sim.Time `toml:"block_time" doc:"CPU time for each block that a schedule's copies gather or scatter, beside its bytes; what lies in one piece is one block" min:"0ns"`
 }
 
-// DefaultLocalWork is that of the cores of [DefaultProtocols].
+// DefaultLocalWork goes with the cores of [DefaultProtocols].
 var DefaultLocalWork = LocalWork{CopyRate: 40e9, CombineRate: 16e9}
 
 // Costs is what the settings come to.

@@ -303,21 +303,12 @@ func (q *eventQueue) events(dst []Event) []Event {
 	}
 	dst = append(dst, q.late...)
 	dst = append(dst, q.far...)
-	for i := range q.near.slots {
-		dst = q.chunked(dst, &q.near.slots[i])
-	}
-	for level := range q.levels {
-		for i := range q.levels[level].slots {
-			dst = q.chunked(dst, &q.levels[level].slots[i])
+	for _, slots := range [][]eventSlot{q.near.slots[:], q.blocks.slots[:]} {
+		for _, s := range slots {
+			for n := s.first; n != 0; n = q.chunks[n].next {
+				dst = append(dst, q.chunks[n].events[:q.chunks[n].count]...)
+			}
 		}
-	}
-	return dst
-}
-
-// chunked appends the events of a slot.
-func (q *eventQueue) chunked(dst []Event, s *eventSlot) []Event {
-	for n := s.first; n != 0; n = q.chunks[n].next {
-		dst = append(dst, q.chunks[n].events[:q.chunks[n].count]...)
 	}
 	return dst
 }

@@ -25,7 +25,7 @@ func (r *recorder) Handle(k *Kernel, e Event) {
 	}
 }
 
-// TestQueueAgainstSort draws times over all levels of the wheel and beyond,
+// TestQueueAgainstSort draws times over the wheels and beyond,
 // mixes pushes with pops, and compares with a stable sort.
 func TestQueueAgainstSort(t *testing.T) {
 	r := NewStream(1, "queue test", 0)
@@ -71,7 +71,7 @@ func TestCrowdedSlots(t *testing.T) {
 		var q eventQueue
 		all := make([]Event, c.events)
 		for i := range all {
-			// Two slots' width of times that begin in a slot of the second level.
+			// Two slots' width of times that begin in a block of the outer wheel.
 			at := Time(1000<<slotShift) + Time(r.IntN(2<<slotShift))
 			all[i] = Event{At: at, Handler: HandlerID(r.IntN(c.handlers)), Target: int32(r.IntN(50) - 25), seq: uint64(i + 1)}
 			e := &all[i]
@@ -357,7 +357,7 @@ func TestArchiveKernels(t *testing.T) {
 func TestKernelStateIsWhole(t *testing.T) {
 	snapshottest.Names[Event](t, "At", "Handler", "Kind", "Target", "Arg", "seq") // the last is renewed, or a key
 	snapshottest.Names[Kernel](t, "now", "queue", "handled", "handlers", "clocked", "seq", "stopped")
-	snapshottest.Names[eventQueue](t, "current", "order", "inKey", "head", "late", "far", "near", "levels", "chunks", // the events
+	snapshottest.Names[eventQueue](t, "current", "order", "inKey", "head", "late", "far", "near", "blocks", "chunks", // the events
 		"now", "block", "free", "size", "taken")
 }
 

@@ -10,13 +10,12 @@ import (
 )
 
 // eventQueue is a hierarchical timing wheel (Varghese and Lauck, SOSP 1987, scheme 7) of event
-// values. Its near part has a slot for each of the next nearSlots ones; beyond it are wheelLevels
-// wheels of wheelSlots slots, each slot of the lowest as wide as the whole near part (a block), of
-// the others as the whole level below. The events of the present slot are sorted once into the total
-// order; those that are scheduled for it later go to a small heap, and events beyond the highest
-// level to another. Scheduling and taking are O(1) but for the sort and the heaps; nothing is
-// allocated in steady state. A slot holds its events in chunks, in the order of filing, so that
-// filing them anew and sorting them reads memory in order.
+// values. Its near part has a slot for each of the next nearSlots ones; beyond it is a wheel of
+// blocks, each as wide as the whole near part. The events of the present slot are sorted once into
+// the total order; those that are scheduled for it later go to a small heap, and events beyond the
+// present turn of the wheel to another. Scheduling and taking are O(1) but for the sort and the
+// heaps; nothing is allocated in steady state. A slot holds its events in chunks, in the order of
+// filing, so that filing them anew and sorting them reads memory in order.
 type eventQueue struct {
 	now     int64    // slot number (time >> slotShift) whose events are in current and late
 	block   int64    // now >> nearBits, or the one that begins after now
@@ -27,7 +26,7 @@ type eventQueue struct {
 	late    eventHeap
 	far     eventHeap
 	near    nearWheel
-	levels  [wheelLevels]wheelLevel
+	blocks  blockWheel
 	chunks  []eventChunk // number 0 is full for good
 	free    int32        // list of free chunks; 0 ends it
 	size    int
@@ -35,12 +34,11 @@ type eventQueue struct {
 }
 
 const (
-	slotShift   = 12 // slots are 4096 ps wide
-	nearBits    = 12
-	nearSlots   = 1 << nearBits // 17 us
-	wheelBits   = 9
-	wheelSlots  = 1 << wheelBits
-	wheelLevels = 3 // reach: 2^(12+12+27) ps = 37 min
+	slotShift  = 12 // slots are 4096 ps wide
+	nearBits   = 12
+	nearSlots  = 1 << nearBits // 17 us
+	wheelBits  = 12
+	wheelSlots = 1 << wheelBits // 69 ms
 )
 
 type nearWheel struct {
@@ -49,7 +47,7 @@ type nearWheel struct {
 	words uint64 // of used that are not 0
 }
 
-type wheelLevel struct {
+type blockWheel struct {
 	slots [wheelSlots]eventSlot
 	used  [wheelSlots / 64]uint64
 }
@@ -84,18 +82,14 @@ func (q *eventQueue) place(at Time, handler HandlerID, kind uint16, target int32
 		q.late.push(Event{At: at, Handler: handler, Kind: kind, Target: target, Arg: arg, seq: seq})
 		return
 	} else {
-		// The level is the highest in which the blocks differ, so that every
-		// slot of a level holds one revolution only.
 		block := slot >> nearBits
-		level := (bits.Len64(uint64(block^q.block)) - 1) / wheelBits
-		if level >= wheelLevels {
+		if block>>wheelBits != q.block>>wheelBits { // every slot of the wheel holds one turn only
 			q.far.push(Event{At: at, Handler: handler, Kind: kind, Target: target, Arg: arg, seq: seq})
 			return
 		}
-		i := uint(block>>(level*wheelBits)) & (wheelSlots - 1)
-		l := &q.levels[level]
-		s = &l.slots[i]
-		l.used[i/64] |= 1 << (i % 64)
+		i := uint(block) & (wheelSlots - 1)
+		s = &q.blocks.slots[i]
+		q.blocks.used[i/64] |= 1 << (i % 64)
 	}
 	if len(q.chunks) == 0 {
 		q.chunks = append(make([]eventChunk, 0, 64), eventChunk{count: chunkEvents})
@@ -224,7 +218,7 @@ func (q *eventQueue) sort() {
 		sortKeys(q.order)
 	}
 	// Events of one target at one time are in the order of filing, which is that
-	// of scheduling but for what came down from a level after what was filed at
+	// of scheduling but for what came down from a block after what was filed at
 	// once.
 	for i := 1; i < len(q.order); i++ {
 		for j := i; j > 0 && (q.order[j]^q.order[j-1])>>positionBits == 0; j-- {
@@ -287,12 +281,9 @@ func (q *eventQueue) nextBlock() (block int64, ok bool) {
 	if q.near.words != 0 { // a near part's length ahead at the most
 		return q.block + 1, true
 	}
-	for level := range q.levels {
-		shift := level * wheelBits
-		at := int(q.block>>shift) & (wheelSlots - 1)
-		if i, ok := q.levels[level].next(at + 1); ok {
-			return (q.block>>shift + int64(i-at)) << shift, true
-		}
+	at := int(q.block) & (wheelSlots - 1)
+	if i, ok := q.blocks.next(at + 1); ok {
+		return q.block + int64(i-at), true
 	}
 	if len(q.far) > 0 {
 		return int64(q.far[0].At) >> (slotShift + nearBits), true
@@ -303,16 +294,11 @@ func (q *eventQueue) nextBlock() (block int64, ok bool) {
 // enter moves now to just before a block, and files anew what is no longer as
 // far from it as it was.
 func (q *eventQueue) enter(block int64) {
-	level := (bits.Len64(uint64(block^q.block)) - 1) / wheelBits
 	q.block, q.now = block, block<<nearBits-1
-	if level < wheelLevels {
-		l := &q.levels[level]
-		i := uint(block>>(level*wheelBits)) & (wheelSlots - 1)
-		l.used[i/64] &^= 1 << (i % 64)
-		q.empty(&l.slots[i])
-		return
-	}
-	for len(q.far) > 0 && (int64(q.far[0].At)>>(slotShift+nearBits)^block)>>(wheelLevels*wheelBits) == 0 {
+	i := uint(block) & (wheelSlots - 1)
+	q.blocks.used[i/64] &^= 1 << (i % 64)
+	q.empty(&q.blocks.slots[i])
+	for len(q.far) > 0 && int64(q.far[0].At)>>(slotShift+nearBits+wheelBits) == block>>wheelBits {
 		e := q.far.pop()
 		q.place(e.At, e.Handler, e.Kind, e.Target, e.Arg, e.seq)
 	}
@@ -364,7 +350,7 @@ func (w *nearWheel) next(from int) (int, bool) {
 }
 
 // next finds the first used slot at or after from.
-func (l *wheelLevel) next(from int) (int, bool) {
+func (l *blockWheel) next(from int) (int, bool) {
 	for w := from / 64; w < len(l.used); w++ {
 		word := l.used[w]
 		if w == from/64 {

@@ -172,7 +172,7 @@ func TestLines(t *testing.T) {
 	}
 	for name, n := range lines {
 		if most, known := allowed[name]; !known || n > most {
-			t.Errorf("package %s has %d lines, and docs/lines.csv allows %d", name, n, most)
+			t.Errorf("package %s has %d lines, and docs/lines.csv allows %d: go test ./cmd/weft -update raises that, and the commit says why", name, n, most)
 		}
 	}
 }

@@ -34,12 +34,12 @@ func TestSessionsRandomPermutations(t *testing.T) {
 		n.SingleAccess = true // one packet a processor and session is enough
 		o := n.Run(schedule, SessionOptions{PacketFlits: 1, Received: func(session, source, destination int) {
 			if schedule.to(session, source) != destination {
-				t.Fatalf("%s: session %d: packet of %d at %d", n.Topology().Name(), session, source, destination)
+				t.Fatalf("%s: session %d: packet of %d at %d", n.sw.Name(), session, source, destination)
 			}
 			arrived++
 		}})
 		if o.Conflicts+o.AccessDrops+o.Unplugged != 0 || arrived != count*n.Processors()-fixed {
-			t.Errorf("%s: %d of %d packets arrived: %+v", n.Topology().Name(), arrived, count*n.Processors()-fixed, o)
+			t.Errorf("%s: %d of %d packets arrived: %+v", n.sw.Name(), arrived, count*n.Processors()-fixed, o)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func expectedReach(d *topology.Design, faults []Fault) Reach {
 func TestSessionsFaultsExhaustive(t *testing.T) {
 	for _, c := range []struct{ m, most int }{{3, 3}, {4, 3}, {5, 1}} {
 		n := pccNetwork(t, c.m, 1)
-		parts := Faults(n.Topology())
+		parts := Faults(n.sw)
 		separated := false
 		for size := 1; size <= c.most; size++ {
 			if testing.Short() && len(parts) > 35 && size > 2 {
@@ -145,7 +145,7 @@ func TestSessionsFaultsExhaustive(t *testing.T) {
 					faults[i] = parts[p]
 				}
 				n.Fail(faults...)
-				got, want := n.Reach(), expectedReach(n.Topology().Design(), faults)
+				got, want := n.Reach(), expectedReach(n.sw.Design(), faults)
 				if got != want {
 					t.Fatalf("%+v: %+v, want %+v", faults, got, want)
 				}
@@ -179,7 +179,7 @@ func checkFaultsByFlit(t *testing.T, n *SessionNetwork, faults []Fault) {
 	reach := n.Reach()
 	o := checkConserved(t, n.Run(newCyclic(n, true), SessionOptions{PacketFlits: 1}))
 	if o.Received != 2*reach.Direct || o.MissingPairs != 2*(reach.Detour+reach.Cut) || o.Conflicts+o.AccessDrops+o.FaultDrops != 0 {
-		t.Fatalf("%s with %+v: received %d, missing %d, %+v: %+v", n.Topology().Name(), faults, o.Received, o.MissingPairs, reach, o)
+		t.Fatalf("%s with %+v: received %d, missing %d, %+v: %+v", n.sw.Name(), faults, o.Received, o.MissingPairs, reach, o)
 	}
 	// What was heard also says which pairs a third processor can restore.
 	detours := 0
@@ -197,14 +197,14 @@ func checkFaultsByFlit(t *testing.T, n *SessionNetwork, faults []Fault) {
 		}
 	}
 	if detours != reach.Detour {
-		t.Fatalf("%s with %+v: %d pairs have a detour, analysis says %d", n.Topology().Name(), faults, detours, reach.Detour)
+		t.Fatalf("%s with %+v: %d pairs have a detour, analysis says %d", n.sw.Name(), faults, detours, reach.Detour)
 	}
 }
 
 func TestSessionsFaultsByFlit(t *testing.T) {
 	for _, m := range []int{3, 4} {
 		n := pccNetwork(t, m, 1)
-		parts := Faults(n.Topology())
+		parts := Faults(n.sw)
 		for size := 1; size <= 2; size++ {
 			faults := make([]Fault, size)
 			subsets(len(parts), size, func(set []int) {
@@ -219,7 +219,7 @@ func TestSessionsFaultsByFlit(t *testing.T) {
 	stream := sim.NewStream(1, "test-faults", 0)
 	for _, c := range []topology.PKConfig{{M: 5, Cascades: 1}, {M: 8, Cascades: 1}, {M: 3, Cascades: 2}, {M: 4, Cascades: 2}, {M: 3, Cascades: 3}} {
 		n := pkNetwork(t, c)
-		parts := Faults(n.Topology())
+		parts := Faults(n.sw)
 		for range 20 {
 			sim.Shuffle(&stream, parts)
 			checkFaultsByFlit(t, n, parts[:1+stream.IntN(12)])
@@ -238,7 +238,7 @@ func TestSessionsProcessorFaults(t *testing.T) {
 			faults = append(faults, Fault{Kind: UnitFault, Stage: 1, Index: (k * 2) % R})
 			n.Fail(faults...)
 			if got, want := n.Reach(), (Reach{Living: R - k, Direct: (R - k) * (R - k - 1) / 2}); got != want {
-				t.Errorf("%s, %d failed: %+v, want %+v", n.Topology().Name(), k, got, want)
+				t.Errorf("%s, %d failed: %+v, want %+v", n.sw.Name(), k, got, want)
 			}
 		}
 	}
@@ -289,7 +289,7 @@ func TestSessionsRelays(t *testing.T) {
 				config := DefaultSessionsConfig()
 				config.Schedule, config.FailSwitches, config.FailChannels, config.FailProcessors = "digits", 2, 3, 1
 				n := pkNetwork(t, c)
-				r := simtest.Must(RunSessions(t.Context(), n.Topology(), config, seed, nil))(t)
+				r := simtest.Must(RunSessions(t.Context(), n.sw, config, seed, nil))(t)
 				if r.Row.RelayedPairs != 2*r.Reach.Detour || r.Row.MissingPairs != 2*(r.Reach.Detour+r.Reach.Cut) {
 					t.Errorf("relayed %d, missing %d, %+v", r.Row.RelayedPairs, r.Row.MissingPairs, r.Reach)
 				}

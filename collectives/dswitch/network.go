@@ -80,9 +80,6 @@ func NewSessionNetwork(s *topology.DistributedSwitch) *SessionNetwork {
 // Processors is R_k.
 func (n *SessionNetwork) Processors() int { return n.sw.Level(n.k) }
 
-// Topology is the switch that the network models.
-func (n *SessionNetwork) Topology() *topology.DistributedSwitch { return n.sw }
-
 // Headers holds the routes of the packets of one session. A processor may
 // send one packet through each of its m ports; the paper's broadcast address
 // c_1 = 0 is the same packet, with the same header, on all of them.

@@ -51,7 +51,7 @@ func TestRunSessionsPaper(t *testing.T) {
 		{topology.PKConfig{M: 8, Cascades: 1}, map[string]float64{
 			"processors": 57, "sessions": 8, "packets_received": 56, "complete_graph_channels": 1596, "processor_channels": 456}},
 	} {
-		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), DefaultSessionsConfig(), 1, nil))(t)
+		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).sw, DefaultSessionsConfig(), 1, nil))(t)
 		for name, want := range c.want {
 			if got := column(t, r, name); math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s: %s = %g, want %g", r.Row.Name, name, got, want)
@@ -70,14 +70,14 @@ func TestRunSessionsSchedules(t *testing.T) {
 		if schedule == "sigma" {
 			n = pccNetwork(t, 5, 2)
 		}
-		first := simtest.Must(RunSessions(t.Context(), n.Topology(), c, 7, nil))(t)
-		again := simtest.Must(RunSessions(t.Context(), n.Topology(), c, 7, nil))(t)
+		first := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
+		again := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
 		if fmt.Sprint(first.Row) != fmt.Sprint(again.Row) || !slices.Equal(first.Faults, again.Faults) {
 			t.Errorf("%s: two runs differ", schedule)
 		}
 		if schedule != "sigma" {
 			c.Addressing = "indirect"
-			indirect := simtest.Must(RunSessions(t.Context(), n.Topology(), c, 7, nil))(t)
+			indirect := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
 			if fmt.Sprint(first.Row) != fmt.Sprint(indirect.Row) {
 				t.Errorf("%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Row, indirect.Row)
 			}
@@ -89,7 +89,7 @@ func TestRunSessionsSchedules(t *testing.T) {
 }
 
 func TestRunSessionsRefusals(t *testing.T) {
-	pk, pcc := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).Topology(), pccNetwork(t, 4, 2).Topology()
+	pk, pcc := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).sw, pccNetwork(t, 4, 2).sw
 	for _, c := range []struct {
 		top  topology.Topology
 		set  func(*SessionsConfig)
@@ -133,7 +133,7 @@ func TestRunSessionsToComplete(t *testing.T) {
 	} {
 		config := DefaultSessionsConfig()
 		config.Schedule = c.schedule
-		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), config, 1, nil))(t)
+		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).sw, config, 1, nil))(t)
 		if got := column(t, r, "sessions_to_complete"); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 			t.Errorf("%s, %s: complete after %g sessions, want %g", r.Row.Name, c.schedule, got, c.want)
 		}
@@ -145,7 +145,7 @@ func TestRunSessionsToComplete(t *testing.T) {
 func TestRunSessionsLivingReceive(t *testing.T) {
 	config := DefaultSessionsConfig()
 	config.FailProcessors = 2
-	r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, topology.PKConfig{M: 3, Cascades: 1}).Topology(), config, 1, nil))(t)
+	r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, topology.PKConfig{M: 3, Cascades: 1}).sw, config, 1, nil))(t)
 	if r.Row.PacketsReceived != 4 || r.Row.PacketsReceivedMax != 4 || r.Row.LivingProcessors != 5 {
 		t.Errorf("%d to %d packets at %d processors, want 4 at 5", r.Row.PacketsReceived, r.Row.PacketsReceivedMax, r.Row.LivingProcessors)
 	}
@@ -155,7 +155,7 @@ func TestRunSessionsLivingReceive(t *testing.T) {
 func TestRunSessionsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := RunSessions(ctx, pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).Topology(), DefaultSessionsConfig(), 1, nil); !errors.Is(err, context.Canceled) {
+	if _, err := RunSessions(ctx, pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).sw, DefaultSessionsConfig(), 1, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -97,7 +97,7 @@ func TestSessionsTheorem2(t *testing.T) {
 		{topology.PKConfig{M: 5, Cascades: 3, Inner: []int{84}}, 350, 125, 100}, // 21*16 + 14, four spare ports
 	} {
 		n := pkNetwork(t, c.PKConfig)
-		t.Run(n.Topology().Name(), func(t *testing.T) {
+		t.Run(n.sw.Name(), func(t *testing.T) {
 			if n.Processors() != c.processors {
 				t.Fatalf("%d processors, want %d", n.Processors(), c.processors)
 			}
@@ -131,13 +131,13 @@ func TestSessionsTheorem2FailsOnPartialGroups(t *testing.T) {
 		schedule := newDigits(n, digitsCorrected, true)
 		o := checkConserved(t, n.Run(schedule, SessionOptions{PacketFlits: 1}))
 		if n.Processors() != c.processors || o.MissingPairs != c.lost || o.LostPairs != c.lost {
-			t.Errorf("%s: %d pairs missing, %d of them lost to multiple access, want %d", n.Topology().Name(), o.MissingPairs, o.LostPairs, c.lost)
+			t.Errorf("%s: %d pairs missing, %d of them lost to multiple access, want %d", n.sw.Name(), o.MissingPairs, o.LostPairs, c.lost)
 		}
 		heard := plainSessions(n, schedule)
 		for d := range n.Processors() {
 			for s := range n.Processors() {
 				if s != d && o.Heard(d, s) != heard[[2]int{d, s}] {
-					t.Fatalf("%s: destination %d, source %d: flit by flit %t, plain %t", n.Topology().Name(), d, s, o.Heard(d, s), heard[[2]int{d, s}])
+					t.Fatalf("%s: destination %d, source %d: flit by flit %t, plain %t", n.sw.Name(), d, s, o.Heard(d, s), heard[[2]int{d, s}])
 				}
 			}
 		}
@@ -251,11 +251,11 @@ func TestSessionsCyclicAndAccelerated(t *testing.T) {
 		for _, indirect := range []bool{true, false} {
 			o := checkComplete(t, n, n.Run(newCyclic(n, indirect), SessionOptions{PacketFlits: 2}))
 			if o.Sessions != n.Processors()-1 || o.Duplicates+o.AccessDrops+o.Unplugged+o.Own != 0 || o.MaxPerSession != 1 {
-				t.Errorf("%s, cyclic: %+v", n.Topology().Name(), o)
+				t.Errorf("%s, cyclic: %+v", n.sw.Name(), o)
 			}
 			o = checkComplete(t, n, n.Run(newAccelerated(n, indirect), SessionOptions{PacketFlits: 2}))
 			if o.Sessions != c.accelerated || o.AccessDrops+o.Unplugged+o.Own != 0 || o.Sessions*n.m < n.Processors()-1 {
-				t.Errorf("%s, accelerated: %+v", n.Topology().Name(), o)
+				t.Errorf("%s, accelerated: %+v", n.sw.Name(), o)
 			}
 		}
 	}

@@ -22,15 +22,10 @@ import (
 // default.
 type Config struct {
 	file string
-	set  map[string]setting
+	set  map[string]string
 	// graph is the file that network_file names, and why it could not be read.
 	graph    string
 	graphErr error
-}
-
-type setting struct {
-	value string
-	line  int
 }
 
 // ParseConfig reads a configuration file: settings "name = value;", comments from //
@@ -40,7 +35,7 @@ func ParseConfig(file, text string) (*Config, error) {
 	if err := input.CheckUTF8([]byte(text)); err != nil {
 		return nil, document.Problems{{At: file, Message: err.Error()}}
 	}
-	c := &Config{file: file, set: map[string]setting{}}
+	c := &Config{file: file, set: map[string]string{}}
 	var problems document.Problems
 	problem := func(line int, key, format string, args ...any) {
 		problems = append(problems, &document.Problem{At: place(file, line), Key: key, Message: fmt.Sprintf(format, args...)})
@@ -64,7 +59,7 @@ func ParseConfig(file, text string) (*Config, error) {
 		case !k.kind.allows(value):
 			problem(first, name, "= %s: want %s", shown(value), k.kind)
 		default:
-			c.set[name] = setting{value, first}
+			c.set[name] = value
 		}
 	}
 	for i, line := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
@@ -104,8 +99,8 @@ func shown(text string) string {
 
 // Text is the value of a setting, as text.
 func (c *Config) Text(name string) string {
-	if s, ok := c.set[name]; ok {
-		return s.value
+	if value, ok := c.set[name]; ok {
+		return value
 	}
 	k, ok := settings[name]
 	if !ok {

@@ -45,7 +45,7 @@ type classAim struct {
 	most  float64
 }
 
-// class is that of a row.
+// class is the class that a row counts in.
 func (b *benchmark) class() string {
 	switch {
 	case b.test == hops:
@@ -279,7 +279,7 @@ func (r *row) row(s *system) judge.Row {
 	}
 }
 
-// ErrorColumns are those of errors.csv: of a preset, by class and size, how far weft is off, over rows of
+// ErrorColumns are the columns of errors.csv: of a preset, by class and size, how far weft is off, over rows of
 // quality A and B that it was not fitted to.
 var ErrorColumns = []string{"preset", "class", "sizes", "rows", "median_percent", "p90_percent", "aim_percent"}
 

@@ -48,15 +48,15 @@ func newMachine(p *systems.Preset, library, transport string, s *system) (*machi
 }
 
 // run runs a program of so many ranks on a node, far from node to node or not.
-func (m *machine) run(s collectives.Schedule, place mpi.Placement, far bool) (*mpi.ScheduleRun, mpi.Result, error) {
+func (m *machine) run(s collectives.Schedule, place mpi.Placement, far bool) (*mpi.ScheduleRun, error) {
 	network, protocols := mpi.LogGP{Latency: m.ways.Near(), PerLeaf: m.perLeaf, Far: m.ways.Far(), HCA: m.hca}, m.protocol
 	if far {
 		network.Latency = m.ways.Far()
 		protocols.Acknowledge += m.ways.Far() - m.ways.Near()
 	}
 	w := mpi.RunSchedule(s, m.work.Costs(), sim.Picosecond)
-	r, err := mpi.Config{Placement: place, Protocols: protocols, Connections: mpi.DefaultConnections, Memory: m.memory, Adapter: m.hca, Transport: network.New, Seed: 1}.Run(w)
-	return w, r, err
+	_, err := mpi.Config{Placement: place, Protocols: protocols, Connections: mpi.DefaultConnections, Memory: m.memory, Adapter: m.hca, Transport: network.New, Seed: 1}.Run(w)
+	return w, err
 }
 
 // perftest takes off what a message-passing library adds to verbs.
@@ -69,7 +69,7 @@ func (m *machine) perftest() *machine {
 	return &verbs
 }
 
-// together makes one adapter of those of a node, of so many ranks.
+// together makes one adapter of all adapters of a node.
 func (m *machine) together(adapters int) *machine {
 	one := *m
 	h, n := &one.hca, sim.Time(adapters)
@@ -116,7 +116,7 @@ func (m *machine) calls(s collectives.Schedule) (messages float64) {
 // parts is how often a message of so many bytes counts.
 func (m *machine) parts(bytes int64) float64 { return 1 + float64(bytes)/8/float64(m.hca.Quantum) }
 
-// window is that of the OSU tests of bandwidth and rate, in messages.
+// window is the messages under way at once in the OSU tests of bandwidth and rate.
 const window = 64
 
 // measure is what the simulator has for a row.
@@ -163,7 +163,7 @@ func (m *machine) stream(b *benchmark) (float64, error) {
 
 // steady is the time of a round in seconds, by the mean of all but the first.
 func (m *machine) steady(round collectives.Schedule, ranks int, b *benchmark) (float64, error) {
-	w, _, err := m.run(mpi.Iterate(round, 4), mpi.Placement{Type: mpi.Block, PerNode: max(1, ranks/b.nodes)}, b.far)
+	w, err := m.run(mpi.Iterate(round, 4), mpi.Placement{Type: mpi.Block, PerNode: max(1, ranks/b.nodes)}, b.far)
 	if err != nil {
 		return 0, err
 	}
@@ -231,7 +231,7 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 		warm, call, calls = []collectives.Schedule{c, c, end}, []collectives.Schedule{c, c, c, c, end}, 4
 	}
 	ready := collectives.Sequence(warm...)
-	w, _, err := m.run(&timed{collectives.Sequence(append(warm, call...)...), ready, calls}, place, b.far)
+	w, err := m.run(&timed{collectives.Sequence(append(warm, call...)...), ready, calls}, place, b.far)
 	if err != nil {
 		return 0, err
 	}

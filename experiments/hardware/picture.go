@@ -42,7 +42,7 @@ func (s *system) draw(folder string) error {
 	return results.WriteBelow(filepath.Join(folder, strings.NewReplacer("/", "-", `\`, "-").Replace(s.name)+".svg"), stacked)
 }
 
-// figures are those of a class: a hue for each benchmark.
+// figures are the figures of a class: a hue for each benchmark.
 func (s *system) figures(class string) (values, errors *plot.Figure) {
 	values = &plot.Figure{Title: s.name + ": " + class, XLabel: "size (bytes)", LogX: true, LogY: true, Style: plot.Line, Height: 3.6}
 	errors = &plot.Figure{XLabel: "size (bytes)", YLabel: "error of weft (%)", LogX: true, Style: plot.Scatter, Height: 2.2}

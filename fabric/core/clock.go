@@ -128,9 +128,8 @@ func (d *Domain) evaluateInTurn(c int64) {
 	}
 }
 
-// evaluateAhead does so for routings that do not look around. Each switch routes the packets
-// that have come to it, and asks for the records of their ports, before the switch ahead of
-// it is evaluated: these have come then when they are used.
+// evaluateAhead is evaluateInTurn for routings that read no other switch: while one switch is evaluated,
+// the next has routed its packets and asked memory for the records of their ports.
 func (d *Domain) evaluateAhead(c int64) {
 	d.Steps.set(c)
 	word, next := d.nextActive(0), int32(-1)

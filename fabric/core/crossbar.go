@@ -5,8 +5,8 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// finishCrossing does for flit i of those that have crossed, to a local output virtual channel what not every
-// one needs: what is timed, what waits for its virtual channel, and what follows it.
+// finishCrossing is the rest of crossFlits for flit i, which goes to local output virtual channel lov and
+// departs then: credits and counts that come later, packets that wait for its channel, and the flit behind it.
 func (d *Domain) finishCrossing(sw *SwitchState, i int, r Request, lov uint32, depart int64, t *StepTime) {
 	local := r.Local()
 	v, o := sw.Queue(local), sw.OutPort(r.Output())

@@ -120,8 +120,8 @@ func (f *Fabric) hear() {
 	}
 }
 
-// each does the tasks of a number that no other thread does: those of the thread's
-// own domains and then, from the last on, those of the others.
+// each does the tasks of a number that no other thread has begun: of the thread's own domains,
+// then, from the last on, of the others.
 func (c *workers) each(me int, number int64, do func(domain int)) {
 	domains := len(c.tasks)
 	first, own := me*domains/c.threads, (me+1)*domains/c.threads-me*domains/c.threads

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // runHosted runs a network of a trial whose terminals pass packets on, on threads, and tells
@@ -40,7 +41,7 @@ func checkHosted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets int)
 			if seen++; seen != at+1 {
 				return nil
 			}
-			b, err := snapshot.Encode(state)
+			b, err := snapshottest.Encode(state)
 			*kept = bytes.Clone(b)
 			return err
 		}}

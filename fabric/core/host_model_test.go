@@ -89,21 +89,9 @@ func (r *relay) send(t topology.TerminalID, cycle int64, tag uint64) {
 	r.f.WakeAt(t, cycle)
 }
 
-func (r *relay) archive(a *snapshot.Archive) {
+func (r *relay) Archive(a *snapshot.Archive) {
 	snapshot.Array(a, "terminals", r.queued, func(a *snapshot.Archive, q *[]fabric.PacketSpec) { snapshot.Value(a, q) })
 	snapshot.Value(a, &r.log)
-}
-
-func (r *relay) AppendState(b []byte) []byte {
-	a := snapshot.Writer()
-	r.archive(a)
-	return append(b, a.Bytes()...)
-}
-
-func (r *relay) RestoreState(b []byte) error {
-	a := snapshot.Reader(b)
-	r.archive(a)
-	return a.End()
 }
 
 func (r *relay) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {

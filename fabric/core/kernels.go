@@ -8,7 +8,7 @@ import (
 
 // A fabric can be simulated together with models of what its terminals belong to, such
 // as adapters and processes: each domain is a clocked component of a kernel that it
-// shares with those of its own terminals. Domains, with their kernels, are simulated in
+// shares with the models of its own terminals. Domains, with their kernels, are simulated in
 // windows, as by [Fabric.Advance]; windows in which nothing happens are left out.
 
 // Models are what happens between windows to models that share kernels with domains.

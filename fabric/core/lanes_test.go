@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // laned is a network of switches, all of them at most one cable from another in the middle, whose
@@ -124,9 +125,7 @@ func (s *streams) BehindBy(now int64) float64 {
 	return float64(now - oldest)
 }
 
-func (s *streams) AppendState(b []byte) []byte { return b }
-
-func (s *streams) RestoreState([]byte) error { return nil }
+func (s *streams) Archive(*snapshot.Archive) {}
 
 // byDestination counts packets and their latencies by destination.
 type byDestination struct{ packets, latency []int64 }

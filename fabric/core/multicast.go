@@ -59,8 +59,7 @@ func (d *Domain) isUnicast(sw *SwitchState, local uint32, v *InVC, step uint32) 
 	return false
 }
 
-// of is m for one of several domains: what is numbered by queue, switch or port is that of
-// all.
+// of is m for one of several domains, which share what is numbered by queue, switch or port.
 func (m *multicast) of() *multicast {
 	own := *m
 	own.work, own.idle, own.mine, own.wanted, own.usedList = nil, nil, nil, nil, nil

@@ -143,7 +143,7 @@ func (f *Fabric) fill(d *Domain) {
 		d.hold = &holds{ports: f.hold.ports, bodies: make([]Request, 0, f.mostPorts)}
 	}
 	if f.unit != nil {
-		own := *f.unit // which has wheels of its own: the records of ports and queues are those of all
+		own := *f.unit // with wheels of its own; domains share the records of ports and queues
 		d.Unit = &own
 	}
 	if f.allocators != nil {

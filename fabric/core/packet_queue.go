@@ -352,9 +352,8 @@ func (u *packetUnit) send(d *Domain, sw *SwitchState, output uint32, v *InVC, pa
 	}
 }
 
-// returnCredits sends the credits of a packet's flits back for ov upstream. It returns
-// when the first of them comes.
-func (u *packetUnit) returnCredits(d *Domain, in *inPort, upstream int32, t *StepTime, c *transit) (first int64) {
+// returnCredits sends the credits of a packet's flits back to an output virtual channel upstream.
+func (u *packetUnit) returnCredits(d *Domain, in *inPort, upstream int32, t *StepTime, c *transit) {
 	s := &d.Steps
 	stored := t.credit
 	if u.creditRate == u.stepRate {
@@ -375,7 +374,6 @@ func (u *packetUnit) returnCredits(d *Domain, in *inPort, upstream int32, t *Ste
 	sent := u.scheduleTo(d, in.wheel, r.time(u, 0))
 	r.copyTo(sent)
 	sent.port = in.upstream / int32(d.vcs)
-	return r.at[0]
 }
 
 // held tells whether another packet holds a port that the packet at the front of a queue
@@ -421,7 +419,7 @@ func (d *Domain) requestPackets(sw *SwitchState, step uint32) []Request {
 			}
 			if o.NextFree >= full {
 				if from := o.NextFree - d.Pace(o).window; from >= now {
-					u.sleepUntil(d, sw, local, from>>IntervalShift+1)
+					u.sleepUntil(sw, local, from>>IntervalShift+1)
 					continue
 				}
 			}

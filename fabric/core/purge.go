@@ -339,12 +339,12 @@ func (x *faults) failSince(before, now *topology.Down, c int64) {
 				}
 			})
 		}
-		x.failSwitches(d, before, now, failed, c)
+		x.failSwitches(d, before, now, failed)
 	}
 }
 
-// failSwitches dooms packets in the switches of a domain, from cycle c on.
-func (x *faults) failSwitches(d *Domain, before, now *topology.Down, failed []bool, c int64) {
+// failSwitches dooms packets in the switches of a domain.
+func (x *faults) failSwitches(d *Domain, before, now *topology.Down, failed []bool) {
 	for _, s := range d.Mine {
 		sw := &d.Switches[s]
 		whole := now.Switch(topology.SwitchID(s)) && !before.Switch(topology.SwitchID(s))

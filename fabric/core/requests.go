@@ -155,7 +155,7 @@ func (d *Domain) outputLets(sw *SwitchState, local uint32, v *InVC, _ uint32) bo
 	}
 	if full := o.NextFree - d.Pace(o).window; full >= d.Cycle<<IntervalShift {
 		if d.Unit != nil {
-			d.Unit.sleepUntil(d, sw, local, full>>IntervalShift+1)
+			d.Unit.sleepUntil(sw, local, full>>IntervalShift+1)
 		}
 		return false
 	}
@@ -167,7 +167,7 @@ func (d *Domain) outputLets(sw *SwitchState, local uint32, v *InVC, _ uint32) bo
 func (d *Domain) isWhole(sw *SwitchState, local uint32, v *InVC, _ uint32) bool {
 	whole := d.whole(v)
 	if !whole && d.Unit != nil {
-		d.Unit.sleepUntil(d, sw, local, d.inflow(v.Packet>>PacketBits).tail)
+		d.Unit.sleepUntil(sw, local, d.inflow(v.Packet>>PacketBits).tail)
 	}
 	return whole
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // describe is everything that a result says.
@@ -93,7 +94,7 @@ func TestRunsGoOn(t *testing.T) {
 			stop := errors.New("killed")
 			plan.Snapshot = func(_ bool, state func(*snapshot.Archive) error) (err error) {
 				if call++; call > at {
-					if kept, err = snapshot.Encode(state); err == nil {
+					if kept, err = snapshottest.Encode(state); err == nil {
 						err = stop
 					}
 				}
@@ -107,7 +108,7 @@ func TestRunsGoOn(t *testing.T) {
 				plan.Threads, plan.From = threads, snapshot.Reader(kept)
 				first := true
 				plan.Snapshot = func(_ bool, state func(*snapshot.Archive) error) error {
-					if again, err := snapshot.Encode(state); first && (err != nil || !bytes.Equal(again, kept)) {
+					if again, err := snapshottest.Encode(state); first && (err != nil || !bytes.Equal(again, kept)) {
 						t.Errorf("%s: what has been restored is written in another form (%v)", c.name, err)
 					}
 					first = false

@@ -111,7 +111,7 @@ func (u *packetUnit) slope(every int64) uint8 {
 // it in the cycle in which the largest of at[k] + i*slope(every[k]) falls. Times are
 // in cycles << intervalShift. 56 bytes.
 //
-// The lines are those of what limits the flits of a packet that holds its ports: the
+// A line stands for each thing that limits the flits of a packet that holds its ports: the
 // core takes those that are stored, one a step; others come no faster than the channel
 // brings them, or than a slower one before it did; the output takes them no faster
 // than its channel; and credits leave no faster than their wires take them.

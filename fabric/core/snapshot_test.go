@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 func stateOf(t testing.TB, f *core.Fabric) []byte {
@@ -62,7 +63,7 @@ func goesOn(t testing.TB, name any, random *sim.Stream, trial int, at int64, who
 	}
 	first, before := build(1+random.IntN(3)), make([]int, len(whole.heard))
 	first.f.Advance(at)
-	state, births := stateOf(t, first.f), first.source.AppendState(nil)
+	state, births := stateOf(t, first.f), snapshottest.State(first.source)
 	early := slices.Clone(before)
 	for i := range early {
 		early[i] = len(first.heard[i])
@@ -71,7 +72,7 @@ func goesOn(t testing.TB, name any, random *sim.Stream, trial int, at int64, who
 	check(first, before, first.f.Threads())
 	for _, threads := range simtest.Some(t, trial, 1, 2, 3) {
 		x := build(threads)
-		simtest.Check(t, x.source.RestoreState(births))
+		simtest.Check(t, snapshottest.Restore(x.source, births))
 		simtest.Check(t, x.f.RestoreState(state))
 		if !bytes.Equal(stateOf(t, x.f), state) {
 			t.Fatalf("%v: the state of cycle %d, restored on %d threads, is another", name, at, threads)

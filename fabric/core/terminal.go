@@ -51,8 +51,8 @@ func (d *Domain) serveDue(c int64) {
 	}
 }
 
-// prepare has the routing decide about the packet that terminal t sends next; false: it
-// does not enter its channel in this cycle. The terminal wakes for either.
+// prepare has the routing decide about the packet that terminal t sends next. It tells whether
+// that enters its channel in this cycle; otherwise the terminal wakes when it can.
 func (d *Domain) prepare(t int32, te *terminal, c int64) bool {
 	free := WholeCycle(d.Out[d.TerminalOut0+t].NextFree)
 	if te.Packet < 0 {

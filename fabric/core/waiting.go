@@ -108,7 +108,7 @@ func (u *packetUnit) sleep(d *Domain, sw *SwitchState, local uint32, list *int32
 }
 
 // sleepUntil takes a queue out of the bidding until a later cycle.
-func (u *packetUnit) sleepUntil(d *Domain, sw *SwitchState, local uint32, cycle int64) {
+func (u *packetUnit) sleepUntil(sw *SwitchState, local uint32, cycle int64) {
 	m := sw.mask(local)
 	m.sa &^= 1 << (local & 63)
 	if sw.Queue(local).Out < 0 { // otherwise it is the packet behind that asks

@@ -31,8 +31,7 @@ func (f *Fabric) Watch() *Watchdog {
 // Look returns a *DeadlockError if nothing has moved, or the same packets have
 // waited for each other in a circle, for longer than any channel takes, and no
 // credit is on its way: those that are sensed to be late can take longer than that.
-// Call it every so often. Cost: once in 5,000 cycles that of
-// [Fabric.WaitForCycle], otherwise nothing.
+// Call it every so often. Cost: a [Fabric.WaitForCycle] in 5,000 cycles.
 func (w *Watchdog) Look() error {
 	f := w.f
 	if now := f.Counters; now != w.moved || f.InFlight() == 0 {

@@ -124,19 +124,8 @@ func (o *OpenLoop) BehindBy(now int64) float64 {
 	return math.Sqrt(squares / float64(len(o.sources)))
 }
 
-// AppendState implements [fabric.Workload].
-func (o *OpenLoop) AppendState(b []byte) []byte {
-	a := snapshot.Writer()
-	snapshot.Value(a, o)
-	return append(b, a.Bytes()...)
-}
-
-// RestoreState implements [fabric.Workload].
-func (o *OpenLoop) RestoreState(b []byte) error {
-	a := snapshot.Reader(b)
-	snapshot.Value(a, o)
-	return a.End()
-}
+// Archive implements [fabric.Workload].
+func (o *OpenLoop) Archive(a *snapshot.Archive) { snapshot.Fields(a, o) }
 
 // Phase is a part of a run with destinations and births of its own.
 type Phase struct {
@@ -223,20 +212,9 @@ func (p *PhasedLoop) BehindBy(now int64) float64 {
 	return math.Sqrt(squares / float64(p.Terminals()))
 }
 
-// AppendState implements [fabric.Workload].
-func (p *PhasedLoop) AppendState(b []byte) []byte {
-	a := snapshot.Writer()
+// Archive implements [fabric.Workload].
+func (p *PhasedLoop) Archive(a *snapshot.Archive) {
 	for _, loop := range p.loops {
-		snapshot.Value(a, loop)
+		loop.Archive(a)
 	}
-	return append(b, a.Bytes()...)
-}
-
-// RestoreState implements [fabric.Workload].
-func (p *PhasedLoop) RestoreState(b []byte) error {
-	a := snapshot.Reader(b)
-	for _, loop := range p.loops {
-		snapshot.Value(a, loop)
-	}
-	return a.End()
 }

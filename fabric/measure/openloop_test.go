@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // toOne sends all to one terminal.
@@ -50,9 +51,9 @@ func TestPhasedLoop(t *testing.T) {
 			if got, want := p.BehindBy(14), math.Sqrt((2*2+3*12*12)/4.0); got != want {
 				t.Errorf("behind by %v, want %v", got, want)
 			}
-			state := p.AppendState(nil)
+			state := snapshottest.State(p)
 			p = fresh()
-			simtest.Check(t, p.RestoreState(state))
+			simtest.Check(t, snapshottest.Restore(p, state))
 		}
 		if !p.Next(0, 100, &spec) || spec.Birth != w.birth || spec.Dst != w.dst {
 			t.Errorf("packet %d: born in %d to %d, want %+v", i, spec.Birth, spec.Dst, w)

@@ -276,7 +276,7 @@ func (r *runner) goOn() error {
 // given.
 type ToEnd struct {
 	Progress func() // called every hundred cycles, while nothing is simulated
-	// From and Snapshot are those of [Plan]. The host must be [fabric.Kept].
+	// From and Snapshot are those of [Plan]. The host must be a [snapshot.Archiver].
 	From     *snapshot.Archive
 	Snapshot func(done bool, state func(*snapshot.Archive) error) error
 }
@@ -289,10 +289,10 @@ type ToEnd struct {
 func RunToEnd(ctx context.Context, f *core.Fabric, host fabric.Host, plan ToEnd) error {
 	r := &runner{f: f, plan: Plan{Progress: plan.Progress, Snapshot: plan.Snapshot}, ctx: ctx, watch: f.Watch(), course: course{each: emptyingCycles}}
 	f.ProbeWithin(func() (from, to int64) { return 0, fabric.Never })
-	kept, _ := host.(fabric.Kept)
+	kept, _ := host.(snapshot.Archiver)
 	left := plan.From
 	if left != nil {
-		if archiveKept(left, kept); left.Err() != nil {
+		if kept.Archive(left); left.Err() != nil {
 			return left.Err()
 		}
 	}
@@ -306,7 +306,7 @@ func RunToEnd(ctx context.Context, f *core.Fabric, host fabric.Host, plan ToEnd)
 		}
 	}
 	r.write = func(a *snapshot.Archive) error {
-		archiveKept(a, kept)
+		kept.Archive(a)
 		r.watch.ArchiveNetwork(a)
 		return a.Err()
 	}
@@ -322,7 +322,7 @@ func RunToEnd(ctx context.Context, f *core.Fabric, host fabric.Host, plan ToEnd)
 // state writes the run between two slices, which are all the same for any number of threads.
 func (r *runner) state(a *snapshot.Archive) error {
 	r.archive(a)
-	archiveKept(a, r.statistics.source)
+	r.statistics.source.Archive(a)
 	r.watch.ArchiveNetwork(a)
 	return a.Err()
 }
@@ -337,7 +337,7 @@ func (r *runner) restore(a *snapshot.Archive) error {
 	if r.phase >= draining {
 		r.conclude()
 	}
-	archiveKept(a, r.statistics.source)
+	r.statistics.source.Archive(a)
 	return a.Err()
 }
 
@@ -371,18 +371,4 @@ func (m *Meter) archive(a *snapshot.Archive) {
 		m.gather()
 	}
 	snapshot.Value(a, m)
-}
-
-// archiveKept writes the state of a workload, or restores it.
-func archiveKept(a *snapshot.Archive, w fabric.Kept) {
-	var state []byte
-	if !a.Reading() {
-		state = w.AppendState(nil)
-	}
-	snapshot.Blob(a, &state)
-	if a.Reading() && a.Err() == nil {
-		if err := w.RestoreState(state); err != nil {
-			a.Fail("%w", err)
-		}
-	}
 }

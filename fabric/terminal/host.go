@@ -167,22 +167,9 @@ func (h *Host) timeOf(cycle int64) sim.Time {
 	return sim.Time(cycle) * h.clock
 }
 
-// AppendState implements [fabric.Workload].
-func (h *Host) AppendState(b []byte) []byte {
-	a := snapshot.Writer()
-	h.archive(a)
-	return append(b, a.Bytes()...)
-}
-
-// RestoreState implements [fabric.Workload].
-func (h *Host) RestoreState(b []byte) error {
-	h.restored = true
-	a := snapshot.Reader(b)
-	h.archive(a)
-	return a.End()
-}
-
-func (h *Host) archive(a *snapshot.Archive) {
+// Archive implements [fabric.Workload].
+func (h *Host) Archive(a *snapshot.Archive) {
+	h.restored = h.restored || a.Reading()
 	snapshot.Array(a, "terminals", h.ports, func(a *snapshot.Archive, p *Port) {
 		snapshot.Fields(a, p)
 		p.program.Archive(a)

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // TestConformance puts every registered program to the suite.
@@ -278,7 +279,7 @@ func TestPortCounts(t *testing.T) {
 	}
 	h := host()
 	run(h, measure.Plan{Warmup: 50, Window: 100}) // up to cycle 150
-	state := h.AppendState(nil)
+	state := snapshottest.State(h)
 	want := [2]terminal.Counters{{SentPackets: 3, SentFlits: 6}, {ReceivedPackets: 3, ReceivedFlits: 6}}
 
 	r := run(host(), measure.Plan{Warmup: 150, Window: 150})
@@ -293,7 +294,7 @@ func TestPortCounts(t *testing.T) {
 
 	seen = [2]terminal.Counters{}
 	again := host()
-	simtest.Check(t, again.RestoreState(state))
+	simtest.Check(t, snapshottest.Restore(again, state))
 	run(again, measure.Plan{Warmup: 50, Window: 250})
 	if seen != want {
 		t.Errorf("restored: %+v, want %+v", seen, want)

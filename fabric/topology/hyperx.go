@@ -114,7 +114,7 @@ func newHyperX(c HyperXConfig) *HyperX {
 	return x
 }
 
-// Classes are those of channels.
+// classes are the classes of channels.
 func (c *HyperXConfig) classes() []Class {
 	if c.RowCycles == 0 {
 		return Classes("hyperx")
@@ -126,7 +126,7 @@ func (c *HyperXConfig) classes() []Class {
 	return all
 }
 
-// class is that of cables over so many steps.
+// class is the class of cables over so many steps.
 func (c *HyperXConfig) class(steps int) ClassID {
 	if c.RowCycles == 0 {
 		return 1

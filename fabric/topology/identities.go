@@ -134,7 +134,7 @@ func GUIDOrder(names *Names) []SwitchID {
 // Ambiguous stands in [Graph.ByName] for a name that several have.
 const Ambiguous = -1
 
-// ByName numbers hosts by their names: that of an adapter, as "HOST DEVICE" with one space, its
+// ByName numbers hosts by their names: the name of an adapter, as "HOST DEVICE" with one space, its
 // first word, and what messages call the terminal. hosts lists the terminals of each; nil: every
 // terminal is one.
 func (g *Graph) ByName(hosts [][]TerminalID) map[string]int {

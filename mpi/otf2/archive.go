@@ -88,7 +88,7 @@ type group struct {
 	ranks          []int // the members of one that a communicator has; nil: all ranks
 }
 
-// communicator is one of some ranks, or stands for those of each rank by itself.
+// communicator is of some ranks, or stands for one of each rank by itself.
 type communicator struct {
 	trace.Communicator
 	self bool

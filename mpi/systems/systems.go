@@ -74,7 +74,7 @@ func Library(name string) *Preset {
 // Libraries are the names of the message-passing libraries, sorted.
 func Libraries() []string { return slices.Sorted(maps.Keys(libraries)) }
 
-// QDR is the machine of files that name none: its values are those of package mpi.
+// QDR is the machine of files that name none: its values are the defaults of package mpi.
 const QDR = "qdr"
 
 func init() {
@@ -244,7 +244,7 @@ type Error struct{ Class, Sizes, Rows, Median, P90 string }
 //go:embed errors.csv
 var measured string
 
-// Errors are those of a preset; none: no row was measured on such a machine.
+// Errors are how far a preset is off; none: no row was measured on such a machine.
 func (p *Preset) Errors() (all []Error) {
 	lines, err := csv.NewReader(strings.NewReader(measured)).ReadAll()
 	if err != nil {

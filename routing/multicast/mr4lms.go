@@ -130,7 +130,7 @@ func (e *mr4lms) merge(g Group) {
 }
 
 // inTheWay lists the trees of colour c that the shortest-path tree of the
-// virtual group from its least loaded root would touch; those of its own groups do.
+// virtual group from its least loaded root would touch; the trees of its own groups do.
 func (e *mr4lms) inTheWay(virtual *Group, c Colour) []*Planted {
 	_, e.candidates = e.roots.find(virtual, e.candidates[:0])
 	return e.forest.touched(c, e.climbed(virtual))

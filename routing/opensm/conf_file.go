@@ -115,7 +115,7 @@ func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, erro
 		case set != nil:
 			set(&p, key, value)
 		case key == "max_op_vls":
-			c.MaxVLs = lanesOfCode(p.number(key, value, 0, 5))
+			c.MaxVLs = lanesOfCode(p.number(key, value, 5))
 		case ignored(key):
 		default:
 			p.warn("unknown key %s: passed over", input.Quote(key))
@@ -176,17 +176,17 @@ func (p *configReader) warn(format string, args ...any) {
 var settings = map[string]func(p *configReader, key, value string){
 	"routing_engine":            (*configReader).engines,
 	"guid":                      func(p *configReader, key, value string) { p.config.GUID = p.guid(key, value) },
-	"lmc":                       func(p *configReader, key, value string) { p.config.LMC = p.number(key, value, 0, 7) },
+	"lmc":                       func(p *configReader, key, value string) { p.config.LMC = p.number(key, value, 7) },
 	"qos":                       func(p *configReader, key, value string) { p.config.QoS = p.boolean(key, value) },
 	"connect_roots":             func(p *configReader, key, value string) { p.config.ConnectRoots = p.boolean(key, value) },
 	"port_shifting":             func(p *configReader, key, value string) { p.config.PortShifting = p.boolean(key, value) },
 	"port_profile_switch_nodes": func(p *configReader, key, value string) { p.config.ProfileSwitch = p.boolean(key, value) },
 	"do_mesh_analysis":          func(p *configReader, key, value string) { p.config.MeshAnalysis = p.boolean(key, value) },
 	"scatter_ports": func(p *configReader, key, value string) {
-		p.config.ScatterPorts = uint32(p.number(key, value, 0, 1<<32-1))
+		p.config.ScatterPorts = uint32(p.number(key, value, 1<<32-1))
 	},
-	"lash_start_vl":   func(p *configReader, key, value string) { p.config.LashStartVL = p.number(key, value, 0, 14) },
-	"nue_max_num_vls": func(p *configReader, key, value string) { p.config.NueMaxVLs = p.number(key, value, 0, 15) },
+	"lash_start_vl":   func(p *configReader, key, value string) { p.config.LashStartVL = p.number(key, value, 14) },
+	"nue_max_num_vls": func(p *configReader, key, value string) { p.config.NueMaxVLs = p.number(key, value, 15) },
 	"root_guid_file": func(p *configReader, key, value string) {
 		p.config.Roots, p.config.HasRoots = p.guids(key, value)
 	},
@@ -209,11 +209,12 @@ var (
 		guid_routing_order_no_scatter`)
 )
 
-func (p *configReader) number(key, value string, low, high int) int {
+// number is 0 to high.
+func (p *configReader) number(key, value string, high int) int {
 	v, err := strconv.ParseInt(value, 0, 64)
-	if err != nil || v < int64(low) || v > int64(high) {
-		p.Problem("%s = %s: want %d to %d", key, input.Quote(value), low, high)
-		return low
+	if err != nil || v < 0 || v > int64(high) {
+		p.Problem("%s = %s: want 0 to %d", key, input.Quote(value), high)
+		return 0
 	}
 	return int(v)
 }

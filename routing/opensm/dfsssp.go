@@ -177,7 +177,7 @@ func (d *dependencies) key(l int32) uint64 {
 }
 
 // tree appends channels to order as they stand in pre-order in OpenSM's unbalanced binary
-// tree, whose shape depends on the order of insertion: the first, then those of smaller
+// tree, whose shape depends on the order of insertion: the first, then channels of smaller
 // keys, then the others.
 func (d *dependencies) tree(list, order []int32) []int32 {
 	if len(list) == 0 {

@@ -252,30 +252,13 @@ func (tr *Trial) Multicast(t testing.TB, load float64) (*core.Fabric, Numbered) 
 // Numbered is a source, for Terminals terminals, that numbers the packets of each.
 type Numbered interface {
 	fabric.Source
-	fabric.Kept
+	snapshot.Archiver
 	Terminals() int
 }
 
-// AppendState implements fabric.Kept.
-func (l *ledger) AppendState(b []byte) []byte {
-	a, births := snapshot.Writer(), l.OpenLoop.AppendState(nil)
-	snapshot.Blob(a, &births)
-	l.archive(a)
-	return append(b, a.Bytes()...)
-}
-
-// RestoreState implements fabric.Kept.
-func (l *ledger) RestoreState(b []byte) error {
-	a, births := snapshot.Reader(b), []byte(nil)
-	snapshot.Blob(a, &births)
-	l.archive(a)
-	if a.End() != nil {
-		return a.Err()
-	}
-	return l.OpenLoop.RestoreState(births)
-}
-
-func (l *ledger) archive(a *snapshot.Archive) {
+// Archive implements snapshot.Archiver.
+func (l *ledger) Archive(a *snapshot.Archive) {
+	l.OpenLoop.Archive(a)
 	snapshot.Array(a, "terminals", l.sent, snapshot.Int)
 	snapshot.Array(a, "terminals", l.groups.random, sim.ArchiveStream)
 }

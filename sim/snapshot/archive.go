@@ -47,13 +47,6 @@ func Reader(b []byte) *Archive { return &Archive{b: b, reading: true} }
 // Reading tells whether a state is read.
 func (a *Archive) Reading() bool { return a.reading }
 
-// Encode is a state that is written all at once.
-func Encode(state func(*Archive) error) ([]byte, error) {
-	a := Writer()
-	err := errors.Join(state(a), a.End())
-	return a.Bytes(), err
-}
-
 // Bytes is what has been written, unless it is written in pieces.
 func (a *Archive) Bytes() []byte { return a.b }
 

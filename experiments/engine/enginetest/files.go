@@ -19,6 +19,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // ResultCells returns the cells of results.csv by column, row by row.
@@ -177,7 +178,7 @@ func keepsSlice(at int, kept *[]byte, slices *int) func(bool, func(*snapshot.Arc
 		if *slices++; *slices != at+1 {
 			return nil
 		}
-		b, err := snapshot.Encode(state)
+		b, err := snapshottest.Encode(state)
 		*kept = bytes.Clone(b)
 		return err
 	}

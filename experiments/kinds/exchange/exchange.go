@@ -435,25 +435,15 @@ func (x *exchange) all() arrived {
 	return sum
 }
 
-// AppendState implements fabric.Kept.
-func (x *exchange) AppendState(b []byte) []byte {
-	a, sum := snapshot.Writer(), x.all()
-	x.archive(a, &sum)
-	return append(b, a.Bytes()...)
-}
-
-// RestoreState implements fabric.Kept.
-func (x *exchange) RestoreState(b []byte) error {
-	a := snapshot.Reader(b)
-	x.archive(a, &x.before)
-	return a.End()
-}
-
-func (x *exchange) archive(a *snapshot.Archive, sum *arrived) {
+// Archive implements snapshot.Archiver.
+func (x *exchange) Archive(a *snapshot.Archive) {
 	a.Mark("exchange")
 	snapshot.Array(a, "terminals", x.sent, snapshot.Int)
 	snapshot.Array(a, "terminals", x.missing, snapshot.Int)
-	snapshot.Value(a, sum)
+	sum := x.all()
+	if snapshot.Value(a, &sum); a.Reading() {
+		x.before = sum
+	}
 }
 
 // complete finds out whether the terminals have all of their packets but those

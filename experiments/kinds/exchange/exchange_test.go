@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // exchangeRows runs an exchange of the given tables.
@@ -183,7 +184,7 @@ func TestExchangeGoesOn(t *testing.T) {
 			enginetest.CheckGoesOn(t, text, 3*i+trial, func(threads int, plan measure.ToEnd) string {
 				if save := plan.Snapshot; save != nil {
 					plan.Snapshot = func(done bool, state func(*snapshot.Archive) error) (err error) {
-						last, err = snapshot.Encode(state)
+						last, err = snapshottest.Encode(state)
 						return errors.Join(err, save(done, state))
 					}
 				}

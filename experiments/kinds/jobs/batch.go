@@ -67,7 +67,7 @@ func (f *batchForm) columns() []string {
 	return []string{f.submit, f.nodes, f.duration, f.name, f.program, f.limit}
 }
 
-// cells are those of a line.
+// cells are the cells of a line.
 func (f *batchForm) cells(line string) []string {
 	if f.separator == "" {
 		return strings.Fields(line)

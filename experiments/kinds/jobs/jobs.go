@@ -329,7 +329,7 @@ var idleJobs = func() (list []experiments.Idle[*kind.Config]) {
 	return list
 }()
 
-// pairWarnings is for the jobs of a plan, whose processes connect to those of their own job.
+// pairWarnings is for the jobs of a plan, whose processes connect within their own job.
 func (p *jobPlan) pairWarnings(m *kind.Config, most int) []experiments.Warning {
 	pairs := int64(0)
 	for i, job := range p.jobs {

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // pausing is the division of a run that is stopped now and then, for its state to be
@@ -132,7 +133,7 @@ func (r *fabricRun) check(name string, random *sim.Stream, moments int) {
 			if seen++; seen > at || done && kept != nil {
 				return nil
 			}
-			kept, err = snapshot.Encode(state)
+			kept, err = snapshottest.Encode(state)
 			return err
 		}})
 		if err != nil || got != want {
@@ -145,7 +146,7 @@ func (r *fabricRun) check(name string, random *sim.Stream, moments int) {
 				if again != nil {
 					return nil
 				}
-				again, err = snapshot.Encode(state)
+				again, err = snapshottest.Encode(state)
 				return err
 			}})
 			if err != nil || got != want {

@@ -342,23 +342,9 @@ func (p *multicastPlan) tables() []fabric.MulticastTable {
 // This file writes the state of a point of kind multicast-latency, and reads it: what the
 // groups have done, what hosts and carriers keep, the network, and the events to come.
 
-// AppendState implements fabric.Kept, when the hosts have done all up to the present
-// cycle: it is the same for any number of threads.
-func (s *latencySimulation) AppendState(b []byte) []byte {
-	a := snapshot.Writer()
-	s.archive(a)
-	return append(b, a.Bytes()...)
-}
-
-// RestoreState implements fabric.Kept.
-func (s *latencySimulation) RestoreState(b []byte) error {
-	a := snapshot.Reader(b)
-	s.archive(a)
-	s.thin()
-	return a.End()
-}
-
-func (s *latencySimulation) archive(a *snapshot.Archive) {
+// Archive implements snapshot.Archiver, when the hosts have done all up to the present
+// cycle: the state is the same for any number of threads.
+func (s *latencySimulation) Archive(a *snapshot.Archive) {
 	a.Mark("groups")
 	snapshot.Value(a, s.loop)
 	s.carrier.archive(a)
@@ -367,6 +353,9 @@ func (s *latencySimulation) archive(a *snapshot.Archive) {
 		snapshot.Int(a, &e.Arg)
 		return 0
 	})
+	if a.Reading() {
+		s.thin()
+	}
 }
 
 // archive implements carrier.
@@ -405,18 +394,8 @@ func (h *hosts) archive(a *snapshot.Archive) {
 	if snapshot.Value(a, &tally); a.Reading() {
 		h.before = tally
 	}
-	if h.background == nil {
-		return
-	}
-	var births []byte
-	if !a.Reading() {
-		births = h.background.AppendState(nil)
-	}
-	snapshot.Blob(a, &births)
-	if a.Reading() && a.Err() == nil {
-		if err := h.background.RestoreState(births); err != nil {
-			a.Fail("%v", err)
-		}
+	if h.background != nil {
+		h.background.Archive(a)
 	}
 }
 

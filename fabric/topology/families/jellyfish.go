@@ -2,7 +2,6 @@ package families
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -166,21 +165,17 @@ func (d *drawing) part(x, y topology.SwitchID) {
 type XpanderConfig struct {
 	Degree    int    `toml:"degree" doc:"ports of a switch that lead to other switches" min:"3" max:"1024"`
 	Lift      int    `toml:"lift" doc:"switches of a meta-node; there are degree+1 meta-nodes" min:"1" max:"65536"`
-	Lifts     string `toml:"lifts" doc:"one random lift of the complete graph, or lifts of two, one after the other: lift is a power of two" choices:"one|doubling"`
 	Terminals int    `toml:"terminals" doc:"terminals of a switch" min:"1" max:"4096"`
 	Seed      uint64 `toml:"seed" doc:"chooses the graph; other random choices have no part in it"`
 }
 
 func init() {
 	topology.Register("xpander", "Xpander: random lift of a complete graph",
-		XpanderConfig{Degree: 5, Lift: 6, Lifts: "one", Terminals: 3, Seed: 1}, newXpander)
+		XpanderConfig{Degree: 5, Lift: 6, Terminals: 3, Seed: 1}, newXpander)
 }
 
 // Validate checks what the tags cannot.
 func (c *XpanderConfig) Validate() error {
-	if c.Lifts == "doubling" && bits.OnesCount(uint(c.Lift)) != 1 {
-		return &param.ParamError{Key: "lift", Value: c.Lift, Want: "a power of two with lifts = \"doubling\""}
-	}
 	return topology.CheckPorts("lift", c.Lift, (c.Degree+1)*c.Lift*(c.Degree+c.Terminals))
 }
 
@@ -190,20 +185,16 @@ func (c *XpanderConfig) Validate() error {
 // meta-nodes each switch of the one has a cable to one switch of the other. Switch i of
 // meta-node m has number m*lift + i.
 //
-//	 meta-node 0   meta-node 1        degree = 3, lift = 2: 4 meta-nodes;
-//	   0   1         2   3            between two of them the cables are
-//	   │    ╲       ╱    │            parallel or crossed
-//	   └─────╲─────╱─────┘ ...
+//	meta-node 0   meta-node 1        degree = 3, lift = 2: 4 meta-nodes;
+//	  0   1         2   3            between two of them the cables are
+//	  │    ╲       ╱    │            parallel or crossed
+//	  └─────╲─────╱─────┘ ...
 //
-//	one       the cables between two meta-nodes are a random matching, all alike
-//	doubling  the graph is doubled until it is large enough: each cable s-t becomes
-//	          s-t and s'-t', or s-t' and s'-t, with even chances (lifts of two, Bilu and
-//	          Linial 2006)
-//
-// Should the graph fall apart, it is drawn again from where the stream stands. The
-// authors choose the best of several lifts, or the derandomised one; here the settings'
-// seed chooses. Ports: terminals, then cables in the order of the switches that they lead
-// to. Classes "terminal" and "random". The graph depends on the settings alone.
+// The cables between two meta-nodes are a random matching, all alike. Should the graph fall
+// apart, it is drawn again from where the stream stands. The authors choose the best of
+// several lifts, or the derandomised one; here the settings' seed chooses. Ports: terminals,
+// then cables in the order of the switches that they lead to. Classes "terminal" and
+// "random". The graph depends on the settings alone.
 //
 // # Closed forms
 //
@@ -216,10 +207,6 @@ type Xpander struct {
 
 func newXpander(c XpanderConfig) *Xpander {
 	stream := sim.NewStream(c.Seed, "topology xpander", 0)
-	lift := liftOnce
-	if c.Lifts == "doubling" {
-		lift = liftDoubling
-	}
 	rows := lift(c.Degree+1, c.Lift, &stream)
 	for !topology.ConnectedRows(rows) {
 		rows = lift(c.Degree+1, c.Lift, &stream)
@@ -232,43 +219,18 @@ func newXpander(c XpanderConfig) *Xpander {
 	return &Xpander{c, topology.NewBuilt(topology.LayRows(rows, c.Terminals, topology.Classes("random"), topology.OneClass), f, topology.Forms{Degree: [2]int{c.Degree, c.Degree}})}
 }
 
-// liftOnce joins the switches of any two of so many meta-nodes by a random matching.
-func liftOnce(nodes, lift int, stream *sim.Stream) [][]topology.SwitchID {
-	rows := make([][]topology.SwitchID, nodes*lift)
-	to := topology.Numbers[int](lift)
+// lift joins the switches of any two of so many meta-nodes by a random matching.
+func lift(nodes, size int, stream *sim.Stream) [][]topology.SwitchID {
+	rows := make([][]topology.SwitchID, nodes*size)
+	to := topology.Numbers[int](size)
 	for a := range nodes {
 		for b := a + 1; b < nodes; b++ {
 			sim.Shuffle(stream, to)
 			for i, j := range to {
-				s, t := topology.SwitchID(a*lift+i), topology.SwitchID(b*lift+j)
+				s, t := topology.SwitchID(a*size+i), topology.SwitchID(b*size+j)
 				rows[s], rows[t] = append(rows[s], t), append(rows[t], s)
 			}
 		}
-	}
-	return rows
-}
-
-// liftDoubling doubles the complete graph until it is large enough; the copies of switch
-// s of n are s and s+n on the way, so that meta-nodes end up with equal remainders.
-func liftDoubling(nodes, lift int, stream *sim.Stream) [][]topology.SwitchID {
-	at := func(s int) topology.SwitchID { return topology.SwitchID(s%nodes*lift + s/nodes) }
-	var cables [][2]int
-	for a := range nodes {
-		for b := a + 1; b < nodes; b++ {
-			cables = append(cables, [2]int{a, b})
-		}
-	}
-	for n := nodes; n < nodes*lift; n *= 2 {
-		for i, c := range cables {
-			cross := stream.IntN(2) * n
-			cables[i] = [2]int{c[0], c[1] + cross}
-			cables = append(cables, [2]int{c[0] + n, c[1] + n - cross})
-		}
-	}
-	rows := make([][]topology.SwitchID, nodes*lift)
-	for _, c := range cables {
-		s, t := at(c[0]), at(c[1])
-		rows[s], rows[t] = append(rows[s], t), append(rows[t], s)
 	}
 	return rows
 }

@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 		{"polarfly", false, topologytest.Sets([]PolarFlyConfig{{2, 0}, {3, 0}, {4, 0}, {5, 0}, {7, 0}, {8, 0}, {9, 0}}...)},
 		{"polarstar", false, topologytest.Sets([]PolarStarConfig{{2, "paley", 2, 1}, {2, "iq", 0, 2}, {2, "iq", 3, 1}, {3, "paley", 2, 0}, {2, "iq", 4, 1}, {3, "iq", 0, 1}}...)},
 		{"jellyfish", false, topologytest.Sets([]JellyfishConfig{{4, 3, 1, 1}, {5, 3, 1, 2}, {7, 5, 2, 3}, {8, 6, 1, 4}, {16, 3, 1, 5}, {57, 8, 4, 1}}...)},
-		{"xpander", false, topologytest.Sets([]XpanderConfig{{3, 1, "one", 1, 1}, {3, 4, "one", 2, 2}, {3, 4, "doubling", 2, 2}, {4, 3, "one", 1, 3}, {6, 8, "doubling", 1, 4}}...)},
+		{"xpander", false, topologytest.Sets([]XpanderConfig{{3, 1, 1, 1}, {3, 4, 2, 2}, {4, 3, 1, 3}, {6, 8, 1, 4}}...)},
 		{"tiers", true, topologytest.Sets(TiersConfig{"testdata/two.topo"})},
 	} {
 		for _, config := range c.configs {
@@ -82,7 +82,6 @@ func TestRefusals(t *testing.T) {
 		{"polarstar", "d", topologytest.But(func(c *PolarStarConfig) { c.Supernode, c.D = "iq", 2 })},
 		{"jellyfish", "degree", topologytest.But(func(c *JellyfishConfig) { c.Degree = 32 })},
 		{"jellyfish", "degree", topologytest.But(func(c *JellyfishConfig) { c.Degree = 2 })},
-		{"xpander", "lift", topologytest.But(func(c *XpanderConfig) { c.Lifts, c.Lift = "doubling", 6 })},
 		{"xpander", "degree", topologytest.But(func(c *XpanderConfig) { c.Degree = 2 })},
 	} {
 		topologytest.Refuses(t, c.family, c.key, c.set)

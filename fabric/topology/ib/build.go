@@ -112,13 +112,13 @@ func (f *listing) settle(n *nodeRecord, e *cableEnd, peer *nodeRecord, back *cab
 	}
 	agree(&e.guid, &back.peerGUID, n, back.line)
 	agree(&back.guid, &e.peerGUID, peer, e.line)
-	f.settleLID(n, e, peer, back)
-	f.settleLID(peer, back, n, e)
+	f.settleLID(n, e, back)
+	f.settleLID(peer, back, e)
 }
 
 // settleLID compares the LID that a node has in its own record with what the
 // other end of its cable e says of it.
-func (f *listing) settleLID(n *nodeRecord, e *cableEnd, peer *nodeRecord, back *cableEnd) {
+func (f *listing) settleLID(n *nodeRecord, e, back *cableEnd) {
 	own := &e.lid
 	if n.kind == switchNode {
 		own = &n.lid

@@ -97,7 +97,7 @@ func (p *dbParser) parse(lines *input.Lines) {
 	case "NODES":
 		p.node(line, &row)
 	case "PORTS":
-		p.port(line, &row)
+		p.port(&row)
 	case "LINKS":
 		end := func(n string) dbPort { return dbPort{row.number("NodeGuid"+n, 64), int(row.number("PortNum"+n, 8))} }
 		p.links = append(p.links, dbLink{line, [2]dbPort{end("1"), end("2")}})
@@ -176,7 +176,7 @@ func (p *dbParser) node(line int, r *dbRow) {
 	p.listing.nodes = append(p.listing.nodes, n)
 }
 
-func (p *dbParser) port(line int, r *dbRow) {
+func (p *dbParser) port(r *dbRow) {
 	at := dbPort{r.number("NodeGuid", 64), int(r.number("PortNum", 8))}
 	row := dbPortRow{guid: r.number("PortGuid", 64), lid: int32(r.number("LID", 16))}
 	if text := r.text("LMC"); text != "" && text != "N/A" {

@@ -2,6 +2,7 @@
 package snapshottest
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -106,6 +107,27 @@ func fillEach(v reflect.Value, next *int) bool {
 		all = fill(v.Index(i), next) && all
 	}
 	return all
+}
+
+// Encode is a state that is written all at once.
+func Encode(state func(*snapshot.Archive) error) ([]byte, error) {
+	a := snapshot.Writer()
+	err := errors.Join(state(a), a.End())
+	return a.Bytes(), err
+}
+
+// State is what x archives.
+func State(x snapshot.Archiver) []byte {
+	a := snapshot.Writer()
+	x.Archive(a)
+	return a.Bytes()
+}
+
+// Restore has x read a state, all of it.
+func Restore(x snapshot.Archiver, state []byte) error {
+	a := snapshot.Reader(state)
+	x.Archive(a)
+	return a.End()
 }
 
 // Copy is a value that went through an archive, by [snapshot.Value].
