@@ -175,7 +175,7 @@ func TestProgressJoins(t *testing.T) {
 	}
 }
 
-// TestSuffices: where a half-width of 1 is wanted, 0.9 suffices at the second look in a row and 0.2 at
+// TestSuffices: where a half-width of 1 is wanted, 0.9 suffices at the second look in a row, as 0.25 does, and 0.2 at
 // once; a look that is not steady, or not narrow, begins anew. Where a verdict is all, four steady looks do,
 // whatever the interval.
 func TestSuffices(t *testing.T) {
@@ -188,6 +188,7 @@ func TestSuffices(t *testing.T) {
 	}{
 		{"twice", []float64{none, 0.9, 1}, false, []bool{false, false, true}},
 		{"far narrower", []float64{none, 0.2}, false, []bool{false, true}},
+		{"not far narrower", []float64{none, 0.25, 0.25}, false, []bool{false, false, true}},
 		{"wide between", []float64{0.9, 1.1, 0.9, 0.9}, false, []bool{false, false, false, true}},
 		{"not steady between", []float64{0.9, -1, 0.9, 0.9}, false, []bool{false, false, false, true}},
 		{"verdict", []float64{none, none, none, none}, true, []bool{false, false, false, true}},

@@ -95,14 +95,37 @@ func TestLearningWarmUp(t *testing.T) {
 
 // TestPipeIsFilled: over channels of 1,000 cycles nothing is said of a network before it has
 // filled: what is accepted is what is offered, 0.5 beside an interval that holds it, and the latency
-// is that of two channels and a switch.
+// is that of two channels and a switch. The warm-up is three latencies of the idle network, longer than
+// its slowest channel, the window 20, but for what the flits
+// under way then have yet to cross; a run of less than four in all is not judged.
 func TestPipeIsFilled(t *testing.T) {
 	config := fabric.DefaultConfig()
 	config.Switch.BufferFlits = 4000
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: sim.Microsecond}}
-	r := oneSwitch(t, 4, config).run(t, routingtest.Others(4), 0.5, 1, measure.Plan{Precision: 0.05})
+	n := oneSwitch(t, 4, config)
+	r := n.run(t, routingtest.Others(4), 0.5, 1, measure.Plan{Precision: 0.05})
 	if r.State != measure.Steady || math.Abs(r.Accepted-0.5) > r.AcceptedHalf || r.AcceptedHalf > 0.01 || math.Abs(r.MeanLatency()-2005) > 5 {
 		t.Errorf("%v (%s) after %d cycles: accepted %.4f +- %.4f, latency %.1f", r.State, r.Reason, r.Cycles, r.Accepted, r.AcceptedHalf, r.MeanLatency())
+	}
+	if r.Warmup < 3*2005 || r.Window < 19*2005 {
+		t.Errorf("warm-up of %d cycles, window of %d: less than 3 and 19 latencies", r.Warmup, r.Window)
+	}
+	for window, want := range map[int64]string{5000: measure.ByWindow, 9000: measure.ByTests} {
+		if r := n.run(t, routingtest.Others(4), 0.5, 1, measure.Plan{Warmup: 3000, Window: window}); r.Reason != want {
+			t.Errorf("window of %d: %v (%s), want %s", window, r.State, r.Reason, want)
+		}
+	}
+}
+
+// TestFillsBeforeItEnds: of 0.2625 offered by each of four terminals the channel to one of them carries 0.25:
+// a flit stays in the network every 20 cycles. The run is saturated by its bound, and goes on until the
+// buffers of three inputs, 200 flits each, have filled.
+func TestFillsBeforeItEnds(t *testing.T) {
+	config := fabric.DefaultConfig()
+	config.Switch.BufferFlits = 200
+	r := oneSwitch(t, 4, config).run(t, routingtest.To(3), 0.2625, 1, measure.Plan{Precision: 0.05, Bound: 0.25})
+	if r.State != measure.Saturated || r.Reason != measure.ByBound || r.Warmup+r.Window < 12_000 || r.Warmup+r.Window >= 50_000 {
+		t.Errorf("%v (%s) after %d cycles", r.State, r.Reason, r.Warmup+r.Window)
 	}
 }
 
