@@ -4,6 +4,12 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
+	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestHasLearned: switches that learn have learned when the last quarter of the slices is like
@@ -269,6 +275,30 @@ func TestHalfWhenFull(t *testing.T) {
 	} {
 		if got := halfWhenFull(c.batches, c.drift, c.swing, 0.02); math.Abs(got-c.want) > 1e-15 {
 			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestHasFull: of two switches with a terminal each, joined by a channel that takes 2 cycles for a flit, that
+// channel is full with 495 flits in 1,000 cycles, on both virtual channels together; those of terminals do
+// not count.
+func TestHasFull(t *testing.T) {
+	g := simtest.Must(param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 }))(t).Graph()
+	timings := make([]fabric.ChannelTiming, len(g.Classes))
+	for i := range timings {
+		timings[i].CyclesPerFlit = 2
+	}
+	for want, each := range map[bool]uint32{false: 247, true: 248} {
+		flits := make([]uint32, 2*(g.NumPorts()+g.Terminals()))
+		for p := range g.NumPorts() {
+			if _, ends := g.PeerTerminal(topology.PortID(p)); ends {
+				flits[2*p] = 1000
+			} else {
+				flits[2*p], flits[2*p+1] = each, each
+			}
+		}
+		if got := hasFull(g, timings, flits, 1000); got != want {
+			t.Errorf("%d flits: %v", 2*each, got)
 		}
 	}
 }
