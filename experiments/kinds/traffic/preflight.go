@@ -339,6 +339,7 @@ var idleTraffic = []experiments.Idle[builtTraffic]{
 	{Key: "traffic.load", When: builtTraffic.searches, Because: "measure.find looks for the load"},
 	{Key: "traffic.load", When: builtTraffic.closed, Because: closedProgram},
 	{Key: "traffic.process", When: builtTraffic.closed, Because: closedProgram},
+	{Key: "traffic.packet_weights", When: func(b builtTraffic) bool { return len(b.Traffic.PacketFlits) == 1 }, Because: "packets have one size"},
 	{Key: "measure.budget", When: func(b builtTraffic) bool {
 		return !b.searches() && b.Measure.Warmup > 0 && b.Measure.Window > 0
 	}, Because: "measure.warmup and measure.window are given"},

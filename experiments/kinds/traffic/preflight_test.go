@@ -367,6 +367,8 @@ func TestIdleSettings(t *testing.T) {
 		{"routing.type=par", "routing.decision=sequential", ""},
 		{"", "measure.budget=5000", "measure.budget changes nothing: measure.warmup and measure.window are given"},
 		{"measure.window=0", "measure.budget=5000", ""},
+		{"", "traffic.packet_weights=[3]", "traffic.packet_weights changes nothing: packets have one size"},
+		{"traffic.packet_flits=[1,4]", "traffic.packet_weights=[3,1]", ""},
 		{"", "measure.load_precision=0.1", "measure.load_precision changes nothing: measure.find looks for no load"},
 		{"measure.find=saturation measure.load_precision=0.5", "traffic.load=0.3", "traffic.load changes nothing: measure.find looks for the load"},
 		{"program.type=closed-loop", "traffic.load=0.3", "traffic.load changes nothing: the program is closed and offers no load"},
