@@ -118,10 +118,9 @@ func TestCost(t *testing.T) {
 	// Four channels a switch share 32/15 hops: 8/15 of a flit each, so that the
 	// bound is that of the terminals, 1. Bisection among 0.1 to 1.0 goes up all
 	// the way: 0.5, 0.8, 0.9, 1.0. They take 1,000 cycles each, with a window that doubles, and budgets of 100,000. In one
-	// 1,600,000 packets are sent, which tell loads apart to 1/1,265: near to the capacity are
-	// (10/1,265)^2 = 0.0000625, so that 1 + 5 * 0.0000625/0.0025625 = 1.1220 budgets are said,
-	// 1,000 + 99,000 * 1.1220/4 = 28,768 cycles in the mean. Two replications send twice as many: the share is
-	// 0.00003125, and each takes 1 + 5 * 0.00003125/0.00253125 = 1.0617 budgets, 1,000 + 26,277 cycles.
+	// 1,600,000 packets are sent, which tell loads apart to 1/1,265: the share that is near to the
+	// capacity is 1 - exp(-12*10/1,265) = 0.09051, so that 1,000 + 99,000 * 0.09051 = 9,960 cycles are said
+	// in the mean. Two replications send twice as many: 1 - exp(-12*10/1,789) = 0.06488, 7,423 cycles each.
 	const perCycle = (0.5 + 0.8 + 0.9 + 1.0) * one / 0.4 / 600
 	for _, c := range []struct {
 		name, text string
@@ -130,10 +129,10 @@ func TestCost(t *testing.T) {
 		{"one run", costRow, one},
 		{"replications", costRow + "replications = 5\n", 5 * one},
 		{"sweep of loads and seeds", costRow + "[sweep]\nseed = [1, 2, 3]\n\"traffic.load\" = [0.1, 0.2]\n", 3 * (0.1 + 0.2) / 0.4 * one},
-		{"search", costRow + "find = \"saturation\"\nload_precision = 0.1\n", 28_768 * perCycle},
+		{"search", costRow + "find = \"saturation\"\nload_precision = 0.1\n", 9960 * perCycle},
 		// 0.44 and 0.88 are tried, with which the network keeps up: windows that double.
 		{"search below the capacity", costRow + "find = \"saturation\"\nload_precision = 0.44\n", 1000 * (0.44 + 0.88) * one / 0.4 / 600},
-		{"search with replications", costRow + "find = \"saturation\"\nload_precision = 0.1\nreplications = 2\n", 2 * 27_277 * perCycle},
+		{"search with replications", costRow + "find = \"saturation\"\nload_precision = 0.1\nreplications = 2\n", 2 * 7423 * perCycle},
 	} {
 		got := predicted(t, c.text)
 		if math.Abs(got.likely.crossings/c.want-1) > 1e-9 || got.most != got.likely {

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Layout of Head.State for the routings on grouped topologies. A packet is
@@ -288,6 +289,14 @@ func (w *groupWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
 // UnusedSettings implements [param.Skipper].
 func (w *groupWalk) UnusedSettings() []string { return nil }
+
+// IdleSettings implements [param.Idler].
+func (w *groupWalk) IdleSettings() []param.IdleSetting {
+	if w.choices {
+		return nil
+	}
+	return []param.IdleSetting{{Key: "gateway", Because: "one channel at most joins two groups"}}
+}
 
 // direct implements [detours].
 func (w *groupWalk) direct(h *fabric.Head) (state uint32, alone bool) {

@@ -142,7 +142,7 @@ func (u *ugal) Needs() fabric.Needs {
 
 // IdleSettings implements [param.Idler].
 func (u *ugal) IdleSettings() []param.IdleSetting {
-	return decidedAlone(u.settings.DecidedAt == "terminal" && !u.again)
+	return append(u.groupWalk.IdleSettings(), decidedAlone(u.settings.DecidedAt == "terminal" && !u.again)...)
 }
 
 // decidedAlone is the settings of UGAL that change nothing where terminals alone decide.

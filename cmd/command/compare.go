@@ -81,7 +81,7 @@ func (a *App) compare(ctx context.Context, args []string, flags *compareFlags) e
 	if flags.format != "text" && flags.format != "csv" {
 		return Usagef("--format %s: want text or csv", flags.format)
 	}
-	if column, value, ok := strings.Cut(flags.baseline, "="); ok && flags.between == "" {
+	if column, value, ok := strings.Cut(flags.baseline, "="); ok && (flags.between == "" || flags.between == column) {
 		flags.between, flags.baseline = column, value
 	}
 	where, err := keyValues("where", flags.where)

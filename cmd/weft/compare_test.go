@@ -29,6 +29,7 @@ func TestCompare(t *testing.T) {
 		{"c.csv --between mode", exitFailure, "latency_mean_ns of z (b) against x (a)"},
 		{"c.csv --between mode --baseline y", exitFailure, "latency_mean_ns of z (b) against y (a)"},
 		{"c.csv --baseline mode=z --where load=0.1", exitFailure, "latency_mean_ns of x (b) against z (a)"},
+		{"c.csv --between mode --baseline mode=z --where load=0.1", exitFailure, "latency_mean_ns of x (b) against z (a)"},
 		{"s.csv --between mode", exitSuccess, "b saturated\n\n0 of 0 differences are significant (two-sided"},
 		{"s.csv --between mode --baseline y", exitSuccess, "a saturated\n"},
 		{"a.csv c.csv", exitSuccess, "1 only in a\n2 only in b\n"},

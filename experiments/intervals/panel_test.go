@@ -92,7 +92,7 @@ func TestTruths(t *testing.T) {
 	for _, e := range r.Sections[0].Entries {
 		names = append(names, e.Name)
 	}
-	want := []string{"closed-loop", "dragonfly", "dragonfly-knee", "fat-tree", "hyperx", "long-cables", "queue", "saturated", "torus"}
+	want := []string{"closed-loop", "dragonfly", "dragonfly-knee", "fat-tree", "hyperx", "long-cables", "long-ring", "queue", "saturated", "torus", "worst-case"}
 	slices.Sort(names)
 	if !slices.Equal(names, want) || len(r.Faults) > 0 {
 		t.Errorf("set-ups %v, %v", names, r.Faults)

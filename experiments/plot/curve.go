@@ -42,15 +42,17 @@ func (k *curve) shown(i int, top float64) float64 {
 func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	defer tag(c, "data-series", k.series.Name)()
 	upper, lower := k.band(c, p)
+	under := c // the strip, in which heights are no values
+	under.Max.Y = roof{k.ceiling}.area(c, p).Min.Y
 	if len(upper) > 1 && !k.figure.Whiskers && k.figure.Style != Scatter {
 		area := slices.Clone(upper)
 		for _, at := range slices.Backward(lower) {
 			area = append(area, at)
 		}
-		c.FillPolygon(k.look.pale(0x40), c.ClipPolygonXY(area))
+		c.FillPolygon(k.look.pale(0x40), under.ClipPolygonXY(area))
 	} else {
 		for i := range upper {
-			whisker(c, k.look.color, upper[i].X, lower[i].Y, upper[i].Y)
+			whisker(under, k.look.color, upper[i].X, lower[i].Y, upper[i].Y)
 		}
 	}
 	points, states, which := k.points(c, p)

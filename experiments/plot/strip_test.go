@@ -60,6 +60,32 @@ func testStrip(t *testing.T, f *Figure) {
 	}
 }
 
+// TestIntervalsEndBelowTheStrip: a band, or bars, of intervals wider than the axis end at the foot of the
+// strip, on either kind of axis.
+func TestIntervalsEndBelowTheStrip(t *testing.T) {
+	for _, logarithmic := range []bool{false, true} {
+		for _, bars := range []bool{false, true} {
+			f := &Figure{Style: Line, LogY: logarithmic, Whiskers: bars, Series: []Series{
+				{X: []float64{0.2, 0.4, 0.6}, Y: []float64{20, 30, math.NaN()}, HalfWidth: []float64{5, 500, 0}, States: []State{Steady, Steady, Saturated}},
+			}}
+			l, tape := record(f)
+			strip, drawn := f.roof().area(draw.Canvas{Rectangle: l.data}, l.plot), 0
+			for _, m := range tape.marks {
+				box := m.box()
+				if band := m.filled && m.ink.A == 0x40; !band && !(bars && m.ofSeries() && box.Size().X == 0) {
+					continue
+				}
+				if drawn++; box.Max.Y > strip.Min.Y+0.5 {
+					t.Errorf("logarithmic %v, bars %v: an interval up to %v, the strip begins at %v", logarithmic, bars, box.Max.Y, strip.Min.Y)
+				}
+			}
+			if drawn == 0 || strip.Size().Y < 20 {
+				t.Errorf("logarithmic %v, bars %v: no interval is drawn", logarithmic, bars)
+			}
+		}
+	}
+}
+
 // TestStripsAreAlike: the strip takes the same share of a linear and of a logarithmic axis and
 // shows the same points at the same places: of a series whose points are all saturated and have no
 // value each, as of the other. Zero, which a logarithmic axis has not, is no value there either.

@@ -4,6 +4,12 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
+	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestHasLearned: switches that learn have learned when the last quarter of the slices is like
@@ -175,7 +181,7 @@ func TestProgressJoins(t *testing.T) {
 	}
 }
 
-// TestSuffices: where a half-width of 1 is wanted, 0.9 suffices at the second look in a row and 0.2 at
+// TestSuffices: where a half-width of 1 is wanted, 0.9 suffices at the second look in a row, as 0.25 does, and 0.2 at
 // once; a look that is not steady, or not narrow, begins anew. Where a verdict is all, four steady looks do,
 // whatever the interval.
 func TestSuffices(t *testing.T) {
@@ -188,6 +194,7 @@ func TestSuffices(t *testing.T) {
 	}{
 		{"twice", []float64{none, 0.9, 1}, false, []bool{false, false, true}},
 		{"far narrower", []float64{none, 0.2}, false, []bool{false, true}},
+		{"not far narrower", []float64{none, 0.25, 0.25}, false, []bool{false, false, true}},
 		{"wide between", []float64{0.9, 1.1, 0.9, 0.9}, false, []bool{false, false, false, true}},
 		{"not steady between", []float64{0.9, -1, 0.9, 0.9}, false, []bool{false, false, false, true}},
 		{"verdict", []float64{none, none, none, none}, true, []bool{false, false, false, true}},
@@ -268,6 +275,30 @@ func TestHalfWhenFull(t *testing.T) {
 	} {
 		if got := halfWhenFull(c.batches, c.drift, c.swing, 0.02); math.Abs(got-c.want) > 1e-15 {
 			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestHasFull: of two switches with a terminal each, joined by a channel that takes 2 cycles for a flit, that
+// channel is full with 495 flits in 1,000 cycles, on both virtual channels together; those of terminals do
+// not count.
+func TestHasFull(t *testing.T) {
+	g := simtest.Must(param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 }))(t).Graph()
+	timings := make([]fabric.ChannelTiming, len(g.Classes))
+	for i := range timings {
+		timings[i].CyclesPerFlit = 2
+	}
+	for want, each := range map[bool]uint32{false: 247, true: 248} {
+		flits := make([]uint32, 2*(g.NumPorts()+g.Terminals()))
+		for p := range g.NumPorts() {
+			if _, ends := g.PeerTerminal(topology.PortID(p)); ends {
+				flits[2*p] = 1000
+			} else {
+				flits[2*p], flits[2*p+1] = each, each
+			}
+		}
+		if got := hasFull(g, timings, flits, 1000); got != want {
+			t.Errorf("%d flits: %v", 2*each, got)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func TestMeterSums(t *testing.T) {
 // TestEstimate: six slices with a packet of latency 10 and four with three of 30 have the mean
 // (60 + 360)/18 = 70/3. The interval is of what slices have beyond that: 10 - 70/3 = -40/3 and
 // 90 - 70 = 20, times the ten slices over 18 packets, whichever slice has the packets; and
-// wider by five times its share of the mean. Packets born later, or in slices that are not over,
+// wider by five times its share of the mean; where a channel is full 2.5 times as wide. Packets born later, or in slices that are not over,
 // count for nothing.
 func TestEstimate(t *testing.T) {
 	m := NewMeter(10)
@@ -101,6 +101,10 @@ func TestEstimate(t *testing.T) {
 	want *= 1 + 5*want/(70.0/3)
 	if mean, half, of := m.estimate(205, 5); math.Abs(mean-70.0/3) > 1e-12 || math.Abs(half-want) > 1e-9 || of != 5 || !(want > 1) {
 		t.Errorf("%v +- %v by %d batches, want %v +- %v by 5", mean, half, of, 70.0/3, want)
+	}
+	m.full = true
+	if _, half, _ := m.estimate(205, 5); math.Abs(half-2.5*want) > 1e-9 {
+		t.Errorf("%v beside a full channel, want %v", half, 2.5*want)
 	}
 	if mean, half, _ := m.estimate(105, 0); !math.IsNaN(mean) || !math.IsInf(half, 1) {
 		t.Errorf("%v +- %v without a slice", mean, half)

@@ -106,7 +106,11 @@ func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offere
 	if source.Closed() {
 		offered = 0
 	}
-	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source, unit(plan.Longest, offered, f.LongestLatency()))}
+	timings, err := f.Config.ChannelTimings(f.Graph())
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source, timings, unit(plan.Longest, offered, f.LongestLatency()))}
 	r.each = r.statistics.progress.each
 	r.first = r.each
 	r.write = r.state

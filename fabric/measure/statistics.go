@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -13,13 +14,14 @@ import (
 // window, in the meter; the whole run in slices, which the verdict is found from; and the
 // flits on channels.
 type statistics struct {
-	f        *core.Fabric    `snap:"-"`
-	source   fabric.Workload `snap:"-"`
-	meter    *Meter          `snap:"-"`
-	progress *progress       `snap:"-"`
-	useful   int64           // flits delivered or given up, when the last slice ended
-	entered  int64           // flits that had entered the network, then
-	hops     int64           // switches that flits had crossed, then
+	f        *core.Fabric           `snap:"-"`
+	source   fabric.Workload        `snap:"-"`
+	meter    *Meter                 `snap:"-"`
+	progress *progress              `snap:"-"`
+	timings  []fabric.ChannelTiming `snap:"-"` // by class of channels
+	useful   int64                  // flits delivered or given up, when the last slice ended
+	entered  int64                  // flits that had entered the network, then
+	hops     int64                  // switches that flits had crossed, then
 
 	start     int64           // cycle in which the window opened
 	delivered int64           // useful flits, then
@@ -29,8 +31,8 @@ type statistics struct {
 }
 
 // newStatistics begins to count, in slices of so many cycles at first.
-func newStatistics(f *core.Fabric, source fabric.Workload, slice int64) *statistics {
-	return &statistics{f: f, source: source, meter: NewMeter(slice), progress: &progress{each: slice}}
+func newStatistics(f *core.Fabric, source fabric.Workload, timings []fabric.ChannelTiming, slice int64) *statistics {
+	return &statistics{f: f, source: source, timings: timings, meter: NewMeter(slice), progress: &progress{each: slice}}
 }
 
 // note enters the last cycles into the progress of the run.
@@ -77,6 +79,26 @@ func (s *statistics) close(r *Result) {
 	for i, before := range s.sent {
 		r.ChannelFlits[i] -= before
 	}
+	s.meter.full = !r.Closed && hasFull(s.f.Graph(), s.timings, r.ChannelFlits, r.Window)
+}
+
+// fullFrom is the share of its capacity from which on a channel is full.
+const fullFrom = 0.99
+
+// hasFull tells whether a channel between switches is full that sends so many flits on each virtual
+// channel, by port, in a window.
+func hasFull(g *topology.Graph, timings []fabric.ChannelTiming, flits []uint32, window int64) bool {
+	vcs := len(flits) / (g.NumPorts() + g.Terminals())
+	for p, class := range g.PortClass {
+		sent := 0.0
+		for _, n := range flits[p*vcs : (p+1)*vcs] {
+			sent += float64(n)
+		}
+		if _, ends := g.PeerTerminal(topology.PortID(p)); !ends && sent*timings[class].CyclesPerFlit >= fullFrom*float64(window) {
+			return true
+		}
+	}
+	return false
 }
 
 // meanFlits is the mean length of the packets delivered so far.

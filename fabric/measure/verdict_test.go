@@ -26,7 +26,8 @@ func judged(t *testing.T, load float64, hot bool, seed uint64, plan measure.Plan
 // one of them, at most 1/4 each. 0.2 is 80 % of that, 0.26 is 104 %: a backlog of
 // 0.04 packets a cycle, 3,200 in all at the end of the long window, where an
 // accepted share of 0.96 passes for keeping up by the rule of 0.95. 0.25 is no load
-// to be steady at, ever: the queue diffuses.
+// to be steady at, ever: the queue diffuses. A window of 1,000 cycles is two slices of 512; the second half
+// of the run counts with it, which is not too short to tell, though it leaves it open.
 func TestVerdicts(t *testing.T) {
 	long, short := measure.Plan{Warmup: 1000, Window: 80_000}, measure.Plan{Warmup: 1000, Window: 5000}
 	for _, c := range []struct {
@@ -44,6 +45,7 @@ func TestVerdicts(t *testing.T) {
 		{"at the bound is not above it", 0.2, true, measure.Plan{Warmup: 1000, Window: 80_000, Bound: 0.2}, measure.Steady, measure.ByTests},
 		{"one packet", 0.001, false, measure.Plan{Warmup: 100, Window: 300}, measure.Undecided, measure.ByPackets},
 		{"six slices", 0.9, false, measure.Plan{Warmup: 100, Window: 100}, measure.Undecided, measure.ByWindow},
+		{"two slices behind many", 0.2, true, measure.Plan{Warmup: 60_000, Window: 1000}, measure.Undecided, measure.ByBacklog},
 	} {
 		if r := judged(t, c.load, c.hot, 1, c.plan); r.State != c.want || r.Reason != c.reason {
 			t.Errorf("%s: %v (%s), want %v (%s); accepted %.4f, latency %.1f, %d packets", c.name, r.State, r.Reason, c.want, c.reason, r.Accepted, r.MeanLatency(), r.Packets())

@@ -38,11 +38,11 @@ func unit(longest int, offered float64, latency int64) int64 {
 	return max(leastSlice, int64(math.Ceil(before/(warmupSlices/2))))
 }
 
-// LeastCycles are the least cycles of a warm-up and of a window that are found, but for what
-// the latency of an idle network, more than that of its slowest channel, adds.
-func LeastCycles(longest int, offered float64, latency int64) (warmup, window int64) {
+// LeastCycles are the least cycles of a warm-up and of a window that are found; latency is that of the
+// slowest channel, idle the mean of an idle network.
+func LeastCycles(longest int, offered float64, latency int64, idle float64) (warmup, window int64) {
 	first := unit(longest, offered, latency)
-	return warmupSlices / 2 * first, leastWindow(first, longest, offered, float64(latency))
+	return warmupSlices / 2 * first, leastWindow(first, longest, offered, idle)
 }
 
 // leastWindow is the least number of cycles of a window that is found: slices enough for an

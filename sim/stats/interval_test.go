@@ -47,6 +47,21 @@ func TestMeanInterval(t *testing.T) {
 	}
 }
 
+// TestCorrelationTimes: six blocks of 16 observations, 1 and -1 in turn, with 0.45 and -0.45 added in turn.
+// Neighbours alternate, so that their correlation is 0.6 and says 4 observations; joined by twos and fours
+// they say 0.84 and 0.67. By eights they are 12 of 1, 1, -1, -1 and so on, of whose 11 products 6 are 1:
+// r = (1/12 + 1/12)/(1 - 3/12) = 2/9, with its standard error, sqrt((1 - 4/81)/12) = 0.28146, 0.50368. An
+// independent one are 8 (1+r)/(1-r) = 12.571 observations, up to 24.237.
+func TestCorrelationTimes(t *testing.T) {
+	var y []float64
+	for i := range 96 {
+		y = append(y, float64(1-i/16%2*2)+0.45*float64(1-i%2*2))
+	}
+	if time, longest := correlationTimes(y); math.Abs(time-18.404) > 0.01 || math.Abs(longest-24.237) > 0.01 {
+		t.Errorf("%v, up to %v", time, longest)
+	}
+}
+
 // TestCorrelatedBatches: of 1 (20 times), 2 (20 times) and so on up to 5, batch by batch, the
 // batches themselves are correlated: the deviations -2 to 2 have the squares 10 and the products
 // of neighbours 2+0+0+2 = 4, so that r = (0.4 + 0.2)/(1 - 0.6) = 1.5, of which 0.8 is the most.

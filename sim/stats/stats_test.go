@@ -150,7 +150,8 @@ func TestGrowthErrorOfCorrelatedResiduals(t *testing.T) {
 // TestTruncationPoint: behind one observation of 100 the series alternates between 1 and 2, and
 // its statistic, the sum of squares over the square of the length, falls with the length: the
 // cut is behind the first. With the outlier at place 30 of 40, which lies in the half that must
-// be steady, there is no such half.
+// be steady, there is no such half. Three observations that are equal by chance at the end of 16 are
+// fewer than three eighths.
 func TestTruncationPoint(t *testing.T) {
 	with := func(at int) []float64 {
 		y := make([]float64, 40)
@@ -168,6 +169,10 @@ func TestTruncationPoint(t *testing.T) {
 	}
 	if cut, settled := TruncationPoint(with(22)); cut != 23 || settled {
 		t.Errorf("outlier at 22: cut %d, settled %v; want 23, false", cut, settled)
+	}
+	chance := append(with(0)[1:14], 1.5, 1.5, 1.5)
+	if cut, settled := TruncationPoint(chance); cut != 0 || !settled {
+		t.Errorf("equal at the end: cut %d, settled %v; want 0, true", cut, settled)
 	}
 	if _, settled := TruncationPoint(make([]float64, 7)); settled {
 		t.Error("seven observations are enough")

@@ -168,6 +168,28 @@ measure = { check = true }
 	}
 }
 
+// TestMulticastIdleSettings: without a limit of entries no groups are merged, and settings of merging
+// change nothing, which is said; of 3 entries for 30 groups they change the trees.
+func TestMulticastIdleSettings(t *testing.T) {
+	const text = `
+kind = "multicast-routing"
+topology = { type = "torus", dims = [4, 4], terminals = 1 }
+groups = { pattern = "random-fixed-size", count = 30, size = 5 }
+multicast = { engine = "mr4lms" }
+`
+	for _, c := range []struct{ entries, set string }{{"3", "merge=nearest"}, {"3", "old_trees=extend"}, {"unlimited", "merge=nearest"}, {"unlimited", "old_trees=extend"}, {"unlimited", "successes=1"}} {
+		limit, set := "multicast.entries="+c.entries, "multicast."+c.set
+		f := enginetest.Load(t, text, limit, set)
+		said := len(f.Warnings) == 1 && f.Warnings[0].Idle && strings.HasPrefix(set, f.Warnings[0].Key+"=")
+		row := func(f *experiments.File) []string {
+			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
+		}
+		if same := slices.Equal(row(f), row(enginetest.Load(t, text, limit))); same != (c.entries == "unlimited") || same != said {
+			t.Errorf("%s beside %s: the same %v, said %v", set, limit, same, f.Warnings)
+		}
+	}
+}
+
 // TestLatencyRow: of 100 messages in 20 us those of the first group take 2, 2, 2 and 3 us, the 96 of the second 1: 2.25
 // and 1 in the mean, 1.05 together; the 50th takes 1, the 99th 2 (the 95th 1). Percentiles are
 // within half a bucket, 0.2 %.

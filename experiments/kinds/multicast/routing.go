@@ -29,11 +29,20 @@ func init() {
 		},
 		Check: func(c *multicastConfig, seed uint64) ([]experiments.Warning, error) {
 			_, _, err := c.network(seed)
-			return nil, err
+			return experiments.IdleOf(idleRouting, c), err
 		},
 		Run: runMulticast,
 	})
 }
+
+var idleRouting = func() (list []experiments.Idle[*multicastConfig]) {
+	for _, key := range []string{"successes", "merge", "old_trees"} {
+		list = append(list, experiments.Idle[*multicastConfig]{Key: "multicast." + key, When: func(c *multicastConfig) bool {
+			return c.Multicast.Entries == multicast.Unlimited
+		}, Because: "no groups are merged: multicast.entries is unlimited"})
+	}
+	return list
+}()
 
 type multicastConfig struct {
 	Topology  network.TopologyTable `toml:"topology" doc:"switches and terminals"`

@@ -67,7 +67,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 			x := newThroughput(terminals, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
 				return routing.TerminalLoads(o.Graph, m), nil
 			}))
-			e.bound = min(e.bound, x.bound)
+			e.bound, e.proven = min(e.bound, x.bound), x.bound
 			if x.bound < 1 {
 				p.Note("throughput", "%s (loads of the terminals' own channels, whatever the routing)", x.describe(o.Graph))
 			}
@@ -81,9 +81,10 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 			}
 			return c.walked(p.Shared(), "weighted loads", n, o, m, 0)
 		}))
-		e.hops, e.bound = f.hops, f.bound
+		e.hops, e.bound, e.idle = f.hops, f.bound, f.latency
 		how := "exact"
-		if even {
+		if e.proven = f.bound; even {
+			e.proven = 0
 			how = "if its flows split evenly; hashed to single paths they come to a little more somewhere"
 		}
 		p.Note("throughput", "%s (channel loads of this traffic, %s)", f.describe(o.Graph), how)
@@ -171,9 +172,12 @@ func (f *forecast) describeLatency(clock float64) string {
 
 // expectation is what the work of a point is estimated by.
 type expectation struct {
-	hops  float64 // of a flit, in the mean
-	bound float64 // load that fills the network, 1 at most
-	fill  int64   // cycles until the network is in its mean state, where that takes long; 0
+	hops     float64 // of a flit, in the mean
+	bound    float64 // load that fills the network, 1 at most
+	proven   float64 // load that a search tries none above; 0: any
+	idle     float64 // latency of an idle network in cycles; 0: not known
+	fill     int64   // cycles until the network is in its mean state, where that takes long; 0
+	adaptive bool    // the routing chooses between minimal paths and detours
 }
 
 // mixture is what is to be expected of an adaptive routing that gives as many packets their minimal
@@ -203,7 +207,7 @@ func (c *trafficConfig) mixture(shared *experiments.Shared, n *network.Spec, par
 	carried, narrow := straight.Bound(limits)
 	most, _ := bent.Bound(limits)
 	share := min(1, carried/c.Traffic.Load)
-	e = expectation{hops: share*straight.Hops() + (1-share)*bent.Hops(), bound: min(1, max(carried, most))}
+	e = expectation{hops: share*straight.Hops() + (1-share)*bent.Hops(), bound: min(1, max(carried, most)), adaptive: true}
 	if share < 1 && narrow != topology.NoPort {
 		e.fill = times * int64(c.Switch.BufferFlits*o.Graph.Degree(o.Graph.PortSwitch[narrow]))
 	}
@@ -223,7 +227,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	}
 	loads := []float64{c.Traffic.Load}
 	if c.Measure.Find != "" {
-		loads = c.searchedLoads(bound)
+		loads = c.searchedLoads(bound, e.proven)
 	}
 	terminals, ports := float64(o.Graph.Terminals())*parts.senders, float64(o.Graph.NumPorts())
 	likely, most, highest := 0.0, 0.0, 0.0 // flit-hops
@@ -232,7 +236,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 		if c.Measure.Find != "" {
 			if slices.Max(loads) > calmBelow*bound {
 				sent := terminals * float64(long) * bound / parts.sizes.Mean() * float64(c.Measure.Replications)
-				short += int64(float64(long-short) * min(1, budgetsOfSearch(bound/c.Measure.LoadPrecision, sent)/float64(len(loads))))
+				short += int64(float64(long-short) * nearShare(bound/c.Measure.LoadPrecision, sent, e.adaptive))
 			}
 			long = short
 		}
@@ -262,15 +266,18 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 // calmBelow is the share of the capacity below which a search finds steady loads at once.
 const calmBelow = 0.9
 
-// budgetsOfSearch estimates how many budgets a search takes, in all, beside the least cycles of each
-// load. Loads near to the capacity take one each. Of the packets sent in a budget the share
-// that is accepted varies by about 1/sqrt(sent); beside the step of the search, load/steps, this
-// is how many loads are near. The numbers were counted in 35 searches (torus, dragonfly, HyperX, fat
-// tree; packets of 1 to 1,024 flits). A network that never saturates takes less.
-func budgetsOfSearch(steps, sent float64) float64 {
-	const least, most, half = 1, 5, 0.0025
-	near := steps * steps / sent
-	return least + most*near/(near+half)
+// nearShare estimates which share of the loads that a search tries are so near to the capacity that
+// they take a budget; the others take their least cycles. Of the packets sent in a budget the share
+// that is accepted varies by about 1/sqrt(sent), and steps of the search make up the capacity: the
+// more of them the less their loads are apart. What an adaptive routing accepts swings as a
+// whole, in a large network as much as where few packets are sent. The numbers were counted in 26
+// searches (torus, mesh, dragonfly, HyperX, fat tree; packets of 1 to 64 flits, cables of up to 5 us).
+func nearShare(steps, sent float64, adaptive bool) float64 {
+	const width, swinging = 12, 3.5e6
+	if adaptive {
+		sent = min(sent, swinging)
+	}
+	return 1 - math.Exp(-width*steps/math.Sqrt(sent))
 }
 
 // cycles is how long a replication takes as is to be expected and at most, warm-up and window. Beside
@@ -280,7 +287,7 @@ func budgetsOfSearch(steps, sent float64) float64 {
 // The number comes from figure 8b of the dragonfly paper. A search takes the least of each load
 // beside its budgets.
 func (c *trafficConfig) cycles(latency int64, e expectation, closed bool) (likely, most int64) {
-	const slow = 0.08
+	const slow, besideFull = 0.08, 2.5 // intervals beside a full channel are as many times wider
 	load := c.Traffic.Load
 	if closed {
 		load = 0
@@ -293,16 +300,20 @@ func (c *trafficConfig) cycles(latency int64, e expectation, closed bool) (likel
 	if c.Measure.Find == "" {
 		load = min(load, e.bound)
 	}
-	foundWarmup, foundWindow := measure.LeastCycles(c.longestPacket(), load, latency)
+	foundWarmup, foundWindow := measure.LeastCycles(c.longestPacket(), load, latency, max(e.idle, float64(latency)))
 	least := cmp.Or(warmup, foundWarmup) + cmp.Or(window, foundWindow)
-	if c.Measure.Find != "" {
-		least += cmp.Or(window, foundWindow) // a steady run goes on until its window has doubled
+	_, ofQueues := measure.LeastCycles(c.longestPacket(), load, latency, 0)
+	if c.Measure.Find != "" && foundWindow == ofQueues {
+		least += cmp.Or(window, foundWindow) // a steady run goes on until its window has doubled, but where cables are most of its latency
 	}
 	most = max(least, c.budget(latency, closed))
 	if c.Measure.Find != "" || room < 0 {
 		return least, most
 	}
 	settled := float64(least) * max(1, slow/(room*room))
+	if e.fill > 0 {
+		settled *= besideFull
+	}
 	if settled > float64(most) {
 		settled = float64(least+most) / 2
 	}
@@ -331,6 +342,7 @@ var idleTraffic = []experiments.Idle[builtTraffic]{
 	{Key: "traffic.load", When: builtTraffic.searches, Because: "measure.find looks for the load"},
 	{Key: "traffic.load", When: builtTraffic.closed, Because: closedProgram},
 	{Key: "traffic.process", When: builtTraffic.closed, Because: closedProgram},
+	{Key: "traffic.packet_weights", When: func(b builtTraffic) bool { return len(b.Traffic.PacketFlits) == 1 }, Because: "packets have one size"},
 	{Key: "measure.budget", When: func(b builtTraffic) bool {
 		return !b.searches() && b.Measure.Warmup > 0 && b.Measure.Window > 0
 	}, Because: "measure.warmup and measure.window are given"},

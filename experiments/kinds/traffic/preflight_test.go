@@ -315,13 +315,30 @@ func TestBisection(t *testing.T) {
 	}
 }
 
-// TestBudgetsOfSearch: 2,000,000 packets tell shares of 1/1,414 apart, 200,000,000 of 1/14,142. A step of
-// 1/100 holds (100/1,414)^2 = 0.005 and 0.00005 of the one load that is near by itself, up to five more.
-func TestBudgetsOfSearch(t *testing.T) {
-	for sent, want := range map[float64]float64{2e6: 1 + 5*0.005/0.0075, 2e8: 1 + 5*0.00005/0.00255, 1: 6} {
-		if got := budgetsOfSearch(100, sent); math.Abs(got-want) > 1e-3 {
-			t.Errorf("%g packets: %g budgets, want %g", sent, got, want)
+// TestNearShare: 1,440,000 packets tell loads apart to 1/1,200, so that a step of 1/100 makes a share of
+// 1 - exp(-12*100/1,200) = 0.6321 near; four times as many packets of 1 - exp(-0.5) = 0.3935. Those of an
+// adaptive routing tell no more apart than 3,500,000 do, 1/1,871: 1 - exp(-0.6414) = 0.4734.
+func TestNearShare(t *testing.T) {
+	for _, c := range []struct {
+		sent     float64
+		adaptive bool
+		want     float64
+	}{{1.44e6, false, 0.6321}, {5.76e6, false, 0.3935}, {1.44e6, true, 0.6321}, {5.76e6, true, 0.4734}} {
+		if got := nearShare(100, c.sent, c.adaptive); math.Abs(got-c.want) > 1e-4 {
+			t.Errorf("%g packets, adaptive %v: %.4f, want %g", c.sent, c.adaptive, got, c.want)
 		}
+	}
+}
+
+// TestSearchedLoads: of 0.01 to 1 the halves are tried down to what the network keeps up to, 0.12. A bound
+// that is proven ends the search at its load.
+func TestSearchedLoads(t *testing.T) {
+	c := enginetest.Load(t, only72).Points[0].Config().(*trafficConfig)
+	if got, want := c.searchedLoads(0.125, 0), []float64{0.5, 0.25, 0.12, 0.18, 0.15, 0.13}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got, want := c.searchedLoads(0.125, 0.125), []float64{0.06, 0.09, 0.11, 0.12}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
@@ -348,8 +365,13 @@ func TestIdleSettings(t *testing.T) {
 		{"routing.type=ugal-l", "routing.decision=sequential", "routing.decision changes nothing: terminals decide, which see what the cycle before has left (routing.decided_at)"},
 		{"routing.type=ugal-l routing.decided_at=switch", "routing.decision=sequential", ""},
 		{"routing.type=par", "routing.decision=sequential", ""},
+		{"", "routing.gateway=hashed", "routing.gateway changes nothing: one channel at most joins two groups"},
+		{"topology.g=5", "routing.gateway=hashed", ""},
+		{"routing.type=ugal-l", "routing.gateway=hashed", "routing.gateway changes nothing: one channel at most joins two groups"},
 		{"", "measure.budget=5000", "measure.budget changes nothing: measure.warmup and measure.window are given"},
 		{"measure.window=0", "measure.budget=5000", ""},
+		{"", "traffic.packet_weights=[3]", "traffic.packet_weights changes nothing: packets have one size"},
+		{"traffic.packet_flits=[1,4]", "traffic.packet_weights=[3,1]", ""},
 		{"", "measure.load_precision=0.1", "measure.load_precision changes nothing: measure.find looks for no load"},
 		{"measure.find=saturation measure.load_precision=0.5", "traffic.load=0.3", "traffic.load changes nothing: measure.find looks for the load"},
 		{"program.type=closed-loop", "traffic.load=0.3", "traffic.load changes nothing: the program is closed and offers no load"},

@@ -293,10 +293,7 @@ func (c *trafficConfig) findSaturation(ctx context.Context, run *experiments.Run
 		runs++
 		return trial{state, o.window, o.cycles / int64(c.Measure.Replications), o.budget}, nil
 	}
-	highest := c.highestStep()
-	if bound > 0 {
-		highest = max(1, min(highest, int(math.Floor(bound/c.Measure.LoadPrecision+1e-9))))
-	}
+	highest := c.lastStep(bound)
 	steady, saturated, err := search(highest, c.Measure.Window, try)
 	if err != nil {
 		return nil, err
@@ -336,9 +333,9 @@ func (c *trafficConfig) longestPacket() int {
 	return slices.Max(append([]int{1}, c.Traffic.PacketFlits...))
 }
 
-// searchedLoads lists the loads that a search tries if the network keeps up to
-// the bound and not beyond.
-func (c *trafficConfig) searchedLoads(bound float64) []float64 {
+// searchedLoads lists the loads that a search tries if the network keeps up to the bound and not
+// beyond; proven: it knows of the bound.
+func (c *trafficConfig) searchedLoads(bound, proven float64) []float64 {
 	var loads []float64
 	try := func(k int) (measure.State, error) {
 		loads = append(loads, c.searchLoad(k))
@@ -347,13 +344,22 @@ func (c *trafficConfig) searchedLoads(bound float64) []float64 {
 		}
 		return measure.Saturated, nil
 	}
-	_, _, _ = bisect(c.highestStep(), try) // try does not fail
+	_, _, _ = bisect(c.lastStep(proven), try) // try does not fail
 	return loads
 }
 
 // searchLoad is the load of step k, as a decimal fraction.
 func (c *trafficConfig) searchLoad(k int) float64 {
 	return experiments.RoundDecimal(float64(k) * c.Measure.LoadPrecision)
+}
+
+// lastStep is the last step that a search tries, where loads above a bound are proven saturated;
+// 0: none is known.
+func (c *trafficConfig) lastStep(bound float64) int {
+	if bound == 0 {
+		return c.highestStep()
+	}
+	return max(1, min(c.highestStep(), int(math.Floor(bound/c.Measure.LoadPrecision+1e-9))))
 }
 
 // highestStep is the last step whose load the process can offer, at least 1.
