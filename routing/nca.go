@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // NCAConfig holds the settings of routing "nca".
@@ -149,6 +150,17 @@ func (c *ncaChoice) IgnoresTerminals() bool { return !slices.Contains(c.ties[:],
 
 // Needs implements [fabric.Needer].
 func (c *ncaChoice) Needs() fabric.Needs { return fabric.Needs{Queues: c.ties[1] == tiesLeastLoaded} }
+
+// IdleSettings implements [param.Idler].
+func (r *nca) IdleSettings() (idle []param.IdleSetting) {
+	if !slices.ContainsFunc(r.nodes, func(n ncaNode) bool { return n.up.count > 1 }) {
+		idle = append(idle, param.IdleSetting{Key: "up", Because: "one port at most of a switch leads up"})
+	}
+	if !slices.ContainsFunc(r.down, func(d descent) bool { return d.count > 1 }) {
+		idle = append(idle, param.IdleSetting{Key: "down", Because: "one cable at most leads down from a switch to a leaf"})
+	}
+	return idle
+}
 
 // choices is the range of ports that serve h equally, all up (1) or all down (0).
 func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) {

@@ -28,6 +28,9 @@ type FaultTable struct {
 	Until    int64    `toml:"until" doc:"cycle in which what has failed comes back; 0: never" unit:"cycles" min:"0"`
 }
 
+// fails tells whether the table lets anything fail.
+func (t FaultTable) fails() bool { return len(t.Links)+len(t.Switches) > 0 || t.Fraction > 0 }
+
 // RecoveryTable is the [recovery] table.
 type RecoveryTable struct {
 	Unreachable string   `toml:"unreachable" doc:"terminals that no path joins at some time: refuse to run, or count the packets between them" choices:"refuse|count"`

@@ -365,11 +365,20 @@ func (u *Use) Idle() []experiments.Warning {
 	list := slices.Clone(idle)
 	if r, ok := u.Routing.(param.Idler); ok {
 		for _, s := range r.IdleSettings() {
-			list = append(list, experiments.Idle[*Use]{Key: "routing." + s.Key, When: func(*Use) bool { return true }, Because: s.Because})
+			list = append(list, experiments.Idle[*Use]{Key: "routing." + s.Key, When: always, Because: s.Because})
+		}
+	}
+	if u.Faults != nil {
+		for _, name := range u.Faults.names() {
+			if !u.Faults.Tables[name].fails() {
+				list = append(list, experiments.Idle[*Use]{Key: "fault." + name + ".*", When: always, Because: noFaults})
+			}
 		}
 	}
 	return experiments.IdleOf(list, u)
 }
+
+func always(*Use) bool { return true }
 
 const noFaults = "nothing fails"
 
@@ -382,6 +391,10 @@ var idle = []experiments.Idle[*Use]{
 	{Key: "switch.pipeline", When: func(u *Use) bool {
 		return u.Config.Switch.RouteCycles+u.Config.Switch.VCAllocCycles == 0
 	}, Because: "route_cycles and vc_alloc_cycles are 0"},
+	{Key: "switch.input_speedup", When: func(u *Use) bool { return max(u.Config.Switch.VCs, u.Routing.VCs()) == 1 }, Because: "an input has one virtual channel"},
+	{Key: "switch.credit_sensing", When: func(u *Use) bool {
+		return u.Config.Switch.CreditSensing == "off" && !fabric.NeedsOf(u.Routing).SensesCredits
+	}, Because: "it is off, as the routing does not rely on it"},
 	{Key: "switch.credits_undelayed", When: func(u *Use) bool { return !u.Config.Switch.SensesCredits(u.Routing) }, Because: "no credits are delayed: switch.credit_sensing is off"},
 	{Key: "switch.marking", When: func(u *Use) bool { return !u.Reacts && !fabric.NeedsOf(u.Routing).Marked }, Because: "nothing reacts to marks: neither the routing nor what the terminals do"},
 }

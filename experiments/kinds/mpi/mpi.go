@@ -407,7 +407,7 @@ func (c *Config) idle() []experiments.Warning {
 	if c.Job.Machine == "loggops" {
 		return experiments.IdleOf(idleMachines, c)
 	}
-	return append(experiments.IdleOf(idleMachines, c), IdleRuntime(c)...)
+	return slices.Concat(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleSystem, c), IdleRuntime(c))
 }
 
 // IdleRuntime is idle of the tables that kind jobs has, too.
@@ -445,6 +445,7 @@ var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "connections.srq_least", When: func(c *Config) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
 	{Key: "connections.srq_least", When: func(c *Config) bool { return c.Connections.Mode != mpi.RC && !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
 	{Key: "protocol.read_overhead", When: func(c *Config) bool { return c.Protocol.Rendezvous != "read" }, Because: `it is of protocol.rendezvous = "read"`},
+	{Key: "protocol.segment_overhead", When: func(c *Config) bool { return c.Protocol.EagerSegment == 0 }, Because: "protocol.eager_segment is 0B"},
 	{Key: "protocol.single_copy_time", When: inTwoCopies, Because: "protocol.single_copy is 0B"},
 	{Key: "protocol.single_copy_rate", When: inTwoCopies, Because: "protocol.single_copy is 0B"},
 	{Key: "loggp.far_latency", When: func(c *Config) bool { return c.LogGP.PerLeaf == 0 }, Because: "loggp.nodes_per_leaf is 0"},
@@ -453,6 +454,17 @@ var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "memory.domain_ranks", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
 	{Key: "memory.cached", When: func(c *Config) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 }
+
+var idleSystem = []experiments.Idle[*Config]{
+	{Key: "placement.nodes", When: func(c *Config) bool { return c.Placement.Type != mpi.Explicit }, Because: `it is of placement.type = "explicit"`},
+	{Key: "system.library", When: func(c *Config) bool { return c.System.Library != "" && !c.asksLibrary() }, Because: "it adds no costs, and the program asks for none of its algorithms"},
+	{Key: "system.transport", When: func(c *Config) bool { return !c.System.byTransport() }, Because: "no cost of the machine or the library depends on it"},
+	{Key: "system.spine_latency", When: oneSwitch, Because: "loggp.nodes_per_leaf is 0"},
+	{Key: "system.far_switches", When: oneSwitch, Because: "loggp.nodes_per_leaf is 0"},
+	{Key: "system.far_switches", When: func(c *Config) bool { return c.Job.Machine == "fabric" }, Because: `it is of job.machine = "loggp"`},
+}
+
+func oneSwitch(c *Config) bool { return c.Job.Machine == "loggp" && c.LogGP.PerLeaf == 0 }
 
 func inTwoCopies(c *Config) bool { return c.Protocol.SingleCopy == 0 }
 

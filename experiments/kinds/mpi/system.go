@@ -3,6 +3,7 @@ package mpi
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
@@ -29,11 +30,29 @@ func DefaultSystem() SystemTable {
 
 // values are the settings of the machine that the table names.
 func (t *SystemTable) values() []systems.Value {
+	return t.preset().With(systems.Library(t.Library), t.Transport)
+}
+
+func (t *SystemTable) preset() *systems.Preset {
 	preset, err := t.Preset.Choice.Build(struct{}{})
 	if err != nil { // the name is checked as it is read
 		panic("kinds: " + err.Error())
 	}
-	return preset.With(systems.Library(t.Library), t.Transport)
+	return preset
+}
+
+// byTransport tells whether a value of the machine depends on the transport.
+func (t *SystemTable) byTransport() bool {
+	values := t.preset().Value
+	if library := systems.Library(t.Library); library != nil {
+		values = slices.Concat(values, library.Value)
+	}
+	return slices.ContainsFunc(values, func(v systems.Value) bool { return v.Transport != "" })
+}
+
+// asksLibrary tells whether the library that the file names makes a difference.
+func (c *Config) asksLibrary() bool {
+	return len(systems.Library(c.System.Library).Value) > 0 || FollowLibrary(c.Workload.Type.Config(), c.System.Library, true)
 }
 
 // FollowSystem sets what the machine has and the file does not give. It returns a given that holds for
@@ -97,8 +116,8 @@ func (c *Config) takeAdapter(name string, given func(string) bool) {
 }
 
 // FollowLibrary makes a library the one whose algorithms are taken, wherever settings of a program have
-// one, unless the file gives one.
-func FollowLibrary(config any, library string, given bool) {
+// one, unless the file gives one, and tells whether they have.
+func FollowLibrary(config any, library string, given bool) (asked bool) {
 	param.EachSetting(config, func(f *param.Field, v reflect.Value) {
 		if chosen, ok := v.Addr().Interface().(param.Chooser); ok {
 			if chosen.Config() == nil && strings.HasSuffix(chosen.Name(), "-library") {
@@ -107,14 +126,18 @@ func FollowLibrary(config any, library string, given bool) {
 				}
 			}
 			if chosen.Config() != nil {
-				FollowLibrary(chosen.Config(), library, given)
+				asked = FollowLibrary(chosen.Config(), library, given) || asked
 			}
 			return
 		}
-		if f.Key == "library" && !given {
+		if f.Key != "library" {
+			return
+		}
+		if asked = true; !given {
 			v.SetString(library)
 		}
 	})
+	return asked
 }
 
 // ways gives the channels and switches of a fabric the latencies of the machine, in whole cycles: a switch

@@ -347,6 +347,8 @@ func TestSearchedLoads(t *testing.T) {
 // changes something, at its default, or where another point makes use of it, nothing is said.
 func TestIdleSettings(t *testing.T) {
 	const marks = "switch.marking=threshold switch.mark_flits=1"
+	const onTree = "switch.vcs=1" // of this network; the others are on a dragonfly
+	const tree = "kind = \"traffic\"\ntopology = { type = \"xgft\", m = [4, 4], w = [1, 2] }\nrouting = { type = \"nca\" }\ntraffic = { load = 0.3 }\n"
 	for _, c := range []struct {
 		beside, set string
 		want        string // "": nothing
@@ -360,7 +362,15 @@ func TestIdleSettings(t *testing.T) {
 		{"switch.route_cycles=1", "switch.pipeline=serial", ""},
 		{"", "switch.credits_undelayed=local", "switch.credits_undelayed changes nothing: no credits are delayed: switch.credit_sensing is off"},
 		{"switch.credit_sensing=on", "switch.credits_undelayed=local", ""},
+		{"", "switch.credit_sensing=off", "switch.credit_sensing changes nothing: it is off, as the routing does not rely on it"},
+		{"routing.type=ugal-l-cr", "switch.credit_sensing=off", ""},
+		{"", "switch.input_speedup=2", ""},
+		{onTree, "switch.input_speedup=2", "switch.input_speedup changes nothing: an input has one virtual channel"},
+		{onTree, "routing.down=hashed", "routing.down changes nothing: one cable at most leads down from a switch to a leaf"},
+		{onTree, "routing.up=hashed", ""},
+		{onTree + " topology.w=[1,1]", "routing.up=hashed", "routing.up changes nothing: one port at most of a switch leads up"},
 		{"", "recovery.retries=3", "recovery.retries changes nothing: nothing fails"},
+		{"", "fault.x.seed=3", "fault.x.seed changes nothing: nothing fails"},
 		{"fault.x.fraction=0.1 fault.x.at=500 recovery.reroute=10 routing.type=table", "recovery.timeout=1us", "recovery.timeout changes nothing: recovery.retries is 0"},
 		{"routing.type=ugal-l", "routing.decision=sequential", "routing.decision changes nothing: terminals decide, which see what the cycle before has left (routing.decided_at)"},
 		{"routing.type=ugal-l routing.decided_at=switch", "routing.decision=sequential", ""},
@@ -380,7 +390,11 @@ func TestIdleSettings(t *testing.T) {
 		{"", "trace.every=7", "trace.every changes nothing: trace.packets is 0"},
 	} {
 		file := func(set string) *experiments.File {
-			return enginetest.Load(t, enginetest.Dragonfly+"[measure]\nwarmup = 300\nwindow = 600\n", append(strings.Fields(c.beside), strings.Fields(set)...)...)
+			network := enginetest.Dragonfly
+			if strings.HasPrefix(c.beside, onTree) {
+				network = tree
+			}
+			return enginetest.Load(t, network+"[measure]\nwarmup = 300\nwindow = 600\n", append(strings.Fields(c.beside), strings.Fields(set)...)...)
 		}
 		f := file(c.set)
 		var said []string
