@@ -452,6 +452,8 @@ var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "connections.srq_buffers", When: func(c *Config) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
 	{Key: "memory.domains", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
 	{Key: "memory.domain_ranks", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
+	{Key: "memory.domain_latency", When: undivided, Because: "memory.domains is 1"},
+	{Key: "memory.domain_rate", When: undivided, Because: "memory.domains is 1"},
 	{Key: "memory.cached", When: func(c *Config) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 }
 
@@ -465,6 +467,8 @@ var idleSystem = []experiments.Idle[*Config]{
 }
 
 func oneSwitch(c *Config) bool { return c.Job.Machine == "loggp" && c.LogGP.PerLeaf == 0 }
+
+func undivided(c *Config) bool { return c.Memory.Domains == 1 }
 
 func inTwoCopies(c *Config) bool { return c.Protocol.SingleCopy == 0 }
 

@@ -265,6 +265,8 @@ func TestIdleMPISettings(t *testing.T) {
 		"noise.spread=0.5 noise.call=1us noise.call_distribution=normal":                          "[]",
 		"protocol.segment_overhead=1us":                                                           "[protocol.segment_overhead changes nothing: protocol.eager_segment is 0B]",
 		"protocol.segment_overhead=1us protocol.eager_segment=1KiB":                               "[]",
+		"memory.domain_latency=1us":                                                               "[memory.domain_latency changes nothing: memory.domains is 1]",
+		"memory.domain_latency=1us memory.domains=2":                                              "[]",
 		"placement.nodes=[3]":                                                                     `[placement.nodes changes nothing: it is of placement.type = "explicit"]`,
 		"system.library=mpich workload.type=osu-alltoall":                                         "[system.library changes nothing: it adds no costs, and the program asks for none of its algorithms]",
 		"system.library=mpich workload.type=osu-alltoall workload.algorithm=alltoall-library":     "[]",
