@@ -156,7 +156,7 @@ func TestAtlasPage(t *testing.T) {
 		if !strings.Contains(page, "\n| "+n.Family+" |") || len(documented) == 0 {
 			t.Errorf("docs/atlas.md or docs/atlas.csv has no %s: run make atlas", n.Family)
 		}
-		if some := []string{"hyperx", "megafly", "oft", "kautz"}; os.Getenv("SOAK_TIME") == "" && !slices.Contains(some, n.Family) {
+		if some := []string{"dragonfly", "hyperx", "megafly", "oft", "kautz"}; os.Getenv("SOAK_TIME") == "" && !slices.Contains(some, n.Family) {
 			continue
 		}
 		e := simtest.Must(atlas.NewEntry(context.Background(), n, nil))(t)
