@@ -253,10 +253,10 @@ func (m *Meter) HalfWidth() float64 {
 // mean as often as they should (docs/validation.md); an interval of 1 % becomes 5 % wider.
 const queueing = 5
 
-// besideFull is how many times as wide an interval is where a channel is full and the network keeps up, by
+// BesideFull is how many times as wide an interval is where a channel is full and the network keeps up, by
 // other paths. Nothing empties the queues before that channel, and they drift for longer than a run shows:
 // with UGAL-L and the worst case of a dragonfly by half a per cent over 10,000 cycles.
-const besideFull = 2.5
+const BesideFull = 2.5
 
 // estimate is the mean latency of the packets born before a cycle, all of which must have
 // arrived, and half of its 95 % confidence interval of so many batches, 0 being as many as the
@@ -288,7 +288,7 @@ func (m *Meter) estimate(before int64, batches int) (mean, half float64, of int)
 	}
 	half = stats.MeanInterval(beyond, 0.95, batches)
 	if half *= 1 + queueing*half/mean; m.full {
-		half *= besideFull
+		half *= BesideFull
 	}
 	return mean, half, batches
 }

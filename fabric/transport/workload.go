@@ -401,7 +401,10 @@ func (r *matrixReader) finish(end int) {
 		ready = ready[:len(ready)-1]
 		starts++
 		for _, trigger := range []int{f.Fires, f.Arrives} {
-			if needs[trigger]--; trigger != 0 && needs[trigger] == 0 {
+			if trigger == 0 {
+				continue
+			}
+			if needs[trigger]--; needs[trigger] == 0 {
 				ready = append(ready, after[trigger]...)
 			}
 		}

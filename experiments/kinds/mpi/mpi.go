@@ -407,7 +407,7 @@ func (c *Config) idle() []experiments.Warning {
 	if c.Job.Machine == "loggops" {
 		return experiments.IdleOf(idleMachines, c)
 	}
-	return slices.Concat(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleSystem, c), IdleRuntime(c))
+	return slices.Concat(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleProgram, c), IdleRuntime(c))
 }
 
 // IdleRuntime is idle of the tables that kind jobs has, too.
@@ -452,19 +452,24 @@ var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "connections.srq_buffers", When: func(c *Config) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
 	{Key: "memory.domains", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
 	{Key: "memory.domain_ranks", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
+	{Key: "system.transport", When: func(c *Config) bool { return !c.System.byTransport() }, Because: "no cost of the machine or the library depends on it"},
+	{Key: "system.spine_latency", When: withoutWays, Because: "system.cable_latency and switch_latency are 0ns"},
+	{Key: "system.spine_latency", When: oneSwitch, Because: "loggp.nodes_per_leaf is 0"},
+	{Key: "system.far_switches", When: func(c *Config) bool { return c.Job.Machine == "fabric" }, Because: "it is of loggp.far_latency"},
+	{Key: "system.far_switches", When: withoutWays, Because: "system.cable_latency and switch_latency are 0ns"},
+	{Key: "system.far_switches", When: oneSwitch, Because: "loggp.nodes_per_leaf is 0"},
 	{Key: "memory.domain_latency", When: undivided, Because: "memory.domains is 1"},
 	{Key: "memory.domain_rate", When: undivided, Because: "memory.domains is 1"},
 	{Key: "memory.cached", When: func(c *Config) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 }
 
-var idleSystem = []experiments.Idle[*Config]{
+// idleProgram are settings of the one program of kind mpi.
+var idleProgram = []experiments.Idle[*Config]{
 	{Key: "placement.nodes", When: func(c *Config) bool { return c.Placement.Type != mpi.Explicit }, Because: `it is of placement.type = "explicit"`},
 	{Key: "system.library", When: func(c *Config) bool { return c.System.Library != "" && !c.asksLibrary() }, Because: "it adds no costs, and the program asks for none of its algorithms"},
-	{Key: "system.transport", When: func(c *Config) bool { return !c.System.byTransport() }, Because: "no cost of the machine or the library depends on it"},
-	{Key: "system.spine_latency", When: oneSwitch, Because: "loggp.nodes_per_leaf is 0"},
-	{Key: "system.far_switches", When: oneSwitch, Because: "loggp.nodes_per_leaf is 0"},
-	{Key: "system.far_switches", When: func(c *Config) bool { return c.Job.Machine == "fabric" }, Because: `it is of job.machine = "loggp"`},
 }
+
+func withoutWays(c *Config) bool { return c.System.Near() == 0 }
 
 func oneSwitch(c *Config) bool { return c.Job.Machine == "loggp" && c.LogGP.PerLeaf == 0 }
 

@@ -287,7 +287,7 @@ func nearShare(steps, sent float64, adaptive bool) float64 {
 // The number comes from figure 8b of the dragonfly paper. A search takes the least of each load
 // beside its budgets.
 func (c *trafficConfig) cycles(latency int64, e expectation, closed bool) (likely, most int64) {
-	const slow, besideFull = 0.08, 2.5 // intervals beside a full channel are as many times wider
+	const slow = 0.08
 	load := c.Traffic.Load
 	if closed {
 		load = 0
@@ -312,7 +312,7 @@ func (c *trafficConfig) cycles(latency int64, e expectation, closed bool) (likel
 	}
 	settled := float64(least) * max(1, slow/(room*room))
 	if e.fill > 0 {
-		settled *= besideFull
+		settled *= measure.BesideFull // as many times as wide, and as long
 	}
 	if settled > float64(most) {
 		settled = float64(least+most) / 2
