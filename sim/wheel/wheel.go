@@ -2,8 +2,10 @@
 package wheel
 
 import (
+	"cmp"
 	"fmt"
-	"math/bits"
+	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/weft-sim/weft/sim/check"
@@ -12,9 +14,9 @@ import (
 // Wheel is the near future of a clocked component: values of one type filed
 // by the cycle in which they are due. Items live in chunks that are handed on
 // from emptied cycles to filling ones, so that memory follows the number of
-// items in flight and stays warm. Items beyond the wheel's reach wait in coarser
-// wheels; no item is ever sorted. The items of a cycle come in the order in which they
-// were filed.
+// items in flight and stays warm. Items beyond the wheel's reach wait in lists of
+// many cycles each; no item is ever sorted. The items of a cycle come in the order in which
+// they were filed.
 type Wheel[T any] struct {
 	slots []wheelSlot[T]
 	first *wheelSlot[T] // of slots
@@ -72,8 +74,7 @@ func New[T any](reach int64) *Wheel[T] {
 	}
 	slots := make([]wheelSlot[T], wheelBlocks<<blockBits)
 	w := &Wheel[T]{slots: slots, first: &slots[0], mask: int64(len(slots)) - 1, now: -1, turn: -1, blockBits: blockBits}
-	w.far.last = wheelBlocks - 2 // -1, the cycle before the first, is in block -1
-	w.reach = (w.far.last+1)<<blockBits - 1
+	w.reach = (wheelBlocks-1)<<blockBits - 1 // -1, the cycle before the first, is in block -1
 	return w
 }
 
@@ -202,12 +203,7 @@ func (w *Wheel[T]) Drain(now int64, visit func(cycle int64, batch []T)) {
 		s.each(func(batch []T) { visit(c, batch) })
 		w.clear(s)
 	})
-	if w.far.items > 0 {
-		w.far.lists(func(l *farList[T]) bool {
-			w.far.empty(l, func(p *farItem[T]) { visit(p.cycle, []T{p.item}) })
-			return true
-		})
-	}
+	w.far.take(math.MaxInt64, func(cycle int64, item *T) { visit(cycle, []T{*item}) })
 }
 
 // used visits the slots that have items, in the order of their cycles.
@@ -233,16 +229,19 @@ func (w *Wheel[T]) nextBlock(now int64) {
 	block := now >> w.blockBits
 	last := block + wheelBlocks - 1
 	w.turn, w.reach = (block+1)<<w.blockBits-1, (last+1)<<w.blockBits-1
-	w.far.advance(last, w.blockBits, func(cycle int64, item *T) { *w.Place(cycle) = *item })
+	w.far.take(last, func(cycle int64, item *T) { *w.Place(cycle) = *item })
 }
 
 // Len is the number of items filed. It counts them.
 func (w *Wheel[T]) Len() int {
-	n := w.filed*chunkItems + w.far.items
+	n := w.filed * chunkItems
 	for i := range w.slots {
 		if s := &w.slots[i]; s.last != nil {
 			n += s.used() - chunkItems
 		}
+	}
+	for _, l := range w.far.lists {
+		n += len(l.items)
 	}
 	return n
 }
@@ -257,7 +256,11 @@ func (w *Wheel[T]) NextCycle() (cycle int64, ok bool) {
 			}
 		}
 	}
-	return w.far.first()
+	if len(w.far.lists) == 0 {
+		return 0, false
+	}
+	items := w.far.lists[0].items
+	return slices.MinFunc(items, func(a, b farItem[T]) int { return cmp.Compare(a.cycle, b.cycle) }).cycle, true
 }
 
 // Each calls visit with every item, for audits. It does not take them.
@@ -273,10 +276,11 @@ func (w *Wheel[T]) Items(visit func(cycle int64, item *T)) {
 			}
 		})
 	})
-	w.far.lists(func(l *farList[T]) bool {
-		l.each(func(p *farItem[T]) { visit(p.cycle, &p.item) })
-		return true
-	})
+	for _, l := range w.far.lists {
+		for i := range l.items {
+			visit(l.items[i].cycle, &l.items[i].item)
+		}
+	}
 }
 
 // Remove takes away every item for which drop returns true. Cost: linear in the
@@ -300,36 +304,19 @@ func (w *Wheel[T]) Remove(drop func(*T) bool) {
 			}
 		}
 	})
-	w.far.remove(w.blockBits, drop)
+	w.far.remove(drop)
 }
 
-// farFuture holds a wheel's items beyond its reach, as a hierarchical timing wheel
-// does (Varghese and Lauck, 1987, scheme 7): time in blocks of cycles, a block's
-// number in digits of 8 bits, a ring of lists for each digit. An item waits in the ring
-// of the highest digit in which its block differs from the last block within reach, and
-// moves down as that digit is reached: at most once a digit. So there is no sorting, and
-// the items of a cycle, which are always in one list, keep their order.
+// farFuture holds a wheel's items beyond its reach: a list for each block of cycles that has some, in
+// the order of blocks. The items of a cycle, which are always in one list, keep their order.
 type farFuture[T any] struct {
-	rings [farDigits]*[1 << farBits]farList[T] // nil until needed
-	items int
-	last  int64        // block within reach
-	free  *farChunk[T] // list of empty chunks
+	lists []*farList[T]
+	free  []*farList[T] // empty ones
 }
 
-const (
-	farBits   = 8
-	farDigits = 8 // 64 bits
-)
-
-// farList is a ring of chunks, all of them full but the last.
 type farList[T any] struct {
-	last *farChunk[T]
-	used int // places of last
-}
-
-type farChunk[T any] struct {
-	items [chunkItems]farItem[T]
-	next  *farChunk[T]
+	block int64
+	items []farItem[T]
 }
 
 type farItem[T any] struct {
@@ -337,141 +324,39 @@ type farItem[T any] struct {
 	item  T
 }
 
-// digit is the number of the ring in which an item of block waits.
-func (f *farFuture[T]) digit(block int64) int {
-	return (bits.Len64(uint64(block^f.last)) - 1) / farBits
-}
-
-// place files an item of a block beyond the last one and returns its address, for
-// the caller to fill in.
+// place files an item of a block beyond reach and returns its address, for the caller to
+// fill in.
 func (f *farFuture[T]) place(block, cycle int64) *T {
-	d := f.digit(block)
-	if f.rings[d] == nil {
-		f.rings[d] = new([1 << farBits]farList[T])
-	}
-	l := &f.rings[d][uint8(block>>(farBits*d))]
-	if l.last == nil || l.used == chunkItems {
-		c := f.free
-		if c == nil {
-			c = new(farChunk[T])
-		} else {
-			f.free = c.next
+	i, known := slices.BinarySearchFunc(f.lists, block, func(l *farList[T], block int64) int { return cmp.Compare(l.block, block) })
+	if !known {
+		l := &farList[T]{}
+		if n := len(f.free); n > 0 {
+			l, f.free = f.free[n-1], f.free[:n-1]
 		}
-		c.next = c
-		if l.last != nil {
-			c.next, l.last.next = l.last.next, c
-		}
-		l.last, l.used = c, 0
+		l.block, l.items = block, l.items[:0]
+		f.lists = slices.Insert(f.lists, i, l)
 	}
-	p := &l.last.items[l.used]
-	l.used++
-	f.items++
-	p.cycle = cycle
-	return &p.item
+	l := f.lists[i]
+	l.items = append(l.items, farItem[T]{cycle: cycle})
+	return &l.items[len(l.items)-1].item
 }
 
-// advance moves the last block within reach on, and hands every item that is now in
-// or before it to arrived, which must not file items here. No item may be in a block
-// that has been skipped unless arrived may still have it.
-func (f *farFuture[T]) advance(block int64, blockBits uint, arrived func(cycle int64, item *T)) {
-	before := f.last
-	top := f.digit(block)
-	f.last = block
-	if f.items == 0 {
-		return
+// take takes the items of all blocks up to one, in order; visit may file items beyond it.
+func (f *farFuture[T]) take(last int64, visit func(cycle int64, item *T)) {
+	for len(f.lists) > 0 && f.lists[0].block <= last {
+		l := f.lists[0]
+		f.lists = slices.Delete(f.lists, 0, 1)
+		for i := range l.items {
+			visit(l.items[i].cycle, &l.items[i].item)
+		}
+		f.free = append(f.free, l)
 	}
-	for d := range top + 1 {
-		ring := f.rings[d]
-		if ring == nil {
-			continue
-		}
-		// Below the highest digit that changes, all lists are of blocks that have
-		// been passed; in it, those up to the new digit.
-		end := len(ring) - 1
-		if d == top {
-			end = int(uint8(block >> (farBits * d)))
-		}
-		for i := int(uint8(before>>(farBits*d))) + 1; i <= end; i++ {
-			f.empty(&ring[i], func(p *farItem[T]) {
-				if to := p.cycle >> blockBits; to > block {
-					*f.place(to, p.cycle) = p.item
-				} else {
-					arrived(p.cycle, &p.item)
-				}
-			})
-		}
-	}
-}
-
-// empty takes the items of a list out, in the order in which they were filed.
-func (f *farFuture[T]) empty(l *farList[T], visit func(*farItem[T])) {
-	full := *l
-	if *l = (farList[T]{}); full.last == nil {
-		return
-	}
-	full.each(func(p *farItem[T]) {
-		f.items--
-		visit(p)
-	})
-	full.last.next, f.free = f.free, full.last.next
-}
-
-// lists calls visit with the lists that have items, lists of earlier blocks
-// first, until visit returns false.
-func (f *farFuture[T]) lists(visit func(*farList[T]) bool) {
-	for d, ring := range f.rings {
-		if ring == nil {
-			continue
-		}
-		for i := int(uint8(f.last>>(farBits*d))) + 1; i < len(ring); i++ {
-			if ring[i].last != nil && !visit(&ring[i]) {
-				return
-			}
-		}
-	}
-}
-
-// each calls visit with the items of a list.
-func (l *farList[T]) each(visit func(*farItem[T])) {
-	for c := l.last.next; ; c = c.next {
-		n := chunkItems
-		if c == l.last {
-			n = l.used
-		}
-		for i := range c.items[:n] {
-			visit(&c.items[i])
-		}
-		if c == l.last {
-			return
-		}
-	}
-}
-
-// first is the earliest cycle of an item; ok is false if there is none.
-func (f *farFuture[T]) first() (cycle int64, ok bool) {
-	f.lists(func(l *farList[T]) bool {
-		l.each(func(p *farItem[T]) {
-			if !ok || p.cycle < cycle {
-				cycle, ok = p.cycle, true
-			}
-		})
-		return false
-	})
-	return cycle, ok
 }
 
 // remove takes away every item for which drop returns true.
-func (f *farFuture[T]) remove(blockBits uint, drop func(*T) bool) {
-	f.lists(func(l *farList[T]) bool {
-		var kept []farItem[T]
-		f.empty(l, func(p *farItem[T]) {
-			if !drop(&p.item) {
-				kept = append(kept, *p)
-			}
-		})
-		for _, p := range kept {
-			*f.place(p.cycle>>blockBits, p.cycle) = p.item
-		}
-		return true
+func (f *farFuture[T]) remove(drop func(*T) bool) {
+	f.lists = slices.DeleteFunc(f.lists, func(l *farList[T]) bool {
+		l.items = slices.DeleteFunc(l.items, func(p farItem[T]) bool { return drop(&p.item) })
+		return len(l.items) == 0
 	})
 }
