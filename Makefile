@@ -104,8 +104,9 @@ soak-pairs: ## every registered topology with every registered routing: certific
 	SOAK_TIME=1m SOAK_SEED=$(SOAK_SEED) $(GO) test ./experiments/atlas -run '^(TestSoakPairs|TestPairs)$$' -count 1 -timeout 0 -v
 	SOAK_TIME=1m $(GO) test ./cmd/weft -run '^TestAtlasPage$$' -count 1 -timeout 0
 
-fuzz: ## fuzz the seeds of random fabrics for SOAK_TIME (10m), in the checked build
+fuzz: ## fuzz the seeds of random fabrics, and of those with either unit, each for SOAK_TIME (10m), in the checked build
 	$(GO) test -tags weftcheck ./routing -run '^$$' -fuzz '^FuzzFabrics$$' -fuzztime $(SOAK_TIME)
+	$(GO) test -tags weftcheck ./fabric/core -run '^$$' -fuzz '^FuzzUnits$$' -fuzztime $(SOAK_TIME)
 
 check: format vet race lint tidy arrows ## gofmt, vet, staticcheck, go.mod, import arrows, race detector
 

@@ -110,7 +110,7 @@ func FuzzFabrics(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { routingtest.DrawTrial(t, seed).Check(t, 1500) })
 }
 
-// TestSoak checks random fabrics, and flits against packets as the unit, in long runs, for as long as SOAK_TIME says
+// TestSoak checks random fabrics in long runs, for as long as SOAK_TIME says
 // (a duration, as 8h), beginning with seed SOAK_SEED (1 unless set). make
 // soak runs it.
 func TestSoak(t *testing.T) {
@@ -132,54 +132,12 @@ func TestSoak(t *testing.T) {
 	seed, report := first, time.Now()
 	for start := time.Now(); time.Since(start) < limit && !t.Failed(); seed++ {
 		all.Add(routingtest.DrawTrial(t, seed).Check(t, 20_000))
-		routingtest.DrawUnitTrial(t, seed).CheckUnits(t, 20_000)
 		if time.Since(report) > time.Minute {
 			report = time.Now()
 			fmt.Printf("%v: %v\n", time.Since(start).Round(time.Second), all)
 		}
 	}
 	t.Logf("seeds %d to %d: %v", first, seed-1, all)
-}
-
-// unitChecks compare flits and packets as the unit: the times of every packet, the same with
-// packets to groups among the others, which share their virtual channels or do not, and what
-// blame and traces say of every packet and channel.
-var unitChecks = map[string]struct {
-	check  func(tr *routingtest.Trial, t testing.TB, cycles int64) (packets int)
-	cycles int64
-	least  int // packets of all trials
-}{
-	"unicast":   {(*routingtest.Trial).CheckUnits, 1000, 100_000},
-	"multicast": {(*routingtest.Trial).CheckMulticastUnits, 600, 100_000},
-	"observed":  {(*routingtest.Trial).CheckObservedUnits, 400, 40_000},
-}
-
-// TestUnits: flits and packets as the unit give the same on random networks of all families
-// under all routings.
-func TestUnits(t *testing.T) {
-	for name, c := range unitChecks {
-		t.Run(name, func(t *testing.T) {
-			packets, seeds := 0, simtest.Seeds(t, 60, 3)
-			for _, seed := range seeds {
-				packets += c.check(routingtest.DrawUnitTrial(t, seed), t, c.cycles)
-			}
-			if packets < c.least*len(seeds)/60 {
-				t.Errorf("%d packets are not a test of all", packets)
-			}
-		})
-	}
-}
-
-// FuzzUnits compares the units on the random network of any seed.
-func FuzzUnits(f *testing.F) {
-	for seed := range uint64(2) {
-		f.Add(1000 + seed)
-	}
-	f.Fuzz(func(t *testing.T, seed uint64) {
-		for _, c := range unitChecks {
-			c.check(routingtest.DrawUnitTrial(t, seed), t, 1000)
-		}
-	})
 }
 
 // TestAroundFaults holds the routings that go around faults to the suite's part

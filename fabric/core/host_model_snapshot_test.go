@@ -21,7 +21,7 @@ import (
 func runHosted(t testing.TB, tr *routingtest.Trial, pause int64, threads int, plan measure.ToEnd) (told string, passed int) {
 	t.Helper()
 	f := tr.Fabric(t)
-	r := newRelay(f, pause, int32(min(3, tr.BufferFlits())), func(t int) int64 { return int64(t * 37 % 400) })
+	r := newRelay(f, pause, int32(min(3, tr.Config.Switch.BufferFlits)), func(t int) int64 { return int64(t * 37 % 400) })
 	f.Split(threads)
 	if err := measure.RunToEnd(t.Context(), f, r, plan); err != nil {
 		return fmt.Sprint("deadlock", len(r.log)), len(r.log)
@@ -76,9 +76,9 @@ func TestSnapshotsOfHosted(t *testing.T) {
 	}
 	for seed := range trials {
 		packets += checkHosted(t, routingtest.DrawTrial(t, seed), seed)
-		units := routingtest.DrawUnitTrial(t, 1000+seed)
+		units := drawUnitTrial(t, 1000+seed)
 		if seed%2 == 0 {
-			units.SetUnit(fabric.UnitPacket)
+			units.Config.Fabric.Unit = fabric.UnitPacket
 		}
 		packets += checkHosted(t, units, seed)
 	}

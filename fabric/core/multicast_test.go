@@ -31,10 +31,10 @@ func models(t *testing.T, test func(t *testing.T, config fabric.Config)) {
 	units(t, test)
 }
 
-func (n network) multicast(t testing.TB, config fabric.Config, m *routingtest.Trees) *core.Fabric {
+func (n network) multicast(t testing.TB, config fabric.Config, m *trees) *core.Fabric {
 	t.Helper()
 	f := n.fabric(t, config)
-	simtest.Check(t, f.SetMulticast(m.Tables, config.Switch.VCs-1))
+	simtest.Check(t, f.SetMulticast(m.tables, config.Switch.VCs-1))
 	return f
 }
 
@@ -42,8 +42,8 @@ func (n network) multicast(t testing.TB, config fabric.Config, m *routingtest.Tr
 func groupOnSwitch(t testing.TB, config fabric.Config, members int) *core.Fabric {
 	t.Helper()
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	m := routingtest.NewTrees(n.topo.Graph())
-	m.Plant(0, terminals(members))
+	m := newTrees(n.topo.Graph())
+	m.plant(0, terminals(members))
 	return n.multicast(t, cutThrough(config, 2), m)
 }
 
@@ -101,9 +101,9 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 		g := n.topo.Graph()
 		config := pipeline(cutThrough(config, 3), i)
 		for _, flits := range []int32{1, 5} {
-			m := routingtest.NewTrees(g)
+			m := newTrees(g)
 			const src = 13
-			mlid := m.Plant(g.PortSwitch[g.TerminalPort[src]], terminals(g.Terminals())) // rooted at the sender: minimal paths
+			mlid := m.plant(g.PortSwitch[g.TerminalPort[src]], terminals(g.Terminals())) // rooted at the sender: minimal paths
 			f := n.multicast(t, config, m)
 			s := &script{}
 			s.send(src, fabric.PacketSpec{Birth: 7, Flits: flits, VCs: 4, MLID: mlid})
@@ -280,13 +280,13 @@ func testMulticastMixed(t *testing.T, config fabric.Config) {
 func (n network) hearAll(t *testing.T, config fabric.Config, threads int) string {
 	t.Helper()
 	g := n.topo.Graph()
-	m, r := routingtest.NewTrees(g), sim.NewStream(3, "groups", 0)
+	m, r := newTrees(g), sim.NewStream(3, "groups", 0)
 	var groups [][]topology.TerminalID
 	for range 12 {
 		members := terminals(g.Terminals())
 		sim.Shuffle(&r, members)
 		members = members[:1+r.IntN(len(members)-1)]
-		m.Plant(topology.SwitchID(g.Switches()-1), members)
+		m.plant(topology.SwitchID(g.Switches()-1), members)
 		groups = append(groups, members)
 	}
 	x := newGroupTraffic(g, groups, 12, 1, 1<<n.routing.VCs())
@@ -323,7 +323,7 @@ func TestMulticastDeadlock(t *testing.T) { models(t, testMulticastDeadlock) }
 func testMulticastDeadlock(t *testing.T, config fabric.Config) {
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
 	g := n.topo.Graph()
-	m := routingtest.NewTrees(g)
+	m := newTrees(g)
 	var groups [][]topology.TerminalID
 	for first := range 4 {
 		// The path that lacks the link from first-1 to first.
@@ -339,7 +339,7 @@ func testMulticastDeadlock(t *testing.T, config fabric.Config) {
 				}
 			}
 			slices.Sort(ports)
-			m.Tables[s].MLIDs, m.Tables[s].Ports = append(m.Tables[s].MLIDs, mlid), append(m.Tables[s].Ports, ports)
+			m.tables[s].MLIDs, m.tables[s].Ports = append(m.tables[s].MLIDs, mlid), append(m.tables[s].Ports, ports)
 		}
 		groups = append(groups, terminals(4))
 	}
@@ -372,7 +372,7 @@ func TestMulticastRefusals(t *testing.T) {
 		config := cutThrough(fabric.DefaultConfig(), 2)
 		set(&config.Switch)
 		var wrong *param.ParamError
-		if err := n.fabric(t, config).SetMulticast(routingtest.NewTrees(n.topo.Graph()).Tables, 1); !errors.As(err, &wrong) || wrong.Key != key {
+		if err := n.fabric(t, config).SetMulticast(newTrees(n.topo.Graph()).tables, 1); !errors.As(err, &wrong) || wrong.Key != key {
 			t.Errorf("%s: %v", key, err)
 		}
 	}

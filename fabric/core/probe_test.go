@@ -209,15 +209,15 @@ func TestMarksOnAnyNetwork(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	packets, units, trials := 0, 0, 0
 	for seed := uint64(0); trials < 8; seed++ {
-		tr, whole := routingtest.DrawTrial(t, seed), routingtest.DrawUnitTrial(t, 1000+seed)
-		if !tr.Mark() || !whole.Mark() {
+		tr, whole := routingtest.DrawTrial(t, seed), drawUnitTrial(t, 1000+seed)
+		if !markPorts(tr) || !markPorts(whole) {
 			continue
 		}
 		trials++
 		heard, _ := heardAndTraced(checkUnicast(t, tr, seed, nil))
 		packets += heard
-		units += whole.CheckUnits(t, 400)
-		whole.SetUnit(fabric.UnitPacket)
+		units += checkUnits(t, whole, 400)
+		whole.Config.Fabric.Unit = fabric.UnitPacket
 		heard, _ = heardAndTraced(checkUnicast(t, whole, seed, nil))
 		packets += heard
 	}

@@ -23,14 +23,14 @@ func stateOf(t testing.TB, f *core.Fabric) []byte {
 // going is a network under way, with its source, what its terminals hear, and its observers.
 type going struct {
 	f      *core.Fabric
-	source routingtest.Numbered
+	source numbered
 	heard  receivers
 	blame  *observe.Blame  // nil: nobody blames
 	tracer *observe.Tracer // nil: nobody observes
 }
 
 // start attaches a network on threads to a source, under the eyes of observers; nil: of none.
-func start(t testing.TB, f *core.Fabric, source routingtest.Numbered, threads int, w *watch) *going {
+func start(t testing.TB, f *core.Fabric, source numbered, threads int, w *watch) *going {
 	t.Helper()
 	x := &going{f: f, source: source, heard: make(receivers, source.Terminals())}
 	if w != nil {
@@ -85,7 +85,7 @@ func goesOn(t testing.TB, name any, random *sim.Stream, trial int, at int64, who
 }
 
 // checkSnapshot is goesOn for a network under a load, of a random cycle.
-func checkSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64, w *watch, network func(load float64) (*core.Fabric, routingtest.Numbered)) []*going {
+func checkSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64, w *watch, network func(load float64) (*core.Fabric, numbered)) []*going {
 	t.Helper()
 	random := sim.NewStream(seed, "snapshots", 0)
 	load := []float64{0.2, 0.6, 1}[random.IntN(3)]
@@ -102,7 +102,7 @@ func checkSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64, w *watch, n
 // checkUnicast is checkSnapshot without packets to groups.
 func checkUnicast(t testing.TB, tr *routingtest.Trial, seed uint64, w *watch) []*going {
 	t.Helper()
-	return checkSnapshot(t, tr, seed, w, func(load float64) (*core.Fabric, routingtest.Numbered) { return tr.Fabric(t), tr.Traffic(load) })
+	return checkSnapshot(t, tr, seed, w, func(load float64) (*core.Fabric, numbered) { return tr.Fabric(t), tr.Traffic(load) })
 }
 
 // heardAndTraced are the packets that were heard of and those that were traced.
@@ -135,8 +135,8 @@ func snapshotTrials(t *testing.T, seeds uint64, check func(tr *routingtest.Trial
 }
 
 func drawTrials(t testing.TB, seed uint64) []*routingtest.Trial {
-	all := []*routingtest.Trial{routingtest.DrawTrial(t, seed), routingtest.DrawUnitTrial(t, seed), routingtest.DrawUnitTrial(t, 1000+seed)}
-	all[2].SetUnit(fabric.UnitPacket)
+	all := []*routingtest.Trial{routingtest.DrawTrial(t, seed), drawUnitTrial(t, seed), drawUnitTrial(t, 1000+seed)}
+	all[2].Config.Fabric.Unit = fabric.UnitPacket
 	return all
 }
 
@@ -151,7 +151,7 @@ func TestSnapshots(t *testing.T) {
 // checkGroups is checkSnapshot of a load of which part is for groups.
 func checkGroups(t testing.TB, tr *routingtest.Trial, seed uint64) []*going {
 	t.Helper()
-	return checkSnapshot(t, tr, seed, nil, func(load float64) (*core.Fabric, routingtest.Numbered) { return tr.Multicast(t, load) })
+	return checkSnapshot(t, tr, seed, nil, func(load float64) (*core.Fabric, numbered) { return multicastTrial(t, tr, load) })
 }
 
 // TestSnapshotsOfMulticast: packets that are being replicated go on from a snapshot, too:
@@ -190,12 +190,12 @@ func TestSnapshotsOfLearners(t *testing.T) {
 		seeds = seeds[:2]
 	}
 	for i, seed := range seeds {
-		tr := routingtest.DrawUnitTrial(t, seed)
+		tr := drawUnitTrial(t, seed)
 		if !strings.Contains(tr.String(), "q-adaptive") {
 			t.Errorf("%v: want a seed that draws q-adaptive", tr)
 		}
 		if i%2 == 0 {
-			tr.SetUnit(fabric.UnitPacket)
+			tr.Config.Fabric.Unit = fabric.UnitPacket
 		}
 		heard, _ := heardAndTraced(checkUnicast(t, tr, seed, nil))
 		packets += heard

@@ -26,13 +26,13 @@ import (
 
 // Trial is a random network under random settings.
 type Trial struct {
-	seed    uint64
+	Seed    uint64
+	Routing fabric.Routing
+	Config  fabric.Config
+	VCs     int
+	Flits   int // of a packet, at most
 	network topologytest.Network
-	routing fabric.Routing
 	name    string
-	config  fabric.Config
-	vcs     int
-	flits   int
 	latency int64 // of every channel
 }
 
@@ -80,18 +80,18 @@ func DrawTrialOf(t testing.TB, seed uint64, family string, v Variant) *Trial {
 func settings(t testing.TB, seed uint64, n topologytest.Network, v Variant, vcs int, stream *sim.Stream) *Trial {
 	t.Helper()
 	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
-	tr := &Trial{seed: seed, network: n, name: v.String(), vcs: min(vcs+some(0, 2), 16), flits: some(1, 5), latency: int64(some(1, 4))}
+	tr := &Trial{Seed: seed, network: n, name: v.String(), VCs: min(vcs+some(0, 2), 16), Flits: some(1, 5), latency: int64(some(1, 4))}
 	if stream.IntN(3) == 0 {
-		tr.vcs = max(1, vcs-1)
+		tr.VCs = max(1, vcs-1)
 	}
 	var err error
-	if tr.routing, err = routing.Registry.Build(v.Routing, v.Config, routing.Env{Topology: n.Topology, Seed: 1, VCs: tr.vcs, AllowDeadlock: true}); err != nil {
+	if tr.Routing, err = routing.Registry.Build(v.Routing, v.Config, routing.Env{Topology: n.Topology, Seed: 1, VCs: tr.VCs, AllowDeadlock: true}); err != nil {
 		t.Fatal(err)
 	}
 	c := fabric.DefaultConfig()
 	c.Fabric.AllowDeadlock = true
 	s := &c.Switch
-	s.VCs, s.BufferFlits, s.OutputBufferFlits = tr.vcs, some(1, 6), some(0, 3)
+	s.VCs, s.BufferFlits, s.OutputBufferFlits = tr.VCs, some(1, 6), some(0, 3)
 	s.RouteCycles, s.VCAllocCycles, s.CrossbarCycles, s.CreditCycles = some(0, 2), some(0, 1), some(0, 2), some(0, 2)
 	s.Speedup, s.Iterations = float64(some(1, 3)), some(1, 2)
 	allocators := allocator.Registry.Names()
@@ -101,7 +101,7 @@ func settings(t testing.TB, seed uint64, n topologytest.Network, v Variant, vcs 
 	}
 	if stream.IntN(2) == 0 {
 		s.FlowControl = "cut-through"
-		tr.flits = min(tr.flits, s.BufferFlits) // a packet must fit into a buffer
+		tr.Flits = min(tr.Flits, s.BufferFlits) // a packet must fit into a buffer
 		if stream.IntN(2) == 0 {
 			s.OutputBufferFlits = some(1, 3)
 			if s.VCs <= 15 { // tables name lanes 0 to 14
@@ -117,7 +117,7 @@ func settings(t testing.TB, seed uint64, n topologytest.Network, v Variant, vcs 
 	for _, class := range n.Topology.Graph().Classes {
 		c.Channels[class.Name] = fabric.ChannelConfig{Latency: sim.Time(tr.latency) * sim.Nanosecond, CreditLatency: sim.Time(seed%6) * sim.Nanosecond}
 	}
-	tr.config = c
+	tr.Config = c
 	return tr
 }
 
@@ -147,7 +147,7 @@ func drawLanes(s *fabric.SwitchConfig, some func(least, most int) int) {
 func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 	t.Helper()
 	all.Trials = 1
-	c, dependencies := checkStages(t, tr.network.Topology, tr.routing, tr.vcs, false)
+	c, dependencies := checkStages(t, tr.network.Topology, tr.Routing, tr.VCs, false)
 	if c.Acyclic() {
 		all.Certified = 1
 	}
@@ -158,7 +158,7 @@ func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 	case errors.As(err, &deadlock):
 		all.Stopped = 1
 		if c.Acyclic() || len(deadlock.Waits) == 0 {
-			t.Errorf("%v: %s, but %v", tr, c.Describe(tr.graph()), err)
+			t.Errorf("%v: %s, but %v", tr, c.Describe(tr.Graph()), err)
 		}
 		for i, w := range deadlock.Waits {
 			if !dependencies[w.Dependency()] || w.Wants != deadlock.Waits[(i+1)%len(deadlock.Waits)].Holds {
@@ -174,42 +174,40 @@ func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 }
 
 func (tr *Trial) String() string {
-	return fmt.Sprintf("seed %d: %s, %d virtual channels, on %s", tr.seed, tr.name, tr.vcs, tr.network.Name)
+	return fmt.Sprintf("seed %d: %s, %d virtual channels, on %s", tr.Seed, tr.name, tr.VCs, tr.network.Name)
 }
 
 // Fabric builds the network.
 func (tr *Trial) Fabric(t testing.TB) *core.Fabric {
 	t.Helper()
-	return tr.with(t, tr.config)
+	return tr.With(t, tr.Config)
 }
 
-// with builds the network with other settings.
-func (tr *Trial) with(t testing.TB, config fabric.Config) *core.Fabric {
+// With builds the network with other settings.
+func (tr *Trial) With(t testing.TB, config fabric.Config) *core.Fabric {
 	t.Helper()
-	f, err := core.New(tr.graph(), config, tr.routing, 5)
+	f, err := core.New(tr.Graph(), config, tr.Routing, 5)
 	if err != nil {
 		t.Fatalf("%v: %v", tr, err)
 	}
 	return f
 }
 
-func (tr *Trial) graph() *topology.Graph { return tr.network.Topology.Graph() }
-
-// BufferFlits is how many flits a buffer of the network takes.
-func (tr *Trial) BufferFlits() int { return tr.config.Switch.BufferFlits }
+// Graph is the graph of the network.
+func (tr *Trial) Graph() *topology.Graph { return tr.network.Topology.Graph() }
 
 // Traffic is a source of uniform traffic at a load, with packets of one size.
 func (tr *Trial) Traffic(load float64) *measure.OpenLoop {
-	n := tr.graph().Terminals()
-	return measure.NewOpenLoop(n, Uniform(n), AtRate(load/float64(tr.flits)), Fixed(tr.flits), 5)
+	n := tr.Graph().Terminals()
+	return measure.NewOpenLoop(n, Uniform(n), AtRate(load/float64(tr.Flits)), Fixed(tr.Flits), 5)
 }
 
 // overload runs the network with as much traffic as it takes: uniform, or, with an odd
 // seed, from each terminal to one other, by which the same channels stay full.
 func (tr *Trial) overload(t testing.TB, cycles int64) error {
 	source := tr.Traffic(1)
-	if n := tr.graph().Terminals(); tr.seed%2 == 1 {
-		source = measure.NewOpenLoop(n, newPartners(n, tr.seed), AtRate(1/float64(tr.flits)), Fixed(tr.flits), 5)
+	if n := tr.Graph().Terminals(); tr.Seed%2 == 1 {
+		source = measure.NewOpenLoop(n, newPartners(n, tr.Seed), AtRate(1/float64(tr.Flits)), Fixed(tr.Flits), 5)
 	}
 	_, err := measure.Run(context.Background(), tr.Fabric(t), source, 1, measure.Plan{Warmup: 500, Window: cycles})
 	return err
@@ -245,8 +243,8 @@ func (s sources) Deliver(d *fabric.Delivery) { s[d.Src] += float64(d.Flits) }
 // that, and what can stand in the buffers behind the channel when the count
 // begins, are allowed for.
 func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
-	g := tr.graph()
-	load, err := routing.Loads(g, tr.routing, tr.vcs, Uniform(g.Terminals()))
+	g := tr.Graph()
+	load, err := routing.Loads(g, tr.Routing, tr.VCs, Uniform(g.Terminals()))
 	if err != nil {
 		return false
 	}
@@ -257,9 +255,9 @@ func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
 	clear(count)
 	f.Advance(cycles)
 	path := 2*metrics.Measure(g).Diameter() + 4 // switches, as good as all of any path
-	held := float64(path * tr.config.Switch.BufferFlits * tr.vcs)
+	held := float64(path * tr.Config.Switch.BufferFlits * tr.VCs)
 	n := float64(cycles) + held
-	limit := n / most * (1 + 6/math.Sqrt(n/float64(tr.flits)))
+	limit := n / most * (1 + 6/math.Sqrt(n/float64(tr.Flits)))
 	if least := slices.Min(count); least > limit {
 		t.Errorf("%v: every terminal gets %.0f flits through in %d cycles, channel loads allow %.0f", tr, least, cycles, limit)
 	}
@@ -298,12 +296,12 @@ func (l *lonely) Deliver(d *fabric.Delivery) { l.delivered = append(l.delivered,
 // their place there from switch allocation on; there the packets have one flit.
 func (tr *Trial) checkIdle(t testing.TB) {
 	t.Helper()
-	n := tr.graph().Terminals()
-	s := &tr.config.Switch
+	n := tr.Graph().Terminals()
+	s := &tr.Config.Switch
 	flits := int32(1)
 	way := int(math.Ceil(float64(s.SwitchAllocCycles+s.CrossbarCycles) / s.Speedup))
-	if int64(s.BufferFlits) >= s.RoundTrip(max(tr.latency, int64(tr.seed%6))) && (s.OutputBufferFlits == 0 || s.OutputBufferFlits > way) {
-		flits = int32(tr.flits)
+	if int64(s.BufferFlits) >= s.RoundTrip(max(tr.latency, int64(tr.Seed%6))) && (s.OutputBufferFlits == 0 || s.OutputBufferFlits > way) {
+		flits = int32(tr.Flits)
 	}
 	l := &lonely{stream: sim.NewStream(7, "lonely", 0), spacing: 1000, terminals: n, flits: flits, turn: make([]int64, n)}
 	for i := range l.turn {
@@ -317,7 +315,7 @@ func (tr *Trial) checkIdle(t testing.TB) {
 	}
 	stages := int64(math.Ceil(float64(s.RouteCycles+s.VCAllocCycles+s.SwitchAllocCycles+s.CrossbarCycles) / s.Speedup))
 	for _, d := range l.delivered {
-		want := int64(tr.config.Terminal.InjectionCycles) + tr.latency + int64(d.Hops)*(stages+tr.latency) + int64(flits-1)
+		want := int64(tr.Config.Terminal.InjectionCycles) + tr.latency + int64(d.Hops)*(stages+tr.latency) + int64(flits-1)
 		if got := d.Cycle - d.Birth; got != want {
 			t.Errorf("%v: %d flits over %d switches take %d cycles, want %d (%+v)", tr, flits, d.Hops, got, want, *s)
 			return

@@ -1,4 +1,4 @@
-package routingtest
+package core_test
 
 import (
 	"slices"
@@ -9,22 +9,64 @@ import (
 	"github.com/weft-sim/weft/fabric/marking"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// DrawUnitTrial draws a network as DrawTrial does, with switches that hold ports for
+// unitChecks compare flits and packets as the unit: the times of every packet, the same with
+// packets to groups among the others, which share their virtual channels or do not, and what
+// blame and traces say of every packet and channel.
+var unitChecks = map[string]struct {
+	check  func(t testing.TB, tr *routingtest.Trial, cycles int64) (packets int)
+	cycles int64
+	least  int // packets of all trials
+}{
+	"unicast":   {checkUnits, 1000, 100_000},
+	"multicast": {checkMulticastUnits, 600, 100_000},
+	"observed":  {checkObservedUnits, 400, 40_000},
+}
+
+// TestUnits: flits and packets as the unit give the same on random networks of all families
+// under all routings.
+func TestUnits(t *testing.T) {
+	for name, c := range unitChecks {
+		t.Run(name, func(t *testing.T) {
+			packets, seeds := 0, simtest.Seeds(t, 60, 3)
+			for _, seed := range seeds {
+				packets += c.check(t, drawUnitTrial(t, seed), c.cycles)
+			}
+			if packets < c.least*len(seeds)/60 {
+				t.Errorf("%d packets are not a test of all", packets)
+			}
+		})
+	}
+}
+
+// FuzzUnits compares the units on the random network of any seed.
+func FuzzUnits(f *testing.F) {
+	for seed := range uint64(2) {
+		f.Add(1000 + seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		for _, c := range unitChecks {
+			c.check(t, drawUnitTrial(t, seed), 1000)
+		}
+	})
+}
+
+// drawUnitTrial draws a network as routingtest.DrawTrial does, with switches that hold ports for
 // whole packets, and with times that are whole cycles: what flits and packets as the
 // unit must agree on.
-func DrawUnitTrial(t testing.TB, seed uint64) *Trial {
-	tr := DrawTrial(t, seed)
+func drawUnitTrial(t testing.TB, seed uint64) *routingtest.Trial {
+	tr := routingtest.DrawTrial(t, seed)
 	stream := sim.NewStream(seed, "units", 0)
 	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
-	s := &tr.config.Switch
+	s := &tr.Config.Switch
 	s.Hold, s.FlowControl, s.CreditSensing = true, "cut-through", "off"
 	s.BufferFlits = some(1, 24)
-	tr.flits = some(1, s.BufferFlits)
+	tr.Flits = some(1, s.BufferFlits)
 	s.SwitchAllocCycles = some(1, 3)
 	s.CreditsPerCycle = some(0, 1)
 	if stream.IntN(3) == 0 {
@@ -33,18 +75,15 @@ func DrawUnitTrial(t testing.TB, seed uint64) *Trial {
 	if s.OutputBufferFlits > 0 {
 		s.OutputBufferFlits += 6 // more than there are stages
 	}
-	for _, class := range tr.graph().Classes {
+	for _, class := range tr.Graph().Classes {
 		channel := fabric.ChannelConfig{Latency: sim.Time(some(1, 12)) * sim.Nanosecond}
 		if stream.IntN(3) == 0 {
 			channel.CyclesPerFlit = float64(some(1, 4))
 		}
-		tr.config.Channels[class.Name] = channel
+		tr.Config.Channels[class.Name] = channel
 	}
 	return tr
 }
-
-// SetUnit sets the unit of a trial that DrawUnitTrial has drawn.
-func (tr *Trial) SetUnit(unit string) { tr.config.Fabric.Unit = unit }
 
 // upTo draws packets of one to so many flits.
 type upTo int
@@ -82,7 +121,7 @@ func (l *ledger) Deliver(d *fabric.Delivery) { l.got[arrival{d.Src, d.Dst, d.Tag
 
 // groups are multicast trees of random members on a network, under random roots.
 type groups struct {
-	trees   *Trees
+	trees   *trees
 	members [][]topology.TerminalID // by MLID
 	of      [][]int32               // MLIDs, by terminal
 	vcs     int                     // of all channels
@@ -92,24 +131,24 @@ type groups struct {
 
 // drawGroups gives a network multicast trees, and a virtual channel or two more for them.
 // (That they can deadlock does not matter: both units must do so in the same cycle.)
-func (tr *Trial) drawGroups() *groups {
-	g := tr.graph()
-	x := &groups{trees: NewTrees(g), of: make([][]int32, g.Terminals())}
-	r := sim.NewStream(tr.seed, "groups", 0)
+func drawGroups(tr *routingtest.Trial) *groups {
+	g := tr.Graph()
+	x := &groups{trees: newTrees(g), of: make([][]int32, g.Terminals())}
+	r := sim.NewStream(tr.Seed, "groups", 0)
 	for t := range g.Terminals() {
-		x.random = append(x.random, sim.NewStream(tr.seed, "group", t))
+		x.random = append(x.random, sim.NewStream(tr.Seed, "group", t))
 	}
 	for range 1 + r.IntN(6) {
 		members := topology.Numbers[topology.TerminalID](g.Terminals())
 		sim.Shuffle(&r, members)
 		members = members[:1+r.IntN(len(members))]
-		mlid := x.trees.Plant(topology.SwitchID(r.IntN(g.Switches())), members)
+		mlid := x.trees.plant(topology.SwitchID(r.IntN(g.Switches())), members)
 		x.members = append(x.members, members)
 		for _, t := range members {
 			x.of[t] = append(x.of[t], mlid)
 		}
 	}
-	x.unicast = min(tr.vcs, fabric.MaxVCs-2)
+	x.unicast = min(tr.VCs, fabric.MaxVCs-2)
 	x.vcs = x.unicast + 1 + r.IntN(2)
 	return x
 }
@@ -126,55 +165,55 @@ func (x *groups) divert(t topology.TerminalID, p *fabric.PacketSpec) {
 	}
 }
 
-// ledger is a source of uniform traffic at a load, of packets of one to so many flits.
-func (tr *Trial) ledger(load float64, flits int, x *groups) *ledger {
-	n := tr.graph().Terminals()
-	source := measure.NewOpenLoop(n, Uniform(n), AtRate(2*load/float64(1+flits)), upTo(flits), 5)
+// newLedger is a source of uniform traffic at a load, of packets of one to so many flits.
+func newLedger(tr *routingtest.Trial, load float64, flits int, x *groups) *ledger {
+	n := tr.Graph().Terminals()
+	source := measure.NewOpenLoop(n, routingtest.Uniform(n), routingtest.AtRate(2*load/float64(1+flits)), upTo(flits), 5)
 	return &ledger{source, make([]uint64, n), map[arrival]fabric.Delivery{}, x}
 }
 
-// CheckUnits compares a network of flits with one of packets, cycle for cycle: every
+// checkUnits compares a network of flits with one of packets, cycle for cycle: every
 // packet's route, and when it entered and left the network, at a moderate load and
 // beyond saturation.
-func (tr *Trial) CheckUnits(t testing.TB, cycles int64) (packets int) {
+func checkUnits(t testing.TB, tr *routingtest.Trial, cycles int64) (packets int) {
 	t.Helper()
-	return tr.checkUnits(t, func(config fabric.Config, load float64) (*core.Fabric, *ledger) {
-		return tr.with(t, config), tr.ledger(load, tr.flits, nil)
+	return compareLoads(t, tr, func(config fabric.Config, load float64) (*core.Fabric, *ledger) {
+		return tr.With(t, config), newLedger(tr, load, tr.Flits, nil)
 	}, cycles)
 }
 
-// CheckMulticastUnits is CheckUnits with packets to groups among the others.
-func (tr *Trial) CheckMulticastUnits(t testing.TB, cycles int64) (packets int) {
+// checkMulticastUnits is checkUnits with packets to groups among the others.
+func checkMulticastUnits(t testing.TB, tr *routingtest.Trial, cycles int64) (packets int) {
 	t.Helper()
-	return tr.checkUnits(t, func(config fabric.Config, load float64) (*core.Fabric, *ledger) {
-		f, x := tr.multicast(t, config)
-		return f, tr.ledger(load, tr.flits, x)
+	return compareLoads(t, tr, func(config fabric.Config, load float64) (*core.Fabric, *ledger) {
+		f, x := multicastNetwork(t, tr, config)
+		return f, newLedger(tr, load, tr.Flits, x)
 	}, cycles)
 }
 
 // loads are a moderate one, and one beyond saturation.
 var loads = []float64{0.3, 1}
 
-func (tr *Trial) checkUnits(t testing.TB, build func(config fabric.Config, load float64) (*core.Fabric, *ledger), cycles int64) (packets int) {
+func compareLoads(t testing.TB, tr *routingtest.Trial, build func(config fabric.Config, load float64) (*core.Fabric, *ledger), cycles int64) (packets int) {
 	t.Helper()
 	for _, load := range loads {
 		var of [2]*ledger
 		var counters [2]core.Counters
 		for i, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
-			config := tr.config
+			config := tr.Config
 			config.Fabric.Unit = unit
 			f, l := build(config, load)
 			simtest.Check(t, f.Attach(fabric.Ends{Source: l, Sink: l}))
 			f.Advance(cycles)
 			of[i], counters[i] = l, f.Counters
 		}
-		packets += tr.compareUnits(t, load, of, counters)
+		packets += compareUnits(t, tr, load, of, counters)
 	}
 	return packets
 }
 
 // compareUnits wants the same packets of both units.
-func (tr *Trial) compareUnits(t testing.TB, load float64, of [2]*ledger, counters [2]core.Counters) (packets int) {
+func compareUnits(t testing.TB, tr *routingtest.Trial, load float64, of [2]*ledger, counters [2]core.Counters) (packets int) {
 	t.Helper()
 	flits, packet := of[0].got, of[1].got
 	if len(flits) == 0 {
@@ -191,7 +230,7 @@ func (tr *Trial) compareUnits(t testing.TB, load float64, of [2]*ledger, counter
 	}
 	if differ > 0 || len(packet) != len(flits) {
 		t.Errorf("%v, load %g: %d of %d packets differ, of %d, the first\n%+v, is as a packet\n%+v\n%+v\n%+v", tr, load, differ, len(flits), len(packet),
-			first, packet[arrival{first.Src, first.Dst, first.Tag}], tr.config.Switch, tr.config.Channels)
+			first, packet[arrival{first.Src, first.Dst, first.Tag}], tr.Config.Switch, tr.Config.Channels)
 	}
 	if flits, packets := counters[0], counters[1]; flits.Packets != packets.Packets {
 		t.Errorf("%v, load %g: counters %+v, as packets %+v", tr, load, flits, packets)
@@ -199,14 +238,14 @@ func (tr *Trial) compareUnits(t testing.TB, load float64, of [2]*ledger, counter
 	return len(flits)
 }
 
-// Mark has the ports of a trial mark packets, with settings that it draws; false, if its routing
+// markPorts has the ports of a trial mark packets, with settings that it draws; false, if its routing
 // does not go with that.
-func (tr *Trial) Mark() bool {
-	if _, escapes := tr.routing.(fabric.EscapeRouting); escapes {
+func markPorts(tr *routingtest.Trial) bool {
+	if _, escapes := tr.Routing.(fabric.EscapeRouting); escapes {
 		return false
 	}
-	stream := sim.NewStream(tr.seed, "marks", 0)
-	choice := &tr.config.Switch.Marking
+	stream := sim.NewStream(tr.Seed, "marks", 0)
+	choice := &tr.Config.Switch.Marking
 	if err := choice.Choose([]string{"threshold", "red", "infiniband"}[stream.IntN(3)]); err != nil {
 		panic(err)
 	}
@@ -221,36 +260,36 @@ func (tr *Trial) Mark() bool {
 	return true
 }
 
-// multicast builds the network of a trial with trees, and settings that multicast packets
+// multicastNetwork builds the network of a trial with trees, and settings that multicast packets
 // go with.
-func (tr *Trial) multicast(t testing.TB, config fabric.Config) (*core.Fabric, *groups) {
+func multicastNetwork(t testing.TB, tr *routingtest.Trial, config fabric.Config) (*core.Fabric, *groups) {
 	t.Helper()
-	x := tr.drawGroups()
+	x := drawGroups(tr)
 	s := &config.Switch
 	s.VCs = x.vcs
 	s.VLArbHigh, s.VLArbLow, s.VLHighLimit = "", "", 0 // of unicast packets
 	if s.Hold && s.OutputBufferFlits > 0 {
 		s.OutputBufferFlits += s.BufferFlits // room for copies as a whole
 	}
-	f := tr.with(t, config)
-	if err := f.SetMulticast(x.trees.Tables, x.unicast); err != nil {
+	f := tr.With(t, config)
+	if err := f.SetMulticast(x.trees.tables, x.unicast); err != nil {
 		t.Fatalf("%v: %v", tr, err)
 	}
 	return f, x
 }
 
-// Multicast is the network of a trial, under cut-through, and a source of packets, of which
+// multicastTrial is the network of a trial, under cut-through, and a source of packets, of which
 // those to groups are some.
-func (tr *Trial) Multicast(t testing.TB, load float64) (*core.Fabric, Numbered) {
+func multicastTrial(t testing.TB, tr *routingtest.Trial, load float64) (*core.Fabric, numbered) {
 	t.Helper()
-	config := tr.config
+	config := tr.Config
 	config.Switch.FlowControl = fabric.CutThrough
-	f, x := tr.multicast(t, config)
-	return f, tr.ledger(load, min(tr.flits, config.Switch.BufferFlits), x)
+	f, x := multicastNetwork(t, tr, config)
+	return f, newLedger(tr, load, min(tr.Flits, config.Switch.BufferFlits), x)
 }
 
-// Numbered is a source, for Terminals terminals, that numbers the packets of each.
-type Numbered interface {
+// numbered is a source, for Terminals terminals, that numbers the packets of each.
+type numbered interface {
 	fabric.Source
 	snapshot.Archiver
 	Terminals() int
@@ -263,21 +302,21 @@ func (l *ledger) Archive(a *snapshot.Archive) {
 	snapshot.Array(a, "terminals", l.groups.random, sim.ArchiveStream)
 }
 
-// Trees are multicast trees on a graph, as the forwarding tables of its switches.
-type Trees struct {
+// trees are multicast trees on a graph, as the forwarding tables of its switches.
+type trees struct {
 	g      *topology.Graph
-	Tables []fabric.MulticastTable // by switch
+	tables []fabric.MulticastTable // by switch
 }
 
-// NewTrees is no tree yet.
-func NewTrees(g *topology.Graph) *Trees {
-	return &Trees{g, make([]fabric.MulticastTable, g.Switches())}
+// newTrees is no tree yet.
+func newTrees(g *topology.Graph) *trees {
+	return &trees{g, make([]fabric.MulticastTable, g.Switches())}
 }
 
-// Plant adds a row of the next MLID to every switch between the members and
+// plant adds a row of the next MLID to every switch between the members and
 // the root: of the tree of first shortest paths from it.
-func (m *Trees) Plant(root topology.SwitchID, members []topology.TerminalID) (mlid int32) {
-	for _, t := range m.Tables {
+func (m *trees) plant(root topology.SwitchID, members []topology.TerminalID) (mlid int32) {
+	for _, t := range m.tables {
 		for _, used := range t.MLIDs {
 			mlid = max(mlid, used+1)
 		}
@@ -310,8 +349,8 @@ func (m *Trees) Plant(root topology.SwitchID, members []topology.TerminalID) (ml
 	}
 	for s, ports := range rows {
 		slices.Sort(ports)
-		m.Tables[s].MLIDs = append(m.Tables[s].MLIDs, mlid)
-		m.Tables[s].Ports = append(m.Tables[s].Ports, ports)
+		m.tables[s].MLIDs = append(m.tables[s].MLIDs, mlid)
+		m.tables[s].Ports = append(m.tables[s].Ports, ports)
 	}
 	return mlid
 }
