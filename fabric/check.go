@@ -154,7 +154,9 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	if c.Fabric.Unit != UnitPacket {
 		return problems
 	}
-	refuse := func(unless string) { problems = append(problems, c.refusePackets(unless)) }
+	refuse := func(unless string) {
+		problems = append(problems, &param.ParamError{Key: "fabric.unit", Value: c.Fabric.Unit, Want: `"flit"` + unless})
+	}
 	if s.FlowControl != CutThrough && !s.Hold {
 		refuse(`, or switch.flow_control = "cut-through": ` + blocks)
 	}
@@ -174,10 +176,6 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 		refuse(`, or switch.credit_sensing = "off": sensing, which this routing turns on by default, delays each flit's credit for itself`)
 	}
 	return problems
-}
-
-func (c *Config) refusePackets(unless string) error {
-	return &param.ParamError{Key: "fabric.unit", Value: c.Fabric.Unit, Want: `"flit"` + unless}
 }
 
 // CheckMulticast finds what does not go together with multicast packets. The error is a

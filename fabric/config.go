@@ -249,8 +249,6 @@ func FlitTime(rate sim.Rate, flit sim.Bytes) sim.Time {
 	return max(1, sim.Time(rate.PicosecondsFor(flit)))
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
 func classNames(g *topology.Graph) string {
 	names := make([]string, len(g.Classes))
 	for i, c := range g.Classes {
@@ -272,7 +270,7 @@ func (c *Config) ChannelTimings(g *topology.Graph) ([]ChannelTiming, error) {
 		timings[i] = t
 		problems = append(problems, errs...)
 	}
-	for _, name := range sortedKeys(c.Channels) {
+	for _, name := range slices.Sorted(maps.Keys(c.Channels)) {
 		if !known[name] {
 			problems = append(problems, &param.ParamError{Key: "channel." + name, Value: "(a table)", Want: "a channel class of this topology: " + classNames(g)})
 		}

@@ -300,9 +300,3 @@ func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, f
 	ports := r.ports(&h)
 	r.explore(r.ties, h, ports, h.State>>tableKey, 1, vcs, r.take, yield)
 }
-
-// widen lets classes go by hops, not turns: paths of several periods have more turns.
-func (r *table) widen(vcs int) {
-	r.turns = nil
-	r.need(max(r.hops, vcs))
-}

@@ -243,7 +243,10 @@ func BuildPeriods(env Env, periods []topology.Period, build func(Env) (fabric.Ro
 	vcs := e.VCs()
 	for _, r := range e.list {
 		if t, ok := r.(*table); ok {
-			t.widen(vcs) // classes depend on what is down: all periods must have the same
+			// Classes depend on what is down, and all periods must have the same: by hops, as paths of
+			// several periods have more turns.
+			t.turns = nil
+			t.need(max(t.hops, vcs))
 		}
 	}
 	return e, nil

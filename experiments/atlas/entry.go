@@ -306,8 +306,8 @@ func Pairs(network *Candidate) ([]Pair, error) {
 			return nil, err
 		}
 		pair := certified(network, x, name, "", config, env)
-		if pair.Refused != "" && readsFiles(config) {
-			continue // it is no pair without a file
+		if _, reads := config.(topology.PathConfig); reads && pair.Refused != "" {
+			continue // it is no pair without files, such as a cluster's tables
 		}
 		all = append(all, pair)
 		param.EachSetting(config, func(f *param.Field, v reflect.Value) {
@@ -330,12 +330,6 @@ func Pairs(network *Candidate) ([]Pair, error) {
 		})
 	}
 	return all, nil
-}
-
-// readsFiles tells whether a routing is about files, such as a cluster's tables.
-func readsFiles(config any) bool {
-	_, reads := config.(interface{ Files() []string })
-	return reads
 }
 
 // certified builds a pair and looks at it.

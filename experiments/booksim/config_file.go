@@ -38,7 +38,7 @@ func ParseConfig(file, text string) (*Config, error) {
 	c := &Config{file: file, set: map[string]string{}}
 	var problems document.Problems
 	problem := func(line int, key, format string, args ...any) {
-		problems = append(problems, &document.Problem{At: place(file, line), Key: key, Message: fmt.Sprintf(format, args...)})
+		problems = append(problems, &document.Problem{At: file + ":" + strconv.Itoa(line), Key: key, Message: fmt.Sprintf(format, args...)})
 	}
 	var statement strings.Builder
 	first := 0 // line of the statement
@@ -85,8 +85,6 @@ func ParseConfig(file, text string) (*Config, error) {
 	}
 	return c, nil
 }
-
-func place(file string, line int) string { return file + ":" + strconv.Itoa(line) }
 
 // shown quotes a piece of a file for a message.
 func shown(text string) string {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/figures"
@@ -164,7 +165,7 @@ func (f *Folder) ChannelLoads() (map[int][]results.ChannelLoad, error) {
 // did not record it. The error is a *FolderError.
 func (f *Folder) Series(point int) (*results.LoadSeries, error) {
 	name := fmt.Sprintf("%s/%d.csv", results.SeriesFolder, point)
-	if !f.Manifest.has(name) {
+	if !slices.Contains(f.Manifest.Files, name) {
 		return nil, nil
 	}
 	t, err := readFolderTable(f.Dir, name)

@@ -303,9 +303,6 @@ func readManifest(dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// has tells whether a further file of a point was written.
-func (m *Manifest) has(name string) bool { return slices.Contains(m.Files, name) }
-
 // HostFacts describes the machine that computed a result folder.
 type HostFacts struct {
 	Name string `json:"name"`

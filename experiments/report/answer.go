@@ -13,7 +13,6 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
-	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
@@ -249,9 +248,4 @@ func (l linker) ofRun(f *engine.Folder) []file {
 	}
 	slices.Sort(names[1:])
 	return l.files(f.Dir, append(names, "performance.csv", "failures.csv", "resolved.toml", "manifest.json")...)
-}
-
-// ofFigure lists the forms of a figure and its data.
-func (l linker) ofFigure(f *engine.Folder, p *figures.PlotConfig) []file {
-	return l.files(f.Dir, p.File+".svg", p.File+".png", p.File+".pdf", p.File+".data.csv")
 }

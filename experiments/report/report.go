@@ -233,7 +233,7 @@ func newExperiment(f *engine.Folder, links linker) (experiment, []verdict.Verdic
 			e.Missing = append(e.Missing, p.File+": "+err.Error())
 			continue
 		}
-		drawn.Files = links.ofFigure(f, p)
+		drawn.Files = links.files(f.Dir, p.File+".svg", p.File+".png", p.File+".pdf", p.File+".data.csv")
 		e.Figures = append(e.Figures, drawn)
 	}
 	e.Maps, e.MapNote = linkMaps(f)

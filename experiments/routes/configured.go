@@ -208,11 +208,7 @@ func PatternDemand(network topology.Topology, name string, draws int) (*Demand, 
 }
 
 func patternMatrix(network topology.Topology, name string, seed uint64) (Matrix, error) {
-	config, err := traffic.Patterns.Config(name)
-	if err != nil {
-		return nil, err
-	}
-	pattern, err := traffic.Patterns.Build(name, config, traffic.Env{Topology: network, Seed: seed})
+	pattern, err := traffic.Patterns.New(name, traffic.Env{Topology: network, Seed: seed})
 	if err != nil {
 		return nil, err
 	}

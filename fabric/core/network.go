@@ -168,11 +168,6 @@ func (n *network) badHop(h *fabric.Head, hop fabric.Hop) {
 		h.Dst, n.graph.SwitchName(h.Switch), h.VC, h.State, hop.Port, hop.VCs, n.unicastVCs)
 }
 
-// misdelivered reports a routing that led a packet to the wrong terminal.
-func (n *network) misdelivered(d *fabric.Delivery, want topology.TerminalID) {
-	n.misuse("delivered a packet from terminal %d for %d to %d", d.Src, want, d.Dst)
-}
-
 // cyclesPerFlit is how long a flit occupies the channel from a sending end, numbered as state.out.
 func (n *network) cyclesPerFlit(o *OutPort) float64 {
 	return float64(n.Pace(o).Interval) / (1 << IntervalShift)

@@ -316,7 +316,7 @@ func (d *Domain) deliver(e *Flit) {
 		d.freePacket(id)
 	}
 	if topology.TerminalID(e.dst) != delivery.Dst && !delivery.Multicast {
-		d.misdelivered(delivery, topology.TerminalID(e.dst))
+		d.misuse("delivered a packet from terminal %d for %d to %d", delivery.Src, e.dst, delivery.Dst)
 	}
 	if d.observer != nil {
 		d.observer.Delivered(d, id, delivery)

@@ -12,7 +12,7 @@ import (
 func laidOut[C any](t *testing.T, name string, set func(*C)) (topology.Topology, *topology.Layout) {
 	t.Helper()
 	x := topologytest.Build(t, name, set)
-	return x, topologytest.CheckLayout(t, x)
+	return x, topologytest.CheckLayout(t, x, 0.99)
 }
 
 // TestLayouts: where switches stand in grids and groups.

@@ -189,6 +189,3 @@ func (d *demand) drop(i int32) {
 
 // harm weighs a group kept out of a colour against a switch more in a tree.
 const harm = 4
-
-// cost is what taking a switch costs beyond one.
-func (d *demand) cost(s topology.SwitchID) int32 { return harm * d.waiting[s] }

@@ -188,7 +188,7 @@ func (b *grower) cost(v topology.SwitchID) int32 {
 	if b.demand == nil || b.g.f.env.PerPort {
 		return 0
 	}
-	return b.demand.cost(v)
+	return harm * b.demand.waiting[v]
 }
 
 // better tells whether an offer is better than the one that w has.
@@ -300,10 +300,6 @@ type climber struct {
 	up       []topology.PortID
 }
 
-func newClimber(f *Forest) *climber {
-	return &climber{f: f, visited: make([]uint32, f.env.Graph.Switches())}
-}
-
 // build climbs from each member switch of g (terminals in ascending order,
 // then member switches) to root, at each switch by the port on a shortest path
 // whose cable carries the fewest groups, the lowest port among equals, until it
@@ -375,7 +371,8 @@ func newRouter(env Env) (*router, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &router{forest: f, roots: newRootFinder(env.Hops), climb: newClimber(f)}, nil
+	climb := &climber{f: f, visited: make([]uint32, env.Graph.Switches())}
+	return &router{forest: f, roots: newRootFinder(env.Hops), climb: climb}, nil
 }
 
 // Forest implements [Engine].

@@ -32,12 +32,6 @@ func (f *listing) finish() (*Imported, error) {
 	return &Imported{topology.NewFileNetwork(g), f.warnings, f.unknownRates()}, nil
 }
 
-// isAggregationNode tells the adapters inside a switch that reduce data in the
-// network (SHARP) from hosts' adapters.
-func isAggregationNode(description string) bool {
-	return strings.Contains(description, "Aggregation Node")
-}
-
 // find is the port line of the given port; nil if it is not listed.
 func (n *nodeRecord) find(port int) *cableEnd {
 	for i := range n.ends {
@@ -172,7 +166,8 @@ func (f *listing) takeAggregation(names *topology.Names) {
 	}
 	for _, n := range f.nodes {
 		router := n.kind == routerNode
-		if !router && (n.kind != adapterNode || !isAggregationNode(n.description)) {
+		// Adapters inside a switch that reduce data in the network (SHARP) are called so.
+		if !router && (n.kind != adapterNode || !strings.Contains(n.description, "Aggregation Node")) {
 			continue
 		}
 		n.kind = aggregationNode

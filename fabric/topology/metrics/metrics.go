@@ -112,7 +112,8 @@ func AlgebraicConnectivity(g *topology.Graph) float64 {
 	for i := range v {
 		v[i] = stream.Float64() - 0.5
 	}
-	unit(v)
+	floats.AddConst(-floats.Sum(v)/float64(n), v) // orthogonal to the constant vector
+	floats.Scale(1/floats.Norm(v, 2), v)
 	var basis [][]float64
 	var diagonal, beside []float64
 	bound := 0.0
@@ -143,12 +144,6 @@ func AlgebraicConnectivity(g *topology.Graph) float64 {
 // to bound its bisection: h(n-h)/n, where the smaller half has h = n/2 switches, rounded
 // down; n/4 for even n (Fiedler 1975; the Laplacian's quadratic form of the halves).
 func Halving(n int) float64 { return float64(n/2) * float64(n-n/2) / float64(n) }
-
-// unit makes v orthogonal to the constant vector and of length 1.
-func unit(v []float64) {
-	floats.AddConst(-floats.Sum(v)/float64(len(v)), v)
-	floats.Scale(1/floats.Norm(v, 2), v)
-}
 
 // laplacian is the product of the graph's Laplacian with a vector.
 func laplacian(g *topology.Graph, v []float64) []float64 {

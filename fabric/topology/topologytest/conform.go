@@ -95,7 +95,7 @@ func Check(t testing.TB, name string, s Sample) {
 	if x, ok := topo.(topology.Tree); ok {
 		checkTree(t, x)
 	}
-	checkLayout(t, topo)
+	CheckLayout(t, topo, 0.9)
 }
 
 // CheckGraph holds a graph to its documented invariants.
@@ -230,13 +230,10 @@ func bisection(g *topology.Graph) int {
 	return best
 }
 
-// apart is the least distance of two switches in a layout: neighbours are about 1
-// apart.
-const apart = 0.9
-
-// checkLayout holds the layout of a topology to what pictures need: a place for
-// every switch, none near another, planes and explanation; the same each time.
-func checkLayout(t testing.TB, topo topology.Topology) {
+// CheckLayout holds the layout of a topology to what pictures need: a place for
+// every switch, none nearer to another than apart, planes and explanation; the same each time.
+// Neighbours are about 1 apart.
+func CheckLayout(t testing.TB, topo topology.Topology, apart float64) *topology.Layout {
 	t.Helper()
 	n := topo.Graph().Switches()
 	l := topology.LayoutOf(topo)
@@ -257,12 +254,13 @@ func checkLayout(t testing.TB, topo topology.Topology) {
 			for dy := -1; dy <= 1; dy++ {
 				for _, other := range squares[[2]int{x + dx, y + dy}] {
 					if d := math.Hypot(at.X-l.Places[other].X, at.Y-l.Places[other].Y); d < apart {
-						t.Errorf("layout: switches %d and %d are %.2f apart", other, s, d)
-						return
+						t.Errorf("%s: switches %d and %d are %.2f apart", l.How, other, s, d)
+						return l
 					}
 				}
 			}
 		}
 		squares[[2]int{x, y}] = append(squares[[2]int{x, y}], s)
 	}
+	return l
 }

@@ -2,7 +2,6 @@ package topologytest
 
 import (
 	"errors"
-	"math"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -65,27 +64,10 @@ func CheckFacts(t *testing.T, family string, set func(any), want topology.Facts)
 	}
 }
 
-// CheckLayout lays a topology out and checks that its switches are at least a distance of 1 apart.
-func CheckLayout(t *testing.T, x topology.Topology) *topology.Layout {
-	t.Helper()
-	l := topology.LayoutOf(x)
-	if len(l.Places) != x.Graph().Switches() || l.How == "" {
-		t.Fatalf("%d places, %q", len(l.Places), l.How)
-	}
-	for s, a := range l.Places {
-		for u, b := range l.Places[:s] {
-			if math.Hypot(a.X-b.X, a.Y-b.Y) < 0.99 {
-				t.Errorf("%s: switches %d and %d are %v apart", l.How, u, s, math.Hypot(a.X-b.X, a.Y-b.Y))
-			}
-		}
-	}
-	return l
-}
-
-// CheckShape is CheckLayout of a family's network, which has a shape and a number of frames.
+// CheckShape is [CheckLayout] of a family's network, which has a shape and a number of frames.
 func CheckShape(t *testing.T, family string, set func(any), shape topology.Shape, frames int) {
 	t.Helper()
-	if l := CheckLayout(t, simtest.Must(Make(family, set))(t)); l.Shape != shape || len(l.Frames) != frames {
+	if l := CheckLayout(t, simtest.Must(Make(family, set))(t), 0.99); l.Shape != shape || len(l.Frames) != frames {
 		t.Errorf("%s: shape %v with %d frames: %s", family, l.Shape, len(l.Frames), l.How)
 	}
 }

@@ -177,11 +177,7 @@ func (j Job) engine(env multicast.Env, name string) (multicast.Engine, error) {
 	if j.Matrix != nil && name == "minhop-mc" {
 		return NewMinHopMCFrom(env, j.Matrix)
 	}
-	config, err := multicast.Registry.Config(name)
-	if err != nil {
-		return nil, err
-	}
-	return multicast.Registry.Build(name, config, env)
+	return multicast.Registry.New(name, env)
 }
 
 // located puts the place of the group that an error is about, if known, before an error.
