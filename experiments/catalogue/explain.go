@@ -121,7 +121,7 @@ func meanings() (all []meaning) {
 			add(meaning{word: v.word, what: group.what, doc: v.doc, facts: group.facts})
 		}
 	}
-	for _, t := range terms {
+	for _, t := range terms() {
 		for word := range strings.SplitSeq(t.word, ", ") {
 			add(meaning{word: word, what: "a term", doc: t.doc})
 		}

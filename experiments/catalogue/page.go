@@ -62,7 +62,7 @@ func reference() (all []section) {
 	}
 	add(2, "kept", "Points that were killed", "What becomes of them with `--resume`.", []string{"kind", "its points"}, kept)
 	var words [][]string
-	for _, t := range terms {
+	for _, t := range terms() {
 		words = append(words, []string{t.word, t.doc})
 	}
 	add(2, "glossary", "Glossary", "Terms and abbreviations as weft uses them; `weft explain TERM` prints one.", []string{"term", "meaning"}, words)

@@ -1,6 +1,7 @@
 package jobruns
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"math"
@@ -152,64 +153,9 @@ func ordered(rows []judge.Row) (same, pairs int) {
 // 1.4 ns. A packet takes 100 ns in a router. All messages go eagerly: 10 ns of a rank's CPU, 3,500 ns and
 // 0.55 ns a byte until the network interface has them, which sends them one after another, 10 ns each
 // before its first packet. Summing what arrives takes no time.
-const network = `kind = "jobs"
-[topology]
-type        = "dragonfly"
-p           = 4
-a           = 8
-h           = 4
-arrangement = "relative"
-[fabric]
-flit_bytes = "64B"
-clock      = "3725ps"
-unit       = "packet"
-[channel.terminal]
-cycles_per_flit = 1.0
-latency         = "242125ps"
-credit_latency  = "3725ps"
-[channel.local]
-cycles_per_flit = 3.047619
-latency         = "737550ps"
-credit_latency  = "3725ps"
-[channel.global]
-cycles_per_flit = 3.404255
-latency         = "823225ps"
-credit_latency  = "3725ps"
-[switch]
-flow_control        = "cut-through"
-hold                = true
-forwarding          = "store-and-forward"
-crossbar_cycles     = 100
-credit_cycles       = 0
-speedup             = 4
-buffer_flits        = 64
-output_buffer_flits = 64
-vl_high_limit       = 255
-[hca]
-link_rate       = "137438953472b/s"
-dma_rate        = "137438953472b/s"
-mtu             = "4KiB"
-request_time    = "10ns"
-packet_time     = "0ns"
-send_latency    = "3500ns"
-recv_latency    = "0ns"
-quantum         = "1GiB"
-engines         = 1
-context_entries = 0
-[protocol]
-send_overhead     = "10ns"
-recv_overhead     = "0ns"
-poll_overhead     = "0ns"
-eager_limit       = "1GiB"
-eager_copies      = false
-staging_page_time = "2252800ps"
-limit_buffers     = false
-[local]
-combine_rate = "1000Tb/s"
-[measure]
-alone = false
-ranks = true
-`
+//
+//go:embed network.toml
+var network string
 
 // routings of the folder, and weft's, with what they need of the switches: 4 packets of buffer for each
 // virtual channel of the folder, which rises with each global hop. Its routers queue packets by output,
