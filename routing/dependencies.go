@@ -375,7 +375,7 @@ func (x *escapeWalk) depend(start int, yield func(topology.Dependency)) {
 
 // headNumbers numbers the heads that a walk comes to, towards one destination:
 // 0, 1, 2, ... in order of discovery. Where packets carry one state only at a
-// place, as most do, it is an array by port and virtual channel.
+// place, a port and virtual channel, as most do, it is an array.
 type headNumbers struct {
 	vcs   int
 	count int32
@@ -410,16 +410,21 @@ func (n *headNumbers) reset() {
 
 // of is the number of a head; known tells whether it had one.
 func (n *headNumbers) of(h fabric.Head) (number int32, known bool) {
-	slot := &n.slots[int(h.In)*n.vcs+int(h.VC)]
+	return n.number(int(h.In)*n.vcs+int(h.VC), h.State)
+}
+
+// number is the number of a state at a place.
+func (n *headNumbers) number(place int, state uint32) (number int32, known bool) {
+	slot := &n.slots[place]
 	if slot.walk != n.walk {
-		*slot = headSlot{n.walk, h.State, n.count}
+		*slot = headSlot{n.walk, state, n.count}
 		n.count++
 		return slot.number, false
 	}
-	if slot.state == h.State {
+	if slot.state == state {
 		return slot.number, true
 	}
-	key := uint64(h.In)<<32 | uint64(h.VC)<<fabric.StateBits | uint64(h.State)
+	key := uint64(place)<<32 | uint64(state)
 	number, known = n.rest[key]
 	if !known {
 		number = n.count

@@ -183,7 +183,7 @@ func (w *walker) stage(stage *Stage, sample []topology.TerminalID, waiting []*ar
 	}
 	walks := make([]*stageWalk, min(stage.Goals, runtime.GOMAXPROCS(0)))
 	for i := range walks {
-		walk := &stageWalk{walker: w, stage: stage, pairs: counted, sample: sample, waiting: waiting, yield: yield, found: foundHeads{slots: make([]stageSlot, w.graph.Switches())}, failed: stage.Goals}
+		walk := &stageWalk{walker: w, stage: stage, pairs: counted, sample: sample, waiting: waiting, yield: yield, found: newHeadNumbers(w.graph.Switches(), 1), failed: stage.Goals}
 		if counted != nil {
 			walk.mask = stage.Counts.Bits
 		}

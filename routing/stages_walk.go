@@ -36,7 +36,7 @@ type stageWalk struct {
 	err     error
 	failed  int // goal
 
-	found foundHeads
+	found *headNumbers // by switch
 	heads []stageHead
 	steps []stageStep
 	sets  []uint64 // wanted channels of the heads, where nothing is counted
@@ -97,7 +97,7 @@ func (x *stageWalk) begin(goal int) {
 	if x.stage.Start != nil {
 		x.eachSource(goal, func(s topology.SwitchID, in topology.PortID) {
 			if state, ok := x.stage.Start(goal, s); ok {
-				n := x.number(goal, stageKey{s, state &^ x.mask, x.came(in)}, in)
+				n := x.number(stageKey{s, state &^ x.mask, x.came(in)}, in)
 				x.heads[n].counts |= 1 << (state & x.mask)
 			}
 		})
@@ -122,7 +122,7 @@ func (x *stageWalk) begin(goal int) {
 			key := group[0].stageKey
 			key.state &^= x.mask
 			port := x.graph.PortStart[key.at] + topology.PortID(group[0].firstIn()/x.vcs)
-			x.found.apart(key)
+			x.found.count++ // nobody comes to this one
 			x.heads = append(x.heads, stageHead{stageKey: key, in: port, counts: set, waiting: group})
 		}
 	})
@@ -190,9 +190,9 @@ func (x *stageWalk) came(in topology.PortID) uint8 {
 }
 
 // number is the number of a head, a new one if need be.
-func (x *stageWalk) number(goal int, k stageKey, in topology.PortID) int32 {
-	n, fresh := x.found.number(goal, k)
-	if fresh {
+func (x *stageWalk) number(k stageKey, in topology.PortID) int32 {
+	n, known := x.found.number(int(k.at), uint32(k.came)<<fabric.StateBits|k.state)
+	if !known {
 		x.heads = append(x.heads, stageHead{stageKey: k, in: in})
 		if x.pairs == nil {
 			x.heads[n].counts = 1
@@ -228,7 +228,7 @@ func (x *stageWalk) enterStep(hop fabric.Hop, state uint32, _ float64) {
 	}
 	step := stageStep{hop.Port, hop.VCs, stageKey{next.Switch, state &^ x.mask, x.came(next.In)}, -1, ends}
 	if goesOn {
-		step.number = x.number(x.goal, step.next, next.In)
+		step.number = x.number(step.next, next.In)
 	}
 	x.steps = append(x.steps, step)
 }
