@@ -5,6 +5,7 @@ package dswitch
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
 )
@@ -53,8 +54,7 @@ func NewSessionNetwork(s *topology.DistributedSwitch) *SessionNetwork {
 			below = s.Units(stage + 2)
 		}
 		n.up[stage] = make([]int32, units*m)
-		n.down[stage+1] = make([]int32, below)
-		fill(n.down[stage+1], -1)
+		n.down[stage+1] = slices.Repeat([]int32{-1}, below)
 		n.processor[stage] = make([]int32, units)
 		for u := range units {
 			n.processor[stage][u] = int32(u)

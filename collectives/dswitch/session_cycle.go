@@ -1,5 +1,7 @@
 package dswitch
 
+import "slices"
+
 // sessionRun is the state of [SessionNetwork.Run]: a register for one flit in front of each splitter,
 // spine port and joiner port. In every cycle all flits move on to the next register or are dropped, so
 // that the flits of a packet go where its head went.
@@ -38,7 +40,7 @@ func newSessionRun(n *SessionNetwork, schedule *SessionSchedule, o SessionOption
 	r := &sessionRun{
 		n: n, schedule: schedule, options: o, perSlot: R * n.m, period: o.PacketFlits,
 		up: make([][]int32, k+1), down: make([][]int32, k), upTo: make([][]int32, k+1), downTo: make([][]int32, k),
-		busy: make([][]int, k+1), arrived: make([]int, R), arrival: make([]int, R), dropped: newBitRows(R),
+		busy: make([][]int, k+1), arrived: make([]int, R), arrival: slices.Repeat([]int{-1}, R), dropped: newBitRows(R),
 	}
 	under := 2*k + o.PacketFlits // cycles from a session's first flit to its last tail
 	if o.Drain {
@@ -56,17 +58,13 @@ func newSessionRun(n *SessionNetwork, schedule *SessionSchedule, o SessionOption
 	for s := 1; s <= k; s++ {
 		r.up[s] = make([]int32, len(n.down[s]))
 		r.upTo[s] = make([]int32, len(n.down[s]))
-		r.busy[s] = make([]int, len(n.down[s]))
+		r.busy[s] = slices.Repeat([]int{-1}, len(n.down[s]))
 	}
 	for s := range k {
 		r.down[s] = make([]int32, len(n.up[s]))
 		r.downTo[s] = make([]int32, len(n.up[s]))
 	}
-	r.busy[0] = make([]int, R)
-	for _, busy := range r.busy {
-		fill(busy, -1)
-	}
-	fill(r.arrival, -1)
+	r.busy[0] = slices.Repeat([]int{-1}, R)
 	r.out.Sessions = schedule.Sessions
 	if r.out.Sessions > 0 {
 		r.last = (r.out.Sessions-1)*r.period + under - 1
@@ -75,12 +73,6 @@ func newSessionRun(n *SessionNetwork, schedule *SessionSchedule, o SessionOption
 	}
 	r.out.got = newBitRows(R)
 	return r
-}
-
-func fill[T any](s []T, v T) {
-	for i := range s {
-		s[i] = v
-	}
 }
 
 // cycle moves every flit one stage, the stages nearest to the destination

@@ -1,6 +1,10 @@
 package dswitch
 
-import "github.com/weft-sim/weft/fabric/topology"
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+)
 
 // Route finds the path from processor x to y != x that x can compute from the wiring (Podlazov 2012,
 // section 3): the port c_1 of x's own splitter, and in route the ports (c_2, ..., c_k, B), all from
@@ -92,8 +96,7 @@ func newCyclic(n *SessionNetwork, indirect bool) *SessionSchedule {
 // two packets ever meet.
 func newAccelerated(n *SessionNetwork, indirect bool) *SessionSchedule {
 	R := n.sw.Level(n.k - 1)
-	plugged := make([]int32, n.sw.Design().Points()*R) // processor*m+port at port u of copy c, at c*R+u; -1: none
-	fill(plugged, -1)
+	plugged := slices.Repeat([]int32{-1}, n.sw.Design().Points()*R) // processor*m+port at port u of copy c, at c*R+u; -1: none
 	for x := range n.Processors() {
 		for j := range n.m {
 			c, u := n.sw.Port(n.k, x, j)
@@ -228,8 +231,7 @@ func sigmaSessions(d *topology.Design) (output [][]int, ok bool) {
 	output = make([][]int, (n-2+m)/m)
 	taken := make([][]bool, len(output)) // output ports in use
 	for t := range output {
-		output[t], taken[t] = make([]int, m), make([]bool, m)
-		fill(output[t], -1)
+		output[t], taken[t] = slices.Repeat([]int{-1}, m), make([]bool, m)
 	}
 	placed, steps := make([]bool, n), 0
 	var search func(left int) bool

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -193,8 +194,7 @@ func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uin
 		session int
 		to      []int32
 	}
-	recent := make([]drawn, 2*n.k+2)
-	fill(recent, drawn{session: -1})
+	recent := slices.Repeat([]drawn{{session: -1}}, 2*n.k+2)
 	return permutations(n, count, indirect, func(t, x int) int {
 		d := &recent[t%len(recent)]
 		if d.session != t {

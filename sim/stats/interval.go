@@ -118,17 +118,19 @@ func NeighbourCorrelation(y []float64) float64 {
 	for _, x := range y {
 		mean += x / n
 	}
-	var squares, neighbours, before float64
-	for i, x := range y {
-		e := x - mean
-		squares += e * e
-		if i > 0 {
-			neighbours += e * before
-		}
-		before = e
-	}
+	squares, ratio := residuals(len(y), func(i int) float64 { return y[i] - mean })
 	if squares == 0 {
 		return 0
 	}
-	return (neighbours/squares + 1/n) / (1 - 3/n)
+	return (ratio + 1/n) / (1 - 3/n)
+}
+
+// residuals are the sum of their squares, and that of the products of neighbours over it.
+func residuals(n int, residual func(i int) float64) (squares, ratio float64) {
+	neighbours, before := 0.0, 0.0
+	for i := range n {
+		e := residual(i)
+		squares, neighbours, before = squares+e*e, neighbours+e*before, e
+	}
+	return squares, neighbours / squares
 }

@@ -232,18 +232,10 @@ func MeasureGrowth(t, y []float64) (g Growth, ok bool) {
 		ty += (t[i] - g.Time) * (y[i] - g.Level)
 	}
 	g.Slope = ty / tt
-	var squares, neighbours, before float64
-	for i := range t {
-		e := y[i] - g.Level - g.Slope*(t[i]-g.Time)
-		squares += e * e
-		if i > 0 {
-			neighbours += e * before
-		}
-		before = e
-	}
+	squares, ratio := residuals(len(t), func(i int) float64 { return y[i] - g.Level - g.Slope*(t[i]-g.Time) })
 	correlation := 0.0
 	if squares > 0 {
-		correlation = max(0, (neighbours/squares+2/n)/(1-4/n))
+		correlation = max(0, (ratio+2/n)/(1-4/n))
 	}
 	worth := max(leastWorth, n*(1-correlation)/(1+correlation))
 	g.Freedom = worth - 2
