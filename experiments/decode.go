@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	_ "embed"
 	"encoding"
 	"fmt"
 	"iter"
@@ -9,6 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/BurntSushi/toml"
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
@@ -322,44 +326,23 @@ func fieldsOf(v reflect.Value) iter.Seq[field] {
 	}
 }
 
-// gone holds, by its dotted key, what files could say once, and what is always so now. A table
-// that has its name from the user is NAME here.
-var gone = map[string]string{
-	"connections.ud_address": `it is always "128B"`,
-	"connections.ud_buffers": "it is always 1024",
-	"connections.ud_mtu":     `it is always "2088B"`,
-	"floor.cabinet_width_m":  "it is always 0.6",
-	"floor.inside_m":         "it is always 1.5",
-	"floor.row_pitch_m":      "it is always 2.4",
-	"floor.slack_m":          "it is always 2",
-	"floor.switch_units":     "it is always 1",
-	"hca.full_packets":       "it is always false",
-	"hca.switch_time":        `it is always "0ns"`,
-	"job.NAME.corners":       "it is always true",
-	"job.NAME.direct_from":   `it is always "8KiB"`,
-	"job.NAME.node_file":     "hosts stand in nodes",
-	"job.NAME.stream_bytes":  `it is always "64KiB"`,
-	"multicast.stretch":      "it is always 0",
-	"multicast.subset":       "it is always false",
-	"price.terminal_cables":  "it is always true",
-	"protocol.control_bytes": `it is always "64B"`,
-	"routing.ends_early":     "it is always true",
-	"sweep.fork":             "points warm up one by one",
-	"switch.degraded_rate":   "it is always 0.25",
-	"switch.mark_every":      "it is always 1",
-	"switch.mark_roots":      "it is always false",
-	"topology.lifts":         `it is always "one"`,
-	"workload.corners":       "it is always true",
-	"workload.direct_from":   `it is always "8KiB"`,
-	"workload.stream_bytes":  `it is always "64KiB"`,
-}
+//go:embed gone.toml
+var goneText string
+
+// gone is that file.
+var gone = sync.OnceValue(func() (now map[string]string) {
+	if _, err := toml.Decode(goneText, &now); err != nil {
+		panic("experiments: gone.toml: " + err.Error())
+	}
+	return now
+})
 
 // hasGone says of a dotted key that files could have it once; "": they never could.
 func hasGone(key string) string {
-	now := gone[key]
+	now := gone()[key]
 	if names := document.SplitKey(key); now == "" && len(names) > 2 {
 		names[1] = "NAME"
-		now = gone[document.JoinNames(names)]
+		now = gone()[document.JoinNames(names)]
 	}
 	if now == "" {
 		return ""

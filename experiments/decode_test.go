@@ -12,7 +12,7 @@ func TestGone(t *testing.T) {
 	for key := range everySetting {
 		settings[key] = true
 	}
-	for key, now := range gone {
+	for key, now := range gone() {
 		if settings[key] {
 			t.Errorf("%s is a setting", key)
 		}
