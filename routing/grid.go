@@ -32,15 +32,31 @@ type coordinates struct {
 	sizes []int32             // len = dimensions
 	at    []int32             // len = switches*dimensions
 	home  []topology.SwitchID // len = terminals
+	along []uint8             // len = ports: dimension of the cable, noDimension for terminals
+	wraps []bool              // len = dimensions; nil where cables join all to all
+	rings int                 // VC classes that a journey needs: 2 if packets can follow each other round a ring, else 1
 
 	descending bool // packets take the highest dimension first, not the lowest
+}
+
+const noDimension = 255
+
+// newCoordinates have no dimensions yet.
+func newCoordinates(g *topology.Graph) coordinates {
+	return coordinates{graph: g, home: homes(g), along: slices.Repeat([]uint8{noDimension}, g.NumPorts()), rings: 1}
 }
 
 // Graph implements [fabric.GraphRouting].
 func (x *coordinates) Graph() *topology.Graph { return x.graph }
 
-// homes implements [dimensionWalk].
-func (x *coordinates) homes() []topology.SwitchID { return x.home }
+// classVCs is the set of virtual channels for a class of the channel at port, on journeys that
+// follow no others: all of them where the channel's dimension is no ring.
+func (x *coordinates) classVCs(port topology.PortID, class, vcs int) uint32 {
+	if x.rings == 1 || !x.wraps[x.along[port]] {
+		return allVCs(vcs)
+	}
+	return ClassVCs(class, 2, vcs)
+}
 
 // place lists the coordinates of a switch.
 func (x *coordinates) place(s topology.SwitchID) []int32 {
@@ -68,15 +84,10 @@ func (x *coordinates) turn(s, target topology.SwitchID) (d int, here, there int3
 // are as short. Memory: 4 bytes a (switch, dimension) and 9 a port.
 type gridWalk struct {
 	coordinates
-	wraps     []bool            // len = dimensions
-	towards   []topology.PortID // len = switches*dimensions*2: port up, port down
-	dimension []uint8           // len = ports: dimension of the cable, noDimension for terminals
-	rule      string
-	flat      bool // no dimension wraps around
-	rings     int  // VC classes that the dimensions need: 2 if packets can follow each other round a ring, else 1
+	towards []topology.PortID // len = switches*dimensions*2: port up, port down
+	rule    string
+	flat    bool // no dimension wraps around
 }
-
-const noDimension = 255
 
 // newGridWalk is for routing name; rule says how packets change virtual channels on rings. Error: env has no grid.
 func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
@@ -88,7 +99,7 @@ func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	if len(dims) >= noDimension {
 		return nil, fmt.Errorf("routing %q handles fewer than %d dimensions; this topology has %d", name, noDimension, len(dims))
 	}
-	w := &gridWalk{coordinates: coordinates{graph: g, home: homes(g)}, dimension: slices.Repeat([]uint8{noDimension}, g.NumPorts()), rule: rule, rings: 1}
+	w := &gridWalk{coordinates: newCoordinates(g), rule: rule}
 	for d, size := range dims {
 		w.sizes = append(w.sizes, int32(size))
 		w.wraps = append(w.wraps, grid.Wraps(d))
@@ -104,7 +115,7 @@ func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 			w.towards = append(w.towards, up, down)
 			for _, p := range [2]topology.PortID{up, down} {
 				if p != topology.NoPort {
-					w.dimension[p] = uint8(d)
+					w.along[p] = uint8(d)
 				}
 			}
 		}
@@ -174,7 +185,7 @@ func (w *gridWalk) advance(h *fabric.Head, d int, here int32) (topology.PortID, 
 
 // entering tells whether a packet that has to go in dimension d has come from
 // another one.
-func (w *gridWalk) entering(h *fabric.Head, d int) bool { return int(w.dimension[h.In]) != d }
+func (w *gridWalk) entering(h *fabric.Head, d int) bool { return int(w.along[h.In]) != d }
 
 // next implements [dimensionWalk].
 func (w *gridWalk) next(h *fabric.Head, target topology.SwitchID, fresh bool, random *sim.Stream) (port topology.PortID, class int, ok bool) {
@@ -227,9 +238,6 @@ func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, 
 	return true
 }
 
-// classes implements [dimensionWalk].
-func (w *gridWalk) classes() int { return w.rings }
-
 // downwards implements [dimensionWalk].
 func (w *gridWalk) downwards() dimensionWalk {
 	other := *w
@@ -251,14 +259,6 @@ func (w *gridWalk) apart(s, t topology.SwitchID) int {
 	return hops
 }
 
-// classVCs implements [dimensionWalk]: all of them where the channel's dimension is no ring.
-func (w *gridWalk) classVCs(port topology.PortID, class, vcs int) uint32 {
-	if w.rings == 1 || !w.wraps[w.dimension[port]] {
-		return allVCs(vcs)
-	}
-	return ClassVCs(class, 2, vcs)
-}
-
 // dimensionWalk leads packets in dimension order between any two switches of a grid or
 // a HyperX.
 type dimensionWalk interface {
@@ -269,20 +269,11 @@ type dimensionWalk interface {
 	// explore lists what next could do, with probabilities that add up to 1; it
 	// returns false at the target.
 	explore(h fabric.Head, target topology.SwitchID, fresh bool, yield func(port topology.PortID, class int, state uint32, weight float64)) bool
-	// classes is the number of VC classes of a journey.
-	classes() int
-	// classVCs is the set of virtual channels for a class of the channel at port, on
-	// journeys that follow no others.
-	classVCs(port topology.PortID, class, vcs int) uint32
 	// apart is the number of hops between two switches.
 	apart(s, t topology.SwitchID) int
-	// homes is the switch of each terminal.
-	homes() []topology.SwitchID
-	Graph() *topology.Graph
 	// downwards is the walk that takes dimensions in the opposite order.
 	downwards() dimensionWalk
-	// axes and came are for [Staged] routings.
-	axes() *axes
+	// came is for [Staged] routings.
 	came(in topology.PortID) uint8
 	UnusedSettings() []string
 }
@@ -292,25 +283,24 @@ type dimensionWalk interface {
 type inOrder struct {
 	plain
 	dimensionWalk
-	graph *topology.Graph
-	home  []topology.SwitchID // len = terminals
-	rings int                 // classes of a part
+	*coordinates // the walk's
 }
 
 // newInOrder is for routing name on the topology of env, which is a grid or a HyperX; rule
 // is the rule for virtual channels on rings.
 func newInOrder(name string, env Env, rule string) (*inOrder, error) {
-	var walk dimensionWalk
-	var err error
 	if _, ok := env.Topology.(topology.Hamming); ok {
-		walk, err = newHammingWalk(name, env)
-	} else {
-		walk, err = newGridWalk(name, env, rule)
+		walk, err := newHammingWalk(name, env)
+		if err != nil {
+			return nil, err
+		}
+		return &inOrder{dimensionWalk: walk, coordinates: &walk.coordinates}, nil
 	}
+	walk, err := newGridWalk(name, env, rule)
 	if err != nil {
 		return nil, err
 	}
-	return &inOrder{dimensionWalk: walk, graph: walk.Graph(), home: walk.homes(), rings: walk.classes()}, nil
+	return &inOrder{dimensionWalk: walk, coordinates: &walk.coordinates}, nil
 }
 
 // VCs implements [fabric.Routing].
@@ -348,7 +338,6 @@ type hammingWalk struct {
 	width  int     // length of a row
 	trunks []trunk // len = switches*width
 	rows   []trunk // len = switches*dimensions: all cables along a dimension
-	along  []uint8 // len = ports: dimension of the cable, noDimension for terminals
 
 	// All coordinates of a switch in a word, a field for each dimension with a bit to
 	// spare, so that two switches are compared at once.
@@ -382,7 +371,7 @@ func newHammingWalk(name string, env Env) (*hammingWalk, error) {
 	if len(dims) > maxHammingDims {
 		return nil, fmt.Errorf("routing %q handles at most %d dimensions; this topology has %d", name, maxHammingDims, len(dims))
 	}
-	w := &hammingWalk{coordinates: coordinates{graph: g, home: homes(g)}, along: slices.Repeat([]uint8{noDimension}, g.NumPorts())}
+	w := &hammingWalk{coordinates: newCoordinates(g)}
 	var shift []int // of the fields: as there are 2^31 switches at most, all have room
 	next := 0
 	for d, size := range dims {
@@ -483,12 +472,6 @@ func (w *hammingWalk) explore(h fabric.Head, target topology.SwitchID, _ bool, y
 	}
 	return ok
 }
-
-// classes implements [dimensionWalk].
-func (w *hammingWalk) classes() int { return 1 }
-
-// classVCs implements [dimensionWalk].
-func (w *hammingWalk) classVCs(_ topology.PortID, _, vcs int) uint32 { return allVCs(vcs) }
 
 // UnusedSettings implements [param.Skipper]: there are no rings.
 func (w *hammingWalk) UnusedSettings() []string { return nil }

@@ -15,7 +15,7 @@ type axes struct {
 	sample  []topology.TerminalID // a terminal of each switch; nil where one has none
 }
 
-// axes implements [dimensionWalk].
+// axes numbers the switches by their coordinates, for [Staged] routings.
 func (x *coordinates) axes() *axes {
 	n := x.graph.Switches()
 	a := &axes{coordinates: x, numbers: make([]topology.SwitchID, n)}
@@ -83,7 +83,7 @@ func (x *axes) stages(start uint32, came func(topology.PortID) uint8, whole func
 func asIs(_, _ topology.SwitchID, state uint32) uint32 { return state }
 
 // came is the dimension that a packet has come along.
-func (w *gridWalk) came(in topology.PortID) uint8 { return w.dimension[in] }
+func (w *gridWalk) came(in topology.PortID) uint8 { return w.along[in] }
 
 // came is of no interest on HyperX, where a dimension takes one hop.
 func (w *hammingWalk) came(topology.PortID) uint8 { return 0 }
