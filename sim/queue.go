@@ -10,7 +10,7 @@ import (
 )
 
 // eventQueue is a hierarchical timing wheel (Varghese and Lauck, SOSP 1987, scheme 7) of event
-// values. Its near part has a slot for each of the next nearSlots ones; beyond it is a wheel of
+// values. Its near part has a slot for each of the next wheelSlots ones; beyond it is a wheel of
 // blocks, each as wide as the whole near part. The events of the present slot are sorted once into
 // the total order; those that are scheduled for it later go to a small heap, and events beyond the
 // present turn of the wheel to another. Scheduling and taking are O(1) but for the sort and the
@@ -18,15 +18,15 @@ import (
 // filing, so that filing them anew and sorting them reads memory in order.
 type eventQueue struct {
 	now     int64    // slot number (time >> slotShift) whose events are in current and late
-	block   int64    // now >> nearBits, or the one that begins after now
+	block   int64    // now >> wheelBits, or the one that begins after now
 	current []Event  // of the present slot
 	order   []uint64 // keys of them, sorted; see sort
 	inKey   uint64   // the bits of a key that are a position in current
 	head    int      // of order: the events before it are taken
 	late    eventHeap
 	far     eventHeap
-	near    nearWheel
-	blocks  blockWheel
+	near    eventWheel
+	blocks  eventWheel
 	chunks  []eventChunk // number 0 is full for good
 	free    int32        // list of free chunks; 0 ends it
 	size    int
@@ -35,21 +35,21 @@ type eventQueue struct {
 
 const (
 	slotShift  = 12 // slots are 4096 ps wide
-	nearBits   = 12
-	nearSlots  = 1 << nearBits // 17 us
 	wheelBits  = 12
-	wheelSlots = 1 << wheelBits // 69 ms
+	wheelSlots = 1 << wheelBits // 17 us in the near part, 69 ms in the wheel of blocks
 )
 
-type nearWheel struct {
-	slots [nearSlots]eventSlot
-	used  [nearSlots / 64]uint64
+type eventWheel struct {
+	slots [wheelSlots]eventSlot
+	used  [wheelSlots / 64]uint64
 	words uint64 // of used that are not 0
 }
 
-type blockWheel struct {
-	slots [wheelSlots]eventSlot
-	used  [wheelSlots / 64]uint64
+// leave notes that a slot has no events any more.
+func (w *eventWheel) leave(i uint) {
+	if w.used[i/64] &^= 1 << (i % 64); w.used[i/64] == 0 {
+		w.words &^= 1 << (i / 64)
+	}
 }
 
 // eventSlot is a list of chunks, all of them full but the last; 0: empty.
@@ -74,32 +74,28 @@ func (q *eventQueue) push(at Time, handler HandlerID, kind uint16, target int32,
 // in registers.
 func (q *eventQueue) place(at Time, handler HandlerID, kind uint16, target int32, arg int64, seq uint64) {
 	slot := int64(at) >> slotShift
-	var s *eventSlot
-	distance := slot - q.now
-	if uint64(distance-1) < nearSlots {
-		s = &q.near.slots[slot&(nearSlots-1)]
-	} else if distance <= 0 {
-		q.late.push(Event{At: at, Handler: handler, Kind: kind, Target: target, Arg: arg, seq: seq})
-		return
-	} else {
-		block := slot >> nearBits
+	w, i := &q.near, uint(slot)&(wheelSlots-1)
+	if distance := slot - q.now; uint64(distance-1) >= wheelSlots {
+		if distance <= 0 {
+			q.late.push(Event{At: at, Handler: handler, Kind: kind, Target: target, Arg: arg, seq: seq})
+			return
+		}
+		block := slot >> wheelBits
 		if block>>wheelBits != q.block>>wheelBits { // every slot of the wheel holds one turn only
 			q.far.push(Event{At: at, Handler: handler, Kind: kind, Target: target, Arg: arg, seq: seq})
 			return
 		}
-		i := uint(block) & (wheelSlots - 1)
-		s = &q.blocks.slots[i]
-		q.blocks.used[i/64] |= 1 << (i % 64)
+		w, i = &q.blocks, uint(block)&(wheelSlots-1)
 	}
+	s := &w.slots[i]
 	if len(q.chunks) == 0 {
 		q.chunks = append(make([]eventChunk, 0, 64), eventChunk{count: chunkEvents})
 	}
 	c := &q.chunks[s.last]
 	if c.count == chunkEvents {
-		if s.last == 0 && distance <= nearSlots {
-			i := uint(slot) & (nearSlots - 1)
-			q.near.used[i/64] |= 1 << (i % 64)
-			q.near.words |= 1 << (i / 64)
+		if s.last == 0 {
+			w.used[i/64] |= 1 << (i % 64)
+			w.words |= 1 << (i / 64)
 		}
 		c = q.extend(s)
 	}
@@ -259,12 +255,9 @@ func sortKeys(keys []uint64) {
 // none.
 func (q *eventQueue) turn() bool {
 	for {
-		if i, ok := q.near.next(int(q.now + 1 - q.block<<nearBits)); ok {
-			q.now = q.block<<nearBits + int64(i)
-			q.near.used[i/64] &^= 1 << (i % 64)
-			if q.near.used[i/64] == 0 {
-				q.near.words &^= 1 << (i / 64)
-			}
+		if i, ok := q.near.next(int(q.now + 1 - q.block<<wheelBits)); ok {
+			q.now = q.block<<wheelBits + int64(i)
+			q.near.leave(uint(i))
 			q.empty(&q.near.slots[i])
 			return true
 		}
@@ -286,7 +279,7 @@ func (q *eventQueue) nextBlock() (block int64, ok bool) {
 		return q.block + int64(i-at), true
 	}
 	if len(q.far) > 0 {
-		return int64(q.far[0].At) >> (slotShift + nearBits), true
+		return int64(q.far[0].At) >> (slotShift + wheelBits), true
 	}
 	return 0, false
 }
@@ -294,11 +287,11 @@ func (q *eventQueue) nextBlock() (block int64, ok bool) {
 // enter moves now to just before a block, and files anew what is no longer as
 // far from it as it was.
 func (q *eventQueue) enter(block int64) {
-	q.block, q.now = block, block<<nearBits-1
+	q.block, q.now = block, block<<wheelBits-1
 	i := uint(block) & (wheelSlots - 1)
-	q.blocks.used[i/64] &^= 1 << (i % 64)
+	q.blocks.leave(i)
 	q.empty(&q.blocks.slots[i])
-	for len(q.far) > 0 && int64(q.far[0].At)>>(slotShift+nearBits+wheelBits) == block>>wheelBits {
+	for len(q.far) > 0 && int64(q.far[0].At)>>(slotShift+2*wheelBits) == block>>wheelBits {
 		e := q.far.pop()
 		q.place(e.At, e.Handler, e.Kind, e.Target, e.Arg, e.seq)
 	}
@@ -334,8 +327,8 @@ func (q *eventQueue) empty(s *eventSlot) {
 }
 
 // next finds the first used slot at or after from.
-func (w *nearWheel) next(from int) (int, bool) {
-	if from >= nearSlots {
+func (w *eventWheel) next(from int) (int, bool) {
+	if from >= wheelSlots {
 		return 0, false
 	}
 	if word := w.used[from/64] >> (from % 64); word != 0 {
@@ -347,20 +340,6 @@ func (w *nearWheel) next(from int) (int, bool) {
 	}
 	i := from/64 + 1 + bits.TrailingZeros64(words)
 	return i*64 + bits.TrailingZeros64(w.used[i]), true
-}
-
-// next finds the first used slot at or after from.
-func (l *blockWheel) next(from int) (int, bool) {
-	for w := from / 64; w < len(l.used); w++ {
-		word := l.used[w]
-		if w == from/64 {
-			word &= ^uint64(0) << (from % 64)
-		}
-		if word != 0 {
-			return w*64 + bits.TrailingZeros64(word), true
-		}
-	}
-	return 0, false
 }
 
 // FIFO is a queue, first in, first out. It takes memory for the most that it has held. The
