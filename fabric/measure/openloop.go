@@ -115,13 +115,18 @@ func (o *OpenLoop) Behind(c int64) bool {
 // behind are seen among many that do not.) In a run without end, it is bounded
 // if all queues are.
 func (o *OpenLoop) BehindBy(now int64) float64 {
+	return BehindBy(len(o.sources), now, func(t int) int64 { return o.sources[t].next })
+}
+
+// BehindBy is that of so many terminals by the births of their oldest packets.
+func BehindBy(terminals int, now int64, oldest func(t int) int64) float64 {
 	squares := 0.0
-	for t := range o.sources {
-		if age := float64(now - o.sources[t].next); age > 0 {
+	for t := range terminals {
+		if age := float64(now - oldest(t)); age > 0 {
 			squares += age * age
 		}
 	}
-	return math.Sqrt(squares / float64(len(o.sources)))
+	return math.Sqrt(squares / float64(terminals))
 }
 
 // Archive implements [fabric.Workload].
@@ -200,16 +205,14 @@ func (p *PhasedLoop) Behind(c int64) bool {
 // BehindBy implements [fabric.Workload]: a terminal is behind by the oldest packet of its first
 // phase that has any.
 func (p *PhasedLoop) BehindBy(now int64) float64 {
-	squares := 0.0
-	for t := range p.Terminals() {
+	return BehindBy(p.Terminals(), now, func(t int) int64 {
 		for _, loop := range p.loops {
-			if next := loop.sources[t].next; next < min(now, loop.stop) {
-				squares += float64(now-next) * float64(now-next)
-				break
+			if next := loop.sources[t].next; next < loop.stop {
+				return next
 			}
 		}
-	}
-	return math.Sqrt(squares / float64(p.Terminals()))
+		return fabric.Never
+	})
 }
 
 // Archive implements [fabric.Workload].

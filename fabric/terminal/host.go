@@ -1,9 +1,8 @@
 package terminal
 
 import (
-	"math"
-
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -150,13 +149,7 @@ func (h *Host) BehindBy(now int64) float64 {
 	if h.closed {
 		return 0
 	}
-	squares := 0.0
-	for t := range h.ports {
-		if age := float64(now - min(h.ports[t].oldest(Low), h.ports[t].oldest(High))); age > 0 {
-			squares += age * age
-		}
-	}
-	return math.Sqrt(squares / float64(len(h.ports)))
+	return measure.BehindBy(len(h.ports), now, func(t int) int64 { return min(h.ports[t].oldest(Low), h.ports[t].oldest(High)) })
 }
 
 // timeOf is the time at which a cycle begins; [sim.MaxTime] beyond all times.
