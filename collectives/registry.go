@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,13 +112,7 @@ func chunkStart(bytes int64, i, n int) int64 {
 }
 
 // log2Ceil is the number of doublings from 1 to at least n.
-func log2Ceil(n int) int {
-	k := 0
-	for 1<<k < n {
-		k++
-	}
-	return k
-}
+func log2Ceil(n int) int { return bits.Len(uint(max(n, 1) - 1)) }
 
 func mod(a, n int) int { return (a%n + n) % n }
 

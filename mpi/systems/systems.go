@@ -211,21 +211,7 @@ func set(to reflect.Value, text string) error {
 	if t, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return t.UnmarshalText([]byte(text))
 	}
-	switch to.Kind() {
-	case reflect.String:
-		to.SetString(text)
-		return nil
-	case reflect.Bool:
-		b, err := strconv.ParseBool(text)
-		to.SetBool(b)
-		return err
-	case reflect.Int:
-		n, err := strconv.ParseInt(text, 10, 64)
-		to.SetInt(n)
-		return err
-	}
-	x, err := strconv.ParseFloat(text, 64)
-	to.SetFloat(x)
+	_, err := fmt.Sscan(text, to.Addr().Interface())
 	return err
 }
 

@@ -74,10 +74,8 @@ func CheckShape(t *testing.T, family string, set func(any), shape topology.Shape
 
 // LeadsTo lists the switches at the other ends of a switch's ports to switches.
 func LeadsTo(g *topology.Graph, s topology.SwitchID) (list []topology.SwitchID) {
-	for p, end := g.Ports(s); p < end; p++ {
-		if peer, ok := g.PeerPort(p); ok {
-			list = append(list, g.PortSwitch[peer])
-		}
+	for _, to := range g.Links(s) {
+		list = append(list, to)
 	}
 	return list
 }
