@@ -51,10 +51,7 @@ func partition(g *topology.Graph, latency func(topology.PortID) int32, n int, we
 // clusters numbers the sets of switches that the chosen channels join, by their
 // lowest switch.
 func clusters(g *topology.Graph, joins func(topology.PortID) bool) []int {
-	cluster := make([]int, g.Switches())
-	for s := range cluster {
-		cluster[s] = -1
-	}
+	cluster := slices.Repeat([]int{-1}, g.Switches())
 	count := 0
 	for first := range cluster {
 		if cluster[first] >= 0 {

@@ -5,6 +5,7 @@ package adapters
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/arbitration"
@@ -119,10 +120,7 @@ func New(f *core.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int, jobs *J
 	}
 	t := &Network{
 		fabric: f, adapter: adapter, jobs: jobs, clock: f.Clock(), delay: f.InjectionCycles(), flit: int64(flit), full: adapter.TimeOf(int64(adapter.MTU)),
-		nodes: make([]sender, nodes), nodeAt: make([]int32, f.Graph().Terminals()),
-	}
-	for i := range t.nodeAt {
-		t.nodeAt[i] = -1
+		nodes: make([]sender, nodes), nodeAt: slices.Repeat([]int32{-1}, f.Graph().Terminals()),
 	}
 	for i, rails := range hosts[:nodes] {
 		t.at = append(t.at, rails[0])

@@ -3,6 +3,7 @@ package applications
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
@@ -117,10 +118,7 @@ func newCG(c skeletons.NAS, e skeletons.Env) (skeletons.Program, error) {
 		return dst
 	})
 	const conjugateGradients = 25
-	all := make([]collectives.Schedule, conjugateGradients+1)
-	for i := range all {
-		all[i] = step
-	}
+	all := slices.Repeat([]collectives.Schedule{step}, conjugateGradients+1)
 	return mpi.Iterate(collectives.Sequence(all...), c.Times(class.iterations)), nil
 }
 
