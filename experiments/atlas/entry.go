@@ -2,6 +2,7 @@ package atlas
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"math"
 	"reflect"
@@ -163,30 +164,17 @@ func of(values map[string]float64, p Pair) string {
 	return short(x)
 }
 
+// pageHead is what stands at the top of a page, with a verb for the command that made it.
+//
+//go:embed page.txt
+var pageHead string
+
 // Page is the atlas as a page of Markdown: what the families are, and with pictures, of
 // which NAME.svg of each stands beside the page, the pairs of each. at is the command that
 // made it.
 func Page(entries []*Entry, at string, pictures bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, strings.ReplaceAll(`# The atlas
-
-Every topology that weft generates, with every routing that it carries: the virtual
-channels that the pair needs, whether its channel dependency graph has a cycle, and what it
-carries. Made by '%s'; the pairs are in 'atlas.csv'.
-
-| column of atlas.csv | meaning |
-| --- | --- |
-| certificate | free: no cycle among all dependencies of the pair, with as many virtual channels as it says it needs; cycle: the routing has a choice, for demonstrations, with which it can deadlock, and 'weft atlas' names the channels |
-| bound | the load at which the first channel is full, in flits per terminal and cycle, from channel loads; none where choices depend on queues |
-| saturation | the highest load at which the default switch was found steady, in steps of 0.02 |
-| hard_pattern | worst-case, one group to the next, where there are groups; else switch-permutation, all terminals of a switch to those of another |
-| price_per_terminal | by the assumptions of kind cost |
-
-Engines of OpenSM give the network the routes that OpenSM would; some promise nothing, and
-may have a cycle. A routing that learns ('q-adaptive') is measured when its switches have
-learned: warm-up and window may take 400,000 cycles, those of other routings 12,000.
-
-`, "'", "`"), at)
+	fmt.Fprintf(&b, pageHead, at)
 	row := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
 	row("topology", "settings", "terminals", "switches", "ports", "diameter", "mean distance", "uniform bound", "price a terminal")
 	row("---", "---", "--:", "--:", "--:", "--:", "--:", "--:", "--:")
