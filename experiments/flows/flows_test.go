@@ -332,6 +332,7 @@ func TestFlowsWarned(t *testing.T) {
 		pause + "\"279899B\"\n": "switch.queue holds less than the 279900B that 3 inputs of a switch bring",
 		pause + "\"279900B\"\n": "", pause + "\"0B\"\n": "",
 		load64 + "0.5\n": "flows.load = 0.5 counts payload: with headers flows fill 1 of the terminals' rate", load64 + "0.49\n": "",
+		"[switch]\nqueue = \"4149B\"\n": "switch.queue = 4149B holds no full packet (transport.packet = 4150B)", "[switch]\nqueue = \"4150B\"\n": "",
 		dcqcn + "\"drop\"\n": "", dcqcn + "\"pause\"\n": "",
 	} {
 		f := load(t, star+text)

@@ -378,14 +378,17 @@ func (u *Use) Idle() []experiments.Warning {
 	return experiments.IdleOf(list, u)
 }
 
+func (u *Use) faulty() bool { return u.Faults != nil && len(u.Faults.Tables) > 0 }
+
 func always(*Use) bool { return true }
 
 const noFaults = "nothing fails"
 
 var idle = []experiments.Idle[*Use]{
+	{Key: "routing.spread_vcs", When: func(u *Use) bool { return u.Config.Switch.VCs <= u.Routing.VCs() && !u.faulty() }, Because: "there are no more virtual channels than the routing needs"},
 	{Key: "recovery.*", When: func(u *Use) bool { return u.Faults != nil && len(u.Faults.Tables) == 0 }, Because: noFaults},
 	{Key: "recovery.timeout", When: func(u *Use) bool {
-		return u.Faults != nil && len(u.Faults.Tables) > 0 && u.Faults.Recovery.Retries == 0
+		return u.faulty() && u.Faults.Recovery.Retries == 0
 	}, Because: "recovery.retries is 0"},
 	{Key: "fabric.flit_bytes", When: func(u *Use) bool { return u.Sized != nil && !u.countsBytes() }, Because: "no rate, link or size is in bytes"},
 	{Key: "switch.pipeline", When: func(u *Use) bool {

@@ -57,8 +57,7 @@ type connectionsRow struct {
 }
 
 var Idle = []experiments.Idle[*mpi.Connections]{
-	{Key: "connections.preposted", When: otherMode(mpi.RC), Because: `it is of connections.mode = "rc"`},
-	{Key: "connections.recv_depth", When: otherMode(mpi.RC), Because: `it is of connections.mode = "rc"`},
+	{Key: "connections.preposted connections.recv_depth", When: otherMode(mpi.RC), Because: `it is of connections.mode = "rc"`},
 	{Key: "connections.sizes", When: otherMode(mpi.XRCM), Because: `it is of connections.mode = "xrc-m"`},
 	{Key: "connections.buffer", When: func(c *mpi.Connections) bool { return c.Mode == mpi.UD }, Because: `buffers of connections.mode = "ud" hold a packet`},
 }

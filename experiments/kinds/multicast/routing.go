@@ -29,20 +29,16 @@ func init() {
 		},
 		Check: func(c *multicastConfig, seed uint64) ([]experiments.Warning, error) {
 			_, _, err := c.network(seed)
-			return experiments.IdleOf(idleRouting, c), err
+			return experiments.IdleOf(idleTrees, &c.Multicast), err
 		},
 		Run: runMulticast,
 	})
 }
 
-var idleRouting = func() (list []experiments.Idle[*multicastConfig]) {
-	for _, key := range []string{"successes", "merge", "old_trees"} {
-		list = append(list, experiments.Idle[*multicastConfig]{Key: "multicast." + key, When: func(c *multicastConfig) bool {
-			return c.Multicast.Entries == multicast.Unlimited
-		}, Because: "no groups are merged: multicast.entries is unlimited"})
-	}
-	return list
-}()
+var idleTrees = []experiments.Idle[*multicastTable]{{
+	Key:  "multicast.successes multicast.merge multicast.old_trees",
+	When: func(m *multicastTable) bool { return m.Entries == multicast.Unlimited }, Because: "no groups are merged: multicast.entries is unlimited",
+}}
 
 type multicastConfig struct {
 	Topology  network.TopologyTable `toml:"topology" doc:"switches and terminals"`

@@ -375,6 +375,8 @@ func TestIdleSettings(t *testing.T) {
 		{"routing.type=ugal-l", "routing.decision=sequential", "routing.decision changes nothing: terminals decide, which see what the cycle before has left (routing.decided_at)"},
 		{"routing.type=ugal-l routing.decided_at=switch", "routing.decision=sequential", ""},
 		{"routing.type=par", "routing.decision=sequential", ""},
+		{"", "routing.spread_vcs=true", "routing.spread_vcs changes nothing: there are no more virtual channels than the routing needs"},
+		{"switch.vcs=6", "routing.spread_vcs=true", ""},
 		{"", "routing.gateway=hashed", "routing.gateway changes nothing: one channel at most joins two groups"},
 		{"topology.g=5", "routing.gateway=hashed", ""},
 		{"routing.type=ugal-l", "routing.gateway=hashed", "routing.gateway changes nothing: one channel at most joins two groups"},
