@@ -404,6 +404,7 @@ type Demand struct {
 	Alone sim.Time  // of the slowest message by itself, from the call that posts it to the end of its receive
 
 	Inside bool // some message stays in a node
+	Eager  bool // some message between nodes goes eagerly
 	RDMA   bool // some message is read or written where it lies: by rendezvous, or at once
 	Polled bool // a receiver polls for some of those
 }
@@ -477,6 +478,7 @@ func (d *demand) message(from int32, op *Op) {
 			receiver += p.SingleCopyTime
 		}
 	case protocol == collectives.Eager:
+		d.Eager = true
 		if op.Size > int64(d.Adapter.InlineLimit) {
 			sender += p.BufferTime
 		}

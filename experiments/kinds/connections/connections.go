@@ -52,7 +52,7 @@ type connectionsRow struct {
 	OnDemand      int64   `column:"qps_on_demand" doc:"QPs of a process made on demand"`
 	Process       float64 `column:"memory_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand included"`
 	ProcessStatic float64 `column:"memory_static_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand left out"`
-	Node          float64 `column:"memory_per_node_bytes" doc:"queues and pre-posted buffers of all processes of a node"`
+	Node          float64 `column:"memory_per_node_bytes" doc:"queues and pre-posted buffers of all processes of a node" best:"lowest memory of a node"`
 	NodeQPs       int64   `column:"qps_per_node" doc:"QPs of all processes of a node, those included by which XRC receives"`
 }
 

@@ -257,7 +257,8 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 			return err
 		}
 		d := &jobs[j]
-		asked.Inside, asked.RDMA, asked.Polled = asked.Inside || d.Inside, asked.RDMA || d.RDMA, asked.Polled || d.Polled
+		asked.Inside, asked.Eager = asked.Inside || d.Inside, asked.Eager || d.Eager
+		asked.RDMA, asked.Polled = asked.RDMA || d.RDMA, asked.Polled || d.Polled
 		times := float64(job.Repeat)
 		if job.Until > 0 {
 			times = min(times, runs(j, job.Until.Seconds()))

@@ -407,12 +407,12 @@ func (c *Config) idle() []experiments.Warning {
 	if c.Job.Machine == "loggops" {
 		return experiments.IdleOf(idleMachines, c)
 	}
-	return slices.Concat(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleProgram, c), IdleRuntime(c, c.Workload.Type.Config()))
+	return slices.Concat(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleProgram, c), experiments.IdleOf(telemetry.IdleTrace, &c.Trace), IdleRuntime(c, c.Workload.Type.Config()))
 }
 
 // IdleRuntime is idle of the tables that kind jobs has, too, beside the settings of programs.
 func IdleRuntime(c *Config, programs ...any) []experiments.Warning {
-	library := experiments.Idle[[]any]{Key: "system.library", When: c.ignoresLibrary, Because: "it adds no costs, and no program asks for its algorithms"}
+	library := experiments.Idle[[]any]{Key: "system.library", When: c.ignoresLibrary, Because: "it adds no costs over this transport, and no program asks for its algorithms"}
 	return slices.Concat(experiments.IdleOf(connections.Idle, &c.Connections), experiments.IdleOf(idleProtocol, c), experiments.IdleOf(idleNoise, &c.Noise),
 		experiments.IdleOf([]experiments.Idle[[]any]{library}, programs))
 }
@@ -422,6 +422,8 @@ func (c *Config) IdleMessages(d Demand) []experiments.Warning {
 	return experiments.IdleOf([]experiments.Idle[Demand]{
 		{Key: "protocol.shared_latency protocol.shared_overhead protocol.shared_short protocol.shared_peer_time protocol.shared_rate protocol.single_copy protocol.single_copy_time protocol.single_copy_rate memory.domains memory.domain_ranks memory.domain_latency memory.domain_rate",
 			When: func(d Demand) bool { return !d.Inside }, Because: "no message stays in a node"},
+		{Key: "protocol.zero_copy protocol.eager_copies protocol.eager_acknowledged protocol.eager_segment protocol.segment_overhead protocol.staging_page_time",
+			When: func(d Demand) bool { return !d.Eager && !c.Connections.Proxy }, Because: "no message between nodes goes eagerly"},
 		{Key: "protocol.rendezvous protocol.read_overhead protocol.register_time protocol.register_page_time hca.page_time",
 			When: func(d Demand) bool { return !d.RDMA }, Because: allEager},
 		{Key: "protocol.poll_overhead", When: func(d Demand) bool { return !d.Polled }, Because: "no receiver polls: that is of protocol.rendezvous = \"read\" and \"get\", and of direct writes"},
@@ -461,7 +463,7 @@ var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "connections.srq_least connections.srq_buffers", When: func(c *Config) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
 	{Key: "connections.srq_least", When: func(c *Config) bool { return !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
 	{Key: "connections.srq_least", When: func(c *Config) bool { return c.Connections.SRQBuffers > 0 }, Because: "connections.srq_buffers is given"},
-	{Key: "protocol.read_overhead", When: func(c *Config) bool { return c.Protocol.Rendezvous != "read" }, Because: `it is of protocol.rendezvous = "read"`},
+	{Key: "protocol.read_overhead", When: func(c *Config) bool { return c.Protocol.Rendezvous == "write" }, Because: `it is of protocol.rendezvous = "read" and "get"`},
 	{Key: "protocol.segment_overhead", When: func(c *Config) bool { return c.Protocol.EagerSegment == 0 }, Because: "protocol.eager_segment is 0B"},
 	{Key: "protocol.single_copy_time protocol.single_copy_rate", When: func(c *Config) bool { return c.Protocol.SingleCopy == 0 }, Because: "protocol.single_copy is 0B"},
 	{Key: "hca.page_time", When: func(c *Config) bool { return c.Protocol.RegisterPage == 0 }, Because: "protocol.register_page_time is 0ns"},

@@ -257,7 +257,7 @@ type Demand struct {
 	Seconds float64 // that it takes at least
 	Hops    float64 // flits that cross a switch on shortest ways; 0 where that is not wanted
 
-	Inside, RDMA, Polled bool // as of [mpi.Demand]
+	Inside, Eager, RDMA, Polled bool // as of [mpi.Demand]
 }
 
 // demand works out what the point's program asks for.
@@ -297,7 +297,7 @@ func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Conf
 	for _, cpu := range all.CPU {
 		least = max(least, float64(cpu.Busy))
 	}
-	return Demand{max(least, d.busiest()) * 1e-12, d.flitHops, all.Inside, all.RDMA, all.Polled}, nil
+	return Demand{max(least, d.busiest()) * 1e-12, d.flitHops, all.Inside, all.Eager, all.RDMA, all.Polled}, nil
 }
 
 // flits is the number of flits that a transfer of so many bytes takes on a channel, at least 1.

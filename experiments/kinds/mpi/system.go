@@ -54,8 +54,8 @@ func (t *SystemTable) byTransport() bool {
 // of such settings.
 func (c *Config) ignoresLibrary(programs []any) bool {
 	asks := func(config any) bool { return FollowLibrary(config, c.System.Library, true) }
-	library := systems.Library(c.System.Library)
-	return library != nil && len(library.Value) == 0 && !slices.ContainsFunc(programs, asks)
+	without := c.System.preset().With(nil, c.System.Transport)
+	return c.System.Library != "" && slices.Equal(c.System.values(), without) && !slices.ContainsFunc(programs, asks)
 }
 
 // FollowSystem sets what the machine has and the file does not give. It returns a given that holds for

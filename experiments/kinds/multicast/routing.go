@@ -97,9 +97,9 @@ type multicastRow struct {
 	Switches    int     `column:"switches" doc:"switches of the network"`
 	Terminals   int     `column:"terminals" doc:"terminals of the network"`
 	Groups      int     `column:"groups" doc:"multicast groups asked for"`
-	Refused     int     `column:"refused" doc:"groups that found no free entry"`
+	Refused     int     `column:"refused" doc:"groups that found no free entry" best:"lowest number of groups refused"`
 	Trees       int     `column:"trees" doc:"multicast trees; fewer than groups where trees are shared"`
-	Colours     int     `column:"colours" doc:"forwarding-table entries needed"`
+	Colours     int     `column:"colours" doc:"forwarding-table entries needed" best:"lowest number of forwarding-table entries"`
 	ColourBound int     `column:"colours_at_least" doc:"proven lower bound on colours while every group has its own tree: most groups with a member on one switch (or terminal, with a table per port), or the least sizes of all trees together over the number of switches (or cables)"`
 	MaxEFI      int     `column:"max_efi" doc:"most groups over one cable between switches"`
 	MeanEFI     float64 `column:"mean_efi" doc:"groups over a cable between switches, mean"`

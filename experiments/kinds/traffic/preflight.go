@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
@@ -333,7 +334,7 @@ type builtTraffic struct {
 func (c *trafficConfig) idle(parts *trafficParts) []experiments.Warning {
 	use := network.Use{Config: &parts.fabric, Routing: parts.Routing, Faults: c.Faults(), Sized: parts.topology.Graph(),
 		Reacts: !slices.Contains(deaf, c.Program.Type.Name()) || c.Measure.Queues > 0 && slices.Contains(c.Measure.QueueSamples, "marked")}
-	return append(use.Idle(), experiments.IdleOf(idleTraffic, builtTraffic{c, parts})...)
+	return slices.Concat(use.Idle(), experiments.IdleOf(idleTraffic, builtTraffic{c, parts}), experiments.IdleOf(telemetry.IdleTrace, &c.Trace))
 }
 
 var idleTraffic = []experiments.Idle[builtTraffic]{
@@ -345,7 +346,6 @@ var idleTraffic = []experiments.Idle[builtTraffic]{
 	}, Because: "measure.warmup and measure.window are given"},
 	{Key: "measure.load_precision", When: func(b builtTraffic) bool { return !b.searches() }, Because: "measure.find looks for no load"},
 	{Key: "measure.queue_ports measure.queue_samples", When: func(b builtTraffic) bool { return b.Measure.Queues == 0 }, Because: "measure.queues is 0"},
-	{Key: "trace.*", When: func(b builtTraffic) bool { return b.Trace.Packets == 0 }, Because: "trace.packets is 0"},
 }
 
 func (b builtTraffic) searches() bool { return b.Measure.Find != "" }
