@@ -182,10 +182,13 @@ func LabelSettings(all iter.Seq2[string, param.Param]) { settings = all }
 // longestLabel is the most letters of a label that is taken from documentation.
 const longestLabel = 40
 
-// beginning is what a setting's documentation says before the first comma, with its unit;
-// empty where that is no name.
+// beginning is what a setting's documentation says before the first comma, with its unit, and behind a
+// word such as "poisson: "; empty where that is no name.
 func beginning(p param.Param) string {
 	label := p.Doc
+	if condition, rest, ok := strings.Cut(label, ": "); ok && p.Choices == nil && !strings.ContainsAny(condition, " ,;") {
+		label = rest
+	}
 	if at := strings.IndexAny(label, ",;:"); at >= 0 {
 		label = label[:at]
 	}
