@@ -20,6 +20,10 @@ var knownLabels = map[string]string{
 
 	"flits_per_cycle": "Load (flits per cycle)",
 	"mean_ns":         "Mean time (ns)",
+	"mean_us":         "Mean completion (µs)",
+	"tail_us":         "Last completion (µs)",
+	"fct_p50_us":      "Median completion time (µs)",
+	"fct_p99_us":      "99th percentile of completion times (µs)",
 	"max_efi":         "Maximum EFI",
 	"max_tfi":         "Maximum TFI",
 	"messages_per_us": "Messages per µs",
