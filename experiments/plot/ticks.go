@@ -286,7 +286,7 @@ func (t logTicks) Ticks(least, most float64) []plot.Tick {
 			return all
 		}
 	}
-	return ticks{t.unit}.Ticks(least, most) // of less than a digit of the first place
+	return ticks(t).Ticks(least, most) // of less than a digit of the first place
 }
 
 // categories labels the integers from 0.

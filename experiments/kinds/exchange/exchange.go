@@ -214,7 +214,7 @@ func checkExchange(c *exchangeConfig, seed uint64) ([]experiments.Warning, error
 		}
 		return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
 	}
-	use := network.Use{Config: &p.fabric, Routing: p.Routing, Faults: c.Faults(), Sized: p.topology.Graph()}
+	use := network.Use{Config: &p.fabric, Routing: p.Routing, Faults: c.Faults(), Sized: p.topology.Graph(), Longest: c.Exchange.PacketFlits}
 	warnings := append(network.BufferWarnings(&p.fabric, p.topology.Graph()), use.Idle()...)
 	return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
 }

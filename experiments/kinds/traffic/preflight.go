@@ -334,6 +334,9 @@ type builtTraffic struct {
 func (c *trafficConfig) idle(parts *trafficParts) []experiments.Warning {
 	use := network.Use{Config: &parts.fabric, Routing: parts.Routing, Faults: c.Faults(), Sized: parts.topology.Graph(),
 		Reacts: !slices.Contains(deaf, c.Program.Type.Name()) || c.Measure.Queues > 0 && slices.Contains(c.Measure.QueueSamples, "marked")}
+	if c.Program.Type.Name() == "open-loop" {
+		use.Longest = c.longestPacket()
+	}
 	return slices.Concat(use.Idle(), experiments.IdleOf(idleTraffic, builtTraffic{c, parts}), experiments.IdleOf(telemetry.IdleTrace, &c.Trace))
 }
 
