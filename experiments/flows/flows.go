@@ -136,13 +136,14 @@ func (c *flowsConfig) warnings(p *flowsParts) (list []experiments.Warning) {
 
 // idleFlows are the settings of congestion control that change nothing, beside the others.
 var idleFlows = []experiments.Idle[*flowsConfig]{
-	{Key: "switch.mark_from switch.mark_to", When: (*flowsConfig).ignoresMarks, Because: "no sender heeds marks"},
+	{Key: "switch.mark_from switch.mark_to switch.mark_max", When: (*flowsConfig).ignoresMarks, Because: "no sender heeds marks, which are only counted (packets_marked)"},
 	{Key: "transport.entropies", When: func(c *flowsConfig) bool { return c.Transport.Spray == "single" }, Because: `transport.spray = "single" has one a flow`},
 	{Key: "transport.entropies", When: func(c *flowsConfig) bool { return c.Transport.Spray != "single" && c.Switch.Paths != "hash" }, Because: "switch.paths chooses the way of data, and not by entropy"},
 	{Key: "transport.window_packets", When: func(c *flowsConfig) bool { return c.Transport.Control != "constant" }, Because: `it is of control = "constant"`},
 	{Key: "transport.nscc.*", When: func(c *flowsConfig) bool { return c.Transport.Control != "nscc" && c.Transport.Control != "both" }, Because: `it is of control = "nscc" and "both"`},
 	{Key: "transport.dcqcn.*", When: func(c *flowsConfig) bool { return c.Transport.Control != "dcqcn" }, Because: `it is of control = "dcqcn"`},
-	{Key: "switch.pause_above switch.pause_below", When: func(c *flowsConfig) bool { return c.Switch.Full != "pause" }, Because: `it is of switch.full = "pause"`},
+	{Key: "switch.header", When: func(c *flowsConfig) bool { return c.Switch.Full != "trim" }, Because: `it is of switch.full = "trim"`},
+	{Key: "switch.pause_above switch.pause_below switch.allow_deadlock", When: func(c *flowsConfig) bool { return c.Switch.Full != "pause" }, Because: `it is of switch.full = "pause"`},
 	{Key: "flows.senders flows.receiver", When: otherPattern("incast", "victim"), Because: `it is of flows.pattern = "incast" and "victim"`},
 	{Key: "flows.sizes flows.load flows.duration", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
 	{Key: "flows.pattern", When: fromFile, Because: "flows.file takes its place"},

@@ -354,6 +354,8 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[transport]\nspray = \"single\"\nentropies = 8\n":                                     "transport.entropies changes nothing",
 		"[transport]\nwindow_packets = 8\n":                                                    "transport.window_packets changes nothing",
 		"[transport.nscc]\nstart_window = 8\n[transport]\ncontrol = \"rccc\"\n":                "transport.nscc.start_window changes nothing",
+		"[switch]\nfull = \"drop\"\nheader = \"80B\"\n":                                        "switch.header changes nothing: it is of switch.full = \"trim\"",
+		"[switch]\nallow_deadlock = true\n":                                                    "switch.allow_deadlock changes nothing",
 		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",
 	} {
 		f := load(t, "kind = \"flows\"\n"+text)
