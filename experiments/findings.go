@@ -121,9 +121,6 @@ func (m *merger) add(p *Preflight, point *Point) {
 		m.notes.add(n, point)
 	}
 	m.allow(p.cyclic)
-	for _, w := range p.warnings {
-		m.warnings.add(w, point)
-	}
 	if slices.ContainsFunc(p.curves, func(c curve) bool { return c.load > c.bound }) {
 		m.beyond++
 	}
@@ -164,7 +161,7 @@ func (m *merger) report() *Report {
 // Idle is a setting that changes nothing beside others, of a kind's configuration or of a part
 // of it.
 type Idle[C any] struct {
-	Key     string // dotted; "switch.*": all of a table
+	Key     string // dotted; "switch.*": all of a table; several with blanks between
 	When    func(c C) bool
 	Because string // follows "changes nothing: "
 }
@@ -173,8 +170,11 @@ type Idle[C any] struct {
 // need not look at their values: see [Warning].
 func IdleOf[C any](list []Idle[C], c C) (warnings []Warning) {
 	for _, x := range list {
-		if x.When(c) {
-			warnings = append(warnings, Warning{Key: x.Key, Message: "changes nothing: " + x.Because, Idle: true})
+		if !x.When(c) {
+			continue
+		}
+		for _, key := range strings.Fields(x.Key) {
+			warnings = append(warnings, Warning{Key: key, Message: "changes nothing: " + x.Because, Idle: true})
 		}
 	}
 	return warnings

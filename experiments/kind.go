@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/experiments/verdict"
 )
 
 // Kind is a kind of experiment. To add one, write one file that registers it:
@@ -195,7 +196,7 @@ func Register[C, R any](k Kind[C, R]) {
 	kinds[k.Name] = &kind{
 		name: k.Name, doc: k.Doc, revision: k.Revision,
 		columns:    columnsOf(reflect.TypeFor[R]()),
-		goals:      goalsOf(reflect.TypeFor[R]()),
+		goals:      goalsOf(reflect.TypeFor[R](), k.RestsOn == verdict.Formula),
 		tables:     k.Tables,
 		again:      k.BeginsAgain,
 		someAgain:  someAgain,
@@ -248,7 +249,7 @@ func columnsOf(row reflect.Type) []Column {
 }
 
 // goalsOf reads the columns by which a row type says that variants are ranked.
-func goalsOf(row reflect.Type) (goals []results.Goal) {
+func goalsOf(row reflect.Type, exact bool) (goals []results.Goal) {
 	for i := range row.NumField() {
 		tag := row.Field(i).Tag
 		if text := tag.Get("best"); text != "" {
@@ -256,7 +257,7 @@ func goalsOf(row reflect.Type) (goals []results.Goal) {
 			if name == "" || which != "highest" && which != "lowest" {
 				panic(fmt.Sprintf("experiments: column %s has best:%q: want highest NAME or lowest NAME", tag.Get("column"), text))
 			}
-			goals = append(goals, results.Goal{Column: tag.Get("column"), Name: name, Most: which == "highest"})
+			goals = append(goals, results.Goal{Column: tag.Get("column"), Name: name, Most: which == "highest", Exact: exact})
 		}
 	}
 	return goals

@@ -64,6 +64,9 @@ func (p *Preflight) Warn(key, format string, args ...any) {
 	p.warnings = append(p.warnings, Warning{Key: key, Message: fmt.Sprintf(format, args...)})
 }
 
+// WarnOf keeps warnings, such as those of [IdleOf].
+func (p *Preflight) WarnOf(list []Warning) { p.warnings = append(p.warnings, list...) }
+
 // Work adds the expected number of flits crossing a switch, and the bytes of memory, to what the
 // file will take: the number to be expected and the most, which are equal where the length of the run is fixed.
 func (p *Preflight) Work(likely, most, bytes float64) {
@@ -144,6 +147,11 @@ func (f *File) PreflightRest(finished map[string]*Record) (*Report, error) {
 	return f.preflight(false, finished)
 }
 
+// saysIdle tells whether the file has a warning already that a setting changes nothing.
+func (f *File) saysIdle(w Warning) bool {
+	return w.Idle && slices.ContainsFunc(f.Warnings, func(k Warning) bool { return k.Idle && k.Key == w.Key })
+}
+
 func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, error) {
 	firsts, of := f.alike(f.Points)
 	rest := make([]bool, len(firsts)) // some point is not finished
@@ -160,10 +168,12 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 		if rest[i] {
 			found[i] = d.Problems
 		}
+		examined[i].warnings = slices.DeleteFunc(idleKeys(examined[i].warnings, d), f.saysIdle)
 	})
 	byHash := map[string]*Preflight{}
 	problems := document.Problems(slices.Concat(found...))
 	merged := merger{file: f, lowest: map[string]curve{}, points: map[string][]*Point{}}
+	byPoint := make([][]Warning, len(f.Points))
 	all, bytes := work{}, 0.0
 	for i, point := range f.Points {
 		p := examined[of[i]]
@@ -172,6 +182,7 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 			continue
 		}
 		merged.add(p, point)
+		byPoint[i] = p.warnings
 		if byHash[point.Hash] == nil {
 			byHash[point.Hash] = p
 			all.add(1, p.work())
@@ -181,6 +192,7 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
+	merged.warnings = f.reallyIdle(byPoint)
 	report := merged.report()
 	if has := float64(input.Memory()); bytes+programBytes > has {
 		report.Warnings = append(report.Warnings, Warning{Message: fmt.Sprintf("a point may take %s of memory, by a rough estimate, and this machine has %s", input.Gibibytes(bytes+programBytes), input.Gibibytes(has))})

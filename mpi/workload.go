@@ -402,6 +402,11 @@ func (p Placement) Place(ranks int, seed uint64) (nodeOf []int32, nodes int, err
 type Demand struct {
 	CPU   []CPUTime // len = ranks
 	Alone sim.Time  // of the slowest message by itself, from the call that posts it to the end of its receive
+
+	Inside bool // some message stays in a node
+	Eager  bool // some message between nodes goes eagerly
+	RDMA   bool // some message is read or written where it lies: by rendezvous, or at once
+	Polled bool // a receiver polls for some of those
 }
 
 // Transfers is told of what goes from node to node: count transfers of so many bytes.
@@ -460,6 +465,7 @@ func (d *demand) message(from int32, op *Op) {
 	protocol := p.of(op, d.Connections.Mode == UD)
 	switch {
 	case a == b:
+		d.Inside = true
 		in, out = copied, copied
 		switch op.Segment {
 		case collectives.Out:
@@ -472,6 +478,7 @@ func (d *demand) message(from int32, op *Op) {
 			receiver += p.SingleCopyTime
 		}
 	case protocol == collectives.Eager:
+		d.Eager = true
 		if op.Size > int64(d.Adapter.InlineLimit) {
 			sender += p.BufferTime
 		}
@@ -484,11 +491,13 @@ func (d *demand) message(from int32, op *Op) {
 		way = d.idle(op.Size)
 		d.transfers(a, b, op.Size, 1)
 	case protocol == collectives.Direct:
+		d.RDMA, d.Polled = true, true
 		sender += p.register(op.Size)
 		receiver = p.PollOverhead
 		way = d.idle(op.Size)
 		d.transfers(a, b, op.Size, 1)
 	default: // RTS, CTS, data
+		d.RDMA, d.Polled = true, d.Polled || protocol != collectives.Rendezvous || d.Connections.Proxy
 		sender += p.register(op.Size)
 		answer := p.ReadOverhead
 		if protocol != collectives.Read {

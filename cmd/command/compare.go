@@ -23,14 +23,14 @@ type compareFlags struct {
 func (a *App) compareCommand() *cobra.Command {
 	var flags compareFlags
 	c := &cobra.Command{
-		Use:   "compare A.csv [B.csv]",
+		Use:   "compare A [B]",
 		Short: "Say which differences between two tables of results, or between variants in one, are significant",
-		Long: `Compare a metric of B.csv with that of A.csv, or with --between the variants
-in one table with the first of them, or with the one that --baseline names. Rows
-are matched by the swept keys; rows that differ only in their seed are replications
-of one another.
+		Long: `Compare a metric of table B with that of table A, or with --between the variants
+in one table with the first of them, or with the one that --baseline names. A result
+folder stands for its results.csv. Rows are matched by the swept keys; rows that
+differ only in their seed are replications of one another.
 
-  weft compare old/results.csv new/results.csv
+  weft compare old new
   weft compare results.csv --between routing.type --baseline min
   weft compare results.csv --best --where traffic.pattern=uniform
 
@@ -53,13 +53,10 @@ compared, or have neither intervals nor replications to judge differences by. Wi
 --best: 0.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if flags.best && !c.Flags().Changed("metric") {
-				flags.metric = ""
-			}
 			return a.compare(c.Context(), args, &flags)
 		},
 	}
-	c.Flags().StringVar(&flags.metric, "metric", "latency_mean_ns", "`COLUMN` to compare (default with --best: those of the kind)")
+	c.Flags().StringVar(&flags.metric, "metric", "", "`COLUMN` to compare (default: latency_mean_ns, or the first by which the kind is ranked; with --best all of these)")
 	c.Flags().StringSliceVar(&flags.by, "by", nil, "`COLUMNS` that rows are matched by (default: those swept in both tables)")
 	c.Flags().StringVar(&flags.between, "between", "", "`COLUMN` of one table whose values are compared")
 	c.Flags().StringVar(&flags.baseline, "baseline", "", "`VALUE` of --between that the others are compared with, or COLUMN=VALUE (default: the first)")
@@ -120,11 +117,18 @@ func (a *App) compare(ctx context.Context, args []string, flags *compareFlags) e
 			return Usagef("%s: %v", args[0], err)
 		}
 	}
+	goals := experiments.Goals(tables[0])
+	if flags.metric == "" {
+		flags.metric = metricOf(tables[0], goals)
+	}
 	var pairs []pair
 	significant := 0
 	for i := 1; i < len(tables); i++ {
 		c, err := Attempt(ctx, func() (*results.Comparison, error) {
 			c, err := results.Compare(tables[0], tables[i], flags.metric, flags.by)
+			if err == nil && len(goals) > 0 && goals[0].Exact {
+				c.TakeExact()
+			}
 			return c, prefixed(names[0]+" and "+names[i], err)
 		})
 		if err != nil {
@@ -151,9 +155,18 @@ func (a *App) compare(ctx context.Context, args []string, flags *compareFlags) e
 	case significant > 0:
 		return &StatusError{Status: ExitFailure}
 	case undecided(pairs):
-		return Usagef("no difference could be judged: the tables hold neither confidence intervals nor replications of %s (set measure.replications, sweep the seed, or measure for longer)", flags.metric)
+		return Usagef("no difference could be judged: the tables hold neither confidence intervals nor replications of %s (sweep the seed, set measure.replications where the kind has it, or measure for longer)", flags.metric)
 	}
 	return nil
+}
+
+// metricOf is what is compared of a table where nothing is asked for.
+func metricOf(t *results.Table, goals []results.Goal) string {
+	const usual = "latency_mean_ns"
+	if len(goals) > 0 && !slices.Contains(t.Columns, usual) {
+		return goals[0].Column
+	}
+	return usual
 }
 
 // variants parts a table by the values of --between, the baseline first.
@@ -214,11 +227,12 @@ func (a *App) best(name string, t *results.Table, flags *compareFlags) error {
 	return nil
 }
 
-// printed is a table for people: numbers are shortened, and some columns left out.
+// printed is a table for people: numbers are shortened, and some columns and those without a cell left out.
 func printed(t *results.Table, without ...string) *results.Table {
 	short := &results.Table{Rows: make([][]string, len(t.Rows))}
 	for i, name := range t.Columns {
-		if slices.Contains(without, name) {
+		full := func(row []string) bool { return row[i] != "" }
+		if slices.Contains(without, name) || !slices.ContainsFunc(t.Rows, full) {
 			continue
 		}
 		short.Columns = append(short.Columns, name)
@@ -286,6 +300,10 @@ func printComparison(out io.Writer, p pair) error {
 	method := ""
 	if len(methods) > 0 {
 		method = strings.Join(methods, ", ") + ", "
+	}
+	if p.Tests() == 0 && p.Significant() > 0 {
+		fmt.Fprintf(out, "\n%d of %d differ: formulas leave nothing to chance\n", p.Significant(), len(p.Differences))
+		return nil
 	}
 	fmt.Fprintf(out, "\n%d of %d differences are significant (%stwo-sided, 5 %% for all tests together by Holm's method)\n", p.Significant(), p.Tests(), method)
 	for _, rest := range []struct {

@@ -34,7 +34,7 @@ func TestCompare(t *testing.T) {
 		{"s.csv --between mode --baseline y", exitSuccess, "a saturated\n"},
 		{"a.csv c.csv", exitSuccess, "1 only in a\n2 only in b\n"},
 		{"a.csv b.csv --by load,mode", exitFailure, "load  mode  a"},
-		{"c.csv --best --between mode --metric latency_mean_ns", exitSuccess, "Of 3 variants, x and z tie for the lowest latency_mean_ns, 10 ns at x; y has 2.00 ± 0.14 ns (20.0 %) more than that.\n\nmetric           offered_load  place  mode  value  value_ci95  difference"},
+		{"c.csv --best --between mode --metric latency_mean_ns", exitSuccess, "Of 3 variants, x and z tie for the lowest latency_mean_ns, 10 ns at x; y has 2.00 ± 0.14 ns (20.0 %) more than that.\n\nmetric           place  mode  value  value_ci95  difference"},
 		{"c.csv --best --between mode --metric latency_mean_ns --format csv", exitSuccess, "\nlatency_mean_ns,,3,y,12,0.1,2,"},
 	} {
 		says(t, c.status, c.want, "", append([]string{"compare"}, strings.Fields(c.args)...)...)
@@ -59,6 +59,15 @@ func TestCompare(t *testing.T) {
 		{"compare c.csv --best --between moed", `c.csv: no column "moed"`},
 		{"compare c.csv --best", "c.csv: there is nothing to rank: no column says"},
 	})
+}
+
+// TestCompareFolders: result folders stand for their tables; what is compared is what their kind is ranked
+// by, and what a formula gives differs by no chance.
+func TestCompareFolders(t *testing.T) {
+	inFolder(t, map[string]string{"modes.toml": "kind = \"connections\"\n[sweep]\n\"connections.mode\" = [\"rc\", \"xrc-s\"]\n"})
+	succeeds(t, "run", "modes.toml", "--out", "o", "--quiet")
+	says(t, exitSuccess, "memory_per_node_bytes of o (b) against o (a)", "", "compare", "o", "o")
+	says(t, exitFailure, "1 of 1 differ: formulas leave nothing to chance", "", "compare", "o", "--between", "connections.mode")
 }
 
 // TestCompareBest: the head of a report is what weft compare --best says.

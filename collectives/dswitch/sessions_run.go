@@ -46,7 +46,7 @@ type SessionsRow struct {
 	Name               string  `column:"network" doc:"the paper's name of the switch, such as PK_2(15, 3, 1|3)"`
 	Processors         int     `column:"processors" doc:"N or R_k"`
 	Sessions           int     `column:"sessions" doc:"sessions of the schedule"`
-	SessionsToComplete float64 `column:"sessions_to_complete" doc:"sessions until every processor had the packets of all others; empty if some pair was never served"`
+	SessionsToComplete float64 `column:"sessions_to_complete" doc:"sessions until every processor had the packets of all others; empty if some pair was never served" best:"lowest number of sessions until every pair is served"`
 	Busy               int     `column:"nonempty_sessions" doc:"sessions that brought some processor a packet which it had not had"`
 	Cycles             int     `column:"cycles" doc:"from the first flit's start to the last one's arrival; every stage takes a cycle"`
 	PacketsReceived    int     `column:"packets_received" doc:"different foreign packets that every living processor received at least; in an all-to-all processors - 1"`

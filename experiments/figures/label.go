@@ -20,6 +20,10 @@ var knownLabels = map[string]string{
 
 	"flits_per_cycle": "Load (flits per cycle)",
 	"mean_ns":         "Mean time (ns)",
+	"mean_us":         "Mean completion (µs)",
+	"tail_us":         "Last completion (µs)",
+	"fct_p50_us":      "Median completion time (µs)",
+	"fct_p99_us":      "99th percentile of completion times (µs)",
 	"max_efi":         "Maximum EFI",
 	"max_tfi":         "Maximum TFI",
 	"messages_per_us": "Messages per µs",
@@ -182,10 +186,13 @@ func LabelSettings(all iter.Seq2[string, param.Param]) { settings = all }
 // longestLabel is the most letters of a label that is taken from documentation.
 const longestLabel = 40
 
-// beginning is what a setting's documentation says before the first comma, with its unit;
-// empty where that is no name.
+// beginning is what a setting's documentation says before the first comma, with its unit, and behind a
+// word such as "poisson: "; empty where that is no name.
 func beginning(p param.Param) string {
 	label := p.Doc
+	if condition, rest, ok := strings.Cut(label, ": "); ok && p.Choices == nil && !strings.ContainsAny(condition, " ,;") {
+		label = rest
+	}
 	if at := strings.IndexAny(label, ",;:"); at >= 0 {
 		label = label[:at]
 	}

@@ -327,6 +327,8 @@ func TestBeginning(t *testing.T) {
 		{"channels (both directions) that fail, drawn at random", "", "integer", "Channels that fail"},
 		{"ranks on a node", "ranks", "integer", "Ranks on a node"},
 		{"size of a message", "", "size", "Size of a message (B)"},
+		{"poisson: payload offered, headers not counted", "", "number", "Payload offered"},
+		{"buffers per size: as many", "", "integer", "Buffers per size"},
 		{"of a plane, parents of a child at each level", "", "integer", ""},
 	} {
 		if got := beginning(param.Param{Doc: c.doc, Unit: c.unit, Type: c.kind}); got != c.want {

@@ -123,6 +123,9 @@ func (c *flowsConfig) warnings(p *flowsParts) (list []experiments.Warning) {
 			warn("switch.queue", "holds less than the %v that %d inputs of a switch bring before their senders stop, so that packets may be dropped in spite of switch.full = \"pause\": of each pause_above, what its cable carries in a round trip, and two packets", needed, inputs)
 		}
 	}
+	if q := c.Switch.Queue; q > 0 && q < c.Transport.Packet && c.Switch.Full != "pause" {
+		warn("switch.queue", "= %v holds no full packet (transport.packet = %v): none gets through, however often it is sent again", q, c.Transport.Packet)
+	}
 	if !otherPattern("poisson")(c) {
 		if wire := c.Flows.Load * c.wire(c.Flows.meanBytes()); wire >= 1 {
 			warn("flows.load", "= %v counts payload: with headers flows fill %.3g of the terminals' rate", c.Flows.Load, wire)
@@ -133,20 +136,16 @@ func (c *flowsConfig) warnings(p *flowsParts) (list []experiments.Warning) {
 
 // idleFlows are the settings of congestion control that change nothing, beside the others.
 var idleFlows = []experiments.Idle[*flowsConfig]{
-	{Key: "switch.mark_to", When: (*flowsConfig).ignoresMarks, Because: "no sender heeds marks"},
-	{Key: "switch.mark_from", When: (*flowsConfig).ignoresMarks, Because: "no sender heeds marks"},
+	{Key: "switch.mark_from switch.mark_to switch.mark_max", When: (*flowsConfig).ignoresMarks, Because: "no sender heeds marks, which are only counted (packets_marked)"},
 	{Key: "transport.entropies", When: func(c *flowsConfig) bool { return c.Transport.Spray == "single" }, Because: `transport.spray = "single" has one a flow`},
 	{Key: "transport.entropies", When: func(c *flowsConfig) bool { return c.Transport.Spray != "single" && c.Switch.Paths != "hash" }, Because: "switch.paths chooses the way of data, and not by entropy"},
 	{Key: "transport.window_packets", When: func(c *flowsConfig) bool { return c.Transport.Control != "constant" }, Because: `it is of control = "constant"`},
 	{Key: "transport.nscc.*", When: func(c *flowsConfig) bool { return c.Transport.Control != "nscc" && c.Transport.Control != "both" }, Because: `it is of control = "nscc" and "both"`},
 	{Key: "transport.dcqcn.*", When: func(c *flowsConfig) bool { return c.Transport.Control != "dcqcn" }, Because: `it is of control = "dcqcn"`},
-	{Key: "switch.pause_above", When: neverPauses, Because: `it is of switch.full = "pause"`},
-	{Key: "switch.pause_below", When: neverPauses, Because: `it is of switch.full = "pause"`},
-	{Key: "flows.senders", When: otherPattern("incast", "victim"), Because: `it is of flows.pattern = "incast" and "victim"`},
-	{Key: "flows.receiver", When: otherPattern("incast", "victim"), Because: `it is of flows.pattern = "incast" and "victim"`},
-	{Key: "flows.sizes", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
-	{Key: "flows.load", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
-	{Key: "flows.duration", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
+	{Key: "switch.header", When: func(c *flowsConfig) bool { return c.Switch.Full != "trim" }, Because: `it is of switch.full = "trim"`},
+	{Key: "switch.pause_above switch.pause_below switch.allow_deadlock", When: func(c *flowsConfig) bool { return c.Switch.Full != "pause" }, Because: `it is of switch.full = "pause"`},
+	{Key: "flows.senders flows.receiver", When: otherPattern("incast", "victim"), Because: `it is of flows.pattern = "incast" and "victim"`},
+	{Key: "flows.sizes flows.load flows.duration", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
 	{Key: "flows.pattern", When: fromFile, Because: "flows.file takes its place"},
 	{Key: "flows.bytes", When: fromFile, Because: "flows.file has sizes"},
 	{Key: "flows.repeat", When: fromFile, Because: "flows.file lists all flows"},
@@ -158,8 +157,6 @@ func fromFile(c *flowsConfig) bool { return c.Flows.File != "" }
 func otherPattern(patterns ...string) func(*flowsConfig) bool {
 	return func(c *flowsConfig) bool { return fromFile(c) || !slices.Contains(patterns, c.Flows.Pattern) }
 }
-
-func neverPauses(c *flowsConfig) bool { return c.Switch.Full != "pause" }
 
 func (c *flowsConfig) ignoresMarks() bool {
 	return !slices.Contains([]string{"nscc", "both", "rccc", "dcqcn"}, c.Transport.Control) && !slices.Contains([]string{"bitmap", "reps", "mixed"}, c.Transport.Spray)

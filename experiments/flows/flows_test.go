@@ -332,6 +332,7 @@ func TestFlowsWarned(t *testing.T) {
 		pause + "\"279899B\"\n": "switch.queue holds less than the 279900B that 3 inputs of a switch bring",
 		pause + "\"279900B\"\n": "", pause + "\"0B\"\n": "",
 		load64 + "0.5\n": "flows.load = 0.5 counts payload: with headers flows fill 1 of the terminals' rate", load64 + "0.49\n": "",
+		"[switch]\nqueue = \"4149B\"\n": "switch.queue = 4149B holds no full packet (transport.packet = 4150B)", "[switch]\nqueue = \"4150B\"\n": "",
 		dcqcn + "\"drop\"\n": "", dcqcn + "\"pause\"\n": "",
 	} {
 		f := load(t, star+text)
@@ -353,6 +354,8 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[transport]\nspray = \"single\"\nentropies = 8\n":                                     "transport.entropies changes nothing",
 		"[transport]\nwindow_packets = 8\n":                                                    "transport.window_packets changes nothing",
 		"[transport.nscc]\nstart_window = 8\n[transport]\ncontrol = \"rccc\"\n":                "transport.nscc.start_window changes nothing",
+		"[switch]\nfull = \"drop\"\nheader = \"80B\"\n":                                        "switch.header changes nothing: it is of switch.full = \"trim\"",
+		"[switch]\nallow_deadlock = true\n":                                                    "switch.allow_deadlock changes nothing",
 		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",
 	} {
 		f := load(t, "kind = \"flows\"\n"+text)

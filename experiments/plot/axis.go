@@ -20,6 +20,7 @@ func (f *Figure) axes(p *plot.Plot) {
 		log bool
 	}{{&p.X, f.LogX && !f.categorical()}, {&p.Y, f.LogY}} {
 		unit, bare := unitOf(a.Label.Text)
+		space := labelSpace{a.Tick.Label, labelRoom(f.size()).X}
 		a.Tick.Marker = ticker(unit, a.log)
 		if a.log {
 			a.Scale = plot.LogScale{}
@@ -28,10 +29,10 @@ func (f *Figure) axes(p *plot.Plot) {
 			a.Tick.Marker = below{a.Tick.Marker, f.ceiling(), a.log, f.axisHeight(), a.Tick.Label.Height("0")}
 		}
 		if a.Axis == &p.X && f.Nines {
-			a.Tick.Marker = nines{}
+			a.Tick.Marker = nines{space}
 		}
 		if values := f.powers(); a.Axis == &p.X && values != nil {
-			a.Tick.Marker = valueTicks{a.Tick.Marker, values, unit, a.log, a.Tick.Label, labelRoom(f.size()).X}
+			a.Tick.Marker = valueTicks{a.Tick.Marker, values, unit, a.log, space}
 		}
 		if hasUnits(a.Axis, unit) {
 			a.Label.Text = bare

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -419,14 +420,19 @@ func TestTicks(t *testing.T) {
 		{1e-6, 1e-2, "", "1e-06 1e-05 1e-04 1e-03 1e-02"},
 		{1e-6, 1e-2, "s", "1 µs 10 µs 100 µs 1 ms 10 ms"},
 		{1e-2, 10, "s", "0.01 0.1 1 10"},
-		{12, 45, "", "20 30 40"}, // of 1, 2 and 5 times a power only 20 is there
+		{12, 45, "", "20 30 40"},                                        // of 1, 2 and 5 times a power only 20 is there
+		{1.017, 1.031, "", "1.018 1.020 1.022 1.024 1.026 1.028 1.030"}, // of no digit of the first place
 	} {
 		if got := labelsOf(logTicks{c.unit}, c.least, c.most); got != c.want {
 			t.Errorf("%v to %v, logarithmic: %s, want %s", c.least, c.most, got, c.want)
 		}
 	}
-	if got := labelsOf(nines{}, 0, 3); got != "0 % 50 % 90 % 99 % 99.9 %" { // -log10(1 - 0.999) is 3
-		t.Errorf("nines: %s", got)
+	// -log10(1 - 0.999) is 3. Of 100 points 50 % is a tenth behind 0 %, within its letters and a gap, and
+	// 90 % a third.
+	for room, want := range map[vg.Length]string{500: "0 % 50 % 90 % 99 % 99.9 %", 100: "0 % 90 % 99 % 99.9 %"} {
+		if got := labelsOf(nines{labelSpace{Words(9, text.XCenter, text.YTop), room}}, 0, 3); got != want {
+			t.Errorf("nines in %v: %s, want %s", room, got, want)
+		}
 	}
 	// A unit that stands at the numbers does not stand in the label, too.
 	for most, want := range map[float64]string{10: "Time (s)", 1e-3: "Time"} {

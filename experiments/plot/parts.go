@@ -8,7 +8,9 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -392,15 +394,30 @@ func svgOf(c vg.Canvas) *svgCanvas {
 	return nil
 }
 
-// WriteTo implements io.WriterTo. It names, for viewers of SVG without the font that texts were
-// measured in, others with letters as wide: the names of categories would run into the axes.
+// writtenText is a text as vgsvg writes it: what comes before its style, its size, and its words.
+var writtenText = regexp.MustCompile(`(<text [^>]*)(\n\tstyle="[^"]*font-size:([0-9.]+)px">)([^<]+)</text>`)
+
+// measured gives a text the length that it was measured to have, whatever the font of the viewer.
+func measured(element string) string {
+	m := writtenText.FindStringSubmatch(element)
+	size, err := strconv.ParseFloat(m[3], 64)
+	if err != nil {
+		panic("plot: " + err.Error())
+	}
+	width := Words(vg.Length(size), text.XLeft, text.YBottom).Width(html.UnescapeString(m[4]))
+	return fmt.Sprintf(`%s textLength="%.5g" lengthAdjust="spacingAndGlyphs"%s%s</text>`, m[1], width.Points(), m[2], m[4])
+}
+
+// WriteTo implements io.WriterTo. For viewers of SVG without the font that texts were measured in,
+// it says how long these are, and names fonts with letters as wide.
 func (s *svgCanvas) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	if _, err := s.Canvas.WriteTo(&b); err != nil {
 		return 0, err
 	}
 	const family = "font-family:Liberation Sans"
-	parts := strings.Split(strings.ReplaceAll(b.String(), family+";", family+",Arimo,Arial,Helvetica,sans-serif;"), emptyGroup)
+	sized := writtenText.ReplaceAllStringFunc(b.String(), measured)
+	parts := strings.Split(strings.ReplaceAll(sized, family+";", family+",Arimo,Arial,Helvetica,sans-serif;"), emptyGroup)
 	if len(parts) != len(s.groups)+1 {
 		panic(fmt.Sprintf("plot: %d groups, %d were opened", len(parts)-1, len(s.groups)))
 	}

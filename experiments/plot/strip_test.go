@@ -263,6 +263,13 @@ func TestNamesBeginAtTheAxis(t *testing.T) {
 	if n := strings.Count(string(svg), "font-family"); n == 0 || strings.Count(string(svg), ",Arial,Helvetica,sans-serif;") != n {
 		t.Error("fonts to take in the place of Liberation Sans are not named")
 	}
+	if n, all := strings.Count(string(svg), `lengthAdjust="spacingAndGlyphs"`), strings.Count(string(svg), "<text "); n != all {
+		t.Errorf("%d of %d texts have their length", n, all)
+	}
+	// A digit of Liberation Sans is as wide as Arial's, 1139 of 2048 em: ten at 10 points 55.6.
+	if got, want := measured("<text x=\"1\"\n\tstyle=\"font-size:10px\">0000000000</text>"), ` textLength="55.6`; !strings.Contains(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
 }
 
 // tape is a canvas that keeps what is drawn on it, in the order of drawing and

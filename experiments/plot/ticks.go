@@ -94,8 +94,7 @@ type valueTicks struct {
 	values []float64
 	unit   string
 	log    bool
-	style  text.Style
-	room   vg.Length
+	space  labelSpace
 }
 
 // Ticks implements plot.Ticker.
@@ -107,7 +106,7 @@ func (v valueTicks) Ticks(least, most float64) []plot.Tick {
 	var all []plot.Tick
 	for every := 1; every <= len(v.values); every++ {
 		all = v.each(every, values, least, most)
-		if v.fit(all, along(least, most, v.log)) {
+		if len(v.space.crowded(all, along(least, most, v.log))) == 0 {
 			break
 		}
 		if !v.log {
@@ -140,28 +139,42 @@ func (v valueTicks) each(every int, values []float64, least, most float64) (all 
 	return all
 }
 
-// fit tells whether no label runs into the one before.
-func (v valueTicks) fit(all []plot.Tick, place func(x float64) float64) bool {
+// labelSpace is the room along an axis for labels of a style.
+type labelSpace struct {
+	style text.Style
+	room  vg.Length
+}
+
+// crowded lists the ticks whose labels run into the one before that stays.
+func (l labelSpace) crowded(all []plot.Tick, place func(x float64) float64) (some []int) {
 	const gap = 5
 	end := math.Inf(-1)
-	for _, t := range all {
-		half := float64((v.style.Width(t.Label) + gap) / 2 / v.room)
+	for i, t := range all {
+		half := float64((l.style.Width(t.Label) + gap) / 2 / l.room)
 		switch at := place(t.Value); {
 		case t.Label == "":
 		case at-half < end:
-			return false
+			some = append(some, i)
 		default:
 			end = at + half
 		}
 	}
-	return true
+	return some
 }
 
-// nines labels an axis on which every nine of a percentage has the same length.
-type nines struct{}
+// nines labels an axis on which every nine of a percentage has the same length, where there is room.
+type nines struct{ space labelSpace }
 
 // Ticks implements plot.Ticker.
-func (nines) Ticks(least, most float64) []plot.Tick {
+func (n nines) Ticks(least, most float64) []plot.Tick {
+	all := n.within(least, most)
+	for _, i := range n.space.crowded(all, along(least, most, false)) {
+		all[i].Label = ""
+	}
+	return all
+}
+
+func (nines) within(least, most float64) []plot.Tick {
 	all := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: -math.Log10(0.5), Label: "50 %"}}
 	for n, label := range []string{"90", "99", "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999"} {
 		all = append(all, plot.Tick{Value: float64(n + 1), Label: label + " %"})
@@ -269,11 +282,11 @@ func (t logTicks) Ticks(least, most float64) []plot.Tick {
 			}
 		}
 		const enough = 3
-		if labels >= enough || len(digits) == 9 {
+		if labels >= enough || len(digits) == 9 && labels > 1 {
 			return all
 		}
 	}
-	panic("not reached")
+	return ticks(t).Ticks(least, most) // of less than a digit of the first place
 }
 
 // categories labels the integers from 0.

@@ -252,7 +252,16 @@ func reach(k *Knee) string {
 }
 
 // Short prints a number with the digits that a reader compares.
-func Short(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
+func Short(x float64) string { return significant(x, 5) }
+
+// significant prints a number with so many digits, without an exponent below ten million.
+func significant(x float64, digits int) string {
+	text := strconv.FormatFloat(x, 'g', digits, 64)
+	if rounded, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(rounded) >= 1 && math.Abs(rounded) < 1e7 {
+		return strconv.FormatFloat(rounded, 'f', -1, 64)
+	}
+	return text
+}
 
 // Measured prints a number with the half-width of its interval, if it has one; nothing for NaN.
 func Measured(x, half float64) string {
@@ -261,7 +270,7 @@ func Measured(x, half float64) string {
 	}
 	text := Short(x)
 	if half > 0 && !math.IsInf(half, 0) {
-		text += " ± " + strconv.FormatFloat(half, 'g', 2, 64)
+		text += " ± " + significant(half, 2)
 	}
 	return text
 }

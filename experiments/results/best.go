@@ -16,6 +16,7 @@ type Goal struct {
 	Column string
 	Name   string // in words, such as run time
 	Most   bool   // the highest value is the best; otherwise the lowest
+	Exact  bool   // worked out by formulas: differences are none of chance
 }
 
 // Judgements of a place in a ranking.
@@ -268,7 +269,9 @@ func (r *Ranking) judge(samples []*sample) {
 		case worse:
 			p.Judgement = Behind
 		case NoInterval:
-			p.Judgement = NoInterval
+			if p.Judgement = NoInterval; r.Exact {
+				p.Judgement = Behind
+			}
 		default:
 			p.Judgement = Tie
 		}

@@ -83,6 +83,17 @@ func (c *Comparison) Significant() int {
 	return c.count(func(d *Difference) bool { return d.Significance == Higher || d.Significance == Lower })
 }
 
+// TakeExact judges differences without an interval by their sign: of values worked out by formulas.
+func (c *Comparison) TakeExact() {
+	for i := range c.Differences {
+		if d := &c.Differences[i]; d.Significance == NoInterval {
+			if d.Significance = Higher; d.Delta < 0 {
+				d.Significance = Lower
+			}
+		}
+	}
+}
+
 // Compare compares a metric of two tables. by lists the columns that rows are
 // matched by; without any, those swept in both.
 func Compare(a, b *Table, metric string, by []string) (*Comparison, error) {

@@ -56,13 +56,13 @@ func ReadTable(name string, r io.Reader) (*Table, error) {
 	return &Table{Columns: rows[0], Rows: rows[1:]}, nil
 }
 
-// ReadTableFile reads a CSV file, which may be compressed (see [input.OpenInput]).
+// ReadTableFile reads a CSV file, which may be compressed (see [input.OpenInput]), or that of a result folder.
 func ReadTableFile(name string) (*Table, error) {
+	if inside := filepath.Join(name, File); Exists(inside) {
+		name = inside
+	}
 	in, err := input.OpenInput(name, input.MaxInput)
 	if err != nil {
-		if results := filepath.Join(name, File); Exists(results) {
-			return nil, fmt.Errorf("%s: %w: its table is %s", name, err, results)
-		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	defer in.Close()

@@ -52,13 +52,12 @@ type connectionsRow struct {
 	OnDemand      int64   `column:"qps_on_demand" doc:"QPs of a process made on demand"`
 	Process       float64 `column:"memory_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand included"`
 	ProcessStatic float64 `column:"memory_static_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand left out"`
-	Node          float64 `column:"memory_per_node_bytes" doc:"queues and pre-posted buffers of all processes of a node"`
+	Node          float64 `column:"memory_per_node_bytes" doc:"queues and pre-posted buffers of all processes of a node" best:"lowest memory of a node"`
 	NodeQPs       int64   `column:"qps_per_node" doc:"QPs of all processes of a node, those included by which XRC receives"`
 }
 
 var Idle = []experiments.Idle[*mpi.Connections]{
-	{Key: "connections.preposted", When: otherMode(mpi.RC), Because: `it is of connections.mode = "rc"`},
-	{Key: "connections.recv_depth", When: otherMode(mpi.RC), Because: `it is of connections.mode = "rc"`},
+	{Key: "connections.preposted connections.recv_depth", When: otherMode(mpi.RC), Because: `it is of connections.mode = "rc"`},
 	{Key: "connections.sizes", When: otherMode(mpi.XRCM), Because: `it is of connections.mode = "xrc-m"`},
 	{Key: "connections.buffer", When: func(c *mpi.Connections) bool { return c.Mode == mpi.UD }, Because: `buffers of connections.mode = "ud" hold a packet`},
 }

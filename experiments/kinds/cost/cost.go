@@ -45,7 +45,7 @@ type costResult struct {
 	Longest      float64 `column:"longest_cable_m" doc:"the longest cable"`
 	Watts        float64 `column:"power_w" doc:"power of switches and cables"`
 	Price        float64 `column:"price" doc:"price of switches and cables"`
-	PerTerminal  float64 `column:"price_per_terminal" doc:"price of a terminal's share"`
+	PerTerminal  float64 `column:"price_per_terminal" doc:"price of a terminal's share" best:"lowest price of a terminal's share"`
 }
 
 func runCost(_ context.Context, c *costConfig, _ *experiments.Run) (costResult, error) {

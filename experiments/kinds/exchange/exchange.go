@@ -214,26 +214,17 @@ func checkExchange(c *exchangeConfig, seed uint64) ([]experiments.Warning, error
 		}
 		return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
 	}
-	use := network.Use{Config: &p.fabric, Routing: p.Routing, Faults: c.Faults(), Sized: p.topology.Graph()}
+	use := network.Use{Config: &p.fabric, Routing: p.Routing, Faults: c.Faults(), Sized: p.topology.Graph(), Longest: c.Exchange.PacketFlits}
 	warnings := append(network.BufferWarnings(&p.fabric, p.topology.Graph()), use.Idle()...)
 	return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
 }
 
-const (
-	ofFabric   = `it is of exchange.through = "fabric"`
-	ofSessions = `it is of exchange.through = "sessions"`
-)
-
 var idleExchange = []experiments.Idle[*exchangeConfig]{
-	{Key: "exchange.schedule", When: (*exchangeConfig).buffered, Because: ofSessions},
-	{Key: "exchange.addressing", When: (*exchangeConfig).buffered, Because: ofSessions},
-	{Key: "exchange.drain", When: (*exchangeConfig).buffered, Because: ofSessions},
-	{Key: "exchange.order", When: (*exchangeConfig).bufferless, Because: ofFabric},
-	{Key: "routing.*", When: (*exchangeConfig).bufferless, Because: ofFabric},
+	{Key: "exchange.schedule exchange.addressing exchange.drain", When: (*exchangeConfig).buffered, Because: `it is of exchange.through = "sessions"`},
+	{Key: "exchange.order routing.*", When: func(c *exchangeConfig) bool { return !c.buffered() }, Because: `it is of exchange.through = "fabric"`},
 }
 
-func (c *exchangeConfig) buffered() bool   { return c.Exchange.Through == "fabric" }
-func (c *exchangeConfig) bufferless() bool { return !c.buffered() }
+func (c *exchangeConfig) buffered() bool { return c.Exchange.Through == "fabric" }
 
 func runExchange(ctx context.Context, c *exchangeConfig, run *experiments.Run) (exchangeRow, error) {
 	p, err := c.build(run.Seed)

@@ -290,6 +290,10 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 		return nil, err
 	}
 	some := false
+	var programs []any
+	for _, table := range p.tables {
+		programs = append(programs, table.Program.Config())
+	}
 	for i := range p.jobs {
 		some = some || p.jobs[i].Repeat > 0
 		if w := p.jobs[i].Program(); w.CPUs() > 1 || w.NICs() > 1 {
@@ -304,7 +308,7 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings := slices.Concat(p.warnings, p.pairWarnings(m, adapter.MaxQP), kind.IdleRuntime(m), experiments.IdleOf(idleJobs, m))
+	warnings := slices.Concat(p.warnings, p.pairWarnings(m, adapter.MaxQP), kind.IdleRuntime(m, programs...), experiments.IdleOf(idleJobs, m))
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
@@ -322,12 +326,10 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 
 // idleJobs are settings of connections that only count for their memory, which kind jobs does not
 // report.
-var idleJobs = func() (list []experiments.Idle[*kind.Config]) {
-	for _, key := range []string{"buffer", "request", "send_depth", "recv_depth", "sizes"} {
-		list = append(list, experiments.Idle[*kind.Config]{Key: "connections." + key, When: func(*kind.Config) bool { return true }, Because: "kind jobs does not report the memory of connections"})
-	}
-	return list
-}()
+var idleJobs = []experiments.Idle[*kind.Config]{{
+	Key:  "connections.buffer connections.request connections.send_depth connections.recv_depth connections.sizes",
+	When: func(*kind.Config) bool { return true }, Because: "kind jobs does not report the memory of connections",
+}}
 
 // pairWarnings is for the jobs of a plan, whose processes connect within their own job.
 func (p *jobPlan) pairWarnings(m *kind.Config, most int) []experiments.Warning {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -289,6 +290,50 @@ func TestJobsProblems(t *testing.T) {
 		ranHalo("a", "level = 8\n"):                                        "job.a.level = 8: want at most 7: a channel can have 16 virtual channels, and each level needs 2 here",
 		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
 	})
+}
+
+// TestIdleMessagesOfJobs: weft check walks the programs, and names the settings of messages that
+// they do not send. Faces of 8 KiB go eagerly, those of 9 KiB by rendezvous; two ranks on a host send each
+// other some inside it. What is named changes nothing, and the others do.
+func TestIdleMessagesOfJobs(t *testing.T) {
+	const text = "kind = \"jobs\"\n[job.a]\n"
+	const eager = "[%s changes nothing: all messages between nodes go eagerly, and no sender waits for one to come]"
+	const apart = "[%s changes nothing: no message stays in a node]"
+	for _, c := range []struct{ beside, set, want string }{
+		{"job.a.bytes=9KiB", "protocol.poll_overhead=1us", "[%s changes nothing: no receiver polls: that is of protocol.rendezvous = \"read\" and \"get\", and of direct writes]"},
+		{"job.a.bytes=9KiB protocol.rendezvous=read", "protocol.poll_overhead=1us", "[]"},
+		{"", "protocol.rendezvous=read", eager},
+		{"job.a.bytes=9KiB", "protocol.rendezvous=read", "[]"},
+		{"job.b.bytes=9KiB", "protocol.rendezvous=read", "[]"},
+		{"", "protocol.register_time=1us", eager},
+		{"", "protocol.acknowledge=9us", eager},
+		{"protocol.eager_acknowledged=true", "protocol.acknowledge=9us", "[]"},
+		{"job.a.bytes=9KiB protocol.rendezvous=get", "protocol.read_overhead=9us", "[]"},
+		{"job.a.bytes=9KiB", "protocol.eager_copies=false", "[%s changes nothing: no message between nodes goes eagerly]"},
+		{"", "protocol.eager_copies=false", "[]"},
+		{"", "protocol.shared_latency=9us", apart},
+		{"job.a.per_node=2", "protocol.shared_latency=9us", "[]"},
+		{"", "memory.domains=2", "[%s changes nothing: memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given]"},
+	} {
+		f := enginetest.Load(t, text, strings.Fields(c.beside+" "+c.set)...)
+		key, _, _ := strings.Cut(c.set, "=")
+		said := ""
+		for _, w := range slices.Concat(f.Warnings, simtest.Must(f.Preflight(true))(t).Warnings) {
+			if w.Idle {
+				said += fmt.Sprintf("[%s %s]", w.Key, w.Message)
+			}
+		}
+		if want := strings.ReplaceAll(c.want, "%s", key); cmp.Or(said, "[]") != want {
+			t.Errorf("%s beside %q: %s, want %s", c.set, c.beside, said, want)
+		}
+		row := func(f *experiments.File) []string {
+			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
+		}
+		same := slices.Equal(row(f), row(enginetest.Load(t, text, strings.Fields(c.beside)...)))
+		if same != (c.want != "[]") {
+			t.Errorf("%s beside %q: the same results %v", c.set, c.beside, same)
+		}
+	}
 }
 
 // TestPlacements: every placement gives hosts that are free, each once, by whole units.

@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/weft-sim/weft/experiments/network"
-
 	"github.com/weft-sim/weft/experiments"
+	kind "github.com/weft-sim/weft/experiments/kinds/mpi"
+	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -218,12 +218,6 @@ var (
 	}}
 )
 
-// jobDemand is what a job asks of the fabric, whatever happens there.
-type jobDemand struct {
-	seconds float64 // that a run of its program takes at least
-	hops    float64 // flits that cross a switch on shortest ways, in all of its runs
-}
-
 // predictWork estimates what the point costs: its jobs together, each alone and, for blame, with more
 // and more of the others, where packets take shortest ways and no run is slowed.
 func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
@@ -243,10 +237,10 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 	read := *m // by a demand; of these two only the time to cross a switch
 	read.Switch, read.Routing = fabric.SwitchConfig{}, network.RoutingTable{}
 	beside := fmt.Sprintln(experiments.Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
-	jobs := make([]jobDemand, len(plan.jobs))
+	jobs, asked := make([]kind.Demand, len(plan.jobs)), kind.Demand{}
 	first, last := 0, 0.0
 	runs := func(j int, until float64) float64 { // until a time
-		return max(1, math.Ceil((until-plan.jobs[j].Start.Seconds())/max(jobs[j].seconds, 1e-12)))
+		return max(1, math.Ceil((until-plan.jobs[j].Start.Seconds())/max(jobs[j].Seconds, 1e-12)))
 	}
 	for j, job := range plan.jobs {
 		m.Placement.Nodes = make([]int, job.Ranks)
@@ -256,45 +250,47 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 		first += job.Ranks
 		table := &plan.tables[j]
 		key := fmt.Sprintf("demand %s\n%d %v\n%s", table.Program.Fingerprint(), table.PerNode, m.Placement.Nodes, beside)
-		jobs[j], err = experiments.Share(p.Shared(), key, func() (d jobDemand, err error) {
-			d.seconds, d.hops, err = m.DemandOf(job.Program(), t.Graph(), &config, &adapter, p.Seed, true)
-			return d, err
+		jobs[j], err = experiments.Share(p.Shared(), key, func() (kind.Demand, error) {
+			return m.DemandOf(job.Program(), t.Graph(), &config, &adapter, p.Seed, true)
 		})
 		if err != nil {
 			return err
 		}
 		d := &jobs[j]
+		asked.Inside, asked.Eager = asked.Inside || d.Inside, asked.Eager || d.Eager
+		asked.RDMA, asked.Polled = asked.RDMA || d.RDMA, asked.Polled || d.Polled
 		times := float64(job.Repeat)
 		if job.Until > 0 {
 			times = min(times, runs(j, job.Until.Seconds()))
 		}
 		if job.Repeat > 0 {
-			d.hops *= times
-			last = max(last, job.Start.Seconds()+times*d.seconds)
+			d.Hops *= times
+			last = max(last, job.Start.Seconds()+times*d.Seconds)
 		}
 	}
 	all, alone, blame, simulations := 0.0, 0.0, 0.0, 0
 	for j := range jobs {
 		if plan.jobs[j].Repeat == 0 {
-			jobs[j].hops *= runs(j, last)
+			jobs[j].Hops *= runs(j, last)
 		}
-		all += jobs[j].hops
+		all += jobs[j].Hops
 	}
 	for victim := range jobs {
 		if plan.jobs[victim].Repeat == 0 {
 			continue
 		}
-		alone += jobs[victim].hops
-		together := jobs[victim].hops
+		alone += jobs[victim].Hops
+		together := jobs[victim].Hops
 		for by := range jobs {
 			if by != victim {
-				together += jobs[by].hops
+				together += jobs[by].Hops
 				blame += together
 				simulations++
 			}
 		}
 	}
 	p.Note("latency", "the jobs take %.4g us at least: the last to end, without the others", last*1e6)
+	p.WarnOf(m.IdleMessages(asked))
 	hops := all
 	if c.Measure.Alone {
 		hops += alone

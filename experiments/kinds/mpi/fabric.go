@@ -150,9 +150,11 @@ func (c *Config) overFabric(adapter *hca.Config, run *experiments.Run, seed uint
 	if err != nil {
 		return nil, nil, err
 	}
-	if row.Bound, _, err = c.demand(s.Graph(), &s.Config, adapter, seed, false); err != nil {
+	asked, err := c.demand(s.Graph(), &s.Config, adapter, seed, false)
+	if err != nil {
 		return nil, nil, err
 	}
+	row.Bound = asked.Seconds
 	if err := c.observe(s, timeline); err != nil {
 		return nil, nil, err
 	}

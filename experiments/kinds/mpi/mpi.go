@@ -407,13 +407,33 @@ func (c *Config) idle() []experiments.Warning {
 	if c.Job.Machine == "loggops" {
 		return experiments.IdleOf(idleMachines, c)
 	}
-	return slices.Concat(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleProgram, c), IdleRuntime(c))
+	return slices.Concat(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleProgram, c), experiments.IdleOf(telemetry.IdleTrace, &c.Trace), IdleRuntime(c, c.Workload.Type.Config()))
 }
 
-// IdleRuntime is idle of the tables that kind jobs has, too.
-func IdleRuntime(c *Config) []experiments.Warning {
-	return slices.Concat(experiments.IdleOf(connections.Idle, &c.Connections), experiments.IdleOf(idleProtocol, c), experiments.IdleOf(idleNoise, &c.Noise))
+// IdleRuntime is idle of the tables that kind jobs has, too, beside the settings of programs.
+func IdleRuntime(c *Config, programs ...any) []experiments.Warning {
+	library := experiments.Idle[[]any]{Key: "system.library", When: c.ignoresLibrary, Because: "it adds no costs over this transport, and no program asks for its algorithms"}
+	return slices.Concat(experiments.IdleOf(connections.Idle, &c.Connections), experiments.IdleOf(idleProtocol, c), experiments.IdleOf(idleNoise, &c.Noise),
+		experiments.IdleOf([]experiments.Idle[[]any]{library}, programs))
 }
+
+// IdleMessages warns of the settings of messages that the programs of a demand do not send.
+func (c *Config) IdleMessages(d Demand) []experiments.Warning {
+	return experiments.IdleOf([]experiments.Idle[Demand]{
+		{Key: "protocol.shared_latency protocol.shared_overhead protocol.shared_short protocol.shared_peer_time protocol.shared_rate protocol.single_copy protocol.single_copy_time protocol.single_copy_rate memory.domains memory.domain_ranks memory.domain_latency memory.domain_rate",
+			When: func(d Demand) bool { return !d.Inside }, Because: "no message stays in a node"},
+		{Key: "protocol.zero_copy protocol.eager_copies protocol.eager_acknowledged protocol.eager_segment protocol.segment_overhead protocol.staging_page_time",
+			When: func(d Demand) bool { return !d.Eager && !c.Connections.Proxy }, Because: "no message between nodes goes eagerly"},
+		{Key: "protocol.rendezvous protocol.read_overhead protocol.register_time protocol.register_page_time hca.page_time",
+			When: func(d Demand) bool { return !d.RDMA }, Because: allEager},
+		{Key: "protocol.poll_overhead", When: func(d Demand) bool { return !d.Polled }, Because: "no receiver polls: that is of protocol.rendezvous = \"read\" and \"get\", and of direct writes"},
+		{Key: "protocol.acknowledge", When: func(d Demand) bool {
+			return !d.RDMA && (c.Connections.Mode == mpi.UD || !c.Protocol.EagerAcknowledged && c.Protocol.ZeroCopy == 0)
+		}, Because: allEager},
+	}, d)
+}
+
+const allEager = "all messages between nodes go eagerly, and no sender waits for one to come"
 
 // idleMachines are tables of other machines than the point's.
 var idleMachines = func() (list []experiments.Idle[*Config]) {
@@ -437,45 +457,41 @@ var idleMachines = func() (list []experiments.Idle[*Config]) {
 }()
 
 var idleProtocol = []experiments.Idle[*Config]{
-	{Key: "connections.tear_down", When: connectsBefore, Because: "no connections are made on demand"},
-	{Key: "hca.qp_create", When: connectsBefore, Because: "no connections are made on demand"},
-	{Key: "hca.qp_modify", When: connectsBefore, Because: "no connections are made on demand"},
+	{Key: "connections.tear_down hca.qp_create hca.qp_modify", When: connectsBefore, Because: "no connections are made on demand"},
 	{Key: "hca.qp_destroy", When: func(c *Config) bool { return !c.Connections.TearDown || connectsBefore(c) }, Because: "no connections are closed"},
 	{Key: "hca.rnr_delay", When: func(c *Config) bool { return !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
-	{Key: "connections.srq_least", When: func(c *Config) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
-	{Key: "connections.srq_least", When: func(c *Config) bool { return c.Connections.Mode != mpi.RC && !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
-	{Key: "protocol.read_overhead", When: func(c *Config) bool { return c.Protocol.Rendezvous != "read" }, Because: `it is of protocol.rendezvous = "read"`},
+	{Key: "connections.srq_least connections.srq_buffers", When: func(c *Config) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
+	{Key: "connections.srq_least", When: func(c *Config) bool { return !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
+	{Key: "connections.srq_least", When: func(c *Config) bool { return c.Connections.SRQBuffers > 0 }, Because: "connections.srq_buffers is given"},
+	{Key: "protocol.read_overhead", When: func(c *Config) bool { return c.Protocol.Rendezvous == "write" }, Because: `it is of protocol.rendezvous = "read" and "get"`},
 	{Key: "protocol.segment_overhead", When: func(c *Config) bool { return c.Protocol.EagerSegment == 0 }, Because: "protocol.eager_segment is 0B"},
-	{Key: "protocol.single_copy_time", When: inTwoCopies, Because: "protocol.single_copy is 0B"},
-	{Key: "protocol.single_copy_rate", When: inTwoCopies, Because: "protocol.single_copy is 0B"},
+	{Key: "protocol.single_copy_time protocol.single_copy_rate", When: func(c *Config) bool { return c.Protocol.SingleCopy == 0 }, Because: "protocol.single_copy is 0B"},
+	{Key: "hca.page_time", When: func(c *Config) bool { return c.Protocol.RegisterPage == 0 }, Because: "protocol.register_page_time is 0ns"},
+	{Key: "hca.inline_limit", When: (*Config).fetchesForNothing, Because: "protocol.buffer_time and hca.fetch_time are 0ns, hca.inline_rate and fetch_rate 0Gb/s"},
 	{Key: "loggp.far_latency", When: func(c *Config) bool { return c.LogGP.PerLeaf == 0 }, Because: "loggp.nodes_per_leaf is 0"},
-	{Key: "connections.srq_buffers", When: func(c *Config) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
-	{Key: "memory.domains", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
-	{Key: "memory.domain_ranks", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
+	{Key: "memory.domains memory.domain_ranks", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
 	{Key: "system.transport", When: func(c *Config) bool { return !c.System.byTransport() }, Because: "no cost of the machine or the library depends on it"},
-	{Key: "system.spine_latency", When: withoutWays, Because: "system.cable_latency and switch_latency are 0ns"},
-	{Key: "system.spine_latency", When: oneSwitch, Because: "loggp.nodes_per_leaf is 0"},
 	{Key: "system.far_switches", When: func(c *Config) bool { return c.Job.Machine == "fabric" }, Because: "it is of loggp.far_latency"},
-	{Key: "system.far_switches", When: withoutWays, Because: "system.cable_latency and switch_latency are 0ns"},
-	{Key: "system.far_switches", When: oneSwitch, Because: "loggp.nodes_per_leaf is 0"},
-	{Key: "memory.domain_latency", When: undivided, Because: "memory.domains is 1"},
-	{Key: "memory.domain_rate", When: undivided, Because: "memory.domains is 1"},
+	{Key: "system.spine_latency system.far_switches", When: withoutWays, Because: "system.cable_latency and switch_latency are 0ns"},
+	{Key: "system.spine_latency system.far_switches", When: oneSwitch, Because: "loggp.nodes_per_leaf is 0"},
+	{Key: "memory.domain_latency memory.domain_rate", When: func(c *Config) bool { return c.Memory.Domains == 1 }, Because: "memory.domains is 1"},
 	{Key: "memory.cached", When: func(c *Config) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 }
 
 // idleProgram are settings of the one program of kind mpi.
 var idleProgram = []experiments.Idle[*Config]{
 	{Key: "placement.nodes", When: func(c *Config) bool { return c.Placement.Type != mpi.Explicit }, Because: `it is of placement.type = "explicit"`},
-	{Key: "system.library", When: func(c *Config) bool { return c.System.Library != "" && !c.asksLibrary() }, Because: "it adds no costs, and the program asks for none of its algorithms"},
 }
 
 func withoutWays(c *Config) bool { return c.System.Near() == 0 }
 
 func oneSwitch(c *Config) bool { return c.Job.Machine == "loggp" && c.LogGP.PerLeaf == 0 }
 
-func undivided(c *Config) bool { return c.Memory.Domains == 1 }
-
-func inTwoCopies(c *Config) bool { return c.Protocol.SingleCopy == 0 }
+// fetchesForNothing tells whether it makes no difference if the bytes of a request go with the doorbell.
+func (c *Config) fetchesForNothing() bool {
+	adapter, err := c.Adapter()
+	return err == nil && c.Protocol.BufferTime == 0 && adapter.FetchTime == 0 && adapter.FetchRate == 0 && adapter.InlineRate == 0
+}
 
 func connectsBefore(c *Config) bool { return !c.Connections.OnDemand && c.Connections.Group == 0 }
 

@@ -229,7 +229,7 @@ func (c *Config) finishTimes(run *experiments.Run, finish []int64, unitsPerNanos
 	}
 }
 
-// fabricDemand is what a program asks of a fabric, whatever happens there.
+// fabricDemand is the work of [Config.DemandOf] so far.
 type fabricDemand struct {
 	g         *topology.Graph
 	adapter   *hca.Config
@@ -252,25 +252,32 @@ type portDemand struct{ bytes, requests, packets, flits int64 }
 
 type cutDemand struct{ out, in int64 } // flits
 
-// demand works out what the point's program asks for: seconds that it takes at least and, where
-// that is wanted, flits that cross a switch on shortest ways.
-func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (seconds, flitHops float64, err error) {
+// Demand is what a program asks of a fabric, whatever happens there.
+type Demand struct {
+	Seconds float64 // that it takes at least
+	Hops    float64 // flits that cross a switch on shortest ways; 0 where that is not wanted
+
+	Inside, Eager, RDMA, Polled bool // as of [mpi.Demand]
+}
+
+// demand works out what the point's program asks for.
+func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (Demand, error) {
 	w, err := c.build()
 	if err != nil {
-		return 0, 0, err
+		return Demand{}, err
 	}
 	return c.DemandOf(w, g, config, adapter, seed, hops)
 }
 
 // DemandOf is demand for a program at hand, which it uses up.
-func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (seconds, flitHops float64, err error) {
+func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (Demand, error) {
 	timings, err := config.ChannelTimings(g)
 	if err != nil {
-		return 0, 0, err
+		return Demand{}, err
 	}
 	runtime, err := c.Runtime(seed)
 	if err != nil {
-		return 0, 0, err
+		return Demand{}, err
 	}
 	d := &fabricDemand{
 		g: g, adapter: adapter, flit: int64(c.Fabric.FlitBytes), clock: float64(c.Fabric.Clock), timings: timings,
@@ -284,13 +291,13 @@ func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Conf
 	}
 	all, err := runtime.Demand(w, d.add, func(bytes int64) sim.Time { return d.idle(bytes, config) })
 	if err != nil {
-		return 0, 0, err
+		return Demand{}, err
 	}
 	least := float64(all.Alone)
 	for _, cpu := range all.CPU {
 		least = max(least, float64(cpu.Busy))
 	}
-	return max(least, d.busiest()) * 1e-12, d.flitHops, nil
+	return Demand{max(least, d.busiest()) * 1e-12, d.flitHops, all.Inside, all.Eager, all.RDMA, all.Polled}, nil
 }
 
 // flits is the number of flits that a transfer of so many bytes takes on a channel, at least 1.
@@ -391,16 +398,17 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 		return err
 	}
 	g := t.Graph()
-	bound, hops, err := c.demand(g, &config, &adapter, p.Seed, true)
+	d, err := c.demand(g, &config, &adapter, p.Seed, true)
 	if err != nil {
 		return err
 	}
-	p.Note("latency", "the program takes %.4g us at least: its slowest message, or the busiest CPU, adapter or channels of a switch (bound_s)", bound*1e6)
-	hops *= float64(c.Measure.Replications)
+	p.Note("latency", "the program takes %.4g us at least: its slowest message, or the busiest CPU, adapter or channels of a switch (bound_s)", d.Seconds*1e6)
+	p.WarnOf(c.IdleMessages(d))
+	d.Hops *= float64(c.Measure.Replications)
 	if c.Measure.Blame {
 		network.NoteBlame(p)
 	}
-	c.Work(p, hops, &adapter, network.Memory(g, max(r.VCs(), c.Switch.VCs)))
+	c.Work(p, d.Hops, &adapter, network.Memory(g, max(r.VCs(), c.Switch.VCs)))
 	return nil
 }
 

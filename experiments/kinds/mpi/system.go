@@ -50,9 +50,12 @@ func (t *SystemTable) byTransport() bool {
 	return slices.ContainsFunc(values, func(v systems.Value) bool { return v.Transport != "" })
 }
 
-// asksLibrary tells whether the library that the file names makes a difference.
-func (c *Config) asksLibrary() bool {
-	return len(systems.Library(c.System.Library).Value) > 0 || FollowLibrary(c.Workload.Type.Config(), c.System.Library, true)
+// ignoresLibrary tells whether the library that the file names, if any, makes no difference to programs
+// of such settings.
+func (c *Config) ignoresLibrary(programs []any) bool {
+	asks := func(config any) bool { return FollowLibrary(config, c.System.Library, true) }
+	without := c.System.preset().With(nil, c.System.Transport)
+	return c.System.Library != "" && slices.Equal(c.System.values(), without) && !slices.ContainsFunc(programs, asks)
 }
 
 // FollowSystem sets what the machine has and the file does not give. It returns a given that holds for

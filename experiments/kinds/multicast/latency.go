@@ -194,11 +194,35 @@ func checkLatency(c *latencyConfig, seed uint64) ([]experiments.Warning, error) 
 		return nil, network.ExplainVCs(err, c.Network(seed))
 	}
 	use := network.Use{Config: &p.fabric, Routing: p.routing}
-	return slices.Concat(network.BufferWarnings(&p.fabric, p.topology.Graph()), use.Idle(), experiments.IdleOf(idleLatency, c)), nil
+	return slices.Concat(network.BufferWarnings(&p.fabric, p.topology.Graph()), use.Idle(),
+		experiments.IdleOf(idleTrees, &c.Multicast.multicastTable), experiments.IdleOf(idleLatency, builtLatency{c, p})), nil
 }
 
-var idleLatency = []experiments.Idle[*latencyConfig]{
-	{Key: "messages.unicast_flits", When: func(c *latencyConfig) bool { return c.Messages.UnicastLoad == 0 }, Because: "messages.unicast_load is 0"},
+// builtLatency is a point and what it builds.
+type builtLatency struct {
+	*latencyConfig
+	parts *latencyParts
+}
+
+var idleLatency = []experiments.Idle[builtLatency]{
+	{Key: "messages.unicast_flits", When: func(b builtLatency) bool { return b.Messages.UnicastLoad == 0 }, Because: "messages.unicast_load is 0"},
+	{Key: "multicast.*", When: func(b builtLatency) bool { return !b.Messages.replicated() }, Because: "no switch replicates packets (messages.carrier)"},
+	{Key: "multicast.per_port multicast.layers messages.active", When: builtLatency.alone, Because: "there is one group of two members or more"},
+	{Key: "routing.*", When: func(b builtLatency) bool { return b.unrouted() && (b.alone() || b.Switch.VCs > 0) }, Because: noUnicast},
+	{Key: "switch.vcs", When: func(b builtLatency) bool { return b.unrouted() && b.alone() }, Because: noUnicast},
+}
+
+const noUnicast = "no packet goes to one terminal: messages.carrier is multicast, and messages.unicast_load 0"
+
+func (b builtLatency) alone() bool { return len(b.parts.groups) == 1 }
+
+// unrouted tells whether no packet is routed, nor anything done by the routing or by the numbers of
+// virtual channels: credits are not delayed, lanes have no weights, channels are not listed. Between
+// groups the allocator may go by the number of virtual channels.
+func (b builtLatency) unrouted() bool {
+	s := &b.parts.fabric.Switch
+	return b.Messages.Carrier == "multicast" && b.Messages.UnicastLoad == 0 && !s.SensesCredits(b.parts.routing) &&
+		s.VLArbLow+s.VLArbHigh+b.Terminal.VLArbLow+b.Terminal.VLArbHigh == "" && !b.Measure.Links
 }
 
 func preflightLatency(c *latencyConfig, pre *experiments.Preflight) error {

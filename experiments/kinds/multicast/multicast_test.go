@@ -190,6 +190,46 @@ multicast = { engine = "mr4lms" }
 	}
 }
 
+// TestLatencyIdleSettings: settings of a single group's messages that change nothing are told, and
+// change nothing; beside unicast packets, several groups or another carrier they may, and nothing is said. In a
+// tree of 16 terminals with a random tie a unicast packet takes other ways; the second of two groups sends
+// unless active leaves it out; of trees no message by unicast makes use.
+func TestLatencyIdleSettings(t *testing.T) {
+	const text = "kind = \"multicast-latency\"\nmessages = { count = 3, spread = \"0ns\" }\nswitch = { buffer_flits = 64, vcs = 4 }\n" +
+		"topology = { type = \"torus\", dims = [4, 4], terminals = 1 }\ngroups = { pattern = \"blocks\", count = 1, size = 8 }\nmulticast = { engine = \"mr4lms\" }\n"
+	for _, c := range []struct {
+		beside, set string
+		said        bool
+	}{
+		{"", "routing.ties=one", true},
+		{"messages.unicast_load=0.3", "routing.ties=one", false},
+		{"messages.carrier=broadcast-binomial", "routing.hop_vcs=any", false},
+		{"", "switch.vcs=5", true},
+		{"measure.links=true", "switch.vcs=5", false},
+		{"", "messages.active=1", true},
+		{"groups.count=2", "messages.active=1", false},
+		{"", "multicast.layers=2", true},
+		{"", "multicast.build=fctb", false},
+		{"messages.carrier=broadcast-binomial", "multicast.build=fctb", true},
+		{"", "multicast.merge=nearest", true},
+	} {
+		load := func(sets string) *experiments.File {
+			return enginetest.Load(t, text, append([]string{"fabric.allow_deadlock=true"}, strings.Fields(sets)...)...)
+		}
+		key, _, _ := strings.Cut(c.set, "=")
+		said := slices.ContainsFunc(load(c.beside+" "+c.set).Warnings, func(w experiments.Warning) bool { return w.Idle && w.Key == key })
+		if said != c.said {
+			t.Errorf("%s beside %q: said %v", c.set, c.beside, said)
+		}
+		row := func(f *experiments.File) []string {
+			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
+		}
+		if same := slices.Equal(row(load(c.beside+" "+c.set)), row(load(c.beside))); said && !same {
+			t.Errorf("%s beside %q changes the results", c.set, c.beside)
+		}
+	}
+}
+
 // TestLatencyRow: of 100 messages in 20 us those of the first group take 2, 2, 2 and 3 us, the 96 of the second 1: 2.25
 // and 1 in the mean, 1.05 together; the 50th takes 1, the 99th 2 (the 95th 1). Percentiles are
 // within half a bucket, 0.2 %.

@@ -29,20 +29,16 @@ func init() {
 		},
 		Check: func(c *multicastConfig, seed uint64) ([]experiments.Warning, error) {
 			_, _, err := c.network(seed)
-			return experiments.IdleOf(idleRouting, c), err
+			return experiments.IdleOf(idleTrees, &c.Multicast), err
 		},
 		Run: runMulticast,
 	})
 }
 
-var idleRouting = func() (list []experiments.Idle[*multicastConfig]) {
-	for _, key := range []string{"successes", "merge", "old_trees"} {
-		list = append(list, experiments.Idle[*multicastConfig]{Key: "multicast." + key, When: func(c *multicastConfig) bool {
-			return c.Multicast.Entries == multicast.Unlimited
-		}, Because: "no groups are merged: multicast.entries is unlimited"})
-	}
-	return list
-}()
+var idleTrees = []experiments.Idle[*multicastTable]{{
+	Key:  "multicast.successes multicast.merge multicast.old_trees",
+	When: func(m *multicastTable) bool { return m.Entries == multicast.Unlimited }, Because: "no groups are merged: multicast.entries is unlimited",
+}}
 
 type multicastConfig struct {
 	Topology  network.TopologyTable `toml:"topology" doc:"switches and terminals"`
@@ -101,9 +97,9 @@ type multicastRow struct {
 	Switches    int     `column:"switches" doc:"switches of the network"`
 	Terminals   int     `column:"terminals" doc:"terminals of the network"`
 	Groups      int     `column:"groups" doc:"multicast groups asked for"`
-	Refused     int     `column:"refused" doc:"groups that found no free entry"`
+	Refused     int     `column:"refused" doc:"groups that found no free entry" best:"lowest number of groups refused"`
 	Trees       int     `column:"trees" doc:"multicast trees; fewer than groups where trees are shared"`
-	Colours     int     `column:"colours" doc:"forwarding-table entries needed"`
+	Colours     int     `column:"colours" doc:"forwarding-table entries needed" best:"lowest number of forwarding-table entries"`
 	ColourBound int     `column:"colours_at_least" doc:"proven lower bound on colours while every group has its own tree: most groups with a member on one switch (or terminal, with a table per port), or the least sizes of all trees together over the number of switches (or cables)"`
 	MaxEFI      int     `column:"max_efi" doc:"most groups over one cable between switches"`
 	MeanEFI     float64 `column:"mean_efi" doc:"groups over a cable between switches, mean"`

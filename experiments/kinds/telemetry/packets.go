@@ -29,6 +29,11 @@ type TraceTable struct {
 // NoTrace is the table of files that have none.
 var NoTrace = TraceTable{Choose: "first", Every: 1}
 
+// IdleTrace says when the table changes nothing.
+var IdleTrace = []experiments.Idle[*TraceTable]{
+	{Key: "trace.*", When: func(c *TraceTable) bool { return c.Packets == 0 }, Because: "trace.packets is 0"},
+}
+
 // Plan is the choice for a network of so many terminals.
 func (c *TraceTable) Plan(terminals int) (observe.TracePlan, error) {
 	plan := observe.TracePlan{Packets: c.Packets, Every: c.Every, Slowest: c.Choose == "slowest"}
