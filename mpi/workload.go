@@ -452,6 +452,33 @@ func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) 
 	return &d.Demand, nil
 }
 
+// Sample estimates how many operations the ranks of a schedule have together, and how many of their sends go
+// by rendezvous, from some ranks and their first rounds. Cost: at most some million operations.
+func (p *Protocols) Sample(s collectives.Schedule, datagrams bool) (operations, sends, rendezvous float64) {
+	const ranks, rounds = 61, 1 << 16 // sampled; in a grid of ranks not those of one side
+	var ops []collectives.Op
+	n := min(ranks, s.Ranks())
+	for i := range n {
+		rank := int((2*int64(i) + 1) * int64(s.Ranks()) / int64(2*n))
+		all := s.Rounds(rank)
+		times := float64(s.Ranks()) / float64(n) * float64(all) / float64(min(all, rounds))
+		for round := range min(all, rounds) {
+			ops = s.Round(rank, round, ops[:0])
+			operations += times * float64(len(ops))
+			for _, o := range ops {
+				if o.Kind != collectives.Send {
+					continue
+				}
+				sends += times
+				if p.of(&Op{Size: o.Bytes, Protocol: o.Protocol}, datagrams) != collectives.Eager {
+					rendezvous += times
+				}
+			}
+		}
+	}
+	return operations, sends, rendezvous
+}
+
 // demand is the work of [Config.Demand] so far.
 type demand struct {
 	*Config
