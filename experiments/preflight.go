@@ -24,6 +24,7 @@ type Preflight struct {
 	cyclic    []string // networks that can deadlock and may
 	curves    []curve
 	crossings float64 // of switches, by flits
+	messages  effort
 	most      float64 // the same if nothing ends the point before its budget
 	flits     float64 // of a packet, where these are simulated as one; 0: where flits are
 	times     float64 // as long for each as usual; 0: once
@@ -75,6 +76,13 @@ func (p *Preflight) Work(likely, most, bytes float64) {
 	p.bytes = max(p.bytes, bytes)
 }
 
+// Messages adds messages that pass through no network of flits, and the time that they all take.
+func (p *Preflight) Messages(number float64, takes time.Duration, bytes float64) {
+	p.messages.messages += number
+	p.messages.nanoseconds += float64(takes)
+	p.bytes = max(p.bytes, bytes)
+}
+
 // Shared is what the points of the file share.
 func (p *Preflight) Shared() *Shared { return p.shared }
 
@@ -97,10 +105,11 @@ func (p *Preflight) Slower(times float64) { p.times = times }
 // seen enough.
 type work struct{ likely, most effort }
 
-type effort struct{ crossings, nanoseconds float64 }
+type effort struct{ crossings, messages, nanoseconds float64 }
 
 func (e *effort) add(times float64, other effort) {
 	e.crossings += times * other.crossings
+	e.messages += times * other.messages
 	e.nanoseconds += times * other.nanoseconds
 }
 
@@ -111,7 +120,11 @@ func (w *work) add(times float64, other work) {
 
 func (w work) String() string {
 	said := func(e effort) string {
-		return fmt.Sprintf("%.2g flit-hops, %v of one core", e.crossings, time.Duration(e.nanoseconds).Round(100*time.Millisecond))
+		what := fmt.Sprintf("%.2g flit-hops", e.crossings)
+		if e.messages > 0 {
+			what = fmt.Sprintf("%.2g messages", e.messages)
+		}
+		return fmt.Sprintf("%s, %v of one core", what, time.Duration(e.nanoseconds).Round(100*time.Millisecond))
 	}
 	if w.likely == w.most {
 		return said(w.likely)
@@ -124,7 +137,9 @@ func (p *Preflight) work() work {
 	if p.flits > 0 {
 		one *= packetHop / p.flits
 	}
-	return work{effort{p.crossings, p.crossings * one}, effort{p.most, p.most * one}}
+	w := work{effort{p.crossings, 0, p.crossings * one}, effort{p.most, 0, p.most * one}}
+	w.add(1, work{p.messages, p.messages})
+	return w
 }
 
 // Rough figures of what a flit that crosses a switch takes on one core, and the program without a
@@ -201,7 +216,7 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 	if f.refine != nil {
 		report.Refined, more = f.refine.most(f, func(p *Point) work { return examined[of[p.Index]].work() })
 	}
-	if all.most.crossings > 0 {
+	if all.most.nanoseconds > 0 {
 		report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf("roughly %v, %.0f MB", all, (bytes+programBytes)/1e6)})
 		if report.Refined > 0 {
 			report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf("and %v for up to %d points that refinement adds", more, report.Refined)})

@@ -278,8 +278,8 @@ func (s *Iterated) Operations() int { return max(1, s.times-1) }
 
 // Timed implements [Timed].
 func (s *Iterated) Timed(rank, round int) bool {
-	n := s.rounds()[rank]
-	return (s.times == 1 || uint32(round) >= n) && uint32(round)%n < s.timed()[rank]
+	n := s.rounds.of(rank)
+	return (s.times == 1 || uint32(round) >= n) && uint32(round)%n < s.timed.of(rank)
 }
 
 // isTimed tells whether the round at hand is timed.

@@ -219,6 +219,7 @@ const (
 
 // Send implements [Transport].
 func (t *loggpTransport) Send(x Transfer) {
+	hca.Expect(t.nodes, x.From, x.To, x.QP, x.PeerQP)
 	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Quiet: x.Quiet, Source: x.Source}})
 	t.serve(t.kernel.Now(), x.From)
 }

@@ -93,33 +93,46 @@ type Phased interface {
 
 // Iterated runs a body several times; every time is a phase.
 type Iterated struct {
-	collectives.Schedule                 // the body
-	rounds               func() []uint32 // of the body, per rank; divisions are faster without a sign
-	timed                func() []uint32 // the first of them, which are the operation
+	collectives.Schedule              // the body
+	rounds               *roundCounts // of the body
+	timed                *roundCounts // the first of them, which are the operation
 	times                int
 }
 
 // Iterate runs a body, which is one operation, the given number of times.
 func Iterate(body collectives.Schedule, times int) *Iterated {
-	n := rounds(body)
+	n := newRoundCounts(body)
 	return &Iterated{body, n, n, times}
 }
 
 // IterateApart runs an operation and what keeps it apart from the next, a barrier, the given number of times.
 func IterateApart(operation, apart collectives.Schedule, times int) *Iterated {
 	body := collectives.Sequence(operation, apart)
-	return &Iterated{body, rounds(body), rounds(operation), times}
+	return &Iterated{body, newRoundCounts(body), newRoundCounts(operation), times}
 }
 
-// rounds are those of each rank, counted when they are first asked for.
-func rounds(s collectives.Schedule) func() []uint32 {
-	return sync.OnceValue(func() []uint32 {
-		all := make([]uint32, s.Ranks())
-		for r := range all {
-			all[r] = uint32(s.Rounds(r))
+// roundCounts are the rounds of each rank of a schedule, counted when they are first asked for.
+type roundCounts struct {
+	once  sync.Once
+	count func()
+	all   []uint32 // divisions are faster without a sign
+}
+
+func newRoundCounts(s collectives.Schedule) *roundCounts {
+	c := &roundCounts{}
+	c.count = func() {
+		c.all = make([]uint32, s.Ranks())
+		for r := range c.all {
+			c.all[r] = uint32(s.Rounds(r))
 		}
-		return all
-	})
+	}
+	return c
+}
+
+// of is the number of rounds of a rank.
+func (c *roundCounts) of(rank int) uint32 {
+	c.once.Do(c.count)
+	return c.all[rank]
 }
 
 // Run starts a run on a machine with the given time unit.
@@ -128,9 +141,9 @@ func (s *Iterated) Run(unit sim.Time, costs Costs) Workload { return RunSchedule
 // Rounds, Phases, Phase and Round implement [Phased]: the rounds of the body, once for each phase.
 func (s *Iterated) Rounds(rank int) int       { return s.times * s.Schedule.Rounds(rank) }
 func (s *Iterated) Phases() int               { return s.times }
-func (s *Iterated) Phase(rank, round int) int { return int(uint32(round) / s.rounds()[rank]) }
+func (s *Iterated) Phase(rank, round int) int { return int(uint32(round) / s.rounds.of(rank)) }
 func (s *Iterated) Round(rank, round int, dst []collectives.Op) []collectives.Op {
-	return s.Schedule.Round(rank, int(uint32(round)%s.rounds()[rank]), dst)
+	return s.Schedule.Round(rank, int(uint32(round)%s.rounds.of(rank)), dst)
 }
 
 // LocalWork holds the settings of what the local work of a schedule takes.
@@ -442,6 +455,33 @@ func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) 
 		}
 	}
 	return &d.Demand, nil
+}
+
+// Sample estimates how many operations the ranks of a schedule have together, and how many of their sends go
+// by rendezvous, from some ranks and their first rounds. Cost: at most some million operations.
+func (p *Protocols) Sample(s collectives.Schedule, datagrams bool) (operations, sends, rendezvous float64) {
+	const ranks, rounds = 61, 1 << 16 // sampled; in a grid of ranks not those of one side
+	var ops []collectives.Op
+	n := min(ranks, s.Ranks())
+	for i := range n {
+		rank := int((2*int64(i) + 1) * int64(s.Ranks()) / int64(2*n))
+		all := s.Rounds(rank)
+		times := float64(s.Ranks()) / float64(n) * float64(all) / float64(min(all, rounds))
+		for round := range min(all, rounds) {
+			ops = s.Round(rank, round, ops[:0])
+			operations += times * float64(len(ops))
+			for _, o := range ops {
+				if o.Kind != collectives.Send {
+					continue
+				}
+				sends += times
+				if p.of(&Op{Size: o.Bytes, Protocol: o.Protocol}, datagrams) != collectives.Eager {
+					rendezvous += times
+				}
+			}
+		}
+	}
+	return operations, sends, rendezvous
 }
 
 // demand is the work of [Config.Demand] so far.

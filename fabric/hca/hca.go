@@ -13,6 +13,7 @@ package hca
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
@@ -195,6 +196,16 @@ func (h *HCA) Receive(qp QP, bytes int64, first, last sim.Time) sim.Time {
 	return max(end, last)
 }
 
+// Expect asks for the memory that a burst from one to another of the adapters made together will
+// touch, on a QP of each; it changes nothing else.
+func Expect(adapters []HCA, from, to int32, qp, peer QP) {
+	if c := &adapters[from].shared.cache; len(c.sets) > 0 {
+		mem.Prefetch(unsafe.Pointer(c.set(adapters[from].contexts, qp&^Responder)))
+		mem.Prefetch(unsafe.Pointer(c.set(to*int32(c.perAdapter), peer&^Responder)))
+	}
+	mem.Prefetch(unsafe.Pointer(&adapters[to]))
+}
+
 // Config is the adapter's configuration.
 func (h *HCA) Config() *Config { return &h.shared.config }
 
@@ -232,14 +243,18 @@ func newContextCache(entries, n int) contextCache {
 	return c
 }
 
+// set is that of a QP: the last bits of a hash tell its number.
+func (c *contextCache) set(first int32, qp QP) *contextSet {
+	return &c.sets[int(first)+int(uint64(qp)*0x9e3779b97f4a7c15>>32)&(c.perAdapter-1)]
+}
+
 // touch uses a context of the adapter whose sets begin at first and tells
 // whether it was there.
 func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 	if len(c.sets) == 0 {
 		return true
 	}
-	// The last bits of the hash tell the number of a QP's set.
-	set := &c.sets[int(first)+int(uint64(qp)*0x9e3779b97f4a7c15>>32)&(c.perAdapter-1)]
+	set := c.set(first, qp)
 	if set[0] == qp {
 		return true
 	}

@@ -170,18 +170,25 @@ var luClasses = map[string]nasClass{"A": {64, 250}, "B": {102, 250}, "C": {162, 
 // computing time is spread evenly over the planes of both sweeps. Ranks are numbered along x first.
 func luIteration(n, xdim, ranks int, compute sim.Time) collectives.Schedule {
 	ydim, planes := ranks/xdim, n-2
-	// The points of position i among so many positions, 5 variables each.
-	side := func(i, positions int) int64 { return int64((i+1)*n/positions-i*n/positions) * 5 * 8 }
+	// sides are the bytes of the points of each position in a row of them, 5 variables each.
+	sides := func(positions int) []int64 {
+		bytes := make([]int64, positions)
+		for i := range bytes {
+			bytes[i] = int64((i+1)*n/positions-i*n/positions) * 5 * 8
+		}
+		return bytes
+	}
+	across, along := sides(ydim), sides(xdim)
 	sweep := 6 * planes
 	return collectives.Uniform(ranks, sweep+1, func(rank, round int, dst []collectives.Op) []collectives.Op {
 		x, y := rank%xdim, rank/xdim
 		// neighbours visits those a step away in x and in y, with the bytes of a message of a plane.
 		neighbours := func(step int, visit func(peer int, bytes int64)) {
 			if to := x + step; to >= 0 && to < xdim {
-				visit(rank+step, side(y, ydim))
+				visit(rank+step, across[y])
 			}
 			if to := y + step; to >= 0 && to < ydim {
-				visit(rank+step*xdim, side(x, xdim))
+				visit(rank+step*xdim, along[x])
 			}
 		}
 		direction, tag := 1, 0 // the lower sweep goes up in x and y

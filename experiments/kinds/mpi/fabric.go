@@ -25,7 +25,7 @@ func (c *Config) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
 
 func preflightMPI(c *Config, p *experiments.Preflight) error {
 	if c.Job.Machine != "fabric" {
-		return nil
+		return c.predictMessages(p)
 	}
 	err := network.CheckCertified(p, c.Spec(p.Seed, 1), c.Fabric.AllowDeadlock)
 	if err != nil || !p.Thorough {

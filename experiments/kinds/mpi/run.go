@@ -7,7 +7,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"github.com/weft-sim/weft/experiments/network"
@@ -409,6 +411,24 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 		network.NoteBlame(p)
 	}
 	c.Work(p, d.Hops, &adapter, network.Memory(g, max(r.VCs(), c.Switch.VCs)))
+	return nil
+}
+
+// predictMessages estimates what a schedule costs on a machine without a network of flits, all its replications.
+func (c *Config) predictMessages(p *experiments.Preflight) error {
+	program, err := c.program()
+	s, ok := program.(collectives.Schedule)
+	if err != nil || !ok || !p.Thorough {
+		return err
+	}
+	operations, sends, rendezvous := c.Protocol.Sample(s, c.Connections.Mode == mpi.UD)
+	// Nanoseconds of an operation and, more, of a rendezvous; what the caches do not hold takes longer.
+	each, more := 150.0, 1500.0
+	if c.Job.Machine == "loggops" {
+		each, more = 120, 0
+	}
+	times := float64(c.Measure.Replications)
+	p.Messages(times*sends, time.Duration(times*(each*operations+more*rendezvous)), rankBytes*float64(s.Ranks()))
 	return nil
 }
 
