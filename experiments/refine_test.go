@@ -27,7 +27,7 @@ func TestRefineAtMost(t *testing.T) {
 	f := load(t, toyRefined)
 	points, more := f.refine.most(f, func(p *Point) work {
 		load := results.Number(p.Swept[1])
-		return work{most: effort{load, 10 * load}}
+		return work{most: effort{load, 0, 10 * load}}
 	})
 	if points != 8 || math.Abs(more.most.crossings-7.2) > 1e-9 || math.Abs(more.most.nanoseconds-72) > 1e-9 {
 		t.Errorf("%d points, %v, want 8, 7.2 and 72", points, more)

@@ -457,10 +457,13 @@ func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) 
 	return &d.Demand, nil
 }
 
-// Sample estimates how many operations the ranks of a schedule have together, and how many of their sends go
-// by rendezvous, from some ranks and their first rounds. Cost: at most some million operations.
-func (p *Protocols) Sample(s collectives.Schedule, datagrams bool) (operations, sends, rendezvous float64) {
-	const ranks, rounds = 61, 1 << 16 // sampled; in a grid of ranks not those of one side
+// Load is what the ranks of a schedule have together.
+type Load struct{ Operations, Sends, Rendezvous, Bursts float64 }
+
+// LoadOf estimates it from some ranks and their first rounds. A burst has at most quantum bytes. Cost: at most
+// some million operations.
+func (p *Protocols) LoadOf(s collectives.Schedule, datagrams bool, quantum sim.Bytes) (l Load) {
+	const ranks, rounds = 61, 1 << 16 // looked at; in a grid of ranks not those of one side
 	var ops []collectives.Op
 	n := min(ranks, s.Ranks())
 	for i := range n {
@@ -469,19 +472,20 @@ func (p *Protocols) Sample(s collectives.Schedule, datagrams bool) (operations, 
 		times := float64(s.Ranks()) / float64(n) * float64(all) / float64(min(all, rounds))
 		for round := range min(all, rounds) {
 			ops = s.Round(rank, round, ops[:0])
-			operations += times * float64(len(ops))
+			l.Operations += times * float64(len(ops))
 			for _, o := range ops {
 				if o.Kind != collectives.Send {
 					continue
 				}
-				sends += times
+				l.Sends += times
+				l.Bursts += times * float64(max(1, o.Bytes/int64(quantum)))
 				if p.of(&Op{Size: o.Bytes, Protocol: o.Protocol}, datagrams) != collectives.Eager {
-					rendezvous += times
+					l.Rendezvous += times
 				}
 			}
 		}
 	}
-	return operations, sends, rendezvous
+	return l
 }
 
 // demand is the work of [Config.Demand] so far.

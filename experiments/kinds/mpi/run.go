@@ -421,14 +421,18 @@ func (c *Config) predictMessages(p *experiments.Preflight) error {
 	if err != nil || !ok || !p.Thorough {
 		return err
 	}
-	operations, sends, rendezvous := c.Protocol.Sample(s, c.Connections.Mode == mpi.UD)
-	// Nanoseconds of an operation and, more, of a rendezvous; what the caches do not hold takes longer.
-	each, more := 150.0, 1500.0
-	if c.Job.Machine == "loggops" {
-		each, more = 120, 0
+	adapter, err := c.Adapter()
+	if err != nil {
+		return err
+	}
+	l := c.Protocol.LoadOf(s, c.Connections.Mode == mpi.UD, adapter.Quantum)
+	takes := 140 * l.Operations // ns
+	if c.Job.Machine == "loggp" {
+		misses := 1 + 0.2*max(0, math.Log2(float64(s.Ranks())/2048)) // more ranks than caches hold
+		takes = misses*(240*l.Operations+800*l.Rendezvous) + 75*l.Bursts
 	}
 	times := float64(c.Measure.Replications)
-	p.Messages(times*sends, time.Duration(times*(each*operations+more*rendezvous)), rankBytes*float64(s.Ranks()))
+	p.Messages(times*l.Sends, time.Duration(times*takes), rankBytes*float64(s.Ranks()))
 	return nil
 }
 
