@@ -185,11 +185,14 @@ func (g *Graph) Hosts() [][]TerminalID {
 	var hosts [][]TerminalID
 	index := map[int32]int{}
 	host := g.identities().Host
-	for t := range TerminalID(g.Terminals()) {
-		if host == nil {
-			hosts = append(hosts, []TerminalID{t})
-			continue
+	if host == nil {
+		all := make([]TerminalID, g.Terminals())
+		for t := range all {
+			all[t] = TerminalID(t)
 		}
+		return slices.Collect(slices.Chunk(all, 1))
+	}
+	for t := range TerminalID(g.Terminals()) {
 		i, known := index[host[t]]
 		if !known {
 			i = len(hosts)

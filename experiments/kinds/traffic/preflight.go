@@ -232,7 +232,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	terminals, ports := float64(o.Graph.Terminals())*parts.senders, float64(o.Graph.NumPorts())
 	likely, most, highest := 0.0, 0.0, 0.0 // flit-hops
 	for _, load := range loads {
-		short, long := c.atLoad(load).cycles(latency, e, parts.workload.Closed())
+		short, long := c.atLoad(load).cycles(latency, e, parts.closed())
 		if c.Measure.Find != "" {
 			if slices.Max(loads) > calmBelow*bound {
 				sent := terminals * float64(long) * bound / parts.sizes.Mean() * float64(c.Measure.Replications)
@@ -240,7 +240,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 			}
 			long = short
 		}
-		if parts.workload.Closed() {
+		if parts.closed() {
 			load = 1 // at most
 		}
 		perCycle := min(load, bound) * terminals * hops * float64(c.Measure.Replications)
@@ -353,5 +353,5 @@ var idleTraffic = []experiments.Idle[builtTraffic]{
 }
 
 func (b builtTraffic) searches() bool       { return b.Measure.Find != "" }
-func (b builtTraffic) closed() bool         { return b.parts.workload.Closed() }
+func (b builtTraffic) closed() bool         { return b.parts.closed() }
 func (b builtTraffic) samplesNothing() bool { return b.Measure.Queues == 0 }
