@@ -176,7 +176,9 @@ func hashed(settings []document.Setting) (text []byte) {
 }
 
 // Fingerprint names a configuration by all of its settings, for [Share].
-func Fingerprint(config any) string { return string(hashed(resolve(config))) }
+func (s *Shared) Fingerprint(config any) string {
+	return s.textOf(fmt.Sprintf("%T", config), config, func() string { return string(hashed(resolve(config))) })
+}
 
 // Resolved is the file with everything spelt out: defaults, --set and [quick]
 // applied. Running it gives the same results.

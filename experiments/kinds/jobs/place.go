@@ -242,7 +242,7 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 	}
 	read := *m // by a demand; of these two only the time to cross a switch
 	read.Switch, read.Routing = fabric.SwitchConfig{}, network.RoutingTable{}
-	beside := fmt.Sprintln(experiments.Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
+	beside := fmt.Sprintln(p.Shared().Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
 	jobs := make([]jobDemand, len(plan.jobs))
 	first, last := 0, 0.0
 	runs := func(j int, until float64) float64 { // until a time

@@ -63,8 +63,9 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 			at = c.atLoad(1) // a search spends its cycles on a full network
 		}
 		e = at.mixture(p.Shared(), n, parts, limits, e)
-		if terminals := c.terminalLoads(parts); terminals != nil {
-			x := newThroughput(terminals, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
+		terminals, _ := experiments.Share(p.Shared(), c.loadKey("terminal loads", n), func() (*routing.Load, error) { return c.terminalLoads(parts), nil })
+		if terminals != nil {
+			x := throughputOf(p.Shared(), terminals, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
 				return routing.TerminalLoads(o.Graph, m), nil
 			}))
 			e.bound, e.proven = min(e.bound, x.bound), x.bound
@@ -75,7 +76,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 		}
 	} else {
 		f := newForecast(load, o.Graph, &parts.fabric, timings, parts.sizes)
-		f.throughput = newThroughput(load, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
+		f.throughput = throughputOf(p.Shared(), load, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
 			if even {
 				return nil, nil // where flows split unevenly is not known
 			}
