@@ -274,7 +274,12 @@ func (f *File) readsFiles() bool {
 func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 	d.table("", tables, config)
 	for key := range d.unknown {
-		if strings.Contains(key, ".") {
+		if names := document.SplitKey(key); len(names) > 1 {
+			for _, t := range k.settings() {
+				if t.Name == names[len(names)-1] {
+					d.unknown[key] += fmt.Sprintf("; there is a table [%s]", t.Header())
+				}
+			}
 			continue
 		}
 		if _, isTable := tables[key].(map[string]any); isTable {
