@@ -37,41 +37,38 @@ type decoder struct {
 // readTable is a table that was read without problems.
 type readTable struct {
 	values map[string]any // what the file says of it
-	config reflect.Value  // a copy that shares nothing; invalid: it has none
+	config reflect.Value  // a copy
 }
 
 // shareless tells whether copies of values of a type share nothing that could be changed.
 func shareless(t reflect.Type) bool {
-	if t.Kind() == reflect.Struct {
-		return !slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return !shareless(f.Type) })
+	if t.Kind() != reflect.Struct {
+		return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
 	}
-	return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
+	for i := range t.NumField() {
+		if !shareless(t.Field(i).Type) {
+			return false
+		}
+	}
+	return true
 }
 
 // table is read, or what it was at the point before if the file says the same.
 func (d *decoder) table(path string, values map[string]any, config any) {
-	if d.lately == nil {
+	into := reflect.ValueOf(config).Elem()
+	if d.lately == nil || !shareless(into.Type()) {
 		d.read(path, values, config)
 		return
 	}
-	found, known := d.lately.Load(path)
-	before, _ := found.(readTable)
-	into := reflect.ValueOf(config).Elem()
-	if before.config.IsValid() && reflect.DeepEqual(before.values, values) {
-		into.Set(before.config)
+	if before, ok := d.lately.Load(path); ok && reflect.DeepEqual(before.(readTable).values, values) {
+		into.Set(before.(readTable).config)
 		return
 	}
 	amiss := len(d.doc.Problems) + len(d.unknown) + len(d.later)
-	d.read(path, values, config)
-	switch {
-	case known && !before.config.IsValid() || amiss < len(d.doc.Problems)+len(d.unknown)+len(d.later):
-	case shareless(into.Type()):
-		before.config = reflect.New(into.Type()).Elem()
-		before.config.Set(into)
-		before.values = values
-		fallthrough
-	default:
-		d.lately.Store(path, before)
+	if d.read(path, values, config); amiss == len(d.doc.Problems)+len(d.unknown)+len(d.later) {
+		kept := reflect.New(into.Type()).Elem()
+		kept.Set(into)
+		d.lately.Store(path, readTable{values, kept})
 	}
 }
 

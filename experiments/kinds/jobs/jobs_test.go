@@ -376,7 +376,7 @@ func TestPointsAsAlone(t *testing.T) {
 		{traffic, [2]string{"fabric.clock", "switch.buffer_flits"}, [2][]string{{`"1ns"`, `"2ns"`}, {"8", "9", "10"}}},
 		{traffic, [2]string{"traffic.pattern", "channel.grid.latency"}, [2][]string{{`"uniform"`, `"hot-spot"`}, {`"30ns"`, `"40ns"`}}},
 		{jobsNetwork + ranHalo("a", ""), [2]string{"system.library", "job.a.bytes"}, [2][]string{{`""`, `"open-mpi"`, `"mpich"`}, {`"1KiB"`, `"2KiB"`}}},
-		{jobsNetwork + ranHalo("a", ""), [2]string{"hca.preset", "protocol.eager_limit"}, [2][]string{{`"qdr"`, `"hdr"`}, {`"1KiB"`, `"2KiB"`}}},
+		{jobsNetwork + ranHalo("a", ""), [2]string{"protocol.rendezvous", "protocol.eager_limit"}, [2][]string{{`"write"`, `"read"`}, {`"1KiB"`, `"2KiB"`}}},
 	} {
 		sweep := fmt.Sprintf("[sweep]\n%q = [%s]\n%q = [%s]\n", c.swept[0], strings.Join(c.lists[0], ", "), c.swept[1], strings.Join(c.lists[1], ", "))
 		points := enginetest.Load(t, c.text+sweep).Points
