@@ -3,6 +3,7 @@ package mpi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -262,6 +263,19 @@ func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.C
 	return c.DemandOf(w, g, config, adapter, seed, hops)
 }
 
+// SharedDemand is DemandOf with hops for a preflight, once for points with the same program, by its name, and all
+// that a demand reads: of switches the time to cross them, of routings nothing.
+func (c *Config) SharedDemand(p *experiments.Preflight, program string, begin func() mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config) (seconds, flitHops float64, err error) {
+	read := *c
+	read.Switch, read.Routing, read.Placement.Nodes = fabric.SwitchConfig{}, network.RoutingTable{}, nil
+	key := fmt.Sprintln("demand", program, c.Placement.Nodes, p.Shared().Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
+	d, err := experiments.Share(p.Shared(), key, func() (d [2]float64, err error) {
+		d[0], d[1], err = c.DemandOf(begin(), g, config, adapter, p.Seed, true)
+		return d, err
+	})
+	return d[0], d[1], err
+}
+
 // DemandOf is demand for a program at hand, which it uses up.
 func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (seconds, flitHops float64, err error) {
 	timings, err := config.ChannelTimings(g)
@@ -391,7 +405,12 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 		return err
 	}
 	g := t.Graph()
-	bound, hops, err := c.demand(g, &config, &adapter, p.Seed, true)
+	program, err := c.program()
+	if err != nil {
+		return err
+	}
+	begin := func() mpi.Workload { return program.Run(sim.Picosecond, c.Workload.Costs()) }
+	bound, hops, err := c.SharedDemand(p, "", begin, g, &config, &adapter)
 	if err != nil {
 		return err
 	}
