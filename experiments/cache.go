@@ -204,9 +204,6 @@ func (s *Shared) Get(key string, build func() (any, error)) (any, error) {
 	if s == nil {
 		return build()
 	}
-	if sum := sha256.Sum256([]byte(key)); len(key) > len(sum) {
-		key = string(sum[:]) // long ones of many points would fill the memory
-	}
 	entry, _ := s.entries.LoadOrStore(key, &sharedBuild{})
 	b := entry.(*sharedBuild)
 	b.once.Do(func() { b.value, b.err = build() })

@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
@@ -268,7 +269,8 @@ func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.C
 func (c *Config) SharedDemand(p *experiments.Preflight, program string, begin func() mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config) (seconds, flitHops float64, err error) {
 	read := *c
 	read.Switch, read.Routing, read.Placement.Nodes = fabric.SwitchConfig{}, network.RoutingTable{}, nil
-	key := fmt.Sprintln("demand", program, c.Placement.Nodes, p.Shared().Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
+	depends := fmt.Sprintln(program, c.Placement.Nodes, p.Shared().Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
+	key := fmt.Sprintf("demand %x", sha256.Sum256([]byte(depends))) // short: there may be many
 	d, err := experiments.Share(p.Shared(), key, func() (d [2]float64, err error) {
 		d[0], d[1], err = c.DemandOf(begin(), g, config, adapter, p.Seed, true)
 		return d, err
