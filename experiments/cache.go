@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -136,6 +137,29 @@ type Shared struct {
 	cache       *Cache // nil: nothing is kept for later runs
 	entries     sync.Map
 	used, given sync.Map // by dotted key: bool
+	lately      sync.Map // by name: toldText
+}
+
+// toldText is a text about a copy of a configuration.
+type toldText struct {
+	config any
+	text   string
+}
+
+// textOf is what write says of a configuration, a pointer to a struct. It is asked again where
+// that is not what it was when the text of that name was asked for last.
+func (s *Shared) textOf(name string, config any, write func() string) string {
+	if s == nil {
+		return write()
+	}
+	if before, ok := s.lately.Load(name); ok && reflect.DeepEqual(before.(toldText).config, config) {
+		return before.(toldText).text
+	}
+	kept := reflect.New(reflect.TypeOf(config).Elem())
+	kept.Elem().Set(reflect.ValueOf(config).Elem())
+	told := toldText{kept.Interface(), write()}
+	s.lately.Store(name, told)
+	return told.text
 }
 
 // note says whether something built uses a parameter, and whether the file sets it.

@@ -78,6 +78,10 @@ func (c *Choice[E, T]) Shared() *Shared { return c.shared }
 // Fingerprint names the choice with all its parameters, and what the files hold that
 // these name.
 func (c *Choice[E, T]) Fingerprint() string {
+	return c.shared.textOf(document.Join(c.table, c.key)+" "+c.Name(), c.Config(), c.fingerprint)
+}
+
+func (c *Choice[E, T]) fingerprint() string {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%s %s", c.Kind(), c.Name())
 	for f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {

@@ -33,20 +33,57 @@ type decoder struct {
 	// later reads what waits for the clock: settings whose unit is cycles and that are given as
 	// times, and what holds them.
 	later []func(clock sim.Time)
+	// lately has the tables of the point before as [readTable], by path; nil: every table is read.
+	lately *sync.Map
 }
 
-// table decodes values into config, a pointer to a struct whose fields have
-// toml tags, and checks the result with [param.Validate].
+// readTable is a table that was read without problems.
+type readTable struct {
+	values map[string]any // what the file says of it
+	config reflect.Value  // a copy
+}
+
+// shareless tells whether copies of values of a type share nothing that could be changed.
+func shareless(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
+	}
+	for i := range t.NumField() {
+		if !shareless(t.Field(i).Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// table is read, or what it was at the point before if the file says the same.
 func (d *decoder) table(path string, values map[string]any, config any) {
+	into := reflect.ValueOf(config).Elem()
+	if d.lately == nil || !shareless(into.Type()) {
+		d.read(path, values, config)
+		return
+	}
+	if before, ok := d.lately.Load(path); ok && reflect.DeepEqual(before.(readTable).values, values) {
+		into.Set(before.(readTable).config)
+		return
+	}
+	amiss := len(d.doc.Problems) + len(d.unknown) + len(d.later)
+	if d.read(path, values, config); amiss == len(d.doc.Problems)+len(d.unknown)+len(d.later) {
+		kept := reflect.New(into.Type()).Elem()
+		kept.Set(into)
+		d.lately.Store(path, readTable{values, kept})
+	}
+}
+
+// read decodes values into config, a pointer to a struct whose fields have
+// toml tags, and checks the result with [param.Validate].
+func (d *decoder) read(path string, values map[string]any, config any) {
 	before := len(d.later)
-	fields := slices.AppendSeq(make([]field, 0, param.Settings(reflect.TypeOf(config).Elem())), fieldsOf(reflect.ValueOf(config).Elem()))
-	used := map[string]bool{}
-	known := fields
+	known := slices.AppendSeq(make([]field, 0, param.Settings(reflect.TypeOf(config).Elem())), fieldsOf(reflect.ValueOf(config).Elem()))
 	unjudged := false // of an unknown choice: its parameters cannot be judged
 	var place func(f field, of interface{ give(string) })
 	place = func(f field, of interface{ give(string) }) {
 		raw, given := values[f.name]
-		used[f.name] = true
 		if given && of != nil {
 			of.give(f.name)
 		}
@@ -62,9 +99,9 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 				unjudged = true
 				return
 			}
-			parameters := slices.Collect(fieldsOf(reflect.ValueOf(c.Config()).Elem()))
-			known = append(known, parameters...)
-			for _, p := range parameters {
+			own := len(known)
+			known = slices.AppendSeq(known, fieldsOf(reflect.ValueOf(c.Config()).Elem()))
+			for _, p := range known[own:] {
 				place(p, of)
 			}
 		} else if given {
@@ -73,11 +110,11 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 			d.table(document.Join(path, f.name), nil, f.value.Addr().Interface()) // its choices take their defaults
 		}
 	}
-	for _, f := range fields {
+	for _, f := range known {
 		place(f, nil)
 	}
 	for _, name := range results.SortedKeys(values) {
-		if !used[name] && !unjudged {
+		if !unjudged && !slices.ContainsFunc(known, func(f field) bool { return f.name == name }) {
 			d.unknown[document.Join(path, document.QuoteName(name))] = unknownKey(path, name, known)
 		}
 	}

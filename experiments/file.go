@@ -56,6 +56,7 @@ type File struct {
 
 	kind   *kind
 	inputs string // of the header
+	folder string // inputFolder
 	unsafe bool   // Options.AllowDeadlock
 	doc    *document.Tree
 	shared *Shared
@@ -64,8 +65,10 @@ type File struct {
 	keys   []string                   // swept, in order
 	swept  map[string]document.Origin // of keys that the sweep sets
 
+	read    sync.Map // by name: [readTable], of the point decoded last
+	tables  sync.Map // by name: *[listedTable], likewise
 	listing sync.Mutex
-	lists   [][]document.Setting // of points, one for all with the same keys
+	lists   [][]*listedTable // of points, one for all with the same keys
 }
 
 // Point is one point of a sweep: a complete configuration.

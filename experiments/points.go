@@ -26,7 +26,7 @@ import (
 // expand decodes all points of the sweep, those that differ in the seed alone once. Of results that
 // are there settings that have gone are passed over.
 func (f *File) expand(finished bool) {
-	f.swept = map[string]document.Origin{}
+	f.swept, f.folder = map[string]document.Origin{}, f.inputFolder()
 	for _, a := range f.sweep {
 		f.keys = append(f.keys, a.keys...)
 		for j, key := range a.keys {
@@ -104,8 +104,8 @@ func (f *File) valuesAt(steps []int) [][]any {
 type settled struct {
 	config   any
 	settings settings
-	hashed   []byte // what points are named by beside the seed
-	name     string // for all seeds; "": a check may find other things with another seed
+	hashed   [][]byte // what points are named by beside the seed
+	name     string   // for all seeds; "": a check may find other things with another seed
 	problems document.Problems
 	unknown  map[string]string // as of a decoder
 }
@@ -122,14 +122,18 @@ func (f *File) settle(values [][]any) *settled {
 		}
 	}
 	s := &settled{config: f.kind.defaults()}
-	dec := &decoder{doc: d, unknown: map[string]string{}, shared: f.shared}
-	settings, inputs := f.configure(dec, d, s.config)
+	dec := &decoder{doc: d, unknown: map[string]string{}, shared: f.shared, lately: &f.read}
+	inputs := hashed(f.configure(dec, d, s.config))
 	s.problems, s.unknown = d.Problems, dec.unknown
-	s.hashed = hashed(inputs, settings)
+	tables := f.listed(s.config)
+	s.hashed = append(s.hashed, inputs)
+	for _, t := range tables {
+		s.hashed = append(s.hashed, t.text)
+	}
 	if len(s.problems) == 0 && !f.kind.draws(s.config) {
 		s.name = hashPoint(f.kind, build(), 0, s.hashed)
 	}
-	s.settings = f.kept(settings)
+	s.settings = f.kept(tables)
 	return s
 }
 
@@ -155,9 +159,9 @@ func (f *File) point(s *settled, values [][]any, index int) (*Point, document.Pr
 	return p, d.Problems
 }
 
-// configure decodes the tables of a document into a configuration of the kind, and lists
-// its settings and the digests of the files that it reads.
-func (f *File) configure(dec *decoder, d *document.Tree, config any) (settings, inputs []document.Setting) {
+// configure decodes the tables of a document into a configuration of the kind, and lists the
+// digests of the files that it reads.
+func (f *File) configure(dec *decoder, d *document.Tree, config any) (inputs []document.Setting) {
 	tables := maps.Clone(d.Root)
 	for _, name := range append(slices.Clone(headerKeys), headerTables...) {
 		delete(tables, name)
@@ -175,7 +179,7 @@ func (f *File) configure(dec *decoder, d *document.Tree, config any) (settings, 
 			}
 		}
 	}
-	return resolve(config), inputs
+	return inputs
 }
 
 // clockOf is the length of a cycle of a configuration, 0 if it has none.
@@ -231,10 +235,9 @@ func fileReaders(config any) (found []topology.PathConfig) {
 // on what they hold. Files that cannot be read have none; building the point
 // says what is wrong.
 func (f *File) locateInputs(config any) []document.Setting {
-	dir := f.inputFolder()
 	var digests []document.Setting
 	for _, r := range fileReaders(config) {
-		r.RelativeTo(dir)
+		r.RelativeTo(f.folder)
 		for _, path := range r.Files() {
 			digests = append(digests, document.Setting{Key: "content", Value: f.shared.digest(path)})
 		}
@@ -271,7 +274,12 @@ func (f *File) readsFiles() bool {
 func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 	d.table("", tables, config)
 	for key := range d.unknown {
-		if strings.Contains(key, ".") {
+		if names := document.SplitKey(key); len(names) > 1 {
+			for _, t := range k.settings() {
+				if t.Name == names[len(names)-1] {
+					d.unknown[key] += fmt.Sprintf("; there is a table [%s]", t.Header())
+				}
+			}
 			continue
 		}
 		if _, isTable := tables[key].(map[string]any); isTable {

@@ -93,8 +93,9 @@ const (
 	// more lives.
 	leastGarbage, mostGarbage = 16 << 20, 128 << 20
 	// checkGarbage is how much may stand while so many points are read or checked, of which each leaves
-	// little, or as much as lives: half of the time would go into collecting less at a time.
-	checkGarbage, checkedPoints = 192 << 20, 1000
+	// little, or as much as lives, or twice as much up to checkMore: half of the time would go into
+	// collecting less at a time.
+	checkGarbage, checkMore, checkedPoints = 192 << 20, 1 << 30, 1000
 )
 
 // checking counts the loops over checkedPoints points or more.
@@ -118,7 +119,7 @@ func collectEarly() {
 	metrics.Read(live)
 	lives, least := live[0].Value.Uint64(), uint64(leastGarbage)
 	if checking.Load() > 0 {
-		least = max(checkGarbage, lives)
+		least = max(checkGarbage, lives, min(2*lives, checkMore))
 	}
 	debug.SetGCPercent(garbageShare(lives, least))
 	collected := new([16]byte) // garbage from the start

@@ -81,70 +81,104 @@ func elementsOf(v reflect.Value) (all []field) {
 
 // settings are those of a point, as far as they differ from those of another.
 type settings struct {
-	like []document.Setting // of the first point with the same keys
+	like []*listedTable // of the first point with the same keys
 	own  []ownValue
 }
 
 type ownValue struct {
-	at    int // in like
+	at    int // among those of like
 	value any
 }
 
 // all ranges over them in the order of their declaration.
 func (l settings) all() iter.Seq2[int, document.Setting] {
 	return func(yield func(int, document.Setting) bool) {
-		own := l.own
-		for i, s := range l.like {
-			if len(own) > 0 && own[0].at == i {
-				s.Value, own = own[0].value, own[1:]
-			}
-			if !yield(i, s) {
-				return
+		own, i := l.own, 0
+		for _, t := range l.like {
+			for _, s := range t.settings {
+				if len(own) > 0 && own[0].at == i {
+					s.Value, own = own[0].value, own[1:]
+				}
+				if !yield(i, s) {
+					return
+				}
+				i++
 			}
 		}
 	}
 }
 
+// listedTable is what a table of a point has come to.
+type listedTable struct {
+	table    any // a pointer to it
+	settings []document.Setting
+	text     []byte // of hashPoint
+}
+
+func (t *listedTable) sameKeys(as *listedTable) bool {
+	return t == as || slices.EqualFunc(t.settings, as.settings, func(a, b document.Setting) bool { return a.Key == b.Key })
+}
+
+// listed is [resolve] of a configuration that nothing changes any more. A table that has come to
+// what it was at the point before is not listed again.
+func (f *File) listed(config any) []*listedTable {
+	var all []*listedTable
+	for table := range fieldsOf(reflect.ValueOf(config).Elem()) {
+		before, _ := f.tables.Load(table.name)
+		t, _ := before.(*listedTable)
+		if at := table.value.Addr().Interface(); t == nil || !reflect.DeepEqual(t.table, at) {
+			list := appendResolved(nil, table.name, table.value)
+			t = &listedTable{at, list, hashed(list)}
+			f.tables.Store(table.name, t)
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
 // kept are settings beside those of the points that were decoded before.
-func (f *File) kept(all []document.Setting) (l settings) {
+func (f *File) kept(all []*listedTable) (l settings) {
 	f.listing.Lock()
-	at := slices.IndexFunc(f.lists, func(of []document.Setting) bool {
-		return slices.EqualFunc(of, all, func(a, b document.Setting) bool { return a.Key == b.Key })
-	})
+	at := slices.IndexFunc(f.lists, func(of []*listedTable) bool { return slices.EqualFunc(of, all, (*listedTable).sameKeys) })
 	if at < 0 {
 		at, f.lists = len(f.lists), append(f.lists, all)
 	}
 	l.like = f.lists[at]
 	f.listing.Unlock()
-	for i, s := range all {
-		if !reflect.DeepEqual(s.Value, l.like[i].Value) {
-			l.own = append(l.own, ownValue{i, s.Value})
+	n := 0
+	for i, t := range all {
+		for j, s := range t.settings {
+			if t != l.like[i] && !reflect.DeepEqual(s.Value, l.like[i].settings[j].Value) {
+				l.own = append(l.own, ownValue{n + j, s.Value})
+			}
 		}
+		n += len(t.settings)
 	}
 	return l
 }
 
 // hashPoint names a point by everything that its results depend on.
-func hashPoint(k *kind, version string, seed uint64, settings []byte) string {
+func hashPoint(k *kind, version string, seed uint64, settings [][]byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "weft %s\nkind %s revision %d\nseed %d\n", version, k.name, k.revision, seed)
-	h.Write(settings)
+	for _, of := range settings {
+		h.Write(of)
+	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // hashed are the settings of a point as hashPoint takes them.
-func hashed(lists ...[]document.Setting) []byte {
-	text := make([]byte, 0, 6<<10)
-	for _, settings := range lists {
-		for _, s := range settings {
-			text = append(append(append(append(text, s.Key...), " = "...), document.Format(s.Value)...), '\n')
-		}
+func hashed(settings []document.Setting) (text []byte) {
+	for _, s := range settings {
+		text = append(append(append(append(text, s.Key...), " = "...), document.Format(s.Value)...), '\n')
 	}
 	return text
 }
 
 // Fingerprint names a configuration by all of its settings, for [Share].
-func Fingerprint(config any) string { return string(hashed(resolve(config))) }
+func (s *Shared) Fingerprint(config any) string {
+	return s.textOf(fmt.Sprintf("%T", config), config, func() string { return string(hashed(resolve(config))) })
+}
 
 // Resolved is the file with everything spelt out: defaults, --set and [quick]
 // applied. Running it gives the same results.

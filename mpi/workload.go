@@ -373,34 +373,41 @@ type Placement struct {
 	Nodes   []int  `toml:"nodes" doc:"explicit: the node of each rank" min:"0"`
 }
 
-// Place returns the node of each rank and the number of nodes.
-func (p Placement) Place(ranks int, seed uint64) (nodeOf []int32, nodes int, err error) {
-	nodeOf = make([]int32, ranks)
-	if p.Type == Explicit {
-		if len(p.Nodes) != ranks {
-			return nil, 0, &param.ParamError{Key: "nodes", Value: fmt.Sprintf("%d entries", len(p.Nodes)), Want: fmt.Sprintf("one for each of %d ranks", ranks)}
-		}
+// NumNodes is the number of nodes of so many ranks; the error says what is wrong with the placement.
+func (p Placement) NumNodes(ranks int) (nodes int, err error) {
+	switch {
+	case p.Type == Explicit && len(p.Nodes) != ranks:
+		return 0, &param.ParamError{Key: "nodes", Value: fmt.Sprintf("%d entries", len(p.Nodes)), Want: fmt.Sprintf("one for each of %d ranks", ranks)}
+	case p.Type == Explicit:
 		for r, n := range p.Nodes {
 			if n < 0 || n > 1<<24 {
-				return nil, 0, &param.ParamError{Key: fmt.Sprintf("nodes[%d]", r), Value: n, Want: "0 to 16777216"}
+				return 0, &param.ParamError{Key: fmt.Sprintf("nodes[%d]", r), Value: n, Want: "0 to 16777216"}
 			}
-			nodeOf[r] = int32(n)
 			nodes = max(nodes, n+1)
 		}
-		return nodeOf, nodes, nil
+		return nodes, nil
+	case p.PerNode < 1:
+		return 0, &param.ParamError{Key: "per_node", Value: p.PerNode, Want: "at least 1"}
+	case p.Type != Block && p.Type != Random && p.Type != Cyclic:
+		return 0, &param.ParamError{Key: "type", Value: p.Type, Want: "block, cyclic, random or explicit"}
 	}
-	if p.PerNode < 1 {
-		return nil, 0, &param.ParamError{Key: "per_node", Value: p.PerNode, Want: "at least 1"}
+	return ceilDiv(ranks, p.PerNode), nil
+}
+
+// Place returns the node of each rank and the number of nodes.
+func (p Placement) Place(ranks int, seed uint64) (nodeOf []int32, nodes int, err error) {
+	if nodes, err = p.NumNodes(ranks); err != nil {
+		return nil, 0, err
 	}
-	nodes = ceilDiv(ranks, p.PerNode)
+	nodeOf = make([]int32, ranks)
 	for r := range nodeOf {
 		switch p.Type {
-		case Block, Random:
-			nodeOf[r] = int32(r / p.PerNode)
+		case Explicit:
+			nodeOf[r] = int32(p.Nodes[r])
 		case Cyclic:
 			nodeOf[r] = int32(r % nodes)
 		default:
-			return nil, 0, &param.ParamError{Key: "type", Value: p.Type, Want: "block, cyclic, random or explicit"}
+			nodeOf[r] = int32(r / p.PerNode)
 		}
 	}
 	if p.Type == Random {

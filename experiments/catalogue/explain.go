@@ -33,7 +33,7 @@ func Explain(w io.Writer, word string) error {
 		}
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("%q is no key, column, verdict or name that weft knows%s; weft list names what files can name, and completes with the shell", word, param.DidYouMean(word, words(all)))
+		return fmt.Errorf("%q is no key, column, verdict or name that weft knows%s%s; weft list names what files can name, and completes with the shell", word, param.DidYouMean(word, words(all)), mentions(all, key))
 	}
 	texts := make([]string, len(found))
 	for i, m := range found {
@@ -41,6 +41,26 @@ func Explain(w io.Writer, word string) error {
 	}
 	_, err := io.WriteString(w, strings.Join(texts, "\n"))
 	return err
+}
+
+// mentions names a few words in whose names or texts a word stands, or the last part of a dotted one.
+func mentions(all []meaning, word string) string {
+	const least, most = 3, 6
+	word = strings.ToLower(strings.Trim(word[strings.LastIndexByte(word, '.')+1:], " []"))
+	var about, named []string
+	for _, m := range all {
+		switch {
+		case len(word) < least || slices.Contains(about, m.word) || slices.Contains(named, m.word):
+		case strings.Contains(strings.ToLower(m.word), word):
+			named = append(named, m.word)
+		case strings.Contains(strings.ToLower(m.doc), word):
+			about = append(about, m.word)
+		}
+	}
+	if about = append(named, about...); len(about) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %q stands in what weft explain says of %s", word, strings.Join(about[:min(most, len(about))], ", "))
 }
 
 // Words lists all that can be explained, in alphabetical order.
@@ -63,7 +83,7 @@ func lookUp(all []meaning, word string) []meaning {
 	var exact, behind []meaning
 	for _, m := range all {
 		switch {
-		case strings.EqualFold(m.word, word):
+		case strings.EqualFold(m.word, word), strings.EqualFold(m.word, word+".NAME"):
 			exact = append(exact, m)
 		case word != "" && strings.HasSuffix(m.word, "."+word):
 			behind = append(behind, m)

@@ -259,3 +259,20 @@ func TestCompletions(t *testing.T) {
 		}
 	}
 }
+
+// TestMentions: a word that stands only in texts leads to what they are about; a table under names of the user's
+// own is found without NAME.
+func TestMentions(t *testing.T) {
+	for word, want := range map[string]string{"osu_bw": `"osu_bw" stands in what weft explain says of osu-bandwidth`, "traffic.phase": `"phase" stands in what weft explain says of phase.NAME, `} {
+		if err := catalogue.Explain(io.Discard, word); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", word, err, want)
+		}
+	}
+	if err := catalogue.Explain(io.Discard, "xyzzy"); err == nil || strings.Contains(err.Error(), "stands in") {
+		t.Errorf("xyzzy: %v", err)
+	}
+	var text strings.Builder
+	if err := catalogue.Explain(&text, "phase"); err != nil || !strings.HasPrefix(text.String(), "phase.NAME: a table") {
+		t.Errorf("phase: %v, %s", err, text.String())
+	}
+}

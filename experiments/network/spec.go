@@ -322,7 +322,7 @@ func FollowTopology(r *RoutingTable, t *TopologyTable, given func(key string) bo
 		return
 	}
 	fits := func(name string) bool {
-		_, err := routing.Registry.New(name, routing.Env{Topology: built})
+		_, err := routing.Registry.New(name, routing.Env{Topology: built, Shared: t.Type.Shared()})
 		return err == nil
 	}
 	if fits(r.Type.Name()) {

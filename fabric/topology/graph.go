@@ -182,14 +182,18 @@ func (g *Graph) LocalPort(p PortID) int { return int(p - g.PortStart[g.PortSwitc
 // Hosts lists the terminals of each host, its rails, in the order of their numbers;
 // hosts in the order of their first. Where nothing is known, a terminal is a host.
 func (g *Graph) Hosts() [][]TerminalID {
-	var hosts [][]TerminalID
+	hosts := make([][]TerminalID, 0, g.Terminals())
 	index := map[int32]int{}
 	host := g.identities().Host
-	for t := range TerminalID(g.Terminals()) {
-		if host == nil {
-			hosts = append(hosts, []TerminalID{t})
-			continue
+	if host == nil {
+		all := make([]TerminalID, g.Terminals())
+		for t := range all {
+			all[t] = TerminalID(t)
+			hosts = append(hosts, all[t:t+1:t+1])
 		}
+		return hosts
+	}
+	for t := range TerminalID(g.Terminals()) {
 		i, known := index[host[t]]
 		if !known {
 			i = len(hosts)

@@ -337,7 +337,7 @@ func (r *matrixReader) flow() {
 	}
 	switch {
 	case f.Bytes < 1:
-		r.ProblemAt(r.line, "size is missing, or 0")
+		r.ProblemAt(r.line, "size is missing, or 0, in htsim a flow without an end: want the bytes of a message, at least 1")
 	case f.Start < 0 && f.After == 0:
 		r.ProblemAt(r.line, "start and trigger are missing")
 	case f.Start >= 0 && f.After != 0:

@@ -4,6 +4,7 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"slices"
 
@@ -66,11 +67,26 @@ var formats = []format{
 // endings are the ends of names of files that tell a trace in a folder or a tar file.
 var endings = []string{".otf2", "-0000.bin", "-0000.bin.gz", "-0000.bin.zst", ".0.et", ".0.et.gz", ".0.et.zst"}
 
-// unknown is the error for a file, named, whose beginning is of no known format.
-type unknown string
+// foreign are traces that weft does not read, by what is found in their first bytes, with what to do.
+var foreign = []struct{ begins, advice string }{
+	{`"traceEvents"`, "Kineto's events: Chakra's chakra_trace_link and chakra_converter make an .et file a rank of them and PyTorch's execution traces"},
+	{`"schema"`, "PyTorch's execution trace: Chakra's chakra_trace_link and chakra_converter make an .et file a rank of it"},
+	{" entering at walltime ", "DUMPI as text: give the binary files that dumpi2ascii has read"},
+}
 
-func (u unknown) Error() string {
-	return string(u) + ":1: begins as no trace that weft reads: GOAL (text begins with num_ranks), Chakra, DUMPI, OTF2 (NAME.otf2), SimGrid's actions (RANK ACTION); a format that is given is taken as it is"
+// unknown is the error for a file of no format that is read.
+type unknown struct{ file, problem string }
+
+func (u unknown) Error() string { return u.file + ":1: " + u.problem }
+
+// unknownIn says what is wrong with a file of which begin are the first bytes.
+func unknownIn(file string, begin []byte) unknown {
+	for _, f := range foreign {
+		if bytes.Contains(begin, []byte(f.begins)) {
+			return unknown{file, f.advice}
+		}
+	}
+	return unknown{file, "begins as no trace that weft reads: GOAL (text begins with num_ranks), Chakra, DUMPI, OTF2 (NAME.otf2), SimGrid's actions (RANK ACTION); a format that is given is taken as it is"}
 }
 
 // found is the trace with the file that tells it, and its format.
@@ -93,7 +109,8 @@ func (c Trace) found() (*Trace, format, error) {
 	in := bufio.NewReaderSize(file, 1<<16)
 	at := slices.IndexFunc(formats, func(f format) bool { return f.is(in) })
 	if at < 0 {
-		return nil, format{}, unknown(c.File)
+		begin, _ := in.Peek(1 << 16) // or the whole file
+		return nil, format{}, unknownIn(c.File, begin)
 	}
 	return &c, formats[at], nil
 }
@@ -113,7 +130,7 @@ func (c *Trace) Files() []string {
 // Read makes a schedule of the trace. The report is there if the trace was read to its end.
 func (c *Trace) Read() (*goal.Schedule, *trace.Report, error) {
 	found, f, err := c.found()
-	if u := unknown(""); errors.As(err, &u) {
+	if u := (unknown{}); errors.As(err, &u) {
 		return nil, nil, err
 	}
 	if err != nil {

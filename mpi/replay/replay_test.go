@@ -84,6 +84,9 @@ func TestUnknown(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "x:1: begins as no trace",
 		"hello world\n":                       "x:1: begins as no trace",
+		`{"traceEvents": [{"ph": "X"}]}`:      "x:1: Kineto's events: ",
+		`{"schema": "1.1.0", "nodes": []}`:    "x:1: PyTorch's execution trace: ",
+		"MPI_Init entering at walltime 1.2":   "x:1: DUMPI as text: ",
 		"\x00\x00\x00\x00":                    "x:1: begins as no trace",
 		"/* a\nb */ // c\n\nnum_ranks x\n":    "num_ranks wants one number",
 		"\xff\xfen\x00u\x00":                  "UTF-16",

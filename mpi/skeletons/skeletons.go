@@ -23,6 +23,18 @@ type Program interface {
 	Run(unit sim.Time, costs mpi.Costs) mpi.Workload
 }
 
+// Needs is what a program has of each rank, and their number.
+type Needs struct{ Ranks, CPUs, NICs int }
+
+// NeedsOf finds it; of a schedule nothing is made that grows with the ranks.
+func NeedsOf(p Program) Needs {
+	if s, ok := p.(collectives.Schedule); ok {
+		return Needs{s.Ranks(), 1, 1}
+	}
+	w := p.Run(sim.Nanosecond, mpi.Costs{})
+	return Needs{w.Ranks(), w.CPUs(), w.NICs()}
+}
+
 // Env is what a skeleton is built for.
 type Env struct {
 	Ranks   int

@@ -189,6 +189,10 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 
 // header is the columns of the first line; nil if the form does not have them.
 func (f *batchForm) header(lines *input.Lines) []string {
+	if text := strings.TrimSpace(lines.Text); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "JobID  ") {
+		lines.Problem("a table or JSON of sacct: want what sacct --parsable2 --format=JobID,Submit,NNodes,Elapsed prints")
+		return nil
+	}
 	header := f.cells(lines.Text)
 	f.substitute(header)
 	known, as := f.columns(), ""

@@ -60,5 +60,6 @@ func TestBatchSeparators(t *testing.T) {
 		}
 	}
 	table := "JobID            Submit  Elapsed\n----- ----------------- --------\n"
-	simtest.Refuse(readBatch("x", strings.NewReader(table), nil))(t, "x:1: no column Submit: want Submit|NNodes|Elapsed, and perhaps JobID|JobName|Timelimit, as sacct --parsable2 prints them")
+	simtest.Refuse(readBatch("x", strings.NewReader(table), nil))(t, "x:1: a table or JSON of sacct: want what sacct --parsable2")
+	simtest.Refuse(readBatch("x", strings.NewReader("{\n \"jobs\": []\n}\n"), nil))(t, "x:1: a table or JSON of sacct: want what sacct --parsable2")
 }

@@ -61,7 +61,7 @@ func TestReadBatchProblems(t *testing.T) {
 		"arrival_s,nodes,duration_s\n1,1,0\n":      "no job that ran",
 		batchCSV + "a,1,1,1,1,x\n":                 `x:7: job = "a": want every job once; it is in line 3, too`,
 		batchCSV + "e,1,1,1,1,z\n":                 `x:7: program = "z": want one of the tables [job.NAME]: x, y`,
-		"JobID  Submit  Elapsed\n":                 "x:1: no column NNodes: want Submit|NNodes|Elapsed",
+		"JobID  Submit  Elapsed\n":                 "x:1: a table or JSON of sacct: want what sacct --parsable2",
 		strings.Replace(sacct, "Elapsed", "E", 1):  "x:1: no column Elapsed: want Submit|NNodes|Elapsed",
 		strings.Replace(sacct, "00:01:40", "1", 1): `x:2: Elapsed = "1": want [DAYS-]HOURS:MINUTES:SECONDS`,
 		strings.Replace(sacct, "-28T", "-31T", 1):  `x:2: Submit = "2024-02-31T23:59:50": want YEAR-MONTH-DAYTHOURS`,

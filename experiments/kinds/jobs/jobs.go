@@ -266,7 +266,7 @@ func (t *jobTable) job(name string, costs mpi.Costs, unit sim.Time) (mpi.Job, er
 		return mpi.Job{}, err
 	}
 	begin := func() mpi.Workload { return program.Run(unit, costs) }
-	return mpi.Job{Name: name, Ranks: begin().Ranks(), Program: begin, Start: t.Start, Repeat: t.Repeat, Until: t.Until}, nil
+	return mpi.Job{Name: name, Ranks: skeletons.NeedsOf(program).Ranks, Program: begin, Start: t.Start, Repeat: t.Repeat, Until: t.Until}, nil
 }
 
 func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {

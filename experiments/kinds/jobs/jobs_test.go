@@ -407,3 +407,33 @@ func TestDemandsShared(t *testing.T) {
 		}
 	}
 }
+
+// TestPointsAsAlone: what a point of a sweep has come to does not depend on the points beside it, of which it
+// takes tables that say the same: each has the hash of the point alone. The machine and the library change
+// tables that the file does not name, and the clock what is given as times.
+func TestPointsAsAlone(t *testing.T) {
+	const traffic = "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\n[channel.grid]\nlatency = \"30ns\"\n[measure]\nwarmup = \"2us\"\nwindow = \"9us\"\n"
+	for _, c := range []struct {
+		text  string
+		swept [2]string
+		lists [2][]string
+	}{
+		{traffic, [2]string{"fabric.clock", "switch.buffer_flits"}, [2][]string{{`"1ns"`, `"2ns"`}, {"8", "9", "10"}}},
+		{traffic, [2]string{"traffic.pattern", "channel.grid.latency"}, [2][]string{{`"uniform"`, `"hot-spot"`}, {`"30ns"`, `"40ns"`}}},
+		{jobsNetwork + ranHalo("a", ""), [2]string{"system.library", "job.a.bytes"}, [2][]string{{`""`, `"open-mpi"`, `"mpich"`}, {`"1KiB"`, `"2KiB"`}}},
+		{jobsNetwork + ranHalo("a", ""), [2]string{"protocol.rendezvous", "protocol.eager_limit"}, [2][]string{{`"write"`, `"read"`}, {`"1KiB"`, `"2KiB"`}}},
+	} {
+		sweep := fmt.Sprintf("[sweep]\n%q = [%s]\n%q = [%s]\n", c.swept[0], strings.Join(c.lists[0], ", "), c.swept[1], strings.Join(c.lists[1], ", "))
+		points := enginetest.Load(t, c.text+sweep).Points
+		known := map[string]bool{}
+		for i, p := range points {
+			first, second := c.lists[0][i/len(c.lists[1])], c.lists[1][i%len(c.lists[1])]
+			alone := enginetest.Load(t, c.text, c.swept[0]+"="+first, c.swept[1]+"="+second).Points[0]
+			if p.Hash != alone.Hash || known[p.Hash] {
+				t.Errorf("%s = %s, %s = %s: %s in the sweep, %s alone; want the same, of no other point", c.swept[0], first, c.swept[1], second, p.Hash, alone.Hash)
+			}
+			known[p.Hash] = true
+		}
+	}
+	enginetest.Refused(t, traffic+"[[traffic.phase]]\nat = 5\n", "traffic.phase is not a key of [traffic]: allowed are load, packet_flits, packet_weights, pattern, process, self; there is a table [phase.NAME]")
+}

@@ -9,7 +9,6 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	kind "github.com/weft-sim/weft/experiments/kinds/mpi"
 	"github.com/weft-sim/weft/experiments/network"
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -234,9 +233,6 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	read := *m // by a demand; of these two only the time to cross a switch
-	read.Switch, read.Routing = fabric.SwitchConfig{}, network.RoutingTable{}
-	beside := fmt.Sprintln(experiments.Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
 	jobs, asked := make([]kind.Demand, len(plan.jobs)), kind.Demand{}
 	first, last := 0, 0.0
 	runs := func(j int, until float64) float64 { // until a time
@@ -249,10 +245,8 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 		}
 		first += job.Ranks
 		table := &plan.tables[j]
-		key := fmt.Sprintf("demand %s\n%d %v\n%s", table.Program.Fingerprint(), table.PerNode, m.Placement.Nodes, beside)
-		jobs[j], err = experiments.Share(p.Shared(), key, func() (kind.Demand, error) {
-			return m.DemandOf(job.Program(), t.Graph(), &config, &adapter, p.Seed, true)
-		})
+		program := fmt.Sprintln(table.Program.Fingerprint(), table.PerNode)
+		jobs[j], err = m.SharedDemand(p, program, job.Program, t.Graph(), &config, &adapter)
 		if err != nil {
 			return err
 		}

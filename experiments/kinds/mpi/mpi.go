@@ -264,38 +264,39 @@ func (c *Config) Adapter() (hca.Config, error) {
 }
 
 func checkMPI(c *Config, seed uint64) ([]experiments.Warning, error) {
-	if err := c.checkMemory(); err != nil {
+	adapter, err := c.Adapter()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkMemory(&adapter); err != nil {
 		return nil, err
 	}
 	if err := c.checkObserved(); err != nil {
 		return nil, err
 	}
-	w, err := c.build()
+	program, err := c.program()
 	if err != nil {
 		return nil, err
 	}
+	needs := skeletons.NeedsOf(program)
 	warnings := append(c.traceWarnings(), c.idle()...)
 	if c.Job.Machine == "loggops" {
 		return warnings, nil
 	}
-	if w.CPUs() > 1 || w.NICs() > 1 {
-		return nil, &param.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
+	if needs.CPUs > 1 || needs.NICs > 1 {
+		return nil, &param.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", needs.CPUs, needs.NICs)}
 	}
 	if bad := c.Noise.Check(); bad != nil {
 		return nil, document.Under("noise", "noise", bad)
 	}
-	_, nodes, bad := c.Placement.Place(w.Ranks(), seed)
+	nodes, bad := c.Placement.NumNodes(needs.Ranks)
 	if bad != nil {
 		return nil, document.Under("placement", "placement", bad)
-	}
-	adapter, err := c.Adapter()
-	if err != nil {
-		return nil, err
 	}
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
-	warnings = slices.Concat(warnings, c.copyWarnings(&adapter), connections.PairWarnings(c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, 0).NodeQPs, adapter.MaxQP, "hca.max_qp"))
+	warnings = slices.Concat(warnings, c.copyWarnings(&adapter), connections.PairWarnings(c.Connections.Footprint(needs.Ranks, c.Placement.PerNode, 0).NodeQPs, adapter.MaxQP, "hca.max_qp"))
 	if c.Job.Machine == "fabric" {
 		more, err := c.CheckNetwork(&adapter, nodes, seed, 1)
 		return append(warnings, more...), err
@@ -316,11 +317,11 @@ const (
 )
 
 // checkMemory refuses, before anything is built, what no run could hold.
-func (c *Config) checkMemory() error {
+func (c *Config) checkMemory(adapter *hca.Config) error {
 	name := c.Workload.Type.Name()
 	own := name == "goal" || name == "trace" // ranks, of the file
 	if !own {
-		if err := c.checkRanks(c.Job.Ranks, 1, "job.ranks"); err != nil {
+		if err := c.checkRanks(c.Job.Ranks, 1, "job.ranks", adapter); err != nil {
 			return err
 		}
 	}
@@ -329,10 +330,10 @@ func (c *Config) checkMemory() error {
 		return err
 	}
 	if g, ok := program.(interface{ Ranks() int }); ok && own {
-		w := program.Run(sim.Nanosecond, mpi.Costs{})
-		return c.checkRanks(g.Ranks(), w.CPUs()+2*w.NICs(), "workload.file")
+		needs := skeletons.NeedsOf(program)
+		return c.checkRanks(g.Ranks(), needs.CPUs+2*needs.NICs, "workload.file", adapter)
 	}
-	if err := c.checkPackets(); err != nil {
+	if err := c.checkPackets(adapter); err != nil {
 		return err
 	}
 	return CheckPhases("workload", program)
@@ -359,10 +360,9 @@ func CheckPhases(table string, program skeletons.Program) error {
 
 // checkPackets refuses messages that the fabric cannot cut into packets: the packets of a
 // burst are held by every adapter that sends.
-func (c *Config) checkPackets() error {
-	adapter, err := c.Adapter()
-	if err != nil || c.Job.Machine != "fabric" {
-		return err
+func (c *Config) checkPackets(adapter *hca.Config) error {
+	if c.Job.Machine != "fabric" {
+		return nil
 	}
 	longest := sim.Bytes(0)
 	param.EachSetting(c.Workload.Type.Config(), func(_ *param.Field, v reflect.Value) {
@@ -382,7 +382,7 @@ const maxMessagePackets = 1<<30 - 1
 
 // checkRanks refuses numbers of ranks, which the setting key leads to, that no run
 // could hold. A rank has so many clocks on the LogGOPS machine.
-func (c *Config) checkRanks(ranks, clocks int, key string) error {
+func (c *Config) checkRanks(ranks, clocks int, key string, adapter *hca.Config) error {
 	if ranks > math.MaxInt32 {
 		return &param.ParamError{Key: key, Value: ranks, Want: "at most 2147483647 ranks"}
 	}
@@ -392,10 +392,6 @@ func (c *Config) checkRanks(ranks, clocks int, key string) error {
 		bytes += clockBytes * float64(clocks) * float64(ranks)
 	}
 	if err := input.CheckMemory(key, ranks, "so many ranks", bytes); err != nil || clocked {
-		return err
-	}
-	adapter, err := c.Adapter()
-	if err != nil {
 		return err
 	}
 	nodes := 1 + (ranks-1)/max(1, c.Placement.PerNode)

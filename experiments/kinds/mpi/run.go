@@ -2,7 +2,9 @@ package mpi
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -271,6 +273,18 @@ func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.C
 	return c.DemandOf(w, g, config, adapter, seed, hops)
 }
 
+// SharedDemand is DemandOf with hops for a preflight, once for points with the same program, by its name, and all
+// that a demand reads: of switches the time to cross them, of routings nothing.
+func (c *Config) SharedDemand(p *experiments.Preflight, program string, begin func() mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config) (Demand, error) {
+	read := *c
+	read.Switch, read.Routing, read.Placement.Nodes = fabric.SwitchConfig{}, network.RoutingTable{}, nil
+	depends := fmt.Sprintln(program, c.Placement.Nodes, p.Shared().Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
+	key := fmt.Sprintf("demand %x", sha256.Sum256([]byte(depends))) // short: there may be many
+	return experiments.Share(p.Shared(), key, func() (Demand, error) {
+		return c.DemandOf(begin(), g, config, adapter, p.Seed, true)
+	})
+}
+
 // DemandOf is demand for a program at hand, which it uses up.
 func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (Demand, error) {
 	timings, err := config.ChannelTimings(g)
@@ -400,7 +414,12 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 		return err
 	}
 	g := t.Graph()
-	d, err := c.demand(g, &config, &adapter, p.Seed, true)
+	program, err := c.program()
+	if err != nil {
+		return err
+	}
+	begin := func() mpi.Workload { return program.Run(sim.Picosecond, c.Workload.Costs()) }
+	d, err := c.SharedDemand(p, "", begin, g, &config, &adapter)
 	if err != nil {
 		return err
 	}

@@ -64,8 +64,9 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 			at = c.atLoad(1) // a search spends its cycles on a full network
 		}
 		e = at.mixture(p.Shared(), n, parts, limits, e)
-		if terminals := c.terminalLoads(parts); terminals != nil {
-			x := newThroughput(terminals, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
+		terminals, _ := experiments.Share(p.Shared(), c.loadKey("terminal loads", n), func() (*routing.Load, error) { return c.terminalLoads(parts), nil })
+		if terminals != nil {
+			x := throughputOf(p.Shared(), terminals, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
 				return routing.TerminalLoads(o.Graph, m), nil
 			}))
 			e.bound, e.proven = min(e.bound, x.bound), x.bound
@@ -76,7 +77,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 		}
 	} else {
 		f := newForecast(load, o.Graph, &parts.fabric, timings, parts.sizes)
-		f.throughput = newThroughput(load, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
+		f.throughput = throughputOf(p.Shared(), load, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
 			if even {
 				return nil, nil // where flows split unevenly is not known
 			}
@@ -233,7 +234,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	terminals, ports := float64(o.Graph.Terminals())*parts.senders, float64(o.Graph.NumPorts())
 	likely, most, highest := 0.0, 0.0, 0.0 // flit-hops
 	for _, load := range loads {
-		short, long := c.atLoad(load).cycles(latency, e, parts.workload.Closed())
+		short, long := c.atLoad(load).cycles(latency, e, parts.closed())
 		if c.Measure.Find != "" {
 			if slices.Max(loads) > calmBelow*bound {
 				sent := terminals * float64(long) * bound / parts.sizes.Mean() * float64(c.Measure.Replications)
@@ -241,7 +242,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 			}
 			long = short
 		}
-		if parts.workload.Closed() {
+		if parts.closed() {
 			load = 1 // at most
 		}
 		perCycle := min(load, bound) * terminals * hops * float64(c.Measure.Replications)
@@ -352,4 +353,4 @@ var idleTraffic = []experiments.Idle[builtTraffic]{
 }
 
 func (b builtTraffic) searches() bool { return b.Measure.Find != "" }
-func (b builtTraffic) closed() bool   { return b.parts.workload.Closed() }
+func (b builtTraffic) closed() bool   { return b.parts.closed() }

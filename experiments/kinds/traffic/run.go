@@ -130,6 +130,11 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	if err != nil {
 		return nil, nil, err
 	}
+	if parts.workload == nil {
+		if parts.workload, err = c.workload(parts, seed); err != nil {
+			return nil, nil, err
+		}
+	}
 	count, kept := network.Counter(f, run), run.Checkpoint()
 	budget := c.budget(f.LongestLatency(), parts.workload.Closed())
 	plan := measure.Plan{

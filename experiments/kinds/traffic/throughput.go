@@ -72,8 +72,7 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 
 // walked is the loads of a matrix, named for the cache. A walk of more than most hops, if that is not 0, is an error.
 func (c *trafficConfig) walked(shared *experiments.Shared, name string, n *network.Spec, o routing.Routed, matrix traffic.Matrix, most int) (*routing.Load, error) {
-	pattern := &c.Traffic.Pattern
-	key := fmt.Sprintf("%s %s\n%s %d", name, n.Fingerprint(), pattern.Fingerprint(), param.SeedFor(pattern.Config(), n.Seed()))
+	key := c.loadKey(name, n)
 	load, err := experiments.Cached(shared, key, func() (keptLoad, error) {
 		if most > 0 && routing.WalkExceeds(o.Graph, o.Routing, o.VCs, most) {
 			return keptLoad{}, errors.New("the walk takes long")
@@ -87,7 +86,13 @@ func (c *trafficConfig) walked(shared *experiments.Shared, name string, n *netwo
 	if err != nil {
 		return nil, err
 	}
-	return routing.NewLoad(o.Graph, load.Port, load.Injection), nil
+	return experiments.Share(shared, "load "+key, func() (*routing.Load, error) { return routing.NewLoad(o.Graph, load.Port, load.Injection), nil })
+}
+
+// loadKey names loads of the point's traffic.
+func (c *trafficConfig) loadKey(name string, n *network.Spec) string {
+	pattern := &c.Traffic.Pattern
+	return fmt.Sprintf("%s %s\n%s %d", name, n.Fingerprint(), pattern.Fingerprint(), param.SeedFor(pattern.Config(), n.Seed()))
 }
 
 // keptLoad is what a cache keeps of a [routing.Load].
@@ -143,6 +148,12 @@ type throughput struct {
 	worst topology.PortID
 	caps  bool    // the mean throughput is not above it
 	slow  float64 // cycles that a switch takes for a flit of that channel, where the channel takes less; 0
+}
+
+// throughputOf is newThroughput, once for all points with the same load, as walked has it, and limits.
+func throughputOf(shared *experiments.Shared, load *routing.Load, limits *routing.Limits, weighted func() *routing.Load) throughput {
+	x, _ := experiments.Share(shared, fmt.Sprintf("throughput %p %v", load, *limits), func() (throughput, error) { return newThroughput(load, limits, weighted), nil })
+	return x
 }
 
 // newThroughput finds it; weighted is as [routing.Load.Caps] wants it.

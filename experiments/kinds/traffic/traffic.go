@@ -150,7 +150,7 @@ type trafficParts struct {
 	pattern  traffic.Pattern
 	senders  float64 // share of the terminals that send
 	sizes    *traffic.Sizes
-	workload fabric.Workload
+	workload fabric.Workload // nil: an open loop, which is made when it runs
 	trace    observe.TracePlan
 	pairs    []measure.Pair
 	phases   []measure.Phase
@@ -198,7 +198,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if c.Measure.Blame && len(parts.Periods) > 1 {
 		problems = append(problems, document.At("measure.blame", fmt.Errorf("does not go with %s: packets that are dropped have no latency to divide", losses)))
 	}
-	if errors.Join(problems...) == nil {
+	if errors.Join(problems...) == nil && c.Program.Type.Name() != openLoop {
 		if parts.workload, err = c.workload(parts, seed); err != nil {
 			problems = append(problems, err)
 		} else if losses != "" && !fabric.BearsLosses(parts.workload) {
@@ -217,7 +217,7 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) 
 	if err != nil {
 		return nil, network.ExplainVCs(err, c.Network(seed))
 	}
-	if parts.workload.Closed() && c.Measure.Find != "" {
+	if parts.closed() && c.Measure.Find != "" {
 		return nil, document.At("measure.find", fmt.Errorf("needs a load; program %q is closed and offers none", c.Program.Type.Name()))
 	}
 	warnings = append(warnings, c.idle(parts)...)
@@ -260,6 +260,9 @@ func (parts *trafficParts) sending() float64 {
 	}
 	return 1 - float64(quiet)/float64(n)
 }
+
+// closed tells whether births wait for arrivals.
+func (parts *trafficParts) closed() bool { return parts.workload != nil && parts.workload.Closed() }
 
 // workload builds the program for the terminals of the point.
 func (c *trafficConfig) workload(parts *trafficParts, seed uint64) (fabric.Workload, error) {

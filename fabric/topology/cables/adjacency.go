@@ -106,6 +106,66 @@ func survey(text string) listing {
 	return l
 }
 
+// rowsOf writes a graph in METIS's form ("n m fmt", then for each vertex, from 1 on, its neighbours, with the
+// weights that fmt tells), or a matrix that is not 0 where two of four or more switches are joined, as an
+// adjacency list with the same lines. form is "" of what is neither.
+func rowsOf(text string) (list, form string) {
+	var head []string
+	total := 0
+	for line := range strings.Lines(text) {
+		if fields, _ := words(line); len(fields) > 0 {
+			total++
+			if total == 1 {
+				head = fields
+			}
+		}
+	}
+	counted := total > 3 && len(head) <= 3 && head[0] == strconv.Itoa(total-1)
+	if !counted && (total < 4 || len(head) != total) {
+		return "", ""
+	}
+	lines := strings.SplitAfter(text, "\n")
+	var rows [][]string
+	var at []int
+	for i, line := range lines {
+		if fields, _ := words(line); len(fields) > 0 {
+			rows, at = append(rows, fields), append(at, i)
+		}
+		lines[i] = "\n"
+	}
+	metis := counted && len(head) > 1
+	before, each := 0, 1 // words of a vertex that are no neighbour, and of a neighbour
+	if counted {
+		rows, at = rows[1:], at[1:]
+	}
+	if form = "a matrix of cables"; metis {
+		flags := fmt.Sprintf("%03s", strings.Join(head[2:], ""))
+		form, before, each = "a graph in METIS's form", strings.Count(flags[:2], "1"), 1+strings.Count(flags[2:], "1")
+	}
+	a := arcs{number: map[string]uint32{}}
+	for i, row := range rows {
+		own := []string{strconv.Itoa(i + 1)}
+		for j := before; j < len(row); j += each {
+			peer, err := strconv.ParseFloat(row[j], 64)
+			if !metis && peer != 0 {
+				peer = float64(j + 1)
+			}
+			switch {
+			case err != nil || !metis && len(row) != len(rows) || peer == float64(i+1) || peer > float64(len(rows)) || metis && peer < 1:
+				return "", ""
+			case peer != 0:
+				own = append(own, strconv.Itoa(int(peer)))
+				a.add(own[0], own[len(own)-1])
+			}
+		}
+		lines[at[i]] = strings.Join(own, " ") + "\n"
+	}
+	if !a.symmetric() || metis && strconv.Itoa(len(a.up)) != head[1] {
+		return "", ""
+	}
+	return strings.Join(lines, ""), form
+}
+
 // arcs are cables as rows have them, from a switch to one with a higher number and the other way.
 type arcs struct {
 	number   map[string]uint32 // of switches, in any order

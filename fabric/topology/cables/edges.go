@@ -25,7 +25,7 @@ import (
 // is two parallel cables, unless all stand in both orders: then they are taken once. Numbers
 // (weights) and attributes in braces in the place of classes are passed over, and so is a first
 // line that counts switches or names columns: where it does, further columns are passed over, too. A line with a switch and its neighbours for every switch is an
-// adjacency list, as networkx's write_adjlist writes it. Or the file is Cray's list of
+// adjacency list, as networkx's write_adjlist writes it; METIS's graphs and matrices are read, too. Or the file is Cray's list of
 // links (rtr --interconnect, for Gemini and Aries), which names a tile of a router at
 // each end,
 //
@@ -74,7 +74,8 @@ func isList(data []byte) bool {
 			return plain || isCray(fields)
 		}
 		is := survey(string(data))
-		return is.adjacency || is.header > 0 && namesColumns(fields)
+		_, form := rowsOf(string(data))
+		return form != "" || is.adjacency || is.header > 0 && namesColumns(fields)
 	}
 	return false
 }
@@ -91,6 +92,10 @@ func ReadEdges(name string, data []byte, terminals int) (g *topology.Graph, doub
 	}
 	r := &edgeReader{Problems: input.Problems{Name: name}, number: map[string]int{}, class: map[string]topology.ClassID{}, tiles: map[string]tile{}}
 	text := strings.TrimPrefix(string(data), "\ufeff")
+	if rows, form := rowsOf(text); form != "" {
+		text = rows
+		r.doubt("taken as %s", form)
+	}
 	r.is = survey(text)
 	line := 0
 	for whole := range strings.Lines(text) {

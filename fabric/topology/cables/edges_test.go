@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -278,4 +279,37 @@ func TestReadFileFindsLists(t *testing.T) {
 	}
 	simtest.Refuse(read("point,load,seed,mean\n0,1,1,1\n1,2,1,1\n"))(t, "nor a topology in JSON") // a table of results
 	simtest.Refuse(read("<html lang=en>\n"))(t, "nor a topology in JSON")
+}
+
+// Two rings of five switches, 0 to 4 and 5 to 9, joined by 0-5: 11 cables, diameter 2+1+2.
+func TestRows(t *testing.T) {
+	rings := [][]int{{1, 4, 5}, {0, 2}, {1, 3}, {2, 4}, {0, 3}, {0, 6, 9}, {5, 7}, {6, 8}, {7, 9}, {5, 8}}
+	metis, weighted, matrix := "% two rings\n10 11\n", "10 11 011\n", ""
+	for _, peers := range rings {
+		row := slices.Repeat([]string{"0"}, len(rings))
+		weighted += "7"
+		for _, p := range peers {
+			metis += fmt.Sprintf(" %d", p+1)
+			weighted += fmt.Sprintf(" %d 3.5", p+1)
+			row[p] = "2"
+		}
+		metis, weighted, matrix = metis+"\n", weighted+"\n", matrix+strings.Join(row, " ")+"\n"
+	}
+	for name, text := range map[string]string{"metis": metis, "weighted": weighted, "matrix": matrix, "counted matrix": "10\n" + matrix, "csv": strings.ReplaceAll(matrix, " ", ",")} {
+		g, _, err := ReadEdges(name, []byte(text), 1)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if far := slices.Max(g.DistancesFrom(2, nil)); g.Switches() != 10 || g.NumPorts() != 10+2*11 || far != 5 {
+			t.Errorf("%s: %d switches, %d ports, the farthest from 2 at %d; want 10, 32 and 5", name, g.Switches(), g.NumPorts(), far)
+		}
+		if !isList([]byte(text)) {
+			t.Errorf("%s: not found to be a list", name)
+		}
+	}
+	// What a list of cables says, whose first line happens to count: a ring of 4, from 1 on.
+	if g, _, err := ReadEdges("ring", []byte("4 4\n1 2\n2 3\n3 4\n4 1\n"), 1); err != nil || g.Switches() != 4 || g.NumPorts() != 4+2*4 {
+		t.Errorf("ring with counts: %v", err)
+	}
 }

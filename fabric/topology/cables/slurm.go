@@ -19,7 +19,7 @@ func init() {
 // [input.ExpandHosts] reads them; "LinkSpeed ... not used"):
 //
 //	SwitchName=leaf1 Nodes=host[1-4,7]
-//	SwitchName=spine Switches=leaf[1-2]
+//	SwitchName=spine[1-2] Switches=leaf[1-2]
 //
 // or as "scontrol show topology" prints them, with a Level, and with all nodes below a switch of others. Keys are
 // in either case, spaces may stand around =, # begins a comment, \ continues a line, also within a list. A switch may be the child of several, as
@@ -73,11 +73,12 @@ func (r *slurmReader) read(line int, words []string) {
 	if r.Full() || len(words) == 0 {
 		return
 	}
-	values := map[string]string{}
+	values, wrong := map[string]string{}, false
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
 		switch key = strings.ToLower(key); {
 		case key != "switchname" && key != "nodes" && key != "switches" && key != "linkspeed" && key != "level" || value == "":
+			wrong = true
 			r.ProblemAt(line, "%s: want SwitchName=, Nodes=, Switches= or LinkSpeed= and a value", input.Quote(word))
 		case values[key] != "":
 			r.ProblemAt(line, "%s: the key stands in the line already", input.Quote(word))
@@ -88,17 +89,27 @@ func (r *slurmReader) read(line int, words []string) {
 		values["nodes"] = "" // which are those below its switches
 	}
 	names := r.expand(line, values["switchname"])
-	if len(names) != 1 || values["nodes"]+values["switches"] == "" {
-		r.ProblemAt(line, "SwitchName=%q: want the name of one switch, with Nodes or Switches", values["switchname"])
+	if wrong = wrong || len(names) == 0 && values["switchname"] != ""; !wrong && (len(names) == 0 || values["nodes"]+values["switches"] == "") {
+		r.ProblemAt(line, "SwitchName=%q: want the name of a switch, or a list of them, with Nodes or Switches", values["switchname"])
 		return
 	}
-	s := len(r.lines)
-	if first, twice := r.number[names[0]]; twice {
-		r.ProblemAt(line, "switch %q is a duplicate: first described in line %d", names[0], r.lines[first])
+	if len(names) == 0 {
 		return
 	}
-	r.number[names[0]] = s
-	r.lines, r.names.Switches = append(r.lines, line), append(r.names.Switches, topology.SwitchName{Name: names[0]})
+	for _, name := range names {
+		if first, twice := r.number[name]; twice {
+			r.ProblemAt(line, "switch %q is a duplicate: first described in line %d", name, r.lines[first])
+			return
+		}
+		r.number[name] = len(r.lines)
+		r.lines, r.names.Switches = append(r.lines, line), append(r.names.Switches, topology.SwitchName{Name: name})
+		r.children = append(r.children, located[string]{line, values["switches"]})
+	}
+	if len(names) > 1 && values["nodes"] != "" {
+		r.ProblemAt(line, "SwitchName=%q: the same Nodes below several switches: want a line for each switch that has nodes", values["switchname"])
+		return
+	}
+	s := topology.SwitchID(len(r.lines) - 1)
 	for _, host := range r.expand(line, values["nodes"]) {
 		if first, twice := r.hosts[host]; twice {
 			r.ProblemAt(line, "node %q is below the switch of line %d: want one switch", host, first)
@@ -108,9 +119,8 @@ func (r *slurmReader) read(line int, words []string) {
 			break
 		}
 		r.hosts[host] = line
-		r.at, r.names.Terminals = append(r.at, topology.SwitchID(s)), append(r.names.Terminals, topology.AdapterPort{Name: host})
+		r.at, r.names.Terminals = append(r.at, s), append(r.names.Terminals, topology.AdapterPort{Name: host})
 	}
-	r.children = append(r.children, located[string]{line, values["switches"]})
 }
 
 // expand lists the names of a list; none, with a problem, if it is not one.
@@ -132,6 +142,7 @@ func (r *slurmReader) join(b *topology.Builder) {
 			switch {
 			case r.Full():
 				return
+			case !known && parent > 0 && r.children[parent-1].line == c.line: // told
 			case !known:
 				r.ProblemAt(c.line, "no switch %q: want names that a line describes", name)
 			case child == parent:

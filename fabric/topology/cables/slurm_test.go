@@ -59,8 +59,8 @@ func TestSlurmRefuses(t *testing.T) {
 f:2: node "n1" is below the switch of line 1: want one switch
 f:3: switch "a" is a duplicate: first described in line 1
 f:4: "[1-": a bracket is not closed
-f:8: SwitchName="": want the name of one switch, with Nodes or Switches
-f:9: SwitchName="e": want the name of one switch, with Nodes or Switches
+f:8: SwitchName="": want the name of a switch, or a list of them, with Nodes or Switches
+f:9: SwitchName="e": want the name of a switch, or a list of them, with Nodes or Switches
 f:6: switch "d" is below itself
 f:6: no switch "e0": want names that a line describes
 f:6: no switch "e1": want names that a line describes`
@@ -91,4 +91,28 @@ func FuzzReadSlurm(f *testing.F) {
 			t.Errorf("%d switches", n.Graph().Switches())
 		}
 	})
+}
+
+// A list of switches has the same children below each: 2 spines over 3 leaves are 6 cables. What is wrong
+// with a line is told once, and not again of the switches that name it.
+func TestSlurmLists(t *testing.T) {
+	const leaves = "SwitchName=l0 Nodes=n0\nSwitchName=l1 Nodes=n1\nSwitchName=l2 Nodes=n2\n"
+	built, err := readSlurm("t", []byte("SwitchName=s[0-1] Switches=l[0-2]\n"+leaves))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := built.Graph(); g.Switches() != 5 || g.Terminals() != 3 || g.NumPorts() != 3+2*6 {
+		t.Errorf("%d switches, %d terminals, %d ports; want 5, 3 and 15", g.Switches(), g.Terminals(), g.NumPorts())
+	}
+	for text, want := range map[string]string{
+		"SwitchName=l0 Nodes=\nSwitchName=s Switches=l0\n":     `t:1: "Nodes=": want SwitchName=, Nodes=, Switches= or LinkSpeed= and a value`,
+		"Colour=red Nodes=n0\n":                                `t:1: "Colour=red": want SwitchName=, Nodes=, Switches= or LinkSpeed= and a value`,
+		"SwitchName=l[0-1] Nodes=n[0-3]\n":                     `t:1: SwitchName="l[0-1]": the same Nodes below several switches: want a line for each switch that has nodes`,
+		"SwitchName=l[0- Switches=l0\nSwitchName=l0 Nodes=n\n": `t:1: "[0-": a bracket is not closed`,
+		"SwitchName=s[0-1] Switches=l[0-3]\n" + leaves:         "t:1: no switch \"l3\": want names that a line describes",
+	} {
+		if _, err := readSlurm("t", []byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v; want %s", text, err, want)
+		}
+	}
 }
