@@ -8,7 +8,6 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -395,11 +394,11 @@ func svgOf(c vg.Canvas) *svgCanvas {
 }
 
 // writtenText is a text as vgsvg writes it: what comes before its style, its size, and its words.
-var writtenText = regexp.MustCompile(`(<text [^>]*)(\n\tstyle="[^"]*font-size:([0-9.]+)px">)([^<]+)</text>`)
+var writtenText = input.Pattern(`(<text [^>]*)(\n\tstyle="[^"]*font-size:([0-9.]+)px">)([^<]+)</text>`)
 
 // measured gives a text the length that it was measured to have, whatever the font of the viewer.
 func measured(element string) string {
-	m := writtenText.FindStringSubmatch(element)
+	m := writtenText().FindStringSubmatch(element)
 	size, err := strconv.ParseFloat(m[3], 64)
 	if err != nil {
 		panic("plot: " + err.Error())
@@ -416,7 +415,7 @@ func (s *svgCanvas) WriteTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	const family = "font-family:Liberation Sans"
-	sized := writtenText.ReplaceAllStringFunc(b.String(), measured)
+	sized := writtenText().ReplaceAllStringFunc(b.String(), measured)
 	parts := strings.Split(strings.ReplaceAll(sized, family+";", family+",Arimo,Arial,Helvetica,sans-serif;"), emptyGroup)
 	if len(parts) != len(s.groups)+1 {
 		panic(fmt.Sprintf("plot: %d groups, %d were opened", len(parts)-1, len(s.groups)))

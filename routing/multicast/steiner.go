@@ -300,6 +300,11 @@ type climber struct {
 	up       []topology.PortID
 }
 
+// newClimber is for engines in files of their own, too (docs/extending.md).
+func newClimber(f *Forest) *climber {
+	return &climber{f: f, visited: make([]uint32, f.env.Graph.Switches())}
+}
+
 // build climbs from each member switch of g (terminals in ascending order,
 // then member switches) to root, at each switch by the port on a shortest path
 // whose cable carries the fewest groups, the lowest port among equals, until it
@@ -371,8 +376,7 @@ func newRouter(env Env) (*router, error) {
 	if err != nil {
 		return nil, err
 	}
-	climb := &climber{f: f, visited: make([]uint32, env.Graph.Switches())}
-	return &router{forest: f, roots: newRootFinder(env.Hops), climb: climb}, nil
+	return &router{forest: f, roots: newRootFinder(env.Hops), climb: newClimber(f)}, nil
 }
 
 // Forest implements [Engine].
