@@ -250,8 +250,8 @@ func addColumns(add func(meaning)) {
 			add(meaning{word: c.Name, what: "a column of " + table, doc: c.Doc, kinds: kinds, facts: fact(nil, "unit", unitOf(c.Name))})
 		}
 	}
-	for _, t := range commonColumns {
-		columns(t.file, t.columns)
+	for _, t := range commonTables {
+		columns(t.Name, t.Columns)
 	}
 	for _, o := range experiments.CommandTables() {
 		add(meaning{word: o.Name, what: "a table that " + o.Command + " writes", doc: o.Doc})

@@ -14,28 +14,11 @@ import (
 	"github.com/weft-sim/weft/mpi/systems"
 )
 
-// commonColumns are columns of tables of every kind, and in front of all tables.
-var commonColumns = []struct {
-	file    string
-	columns []experiments.Column
-}{
-	{"every table", []experiments.Column{
-		{Name: "point", Doc: "number of the point, from 0 in the order of the sweep"},
-		{Name: "seed", Doc: "seed of the point's random streams"},
-	}},
-	{"results.csv", []experiments.Column{
-		{Name: "replications", Doc: "independent runs that the row sums up"},
-	}},
-	{"performance.csv", []experiments.Column{
-		{Name: "events", Doc: "arrivals of flits and credits, and injections, or the events of the kernel"},
-		{Name: "flit_hops", Doc: "flits that crossed a switch, counted at each; of kind flows packets that crossed a channel"},
-		{Name: "wall_seconds", Doc: "time that the point took on this machine"},
-		{Name: "peak_memory_mib", Doc: "largest memory of the process until the point was done"},
-	}},
-	{"failures.csv", []experiments.Column{
-		{Name: "reason", Doc: "why the point could not be computed"},
-	}},
-}
+//go:embed tables.txt
+var commonText string
+
+// commonTables have columns of tables of every kind, and in front of all tables.
+var commonTables = experiments.ReadTables(commonText, nil)
 
 // verdicts are the words of every judgement: of points, of targets, of differences,
 // and the topics of weft check.
