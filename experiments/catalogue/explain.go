@@ -136,14 +136,11 @@ func meanings() (all []meaning) {
 	addSettings(add)
 	addNames(add)
 	addColumns(add)
-	for _, group := range verdicts {
-		for _, v := range group.words {
-			add(meaning{word: v.word, what: group.what, doc: v.doc, facts: group.facts})
-		}
-	}
-	for _, t := range terms() {
-		for word := range strings.SplitSeq(t.word, ", ") {
-			add(meaning{word: word, what: "a term", doc: t.doc})
+	for _, group := range wordGroups() {
+		for _, t := range group.words {
+			for word := range strings.SplitSeq(t.word, ", ") {
+				add(meaning{word: word, what: group.what, doc: t.doc, facts: group.facts})
+			}
 		}
 	}
 	return all

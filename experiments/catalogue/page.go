@@ -61,11 +61,11 @@ func reference() (all []section) {
 		add(level, anchor(strings.ReplaceAll(t.Name, ".", " ")), t.title(), sentence(t.Doc), paramHead, paramRows(t.Params))
 	}
 	add(2, "kept", "Points that were killed", "What becomes of them with `--resume`.", []string{"kind", "its points"}, kept)
-	var words [][]string
-	for _, t := range terms() {
-		words = append(words, []string{t.word, t.doc})
+	var glossary [][]string
+	for _, t := range wordGroups()[len(wordGroups())-1].words {
+		glossary = append(glossary, []string{t.word, t.doc})
 	}
-	add(2, "glossary", "Glossary", "Terms and abbreviations as weft uses them; `weft explain TERM` prints one.", []string{"term", "meaning"}, words)
+	add(2, "glossary", "Glossary", "Terms and abbreviations as weft uses them; `weft explain TERM` prints one.", []string{"term", "meaning"}, glossary)
 	return all
 }
 
