@@ -141,16 +141,5 @@ func Manual() string {
 	return b.String()
 }
 
-const manualHead = `# NAME
-weft-experiment \- experiment files of weft
-
-# DESCRIPTION
-An experiment file is TOML: keys outside tables, the tables of its kind, [sweep]
-with the lists whose combinations are the points, [[plot]] for figures, [quick] for a
-small variant. Every key has a default. Times, sizes and rates are strings with their
-unit. weft init KIND prints a file to start from, weft explain KEY what a key means.
-
-# SEE ALSO
-**weft(1)**, **weft-list(1)**, **weft-explain(1)**, **weft-init(1)**, **weft-schema(1)**
-
-`
+//go:embed manual_head.txt
+var manualHead string
