@@ -109,7 +109,7 @@ const longestFileName = 240
 
 // checkTable tells whether the kind has a table that a figure or an expectation is about.
 func (f *File) checkTable(path, name string) bool {
-	t := named(f.kind.tables, name)
+	t := f.kind.tables.Named(name)
 	known := f.columnsOf(name) != nil
 	if !known {
 		known := []string{figures.ResultsTable}

@@ -54,7 +54,7 @@ import (
 type Kind[C, R any] struct {
 	Name, Doc string
 	// Tables are what Run may give to [Run.Table]; figures name them.
-	Tables []FurtherTable
+	Tables Tables
 	// Silent, optional, lists dotted settings that ask for more output and change
 	// nothing else, beside those that ask for a table and are true or a number: titles of
 	// figures pass over them.
@@ -114,23 +114,31 @@ type FurtherTable struct {
 	Asked string
 }
 
-// AskedBy is the table of a kind in which a setting asks for it.
-func (t FurtherTable) AskedBy(key string) FurtherTable {
-	t.Asked = key
-	return t
-}
+// Tables are those of a kind.
+type Tables []FurtherTable
 
-// Undocumented is a table whose columns say what they hold by their names.
-func Undocumented(name string, columns ...string) FurtherTable {
-	t := FurtherTable{Name: name, Doc: "a further table of the kind"}
-	for _, column := range columns {
-		t.Columns = append(t.Columns, Column{Name: column})
+// ReadTables reads descriptions of tables: of each a line "NAME, SETTING: what it holds", without the setting where none
+// asks for it, and behind it a line "  COLUMN: what it holds" for every column, or "  COLUMN" where the name says it. A line
+// "NAME" stands for the table of shared with that name.
+func ReadTables(text string, shared Tables) (all Tables) {
+	for line := range strings.Lines(text) {
+		name, doc, described := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case strings.HasPrefix(line, " "):
+			t := &all[len(all)-1]
+			t.Columns = append(t.Columns, Column{Name: name, Doc: doc})
+		case described:
+			name, asked, _ := strings.Cut(name, ", ")
+			all = append(all, FurtherTable{Name: name, Doc: doc, Asked: asked})
+		default:
+			all = append(all, *shared.Named(name))
+		}
 	}
-	return t
+	return all
 }
 
-// named finds a table; nil: there is none of that name.
-func named(tables []FurtherTable, name string) *FurtherTable {
+// Named finds a table; nil: there is none of that name.
+func (tables Tables) Named(name string) *FurtherTable {
 	if i := slices.IndexFunc(tables, func(t FurtherTable) bool { return t.Name == name }); i >= 0 {
 		return &tables[i]
 	}
@@ -155,7 +163,7 @@ type kind struct {
 	revision   int
 	columns    []Column
 	goals      []results.Goal
-	tables     []FurtherTable
+	tables     Tables
 	silent     []string
 	restsOn    string
 	defaults   func() any // pointer to a fresh configuration
@@ -211,7 +219,7 @@ func Register[C, R any](k Kind[C, R]) {
 		run: func(ctx context.Context, config any, run *Run) ([]string, error) {
 			row, err := k.Run(ctx, config.(*C), run)
 			for _, t := range run.tables {
-				if named(k.Tables, t.Name) == nil {
+				if k.Tables.Named(t.Name) == nil {
 					panic(fmt.Sprintf("experiments: kind %q does not list its table %q", k.Name, t.Name))
 				}
 			}

@@ -29,7 +29,7 @@ func (f *File) columnsOf(table string) []string {
 	case PerformanceTable:
 		return append(slices.Clone(PerformanceColumns), all...)
 	}
-	t := named(f.kind.tables, table)
+	t := f.kind.tables.Named(table)
 	if t == nil {
 		return nil
 	}

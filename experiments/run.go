@@ -125,7 +125,7 @@ type Output struct {
 }
 
 // Table starts a further table such as links or histogram.
-func (r *Run) Table(t FurtherTable) *Output {
+func (r *Run) Table(t *FurtherTable) *Output {
 	if slices.ContainsFunc(r.tables, func(o *Output) bool { return o.Name == t.Name }) {
 		panic(fmt.Sprintf("experiments: table %q started twice", t.Name))
 	}
@@ -303,7 +303,7 @@ type Record struct {
 func (r *Record) Fits(f *File) bool {
 	seen := map[string]bool{}
 	for _, t := range r.Tables {
-		if t == nil || seen[t.Name] || named(f.kind.tables, t.Name) == nil {
+		if t == nil || seen[t.Name] || f.kind.tables.Named(t.Name) == nil {
 			return false
 		}
 		seen[t.Name] = true

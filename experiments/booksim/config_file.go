@@ -3,6 +3,8 @@ package booksim
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"maps"
@@ -139,6 +141,9 @@ const (
 	numbers // a whole number, or a list with a value for each class
 )
 
+// forms are their names in the table of settings.
+var forms = []string{"whole", "decimal", "text", "numbers"}
+
 func (f form) String() string {
 	return [...]string{"a whole number, at most 9 digits", "a number", "a name", "a whole number, or a list of them in braces"}[f]
 }
@@ -164,42 +169,32 @@ func (f form) allows(value string) bool {
 
 // known is a setting of BookSim2.
 type known struct {
-	def  string // its value where a file does not give one
-	kind form
+	name, def string // its value where a file does not give one
+	kind      form
+	mapped    []string // values that have the meaning that weft's model has
+	reason    string   // why the others do not; "": all do, or the mapping looks
 }
 
-// settings are the settings of BookSim2.
-var settings = map[string]known{}
+//go:embed settings.csv
+var settingsText string
 
-// needed are settings of which one value, or some, have the meaning that weft's
-// model has; and why the others do not.
-var needed = []struct {
-	name   string
-	values []string
-	reason string
-}{
-	{"router", []string{"iq"}, "weft's switch is the input-queued one"},
-	{"subnets", []string{"1"}, "weft simulates one network"},
-	{"classes", []string{"1"}, "weft has one class of traffic"},
-	{"link_failures", []string{"0"}, "its links that fail are not weft's"},
-	{"channel_file", []string{""}, "channel lengths from a file are not mapped"},
-	{"output_delay", []string{"0"}, "weft has no such stage"},
-	{"output_buffer_size", []string{"-1"}, "a bound there counts the flits in the queue, weft's counts from their grant"},
-	{"noq", []string{"0"}, "weft has no next-hop-output queueing"},
-	{"speculative", []string{"0"}, "weft does not speculate"},
-	{"buffer_policy", []string{"private"}, "weft's virtual channels have buffers of their own"},
-	{"buf_size", []string{"-1"}, "weft's virtual channels have buffers of their own, vc_buf_size each"},
-	{"vc_busy_when_full", []string{"0"}, "weft gives away virtual channels without a credit"},
-	{"vc_prioritize_empty", []string{"0"}, "weft does not prefer empty virtual channels"},
-	{"vc_shuffle_requests", []string{"0"}, "weft does not shuffle requests"},
-	{"output_speedup", []string{"1"}, "weft's crossbar has one port for each output"},
-	{"priority", []string{"none"}, "weft has no priorities"},
-	{"use_read_write", []string{"0"}, "requests with replies are not mapped"},
-	{"injection_process", []string{"bernoulli"}, "the Bernoulli process is what is mapped"},
-	{"include_queuing", []string{"1"}, "weft's latency counts from birth"},
-	{"measure_stats", []string{"1"}, "nothing is measured"},
-	{"sim_type", []string{"latency", "throughput"}, "a curve is of one of these"},
-}
+// settings are the settings of BookSim2 by name, and needed those with a reason, in the order of the file.
+var settings, needed = func() (all map[string]known, some []known) {
+	r := csv.NewReader(strings.NewReader(settingsText))
+	r.Comment = '#'
+	rows, err := r.ReadAll()
+	if err != nil {
+		panic("booksim: " + err.Error())
+	}
+	all = map[string]known{}
+	for _, row := range rows[1:] {
+		k := known{row[0], row[2], form(slices.Index(forms, row[1])), strings.Split(row[3], "|"), row[4]}
+		if all[k.name] = k; k.reason != "" {
+			some = append(some, k)
+		}
+	}
+	return all, some
+}()
 
 // together is one error of all that keep a configuration from being carried over; nil if none does.
 func together(problems ...error) error {
@@ -219,48 +214,12 @@ func together(problems ...error) error {
 func (c *Config) checkNeeded() error {
 	var problems []error
 	for _, n := range needed {
-		if value := single(c.Text(n.name)); !slices.Contains(n.values, value) {
-			want := cmp.Or(strings.Join(n.values, " or "), "none")
+		if value := single(c.Text(n.name)); !slices.Contains(n.mapped, value) {
+			want := cmp.Or(strings.Join(n.mapped, " or "), "none")
 			problems = append(problems, fmt.Errorf("%s = %s: %s (only %s is mapped)", n.name, value, n.reason, want))
 		}
 	}
 	return together(problems...)
-}
-
-func init() {
-	add := func(kind form, list string) {
-		for _, field := range strings.Fields(list) {
-			name, def, _ := strings.Cut(field, "=")
-			settings[name] = known{def, kind}
-		}
-	}
-	// What the mapping and needed look at.
-	add(text, `topology=torus routing_function=none router=iq channel_file buffer_policy=private vc_allocator=islip
-		sw_allocator=islip network_file traffic=uniform injection_process=bernoulli priority=none sim_type=latency`)
-	add(whole, `subnets=1 k=8 n=2 c=1 x=8 y=8 xr=1 yr=1 use_noc_latency=1 link_failures=0 output_delay=0 credit_delay=0 output_buffer_size=-1 noq=0
-		speculative=0 num_vcs=16 vc_buf_size=8 buf_size=-1 wait_for_tail_credit=0 vc_busy_when_full=0 vc_prioritize_empty=0
-		vc_shuffle_requests=0 hold_switch_for_packet=0 input_speedup=1 output_speedup=1 routing_delay=1 vc_alloc_delay=1
-		sw_alloc_delay=1 st_prepare_delay=0 st_final_delay=1 classes=1 warmup_periods=3 sample_period=1000 max_samples=10
-		include_queuing=1`)
-	add(numbers, `packet_size=1 use_read_write=0 measure_stats=1`)
-	add(decimal, `internal_speedup=1.0`)
-	// What makes no difference to a curve of these routers, seeds and names of
-	// files among it. alloc_iters does nothing: the allocators are made without a
-	// configuration.
-	add(whole, `in_ports=5 out_ports=5 spec_check_elig=1 spec_check_cred=1 spec_mask_by_reqs=0 private_bufs=-1
-		max_held_slots=-1 feedback_aging_scale=1 feedback_offset=0 vc_priority_donation=0 vct=0 alloc_iters=1
-		injection_rate_uses_flits=0 batch_size=1000 batch_count=1 max_outstanding_requests=0 read_request_begin_vc=0
-		read_request_end_vc=5 write_request_begin_vc=2 write_request_end_vc=7 read_reply_begin_vc=8 read_reply_end_vc=13
-		write_reply_begin_vc=10 write_reply_end_vc=15 read_request_subnet=0 read_reply_subnet=0 write_request_subnet=0
-		write_reply_subnet=0 synthetic_nodes=0 pair_stats=0 sim_count=1 print_activity=0 print_csv_results=0
-		deadlock_warn_timeout=256 viewer_trace=0 sim_power=0 channel_width=128 channel_sweep=0`)
-	add(decimal, `burst_alpha=0.5 burst_beta=0.5 burst_r1=-1.0`)
-	add(text, `fail_seed=0 spec_sw_allocator=prio private_buf_size=1 private_buf_start_vc=-1 private_buf_end_vc=-1 arb_type=round_robin
-		class_priority=0 perm_seed=0 injection_rate=0.1 packet_size_rate=1 write_fraction=0.5 read_request_size=1
-		write_request_size=1 read_reply_size=1 write_reply_size=1 latency_thres=500.0 warmup_thres=0.05 acc_warmup_thres=0.05
-		stopping_thres=0.05 acc_stopping_thres=0.05 seed=0 watch_file watch_flits watch_packets watch_transactions watch_out
-		stats_out injected_flits_out received_flits_out stored_flits_out sent_flits_out outstanding_credits_out ejected_flits_out
-		active_packets_out used_credits_out free_credits_out max_credits_out sent_packets_out power_output_file=pwr_tmp tech_file`)
 }
 
 // mostRouters bounds the networks of anynet: the paths take time that grows with its cube.

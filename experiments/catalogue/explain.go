@@ -136,14 +136,11 @@ func meanings() (all []meaning) {
 	addSettings(add)
 	addNames(add)
 	addColumns(add)
-	for _, group := range verdicts {
-		for _, v := range group.words {
-			add(meaning{word: v.word, what: group.what, doc: v.doc, facts: group.facts})
-		}
-	}
-	for _, t := range terms() {
-		for word := range strings.SplitSeq(t.word, ", ") {
-			add(meaning{word: word, what: "a term", doc: t.doc})
+	for _, group := range wordGroups() {
+		for _, t := range group.words {
+			for word := range strings.SplitSeq(t.word, ", ") {
+				add(meaning{word: word, what: group.what, doc: t.doc, facts: group.facts})
+			}
 		}
 	}
 	return all
@@ -250,8 +247,8 @@ func addColumns(add func(meaning)) {
 			add(meaning{word: c.Name, what: "a column of " + table, doc: c.Doc, kinds: kinds, facts: fact(nil, "unit", unitOf(c.Name))})
 		}
 	}
-	for _, t := range commonColumns {
-		columns(t.file, t.columns)
+	for _, t := range commonTables {
+		columns(t.Name, t.Columns)
 	}
 	for _, o := range experiments.CommandTables() {
 		add(meaning{word: o.Name, what: "a table that " + o.Command + " writes", doc: o.Doc})

@@ -15,6 +15,7 @@ import (
 	_ "github.com/weft-sim/weft/experiments/kinds"
 	_ "github.com/weft-sim/weft/experiments/kinds/cost"
 	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
 	_ "github.com/weft-sim/weft/fabric/topology/families"
@@ -90,7 +91,8 @@ func TestEverythingIsExplained(t *testing.T) {
 		}
 	}
 	want := append(verdict.Names(), measure.Steady.String(), measure.Saturated.String(), measure.Undecided.String(),
-		measure.ByBound, measure.ByGrowth, measure.ByDrain, measure.ByTests, measure.ByPackets, measure.ByWindow, measure.ByBacklog, measure.ByLatency, measure.ByAccepting)
+		measure.ByBound, measure.ByGrowth, measure.ByDrain, measure.ByTests, measure.ByPackets, measure.ByWindow, measure.ByBacklog, measure.ByLatency, measure.ByAccepting,
+		results.Higher, results.Lower, results.Unclear, results.Equal, results.NoInterval, results.Best, results.Tie, results.Behind, results.Foremost)
 	for _, k := range experiments.DescribeKinds() {
 		want = append(want, k.Name)
 		columns := slices.Clone(k.Columns)

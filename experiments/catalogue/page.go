@@ -61,11 +61,11 @@ func reference() (all []section) {
 		add(level, anchor(strings.ReplaceAll(t.Name, ".", " ")), t.title(), sentence(t.Doc), paramHead, paramRows(t.Params))
 	}
 	add(2, "kept", "Points that were killed", "What becomes of them with `--resume`.", []string{"kind", "its points"}, kept)
-	var words [][]string
-	for _, t := range terms() {
-		words = append(words, []string{t.word, t.doc})
+	var glossary [][]string
+	for _, t := range wordGroups()[len(wordGroups())-1].words {
+		glossary = append(glossary, []string{t.word, t.doc})
 	}
-	add(2, "glossary", "Glossary", "Terms and abbreviations as weft uses them; `weft explain TERM` prints one.", []string{"term", "meaning"}, words)
+	add(2, "glossary", "Glossary", "Terms and abbreviations as weft uses them; `weft explain TERM` prints one.", []string{"term", "meaning"}, glossary)
 	return all
 }
 
@@ -141,16 +141,5 @@ func Manual() string {
 	return b.String()
 }
 
-const manualHead = `# NAME
-weft-experiment \- experiment files of weft
-
-# DESCRIPTION
-An experiment file is TOML: keys outside tables, the tables of its kind, [sweep]
-with the lists whose combinations are the points, [[plot]] for figures, [quick] for a
-small variant. Every key has a default. Times, sizes and rates are strings with their
-unit. weft init KIND prints a file to start from, weft explain KEY what a key means.
-
-# SEE ALSO
-**weft(1)**, **weft-list(1)**, **weft-explain(1)**, **weft-init(1)**, **weft-schema(1)**
-
-`
+//go:embed manual_head.txt
+var manualHead string

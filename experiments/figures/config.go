@@ -178,7 +178,7 @@ func (r *ReferenceConfig) shown(value float64) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("formula %q: %w", r.Formula, err)
 	}
-	return f.Value(map[string]float64{"value": value}), nil
+	return f(map[string]float64{"value": value}), nil
 }
 
 // inPanels are the figures that show something of a panel; all where it names none.

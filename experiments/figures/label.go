@@ -1,6 +1,7 @@
 package figures
 
 import (
+	_ "embed"
 	"iter"
 	"maps"
 	"slices"
@@ -11,37 +12,18 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// knownLabels are the columns whose label does not follow from their name.
-var knownLabels = map[string]string{
-	"offered_load":  "Offered load (flits per terminal and cycle)",
-	"accepted_load": "Accepted load (flits per terminal and cycle)",
-	"traffic.load":  "Offered load (flits per terminal and cycle)",
-	"hops_mean":     "Mean hops",
+//go:embed labels.txt
+var labelsText string
 
-	"flits_per_cycle": "Load (flits per cycle)",
-	"mean_ns":         "Mean time (ns)",
-	"mean_us":         "Mean completion (µs)",
-	"tail_us":         "Last completion (µs)",
-	"fct_p50_us":      "Median completion time (µs)",
-	"fct_p99_us":      "99th percentile of completion times (µs)",
-	"max_efi":         "Maximum EFI",
-	"max_tfi":         "Maximum TFI",
-	"messages_per_us": "Messages per µs",
-	"groups.dims":     "Process grid",
-	"groups.size":     "Members of a group",
-	"traffic.pattern": "Traffic pattern",
-	"measure.window":  "Window (cycles)",
-	"program.window":  "Packets under way per terminal",
-	"job.ranks":       "Ranks",
-
-	"wall_seconds": "Time to compute (s)",
-	"born_ns":      "Time of birth (ns)",
-
-	"workload.bytes":     "Message size (B)",
-	"elapsed_s":          "Elapsed time (s)",
-	"total_s":            "Total time (s)",
-	"steady_iteration_s": "Time of an iteration (s)",
-}
+// knownLabels are the labels of columns whose names do not give them: a line "COLUMN: LABEL" each.
+var knownLabels = func() map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(labelsText) {
+		column, label, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		all[column] = label
+	}
+	return all
+}()
 
 // knownCells are the names in legends of values that stand for something else.
 var knownCells = map[string]string{"connections.group 0": "ungrouped"}

@@ -4,6 +4,7 @@ package flows
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,11 +20,17 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
+//go:embed tables.txt
+var tablesText string
+
+// tables are the kind's.
+var tables = experiments.ReadTables(tablesText, nil)
+
 func init() {
 	experiments.Register(experiments.Kind[flowsConfig, flowsRow]{
 		Name:        "flows",
 		Doc:         "messages between terminals under congestion control, through switches that drop, trim or pause: completion times, fairness and what the network does",
-		Tables:      []experiments.FurtherTable{eachFlowTable.AskedBy("measure.flows"), sizeClassesTable, flowQueuesTable.AskedBy("measure.queues"), linksTable.AskedBy("measure.links")},
+		Tables:      tables,
 		BeginsAgain: "its state is not kept: points of a hundred thousand flows take seconds",
 		Defaults: func() flowsConfig {
 			return flowsConfig{
@@ -218,7 +225,7 @@ func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row fl
 	queues := &queueSamples{net: net, graph: g}
 	step := max(c.Measure.End/1000, sim.Microsecond)
 	if c.Measure.Queues > 0 {
-		step, queues.table = c.Measure.Queues, run.Table(flowQueuesTable)
+		step, queues.table = c.Measure.Queues, run.Table(tables.Named("queues"))
 	}
 	counted := uint64(0)
 	for more := true; more && ends.Left() > 0 && kernel.Now() < c.Measure.End; {

@@ -79,41 +79,6 @@ func (c *flowsConfig) timed(flows []transport.Flow, ends *transport.System, net 
 	return all
 }
 
-var (
-	eachFlowTable = experiments.FurtherTable{Name: "flows", Doc: "every flow", Columns: []experiments.Column{
-		{Name: "flow", Doc: "number of the flow"},
-		{Name: "source", Doc: "terminal that sends"},
-		{Name: "destination", Doc: "terminal that it is for"},
-		{Name: "bytes", Doc: "payload"},
-		{Name: "start_us", Doc: "when it began; empty: it did not"},
-		{Name: "end_us", Doc: "when all of the flow was acknowledged, or had arrived; empty: it was not"},
-		{Name: "fct_us", Doc: "from start_us to end_us, the flow completion time"},
-		{Name: "slowdown", Doc: "fct_us over the time that the flow takes alone in the network"},
-	}}
-	sizeClassesTable = experiments.FurtherTable{Name: "size_classes", Doc: "flows by size, in powers of ten", Columns: []experiments.Column{
-		{Name: "bytes_above", Doc: "flows have more bytes than these"},
-		{Name: "bytes_to", Doc: "flows have no more bytes than these"},
-		{Name: "flows", Doc: "how many there are"},
-		{Name: "flows_completed", Doc: "how many of them have ended"},
-		{Name: "fct_mean_us", Doc: "mean time that a flow took"},
-		{Name: "fct_p99_us", Doc: "99th percentile of the time that a flow took"},
-		{Name: "slowdown_mean", Doc: "mean of a flow's time over its time alone in the network"},
-		{Name: "slowdown_p50", Doc: "median slowdown"}, {Name: "slowdown_p95", Doc: "95th percentile of the slowdown"}, {Name: "slowdown_p99", Doc: "99th percentile of the slowdown"},
-	}}
-	linksTable = experiments.FurtherTable{Name: results.LinksName, Doc: "what every channel carried", Columns: append([]experiments.Column{
-		{Name: "from", Doc: "port or terminal that the channel leads out of"},
-		{Name: "to", Doc: "port or terminal that it leads to"},
-		{Name: "class", Doc: "class of the channel, as the topology names it"},
-		{Name: "bytes", Doc: "bytes of packets of all kinds, from the start of the run"},
-	}, telemetry.ShareColumns...)}
-	flowQueuesTable = experiments.FurtherTable{Name: "queues", Doc: "the deepest queue over time", Columns: []experiments.Column{
-		{Name: "time_us", Doc: "time of the sample"},
-		{Name: "deepest_bytes", Doc: "waiting at the port of a switch with the most"},
-		{Name: "port", Doc: "the port with the deepest queue"},
-		{Name: "mean_bytes", Doc: "waiting at a port of a switch, mean"},
-	}}
-)
-
 // row sums a run up.
 func (c *flowsConfig) row(p *flowsParts, flows []timedFlow, n *transport.Counts, net *shared.Network) flowsRow {
 	row := flowsRow{
@@ -196,7 +161,7 @@ func quantile(values []float64, q float64) float64 {
 
 // writeFlows keeps every flow: flows.csv.
 func writeFlows(run *experiments.Run, flows []timedFlow) {
-	t := run.Table(eachFlowTable)
+	t := run.Table(tables.Named("flows"))
 	for i := range flows {
 		f := &flows[i]
 		start, end, took := math.NaN(), math.NaN(), math.NaN()
@@ -212,7 +177,7 @@ func writeFlows(run *experiments.Run, flows []timedFlow) {
 
 // writeLinks keeps what every channel has carried until a time: links.csv.
 func writeLinks(run *experiments.Run, g *topology.Graph, net *shared.Network, until sim.Time) {
-	t := run.Table(linksTable)
+	t := run.Table(tables.Named(results.LinksName))
 	for i := range g.NumPorts() + g.Terminals() {
 		from, to, class := telemetry.ChannelEnds(g, i)
 		bytes := net.Counters(i).SentBytes
@@ -222,7 +187,7 @@ func writeLinks(run *experiments.Run, g *topology.Graph, net *shared.Network, un
 
 // writeSizeClasses divides flows by size, at powers of ten: size_classes.csv.
 func writeSizeClasses(run *experiments.Run, flows []timedFlow) {
-	t := run.Table(sizeClassesTable)
+	t := run.Table(tables.Named("size_classes"))
 	for low := int64(0); low < 1<<60; {
 		high := max(1000, low*10)
 		var ended completed

@@ -38,7 +38,7 @@ func init() {
 		return c, nil
 	})
 	experiments.Register(experiments.Kind[toyConfig, toyRow]{
-		Name: "toy", Doc: "for tests", Tables: []experiments.FurtherTable{toyLinks},
+		Name: "toy", Doc: "for tests", Tables: tables,
 		Defaults: func() toyConfig {
 			return toyConfig{Shape: toyShapeTable{experiments.Choose(toyShapes, "box")}, Traffic: toyTraffic{Load: 0.5, Delay: sim.Nanosecond, Limit: 1000}}
 		},
@@ -89,7 +89,7 @@ type toyChannel struct {
 	Latency sim.Time `toml:"latency" doc:"flight time" min:"0ns"`
 }
 
-var toyLinks = experiments.FurtherTable{Name: "links", Doc: "two", Columns: []experiments.Column{{Name: "link", Doc: "a or b"}, {Name: "utilisation", Doc: "of it"}}}
+var tables = experiments.ReadTables("links: two\n  link: a or b\n  utilisation: of it", nil)
 
 type partsConfig struct {
 	Part map[string]toyPart `toml:"part" names:"NAME" doc:"shapes under names of your own"`
@@ -140,7 +140,7 @@ func runToy(ctx context.Context, c *toyConfig, run *experiments.Run) (toyRow, er
 		return toyRow{}, err
 	}
 	s := sim.NewStream(run.Seed, "toy", 0)
-	links := run.Table(toyLinks)
+	links := run.Table(tables.Named("links"))
 	links.Add("a", c.Traffic.Load)
 	links.Add("b", c.Traffic.Load/2)
 	run.Count(1000, 100)

@@ -189,11 +189,11 @@ func Reason(err error) string {
 
 // Formula is arithmetic over named values: + - * /, parentheses, numbers, min and
 // max of two.
-type Formula struct{ root ast.Expr }
+type Formula func(of map[string]float64) float64
 
 // ParseFormula reads a formula in which only the given names may occur, each
 // at least once.
-func ParseFormula(text string, names []string) (*Formula, error) {
+func ParseFormula(text string, names []string) (Formula, error) {
 	f, used, err := parseFormula(text, names, "the names under of")
 	if err != nil {
 		return nil, err
@@ -207,104 +207,70 @@ func ParseFormula(text string, names []string) (*Formula, error) {
 }
 
 // ParseFormulaOver reads a formula over some of the given names, and lists those.
-func ParseFormulaOver(text string, names []string) (*Formula, []string, error) {
+func ParseFormulaOver(text string, names []string) (Formula, []string, error) {
 	return parseFormula(text, names, "columns")
 }
 
 // parseFormula lists the names that a formula has; what says what they are.
-func parseFormula(text string, names []string, what string) (*Formula, []string, error) {
+func parseFormula(text string, names []string, what string) (Formula, []string, error) {
 	root, err := parser.ParseExpr(text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and %s", what)
 	}
 	used := map[string]bool{}
-	if err := checkFormula(root, names, used); err != nil {
+	f, err := compile(root, names, used)
+	if err != nil {
 		return nil, nil, err
 	}
-	return &Formula{root}, SortedKeys(used), nil
+	return f, SortedKeys(used), nil
 }
 
-func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
+// The operators and the functions of formulas.
+var (
+	operators = map[token.Token]func(a, b float64) float64{
+		token.ADD: func(a, b float64) float64 { return a + b },
+		token.SUB: func(a, b float64) float64 { return a - b },
+		token.MUL: func(a, b float64) float64 { return a * b },
+		token.QUO: func(a, b float64) float64 { return a / b },
+	}
+	functions = map[string]func(a, b float64) float64{"min": math.Min, "max": math.Max}
+)
+
+// compile makes the formula of an expression over some names, and notes those that it has.
+func compile(e ast.Expr, names []string, used map[string]bool) (Formula, error) {
+	var combine func(a, b float64) float64
+	var operands []ast.Expr
 	switch x := e.(type) {
 	case *ast.ParenExpr:
-		return checkFormula(x.X, names, used)
+		return compile(x.X, names, used)
 	case *ast.UnaryExpr:
 		if x.Op == token.SUB {
-			return checkFormula(x.X, names, used)
-		}
-	case *ast.BinaryExpr:
-		switch x.Op {
-		case token.ADD, token.SUB, token.MUL, token.QUO:
-			return cmp.Or(checkFormula(x.X, names, used), checkFormula(x.Y, names, used))
+			f, err := compile(x.X, names, used)
+			return func(of map[string]float64) float64 { return -f(of) }, err
 		}
 	case *ast.BasicLit:
-		if x.Kind == token.INT || x.Kind == token.FLOAT {
-			if _, err := strconv.ParseFloat(x.Value, 64); err == nil {
-				return nil
-			}
-		}
-	case *ast.CallExpr:
-		if _, known := formulaFunction(x); known && len(x.Args) == 2 && !x.Ellipsis.IsValid() {
-			return cmp.Or(checkFormula(x.Args[0], names, used), checkFormula(x.Args[1], names, used))
+		if v, err := strconv.ParseFloat(x.Value, 64); err == nil && (x.Kind == token.INT || x.Kind == token.FLOAT) {
+			return func(map[string]float64) float64 { return v }, nil
 		}
 	case *ast.Ident:
-		if slices.Contains(names, x.Name) {
-			used[x.Name] = true
-			return nil
+		if !slices.Contains(names, x.Name) {
+			return nil, fmt.Errorf("has the unknown name %q%s: there are %s", x.Name, param.DidYouMean(x.Name, names), strings.Join(names, ", "))
 		}
-		return fmt.Errorf("has the unknown name %q%s: there are %s", x.Name, param.DidYouMean(x.Name, names), strings.Join(names, ", "))
-	}
-	return fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and names")
-}
-
-// Value computes the formula.
-func (f *Formula) Value(of map[string]float64) float64 { return evaluate(f.root, of) }
-
-// formulaFunction is the function that a call names.
-func formulaFunction(call *ast.CallExpr) (f func(a, b float64) float64, ok bool) {
-	name, _ := call.Fun.(*ast.Ident)
-	switch {
-	case name == nil:
-	case name.Name == "min":
-		return math.Min, true
-	case name.Name == "max":
-		return math.Max, true
-	}
-	return nil, false
-}
-
-func evaluate(e ast.Expr, of map[string]float64) float64 {
-	switch x := e.(type) {
-	case *ast.ParenExpr:
-		return evaluate(x.X, of)
-	case *ast.UnaryExpr:
-		return -evaluate(x.X, of)
-	case *ast.BasicLit:
-		v, err := strconv.ParseFloat(x.Value, 64)
-		if err != nil {
-			return math.NaN()
-		}
-		return v
-	case *ast.Ident:
-		return of[x.Name]
-	case *ast.CallExpr:
-		if f, ok := formulaFunction(x); ok {
-			return f(evaluate(x.Args[0], of), evaluate(x.Args[1], of))
-		}
+		used[x.Name] = true
+		return func(of map[string]float64) float64 { return of[x.Name] }, nil
 	case *ast.BinaryExpr:
-		a, b := evaluate(x.X, of), evaluate(x.Y, of)
-		switch x.Op {
-		case token.ADD:
-			return a + b
-		case token.SUB:
-			return a - b
-		case token.MUL:
-			return a * b
-		case token.QUO:
-			return a / b
+		combine, operands = operators[x.Op], []ast.Expr{x.X, x.Y}
+	case *ast.CallExpr:
+		if name, is := x.Fun.(*ast.Ident); is && len(x.Args) == 2 && !x.Ellipsis.IsValid() {
+			combine, operands = functions[name.Name], x.Args
 		}
 	}
-	panic(fmt.Sprintf("experiments: formula with %T", e)) // checkFormula lets nothing else pass
+	if combine == nil {
+		return nil, fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and names")
+	}
+	a, err := compile(operands[0], names, used)
+	b, err2 := compile(operands[1], names, used)
+	return func(of map[string]float64) float64 { return combine(a(of), b(of)) }, cmp.Or(err, err2)
 }
 
 // Values is a column as numbers, or arithmetic over columns.
@@ -328,7 +294,7 @@ func (t *Table) Values(y string) ([]float64, error) {
 		for j, name := range names {
 			of[name] = columns[j][i]
 		}
-		values[i] = f.Value(of)
+		values[i] = f(of)
 	}
 	return values, nil
 }

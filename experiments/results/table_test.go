@@ -105,7 +105,7 @@ func TestFormula(t *testing.T) {
 		"(a+b)/2 - 4.5 + b*0":     0,
 	} {
 		f, err := ParseFormula(text, []string{"a", "b"})
-		if err != nil || f.Value(of) != want {
+		if err != nil || f(of) != want {
 			t.Errorf("%s = %v (%v), want %v", text, f, err, want)
 		}
 	}

@@ -215,7 +215,7 @@ func (e *Expect) value(rows *results.Table, where map[string]string, unit string
 		values[name], halves[name] = m.value, m.half
 		moving = moving || m.moving
 	}
-	x := f.Value(values)
+	x := f(values)
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return measured{}, fmt.Errorf("%s has no value", e.Formula)
 	}
@@ -223,7 +223,7 @@ func (e *Expect) value(rows *results.Table, where map[string]string, unit string
 	for _, name := range names {
 		moved := maps.Clone(values)
 		moved[name] += halves[name]
-		by := f.Value(moved) - x
+		by := f(moved) - x
 		squares += by * by
 	}
 	return measured{value: x, half: math.Sqrt(squares), moving: moving}, nil

@@ -299,14 +299,7 @@ type MemberSwitch struct {
 // MemberSwitches lists the switches of a group's members, ascending, into dst.
 func MemberSwitches(graph *topology.Graph, g *Group, dst []MemberSwitch) []MemberSwitch {
 	dst = dst[:0]
-	for _, t := range g.Terminals {
-		if s := graph.TerminalSwitch(t); len(dst) == 0 || dst[len(dst)-1].Switch != s {
-			dst = append(dst, MemberSwitch{s, 1, 1})
-		}
-	}
-	for _, s := range g.Switches {
-		dst = append(dst, MemberSwitch{s, 0, 0})
-	}
+	g.each(graph, func(m member) { dst = append(dst, MemberSwitch{m.sw, uint8(m.extra), uint8(m.extra)}) })
 	slices.SortFunc(dst, func(a, b MemberSwitch) int { return cmp.Compare(a.Switch, b.Switch) })
 	kept := 0
 	for _, m := range dst {

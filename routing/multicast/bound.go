@@ -60,11 +60,8 @@ func ColourBound(env Env, groups []Group) int {
 			continue
 		}
 		volume-- // links
-		for _, t := range groups[i].Terminals {
-			count(int(env.Graph.TerminalPort[t]))
-		}
-		for _, s := range groups[i].Switches {
-			count(env.Graph.NumPorts() + int(s))
+		for _, cell := range env.requiredCells(&groups[i], nil) {
+			count(int(cell))
 		}
 	}
 	room := env.Graph.Switches()

@@ -293,7 +293,7 @@ func (f *Forest) cellsOf(t *Tree, groups []Group, cells []int32) []int32 {
 		cells = append(cells, f.linkCell(p))
 	}
 	for i := range groups {
-		cells = f.requiredCells(&groups[i], cells)
+		cells = f.env.requiredCells(&groups[i], cells)
 	}
 	if len(groups) > 1 {
 		slices.Sort(cells[start:])
@@ -303,16 +303,16 @@ func (f *Forest) cellsOf(t *Tree, groups []Group, cells []int32) []int32 {
 }
 
 // requiredCells appends the cells that any tree for g occupies.
-func (f *Forest) requiredCells(g *Group, cells []int32) []int32 {
-	if !f.env.PerPort {
-		g.each(f.env.Graph, func(m member) { cells = append(cells, int32(m.sw)) })
+func (env *Env) requiredCells(g *Group, cells []int32) []int32 {
+	if !env.PerPort {
+		g.each(env.Graph, func(m member) { cells = append(cells, int32(m.sw)) })
 		return cells
 	}
 	for _, t := range g.Terminals {
-		cells = append(cells, int32(f.env.Graph.TerminalPort[t]))
+		cells = append(cells, int32(env.Graph.TerminalPort[t]))
 	}
 	for _, s := range g.Switches {
-		cells = append(cells, int32(f.env.Graph.NumPorts())+int32(s))
+		cells = append(cells, int32(env.Graph.NumPorts())+int32(s))
 	}
 	return cells
 }

@@ -78,7 +78,7 @@ func (e *mr4lms) firstBuild(g Group, height int) bool {
 		case 0: // mostly the only one: a full sort can wait
 			f.leastLoaded(e.candidates)
 		case 1:
-			e.cells = f.requiredCells(&g, e.cells[:0])
+			e.cells = f.env.requiredCells(&g, e.cells[:0])
 			if f.firstFree(e.cells, 0) < 0 {
 				return false // no root can help
 			}

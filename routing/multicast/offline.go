@@ -104,7 +104,7 @@ func (e *offline) place(g *Group, c Colour) bool {
 	if !e.findRoots(c, nil, height, e.config.Roots) {
 		return false
 	}
-	e.cells = f.requiredCells(g, e.cells[:0])
+	e.cells = f.env.requiredCells(g, e.cells[:0])
 	for _, cell := range e.cells {
 		d.take(cell)
 	}
@@ -132,7 +132,7 @@ func newDemand(f *Forest, groups []Group) *demand {
 		waiting: make([]int32, f.cells),
 	}
 	for i := range groups {
-		d.needs[i] = f.requiredCells(&groups[i], nil)
+		d.needs[i] = f.env.requiredCells(&groups[i], nil)
 		for _, cell := range d.needs[i] {
 			d.at[cell] = append(d.at[cell], int32(i))
 		}

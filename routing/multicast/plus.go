@@ -171,7 +171,7 @@ type eviction struct {
 // that g needs can give their groups to other trees.
 func (e *plus) evictions(g *Group) []eviction {
 	f := e.forest
-	e.cells = f.requiredCells(g, e.cells[:0])
+	e.cells = f.env.requiredCells(g, e.cells[:0])
 	cells := f.cellSet(e.cells)
 	var all []eviction
 	for c := range f.colours {
@@ -254,7 +254,7 @@ func (f *Forest) roomOn(p *Planted, groups []Group) bool {
 		return true
 	}
 	for i := range groups {
-		for _, cell := range f.requiredCells(&groups[i], nil) {
+		for _, cell := range f.env.requiredCells(&groups[i], nil) {
 			if f.colours[p.Colour].taken.has(int(cell)) && !slices.Contains(p.cells, cell) {
 				return false
 			}

@@ -401,7 +401,7 @@ func (r *router) findColour(g *Group, height, limit int) Colour {
 	f := r.forest
 	f.byLoad(r.candidates)
 	r.members = appendMembers(f.env.Graph, g, r.members[:0])
-	r.cells = f.requiredCells(g, r.cells[:0])
+	r.cells = f.env.requiredCells(g, r.cells[:0])
 	c := f.firstFree(r.cells, 0)
 	for ; c >= 0 && !r.findRoots(c, nil, height, limit); c = f.firstFree(r.cells, c+1) {
 	}
@@ -433,7 +433,7 @@ func (r *router) unite(g Group, c Colour, trees []*Planted, extend bool) bool {
 	virtual := virtualGroup(trees, &g)
 	r.members = appendMembers(f.env.Graph, &virtual, r.members[:0])
 	colour.open(c, trees)
-	for _, cell := range f.requiredCells(&virtual, nil) {
+	for _, cell := range f.env.requiredCells(&virtual, nil) {
 		if colour.blocked.has(int(cell)) {
 			return false
 		}

@@ -473,7 +473,7 @@ func (t *jobTable) onOneHost(name string, costs mpi.Costs) mpi.Job {
 
 // writeBatch writes when and where each job of a list ran.
 func (r *jobsRun) writeBatch(sums []jobSums) {
-	t := r.run.Table(batchedTable)
+	t := r.run.Table(tables.Named("batch"))
 	for i := range r.plan.batch {
 		b := &r.plan.batch[i]
 		t.Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), results.IndexList(slices.Sorted(slices.Values(b.hosts))), sums[i].slowdown.Mean())

@@ -3,6 +3,7 @@
 package jobs
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,12 +27,17 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
+//go:embed tables.txt
+var tablesText string
+
+// tables are the kind's.
+var tables = experiments.ReadTables(tablesText, telemetry.Tables)
+
 func init() {
 	experiments.Register(experiments.Kind[jobsConfig, jobsRow]{
-		Name: "jobs",
-		Doc:  "several programs that share a network, each alone and beside the others: who slows whom",
-		Tables: append([]experiments.FurtherTable{allJobsTable, jobRanksTable.AskedBy("measure.ranks"), jobBlameTable.AskedBy("measure.blame"),
-			telemetry.LinksTable.AskedBy("measure.links"), batchedTable}, telemetry.TimelineTables[:]...),
+		Name:   "jobs",
+		Doc:    "several programs that share a network, each alone and beside the others: who slows whom",
+		Tables: tables,
 		Defaults: func() jobsConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = kind.DefaultFlitTime

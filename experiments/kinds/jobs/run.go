@@ -141,7 +141,7 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 // sumUp writes the table of jobs.
 func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
 	row := jobsRow{Jobs: len(sums), Slowdown: math.NaN(), CI95: math.NaN()}
-	table := r.run.Table(allJobsTable)
+	table := r.run.Table(tables.Named("jobs"))
 	var mean stats.Running
 	for j, job := range r.plan.jobs {
 		t, s := &r.plan.tables[j], &sums[j]
@@ -285,7 +285,7 @@ func (r *jobsRun) writeTimeline(all *jobsOutcome) {
 
 // writeRanks writes where every rank is and when it was through, beside the others and alone.
 func (r *jobsRun) writeRanks(all *jobsOutcome, single []*jobsOutcome) {
-	t := r.run.Table(jobRanksTable)
+	t := r.run.Table(tables.Named("job_ranks"))
 	at := 0
 	for j, job := range r.plan.jobs {
 		for rank := range job.Ranks {
@@ -355,7 +355,7 @@ const leastBlame = 0.002
 
 // write writes a line for each cable, and one for all that have little together.
 func (b *jobsBlame) write(run *experiments.Run) {
-	t := run.Table(jobBlameTable)
+	t := run.Table(tables.Named("job_blame"))
 	for _, p := range b.parts {
 		rest := 1.0
 		add := func(from, to, class string, share float64) {
@@ -376,17 +376,6 @@ func (b *jobsBlame) write(run *experiments.Run) {
 			add("", "", "others", rest)
 		}
 	}
-}
-
-// operationColumns are those of kind mpi in the table of jobs.
-var operationColumns = []experiments.Column{
-	{Name: "operation_mean_s", Doc: "what an iteration takes on a rank beside the others, as in kind mpi, and so in the next six"},
-	{Name: "operation_min_s", Doc: "operation_mean_s of the rank with the least"},
-	{Name: "operation_max_s", Doc: "operation_mean_s of the rank with the most"},
-	{Name: "bandwidth_bytes_per_s", Doc: "as osu_bw and osu_mbw_mr count"},
-	{Name: "messages_per_s", Doc: "messages as osu_mbw_mr counts"},
-	{Name: "algbw_bytes_per_s", Doc: "as nccl-tests count"},
-	{Name: "busbw_bytes_per_s", Doc: "bus bandwidth as nccl-tests count"},
 }
 
 // operationSums sums up the columns over replications.

@@ -3,6 +3,7 @@
 package mpi
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"math"
@@ -27,12 +28,17 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
+//go:embed tables.txt
+var tablesText string
+
+// tables are the kind's.
+var tables = experiments.ReadTables(tablesText, telemetry.Tables)
+
 func init() {
 	experiments.Register(experiments.Kind[Config, mpiRow]{
-		Name: "mpi",
-		Doc:  "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
-		Tables: append([]experiments.FurtherTable{ranksTable.AskedBy("job.finish_times"), telemetry.LinksTable.AskedBy("measure.links"), telemetry.BlameTable.AskedBy("measure.blame"),
-			telemetry.CongestionTable.AskedBy("measure.blame"), telemetry.PacketsTable.AskedBy("trace.packets")}, telemetry.TimelineTables[:]...),
+		Name:   "mpi",
+		Doc:    "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
+		Tables: tables,
 		Defaults: func() Config {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = DefaultFlitTime

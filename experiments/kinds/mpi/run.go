@@ -217,17 +217,12 @@ func (row *mpiRow) times(c *Config, w mpi.Workload, finish []int64, seconds floa
 	}
 }
 
-var ranksTable = experiments.FurtherTable{Name: "ranks", Doc: "when every rank was done", Columns: []experiments.Column{
-	{Name: "rank", Doc: "number of the rank, from 0"},
-	{Name: "finish_ns", Doc: "time at which its program ended"},
-}}
-
 // finishTimes writes ranks.csv if asked for.
 func (c *Config) finishTimes(run *experiments.Run, finish []int64, unitsPerNanosecond int64) {
 	if !c.Job.FinishTimes {
 		return
 	}
-	t := run.Table(ranksTable)
+	t := run.Table(tables.Named("ranks"))
 	for r, at := range finish {
 		t.Add(r, telemetry.Exact(at, unitsPerNanosecond))
 	}

@@ -5,6 +5,7 @@ package multicast
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,11 +24,16 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
+//go:embed latency_tables.txt
+var latencyText string
+
+var latencyTables = experiments.ReadTables(latencyText, telemetry.Tables)
+
 func init() {
 	experiments.Register(experiments.Kind[latencyConfig, latencyRow]{
 		Name:   "multicast-latency",
 		Doc:    "messages to groups through the fabric, replicated by its switches or sent from member to member, and sums over groups, in a closed loop",
-		Tables: []experiments.FurtherTable{perGroupTable.AskedBy("measure.groups"), telemetry.LinksTable.AskedBy("measure.links")},
+		Tables: latencyTables,
 		Defaults: func() latencyConfig {
 			d := fabric.DefaultConfig()
 			d.Switch.FlowControl = "cut-through"

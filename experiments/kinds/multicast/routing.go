@@ -2,6 +2,7 @@ package multicast
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -13,13 +14,18 @@ import (
 	"github.com/weft-sim/weft/routing/multicast"
 )
 
+//go:embed routing_tables.txt
+var routingText string
+
+var routingTables = experiments.ReadTables(routingText, nil)
+
 func init() {
 	experiments.Register(experiments.Kind[multicastConfig, multicastRow]{
 		Name:        "multicast-routing",
 		RestsOn:     verdict.Count,
 		BeginsAgain: "trees are computed one by one, and none is kept",
 		Doc:         "multicast trees and forwarding-table entries of many groups on a network, without traffic",
-		Tables:      []experiments.FurtherTable{coloursTable.AskedBy("measure.colours"), efiTable.AskedBy("measure.efi"), timingTable.AskedBy("measure.timing")},
+		Tables:      routingTables,
 		Defaults: func() multicastConfig {
 			return multicastConfig{
 				Topology:  network.TopologyTable{Type: experiments.Choose(topology.Registry, "fat-tree")},
@@ -157,41 +163,21 @@ func (m *multicastTable) environment(t *network.TopologyTable, g *topology.Graph
 	return multicast.Env{Graph: g, Hops: hops, Seed: seed, Entries: int(m.Entries), PerPort: m.PerPort}, nil
 }
 
-var (
-	coloursTable = experiments.FurtherTable{Name: "colours", Doc: "trees that share an entry of the forwarding tables", Columns: []experiments.Column{
-		{Name: "colour", Doc: "number of the entry, the same in all switches"},
-		{Name: "trees", Doc: "trees that have it"},
-		{Name: "groups", Doc: "groups on these trees"},
-		{Name: "largest_tree_groups", Doc: "groups of the tree with the most"},
-	}}
-
-	efiTable = experiments.FurtherTable{Name: "efi", Doc: "edge forwarding index (EFI, groups over one cable) of the cables between switches", Columns: []experiments.Column{
-		{Name: "groups", Doc: "groups over a cable"},
-		{Name: "cables", Doc: "cables that have so many"},
-	}}
-
-	timingTable = experiments.FurtherTable{Name: "timing", Doc: "run time of the multicast engine, which differs from run to run", Columns: []experiments.Column{
-		{Name: "groups", Doc: "groups routed"},
-		{Name: "run_time_s", Doc: "time for all"},
-		{Name: "time_per_group_ms", Doc: "mean time of one"},
-	}}
-)
-
 func (m *multicastMeasureTable) write(r *multicast.Result, run *experiments.Run) {
 	if m.Colours {
-		t := run.Table(coloursTable)
+		t := run.Table(routingTables.Named("colours"))
 		for colour, use := range r.PerColour {
 			t.Add(colour, use.Trees, use.Groups, use.LargestTree)
 		}
 	}
 	if m.EFI {
-		t := run.Table(efiTable)
+		t := run.Table(routingTables.Named("efi"))
 		for groups, cables := range r.Forest.EFIHistogram() {
 			t.Add(groups, cables)
 		}
 	}
 	if m.Timing {
-		t := run.Table(timingTable)
+		t := run.Table(routingTables.Named("timing"))
 		t.Add(r.Groups, r.Time.Seconds(), r.Time.Seconds()*1e3/float64(max(1, r.Groups)))
 	}
 }

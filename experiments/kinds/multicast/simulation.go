@@ -247,19 +247,9 @@ func timesOf(g *loopGroup) *messageTimes {
 // mean is in ns.
 func (m *messageTimes) mean() float64 { return m.sum.Nanoseconds() / float64(m.N()) }
 
-var perGroupTable = experiments.FurtherTable{Name: "groups", Doc: "latency of every multicast group", Columns: []experiments.Column{
-	{Name: "group", Doc: "number of the group, from 0"},
-	{Name: "members", Doc: "terminals in it"},
-	{Name: "messages", Doc: "messages measured"},
-	{Name: "latency_mean_ns", Doc: "mean from the post of a message until the last member has it"},
-	{Name: "latency_p50_ns", Doc: "median latency of a message"},
-	{Name: "latency_p99_ns", Doc: "99th percentile of message latency"},
-	{Name: "latency_max_ns", Doc: "largest latency of a message"},
-}}
-
 // writeGroups keeps the latency of every group: groups.csv.
 func (s *latencySimulation) writeGroups(run *experiments.Run) {
-	t := run.Table(perGroupTable)
+	t := run.Table(latencyTables.Named("groups"))
 	for i := range s.loop.groups {
 		g := &s.loop.groups[i]
 		m := timesOf(g)

@@ -4,6 +4,7 @@ package telemetry
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"math"
 	"slices"
@@ -21,26 +22,17 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// ShareColumns are the last ones of links.csv in all kinds.
-var ShareColumns = []experiments.Column{
-	{Name: "percent", Doc: "share of what the channel can carry at its rate, in per cent"},
-	{Name: "between_switches", Doc: "neither end is a terminal"},
-}
+//go:embed tables.txt
+var tablesText string
 
-var LinksTable = experiments.FurtherTable{Name: results.LinksName, Doc: "what every channel carried in the window, by virtual channel", Columns: append([]experiments.Column{
-	{Name: "from", Doc: "port or terminal that the channel leads out of"},
-	{Name: "to", Doc: "port or terminal that it leads to"},
-	{Name: "class", Doc: "class of the channel, as the topology names it"},
-	{Name: "vc", Doc: "virtual channel, from 0"},
-	{Name: "flits", Doc: "flits that the switch handed to it in the window; with a speedup a few of them may wait in its output queue at the end, and some that waited at the start are not counted"},
-	{Name: "flits_per_cycle", Doc: "flits over the cycles of the window: 1 is all that a channel carries, so that a full one shows 1, or a little more where its output queue has grown"},
-}, ShareColumns...)}
+// Tables are those that several kinds have.
+var Tables = experiments.ReadTables(tablesText, nil)
 
 // WriteLinks keeps how much every channel carried in the window, by virtual
 // channel: links.csv. Channels out of switch ports come first, in port order,
 // then those out of terminals.
 func WriteLinks(run *experiments.Run, g *topology.Graph, c *Carried) {
-	t := run.Table(LinksTable)
+	t := run.Table(Tables.Named(results.LinksName))
 	ends := g.NumPorts() + g.Terminals()
 	vcs := len(c.Flits) / ends
 	for i, flits := range c.Flits {
@@ -195,40 +187,10 @@ func WholeRun() *measure.Meter {
 	return m
 }
 
-var BlameTable = experiments.FurtherTable{Name: "blame", Doc: "parts of the latency of measured packets", Columns: append(append([]experiments.Column{
-	{Name: "scope", Doc: "all; packets: sent minimally or not; switch: a switch with all its channels; channel"},
-	{Name: "from", Doc: "port, terminal or switch; with scope packets minimal or non-minimal"},
-	{Name: "to", Doc: "port or terminal that the channel leads to"},
-	{Name: "channel_class", Doc: "class of the channel"},
-	{Name: "packets", Doc: "measured packets that the means are over"},
-}, partColumns()...), []experiments.Column{
-	{Name: "total_ns", Doc: "sum of the parts: with scope all, the mean latency"},
-	{Name: "root_share", Doc: "share of all waiting in the network that has its root at the channel"},
-}...)}
-
-// partColumns documents the parts of the latency (docs/blame.md).
-func partColumns() []experiments.Column {
-	doc := map[string]string{
-		"source_queue":      "at its terminal, until the head enters the channel",
-		"route":             "route computation",
-		"vc_allocation":     "waiting for a virtual channel, and the stage itself",
-		"switch_allocation": "switch allocation, waiting for it, and the crossbar",
-		"credit_stall":      "no buffer free at the far end of the channel",
-		"serialisation":     "flits in front, of the packet itself and of others on their way out",
-		"ejection":          "waiting for the channel to the destination",
-		"wire":              "latencies of the channels",
-	}
-	var columns []experiments.Column
-	for _, name := range core.PartNames {
-		columns = append(columns, experiments.Column{Name: name + "_ns", Doc: "mean part of the latency: " + doc[name]})
-	}
-	return columns
-}
-
 // writeBlame keeps where the latency of measured packets came from: blame.csv
 // and congestion.csv.
 func writeBlame(run *experiments.Run, g *topology.Graph, b *observe.Blame, clock float64) {
-	t := run.Table(BlameTable)
+	t := run.Table(Tables.Named("blame"))
 	all := b.Packets[0] + b.Packets[1]
 	add := func(scope, from, to, class string, packets int64, p *core.Parts, per int64, root float64) {
 		row := []any{scope, from, to, class, packets}
@@ -288,20 +250,11 @@ const (
 	leastBranch  = 0.01 // of the waiting that a tree's root is to blame for
 )
 
-var CongestionTable = experiments.FurtherTable{Name: "congestion", Doc: "channels with the largest root_share, as trees of the channels that they stall", Columns: []experiments.Column{
-	{Name: "tree", Doc: "number of the tree, from the largest share on"},
-	{Name: "depth", Doc: "0: the root; 1: stalled by it; and so on"},
-	{Name: "from", Doc: "port or terminal that the channel leads out of"},
-	{Name: "to", Doc: "port or terminal that it leads to"},
-	{Name: "channel_class", Doc: "class of the channel"},
-	{Name: "share", Doc: "share of all waiting that passes through the channel on its way to the root"},
-}}
-
 // writeCongestion keeps the congestion trees: the channels that most of the
 // waiting has its root at, each followed by the channels that it stalls, and
 // those by theirs.
 func writeCongestion(run *experiments.Run, g *topology.Graph, b *observe.Blame, roots []float64) {
-	t := run.Table(CongestionTable)
+	t := run.Table(Tables.Named("congestion"))
 	waiting := 0.0
 	order := make([]int, len(roots))
 	for i, p := range b.Links() {

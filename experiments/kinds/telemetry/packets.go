@@ -56,11 +56,9 @@ func (c *TraceTable) Plan(terminals int) (observe.TracePlan, error) {
 	return plan, errors.Join(problems...)
 }
 
-var PacketsTable = experiments.Undocumented("packets", "source", "destination", "flits", "born_ns", "latency_ns", "source_queue_ns", "hops", "minimal")
-
 // writePackets keeps a row for each of the packets: packets.csv.
 func writePackets(run *experiments.Run, g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time) {
-	t := run.Table(PacketsTable)
+	t := run.Table(Tables.Named("packets"))
 	cycle := clock.Nanoseconds()
 	for _, p := range packets {
 		minimal := 1

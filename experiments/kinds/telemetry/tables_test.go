@@ -27,7 +27,10 @@ func TestBlameTables(t *testing.T) {
 	sums := map[string]float64{}
 	for i, x := range enginetest.Numbers(t, blame, "total_ns") {
 		parts := 0.0
-		for _, name := range core.PartNames {
+		for j, name := range core.PartNames { // in the order in which the columns are filled
+			if column := telemetry.Tables.Named("blame").Columns[5+j].Name; column != name+"_ns" {
+				t.Fatalf("column of part %s is %s", name, column)
+			}
 			parts += enginetest.Numbers(t, blame, name+"_ns")[i]
 		}
 		if math.Abs(parts-x) > 1e-6 {

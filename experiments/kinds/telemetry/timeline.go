@@ -15,30 +15,6 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// TimelineTables are timeline and critical_path.
-var TimelineTables = func() [2]experiments.FurtherTable {
-	what := "compute, copy, send, receive, relay, connect: CPU time; pause: for no message, until the rank or its job starts or a time that the program names; wait: for a message, its completion, or another CPU of the rank"
-	message := []experiments.Column{
-		{Name: "peer", Doc: "rank at the other end of the message"},
-		{Name: "message", Doc: "sender of the message and its number among those of the sender, from 0: 3:17; empty: not of the program"},
-	}
-	place := []experiments.Column{
-		{Name: "job", Doc: "kind jobs: name of the job"},
-		{Name: "rank", Doc: "number of the rank, from 0; of a message that is waited for, of the rank that waits; machine loggops with several CPUs a rank: 3.1, its CPU 1"},
-		{Name: "start_ns", Doc: "from when"},
-		{Name: "end_ns", Doc: "until when"},
-	}
-	return [2]experiments.FurtherTable{{
-		Name: "timeline", Doc: "what every rank does and waits for: its rows follow each other from 0 to its end", Asked: "measure.timeline",
-		Columns: append(append(place[:4:4], experiments.Column{Name: "what", Doc: what}), message...),
-	}, {
-		Name: "critical_path", Doc: "the chain of work and messages that led to the end of the program, or job: its rows follow each other from 0 on and add up to the elapsed time", Asked: "measure.timeline",
-		Columns: append(append(append(place[:4:4], experiments.Column{
-			Name: "what", Doc: what + ". Of a message that a rank waits for, one behind the other: staging; adapter: requests, contexts and other messages; serialisation of its own bytes; propagation; cable: waiting for a channel; shared_memory; receive_buffer: none was posted; acknowledgement",
-		}), message...), experiments.Column{Name: "cable", Doc: "the channel that is waited for, by its ends"}, experiments.Column{Name: "seconds", Doc: "from start_ns to end_ns"}),
-	}}
-}()
-
 // NewTimeline is an empty timeline of so many ranks, of which it holds what half of the memory
 // has room for.
 func NewTimeline(ranks int) *mpi.Timeline {
@@ -99,11 +75,11 @@ func (w *TimelineWriter) local(rank int32) string {
 
 // Write keeps timeline.csv, critical_path.csv and timelines/POINT.json.
 func (w *TimelineWriter) Write(run *experiments.Run) {
-	t := run.Table(TimelineTables[0])
+	t := run.Table(Tables.Named("timeline"))
 	for rank := range w.Ranks() {
 		w.Of(rank, func(a mpi.Activity) { t.Add(w.place(&a)...) })
 	}
-	t = run.Table(TimelineTables[1])
+	t = run.Table(Tables.Named("critical_path"))
 	for _, path := range w.paths {
 		for i := range path {
 			s := &path[i]

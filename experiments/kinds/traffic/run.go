@@ -41,7 +41,7 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *experiments.Run) (tr
 	}
 	writeProgram(run, o.measures, clock)
 	if c.Measure.Histogram {
-		t := run.Table(histogramTable)
+		t := run.Table(tables.Named("histogram"))
 		o.latency.Buckets(func(from, to, count int64) { t.Add(float64(from)*clock, float64(to)*clock, count) })
 	}
 	if c.Measure.Levels {
@@ -251,22 +251,6 @@ func (o *trafficOutcome) row(clock float64) trafficRow {
 	}
 }
 
-var histogramTable = experiments.FurtherTable{Name: "histogram", Doc: "distribution of packet latency", Columns: []experiments.Column{
-	{Name: "latency_from_ns", Doc: "lower end of the bin"},
-	{Name: "latency_to_ns", Doc: "upper end of the bin, which is not in it"},
-	{Name: "packets", Doc: "measured packets in the bin"},
-}}
-
-var searchTable = experiments.FurtherTable{Name: "search", Doc: "loads that the search for saturation has tried", Columns: []experiments.Column{
-	{Name: "step", Doc: "number of the run, from 0"},
-	{Name: "offered_load", Doc: "flits per terminal and cycle that were tried"},
-	{Name: "accepted_load", Doc: "flits per terminal and cycle delivered"},
-	{Name: "latency_mean_ns", Doc: "mean packet latency"},
-	{Name: "window_cycles", Doc: "length of the window"},
-	{Name: "state", Doc: "verdict on the run: steady, saturated or undecided"},
-	{Name: "state_reason", Doc: "what the verdict follows from"},
-}}
-
 // findSaturation looks for the highest load at which the network is steady and the lowest at
 // which it is saturated, among the multiples of measure.load_precision up to the highest load
 // that the process can offer and the channels can carry ([search]). The outcome belongs to
@@ -278,7 +262,7 @@ var searchTable = experiments.FurtherTable{Name: "search", Doc: "loads that the 
 // steady load and above it for the saturated one, and a warning says so. Cost: about
 // log2(1/load_precision) points, and the runs that confirm.
 func (c *trafficConfig) findSaturation(ctx context.Context, run *experiments.Run) (*trafficOutcome, error) {
-	t, runs := run.Table(searchTable), 0
+	t, runs := run.Table(tables.Named("search")), 0
 	clock := c.Fabric.Clock.Nanoseconds()
 	bound, err := c.atLoad(c.searchLoad(1)).LoadBound(run.Seed)
 	if err != nil {

@@ -22,13 +22,6 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-var globalChannelsTable = experiments.FurtherTable{Name: "global_channels", Doc: "load of the channels between groups", Columns: []experiments.Column{
-	{Name: "group", Doc: "group that the channel leads out of"},
-	{Name: "offset", Doc: "groups from there to the one that it leads to, modulo their number"},
-	{Name: "role", Doc: "minimal: to the next group; beside: another channel of a switch that has such a one; other"},
-	{Name: "flits_per_cycle", Doc: "flits by the length of the window"},
-}}
-
 // writeGlobalChannels keeps how much every global channel of a grouped topology
 // carried in the window: global_channels.csv. Channels are told apart as figure
 // 9 of the dragonfly paper does for worst-case traffic, by where they lead and
@@ -36,7 +29,7 @@ var globalChannelsTable = experiments.FurtherTable{Name: "global_channels", Doc:
 // the others of a switch that has such a channel, and other.
 func writeGlobalChannels(run *experiments.Run, t topology.Grouped, c *telemetry.Carried) {
 	g := t.Graph()
-	table := run.Table(globalChannelsTable)
+	table := run.Table(tables.Named("global_channels"))
 	groups := t.Groups()
 	for from := range groups {
 		next := map[topology.SwitchID]bool{} // switches with a channel to the next group
@@ -58,20 +51,10 @@ func writeGlobalChannels(run *experiments.Run, t topology.Grouped, c *telemetry.
 	}
 }
 
-var fairnessTable = experiments.FurtherTable{Name: "fairness", Doc: "how evenly terminals are served", Columns: []experiments.Column{
-	{Name: "direction", Doc: "sent, of the terminals that send, or received, of all"},
-	{Name: "jain_index", Doc: "Jain's index of fairness: 1 if all terminals have the same, k/n if k of n have everything"},
-	{Name: "mean_flits_per_cycle", Doc: "mean over the terminals"},
-	{Name: "min_flits_per_cycle", Doc: "flits per cycle of the terminal with the least"},
-	{Name: "min_terminal", Doc: "name of the terminal with the least"},
-	{Name: "max_flits_per_cycle", Doc: "flits per cycle of the terminal with the most"},
-	{Name: "max_terminal", Doc: "name of the terminal with the most"},
-}}
-
 // writeFairness keeps how evenly terminals are served: fairness.csv. silent tells of terminals
 // that send nothing of their own; nil: all send.
 func writeFairness(run *experiments.Run, g *topology.Graph, c *telemetry.Carried, silent func(topology.TerminalID) bool) {
-	t := run.Table(fairnessTable)
+	t := run.Table(tables.Named("fairness"))
 	channels := g.NumPorts() + g.Terminals()
 	var sent, received []float64
 	var senders []topology.TerminalID
@@ -91,17 +74,6 @@ func writeFairness(run *experiments.Run, g *topology.Graph, c *telemetry.Carried
 		t.Add(x.direction, network.JainIndex(x.rates), network.Mean(x.rates), least, first(least), most, first(most))
 	}
 }
-
-var queuesTable = experiments.FurtherTable{Name: "queues", Doc: "ports of switches over time; cells of what was not sampled are empty", Columns: []experiments.Column{
-	{Name: "time_ns", Doc: "from the start of the window: what happened before counts"},
-	{Name: "port", Doc: "port of a switch"},
-	{Name: "to", Doc: "port or terminal that its channel leads to"},
-	{Name: "class", Doc: "class of the channel"},
-	{Name: "waiting_flits", Doc: "flits that are routed to leave by the port and still in the switch"},
-	{Name: "outstanding_flits", Doc: "flits that were sent and whose credits have not come back"},
-	{Name: "sent_flits", Doc: "flits that have left by the port since the sample before"},
-	{Name: "marked_packets", Doc: "packets that the port has marked since the sample before"},
-}}
 
 // probe is the probe that the point asks for, in parts whose routing is built; none if it asks
 // for none.
@@ -171,7 +143,7 @@ func matches(pattern, name string) bool {
 
 // writeQueues keeps what ports were sampled for: queues.csv, all ports of a time, then of the next.
 func writeQueues(run *experiments.Run, g *topology.Graph, s *fabric.Samples, clock float64) {
-	t := run.Table(queuesTable)
+	t := run.Table(tables.Named("queues"))
 	for i := range s.Rows {
 		for k, port := range s.Ports {
 			from, to, class := telemetry.ChannelEnds(g, int(port))
@@ -272,13 +244,6 @@ func (c *trafficConfig) phases(parts *trafficParts, seed uint64) ([]measure.Phas
 	return phases, errors.Join(problems...)
 }
 
-var lapseTable = experiments.FurtherTable{Name: "time_lapse", Doc: "what arrived in the intervals of the window", Columns: []experiments.Column{
-	{Name: "time_ns", Doc: "start of the interval, from that of the window"},
-	{Name: "accepted_load", Doc: "flits delivered in it, per terminal that sends and cycle"},
-	{Name: "latency_mean_ns", Doc: "mean latency of the packets that arrived in it; empty where none did"},
-	{Name: "minimal_fraction", Doc: "share of those packets that took a minimal path; empty where none arrived"},
-}}
-
 // checkLapse refuses more intervals than can be kept.
 func (c *trafficConfig) checkLapse() error {
 	if c.Measure.Lapse == 0 {
@@ -294,7 +259,7 @@ func (c *trafficConfig) checkLapse() error {
 
 // writeLapse keeps what arrived over time, in all replications: time_lapse.csv.
 func writeLapse(run *experiments.Run, c *trafficConfig, o *trafficOutcome) {
-	t, clock := run.Table(lapseTable), c.Fabric.Clock.Nanoseconds()
+	t, clock := run.Table(tables.Named("time_lapse")), c.Fabric.Clock.Nanoseconds()
 	every := network.CyclesOf(c.Measure.Lapse, c.Fabric.Clock)
 	perCycle := float64(o.topology.Graph().Terminals()) * o.senders * float64(c.Measure.Replications)
 	for i := range (o.window + every - 1) / every {
@@ -308,12 +273,7 @@ func writeLapse(run *experiments.Run, c *trafficConfig, o *trafficOutcome) {
 	}
 }
 
-var levelsTable = experiments.Undocumented("levels", append([]string{"service_level"}, tallyColumns...)...)
-
-// tallyColumns head the cells of [tallyCells].
-var tallyColumns = []string{"packets_measured", "flits_per_cycle", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns"}
-
-// tallyCells are what was measured of some packets, in tallyColumns.
+// tallyCells are what was measured of some packets, in their columns from packets_measured on.
 func tallyCells(l *measure.Tally, window int64, clock float64) []any {
 	return []any{l.Packets, float64(l.Flits) / float64(window), stats.Finite(float64(l.Sum)/float64(l.Packets)) * clock,
 		l.Latency.Quantile(0.5) * clock, l.Latency.Quantile(0.99) * clock, float64(l.Latency.Max()) * clock}
@@ -321,22 +281,13 @@ func tallyCells(l *measure.Tally, window int64, clock float64) []any {
 
 // writeLevels keeps what was measured of the service levels in use: levels.csv.
 func writeLevels(run *experiments.Run, levels []measure.Tally, window int64, clock float64) {
-	t := run.Table(levelsTable)
+	t := run.Table(tables.Named("levels"))
 	for i := range levels {
 		if l := &levels[i]; l.Packets > 0 || l.Flits > 0 {
 			t.Add(append([]any{i}, tallyCells(l, window, clock)...)...)
 		}
 	}
 }
-
-var pairsTable = experiments.FurtherTable{Name: "pairs", Doc: "packets between terminals that measure.pairs names", Columns: []experiments.Column{
-	{Name: "source", Doc: "name of the terminal that sends; *: any"},
-	{Name: "destination", Doc: "name of the terminal that receives; *: any"},
-	{Name: "packets_measured", Doc: "packets born in the window and delivered"},
-	{Name: "flits_per_cycle", Doc: "flits delivered in the window, by its length"},
-	{Name: "latency_mean_ns", Doc: "mean packet latency; in a point that is saturated latencies are of the packets that have arrived"},
-	{Name: "latency_p50_ns", Doc: "median packet latency"}, {Name: "latency_p99_ns", Doc: "99th percentile of packet latency"}, {Name: "latency_max_ns", Doc: "largest packet latency"},
-}}
 
 // pairsOf finds the terminals that measure.pairs names.
 func pairsOf(g *topology.Graph, names []string) ([]measure.Pair, error) {
@@ -370,7 +321,7 @@ const anyTerminal = "*"
 
 // writePairs keeps what was measured of pairs of terminals: pairs.csv.
 func writePairs(run *experiments.Run, names []string, o *trafficOutcome, clock float64) {
-	t, g := run.Table(pairsTable), o.topology.Graph()
+	t, g := run.Table(tables.Named("pairs")), o.topology.Graph()
 	pairs, _ := pairsOf(g, names) // as when the point was built
 	name := func(t topology.TerminalID) string {
 		if t == measure.AnyTerminal {

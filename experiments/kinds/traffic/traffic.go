@@ -4,6 +4,7 @@
 package traffic
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"math"
@@ -24,15 +25,17 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
+//go:embed tables.txt
+var tablesText string
+
+// tables are the kind's.
+var tables = experiments.ReadTables(tablesText, telemetry.Tables)
+
 func init() {
 	experiments.Register(experiments.Kind[trafficConfig, trafficRow]{
-		Name: "traffic",
-		Doc:  "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
-		Tables: []experiments.FurtherTable{
-			histogramTable.AskedBy("measure.histogram"), fairnessTable.AskedBy("measure.fairness"), telemetry.LinksTable.AskedBy("measure.links"), globalChannelsTable.AskedBy("measure.global_channels"),
-			searchTable.AskedBy("measure.find"), telemetry.BlameTable.AskedBy("measure.blame"), telemetry.CongestionTable.AskedBy("measure.blame"), levelsTable.AskedBy("measure.levels"), pairsTable.AskedBy("measure.pairs"), lapseTable.AskedBy("measure.time_lapse"),
-			timesTable, telemetry.PacketsTable.AskedBy("trace.packets"), queuesTable.AskedBy("measure.queues"), samplesTable,
-		},
+		Name:   "traffic",
+		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
+		Tables: tables,
 		Silent: []string{"measure.series", "measure.queue_ports", "measure.queue_samples", "trace.choose", "trace.every", "trace.sources", "trace.destinations"},
 		Defaults: func() trafficConfig {
 			d := fabric.DefaultConfig()
@@ -282,19 +285,6 @@ func (c *trafficConfig) workload(parts *trafficParts, seed uint64) (fabric.Workl
 	return w, err
 }
 
-var timesTable = experiments.FurtherTable{Name: "program", Doc: "times that terminal programs have noted, such as round trips", Columns: []experiments.Column{
-	{Name: "measure", Doc: "what was timed"},
-	{Name: "count", Doc: "how often"},
-	{Name: "mean_ns", Doc: "mean time"}, {Name: "p50_ns", Doc: "median time"}, {Name: "p95_ns", Doc: "95th percentile of the times"}, {Name: "p99_ns", Doc: "99th percentile of the times"}, {Name: "max_ns", Doc: "largest time"},
-}}
-
-var samplesTable = experiments.FurtherTable{Name: "samples", Doc: "values that terminal programs have noted, such as windows, and how often something has happened", Columns: []experiments.Column{
-	{Name: "measure", Doc: "what was noted"},
-	{Name: "unit", Doc: "unit of the values"},
-	{Name: "count", Doc: "how often"},
-	{Name: "mean", Doc: "mean value"}, {Name: "p50", Doc: "median value"}, {Name: "p95", Doc: "95th percentile of the values"}, {Name: "p99", Doc: "99th percentile of the values"}, {Name: "max", Doc: "largest value"},
-}}
-
 // writeProgram keeps what the program has noted: times, such as round trips, in program.csv, and
 // values, such as windows, in samples.csv.
 func writeProgram(run *experiments.Run, measures []measure.Measure, clock float64) {
@@ -303,12 +293,12 @@ func writeProgram(run *experiments.Run, measures []measure.Measure, clock float6
 		m, scale := &measures[i], clock
 		name, unit := terminal.UnitOf(m.Name)
 		cells := []any{name}
-		t, kind := &times, timesTable
+		t, kind := &times, "program"
 		if unit != "" {
-			cells, t, kind, scale = []any{name, unit}, &values, samplesTable, 1
+			cells, t, kind, scale = []any{name, unit}, &values, "samples", 1
 		}
 		if *t == nil {
-			*t = run.Table(kind)
+			*t = run.Table(tables.Named(kind))
 		}
 		largest := math.NaN()
 		if m.Cycles.N() > 0 {
