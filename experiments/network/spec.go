@@ -346,19 +346,27 @@ type Use struct {
 	// Reacts tells that something beside the routing reads marks: what terminals do, or a
 	// series of samples.
 	Reacts bool
+	// Unnamed tells that nothing written names virtual channels.
+	Unnamed bool
 }
 
 // countsBytes tells whether something in a network whose packets are sized in flits counts bytes.
 func (u *Use) countsBytes() bool {
-	own, ok := u.Routing.(fabric.LaneArbitration)
 	f := &u.Config.Fabric
-	if f.Link != "" || f.MTU > 0 || u.Config.Switch.VLArbLow+u.Config.Switch.VLArbHigh+u.Config.Terminal.VLArbLow+u.Config.Terminal.VLArbHigh != "" || ok && own.ArbitratesLanes() || u.Config.Switch.Marks() {
+	if f.Link != "" || f.MTU > 0 || u.arbitrates() || u.Config.Switch.Marks() {
 		return true
 	}
 	return slices.ContainsFunc(u.Sized.Classes, func(c topology.Class) bool {
 		own := u.Config.Channels[c.Name]
 		return c.Rate != 0 || own.Rate != 0 || own.Link != ""
 	})
+}
+
+// arbitrates tells whether lanes have weights.
+func (u *Use) arbitrates() bool {
+	own, ok := u.Routing.(fabric.LaneArbitration)
+	s, t := &u.Config.Switch, &u.Config.Terminal
+	return s.VLArbLow+s.VLArbHigh+t.VLArbLow+t.VLArbHigh != "" || ok && own.ArbitratesLanes()
 }
 
 // Idle warns of the settings that change nothing.
@@ -398,6 +406,14 @@ var idle = []experiments.Idle[*Use]{
 	{Key: "switch.pipeline", When: func(u *Use) bool {
 		return u.Config.Switch.RouteCycles+u.Config.Switch.VCAllocCycles == 0
 	}, Because: "route_cycles and vc_alloc_cycles are 0"},
+	{Key: "switch.credits_per_cycle", When: func(u *Use) bool {
+		s := &u.Config.Switch
+		return u.Sized != nil && s.Speedup*float64(s.InputSpeedup) == 1 && !u.faulty()
+	}, Because: "an input frees one slot at most in a cycle"},
+	{Key: "routing.global_vc", When: func(u *Use) bool {
+		s := &u.Config.Switch
+		return u.Unnamed && s.VCs <= u.Routing.VCs() && s.InputSpeedup == 1 && !u.arbitrates() && !u.faulty()
+	}, Because: "virtual channels of global channels have other numbers only, in the same order"},
 	{Key: "switch.input_speedup", When: func(u *Use) bool { return max(u.Config.Switch.VCs, u.Routing.VCs()) == 1 }, Because: "an input has one virtual channel"},
 	{Key: "switch.credit_sensing", When: func(u *Use) bool {
 		return u.Config.Switch.CreditSensing == "off" && !fabric.NeedsOf(u.Routing).SensesCredits

@@ -221,7 +221,10 @@ func checkExchange(c *exchangeConfig, seed uint64) ([]experiments.Warning, error
 
 var idleExchange = []experiments.Idle[*exchangeConfig]{
 	{Key: "exchange.schedule exchange.addressing exchange.drain", When: (*exchangeConfig).buffered, Because: `it is of exchange.through = "sessions"`},
-	{Key: "exchange.order routing.*", When: func(c *exchangeConfig) bool { return !c.buffered() }, Because: `it is of exchange.through = "fabric"`},
+	{Key: "exchange.order routing.* recovery.* fabric.unit terminal.buffer_flits terminal.vlarb_high terminal.vlarb_low terminal.vl_high_limit " +
+		"switch.vcs switch.buffer_flits switch.credit_cycles switch.credits_per_cycle switch.input_speedup switch.allocator switch.iterations switch.vc_allocator switch.vc_reuse switch.output_buffer_flits " +
+		"switch.marking switch.credit_sensing switch.credits_undelayed switch.vlarb_high switch.vlarb_low switch.vl_high_limit switch.flow_control switch.hold switch.pipeline switch.forwarding",
+		When: func(c *exchangeConfig) bool { return !c.buffered() }, Because: `it is of exchange.through = "fabric"`},
 }
 
 func (c *exchangeConfig) buffered() bool { return c.Exchange.Through == "fabric" }
