@@ -7,6 +7,7 @@
 package network
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -263,10 +264,7 @@ func FollowClock(f *fabric.PhysicalConfig, t *TopologyTable, channels map[string
 	latency := sim.Time(0) // greatest common divisor
 	for _, class := range built.Graph().Classes {
 		over := channels[class.Name]
-		rate := class.Rate
-		if over.Rate != 0 {
-			rate = over.Rate
-		}
+		rate := cmp.Or(over.Rate, class.Rate)
 		if over.Link != "" {
 			if _, linked, err := topology.ParseLink(over.Link); err == nil {
 				rate = linked
@@ -374,13 +372,13 @@ func (u *Use) Idle() []experiments.Warning {
 	list := slices.Clone(idle)
 	if r, ok := u.Routing.(param.Idler); ok {
 		for _, s := range r.IdleSettings() {
-			list = append(list, experiments.Idle[*Use]{Key: "routing." + s.Key, When: always, Because: s.Because})
+			list = append(list, experiments.Idle[*Use]{Key: "routing." + s.Key, Because: s.Because})
 		}
 	}
 	if u.Faults != nil {
 		for _, name := range u.Faults.names() {
 			if !u.Faults.Tables[name].fails() {
-				list = append(list, experiments.Idle[*Use]{Key: "fault." + name + ".*", When: always, Because: noFaults})
+				list = append(list, experiments.Idle[*Use]{Key: "fault." + name + ".*", Because: noFaults})
 			}
 		}
 	}
@@ -388,8 +386,6 @@ func (u *Use) Idle() []experiments.Warning {
 }
 
 func (u *Use) faulty() bool { return u.Faults != nil && len(u.Faults.Tables) > 0 }
-
-func always(*Use) bool { return true }
 
 const noFaults = "nothing fails"
 

@@ -208,9 +208,9 @@ func checkExchange(c *exchangeConfig, seed uint64) ([]experiments.Warning, error
 		return nil, network.ExplainVCs(err, c.Network(seed))
 	}
 	if s, ok := p.topology.(*topology.DistributedSwitch); ok && c.Exchange.Through == "sessions" {
-		var warnings []experiments.Warning
-		for _, w := range sessions.Warnings(s, c.Exchange.Schedule) {
-			warnings = append(warnings, experiments.Warning{Key: "exchange.schedule", Message: w.Message})
+		warnings := sessions.Warnings(s, c.Exchange.Schedule)
+		for i := range warnings {
+			warnings[i].Key = "exchange.schedule"
 		}
 		return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
 	}

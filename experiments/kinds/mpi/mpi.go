@@ -432,25 +432,19 @@ func (c *Config) IdleMessages(d Demand) []experiments.Warning {
 const allEager = "all messages between nodes go eagerly, and no sender waits for one to come"
 
 // idleMachines are tables of other machines than the point's.
-var idleMachines = func() (list []experiments.Idle[*Config]) {
-	for _, of := range []struct {
-		machines, tables []string
-	}{
-		{[]string{"fabric"}, []string{"topology", "routing", "fabric", "switch", "terminal", "channel", "trace"}},
-		{[]string{"loggp"}, []string{"loggp"}},
-		{[]string{"loggops"}, []string{"loggops"}},
-		{[]string{"loggp", "fabric"}, []string{"system", "placement", "protocol", "connections", "noise", "memory"}},
-	} {
-		because := fmt.Sprintf("it is of job.machine = \"%s\"", strings.Join(of.machines, `" or "`))
-		for _, table := range of.tables {
-			list = append(list, experiments.Idle[*Config]{
-				Key: table + ".*", When: func(c *Config) bool { return !slices.Contains(of.machines, c.Job.Machine) },
-				Because: because,
-			})
-		}
+var idleMachines = []experiments.Idle[*Config]{
+	ofMachines("topology.* routing.* fabric.* switch.* terminal.* channel.* trace.*", "fabric"),
+	ofMachines("loggp.*", "loggp"),
+	ofMachines("loggops.*", "loggops"),
+	ofMachines("system.* placement.* protocol.* connections.* noise.* memory.*", "loggp", "fabric"),
+}
+
+func ofMachines(tables string, machines ...string) experiments.Idle[*Config] {
+	return experiments.Idle[*Config]{
+		Key: tables, When: func(c *Config) bool { return !slices.Contains(machines, c.Job.Machine) },
+		Because: fmt.Sprintf("it is of job.machine = \"%s\"", strings.Join(machines, `" or "`)),
 	}
-	return list
-}()
+}
 
 var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "connections.tear_down hca.qp_create hca.qp_modify", When: connectsBefore, Because: "no connections are made on demand"},
@@ -476,6 +470,7 @@ var idleProtocol = []experiments.Idle[*Config]{
 
 // idleProgram are settings of the one program of kind mpi.
 var idleProgram = []experiments.Idle[*Config]{
+	{Key: "workload.window", When: func(c *Config) bool { return c.Workload.Type.Name() == "ping-pong" }, Because: `it is of workload.type = "osu-bandwidth"`},
 	{Key: "placement.nodes", When: func(c *Config) bool { return c.Placement.Type != mpi.Explicit }, Because: `it is of placement.type = "explicit"`},
 }
 
