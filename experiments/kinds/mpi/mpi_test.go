@@ -258,6 +258,8 @@ func TestIdleMPISettings(t *testing.T) {
 		"switch.vcs=2 job.machine=fabric topology.type=single-switch topology.terminals=8 routing.type=table": "[]",
 		"protocol.eager_limit=1KiB job.machine=loggops":                                                       `[protocol.eager_limit changes nothing: it is of job.machine = "loggp" or "fabric"]`,
 		"connections.preposted=9":                                        `[connections.preposted changes nothing: it is of connections.mode = "rc"]`,
+		"workload.type=ping-pong workload.window=9":                      `[workload.window changes nothing: it is of workload.type = "osu-bandwidth"]`,
+		"workload.type=osu-bandwidth workload.window=9":                  "[]",
 		"connections.preposted=9 connections.mode=rc":                    "[]",
 		"connections.tear_down=true":                                     "[connections.tear_down changes nothing: no connections are made on demand]",
 		"connections.tear_down=true connections.on_demand=true":          "[]",
