@@ -392,16 +392,12 @@ const noFaults = "nothing fails"
 var idle = []experiments.Idle[*Use]{
 	{Key: "routing.spread_vcs", When: func(u *Use) bool { return u.Config.Switch.VCs <= u.Routing.VCs() && !u.faulty() }, Because: "there are no more virtual channels than the routing needs"},
 	{Key: "recovery.*", When: func(u *Use) bool { return u.Faults != nil && len(u.Faults.Tables) == 0 }, Because: noFaults},
-	{Key: "recovery.timeout", When: func(u *Use) bool {
-		return u.faulty() && u.Faults.Recovery.Retries == 0
-	}, Because: "recovery.retries is 0"},
+	{Key: "recovery.timeout", When: func(u *Use) bool { return u.faulty() && u.Faults.Recovery.Retries == 0 }, Because: "recovery.retries is 0"},
 	{Key: "fabric.flit_bytes", When: func(u *Use) bool { return u.Sized != nil && !u.countsBytes() }, Because: "no rate, link or size is in bytes"},
 	{Key: "switch.flow_control switch.hold switch.forwarding", When: func(u *Use) bool {
 		return u.Longest == 1 && u.Config.Switch.VCAllocCycles == 0
 	}, Because: "packets have one flit, and heads take a virtual channel by winning the switch"},
-	{Key: "switch.pipeline", When: func(u *Use) bool {
-		return u.Config.Switch.RouteCycles+u.Config.Switch.VCAllocCycles == 0
-	}, Because: "route_cycles and vc_alloc_cycles are 0"},
+	{Key: "switch.pipeline", When: func(u *Use) bool { return u.Config.Switch.RouteCycles+u.Config.Switch.VCAllocCycles == 0 }, Because: "route_cycles and vc_alloc_cycles are 0"},
 	{Key: "switch.credits_per_cycle", When: func(u *Use) bool {
 		s := &u.Config.Switch
 		return u.Sized != nil && s.Speedup*float64(s.InputSpeedup) == 1 && !u.faulty()

@@ -462,8 +462,8 @@ var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "memory.domains memory.domain_ranks", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
 	{Key: "system.transport", When: func(c *Config) bool { return !c.System.byTransport() }, Because: "no cost of the machine or the library depends on it"},
 	{Key: "system.far_switches", When: func(c *Config) bool { return c.Job.Machine == "fabric" }, Because: "it is of loggp.far_latency"},
-	{Key: "system.spine_latency system.far_switches", When: withoutWays, Because: "system.cable_latency and switch_latency are 0ns"},
-	{Key: "system.spine_latency system.far_switches", When: oneSwitch, Because: "loggp.nodes_per_leaf is 0"},
+	{Key: "system.spine_latency system.far_switches", When: func(c *Config) bool { return c.System.Near() == 0 }, Because: "system.cable_latency and switch_latency are 0ns"},
+	{Key: "system.spine_latency system.far_switches", When: func(c *Config) bool { return c.Job.Machine == "loggp" && c.LogGP.PerLeaf == 0 }, Because: "loggp.nodes_per_leaf is 0"},
 	{Key: "memory.domain_latency memory.domain_rate", When: func(c *Config) bool { return c.Memory.Domains == 1 }, Because: "memory.domains is 1"},
 	{Key: "memory.cached", When: func(c *Config) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 }
@@ -473,10 +473,6 @@ var idleProgram = []experiments.Idle[*Config]{
 	{Key: "workload.window", When: func(c *Config) bool { return c.Workload.Type.Name() == "ping-pong" }, Because: `it is of workload.type = "osu-bandwidth"`},
 	{Key: "placement.nodes", When: func(c *Config) bool { return c.Placement.Type != mpi.Explicit }, Because: `it is of placement.type = "explicit"`},
 }
-
-func withoutWays(c *Config) bool { return c.System.Near() == 0 }
-
-func oneSwitch(c *Config) bool { return c.Job.Machine == "loggp" && c.LogGP.PerLeaf == 0 }
 
 // fetchesForNothing tells whether it makes no difference if the bytes of a request go with the doorbell.
 func (c *Config) fetchesForNothing() bool {

@@ -16,7 +16,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
-	"github.com/weft-sim/weft/sim"
 )
 
 // Network names what the point's packets are routed through.
@@ -350,9 +349,7 @@ var idleTraffic = []experiments.Idle[builtTraffic]{
 	{Key: "traffic.load traffic.process", When: builtTraffic.closed, Because: "the program is closed and offers no load"},
 	{Key: "traffic.packet_weights", When: func(b builtTraffic) bool { return len(b.Traffic.PacketFlits) == 1 }, Because: "packets have one size"},
 	{Key: "switch.marking", When: builtTraffic.unmarked, Because: "no packet is marked: threshold is 0, or packet_size above that of all packets"},
-	{Key: "measure.budget", When: func(b builtTraffic) bool {
-		return !b.searches() && b.Measure.Warmup > 0 && b.Measure.Window > 0
-	}, Because: "measure.warmup and measure.window are given"},
+	{Key: "measure.budget", When: func(b builtTraffic) bool { return !b.searches() && b.Measure.Warmup > 0 && b.Measure.Window > 0 }, Because: "measure.warmup and measure.window are given"},
 	{Key: "measure.load_precision", When: func(b builtTraffic) bool { return !b.searches() }, Because: "measure.find looks for no load"},
 	{Key: "measure.queue_ports measure.queue_samples", When: func(b builtTraffic) bool { return b.Measure.Queues == 0 }, Because: "measure.queues is 0"},
 }
@@ -362,7 +359,7 @@ func (b builtTraffic) unmarked() bool {
 	policy, ok := b.Switch.Marking.Config().(*marking.InfiniBand)
 	program, heeded := b.Program.Type.Config().(*terminal.InfiniBand)
 	return ok && heeded && (policy.Threshold == 0 ||
-		sim.Bytes(max(b.longestPacket(), program.Notification))*b.parts.fabric.Fabric.FlitBytes < 64*sim.Bytes(policy.PacketSize))
+		int64(max(b.longestPacket(), program.Notification))*int64(b.parts.fabric.Fabric.FlitBytes) < 64*policy.PacketSize)
 }
 
 func (b builtTraffic) searches() bool { return b.Measure.Find != "" }
