@@ -400,10 +400,11 @@ func (c *Config) checkRanks(ranks, clocks int, key string, adapter *hca.Config) 
 
 // idle warns of the settings of the point that change nothing.
 func (c *Config) idle() []experiments.Warning {
+	idle := append(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleProgram, c)...)
 	if c.Job.Machine == "loggops" {
-		return experiments.IdleOf(idleMachines, c)
+		return idle
 	}
-	return slices.Concat(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleProgram, c), experiments.IdleOf(telemetry.IdleTrace, &c.Trace), IdleRuntime(c, c.Workload.Type.Config()))
+	return slices.Concat(idle, experiments.IdleOf(telemetry.IdleTrace, &c.Trace), IdleRuntime(c, c.Workload.Type.Config()))
 }
 
 // IdleRuntime is idle of the tables that kind jobs has, too, beside the settings of programs.

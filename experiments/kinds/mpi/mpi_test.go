@@ -259,6 +259,7 @@ func TestIdleMPISettings(t *testing.T) {
 		"protocol.eager_limit=1KiB job.machine=loggops":                                                       `[protocol.eager_limit changes nothing: it is of job.machine = "loggp" or "fabric"]`,
 		"connections.preposted=9":                                        `[connections.preposted changes nothing: it is of connections.mode = "rc"]`,
 		"workload.type=ping-pong workload.window=9":                      `[workload.window changes nothing: it is of workload.type = "osu-bandwidth"]`,
+		"workload.type=ping-pong workload.window=9 job.machine=loggops":  `[workload.window changes nothing: it is of workload.type = "osu-bandwidth"]`,
 		"workload.type=osu-bandwidth workload.window=9":                  "[]",
 		"connections.preposted=9 connections.mode=rc":                    "[]",
 		"connections.tear_down=true":                                     "[connections.tear_down changes nothing: no connections are made on demand]",
