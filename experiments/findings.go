@@ -161,16 +161,16 @@ func (m *merger) report() *Report {
 // Idle is a setting that changes nothing beside others, of a kind's configuration or of a part
 // of it.
 type Idle[C any] struct {
-	Key     string // dotted; "switch.*": all of a table; several with blanks between
-	When    func(c C) bool
-	Because string // follows "changes nothing: "
+	Key     string         // dotted; "switch.*": all of a table; several with blanks between
+	When    func(c C) bool // nil: always
+	Because string         // follows "changes nothing: "
 }
 
 // IdleOf warns of the settings of a list that change nothing in c, for Check to pass on, which
 // need not look at their values: see [Warning].
 func IdleOf[C any](list []Idle[C], c C) (warnings []Warning) {
 	for _, x := range list {
-		if !x.When(c) {
+		if x.When != nil && !x.When(c) {
 			continue
 		}
 		for _, key := range strings.Fields(x.Key) {

@@ -4,6 +4,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // FatPathsConfig holds the settings of routing "fatpaths".
@@ -105,6 +106,9 @@ func layerWithout(g *topology.Graph, share float64, seed uint64, layer int) *top
 	}
 	return down
 }
+
+// IdleSettings implements [param.Idler]: ties matter in some layers.
+func (r *fatPaths) IdleSettings() []param.IdleSetting { return nil }
 
 // UnusedSettings implements [param.Skipper].
 func (r *fatPaths) UnusedSettings() []string {

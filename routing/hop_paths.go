@@ -102,6 +102,14 @@ func (p *hopPaths) UnusedSettings() []string {
 	return nil
 }
 
+// IdleSettings implements [param.Idler].
+func (p *hopPaths) IdleSettings() []param.IdleSetting {
+	if sets := len(p.start) - 2; p.ties == tiesOne || p.ties.adaptive() || len(p.local) > sets { // beside the empty set
+		return nil
+	}
+	return []param.IdleSetting{{Key: "ties", Because: "packets have one way on at most from each switch"}}
+}
+
 // VCs is the number of hop classes.
 func (p *hopPaths) VCs() int { return p.classes }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Layout of Head.State for packets that walk by legWalk, above the hops made.
@@ -188,6 +189,9 @@ func newPhaseWalk(name, rule string, endsEarly bool, env Env) (*phaseWalk, error
 
 // Needs implements [fabric.Needer].
 func (r *phaseWalk) Needs() fabric.Needs { return fabric.Needs{} }
+
+// IdleSettings implements [param.Idler].
+func (r *phaseWalk) IdleSettings() []param.IdleSetting { return nil }
 
 // direct implements [detours].
 func (r *phaseWalk) direct(*fabric.Head) (state uint32, alone bool) {

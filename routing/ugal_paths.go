@@ -38,7 +38,7 @@ func (u *pathUGAL) Needs() fabric.Needs { return u.queueReader.Needs() }
 
 // IdleSettings implements [param.Idler].
 func (u *pathUGAL) IdleSettings() []param.IdleSetting {
-	return decidedAlone(u.queues.DecidedAt == "terminal")
+	return append(u.measuredDetours.IdleSettings(), decidedAlone(u.queues.DecidedAt == "terminal")...)
 }
 
 // Depart implements [fabric.Departer].

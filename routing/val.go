@@ -16,6 +16,7 @@ type detours interface {
 	fabric.Needer
 	TerminalBlind
 	param.Skipper
+	param.Idler
 	VCs() int
 	InjectionVCs(vcs int) uint32
 	// direct is the state in which a packet at its source starts minimally; alone tells

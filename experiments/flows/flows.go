@@ -144,6 +144,9 @@ func (c *flowsConfig) warnings(p *flowsParts) (list []experiments.Warning) {
 // idleFlows are the settings of congestion control that change nothing, beside the others.
 var idleFlows = []experiments.Idle[*flowsConfig]{
 	{Key: "switch.mark_from switch.mark_to switch.mark_max", When: (*flowsConfig).ignoresMarks, Because: "no sender heeds marks, which are only counted (packets_marked)"},
+	{Key: "switch.mark_max", When: func(c *flowsConfig) bool {
+		return c.Switch.Full == "pause" && c.Transport.Control != "dcqcn" && c.Switch.MarkFrom+c.Switch.MarkTo == 0
+	}, Because: `switch.full = "pause" marks nothing where mark_from and mark_to are 0B`},
 	{Key: "transport.entropies", When: func(c *flowsConfig) bool { return c.Transport.Spray == "single" }, Because: `transport.spray = "single" has one a flow`},
 	{Key: "transport.entropies", When: func(c *flowsConfig) bool { return c.Transport.Spray != "single" && c.Switch.Paths != "hash" }, Because: "switch.paths chooses the way of data, and not by entropy"},
 	{Key: "transport.window_packets", When: func(c *flowsConfig) bool { return c.Transport.Control != "constant" }, Because: `it is of control = "constant"`},

@@ -356,11 +356,19 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[transport.nscc]\nstart_window = 8\n[transport]\ncontrol = \"rccc\"\n":                "transport.nscc.start_window changes nothing",
 		"[switch]\nfull = \"drop\"\nheader = \"80B\"\n":                                        "switch.header changes nothing: it is of switch.full = \"trim\"",
 		"[switch]\nallow_deadlock = true\n":                                                    "switch.allow_deadlock changes nothing",
+		"[switch]\nfull = \"pause\"\nmark_max = 0.5\n":                                         "switch.mark_max changes nothing: switch.full = \"pause\" marks nothing",
 		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",
 	} {
 		f := load(t, "kind = \"flows\"\n"+text)
 		if got := f.Warnings; len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want) {
 			t.Errorf("%s: %v, want %s", text, got, want)
+		}
+	}
+	for _, text := range []string{
+		"[switch]\nfull = \"pause\"\nmark_max = 0.5\nmark_to = \"90kB\"\n", "[switch]\nfull = \"pause\"\nmark_max = 0.5\n[transport]\ncontrol = \"dcqcn\"\n",
+	} {
+		if got := load(t, "kind = \"flows\"\n"+text).Warnings; len(got) != 0 {
+			t.Errorf("%s: %v", text, got)
 		}
 	}
 	for text, want := range map[string]string{

@@ -7,6 +7,7 @@
 package network
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -263,10 +264,7 @@ func FollowClock(f *fabric.PhysicalConfig, t *TopologyTable, channels map[string
 	latency := sim.Time(0) // greatest common divisor
 	for _, class := range built.Graph().Classes {
 		over := channels[class.Name]
-		rate := class.Rate
-		if over.Rate != 0 {
-			rate = over.Rate
-		}
+		rate := cmp.Or(over.Rate, class.Rate)
 		if over.Link != "" {
 			if _, linked, err := topology.ParseLink(over.Link); err == nil {
 				rate = linked
@@ -346,13 +344,14 @@ type Use struct {
 	// Reacts tells that something beside the routing reads marks: what terminals do, or a
 	// series of samples.
 	Reacts bool
+	// Unnamed tells that nothing written names virtual channels.
+	Unnamed bool
 }
 
 // countsBytes tells whether something in a network whose packets are sized in flits counts bytes.
 func (u *Use) countsBytes() bool {
-	own, ok := u.Routing.(fabric.LaneArbitration)
 	f := &u.Config.Fabric
-	if f.Link != "" || f.MTU > 0 || u.Config.Switch.VLArbLow+u.Config.Switch.VLArbHigh+u.Config.Terminal.VLArbLow+u.Config.Terminal.VLArbHigh != "" || ok && own.ArbitratesLanes() || u.Config.Switch.Marks() {
+	if f.Link != "" || f.MTU > 0 || u.arbitrates() || u.Config.Switch.Marks() {
 		return true
 	}
 	return slices.ContainsFunc(u.Sized.Classes, func(c topology.Class) bool {
@@ -361,18 +360,25 @@ func (u *Use) countsBytes() bool {
 	})
 }
 
+// arbitrates tells whether lanes have weights.
+func (u *Use) arbitrates() bool {
+	own, ok := u.Routing.(fabric.LaneArbitration)
+	s, t := &u.Config.Switch, &u.Config.Terminal
+	return s.VLArbLow+s.VLArbHigh+t.VLArbLow+t.VLArbHigh != "" || ok && own.ArbitratesLanes()
+}
+
 // Idle warns of the settings that change nothing.
 func (u *Use) Idle() []experiments.Warning {
 	list := slices.Clone(idle)
 	if r, ok := u.Routing.(param.Idler); ok {
 		for _, s := range r.IdleSettings() {
-			list = append(list, experiments.Idle[*Use]{Key: "routing." + s.Key, When: always, Because: s.Because})
+			list = append(list, experiments.Idle[*Use]{Key: "routing." + s.Key, Because: s.Because})
 		}
 	}
 	if u.Faults != nil {
 		for _, name := range u.Faults.names() {
 			if !u.Faults.Tables[name].fails() {
-				list = append(list, experiments.Idle[*Use]{Key: "fault." + name + ".*", When: always, Because: noFaults})
+				list = append(list, experiments.Idle[*Use]{Key: "fault." + name + ".*", Because: noFaults})
 			}
 		}
 	}
@@ -381,23 +387,25 @@ func (u *Use) Idle() []experiments.Warning {
 
 func (u *Use) faulty() bool { return u.Faults != nil && len(u.Faults.Tables) > 0 }
 
-func always(*Use) bool { return true }
-
 const noFaults = "nothing fails"
 
 var idle = []experiments.Idle[*Use]{
 	{Key: "routing.spread_vcs", When: func(u *Use) bool { return u.Config.Switch.VCs <= u.Routing.VCs() && !u.faulty() }, Because: "there are no more virtual channels than the routing needs"},
 	{Key: "recovery.*", When: func(u *Use) bool { return u.Faults != nil && len(u.Faults.Tables) == 0 }, Because: noFaults},
-	{Key: "recovery.timeout", When: func(u *Use) bool {
-		return u.faulty() && u.Faults.Recovery.Retries == 0
-	}, Because: "recovery.retries is 0"},
+	{Key: "recovery.timeout", When: func(u *Use) bool { return u.faulty() && u.Faults.Recovery.Retries == 0 }, Because: "recovery.retries is 0"},
 	{Key: "fabric.flit_bytes", When: func(u *Use) bool { return u.Sized != nil && !u.countsBytes() }, Because: "no rate, link or size is in bytes"},
 	{Key: "switch.flow_control switch.hold switch.forwarding", When: func(u *Use) bool {
 		return u.Longest == 1 && u.Config.Switch.VCAllocCycles == 0
 	}, Because: "packets have one flit, and heads take a virtual channel by winning the switch"},
-	{Key: "switch.pipeline", When: func(u *Use) bool {
-		return u.Config.Switch.RouteCycles+u.Config.Switch.VCAllocCycles == 0
-	}, Because: "route_cycles and vc_alloc_cycles are 0"},
+	{Key: "switch.pipeline", When: func(u *Use) bool { return u.Config.Switch.RouteCycles+u.Config.Switch.VCAllocCycles == 0 }, Because: "route_cycles and vc_alloc_cycles are 0"},
+	{Key: "switch.credits_per_cycle", When: func(u *Use) bool {
+		s := &u.Config.Switch
+		return u.Sized != nil && s.Speedup*float64(s.InputSpeedup) == 1 && !u.faulty()
+	}, Because: "an input frees one slot at most in a cycle"},
+	{Key: "routing.global_vc", When: func(u *Use) bool {
+		s := &u.Config.Switch
+		return u.Unnamed && s.VCs <= u.Routing.VCs() && s.InputSpeedup == 1 && !u.arbitrates() && !u.faulty()
+	}, Because: "virtual channels of global channels have other numbers only, in the same order"},
 	{Key: "switch.input_speedup", When: func(u *Use) bool { return max(u.Config.Switch.VCs, u.Routing.VCs()) == 1 }, Because: "an input has one virtual channel"},
 	{Key: "switch.credit_sensing", When: func(u *Use) bool {
 		return u.Config.Switch.CreditSensing == "off" && !fabric.NeedsOf(u.Routing).SensesCredits

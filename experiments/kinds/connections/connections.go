@@ -68,11 +68,9 @@ func otherMode(mode string) func(*mpi.Connections) bool {
 
 // idleFormulas are settings of connections that the formulas do not count.
 var idleFormulas = []experiments.Idle[*mpi.Connections]{
-	{Key: "connections.tear_down", When: anyMode, Because: "the formulas count all connections made"},
-	{Key: "connections.srq_least", When: anyMode, Because: "the formulas count one buffer a QP"},
+	{Key: "connections.tear_down", Because: "the formulas count all connections made"},
+	{Key: "connections.srq_least", Because: "the formulas count one buffer a QP"},
 }
-
-func anyMode(*mpi.Connections) bool { return true }
 
 // PairWarnings finds more queue pairs on a node than its adapter can have; most, of the setting key, is 0
 // for any number.

@@ -208,9 +208,9 @@ func checkExchange(c *exchangeConfig, seed uint64) ([]experiments.Warning, error
 		return nil, network.ExplainVCs(err, c.Network(seed))
 	}
 	if s, ok := p.topology.(*topology.DistributedSwitch); ok && c.Exchange.Through == "sessions" {
-		var warnings []experiments.Warning
-		for _, w := range sessions.Warnings(s, c.Exchange.Schedule) {
-			warnings = append(warnings, experiments.Warning{Key: "exchange.schedule", Message: w.Message})
+		warnings := sessions.Warnings(s, c.Exchange.Schedule)
+		for i := range warnings {
+			warnings[i].Key = "exchange.schedule"
 		}
 		return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
 	}
@@ -221,7 +221,10 @@ func checkExchange(c *exchangeConfig, seed uint64) ([]experiments.Warning, error
 
 var idleExchange = []experiments.Idle[*exchangeConfig]{
 	{Key: "exchange.schedule exchange.addressing exchange.drain", When: (*exchangeConfig).buffered, Because: `it is of exchange.through = "sessions"`},
-	{Key: "exchange.order routing.*", When: func(c *exchangeConfig) bool { return !c.buffered() }, Because: `it is of exchange.through = "fabric"`},
+	{Key: "exchange.order routing.* recovery.* fabric.unit terminal.buffer_flits terminal.vlarb_high terminal.vlarb_low terminal.vl_high_limit " +
+		"switch.vcs switch.buffer_flits switch.credit_cycles switch.credits_per_cycle switch.input_speedup switch.allocator switch.iterations switch.vc_allocator switch.vc_reuse switch.output_buffer_flits " +
+		"switch.marking switch.credit_sensing switch.credits_undelayed switch.vlarb_high switch.vlarb_low switch.vl_high_limit switch.flow_control switch.hold switch.pipeline switch.forwarding",
+		When: func(c *exchangeConfig) bool { return !c.buffered() }, Because: `it is of exchange.through = "fabric"`},
 }
 
 func (c *exchangeConfig) buffered() bool { return c.Exchange.Through == "fabric" }

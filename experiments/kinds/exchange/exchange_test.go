@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
 
 	"github.com/weft-sim/weft/experiments/engine"
@@ -197,6 +198,34 @@ func TestExchangeGoesOn(t *testing.T) {
 		}
 		if _, _, err := run(1, measure.ToEnd{From: snapshot.Reader(last[:len(last)/2])}); err == nil {
 			t.Error("half of a snapshot is taken")
+		}
+	}
+}
+
+// TestExchangeIdleSettings: sessions use neither buffers nor a routing, nor what a switch does with
+// credits, lanes and allocators: that is said, and the row is the same. Stages take the switch's
+// time, of which nothing is said; neither is anything of a fabric.
+func TestExchangeIdleSettings(t *testing.T) {
+	const text = "kind = \"exchange\"\ntopology = { type = \"pcc\" }\nexchange = { packet_flits = 5 }\n"
+	row := func(f *experiments.File) []string {
+		return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
+	}
+	same := strings.Join(row(enginetest.Load(t, text, "exchange.through=sessions")), ",")
+	for _, set := range []string{
+		"exchange.order=random", "routing.up=hashed", "recovery.retries=2", "fabric.unit=packet", "terminal.buffer_flits=4", "switch.vcs=5", "switch.buffer_flits=7",
+		"switch.credit_cycles=9", "switch.credits_per_cycle=2", "switch.input_speedup=2", "switch.allocator=age", "switch.iterations=3", "switch.vc_allocator=input-first",
+		"switch.vc_reuse=credits-back", "switch.output_buffer_flits=6", "switch.marking=threshold", "switch.credit_sensing=on", "switch.vl_high_limit=3",
+		"switch.flow_control=cut-through", "switch.hold=true", "switch.pipeline=serial", "switch.forwarding=store-and-forward",
+	} {
+		key, _, _ := strings.Cut(set, "=")
+		f := enginetest.Load(t, text, "exchange.through=sessions", set)
+		if len(f.Warnings) != 1 || f.Warnings[0].Key != key || !f.Warnings[0].Idle || strings.Join(row(f), ",") != same {
+			t.Errorf("%s: %v\n%v\n%v", set, f.Warnings, row(f), same)
+		}
+	}
+	for _, set := range []string{"switch.crossbar_cycles=3 exchange.through=sessions", "routing.type=table switch.credit_cycles=9", "routing.type=table exchange.order=random"} {
+		if f := enginetest.Load(t, text, strings.Fields(set)...); len(f.Warnings) != 0 || strings.Join(row(f), ",") == same {
+			t.Errorf("%s: %v", set, f.Warnings)
 		}
 	}
 }

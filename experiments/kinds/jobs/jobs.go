@@ -333,8 +333,8 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 // idleJobs are settings of connections that only count for their memory, which kind jobs does not
 // report.
 var idleJobs = []experiments.Idle[*kind.Config]{{
-	Key:  "connections.buffer connections.request connections.send_depth connections.recv_depth connections.sizes",
-	When: func(*kind.Config) bool { return true }, Because: "kind jobs does not report the memory of connections",
+	Key:     "connections.buffer connections.request connections.send_depth connections.recv_depth connections.sizes",
+	Because: "kind jobs does not report the memory of connections",
 }}
 
 // pairWarnings is for the jobs of a plan, whose processes connect within their own job.

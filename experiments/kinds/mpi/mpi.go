@@ -406,10 +406,11 @@ func (c *Config) checkRanks(ranks, clocks int, key string, adapter *hca.Config) 
 
 // idle warns of the settings of the point that change nothing.
 func (c *Config) idle() []experiments.Warning {
+	idle := append(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleProgram, c)...)
 	if c.Job.Machine == "loggops" {
-		return experiments.IdleOf(idleMachines, c)
+		return idle
 	}
-	return slices.Concat(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleProgram, c), experiments.IdleOf(telemetry.IdleTrace, &c.Trace), IdleRuntime(c, c.Workload.Type.Config()))
+	return slices.Concat(idle, experiments.IdleOf(telemetry.IdleTrace, &c.Trace), IdleRuntime(c, c.Workload.Type.Config()))
 }
 
 // IdleRuntime is idle of the tables that kind jobs has, too, beside the settings of programs.
@@ -438,25 +439,19 @@ func (c *Config) IdleMessages(d Demand) []experiments.Warning {
 const allEager = "all messages between nodes go eagerly, and no sender waits for one to come"
 
 // idleMachines are tables of other machines than the point's.
-var idleMachines = func() (list []experiments.Idle[*Config]) {
-	for _, of := range []struct {
-		machines, tables []string
-	}{
-		{[]string{"fabric"}, []string{"topology", "routing", "fabric", "switch", "terminal", "channel", "trace"}},
-		{[]string{"loggp"}, []string{"loggp"}},
-		{[]string{"loggops"}, []string{"loggops"}},
-		{[]string{"loggp", "fabric"}, []string{"system", "placement", "protocol", "connections", "noise", "memory"}},
-	} {
-		because := fmt.Sprintf("it is of job.machine = \"%s\"", strings.Join(of.machines, `" or "`))
-		for _, table := range of.tables {
-			list = append(list, experiments.Idle[*Config]{
-				Key: table + ".*", When: func(c *Config) bool { return !slices.Contains(of.machines, c.Job.Machine) },
-				Because: because,
-			})
-		}
+var idleMachines = []experiments.Idle[*Config]{
+	ofMachines("topology.* routing.* fabric.* switch.* terminal.* channel.* trace.*", "fabric"),
+	ofMachines("loggp.*", "loggp"),
+	ofMachines("loggops.*", "loggops"),
+	ofMachines("system.* placement.* protocol.* connections.* noise.* memory.*", "loggp", "fabric"),
+}
+
+func ofMachines(tables string, machines ...string) experiments.Idle[*Config] {
+	return experiments.Idle[*Config]{
+		Key: tables, When: func(c *Config) bool { return !slices.Contains(machines, c.Job.Machine) },
+		Because: fmt.Sprintf("it is of job.machine = \"%s\"", strings.Join(machines, `" or "`)),
 	}
-	return list
-}()
+}
 
 var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "connections.tear_down hca.qp_create hca.qp_modify", When: connectsBefore, Because: "no connections are made on demand"},
@@ -474,20 +469,17 @@ var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "memory.domains memory.domain_ranks", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
 	{Key: "system.transport", When: func(c *Config) bool { return !c.System.byTransport() }, Because: "no cost of the machine or the library depends on it"},
 	{Key: "system.far_switches", When: func(c *Config) bool { return c.Job.Machine == "fabric" }, Because: "it is of loggp.far_latency"},
-	{Key: "system.spine_latency system.far_switches", When: withoutWays, Because: "system.cable_latency and switch_latency are 0ns"},
-	{Key: "system.spine_latency system.far_switches", When: oneSwitch, Because: "loggp.nodes_per_leaf is 0"},
+	{Key: "system.spine_latency system.far_switches", When: func(c *Config) bool { return c.System.Near() == 0 }, Because: "system.cable_latency and switch_latency are 0ns"},
+	{Key: "system.spine_latency system.far_switches", When: func(c *Config) bool { return c.Job.Machine == "loggp" && c.LogGP.PerLeaf == 0 }, Because: "loggp.nodes_per_leaf is 0"},
 	{Key: "memory.domain_latency memory.domain_rate", When: func(c *Config) bool { return c.Memory.Domains == 1 }, Because: "memory.domains is 1"},
 	{Key: "memory.cached", When: func(c *Config) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 }
 
 // idleProgram are settings of the one program of kind mpi.
 var idleProgram = []experiments.Idle[*Config]{
+	{Key: "workload.window", When: func(c *Config) bool { return c.Workload.Type.Name() == "ping-pong" }, Because: `it is of workload.type = "osu-bandwidth"`},
 	{Key: "placement.nodes", When: func(c *Config) bool { return c.Placement.Type != mpi.Explicit }, Because: `it is of placement.type = "explicit"`},
 }
-
-func withoutWays(c *Config) bool { return c.System.Near() == 0 }
-
-func oneSwitch(c *Config) bool { return c.Job.Machine == "loggp" && c.LogGP.PerLeaf == 0 }
 
 // fetchesForNothing tells whether it makes no difference if the bytes of a request go with the doorbell.
 func (c *Config) fetchesForNothing() bool {

@@ -177,6 +177,14 @@ topology = { type = "torus", dims = [4, 4], terminals = 1 }
 groups = { pattern = "random-fixed-size", count = 30, size = 5 }
 multicast = { engine = "mr4lms" }
 `
+	one := func(entries string) *experiments.File {
+		return enginetest.Load(t, text, "multicast.engine=one-tree", "multicast.entries="+entries)
+	}
+	said := one("3").Warnings
+	with, without := enginetest.Execute(t, one("3"), engine.Execution{}), enginetest.Execute(t, one("unlimited"), engine.Execution{})
+	if len(said) != 1 || said[0].Key != "multicast.entries" || !slices.Equal(with.Results.Rows[0], without.Results.Rows[0]) {
+		t.Errorf("one tree has its entries limited: %v, %v, %v", said, with.Results.Rows, without.Results.Rows)
+	}
 	for _, c := range []struct{ entries, set string }{{"3", "merge=nearest"}, {"3", "old_trees=extend"}, {"unlimited", "merge=nearest"}, {"unlimited", "old_trees=extend"}, {"unlimited", "successes=1"}} {
 		limit, set := "multicast.entries="+c.entries, "multicast."+c.set
 		f := enginetest.Load(t, text, limit, set)

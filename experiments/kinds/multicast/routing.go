@@ -41,10 +41,10 @@ func init() {
 	})
 }
 
-var idleTrees = []experiments.Idle[*multicastTable]{{
-	Key:  "multicast.successes multicast.merge multicast.old_trees",
-	When: func(m *multicastTable) bool { return m.Entries == multicast.Unlimited }, Because: "no groups are merged: multicast.entries is unlimited",
-}}
+var idleTrees = []experiments.Idle[*multicastTable]{
+	{Key: "multicast.successes multicast.merge multicast.old_trees", When: func(m *multicastTable) bool { return m.Entries == multicast.Unlimited }, Because: "no groups are merged: multicast.entries is unlimited"},
+	{Key: "multicast.entries", When: func(m *multicastTable) bool { return m.Engine.Name() == "one-tree" }, Because: "one entry serves all groups"},
+}
 
 type multicastConfig struct {
 	Topology  network.TopologyTable `toml:"topology" doc:"switches and terminals"`

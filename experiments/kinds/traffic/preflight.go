@@ -10,7 +10,9 @@ import (
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/marking"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
@@ -334,7 +336,8 @@ type builtTraffic struct {
 // idle warns of the settings of the point that change nothing.
 func (c *trafficConfig) idle(parts *trafficParts) []experiments.Warning {
 	use := network.Use{Config: &parts.fabric, Routing: parts.Routing, Faults: c.Faults(), Sized: parts.topology.Graph(),
-		Reacts: !slices.Contains(deaf, c.Program.Type.Name()) || c.Measure.Queues > 0 && slices.Contains(c.Measure.QueueSamples, "marked")}
+		Unnamed: !c.Measure.Links && c.Trace.Packets == 0,
+		Reacts:  !slices.Contains(deaf, c.Program.Type.Name()) || c.Measure.Queues > 0 && slices.Contains(c.Measure.QueueSamples, "marked")}
 	if c.Program.Type.Name() == "open-loop" {
 		use.Longest = c.longestPacket()
 	}
@@ -345,11 +348,18 @@ var idleTraffic = []experiments.Idle[builtTraffic]{
 	{Key: "traffic.load", When: builtTraffic.searches, Because: "measure.find looks for the load"},
 	{Key: "traffic.load traffic.process", When: builtTraffic.closed, Because: "the program is closed and offers no load"},
 	{Key: "traffic.packet_weights", When: func(b builtTraffic) bool { return len(b.Traffic.PacketFlits) == 1 }, Because: "packets have one size"},
-	{Key: "measure.budget", When: func(b builtTraffic) bool {
-		return !b.searches() && b.Measure.Warmup > 0 && b.Measure.Window > 0
-	}, Because: "measure.warmup and measure.window are given"},
+	{Key: "switch.marking", When: builtTraffic.unmarked, Because: "no packet is marked: threshold is 0, or packet_size above that of all packets"},
+	{Key: "measure.budget", When: func(b builtTraffic) bool { return !b.searches() && b.Measure.Warmup > 0 && b.Measure.Window > 0 }, Because: "measure.warmup and measure.window are given"},
 	{Key: "measure.load_precision", When: func(b builtTraffic) bool { return !b.searches() }, Because: "measure.find looks for no load"},
 	{Key: "measure.queue_ports measure.queue_samples", When: func(b builtTraffic) bool { return b.Measure.Queues == 0 }, Because: "measure.queues is 0"},
+}
+
+// unmarked tells whether policy infiniband marks no packet of program infiniband.
+func (b builtTraffic) unmarked() bool {
+	policy, ok := b.Switch.Marking.Config().(*marking.InfiniBand)
+	program, heeded := b.Program.Type.Config().(*terminal.InfiniBand)
+	return ok && heeded && (policy.Threshold == 0 ||
+		int64(max(b.longestPacket(), program.Notification))*int64(b.parts.fabric.Fabric.FlitBytes) < 64*policy.PacketSize)
 }
 
 func (b builtTraffic) searches() bool { return b.Measure.Find != "" }

@@ -349,6 +349,8 @@ func TestIdleSettings(t *testing.T) {
 	const marks = "switch.marking=threshold switch.mark_flits=1"
 	const onTree = "switch.vcs=1" // of this network; the others are on a dragonfly
 	const tree = "kind = \"traffic\"\ntopology = { type = \"xgft\", m = [4, 4], w = [1, 2] }\nrouting = { type = \"nca\" }\ntraffic = { load = 0.3 }\n"
+	const renumbered = "routing.global_vc changes nothing: virtual channels of global channels have other numbers only, in the same order"
+	const unmarked = "switch.marking changes nothing: no packet is marked: threshold is 0, or packet_size above that of all packets"
 	for _, c := range []struct {
 		beside, set string
 		want        string // "": nothing
@@ -384,6 +386,28 @@ func TestIdleSettings(t *testing.T) {
 		{"", "routing.gateway=hashed", "routing.gateway changes nothing: one channel at most joins two groups"},
 		{"topology.g=5", "routing.gateway=hashed", ""},
 		{"routing.type=ugal-l", "routing.gateway=hashed", "routing.gateway changes nothing: one channel at most joins two groups"},
+		{"routing.type=val", "routing.gateway=hashed", "routing.gateway changes nothing: one channel at most joins two groups"},
+		{"routing.type=val topology.g=5", "routing.gateway=hashed", ""},
+		{"", "routing.global_vc=same", renumbered},
+		{"routing.type=val", "routing.global_vc=same", renumbered},
+		{"measure.links=true", "routing.global_vc=same", ""},
+		{"trace.packets=3", "routing.global_vc=same", ""},
+		{"switch.input_speedup=2", "routing.global_vc=same", ""},
+		{"switch.vcs=6 routing.spread_vcs=true", "routing.global_vc=same", ""},
+		{"fault.x.fraction=0.01 routing.type=ugal-l", "routing.global_vc=same", ""},
+		{"traffic.packet_flits=[1,4] switch.flow_control=cut-through switch.output_buffer_flits=8 switch.vlarb_low=0:10,1:4", "routing.global_vc=same", ""},
+		{onTree + " topology.w=[1,1] switch.vcs=4 routing.type=table", "routing.ties=random", "routing.ties changes nothing: packets have one way on at most from each switch"},
+		{onTree + " topology.w=[1,1] switch.vcs=4 routing.type=table", "routing.ties=least-occupied", ""},
+		{onTree + " topology.w=[1,1] switch.vcs=4 routing.type=fatpaths", "routing.ties=random", ""},
+		{onTree + " switch.vcs=4 routing.type=table", "routing.ties=random", ""},
+		{"switch.speedup=1", "switch.credits_per_cycle=4", "switch.credits_per_cycle changes nothing: an input frees one slot at most in a cycle"},
+		{"switch.speedup=1 switch.input_speedup=2", "switch.credits_per_cycle=4", ""},
+		{"switch.speedup=1.5", "switch.credits_per_cycle=4", ""},
+		// Packets of 7 flits have 7 * 64 B, one unit less than cc_sw_cong_setting_packet_size = 8.
+		{"program.type=infiniband traffic.packet_flits=7", "switch.marking=infiniband", unmarked},
+		{"program.type=infiniband traffic.packet_flits=8", "switch.marking=infiniband", ""},
+		{"program.type=infiniband traffic.packet_flits=7 program.cnp_flits=8", "switch.marking=infiniband", ""},
+		{"program.type=infiniband traffic.packet_flits=8", "switch.marking=infiniband switch.cc_sw_cong_setting_threshold=0", unmarked},
 		{"", "measure.budget=5000", "measure.budget changes nothing: measure.warmup and measure.window are given"},
 		{"measure.window=0", "measure.budget=5000", ""},
 		{"", "traffic.packet_weights=[3]", "traffic.packet_weights changes nothing: packets have one size"},
