@@ -29,7 +29,19 @@ type Preflight struct {
 	flits     float64 // of a packet, where these are simulated as one; 0: where flits are
 	times     float64 // as long for each as usual; 0: once
 	bytes     float64
+	programs  []Program
+	rest      func() error // where there are programs
 }
+
+// Program is one that a check walks through: its name, which points that share the walk have in common, and roughly
+// the number of its operations.
+type Program struct {
+	Name       string
+	Operations float64
+}
+
+// mostWalked bounds the operations of all programs of a check together: some seconds.
+var mostWalked = 1e8
 
 // Note is something found out about some points of a file.
 type Note struct {
@@ -93,6 +105,40 @@ func (p *Preflight) MayDeadlock(text string) { p.cyclic = append(p.cyclic, text)
 // the channels put on it: what fills the first of them. Points of the same curve have the same name.
 func (p *Preflight) Load(curveName string, load, bound float64) {
 	p.curves = append(p.curves, curve{curveName, load, bound})
+}
+
+// Later puts off the rest of a thorough preflight until it is known which programs of all points can be walked through.
+// It is not done where those of the point cannot.
+func (p *Preflight) Later(programs []Program, rest func() error) { p.programs, p.rest = programs, rest }
+
+// afford leaves the rest of the preflights out whose programs are beyond what a check walks through: the shortest
+// programs, each once, and one at least.
+func afford(examined []*Preflight) {
+	operations := map[string]float64{}
+	var names []string // in the order of the points
+	for _, p := range examined {
+		for _, program := range p.programs {
+			if _, known := operations[program.Name]; !known {
+				operations[program.Name], names = program.Operations, append(names, program.Name)
+			}
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(operations[a], operations[b]) })
+	all, beyond := 0.0, map[string]bool{}
+	for i, name := range names {
+		all += operations[name]
+		beyond[name] = all > mostWalked && i > 0
+	}
+	var left []*Preflight
+	for _, p := range examined {
+		if slices.ContainsFunc(p.programs, func(program Program) bool { return beyond[program.Name] }) {
+			left = append(left, p)
+		}
+	}
+	for _, p := range left {
+		p.rest = nil
+		p.Note("cost", "%d points have no least time here and are not counted below: a check goes through %.2g operations of programs, the shortest first; weft check of fewer points has them", len(left), mostWalked)
+	}
 }
 
 // Packets says that packets of so many flits are simulated as one.
@@ -173,13 +219,21 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 	for i, point := range f.Points {
 		rest[of[i]] = rest[of[i]] || finished[point.Hash] == nil
 	}
-	examined, found := make([]*Preflight, len(firsts)), make([]document.Problems, len(firsts))
+	examined, found, errs := make([]*Preflight, len(firsts)), make([]document.Problems, len(firsts)), make([]error, len(firsts))
 	sideBySide(len(firsts), func(i int) {
-		point, d := firsts[i], f.pointDocument()
+		point := firsts[i]
 		examined[i] = &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
 		if unsafe, ok := point.config.(deadlockSetting); rest[i] || ok && *unsafe.AllowDeadlock() {
-			d.ProblemsFrom("", f.kind.preflight(point.config, examined[i]))
+			errs[i] = f.kind.preflight(point.config, examined[i])
 		}
+	})
+	afford(examined)
+	sideBySide(len(firsts), func(i int) {
+		d := f.pointDocument()
+		if more := examined[i].rest; more != nil {
+			errs[i] = more()
+		}
+		d.ProblemsFrom("", errs[i])
 		if rest[i] {
 			found[i] = d.Problems
 		}

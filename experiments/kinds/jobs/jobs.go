@@ -188,6 +188,18 @@ func (p *jobPlan) add(job mpi.Job, table jobTable, hosts []int32) {
 	p.jobs, p.tables = append(p.jobs, job), append(p.tables, table)
 }
 
+// nodes are the hosts of a job, by rank.
+func (p *jobPlan) nodes(job int) (nodes []int) {
+	first := 0
+	for _, before := range p.jobs[:job] {
+		first += before.Ranks
+	}
+	for _, host := range p.hosts[first : first+p.jobs[job].Ranks] {
+		nodes = append(nodes, int(host))
+	}
+	return nodes
+}
+
 // plan places the jobs; problems of all of them are returned together.
 func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	t, err := c.Topology.Type.BuildShared(struct{}{})

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	kind "github.com/weft-sim/weft/experiments/kinds/mpi"
 	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -233,23 +234,33 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	jobs, asked := make([]kind.Demand, len(plan.jobs)), kind.Demand{}
-	first, last := 0, 0.0
+	walks := make([]experiments.Program, len(plan.jobs))
+	for j, job := range plan.jobs {
+		m.Placement.Nodes = plan.nodes(j)
+		walks[j] = m.Walk(p, fmt.Sprintln(plan.tables[j].Program.Fingerprint(), plan.tables[j].PerNode), job.Program, &config)
+	}
+	bytes := network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
+	p.Later(walks, func() error {
+		jobs := make([]kind.Demand, len(plan.jobs))
+		for j, job := range plan.jobs {
+			m.Placement.Nodes = plan.nodes(j)
+			if jobs[j], err = m.SharedDemand(p, walks[j], job.Program, t.Graph(), &config, &adapter); err != nil {
+				return err
+			}
+		}
+		c.predictRuns(p, plan, jobs, m, &adapter, bytes)
+		return nil
+	})
+	return nil
+}
+
+// predictRuns estimates them from what each job asks for.
+func (c *jobsConfig) predictRuns(p *experiments.Preflight, plan *jobPlan, jobs []kind.Demand, m *kind.Config, adapter *hca.Config, bytes float64) {
+	asked, last := kind.Demand{}, 0.0
 	runs := func(j int, until float64) float64 { // until a time
 		return max(1, math.Ceil((until-plan.jobs[j].Start.Seconds())/max(jobs[j].Seconds, 1e-12)))
 	}
 	for j, job := range plan.jobs {
-		m.Placement.Nodes = make([]int, job.Ranks)
-		for rank := range job.Ranks {
-			m.Placement.Nodes[rank] = int(plan.hosts[first+rank])
-		}
-		first += job.Ranks
-		table := &plan.tables[j]
-		program := fmt.Sprintln(table.Program.Fingerprint(), table.PerNode)
-		jobs[j], err = m.SharedDemand(p, program, job.Program, t.Graph(), &config, &adapter)
-		if err != nil {
-			return err
-		}
 		d := &jobs[j]
 		asked.Inside, asked.Eager = asked.Inside || d.Inside, asked.Eager || d.Eager
 		asked.RDMA, asked.Polled = asked.RDMA || d.RDMA, asked.Polled || d.Polled
@@ -295,6 +306,5 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 		p.Note("cost", "measure.blame takes %d more simulations, each about %v times as long as one without, counted below", simulations, network.BlameTimes)
 		hops += blame
 	}
-	m.Work(p, hops, &adapter, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs)))
-	return nil
+	m.Work(p, hops, adapter, bytes)
 }

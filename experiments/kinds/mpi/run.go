@@ -273,14 +273,20 @@ func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.C
 	return c.DemandOf(w, g, config, adapter, seed, hops)
 }
 
-// SharedDemand is DemandOf with hops for a preflight, once for points with the same program, by its name, and all
+// Walk names a program that a preflight walks through, for points with the same program, by its name, and all
 // that a demand reads: of switches the time to cross them, of routings nothing.
-func (c *Config) SharedDemand(p *experiments.Preflight, program string, begin func() mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config) (Demand, error) {
+func (c *Config) Walk(p *experiments.Preflight, program string, begin func() mpi.Workload, config *fabric.Config) experiments.Program {
 	read := *c
 	read.Switch, read.Routing, read.Placement.Nodes = fabric.SwitchConfig{}, network.RoutingTable{}, nil
 	depends := fmt.Sprintln(program, c.Placement.Nodes, p.Shared().Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
-	key := fmt.Sprintf("demand %x", sha256.Sum256([]byte(depends))) // short: there may be many
-	return experiments.Share(p.Shared(), key, func() (Demand, error) {
+	key := fmt.Sprintf("%x", sha256.Sum256([]byte(depends))) // short: there may be many
+	operations, _ := experiments.Share(p.Shared(), "operations "+key, func() (float64, error) { return mpi.OperationsOf(begin()), nil })
+	return experiments.Program{Name: key, Operations: operations}
+}
+
+// SharedDemand is DemandOf with hops for a preflight, once for a walk.
+func (c *Config) SharedDemand(p *experiments.Preflight, walk experiments.Program, begin func() mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config) (Demand, error) {
+	return experiments.Share(p.Shared(), "demand "+walk.Name, func() (Demand, error) {
 		return c.DemandOf(begin(), g, config, adapter, p.Seed, true)
 	})
 }
@@ -419,17 +425,21 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 		return err
 	}
 	begin := func() mpi.Workload { return program.Run(sim.Picosecond, c.Workload.Costs()) }
-	d, err := c.SharedDemand(p, "", begin, g, &config, &adapter)
-	if err != nil {
-		return err
-	}
-	p.Note("latency", "the program takes %.4g us at least: its slowest message, or the busiest CPU, adapter or channels of a switch (bound_s)", d.Seconds*1e6)
-	p.WarnOf(c.IdleMessages(d))
-	d.Hops *= float64(c.Measure.Replications)
-	if c.Measure.Blame {
-		network.NoteBlame(p)
-	}
-	c.Work(p, d.Hops, &adapter, network.Memory(g, max(r.VCs(), c.Switch.VCs)))
+	walk, bytes := c.Walk(p, "", begin, &config), network.Memory(g, max(r.VCs(), c.Switch.VCs))
+	p.Later([]experiments.Program{walk}, func() error {
+		d, err := c.SharedDemand(p, walk, begin, g, &config, &adapter)
+		if err != nil {
+			return err
+		}
+		p.Note("latency", "the program takes %.4g us at least: its slowest message, or the busiest CPU, adapter or channels of a switch (bound_s)", d.Seconds*1e6)
+		p.WarnOf(c.IdleMessages(d))
+		d.Hops *= float64(c.Measure.Replications)
+		if c.Measure.Blame {
+			network.NoteBlame(p)
+		}
+		c.Work(p, d.Hops, &adapter, bytes)
+		return nil
+	})
 	return nil
 }
 
