@@ -9,7 +9,6 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	kind "github.com/weft-sim/weft/experiments/kinds/mpi"
 	"github.com/weft-sim/weft/experiments/network"
-	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -221,7 +220,7 @@ var (
 // predictWork estimates what the point costs: its jobs together, each alone and, for blame, with more
 // and more of the others, where packets take shortest ways and no run is slowed.
 func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
-	plan, err := c.plan(p.Seed)
+	plan, err := c.sharedPlan(p.Seed)
 	if err != nil {
 		return err
 	}
@@ -239,23 +238,23 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 		m.Placement.Nodes = plan.nodes(j)
 		walks[j] = m.Walk(p, fmt.Sprintln(plan.tables[j].Program.Fingerprint(), plan.tables[j].PerNode), job.Program, &config)
 	}
-	bytes := network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
+	mtu, bytes := adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
 	p.Later(walks, func() error {
-		jobs := make([]kind.Demand, len(plan.jobs))
+		jobs, m := make([]kind.Demand, len(plan.jobs)), c.mpi()
 		for j, job := range plan.jobs {
 			m.Placement.Nodes = plan.nodes(j)
-			if jobs[j], err = m.SharedDemand(p, walks[j], job.Program, t.Graph(), &config, &adapter); err != nil {
+			if jobs[j], err = m.SharedDemand(p, walks[j], job.Program, c.levels()); err != nil {
 				return err
 			}
 		}
-		c.predictRuns(p, plan, jobs, m, &adapter, bytes)
+		m.Work(p, c.predictRuns(p, plan, jobs, m), mtu, bytes)
 		return nil
 	})
 	return nil
 }
 
 // predictRuns estimates them from what each job asks for.
-func (c *jobsConfig) predictRuns(p *experiments.Preflight, plan *jobPlan, jobs []kind.Demand, m *kind.Config, adapter *hca.Config, bytes float64) {
+func (c *jobsConfig) predictRuns(p *experiments.Preflight, plan *jobPlan, jobs []kind.Demand, m *kind.Config) (hops float64) {
 	asked, last := kind.Demand{}, 0.0
 	runs := func(j int, until float64) float64 { // until a time
 		return max(1, math.Ceil((until-plan.jobs[j].Start.Seconds())/max(jobs[j].Seconds, 1e-12)))
@@ -296,7 +295,7 @@ func (c *jobsConfig) predictRuns(p *experiments.Preflight, plan *jobPlan, jobs [
 	}
 	p.Note("latency", "the jobs take %.4g us at least: the last to end, without the others", last*1e6)
 	p.WarnOf(m.IdleMessages(asked))
-	hops := all
+	hops = all
 	if c.Measure.Alone {
 		hops += alone
 	}
@@ -306,5 +305,5 @@ func (c *jobsConfig) predictRuns(p *experiments.Preflight, plan *jobPlan, jobs [
 		p.Note("cost", "measure.blame takes %d more simulations, each about %v times as long as one without, counted below", simulations, network.BlameTimes)
 		hops += blame
 	}
-	m.Work(p, hops, adapter, bytes)
+	return hops
 }

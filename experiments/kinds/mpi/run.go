@@ -285,9 +285,17 @@ func (c *Config) Walk(p *experiments.Preflight, program string, begin func() mpi
 }
 
 // SharedDemand is DemandOf with hops for a preflight, once for a walk.
-func (c *Config) SharedDemand(p *experiments.Preflight, walk experiments.Program, begin func() mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config) (Demand, error) {
+func (c *Config) SharedDemand(p *experiments.Preflight, walk experiments.Program, begin func() mpi.Workload, levels int) (Demand, error) {
 	return experiments.Share(p.Shared(), "demand "+walk.Name, func() (Demand, error) {
-		return c.DemandOf(begin(), g, config, adapter, p.Seed, true)
+		adapter, err := c.Adapter()
+		if err != nil {
+			return Demand{}, err
+		}
+		t, config, _, err := c.FabricParts(&adapter, p.Seed, levels)
+		if err != nil {
+			return Demand{}, err
+		}
+		return c.DemandOf(begin(), t.Graph(), &config, &adapter, p.Seed, true)
 	})
 }
 
@@ -419,15 +427,14 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	g := t.Graph()
 	program, err := c.program()
 	if err != nil {
 		return err
 	}
 	begin := func() mpi.Workload { return program.Run(sim.Picosecond, c.Workload.Costs()) }
-	walk, bytes := c.Walk(p, "", begin, &config), network.Memory(g, max(r.VCs(), c.Switch.VCs))
+	walk, mtu, bytes := c.Walk(p, "", begin, &config), adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
 	p.Later([]experiments.Program{walk}, func() error {
-		d, err := c.SharedDemand(p, walk, begin, g, &config, &adapter)
+		d, err := c.SharedDemand(p, walk, begin, 1)
 		if err != nil {
 			return err
 		}
@@ -437,7 +444,7 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 		if c.Measure.Blame {
 			network.NoteBlame(p)
 		}
-		c.Work(p, d.Hops, &adapter, bytes)
+		c.Work(p, d.Hops, mtu, bytes)
 		return nil
 	})
 	return nil
@@ -466,9 +473,9 @@ func (c *Config) predictMessages(p *experiments.Preflight) error {
 }
 
 // Work tells a preflight about so many flits that cross a switch, in full packets, and about memory.
-func (c *Config) Work(p *experiments.Preflight, hops float64, adapter *hca.Config, bytes float64) {
+func (c *Config) Work(p *experiments.Preflight, hops float64, mtu sim.Bytes, bytes float64) {
 	if c.Fabric.Unit == fabric.UnitPacket {
-		p.Packets(max(1, math.Ceil(float64(adapter.MTU)/float64(c.Fabric.FlitBytes))))
+		p.Packets(max(1, math.Ceil(float64(mtu)/float64(c.Fabric.FlitBytes))))
 	}
 	p.Work(hops, hops, bytes)
 }
