@@ -3,6 +3,7 @@ package experiments
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -29,15 +30,8 @@ type Preflight struct {
 	flits     float64 // of a packet, where these are simulated as one; 0: where flits are
 	times     float64 // as long for each as usual; 0: once
 	bytes     float64
-	programs  []Program
-	rest      func() error // where there are programs
-}
-
-// Program is one that a check walks through: its name, which points that share the walk have in common, and roughly
-// the number of its operations.
-type Program struct {
-	Name       string
-	Operations float64
+	programs  map[string]float64 // as of Later
+	rest      func() error
 }
 
 // mostWalked bounds the operations of all programs of a check together: some seconds.
@@ -107,37 +101,36 @@ func (p *Preflight) Load(curveName string, load, bound float64) {
 	p.curves = append(p.curves, curve{curveName, load, bound})
 }
 
-// Later puts off the rest of a thorough preflight until it is known which programs of all points can be walked through.
-// It is not done where those of the point cannot.
-func (p *Preflight) Later(programs []Program, rest func() error) { p.programs, p.rest = programs, rest }
+// Later puts off the rest of a thorough preflight until it is known whether a check can go through the programs of the
+// point, given by name with roughly the number of their operations: where it cannot, the rest is left out.
+func (p *Preflight) Later(programs map[string]float64, rest func() error) {
+	p.programs, p.rest = programs, rest
+}
 
-// afford leaves the rest of the preflights out whose programs are beyond what a check walks through: the shortest
-// programs, each once, and one at least.
-func afford(examined []*Preflight) {
-	operations := map[string]float64{}
-	var names []string // in the order of the points
+// afford leaves out the rest of the preflights of the longest programs, if all have more operations than a check goes
+// through. of has the number of each point among those examined.
+func afford(examined []*Preflight, of []int) {
+	programs := map[string]float64{}
 	for _, p := range examined {
-		for _, program := range p.programs {
-			if _, known := operations[program.Name]; !known {
-				operations[program.Name], names = program.Operations, append(names, program.Name)
-			}
+		maps.Copy(programs, p.programs)
+	}
+	all, beyond := 0.0, math.Inf(1)
+	for i, n := range slices.Sorted(maps.Values(programs)) {
+		if all += n; all > mostWalked && i > 0 {
+			beyond = min(beyond, n)
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(operations[a], operations[b]) })
-	all, beyond := 0.0, map[string]bool{}
-	for i, name := range names {
-		all += operations[name]
-		beyond[name] = all > mostWalked && i > 0
-	}
-	var left []*Preflight
-	for _, p := range examined {
-		if slices.ContainsFunc(p.programs, func(program Program) bool { return beyond[program.Name] }) {
-			left = append(left, p)
+	var left []*Preflight // by point
+	for _, i := range of {
+		if slices.ContainsFunc(slices.Collect(maps.Values(examined[i].programs)), func(n float64) bool { return n >= beyond }) {
+			left = append(left, examined[i])
 		}
 	}
 	for _, p := range left {
+		if p.rest != nil {
+			p.Note("cost", "%d points have no least time here and are not counted below: a check goes through %.2g operations of programs, the shortest first; weft check of fewer points has them", len(left), mostWalked)
+		}
 		p.rest = nil
-		p.Note("cost", "%d points have no least time here and are not counted below: a check goes through %.2g operations of programs, the shortest first; weft check of fewer points has them", len(left), mostWalked)
 	}
 }
 
@@ -227,11 +220,11 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 			errs[i] = f.kind.preflight(point.config, examined[i])
 		}
 	})
-	afford(examined)
+	afford(examined, of)
 	sideBySide(len(firsts), func(i int) {
 		d := f.pointDocument()
-		if more := examined[i].rest; more != nil {
-			errs[i] = more()
+		if examined[i].rest != nil {
+			errs[i] = examined[i].rest()
 		}
 		d.ProblemsFrom("", errs[i])
 		if rest[i] {

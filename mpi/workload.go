@@ -467,21 +467,16 @@ func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) 
 // Load is what the ranks of a schedule have together.
 type Load struct{ Operations, Sends, Rendezvous, Bursts float64 }
 
-// LoadOf estimates it from some rounds of some ranks. A burst has at most quantum bytes. Cost: at most
-// some million operations.
-func (p *Protocols) LoadOf(s collectives.Schedule, datagrams bool, quantum sim.Bytes) Load {
-	return p.sampled(s, datagrams, quantum, 61, 1<<16) // in a grid not the ranks of one side
-}
-
 // OperationsOf estimates the operations of a workload that begins, at a small part of the cost of going through them.
 func OperationsOf(w Workload) float64 {
 	if s, ok := w.(*ScheduleRun); ok {
-		return new(Protocols).sampled(s.s, false, 1, 5, 17).Operations
+		return new(Protocols).LoadOf(s.s, false, 1, 5, 17).Operations
 	}
 	return float64(w.Unreleased())
 }
 
-func (p *Protocols) sampled(s collectives.Schedule, datagrams bool, quantum sim.Bytes, ranks, rounds int) (l Load) {
+// LoadOf estimates it from so many ranks, and rounds of each. A burst has at most quantum bytes.
+func (p *Protocols) LoadOf(s collectives.Schedule, datagrams bool, quantum sim.Bytes, ranks, rounds int) (l Load) {
 	var ops []collectives.Op
 	n := min(ranks, s.Ranks())
 	for i := range n {

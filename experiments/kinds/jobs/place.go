@@ -233,17 +233,18 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	walks := make([]experiments.Program, len(plan.jobs))
+	names, programs := make([]string, len(plan.jobs)), map[string]float64{}
 	for j, job := range plan.jobs {
 		m.Placement.Nodes = plan.nodes(j)
-		walks[j] = m.Walk(p, fmt.Sprintln(plan.tables[j].Program.Fingerprint(), plan.tables[j].PerNode), job.Program, &config)
+		name, operations := m.Walk(p, fmt.Sprintln(plan.tables[j].Program.Fingerprint(), plan.tables[j].PerNode), job.Program, &config)
+		names[j], programs[name] = name, operations
 	}
 	mtu, bytes := adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
-	p.Later(walks, func() error {
+	p.Later(programs, func() error {
 		jobs, m := make([]kind.Demand, len(plan.jobs)), c.mpi()
 		for j, job := range plan.jobs {
 			m.Placement.Nodes = plan.nodes(j)
-			if jobs[j], err = m.SharedDemand(p, walks[j], job.Program, c.levels()); err != nil {
+			if jobs[j], err = m.SharedDemand(p, names[j], job.Program, c.levels()); err != nil {
 				return err
 			}
 		}

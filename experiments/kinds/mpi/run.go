@@ -273,20 +273,20 @@ func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.C
 	return c.DemandOf(w, g, config, adapter, seed, hops)
 }
 
-// Walk names a program that a preflight walks through, for points with the same program, by its name, and all
-// that a demand reads: of switches the time to cross them, of routings nothing.
-func (c *Config) Walk(p *experiments.Preflight, program string, begin func() mpi.Workload, config *fabric.Config) experiments.Program {
+// Walk names a program for [experiments.Preflight.Later], the same for points with the same program, by its name, and
+// all that a demand reads: of switches the time to cross them, of routings nothing.
+func (c *Config) Walk(p *experiments.Preflight, program string, begin func() mpi.Workload, config *fabric.Config) (name string, operations float64) {
 	read := *c
 	read.Switch, read.Routing, read.Placement.Nodes = fabric.SwitchConfig{}, network.RoutingTable{}, nil
 	depends := fmt.Sprintln(program, c.Placement.Nodes, p.Shared().Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
-	key := fmt.Sprintf("%x", sha256.Sum256([]byte(depends))) // short: there may be many
-	operations, _ := experiments.Share(p.Shared(), "operations "+key, func() (float64, error) { return mpi.OperationsOf(begin()), nil })
-	return experiments.Program{Name: key, Operations: operations}
+	name = fmt.Sprintf("%x", sha256.Sum256([]byte(depends))) // short: there may be many
+	operations, _ = experiments.Share(p.Shared(), "operations "+name, func() (float64, error) { return mpi.OperationsOf(begin()), nil })
+	return name, operations
 }
 
 // SharedDemand is DemandOf with hops for a preflight, once for a walk.
-func (c *Config) SharedDemand(p *experiments.Preflight, walk experiments.Program, begin func() mpi.Workload, levels int) (Demand, error) {
-	return experiments.Share(p.Shared(), "demand "+walk.Name, func() (Demand, error) {
+func (c *Config) SharedDemand(p *experiments.Preflight, walk string, begin func() mpi.Workload, levels int) (Demand, error) {
+	return experiments.Share(p.Shared(), "demand "+walk, func() (Demand, error) {
 		adapter, err := c.Adapter()
 		if err != nil {
 			return Demand{}, err
@@ -432,8 +432,9 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 		return err
 	}
 	begin := func() mpi.Workload { return program.Run(sim.Picosecond, c.Workload.Costs()) }
-	walk, mtu, bytes := c.Walk(p, "", begin, &config), adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
-	p.Later([]experiments.Program{walk}, func() error {
+	walk, operations := c.Walk(p, "", begin, &config)
+	mtu, bytes := adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
+	p.Later(map[string]float64{walk: operations}, func() error {
 		d, err := c.SharedDemand(p, walk, begin, 1)
 		if err != nil {
 			return err
@@ -461,8 +462,8 @@ func (c *Config) predictMessages(p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	l := c.Protocol.LoadOf(s, c.Connections.Mode == mpi.UD, adapter.Quantum)
-	takes := 140 * l.Operations // ns
+	l := c.Protocol.LoadOf(s, c.Connections.Mode == mpi.UD, adapter.Quantum, 61, 1<<16) // in a grid of ranks not those of one side
+	takes := 140 * l.Operations                                                         // ns
 	if c.Job.Machine == "loggp" {
 		misses := 1 + 0.2*max(0, math.Log2(float64(s.Ranks())/2048)) // more ranks than caches hold
 		takes = misses*(240*l.Operations+800*l.Rendezvous) + 75*l.Bursts
