@@ -3,6 +3,7 @@ package experiments
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -29,7 +30,12 @@ type Preflight struct {
 	flits     float64 // of a packet, where these are simulated as one; 0: where flits are
 	times     float64 // as long for each as usual; 0: once
 	bytes     float64
+	programs  map[string]float64 // as of Later
+	rest      func() error
 }
+
+// mostWalked bounds the operations of all programs of a check together: some seconds.
+var mostWalked = 1e8
 
 // Note is something found out about some points of a file.
 type Note struct {
@@ -93,6 +99,39 @@ func (p *Preflight) MayDeadlock(text string) { p.cyclic = append(p.cyclic, text)
 // the channels put on it: what fills the first of them. Points of the same curve have the same name.
 func (p *Preflight) Load(curveName string, load, bound float64) {
 	p.curves = append(p.curves, curve{curveName, load, bound})
+}
+
+// Later puts off the rest of a thorough preflight until it is known whether a check can go through the programs of the
+// point, given by name with roughly the number of their operations: where it cannot, the rest is left out.
+func (p *Preflight) Later(programs map[string]float64, rest func() error) {
+	p.programs, p.rest = programs, rest
+}
+
+// afford leaves out the rest of the preflights of the longest programs, if all have more operations than a check goes
+// through. of has the number of each point among those examined.
+func afford(examined []*Preflight, of []int) {
+	programs := map[string]float64{}
+	for _, p := range examined {
+		maps.Copy(programs, p.programs)
+	}
+	all, beyond := 0.0, math.Inf(1)
+	for i, n := range slices.Sorted(maps.Values(programs)) {
+		if all += n; all > mostWalked && i > 0 {
+			beyond = min(beyond, n)
+		}
+	}
+	var left []*Preflight // by point
+	for _, i := range of {
+		if slices.ContainsFunc(slices.Collect(maps.Values(examined[i].programs)), func(n float64) bool { return n >= beyond }) {
+			left = append(left, examined[i])
+		}
+	}
+	for _, p := range left {
+		if p.rest != nil {
+			p.Note("cost", "%d points have no least time here and are not counted below: a check goes through %.2g operations of programs, the shortest first; weft check of fewer points has them", len(left), mostWalked)
+		}
+		p.rest = nil
+	}
 }
 
 // Packets says that packets of so many flits are simulated as one.
@@ -173,13 +212,21 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 	for i, point := range f.Points {
 		rest[of[i]] = rest[of[i]] || finished[point.Hash] == nil
 	}
-	examined, found := make([]*Preflight, len(firsts)), make([]document.Problems, len(firsts))
+	examined, found, errs := make([]*Preflight, len(firsts)), make([]document.Problems, len(firsts)), make([]error, len(firsts))
 	sideBySide(len(firsts), func(i int) {
-		point, d := firsts[i], f.pointDocument()
+		point := firsts[i]
 		examined[i] = &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
 		if unsafe, ok := point.config.(deadlockSetting); rest[i] || ok && *unsafe.AllowDeadlock() {
-			d.ProblemsFrom("", f.kind.preflight(point.config, examined[i]))
+			errs[i] = f.kind.preflight(point.config, examined[i])
 		}
+	})
+	afford(examined, of)
+	sideBySide(len(firsts), func(i int) {
+		d := f.pointDocument()
+		if examined[i].rest != nil {
+			errs[i] = examined[i].rest()
+		}
+		d.ProblemsFrom("", errs[i])
 		if rest[i] {
 			found[i] = d.Problems
 		}

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -53,6 +54,37 @@ measure = { warmup = 1000, window = 4000 }
 	}
 	if short, err := f.Preflight(false); err != nil || len(short.Notes) != 2 || len(short.Warnings) != 0 {
 		t.Errorf("before a run: %+v, %v", short, err)
+	}
+}
+
+// TestMostWalked: a ping-pong between two ranks has 4 operations an iteration, a send and a receive of each rank, so
+// that the programs have 40, 8 and 16. Both buffers share a walk. The shortest are gone through as far as their sum
+// allows, one at least; of the others it is said that they are not counted.
+func TestMostWalked(t *testing.T) {
+	defer func(usual float64) { mostWalked = usual }(mostWalked)
+	for _, c := range []struct{ most, walked float64 }{{64, 6}, {63, 4}, {24, 4}, {23, 2}, {1, 2}} {
+		mostWalked = c.most
+		f := load(t, `
+kind = "mpi"
+job = { machine = "fabric", ranks = 2 }
+workload = { type = "ping-pong" }
+topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
+[sweep]
+"workload.iterations" = [10, 2, 4]
+"switch.buffer_flits" = [32, 64]
+`)
+		walked, said := 0.0, ""
+		for _, n := range simtest.Must(f.Preflight(true))(t).Notes {
+			if n.Topic == "latency" {
+				walked += 2
+			} else if strings.Contains(n.Text, "no least time") {
+				said += n.Where + ": " + n.Text
+			}
+		}
+		want := fmt.Sprintf("%v points have no least time here", 6-c.walked)
+		if walked != c.walked || (said == "") != (walked == 6) || said != "" && strings.Count(said, want) != 1 {
+			t.Errorf("of at most %v operations: %v points have a least time, want %v; %q", c.most, walked, c.walked, said)
+		}
 	}
 }
 

@@ -95,7 +95,7 @@ const (
 	// checkGarbage is how much may stand while so many points are read or checked, of which each leaves
 	// little, or as much as lives, or twice as much up to checkMore: half of the time would go into
 	// collecting less at a time.
-	checkGarbage, checkMore, checkedPoints = 192 << 20, 1 << 30, 1000
+	checkGarbage, checkMore, checkedPoints = 192 << 20, 768 << 20, 1000
 )
 
 // checking counts the loops over checkedPoints points or more.

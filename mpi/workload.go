@@ -467,18 +467,25 @@ func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) 
 // Load is what the ranks of a schedule have together.
 type Load struct{ Operations, Sends, Rendezvous, Bursts float64 }
 
-// LoadOf estimates it from some ranks and their first rounds. A burst has at most quantum bytes. Cost: at most
-// some million operations.
-func (p *Protocols) LoadOf(s collectives.Schedule, datagrams bool, quantum sim.Bytes) (l Load) {
-	const ranks, rounds = 61, 1 << 16 // looked at; in a grid of ranks not those of one side
+// OperationsOf estimates the operations of a workload that begins, at a small part of the cost of going through them.
+func OperationsOf(w Workload) float64 {
+	if s, ok := w.(*ScheduleRun); ok {
+		return new(Protocols).LoadOf(s.s, false, 1, 5, 17).Operations
+	}
+	return float64(w.Unreleased())
+}
+
+// LoadOf estimates it from so many ranks, and rounds of each. A burst has at most quantum bytes.
+func (p *Protocols) LoadOf(s collectives.Schedule, datagrams bool, quantum sim.Bytes, ranks, rounds int) (l Load) {
 	var ops []collectives.Op
 	n := min(ranks, s.Ranks())
 	for i := range n {
 		rank := int((2*int64(i) + 1) * int64(s.Ranks()) / int64(2*n))
 		all := s.Rounds(rank)
-		times := float64(s.Ranks()) / float64(n) * float64(all) / float64(min(all, rounds))
-		for round := range min(all, rounds) {
-			ops = s.Round(rank, round, ops[:0])
+		looked := min(all, rounds)
+		times := float64(s.Ranks()) / float64(n) * float64(all) / float64(looked)
+		for j := range looked {
+			ops = s.Round(rank, int((2*int64(j)+1)*int64(all)/int64(2*looked)), ops[:0])
 			l.Operations += times * float64(len(ops))
 			for _, o := range ops {
 				if o.Kind != collectives.Send {

@@ -309,9 +309,7 @@ func (w *trafficRun) Where(_, id int32) string {
 // Unreleased implements [mpi.Workload].
 func (w *trafficRun) Unreleased() (n int64) {
 	for r := range w.ranks {
-		if int(w.ranks[r].over) < len(w.to[r])+int(w.expected[r]) {
-			n++
-		}
+		n += int64(len(w.to[r])) + int64(w.expected[r]-w.ranks[r].over)
 	}
 	return n
 }

@@ -48,7 +48,18 @@ func TestTraffic(t *testing.T) {
 		if !c.right(w, to) {
 			t.Errorf("%s: messages %v, expected %v", pattern, to, w.expected)
 		}
-		l := simtest.Must(mpi.DefaultLogGOPS.Run(w.Run(sim.Nanosecond, mpi.Costs{}), nil))(t)
+		messages := 0
+		for _, times := range to {
+			messages += times
+		}
+		run := w.Run(sim.Nanosecond, mpi.Costs{})
+		if n := mpi.OperationsOf(run); n != float64(2*messages) {
+			t.Errorf("%s: %v operations, want a send and a receive of each of %d messages", pattern, n, messages)
+		}
+		l := simtest.Must(mpi.DefaultLogGOPS.Run(run, nil))(t)
+		if n := run.Unreleased(); n != 0 {
+			t.Errorf("%s: %d operations are left at the end", pattern, n)
+		}
 		// 1000 B at half of 0.4 Gb/s are 40 us each.
 		last := slices.Max(l.Finish)
 		if want := 400 * 40000.0; float64(last) < want || pattern != "hot" && float64(last) > 1.05*want {

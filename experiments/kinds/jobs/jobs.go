@@ -3,6 +3,7 @@
 package jobs
 
 import (
+	"crypto/sha256"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -194,6 +195,25 @@ func (p *jobPlan) add(job mpi.Job, table jobTable, hosts []int32) {
 	p.jobs, p.tables = append(p.jobs, job), append(p.tables, table)
 }
 
+// sharedPlan is plan before a run, once for points with the same jobs.
+func (c *jobsConfig) sharedPlan(seed uint64) (*jobPlan, error) {
+	shared, read := c.Topology.Type.Shared(), jobsConfig{Job: c.Job, Batch: c.Batch, Local: c.Local, Topology: c.Topology}
+	key := fmt.Sprintf("plan %x", sha256.Sum256(fmt.Appendln(nil, shared.Fingerprint(&read), seed)))
+	return experiments.Share(shared, key, func() (*jobPlan, error) { return c.plan(seed) })
+}
+
+// nodes are the hosts of a job, by rank.
+func (p *jobPlan) nodes(job int) (nodes []int) {
+	first := 0
+	for _, before := range p.jobs[:job] {
+		first += before.Ranks
+	}
+	for _, host := range p.hosts[first : first+p.jobs[job].Ranks] {
+		nodes = append(nodes, int(host))
+	}
+	return nodes
+}
+
 // plan places the jobs; problems of all of them are returned together.
 func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	t, err := c.Topology.Type.BuildShared(struct{}{})
@@ -291,7 +311,7 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	if c.Measure.Blame && !c.Measure.Alone {
 		return nil, &param.ParamError{Key: "measure.blame", Value: true, Want: "measure.alone, too: blame is for what a job takes longer than alone"}
 	}
-	p, err := c.plan(seed)
+	p, err := c.sharedPlan(seed)
 	if err != nil {
 		return nil, err
 	}

@@ -171,7 +171,7 @@ func newListed(c listedConfig, e placeEnv) (placer, error) {
 // predictWork estimates what the point costs: its jobs together, each alone and, for blame, with more
 // and more of the others, where packets take shortest ways and no run is slowed.
 func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
-	plan, err := c.plan(p.Seed)
+	plan, err := c.sharedPlan(p.Seed)
 	if err != nil {
 		return err
 	}
@@ -184,23 +184,34 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	jobs, asked := make([]kind.Demand, len(plan.jobs)), kind.Demand{}
-	first, last := 0, 0.0
+	names, programs := make([]string, len(plan.jobs)), map[string]float64{}
+	for j, job := range plan.jobs {
+		m.Placement.Nodes = plan.nodes(j)
+		name, operations := m.Walk(p, fmt.Sprintln(plan.tables[j].Program.Fingerprint(), plan.tables[j].PerNode), job.Program, &config)
+		names[j], programs[name] = name, operations
+	}
+	mtu, bytes := adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
+	p.Later(programs, func() error {
+		jobs, m := make([]kind.Demand, len(plan.jobs)), c.mpi()
+		for j, job := range plan.jobs {
+			m.Placement.Nodes = plan.nodes(j)
+			if jobs[j], err = m.SharedDemand(p, names[j], job.Program, c.levels()); err != nil {
+				return err
+			}
+		}
+		m.Work(p, c.predictRuns(p, plan, jobs, m), mtu, bytes)
+		return nil
+	})
+	return nil
+}
+
+// predictRuns estimates them from what each job asks for.
+func (c *jobsConfig) predictRuns(p *experiments.Preflight, plan *jobPlan, jobs []kind.Demand, m *kind.Config) (hops float64) {
+	asked, last := kind.Demand{}, 0.0
 	runs := func(j int, until float64) float64 { // until a time
 		return max(1, math.Ceil((until-plan.jobs[j].Start.Seconds())/max(jobs[j].Seconds, 1e-12)))
 	}
 	for j, job := range plan.jobs {
-		m.Placement.Nodes = make([]int, job.Ranks)
-		for rank := range job.Ranks {
-			m.Placement.Nodes[rank] = int(plan.hosts[first+rank])
-		}
-		first += job.Ranks
-		table := &plan.tables[j]
-		program := fmt.Sprintln(table.Program.Fingerprint(), table.PerNode)
-		jobs[j], err = m.SharedDemand(p, program, job.Program, t.Graph(), &config, &adapter)
-		if err != nil {
-			return err
-		}
 		d := &jobs[j]
 		asked.Inside, asked.Eager = asked.Inside || d.Inside, asked.Eager || d.Eager
 		asked.RDMA, asked.Polled = asked.RDMA || d.RDMA, asked.Polled || d.Polled
@@ -236,7 +247,7 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 	}
 	p.Note("latency", "the jobs take %.4g us at least: the last to end, without the others", last*1e6)
 	p.WarnOf(m.IdleMessages(asked))
-	hops := all
+	hops = all
 	if c.Measure.Alone {
 		hops += alone
 	}
@@ -246,6 +257,5 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 		p.Note("cost", "measure.blame takes %d more simulations, each about %v times as long as one without, counted below", simulations, network.BlameTimes)
 		hops += blame
 	}
-	m.Work(p, hops, &adapter, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs)))
-	return nil
+	return hops
 }

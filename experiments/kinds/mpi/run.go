@@ -268,15 +268,29 @@ func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.C
 	return c.DemandOf(w, g, config, adapter, seed, hops)
 }
 
-// SharedDemand is DemandOf with hops for a preflight, once for points with the same program, by its name, and all
-// that a demand reads: of switches the time to cross them, of routings nothing.
-func (c *Config) SharedDemand(p *experiments.Preflight, program string, begin func() mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config) (Demand, error) {
+// Walk names a program for [experiments.Preflight.Later], the same for points with the same program, by its name, and
+// all that a demand reads: of switches the time to cross them, of routings nothing.
+func (c *Config) Walk(p *experiments.Preflight, program string, begin func() mpi.Workload, config *fabric.Config) (name string, operations float64) {
 	read := *c
 	read.Switch, read.Routing, read.Placement.Nodes = fabric.SwitchConfig{}, network.RoutingTable{}, nil
 	depends := fmt.Sprintln(program, c.Placement.Nodes, p.Shared().Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
-	key := fmt.Sprintf("demand %x", sha256.Sum256([]byte(depends))) // short: there may be many
-	return experiments.Share(p.Shared(), key, func() (Demand, error) {
-		return c.DemandOf(begin(), g, config, adapter, p.Seed, true)
+	name = fmt.Sprintf("%x", sha256.Sum256([]byte(depends))) // short: there may be many
+	operations, _ = experiments.Share(p.Shared(), "operations "+name, func() (float64, error) { return mpi.OperationsOf(begin()), nil })
+	return name, operations
+}
+
+// SharedDemand is DemandOf with hops for a preflight, once for a walk.
+func (c *Config) SharedDemand(p *experiments.Preflight, walk string, begin func() mpi.Workload, levels int) (Demand, error) {
+	return experiments.Share(p.Shared(), "demand "+walk, func() (Demand, error) {
+		adapter, err := c.Adapter()
+		if err != nil {
+			return Demand{}, err
+		}
+		t, config, _, err := c.FabricParts(&adapter, p.Seed, levels)
+		if err != nil {
+			return Demand{}, err
+		}
+		return c.DemandOf(begin(), t.Graph(), &config, &adapter, p.Seed, true)
 	})
 }
 
@@ -408,23 +422,27 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	g := t.Graph()
 	program, err := c.program()
 	if err != nil {
 		return err
 	}
 	begin := func() mpi.Workload { return program.Run(sim.Picosecond, c.Workload.Costs()) }
-	d, err := c.SharedDemand(p, "", begin, g, &config, &adapter)
-	if err != nil {
-		return err
-	}
-	p.Note("latency", "the program takes %.4g us at least: its slowest message, or the busiest CPU, adapter or channels of a switch (bound_s)", d.Seconds*1e6)
-	p.WarnOf(c.IdleMessages(d))
-	d.Hops *= float64(c.Measure.Replications)
-	if c.Measure.Blame {
-		network.NoteBlame(p)
-	}
-	c.Work(p, d.Hops, &adapter, network.Memory(g, max(r.VCs(), c.Switch.VCs)))
+	walk, operations := c.Walk(p, "", begin, &config)
+	mtu, bytes := adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
+	p.Later(map[string]float64{walk: operations}, func() error {
+		d, err := c.SharedDemand(p, walk, begin, 1)
+		if err != nil {
+			return err
+		}
+		p.Note("latency", "the program takes %.4g us at least: its slowest message, or the busiest CPU, adapter or channels of a switch (bound_s)", d.Seconds*1e6)
+		p.WarnOf(c.IdleMessages(d))
+		d.Hops *= float64(c.Measure.Replications)
+		if c.Measure.Blame {
+			network.NoteBlame(p)
+		}
+		c.Work(p, d.Hops, mtu, bytes)
+		return nil
+	})
 	return nil
 }
 
@@ -439,8 +457,8 @@ func (c *Config) predictMessages(p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	l := c.Protocol.LoadOf(s, c.Connections.Mode == mpi.UD, adapter.Quantum)
-	takes := 140 * l.Operations // ns
+	l := c.Protocol.LoadOf(s, c.Connections.Mode == mpi.UD, adapter.Quantum, 61, 1<<16) // in a grid of ranks not those of one side
+	takes := 140 * l.Operations                                                         // ns
 	if c.Job.Machine == "loggp" {
 		misses := 1 + 0.2*max(0, math.Log2(float64(s.Ranks())/2048)) // more ranks than caches hold
 		takes = misses*(240*l.Operations+800*l.Rendezvous) + 75*l.Bursts
@@ -451,9 +469,9 @@ func (c *Config) predictMessages(p *experiments.Preflight) error {
 }
 
 // Work tells a preflight about so many flits that cross a switch, in full packets, and about memory.
-func (c *Config) Work(p *experiments.Preflight, hops float64, adapter *hca.Config, bytes float64) {
+func (c *Config) Work(p *experiments.Preflight, hops float64, mtu sim.Bytes, bytes float64) {
 	if c.Fabric.Unit == fabric.UnitPacket {
-		p.Packets(max(1, math.Ceil(float64(adapter.MTU)/float64(c.Fabric.FlitBytes))))
+		p.Packets(max(1, math.Ceil(float64(mtu)/float64(c.Fabric.FlitBytes))))
 	}
 	p.Work(hops, hops, bytes)
 }
