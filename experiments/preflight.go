@@ -31,7 +31,8 @@ type Preflight struct {
 	times     float64 // as long for each as usual; 0: once
 	bytes     float64
 	programs  map[string]float64 // as of Later
-	rest      func() error
+	lack      string
+	rest      func(most float64) error
 }
 
 // mostWalked bounds the operations of all programs of a check together: some seconds.
@@ -102,14 +103,15 @@ func (p *Preflight) Load(curveName string, load, bound float64) {
 }
 
 // Later puts off the rest of a thorough preflight until it is known whether a check can go through the programs of the
-// point, given by name with roughly the number of their operations: where it cannot, the rest is left out.
-func (p *Preflight) Later(programs map[string]float64, rest func() error) {
-	p.programs, p.rest = programs, rest
+// point, given by name with roughly the number of their operations: where it cannot, the rest is left out. The
+// note that says so goes on with what points lack then. most is what a check has for a program of the file, in operations.
+func (p *Preflight) Later(programs map[string]float64, lack string, rest func(most float64) error) {
+	p.programs, p.lack, p.rest = programs, lack, rest
 }
 
 // afford leaves out the rest of the preflights of the longest programs, if all have more operations than a check goes
 // through. of has the number of each point among those examined.
-func afford(examined []*Preflight, of []int) {
+func afford(examined []*Preflight, of []int) (most float64) {
 	programs := map[string]float64{}
 	for _, p := range examined {
 		maps.Copy(programs, p.programs)
@@ -128,10 +130,11 @@ func afford(examined []*Preflight, of []int) {
 	}
 	for _, p := range left {
 		if p.rest != nil {
-			p.Note("cost", "%d points have no least time here and are not counted below: a check goes through %.2g operations of programs, the shortest first; weft check of fewer points has them", len(left), mostWalked)
+			p.Note("cost", "%d points "+p.lack+": a check goes through %.2g operations of programs, the shortest first; weft check of fewer points has them", len(left), mostWalked)
 		}
 		p.rest = nil
 	}
+	return mostWalked / float64(max(1, len(programs)))
 }
 
 // Packets says that packets of so many flits are simulated as one.
@@ -220,11 +223,11 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 			errs[i] = f.kind.preflight(point.config, examined[i])
 		}
 	})
-	afford(examined, of)
+	most := afford(examined, of)
 	sideBySide(len(firsts), func(i int) {
 		d := f.pointDocument()
 		if examined[i].rest != nil {
-			errs[i] = examined[i].rest()
+			errs[i] = examined[i].rest(most)
 		}
 		d.ProblemsFrom("", errs[i])
 		if rest[i] {

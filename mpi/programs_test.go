@@ -269,8 +269,8 @@ func digest(r *mpi.Result) uint64 {
 }
 
 // A ring all-to-all on 4 ranks has 4 copies, 12 sends and 12 receives: 28 operations. Blocks of 40,000 B go by
-// rendezvous, in 2.4, rounded down 2, bursts of 16,384 B; of 1,000 B eagerly and whole. On 1,000 ranks, of which
-// some are looked at, all have as many; of 200,000 rounds the first are looked at.
+// rendezvous, in 2.4, rounded down 2, bursts of 16,384 B; of 1,000 B eagerly and whole. On 1,000 ranks the
+// one round of copies in a thousand is not looked at; of 200,000 rounds 17 are, of which about half send.
 func TestLoadOfSchedules(t *testing.T) {
 	p := mpi.DefaultProtocols
 	for _, x := range []struct {
@@ -284,15 +284,15 @@ func TestLoadOfSchedules(t *testing.T) {
 		{4, 1000, false, mpi.Load{Operations: 28, Sends: 12, Bursts: 12}},
 		{1000, 1000, false, mpi.Load{Operations: 1_999_000, Sends: 999_000, Bursts: 999_000}},
 	} {
-		got := p.LoadOf(collectives.AlltoallRing(collectives.Env{Ranks: x.ranks, Bytes: x.bytes}), x.ud, 16384)
+		got := p.LoadOf(collectives.AlltoallRing(collectives.Env{Ranks: x.ranks, Bytes: x.bytes}), x.ud, 16384, 17, 17)
 		for _, pair := range [][2]float64{{got.Operations, x.want.Operations}, {got.Sends, x.want.Sends}, {got.Rendezvous, x.want.Rendezvous}, {got.Bursts, x.want.Bursts}} {
-			if math.Abs(pair[0]-pair[1]) > 1e-6*pair[1] {
+			if math.Abs(pair[0]-pair[1]) > 0.0011*pair[1] {
 				t.Errorf("%+v: %+v, want %+v", x, got, x.want)
 			}
 		}
 	}
 	long := mpi.Iterate(collectives.AlltoallRing(collectives.Env{Ranks: 2, Bytes: 8}), 100_000) // 200,000 rounds
-	if got := p.LoadOf(long, false, 16384); math.Abs(got.Sends-200_000) > 1e-6*200_000 {
+	if got := p.LoadOf(long, false, 16384, 17, 17); math.Abs(got.Sends-200_000) > 0.2*200_000 {
 		t.Errorf("%+v, want 200,000 sends", got)
 	}
 }

@@ -191,7 +191,7 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 		names[j], programs[name] = name, operations
 	}
 	mtu, bytes := adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
-	p.Later(programs, func() error {
+	p.Later(programs, kind.NotWalked, func(float64) error {
 		jobs, m := make([]kind.Demand, len(plan.jobs)), c.mpi()
 		for j, job := range plan.jobs {
 			m.Placement.Nodes = plan.nodes(j)

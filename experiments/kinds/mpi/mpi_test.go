@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -301,6 +302,33 @@ func TestIdleMPISettings(t *testing.T) {
 		}
 		if got := fmt.Sprint(said); got != want {
 			t.Errorf("%s: %s, want %s", set, got, want)
+		}
+	}
+}
+
+// On machine loggp, too, weft check goes through a short program: what it says of settings of messages holds, and
+// is not said where a message of the program heeds them.
+func TestIdleMessagesOnLogGP(t *testing.T) {
+	const text = "kind = \"mpi\"\n[job]\nranks = 4\n[workload]\ntype = \"osu-alltoall\"\nbytes = \"64B\"\n"
+	for _, c := range []struct{ beside, set, want string }{
+		{"placement.per_node=1", "protocol.rendezvous=read", "[protocol.rendezvous changes nothing: " + allEager + "]"},
+		{"placement.per_node=1 workload.bytes=64KiB", "protocol.rendezvous=read", ""},
+		{"placement.per_node=1", "protocol.shared_latency=9us", "[protocol.shared_latency changes nothing: no message stays in a node]"},
+		{"placement.per_node=2", "protocol.shared_latency=9us", ""},
+	} {
+		f := enginetest.Load(t, text, strings.Fields(c.beside+" "+c.set)...)
+		said := ""
+		for _, w := range append(f.Warnings, simtest.Must(f.Preflight(true))(t).Warnings...) {
+			if w.Idle {
+				said += fmt.Sprintf("[%s %s]", w.Key, w.Message)
+			}
+		}
+		if said != c.want {
+			t.Errorf("%s beside %q: %q, want %q", c.set, c.beside, said, c.want)
+		}
+		row := func(f *experiments.File) []string { return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0] }
+		if same := slices.Equal(row(f), row(enginetest.Load(t, text, strings.Fields(c.beside)...))); same != (c.want != "") {
+			t.Errorf("%s beside %q: the same results %v", c.set, c.beside, same)
 		}
 	}
 }

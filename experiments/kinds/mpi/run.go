@@ -268,6 +268,9 @@ func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.C
 	return c.DemandOf(w, g, config, adapter, seed, hops)
 }
 
+// NotWalked is what points lack whose programs a check does not go through.
+const NotWalked = "have no least time here and are not counted below"
+
 // Walk names a program for [experiments.Preflight.Later], the same for points with the same program, by its name, and
 // all that a demand reads: of switches the time to cross them, of routings nothing.
 func (c *Config) Walk(p *experiments.Preflight, program string, begin func() mpi.Workload, config *fabric.Config) (name string, operations float64) {
@@ -429,7 +432,7 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 	begin := func() mpi.Workload { return program.Run(sim.Picosecond, c.Workload.Costs()) }
 	walk, operations := c.Walk(p, "", begin, &config)
 	mtu, bytes := adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
-	p.Later(map[string]float64{walk: operations}, func() error {
+	p.Later(map[string]float64{walk: operations}, NotWalked, func(float64) error {
 		d, err := c.SharedDemand(p, walk, begin, 1)
 		if err != nil {
 			return err
@@ -446,25 +449,48 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 	return nil
 }
 
-// predictMessages estimates what a schedule costs on a machine without a network of flits, all its replications.
+// predictMessages estimates what a schedule costs on a machine without a network of flits, all its replications, and
+// finds settings of messages that change nothing where its program is short.
 func (c *Config) predictMessages(p *experiments.Preflight) error {
 	program, err := c.program()
 	s, ok := program.(collectives.Schedule)
 	if err != nil || !ok || !p.Thorough {
 		return err
 	}
-	adapter, err := c.Adapter()
-	if err != nil {
+	// Every point has a program of its own; the rounds of all ranks are counted.
+	p.Later(map[string]float64{fmt.Sprintf("%p", c): 300 + float64(s.Ranks())}, "are not counted below", func(most float64) error {
+		program, err := c.program() // again: the points may be many
+		if err != nil {
+			return err
+		}
+		adapter, err := c.Adapter()
+		if err != nil {
+			return err
+		}
+		// 17: in a grid of ranks not those of one side, in steps of three rounds not always the same.
+		s := program.(collectives.Schedule)
+		l := c.Protocol.LoadOf(s, c.Connections.Mode == mpi.UD, adapter.Quantum, 17, 17)
+		takes := 140 * l.Operations // ns
+		if c.Job.Machine == "loggp" {
+			misses := 1 + 0.2*max(0, math.Log2(float64(s.Ranks())/2048)) // more ranks than caches hold
+			takes = misses*(240*l.Operations+800*l.Rendezvous) + 75*l.Bursts
+		}
+		times := float64(c.Measure.Replications)
+		p.Messages(times*l.Sends, time.Duration(times*takes), rankBytes*float64(s.Ranks()))
+		if c.Job.Machine == "loggops" || 100*l.Operations > most {
+			return nil
+		}
+		runtime, err := c.Runtime(p.Seed)
+		if err != nil {
+			return err
+		}
+		anything := func(_, _ int32, _, _ int64) {}
+		d, err := runtime.Demand(program.Run(sim.Picosecond, c.Workload.Costs()), anything, func(int64) sim.Time { return 0 })
+		if err == nil {
+			p.WarnOf(c.IdleMessages(Demand{Inside: d.Inside, Eager: d.Eager, RDMA: d.RDMA, Polled: d.Polled}))
+		}
 		return err
-	}
-	l := c.Protocol.LoadOf(s, c.Connections.Mode == mpi.UD, adapter.Quantum, 61, 1<<16) // in a grid of ranks not those of one side
-	takes := 140 * l.Operations                                                         // ns
-	if c.Job.Machine == "loggp" {
-		misses := 1 + 0.2*max(0, math.Log2(float64(s.Ranks())/2048)) // more ranks than caches hold
-		takes = misses*(240*l.Operations+800*l.Rendezvous) + 75*l.Bursts
-	}
-	times := float64(c.Measure.Replications)
-	p.Messages(times*l.Sends, time.Duration(times*takes), rankBytes*float64(s.Ranks()))
+	})
 	return nil
 }
 
