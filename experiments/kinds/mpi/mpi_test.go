@@ -326,7 +326,9 @@ func TestIdleMessagesOnLogGP(t *testing.T) {
 		if said != c.want {
 			t.Errorf("%s beside %q: %q, want %q", c.set, c.beside, said, c.want)
 		}
-		row := func(f *experiments.File) []string { return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0] }
+		row := func(f *experiments.File) []string {
+			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
+		}
 		if same := slices.Equal(row(f), row(enginetest.Load(t, text, strings.Fields(c.beside)...))); same != (c.want != "") {
 			t.Errorf("%s beside %q: the same results %v", c.set, c.beside, same)
 		}
