@@ -162,11 +162,14 @@ func (w *work) add(times float64, other work) {
 
 func (w work) String() string {
 	said := func(e effort) string {
-		what := fmt.Sprintf("%.2g flit-hops", e.crossings)
+		var what string
 		if e.messages > 0 {
-			what = fmt.Sprintf("%.2g messages", e.messages)
+			what = fmt.Sprintf("%.2g messages, ", e.messages)
 		}
-		return fmt.Sprintf("%s, %v of one core", what, time.Duration(e.nanoseconds).Round(100*time.Millisecond))
+		if e.crossings > 0 || e.messages == 0 {
+			what += fmt.Sprintf("%.2g flit-hops, ", e.crossings)
+		}
+		return fmt.Sprintf("%s%v of one core", what, time.Duration(e.nanoseconds).Round(100*time.Millisecond))
 	}
 	if w.likely == w.most {
 		return said(w.likely)

@@ -217,6 +217,10 @@ func TestCostOfOpenWindow(t *testing.T) {
 			t.Errorf("%s\n%+v", c.text, got)
 		}
 	}
+	both := work{effort{1e6, 30, 1e9}, effort{1e6, 30, 1e9}}
+	if got := both.String(); got != "30 messages, 1e+06 flit-hops, 1s of one core" {
+		t.Error(got)
+	}
 	w := work{effort{1e6, 0, 1e9}, effort{2e6, 0, 2e9}}
 	if got := w.String(); got != "1e+06 flit-hops, 1s of one core (at most 2e+06 flit-hops, 2s of one core)" {
 		t.Error(got)
