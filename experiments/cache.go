@@ -147,7 +147,8 @@ type toldText struct {
 }
 
 // textOf is what write says of a configuration, a pointer to a struct. It is asked again where
-// that is not what it was when the text of that name was asked for last.
+// that is not what it was when the text of that name was asked for last. What slices and maps
+// of a configuration hold must not change in place.
 func (s *Shared) textOf(name string, config any, write func() string) string {
 	if s == nil {
 		return write()

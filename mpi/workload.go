@@ -422,11 +422,20 @@ func (p Placement) Place(ranks int, seed uint64) (nodeOf []int32, nodes int, err
 type Demand struct {
 	CPU   []CPUTime // len = ranks
 	Alone sim.Time  // of the slowest message by itself, from the call that posts it to the end of its receive
+	Ways
+}
 
+// Ways are those that messages of a workload take.
+type Ways struct {
 	Inside bool // some message stays in a node
 	Eager  bool // some message between nodes goes eagerly
 	RDMA   bool // some message is read or written where it lies: by rendezvous, or at once
 	Polled bool // a receiver polls for some of those
+}
+
+// Or is the ways of two workloads.
+func (w Ways) Or(o Ways) Ways {
+	return Ways{w.Inside || o.Inside, w.Eager || o.Eager, w.RDMA || o.RDMA, w.Polled || o.Polled}
 }
 
 // Transfers is told of what goes from node to node: count transfers of so many bytes.

@@ -10,6 +10,7 @@ import (
 	kind "github.com/weft-sim/weft/experiments/kinds/mpi"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -207,14 +208,13 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 
 // predictRuns estimates them from what each job asks for.
 func (c *jobsConfig) predictRuns(p *experiments.Preflight, plan *jobPlan, jobs []kind.Demand, m *kind.Config) (hops float64) {
-	asked, last := kind.Demand{}, 0.0
+	ways, last := mpi.Ways{}, 0.0
 	runs := func(j int, until float64) float64 { // until a time
 		return max(1, math.Ceil((until-plan.jobs[j].Start.Seconds())/max(jobs[j].Seconds, 1e-12)))
 	}
 	for j, job := range plan.jobs {
 		d := &jobs[j]
-		asked.Inside, asked.Eager = asked.Inside || d.Inside, asked.Eager || d.Eager
-		asked.RDMA, asked.Polled = asked.RDMA || d.RDMA, asked.Polled || d.Polled
+		ways = ways.Or(d.Ways)
 		times := float64(job.Repeat)
 		if job.Until > 0 {
 			times = min(times, runs(j, job.Until.Seconds()))
@@ -246,7 +246,7 @@ func (c *jobsConfig) predictRuns(p *experiments.Preflight, plan *jobPlan, jobs [
 		}
 	}
 	p.Note("latency", "the jobs take %.4g us at least: the last to end, without the others", last*1e6)
-	p.WarnOf(m.IdleMessages(asked))
+	p.WarnOf(m.IdleMessages(ways))
 	hops = all
 	if c.Measure.Alone {
 		hops += alone

@@ -420,20 +420,20 @@ func IdleRuntime(c *Config, programs ...any) []experiments.Warning {
 		experiments.IdleOf([]experiments.Idle[[]any]{library}, programs))
 }
 
-// IdleMessages warns of the settings of messages that the programs of a demand do not send.
-func (c *Config) IdleMessages(d Demand) []experiments.Warning {
-	return experiments.IdleOf([]experiments.Idle[Demand]{
+// IdleMessages warns of settings of messages that programs do not send: all take some ways only.
+func (c *Config) IdleMessages(w mpi.Ways) []experiments.Warning {
+	return experiments.IdleOf([]experiments.Idle[mpi.Ways]{
 		{Key: "protocol.shared_latency protocol.shared_overhead protocol.shared_short protocol.shared_peer_time protocol.shared_rate protocol.single_copy protocol.single_copy_time protocol.single_copy_rate memory.domains memory.domain_ranks memory.domain_latency memory.domain_rate",
-			When: func(d Demand) bool { return !d.Inside }, Because: "no message stays in a node"},
+			When: func(w mpi.Ways) bool { return !w.Inside }, Because: "no message stays in a node"},
 		{Key: "protocol.zero_copy protocol.eager_copies protocol.eager_acknowledged protocol.eager_segment protocol.segment_overhead protocol.staging_page_time",
-			When: func(d Demand) bool { return !d.Eager && !c.Connections.Proxy }, Because: "no message between nodes goes eagerly"},
+			When: func(w mpi.Ways) bool { return !w.Eager && !c.Connections.Proxy }, Because: "no message between nodes goes eagerly"},
 		{Key: "protocol.rendezvous protocol.read_overhead protocol.register_time protocol.register_page_time hca.page_time",
-			When: func(d Demand) bool { return !d.RDMA }, Because: allEager},
-		{Key: "protocol.poll_overhead", When: func(d Demand) bool { return !d.Polled }, Because: "no receiver polls: that is of protocol.rendezvous = \"read\" and \"get\", and of direct writes"},
-		{Key: "protocol.acknowledge", When: func(d Demand) bool {
-			return !d.RDMA && (c.Connections.Mode == mpi.UD || !c.Protocol.EagerAcknowledged && c.Protocol.ZeroCopy == 0)
+			When: func(w mpi.Ways) bool { return !w.RDMA }, Because: allEager},
+		{Key: "protocol.poll_overhead", When: func(w mpi.Ways) bool { return !w.Polled }, Because: "no receiver polls: that is of protocol.rendezvous = \"read\" and \"get\", and of direct writes"},
+		{Key: "protocol.acknowledge", When: func(w mpi.Ways) bool {
+			return !w.RDMA && (c.Connections.Mode == mpi.UD || !c.Protocol.EagerAcknowledged && c.Protocol.ZeroCopy == 0)
 		}, Because: allEager},
-	}, d)
+	}, w)
 }
 
 const allEager = "all messages between nodes go eagerly, and no sender waits for one to come"
