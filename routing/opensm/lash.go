@@ -23,7 +23,7 @@ func routeLASH(s *Subnet, o *Options) (*Tables, error) {
 	switches := lashSwitches(s)
 	if o.MeshAnalysis {
 		var ok bool
-		if switches, ok = analyzeMesh(switches); !ok {
+		if switches, ok = analyzeMesh(s, switches); !ok {
 			return nil, &Refusal{"lash", "the analysis of this fabric's meshes (do_mesh_analysis) does not come to an end in OpenSM"}
 		}
 	}

@@ -395,10 +395,8 @@ func ReadGUIDs(r io.Reader, name string) ([]uint64, error) {
 
 // parseGUID reads a number as C's strtoull does by its prefix.
 func parseGUID(word string) (uint64, error) {
-	if strings.ContainsAny(word, "_+-bBoO") && !strings.HasPrefix(word, "0x") && !strings.HasPrefix(word, "0X") {
-		return 0, errors.New("not a number")
-	}
-	if strings.Contains(word, "_") {
+	hexadecimal := strings.HasPrefix(word, "0x") || strings.HasPrefix(word, "0X")
+	if strings.Contains(word, "_") || strings.ContainsAny(word, "+-bBoO") && !hexadecimal {
 		return 0, errors.New("not a number")
 	}
 	return strconv.ParseUint(word, 0, 64)

@@ -118,11 +118,10 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.S
 		in.Problem("port %016x is not in the fabric", guid)
 		return
 	}
-	switch from {
-	case noSwitch:
+	if from == noSwitch {
 		in.Problem("row before any switch")
-		return
-	case unknownSwitch:
+	}
+	if from < 0 {
 		return
 	}
 	_, list, ok := strings.Cut(values, ":")
@@ -154,7 +153,7 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.S
 	for p := range m.graph.Links(from) {
 		if counts[0] != multicast.Unreachable && counts[ids.Names.Port[p]] == counts[0] {
 			m.lowest[cell] = p
-			break
+			return
 		}
 	}
 }
@@ -223,14 +222,19 @@ type saParser struct {
 	skipped bool // the last record was of another kind, or has a problem
 }
 
-// saGroupFields are the fields of a group's record, in the order in which
+// saGroupFields and saMemberFields are the fields of the records, in the order in which
 // OpenSM's reader wants them; those without a width are 128-bit GIDs.
-var saGroupFields = []struct {
+var (
+	saGroupFields = []saKey{
+		{"mgid", 0}, {"port_gid", 0}, {"qkey", 32}, {"mlid", 16}, {"mtu", 8}, {"tclass", 8}, {"pkey", 16}, {"rate", 8},
+		{"pkt_life", 8}, {"sl_flow_hop", 32}, {"scope_state", 8}, {"proxy_join", 8},
+	}
+	saMemberFields = []saKey{{"port_gid", 0}, {"scope_state", 8}, {"proxy_join", 8}}
+)
+
+type saKey struct {
 	key  string
 	bits int
-}{
-	{"mgid", 0}, {"port_gid", 0}, {"qkey", 32}, {"mlid", 16}, {"mtu", 8}, {"tclass", 8}, {"pkey", 16}, {"rate", 8},
-	{"pkt_life", 8}, {"sl_flow_hop", 32}, {"scope_state", 8}, {"proxy_join", 8},
 }
 
 // group reads "MC Group 0xc001 : mgid=0x..:0x.. port_gid=... proxy_join=0x0".
@@ -299,18 +303,14 @@ func (p *saParser) member(text string) {
 		return
 	}
 	var guid uint64
-	for _, key := range []string{"port_gid", "scope_state", "proxy_join"} {
-		bits := 8
-		if key == "port_gid" {
-			bits = 0
-		}
-		rest, value, err := saField(fields, key, bits)
+	for _, f := range saMemberFields {
+		rest, value, err := saField(fields, f.key, f.bits)
 		if err != nil {
 			p.in.Problem("member: %v", err)
 			return
 		}
 		fields = rest
-		if key == "port_gid" {
+		if f.key == "port_gid" {
 			guid = value[1]
 		}
 	}
