@@ -7,6 +7,7 @@
 package atlas
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -193,7 +194,7 @@ func (r *Reference) own(t *Target, networks map[string]*subject) (own, verdict, 
 		}
 		return t.Value, judge.Agrees, "a formula: holds on weft's networks of several sizes"
 	}
-	metric, ok := measures[t.Metric]
+	metric, ok := measures[cmp.Or(counterparts().Metrics[t.Metric], t.Metric)]
 	if !ok {
 		return "", judge.NotJudged, "a statement, or a number of no network"
 	}
