@@ -202,7 +202,6 @@ func newLinks(ranks, peers int) links {
 	return links{words: (peers + 31) / 32, table: make([][]uint64, ranks)}
 }
 
-// get is the state of a's link to a peer.
 func (l *links) get(a, peer int32) linkState {
 	if l.table[a] == nil {
 		return linkNone
@@ -210,7 +209,6 @@ func (l *links) get(a, peer int32) linkState {
 	return linkState(l.table[a][peer>>5] >> (peer & 31 * 2) & 3)
 }
 
-// set changes the state of a's link to a peer.
 func (l *links) set(a, peer int32, state linkState) {
 	if l.table[a] == nil {
 		l.make(a)
@@ -219,7 +217,6 @@ func (l *links) set(a, peer int32, state linkState) {
 	*w = *w&^(3<<(peer&31*2)) | uint64(state)<<(peer&31*2)
 }
 
-// make adds a's table.
 func (l *links) make(a int32) {
 	if len(l.slab) < l.words {
 		const slab = 4 << 20 // bytes

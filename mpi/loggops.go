@@ -104,13 +104,11 @@ func (p LogGOPS) machine(w Workload) *loggopsMachine {
 	return m
 }
 
-// start begins the program of a rank.
 func (m *loggopsMachine) start(rank int32) {
 	m.ready = m.work.Start(rank, m.ready[:0])
 	m.release(rank)
 }
 
-// finish is the result of a run that has come to its end, with the counts so far.
 func (m *loggopsMachine) finish() (LogGOPSResult, error) {
 	m.result.Finish = make([]int64, m.work.Ranks())
 	for r := range m.result.Finish {
@@ -217,7 +215,6 @@ func (m *loggopsMachine) push(at int64, kind Kind, op int32) {
 	m.numbers++
 }
 
-// keep enters an operation into live and returns its place.
 func (m *loggopsMachine) keep(rank int32, op *Op) int32 {
 	i := m.free - 1
 	if i >= 0 {
@@ -230,7 +227,6 @@ func (m *loggopsMachine) keep(rank int32, op *Op) int32 {
 	return i
 }
 
-// forget frees a place of live.
 func (m *loggopsMachine) forget(i int32) {
 	m.live[i].rank, m.live[i].number = -1, -1
 	m.live[i].next = m.free
@@ -457,14 +453,12 @@ func (m *loggopsMachine) releaseOther(rank int32) {
 	m.ready, m.other = m.other, m.ready
 }
 
-// archive archives the machine, between two events, with its workload.
 func (m *loggopsMachine) archive(a *snapshot.Archive, work KeptWorkload) {
 	a.Mark("machine")
 	snapshot.Value(a, m)
 	work.Archive(a)
 }
 
-// save offers the state.
 func (m *loggopsMachine) save(done bool, checkpoint Checkpoint) error {
 	work, kept := m.work.(KeptWorkload)
 	if checkpoint.Save == nil || !kept {

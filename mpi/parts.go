@@ -151,7 +151,6 @@ func (m *meeting) Stop() bool {
 	return m.stopped
 }
 
-// kernels are the kernels of the parts.
 func (m *meeting) kernels() (all []*sim.Kernel) {
 	for _, rt := range m.parts {
 		all = append(all, rt.kernel)
@@ -159,7 +158,6 @@ func (m *meeting) kernels() (all []*sim.Kernel) {
 	return all
 }
 
-// handled is the number of events that all parts have handled.
 func (m *meeting) handled() (events uint64) {
 	for _, rt := range m.parts {
 		events += rt.kernel.Handled()
@@ -189,7 +187,6 @@ func (rt *runtime) acknowledge(a acknowledgement) {
 	rt.enter(&a)
 }
 
-// enter schedules the event of an acknowledgement.
 func (rt *runtime) enter(a *acknowledgement) {
 	rt.kernel.ScheduleKeyed(a.at, rt.handler, evWritten, a.to, int64(a.message), a.key)
 }
@@ -251,7 +248,6 @@ func (m *meeting) result(w Workload) (Result, error) {
 	return r, nil
 }
 
-// begin makes the parts of a run.
 func (c Config) begin(w Workload) (*meeting, error) {
 	if err := c.check(w); err != nil {
 		return nil, err
@@ -344,7 +340,6 @@ func (rt *runtime) open(network Division, nodes int) (err error) {
 	return nil
 }
 
-// own are the ranks of the part, in ascending order.
 func (rt *runtime) own() iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for r := range int32(len(rt.ranks)) {
@@ -355,7 +350,6 @@ func (rt *runtime) own() iter.Seq[int32] {
 	}
 }
 
-// start starts the programs of the own ranks.
 func (rt *runtime) start() {
 	for r := range rt.own() {
 		rt.ready = rt.work.Start(r, rt.ready[:0])

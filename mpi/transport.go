@@ -123,7 +123,6 @@ func (p *Protocols) tells(protocol Protocol) bool {
 	return protocol == collectives.Read && p.Rendezvous == "get"
 }
 
-// copiesOut tells whether the sender copies an eager message of so many bytes to another node.
 func (p *Protocols) copiesOut(bytes int64) bool {
 	return p.EagerCopies && !p.fromPlace(bytes)
 }
@@ -158,17 +157,14 @@ func (p *Protocols) overhead(shared bool, otherwise sim.Time) sim.Time {
 	return otherwise
 }
 
-// staging is the time in which so many bytes are made ready for the adapter.
 func (p *Protocols) staging(bytes int64) sim.Time {
 	return sim.Time(float64(p.StagingPage) * float64(bytes) / 4096)
 }
 
-// copyTime is the time for moving so many bytes inside a node.
 func copyTime(bytes int64, rate sim.Rate) sim.Time {
 	return sim.Time(float64(bytes) * 8e12 / float64(rate))
 }
 
-// register is the CPU time for registering a buffer of so many bytes.
 func (p *Protocols) register(bytes int64) sim.Time {
 	const page = 4096
 	return p.RegisterTime + p.RegisterPage*sim.Time((bytes+page-1)/page)

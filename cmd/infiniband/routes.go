@@ -134,7 +134,6 @@ func routesRequest(ctx context.Context, a *command.App, name string, flags *rout
 	return request, nil
 }
 
-// configuredRoutes computes what one OpenSM would write.
 func configuredRoutes(ctx context.Context, a *command.App, request *routes.Request, flags *routesFlags) error {
 	begin := experiments.ProcessorSeconds()
 	outcome, err := command.OfFiles(ctx, request.Configure)
@@ -208,7 +207,6 @@ func (flags *routesFlags) demands(request *routes.Request) (demands []*routes.De
 	return demands, nil
 }
 
-// compareRoutes holds engines side by side.
 func compareRoutes(ctx context.Context, a *command.App, request *routes.Request, flags *routesFlags) error {
 	engines := flags.compared()
 	if len(engines) == 0 {

@@ -62,7 +62,6 @@ assumptions: --set changes them.`,
 	return c
 }
 
-// listBuildable lists what can be built.
 func listBuildable(ctx context.Context, a *command.App, terminals, radix int, rank string, set []string, out string) error {
 	all, err := command.Attempt(ctx, func() ([]atlas.Listed, error) { return atlas.List(ctx, terminals, radix, rank, set) })
 	if err != nil {
@@ -78,7 +77,6 @@ func listBuildable(ctx context.Context, a *command.App, terminals, radix int, ra
 	return table.WriteAligned(a.Stdout)
 }
 
-// certifyPairs certifies pairs, and measures them.
 func certifyPairs(ctx context.Context, a *command.App, only, set []string, measure bool, flags *command.RunFlags) error {
 	networks, err := atlas.NetworksOf(only)
 	if err != nil {
@@ -122,7 +120,6 @@ func certifyPairs(ctx context.Context, a *command.App, only, set []string, measu
 	return results.WriteBelow(filepath.Join(flags.Out, "pictures.md"), []byte(atlas.Page(entries, line, true)))
 }
 
-// drawEntry writes the picture of a network.
 func drawEntry(e *atlas.Entry, dir string) error {
 	t, err := e.Build()
 	if err != nil {
@@ -135,7 +132,6 @@ func drawEntry(e *atlas.Entry, dir string) error {
 	return results.WriteBelow(filepath.Join(dir, e.Family+".svg"), b.Bytes())
 }
 
-// measureEntry runs the measurements of an entry.
 func measureEntry(ctx context.Context, a *command.App, e *atlas.Entry, flags *command.RunFlags) error {
 	session := a.Session(ctx, flags)
 	for _, m := range e.Measurements() {

@@ -143,7 +143,6 @@ func run(ctx context.Context, a *command.App, t *replay.Trace, flags *command.Fi
 	return writeTrace(read.schedule, out, to)
 }
 
-// exported is the schedule of an experiment's programs.
 func exported(f *experiments.File, scale float64) (*goal.Schedule, *trace.Report, error) {
 	config, ok := f.Points[0].Config().(interface {
 		Programs() ([]mpi.Job, error)
@@ -165,7 +164,6 @@ func exported(f *experiments.File, scale float64) (*goal.Schedule, *trace.Report
 	return g, report, err
 }
 
-// rankFile is the file of a rank's Chakra trace.
 func rankFile(out string, rank int) string {
 	return fmt.Sprintf("%s.%d.et", strings.TrimSuffix(out, ".et"), rank)
 }

@@ -241,7 +241,6 @@ func WorstPattern(x topology.Topology) string {
 	return "switch-permutation"
 }
 
-// hasPattern tells whether a network has what a pattern needs.
 func hasPattern(x topology.Topology, name string) bool {
 	_, err := traffic.Patterns.New(name, traffic.Env{Topology: x, Seed: 1})
 	return err == nil

@@ -273,7 +273,6 @@ func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart) (terminals in
 	return terminals, order, nil
 }
 
-// curveTraffic writes the traffic of a curve.
 func (r *Reference) curveTraffic(c *Curve, terminals int, order []int, files map[string][]byte) (string, error) {
 	if c.Traffic == "uniform" {
 		return "pattern = \"uniform\"\npacket_flits = 1\nself = true\n", nil

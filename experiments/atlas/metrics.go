@@ -77,7 +77,6 @@ func spectralBisection(n *subject) float64 {
 	return metrics.AlgebraicConnectivity(n.graph) * metrics.Halving(n.graph.Switches())
 }
 
-// onLevel counts the switches of a level of a tree.
 func onLevel(level int) func(n *subject) int {
 	return func(n *subject) int {
 		tree, found := n.topology.(topology.Tree), 0
@@ -132,7 +131,6 @@ func byRouting(uniform, valiant bool, ways int) func(*Reference, *subject) (stri
 // flows[s][d]. Packets to the own switch load no channel between switches.
 type flows [][]float64
 
-// square is an n x n matrix of zeros.
 func square[T any](n int) [][]T {
 	all := make([][]T, n)
 	for i := range all {
@@ -151,7 +149,6 @@ func uniformFlows(g *topology.Graph) flows {
 	return f
 }
 
-// fixedFlows sends from each terminal to one.
 func fixedFlows(g *topology.Graph, destinations []int) flows {
 	f := square[float64](g.Switches())
 	for t, d := range destinations {

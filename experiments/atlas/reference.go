@@ -235,7 +235,6 @@ func uncomputed(err error) string {
 	return judge.NotRun
 }
 
-// digits is the number of digits behind the point of a number as it is written.
 func digits(value string) int {
 	_, behind, _ := strings.Cut(value, ".")
 	return len(behind)
@@ -339,7 +338,6 @@ var laws = map[string]law{
 	}},
 }
 
-// hold checks a law on each of its networks.
 func (l law) hold() error {
 	for _, settings := range l.settings {
 		n, err := subjectOf(l.family, settings)

@@ -67,7 +67,6 @@ func (r *Reference) data(file string) (string, error) {
 	return text, nil
 }
 
-// graphFile reads a graph of the folder, with so many terminals a switch.
 func (r *Reference) graphFile(name string, terminals int) (*subject, error) {
 	file := "graphs/" + name + ".edges.gz"
 	text, err := r.data(file)
@@ -257,7 +256,6 @@ func (e errNoInstance) Error() string {
 	return fmt.Sprintf("%s, %q, is no network that is built here", e.t.Topology, e.t.Instance)
 }
 
-// instance builds or reads the network of a row.
 func (r *Reference) instance(t *Target) (*subject, error) {
 	if f := graphInstance().FindStringSubmatch(t.Instance); f != nil {
 		terminals, err := strconv.Atoi(f[2])

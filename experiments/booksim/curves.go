@@ -187,7 +187,6 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 // noNumber is how programs write that there is none.
 var noNumber = []string{"", "-", "nan", "-nan", "inf"}
 
-// point reads a row.
 func point(t *judge.Table) (p Point, faults document.Problems) {
 	fault := func(column, want string) {
 		faults = append(faults, t.Problem("%s = %s: want %s", column, shown(t.Cell(column)), want))

@@ -103,7 +103,6 @@ var scale = map[string]map[string]float64{
 
 var times = map[string]float64{"us": 1, "usec": 1, "µs": 1, "μs": 1, "microseconds": 1, "ns": 1e-3, "ms": 1e3, "msec": 1e3, "s": 1e6}
 
-// scaleOf is what a unit is of the unit that weft measures a test in; 0: it is none of it.
 func scaleOf(test, unit string) float64 {
 	return cmp.Or(scale[test][unit], scale[test][strings.Replace(unit, "/sec", "/s", 1)])
 }
@@ -195,7 +194,6 @@ func (s *system) check(at string) (faults document.Problems) {
 // unsized is the size of a row that says none.
 const unsized = -1
 
-// readRow reads the row of a table.
 func readRow(t *judge.Table) (*row, *document.Problem) {
 	r := &row{system: t.Cell("system"), title: t.Cell("benchmark"), library: t.Cell("library"), quality: t.Cell("quality"), unit: t.Cell("unit"), notes: t.Cell("notes")}
 	var err error
@@ -301,7 +299,6 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 	r.benchmark = b
 }
 
-// add gives a row to its system.
 func (s *system) add(r *row) {
 	switch {
 	case r.refused != "":

@@ -223,7 +223,6 @@ func (s *system) place(session *judge.Session, own []*row) error {
 	return s.settle(session, far)
 }
 
-// smallest is the row of the smallest message.
 func smallest(series []*row) *row {
 	return slices.MinFunc(series, func(a, b *row) int { return cmp.Compare(a.bytes, b.bytes) })
 }

@@ -210,7 +210,6 @@ var applications = map[string]application{
 // orders are the orders of the polynomials, a run of Nekbone's after the other.
 var orders = []string{"8", "11", "14"}
 
-// text is the experiment of a cell.
 func (c *cell) text(quick bool) string {
 	var b strings.Builder
 	common := network

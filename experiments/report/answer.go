@@ -109,7 +109,6 @@ func number(cell string) float64 {
 	return x
 }
 
-// percent prints a relative difference with its sign.
 func percent(x float64) string {
 	x = math.Round(1000*x) / 10
 	if x == 0 {
@@ -229,7 +228,6 @@ func (l linker) to(dir, name string) string {
 	return link
 }
 
-// files lists the named files that are there.
 func (l linker) files(dir string, names ...string) []file {
 	var all []file
 	for _, name := range names {

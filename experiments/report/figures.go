@@ -24,7 +24,6 @@ type drawnFigure struct {
 	Files        []file
 }
 
-// drawFigure draws a plot.
 func drawFigure(f *engine.Folder, p *figures.PlotConfig) (drawnFigure, error) {
 	source, err := f.PlotSource(p)
 	if err != nil {
@@ -214,7 +213,6 @@ func atMost(f *engine.Folder, most int, has func(*experiments.Point) bool, all, 
 	return chosen, note
 }
 
-// describe names a point.
 func describe(file *experiments.File, p *experiments.Point) string {
 	if len(file.SweptKeys()) == 0 {
 		return "The only point"
@@ -273,7 +271,6 @@ func newLinkMap(file *experiments.File, v *variant, loads map[int][]results.Chan
 	return m
 }
 
-// loadsOf are the numbers alone.
 func loadsOf(channels []results.ChannelLoad) []float64 {
 	all := make([]float64, len(channels))
 	for i, c := range channels {

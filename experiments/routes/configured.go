@@ -58,7 +58,6 @@ type Request struct {
 // DefaultEngine is what OpenSM takes where routing_engine is not set.
 const DefaultEngine = "minhop"
 
-// subnet looks at the fabric as OpenSM does.
 func (r *Request) subnet() (*opensm.Subnet, error) {
 	return r.Config.Subnet(r.Network, r.Manager, r.Lanes)
 }
@@ -98,7 +97,6 @@ func (r *Request) Configure() (*Configured, error) {
 	return c, nil
 }
 
-// route runs an engine.
 func route(s *opensm.Subnet, name string, o *opensm.Options) (*opensm.Tables, *opensm.Refusal, error) {
 	engine, err := opensm.EngineOf(name)
 	if err != nil {

@@ -87,7 +87,6 @@ func newJobParser(g *topology.Graph, seed uint64) *jobParser {
 	return p
 }
 
-// problem notes what is wrong with the line of a job.
 func (p *jobParser) problem(format string, args ...any) {
 	p.Problem(format, args...)
 	p.wrong = true
@@ -195,7 +194,6 @@ func (p *jobParser) spread(hosts []int) []int {
 	return hosts
 }
 
-// listed finds hosts by name.
 func (p *jobParser) listed(text string) (list []int) {
 	names, err := input.ExpandHosts(text)
 	if err != nil {

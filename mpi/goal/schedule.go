@@ -100,7 +100,6 @@ func (g *Schedule) place(i int32) string {
 	return fmt.Sprintf("%s: rank %d, operation %d", g.name, r, i-g.first[r])
 }
 
-// rankOf is the rank of an operation.
 func (g *Schedule) rankOf(i int32) int {
 	return sort.Search(g.Ranks(), func(r int) bool { return g.first[r+1] > i })
 }
@@ -432,7 +431,6 @@ func (g *Schedule) checkLengths() error {
 	return nil
 }
 
-// lengths yields the sends and receives.
 func (g *Schedule) lengths(yield func(length, mpi.Kind) bool) {
 	r := int32(0)
 	for i, op := range g.ops.All {

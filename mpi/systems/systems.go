@@ -206,7 +206,6 @@ func Adapter(values []Value) (name string) {
 	return name
 }
 
-// set reads a value into a setting.
 func set(to reflect.Value, text string) error {
 	if t, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return t.UnmarshalText([]byte(text))

@@ -255,7 +255,6 @@ func (b *Builder) join(operation Operation, of *Communicator, bytes int64, root 
 	return index, c, nil
 }
 
-// begin appends a collective to what a group of so many ranks does.
 func (b *Builder) begin(operation Operation, group string, size int, bytes int64, root int) (err error) {
 	if b.carried == mostCollective {
 		return fmt.Errorf("more than %d collectives", mostCollective)

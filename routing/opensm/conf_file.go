@@ -205,7 +205,6 @@ func init() {
 	}
 }
 
-// number is 0 to high.
 func (p *configReader) number(key, value string, high int) int {
 	v, err := strconv.ParseInt(value, 0, 64)
 	if err != nil || v < 0 || v > int64(high) {

@@ -111,7 +111,6 @@ type Tables struct {
 // of node n to port out; port 0 is the switch itself.
 type portLanes func(n int32, in, out, sl uint8) uint8
 
-// newTables makes tables without entries.
 func newTables(engine string, s *Subnet) *Tables {
 	t := &Tables{Engine: engine, Subnet: s, LFT: make([][]uint8, len(s.Switches))}
 	width := s.MaxLID + 1

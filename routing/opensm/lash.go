@@ -329,7 +329,6 @@ type lashLink struct {
 	axis   int     // 1 and 2 are the directions of the first dimension, and so on; 0 none
 }
 
-// lashSwitches lists the switches of a subnet in order.
 func lashSwitches(s *Subnet) []lashSwitch {
 	list := make([]lashSwitch, s.nodes())
 	for n := range s.nodes() {

@@ -23,7 +23,6 @@ type heapEntry struct {
 	vertex int32
 }
 
-// newHeap makes an empty heap for so many vertices.
 func newHeap(vertices int) heap {
 	return heap{make([]heapEntry, 0, vertices), slices.Repeat([]int32{outside}, vertices)}
 }
@@ -36,7 +35,6 @@ func (h *heap) fill(order []int32) {
 	}
 }
 
-// size is the number of vertices in the heap.
 func (h *heap) size() int { return len(h.entries) }
 
 // lower gives a vertex in the heap a smaller key.
@@ -88,7 +86,6 @@ func (h *heap) sink(i int, e heapEntry) {
 // outside is the index of a vertex that is not in the heap.
 const outside = -1
 
-// clear empties the heap.
 func (h *heap) clear() {
 	for _, e := range h.entries {
 		h.at[e.vertex] = outside
@@ -96,7 +93,6 @@ func (h *heap) clear() {
 	h.entries = h.entries[:0]
 }
 
-// insert adds a vertex that is not in the heap.
 func (h *heap) insert(v int32, key uint64) {
 	h.entries = append(h.entries, heapEntry{})
 	h.rise(int32(len(h.entries)-1), heapEntry{key, v})
@@ -180,7 +176,6 @@ type channels struct {
 	slots int32   // number of all dependencies
 }
 
-// newChannels are the links of a subnet.
 func newChannels(s *Subnet) *channels {
 	c := &channels{start: s.Start}
 	for _, l := range s.Links {

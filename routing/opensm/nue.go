@@ -146,7 +146,6 @@ func (w *nueSearch) enter(lid int, port uint8) {
 	}
 }
 
-// switches routes to the switches.
 func (w *nueSearch) switches() {
 	for _, n := range w.order {
 		w.span(n)

@@ -45,7 +45,6 @@ func newNueGraph(s *Subnet) *nueGraph {
 	return g
 }
 
-// clear takes everything out.
 func (g *nueGraph) clear() {
 	for c := range g.channelMark {
 		g.channelMark[c] = nueUnused
@@ -243,7 +242,6 @@ func (w *nueSearch) settle(c, turns, color int32) (reached int) {
 	return reached
 }
 
-// other notes a further channel into a node.
 func (w *nueSearch) other(n, c int32) {
 	if !slices.Contains(w.others[n], c) {
 		w.others[n] = append(w.others[n], c)

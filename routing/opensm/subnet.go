@@ -202,13 +202,10 @@ func (s *Subnet) leaves() []int32 {
 	return slices.DeleteFunc(topology.Numbers[int32](len(s.Switches)), func(n int32) bool { return len(s.hosts(n)) == 0 })
 }
 
-// nodes is the number of switches.
 func (s *Subnet) nodes() int32 { return int32(len(s.Switches)) }
 
-// guid is the GUID of a node.
 func (s *Subnet) guid(n int32) topology.GUID { return s.Names.Switches[s.Switches[n]].GUID }
 
-// numPorts is the number of physical ports of a node.
 func (s *Subnet) numPorts(n int32) int { return int(s.Names.Switches[s.Switches[n]].Ports) }
 
 // adapterPorts is the number of the ports of adapters: terminals and, behind them, ports of

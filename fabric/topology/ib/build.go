@@ -124,7 +124,6 @@ func (f *listing) settleLID(n *nodeRecord, e, back *cableEnd) {
 	}
 }
 
-// checkGUIDs reports GUIDs that two nodes or two adapter ports share.
 func (f *listing) checkGUIDs() {
 	type owner struct {
 		node *nodeRecord

@@ -215,7 +215,6 @@ func codedRate(width, speed string) (cableRate, error) {
 	return parseRate(lanes + name)
 }
 
-// connect turns links into the port lines of both ends.
 func (p *dbParser) connect() {
 	for _, l := range p.links {
 		a, b := p.nodeAt(l, 0), p.nodeAt(l, 1)
@@ -246,7 +245,6 @@ func (p *dbParser) nodeAt(l dbLink, i int) *nodeRecord {
 	return n
 }
 
-// attach adds an end of a link to its node.
 func (p *dbParser) attach(l dbLink, i int, n, peer *nodeRecord) {
 	at := l.ends[i]
 	if p.listed(l.line, n, at.port) {

@@ -159,7 +159,6 @@ func (p *lftParser) parse(text string) {
 	}
 }
 
-// begin starts the table of a switch.
 func (p *lftParser) begin(guid string, open bool) {
 	p.close()
 	v, err := strconv.ParseUint(guid, 0, 64)

@@ -101,7 +101,6 @@ func (f *listing) read(r io.Reader, parse func(in *input.Lines), end func(lines 
 	return f.finish()
 }
 
-// newListing is an empty listing of a file.
 func newListing(name string) *listing {
 	return &listing{Problems: input.Problems{Name: name}, byID: map[string]*nodeRecord{}}
 }

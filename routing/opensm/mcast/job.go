@@ -193,7 +193,6 @@ func (j Job) located(err error) error {
 	return err
 }
 
-// columns is the table of a report: one row an engine.
 func (r *JobReport) columns() [][]string {
 	head := []string{"engine", "entries_needed", "entries_bound", "max_efi", "mean_efi", "max_height"}
 	limited := r.Entries != multicast.Unlimited
