@@ -57,7 +57,8 @@ func (p LogGOPS) RunKept(w Workload, progress Progress, checkpoint Checkpoint) (
 		}
 	} else {
 		for r := range int32(w.Ranks()) {
-			m.start(r)
+			m.ready = w.Start(r, m.ready[:0])
+			m.release(r)
 		}
 	}
 	for left := pauseEvery; m.queue.size > 0 && m.err == nil; {
@@ -102,11 +103,6 @@ func (p LogGOPS) machine(w Workload) *loggopsMachine {
 	}
 	m.clocks = make([]int64, int64(m.stride)*int64(w.Ranks()))
 	return m
-}
-
-func (m *loggopsMachine) start(rank int32) {
-	m.ready = m.work.Start(rank, m.ready[:0])
-	m.release(rank)
 }
 
 func (m *loggopsMachine) finish() (LogGOPSResult, error) {

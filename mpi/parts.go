@@ -349,10 +349,3 @@ func (rt *runtime) own() iter.Seq[int32] {
 		}
 	}
 }
-
-func (rt *runtime) start() {
-	for r := range rt.own() {
-		rt.ready = rt.work.Start(r, rt.ready[:0])
-		rt.release(r)
-	}
-}

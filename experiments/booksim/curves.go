@@ -65,10 +65,6 @@ type Point struct {
 	line       int
 }
 
-// steady tells whether a latency and an accepted load that do not change with the length of
-// the run can be expected.
-func (p *Point) steady() bool { return !p.Saturated && !p.Overloaded && !p.Deadlock }
-
 // Columns of a table of curves. "curve" and "seed" may be missing: the file's name
 // is then the curve's.
 const (

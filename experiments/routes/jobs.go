@@ -52,8 +52,9 @@ func (j *Job) Weights(src topology.TerminalID, yield func(topology.TerminalID, f
 //
 // name is the file's name for messages; problems are returned together with their lines.
 func ReadJobs(r io.Reader, name string, network topology.Topology, seed uint64) ([]Job, error) {
-	p := newJobParser(network.Graph(), seed)
-	p.Lines = input.NewLines(r, name)
+	g := network.Graph()
+	p := &jobParser{Lines: input.NewLines(r, name), graph: g, hosts: g.Hosts(), names: topology.NamesOf(g).Terminals, random: sim.NewStream(seed, "routes.jobs", 0)}
+	p.byName, p.taken = g.ByName(p.hosts), make([]string, len(p.hosts))
 	for words := p.NextWords(); words != nil; words = p.NextWords() {
 		p.parse(words)
 	}
@@ -79,12 +80,6 @@ type jobParser struct {
 	taken  []string               // by host: job that has it
 	random sim.Stream
 	wrong  bool // the job at hand has a problem
-}
-
-func newJobParser(g *topology.Graph, seed uint64) *jobParser {
-	p := &jobParser{graph: g, hosts: g.Hosts(), names: topology.NamesOf(g).Terminals, random: sim.NewStream(seed, "routes.jobs", 0)}
-	p.byName, p.taken = g.ByName(p.hosts), make([]string, len(p.hosts))
-	return p
 }
 
 func (p *jobParser) problem(format string, args ...any) {
