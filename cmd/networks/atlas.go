@@ -5,6 +5,7 @@ package networks
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"path/filepath"
 
@@ -19,6 +20,9 @@ import (
 
 func init() { command.Register(atlasCommand) }
 
+//go:embed help.txt
+var help string
+
 func atlasCommand(a *command.App) *cobra.Command {
 	var flags command.RunFlags
 	var terminals, radix int
@@ -28,15 +32,7 @@ func atlasCommand(a *command.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "atlas",
 		Short: "List topologies with their routings, certified and measured; or what can be built at a size, ranked",
-		Long: `Certify every registered routing on a network of every registered topology: virtual channels
-needed, certificate or cycle, bounds from channel loads, cost. --measure also runs them: zero-load
-latency and saturation. The result folder gets atlas.csv, a page, atlas.md, and
-the same with a picture of every network, pictures.md.
-
-With --terminals or --radix, list instead, of each family that scales, the smallest network of at
-least so many terminals on switches of so many ports, with its distances, bound of uniform
-traffic, cables, power and price. The floor and the prices are those of kind cost, and
-assumptions: --set changes them.`,
+		Long:  help,
 		Example: `  weft atlas --topology kautz
   weft atlas --terminals 1000 --radix 32
   weft atlas --terminals 1000 --radix 32 --rank optical --set price.optical=900`,
