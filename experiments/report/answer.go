@@ -125,11 +125,7 @@ func printResults(t *results.Table) (shared []cell, rest table) {
 		if name == "state" || name == "saturated" {
 			continue // marked in the first column
 		}
-		same := len(t.Rows) > 1
-		for _, r := range t.Rows {
-			same = same && r[i] == t.Rows[0][i]
-		}
-		if same {
+		if len(t.Rows) > 1 && !slices.ContainsFunc(t.Rows, func(r []string) bool { return r[i] != t.Rows[0][i] }) {
 			if value := t.Rows[0][i]; value != "" {
 				shared = append(shared, cell{name, shortCell(value)})
 			}

@@ -359,7 +359,6 @@ type MulticastFiles struct {
 	Tables   string // forwarding tables that the subnet has, as OpenSM dumps them (opensm.mcfdbs); "" if not known
 	Engine   string // whose forwarding tables are wanted
 	Entries  int    // forwarding-table entries of every switch; 0: as many as it takes
-	Threads  int
 }
 
 // MulticastOutcome is what the engines made of the files.
@@ -379,7 +378,7 @@ func (m MulticastFiles) Run() (*MulticastOutcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := mcast.Job{Graph: network.Graph(), GroupsName: m.Groups, Engine: m.Engine, Entries: entries, Threads: m.Threads}
+	job := mcast.Job{Graph: network.Graph(), GroupsName: m.Groups, Engine: m.Engine, Entries: entries}
 	var problems [3]error
 	job.Groups, problems[0] = readWith(m.Groups, input.MaxStream, func(r io.Reader) ([]mcast.SAGroup, error) { return mcast.ReadSADump(r, m.Groups, job.Graph) })
 	if m.MinHops != "" {
