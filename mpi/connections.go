@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -165,20 +166,10 @@ func (c *Connections) shared() int {
 }
 
 // datagramBuffers are the receive buffers of a process in mode ud.
-func (c *Connections) datagramBuffers() int {
-	if c.SRQBuffers > 0 {
-		return c.SRQBuffers
-	}
-	return udBuffers
-}
+func (c *Connections) datagramBuffers() int { return cmp.Or(c.SRQBuffers, udBuffers) }
 
 // ceilDiv is a/b rounded up, without overflow.
-func ceilDiv(a, b int) int {
-	if a%b != 0 {
-		return a/b + 1
-	}
-	return a / b
-}
+func ceilDiv(a, b int) int { return a/b + min(1, a%b) }
 
 // linkState is the state of a connection on demand, on one side.
 type linkState uint8

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -190,9 +191,7 @@ func fairShares(copies []copying, bandwidth float64) {
 		}
 		if !limited {
 			for i := range copies {
-				if copies[i].rate == 0 {
-					copies[i].rate = share
-				}
+				copies[i].rate = cmp.Or(copies[i].rate, share)
 			}
 			return
 		}

@@ -4,6 +4,7 @@
 package mpi
 
 import (
+	"cmp"
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
@@ -143,10 +144,7 @@ func (p *Protocols) rateOf(bytes int64, shared bool, s collectives.Segment) (rat
 	case shared:
 		rate = p.SharedRate
 	}
-	if rate == 0 {
-		rate = p.CopyRate
-	}
-	return rate
+	return cmp.Or(rate, p.CopyRate)
 }
 
 // overhead is the CPU time of a side of a message that goes through shared memory, or not.

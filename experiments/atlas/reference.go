@@ -221,10 +221,7 @@ func (r *Reference) own(t *Target, networks map[string]*subject) (own, verdict, 
 	if !agrees(t, text, x) {
 		verdict = judge.Differs
 	}
-	if text == "" {
-		text = strconv.FormatFloat(x, 'f', digits(t.Value), 64)
-	}
-	return text, verdict, ""
+	return cmp.Or(text, strconv.FormatFloat(x, 'f', digits(t.Value), 64)), verdict, ""
 }
 
 // uncomputed is the verdict on a number that cannot be computed: because of a file, or of weft.

@@ -241,9 +241,7 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, part), part)
 	}
 	b, known := kinds[name]
-	if b.test == "" {
-		b.test = collective
-	}
+	b.test = cmp.Or(b.test, collective)
 	for _, test := range []string{bandwidth, messageRate} { // as which the unit tells
 		if (b.test == bandwidth || b.test == messageRate) && scaleOf(test, r.unit) > 0 {
 			b.test = test
@@ -254,9 +252,7 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		b.algorithm = ""
 	}
 	b.cyclic = strings.Contains(r.notes, "placed by node")
-	if b.ranks == 0 {
-		b.ranks = nodes * perNode
-	}
+	b.ranks = cmp.Or(b.ranks, nodes*perNode)
 	if b.ranks == 0 && b.nodes > 0 && (b.test == pingPong || b.test == bandwidth) && !b.pairs {
 		b.ranks = 2
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -52,9 +53,7 @@ func knees(f *engine.Folder) (rows []knee, bounds bool) {
 		if b := bound(f, k.Point); b > 0 {
 			row.Bound, bounds = results.Short(min(b, 1)), true // a terminal sends a flit a cycle at most
 		}
-		if row.Variant == "" {
-			row.Variant = "the only one"
-		}
+		row.Variant = cmp.Or(row.Variant, "the only one")
 		rows = append(rows, row)
 	}
 	return rows, bounds

@@ -85,12 +85,6 @@ func newDependents(ops int, edges *mem.List[edge], memory *mem.Spill) dependents
 // Ranks is the number of ranks.
 func (g *Schedule) Ranks() int { return len(g.first) - 1 }
 
-// Messages is the number of sends of all ranks.
-func (g *Schedule) Messages() int {
-	n, _ := g.Count(mpi.Send)
-	return int(n)
-}
-
 // place is where the schedule has an operation, for messages.
 func (g *Schedule) place(i int32) string {
 	if !g.numbered {

@@ -134,9 +134,7 @@ func LibraryFor(name, version string) string {
 // With are the values of a machine with a library (nil: none) over a transport ("": the machine's): those
 // that come later hold.
 func (p *Preset) With(library *Preset, transport string) (values []Value) {
-	if transport == "" {
-		transport = p.Transport
-	}
+	transport = cmp.Or(transport, p.Transport)
 	for _, from := range []*Preset{p, library} {
 		if from == nil {
 			continue

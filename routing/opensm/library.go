@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -130,9 +131,7 @@ type cRandom struct {
 // seed 1.
 func newCRandom(seed uint32) *cRandom {
 	r := &cRandom{at: 3}
-	if seed == 0 {
-		seed = 1
-	}
+	seed = cmp.Or(seed, 1)
 	word := int64(int32(seed))
 	r.state[0] = seed
 	for i := 1; i < len(r.state); i++ {

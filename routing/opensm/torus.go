@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -70,9 +71,7 @@ func newTorusRoutes(s *Subnet, grid *torusGrid) *torusRoutes {
 				if grid.at[l.Peer] != at {
 					continue
 				}
-				if w.out[n][direction] == 0 {
-					w.out[n][direction] = l.Port
-				}
+				w.out[n][direction] = cmp.Or(w.out[n][direction], l.Port)
 				w.of[n][l.Port] = uint8(1 + direction/2)
 			}
 		}

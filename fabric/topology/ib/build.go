@@ -142,9 +142,7 @@ func (f *listing) checkGUIDs() {
 		}
 		for i := range n.ends {
 			e := &n.ends[i]
-			if e.guid == 0 {
-				e.guid = n.guid + uint64(e.port) // what most adapters and ibsim do
-			}
+			e.guid = cmp.Or(e.guid, n.guid+uint64(e.port)) // what most adapters and ibsim do
 			if first, twice := ports[e.guid]; twice {
 				f.ProblemAt(e.line, "duplicate port GUID %016x: a port of %q has it too (line %d)", e.guid, first.node.id, first.line)
 				continue

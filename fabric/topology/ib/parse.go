@@ -1,6 +1,7 @@
 package ib
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -238,9 +239,7 @@ func (f *listing) parseNode(line int, kind nodeKind, text string) {
 		if kind != switchNode {
 			f.next[kind] += uint64(n.ports)
 		}
-		if n.description == "" {
-			n.description = n.id
-		}
+		n.description = cmp.Or(n.description, n.id)
 	}
 	if f.take(line, n) {
 		f.current = n
