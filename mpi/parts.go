@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -295,10 +296,7 @@ func (c Config) begin(w Workload) (*meeting, error) {
 
 // check finds what is wrong with a configuration for a workload.
 func (c *Config) check(w Workload) error {
-	if err := param.Validate(&c.Protocols); err != nil {
-		return err
-	}
-	if err := errors.Join(param.Validate(&c.Connections), c.Noise.Check(), c.Memory.check()); err != nil {
+	if err := cmp.Or(param.Validate(&c.Protocols), errors.Join(param.Validate(&c.Connections), c.Noise.Check(), c.Memory.check())); err != nil {
 		return err
 	}
 	if c.Timeline != nil && (c.Checkpoint.From != nil || c.Checkpoint.Save != nil) {

@@ -215,9 +215,7 @@ func (p *placer) lines() (progress bool) {
 				free = append(free, at)
 			}
 		}
-		if len(free) == 1 && p.set(missing, free[0]) == nil {
-			progress = true
-		}
+		progress = len(free) == 1 && p.set(missing, free[0]) == nil || progress
 	}
 	return progress
 }
