@@ -80,13 +80,12 @@ func (c *Config) Subnet(network topology.Topology, manager string, lanes int) (*
 // DefaultConfig is what an empty file configures.
 func DefaultConfig() *Config { return &Config{Options: DefaultOptions(), MaxVLs: 15} }
 
-// ReadConfig reads a configuration file in the form that opensm --create-config
-// writes: a key and its value a line. Files that it names are read, too; their
-// paths are relative to dir. Keys that have nothing to do with unicast tables are
-// passed over, unknown ones with a warning; so are files of engines that are not among engines, or
-// where none are given, not in the file's list, as OpenSM does not open them. Values that would change the tables in
-// ways that are not modelled are problems. name is the file's name for messages;
-// problems are returned together, with file and line.
+// ReadConfig reads a configuration file in the form that opensm --create-config writes: a key
+// and its value a line. Files that it names are read, too; their paths are relative to dir.
+// Keys that have nothing to do with unicast tables are passed over, unknown ones with a
+// warning; so are files of engines that are not among engines, or where none are given, not in
+// the file's list, as OpenSM does not open them. Values that would change the tables in ways
+// that are not modelled are problems.
 func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, error) {
 	c := DefaultConfig()
 	p := configReader{Lines: input.NewLines(r, name), Config: c, dir: dir}

@@ -4,7 +4,8 @@
 //
 // A [Subnet] is a network as OpenSM sees it; an engine ([Engines])
 // makes [Tables] of it or refuses it with OpenSM's reason ([*Refusal]). OpenSM
-// itself then takes its engine minhop, without a word; this package never does.
+// itself then takes its engine minhop, without a word; this package never does. Readers of files
+// take their name, and return all problems together, each with file and line.
 package opensm
 
 import (

@@ -373,9 +373,8 @@ func (s *Subnet) take(lid, count int, e End) {
 	}
 }
 
-// ReadGUIDs reads a file of GUIDs, one a line, as OpenSM's root_guid_file,
-// cn_guid_file and guid_routing_order_file are: hexadecimal with 0x, decimal
-// without. name is the file's name for messages; problems are returned together.
+// ReadGUIDs reads a file of GUIDs, one a line, as OpenSM's root_guid_file, cn_guid_file and
+// guid_routing_order_file are: hexadecimal with 0x, decimal without.
 func ReadGUIDs(r io.Reader, name string) ([]uint64, error) {
 	in := input.NewLines(r, name)
 	guids := []uint64{}

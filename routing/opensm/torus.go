@@ -165,9 +165,8 @@ const maxTorusSize = 255
 // torusLinks are the keywords of links, by direction.
 var torusLinks = []string{"xp_link", "xm_link", "yp_link", "ym_link", "zp_link", "zm_link"}
 
-// ReadTorusConfig reads OpenSM's torus-2QoS.conf. The keywords of several seeds
-// (next_seed), of host port groups and of port orders are refused: they are not
-// modelled. name is the file's name for messages; problems are returned together.
+// ReadTorusConfig reads OpenSM's torus-2QoS.conf. The keywords of several seeds (next_seed), of
+// host port groups and of port orders are refused: they are not modelled.
 func ReadTorusConfig(r io.Reader, name string) (*TorusConfig, error) {
 	in := input.NewLines(r, name)
 	c := &TorusConfig{}

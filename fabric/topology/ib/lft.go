@@ -92,9 +92,8 @@ var (
 // fabric's highest that no port has, and those that OpenSM says it does not know, are
 // passed over, as switches keep entries of hosts that have gone.
 //
-// name is the file's name for messages; problems are returned together with their
-// lines. Every switch must have a table and, in the forms that end a table with a
-// count, the right number of rows.
+// Every switch must have a table and, in the forms that end a table with a count, the right
+// number of rows.
 func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
 	p := lftParser{subnet: newSubnet(r, name, g, nil), at: -1, listed: make([]bool, g.Switches()), lfts: NewLFTs(g)}
 	p.lfts.lids = noLIDs(g)

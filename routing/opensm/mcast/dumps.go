@@ -57,10 +57,9 @@ func (m *LIDMatrix) LowestPort(s, w topology.SwitchID) topology.PortID {
 	return m.lowest[int(w)*m.n+int(s)]
 }
 
-// ReadLIDMatrix reads the dump of a subnet whose switches and ports are those
-// of graph, matched by GUID. name is the file's name for messages; problems are
-// returned together with their lines. A matrix must have a row for every pair
-// of switches; rows of hosts (which some engines write) are skipped.
+// ReadLIDMatrix reads the dump of a subnet whose switches and ports are those of graph, matched
+// by GUID. A matrix must have a row for every pair of switches; rows of hosts (which some
+// engines write) are skipped.
 func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix, error) {
 	n := graph.Switches()
 	m := &LIDMatrix{newHopTable(n), graph, slices.Repeat([]topology.PortID{topology.NoPort}, n*n)}
@@ -175,14 +174,11 @@ type SAGroup struct {
 	Line int       // of its record in the file; 0 if not from a file
 }
 
-// ReadSADump reads the multicast groups of an OpenSM SA dump
-// (opensm-sa.dump) on the given fabric, in file order, groups without members
-// among them; their ids count from 0, their names are MGIDs. Members are port
-// GUIDs of hosts or GUIDs of switches; a port that the fabric does not have is
-// an error. Records of services and subscriptions are skipped. Two groups on
-// one MLID are an error, as in OpenSM, but for IPv6 solicited-node groups,
-// which become one group. Problems are returned together, each with file and
-// line.
+// ReadSADump reads the multicast groups of an OpenSM SA dump (opensm-sa.dump) on the given
+// fabric, in file order, groups without members among them; their ids count from 0, their names
+// are MGIDs. Members are port GUIDs of hosts or GUIDs of switches; a port that the fabric does
+// not have is an error. Records of services and subscriptions are skipped. Two groups on one
+// MLID are an error, as in OpenSM, but for IPv6 solicited-node groups, which become one group.
 func ReadSADump(r io.Reader, name string, graph *topology.Graph) ([]SAGroup, error) {
 	in := input.NewLines(r, name)
 	p := saParser{in: in, ids: ib.NewIdentities(topology.NamesOf(graph)), byMLID: map[uint16]int{}, byMGID: map[[2]uint64]int{}, current: -1}

@@ -105,9 +105,8 @@ func WriteMCFDBs(w io.Writer, graph *topology.Graph, tables MFTs) error {
 	return out.Flush()
 }
 
-// ReadMCFDBs reads tables in the form of [WriteMCFDBs] for the switches of
-// graph, matched by GUID. Problems are returned together, each with file and
-// line.
+// ReadMCFDBs reads tables in the form of [WriteMCFDBs] for the switches of graph, matched by
+// GUID.
 func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 	in := input.NewLines(r, name)
 	ids := ib.NewIdentities(topology.NamesOf(graph))
