@@ -85,7 +85,6 @@ type archiver struct {
 	all *shared
 }
 
-// archive archives the run.
 func (m *meeting) archive(a *snapshot.Archive, work KeptWorkload, stater Stater) {
 	x := &archiver{Archive: a, meeting: m, all: &m.parts[0].shared}
 	x.messages()
@@ -162,7 +161,6 @@ type messageNumbers struct {
 // span is the numbers from first on and below end.
 type span struct{ first, end int32 }
 
-// numbers lists the numbers of messages of all parts.
 func (x *archiver) numbers() (n messageNumbers) {
 	out := make([]bool, x.all.messages.Used())
 	for _, rt := range x.parts {
@@ -227,7 +225,6 @@ type postedReceive struct {
 	bytes           int64
 }
 
-// receives archives the receives that a rank has posted.
 func (x *archiver) receives(rt *runtime, q *rank) {
 	var all []postedReceive
 	rt.match.items(&q.posted, func(n int32) {
@@ -241,7 +238,6 @@ func (x *archiver) receives(rt *runtime, q *rank) {
 	}
 }
 
-// early archives the messages that no receive was there for.
 func (x *archiver) early(rt *runtime, q *rank) {
 	var all []int32
 	rt.match.items(&q.early, func(n int32) { all = append(all, rt.match.nodes[n].item) })
@@ -299,7 +295,6 @@ func (x *archiver) waiting() (all []int32) {
 	return all
 }
 
-// boxes archives the receive buffers of connections that have their own.
 func (x *archiver) boxes() {
 	all := map[uint64]*inbox{}
 	for _, rt := range x.parts {

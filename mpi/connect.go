@@ -135,7 +135,6 @@ func (c *connector) get(a, b int32) linkState { return c.links.get(a, c.peer(b))
 
 func (c *connector) set(a, b int32, state linkState) { c.links.set(a, c.peer(b), state) }
 
-// link names a's connection to b among all.
 func (c *connector) link(a, b int32) uint64 { return uint64(a)<<32 | uint64(c.peer(b)) }
 
 // wait keeps a message until a is connected to b.
@@ -175,7 +174,6 @@ func (c *connector) kernel(a int32, now, t sim.Time) sim.Time {
 	return c.rt.occupy(a, now, t, Connecting, -1)
 }
 
-// create makes a QP of a for a connection on demand.
 func (c *connector) create(a int32, now sim.Time) sim.Time {
 	c.rt.stats.QPs++
 	q := &c.rt.ranks[a]
@@ -184,7 +182,6 @@ func (c *connector) create(a int32, now sim.Time) sim.Time {
 	return c.kernel(a, now, c.rt.Adapter.QPCreate)
 }
 
-// request begins to connect a with b.
 func (c *connector) request(a, b int32, now sim.Time) {
 	c.set(a, b, linkPending)
 	c.rt.stats.Handshakes++
@@ -198,7 +195,6 @@ func (c *connector) request(a, b int32, now sim.Time) {
 	c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, int64(id))
 }
 
-// arrive takes in a request or a reply.
 func (c *connector) arrive(id int32, now sim.Time) {
 	m := c.rt.messages.At(id)
 	a, b := m.from, m.to // a asked
@@ -257,7 +253,6 @@ func (c *connector) tearDown(a int32, at sim.Time) {
 	}
 }
 
-// destroy closes a QP of a.
 func (c *connector) destroy(a int32, at sim.Time) {
 	c.rt.stats.QPsClosed++
 	c.rt.ranks[a].connected--

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -165,20 +166,10 @@ func (c *Connections) shared() int {
 }
 
 // datagramBuffers are the receive buffers of a process in mode ud.
-func (c *Connections) datagramBuffers() int {
-	if c.SRQBuffers > 0 {
-		return c.SRQBuffers
-	}
-	return udBuffers
-}
+func (c *Connections) datagramBuffers() int { return cmp.Or(c.SRQBuffers, udBuffers) }
 
 // ceilDiv is a/b rounded up, without overflow.
-func ceilDiv(a, b int) int {
-	if a%b != 0 {
-		return a/b + 1
-	}
-	return a / b
-}
+func ceilDiv(a, b int) int { return a/b + min(1, a%b) }
 
 // linkState is the state of a connection on demand, on one side.
 type linkState uint8
@@ -202,7 +193,6 @@ func newLinks(ranks, peers int) links {
 	return links{words: (peers + 31) / 32, table: make([][]uint64, ranks)}
 }
 
-// get is the state of a's link to a peer.
 func (l *links) get(a, peer int32) linkState {
 	if l.table[a] == nil {
 		return linkNone
@@ -210,7 +200,6 @@ func (l *links) get(a, peer int32) linkState {
 	return linkState(l.table[a][peer>>5] >> (peer & 31 * 2) & 3)
 }
 
-// set changes the state of a's link to a peer.
 func (l *links) set(a, peer int32, state linkState) {
 	if l.table[a] == nil {
 		l.make(a)
@@ -219,7 +208,6 @@ func (l *links) set(a, peer int32, state linkState) {
 	*w = *w&^(3<<(peer&31*2)) | uint64(state)<<(peer&31*2)
 }
 
-// make adds a's table.
 func (l *links) make(a int32) {
 	if len(l.slab) < l.words {
 		const slab = 4 << 20 // bytes

@@ -202,7 +202,6 @@ func (w *JobsRun) own(j *jobRun, r *jobRank, before int, ops []Op) []Op {
 	return ops
 }
 
-// ended notes that a rank is through with a run.
 func (w *JobsRun) ended(j *jobRun, r *jobRank) {
 	for len(j.ends) <= int(r.run) {
 		j.ends = append(j.ends, 0)

@@ -57,7 +57,8 @@ func (p LogGOPS) RunKept(w Workload, progress Progress, checkpoint Checkpoint) (
 		}
 	} else {
 		for r := range int32(w.Ranks()) {
-			m.start(r)
+			m.ready = w.Start(r, m.ready[:0])
+			m.release(r)
 		}
 	}
 	for left := pauseEvery; m.queue.size > 0 && m.err == nil; {
@@ -104,13 +105,6 @@ func (p LogGOPS) machine(w Workload) *loggopsMachine {
 	return m
 }
 
-// start begins the program of a rank.
-func (m *loggopsMachine) start(rank int32) {
-	m.ready = m.work.Start(rank, m.ready[:0])
-	m.release(rank)
-}
-
-// finish is the result of a run that has come to its end, with the counts so far.
 func (m *loggopsMachine) finish() (LogGOPSResult, error) {
 	m.result.Finish = make([]int64, m.work.Ranks())
 	for r := range m.result.Finish {
@@ -217,7 +211,6 @@ func (m *loggopsMachine) push(at int64, kind Kind, op int32) {
 	m.numbers++
 }
 
-// keep enters an operation into live and returns its place.
 func (m *loggopsMachine) keep(rank int32, op *Op) int32 {
 	i := m.free - 1
 	if i >= 0 {
@@ -230,7 +223,6 @@ func (m *loggopsMachine) keep(rank int32, op *Op) int32 {
 	return i
 }
 
-// forget frees a place of live.
 func (m *loggopsMachine) forget(i int32) {
 	m.live[i].rank, m.live[i].number = -1, -1
 	m.live[i].next = m.free
@@ -457,14 +449,12 @@ func (m *loggopsMachine) releaseOther(rank int32) {
 	m.ready, m.other = m.other, m.ready
 }
 
-// archive archives the machine, between two events, with its workload.
 func (m *loggopsMachine) archive(a *snapshot.Archive, work KeptWorkload) {
 	a.Mark("machine")
 	snapshot.Value(a, m)
 	work.Archive(a)
 }
 
-// save offers the state.
 func (m *loggopsMachine) save(done bool, checkpoint Checkpoint) error {
 	work, kept := m.work.(KeptWorkload)
 	if checkpoint.Save == nil || !kept {

@@ -33,7 +33,6 @@ type radixQueue struct {
 	anyTime bool
 }
 
-// push inserts an event.
 func (q *radixQueue) push(e timedEvent) {
 	q.size++
 	if q.anyTime {

@@ -65,7 +65,6 @@ func viewKey(view int, source, tag int32) uint64 {
 // fits tells whether two sources, or two tags, match.
 func fits(a, b int32) bool { return a == b || a == Any || b == Any }
 
-// allocate returns the number of a node.
 func (m *matcher) allocate() (n int32) {
 	if n = m.free; n != 0 {
 		m.free = m.nodes[n].next
@@ -217,7 +216,6 @@ func (m *matcher) remove(l *matchList, n int32) {
 	m.free = n
 }
 
-// unlink takes a node out of its chain of a view.
 func (m *matcher) unlink(chains map[uint64]chain, key uint64, view int, n int32) {
 	at := m.links[n][view]
 	if at.prev != 0 {

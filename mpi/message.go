@@ -41,7 +41,6 @@ const (
 	stageReply         // to it
 )
 
-// newMessage makes the message of a send.
 func (rt *runtime) newMessage(from int32, op *Op) int32 {
 	i := rt.allocate()
 	m := rt.messages.At(i)
@@ -112,7 +111,6 @@ func (rt *runtime) isCopied(m *message, unless collectives.Segment) bool {
 	return m.stage == stageEager && rt.Protocols.EagerCopies
 }
 
-// allocate returns the number of a message to be filled in.
 func (rt *runtime) allocate() int32 {
 	if i := rt.freeMsg - 1; i >= 0 {
 		rt.freeMsg = rt.messages.At(i).next
@@ -169,7 +167,6 @@ func (rt *runtime) leave(i int32, now sim.Time) {
 	}
 }
 
-// ends are the ranks between which the present stage goes.
 func (m *message) ends() (from, to int32) {
 	if m.stage == stageCTS || m.stage == stageTold || m.stage == stageReply {
 		return m.to, m.from
@@ -196,7 +193,6 @@ func (rt *runtime) post(i int32, m *message, now sim.Time) {
 	}
 }
 
-// transmit hands the present stage of a message to the transport.
 func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 	if m.hop != hop { // of later pieces the receiver reads it
 		m.hop = hop
@@ -464,7 +460,6 @@ func (rt *runtime) reach(m *message) sim.Time {
 	return 0
 }
 
-// complete ends a message for its receiver at time at.
 func (rt *runtime) complete(id int32, m *message, at sim.Time) {
 	to, recvID := m.to, m.recvID
 	if rt.inOneCopy(m) {

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -160,7 +161,6 @@ func (m *memory) share(of int32) {
 	m.kernel.Schedule(d.nextEnd(), m.handler, 0, of, d.serial)
 }
 
-// nextEnd is when the first of the copies is over.
 func (d *domain) nextEnd() sim.Time {
 	next := float64(latest)
 	for i := range d.copies {
@@ -191,9 +191,7 @@ func fairShares(copies []copying, bandwidth float64) {
 		}
 		if !limited {
 			for i := range copies {
-				if copies[i].rate == 0 {
-					copies[i].rate = share
-				}
+				copies[i].rate = cmp.Or(copies[i].rate, share)
 			}
 			return
 		}
@@ -304,7 +302,6 @@ func (rt *runtime) copyMessage(r int32, start, fixed sim.Time, bytes int64, m *m
 	return rt.copy(r, start, fixed, float64(bytes), bytesPerPicosecond(rt.rateOf(m)), then, id)
 }
 
-// beginCopy is the end of the time that was booked before a copy.
 func (rt *runtime) beginCopy(r int32, now sim.Time) {
 	c := &rt.copies.ranks[r]
 	c.began = now

@@ -75,7 +75,6 @@ func streams(seed uint64, role string, ranks int) []sim.Stream {
 	return all
 }
 
-// skew is the time at which a rank starts.
 func (n *Noise) skew(seed uint64, rank int) sim.Time {
 	if n.StartSkew == 0 {
 		return 0
@@ -84,7 +83,6 @@ func (n *Noise) skew(seed uint64, rank int) sim.Time {
 	return sim.Time(s.Float64() * float64(n.StartSkew))
 }
 
-// call is the random time of a call of rank r.
 func (n *noise) call(r int32) sim.Time {
 	if n == nil || n.calls == nil {
 		return 0

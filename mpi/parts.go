@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -151,7 +152,6 @@ func (m *meeting) Stop() bool {
 	return m.stopped
 }
 
-// kernels are the kernels of the parts.
 func (m *meeting) kernels() (all []*sim.Kernel) {
 	for _, rt := range m.parts {
 		all = append(all, rt.kernel)
@@ -159,7 +159,6 @@ func (m *meeting) kernels() (all []*sim.Kernel) {
 	return all
 }
 
-// handled is the number of events that all parts have handled.
 func (m *meeting) handled() (events uint64) {
 	for _, rt := range m.parts {
 		events += rt.kernel.Handled()
@@ -189,7 +188,6 @@ func (rt *runtime) acknowledge(a acknowledgement) {
 	rt.enter(&a)
 }
 
-// enter schedules the event of an acknowledgement.
 func (rt *runtime) enter(a *acknowledgement) {
 	rt.kernel.ScheduleKeyed(a.at, rt.handler, evWritten, a.to, int64(a.message), a.key)
 }
@@ -251,7 +249,6 @@ func (m *meeting) result(w Workload) (Result, error) {
 	return r, nil
 }
 
-// begin makes the parts of a run.
 func (c Config) begin(w Workload) (*meeting, error) {
 	if err := c.check(w); err != nil {
 		return nil, err
@@ -299,10 +296,7 @@ func (c Config) begin(w Workload) (*meeting, error) {
 
 // check finds what is wrong with a configuration for a workload.
 func (c *Config) check(w Workload) error {
-	if err := param.Validate(&c.Protocols); err != nil {
-		return err
-	}
-	if err := errors.Join(param.Validate(&c.Connections), c.Noise.Check(), c.Memory.check()); err != nil {
+	if err := cmp.Or(param.Validate(&c.Protocols), errors.Join(param.Validate(&c.Connections), c.Noise.Check(), c.Memory.check())); err != nil {
 		return err
 	}
 	if c.Timeline != nil && (c.Checkpoint.From != nil || c.Checkpoint.Save != nil) {
@@ -344,7 +338,6 @@ func (rt *runtime) open(network Division, nodes int) (err error) {
 	return nil
 }
 
-// own are the ranks of the part, in ascending order.
 func (rt *runtime) own() iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for r := range int32(len(rt.ranks)) {
@@ -352,13 +345,5 @@ func (rt *runtime) own() iter.Seq[int32] {
 				return
 			}
 		}
-	}
-}
-
-// start starts the programs of the own ranks.
-func (rt *runtime) start() {
-	for r := range rt.own() {
-		rt.ready = rt.work.Start(r, rt.ready[:0])
-		rt.release(r)
 	}
 }

@@ -27,7 +27,6 @@ func (rt *runtime) cutUp(m *message) {
 	m.pieces.all, m.recvID = uint16((m.bytes+each-1)/each), unmatched
 }
 
-// pieceSize is the size of the pieces of a message but the last.
 func (rt *runtime) pieceSize(m *message) int64 {
 	return max(int64(rt.Protocols.EagerSegment), (m.bytes+math.MaxUint16-1)/math.MaxUint16)
 }
@@ -60,7 +59,6 @@ func (rt *runtime) postPiece(i int32, m *message, now sim.Time) (more bool) {
 	return more
 }
 
-// sendPieces notes that a piece was sent, and sends those behind it that are made.
 func (rt *runtime) sendPieces(m *message, t Transfer) {
 	for m.pieces.sent++; m.pieces.sent < m.pieces.made; m.pieces.sent++ {
 		t.Bytes = rt.pieceBytes(m, m.pieces.sent)

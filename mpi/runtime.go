@@ -93,7 +93,10 @@ func (c Config) Run(w Workload) (Result, error) {
 		}
 	} else {
 		for _, rt := range m.parts {
-			rt.start()
+			for r := range rt.own() {
+				rt.ready = rt.work.Start(r, rt.ready[:0])
+				rt.release(r)
+			}
 		}
 	}
 	m.network.Run(m.kernels(), m)

@@ -26,18 +26,16 @@ type StuckError struct {
 // Error tells what is left over, and the chain of operations that wait for each other, a line each.
 func (e *StuckError) Error() string {
 	var s strings.Builder
+	head := "the program cannot finish"
 	if e.Cycle {
-		s.WriteString("deadlock: ")
-	} else {
-		s.WriteString("the program cannot finish: ")
+		head = "deadlock"
 	}
-	fmt.Fprintf(&s, "%s without a message, %s without a receive", count(e.Receives, "receive"), count(e.Messages, "message"))
+	fmt.Fprintf(&s, "%s: %s without a message, %s without a receive", head, count(e.Receives, "receive"), count(e.Messages, "message"))
 	if e.Unreleased > 0 {
 		fmt.Fprintf(&s, ", %s never got ready", count(e.Unreleased, "more operation"))
 	}
 	for _, line := range e.Chain {
-		s.WriteString("\n  ")
-		s.WriteString(line)
+		s.WriteString("\n  " + line)
 	}
 	return s.String()
 }
@@ -129,11 +127,9 @@ func stuck(parts []*runtime, w Workload) error {
 func (m *loggopsMachine) stuck() error {
 	var left []waiting
 	for i := range m.live {
-		op := &m.live[i]
-		if op.rank < 0 {
-			continue
+		if op := &m.live[i]; op.rank >= 0 {
+			left = append(left, waiting{Op: op.Op, rank: op.rank, where: m.work.Where(op.rank, op.ID), sent: op.Kind == Send && op.done})
 		}
-		left = append(left, waiting{Op: op.Op, rank: op.rank, where: m.work.Where(op.rank, op.ID), sent: op.Kind == Send && op.done})
 	}
 	return newStuckError(left, m.work.Unreleased())
 }
@@ -158,11 +154,7 @@ func findCycle(ranks []int32, blocked map[int32][]waiting, unreceived map[[2]int
 			path = append(path, w)
 			switch state[w.Peer] {
 			case open:
-				for i := range path {
-					if path[i].rank == w.Peer {
-						return path[i:]
-					}
-				}
+				return path[slices.IndexFunc(path, func(p waiting) bool { return p.rank == w.Peer }):]
 			case unseen:
 				if c := visit(w.Peer); c != nil {
 					return c
@@ -185,19 +177,18 @@ func findCycle(ranks []int32, blocked map[int32][]waiting, unreceived map[[2]int
 
 // explain says why w waits.
 func explain(w waiting, blocked map[int32][]waiting, unreceived map[[2]int32]waiting) string {
-	if w.Kind == Send {
+	s, misfit := unreceived[[2]int32{w.rank, w.Peer}]
+	switch {
+	case w.Kind == Send:
 		return fmt.Sprintf("%s waits for a receive that rank %d never posts", w, w.Peer)
-	}
-	if s, ok := unreceived[[2]int32{w.rank, w.Peer}]; ok {
+	case misfit:
 		return fmt.Sprintf("%s does not fit the waiting %s of rank %d", w, s, s.rank)
-	}
-	if w.Peer != Any && len(blocked[w.Peer]) > 0 {
+	case w.Peer == Any:
+		return fmt.Sprintf("%s waits for a message that nobody sends", w)
+	case len(blocked[w.Peer]) > 0:
 		return fmt.Sprintf("%s waits for rank %d", w, w.Peer)
 	}
-	if w.Peer != Any {
-		return fmt.Sprintf("%s waits for a message that rank %d never sends", w, w.Peer)
-	}
-	return fmt.Sprintf("%s waits for a message that nobody sends", w)
+	return fmt.Sprintf("%s waits for a message that rank %d never sends", w, w.Peer)
 }
 
 // count writes a number of things.

@@ -144,7 +144,6 @@ func (rt *runtime) transit(m *message) *transit {
 	return all.At(m.transit - 1)
 }
 
-// numberMessage begins the way of a message.
 func (rt *runtime) numberMessage(m *message) {
 	x, l := rt.transit(m), &rt.Timeline.ranks[m.from]
 	*x = transit{departure: departure{number: l.messages}}
@@ -234,7 +233,6 @@ func (t *Timeline) book(a Activity, ended *wait) error {
 	return nil
 }
 
-// end is when the last activity so far is over.
 func (l *rankTimeline) end() sim.Time {
 	if len(l.activities) == 0 {
 		return 0
@@ -402,7 +400,6 @@ func (m *loggopsMachine) books(of int32, from, to int64, what What, message int3
 	}
 }
 
-// computed enters a computation.
 func (m *loggopsMachine) computed(op *liveOp, from, to int64) {
 	what := Computing
 	switch {

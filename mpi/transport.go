@@ -4,6 +4,7 @@
 package mpi
 
 import (
+	"cmp"
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
@@ -123,7 +124,6 @@ func (p *Protocols) tells(protocol Protocol) bool {
 	return protocol == collectives.Read && p.Rendezvous == "get"
 }
 
-// copiesOut tells whether the sender copies an eager message of so many bytes to another node.
 func (p *Protocols) copiesOut(bytes int64) bool {
 	return p.EagerCopies && !p.fromPlace(bytes)
 }
@@ -144,10 +144,7 @@ func (p *Protocols) rateOf(bytes int64, shared bool, s collectives.Segment) (rat
 	case shared:
 		rate = p.SharedRate
 	}
-	if rate == 0 {
-		rate = p.CopyRate
-	}
-	return rate
+	return cmp.Or(rate, p.CopyRate)
 }
 
 // overhead is the CPU time of a side of a message that goes through shared memory, or not.
@@ -158,17 +155,14 @@ func (p *Protocols) overhead(shared bool, otherwise sim.Time) sim.Time {
 	return otherwise
 }
 
-// staging is the time in which so many bytes are made ready for the adapter.
 func (p *Protocols) staging(bytes int64) sim.Time {
 	return sim.Time(float64(p.StagingPage) * float64(bytes) / 4096)
 }
 
-// copyTime is the time for moving so many bytes inside a node.
 func copyTime(bytes int64, rate sim.Rate) sim.Time {
 	return sim.Time(float64(bytes) * 8e12 / float64(rate))
 }
 
-// register is the CPU time for registering a buffer of so many bytes.
 func (p *Protocols) register(bytes int64) sim.Time {
 	const page = 4096
 	return p.RegisterTime + p.RegisterPage*sim.Time((bytes+page-1)/page)

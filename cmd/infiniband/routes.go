@@ -5,6 +5,7 @@ package infiniband
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -44,30 +45,15 @@ type routesFlags struct {
 	out      string
 }
 
+//go:embed routes.txt
+var routesHelp string
+
 func routesCommand(a *command.App) *cobra.Command {
 	var flags routesFlags
 	c := &cobra.Command{
 		Use:   "routes FILE.toml|FILE",
 		Short: "Compute the routes of OpenSM on a network: as it is configured, or by several engines side by side",
-		Long: `Compute the routes of OpenSM, InfiniBand's subnet manager, on the network of an
-experiment file or of a file that holds one (ibnetdiscover output, ibsim netlist,
-weft's JSON form).
-
-With --opensm alone, the routes are those that OpenSM would write with that
-configuration file: by the first engine of routing_engine that does not refuse the
-network. Where all refuse, OpenSM takes minhop without a word; weft says why and
-ends with status 1. With -o, DIR gets the tables: lft (a line for each switch: GUID,
-LID, and the output port for LID 1, 2, ...), sl (a line for each adapter LID: the
-service level to every adapter LID) and sl2vl.
-
-With --engine, or without --opensm, engines are compared under patterns of traffic:
-hops, loads of the cables when every adapter sends at its full rate, service levels,
-virtual lanes, deadlock, and the hottest cables. With --jobs, the jobs of a file load the
-cables instead, and the table of jobs tells what each gets beside the others and alone.
-HOSTS are names with ranges in brackets, as Slurm writes them (n[001-016],login1), or
-block:16, spread:16 or random:16 for so many hosts that no job before has. With -o, DIR
-gets the table (engines.csv), that of the jobs (jobs.csv), the load of each cable
-(cables.csv), a histogram (histogram.csv) and a picture of it (histogram.svg).`,
+		Long:  routesHelp,
 		Example: `  weft routes ibnetdiscover.txt --opensm opensm.conf -o tables
   weft routes ibnetdiscover.txt --engine ftree,updn,dfsssp --pattern permutation -o compared
   weft routes ibnetdiscover.txt --engine all --jobs jobs.txt
@@ -134,7 +120,6 @@ func routesRequest(ctx context.Context, a *command.App, name string, flags *rout
 	return request, nil
 }
 
-// configuredRoutes computes what one OpenSM would write.
 func configuredRoutes(ctx context.Context, a *command.App, request *routes.Request, flags *routesFlags) error {
 	begin := experiments.ProcessorSeconds()
 	outcome, err := command.OfFiles(ctx, request.Configure)
@@ -208,7 +193,6 @@ func (flags *routesFlags) demands(request *routes.Request) (demands []*routes.De
 	return demands, nil
 }
 
-// compareRoutes holds engines side by side.
 func compareRoutes(ctx context.Context, a *command.App, request *routes.Request, flags *routesFlags) error {
 	engines := flags.compared()
 	if len(engines) == 0 {
@@ -250,22 +234,16 @@ func compareRoutes(ctx context.Context, a *command.App, request *routes.Request,
 	return nil
 }
 
+//go:embed multicast.txt
+var multicastHelp string
+
 func multicastCommand(a *command.App) *cobra.Command {
 	var job routes.MulticastFiles
 	var flags command.RunFlags
 	c := &cobra.Command{
 		Use:   "multicast FILE.toml... | --topology FILE --groups FILE",
 		Short: "Route multicast groups: an experiment file, or the files of a real cluster",
-		Long: `Route multicast groups with MR4LMS and with OpenSM's algorithms.
-
-With experiment files, the same as weft run. With --topology (ibnetdiscover output,
-ibsim netlist, or weft's JSON form) and --groups (an OpenSM SA dump), every engine
-routes the groups of that cluster: the table tells how many forwarding-table entries
-each needs and the largest number of groups on a cable (EFI), without and with the
-limit of --entries. With --tables, a row more is about the tables that are installed,
-and names a group that they do not serve. With -o, DIR gets the table as engines.csv and the forwarding
-tables of --engine in OpenSM's form; those of another engine that an earlier run left
-there are removed.`,
+		Long:  multicastHelp,
 		Example: `  weft multicast --topology ibnetdiscover.txt --groups opensm-sa.dump --entries 64
   weft multicast --topology ibnetdiscover.txt --groups opensm-sa.dump --engine mr4lms-plus -o tables`,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -5,6 +5,7 @@ package networks
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"path/filepath"
 
@@ -19,6 +20,9 @@ import (
 
 func init() { command.Register(atlasCommand) }
 
+//go:embed help.txt
+var help string
+
 func atlasCommand(a *command.App) *cobra.Command {
 	var flags command.RunFlags
 	var terminals, radix int
@@ -28,15 +32,7 @@ func atlasCommand(a *command.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "atlas",
 		Short: "List topologies with their routings, certified and measured; or what can be built at a size, ranked",
-		Long: `Certify every registered routing on a network of every registered topology: virtual channels
-needed, certificate or cycle, bounds from channel loads, cost. --measure also runs them: zero-load
-latency and saturation. The result folder gets atlas.csv, a page, atlas.md, and
-the same with a picture of every network, pictures.md.
-
-With --terminals or --radix, list instead, of each family that scales, the smallest network of at
-least so many terminals on switches of so many ports, with its distances, bound of uniform
-traffic, cables, power and price. The floor and the prices are those of kind cost, and
-assumptions: --set changes them.`,
+		Long:  help,
 		Example: `  weft atlas --topology kautz
   weft atlas --terminals 1000 --radix 32
   weft atlas --terminals 1000 --radix 32 --rank optical --set price.optical=900`,
@@ -62,7 +58,6 @@ assumptions: --set changes them.`,
 	return c
 }
 
-// listBuildable lists what can be built.
 func listBuildable(ctx context.Context, a *command.App, terminals, radix int, rank string, set []string, out string) error {
 	all, err := command.Attempt(ctx, func() ([]atlas.Listed, error) { return atlas.List(ctx, terminals, radix, rank, set) })
 	if err != nil {
@@ -78,7 +73,6 @@ func listBuildable(ctx context.Context, a *command.App, terminals, radix int, ra
 	return table.WriteAligned(a.Stdout)
 }
 
-// certifyPairs certifies pairs, and measures them.
 func certifyPairs(ctx context.Context, a *command.App, only, set []string, measure bool, flags *command.RunFlags) error {
 	networks, err := atlas.NetworksOf(only)
 	if err != nil {
@@ -122,7 +116,6 @@ func certifyPairs(ctx context.Context, a *command.App, only, set []string, measu
 	return results.WriteBelow(filepath.Join(flags.Out, "pictures.md"), []byte(atlas.Page(entries, line, true)))
 }
 
-// drawEntry writes the picture of a network.
 func drawEntry(e *atlas.Entry, dir string) error {
 	t, err := e.Build()
 	if err != nil {
@@ -135,7 +128,6 @@ func drawEntry(e *atlas.Entry, dir string) error {
 	return results.WriteBelow(filepath.Join(dir, e.Family+".svg"), b.Bytes())
 }
 
-// measureEntry runs the measurements of an entry.
 func measureEntry(ctx context.Context, a *command.App, e *atlas.Entry, flags *command.RunFlags) error {
 	session := a.Session(ctx, flags)
 	for _, m := range e.Measurements() {

@@ -2,6 +2,7 @@
 package report
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -33,9 +34,7 @@ parts of the latency and the worst channels.
   weft report r`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if out == "" {
-				out = filepath.Join(args[0], "report.html")
-			}
+			out = cmp.Or(out, filepath.Join(args[0], "report.html"))
 			page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return report.Make(args, out) })
 			if err != nil {
 				return err

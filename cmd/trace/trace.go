@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
 	"os"
@@ -25,6 +26,9 @@ import (
 
 func init() { command.Register(newCommand) }
 
+//go:embed help.txt
+var help string
+
 func newCommand(a *command.App) *cobra.Command {
 	t := replay.Default()
 	var flags command.FileFlags
@@ -32,17 +36,7 @@ func newCommand(a *command.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trace FILE",
 		Short: "Say what a trace holds and what of it can be replayed, or write it, or a program, in another format",
-		Long: `Say what a trace holds: GOAL text or binary, SimGrid's time-independent actions,
-OTF2 (FILE is NAME.otf2), or Chakra or DUMPI, of which FILE is that of one rank and the
-others stand beside it; plain or packed with gzip or zstd, in a folder or a tar file
-(ARCHIVE/FILE, or ARCHIVE that holds one trace). The report has a
-line for every kind of operation: replayed, approximated or refused, how many, and why.
-A trace of which something would be left out is refused, unless --drop is given.
-Collectives become the messages of weft's algorithms.
-
--o writes the schedule that is replayed: as GOAL text, GOAL binary, or Chakra, a file
-NAME.RANK.et a rank. Of an experiment FILE.toml of kind mpi or jobs, with one point, it is
-what its programs do, the ranks of jobs behind each other.`,
+		Long:  help,
 		Example: `  weft trace app.goal
   weft trace app.0.et --groups groups.json --allreduce allreduce-recursive-doubling
   weft trace app.bin -o app.goal
@@ -143,7 +137,6 @@ func run(ctx context.Context, a *command.App, t *replay.Trace, flags *command.Fi
 	return writeTrace(read.schedule, out, to)
 }
 
-// exported is the schedule of an experiment's programs.
 func exported(f *experiments.File, scale float64) (*goal.Schedule, *trace.Report, error) {
 	config, ok := f.Points[0].Config().(interface {
 		Programs() ([]mpi.Job, error)
@@ -165,7 +158,6 @@ func exported(f *experiments.File, scale float64) (*goal.Schedule, *trace.Report
 	return g, report, err
 }
 
-// rankFile is the file of a rank's Chakra trace.
 func rankFile(out string, rank int) string {
 	return fmt.Sprintf("%s.%d.et", strings.TrimSuffix(out, ".et"), rank)
 }

@@ -275,7 +275,6 @@ func List(ctx context.Context, terminals, radix int, rank string, set []string) 
 	return all, nil
 }
 
-// listed builds a candidate and counts what it takes.
 func listed(ctx context.Context, c Candidate, set []string) (*Listed, error) {
 	f, n, err := c.load(set)
 	if err != nil {

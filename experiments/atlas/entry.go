@@ -1,6 +1,7 @@
 package atlas
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -119,9 +120,10 @@ func EntryTable(entries []*Entry) *results.Table {
 		"zero_load_ns", "bound_uniform", "saturation_uniform", "hard_pattern", "bound_hard", "saturation_hard", "price_per_terminal", "note"}}
 	for _, e := range entries {
 		for _, p := range e.Pairs {
+			note := cmp.Or(p.Refused, strings.Join(strings.Fields(p.Certificate.Cycle), " "))
 			t.Rows = append(t.Rows, []string{e.Family, e.Line(), p.Routing, p.Variant, vcsOf(p), verdict(p),
 				of(e.ZeroLoad, p), short(p.Uniform), of(e.Uniform, p), e.Worst, short(p.Worst), of(e.Hard, p),
-				fmt.Sprintf("%.0f", e.Price/float64(e.Metrics.Terminals)), note(p)})
+				fmt.Sprintf("%.0f", e.Price/float64(e.Metrics.Terminals)), note})
 		}
 	}
 	return t
@@ -145,14 +147,6 @@ func verdict(p Pair) string {
 		return "no cycle in a sample"
 	}
 	return "free"
-}
-
-// note is why a pair is refused, or the cycle's channels in one line.
-func note(p Pair) string {
-	if p.Refused != "" {
-		return p.Refused
-	}
-	return strings.Join(strings.Fields(p.Certificate.Cycle), " ")
 }
 
 // of is a measured value of a pair; only the defaults are measured.
@@ -209,33 +203,11 @@ func Page(entries []*Entry, at string, pictures bool) string {
 	return b.String()
 }
 
-// sizes are settings of families whose defaults are another size than that at which pairs
-// are measured, some hundred terminals.
-var sizes = map[string]string{
-	"dragonfly":      "p = 2\na = 4\nh = 2\n",
-	"megafly":        "p = 3\nleaves = 3\nspines = 3\nh = 3\n",
-	"hyperx":         "dims = [4, 4]\nterminals = 4\n",
-	"polarfly":       "q = 7\n",
-	"jellyfish":      "switches = 48\ndegree = 6\nterminals = 3\n",
-	"xpander":        "degree = 6\nlift = 7\nterminals = 3\n",
-	"random-regular": "switches = 48\ndegree = 6\nterminals = 3\n",
-	"torus":          "dims = [8, 8]\nterminals = 2\n",
-	"mesh":           "dims = [8, 8]\nterminals = 2\n",
-	"twisted-torus":  "dims = [8, 4]\ntwist = [0, 4]\nterminals = 2\n",
-	"fat-tree":       "k = 8\nn = 3\n",
-	"xgft":           "m = [6, 6, 4]\nw = [1, 3, 3]\n",
-	"butterfly":      "k = 4\nn = 3\n",
-	"kautz":          "d = 3\nn = 3\nterminals = 3\n",
-	"oft":            "k = 4\n",
-	"rail-optimised": "rails = 4\nnodes = 8\nunits = 4\nuplinks = 8\nspines = 4\n",
-	"multi-plane":    "planes = 2\nm = [8, 8]\nw = [1, 4]\nparallel = [1, 2]\n",
-}
-
 // Networks lists a network of every registered family that needs no file.
 func Networks() []Candidate {
 	var all []Candidate
 	for _, name := range topology.Registry.Names() {
-		c := Candidate{name, sizes[name]}
+		c := Candidate{name, counterparts().Sizes[name]}
 		if _, err := c.Build(); err == nil {
 			all = append(all, c)
 		}
@@ -269,7 +241,6 @@ func WorstPattern(x topology.Topology) string {
 	return "switch-permutation"
 }
 
-// hasPattern tells whether a network has what a pattern needs.
 func hasPattern(x topology.Topology, name string) bool {
 	_, err := traffic.Patterns.New(name, traffic.Env{Topology: x, Seed: 1})
 	return err == nil

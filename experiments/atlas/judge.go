@@ -183,54 +183,28 @@ func (r *Reference) readCurves() {
 // grid is the shape in the name of a graph.
 var grid = input.Pattern(`^(?:hx|hyperx)_(\d+(?:x\d+)*)$`)
 
-// routings are the table [routing] of the routings of the curves; %s is the file of next hops.
-var routings = map[string]struct {
-	text        string
-	canDeadlock bool
-}{
-	"min":          {"type = \"table\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
-	"minhopvc":     {"type = \"table\"\nties = \"one\"\nnext_hops = %q\nspread_vcs = false\n", false},
-	"minrandhopvc": {"type = \"table\"\nties = \"random\"\nspread_vcs = false\n", false},
-	"minadhopvc":   {"type = \"table\"\nties = \"least-occupied\"\nspread_vcs = false\n", false},
-	"valhopvc":     {"type = \"val\"\nties = \"one\"\nnext_hops = %q\nspread_vcs = false\n", false},
-	"ugalhopvc":    {"type = \"ugal-l\"\nsensing = \"credits\"\nlengths = \"shortest\"\nties = \"one\"\nnext_hops = %q\nspread_vcs = false\n", false},
-	"ugallnew":     {"type = \"ugal-l\"\nsensing = \"credits\"\ncandidates = 4\nlengths = \"shortest\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
-	"ran_min":      {"type = \"dor\"\n", false},
-	"xyyx":         {"type = \"o1turn\"\n", false},
-	"valiant":      {"type = \"val\"\n", false},
-	"ugal":         {"type = \"ugal-l\"\nsensing = \"credits\"\nthreshold = 2\nthrough = \"aligned\"\ndecided_at = \"terminal\"\n", false},
-	"hxminad":      {"type = \"table\"\nties = \"least-occupied\"\nspread_vcs = false\n", false},
-	"hxdimwar":     {"type = \"dimwar\"\n", false},
-	"hxomniwar":    {"type = \"omniwar\"\n", false},
-	"hxdal":        {"type = \"dal\"\n", false},
-	"ugall4_pf":    {"type = \"ugal-pf\"\nreading = \"paper\"\nneighbour_ties = \"lowest\"\nsensing = \"credits\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
-}
-
 // Experiment is the text of the experiment file that runs a curve's network, switch and
 // traffic at some loads, with so many seeds, and the files of the reference that it reads,
 // by the names that it has for them. canDeadlock says that the curve's routing can. The
 // error says why weft has no counterpart; if a file of the reference is at fault, the curve has
 // that among its Faults.
 func (r *Reference) Experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
-	text, files, canDeadlock, err = r.experiment(c, loads, seeds)
-	if errors.As(err, new(*dataError)) {
-		c.Faults = append(c.Faults, &document.Problem{Message: err.Error()})
-	}
-	return text, files, canDeadlock, err
-}
-
-func (r *Reference) experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
+	defer func() {
+		if errors.As(err, new(*dataError)) {
+			c.Faults = append(c.Faults, &document.Problem{Message: err.Error()})
+		}
+	}()
 	m := booksim.Counterpart{Files: map[string][]byte{}}
-	routing, known := routings[c.Routing]
+	routing, known := counterparts().Routings[c.Routing]
 	if !known {
 		return "", nil, false, fmt.Errorf("routing %q has no counterpart", c.Routing)
 	}
-	m.CanDeadlock = routing.canDeadlock
+	m.CanDeadlock = routing.CanDeadlock
 	terminals, order, err := r.curveNetwork(c, &m)
 	if err != nil {
 		return "", nil, false, err
 	}
-	m.Routing = routing.text
+	m.Routing = routing.Text
 	if strings.Contains(m.Routing, "%q") {
 		name := c.Graph + ".nexthop.gz"
 		if _, err := r.numbers("graphs/" + name); err != nil {
@@ -299,7 +273,6 @@ func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart) (terminals in
 	return terminals, order, nil
 }
 
-// curveTraffic writes the traffic of a curve.
 func (r *Reference) curveTraffic(c *Curve, terminals int, order []int, files map[string][]byte) (string, error) {
 	if c.Traffic == "uniform" {
 		return "pattern = \"uniform\"\npacket_flits = 1\nself = true\n", nil

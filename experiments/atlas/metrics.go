@@ -17,16 +17,11 @@ const cutStarts = 60
 // measures say what weft has for a metric of targets.csv, as written there: a number, or the
 // ends of a range.
 var measures = map[string]func(r *Reference, n *subject) (string, float64, error){
-	"routers":                   count(func(n *subject) int { return n.graph.Switches() }),
-	"terminals":                 count(func(n *subject) int { return n.graph.Terminals() }),
-	"gpus":                      count(func(n *subject) int { return n.graph.Terminals() }),
-	"max_terminals":             count(func(n *subject) int { return n.graph.Terminals() }),
-	"links":                     count(func(n *subject) int { return n.graph.SwitchLinks() }),
-	"router_links":              count(func(n *subject) int { return n.graph.SwitchLinks() }),
-	"leaf_routers":              count(func(n *subject) int { return n.metrics().Leaves }),
-	"diameter":                  count(diameter),
-	"diameter_leaf_to_leaf":     count(diameter),
-	"diameter_terminal_routers": count(diameter),
+	"routers":      count(func(n *subject) int { return n.graph.Switches() }),
+	"terminals":    count(func(n *subject) int { return n.graph.Terminals() }),
+	"links":        count(func(n *subject) int { return n.graph.SwitchLinks() }),
+	"leaf_routers": count(func(n *subject) int { return n.metrics().Leaves }),
+	"diameter":     count(diameter),
 	"network_degree": func(_ *Reference, n *subject) (string, float64, error) {
 		d := n.metrics().Degree
 		if d[0] < d[1] {
@@ -35,17 +30,13 @@ var measures = map[string]func(r *Reference, n *subject) (string, float64, error
 		return "", float64(d[0]), nil
 	},
 	"mean_distance":                    number(func(n *subject) float64 { return n.metrics().MeanDistance }),
-	"mean_distance_leaf_to_leaf":       number(func(n *subject) float64 { return n.metrics().MeanDistance }),
-	"mean_distance_distinct_routers":   number(func(n *subject) float64 { return n.metrics().MeanDistance }),
 	"mean_router_hops_uniform_visited": number(func(n *subject) float64 { return n.metrics().UniformHops + 1 }),
 	"uniform_capacity_bound":           number(func(n *subject) float64 { return n.metrics().UniformCapacity }),
 	"moore_bound_efficiency":           number(func(n *subject) float64 { return n.metrics().MooreEfficiency() }),
 	"algebraic_connectivity":           number(func(n *subject) float64 { return metrics.AlgebraicConnectivity(n.graph) }),
 	"bisection_lower_spectral":         number(spectralBisection),
-	"bisection_lower_bound": number(func(n *subject) float64 {
-		return math.Ceil(spectralBisection(n) - 1e-6) // whole cables
-	}),
-	"bisection_best_cut_found": count(func(n *subject) int { return bestCut(n.graph, cutStarts) }),
+	"bisection_lower_bound":            number(func(n *subject) float64 { return math.Ceil(spectralBisection(n) - 1e-6) }), // whole cables
+	"bisection_best_cut_found":         count(func(n *subject) int { return bestCut(n.graph, cutStarts) }),
 	"bisection": func(_ *Reference, n *subject) (string, float64, error) {
 		if n.topology == nil || n.topology.Facts().Bisection < 0 {
 			return "", 0, fmt.Errorf("no closed form")
@@ -86,7 +77,6 @@ func spectralBisection(n *subject) float64 {
 	return metrics.AlgebraicConnectivity(n.graph) * metrics.Halving(n.graph.Switches())
 }
 
-// onLevel counts the switches of a level of a tree.
 func onLevel(level int) func(n *subject) int {
 	return func(n *subject) int {
 		tree, found := n.topology.(topology.Tree), 0
@@ -141,7 +131,6 @@ func byRouting(uniform, valiant bool, ways int) func(*Reference, *subject) (stri
 // flows[s][d]. Packets to the own switch load no channel between switches.
 type flows [][]float64
 
-// square is an n x n matrix of zeros.
 func square[T any](n int) [][]T {
 	all := make([][]T, n)
 	for i := range all {
@@ -160,7 +149,6 @@ func uniformFlows(g *topology.Graph) flows {
 	return f
 }
 
-// fixedFlows sends from each terminal to one.
 func fixedFlows(g *topology.Graph, destinations []int) flows {
 	f := square[float64](g.Switches())
 	for t, d := range destinations {

@@ -7,6 +7,7 @@
 package atlas
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -193,7 +194,7 @@ func (r *Reference) own(t *Target, networks map[string]*subject) (own, verdict, 
 		}
 		return t.Value, judge.Agrees, "a formula: holds on weft's networks of several sizes"
 	}
-	metric, ok := measures[t.Metric]
+	metric, ok := measures[cmp.Or(counterparts().Metrics[t.Metric], t.Metric)]
 	if !ok {
 		return "", judge.NotJudged, "a statement, or a number of no network"
 	}
@@ -220,10 +221,7 @@ func (r *Reference) own(t *Target, networks map[string]*subject) (own, verdict, 
 	if !agrees(t, text, x) {
 		verdict = judge.Differs
 	}
-	if text == "" {
-		text = strconv.FormatFloat(x, 'f', digits(t.Value), 64)
-	}
-	return text, verdict, ""
+	return cmp.Or(text, strconv.FormatFloat(x, 'f', digits(t.Value), 64)), verdict, ""
 }
 
 // uncomputed is the verdict on a number that cannot be computed: because of a file, or of weft.
@@ -234,7 +232,6 @@ func uncomputed(err error) string {
 	return judge.NotRun
 }
 
-// digits is the number of digits behind the point of a number as it is written.
 func digits(value string) int {
 	_, behind, _ := strings.Cut(value, ".")
 	return len(behind)
@@ -338,7 +335,6 @@ var laws = map[string]law{
 	}},
 }
 
-// hold checks a law on each of its networks.
 func (l law) hold() error {
 	for _, settings := range l.settings {
 		n, err := subjectOf(l.family, settings)

@@ -1,11 +1,13 @@
 package atlas
 
 import (
+	_ "embed"
 	"fmt"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 
@@ -65,7 +67,6 @@ func (r *Reference) data(file string) (string, error) {
 	return text, nil
 }
 
-// graphFile reads a graph of the folder, with so many terminals a switch.
 func (r *Reference) graphFile(name string, terminals int) (*subject, error) {
 	file := "graphs/" + name + ".edges.gz"
 	text, err := r.data(file)
@@ -149,29 +150,26 @@ func (r *Reference) destinations(name, traffic string, terminals int) ([]int, er
 
 // family says how the instances of a topology are written, and which network weft builds for
 // one: of a registered family, with settings that name the groups of the form, or made of them.
-type family struct {
-	topology string // in targets.csv
-	form     *regexp.Regexp
-	network  string
-	settings string
-	of       func(numbers []int) string // settings; nil: those above
-}
+type family struct{ Topology, Form, Network, Settings string }
 
-// families are tried in order; of the id and the instance, joined by a line end, a form
-// finds what it needs.
-var families = []family{
-	{"Slim Fly", regexp.MustCompile(`\nq=(\d+), p=(\d+)`), "slim-fly", "q = $1\np = $2\n", nil},
-	{"Slim Fly", regexp.MustCompile(`\nq=(\d+)$`), "slim-fly", "q = $1\n", nil},
-	{"PolarFly", regexp.MustCompile(`\nq=(\d+), p=(\d+)`), "polarfly", "q = $1\np = $2\n", nil},
-	{"PolarFly", regexp.MustCompile(`\nq=(\d+)$`), "polarfly", "q = $1\n", nil},
-	{"HyperX", regexp.MustCompile(`\n(\d+)x(\d+)x(\d+), (\d+) terminals a router`), "hyperx", "dims = [$1, $2, $3]\nterminals = $4\n", nil},
-	{"HyperX", regexp.MustCompile(`\n(\d+)x(\d+)x(\d+)$`), "hyperx", "dims = [$1, $2, $3]\nterminals = 1\n", nil},
-	{"HyperX", regexp.MustCompile(`\n(\d+)x(\d+)$`), "hyperx", "dims = [$1, $2]\nterminals = 1\n", nil},
-	{"Dragonfly+ (Megafly)", regexp.MustCompile(`^megafly_l(\d+)_h(\d+)_T(\d+)_g(\d+)-`), "megafly", "leaves = $1\nspines = $1\nh = $2\np = $3\ng = $4\n", nil},
-	{"Dragonfly+ (Megafly)", regexp.MustCompile(`\nswitch radix (\d+)$`), "megafly", "", func(n []int) string { return balancedMegafly(n[0] / 2) }},
-	{"orthogonal fat tree (two levels)", regexp.MustCompile(`\nk=(\d+)$`), "oft", "k = $1\n", nil},
-	{"rail-optimised", regexp.MustCompile(`, (\d+) scalable units, (\d+) rails, switches of (\d+) ports$`), "rail-optimised", "", func(n []int) string { return railsOf(n[0], n[1], n[2]) }},
-}
+//go:embed counterparts.toml
+var counterpartsText string
+
+// counterparts is what weft builds and runs: its file says more.
+var counterparts = sync.OnceValue(func() (c struct {
+	Families []family
+	Metrics  map[string]string
+	Sizes    map[string]string
+	Routings map[string]struct {
+		Text        string
+		CanDeadlock bool `toml:"can_deadlock"`
+	}
+}) {
+	if _, err := toml.Decode(counterpartsText, &c); err != nil {
+		panic("atlas: " + err.Error())
+	}
+	return c
+})
 
 // balancedMegafly has as many leaves and spines in a group as terminals at a leaf and cables of
 // a spine to other groups.
@@ -258,7 +256,6 @@ func (e errNoInstance) Error() string {
 	return fmt.Sprintf("%s, %q, is no network that is built here", e.t.Topology, e.t.Instance)
 }
 
-// instance builds or reads the network of a row.
 func (r *Reference) instance(t *Target) (*subject, error) {
 	if f := graphInstance().FindStringSubmatch(t.Instance); f != nil {
 		terminals, err := strconv.Atoi(f[2])
@@ -273,23 +270,27 @@ func (r *Reference) instance(t *Target) (*subject, error) {
 		}
 	}
 	text := t.ID + "\n" + strings.TrimSpace(t.Instance)
-	for _, f := range families {
-		at := f.form.FindStringSubmatchIndex(text)
-		if f.topology != t.Topology || at == nil {
+	for _, f := range counterparts().Families {
+		form := regexp.MustCompile(f.Form)
+		at := form.FindStringSubmatchIndex(text)
+		if f.Topology != t.Topology || at == nil {
 			continue
 		}
-		if f.of == nil {
-			return subjectOf(f.network, string(f.form.ExpandString(nil, f.settings, text, at)))
+		if f.Settings != "" {
+			return subjectOf(f.Network, string(form.ExpandString(nil, f.Settings, text, at)))
 		}
 		var numbers []int
-		for _, s := range f.form.FindStringSubmatch(text)[1:] {
+		for _, s := range form.FindStringSubmatch(text)[1:] {
 			n, err := strconv.Atoi(s)
 			if err != nil {
 				return nil, err
 			}
 			numbers = append(numbers, n)
 		}
-		return subjectOf(f.network, f.of(numbers))
+		if f.Network == "megafly" {
+			return subjectOf(f.Network, balancedMegafly(numbers[0]/2))
+		}
+		return subjectOf(f.Network, railsOf(numbers[0], numbers[1], numbers[2]))
 	}
 	return nil, errNoInstance{t}
 }

@@ -169,7 +169,6 @@ func (c *Config) traffic(m *Counterpart) error {
 	return err
 }
 
-// pattern is weft's name of the pattern.
 func (c *Config) pattern() (string, error) {
 	name, topology := c.Text("traffic"), c.Text("topology")
 	pattern, ok := patterns[name]
@@ -201,7 +200,6 @@ var allocators = map[string][2]string{
 // the default.
 var allocatorForm = input.Pattern(`^(islip)(?:\(\s*([1-9][0-9]?)\s*\))?$|^(separable_(?:input|output)_first)(?:\(\s*round_robin\s*\))?$`)
 
-// allocator reads an allocator.
 func (c *Config) allocator(name string) (of [2]string, iterations string, err error) {
 	found := allocatorForm().FindStringSubmatch(c.Text(name))
 	if found == nil {

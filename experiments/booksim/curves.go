@@ -65,10 +65,6 @@ type Point struct {
 	line       int
 }
 
-// steady tells whether a latency and an accepted load that do not change with the length of
-// the run can be expected.
-func (p *Point) steady() bool { return !p.Saturated && !p.Overloaded && !p.Deadlock }
-
 // Columns of a table of curves. "curve" and "seed" may be missing: the file's name
 // is then the curve's.
 const (
@@ -187,7 +183,6 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 // noNumber is how programs write that there is none.
 var noNumber = []string{"", "-", "nan", "-nan", "inf"}
 
-// point reads a row.
 func point(t *judge.Table) (p Point, faults document.Problems) {
 	fault := func(column, want string) {
 		faults = append(faults, t.Problem("%s = %s: want %s", column, shown(t.Cell(column)), want))

@@ -134,7 +134,7 @@ func (c *Curve) judgeLoad(load float64, results *results.Table) ([]Row, error) {
 	for _, p := range c.Points {
 		if p.Load == load && !p.Deadlock {
 			latency.Peer, accepted.Peer = append(latency.Peer, p.Latency), append(accepted.Peer, p.Accepted)
-			if !p.steady() {
+			if p.Saturated || p.Overloaded {
 				grow++
 			}
 		}

@@ -3,6 +3,7 @@
 package congestion
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -57,9 +58,7 @@ func Open(data string) (*judge.Reference, error) {
 		} else {
 			x.read(table)
 		}
-		if x.id == "" {
-			x.id = fmt.Sprintf("line-%d", table.Line)
-		}
+		x.id = cmp.Or(x.id, fmt.Sprintf("line-%d", table.Line))
 		if seen[x.id] {
 			x.faults = append(x.faults, table.Problem("row %s stands there twice", x.id))
 		}

@@ -103,7 +103,6 @@ var scale = map[string]map[string]float64{
 
 var times = map[string]float64{"us": 1, "usec": 1, "µs": 1, "μs": 1, "microseconds": 1, "ns": 1e-3, "ms": 1e3, "msec": 1e3, "s": 1e6}
 
-// scaleOf is what a unit is of the unit that weft measures a test in; 0: it is none of it.
 func scaleOf(test, unit string) float64 {
 	return cmp.Or(scale[test][unit], scale[test][strings.Replace(unit, "/sec", "/s", 1)])
 }
@@ -195,7 +194,6 @@ func (s *system) check(at string) (faults document.Problems) {
 // unsized is the size of a row that says none.
 const unsized = -1
 
-// readRow reads the row of a table.
 func readRow(t *judge.Table) (*row, *document.Problem) {
 	r := &row{system: t.Cell("system"), title: t.Cell("benchmark"), library: t.Cell("library"), quality: t.Cell("quality"), unit: t.Cell("unit"), notes: t.Cell("notes")}
 	var err error
@@ -243,9 +241,7 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, part), part)
 	}
 	b, known := kinds[name]
-	if b.test == "" {
-		b.test = collective
-	}
+	b.test = cmp.Or(b.test, collective)
 	for _, test := range []string{bandwidth, messageRate} { // as which the unit tells
 		if (b.test == bandwidth || b.test == messageRate) && scaleOf(test, r.unit) > 0 {
 			b.test = test
@@ -256,9 +252,7 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		b.algorithm = ""
 	}
 	b.cyclic = strings.Contains(r.notes, "placed by node")
-	if b.ranks == 0 {
-		b.ranks = nodes * perNode
-	}
+	b.ranks = cmp.Or(b.ranks, nodes*perNode)
 	if b.ranks == 0 && b.nodes > 0 && (b.test == pingPong || b.test == bandwidth) && !b.pairs {
 		b.ranks = 2
 	}
@@ -301,7 +295,6 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 	r.benchmark = b
 }
 
-// add gives a row to its system.
 func (s *system) add(r *row) {
 	switch {
 	case r.refused != "":
@@ -345,13 +338,9 @@ func (r *row) tell(note string) {
 // fits marks the rows that a preset was fitted to.
 func (s *system) fits(p *systems.Preset) {
 	for _, r := range s.rows {
-		for _, lists := range [][]systems.Fit{p.Fitted, systems.Library(r.benchmark.library).FitsOf()} {
-			for _, f := range lists {
-				if f.System == s.name && f.Benchmark == r.title && f.Nodes == r.nodes && f.PerNode == r.perNode && strings.HasPrefix(r.library, f.Library) && slices.Contains(f.Sizes, r.bytes) {
-					r.fitted = true
-				}
-			}
-		}
+		r.fitted = r.fitted || slices.ContainsFunc(slices.Concat(p.Fitted, systems.Library(r.benchmark.library).FitsOf()), func(f systems.Fit) bool {
+			return f.System == s.name && f.Benchmark == r.title && f.Nodes == r.nodes && f.PerNode == r.perNode && strings.HasPrefix(r.library, f.Library) && slices.Contains(f.Sizes, r.bytes)
+		})
 	}
 }
 

@@ -48,26 +48,20 @@ type classAim struct {
 // class is the class that a row counts in.
 func (b *benchmark) class() string {
 	switch {
-	case b.test == hops:
-		return "hops"
 	case b.nodes == 1:
 		return "inside a node"
 	case b.test == pingPong:
 		return "latency"
-	case b.test == bandwidth:
-		return "bandwidth"
-	case b.test == messageRate:
-		return "message rate"
+	case b.test == collective:
+		return "between nodes"
 	}
-	return "between nodes"
+	return b.test
 }
 
 // aim is what the median of a class may err by, in percent.
 func aim(class string) float64 {
-	for _, a := range aims {
-		if a.class == class {
-			return a.most
-		}
+	if i := slices.IndexFunc(aims, func(a classAim) bool { return a.class == class }); i >= 0 {
+		return aims[i].most
 	}
 	return 10
 }
@@ -223,7 +217,6 @@ func (s *system) place(session *judge.Session, own []*row) error {
 	return s.settle(session, far)
 }
 
-// smallest is the row of the smallest message.
 func smallest(series []*row) *row {
 	return slices.MinFunc(series, func(a, b *row) int { return cmp.Compare(a.bytes, b.bytes) })
 }

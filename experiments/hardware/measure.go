@@ -30,10 +30,7 @@ type machine struct {
 // newMachine is a preset under a library, with the sockets of a system's nodes and its leaf switches.
 func newMachine(p *systems.Preset, library, transport string, s *system) (*machine, error) {
 	values := p.With(systems.Library(library), transport)
-	adapter := systems.Adapter(values)
-	if adapter == "" {
-		adapter = systems.QDR
-	}
+	adapter := cmp.Or(systems.Adapter(values), systems.QDR)
 	config, err := hca.Registry.New(adapter, struct{}{})
 	if err != nil {
 		return nil, err

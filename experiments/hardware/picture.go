@@ -71,7 +71,6 @@ func (s *system) figures(class string) (values, errors *plot.Figure) {
 // sized finds the size of an SVG in points.
 var sized = input.Pattern(`<svg[^>]* width="([0-9.]+)pt" height="([0-9.]+)pt"`)
 
-// stack puts pictures below each other.
 func stack(pages [][]byte) ([]byte, error) {
 	var b bytes.Buffer
 	width, height := 0.0, 0.0

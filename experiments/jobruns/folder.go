@@ -92,7 +92,6 @@ func (r *reader) each(file string, columns []string, do func(t *judge.Table) *do
 	r.faults = append(r.faults, faults...)
 }
 
-// number reads a cell that is a number and not negative.
 func number(t *judge.Table, column string) (float64, *document.Problem) {
 	x, err := strconv.ParseFloat(t.Cell(column), 64)
 	if err != nil || !(x >= 0 && x < 1e18) {
@@ -101,7 +100,6 @@ func number(t *judge.Table, column string) (float64, *document.Problem) {
 	return x, nil
 }
 
-// whole reads a cell that is a whole number.
 func whole(t *judge.Table, column string) (int, *document.Problem) {
 	x, err := strconv.Atoi(t.Cell(column))
 	if err != nil || x < 0 || x > 1<<24 {
@@ -110,7 +108,6 @@ func whole(t *judge.Table, column string) (int, *document.Problem) {
 	return x, nil
 }
 
-// read reads the three tables.
 func read(path string) (*reader, error) {
 	r := &reader{path: path}
 	key := []string{"app", "situation", "placement", "routing"}
@@ -156,7 +153,6 @@ func read(path string) (*reader, error) {
 	return r, nil
 }
 
-// check finds what is wrong with a cell.
 func (c *cell) check(path string) {
 	fault := func(message string) {
 		c.faults = append(c.faults, &document.Problem{At: path, Message: c.name() + ": " + message})

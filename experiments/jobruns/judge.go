@@ -167,27 +167,13 @@ var network string
 // Source: dragonfly-dally of CODES, with the virtual channels of an older form of it: with these a model
 // of its routers has the folder's hops, loads of channels and share of detours within 2 %; with its newer
 // ones, a place of the path each, an iteration of MILC, contiguous and adaptive, is 21 % fast.
-var routings = map[string]string{
-	"minimal": `vcs                 = 8
-vlarb_high          = "0:255,1:255,2:255,3:255"
-vlarb_low           = "4:255,5:255,6:255,7:255"
-[routing]
-type       = "min"
-global_vc  = "same"
-spread_vcs = true
-`,
-	"prog-adaptive": `vcs                 = 12
-vlarb_high          = "0:255,1:255,2:255,3:255"
-vlarb_low           = "4:255,5:255,6:255,7:255,8:255,9:255,10:255,11:255"
-[routing]
-type       = "par-own"
-decided_at = "switch"
-global_vc  = "same"
-sensing    = "both"
-weight     = "global-hops"
-spread_vcs = true
-`,
-}
+var (
+	//go:embed minimal.toml
+	minimal string
+	//go:embed prog-adaptive.toml
+	adaptive string
+	routings = map[string]string{"minimal": minimal, "prog-adaptive": adaptive}
+)
 
 // application is a program of the folder, with what of its time is compared.
 type application struct {
@@ -210,7 +196,6 @@ var applications = map[string]application{
 // orders are the orders of the polynomials, a run of Nekbone's after the other.
 var orders = []string{"8", "11", "14"}
 
-// text is the experiment of a cell.
 func (c *cell) text(quick bool) string {
 	var b strings.Builder
 	common := network
@@ -220,7 +205,10 @@ func (c *cell) text(quick bool) string {
 	b.WriteString(strings.Replace(common, "[hca]\n", routings[c.routing]+"[hca]\n", 1))
 	for _, j := range c.jobs {
 		a := applications[j.app]
-		n := a.iterations(quick)
+		n := a.all
+		if quick {
+			n = a.quick
+		}
 		fmt.Fprintf(&b, "[job.%s]\n%sranks = %d\nplacement = \"listed\"\nnodes = [%s]\n", j.app, a.program, len(j.ranks), j.list(func(r *rank) any { return r.terminal }))
 		if a.times == "orders" {
 			fmt.Fprintf(&b, "orders = [%s]\n", strings.Join(orders[:n], ", "))
@@ -232,13 +220,6 @@ func (c *cell) text(quick bool) string {
 		}
 	}
 	return b.String()
-}
-
-func (a *application) iterations(quick bool) int {
-	if quick {
-		return a.quick
-	}
-	return a.all
 }
 
 // list is something of each rank, separated by commas.

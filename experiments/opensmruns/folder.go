@@ -69,7 +69,6 @@ func ReadFolder(path string) (*Folder, error) {
 	return f, nil
 }
 
-// file is the path of a file in the folder.
 func (f *Folder) file(parts ...string) string {
 	return filepath.Join(append([]string{f.path}, parts...)...)
 }
@@ -392,7 +391,6 @@ type difference struct {
 	shape     string // why the tables cannot be compared, "" if they can
 }
 
-// compare finds the differences of weft's table from OpenSM's.
 func compare(own, peer *table) difference {
 	var d difference
 	if len(own.rows) != len(peer.rows) {

@@ -12,6 +12,7 @@
 package opensmruns
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -242,10 +243,7 @@ func (f *Folder) compareTables(r *Run, t *opensm.Tables, o *opensm.Options) (dif
 			}
 		}
 	}
-	peer := r.SL2VL
-	if peer == "" {
-		peer = "-"
-	}
+	peer := cmp.Or(r.SL2VL, "-")
 	if own := t.SL2VL(o); own != peer {
 		return fmt.Sprintf("SL2VL %s, OpenSM has %s", own, peer), "", nil
 	}
@@ -298,10 +296,10 @@ func (f *Folder) explainSL(r *Run, t *opensm.Tables, own string) (differs, held 
 			}
 		}
 	}
-	if d := compare(mine, peer); d.shape != "" || d.cells > 0 {
-		if d.shape != "" {
-			return "service levels: " + d.shape, "", nil
-		}
+	switch d := compare(mine, peer); {
+	case d.shape != "":
+		return "service levels: " + d.shape, "", nil
+	case d.cells > 0:
 		return fmt.Sprintf("%d of %d service levels; first: from LID %s to LID %s: %s, OpenSM %s", d.cells, len(peer.rows)*len(peer.columns), d.of, peer.columns[d.column], d.own, d.peer), "", nil
 	}
 	if len(peer.rows) < len(all.rows) || len(peer.columns) < len(all.columns) {

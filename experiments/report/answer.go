@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -52,9 +53,7 @@ func knees(f *engine.Folder) (rows []knee, bounds bool) {
 		if b := bound(f, k.Point); b > 0 {
 			row.Bound, bounds = results.Short(min(b, 1)), true // a terminal sends a flit a cycle at most
 		}
-		if row.Variant == "" {
-			row.Variant = "the only one"
-		}
+		row.Variant = cmp.Or(row.Variant, "the only one")
 		rows = append(rows, row)
 	}
 	return rows, bounds
@@ -109,7 +108,6 @@ func number(cell string) float64 {
 	return x
 }
 
-// percent prints a relative difference with its sign.
 func percent(x float64) string {
 	x = math.Round(1000*x) / 10
 	if x == 0 {
@@ -126,11 +124,7 @@ func printResults(t *results.Table) (shared []cell, rest table) {
 		if name == "state" || name == "saturated" {
 			continue // marked in the first column
 		}
-		same := len(t.Rows) > 1
-		for _, r := range t.Rows {
-			same = same && r[i] == t.Rows[0][i]
-		}
-		if same {
+		if len(t.Rows) > 1 && !slices.ContainsFunc(t.Rows, func(r []string) bool { return r[i] != t.Rows[0][i] }) {
 			if value := t.Rows[0][i]; value != "" {
 				shared = append(shared, cell{name, shortCell(value)})
 			}
@@ -229,7 +223,6 @@ func (l linker) to(dir, name string) string {
 	return link
 }
 
-// files lists the named files that are there.
 func (l linker) files(dir string, names ...string) []file {
 	var all []file
 	for _, name := range names {

@@ -46,7 +46,6 @@ var partColours = [core.NumParts]color.NRGBA{
 	{0xd7, 0x30, 0x1f, 0xff}, {0xfd, 0x8d, 0x3c, 0xff}, {0x67, 0x00, 0x0d, 0xff}, {0xd9, 0xd9, 0xd9, 0xff},
 }
 
-// stackedBars are the bars of points.
 func stackedBars(points []blamedPoint) *plot.StackedBars {
 	bars := &plot.StackedBars{Parts: core.PartNames[:], Colours: partColours[:], Unit: "ns"}
 	for _, p := range points {
@@ -76,7 +75,6 @@ type blamedTime struct {
 	root  float64 // share of all waiting, whose root it is
 }
 
-// add adds a share of another.
 func (b *blamedTime) add(other *blamedTime, share float64) {
 	b.total += share * other.total
 	b.root += share * other.root

@@ -24,7 +24,6 @@ type drawnFigure struct {
 	Files        []file
 }
 
-// drawFigure draws a plot.
 func drawFigure(f *engine.Folder, p *figures.PlotConfig) (drawnFigure, error) {
 	source, err := f.PlotSource(p)
 	if err != nil {
@@ -214,7 +213,6 @@ func atMost(f *engine.Folder, most int, has func(*experiments.Point) bool, all, 
 	return chosen, note
 }
 
-// describe names a point.
 func describe(file *experiments.File, p *experiments.Point) string {
 	if len(file.SweptKeys()) == 0 {
 		return "The only point"
@@ -262,7 +260,10 @@ func newLinkMap(file *experiments.File, v *variant, loads map[int][]results.Chan
 	first := max(0, len(v.points)-mostFrames)
 	var frames []frame
 	for i, p := range v.points[first:] {
-		one := frame{loads: loadsOf(loads[p.Index])}
+		var one frame
+		for _, c := range loads[p.Index] {
+			one.loads = append(one.loads, c.Load)
+		}
 		if v.loads != nil {
 			one.label = "load " + strconv.FormatFloat(v.loads[first+i], 'g', -1, 64)
 		}
@@ -271,15 +272,6 @@ func newLinkMap(file *experiments.File, v *variant, loads map[int][]results.Chan
 	}
 	m.draw(file, v.highest(), frames[len(frames)-1].loads, frames)
 	return m
-}
-
-// loadsOf are the numbers alone.
-func loadsOf(channels []results.ChannelLoad) []float64 {
-	all := make([]float64, len(channels))
-	for i, c := range channels {
-		all[i] = c.Load
-	}
-	return all
 }
 
 // hottestOf lists the channels of the highest loads.

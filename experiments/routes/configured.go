@@ -58,7 +58,6 @@ type Request struct {
 // DefaultEngine is what OpenSM takes where routing_engine is not set.
 const DefaultEngine = "minhop"
 
-// subnet looks at the fabric as OpenSM does.
 func (r *Request) subnet() (*opensm.Subnet, error) {
 	return r.Config.Subnet(r.Network, r.Manager, r.Lanes)
 }
@@ -98,7 +97,6 @@ func (r *Request) Configure() (*Configured, error) {
 	return c, nil
 }
 
-// route runs an engine.
 func route(s *opensm.Subnet, name string, o *opensm.Options) (*opensm.Tables, *opensm.Refusal, error) {
 	engine, err := opensm.EngineOf(name)
 	if err != nil {
@@ -361,7 +359,6 @@ type MulticastFiles struct {
 	Tables   string // forwarding tables that the subnet has, as OpenSM dumps them (opensm.mcfdbs); "" if not known
 	Engine   string // whose forwarding tables are wanted
 	Entries  int    // forwarding-table entries of every switch; 0: as many as it takes
-	Threads  int
 }
 
 // MulticastOutcome is what the engines made of the files.
@@ -381,7 +378,7 @@ func (m MulticastFiles) Run() (*MulticastOutcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := mcast.Job{Graph: network.Graph(), GroupsName: m.Groups, Engine: m.Engine, Entries: entries, Threads: m.Threads}
+	job := mcast.Job{Graph: network.Graph(), GroupsName: m.Groups, Engine: m.Engine, Entries: entries}
 	var problems [3]error
 	job.Groups, problems[0] = readWith(m.Groups, input.MaxStream, func(r io.Reader) ([]mcast.SAGroup, error) { return mcast.ReadSADump(r, m.Groups, job.Graph) })
 	if m.MinHops != "" {

@@ -52,8 +52,9 @@ func (j *Job) Weights(src topology.TerminalID, yield func(topology.TerminalID, f
 //
 // name is the file's name for messages; problems are returned together with their lines.
 func ReadJobs(r io.Reader, name string, network topology.Topology, seed uint64) ([]Job, error) {
-	p := newJobParser(network.Graph(), seed)
-	p.Lines = input.NewLines(r, name)
+	g := network.Graph()
+	p := &jobParser{Lines: input.NewLines(r, name), graph: g, hosts: g.Hosts(), names: topology.NamesOf(g).Terminals, random: sim.NewStream(seed, "routes.jobs", 0)}
+	p.byName, p.taken = g.ByName(p.hosts), make([]string, len(p.hosts))
 	for words := p.NextWords(); words != nil; words = p.NextWords() {
 		p.parse(words)
 	}
@@ -81,13 +82,6 @@ type jobParser struct {
 	wrong  bool // the job at hand has a problem
 }
 
-func newJobParser(g *topology.Graph, seed uint64) *jobParser {
-	p := &jobParser{graph: g, hosts: g.Hosts(), names: topology.NamesOf(g).Terminals, random: sim.NewStream(seed, "routes.jobs", 0)}
-	p.byName, p.taken = g.ByName(p.hosts), make([]string, len(p.hosts))
-	return p
-}
-
-// problem notes what is wrong with the line of a job.
 func (p *jobParser) problem(format string, args ...any) {
 	p.Problem(format, args...)
 	p.wrong = true
@@ -195,7 +189,6 @@ func (p *jobParser) spread(hosts []int) []int {
 	return hosts
 }
 
-// listed finds hosts by name.
 func (p *jobParser) listed(text string) (list []int) {
 	names, err := input.ExpandHosts(text)
 	if err != nil {

@@ -269,7 +269,6 @@ func (t *Network) Over() (cycle int64) {
 	return cycle
 }
 
-// flitsOf is the size of a packet of so many bytes.
 func (t *Network) flitsOf(bytes int64) int32 {
 	return int32(max(1, (bytes+t.flit-1)/t.flit))
 }

@@ -101,7 +101,6 @@ func (x *networkState) gather() {
 	}
 }
 
-// order archives the flights from one queue pair to another.
 func (x *networkState) order(o *orderState) {
 	a := x.Archive
 	snapshot.Value(a, &o.qpPair)
@@ -158,7 +157,6 @@ func (x *networkState) flight(id *int32) {
 	}
 }
 
-// sender archives an adapter with its packets.
 func (x *networkState) sender(node int32) {
 	a, n := x.Archive, &x.t.nodes[node]
 	n.HCA.Archive(a, func(_ *snapshot.Archive, r *hca.Request) {
@@ -192,7 +190,6 @@ func (x *networkState) ArchiveTag(a *snapshot.Archive, tag *uint64) {
 	}
 }
 
-// statistics archives what the adapters of all parts have counted.
 func (x *networkState) statistics() {
 	var sum hca.Stats
 	for _, p := range x.t.parts {

@@ -79,7 +79,6 @@ func parseProgram(name, text string, e skeletons.Env) (skeletons.Program, error)
 	return mpi.Iterate(collectives.Sequence(steps...), max(1, file.Iterations)), nil
 }
 
-// step builds a step.
 func (f *programText) step(known *toml.MetaData, raw toml.Primitive, e skeletons.Env) (collectives.Schedule, error) {
 	var head stepHead
 	if err := known.PrimitiveDecode(raw, &head); err != nil {

@@ -80,7 +80,6 @@ type waits struct {
 	before uint64
 }
 
-// rank reads the file of a rank.
 func (b *importer) rank(file string) error {
 	d, err := open(file)
 	if err != nil {
@@ -129,7 +128,6 @@ func (b *importer) rank(file string) error {
 	return nil
 }
 
-// node appends a node.
 func (b *importer) node(n *node) (p placed, err error) {
 	duration, exact, err := n.integer(nanoseconds)
 	if err != nil {
@@ -169,7 +167,6 @@ func (b *importer) alone(ns float64) (placed, error) {
 	return placed{id, id}, err
 }
 
-// message appends a send or a receive.
 func (b *importer) message(n *node) (placed, error) {
 	kind, peerName := mpi.Send, "comm_dst"
 	if n.kind == receive {
@@ -198,7 +195,6 @@ var collectives = []struct {
 	{"all-to-all", trace.Alltoall}, {"reduce-scatter", trace.ReduceScatter}, {"reduce-scatter-block", ""}, {"barrier", trace.Barrier},
 }
 
-// collective appends a collective.
 func (b *importer) collective(n *node) (p placed, err error) {
 	number, given, err := n.integer("comm_type")
 	bytes, sized, err2 := n.integer("comm_size")
@@ -275,7 +271,6 @@ func Export(g *goal.Schedule, create func(rank int) (io.WriteCloser, error)) err
 	return nil
 }
 
-// exportRank writes the trace of a rank.
 func exportRank(g *goal.Schedule, rank int, f io.Writer) error {
 	w := newWriter(f)
 	var n node
@@ -309,7 +304,6 @@ func exportRank(g *goal.Schedule, rank int, f io.Writer) error {
 	return w.Flush()
 }
 
-// integer makes an attribute of kind int64.
 func integer(name string, value int64) attribute {
 	return attribute{name, fieldInt64, protowire.AppendVarint(nil, uint64(value))}
 }
@@ -332,7 +326,6 @@ func (e *writer) message(b []byte) {
 	e.Write(b)
 }
 
-// node writes a node.
 func (e *writer) node(n *node, name string) {
 	b := appendBytes(appendNumber(e.bytes[:0], 1, n.id), 2, []byte(name))
 	b = appendNumber(b, 3, uint64(n.kind))

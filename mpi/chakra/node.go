@@ -85,7 +85,6 @@ func wireType(field protowire.Number) protowire.Type {
 	return protowire.VarintType
 }
 
-// attribute finds an attribute of the node; one without a value if there is none.
 func (n *node) attribute(name string) attribute {
 	for _, a := range n.attr {
 		if a.name == name {
@@ -180,7 +179,6 @@ func (d *reader) next(visit visitor) bool {
 // visitor is told of a field of a message, whose value is as it stands there.
 type visitor func(field protowire.Number, kind protowire.Type, value []byte) error
 
-// fields visits the fields of a message.
 func fields(message []byte, visit visitor) error {
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeTag(message)
@@ -211,7 +209,6 @@ func description(field protowire.Number, kind protowire.Type, value []byte) erro
 	return fmt.Errorf("field %d has no place in a trace's description: is it another format?", field)
 }
 
-// field reads a field of a node.
 func (n *node) field(field protowire.Number, kind protowire.Type, value []byte) (err error) {
 	want := protowire.BytesType
 	switch field {

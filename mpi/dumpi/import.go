@@ -253,7 +253,6 @@ func (p *process) act() error {
 	return p.count(do(p))
 }
 
-// count counts the call.
 func (p *process) count(err error) error {
 	note := p.note + shapes[p.name].operation.Note() // of collectives, what they are replayed as says it
 	if part, ok := p.part(); ok && part.Kind.Collective() {

@@ -91,7 +91,6 @@ func (d *reader) number(bytes int) int64 {
 	return int64(binary.BigEndian.Uint64(b))
 }
 
-// length reads the length of a list.
 func (d *reader) length() int {
 	n := d.number(4)
 	if n < 0 {
@@ -116,7 +115,6 @@ func (d *reader) list(bytes int) {
 	d.lists = append(d.lists, *into)
 }
 
-// times are the start and the end of a call.
 func (d *reader) times() (start, stop int64) {
 	start = d.number(2)*1e9 + d.number(4)
 	return start, d.number(2)*1e9 + d.number(4)
@@ -176,7 +174,6 @@ func (d *reader) next() bool {
 	return d.Err == nil
 }
 
-// arguments reads the call's arguments.
 func (d *reader) arguments(mask int64) {
 	atRoot := false
 	for _, kind := range d.layout {

@@ -119,7 +119,6 @@ func (b *binaryReader) read() error {
 // edgesOf is where the appendix has the operations that wait for one.
 type edgesOf struct{ first, n uint32 }
 
-// rank reads the part of a rank, which ends at a byte.
 func (b *binaryReader) rank(end int64) error {
 	g := b.goal
 	counts := b.Next(8)
@@ -265,7 +264,6 @@ func (g *Schedule) WriteBinary(w io.Writer) error {
 	return out.Flush()
 }
 
-// writePart writes the operations first to end-1, of one rank.
 func (g *Schedule) writePart(out *bufio.Writer, first, end int32) {
 	order := binary.LittleEndian
 	bytes := order.AppendUint32(nil, uint32(end-first))

@@ -97,7 +97,6 @@ func (p *parser) held() int64 {
 	return opBytes*int64(p.goal.ops.Len()) + edgeBytes*int64(p.onStart.Len()+p.onDone.Len()) + rankBytes*int64(len(p.goal.first))
 }
 
-// problem notes what is wrong with the present line.
 func (p *parser) problem(format string, args ...any) {
 	p.problems = append(p.problems, fmt.Errorf("%s:%d: %s", p.goal.name, p.line, fmt.Sprintf(format, args...)))
 }
@@ -226,7 +225,6 @@ func (p *parser) statement(t *statement) string {
 	return ""
 }
 
-// inRank reads an operation or a dependency.
 func (p *parser) inRank(t *statement) string {
 	var label []byte
 	word, kind := t.token(), t.kind
@@ -268,7 +266,6 @@ func (p *parser) add(label []byte, op operation) bool {
 	return true
 }
 
-// depend files a dependency.
 func (p *parser) depend(edges *mem.List[edge], before, after int32) {
 	edges.Add(edge{before, after})
 	p.goal.ops.At(after).needs++

@@ -85,12 +85,6 @@ func newDependents(ops int, edges *mem.List[edge], memory *mem.Spill) dependents
 // Ranks is the number of ranks.
 func (g *Schedule) Ranks() int { return len(g.first) - 1 }
 
-// Messages is the number of sends of all ranks.
-func (g *Schedule) Messages() int {
-	n, _ := g.Count(mpi.Send)
-	return int(n)
-}
-
 // place is where the schedule has an operation, for messages.
 func (g *Schedule) place(i int32) string {
 	if !g.numbered {
@@ -100,7 +94,6 @@ func (g *Schedule) place(i int32) string {
 	return fmt.Sprintf("%s: rank %d, operation %d", g.name, r, i-g.first[r])
 }
 
-// rankOf is the rank of an operation.
 func (g *Schedule) rankOf(i int32) int {
 	return sort.Search(g.Ranks(), func(r int) bool { return g.first[r+1] > i })
 }
@@ -432,7 +425,6 @@ func (g *Schedule) checkLengths() error {
 	return nil
 }
 
-// lengths yields the sends and receives.
 func (g *Schedule) lengths(yield func(length, mpi.Kind) bool) {
 	r := int32(0)
 	for i, op := range g.ops.All {

@@ -51,7 +51,6 @@ func init() {
 
 func isDigit(c byte) bool { return class[c]&digit != 0 }
 
-// advance reads the next token.
 func (t *statement) advance() {
 	line, i := t.line, t.at
 	for i < len(line) && class[line[i]]&blank != 0 {
@@ -80,7 +79,6 @@ func (t *statement) advance() {
 	t.at = i
 }
 
-// token is the present token.
 func (t *statement) token() []byte { return t.line[t.start:t.at] }
 
 // text is the line for messages, cut to a readable length.
@@ -169,7 +167,6 @@ type numbered struct {
 // mostNumbered bounds the table: larger numbers are names.
 const mostNumbered = 1 << 20
 
-// reset forgets all labels.
 func (l *labels) reset() {
 	l.rank++
 	clear(l.named)
@@ -189,7 +186,6 @@ func (l *labels) number(label []byte) (n int, ok bool) {
 	return n, n < mostNumbered
 }
 
-// find looks a label up.
 func (l *labels) find(label []byte) (op int32, ok bool) {
 	if n, plain := l.number(label); plain {
 		if n >= len(l.numbered) || l.numbered[n].rank != l.rank {

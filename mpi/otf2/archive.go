@@ -114,7 +114,6 @@ func Files(name string) []string {
 	return files
 }
 
-// file is one of a location.
 func (a *archive) file(location uint64, extension string) string {
 	return filepath.Join(a.name, strconv.FormatUint(location, 10)+extension)
 }
@@ -150,7 +149,6 @@ func readArchive(name string) (*archive, error) {
 	return a, a.definitions()
 }
 
-// definitions reads the definitions of all locations.
 func (a *archive) definitions() error {
 	d, err := open(a.name+globalExtension, a.chunk, false)
 	if err != nil {
@@ -366,7 +364,6 @@ func open(name string, chunk int64, events bool) (*reader, error) {
 	return d, nil
 }
 
-// header reads the header of a chunk.
 func (d *reader) header() {
 	at := d.At
 	if b := d.Next(2); d.Err == nil && (b[0] != chunkHeader || b[1] != littleEndian) {

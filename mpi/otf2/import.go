@@ -39,7 +39,6 @@ var (
 	lateNames = []string{"PROGRAM_BEGIN", "PROGRAM_END", "NON_BLOCKING_COLLECTIVE_REQUEST", "NON_BLOCKING_COLLECTIVE_COMPLETE", "COMM_CREATE", "COMM_DESTROY"}
 )
 
-// eventName is the name of a type of event.
 func eventName(kind byte) string {
 	switch early, late := int(kind)-10, int(kind)-programBegin; {
 	case early >= 0 && early < len(names):
@@ -108,7 +107,6 @@ type process struct {
 	open     []int32          // its messages
 }
 
-// read replays the events of a location.
 func (p *process) read(location uint64) (err error) {
 	if p.local, err = p.archive.local(location); err != nil {
 		return err
@@ -140,7 +138,6 @@ func (p *process) read(location uint64) (err error) {
 	return nil
 }
 
-// event replays an event.
 func (p *process) event() error {
 	kind := p.d.kind
 	name := eventName(kind)

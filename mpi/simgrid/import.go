@@ -209,7 +209,6 @@ func (p *pieces) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// file reads a file. With list it may name other files, as the first file may.
 func (p *reader) file(name string, list bool) error {
 	f, err := input.OpenInput(name, input.MaxStream)
 	if err != nil {
@@ -289,7 +288,6 @@ type request struct {
 // message tells requests apart.
 type message struct{ source, destination, tag int64 }
 
-// keep notes a request that is under way.
 func (p *process) keep(m message, operation int32) {
 	if p.open.Len() == 0 {
 		p.waiting = map[message][]*list.Element{}
@@ -342,7 +340,6 @@ func init() {
 	}
 }
 
-// act performs an action.
 func (p *process) act(words []string) error {
 	name := modern(words[0])
 	a, ok := actions[name]
@@ -403,7 +400,6 @@ func (p *process) bytes(count float64, args []float64, i int) (int64, error) {
 	return int64(math.Ceil(count * typeBytes[int(datatype)])), nil
 }
 
-// compute appends a computation of so many operations.
 func (p *process) compute(flops float64) error {
 	return p.Work(max(flops, 0) / p.flops * 1e9)
 }

@@ -3,6 +3,7 @@
 package skeletons
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 
@@ -49,12 +50,7 @@ type Iterations struct {
 }
 
 // Times is how often: standard unless the settings say otherwise.
-func (it Iterations) Times(standard int) int {
-	if it.Iterations > 0 {
-		return it.Iterations
-	}
-	return standard
-}
+func (it Iterations) Times(standard int) int { return cmp.Or(it.Iterations, standard) }
 
 // NeedRanks refuses numbers of ranks that a skeleton cannot use.
 func NeedRanks(skeleton string, ok bool, ranks int, want string) error {

@@ -134,9 +134,7 @@ func LibraryFor(name, version string) string {
 // With are the values of a machine with a library (nil: none) over a transport ("": the machine's): those
 // that come later hold.
 func (p *Preset) With(library *Preset, transport string) (values []Value) {
-	if transport == "" {
-		transport = p.Transport
-	}
+	transport = cmp.Or(transport, p.Transport)
 	for _, from := range []*Preset{p, library} {
 		if from == nil {
 			continue
@@ -206,7 +204,6 @@ func Adapter(values []Value) (name string) {
 	return name
 }
 
-// set reads a value into a setting.
 func set(to reflect.Value, text string) error {
 	if t, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return t.UnmarshalText([]byte(text))

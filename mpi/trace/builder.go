@@ -95,11 +95,6 @@ type collective struct {
 	rounds    int // of the schedule; -1: all
 }
 
-// tag is the tag of the collective's messages.
-func (c *collective) tag(of int32) int32 {
-	return collectiveTag | int32(c.number)*algorithmTags | of%algorithmTags
-}
-
 // NewBuilder begins a schedule of so many ranks; name stands for the trace in messages.
 func NewBuilder(name string, ranks int, settings Settings) *Builder {
 	return &Builder{
@@ -200,7 +195,8 @@ func (b *Builder) messages(behind int32, ops []collectives.Op, c *collective, of
 		case collectives.Compute, collectives.Copy:
 			continue
 		}
-		id, err := b.Add(kind, op.Bytes, int32(of.Rank(int64(op.Peer))), c.tag(op.Tag))
+		tag := collectiveTag | int32(c.number)*algorithmTags | op.Tag%algorithmTags
+		id, err := b.Add(kind, op.Bytes, int32(of.Rank(int64(op.Peer))), tag)
 		if err != nil {
 			return nil, err
 		}
@@ -255,7 +251,6 @@ func (b *Builder) join(operation Operation, of *Communicator, bytes int64, root 
 	return index, c, nil
 }
 
-// begin appends a collective to what a group of so many ranks does.
 func (b *Builder) begin(operation Operation, group string, size int, bytes int64, root int) (err error) {
 	if b.carried == mostCollective {
 		return fmt.Errorf("more than %d collectives", mostCollective)

@@ -45,7 +45,6 @@ type exporter struct {
 	first  int32 // rank of the job
 }
 
-// job appends the ranks of a job.
 func (x *exporter) job(j *mpi.Job) error {
 	runs := []mpi.Workload{j.Program()}
 	ranks := int32(runs[0].Ranks())

@@ -192,7 +192,6 @@ var form = routing.TableForm{
 	},
 }
 
-// levelOf is the service level from one terminal to another.
 func (r *lft) levelOf(src, dst topology.TerminalID) int {
 	if r.levels == nil {
 		return r.level

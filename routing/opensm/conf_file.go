@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,16 +80,15 @@ func (c *Config) Subnet(network topology.Topology, manager string, lanes int) (*
 // DefaultConfig is what an empty file configures.
 func DefaultConfig() *Config { return &Config{Options: DefaultOptions(), MaxVLs: 15} }
 
-// ReadConfig reads a configuration file in the form that opensm --create-config
-// writes: a key and its value a line. Files that it names are read, too; their
-// paths are relative to dir. Keys that have nothing to do with unicast tables are
-// passed over, unknown ones with a warning; so are files of engines that are not among engines, or
-// where none are given, not in the file's list, as OpenSM does not open them. Values that would change the tables in
-// ways that are not modelled are problems. name is the file's name for messages;
-// problems are returned together, with file and line.
+// ReadConfig reads a configuration file in the form that opensm --create-config writes: a key
+// and its value a line. Files that it names are read, too; their paths are relative to dir.
+// Keys that have nothing to do with unicast tables are passed over, unknown ones with a
+// warning; so are files of engines that are not among engines, or where none are given, not in
+// the file's list, as OpenSM does not open them. Values that would change the tables in ways
+// that are not modelled are problems.
 func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, error) {
 	c := DefaultConfig()
-	p := configReader{Lines: input.NewLines(r, name), config: c, dir: dir}
+	p := configReader{Lines: input.NewLines(r, name), Config: c, dir: dir}
 	seen := map[string]int{}
 	for words := p.NextWords(); words != nil; words = p.NextWords() {
 		key, value := words[0], strings.Trim(strings.Join(words[1:], " "), `"`)
@@ -103,21 +101,15 @@ func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, erro
 		}
 		set := settings[key]
 		switch {
-		case unmodelledFiles[key]:
-			set = (*configReader).unset
-		case unmodelled[key]:
-			set = (*configReader).off
-		}
-		switch {
 		case set != nil && value == "":
 			p.Problem("%s without a value", key)
-		case slices.ContainsFunc(slices.Collect(maps.Values(filesOf)), func(keys []string) bool { return slices.Contains(keys, key) }):
+		case readers[key] != nil:
 			p.named = append(p.named, namedFile{key, value, p.Number})
 		case set != nil:
 			set(&p, key, value)
 		case key == "max_op_vls":
 			c.MaxVLs = lanesOfCode(p.number(key, value, 5))
-		case ignored(key):
+		case slices.Contains(strings.Fields(ignoredKeys), key), ignoredGroups().MatchString(key):
 		default:
 			p.warn("unknown key %s: passed over", input.Quote(key))
 		}
@@ -130,7 +122,7 @@ func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, erro
 		engines = Engines()
 	}
 	for _, f := range p.named {
-		if slices.ContainsFunc(engines, func(e string) bool { return slices.Contains(filesOf[e], f.key) }) {
+		if slices.ContainsFunc(readers[f.key], func(e string) bool { return slices.Contains(engines, e) }) {
 			p.Number = f.line
 			settings[f.key](&p, f.key, f.value)
 		}
@@ -141,19 +133,17 @@ func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, erro
 // lanesOfCode is the number of data lanes that InfiniBand's code stands for
 // (VLCap); 0 is no limit.
 func lanesOfCode(code int) int {
-	switch code {
-	case 0, 5:
+	if code == 0 || code == 5 {
 		return 15
-	default:
-		return 1 << (code - 1)
 	}
+	return 1 << (code - 1)
 }
 
 type configReader struct {
 	*input.Lines
-	config *Config
-	dir    string
-	named  []namedFile // of engines; the last of a key counts
+	*Config
+	dir   string
+	named []namedFile // of engines; the last of a key counts
 	// misnamed tells that the list has engines that are none: the files of all may be meant.
 	misnamed bool
 }
@@ -164,53 +154,56 @@ type namedFile struct {
 	line       int
 }
 
-// filesOf are the settings that name files which one engine reads and others do not.
-var filesOf = map[string][]string{"updn": {"root_guid_file"}, "ftree": {"root_guid_file", "cn_guid_file"}, "torus-2QoS": {"torus_config"}}
+// readers are the engines that read the files of settings which others do not.
+var readers = map[string][]string{"root_guid_file": {"updn", "ftree"}, "cn_guid_file": {"ftree"}, "torus_config": {"torus-2QoS"}}
 
 func (p *configReader) warn(format string, args ...any) {
-	if len(p.config.Warnings) < input.MostProblems {
-		p.config.Warnings = append(p.config.Warnings, fmt.Sprintf("%s:%d: "+format, append([]any{p.Name, p.Number}, args...)...))
+	if len(p.Warnings) < input.MostProblems {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%s:%d: "+format, append([]any{p.Name, p.Number}, args...)...))
 	}
 }
 
 // settings are the keys that change tables.
 var settings = map[string]func(p *configReader, key, value string){
 	"routing_engine":            (*configReader).engines,
-	"guid":                      func(p *configReader, key, value string) { p.config.GUID = p.guid(key, value) },
-	"lmc":                       func(p *configReader, key, value string) { p.config.LMC = p.number(key, value, 7) },
-	"qos":                       func(p *configReader, key, value string) { p.config.QoS = p.boolean(key, value) },
-	"connect_roots":             func(p *configReader, key, value string) { p.config.ConnectRoots = p.boolean(key, value) },
-	"port_shifting":             func(p *configReader, key, value string) { p.config.PortShifting = p.boolean(key, value) },
-	"port_profile_switch_nodes": func(p *configReader, key, value string) { p.config.ProfileSwitch = p.boolean(key, value) },
-	"do_mesh_analysis":          func(p *configReader, key, value string) { p.config.MeshAnalysis = p.boolean(key, value) },
-	"scatter_ports": func(p *configReader, key, value string) {
-		p.config.ScatterPorts = uint32(p.number(key, value, 1<<32-1))
-	},
-	"lash_start_vl":   func(p *configReader, key, value string) { p.config.LashStartVL = p.number(key, value, 14) },
-	"nue_max_num_vls": func(p *configReader, key, value string) { p.config.NueMaxVLs = p.number(key, value, 15) },
-	"root_guid_file": func(p *configReader, key, value string) {
-		p.config.Roots, p.config.HasRoots = p.guids(key, value)
-	},
+	"guid":                      func(p *configReader, key, value string) { p.GUID = p.guid(key, value) },
+	"lmc":                       func(p *configReader, key, value string) { p.LMC = p.number(key, value, 7) },
+	"qos":                       func(p *configReader, key, value string) { p.QoS = p.boolean(key, value) },
+	"connect_roots":             func(p *configReader, key, value string) { p.ConnectRoots = p.boolean(key, value) },
+	"port_shifting":             func(p *configReader, key, value string) { p.PortShifting = p.boolean(key, value) },
+	"port_profile_switch_nodes": func(p *configReader, key, value string) { p.ProfileSwitch = p.boolean(key, value) },
+	"do_mesh_analysis":          func(p *configReader, key, value string) { p.MeshAnalysis = p.boolean(key, value) },
+	"scatter_ports":             func(p *configReader, key, value string) { p.ScatterPorts = uint32(p.number(key, value, 1<<32-1)) },
+	"lash_start_vl":             func(p *configReader, key, value string) { p.LashStartVL = p.number(key, value, 14) },
+	"nue_max_num_vls":           func(p *configReader, key, value string) { p.NueMaxVLs = p.number(key, value, 15) },
+	"root_guid_file":            func(p *configReader, key, value string) { p.Roots, p.HasRoots = readNamed(p, key, value, ReadGUIDs) },
 	"cn_guid_file": func(p *configReader, key, value string) {
-		p.config.ComputeNodes, p.config.HasNodes = p.guids(key, value)
+		p.ComputeNodes, p.HasNodes = readNamed(p, key, value, ReadGUIDs)
 	},
-	"guid_routing_order_file": func(p *configReader, key, value string) { p.config.Order, _ = p.guids(key, value) },
-	"torus_config":            (*configReader).torus,
-	"qos_sl2vl":               func(p *configReader, key, value string) { p.config.SL2VL.All = p.table(key, value) },
-	"qos_ca_sl2vl":            func(p *configReader, key, value string) { p.config.SL2VL.Adapter = p.table(key, value) },
-	"qos_sw0_sl2vl":           func(p *configReader, key, value string) { p.config.SL2VL.SwitchZero = p.table(key, value) },
-	"qos_swe_sl2vl":           func(p *configReader, key, value string) { p.config.SL2VL.SwitchPort = p.table(key, value) },
+	"guid_routing_order_file": func(p *configReader, key, value string) { p.Order, _ = readNamed(p, key, value, ReadGUIDs) },
+	"torus_config":            func(p *configReader, key, value string) { p.Torus, _ = readNamed(p, key, value, ReadTorusConfig) },
+	"qos_sl2vl":               func(p *configReader, key, value string) { p.SL2VL.All = p.table(key, value) },
+	"qos_ca_sl2vl":            func(p *configReader, key, value string) { p.SL2VL.Adapter = p.table(key, value) },
+	"qos_sw0_sl2vl":           func(p *configReader, key, value string) { p.SL2VL.SwitchZero = p.table(key, value) },
+	"qos_swe_sl2vl":           func(p *configReader, key, value string) { p.SL2VL.SwitchPort = p.table(key, value) },
 }
 
 // What changes tables and is not modelled: files that must not be named, and what must be off.
-var (
-	unmodelledFiles = keys(`hop_weights_file port_search_ordering_file dimn_ports_file port_prof_ignore_file io_guid_file
-		ids_guid_file`)
-	unmodelled = keys(`lmc_esp0 reassign_lids honor_guid2lid_file avoid_throttled_links nue_include_switches
-		guid_routing_order_no_scatter`)
-)
+func init() {
+	for key := range strings.FieldsSeq("hop_weights_file port_search_ordering_file dimn_ports_file port_prof_ignore_file io_guid_file ids_guid_file") {
+		settings[key] = func(p *configReader, key, value string) {
+			p.Problem("%s = %s: it changes the tables and is not modelled; want (null)", key, input.Quote(value))
+		}
+	}
+	for key := range strings.FieldsSeq("lmc_esp0 reassign_lids honor_guid2lid_file avoid_throttled_links nue_include_switches guid_routing_order_no_scatter") {
+		settings[key] = func(p *configReader, key, value string) {
+			if p.boolean(key, value) {
+				p.Problem("%s = %s: it changes the tables and is not modelled; want FALSE", key, input.Quote(value))
+			}
+		}
+	}
+}
 
-// number is 0 to high.
 func (p *configReader) number(key, value string, high int) int {
 	v, err := strconv.ParseInt(value, 0, 64)
 	if err != nil || v < 0 || v > int64(high) {
@@ -241,10 +234,10 @@ func (p *configReader) guid(key, value string) uint64 {
 
 // engines reads a list such as "ftree,updn".
 func (p *configReader) engines(key, value string) {
-	p.config.Engines, p.config.NoFallback = nil, false
+	p.Engines, p.NoFallback = nil, false
 	for _, name := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ,;\t", r) }) {
 		if name == "no_fallback" {
-			p.config.NoFallback = true
+			p.NoFallback = true
 			continue
 		}
 		if _, err := EngineOf(name); err != nil {
@@ -252,39 +245,25 @@ func (p *configReader) engines(key, value string) {
 			p.misnamed = true
 			continue
 		}
-		if !slices.Contains(p.config.Engines, name) {
-			p.config.Engines = append(p.config.Engines, name)
+		if !slices.Contains(p.Engines, name) {
+			p.Engines = append(p.Engines, name)
 		}
 	}
 }
 
-// file reads a file that the configuration names, if it can be opened.
-func (p *configReader) file(key, value string, read func(in io.Reader, path string) error) (ok bool) {
+// readNamed reads a file that the configuration names; ok is false if it cannot be opened.
+func readNamed[T any](p *configReader, key, value string, read func(in io.Reader, path string) (T, error)) (what T, ok bool) {
 	path := input.In(p.dir, value)
 	f, err := input.OpenInput(path, input.MaxInput)
 	if err != nil {
 		p.Problem("%s: %s cannot be read: %v", key, path, err)
-		return false
+		return what, false
 	}
 	defer f.Close()
-	p.config.Named = append(p.config.Named, path)
-	p.Add(read(f, path))
-	return true
-}
-
-func (p *configReader) guids(key, value string) (guids []uint64, ok bool) {
-	ok = p.file(key, value, func(in io.Reader, path string) (err error) {
-		guids, err = ReadGUIDs(in, path)
-		return err
-	})
-	return guids, ok
-}
-
-func (p *configReader) torus(key, value string) {
-	p.file(key, value, func(in io.Reader, path string) (err error) {
-		p.config.Torus, err = ReadTorusConfig(in, path)
-		return err
-	})
+	p.Named = append(p.Named, path)
+	what, err = read(f, path)
+	p.Add(err)
+	return what, true
 }
 
 // table reads sixteen lanes, "0,1,...,15".
@@ -306,32 +285,9 @@ func (p *configReader) table(key, value string) *[16]uint8 {
 	return &table
 }
 
-func (p *configReader) unset(key, value string) {
-	p.Problem("%s = %s: it changes the tables and is not modelled; want (null)", key, input.Quote(value))
-}
-
-func (p *configReader) off(key, value string) {
-	if p.boolean(key, value) {
-		p.Problem("%s = %s: it changes the tables and is not modelled; want FALSE", key, input.Quote(value))
-	}
-}
-
-// ignored tells the keys of OpenSM's configuration that leave unicast tables as
-// they are.
-func ignored(key string) bool {
-	return ignoredKeys[key] || slices.ContainsFunc([]string{"qos_", "cc_", "perfmgr_", "event_"}, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
-}
-
+// ignoredKeys and ignoredGroups are the keys that leave unicast tables as they are.
+//
 //go:embed ignored_keys.txt
-var ignoredText string
+var ignoredKeys string
 
-var ignoredKeys = keys(ignoredText)
-
-// keys makes a set of words.
-func keys(list string) map[string]bool {
-	set := map[string]bool{}
-	for _, word := range strings.Fields(list) {
-		set[word] = true
-	}
-	return set
-}
+var ignoredGroups = input.Pattern(`^(qos|cc|perfmgr|event)_`)

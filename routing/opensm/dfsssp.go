@@ -226,7 +226,6 @@ func (d *dependencies) withdraw(path []int32, pairs int) {
 	}
 }
 
-// remove takes an edge out.
 func (d *dependencies) remove(number int32) {
 	e := &d.edges[number]
 	out := d.out[e.from]

@@ -4,11 +4,13 @@
 //
 // A [Subnet] is a network as OpenSM sees it; an engine ([Engines])
 // makes [Tables] of it or refuses it with OpenSM's reason ([*Refusal]). OpenSM
-// itself then takes its engine minhop, without a word; this package never does.
+// itself then takes its engine minhop, without a word; this package never does. Readers of files
+// take their name, and return all problems together, each with file and line.
 package opensm
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,10 +81,8 @@ func Engines() (names []string) {
 
 // EngineOf finds an engine by name.
 func EngineOf(name string) (Engine, error) {
-	for _, e := range engines {
-		if e.Name == name {
-			return e, nil
-		}
+	if i := slices.IndexFunc(engines, func(e Engine) bool { return e.Name == name }); i >= 0 {
+		return engines[i], nil
 	}
 	return Engine{}, fmt.Errorf("no routing engine %q: want %s", name, strings.Join(Engines(), ", "))
 }
@@ -112,7 +112,6 @@ type Tables struct {
 // of node n to port out; port 0 is the switch itself.
 type portLanes func(n int32, in, out, sl uint8) uint8
 
-// newTables makes tables without entries.
 func newTables(engine string, s *Subnet) *Tables {
 	t := &Tables{Engine: engine, Subnet: s, LFT: make([][]uint8, len(s.Switches))}
 	width := s.MaxLID + 1
@@ -186,20 +185,14 @@ func (s *Subnet) hostLIDs() []int {
 
 // LevelsInUse lists the service levels of the pairs of adapter LIDs.
 func (t *Tables) LevelsInUse() []uint8 {
-	var used [16]bool
+	used := map[uint8]bool{}
 	lids := t.Subnet.hostLIDs()
 	for _, n := range t.Subnet.leaves() {
 		for _, lid := range lids {
 			used[t.Level(n, lid)] = true
 		}
 	}
-	var list []uint8
-	for level, is := range used {
-		if is {
-			list = append(list, uint8(level))
-		}
-	}
-	return slices.Clip(list)
+	return slices.Sorted(maps.Keys(used))
 }
 
 // Drawn tells whether OpenSM may answer with one service level (drawn) where the

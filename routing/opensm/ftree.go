@@ -76,13 +76,14 @@ const noTree = "Fabric topology is not a fat-tree"
 func (f *fatTree) build() string {
 	s := f.s
 	adapters := s.adaptersByGUID()
+	node := func(i int) topology.GUID { return s.Names.Terminals[adapters[i]].NodeGUID }
 	switch {
 	case s.LMC > 0:
 		return "LMC > 0 is not supported by fat-tree routing."
 	case len(s.Switches) < 2:
 		return fmt.Sprintf("Fabric has %d switches - topology is not fat-tree.", len(s.Switches))
-	case len(adapters) < 2:
-		return fmt.Sprintf("Fabric has %d CAs - topology is not fat-tree.", len(adapters))
+	case len(adapters) == 0 || node(0) == node(len(adapters)-1):
+		return fmt.Sprintf("Fabric has %d CAs - topology is not fat-tree.", min(1, len(adapters)))
 	}
 	f.findComputeNodes()
 	if reason := f.rankSwitches(); reason != "" {
@@ -108,26 +109,15 @@ func (f *fatTree) build() string {
 	return ""
 }
 
-// adaptersByGUID lists the adapters, each as its terminals by port number, by the
-// GUID of the node.
-func (s *Subnet) adaptersByGUID() [][]topology.TerminalID {
-	byNode := map[topology.GUID][]topology.TerminalID{}
-	var guids []topology.GUID
-	for t, x := range s.Names.Terminals {
-		if byNode[x.NodeGUID] == nil {
-			guids = append(guids, x.NodeGUID)
-		}
-		byNode[x.NodeGUID] = append(byNode[x.NodeGUID], topology.TerminalID(t))
-	}
-	slices.SortFunc(guids, topology.CompareGUID)
-	adapters := make([][]topology.TerminalID, len(guids))
-	for i, guid := range guids {
-		adapters[i] = byNode[guid]
-		slices.SortFunc(adapters[i], func(a, b topology.TerminalID) int {
-			return cmp.Compare(s.Names.Terminals[a].NodePort, s.Names.Terminals[b].NodePort)
-		})
-	}
-	return adapters
+// adaptersByGUID lists the ports of the adapters by the GUID of the node, those of a node by
+// their number.
+func (s *Subnet) adaptersByGUID() []topology.TerminalID {
+	ports := topology.Numbers[topology.TerminalID](s.adapterPorts())
+	slices.SortStableFunc(ports, func(a, b topology.TerminalID) int {
+		x, y := &s.Names.Terminals[a], &s.Names.Terminals[b]
+		return cmp.Or(topology.CompareGUID(x.NodeGUID, y.NodeGUID), cmp.Compare(x.NodePort, y.NodePort))
+	})
+	return ports
 }
 
 func (f *fatTree) findComputeNodes() {
@@ -189,32 +179,28 @@ func (f *fatTree) group() {
 }
 
 // rankOfFirst is the rank of the switch of the first compute node.
-func (f *fatTree) rankOfFirst(adapters [][]topology.TerminalID) uint8 {
-	for _, ports := range adapters {
-		for _, t := range ports {
-			if f.compute[t] {
-				return f.rank[f.s.home(t)]
-			}
+func (f *fatTree) rankOfFirst(adapters []topology.TerminalID) uint8 {
+	for _, t := range adapters {
+		if f.compute[t] {
+			return f.rank[f.s.home(t)]
 		}
 	}
 	return 0
 }
 
 // markLeaves marks the switches with compute nodes, which must all be of leaf rank.
-func (f *fatTree) markLeaves(adapters [][]topology.TerminalID) string {
+func (f *fatTree) markLeaves(adapters []topology.TerminalID) string {
 	f.marked = make([]bool, len(f.s.Switches))
-	for _, ports := range adapters {
-		for _, t := range ports {
-			n := f.s.home(t)
-			if !f.compute[t] {
-				continue
-			}
-			if f.rank[n] != f.leaf {
-				return fmt.Sprintf("fabric_mark_leaf_switches: ERR AB26: CN port 0x%x is connected to switch 0x%x with rank %d, while FatTree leaf rank is %d; %s",
-					f.s.Names.Terminals[t].PortGUID, f.s.guid(n), f.rank[n], f.leaf, noTree)
-			}
-			f.marked[n] = true
+	for _, t := range adapters {
+		n := f.s.home(t)
+		if !f.compute[t] {
+			continue
 		}
+		if f.rank[n] != f.leaf {
+			return fmt.Sprintf("fabric_mark_leaf_switches: ERR AB26: CN port 0x%x is connected to switch 0x%x with rank %d, while FatTree leaf rank is %d; %s",
+				f.s.Names.Terminals[t].PortGUID, f.s.guid(n), f.rank[n], f.leaf, noTree)
+		}
+		f.marked[n] = true
 	}
 	return ""
 }
@@ -350,13 +336,11 @@ func (f *fatTree) route() {
 			f.store(0)
 		}
 	}
-	for _, ports := range f.s.adaptersByGUID() {
-		for _, t := range ports {
-			if !f.compute[t] {
-				f.set(f.s.home(t), f.s.hostPort(t), 1)
-				f.climb(f.s.home(t), -1, 1, true)
-				f.store(int(f.s.TerminalLID[t]))
-			}
+	for _, t := range f.s.adaptersByGUID() {
+		if !f.compute[t] {
+			f.set(f.s.home(t), f.s.hostPort(t), 1)
+			f.climb(f.s.home(t), -1, 1, true)
+			f.store(int(f.s.TerminalLID[t]))
 		}
 	}
 	for at := range f.s.nodes() {

@@ -23,7 +23,7 @@ func routeLASH(s *Subnet, o *Options) (*Tables, error) {
 	switches := lashSwitches(s)
 	if o.MeshAnalysis {
 		var ok bool
-		if switches, ok = analyzeMesh(switches); !ok {
+		if switches, ok = analyzeMesh(s, switches); !ok {
 			return nil, &Refusal{"lash", "the analysis of this fabric's meshes (do_mesh_analysis) does not come to an end in OpenSM"}
 		}
 	}
@@ -329,7 +329,6 @@ type lashLink struct {
 	axis   int     // 1 and 2 are the directions of the first dimension, and so on; 0 none
 }
 
-// lashSwitches lists the switches of a subnet in order.
 func lashSwitches(s *Subnet) []lashSwitch {
 	list := make([]lashSwitch, s.nodes())
 	for n := range s.nodes() {

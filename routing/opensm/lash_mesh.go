@@ -27,9 +27,9 @@ const far = math.MaxInt32
 // analyzeMesh numbers the switches and their links by the directions of a mesh: dimension by
 // dimension, the largest first. Switches are left as they are where most look like no mesh.
 // ok is false where OpenSM's analysis does not come to an end.
-func analyzeMesh(switches []lashSwitch) (_ []lashSwitch, ok bool) {
+func analyzeMesh(subnet *Subnet, switches []lashSwitch) (_ []lashSwitch, ok bool) {
 	m := &lashMesh{switches: switches}
-	seed := m.findSeed()
+	seed := m.findSeed(&breadth{s: subnet})
 	if seed < 0 {
 		return switches, true
 	}
@@ -55,11 +55,13 @@ func analyzeMesh(switches []lashSwitch) (_ []lashSwitch, ok bool) {
 
 // findSeed is the first switch of the shape that most have, but those at edges; -1 where
 // all have too many links.
-func (m *lashMesh) findSeed() int {
-	distance := make([]int32, len(m.switches))
+func (m *lashMesh) findSeed(search *breadth) int {
+	others := slices.Repeat([]bool{true}, len(m.switches))
 	for i := range m.switches {
 		if s := &m.switches[i]; len(s.links) <= maxMeshLinks {
-			m.metric(i, distance)
+			others[i] = false
+			s.measure(search, others)
+			others[i] = true
 			s.dimension = meshDimensions()[s.shape]
 		}
 	}
@@ -87,26 +89,13 @@ func (m *lashMesh) findSeed() int {
 	return seed
 }
 
-// metric measures the hops between the neighbours of a switch.
-func (m *lashMesh) metric(i int, distance []int32) {
-	s := &m.switches[i]
+// measure finds the hops between the neighbours of a switch, by the other switches.
+func (s *lashSwitch) measure(search *breadth, others []bool) {
 	s.matrix = make([][]int32, len(s.links))
 	for at, link := range s.links {
-		for n := range distance {
-			distance[n] = far
-		}
-		distance[link.to] = 0
-		queue := []int32{link.to}
-		for head := 0; head < len(queue); head++ {
-			for _, l := range m.switches[queue[head]].links {
-				if int(l.to) != i && distance[l.to] == far {
-					distance[l.to] = distance[queue[head]] + 1
-					queue = append(queue, l.to)
-				}
-			}
-		}
+		search.from(others, link.to)
 		for _, l := range s.links {
-			s.matrix[at] = append(s.matrix[at], distance[l.to])
+			s.matrix[at] = append(s.matrix[at], int32(min(uint32(search.hops[l.to]), far)))
 		}
 	}
 	s.shape = shapeOf(s.matrix)

@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -23,7 +24,6 @@ type heapEntry struct {
 	vertex int32
 }
 
-// newHeap makes an empty heap for so many vertices.
 func newHeap(vertices int) heap {
 	return heap{make([]heapEntry, 0, vertices), slices.Repeat([]int32{outside}, vertices)}
 }
@@ -36,7 +36,6 @@ func (h *heap) fill(order []int32) {
 	}
 }
 
-// size is the number of vertices in the heap.
 func (h *heap) size() int { return len(h.entries) }
 
 // lower gives a vertex in the heap a smaller key.
@@ -88,7 +87,6 @@ func (h *heap) sink(i int, e heapEntry) {
 // outside is the index of a vertex that is not in the heap.
 const outside = -1
 
-// clear empties the heap.
 func (h *heap) clear() {
 	for _, e := range h.entries {
 		h.at[e.vertex] = outside
@@ -96,7 +94,6 @@ func (h *heap) clear() {
 	h.entries = h.entries[:0]
 }
 
-// insert adds a vertex that is not in the heap.
 func (h *heap) insert(v int32, key uint64) {
 	h.entries = append(h.entries, heapEntry{})
 	h.rise(int32(len(h.entries)-1), heapEntry{key, v})
@@ -134,9 +131,7 @@ type cRandom struct {
 // seed 1.
 func newCRandom(seed uint32) *cRandom {
 	r := &cRandom{at: 3}
-	if seed == 0 {
-		seed = 1
-	}
+	seed = cmp.Or(seed, 1)
 	word := int64(int32(seed))
 	r.state[0] = seed
 	for i := 1; i < len(r.state); i++ {
@@ -180,7 +175,6 @@ type channels struct {
 	slots int32   // number of all dependencies
 }
 
-// newChannels are the links of a subnet.
 func newChannels(s *Subnet) *channels {
 	c := &channels{start: s.Start}
 	for _, l := range s.Links {

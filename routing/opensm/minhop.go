@@ -217,7 +217,6 @@ func (b *balancer) destinations() ([]destination, error) {
 	return order, nil
 }
 
-// choose is the port for a destination.
 func (b *balancer) choose(m hopMatrix, d destination, row []uint8) uint8 {
 	if d.end.Node == b.n {
 		if d.end.Terminal < 0 {

@@ -37,7 +37,10 @@ func routeNue(s *Subnet, o *Options) (*Tables, error) {
 			return nil, &Refusal{"nue", "mark_escape_paths: ERR NUE45: unsupported network state (detached and inaccessible switches found; gracefully shutdown this routing engine)"}
 		}
 	}
-	w.switches()
+	for _, n := range w.order {
+		w.span(n)
+		w.enter(int(s.SwitchLID[n]), 0)
+	}
 	t.Lanes = lanes
 	t.level = func(_ int32, lid int) uint8 {
 		if e := s.Ends[lid]; e.Terminal >= 0 {
@@ -143,14 +146,6 @@ func (w *nueSearch) enter(lid int, port uint8) {
 		for at := int32(n); at != w.source; at = w.begin[w.used[at]] {
 			w.weight[w.used[at]] += uint64(uint8(w.paths.lids[n]))
 		}
-	}
-}
-
-// switches routes to the switches.
-func (w *nueSearch) switches() {
-	for _, n := range w.order {
-		w.span(n)
-		w.enter(int(w.s.SwitchLID[n]), 0)
 	}
 }
 

@@ -45,7 +45,6 @@ func newNueGraph(s *Subnet) *nueGraph {
 	return g
 }
 
-// clear takes everything out.
 func (g *nueGraph) clear() {
 	for c := range g.channelMark {
 		g.channelMark[c] = nueUnused
@@ -70,15 +69,6 @@ func (g *nueGraph) imaginary(n int32) int32 { return int32(len(g.slot)) - int32(
 
 func (g *nueGraph) color(slot int32) int32     { return g.real[g.alias[g.mark[slot]]] }
 func (g *nueGraph) channelColor(c int32) int32 { return g.real[g.alias[g.channelMark[c]]] }
-
-// begins gives the imaginary channel of a node a destination's mark, or its colour.
-func (g *nueGraph) begins(c, m int32) {
-	if g.channelColor(c) > nueUnused {
-		g.real[g.alias[g.channelMark[c]]] = m
-	} else {
-		g.channelMark[c] = m
-	}
-}
 
 // add enters the dependency of channel c on channel d for the destination of a colour,
 // unless it is known to close a cycle: then ok is false.
@@ -175,7 +165,11 @@ func (w *nueSearch) grow(source int32) {
 	w.dist[source] = 0
 	color := w.newMark()
 	c := w.imaginary(source)
-	w.begins(c, color)
+	if w.channelColor(c) > nueUnused {
+		w.real[w.alias[w.channelMark[c]]] = color
+	} else {
+		w.channelMark[c] = color
+	}
 	w.far[c] = 0
 	missing := len(w.order) - 1
 	for turns := int32(0); ; {
@@ -243,7 +237,6 @@ func (w *nueSearch) settle(c, turns, color int32) (reached int) {
 	return reached
 }
 
-// other notes a further channel into a node.
 func (w *nueSearch) other(n, c int32) {
 	if !slices.Contains(w.others[n], c) {
 		w.others[n] = append(w.others[n], c)

@@ -93,7 +93,6 @@ func newRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Rou
 	return r, nil
 }
 
-// route has an engine compute the tables of a topology.
 func route(e Engine, c RoutedConfig, lanes int, on topology.Topology) (*routed, error) {
 	config := DefaultConfig()
 	if c.Config != "" {

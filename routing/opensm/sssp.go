@@ -1,7 +1,6 @@
 package opensm
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -15,10 +14,7 @@ func routeSSSP(engine string, s *Subnet) (t *Tables, columns []int, err error) {
 	t = newTables(engine, s)
 	paths := NewPaths(s, s.lidCount)
 	if err := paths.Check(s.Manager); err != nil {
-		if refused := (*InfinityError)(nil); errors.As(err, &refused) {
-			return nil, nil, &Refusal{engine, "ERR AD0C: unsupported network state; " + err.Error()}
-		}
-		return nil, nil, err
+		return nil, nil, &Refusal{engine, "ERR AD0C: unsupported network state; " + err.Error()}
 	}
 	paths.Unicast(func(e End, i int) {
 		lid := int(s.BaseLID(e)) + i
@@ -87,8 +83,7 @@ func NewPaths(s *Subnet, count func(e End) int) *Paths {
 	return p
 }
 
-// InfinityError says that OpenSM's sssp engines refuse a network, and with
-// which message.
+// InfinityError says that OpenSM's sssp engines refuse a network.
 type InfinityError struct {
 	LIDs    uint64
 	Allowed int // hops that fit below the largest distance

@@ -202,13 +202,10 @@ func (s *Subnet) leaves() []int32 {
 	return slices.DeleteFunc(topology.Numbers[int32](len(s.Switches)), func(n int32) bool { return len(s.hosts(n)) == 0 })
 }
 
-// nodes is the number of switches.
 func (s *Subnet) nodes() int32 { return int32(len(s.Switches)) }
 
-// guid is the GUID of a node.
 func (s *Subnet) guid(n int32) topology.GUID { return s.Names.Switches[s.Switches[n]].GUID }
 
-// numPorts is the number of physical ports of a node.
 func (s *Subnet) numPorts(n int32) int { return int(s.Names.Switches[s.Switches[n]].Ports) }
 
 // adapterPorts is the number of the ports of adapters: terminals and, behind them, ports of
@@ -376,9 +373,8 @@ func (s *Subnet) take(lid, count int, e End) {
 	}
 }
 
-// ReadGUIDs reads a file of GUIDs, one a line, as OpenSM's root_guid_file,
-// cn_guid_file and guid_routing_order_file are: hexadecimal with 0x, decimal
-// without. name is the file's name for messages; problems are returned together.
+// ReadGUIDs reads a file of GUIDs, one a line, as OpenSM's root_guid_file, cn_guid_file and
+// guid_routing_order_file are: hexadecimal with 0x, decimal without.
 func ReadGUIDs(r io.Reader, name string) ([]uint64, error) {
 	in := input.NewLines(r, name)
 	guids := []uint64{}
@@ -395,10 +391,8 @@ func ReadGUIDs(r io.Reader, name string) ([]uint64, error) {
 
 // parseGUID reads a number as C's strtoull does by its prefix.
 func parseGUID(word string) (uint64, error) {
-	if strings.ContainsAny(word, "_+-bBoO") && !strings.HasPrefix(word, "0x") && !strings.HasPrefix(word, "0X") {
-		return 0, errors.New("not a number")
-	}
-	if strings.Contains(word, "_") {
+	hexadecimal := strings.HasPrefix(word, "0x") || strings.HasPrefix(word, "0X")
+	if strings.Contains(word, "_") || strings.ContainsAny(word, "+-bBoO") && !hexadecimal {
 		return 0, errors.New("not a number")
 	}
 	return strconv.ParseUint(word, 0, 64)

@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -70,9 +71,7 @@ func newTorusRoutes(s *Subnet, grid *torusGrid) *torusRoutes {
 				if grid.at[l.Peer] != at {
 					continue
 				}
-				if w.out[n][direction] == 0 {
-					w.out[n][direction] = l.Port
-				}
+				w.out[n][direction] = cmp.Or(w.out[n][direction], l.Port)
 				w.of[n][l.Port] = uint8(1 + direction/2)
 			}
 		}
@@ -166,9 +165,8 @@ const maxTorusSize = 255
 // torusLinks are the keywords of links, by direction.
 var torusLinks = []string{"xp_link", "xm_link", "yp_link", "ym_link", "zp_link", "zm_link"}
 
-// ReadTorusConfig reads OpenSM's torus-2QoS.conf. The keywords of several seeds
-// (next_seed), of host port groups and of port orders are refused: they are not
-// modelled. name is the file's name for messages; problems are returned together.
+// ReadTorusConfig reads OpenSM's torus-2QoS.conf. The keywords of several seeds (next_seed), of
+// host port groups and of port orders are refused: they are not modelled.
 func ReadTorusConfig(r io.Reader, name string) (*TorusConfig, error) {
 	in := input.NewLines(r, name)
 	c := &TorusConfig{}

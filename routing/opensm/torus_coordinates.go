@@ -21,12 +21,10 @@ type torusGrid struct {
 	node  []int32 // by index; -1 where no switch is
 }
 
-// newTorusGrid makes a grid without switches.
 func newTorusGrid(size [3]int, wraps [3]bool, nodes int) *torusGrid {
 	return &torusGrid{size, wraps, make([]point, nodes), slices.Repeat([]int32{-1}, size[0]*size[1]*size[2])}
 }
 
-// put places a node.
 func (g *torusGrid) put(n int, at point) { g.at[n], g.node[g.index(at)] = at, int32(n) }
 
 func (g *torusGrid) index(p point) int { return (p[0]*g.size[1]+p[1])*g.size[2] + p[2] }
@@ -98,7 +96,6 @@ func (s *Subnet) place(c *TorusConfig) (*torusGrid, error) {
 	return p.grid()
 }
 
-// set places a node.
 func (p *placer) set(n int32, at point) error {
 	at = p.wrap(at)
 	switch other, taken := p.placed[at]; {
@@ -218,9 +215,7 @@ func (p *placer) lines() (progress bool) {
 				free = append(free, at)
 			}
 		}
-		if len(free) == 1 && p.set(missing, free[0]) == nil {
-			progress = true
-		}
+		progress = len(free) == 1 && p.set(missing, free[0]) == nil || progress
 	}
 	return progress
 }
@@ -280,7 +275,6 @@ func (p *placer) grid() (*torusGrid, error) {
 	return g, nil
 }
 
-// adjacent tells whether two nodes lie side by side.
 func (g *torusGrid) adjacent(a, b int32) bool {
 	for _, at := range g.around(g.at[a]) {
 		if at == g.at[b] {

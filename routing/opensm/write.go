@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -21,15 +22,10 @@ type SL2VLSets struct {
 // defaultSL2VL is OpenSM's own.
 var defaultSL2VL = [16]uint8{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7}
 
-// written is a table as a port with so many data lanes gets it.
+// written is a table as a port with so many data lanes gets it: the first that is not nil, or
+// OpenSM's own.
 func written(vls int, tables ...*[16]uint8) [16]uint8 {
-	table := defaultSL2VL
-	for _, t := range tables {
-		if t != nil {
-			table = *t
-			break
-		}
-	}
+	table := *cmp.Or(append(tables, &defaultSL2VL)...)
 	for sl, vl := range table {
 		if vl != ib.DropLane {
 			table[sl] = vl & uint8(vls-1)

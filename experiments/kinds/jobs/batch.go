@@ -471,7 +471,6 @@ func (t *jobTable) onOneHost(name string, costs mpi.Costs) mpi.Job {
 	return mpi.Job{Name: name, Ranks: t.Ranks, Start: t.Start, Repeat: 1, Until: t.Until, Program: func() mpi.Workload { return mpi.RunSchedule(holds, costs, sim.Picosecond) }}
 }
 
-// writeBatch writes when and where each job of a list ran.
 func (r *jobsRun) writeBatch(sums []jobSums) {
 	t := r.run.Table(tables.Named("batch"))
 	for i := range r.plan.batch {

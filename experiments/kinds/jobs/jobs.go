@@ -156,7 +156,6 @@ type jobsRow struct {
 	Slowest  string  `column:"slowest" doc:"the job of slowdown_max"`
 }
 
-// levels is the number of service levels.
 func (c *jobsConfig) levels() int {
 	n := 1
 	for _, job := range c.Job {
@@ -282,7 +281,6 @@ func (c *jobsConfig) Programs() ([]mpi.Job, error) {
 	return all, errors.Join(problems...)
 }
 
-// job is the job of a table, with times of its program in a unit.
 func (t *jobTable) job(name string, costs mpi.Costs, unit sim.Time) (mpi.Job, error) {
 	program, err := t.Program.BuildShared(skeletons.Env{Ranks: t.Ranks, PerNode: t.PerNode})
 	if err == nil {

@@ -353,7 +353,6 @@ func (r *jobsRun) blame(single []*jobsOutcome) (*jobsBlame, error) {
 // leastBlame is the part of what a job does to another from which on a cable has a line of its own.
 const leastBlame = 0.002
 
-// write writes a line for each cable, and one for all that have little together.
 func (b *jobsBlame) write(run *experiments.Run) {
 	t := run.Table(tables.Named("job_blame"))
 	for _, p := range b.parts {

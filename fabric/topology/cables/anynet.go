@@ -54,7 +54,6 @@ func ReadAnynet(name string, data []byte) (topology.Topology, error) {
 	return r.network()
 }
 
-// read takes in a line.
 func (r *anynetReader) read(line int, words []string) {
 	var head [2]int // 1 of a node, and its number
 	for first := true; len(words) > 0; first = false {
@@ -91,7 +90,6 @@ func (r *anynetReader) read(line int, words []string) {
 	}
 }
 
-// join notes a channel.
 func (r *anynetReader) join(line int, from, to [2]int, cycles int) {
 	switch {
 	case from[0]+to[0] == 2:
@@ -125,7 +123,6 @@ func (r *anynetReader) join(line int, from, to [2]int, cycles int) {
 	}
 }
 
-// network lays the cables, after the nodes' own.
 func (r *anynetReader) network() (topology.Topology, error) {
 	lines := make([]int, len(r.routers))
 	for n := range lines {

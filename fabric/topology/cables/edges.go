@@ -52,7 +52,6 @@ func init() {
 		EdgesConfig.network)
 }
 
-// network builds the network of a list. Errors name the file and line.
 func (c EdgesConfig) network(data []byte) (topology.Topology, error) {
 	g, doubts, err := ReadEdges(c.Path, data, c.Terminals)
 	if err != nil {
@@ -171,7 +170,6 @@ func (r *edgeReader) read(line int, text string) {
 	}
 }
 
-// cray reads a line of Cray's list.
 func (r *edgeReader) cray(line int, from, kind, to string) {
 	if to == "unused" || to == "processor" {
 		return

@@ -68,7 +68,6 @@ func slurmWords(line []byte) []string {
 	return strings.Fields(spacedEquals().ReplaceAllString(string(line), "="))
 }
 
-// read takes in the words of a line.
 func (r *slurmReader) read(line int, words []string) {
 	if r.Full() || len(words) == 0 {
 		return

@@ -124,7 +124,6 @@ func (f *listing) settleLID(n *nodeRecord, e, back *cableEnd) {
 	}
 }
 
-// checkGUIDs reports GUIDs that two nodes or two adapter ports share.
 func (f *listing) checkGUIDs() {
 	type owner struct {
 		node *nodeRecord
@@ -143,9 +142,7 @@ func (f *listing) checkGUIDs() {
 		}
 		for i := range n.ends {
 			e := &n.ends[i]
-			if e.guid == 0 {
-				e.guid = n.guid + uint64(e.port) // what most adapters and ibsim do
-			}
+			e.guid = cmp.Or(e.guid, n.guid+uint64(e.port)) // what most adapters and ibsim do
 			if first, twice := ports[e.guid]; twice {
 				f.ProblemAt(e.line, "duplicate port GUID %016x: a port of %q has it too (line %d)", e.guid, first.node.id, first.line)
 				continue

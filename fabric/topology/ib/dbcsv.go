@@ -10,11 +10,10 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// ReadDBCSV reads the .db_csv file of ibdiagnet: its sections NODES, PORTS and
-// LINKS, each "START_..." and "END_...", a line that names the columns, and rows.
-// Other sections are passed over. The columns used are those below; where a file has
-// no speeds or widths, cables have no rate. name is the file's name for messages;
-// problems are returned together with their lines.
+// ReadDBCSV reads the .db_csv file of ibdiagnet: its sections NODES, PORTS and LINKS, each
+// "START_..." and "END_...", a line that names the columns, and rows. Other sections are passed
+// over. The columns used are those below; where a file has no speeds or widths, cables have no
+// rate.
 func ReadDBCSV(r io.Reader, name string) (*Imported, error) {
 	p := &dbParser{listing: newListing(name), columns: map[string]map[string]int{}, nodes: map[uint64]*nodeRecord{}, ports: map[dbPort]dbPortRow{}}
 	return p.read(r, p.parse, p.end)
@@ -215,7 +214,6 @@ func codedRate(width, speed string) (cableRate, error) {
 	return parseRate(lanes + name)
 }
 
-// connect turns links into the port lines of both ends.
 func (p *dbParser) connect() {
 	for _, l := range p.links {
 		a, b := p.nodeAt(l, 0), p.nodeAt(l, 1)
@@ -246,7 +244,6 @@ func (p *dbParser) nodeAt(l dbLink, i int) *nodeRecord {
 	return n
 }
 
-// attach adds an end of a link to its node.
 func (p *dbParser) attach(l dbLink, i int, n, peer *nodeRecord) {
 	at := l.ends[i]
 	if p.listed(l.line, n, at.port) {

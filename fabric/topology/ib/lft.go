@@ -92,9 +92,8 @@ var (
 // fabric's highest that no port has, and those that OpenSM says it does not know, are
 // passed over, as switches keep entries of hosts that have gone.
 //
-// name is the file's name for messages; problems are returned together with their
-// lines. Every switch must have a table and, in the forms that end a table with a
-// count, the right number of rows.
+// Every switch must have a table and, in the forms that end a table with a count, the right
+// number of rows.
 func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
 	p := lftParser{subnet: newSubnet(r, name, g, nil), at: -1, listed: make([]bool, g.Switches()), lfts: NewLFTs(g)}
 	p.lfts.lids = noLIDs(g)
@@ -159,9 +158,10 @@ func (p *lftParser) parse(text string) {
 	}
 }
 
-// begin starts the table of a switch.
 func (p *lftParser) begin(guid string, open bool) {
-	p.close()
+	if p.at >= 0 && !p.open { // the table before has no last line
+		p.top = max(p.top, p.last)
+	}
 	v, err := strconv.ParseUint(guid, 0, 64)
 	s, known := p.Switches[topology.GUID(v)]
 	before, cut := p.at, p.open
@@ -176,13 +176,6 @@ func (p *lftParser) begin(guid string, open bool) {
 	default:
 		p.lfts.heads[s] = int32(p.Number)
 		p.listed[s], p.at, p.open, p.rows, p.last, p.skipping = true, s, open, 0, 0, false
-	}
-}
-
-// close ends a table of the form without a last line.
-func (p *lftParser) close() {
-	if p.at >= 0 && !p.open {
-		p.top = max(p.top, p.last)
 	}
 }
 
@@ -296,15 +289,6 @@ func (p *lftParser) learn(e lftEntry) {
 	p.lfts.lids.put(int(e.lid), to)
 }
 
-// deferred enters the rows that waited for their LIDs to be known.
-func (p *lftParser) deferred() {
-	for _, e := range p.later {
-		if to, known := p.lfts.lids.of(int(e.lid)); known && !p.Full() {
-			p.enter(e, to)
-		}
-	}
-}
-
 // enter makes the entry of a row, unless one of a lower LID has made it, or it is
 // for an aggregation node.
 func (p *lftParser) enter(e lftEntry, to int) {
@@ -330,7 +314,6 @@ func (p *lftParser) enter(e lftEntry, to int) {
 
 // end checks the file as a whole and enters what waited for it.
 func (p *lftParser) end() {
-	defer p.deferred()
 	if p.at >= 0 && p.open {
 		p.Problem("the file ends within the table of %s", p.graph.SwitchName(p.at))
 	} else if p.at >= 0 && p.last < p.top {
@@ -339,6 +322,11 @@ func (p *lftParser) end() {
 	for s, listed := range p.listed {
 		if !listed && !p.Full() {
 			p.Problem("no table of %s (%016x)", p.graph.SwitchName(topology.SwitchID(s)), p.Names.Switches[s].GUID)
+		}
+	}
+	for _, e := range p.later {
+		if to, known := p.lfts.lids.of(int(e.lid)); known && !p.Full() {
+			p.enter(e, to)
 		}
 	}
 }

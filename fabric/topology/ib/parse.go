@@ -1,6 +1,7 @@
 package ib
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -101,7 +102,6 @@ func (f *listing) read(r io.Reader, parse func(in *input.Lines), end func(lines 
 	return f.finish()
 }
 
-// newListing is an empty listing of a file.
 func newListing(name string) *listing {
 	return &listing{Problems: input.Problems{Name: name}, byID: map[string]*nodeRecord{}}
 }
@@ -239,9 +239,7 @@ func (f *listing) parseNode(line int, kind nodeKind, text string) {
 		if kind != switchNode {
 			f.next[kind] += uint64(n.ports)
 		}
-		if n.description == "" {
-			n.description = n.id
-		}
+		n.description = cmp.Or(n.description, n.id)
 	}
 	if f.take(line, n) {
 		f.current = n

@@ -1,6 +1,7 @@
 // Package ib reads and writes InfiniBand fabrics as their tools do: topologies
 // (ibnetdiscover, iblinkinfo, ibdiagnet, ibsim), forwarding tables, service levels of paths and
-// SL2VL tables (OpenSM, infiniband-diags, ibdiagnet).
+// SL2VL tables (OpenSM, infiniband-diags, ibdiagnet). Readers take the name of their file, and
+// return all problems of it together, each as "name:line: ...".
 package ib
 
 import (
@@ -30,10 +31,8 @@ func (im *Imported) Warnings() []string { return im.warnings }
 // Doubts implements [topology.Doubtful]: cables whose rate is not known.
 func (im *Imported) Doubts() []string { return im.doubts }
 
-// ReadNetDiscover reads what ibnetdiscover prints, in its variants since
-// 2006, and ibdiagnet's variant. name is the file's name for messages. Every cable
-// must be listed at both ends; problems are returned all together, each as
-// "name:line: ...".
+// ReadNetDiscover reads what ibnetdiscover prints, in its variants since 2006, and ibdiagnet's
+// variant. Every cable must be listed at both ends.
 //
 // Read: node ids, descriptions (with quotes and # in them), LIDs, LMCs, port
 // GUIDs, rates; byte order marks, CRLF, spaces for tabs, shell prompts and tool

@@ -90,10 +90,9 @@ var (
 // prints, node after node, whose LIDs lids knows (nil: as the fabric states them); what
 // its other queries print is passed over.
 //
-// name is the file's name for messages; problems are returned together with their
-// lines. Rows of ports without a cable are passed over. Every switch must have a
-// row for every two of its ports that have cables; an adapter without a table
-// maps like the switch at its cable does from that cable back to it.
+// Rows of ports without a cable are passed over. Every switch must have a row for every two of
+// its ports that have cables; an adapter without a table maps like the switch at its cable does
+// from that cable back to it.
 func ReadSL2VL(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*SL2VL, error) {
 	p := &sl2vlParser{subnet: newSubnet(r, name, g, lids), m: NewSL2VL(g, 0), at: -1, seenHost: make([]bool, g.Terminals())}
 	p.seen = make([]bool, len(p.m.pairs))
@@ -241,10 +240,9 @@ var (
 // weft's own of a line for each source LID with a hexadecimal digit for each
 // destination, whose LIDs a comment before ends with: "# ...: 1 5 8".
 //
-// lids knows the LIDs; nil: as the fabric states them. Of several LIDs of a port
-// the first named counts. name is the file's name for messages; problems are
-// returned together with their lines. Every pair of different terminals must have
-// a level. Switches, as sources or destinations, are passed over.
+// lids knows the LIDs; nil: as the fabric states them. Of several LIDs of a port the first
+// named counts. Every pair of different terminals must have a level. Switches, as sources or
+// destinations, are passed over.
 func ReadPathLevels(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*PathLevels, error) {
 	n := g.Terminals()
 	if n > 0 && n > maxPairs/n {

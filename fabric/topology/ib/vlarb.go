@@ -31,9 +31,6 @@ type VLArbitration struct {
 // portinfo prints of the same ports, in any order; lids knows the LIDs (nil: as the
 // fabric states them). Tables of switches' own ports, of aggregation nodes and of
 // ports without a cable are passed over, and so is what smpquery sl2vl prints.
-//
-// name is the file's name for messages; problems are returned together with their
-// lines.
 func ReadVLArbitration(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*VLArbitration, error) {
 	p := &vlarbParser{subnet: newSubnet(r, name, g, lids), at: noPort, about: noPort}
 	p.tables = make([]*arbitration.Tables, g.NumPorts()+g.Terminals())

@@ -57,10 +57,9 @@ func (m *LIDMatrix) LowestPort(s, w topology.SwitchID) topology.PortID {
 	return m.lowest[int(w)*m.n+int(s)]
 }
 
-// ReadLIDMatrix reads the dump of a subnet whose switches and ports are those
-// of graph, matched by GUID. name is the file's name for messages; problems are
-// returned together with their lines. A matrix must have a row for every pair
-// of switches; rows of hosts (which some engines write) are skipped.
+// ReadLIDMatrix reads the dump of a subnet whose switches and ports are those of graph, matched
+// by GUID. A matrix must have a row for every pair of switches; rows of hosts (which some
+// engines write) are skipped.
 func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix, error) {
 	n := graph.Switches()
 	m := &LIDMatrix{newHopTable(n), graph, slices.Repeat([]topology.PortID{topology.NoPort}, n*n)}
@@ -118,11 +117,10 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.S
 		in.Problem("port %016x is not in the fabric", guid)
 		return
 	}
-	switch from {
-	case noSwitch:
+	if from == noSwitch {
 		in.Problem("row before any switch")
-		return
-	case unknownSwitch:
+	}
+	if from < 0 {
 		return
 	}
 	_, list, ok := strings.Cut(values, ":")
@@ -154,7 +152,7 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.S
 	for p := range m.graph.Links(from) {
 		if counts[0] != multicast.Unreachable && counts[ids.Names.Port[p]] == counts[0] {
 			m.lowest[cell] = p
-			break
+			return
 		}
 	}
 }
@@ -176,14 +174,11 @@ type SAGroup struct {
 	Line int       // of its record in the file; 0 if not from a file
 }
 
-// ReadSADump reads the multicast groups of an OpenSM SA dump
-// (opensm-sa.dump) on the given fabric, in file order, groups without members
-// among them; their ids count from 0, their names are MGIDs. Members are port
-// GUIDs of hosts or GUIDs of switches; a port that the fabric does not have is
-// an error. Records of services and subscriptions are skipped. Two groups on
-// one MLID are an error, as in OpenSM, but for IPv6 solicited-node groups,
-// which become one group. Problems are returned together, each with file and
-// line.
+// ReadSADump reads the multicast groups of an OpenSM SA dump (opensm-sa.dump) on the given
+// fabric, in file order, groups without members among them; their ids count from 0, their names
+// are MGIDs. Members are port GUIDs of hosts or GUIDs of switches; a port that the fabric does
+// not have is an error. Records of services and subscriptions are skipped. Two groups on one
+// MLID are an error, as in OpenSM, but for IPv6 solicited-node groups, which become one group.
 func ReadSADump(r io.Reader, name string, graph *topology.Graph) ([]SAGroup, error) {
 	in := input.NewLines(r, name)
 	p := saParser{in: in, ids: ib.NewIdentities(topology.NamesOf(graph)), byMLID: map[uint16]int{}, byMGID: map[[2]uint64]int{}, current: -1}
@@ -223,14 +218,19 @@ type saParser struct {
 	skipped bool // the last record was of another kind, or has a problem
 }
 
-// saGroupFields are the fields of a group's record, in the order in which
+// saGroupFields and saMemberFields are the fields of the records, in the order in which
 // OpenSM's reader wants them; those without a width are 128-bit GIDs.
-var saGroupFields = []struct {
+var (
+	saGroupFields = []saKey{
+		{"mgid", 0}, {"port_gid", 0}, {"qkey", 32}, {"mlid", 16}, {"mtu", 8}, {"tclass", 8}, {"pkey", 16}, {"rate", 8},
+		{"pkt_life", 8}, {"sl_flow_hop", 32}, {"scope_state", 8}, {"proxy_join", 8},
+	}
+	saMemberFields = []saKey{{"port_gid", 0}, {"scope_state", 8}, {"proxy_join", 8}}
+)
+
+type saKey struct {
 	key  string
 	bits int
-}{
-	{"mgid", 0}, {"port_gid", 0}, {"qkey", 32}, {"mlid", 16}, {"mtu", 8}, {"tclass", 8}, {"pkey", 16}, {"rate", 8},
-	{"pkt_life", 8}, {"sl_flow_hop", 32}, {"scope_state", 8}, {"proxy_join", 8},
 }
 
 // group reads "MC Group 0xc001 : mgid=0x..:0x.. port_gid=... proxy_join=0x0".
@@ -299,18 +299,14 @@ func (p *saParser) member(text string) {
 		return
 	}
 	var guid uint64
-	for _, key := range []string{"port_gid", "scope_state", "proxy_join"} {
-		bits := 8
-		if key == "port_gid" {
-			bits = 0
-		}
-		rest, value, err := saField(fields, key, bits)
+	for _, f := range saMemberFields {
+		rest, value, err := saField(fields, f.key, f.bits)
 		if err != nil {
 			p.in.Problem("member: %v", err)
 			return
 		}
 		fields = rest
-		if key == "port_gid" {
+		if f.key == "port_gid" {
 			guid = value[1]
 		}
 	}

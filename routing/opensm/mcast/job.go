@@ -2,7 +2,8 @@
 // package multicast: the rule of minhop, which most of its unicast engines use, and sssp's
 // rule. Beside them stand the files in which OpenSM keeps groups, min-hop tables and
 // multicast forwarding tables, and jobs: the groups of such files, routed by any engines and
-// compared with the tables that the subnet has.
+// compared with the tables that the subnet has. Readers of files take their name, and return all
+// problems together, each with file and line.
 //
 // Terms: an MLID is the multicast LID of a group, an MFT a switch's multicast forwarding table.
 package mcast
@@ -193,7 +194,6 @@ func (j Job) located(err error) error {
 	return err
 }
 
-// columns is the table of a report: one row an engine.
 func (r *JobReport) columns() [][]string {
 	head := []string{"engine", "entries_needed", "entries_bound", "max_efi", "mean_efi", "max_height"}
 	limited := r.Entries != multicast.Unlimited

@@ -105,9 +105,8 @@ func WriteMCFDBs(w io.Writer, graph *topology.Graph, tables MFTs) error {
 	return out.Flush()
 }
 
-// ReadMCFDBs reads tables in the form of [WriteMCFDBs] for the switches of
-// graph, matched by GUID. Problems are returned together, each with file and
-// line.
+// ReadMCFDBs reads tables in the form of [WriteMCFDBs] for the switches of graph, matched by
+// GUID.
 func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 	in := input.NewLines(r, name)
 	ids := ib.NewIdentities(topology.NamesOf(graph))
@@ -229,7 +228,6 @@ type inspector struct {
 	load   []int               // groups over the cable at a port, kept at the lower of its two
 }
 
-// row finds the row of an MLID in the table of a switch.
 func (x *inspector) row(s topology.SwitchID, mlid uint16) []uint8 {
 	i, ok := slices.BinarySearchFunc(x.tables[s], mlid, func(r MFTRow, m uint16) int { return int(r.MLID) - int(m) })
 	if !ok {
@@ -260,7 +258,6 @@ func (x *inspector) count(mlid uint16) (any bool) {
 	return any
 }
 
-// port is the port of a switch with a physical number.
 func (x *inspector) port(s topology.SwitchID, number uint8) topology.PortID {
 	if int(number) >= len(x.ports[s]) || number == 0 {
 		return topology.NoPort

@@ -34,7 +34,6 @@ type hopTable struct {
 	hops []uint8 // [to*n+from]
 }
 
-// newHopTable knows no path.
 func newHopTable(n int) hopTable {
 	return hopTable{n, slices.Repeat([]uint8{multicast.Unreachable}, n*n)}
 }
