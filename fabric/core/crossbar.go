@@ -40,7 +40,7 @@ func (d *Domain) finishCrossing(sw *SwitchState, i int, r Request, lov uint32, d
 		m.sa &^= bit
 		m.va |= bit
 	}
-	d.advance(v, t.Number)
+	d.advance(sw.Queue0+int32(local), v, t.Number)
 	if d.Upcoming == nil {
 		return
 	}

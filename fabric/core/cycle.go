@@ -49,7 +49,7 @@ func (d *Domain) arriveAtTerminals(c int64) {
 		return
 	}
 	for batch := d.Flits[toTerminals].Next(c); batch != nil; batch = d.Flits[toTerminals].Next(c) {
-		if d.large {
+		if d.packets.ids() > manyPackets {
 			d.touched += d.touchPackets(batch)
 		}
 		for i := range batch {
@@ -159,21 +159,22 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 		local := uint32(w<<6 + bits.TrailingZeros64(left))
 		v, place := sw.Queue(local), places.At(local)
 		h.In, h.VC = topology.PortID(sw.Port0+int32(place.Port)), uint8(place.vc)
-		head := &v.Queued
+		head, dst, state := &v.Queued, v.dst, v.State
 		if v.Count == 1 {
 			v.Ready = ready
 			first |= left & -left
 		} else {
-			head = d.Pool.At(v.Last)
+			came := check.At(d.came, uint32(sw.Queue0)+local)
+			head, dst, state = d.Pool.At(v.Last), came.dst, came.state
 		}
-		if head.dst < 0 {
+		if dst < 0 {
 			head.Hop = multicastHop
 			if d.Upcoming != nil && v.Count > 1 {
 				d.joins(sw, local, v, d.Steps.at[0].Number)
 			}
 			continue
 		}
-		h.Dst, h.State = topology.TerminalID(head.dst), head.State&routingBits
+		h.Dst, h.State = topology.TerminalID(dst), state&routingBits
 		hop := d.decides.Route(&d.view, h)
 		port, vcs := uint32(hop.Port)-uint32(sw.Port0), hop.VCs&d.allVCs
 		if port >= uint32(sw.Ports) || vcs == 0 {
@@ -185,7 +186,7 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 			d.badHop(h, hop)
 		}
 		head.Hop = port<<16 | vcs
-		head.State = head.State&^routingBits | h.State
+		head.State = state&^routingBits | h.State
 		if vcs&(vcs-1) != 0 {
 			d.singleVCs = false
 		}
@@ -317,6 +318,9 @@ func (d *Domain) whoAsks(sw *SwitchState, w int, set uint64, step uint32) (asks 
 // case; the round robins are played out among the others only.
 func (d *Domain) allocateSwitch(sw *SwitchState, t *StepTime) {
 	requests := d.request(d, sw, t.Number)
+	if mem.Prefetching && len(d.Pool.chunks) > deepPool {
+		d.prefetchSeconds(sw, requests)
+	}
 	for _, leaves := range d.filters {
 		requests = leaves(d, sw, requests, t)
 	}

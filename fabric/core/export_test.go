@@ -39,7 +39,11 @@ func DivideAlways(cleanup func(func())) { let(cleanup, &worthThreads, 0) }
 
 // PrefetchAlways lets networks of any size ask for memory ahead while a test
 // runs.
-func PrefetchAlways(cleanup func(func())) { let(cleanup, &largeState, 0) }
+func PrefetchAlways(cleanup func(func())) {
+	let(cleanup, &largeState, 0)
+	let(cleanup, &deepPool, 0)
+	let(cleanup, &manyPackets, 0)
+}
 
 // TileFrom lets one thread simulate networks in tiles of so many bytes of state, where
 // windows have so many cycles, while a test runs.

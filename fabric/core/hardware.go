@@ -29,6 +29,8 @@ type state struct {
 	Out       []OutPort  // by port, then by terminal
 	in        []inPort   // by port
 	Masks     []masks    // by queue / 64
+	seconds   []int32    // by queue: place in the pool of the flit behind the front, if there is one
+	came      []arrival  // by queue: the last head that came behind other flits
 	waitNext  []int32    // by queue: next packet that waits for the same port, + 1
 	acceptOV  []int32    // by queue: round-robin pointer over local output virtual channels
 	Upcoming  []upcoming // by queue; nil unless stages overlap

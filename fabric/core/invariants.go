@@ -41,7 +41,7 @@ func (f *Fabric) checkAll() {
 			d.held.Each(func(h heldCredit) { coming[h.upstream]++ })
 		}
 		chunks += len(d.Pool.chunks) - 1
-		for n := d.Pool.free; n != 0; n = d.Pool.follows[n] {
+		for n := d.Pool.free; n != 0; n = *d.Pool.follows(n) {
 			chunks--
 		}
 	}
@@ -51,7 +51,7 @@ func (f *Fabric) checkAll() {
 			count := f.Queues[q].Count
 			inside += int64(count)
 			if count > 1 {
-				last := f.Queues[q].Last % chunkFlits
+				last := f.Queues[q].Last % chunkPlaces
 				chunks -= 1 + int(count+chunkFlits-3-last)/chunkFlits
 			}
 			if credits := f.OutVC[ov].credits; credits+coming[ov]+taken[q]+count != f.buffer {

@@ -251,7 +251,7 @@ func (m *multicast) free(d *Domain, sw *SwitchState, local uint32, r *replicatio
 		}
 	}
 	if v.Count > 0 {
-		d.advance(v, t.Number)
+		d.advance(sw.Queue0+int32(local), v, t.Number)
 	}
 	if r.freed == r.flits && d.Upcoming != nil && v.Count > 0 {
 		d.leaves(sw, local, v, t.Number)

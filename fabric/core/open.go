@@ -152,7 +152,7 @@ func (f *Fabric) fill(d *Domain) {
 	if d.multicast = f.multicast; d.multicast != nil && !d.alone {
 		d.multicast = f.multicast.of()
 	}
-	d.Pool = flitPool{chunks: make([][chunkFlits]Queued, 1), follows: make([]int32, 1)}
+	d.Pool = flitPool{chunks: make([][chunkPlaces]Queued, 1)}
 	d.makeWheels(f)
 	d.openView()
 }
@@ -384,6 +384,7 @@ func (f *Fabric) layOutSwitches() {
 		f.mostPorts = max(f.mostPorts, n)
 	}
 	f.Queues = make([]InVC, word*64)
+	f.seconds, f.came = make([]int32, len(f.Queues)), make([]arrival, len(f.Queues))
 	f.waitNext = make([]int32, len(f.Queues))
 	f.acceptOV = make([]int32, len(f.Queues))
 	f.Upcoming = newUpcoming(&f.network, len(f.Queues))

@@ -136,7 +136,7 @@ func (d *Domain) findSecond(sw *SwitchState, local uint32, v *InVC, routed, from
 		return
 	}
 	m.second |= bit
-	u.head, u.left = d.Pool.headFrom(d.Pool.Second(v))
+	u.head, u.left = d.Pool.headFrom(d.seconds[sw.Queue0+int32(local)])
 	u.left++ // the front
 	u.ready = routed
 	if u.packets > 1 {

@@ -63,7 +63,7 @@ func (u *packetUnit) leave(d *Domain, sw *SwitchState, local uint32, v *InVC, st
 		} else {
 			m.va |= bit
 		}
-		d.advance(v, step)
+		d.advance(sw.Queue0+int32(local), v, step)
 	}
 	if d.Upcoming != nil && v.Count > 0 {
 		d.leaves(sw, local, v, step)
@@ -112,7 +112,7 @@ func (u *packetUnit) queuedFlits(d *Domain, queue int32) (flits int) {
 	if v.Count == 0 || u.streams[queue>>6].under>>(queue&63)&1 != 0 {
 		return 0
 	}
-	d.EachQueued(v, func(q *Queued) { flits += int(d.flitsOf(q.Packet >> PacketBits)) })
+	d.EachQueued(queue, func(q *Queued) { flits += int(d.flitsOf(q.Packet >> PacketBits)) })
 	return flits
 }
 

@@ -141,8 +141,8 @@ func (p *purge) queue(sw *SwitchState, local uint32) {
 	if v.Count == 0 && v.Out < 0 {
 		return
 	}
-	goes := false
-	d.EachQueued(v, func(q *Queued) { goes = p.takes(q.Packet) || goes })
+	goes, queue := false, sw.Queue0+int32(local)
+	d.EachQueued(queue, func(q *Queued) { goes = p.takes(q.Packet) || goes })
 	front := p.takesFront(sw, local, v)
 	if front {
 		if d.hold != nil {
@@ -153,9 +153,8 @@ func (p *purge) queue(sw *SwitchState, local uint32) {
 	if !goes {
 		return
 	}
-	queue := sw.Queue0 + int32(local)
 	p.kept = p.kept[:0]
-	d.EachQueued(v, func(q *Queued) {
+	d.EachQueued(queue, func(q *Queued) {
 		if !p.takes(q.Packet) {
 			p.kept = append(p.kept, *q)
 			return
@@ -165,7 +164,7 @@ func (p *purge) queue(sw *SwitchState, local uint32) {
 			sw.outVC(lowestOV(q.Hop, uint32(d.vcs))).waiting--
 		}
 	})
-	d.refill(v, p.kept)
+	d.refill(queue, p.kept)
 	if !front {
 		return
 	}
@@ -240,7 +239,7 @@ func (p *purge) purgeUpcoming(sw *SwitchState, local uint32) {
 	now := d.Steps.at[0].Number
 	p.queue(sw, local)
 	u.packets = 0
-	d.EachQueued(v, func(q *Queued) { u.packets += q.Packet & HeadFlit })
+	d.EachQueued(sw.Queue0+int32(local), func(q *Queued) { u.packets += q.Packet & HeadFlit })
 	if v.Count > 0 && v.Packet&HeadFlit != 0 {
 		u.packets--
 	}
@@ -353,7 +352,7 @@ func (x *faults) failSwitches(d *Domain, before, now *topology.Down, failed []bo
 			if d.holdsVC(sw, local, v) && failed[sw.Port0+int32(v.Hop>>16)] {
 				x.doom(v.Packet >> PacketBits)
 			}
-			d.EachQueued(v, func(q *Queued) {
+			d.EachQueued(sw.Queue0+int32(local), func(q *Queued) {
 				if whole || failed[sw.Port0+int32(q.Hop>>16)] && q.Hop&(1<<16-1) != 0 {
 					x.doom(q.Packet >> PacketBits)
 				}

@@ -2,46 +2,50 @@ package core
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
-// append puts a flit behind the others of a queue and returns the decision for
-// the packet that the last of those belongs to.
+// append puts a flit behind the others of its queue and returns the decision for
+// the packet that the last of those belongs to, if the flit does, too.
 func (d *Domain) append(v *InVC, e *Flit) (hop uint32) {
-	hop = v.Hop
-	if v.Count > 1 {
+	// The last flits of queues are often far from the caches: they are written, and read for bodies only.
+	if e.Packet&HeadFlit != 0 {
+		*check.At(d.came, uint32(e.Queue)) = arrival{e.dst, e.State}
+	} else if hop = v.Hop; v.Count > 1 {
 		hop = d.Pool.At(v.Last).Hop
 	}
-	if v.Last++; v.Count == 1 || v.Last&(chunkFlits-1) == 0 {
-		v.Last = d.Pool.open(v)
+	if v.Count == 1 {
+		v.Last = d.Pool.open()
+		*check.At(d.seconds, uint32(e.Queue)) = v.Last
+	} else if v.Last++; v.Last%chunkPlaces == chunkFlits {
+		next := d.Pool.open()
+		*d.Pool.follows(v.Last), v.Last = next, next
 	}
 	*d.Pool.At(v.Last) = Queued{e.Packet, e.dst, e.State, hop}
 	return hop
 }
 
-// open gives a queue, behind whose last chunk its last place is, another, and returns its first place.
-func (p *flitPool) open(v *InVC) int32 {
+// open is the first place of a chunk that was free.
+func (p *flitPool) open() int32 {
 	n := p.free
 	if n == 0 {
-		n = int32(len(p.chunks))
-		p.chunks, p.follows = append(p.chunks, [chunkFlits]Queued{}), append(p.follows, 0)
+		n = int32(len(p.chunks) * chunkPlaces)
+		p.chunks = append(p.chunks, [chunkPlaces]Queued{})
 	} else {
-		p.free = p.follows[n]
+		p.free = *p.follows(n)
 	}
-	p.follows[n] = n
-	if v.Count > 1 {
-		last := (v.Last - 1) / chunkFlits
-		p.follows[n], p.follows[last] = p.follows[last], n
-	}
-	return n * chunkFlits
+	return n
 }
 
 // advance brings the second flit of a queue to its front.
-func (d *Domain) advance(v *InVC, step uint32) {
-	n := d.Pool.first(v.Last, v.Count)
+func (d *Domain) advance(queue int32, v *InVC, step uint32) {
+	second := check.At(d.seconds, uint32(queue))
+	n := *second
 	b := d.Pool.At(n)
 	v.Ready = step + 1
 	if v.Packet&TailFlit != 0 {
@@ -49,50 +53,44 @@ func (d *Domain) advance(v *InVC, step uint32) {
 		v.Ready += d.RouteDelay
 	}
 	v.Packet, v.dst, v.State = b.Packet, b.dst, b.State
-	if n&(chunkFlits-1) == chunkFlits-1 || v.Count == 1 {
-		p, first, last := &d.Pool, n/chunkFlits, v.Last/chunkFlits
-		p.follows[last] = p.follows[first]
-		p.follows[first], p.free = p.free, first
+	if *second = n + 1; (n+1)%chunkPlaces == chunkFlits || v.Count == 1 {
+		follows := d.Pool.follows(n)
+		*second, *follows = *follows, d.Pool.free
+		d.Pool.free = n &^ (chunkPlaces - 1)
 	}
 }
 
 // At is a place of the pool.
 func (p *flitPool) At(place int32) *Queued {
-	return &check.At(p.chunks, uint32(place)/chunkFlits)[uint32(place)%chunkFlits]
+	return &check.At(p.chunks, uint32(place)/chunkPlaces)[uint32(place)%chunkPlaces]
 }
 
-// first is the place of the first of so many flits of a queue, at least one; last is the place of the last.
-func (p *flitPool) first(last, flits int32) int32 {
-	first := last - (flits - 1)
-	if first < last&^(chunkFlits-1) { // in another chunk
-		first = first&(chunkFlits-1) | *check.At(p.follows, uint32(last)/chunkFlits)*chunkFlits
-	}
-	return first
-}
+// follows is the first place of the chunk behind that of a place.
+func (p *flitPool) follows(place int32) *int32 { return &p.At(place | chunkFlits).Packet }
 
-// Second is the place of the flit behind the front of a queue, which has one.
-func (p *flitPool) Second(v *InVC) int32 { return p.first(v.Last, v.Count-1) }
+// Second is the flit behind the front of a queue, which has one.
+func (d *Domain) Second(queue int32) *Queued { return d.Pool.At(d.seconds[queue]) }
 
 // next is the place behind another of the same queue.
 func (p *flitPool) next(place int32) int32 {
-	if place++; place%chunkFlits == 0 {
-		place = p.follows[place/chunkFlits-1] * chunkFlits
+	if place++; place%chunkPlaces == chunkFlits {
+		place = *p.follows(place)
 	}
 	return place
 }
 
 // refill makes some of the flits of a queue all of them, in their order.
-func (d *Domain) refill(v *InVC, flits []Queued) {
-	if v.Count > 1 { // the ring behind the front is free
-		p, last := &d.Pool, v.Last/chunkFlits
-		p.follows[last], p.free = p.free, p.follows[last]
+func (d *Domain) refill(queue int32, flits []Queued) {
+	v := &d.Queues[queue]
+	if v.Count > 1 {
+		*d.Pool.follows(v.Last), d.Pool.free = d.Pool.free, d.seconds[queue]&^(chunkPlaces-1)
 	}
 	v.Count = 0
 	for _, q := range flits {
 		if v.Count == 0 {
 			v.Queued = q
 		} else {
-			d.append(v, &Flit{Packet: q.Packet, dst: q.dst, State: q.State})
+			d.append(v, &Flit{Queue: queue, Packet: q.Packet, dst: q.dst, State: q.State})
 			d.Pool.At(v.Last).Hop = q.Hop
 		}
 		v.Count++
@@ -100,14 +98,15 @@ func (d *Domain) refill(v *InVC, flits []Queued) {
 }
 
 // EachQueued visits the flits of a queue from the front.
-func (d *Domain) EachQueued(v *InVC, visit func(*Queued)) {
+func (d *Domain) EachQueued(queue int32, visit func(*Queued)) {
+	v := &d.Queues[queue]
 	if v.Count > 0 {
 		visit(&v.Queued)
 	}
 	if v.Count < 2 {
 		return
 	}
-	for n, left := d.Pool.Second(v), v.Count-1; left > 0; n, left = d.Pool.next(n), left-1 {
+	for n, left := d.seconds[queue], v.Count-1; left > 0; n, left = d.Pool.next(n), left-1 {
 		visit(d.Pool.At(n))
 	}
 }
@@ -291,6 +290,19 @@ func (i *informer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 func (d *Domain) discard(head *Queued) {
 	head.Hop = 1 << 16
 	d.doomed = append(d.doomed, head.Packet>>PacketBits)
+}
+
+// Only tests change from how many chunks on flits behind fronts, and from how many packets on their records, do not
+// fit into the caches of one core: 1 MiB and 512 KiB.
+var deepPool, manyPackets = 1 << 13, 1 << 14
+
+// prefetchSeconds asks for the flits that come to the fronts of queues if some requests win.
+func (d *Domain) prefetchSeconds(sw *SwitchState, requests []Request) {
+	for _, r := range requests {
+		if sw.Queue(r.Local()).Count > 1 {
+			mem.Prefetch(unsafe.Pointer(d.Pool.At(*check.At(d.seconds, uint32(sw.Queue0)+r.Local()))))
+		}
+	}
 }
 
 // touchPackets reads the records of some packets all at once. The sum keeps it

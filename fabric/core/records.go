@@ -43,6 +43,12 @@ type Queued struct {
 	Hop    uint32 // routing's decision for its packet: local port<<16 | virtual channels
 }
 
+// arrival is what the routing is asked about a head that has come.
+type arrival struct {
+	dst   int32 // as in flit
+	state uint32
+}
+
 // InVC is a queue: its front flit by value, the rest in the pool. 32 bytes.
 type InVC struct {
 	Queued        // the front; valid while count > 0, but for hop, which a packet's body goes by, too
@@ -52,15 +58,18 @@ type InVC struct {
 	Ready  uint32 // step of the switch core from which the present stage may act
 }
 
-// flitPool has the flits behind the fronts of queues, in chunks that are a cache line each. A queue fills its last
-// chunk and empties its first, so that a place and the number of flits before it tell the place of the first.
+// flitPool has the flits behind the fronts of queues, in chunks that are two cache lines each. A queue fills its last
+// chunk and empties its first. Behind its flits a chunk has the first place of the one that follows, of its queue or
+// of those that are free.
 type flitPool struct {
-	chunks  [][chunkFlits]Queued
-	follows []int32 // by chunk: the next one of its queue, in a ring, or the next free one
-	free    int32   // is the first free chunk; 0, which is never used: none
+	chunks [][chunkPlaces]Queued
+	free   int32 // is the first place of the first free chunk; 0, which is never used: none
 }
 
-const chunkFlits = 4
+const (
+	chunkPlaces = 8
+	chunkFlits  = chunkPlaces - 1
+)
 
 // outVC is an output virtual channel. 16 bytes.
 type outVC struct {

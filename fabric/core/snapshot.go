@@ -101,8 +101,7 @@ func (x *Archiver) settleIn(moving []wheelKind) {
 	f := x.Fabric
 	for q := range f.Upcoming {
 		if f.Masks[q>>6].second>>(q&63)&1 != 0 {
-			pool := &f.ofQueue(int32(q)).Pool
-			f.Upcoming[q].head, _ = pool.headFrom(pool.Second(&f.Queues[q]))
+			f.Upcoming[q].head, _ = f.ofQueue(int32(q)).Pool.headFrom(f.seconds[q])
 		}
 	}
 	for _, d := range f.domains {

@@ -34,7 +34,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"swept", // none before the first cycle after
 		"Followed",
 		"step", "tails") // count within a cycle
-	snapshottest.Names[state](t, "Queues", "OutVC", "Out", "in", "Masks", "waitNext", "acceptOV", "Upcoming", "Terminals", "packets",
+	snapshottest.Names[state](t, "Queues", "OutVC", "Out", "in", "Masks", "seconds", "came", "waitNext", "acceptOV", "Upcoming", "Terminals", "packets",
 		"labels", "SourcePackets", "streams", "departures", "sensing", "crossed", "marked", "lanes", "laneQueues", "allocators")
 	snapshottest.Names[Domain](t, "hardware", "clock", "links", "switches", "terminals", "packetPool", "Counters", "multicast", "hold", "Unit", "retry",
 		"sight", "forms", "alone", "observer") // made before

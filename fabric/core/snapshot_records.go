@@ -19,7 +19,7 @@ func (x *Archiver) queue(number int32) {
 	if empty && v.Out >= 0 {
 		flits = append(flits, v.Queued)
 	}
-	d.EachQueued(v, func(q *Queued) { flits = append(flits, *q) })
+	d.EachQueued(number, func(q *Queued) { flits = append(flits, *q) })
 	x.flits = flits
 	snapshot.Bool(x.Archive, &empty)
 	snapshot.List(x.Archive, &flits, func(a *snapshot.Archive, q *Queued) {
@@ -27,7 +27,7 @@ func (x *Archiver) queue(number int32) {
 		snapshot.Value(a, q)
 	})
 	if x.Reading() {
-		if d.refill(v, flits); empty {
+		if d.refill(number, flits); empty {
 			v.Count = 0
 		}
 	}

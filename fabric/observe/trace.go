@@ -217,7 +217,7 @@ func (tr *Tracer) TailCrosses(d *core.Domain, sw *core.SwitchState, m core.Reque
 	if v.Count < 2 {
 		return
 	}
-	next := d.Pool.At(d.Pool.Second(v))
+	next := d.Second(sw.Queue0 + int32(m.Local()))
 	if h := tr.hop(next.Packet, next.State); h != nil {
 		routed, ready, held := d.Comes(sw.Queue0+int32(m.Local()), t.Number+1)
 		h.Front, h.Routed = d.Steps.CycleOf(d.Steps.Wide(t.Number+1)), d.Steps.CycleOf(d.Steps.Wide(routed))
