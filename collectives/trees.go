@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // TreeSettings are the settings of a broadcast down a tree, in segments.
@@ -50,11 +51,7 @@ func chainChildren(v, n, chains int) []int {
 	length, longer := (n-1)/chains, (n-1)%chains
 	start := func(i int) int { return 1 + i*length + min(i, longer) }
 	if v == 0 {
-		var heads []int
-		for i := range chains {
-			heads = append(heads, start(i))
-		}
-		return heads
+		return lists.Make(chains, start)
 	}
 	for i := 1; i <= chains; i++ {
 		if v+1 == start(i) {

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -154,10 +155,7 @@ func unknownKey(path, name string, known []field) string {
 	if len(known) == 0 {
 		return what + "; it takes none"
 	}
-	candidates := make([]string, len(known))
-	for i, f := range known {
-		candidates[i] = f.name
-	}
+	candidates := lists.Map(known, func(f field) string { return f.name })
 	slices.Sort(candidates)
 	return fmt.Sprintf("%s%s: allowed are %s", what, param.DidYouMean(name, candidates), strings.Join(slices.Compact(candidates), ", "))
 }

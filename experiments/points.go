@@ -20,6 +20,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -283,10 +284,7 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 			continue
 		}
 		if _, isTable := tables[key].(map[string]any); isTable {
-			var names []string
-			for _, t := range k.settings() {
-				names = append(names, t.Name)
-			}
+			names := lists.Map(k.settings(), func(t TableDescription) string { return t.Name })
 			names = append(names, headerTables...)
 			d.unknown[key] = fmt.Sprintf("is not a table of kind %q%s: allowed are %s", k.name, param.DidYouMean(key, names), strings.Join(names, ", "))
 			continue
@@ -333,10 +331,7 @@ func (f *File) check() {
 	for _, list := range problems {
 		f.doc.Problems = append(f.doc.Problems, list...)
 	}
-	byPoint := make([][]Warning, len(f.Points))
-	for i := range byPoint {
-		byPoint[i] = warnings[of[i]]
-	}
+	byPoint := lists.Make(len(f.Points), func(i int) []Warning { return warnings[of[i]] })
 	found := f.reallyIdle(byPoint)
 	f.Warnings = f.joinedWarnings(&found)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Run is what a kind gets to compute one point, beside its configuration.
@@ -191,10 +192,7 @@ func (o *Output) Add(values ...any) {
 	if len(values) != len(o.Columns) {
 		panic(fmt.Sprintf("experiments: a row of %d values in table %q of %d columns", len(values), o.Name, len(o.Columns)))
 	}
-	row := make([]string, len(values))
-	for i, v := range values {
-		row[i] = results.FormatCell(v)
-	}
+	row := lists.Map(values, results.FormatCell)
 	o.Rows = append(o.Rows, row)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -266,11 +267,7 @@ func (f *File) resolved(inputs string) string {
 
 // column lists the values that one key of an axis takes.
 func column(a axis, i int) []any {
-	values := make([]any, len(a.values))
-	for j, v := range a.values {
-		values[j] = v[i]
-	}
-	return values
+	return lists.Map(a.values, func(v []any) any { return v[i] })
 }
 
 // baseSettings is what all points of the file share: the settings of the first

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -80,11 +81,7 @@ func CheckVCs(name string, need int, env Env) error {
 
 // homes lists the switch of every terminal.
 func homes(g *topology.Graph) []topology.SwitchID {
-	home := make([]topology.SwitchID, g.Terminals())
-	for t := range home {
-		home[t] = g.TerminalSwitch(topology.TerminalID(t))
-	}
-	return home
+	return lists.Make(g.Terminals(), func(t int) topology.SwitchID { return g.TerminalSwitch(topology.TerminalID(t)) })
 }
 
 // eachCable visits the ports of switches that lead to others, in order.

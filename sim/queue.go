@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -378,10 +379,7 @@ func (q *FIFO[T]) Take() T {
 
 // Archive implements [snapshot.Archiver].
 func (q *FIFO[T]) Archive(a *snapshot.Archive) {
-	var items []T
-	for i := range q.Len() {
-		items = append(items, *q.At(i))
-	}
+	items := lists.Make(q.Len(), func(i int) T { return *q.At(i) })
 	if snapshot.Value(a, &items); a.Reading() {
 		*q = FIFO[T]{}
 		for _, item := range items {

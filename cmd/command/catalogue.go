@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/experiments/catalogue"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 func (a *App) listCommand() *cobra.Command {
@@ -339,11 +340,7 @@ func commandNames(root *cobra.Command) func([]string) []string {
 }
 
 func workloadNames([]string) []string {
-	var names []string
-	for _, w := range experiments.Workloads {
-		names = append(names, w.Name)
-	}
-	return names
+	return lists.Map(experiments.Workloads, func(w experiments.Workload) string { return w.Name })
 }
 
 // Choice is a flag with some values, which the shell completes.

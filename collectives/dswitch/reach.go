@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Fault names one failed part of a distributed full switch.
@@ -190,11 +191,7 @@ func (b bitRow) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
 func (b bitRow) set(i int)      { b[i/64] |= 1 << (i % 64) }
 
 func newBitRows(n int) []bitRow {
-	rows := make([]bitRow, n)
-	for i := range rows {
-		rows[i] = newBitRow(n)
-	}
-	return rows
+	return lists.Make(n, func(int) bitRow { return newBitRow(n) })
 }
 
 func (b bitRow) count() int {

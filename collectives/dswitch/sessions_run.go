@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -228,12 +229,7 @@ func drawFaults(s *topology.DistributedSwitch, c SessionsConfig, seed uint64) ([
 		{"fail_switches", c.FailSwitches, func(f Fault) bool { return f.Kind == SwitchFault }},
 		{"fail_channels", c.FailChannels, func(f Fault) bool { return f.Kind == ChannelFault }},
 	} {
-		var parts []Fault
-		for _, f := range all {
-			if kind.holds(f) {
-				parts = append(parts, f)
-			}
-		}
+		parts := lists.Filter(all, kind.holds)
 		if kind.count > len(parts) {
 			problems = append(problems, &param.ParamError{Key: kind.key, Value: kind.count, Want: fmt.Sprintf("at most %d on %s", len(parts), s.Name())})
 			continue

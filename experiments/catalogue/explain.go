@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -35,10 +36,7 @@ func Explain(w io.Writer, word string) error {
 	if len(found) == 0 {
 		return fmt.Errorf("%q is no key, column, verdict or name that weft knows%s%s; weft list names what files can name, and completes with the shell", word, param.DidYouMean(word, words(all)), mentions(all, key))
 	}
-	texts := make([]string, len(found))
-	for i, m := range found {
-		texts[i] = m.String()
-	}
+	texts := lists.Map(found, func(m meaning) string { return m.String() })
 	_, err := io.WriteString(w, strings.Join(texts, "\n"))
 	return err
 }
@@ -67,10 +65,7 @@ func mentions(all []meaning, word string) string {
 func Words() []string { return words(meanings()) }
 
 func words(all []meaning) []string {
-	var list []string
-	for _, m := range all {
-		list = append(list, m.word)
-	}
+	list := lists.Map(all, func(m meaning) string { return m.word })
 	slices.Sort(list)
 	return slices.Compact(list)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -140,12 +141,7 @@ func Completions(kind string) map[string][]string {
 
 // brief is what a setting means and may be, in a line.
 func brief(p param.Param) string {
-	var facts []string
-	for _, fact := range []string{p.Unit, p.Allowed} {
-		if fact != "" {
-			facts = append(facts, fact)
-		}
-	}
+	facts := lists.Filter([]string{p.Unit, p.Allowed}, func(fact string) bool { return fact != "" })
 	if facts == nil {
 		return p.Doc
 	}
@@ -306,11 +302,7 @@ func listParams(t *tabwriter.Writer, indent string, params []param.Param) {
 
 // assigned lists settings with their defaults: "p = 4, q = 2".
 func assigned(params []param.Param) string {
-	var list []string
-	for _, p := range params {
-		list = append(list, p.Key+" = "+p.Default)
-	}
-	return strings.Join(list, ", ")
+	return lists.Join(params, ", ", func(p param.Param) string { return p.Key + " = " + p.Default })
 }
 
 // starts holds what [Start] begins with, a file a kind: KIND.toml. A kind without

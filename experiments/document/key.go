@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Keys are written as in TOML: names joined by dots, quoted where they hold anything
@@ -76,11 +77,7 @@ func quotedEnd(key string) int {
 
 // JoinNames makes a key of names.
 func JoinNames(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = QuoteName(name)
-	}
-	return strings.Join(quoted, ".")
+	return lists.Join(names, ".", QuoteName)
 }
 
 // KeyUnder is the part of a key below path, where files have keys that stand for
@@ -210,23 +207,11 @@ func Format(value any) string {
 		}
 		return s
 	case []any:
-		parts := make([]string, len(x))
-		for i, element := range x {
-			parts[i] = Format(element)
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + lists.Join(x, ", ", Format) + "]"
 	case []map[string]any:
-		list := make([]any, len(x))
-		for i, element := range x {
-			list[i] = element
-		}
-		return Format(list)
+		return Format(lists.Map(x, func(element map[string]any) any { return element }))
 	case map[string]any:
-		parts := make([]string, 0, len(x))
-		for _, name := range results.SortedKeys(x) {
-			parts = append(parts, QuoteName(name)+" = "+Format(x[name]))
-		}
-		return "{ " + strings.Join(parts, ", ") + " }"
+		return "{ " + lists.Join(results.SortedKeys(x), ", ", func(name string) string { return QuoteName(name) + " = " + Format(x[name]) }) + " }"
 	case fmt.Stringer: // a number with names for some values
 		if s := x.String(); strings.Trim(s, "0123456789") != "" {
 			return quoteTOML(s)

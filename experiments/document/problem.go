@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -78,10 +79,7 @@ func cut(s string, longest int) string {
 type Problems []*Problem
 
 func (fs Problems) Error() string {
-	lines := make([]string, min(len(fs), mostProblems))
-	for i := range lines {
-		lines[i] = fs[i].Error()
-	}
+	lines := lists.Make(min(len(fs), mostProblems), func(i int) string { return fs[i].Error() })
 	if more := len(fs) - len(lines); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more problems", more))
 	}
@@ -212,11 +210,7 @@ func showParameter(value any) string {
 	if v.Kind() != reflect.Slice {
 		return brief(fmt.Sprint(value))
 	}
-	list := make([]any, v.Len())
-	for i := range list {
-		list[i] = v.Index(i).Interface()
-	}
-	return Show(list)
+	return Show(lists.Make(v.Len(), func(i int) any { return v.Index(i).Interface() }))
 }
 
 // brief cuts a value that is too long for a message.
@@ -243,11 +237,7 @@ func showAll(raw any, depth int) string {
 		if depth > 8 {
 			return "[...]"
 		}
-		parts := make([]string, len(x))
-		for i, element := range x {
-			parts[i] = showAll(element, depth+1)
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + lists.Join(x, ", ", func(element any) string { return showAll(element, depth+1) }) + "]"
 	}
 	return fmt.Sprint(raw)
 }

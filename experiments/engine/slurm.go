@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Slurm computes points as the tasks of a job array. All machines must see the
@@ -130,10 +131,7 @@ func (s *slurmRun) prepare(todo []*experiments.Point) error {
 	}
 	chunk = max(chunk, (len(todo)+slurmMostTask-1)/slurmMostTask)
 	for points := range slices.Chunk(todo, chunk) {
-		var hashes []string
-		for _, p := range points {
-			hashes = append(hashes, p.Hash)
-		}
+		hashes := lists.Map(points, func(p *experiments.Point) string { return p.Hash })
 		s.tasks = append(s.tasks, slurmTask{share: slurmShare(dir, len(s.tasks)), points: points})
 		s.job.Tasks = append(s.job.Tasks, hashes)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // group is the rows of one combination of the By columns: a series.
@@ -95,10 +96,7 @@ func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 		}
 		different = cells.Needed(different)
 	}
-	var parts []string
-	for _, j := range shared {
-		parts = append(parts, p.seriesName(by[j], groups[0].cells[j]))
-	}
+	parts := lists.Map(shared, func(j int) string { return p.seriesName(by[j], groups[0].cells[j]) })
 	if len(p.Y) <= 1 && len(groups) > 1 && len(different) == 1 {
 		j := different[0]
 		for _, g := range groups {
@@ -110,10 +108,7 @@ func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 		return strings.Join(parts, ", ")
 	}
 	for _, g := range groups {
-		var names []string
-		for _, j := range different {
-			names = append(names, p.seriesName(by[j], g.cells[j]))
-		}
+		names := lists.Map(different, func(j int) string { return p.seriesName(by[j], g.cells[j]) })
 		g.name = strings.Join(names, ", ")
 	}
 	return strings.Join(parts, ", ")

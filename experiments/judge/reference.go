@@ -19,6 +19,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Verdicts on the data of other programs; those on papers are [verdict.Names].
@@ -249,10 +250,7 @@ func (r *Reference) Select(names []string) (*Reference, error) {
 
 // unknown says which names there are.
 func (r *Reference) unknown(name string) error {
-	var known []string
-	for _, e := range r.entries() {
-		known = append(known, cmp.Or(e.Listed, e.Name))
-	}
+	known := lists.Map(r.entries(), func(e *Entry) string { return cmp.Or(e.Listed, e.Name) })
 	in := ""
 	if r.Place != "" {
 		in = " in " + r.Place

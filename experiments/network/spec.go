@@ -22,6 +22,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/proof"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -293,11 +294,10 @@ func FollowClock(f *fabric.PhysicalConfig, t *TopologyTable, channels map[string
 }
 
 // BufferWarnings finds buffers that are too small for their channels.
-func BufferWarnings(c *fabric.Config, g *topology.Graph) (warnings []experiments.Warning) {
-	for _, message := range c.BufferWarnings(g) {
-		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
-	}
-	return warnings
+func BufferWarnings(c *fabric.Config, g *topology.Graph) []experiments.Warning {
+	return lists.Map(c.BufferWarnings(g), func(message string) experiments.Warning {
+		return experiments.Warning{Key: "switch.buffer_flits", Message: message}
+	})
 }
 
 // divisor is the greatest common divisor.

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Room for a picture of a network: it is as large as names need, between these widths.
@@ -226,10 +227,7 @@ func (n *laidOut) pieces(l link) [][2]vg.Point {
 // drawLoads draws both directions of every link, and the switches, by their loads.
 func (n *laidOut) drawLoads() {
 	g := n.graph()
-	hottest := make([]float64, g.Switches())
-	for s := range hottest {
-		hottest[s] = n.atTerminals(topology.SwitchID(s))
-	}
+	hottest := lists.Make(g.Switches(), func(s int) float64 { return n.atTerminals(topology.SwitchID(s)) })
 	width := max(0.5, min(0.12*n.unit, 3.5))
 	if len(n.links) > 400 {
 		width = max(0.4, min(0.06*n.unit, 1.5))

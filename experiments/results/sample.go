@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -169,13 +170,7 @@ func (g *gathering) samples(by []string) ([]*sample, error) {
 // sweptColumns lists the swept keys of a results table but for the seed: what
 // stands between point and replications.
 func sweptColumns(t *Table) []string {
-	var keys []string
-	for _, name := range t.Columns[:max(slices.Index(t.Columns, "replications"), 0)] {
-		if name != "point" && name != SeedKey {
-			keys = append(keys, name)
-		}
-	}
-	return keys
+	return lists.Filter(t.Columns[:max(slices.Index(t.Columns, "replications"), 0)], func(name string) bool { return name != "point" && name != SeedKey })
 }
 
 // worse is the verdict on two rows together.

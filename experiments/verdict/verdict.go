@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/stats"
 )
@@ -173,11 +174,7 @@ func casesText(combine string, cases []measured) string {
 		byValue := func(a, b measured) int { return cmp.Compare(a.value, b.value) }
 		return fmt.Sprintf("%s of %d, from %s to %s", combine, len(cases), text(slices.MinFunc(cases, byValue)), text(slices.MaxFunc(cases, byValue)))
 	}
-	parts := make([]string, len(cases))
-	for i, c := range cases {
-		parts[i] = text(c)
-	}
-	return combine + " of " + strings.Join(parts, ", ")
+	return combine + " of " + lists.Join(cases, ", ", text)
 }
 
 func selectionText(where map[string]string) string {

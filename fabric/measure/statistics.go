@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -109,10 +110,7 @@ func (s *statistics) meanFlits() float64 {
 // acceptance is half of the 95 % confidence interval of the flits that a terminal is delivered
 // in a cycle, by few batches where the slices are correlated for long: rates differ little.
 func (s *statistics) acceptance() float64 {
-	var delivered []float64
-	for _, slice := range s.progress.since(s.start) {
-		delivered = append(delivered, float64(slice.delivered)/float64(slice.cycles))
-	}
+	delivered := lists.Map(s.progress.since(s.start), func(slice progressSlice) float64 { return float64(slice.delivered) / float64(slice.cycles) })
 	batches := stats.Batches(delivered)
 	if len(delivered) >= 2*stats.LeastBatches {
 		batches = max(stats.LeastBatches, batches)

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // PacketTrace is the life of a packet. Cycles are points in time, as in
@@ -154,10 +155,7 @@ type TracePlan struct {
 // Packets are the packets recorded that have arrived, by the time at which they
 // entered the network, then by terminal.
 func (tr *Tracer) Packets() []*PacketTrace {
-	var list []*PacketTrace
-	for _, l := range tr.best() {
-		list = append(list, &l.PacketTrace)
-	}
+	list := lists.Map(tr.best(), func(l *life) *PacketTrace { return &l.PacketTrace })
 	slices.SortFunc(list, earlier)
 	return list
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -290,10 +291,7 @@ func (f *Field) tabulate(low int) bool {
 	top := f.Order / f.p
 	// Multiplying by x moves every digit up by one; the digit c that leaves
 	// comes back as -c*low.
-	back := make([]int, f.p)
-	for c := range back {
-		back[c] = f.scale(low, f.p-c)
-	}
+	back := lists.Make(f.p, func(c int) int { return f.scale(low, f.p-c) })
 	a := 1
 	for i := range f.exp {
 		if i > 0 && a == 1 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -208,10 +209,7 @@ func (d *Directory) Switch(name string) (SwitchID, error) {
 	}
 	near := ""
 	if len(d.switches) < 10_000 { // comparing all names takes time
-		known := make([]string, d.graph.Switches())
-		for s := range known {
-			known[s] = d.graph.SwitchName(SwitchID(s))
-		}
+		known := lists.Make(d.graph.Switches(), func(s int) string { return d.graph.SwitchName(SwitchID(s)) })
 		near = param.DidYouMean(name, known)
 	}
 	return 0, fmt.Errorf("no switch is called %q%s; the first is %q, the last %q", name, near,

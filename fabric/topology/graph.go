@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // SwitchID numbers the switches of a graph from 0.
@@ -103,11 +104,7 @@ type AdapterPort struct {
 
 // Numbers lists the numbers from 0 to n-1: all switches, terminals or ports of a network.
 func Numbers[N ~int | ~int32](n int) []N {
-	all := make([]N, n)
-	for i := range all {
-		all[i] = N(i)
-	}
-	return all
+	return lists.Make(n, func(i int) N { return N(i) })
 }
 
 // GUID is a 64-bit identity, written as "0x" and 16 hexadecimal digits.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Place is a point of a layout. Neighbours are a distance of about 1 apart; y grows
@@ -67,11 +69,7 @@ func LayoutOf(t Topology) *Layout {
 	case Grid:
 		return layGrid(t)
 	case Tree:
-		levels := make([]int, t.Graph().Switches())
-		for s := range levels {
-			levels[s] = t.LevelOf(SwitchID(s))
-		}
-		return layLevels(t.Graph(), levels)
+		return layLevels(t.Graph(), lists.Make(t.Graph().Switches(), func(s int) int { return t.LevelOf(SwitchID(s)) }))
 	}
 	if levels := levelsFromTerminals(t.Graph()); levels != nil {
 		return layLevels(t.Graph(), levels)

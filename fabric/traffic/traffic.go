@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -119,10 +120,7 @@ func gridMap(pattern string, grid topology.Grid, move func(at []int)) (fixed, er
 	}
 	coordinates := make([][]int, g.Switches())
 	places := divide(g, g.Switches(), func(s topology.SwitchID) int {
-		at := make([]int, len(dims))
-		for d := range dims {
-			at[d] = grid.Coordinate(s, d)
-		}
+		at := lists.Make(len(dims), func(d int) int { return grid.Coordinate(s, d) })
 		coordinates[number(at)] = at
 		return number(at)
 	})

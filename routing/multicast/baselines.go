@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -331,10 +332,7 @@ const osmMaxCost = 256
 // maximum. Unreachable counts as 255 hops, as in OpenSM. A switch is given up once it
 // cannot win any more. Cost: switches times member switches at worst.
 func CentralRoot(order []topology.SwitchID, hops HopRows, members []MemberSwitch) (root topology.SwitchID) {
-	rows := make([][]uint8, len(members))
-	for i, m := range members {
-		rows[i] = hops.Row(m.Switch)
-	}
+	rows := lists.Map(members, func(m MemberSwitch) []uint8 { return hops.Row(m.Switch) })
 	best, root := osmMaxCost+1, topology.SwitchID(-1)
 	for _, s := range order {
 		cost := 0

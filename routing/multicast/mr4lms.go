@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -138,13 +139,9 @@ func (e *mr4lms) inTheWay(virtual *Group, c Colour) []*Planted {
 
 // touched lists the trees of colour c that occupy one of the cells.
 func (f *Forest) touched(c Colour, cells bitset) []*Planted {
-	var trees []*Planted
-	for _, p := range f.colours[c].trees {
-		if slices.ContainsFunc(p.cells, func(cell int32) bool { return cells.has(int(cell)) }) {
-			trees = append(trees, p)
-		}
-	}
-	return trees
+	return lists.Filter(f.colours[c].trees, func(p *Planted) bool {
+		return slices.ContainsFunc(p.cells, func(cell int32) bool { return cells.has(int(cell)) })
+	})
 }
 
 // switchSet is the tree's switches as a set.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -114,11 +115,7 @@ func blockGroups(c BlocksConfig, env PatternEnv) ([]Group, error) {
 
 // appendGroup appends a group of so many members, the i-th of them a terminal.
 func appendGroup(groups []Group, size int, terminal func(i int) int) []Group {
-	members := make([]topology.TerminalID, size)
-	for i := range members {
-		members[i] = topology.TerminalID(terminal(i))
-	}
-	return append(groups, NewGroup(GroupID(len(groups)), members, nil))
+	return append(groups, NewGroup(GroupID(len(groups)), lists.Make(size, func(i int) topology.TerminalID { return topology.TerminalID(terminal(i)) }), nil))
 }
 
 // hierarchyGroups divides the ranks into groups of Sizes[0] neighbours; the

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Need is what one form of a name asks of its environment, such as groups of a
@@ -148,11 +150,7 @@ func (f *form[E, T]) fill(config any) any {
 
 // configs lists the types of the configurations, for messages.
 func (e *entry[E, T]) configs() string {
-	var types []string
-	for _, f := range e.forms {
-		types = append(types, f.config.String())
-	}
-	return strings.Join(types, " or ")
+	return lists.Join(e.forms, " or ", func(f *form[E, T]) string { return f.config.String() })
 }
 
 // config is a fresh configuration: of the only form, or a struct of the settings

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Registry holds the named constructors of one kind of thing (topologies, routings, patterns, ...).
@@ -268,11 +269,7 @@ func typeName(v reflect.Value) string {
 
 func formatValue(v reflect.Value) string {
 	if v.Kind() == reflect.Slice {
-		parts := make([]string, v.Len())
-		for i := range parts {
-			parts[i] = formatValue(v.Index(i))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + strings.Join(lists.Make(v.Len(), func(i int) string { return formatValue(v.Index(i)) }), ", ") + "]"
 	}
 	switch x := v.Interface().(type) {
 	case fmt.Stringer:

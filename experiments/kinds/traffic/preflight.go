@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Network names what the point's packets are routed through.
@@ -153,11 +154,7 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 
 // cyclesPerFlit is the capacity of the channel classes.
 func cyclesPerFlit(timings []fabric.ChannelTiming) []float64 {
-	cycles := make([]float64, len(timings))
-	for i, t := range timings {
-		cycles[i] = t.CyclesPerFlit
-	}
-	return cycles
+	return lists.Map(timings, func(t fabric.ChannelTiming) float64 { return t.CyclesPerFlit })
 }
 
 // describeLatency is the latency in words; clock is a cycle's length in nanoseconds.

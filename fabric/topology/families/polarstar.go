@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/metrics"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -149,10 +150,7 @@ func newPolarStar(c PolarStarConfig) *PolarStar {
 func paley(d int) (rows [][]int, f []int) {
 	field, _ := topology.FieldOf(2*d + 1)
 	for i := range 2*d + 1 {
-		var row []int
-		for e := range d {
-			row = append(row, field.Add(i, field.Power(2*e)))
-		}
+		row := lists.Make(d, func(e int) int { return field.Add(i, field.Power(2*e)) })
 		rows, f = append(rows, row), append(f, field.Mul(i, field.Power(1)))
 	}
 	return rows, f
@@ -268,10 +266,7 @@ func newSlimFly(c SlimFlyConfig) *SlimFly {
 	for half, set := range slimFlySets(f, c.delta()) {
 		for group := range q {
 			for y := range q {
-				row := make([]topology.SwitchID, 0, c.degree())
-				for _, d := range set {
-					row = append(row, topology.SwitchID((half*q+group)*q+f.Add(y, d)))
-				}
+				row := lists.Map(set, func(d int) topology.SwitchID { return topology.SwitchID((half*q+group)*q + f.Add(y, d)) })
 				for other := range q {
 					z := f.Mul(group, other) // m*x
 					if half == 0 {

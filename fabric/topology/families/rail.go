@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -101,10 +102,7 @@ var _ topology.Tree = (*RailOptimised)(nil)
 func newRail(c RailConfig) *RailOptimised {
 	x := &RailOptimised{c, topology.NewXGFT(c.xgft())}
 	g := x.Graph()
-	ports := make([]topology.PortID, g.Terminals())
-	for t := range ports {
-		ports[t] = g.TerminalPort[x.place(topology.TerminalID(t))]
-	}
+	ports := lists.Make(g.Terminals(), func(t int) topology.PortID { return g.TerminalPort[x.place(topology.TerminalID(t))] })
 	for t, p := range ports {
 		g.TerminalPort[t], g.Peer[p] = p, ^int32(t)
 	}

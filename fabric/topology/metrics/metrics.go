@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Metrics are what the graph of a network says of it.
@@ -108,10 +109,7 @@ func AlgebraicConnectivity(g *topology.Graph) float64 {
 		return 0
 	}
 	stream := sim.NewStream(1, "algebraic connectivity", 0)
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = stream.Float64() - 0.5
-	}
+	v := lists.Make(n, func(int) float64 { return stream.Float64() - 0.5 })
 	floats.AddConst(-floats.Sum(v)/float64(n), v) // orthogonal to the constant vector
 	floats.Scale(1/floats.Norm(v, 2), v)
 	var basis [][]float64

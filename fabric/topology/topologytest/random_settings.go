@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -81,11 +82,7 @@ func Draw(family string, stream *sim.Stream, most Size) (Network, bool) {
 
 // describe lists the settings of a configuration.
 func describe(config any) string {
-	var parts []string
-	for _, p := range param.DescribeParams(config) {
-		parts = append(parts, p.Key+"="+strings.ReplaceAll(p.Default, " ", ""))
-	}
-	return strings.Join(parts, ",")
+	return lists.Join(param.DescribeParams(config), ",", func(p param.Param) string { return p.Key + "=" + strings.ReplaceAll(p.Default, " ", "") })
 }
 
 // steps is the number of changes that a draw tries.
