@@ -40,6 +40,9 @@ func init() {
 	})
 	register("barrier-recursive-doubling", "barrier: notes between pairs at doubling distances", func(e Env) Collective { return BarrierRecursiveDoubling(e.Ranks) })
 	register("barrier-tree", "barrier: notes up a binomial tree and down again", func(e Env) Collective { return AllreduceReduceBroadcast(1, BroadcastBinomial(e.Ranks, 0, 1)) })
+	registerRooted("broadcast-binomial", "broadcast down a binomial tree, largest subtree first", BroadcastBinomial)
+	registerRooted("broadcast-scatter-allgather", "broadcast: binomial scatter, then a ring allgather", BroadcastScatterAllgather)
+	registerRooted("reduce-binomial", "reduce up a binomial tree", ReduceBinomial)
 }
 
 // chainChildren divides the ranks but the root into so many chains of equal length, the first ones longer by one.
@@ -203,12 +206,6 @@ func AllreduceReduceBroadcast(bytes int64, down Collective) Collective {
 		ranks: n, rounds: both.Rounds, round: both.Round,
 		contract: reduction(n, 1, func(int) int64 { return bytes }, false, nil),
 	}
-}
-
-func init() {
-	registerRooted("broadcast-binomial", "broadcast down a binomial tree, largest subtree first", BroadcastBinomial)
-	registerRooted("broadcast-scatter-allgather", "broadcast: binomial scatter, then a ring allgather", BroadcastScatterAllgather)
-	registerRooted("reduce-binomial", "reduce up a binomial tree", ReduceBinomial)
 }
 
 // children is the number of subtrees of relative rank v in the binomial tree

@@ -92,7 +92,6 @@ func (r *adaptiveEscape) UnusedSettings() []string { return r.escape.unused }
 // Graph implements [fabric.GraphRouting].
 func (r *adaptiveEscape) Graph() *topology.Graph { return r.near.graph }
 
-// VCs implements [fabric.Routing].
 func (r *adaptiveEscape) VCs() int { return r.escape.vcs + 1 }
 
 // EscapeVCs is the set of the lowest virtual channels.
@@ -122,7 +121,6 @@ func (r *adaptiveEscape) escapeHop(h *fabric.Head, vcs int) fabric.Hop {
 	return fabric.Hop{Port: port, VCs: set}
 }
 
-// Route implements [fabric.Routing].
 func (r *adaptiveEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.choose(v, h, false)
 }
@@ -168,7 +166,6 @@ func (r *adaptiveEscape) choose(v *fabric.View, h *fabric.Head, room bool) fabri
 	return fabric.Hop{Port: best, VCs: adaptive}
 }
 
-// Explore implements [fabric.Explorer].
 func (r *adaptiveEscape) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	g := r.near.graph
 	if r.near.home[h.Dst] == h.Switch {

@@ -62,7 +62,6 @@ func newDeroutes(name string, rule derouteRule, classes int, set DerouteSettings
 	return r, CheckVCs(name, classes, env)
 }
 
-// VCs implements [fabric.Routing].
 func (r *deroutes) VCs() int { return r.classes }
 
 // Needs implements [fabric.Needer].
@@ -184,7 +183,6 @@ func (r *deroutes) candidates(h *fabric.Head, j *journey, visit func(row, but tr
 	}
 }
 
-// Route implements [fabric.Routing].
 func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	j := r.arrive(h)
 	if j.left == 0 {
@@ -210,7 +208,6 @@ func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.take(h, aligning.port, true, v.VCs())
 }
 
-// Explore implements [fabric.Explorer].
 func (r *deroutes) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	j := r.arrive(&h)
 	if j.left == 0 {
@@ -232,6 +229,10 @@ type DimWARConfig struct{ DerouteSettings }
 func init() {
 	Register("dimwar", "DimWAR: dimension order on HyperX, with a deroute in a dimension where that is shorter by the queues", Use{On: AllToAll},
 		DimWARConfig{DerouteSettings{"credits", true}}, newDimWAR)
+	Register("omniwar", "OmniWAR: minimal adaptive on HyperX in any order of dimensions, with deroutes while virtual channels are left for them", Use{On: AllToAll},
+		OmniWARConfig{-1, DerouteSettings{"credits", false}}, newOmniWAR)
+	Register("dal", "DAL: dimensionally adaptive, load balanced, on HyperX: any order of dimensions, at most one deroute in each", Use{On: AllToAll},
+		DALConfig{"numbered", DerouteSettings{"credits", false}}, newDAL)
 }
 
 // newDimWAR makes DimWAR, dimensionally ordered, weighted adaptive routing (McDonald, Isaev, Flores,
@@ -251,11 +252,6 @@ func newDimWAR(config DimWARConfig, env Env) (fabric.Routing, error) {
 type OmniWARConfig struct {
 	Deroutes int `toml:"deroutes" doc:"most deroutes of a packet, each of them a virtual channel; -1: as many as switch.vcs leaves, or one for each dimension" min:"-1" max:"15"`
 	DerouteSettings
-}
-
-func init() {
-	Register("omniwar", "OmniWAR: minimal adaptive on HyperX in any order of dimensions, with deroutes while virtual channels are left for them", Use{On: AllToAll},
-		OmniWARConfig{-1, DerouteSettings{"credits", false}}, newOmniWAR)
 }
 
 // newOmniWAR makes OmniWAR, omni-dimensional, weighted adaptive routing (McDonald, Isaev, Flores, Davis
@@ -285,11 +281,6 @@ func newOmniWAR(config OmniWARConfig, env Env) (fabric.Routing, error) {
 type DALConfig struct {
 	Channels string `toml:"channels" doc:"virtual channels: numbered, one for each hop; or escape, adaptive ones and dimension order on the lowest one to escape to, decided again until the packet goes on" choices:"numbered|escape"`
 	DerouteSettings
-}
-
-func init() {
-	Register("dal", "DAL: dimensionally adaptive, load balanced, on HyperX: any order of dimensions, at most one deroute in each", Use{On: AllToAll},
-		DALConfig{"numbered", DerouteSettings{"credits", false}}, newDAL)
 }
 
 // newDAL makes DAL, Dimensionally-Adaptive, Load-balanced routing (Ahn, Binkert, Davis, McLaren and
@@ -329,7 +320,6 @@ func (r *dalEscape) UnusedSettings() []string { return []string{"sensing", "spre
 // EscapeVCs implements [fabric.EscapeRouting].
 func (r *dalEscape) EscapeVCs(int) uint32 { return 1 }
 
-// Route implements [fabric.Routing].
 func (r *dalEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, false) }
 
 // Reroute implements [fabric.EscapeRouting].
@@ -368,7 +358,6 @@ func (r *dalEscape) decide(v *fabric.View, h *fabric.Head, room bool) fabric.Hop
 	return fabric.Hop{Port: best[0].port, VCs: adaptive}
 }
 
-// Explore implements [fabric.Explorer].
 func (r *dalEscape) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	j := r.arrive(&h)
 	if j.left == 0 {

@@ -124,7 +124,6 @@ func (r *fatPaths) IgnoresTerminals() bool {
 	return r.settings.Choice != "hashed" && r.hopPaths.IgnoresTerminals()
 }
 
-// Route implements [fabric.Routing].
 func (r *fatPaths) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = layerStarted | uint32(r.pick(v, h))<<layerNumber
@@ -185,7 +184,6 @@ func (r *fatPaths) hashed(h *fabric.Head) int {
 	return spread(uint32(h.Dst)*0x9e3779b1+uint32(h.In), len(r.layers))
 }
 
-// Explore implements [fabric.Explorer].
 func (r *fatPaths) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, n, share := 0, 1, 1.0
 	switch {

@@ -187,7 +187,6 @@ func (w *gridWalk) advance(h *fabric.Head, d int, here int32) (topology.PortID, 
 // another one.
 func (w *gridWalk) entering(h *fabric.Head, d int) bool { return int(w.along[h.In]) != d }
 
-// next implements [dimensionWalk].
 func (w *gridWalk) next(h *fabric.Head, target topology.SwitchID, fresh bool, random *sim.Stream) (port topology.PortID, class int, ok bool) {
 	d, here, there, ok := w.turn(h.Switch, target)
 	if !ok {
@@ -215,7 +214,6 @@ func (w *gridWalk) nextFlat(h *fabric.Head, target topology.SwitchID) (port topo
 	return topology.NoPort, false
 }
 
-// explore implements [dimensionWalk].
 func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, yield func(port topology.PortID, class int, state uint32, weight float64)) bool {
 	d, here, there, ok := w.turn(h.Switch, target)
 	if !ok {
@@ -238,14 +236,12 @@ func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, 
 	return true
 }
 
-// downwards implements [dimensionWalk].
 func (w *gridWalk) downwards() dimensionWalk {
 	other := *w
 	other.descending = true
 	return &other
 }
 
-// apart implements [dimensionWalk].
 func (w *gridWalk) apart(s, t topology.SwitchID) int {
 	hops := 0
 	from, to := w.place(s), w.place(t)
@@ -303,7 +299,6 @@ func newInOrder(name string, env Env, rule string) (*inOrder, error) {
 	return &inOrder{dimensionWalk: walk, coordinates: &walk.coordinates}, nil
 }
 
-// VCs implements [fabric.Routing].
 func (r *inOrder) VCs() int { return 2 * r.rings }
 
 // hop completes a step in part 0 or 1, or is the delivery at the end.
@@ -445,14 +440,12 @@ func (w *hammingWalk) turn(s, target topology.SwitchID) (t trunk, ok bool) {
 	return w.trunk(s, d, there), true
 }
 
-// downwards implements [dimensionWalk].
 func (w *hammingWalk) downwards() dimensionWalk {
 	other := *w
 	other.descending = true
 	return &other
 }
 
-// next implements [dimensionWalk].
 func (w *hammingWalk) next(h *fabric.Head, target topology.SwitchID, _ bool, random *sim.Stream) (port topology.PortID, class int, ok bool) {
 	t, ok := w.turn(h.Switch, target)
 	if !ok {
@@ -464,7 +457,6 @@ func (w *hammingWalk) next(h *fabric.Head, target topology.SwitchID, _ bool, ran
 	return t.port, 0, true
 }
 
-// explore implements [dimensionWalk].
 func (w *hammingWalk) explore(h fabric.Head, target topology.SwitchID, _ bool, yield func(port topology.PortID, class int, state uint32, weight float64)) bool {
 	t, ok := w.turn(h.Switch, target)
 	for i := range t.count {

@@ -275,7 +275,6 @@ func (w *groupWalk) lead(name, intermediate string) error {
 // Graph implements [fabric.GraphRouting].
 func (w *groupWalk) Graph() *topology.Graph { return w.graph }
 
-// VCs implements [fabric.Routing].
 func (w *groupWalk) VCs() int { return w.classes }
 
 // IgnoresTerminals implements [TerminalBlind].
@@ -298,7 +297,6 @@ func (w *groupWalk) IdleSettings() []param.IdleSetting {
 	return []param.IdleSetting{{Key: "gateway", Because: "one channel at most joins two groups"}}
 }
 
-// direct implements [detours].
 func (w *groupWalk) direct(h *fabric.Head) (state uint32, alone bool) {
 	if here, there := w.sourceGroups(h); here == there {
 		return minimalState(w.localVC), true
@@ -306,13 +304,11 @@ func (w *groupWalk) direct(h *fabric.Head) (state uint32, alone bool) {
 	return minimalState(w.minimalVC), false
 }
 
-// drawDetour implements [detours].
 func (w *groupWalk) drawDetour(h *fabric.Head, random *sim.Stream) (state uint32, ok bool) {
 	via, ok := w.drawVia(h, random)
 	return viaState(via, w.detourVC), ok
 }
 
-// eachDetour implements [detours].
 func (w *groupWalk) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
 	here, there := w.sourceGroups(h)
 	groups := 0
@@ -330,12 +326,10 @@ func (w *groupWalk) eachDetour(h *fabric.Head, visit func(state uint32, share fl
 	})
 }
 
-// onward implements [detours].
 func (w *groupWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return w.next(h, v.VCs(), v.Random(h.Switch))
 }
 
-// exploreOnward implements [detours].
 func (w *groupWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
 	w.explore(vcs, h, share, yield)
 }
@@ -415,7 +409,6 @@ func newMin(config MinConfig, env Env) (fabric.Routing, error) {
 	return &minimal{walk}, errors.Join(CheckVCs("min", walk.classes, env), walk.joins("min", false))
 }
 
-// Route implements [fabric.Routing].
 func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	// No branch: nothing predicts whether the packet is at its source.
 	begun := uint32(int32(h.State|-h.State) >> 31)
@@ -439,7 +432,6 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: portOf(step, home.port), VCs: m.vcSet(vc, v.VCs())}
 }
 
-// Explore implements [fabric.Explorer].
 func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if h.State == 0 {
 		h.State, _ = m.direct(&h)

@@ -113,7 +113,6 @@ func (p *hopPaths) IdleSettings() []param.IdleSetting {
 // VCs is the number of hop classes.
 func (p *hopPaths) VCs() int { return p.classes }
 
-// InjectionVCs implements [fabric.Routing].
 func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
@@ -285,7 +284,6 @@ func (r *table) Widened() fabric.Routing {
 	return &table{&wide}
 }
 
-// Route implements [fabric.Routing].
 func (r *table) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports := r.ports(h)
 	if len(ports) == 0 {
@@ -303,7 +301,6 @@ func (r *table) ports(h *fabric.Head) []uint16 {
 	return r.to(h.Switch, r.column[h.Dst])
 }
 
-// Explore implements [fabric.Explorer].
 func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	ports := r.ports(&h)
 	r.explore(r.ties, h, ports, h.State>>tableKey, 1, vcs, r.take, yield)

@@ -9,6 +9,10 @@ import (
 func init() {
 	Register("par", "PAR: as ugal-l-vch; packets sent minimally are compared again at every switch of the source group", Use{On: Groups},
 		defaultUGAL(), newPAR)
+	Register("ugal-pb", "piggyback: ugal-l-vch, overruled where just one path's global channel is congested", Use{On: Groups, Faults: true},
+		PiggybackConfig{2, 3, defaultUGAL()}, newPiggyback)
+	Register("par-own", "PAR as CODES has it: a gateway compares with its own other global channels only, by the queues of whole outputs", Use{On: Groups},
+		defaultUGAL(), newOwnPAR)
 }
 
 // progressive is progressive adaptive routing (Jiang, Kim, Dally, ISCA 2009): a
@@ -36,7 +40,6 @@ func newPAR(config UGALSettings, env Env) (fabric.Routing, error) {
 	return progressive{u}, CheckVCs("par", u.classes, env)
 }
 
-// Route implements [fabric.Routing].
 func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	switch {
 	case h.State&fabric.NonMinimal != 0:
@@ -105,7 +108,6 @@ func (p progressive) resume(state uint32) uint32 {
 	return state&^levelMask | p.minimalVC<<levelShift
 }
 
-// Explore implements [fabric.Explorer].
 func (p progressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	here, there := p.sourceGroups(&h)
 	switch {
@@ -144,11 +146,6 @@ type PiggybackConfig struct {
 	Factor float64 `toml:"factor" doc:"a global channel is congested if its queue is longer than so many times the mean of its switch's global channels, plus offset" min:"0" max:"1000"`
 	Offset int     `toml:"offset" doc:"see factor" unit:"flits" min:"0" max:"1000000"`
 	UGALSettings
-}
-
-func init() {
-	Register("ugal-pb", "piggyback: ugal-l-vch, overruled where just one path's global channel is congested", Use{On: Groups, Faults: true},
-		PiggybackConfig{2, 3, defaultUGAL()}, newPiggyback)
 }
 
 // piggyback is piggyback routing (PB; Jiang, Kim, Dally, ISCA 2009): every
@@ -222,11 +219,6 @@ func (p *piggyback) congested(u *ugal, v *fabric.View, h *fabric.Head, c candida
 	return float64(excess) > p.factor*float64(sum)/float64(len(globals))
 }
 
-func init() {
-	Register("par-own", "PAR as CODES has it: a gateway compares with its own other global channels only, by the queues of whole outputs", Use{On: Groups},
-		defaultUGAL(), newOwnPAR)
-}
-
 // ownProgressive is progressive adaptive routing as CODES' dragonfly-dally has it: at its source
 // switch a packet is compared as by UGAL-L. A minimal one is compared again at the switch with the
 // global channel, with a path by way of a group that this switch has a channel of its own to; so no
@@ -257,7 +249,6 @@ func (p ownProgressive) own(port topology.PortID) int32 {
 	return p.at[p.graph.PortSwitch[p.graph.Peer[port]]].group
 }
 
-// Route implements [fabric.Routing].
 func (p ownProgressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if !undecided(h.State) {
 		return p.ugal.Route(v, h)
@@ -274,7 +265,6 @@ func (p ownProgressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return best.hop
 }
 
-// Explore implements [fabric.Explorer].
 func (p ownProgressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	p.ugal.Explore(vcs, h, yield)
 	if !undecided(h.State) {

@@ -139,10 +139,8 @@ func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sa
 	return row, nil
 }
 
-// VCs implements [fabric.Routing].
 func (*ncaChoice) VCs() int { return 1 }
 
-// InjectionVCs implements [fabric.Routing].
 func (*ncaChoice) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
@@ -178,7 +176,6 @@ func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) 
 	return n.port0 + topology.PortID(d.first), uint32(d.count), up
 }
 
-// Route implements [fabric.Routing].
 func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	first, count, up := r.choices(h)
 	choice := 0
@@ -212,7 +209,6 @@ func leastLoaded(v *fabric.View, first topology.PortID, count int, random *sim.S
 	return best
 }
 
-// Explore implements [fabric.Explorer].
 func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, count, up := r.choices(&h)
 	if count > 1 && r.ties[up] == tiesHashed {
@@ -296,7 +292,6 @@ func (r *ncaAround) choices(h *fabric.Head) (ports []uint16, t ties) {
 	return ports, r.ties[0]
 }
 
-// Route implements [fabric.Routing].
 func (r *ncaAround) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports, t := r.choices(h)
 	if len(ports) == 0 {
@@ -305,7 +300,6 @@ func (r *ncaAround) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: r.choose(t, v, h, ports, uint32(h.Dst)), VCs: v.AllVCs()}
 }
 
-// Explore implements [fabric.Explorer].
 func (r *ncaAround) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	ports, t := r.choices(&h)
 	if len(ports) == 1 && t == tiesLeastLoaded {

@@ -162,7 +162,6 @@ func (r *polarized) leave(h *fabric.Head, port topology.PortID, straight bool, v
 	return r.take(h, port, vcs)
 }
 
-// Route implements [fabric.Routing].
 func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	x := r.arrive(h)
 	if x.to == 0 {
@@ -203,7 +202,6 @@ func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.leave(h, best, nearer, v.VCs())
 }
 
-// Explore implements [fabric.Explorer].
 func (r *polarized) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	x := r.arrive(&h)
 	if x.to == 0 {

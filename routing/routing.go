@@ -100,7 +100,6 @@ func allVCs(vcs int) uint32 { return uint32(1)<<vcs - 1 }
 // tell terminals apart by their switches only.
 type plain struct{}
 
-// InjectionVCs implements [fabric.Routing].
 func (plain) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
@@ -325,10 +324,8 @@ func ServiceLevels(r fabric.Routing, count int) (fabric.Routing, error) {
 	return l, nil
 }
 
-// VCs implements [fabric.Routing].
 func (l *levels) VCs() int { return l.count * max(1, l.Routing.VCs()) }
 
-// InjectionVCs implements [fabric.Routing].
 func (l *levels) InjectionVCs(vcs int) (set uint32) {
 	k := vcs / l.count
 	for i := range l.count {
@@ -364,7 +361,6 @@ func (l *levels) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return set & allVCs(k) << first
 }
 
-// Route implements [fabric.Routing].
 func (l *levels) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	all, vc := v.VCs(), h.VC
 	k := all / l.count
@@ -378,7 +374,6 @@ func (l *levels) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return hop
 }
 
-// Explore implements [fabric.Explorer].
 func (l *levels) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	k := vcs / l.count
 	first := int(h.VC) / k * k

@@ -101,15 +101,12 @@ func numberedStages(g *topology.Graph, classes int, set func(class, vcs int) uin
 	}}
 }
 
-// VCs implements [fabric.Routing].
 func (r *anyWay) VCs() int { return r.classes }
 
-// Route implements [fabric.Routing].
 func (r *anyWay) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
 	panic(fmt.Sprintf("routing: %T leads nowhere", r))
 }
 
-// Explore implements [fabric.Explorer].
 func (r *anyWay) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if int(h.State) >= r.classes {
 		return

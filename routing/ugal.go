@@ -170,7 +170,6 @@ func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return u.vcSet(level(h.State), v.VCs())
 }
 
-// Route implements [fabric.Routing].
 func (u *ugal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State != 0 {
 		return u.follow(v, h)
@@ -305,7 +304,6 @@ func (u *ugal) drawIntermediate(h *fabric.Head, random *sim.Stream) (via uint32,
 	return uint32(router.sw), router.group != u.at[h.Switch].group
 }
 
-// Explore implements [fabric.Explorer].
 func (u *ugal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(u, true, vcs, h, yield)
 }

@@ -21,6 +21,16 @@ func init() {
 			}
 			return newUGAL("ugal-g", c.UGALSettings, env, globalGauge{})
 		})
+	Register("ugal-l", "UGAL-L: minimal or Valiant by the queues of the outputs at the source switch", Use{On: Groups, Faults: true},
+		UGALLConfig{defaultUGAL(), "rising"}, newUGALL)
+	Register("ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use", Use{On: Groups, Faults: true},
+		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) { return newUGAL("ugal-l-vc", c, env, vcGauge) })
+	Register("ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere", Use{On: Groups, Faults: true},
+		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) {
+			return newUGAL("ugal-l-vch", c, env, hybridGauge)
+		})
+	Register("ugal-l-cr", "UGAL-L_CR: ugal-l-vch, with credits held back in proportion to the credit round trips of the outputs", Use{On: Groups, Faults: true},
+		UGALCRConfig{"counted", defaultUGAL()}, newUGALCR)
 }
 
 // globalGauge is UGAL-G (Kim et al., ISCA 2008, section 4.2): the queues of the
@@ -194,17 +204,6 @@ type UGALLConfig struct {
 	DetourVC string `toml:"detour_vc" doc:"virtual channel on the way to an intermediate router: rising with each global hop; or as BookSim2's ugal has it, 0 all the way, which can deadlock" choices:"rising|booksim2" deadlocks:"booksim2"`
 }
 
-func init() {
-	Register("ugal-l", "UGAL-L: minimal or Valiant by the queues of the outputs at the source switch", Use{On: Groups, Faults: true},
-		UGALLConfig{defaultUGAL(), "rising"}, newUGALL)
-	Register("ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use", Use{On: Groups, Faults: true},
-		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) { return newUGAL("ugal-l-vc", c, env, vcGauge) })
-	Register("ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere", Use{On: Groups, Faults: true},
-		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) {
-			return newUGAL("ugal-l-vch", c, env, hybridGauge)
-		})
-}
-
 // newUGALL makes UGAL-L. BookSim2's "ugal" of dragonflies is
 //
 //	sensing = "credits", weight = "global-hops", threshold = 30,
@@ -262,11 +261,6 @@ func (g outputGauge) idle(u *ugal, v *fabric.View, _ *fabric.Head, m candidate) 
 type UGALCRConfig struct {
 	HeldSlots string `toml:"held_slots" doc:"whether flits that have left count as waiting until their credits are sent; with sensing = waiting or both" choices:"counted|ignored"`
 	UGALSettings
-}
-
-func init() {
-	Register("ugal-l-cr", "UGAL-L_CR: ugal-l-vch, with credits held back in proportion to the credit round trips of the outputs", Use{On: Groups, Faults: true},
-		UGALCRConfig{"counted", defaultUGAL()}, newUGALCR)
 }
 
 // creditRoundTrip is UGAL-L_CR (Kim et al., ISCA 2008, section 4.3.2): decisions

@@ -101,7 +101,6 @@ func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return v.AllVCs()
 }
 
-// Route implements [fabric.Routing].
 func (u *ugalPF) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = u.decide(v, h)
@@ -235,12 +234,10 @@ func (u *ugalPF) decideDrawn(v *fabric.View, h *fabric.Head, minimal int, random
 	return over(best)
 }
 
-// Explore implements [fabric.Explorer].
 func (u *ugalPF) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(u, true, vcs, h, yield)
 }
 
-// exploreOnward implements [detours].
 func (u *ugalPF) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
 	u.legWalk.exploreOnward(vcs, h, share, func(hop fabric.Hop, after uint32, weight float64) {
 		if !u.choosesVC(&h, hop.Port) {
@@ -253,7 +250,6 @@ func (u *ugalPF) exploreOnward(vcs int, h fabric.Head, share float64, yield func
 	})
 }
 
-// eachDetour implements [detours].
 func (u *ugalPF) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
 	here, there := u.leaf[h.Switch], u.column[h.Dst]
 	switch {

@@ -151,13 +151,11 @@ func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 	return u, errors.Join(err, CheckVCs(name, 1, env))
 }
 
-// VCs implements [fabric.Routing].
 func (u *upDownStar) VCs() int { return 1 }
 
 // Needs implements [fabric.Needer].
 func (u *upDownStar) Needs() fabric.Needs { return fabric.Needs{Credits: u.ties.adaptive()} }
 
-// Route implements [fabric.Routing].
 func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ways := u.ways(h)
 	if len(ways) == 0 {
@@ -166,7 +164,6 @@ func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: u.choose(u.ties, v, h, ways, 0), VCs: v.AllVCs()}
 }
 
-// Explore implements [fabric.Explorer].
 func (u *upDownStar) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	u.explore(u.ties, h, u.ways(&h), 0, 1, vcs, anyVC, yield)
 }

@@ -65,7 +65,6 @@ func exploreDetours(d detours, adaptive bool, vcs int, h fabric.Head, yield func
 // valiant is Valiant routing (1982): every packet takes a detour at random, if there is one.
 type valiant struct{ detours }
 
-// Route implements [fabric.Routing].
 func (r *valiant) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		state, ok := r.drawDetour(h, v.Random(h.Switch))
@@ -77,7 +76,6 @@ func (r *valiant) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.onward(v, h)
 }
 
-// Explore implements [fabric.Explorer].
 func (r *valiant) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(r.detours, false, vcs, h, yield)
 }

@@ -257,7 +257,6 @@ func Joined(m traffic.Matrix, down *topology.Down, g *topology.Graph) traffic.Ma
 	return &joined{m, g, down.Components()}
 }
 
-// Weights implements [traffic.Matrix].
 func (j *joined) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
 	from := j.part[j.graph.TerminalSwitch(src)]
 	j.Matrix.Weights(src, func(dst topology.TerminalID, weight float64) {

@@ -137,7 +137,6 @@ var gray = color.Gray{Y: 0xdd}
 // grid draws a pale line at every labelled tick.
 type grid struct{}
 
-// Plot implements plot.Plotter.
 func (grid) Plot(c draw.Canvas, p *plot.Plot) {
 	trX, trY := p.Transforms(&c)
 	style := draw.LineStyle{Color: gray, Width: 0.5}
@@ -159,7 +158,6 @@ func (grid) Plot(c draw.Canvas, p *plot.Plot) {
 // frame draws the border of the axes, over the data, broken at the foot of the strip.
 type frame struct{ roof }
 
-// Plot implements plot.Plotter.
 func (f frame) Plot(c draw.Canvas, p *plot.Plot) {
 	style := draw.LineStyle{Color: color.Black, Width: 0.8}
 	c.StrokeLines(style, append(corners(c.Rectangle), c.Min))

@@ -38,7 +38,6 @@ func (k *curve) shown(i int, top float64) float64 {
 	return s.Y[i]
 }
 
-// Plot implements plot.Plotter.
 func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	defer tag(c, "data-series", k.series.Name)()
 	upper, lower := k.band(c, p)
@@ -319,7 +318,6 @@ func (r roof) area(c draw.Canvas, p *plot.Plot) vg.Rectangle {
 	return area
 }
 
-// Plot implements plot.Plotter.
 func (r roof) Plot(c draw.Canvas, p *plot.Plot) {
 	area := r.area(c, p)
 	if area.Min.Y == area.Max.Y {

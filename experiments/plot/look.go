@@ -316,10 +316,8 @@ func (l *legend) draw(c draw.Canvas) {
 // other programs, and a control character makes an SVG file that nothing opens.
 type printable struct{ text.Handler }
 
-// Lines implements text.Handler.
 func (p printable) Lines(words string) []string { return p.Handler.Lines(input.Printable(words)) }
 
-// Draw implements text.Handler.
 func (p printable) Draw(c vg.Canvas, words string, style text.Style, at vg.Point) {
 	p.Handler.Draw(c, input.Printable(words), style, at)
 }

@@ -20,6 +20,8 @@ type DragonflyConfig struct {
 func init() {
 	Register("dragonfly", "dragonfly: completely joined groups, completely joined to each other",
 		DragonflyConfig{P: 4, A: 8, H: 4, Arrangement: "absolute"}, newDragonfly)
+	Register("megafly", "Megafly, or Dragonfly+: groups of leaves and spines, completely joined to each other by their spines",
+		MegaflyConfig{P: 2, Leaves: 2, Spines: 2, H: 2, Arrangement: "absolute"}, newMegafly)
 }
 
 // Validate checks what the tags cannot.
@@ -315,11 +317,6 @@ type MegaflyConfig struct {
 	H           int    `toml:"h" doc:"global ports of a spine" min:"1" max:"4096"`
 	G           int    `toml:"g" doc:"groups, 2 to spines*h+1; 0: spines*h+1, the largest with a channel between any two" min:"0"`
 	Arrangement string `toml:"arrangement" doc:"which global port leads to which group, as of the dragonfly" choices:"absolute|relative|circulant"`
-}
-
-func init() {
-	Register("megafly", "Megafly, or Dragonfly+: groups of leaves and spines, completely joined to each other by their spines",
-		MegaflyConfig{P: 2, Leaves: 2, Spines: 2, H: 2, Arrangement: "absolute"}, newMegafly)
 }
 
 // Validate checks what the tags cannot.

@@ -26,10 +26,8 @@ type treeLevel struct {
 	ports int // consecutive ports that lead to one child
 }
 
-// Levels implements [Tree].
 func (x *treeShape) Levels() int { return len(x.levels) }
 
-// LevelOf implements [Tree].
 func (x *treeShape) LevelOf(s SwitchID) int {
 	level := len(x.levels) - 1
 	for x.levels[level].first > s {
@@ -38,7 +36,6 @@ func (x *treeShape) LevelOf(s SwitchID) int {
 	return level
 }
 
-// UpPorts implements [Tree].
 func (x *treeShape) UpPorts(s SwitchID) (first, end PortID) {
 	l := &x.levels[x.LevelOf(s)]
 	children := (int(x.high[s]-x.low[s]) + l.block - 1) / l.block
@@ -46,7 +43,6 @@ func (x *treeShape) UpPorts(s SwitchID) (first, end PortID) {
 	return first + PortID(children*l.ports), end
 }
 
-// DownTo implements [Tree].
 func (x *treeShape) DownTo(s SwitchID, t TerminalID) (first PortID, count int) {
 	if t < x.low[s] || t >= x.high[s] {
 		return NoPort, 0
@@ -66,6 +62,8 @@ type XGFTConfig struct {
 func init() {
 	Register("xgft", "extended generalized fat tree, tapered and with parallel cables at will",
 		XGFTConfig{M: []int{4, 4, 8}, W: []int{1, 2, 2}}, NewXGFT)
+	Register("fat-tree", "fat tree of k-port switches with full bisection", FatTreeConfig{K: 8, N: 3},
+		func(c FatTreeConfig) *FatTree { return &FatTree{c, NewXGFT(c.xgft()).treeShape} })
 }
 
 // Validate checks what the tags cannot.
@@ -228,11 +226,6 @@ func (c *XGFTConfig) closedForms() Facts {
 type FatTreeConfig struct {
 	K int `toml:"k" doc:"ports of a switch, even" min:"2" max:"65536"`
 	N int `toml:"n" doc:"levels of switches" min:"1" max:"16"`
-}
-
-func init() {
-	Register("fat-tree", "fat tree of k-port switches with full bisection", FatTreeConfig{K: 8, N: 3},
-		func(c FatTreeConfig) *FatTree { return &FatTree{c, NewXGFT(c.xgft()).treeShape} })
 }
 
 // Validate checks what the tags cannot.

@@ -15,11 +15,25 @@ type PermutationConfig struct {
 	Self bool `toml:"self" doc:"terminals may be their own destination; otherwise permutations with such terminals are drawn again"`
 }
 
-// Seeded implements param.Seeded.
 func (PermutationConfig) Seeded() {}
 
 func init() {
 	param.Register(Patterns, "permutation", "a random permutation, fixed for the run by the seed", PermutationConfig{}, newPermutation)
+	param.Register(Patterns, "switch-permutation", "all terminals of a switch to those of another, drawn once by the seed: hard for minimal routing", SwitchPermutationConfig{}, newSwitchPermutation)
+	param.Register(Patterns, "tornado", "nearly half the way round every ring of a grid, or half the groups on", struct{}{}, newTornado)
+	param.Register(Patterns, "neighbour", "one switch on in every dimension of a grid; elsewhere to the next terminal", struct{}{}, newNeighbour)
+	param.Register(Patterns, "transpose", "matrix transposition: from row i, column j to row j, column i", struct{}{}, newTranspose)
+	// The bit permutations (Dally and Towles 2004, table 3.1): the destination's
+	// number is the source's with its b bits rearranged. They need 2^b terminals.
+	registerBits("bit-complement", "every bit of the terminal's number inverted", func(src, width int) int {
+		return src ^ (1<<width - 1)
+	})
+	registerBits("bit-reverse", "the bits of the terminal's number in reverse order", func(src, width int) int {
+		return int(bits.Reverse64(uint64(src)) >> (64 - width))
+	})
+	registerBits("shuffle", "the bits of the terminal's number rotated left by one (perfect shuffle)", func(src, width int) int {
+		return src<<1&(1<<width-1) | src>>(width-1)
+	})
 }
 
 // newPermutation draws a permutation of the terminals uniformly, from all or
@@ -56,12 +70,7 @@ func (f fixed) hasFixedPoint() bool {
 // SwitchPermutationConfig has no settings.
 type SwitchPermutationConfig struct{}
 
-// Seeded implements param.Seeded.
 func (SwitchPermutationConfig) Seeded() {}
-
-func init() {
-	param.Register(Patterns, "switch-permutation", "all terminals of a switch to those of another, drawn once by the seed: hard for minimal routing", SwitchPermutationConfig{}, newSwitchPermutation)
-}
 
 // newSwitchPermutation draws a permutation of the switches with terminals without fixed
 // points; terminal i of a switch sends to terminal i of the one that follows. All terminals
@@ -92,10 +101,6 @@ func newSwitchPermutation(_ SwitchPermutationConfig, env Env) (Pattern, error) {
 	return all.mapped(func(s int) int { return next[s] }), nil
 }
 
-func init() {
-	param.Register(Patterns, "tornado", "nearly half the way round every ring of a grid, or half the groups on", struct{}{}, newTornado)
-}
-
 // newTornado makes the tornado pattern (Dally and Towles 2004, table 3.1): on a
 // grid, ceil(k/2) - 1 switches on in every dimension of k switches, modulo k
 // even in meshes; on groups, to the terminal at the same position g/2 groups
@@ -122,10 +127,6 @@ func newTornado(_ struct{}, env Env) (Pattern, error) {
 	return nil, lacks("tornado", "coordinates or groups", env)
 }
 
-func init() {
-	param.Register(Patterns, "neighbour", "one switch on in every dimension of a grid; elsewhere to the next terminal", struct{}{}, newNeighbour)
-}
-
 // newNeighbour makes the neighbour pattern (Dally and Towles 2004, table 3.1):
 // on a grid, one switch on in every dimension, from the last switch to the
 // first even in meshes. On other topologies terminal t sends to t+1, the last to
@@ -141,10 +142,6 @@ func newNeighbour(_ struct{}, env Env) (Pattern, error) {
 	}
 	n := env.Topology.Graph().Terminals()
 	return tabulate(n, func(src int) int { return (src + 1) % n }), nil
-}
-
-func init() {
-	param.Register(Patterns, "transpose", "matrix transposition: from row i, column j to row j, column i", struct{}{}, newTranspose)
 }
 
 // newTranspose makes the transpose pattern (Dally and Towles 2004, table 3.1).
@@ -164,20 +161,6 @@ func newTranspose(_ struct{}, env Env) (Pattern, error) {
 		return nil, needs("transpose", "a square grid or a square number of terminals; this topology has %d", terminals)
 	}
 	return tabulate(terminals, func(src int) int { return src%n*n + src/n }), nil
-}
-
-// The bit permutations (Dally and Towles 2004, table 3.1): the destination's
-// number is the source's with its b bits rearranged. They need 2^b terminals.
-func init() {
-	registerBits("bit-complement", "every bit of the terminal's number inverted", func(src, width int) int {
-		return src ^ (1<<width - 1)
-	})
-	registerBits("bit-reverse", "the bits of the terminal's number in reverse order", func(src, width int) int {
-		return int(bits.Reverse64(uint64(src)) >> (64 - width))
-	})
-	registerBits("shuffle", "the bits of the terminal's number rotated left by one (perfect shuffle)", func(src, width int) int {
-		return src<<1&(1<<width-1) | src>>(width-1)
-	})
 }
 
 func registerBits(name, doc string, permute func(src, width int) int) {

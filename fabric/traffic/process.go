@@ -41,6 +41,7 @@ func (e ProcessEnv) packetRate(flits float64) (float64, error) {
 
 func init() {
 	param.Register(Processes, "bernoulli", "a packet in every cycle with the same probability", struct{}{}, newBernoulli)
+	param.Register(Processes, "on-off", "bursts and pauses: a Markov chain of two states", OnOffConfig{8, 1}, newOnOff)
 }
 
 // bernoulli starts a packet in each cycle with probability load / mean packet
@@ -61,10 +62,6 @@ func (b *bernoulli) NextGap(r *sim.Stream, _ *uint32) int64 { return b.gap.Draw(
 type OnOffConfig struct {
 	Burst float64 `toml:"burst" doc:"mean burst length" unit:"packets" min:"1" max:"1000000000"`
 	Peak  float64 `toml:"peak" doc:"load during a burst" unit:"flits per cycle" min:"0" max:"1"`
-}
-
-func init() {
-	param.Register(Processes, "on-off", "bursts and pauses: a Markov chain of two states", OnOffConfig{8, 1}, newOnOff)
 }
 
 // onOff is the Markov-modulated process of two states (Dally and Towles 2004,

@@ -17,6 +17,8 @@ type UniformConfig struct {
 
 func init() {
 	param.Register(Patterns, "uniform", "every packet to a random terminal (UR)", UniformConfig{}, newUniform)
+	param.Register(Patterns, "hot-spot", "a share of the packets to a few terminals, the others to random ones", HotSpotConfig{0.1, []int{0}}, newHotSpot)
+	param.Register(Patterns, "worst-case", "each group sends to random terminals of the next one (WC of the dragonfly)", WorstCaseConfig{1}, newWorstCase)
 }
 
 // uniform sends each packet to a terminal drawn uniformly: from the others, or
@@ -66,10 +68,6 @@ func (u *uniform) Even() (weight float64, self bool) {
 type HotSpotConfig struct {
 	Fraction float64 `toml:"fraction" doc:"share of the packets that go to a hot spot" min:"0" max:"1"`
 	Targets  []int   `toml:"targets" doc:"terminals that are hot spots, equally hot"`
-}
-
-func init() {
-	param.Register(Patterns, "hot-spot", "a share of the packets to a few terminals, the others to random ones", HotSpotConfig{0.1, []int{0}}, newHotSpot)
 }
 
 // hotSpot sends each packet with probability fraction to one of the targets
@@ -131,10 +129,6 @@ func (h *hotSpot) Weights(src topology.TerminalID, yield func(topology.TerminalI
 // WorstCaseConfig holds the settings of pattern "worst-case".
 type WorstCaseConfig struct {
 	Offset int `toml:"offset" doc:"groups from a terminal's own to the one that it sends to" min:"1"`
-}
-
-func init() {
-	param.Register(Patterns, "worst-case", "each group sends to random terminals of the next one (WC of the dragonfly)", WorstCaseConfig{1}, newWorstCase)
 }
 
 // worstCase is the adversarial pattern of the dragonfly (Kim, Dally, Scott,

@@ -26,6 +26,15 @@ func init() {
 				config: c, roots: newRootFinder(env.Hops), dist: make([]int64, n), parent: make([]topology.PortID, n),
 			})
 		})
+	param.Register(Registry, "one-tree", "all groups on one tree, in one entry: everybody receives everything", struct{}{},
+		func(_ struct{}, env Env) (Engine, error) {
+			r, err := newRouter(env)
+			return &oneTree{r}, err
+		})
+	param.Register(Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
+		func(_ struct{}, env Env) (Engine, error) {
+			return NewPlainEngine(env, NewMinHopMC(env.Graph, env.Hops))
+		})
 }
 
 // gwsssp is group-weighted SSSP: Dijkstra from the root, each cable weighing
@@ -44,7 +53,6 @@ type gwsssp struct {
 	candidates []topology.SwitchID
 }
 
-// Build implements [TreeBuilder].
 func (b *gwsssp) Build(g *Group, f *Forest) (*Tree, error) {
 	hops, graph := f.env.Hops, f.env.Graph
 	_, b.candidates = b.roots.find(g, b.candidates[:0])
@@ -105,14 +113,6 @@ func (b *gwsssp) Build(g *Group, f *Forest) (*Tree, error) {
 	return t, nil
 }
 
-func init() {
-	param.Register(Registry, "one-tree", "all groups on one tree, in one entry: everybody receives everything", struct{}{},
-		func(_ struct{}, env Env) (Engine, error) {
-			r, err := newRouter(env)
-			return &oneTree{r}, err
-		})
-}
-
 // oneTree keeps all groups on a single tree, as the bold tree of figure 4 of Chen
 // et al. 2021: the other end of the range that merging spans, and the heaviest
 // load that a link can have. A group that the tree does not reach has it made
@@ -120,7 +120,6 @@ func init() {
 // least hop count to the farthest.
 type oneTree struct{ *router }
 
-// Join implements [Engine].
 func (e *oneTree) Join(g Group) error { return e.JoinAll([]Group{g}) }
 
 // JoinAll implements BatchEngine: the tree is made once.
@@ -217,7 +216,6 @@ func NewMinHopMC(graph *topology.Graph, hops PortTable) TreeBuilder {
 	return &minHopMC{graph: graph, order: topology.GUIDOrder(topology.NamesOf(graph)), hops: hops, within: make([]int, graph.Switches())}
 }
 
-// Build implements [TreeBuilder].
 func (b *minHopMC) Build(g *Group, _ *Forest) (*Tree, error) {
 	b.members = MemberSwitches(b.graph, g, b.members)
 	root := CentralRoot(b.order, b.hops, b.members)
@@ -349,11 +347,4 @@ func CentralRoot(order []topology.SwitchID, hops HopRows, members []MemberSwitch
 // UnreachedError says that OpenSM's tables lead nowhere.
 func UnreachedError(graph *topology.Graph, from, to topology.SwitchID) error {
 	return fmt.Errorf("%s has no path to %s in the subnet manager's tables", graph.SwitchName(from), graph.SwitchName(to))
-}
-
-func init() {
-	param.Register(Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
-		func(_ struct{}, env Env) (Engine, error) {
-			return NewPlainEngine(env, NewMinHopMC(env.Graph, env.Hops))
-		})
 }

@@ -128,10 +128,8 @@ type plainEngine struct {
 	next    Colour   // colours from here on were never used
 }
 
-// Forest implements [Engine].
 func (e *plainEngine) Forest() *Forest { return e.forest }
 
-// Join implements [Engine].
 func (e *plainEngine) Join(g Group) error {
 	if err := e.forest.Admissible(&g); err != nil {
 		return err
@@ -152,7 +150,6 @@ func (e *plainEngine) Join(g Group) error {
 	return nil
 }
 
-// Leave implements [Engine].
 func (e *plainEngine) Leave(id GroupID) error {
 	p, err := e.forest.Planted(id)
 	if err != nil {

@@ -44,7 +44,6 @@ func newPlus(c PlusConfig, env Env) (*plus, error) {
 	return &plus{router: r, config: c, grow: newGrower(r.subgraph())}, nil
 }
 
-// Join implements [Engine].
 func (e *plus) Join(g Group) error {
 	f := e.forest
 	if err := f.Admissible(&g); err != nil {

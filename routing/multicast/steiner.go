@@ -379,7 +379,6 @@ func newRouter(env Env) (*router, error) {
 	return &router{forest: f, roots: newRootFinder(env.Hops), climb: newClimber(f)}, nil
 }
 
-// Forest implements [Engine].
 func (r *router) Forest() *Forest { return r.forest }
 
 // Leave implements [Engine]: the group's members go, then every switch that has none left

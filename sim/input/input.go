@@ -244,7 +244,6 @@ func (in *input) decompress(r *bufio.Reader) error {
 	return nil
 }
 
-// Read implements io.Reader.
 func (in *input) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -270,7 +269,6 @@ func (in *input) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (in *input) Close() error {
 	if in.close != nil {
 		in.close()
@@ -307,7 +305,6 @@ func (p *Problems) ProblemAt(line int, format string, args ...any) {
 // foreign is a text of a message, which is cut where it is quoted.
 type foreign string
 
-// Format implements fmt.Formatter.
 func (s foreign) Format(f fmt.State, verb rune) {
 	if verb == 'q' {
 		fmt.Fprint(f, Quote(string(s)))

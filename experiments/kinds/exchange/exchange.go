@@ -386,7 +386,6 @@ func newExchange(terminals, flits int, order string, seed uint64) *exchange {
 
 func (x *exchange) ring(t, i int) int32 { return int32((t + 1 + i) % x.terminals) }
 
-// Next implements fabric.Source.
 func (x *exchange) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	i := int(x.sent[t])
 	*spec = fabric.PacketSpec{}
@@ -406,14 +405,12 @@ func (x *exchange) Next(t topology.TerminalID, until int64, spec *fabric.PacketS
 	return true
 }
 
-// Part implements fabric.Host.
 func (x *exchange) Part(int) fabric.Ends {
 	p := &exchanged{exchange: x}
 	x.parts = append(x.parts, p)
 	return fabric.Ends{Source: x, Sink: p}
 }
 
-// Deliver implements fabric.Sink.
 func (a *exchanged) Deliver(d *fabric.Delivery) {
 	a.exchange.missing[d.Dst]--
 	latency := d.Cycle - d.Inject

@@ -289,7 +289,6 @@ func (h *hosts) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 	return false
 }
 
-// Part implements fabric.Host.
 func (h *hosts) Part(int) fabric.Ends {
 	s := &hostSink{hosts: h}
 	h.sinks = append(h.sinks, s)
@@ -319,7 +318,6 @@ func (h *hosts) take() {
 	}
 }
 
-// Deliver implements fabric.Sink.
 func (h *hostSink) Deliver(d *fabric.Delivery) {
 	if d.Tag>>32 == backgroundTag {
 		h.tally.unicast++
@@ -476,7 +474,6 @@ func (c *softwareCarrier) Handle(k *sim.Kernel, e sim.Event) {
 	}
 }
 
-// member implements carrier.
 func (c *softwareCarrier) member(int32, topology.TerminalID) (int, bool) { return 0, true }
 
 func (c *softwareCarrier) arrived(a arrival) {

@@ -348,7 +348,6 @@ func (s *latencySimulation) Archive(a *snapshot.Archive) {
 	}
 }
 
-// archive implements carrier.
 func (c *hardwareCarrier) archive(a *snapshot.Archive) {
 	a.Mark("multicast")
 	for i := range c.routes {
@@ -356,7 +355,6 @@ func (c *hardwareCarrier) archive(a *snapshot.Archive) {
 	}
 }
 
-// archive implements carrier.
 func (c *softwareCarrier) archive(a *snapshot.Archive) {
 	a.Mark("collectives")
 	snapshot.Array(a, "groups", c.groups, func(a *snapshot.Archive, g *softwareGroup) { g.archive(a) })
@@ -418,7 +416,6 @@ func (c *multicastAllreduce) complete(group int, at sim.Time) {
 	c.hardwareCarrier.post(at, group, c.up.groups[group].sender)
 }
 
-// member implements carrier.
 func (c *multicastAllreduce) member(message int32, t topology.TerminalID) (member int, takes bool) {
 	if message < c.up.first {
 		return c.hardwareCarrier.member(message, t)
@@ -426,7 +423,6 @@ func (c *multicastAllreduce) member(message int32, t topology.TerminalID) (membe
 	return c.up.member(message, t)
 }
 
-// arrived implements carrier.
 func (c *multicastAllreduce) arrived(a arrival) {
 	if a.message < c.up.first {
 		c.hardwareCarrier.arrived(a)
@@ -435,7 +431,6 @@ func (c *multicastAllreduce) arrived(a arrival) {
 	}
 }
 
-// archive implements carrier.
 func (c *multicastAllreduce) archive(a *snapshot.Archive) {
 	c.hardwareCarrier.archive(a)
 	c.up.archive(a)

@@ -13,6 +13,7 @@ type ButterflyConfig struct {
 
 func init() {
 	topology.Register("butterfly", "butterfly (k-ary n-fly) of duplex cables", ButterflyConfig{K: 2, N: 3, Ends: "both"}, newButterfly)
+	topology.Register("kautz", "Kautz graph with a cable for each arc", KautzConfig{D: 2, N: 4, Terminals: 2}, newKautz)
 }
 
 // Validate checks what the tags cannot.
@@ -106,10 +107,6 @@ type KautzConfig struct {
 	D         int `toml:"d" doc:"arcs out of a switch, and into it: it has 2*d ports to others" min:"2" max:"1024"`
 	N         int `toml:"n" doc:"letters of a word; there are (d+1)*d^(n-1) switches" min:"1" max:"24"`
 	Terminals int `toml:"terminals" doc:"terminals of a switch" min:"1" max:"4096"`
-}
-
-func init() {
-	topology.Register("kautz", "Kautz graph with a cable for each arc", KautzConfig{D: 2, N: 4, Terminals: 2}, newKautz)
 }
 
 // Validate checks what the tags cannot.

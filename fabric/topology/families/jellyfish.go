@@ -23,6 +23,8 @@ func init() {
 		func(c JellyfishConfig) *topology.RandomGraph {
 			return topology.NewRandomGraph(c.Degree, c.Terminals, grown(c))
 		})
+	topology.Register("xpander", "Xpander: random lift of a complete graph",
+		XpanderConfig{Degree: 5, Lift: 6, Terminals: 3, Seed: 1}, newXpander)
 }
 
 // Validate checks what the tags cannot.
@@ -167,11 +169,6 @@ type XpanderConfig struct {
 	Lift      int    `toml:"lift" doc:"switches of a meta-node; there are degree+1 meta-nodes" min:"1" max:"65536"`
 	Terminals int    `toml:"terminals" doc:"terminals of a switch" min:"1" max:"4096"`
 	Seed      uint64 `toml:"seed" doc:"chooses the graph; other random choices have no part in it"`
-}
-
-func init() {
-	topology.Register("xpander", "Xpander: random lift of a complete graph",
-		XpanderConfig{Degree: 5, Lift: 6, Terminals: 3, Seed: 1}, newXpander)
 }
 
 // Validate checks what the tags cannot.

@@ -22,6 +22,7 @@ type PolarStarConfig struct {
 func init() {
 	topology.Register("polarstar", "PolarStar: star product of a polarity graph with supernodes, diameter 3",
 		PolarStarConfig{Q: 3, Supernode: "paley", D: 2}, newPolarStar)
+	topology.Register("slim-fly", "Slim Fly: McKay-Miller-Širáň graph, any two switches at most two hops apart", SlimFlyConfig{Q: 5}, newSlimFly)
 }
 
 // Validate checks what the tags cannot.
@@ -207,10 +208,6 @@ func (x *PolarStar) Layout() *topology.Layout {
 type SlimFlyConfig struct {
 	Q int `toml:"q" doc:"order: a prime power that is -1, 0 or 1 modulo 4; there are 2*q*q switches" min:"3" max:"509"`
 	P int `toml:"p" doc:"terminals of a switch; 0: half the ports to other switches, rounded up, as its authors have it" min:"0" max:"4096"`
-}
-
-func init() {
-	topology.Register("slim-fly", "Slim Fly: McKay-Miller-Širáň graph, any two switches at most two hops apart", SlimFlyConfig{Q: 5}, newSlimFly)
 }
 
 // Validate checks what the tags cannot.
