@@ -128,9 +128,7 @@ func (f *File) settle(values [][]any) *settled {
 	s.problems, s.unknown = d.Problems, dec.unknown
 	tables := f.listed(s.config)
 	s.hashed = append(s.hashed, inputs)
-	for _, t := range tables {
-		s.hashed = append(s.hashed, t.text)
-	}
+	s.hashed = append(s.hashed, lists.Map(tables, func(t *listedTable) []byte { return t.text })...)
 	if len(s.problems) == 0 && !f.kind.draws(s.config) {
 		s.name = hashPoint(f.kind, build(), 0, s.hashed)
 	}

@@ -207,11 +207,6 @@ func (f *File) PreflightRest(finished map[string]*Record) (*Report, error) {
 	return f.preflight(false, finished)
 }
 
-// saysIdle tells whether the file has a warning already that a setting changes nothing.
-func (f *File) saysIdle(w Warning) bool {
-	return w.Idle && slices.ContainsFunc(f.Warnings, func(k Warning) bool { return k.Idle && k.Key == w.Key })
-}
-
 func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, error) {
 	firsts, of := f.alike(f.Points)
 	rest := make([]bool, len(firsts)) // some point is not finished
@@ -236,7 +231,9 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 		if rest[i] {
 			found[i] = d.Problems
 		}
-		examined[i].warnings = slices.DeleteFunc(idleKeys(examined[i].warnings, d), f.saysIdle)
+		examined[i].warnings = slices.DeleteFunc(idleKeys(examined[i].warnings, d), func(w Warning) bool { // the file says so already
+			return w.Idle && slices.ContainsFunc(f.Warnings, func(k Warning) bool { return k.Idle && k.Key == w.Key })
+		})
 	})
 	byHash := map[string]*Preflight{}
 	problems := document.Problems(slices.Concat(found...))

@@ -131,9 +131,7 @@ func (r *Run) Table(t *FurtherTable) *Output {
 		panic(fmt.Sprintf("experiments: table %q started twice", t.Name))
 	}
 	o := &Output{Name: t.Name}
-	for _, c := range t.Columns {
-		o.Columns = append(o.Columns, c.Name)
-	}
+	o.Columns = append(o.Columns, lists.Map(t.Columns, func(c Column) string { return c.Name })...)
 	r.tables = append(r.tables, o)
 	return o
 }

@@ -232,9 +232,9 @@ func viaState(via, vc uint32) uint32 {
 	return launched | detouring | fabric.NonMinimal | vc<<levelShift | via
 }
 
-// explore lists what next could do with a launched packet, with probabilities
-// that add up to weight.
-func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
+// exploreOnward implements [detours]: it lists what next could do with a launched packet, with
+// probabilities that add up to weight.
+func (w *groupWalk) exploreOnward(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
 	before := h
 	home := &w.home[h.Dst]
 	target, group := &home.place, home.group
@@ -328,10 +328,6 @@ func (w *groupWalk) eachDetour(h *fabric.Head, visit func(state uint32, share fl
 
 func (w *groupWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return w.next(h, v.VCs(), v.Random(h.Switch))
-}
-
-func (w *groupWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
-	w.explore(vcs, h, share, yield)
 }
 
 // drawVia draws the intermediate group or switch of a Valiant path for a
@@ -436,7 +432,7 @@ func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32,
 	if h.State == 0 {
 		h.State, _ = m.direct(&h)
 	}
-	m.explore(vcs, h, 1, yield)
+	m.exploreOnward(vcs, h, 1, yield)
 }
 
 // staysIn tells whether a packet is in the group of its destination.

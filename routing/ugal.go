@@ -310,7 +310,7 @@ func (u *ugal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, fl
 
 // exploreOnward implements [detours]: it lists what advance could do.
 func (u *ugal) exploreOnward(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
-	u.explore(vcs, h, weight, func(hop fabric.Hop, state uint32, weight float64) {
+	u.groupWalk.exploreOnward(vcs, h, weight, func(hop fabric.Hop, state uint32, weight float64) {
 		if u.flat && state&detouring != 0 {
 			state &^= levelMask
 			hop.VCs = u.vcSet(0, vcs)

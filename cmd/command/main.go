@@ -263,19 +263,19 @@ func RefusedIf(condition bool, format string, args ...any) error {
 // Attempt is what work for the user gives, unless it is interrupted; its other errors are
 // mistakes of what was asked for.
 func Attempt[T any](ctx context.Context, work func() (T, error)) (T, error) {
-	x, err := experiments.Interruptible(ctx, work)
-	if err != nil && !errors.Is(err, experiments.ErrInterrupted) {
-		err = &UsageError{err}
-	}
-	return x, err
+	return attempted(ctx, work, func(err error) error { return &UsageError{err} })
 }
 
 // OfFiles is Attempt for work that reads the files of a network: its errors name the file, and
 // stand as they are.
 func OfFiles[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	return attempted(ctx, work, func(err error) error { return &StatusError{ExitUsage, err} })
+}
+
+func attempted[T any](ctx context.Context, work func() (T, error), mistake func(error) error) (T, error) {
 	x, err := experiments.Interruptible(ctx, work)
 	if err != nil && !errors.Is(err, experiments.ErrInterrupted) {
-		err = &StatusError{ExitUsage, err}
+		err = mistake(err)
 	}
 	return x, err
 }

@@ -67,13 +67,9 @@ type table struct {
 
 // tables lists all tables. The first is the part of a file outside tables.
 func tables() (all []table) {
-	for _, t := range experiments.CommonTables() {
-		all = append(all, table{"", t})
-	}
+	all = lists.Map(experiments.CommonTables(), func(t experiments.TableDescription) table { return table{"", t} })
 	for _, k := range experiments.DescribeKinds() {
-		for _, t := range k.Tables {
-			all = append(all, table{k.Name, t})
-		}
+		all = append(all, lists.Map(k.Tables, func(t experiments.TableDescription) table { return table{k.Name, t} })...)
 	}
 	return all
 }
@@ -201,10 +197,7 @@ func registered() (all []Category) {
 		}
 	}
 	byName[kinds.Name] = kinds
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		all = append(all, byName[name])
-	}
-	return all
+	return lists.Map(slices.Sorted(maps.Keys(byName)), func(name string) Category { return byName[name] })
 }
 
 // plural is the name of a category: topologies, routings, processes.

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Names of the files in a result folder.
@@ -139,9 +140,7 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 			lead[0], strconv.FormatInt(rec.Events, 10), strconv.FormatInt(rec.FlitHops, 10),
 			strconv.FormatFloat(rec.WallSeconds, 'f', 3, 64), strconv.FormatInt(rec.PeakBytes>>20, 10),
 		})
-		for _, warning := range rec.Warnings {
-			outcome.Warnings = append(outcome.Warnings, Failure{p, warning})
-		}
+		outcome.Warnings = append(outcome.Warnings, lists.Map(rec.Warnings, func(warning string) Failure { return Failure{p, warning} })...)
 		if rec.OnOneThread != "" {
 			outcome.OnOneThread[rec.OnOneThread]++
 		}
@@ -177,9 +176,7 @@ func (o *Outcome) add(f *experiments.File, lead []string, part *experiments.Outp
 		t = &results.Table{Columns: append(slices.Clone(f.ColumnNames()[:len(lead)]), part.Columns...)}
 		o.Tables[part.Name] = t
 	}
-	for _, row := range part.Rows {
-		t.Rows = append(t.Rows, append(slices.Clone(lead), row...))
-	}
+	t.Rows = append(t.Rows, lists.Map(part.Rows, func(row []string) []string { return append(slices.Clone(lead), row...) })...)
 }
 
 // write fills the result folder. Each file appears complete or not at all; the

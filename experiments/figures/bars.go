@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // categorise replaces x by the index of its category, in the order of first
@@ -111,10 +112,7 @@ func (p *PlotConfig) ownCategories(f *plot.Figure) {
 	slices.Sort(used)
 	used = slices.Compact(used)
 	all := f.Categories
-	f.Categories = nil
-	for _, x := range used {
-		f.Categories = append(f.Categories, all[int(x)])
-	}
+	f.Categories = lists.Map(used, func(x float64) string { return all[int(x)] })
 	for i := range f.Series {
 		s := &f.Series[i]
 		s.X = slices.Clone(s.X)
@@ -151,12 +149,8 @@ func (p *PlotConfig) heat(f *plot.Figure, t *results.Table) error {
 		return fmt.Errorf("style heat shows at most %d values of x and y, not %d and %d", most, len(columns), len(rows))
 	}
 	field := &plot.Field{Label: p.labelOf([]string{p.Z}), Log: p.LogY, Range: p.YRange}
-	for _, c := range columns {
-		field.Columns = append(field.Columns, p.nameOf(c, CellName(p.X, c)))
-	}
-	for _, c := range rows {
-		field.Rows = append(field.Rows, p.nameOf(c, CellName(p.Y[0], c)))
-	}
+	field.Columns = lists.Map(columns, func(c string) string { return p.nameOf(c, CellName(p.X, c)) })
+	field.Rows = lists.Map(rows, func(c string) string { return p.nameOf(c, CellName(p.Y[0], c)) })
 	points := 1.0
 	if point := slices.Index(t.Columns, "point"); point >= 0 && p.Aggregate == "sum" {
 		points = float64(len(axisValues(t, point)))

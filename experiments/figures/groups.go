@@ -90,10 +90,7 @@ func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 	if len(groups) == 1 {
 		shared, different = nil, shared
 	} else if len(p.By) == 0 { // of keys swept in lockstep, the first
-		cells := &results.Table{Columns: by}
-		for _, g := range groups {
-			cells.Rows = append(cells.Rows, g.cells)
-		}
+		cells := &results.Table{Columns: by, Rows: lists.Map(groups, func(g *group) []string { return g.cells })}
 		different = cells.Needed(different)
 	}
 	parts := lists.Map(shared, func(j int) string { return p.seriesName(by[j], groups[0].cells[j]) })

@@ -151,20 +151,16 @@ type Row struct {
 
 // TableOf is a table of verdicts.
 func TableOf(columns []string, rows []Row) *results.Table {
-	t := &results.Table{Columns: append(slices.Clone(columns), "verdict", "note")}
-	for _, r := range rows {
-		t.Rows = append(t.Rows, append(slices.Clone(r.Cells), r.Verdict, r.Note))
+	return &results.Table{
+		Columns: append(slices.Clone(columns), "verdict", "note"),
+		Rows:    lists.Map(rows, func(r Row) []string { return append(slices.Clone(r.Cells), r.Verdict, r.Note) }),
 	}
-	return t
 }
 
 // RowsOf are the rows of a table of verdicts.
-func RowsOf(t *results.Table) (rows []Row) {
+func RowsOf(t *results.Table) []Row {
 	of := len(t.Columns) - 2
-	for _, cells := range t.Rows {
-		rows = append(rows, Row{cells[:of:of], cells[of], cells[of+1]})
-	}
-	return rows
+	return lists.Map(t.Rows, func(cells []string) Row { return Row{cells[:of:of], cells[of], cells[of+1]} })
 }
 
 // Embedded is a folder among files that come with weft. It panics if there is none.

@@ -65,9 +65,7 @@ func (m *Network) Draw() (p *NetworkPicture, how string) {
 	}
 	n.Size = place(topology.Place{X: high.X, Y: low.Y}).Add(vg.Point{X: margin, Y: margin})
 	n.center = place(topology.Place{})
-	for _, at := range l.Places {
-		n.at = append(n.at, place(at))
-	}
+	n.at = lists.Map(l.Places, place)
 	n.drawFrames(place)
 	how = l.How
 	if m.Loads != nil {

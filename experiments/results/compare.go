@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -98,11 +99,7 @@ func (c *Comparison) TakeExact() {
 // matched by; without any, those swept in both.
 func Compare(a, b *Table, metric string, by []string) (*Comparison, error) {
 	if len(by) == 0 {
-		for _, key := range sweptColumns(a) {
-			if slices.Contains(sweptColumns(b), key) {
-				by = append(by, key)
-			}
-		}
+		by = lists.Filter(sweptColumns(a), func(key string) bool { return slices.Contains(sweptColumns(b), key) })
 	}
 	c := &Comparison{Metric: metric, Keys: by}
 	tables, names := [2]*Table{a, b}, [2]string{"first", "second"}
@@ -276,10 +273,7 @@ func (t *Table) Split(column string) (values []string, parts []*Table, err error
 		return rest
 	}
 	for _, rows := range Grouped(t.Rows, func(row []string) string { return row[at] }) {
-		part := &Table{Columns: without(t.Columns)}
-		for _, row := range rows {
-			part.Rows = append(part.Rows, without(row))
-		}
+		part := &Table{Columns: without(t.Columns), Rows: lists.Map(rows, without)}
 		values, parts = append(values, rows[0][at]), append(parts, part)
 	}
 	return values, parts, nil

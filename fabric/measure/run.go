@@ -110,7 +110,9 @@ func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offere
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source, timings, unit(plan.Longest, offered, f.LongestLatency()))}
+	slice := unit(plan.Longest, offered, f.LongestLatency())
+	counts := &statistics{f: f, source: source, timings: timings, meter: NewMeter(slice), progress: &progress{each: slice}}
+	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: counts}
 	r.each = r.statistics.progress.each
 	r.first = r.each
 	r.write = r.state

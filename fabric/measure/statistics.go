@@ -31,11 +31,6 @@ type statistics struct {
 	series    *seriesRecorder `snap:"-"` // nil: off
 }
 
-// newStatistics begins to count, in slices of so many cycles at first.
-func newStatistics(f *core.Fabric, source fabric.Workload, timings []fabric.ChannelTiming, slice int64) *statistics {
-	return &statistics{f: f, source: source, timings: timings, meter: NewMeter(slice), progress: &progress{each: slice}}
-}
-
 // note enters the last cycles into the progress of the run.
 func (s *statistics) note(cycles int64) {
 	slice, useful := s.meter.takeSlice(), s.f.UsefulFlits()+s.f.FaultTally().GivenUpFlits
@@ -62,7 +57,7 @@ func (s *statistics) open(intervals int, slice int64) {
 	s.meter.open(s.start, slice)
 	s.delivered, s.held, s.sent = s.f.UsefulFlits(), s.f.FlitsInside(), s.f.ChannelFlits()
 	if intervals > 0 {
-		s.series = newSeriesRecorder(s.f, intervals, slice)
+		s.series = &seriesRecorder{f: s.f, intervals: intervals, start: s.f.Cycle(), each: slice, ended: s.f.Cycle(), before: s.f.ChannelFlits()}
 	}
 }
 
@@ -224,10 +219,6 @@ type seriesRecorder struct {
 	each      int64    // cycles of an interval, where the window is as long as it takes
 	ended     int64    // cycle in which the last interval did
 	before    []uint32 // flits sent then, by virtual channel
-}
-
-func newSeriesRecorder(f *core.Fabric, intervals int, each int64) *seriesRecorder {
-	return &seriesRecorder{f: f, intervals: intervals, start: f.Cycle(), each: each, ended: f.Cycle(), before: f.ChannelFlits()}
 }
 
 // take ends an interval at the present cycle.

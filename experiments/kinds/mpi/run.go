@@ -311,9 +311,7 @@ func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Conf
 	if hops {
 		d.far, d.neighbors = make([][]int16, g.Switches()), g.Neighbors()
 	}
-	for _, rails := range g.Hosts() {
-		d.nodes = append(d.nodes, nodeDemand{terminal: rails[0]})
-	}
+	d.nodes = append(d.nodes, lists.Map(g.Hosts(), func(rails []topology.TerminalID) nodeDemand { return nodeDemand{terminal: rails[0]} })...)
 	all, err := runtime.Demand(w, d.add, func(bytes int64) sim.Time { return d.idle(bytes, config) })
 	if err != nil {
 		return Demand{}, err

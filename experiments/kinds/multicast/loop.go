@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -231,10 +232,9 @@ const backgroundTag = 0
 func newHosts(c hostTable, f *core.Fabric, flit sim.Bytes, timings []fabric.ChannelTiming) *hosts {
 	g := f.Graph()
 	h := &hosts{hostTable: c, fabric: f, clock: f.Clock(), flit: int64(flit), nodes: make([]host, g.Terminals())}
-	h.incoming = make([]sim.Time, g.Terminals())
-	for t := range h.incoming {
-		h.incoming[t] = sim.Time(timings[g.PortClass[g.TerminalPort[t]]].CyclesPerFlit * float64(h.clock))
-	}
+	h.incoming = lists.Make(g.Terminals(), func(t int) sim.Time {
+		return sim.Time(timings[g.PortClass[g.TerminalPort[t]]].CyclesPerFlit * float64(h.clock))
+	})
 	return h
 }
 
@@ -253,7 +253,7 @@ func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec
 		size := min(left, int64(h.MTU))
 		n.reading += sim.Time(h.DMARate.PicosecondsFor(sim.Bytes(size)))
 		to.Birth = int64((n.reading + h.clock - 1) / h.clock)
-		to.Flits = h.flitsOf(size)
+		to.Flits = int32(max(1, (size+h.flit-1)/h.flit))
 		to.Tag = uint64(number+1)<<32 | uint64(size)
 		n.packets.Put(hostPacket{posted, to})
 		if left <= int64(h.MTU) {
@@ -263,9 +263,6 @@ func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec
 	h.fabric.WakeAt(src, n.packets.At(first).spec.Birth)
 	return n.reading
 }
-
-// flitsOf is the length of a packet with so many bytes.
-func (h *hosts) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+h.flit-1)/h.flit)) }
 
 // Next implements fabric.Source: messages first. A message may have been posted ahead of
 // the terminal's time: it is not sent, in place of the background, before it is known.

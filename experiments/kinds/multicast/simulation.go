@@ -417,18 +417,17 @@ func (c *multicastAllreduce) complete(group int, at sim.Time) {
 }
 
 func (c *multicastAllreduce) member(message int32, t topology.TerminalID) (member int, takes bool) {
-	if message < c.up.first {
-		return c.hardwareCarrier.member(message, t)
-	}
-	return c.up.member(message, t)
+	return c.of(message).member(message, t)
 }
 
-func (c *multicastAllreduce) arrived(a arrival) {
-	if a.message < c.up.first {
-		c.hardwareCarrier.arrived(a)
-	} else {
-		c.up.arrived(a)
+func (c *multicastAllreduce) arrived(a arrival) { c.of(a.message).arrived(a) }
+
+// of is the carrier of a message.
+func (c *multicastAllreduce) of(message int32) carrier {
+	if message < c.up.first {
+		return c.hardwareCarrier
 	}
+	return c.up
 }
 
 func (c *multicastAllreduce) archive(a *snapshot.Archive) {

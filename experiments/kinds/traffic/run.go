@@ -179,16 +179,6 @@ func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle, bu
 	}
 }
 
-// addEach adds values to as many sums, which the first call makes.
-func addEach[T any](sums *[]T, values []T, add func(sum, value *T)) {
-	if *sums == nil {
-		*sums = make([]T, len(values))
-	}
-	for i := range values {
-		add(&(*sums)[i], &values[i])
-	}
-}
-
 // add enters a replication.
 func (o *trafficOutcome) add(r *measure.Result) {
 	o.Observed.Add(r.ChannelFlits, r.Window, r.Blame)
@@ -199,15 +189,10 @@ func (o *trafficOutcome) add(r *measure.Result) {
 			o.samples = r.Samples[0]
 		}
 	}
-	addEach(&o.measures, r.Measures, (*measure.Measure).Add)
-	addEach(&o.levels, r.Levels(), (*measure.Tally).Add)
-	for i, step := range r.Lapse() {
-		if i == len(o.lapse) {
-			o.lapse = append(o.lapse, measure.LapseStep{})
-		}
-		o.lapse[i].Add(&step)
-	}
-	addEach(&o.pairs, r.Pairs(), (*measure.Tally).Add)
+	measure.AddEach(&o.measures, r.Measures, (*measure.Measure).Add)
+	measure.AddEach(&o.levels, r.Levels(), (*measure.Tally).Add)
+	measure.AddEach(&o.lapse, r.Lapse(), (*measure.LapseStep).Add)
+	measure.AddEach(&o.pairs, r.Pairs(), (*measure.Tally).Add)
 	if r.Closed {
 		o.offered = math.NaN()
 	}

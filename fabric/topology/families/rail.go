@@ -25,7 +25,10 @@ func init() {
 	topology.Register("rail-optimised", "cluster of nodes with several adapters, of which each rail has leaves of its own",
 		RailConfig{Rails: 4, Nodes: 4, Units: 2, Uplinks: 4, Spines: 2, Groups: 1}, newRail)
 	topology.Register("multi-plane", "nodes with an adapter on each of several planes, each plane a fat tree of its own",
-		PlanesConfig{Planes: 2, M: []int{4, 4}, W: []int{1, 2}}, newPlanes)
+		PlanesConfig{Planes: 2, M: []int{4, 4}, W: []int{1, 2}}, func(c PlanesConfig) *MultiPlane {
+			c.Terminals = c.terminals()
+			return &MultiPlane{c, topology.NewXGFT(c.xgft())}
+		})
 }
 
 // Validate checks what the tags cannot.
@@ -194,8 +197,3 @@ type MultiPlane struct {
 }
 
 var _ topology.Tree = (*MultiPlane)(nil)
-
-func newPlanes(c PlanesConfig) *MultiPlane {
-	c.Terminals = c.terminals()
-	return &MultiPlane{c, topology.NewXGFT(c.xgft())}
-}
