@@ -208,9 +208,8 @@ func AllreduceReduceBroadcast(bytes int64, down Collective) Collective {
 	}
 }
 
-// children is the number of subtrees of relative rank v in the binomial tree
-// of n ranks in which v's parent is v without its lowest set bit: v + 2^k for
-// all 2^k below that bit.
+// children is the number of subtrees of relative rank v in the binomial tree of n ranks in which
+// v's parent is v without its lowest set bit: v + 2^k for all 2^k below that bit.
 func children(v, n int) int {
 	k := log2Ceil(n)
 	if v != 0 {
@@ -222,8 +221,7 @@ func children(v, n int) int {
 	return k
 }
 
-// subtree is the number of ranks in the subtree of relative rank v, which are
-// v, v+1, ...
+// subtree is the number of ranks in the subtree of relative rank v, which are v, v+1, ...
 func subtree(v, n int) int {
 	if v == 0 {
 		return n
@@ -269,10 +267,9 @@ func BroadcastBinomial(n, root int, bytes int64) Collective {
 	}
 }
 
-// BroadcastScatterAllgather scatters the vector's chunks down the binomial
-// tree and gathers them around a ring (van de Geijn; Thakur, Rabenseifner,
-// Gropp, IJHPCA 2005, section 3.2): each rank moves about twice the vector,
-// whatever the number of ranks. Chunk i belongs to relative rank i.
+// BroadcastScatterAllgather scatters the vector's chunks down the binomial tree and gathers them
+// around a ring (van de Geijn; Thakur, Rabenseifner, Gropp, IJHPCA 2005, section 3.2): each rank
+// moves about twice the vector, whatever the number of ranks. Chunk i belongs to relative rank i.
 func BroadcastScatterAllgather(n, root int, bytes int64) Collective {
 	t := tree{Rooted{root}, n}
 	size := func(i int) int64 { return chunk(bytes, i, n) }

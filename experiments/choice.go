@@ -75,8 +75,7 @@ func (c *Choice[E, T]) BuildShared(env E) (T, error) {
 // Shared is what the points of the choice's file share; nil where there is no file.
 func (c *Choice[E, T]) Shared() *Shared { return c.shared }
 
-// Fingerprint names the choice with all its parameters, and what the files hold that
-// these name.
+// Fingerprint names the choice with all its parameters, and what the files hold that these name.
 func (c *Choice[E, T]) Fingerprint() string {
 	return c.shared.textOf(document.Join(c.table, c.key)+" "+c.Name(), c.Config(), c.fingerprint)
 }

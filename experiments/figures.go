@@ -104,8 +104,7 @@ func (f *File) plotDefaults(path string, p *figures.PlotConfig) {
 	}
 }
 
-// longestFileName leaves room for an extension in the 255 bytes that file
-// systems allow.
+// longestFileName leaves room for an extension in the 255 bytes that file systems allow.
 const longestFileName = 240
 
 // checkTable tells whether the kind has a table that a figure or an expectation is about.
@@ -315,8 +314,7 @@ func PictureNames(name, text string) []string {
 	return names
 }
 
-// checkExpect finds what is wrong with an [[expect]] table before anything
-// runs.
+// checkExpect finds what is wrong with an [[expect]] table before anything runs.
 func (f *File) checkExpect(path string, e *verdict.Expect) {
 	d := f.doc
 	if _, err := verdict.TargetByID(e.Target); err != nil {

@@ -229,10 +229,9 @@ func fileReaders(config any) (found []topology.PathConfig) {
 	return found
 }
 
-// locateInputs makes the paths of a point's configuration start at the folder
-// of the experiment file, and returns the digests of the files: results depend
-// on what they hold. Files that cannot be read have none; building the point
-// says what is wrong.
+// locateInputs makes the paths of a point's configuration start at the folder of the experiment
+// file, and returns the digests of the files: results depend on what they hold. Files that cannot
+// be read have none; building the point says what is wrong.
 func (f *File) locateInputs(config any) []document.Setting {
 	var digests []document.Setting
 	for _, r := range fileReaders(config) {
@@ -357,9 +356,8 @@ func (f *File) TopologyOf(p *Point) (topology.Topology, error) {
 	return choice.BuildShared(struct{}{})
 }
 
-// LoadBound is the highest load that the channels of a point can carry, proven; 0
-// where none is known. Cost: as of channel loads, once for points that share
-// network and pattern.
+// LoadBound is the highest load that the channels of a point can carry, proven; 0 where none is
+// known. Cost: as of channel loads, once for points that share network and pattern.
 func (f *File) LoadBound(p *Point) float64 {
 	c, ok := p.config.(interface {
 		LoadBound(seed uint64) (float64, error)
@@ -474,9 +472,8 @@ func (f *File) settingNames() []string {
 	return names
 }
 
-// valuesOf lists the values that a setting has in the points, or a number of
-// their networks, in the order of first appearance; none if there is no such
-// setting.
+// valuesOf lists the values that a setting has in the points, or a number of their networks, in the
+// order of first appearance; none if there is no such setting.
 func (f *File) valuesOf(key string) []string {
 	var values []string
 	for _, p := range f.Points {

@@ -195,9 +195,8 @@ const (
 	programBytes          = 16e6
 )
 
-// Preflight examines every distinct point of the file without running any.
-// The error is of type Problems: what must not run, such as a routing that can
-// deadlock.
+// Preflight examines every distinct point of the file without running any. The error is of type
+// Problems: what must not run, such as a routing that can deadlock.
 func (f *File) Preflight(thorough bool) (*Report, error) { return f.preflight(thorough, nil) }
 
 // PreflightRest is Preflight, not thorough, of what resuming a run leaves to compute: points
@@ -276,11 +275,10 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 	return report, nil
 }
 
-// most is the number of points that bisection adds at most, and what they take
-// if each takes what the larger of its neighbours does, of which cost tells: in
-// each variant the knee lies between two values that follow each other. Points
-// that fail can leave a wider gap, and a step more. Variants whose points come
-// down to the same settings are computed once.
+// most is the number of points that bisection adds at most, and what they take if each takes what
+// the larger of its neighbours does, of which cost tells: in each variant the knee lies between two
+// values that follow each other. Points that fail can leave a wider gap, and a step more. Variants
+// whose points come down to the same settings are computed once.
 func (r *refinement) most(f *File, cost func(*Point) work) (points int, more work) {
 	computed := map[string]bool{}
 	for _, list := range r.variants(f.Points) {

@@ -310,8 +310,7 @@ func (f *File) settingRanks() map[string]int {
 	return rank
 }
 
-// sharedSettings is the set of settings that have come to the same value in
-// every point.
+// sharedSettings is the set of settings that have come to the same value in every point.
 func (f *File) sharedSettings() map[string]bool {
 	times := map[string]int{} // by key and value
 	for _, p := range f.Points {

@@ -26,10 +26,9 @@ func init() {
 // IEEE Transactions on Computers 1987): the lowest dimension first, in rings
 // the short way round; ties at half the ring go either way at random.
 //
-// Deadlock: dimensions are taken in order, so that a cycle could only lie
-// within one. A mesh row has none: packets do not reverse, and every virtual
-// channel may be used. In a ring the virtual channels are two classes, the
-// lower and the upper half of the channels:
+// Deadlock: dimensions are taken in order, so that a cycle could only lie within one. A mesh row
+// has none: packets do not reverse, and every virtual channel may be used. In a ring the virtual
+// channels are two classes, the lower and the upper half of the channels:
 //   - vc_rule = "dateline" (Dally and Seitz): a packet enters a ring in class
 //     0, and from the channel across the edge (from k-1 to 0 or back) on is in
 //     class 1. Class 0 has no channel across the edge, and class 1 ends before

@@ -23,11 +23,10 @@ func init() {
 		FatPathsConfig{Layers: 4, Share: 0.7, Choice: "random", PathSettings: defaultPaths("one", false)}, newFatPaths)
 }
 
-// fatPaths is layered routing as in FatPaths (Besta et al., SC 2020): layer 0 has all
-// cables, each other one a random share of them, and a packet goes by shortest paths
-// within the layer that is chosen for it at its source. What is a shortest path in a
-// layer is a longer one in the whole: on graphs that have one shortest path for most
-// pairs, as many paths as layers.
+// fatPaths is layered routing as in FatPaths (Besta et al., SC 2020): layer 0 has all cables, each
+// other one a random share of them, and a packet goes by shortest paths within the layer that is
+// chosen for it at its source. What is a shortest path in a layer is a longer one in the whole: on
+// graphs that have one shortest path for most pairs, as many paths as layers.
 //
 // Deadlock: hops are numbered as in routing "table", over all layers: as many virtual
 // channels as the longest path of any layer has hops. (The paper runs over Ethernet

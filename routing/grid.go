@@ -124,8 +124,7 @@ func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	return w, nil
 }
 
-// UnusedSettings implements [param.Skipper]: without a ring there is no rule for
-// rings.
+// UnusedSettings implements [param.Skipper]: without a ring there is no rule for rings.
 func (w *gridWalk) UnusedSettings() []string {
 	if !w.flat {
 		return nil
@@ -183,8 +182,7 @@ func (w *gridWalk) advance(h *fabric.Head, d int, here int32) (topology.PortID, 
 	return port, int(h.State & ringClass / ringClass)
 }
 
-// entering tells whether a packet that has to go in dimension d has come from
-// another one.
+// entering tells whether a packet that has to go in dimension d has come from another one.
 func (w *gridWalk) entering(h *fabric.Head, d int) bool { return int(w.along[h.In]) != d }
 
 func (w *gridWalk) next(h *fabric.Head, target topology.SwitchID, fresh bool, random *sim.Stream) (port topology.PortID, class int, ok bool) {
@@ -255,8 +253,7 @@ func (w *gridWalk) apart(s, t topology.SwitchID) int {
 	return hops
 }
 
-// dimensionWalk leads packets in dimension order between any two switches of a grid or
-// a HyperX.
+// dimensionWalk leads packets in dimension order between any two switches of a grid or a HyperX.
 type dimensionWalk interface {
 	// next moves a packet towards switch target. fresh says that it starts a new
 	// journey even if it came along the dimension that it goes on in. class is the VC
@@ -430,8 +427,7 @@ func (w *hammingWalk) openTo(s, t topology.SwitchID) uint64 {
 // apart is the number of dimensions in which two switches differ.
 func (w *hammingWalk) apart(s, t topology.SwitchID) int { return bits.OnesCount64(w.openTo(s, t)) }
 
-// turn is the cables that a packet at switch s takes towards another; ok is false if
-// that is s.
+// turn is the cables that a packet at switch s takes towards another; ok is false if that is s.
 func (w *hammingWalk) turn(s, target topology.SwitchID) (t trunk, ok bool) {
 	d, _, there, ok := w.coordinates.turn(s, target)
 	if !ok {

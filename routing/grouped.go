@@ -11,9 +11,8 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Layout of Head.State for the routings on grouped topologies. A packet is
-// launched once, at its source switch, and from there on walks by
-// groupWalk.next.
+// Layout of Head.State for the routings on grouped topologies. A packet is launched once, at its
+// source switch, and from there on walks by groupWalk.next.
 const (
 	viaMask    uint32 = 1<<16 - 1       // intermediate group or switch, while detouring
 	localDone  uint32 = 1 << 16         // a local hop towards the way out of this group lies behind
@@ -34,14 +33,13 @@ func defaultGroups() GroupSettings {
 	return GroupSettings{Gateway: "random", GlobalVC: "next"}
 }
 
-// groupWalk leads packets minimally through a topology of fully connected
-// groups: at most a local hop to a switch with a channel into the next group,
-// the global hop, and a local hop there. On the way it raises the virtual
-// channel ("level") at each global hop. A level is one virtual channel or, with
-// spread_vcs, a class of several, which changes nothing in the order of levels
-// that freedom from deadlock rests on. An output virtual channel that has been
-// allocated is idle until its packet wins the switch, so that with
-// vc_alloc_cycles = 1 one virtual channel cannot fill a channel.
+// groupWalk leads packets minimally through a topology of fully connected groups: at most a local
+// hop to a switch with a channel into the next group, the global hop, and a local hop there. On the
+// way it raises the virtual channel ("level") at each global hop. A level is one virtual channel
+// or, with spread_vcs, a class of several, which changes nothing in the order of levels that
+// freedom from deadlock rests on. An output virtual channel that has been allocated is idle until
+// its packet wins the switch, so that with vc_alloc_cycles = 1 one virtual channel cannot fill a
+// channel.
 type groupWalk struct {
 	plain
 	groupSteps
@@ -137,15 +135,13 @@ func launchMinimal(h *fabric.Head, vc uint32) { h.State = minimalState(vc) }
 // minimalState is the state of a packet that starts on its minimal path on virtual channel vc.
 func minimalState(vc uint32) uint32 { return launched | vc<<levelShift }
 
-// sourceGroups are the groups of the switch that h is at and of its
-// destination.
+// sourceGroups are the groups of the switch that h is at and of its destination.
 func (w *groupWalk) sourceGroups(h *fabric.Head) (here, there int32) {
 	return w.at[h.Switch].group, w.home[h.Dst].group
 }
 
-// detour is where a packet on a detour goes from the switch that it has come
-// to. It ends the detour where the intermediate group or switch has been
-// reached.
+// detour is where a packet on a detour goes from the switch that it has come to. It ends the detour
+// where the intermediate group or switch has been reached.
 func (w *groupWalk) detour(h *fabric.Head, target *place) (*place, int32) {
 	via := h.State & viaMask
 	switch {
@@ -204,8 +200,7 @@ func (w *groupWalk) draw(h *fabric.Head, several way, random *sim.Stream) int32 
 	return w.choose(h.Switch, several, random.IntN(n))
 }
 
-// take sends a packet on its next step or, arrived, to its terminal, which is at
-// that port.
+// take sends a packet on its next step or, arrived, to its terminal, which is at that port.
 func (w *groupWalk) take(h *fabric.Head, terminal topology.PortID, step int32, vcs int) fabric.Hop {
 	vc, state := w.pass(h.State, step)
 	h.State = state
@@ -219,9 +214,8 @@ func portOf(step int32, terminal topology.PortID) topology.PortID {
 
 // pass is the level on which a packet takes a step, and its state behind it.
 func (w *groupWalk) pass(state uint32, step int32) (vc, after uint32) {
-	// Branches on the kind of step cost more than arithmetic: nothing predicts
-	// them. A local step to a gateway sets localDone; a global one carries it
-	// over into the level.
+	// Branches on the kind of step cost more than arithmetic: nothing predicts them. A local step
+	// to a gateway sets localDone; a global one carries it over into the level.
 	global, leaves := uint32(step)&1, uint32(step)>>1&1
 	return level(state) + global&w.raise, (state | global*localDone) + leaves*localDone
 }
@@ -383,10 +377,9 @@ func init() {
 // ("same"); a packet never waits for a channel to the left of one it holds, so
 // the dependency graph has no cycle. first_vc + 2 virtual channels suffice.
 //
-// global_vc = "next", first_vc = 0 is BookSim2's assignment: VC 1 on the global
-// channel and behind it, VC 0 before and within a group. first_vc = 1 is that
-// of the dragonfly paper, where minimal packets start on VC 1 to be told from
-// Valiant ones.
+// global_vc = "next", first_vc = 0 is BookSim2's assignment: VC 1 on the global channel and behind
+// it, VC 0 before and within a group. first_vc = 1 is that of the dragonfly paper, where minimal
+// packets start on VC 1 to be told from Valiant ones.
 //
 // local_vc = "last" has packets within a group go with those that have arrived from others, L_f+1
 // alone, as CODES' dragonfly-dally does (with global_vc = "same").

@@ -20,10 +20,9 @@ func init() {
 // switch with the global channel, which sees that channel's own queue, and may
 // still take a Valiant path from there. A decision for a Valiant path stands.
 //
-// Virtual channels: a packet diverted makes a second local hop in its source
-// group, L0 L1 G2 L2 G3 L3. Valiant packets from the source start at L1; minimal
-// ones are L0 G3 L3. A packet never waits for a channel to the left of one that
-// it holds: 4 virtual channels, 5 with intermediate routers.
+// Virtual channels: a packet diverted makes a second local hop in its source group, L0 L1 G2 L2 G3
+// L3. Valiant packets from the source start at L1; minimal ones are L0 G3 L3. A packet never waits
+// for a channel to the left of one that it holds: 4 virtual channels, 5 with intermediate routers.
 //
 // Choice that the paper leaves open: both comparisons are made as in UGAL-L_VCH.
 type progressive struct{ *ugal }
@@ -76,8 +75,7 @@ func (p progressive) compare(v *fabric.View, h *fabric.Head) candidate {
 	return p.decide(v, h, p.onwardHeld(v, h, minimalState(p.minimalVC)))
 }
 
-// atSource tells whether a packet that left its terminal as a minimal one is
-// at its first switch.
+// atSource tells whether a packet that left its terminal as a minimal one is at its first switch.
 func (p progressive) atSource(h *fabric.Head) bool {
 	here, there := p.sourceGroups(h)
 	return here != there && h.State&(localDone|fabric.NonMinimal) == 0
@@ -102,8 +100,7 @@ func (p progressive) hold(c *candidate, vcs int) {
 // undecided tells whether a packet has come to the gateway of its minimal path.
 func undecided(state uint32) bool { return state&(localDone|fabric.NonMinimal) == localDone }
 
-// resume puts the state of a packet at the gateway back on the minimal path's
-// virtual channel.
+// resume puts the state of a packet at the gateway back on the minimal path's virtual channel.
 func (p progressive) resume(state uint32) uint32 {
 	return state&^levelMask | p.minimalVC<<levelShift
 }
@@ -148,11 +145,10 @@ type PiggybackConfig struct {
 	UGALSettings
 }
 
-// piggyback is piggyback routing (PB; Jiang, Kim, Dally, ISCA 2009): every
-// switch tells its group, by a bit on the packets it sends, which of its global
-// channels are congested: those whose queue exceeds factor times the mean of its
-// global channels, plus offset. A source sends minimally if the Valiant path's
-// global channel is congested and the minimal path's is not, by the Valiant path
+// piggyback is piggyback routing (PB; Jiang, Kim, Dally, ISCA 2009): every switch tells its group,
+// by a bit on the packets it sends, which of its global channels are congested: those whose queue
+// exceeds factor times the mean of its global channels, plus offset. A source sends minimally if
+// the Valiant path's global channel is congested and the minimal path's is not, by the Valiant path
 // in the opposite case, and compares as UGAL-L_VCH otherwise.
 //
 // Deviation: the bits are known in the whole group at once; on the wire they
@@ -204,8 +200,7 @@ func (p *piggyback) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) b
 	return hybridGauge.idle(u, v, h, m) && !p.congested(u, v, h, m, u.home[h.Dst].group)
 }
 
-// congested tells whether the global channel by which a path leaves for group to
-// is congested.
+// congested tells whether the global channel by which a path leaves for group to is congested.
 func (p *piggyback) congested(u *ugal, v *fabric.View, h *fabric.Head, c candidate, to int32) bool {
 	excess := u.globalQueue(v, h, c, to) - p.offset
 	if excess <= 0 {

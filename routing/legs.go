@@ -32,8 +32,7 @@ type legWalk struct {
 	via []topology.SwitchID // by column
 }
 
-// newLegWalk makes the tables of routing name, and the classes that its longest
-// detour needs.
+// newLegWalk makes the tables of routing name, and the classes that its longest detour needs.
 func newLegWalk(name string, set PathSettings, env Env) (*legWalk, error) {
 	paths, err := newHopPaths(name, set, env, true)
 	if err != nil {
@@ -161,10 +160,9 @@ func (w *legWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield fun
 // dimension order needs (1 on meshes and HyperX, 2 on tori), and the second phase
 // never waits for a channel of the first: 2 virtual channels, 4 on tori.
 //
-// A packet whose intermediate switch is its source's or its destination's goes
-// minimally, in the phase that it is left with. On HyperX a packet that passes its
-// destination's switch in the first phase has arrived, as in BookSim2's flattened
-// butterfly, where endsEarly says so.
+// A packet whose intermediate switch is its source's or its destination's goes minimally, in the
+// phase that it is left with. On HyperX a packet that passes its destination's switch in the first
+// phase has arrived, as in BookSim2's flattened butterfly, where endsEarly says so.
 type phaseWalk struct {
 	*inOrder
 	endsEarly bool
@@ -218,8 +216,7 @@ func (r *phaseWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.hop(port, class, ok, phase(h.State), h.Dst, v.VCs())
 }
 
-// target is the switch that the packet now makes for; fresh tells that it
-// changes its target here.
+// target is the switch that the packet now makes for; fresh tells that it changes its target here.
 func (r *phaseWalk) target(h *fabric.Head) (s topology.SwitchID, fresh bool) {
 	if via := topology.SwitchID(h.State & gridVia); h.State&secondPhase == 0 {
 		if via != h.Switch && !(r.endsEarly && r.home[h.Dst] == h.Switch) {

@@ -28,9 +28,8 @@ func init() {
 // wait for it in this switch or are sent and not yet credited, ties at random; hashed ones make
 // one path for each pair of source switch and destination, which packets cannot overtake on.
 //
-// Deadlock: no packet goes up after it has gone down, channels up are taken in
-// the order of their levels and channels down in the opposite order: one
-// virtual channel suffices, and all are used.
+// Deadlock: no packet goes up after it has gone down, channels up are taken in the order of their
+// levels and channels down in the opposite order: one virtual channel suffices, and all are used.
 //
 // Faults: see ncaAround.
 //
@@ -227,10 +226,9 @@ func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 // Graph implements [fabric.GraphRouting].
 func (r *nca) Graph() *topology.Graph { return r.graph }
 
-// ncaAround is nca in a tree with faults: down where a way down to the
-// destination is left, otherwise up by a port of a shortest way up and down that
-// is left; among several, as nca chooses. Whole subtrees of ports up drop out
-// for destinations that cannot be reached by them.
+// ncaAround is nca in a tree with faults: down where a way down to the destination is left,
+// otherwise up by a port of a shortest way up and down that is left; among several, as nca chooses.
+// Whole subtrees of ports up drop out for destinations that cannot be reached by them.
 //
 // Deadlock: as nca, also where tables change under way: a packet that has come
 // down does not go up again, but is discarded where its way down is gone.

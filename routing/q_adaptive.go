@@ -222,8 +222,7 @@ func (q *qAdaptive) aside(s topology.SwitchID, random *sim.Stream) topology.Port
 	return topology.PortID(q.local(s, member) >> stepBits)
 }
 
-// leave counts a hop by a port; a port of no minimal step makes the packet one that goes
-// around.
+// leave counts a hop by a port; a port of no minimal step makes the packet one that goes around.
 func (q *qAdaptive) leave(h *fabric.Head, port topology.PortID, vcs int) fabric.Hop {
 	hops, around := h.State&qHops, h.State&fabric.NonMinimal|fabric.NonMinimal
 	gateway := uint32(0)

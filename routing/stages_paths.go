@@ -71,11 +71,10 @@ func (r *nca) below(sample []topology.TerminalID) [][]topology.SwitchID {
 	return above
 }
 
-// anyWay is a routing that leaves at every switch by any port, on the virtual channels of
-// the hop's number, for as many hops as there are classes. Its dependencies include those
-// of every routing that numbers hops alike, whatever the state of the network or a packet's
-// ends have it choose: it stands for adaptive routings whose walks have no goals to
-// follow. It is walked, not run.
+// anyWay is a routing that leaves at every switch by any port, on the virtual channels of the hop's
+// number, for as many hops as there are classes. Its dependencies include those of every routing
+// that numbers hops alike, whatever the state of the network or a packet's ends have it choose: it
+// stands for adaptive routings whose walks have no goals to follow. It is walked, not run.
 type anyWay struct {
 	plain
 	graph   *topology.Graph

@@ -97,8 +97,7 @@ func (u *pathUGAL) Stages() (fabric.Routing, []Stage) {
 	return u, stages
 }
 
-// AnyUGALConfig holds the settings of routing "ugal-l" on graphs without groups or
-// coordinates.
+// AnyUGALConfig holds the settings of routing "ugal-l" on graphs without groups or coordinates.
 type AnyUGALConfig struct {
 	UGALQueues
 	Lengths string `toml:"lengths" doc:"what hops are counted along: the paths of next_hops, or shortest ones" choices:"paths|shortest"`

@@ -166,8 +166,7 @@ func (u *ugalPF) decide(v *fabric.View, h *fabric.Head) uint32 {
 	return over(best.column)
 }
 
-// emptiest is the neighbour whose output has the shortest queue; column < 0 if there
-// are none.
+// emptiest is the neighbour whose output has the shortest queue; column < 0 if there are none.
 func (u *ugalPF) emptiest(v *fabric.View, h *fabric.Head, random *sim.Stream) neighbor {
 	best, least, equal := neighbor{column: -1}, 0, 0
 	for _, n := range u.near[h.Switch] {

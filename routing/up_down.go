@@ -10,12 +10,11 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// ranking is the order of switches that up*/down* routing rests on (Autonet:
-// Schroeder et al., IEEE Journal on Selected Areas in Communications 1991): channels
-// that lead to a switch nearer to the root, or as near and of a lower number, are up,
-// all others down, and no packet goes up after it has gone down. Channels up lead to
-// ever earlier switches in this order, channels down to ever later ones, so that no
-// dependencies close a cycle.
+// ranking is the order of switches that up*/down* routing rests on (Autonet: Schroeder et al., IEEE
+// Journal on Selected Areas in Communications 1991): channels that lead to a switch nearer to the
+// root, or as near and of a lower number, are up, all others down, and no packet goes up after it
+// has gone down. Channels up lead to ever earlier switches in this order, channels down to ever
+// later ones, so that no dependencies close a cycle.
 type ranking struct {
 	*portSets
 	rank   []int32     // len = switches: place in the order
@@ -120,9 +119,8 @@ func init() {
 // the longer ones too. With ties = "least-occupied" it is adaptive. (Minimal adaptive routing
 // with up*/down* as its escape is "adaptive-escape".)
 //
-// Deadlock: channels are ordered, see [ranking]; any virtual channel may be used, and
-// one suffices. Paths are longer than shortest ones in general, and channels near the
-// root carry the most.
+// Deadlock: channels are ordered, see [ranking]; any virtual channel may be used, and one suffices.
+// Paths are longer than shortest ones in general, and channels near the root carry the most.
 //
 // Memory: two portSets.
 type upDownStar struct {

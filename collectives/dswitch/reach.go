@@ -24,8 +24,7 @@ const (
 	ChannelFault                  // the cable away from a unit's port
 )
 
-// Faults lists every part of s that can fail, in a fixed order: units, spine
-// switches, channels.
+// Faults lists every part of s that can fail, in a fixed order: units, spine switches, channels.
 func Faults(s *topology.DistributedSwitch) []Fault {
 	var all []Fault
 	for stage := 1; stage <= s.Cascades(); stage++ {
@@ -91,9 +90,8 @@ type Reach struct {
 	Direct, Detour, Cut int
 }
 
-// directPairs holds for each processor the others to which it has a path without
-// failed parts. The relation is symmetric: the way back uses the same units,
-// channels and switches.
+// directPairs holds for each processor the others to which it has a path without failed parts. The
+// relation is symmetric: the way back uses the same units, channels and switches.
 func (n *SessionNetwork) directPairs() []bitRow {
 	R := n.Processors()
 	rows := newBitRows(R)
@@ -109,9 +107,8 @@ func (n *SessionNetwork) directPairs() []bitRow {
 	return rows
 }
 
-// Reach analyses the network with its present faults; without any, all pairs
-// have a path by construction. Cost: R^2/2 routes and R^3/128 steps for the
-// detours of broken pairs.
+// Reach analyses the network with its present faults; without any, all pairs have a path by
+// construction. Cost: R^2/2 routes and R^3/128 steps for the detours of broken pairs.
 func (n *SessionNetwork) Reach() Reach {
 	if R := n.Processors(); n.faults == nil {
 		return Reach{Living: R, Direct: R * (R - 1) / 2}

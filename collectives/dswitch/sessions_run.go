@@ -86,10 +86,9 @@ type SessionsRow struct {
 	got      []bitRow // per destination: sources
 }
 
-// RunSessions plays a schedule on a topology pcc or pk. The seed names random
-// permutations and faults. The result depends on nothing else. progress, if not nil, is
-// told before each session how many have begun, and of how many. Once ctx ends
-// it returns the context's error.
+// RunSessions plays a schedule on a topology pcc or pk. The seed names random permutations and
+// faults. The result depends on nothing else. progress, if not nil, is told before each session how
+// many have begun, and of how many. Once ctx ends it returns the context's error.
 func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, seed uint64, progress func(begun, of int)) (*SessionsResult, error) {
 	n, schedule, faults, err := prepareSessions(t, c, seed)
 	if err != nil {

@@ -20,10 +20,9 @@ type meaning struct {
 	kinds []string // of experiments that use it
 }
 
-// Explain writes what a word of experiment files and results means, in each of its
-// uses: a key (traffic.load, or load alone), a table, the name of a routing or
-// another thing that files name, a column of a table of results, a verdict. The
-// error names words that are alike.
+// Explain writes what a word of experiment files and results means, in each of its uses: a key
+// (traffic.load, or load alone), a table, the name of a routing or another thing that files name, a
+// column of a table of results, a verdict. The error names words that are alike.
 func Explain(w io.Writer, word string) error {
 	all := meanings()
 	key, value, _ := strings.Cut(strings.NewReplacer(`"`, "", "'", "").Replace(word), "=") // routing.type=val
@@ -111,8 +110,7 @@ func fact(facts []string, label, text string) []string {
 	return append(slices.Clone(facts), label+" "+text)
 }
 
-// meanings gathers every use of every word. Uses that differ in nothing but the kind
-// are one.
+// meanings gathers every use of every word. Uses that differ in nothing but the kind are one.
 func meanings() (all []meaning) {
 	add := func(m meaning) {
 		for i := range all {

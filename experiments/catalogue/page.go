@@ -22,8 +22,7 @@ type section struct {
 	Rows      [][]string
 }
 
-// reference is every table, key and column of experiment files, and everything that they
-// can name.
+// reference is every table, key and column of experiment files, and everything that they can name.
 func reference() (all []section) {
 	add := func(level int, id, title, text string, head []string, rows [][]string) {
 		all = append(all, section{id, title, level, text, head, rows})

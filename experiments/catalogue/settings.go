@@ -223,8 +223,7 @@ func find[E any](all []E, name string, nameOf func(E) string, none string) (e E,
 	return e, fmt.Errorf("%s%s: there are %s", none, param.DidYouMean(name, known), strings.Join(known, ", "))
 }
 
-// List prints what is registered: everything, one category, or one entry with
-// its settings.
+// List prints what is registered: everything, one category, or one entry with its settings.
 func List(w io.Writer, names ...string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer t.Flush() // writes to w, whose errors the caller's last write shows

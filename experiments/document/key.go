@@ -38,8 +38,7 @@ func SplitKey(key string) []string {
 	}
 }
 
-// firstName is the first name of a key without its quotes, and the rest from the
-// dot on.
+// firstName is the first name of a key without its quotes, and the rest from the dot on.
 func firstName(key string) (name, rest string) {
 	if end := quotedEnd(key); end > 0 && (end == len(key) || key[end] == '.') {
 		if key[0] == '\'' {
@@ -56,8 +55,7 @@ func firstName(key string) (name, rest string) {
 	return key[:end], key[end:]
 }
 
-// quotedEnd is the length of the quoted name that a key begins with, 0 if it begins
-// with none.
+// quotedEnd is the length of the quoted name that a key begins with, 0 if it begins with none.
 func quotedEnd(key string) int {
 	if key == "" || key[0] != '"' && key[0] != '\'' {
 		return 0
@@ -160,8 +158,7 @@ func leaves(all []Setting, path string, table map[string]any, leaf func(map[stri
 	return all
 }
 
-// Clone copies the tree as deep as tables go; values are never changed in
-// place.
+// Clone copies the tree as deep as tables go; values are never changed in place.
 func Clone(table map[string]any) map[string]any {
 	c := maps.Clone(table)
 	for name, value := range c {

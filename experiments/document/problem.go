@@ -14,8 +14,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Origin is where a setting was made: a place in a file, or an option of the
-// command line.
+// Origin is where a setting was made: a place in a file, or an option of the command line.
 type Origin struct {
 	file   string
 	Line   int // from 1; 0: the file as a whole; of options, their rank
@@ -117,9 +116,8 @@ type keyed struct {
 func (k *keyed) Error() string { return k.key + ": " + k.err.Error() }
 func (k *keyed) Unwrap() error { return k.err }
 
-// At attaches err, found by other means than a setting's bounds, to the dotted
-// key that the user would change to mend it: At("routing.type", err). A nil
-// error stays nil.
+// At attaches err, found by other means than a setting's bounds, to the dotted key that the user
+// would change to mend it: At("routing.type", err). A nil error stays nil.
 func At(key string, err error) error {
 	if err == nil {
 		return nil
@@ -127,10 +125,9 @@ func At(key string, err error) error {
 	return &keyed{key, err}
 }
 
-// Under prefixes the keys of all *param.ParamError in err with a table's name:
-// what a constructor calls "p" the file calls "topology.p". Keys with a dot
-// belong to another table already and stay. Errors without a key are attached
-// to fallback.
+// Under prefixes the keys of all *param.ParamError in err with a table's name: what a constructor
+// calls "p" the file calls "topology.p". Keys with a dot belong to another table already and stay.
+// Errors without a key are attached to fallback.
 func Under(table, fallback string, err error) error {
 	var out []error
 	for _, e := range param.Errors(err) {

@@ -32,8 +32,7 @@ const (
 	journalFile     = "journal"
 )
 
-// FolderError says that a result folder cannot be used, before anything has
-// been computed.
+// FolderError says that a result folder cannot be used, before anything has been computed.
 type FolderError struct{ Dir, Reason string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("result folder %s: %s", e.Dir, e.Reason) }
@@ -286,8 +285,7 @@ type Manifest struct {
 	Resolved string          `json:"resolved"` // the content of resolved.toml
 }
 
-// readManifest reads the manifest of a result folder. The error says what is
-// wrong with the file.
+// readManifest reads the manifest of a result folder. The error says what is wrong with the file.
 func readManifest(dir string) (*Manifest, error) {
 	text, err := input.ReadRegular(filepath.Join(dir, manifestFile), input.MaxInput)
 	if err != nil {
@@ -334,8 +332,7 @@ func (r *runner) manifest(o *Outcome) Manifest {
 	}
 }
 
-// bounds computes the bounds of a load sweep. Cost: little, the channel loads of the
-// run are kept.
+// bounds computes the bounds of a load sweep. Cost: little, the channel loads of the run are kept.
 func (r *runner) bounds(results *results.Table) map[int]float64 {
 	all := map[int]float64{}
 	for _, k := range results.Knees() {

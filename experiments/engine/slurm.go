@@ -42,8 +42,7 @@ type SlurmError struct{ Reason string }
 
 func (e *SlurmError) Error() string { return "--executor slurm: " + e.Reason }
 
-// slurmJob is what the tasks of an array read: which file, and which points
-// each of them computes.
+// slurmJob is what the tasks of an array read: which file, and which points each of them computes.
 type slurmJob struct {
 	File    string              `json:"file"`
 	Options experiments.Options `json:"options"`
@@ -236,9 +235,8 @@ func (s *slurmRun) watch(ctx context.Context) error {
 	}
 }
 
-// resubmit submits again the open tasks that are in no queue, after a second
-// look (file systems of clusters show files late), and gives up those lost too
-// often.
+// resubmit submits again the open tasks that are in no queue, after a second look (file systems of
+// clusters show files late), and gives up those lost too often.
 func (s *slurmRun) resubmit(tasks []int, live map[int]bool) error {
 	var lost []int
 	for _, number := range tasks {
@@ -300,9 +298,8 @@ func (s *slurmRun) cancel() {
 	}
 }
 
-// SlurmTask computes the points of one task of a job array: what the machines
-// of the cluster run. A task that was lost goes on where it ended, its point from its last
-// snapshot.
+// SlurmTask computes the points of one task of a job array: what the machines of the cluster run. A
+// task that was lost goes on where it ended, its point from its last snapshot.
 func SlurmTask(ctx context.Context, jobFile string, task int) error {
 	text, err := experiments.Interruptible(ctx, func() ([]byte, error) { return input.ReadRegular(jobFile, input.MaxInput) })
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/weft-sim/weft/sim/lists"
 )
 
-// categorise replaces x by the index of its category, in the order of first
-// appearance.
+// categorise replaces x by the index of its category, in the order of first appearance.
 func categorise(f *plot.Figure, s *plot.Series, t *results.Table, points [][]int, category func(row []string) string) {
 	for i, rows := range points {
 		name := category(t.Rows[rows[0]])
@@ -68,8 +67,7 @@ func (p *PlotConfig) categories(t *results.Table, groups []*group) (func(row []s
 	return func(row []string) string { return byKey[keyOf(row)].name }, nil
 }
 
-// tellApart lengthens the names of variants of one series that share one, until
-// none do.
+// tellApart lengthens the names of variants of one series that share one, until none do.
 func (p *PlotConfig) tellApart(columns []string, all []*variant) {
 	for _, list := range results.Grouped(all, func(v *variant) string { return v.name }) {
 		for j, column := range columns {
@@ -99,8 +97,7 @@ func tells(list []*variant, j int) bool {
 	return false
 }
 
-// ownCategories leaves a panel with the categories that it has something in, in their
-// order.
+// ownCategories leaves a panel with the categories that it has something in, in their order.
 func (p *PlotConfig) ownCategories(f *plot.Figure) {
 	if !p.categorical() {
 		return
@@ -182,8 +179,7 @@ func (p *PlotConfig) heat(f *plot.Figure, t *results.Table) error {
 	return nil
 }
 
-// axisValues lists the values of a column: numbers in their order, others as they
-// come.
+// axisValues lists the values of a column: numbers in their order, others as they come.
 func axisValues(t *results.Table, column int) []string {
 	var values []string
 	for _, row := range t.Rows {

@@ -67,11 +67,10 @@ func (p *PlotConfig) nameOf(cell, otherwise string) string {
 	return otherwise
 }
 
-// nameGroups names the groups for the legend and returns its title. What all
-// groups share stands in the title, once; where they differ in one column, the
-// title says which, and they are called by their values alone, if one column is
-// shown. Of columns that are not given, but found, those stand in the names that it
-// takes. Panels have their own titles.
+// nameGroups names the groups for the legend and returns its title. What all groups share stands in
+// the title, once; where they differ in one column, the title says which, and they are called by
+// their values alone, if one column is shown. Of columns that are not given, but found, those stand
+// in the names that it takes. Panels have their own titles.
 func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 	if len(groups) == 0 {
 		return ""
@@ -111,11 +110,10 @@ func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 	return strings.Join(parts, ", ")
 }
 
-// defaultBy finds the swept keys that tell series apart: those with several
-// values, but not x, nor what x follows (the load that is swept behind the
-// offered load on the axis), nor what follows x (the ranks that are swept together
-// with the dimensions on the axis), nor the seed. If x is a metric that follows none of
-// them, the longest axis of the sweep runs along the series.
+// defaultBy finds the swept keys that tell series apart: those with several values, but not x, nor
+// what x follows (the load that is swept behind the offered load on the axis), nor what follows x
+// (the ranks that are swept together with the dimensions on the axis), nor the seed. If x is a
+// metric that follows none of them, the longest axis of the sweep runs along the series.
 func (p *PlotConfig) defaultBy(t *results.Table) []string {
 	x := slices.Index(t.Columns, p.X)
 	if x < 0 {

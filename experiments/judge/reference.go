@@ -2,8 +2,7 @@
 // of other programs. All are a [Reference] of named entries, whose rows of verdicts a [Session]
 // selects, runs, writes and counts.
 //
-// An entry keeps the problems of its own files; it is [Unreadable] then, and all others are
-// judged.
+// An entry keeps the problems of its own files; it is [Unreadable] then, and all others are judged.
 package judge
 
 import (

@@ -160,8 +160,7 @@ func (n *laidOut) widest(size vg.Length) (width vg.Length) {
 // away is how far from the middle of a switch a name outside of it begins.
 func (n *laidOut) away() vg.Length { return n.box.X/2*math.Sqrt2 + 3 }
 
-// shortName is what stands at a switch: of a generated name the number, of a long
-// one its ends.
+// shortName is what stands at a switch: of a generated name the number, of a long one its ends.
 func shortName(g *topology.Graph, s topology.SwitchID) string {
 	const longest = 28 // letters
 	name := strings.TrimPrefix(g.SwitchName(s), "switch ")

@@ -249,8 +249,7 @@ func thousands(number string) string {
 	return sign + whole
 }
 
-// logTicks labels the powers of ten, and 2 and 5 times them, or more, where there are
-// few powers.
+// logTicks labels the powers of ten, and 2 and 5 times them, or more, where there are few powers.
 type logTicks struct{ unit string }
 
 func (t logTicks) Ticks(least, most float64) []plot.Tick {

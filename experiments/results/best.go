@@ -57,11 +57,10 @@ type Rankings struct {
 // columns that tell the variants apart; without any, they are the swept settings that say how
 // the network is made and run, and the others (pattern, sizes, programs, faults) are demands.
 //
-// Where the offered load is swept, a variant has for the most of something, such as the
-// accepted load, the most that each seed has at any load, and those that are steady at the
-// highest load that all were tried at are tied. For the least of something, such as a
-// latency, variants are compared at the load at which most of them are steady with all
-// seeds, and of such loads at the highest.
+// Where the offered load is swept, a variant has for the most of something, such as the accepted
+// load, the most that each seed has at any load, and those that are steady at the highest load that
+// all were tried at are tied. For the least of something, such as a latency, variants are compared
+// at the load at which most of them are steady with all seeds, and of such loads at the highest.
 //
 // All pairs of the variants are tested as [Compare] does, and adjusted together: if they are
 // equal, one is said to be behind in at most 5 % of rankings.

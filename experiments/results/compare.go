@@ -33,32 +33,29 @@ const (
 	Intervals = "intervals" // on the half-widths of single rows
 )
 
-// Comparison says which differences between two tables of results are
-// significant. Rows are matched by the values of Keys; rows that differ only
-// in their seed are replications.
+// Comparison says which differences between two tables of results are significant. Rows are matched
+// by the values of Keys; rows that differ only in their seed are replications.
 //
-// Where the sides have at least two seeds in common, and half of the larger side's seeds,
-// the test is Student's on the differences seed by seed: common random numbers make them
-// small. Otherwise the standard error is the root of the sum of squares of both sides'
-// errors, from the spread of replications or from the half-width of the interval of a single
-// row. The degrees of freedom are Welch's (1947) where both sides have at least five
-// replications. With fewer, Welch's approximation errs: 2 and 20 replications of one normal
-// distribution differ in 12 % of trials. Single rows do not say how many they have. In both
-// cases the side with fewer decides; a single row counts as 4, which errs in at most 5 %
-// (Banerjee 1960). For let the squared error of a side have the share w of the variance, and
-// its interval the quantile t and the estimate V of the variance, relative to the true one.
-// The distribution function F of the square of a normal variable is concave, so that
-// F(sum of w t^2 V) is at least the sum of w F(t^2 V), whose mean is 0.95. Two single rows
-// differ if their difference is larger than the root of the sum of squares of their
-// half-widths, whatever their degrees of freedom are, from 4 on.
+// Where the sides have at least two seeds in common, and half of the larger side's seeds, the test
+// is Student's on the differences seed by seed: common random numbers make them small. Otherwise
+// the standard error is the root of the sum of squares of both sides' errors, from the spread of
+// replications or from the half-width of the interval of a single row. The degrees of freedom are
+// Welch's (1947) where both sides have at least five replications. With fewer, Welch's
+// approximation errs: 2 and 20 replications of one normal distribution differ in 12 % of trials.
+// Single rows do not say how many they have. In both cases the side with fewer decides; a single
+// row counts as 4, which errs in at most 5 % (Banerjee 1960). For let the squared error of a side
+// have the share w of the variance, and its interval the quantile t and the estimate V of the
+// variance, relative to the true one. The distribution function F of the square of a normal
+// variable is concave, so that F(sum of w t^2 V) is at least the sum of w F(t^2 V), whose mean is
+// 0.95. Two single rows differ if their difference is larger than the root of the sum of squares of
+// their half-widths, whatever their degrees of freedom are, from 4 on.
 //
 // Errors of single rows with a common seed count as independent. They are positively
 // correlated as a rule (0.34 to 1 over routings and buffers of a dragonfly), so that the test
 // errs towards "not significant"; by how much, one row of each does not tell.
 //
-// All tests are two-sided. P values are adjusted for the number of tests by Holm's method
-// (1979), so that with no differences at all, "higher" or "lower" appears in at most 5 % of
-// comparisons.
+// All tests are two-sided. P values are adjusted for the number of tests by Holm's method (1979),
+// so that with no differences at all, "higher" or "lower" appears in at most 5 % of comparisons.
 type Comparison struct {
 	Metric      string
 	Keys        []string

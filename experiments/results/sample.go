@@ -14,8 +14,7 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// sample is what a table knows about one combination of keys: rows that differ only in
-// their seeds.
+// sample is what a table knows about one combination of keys: rows that differ only in their seeds.
 type sample struct {
 	key       []string
 	name      string   // of the key, the same for 0.30 and 0.3
@@ -67,8 +66,7 @@ func (s *sample) estimate() estimate {
 	return e
 }
 
-// studentQuantile is what a standard error is multiplied by for a two-sided
-// 95 % interval.
+// studentQuantile is what a standard error is multiplied by for a two-sided 95 % interval.
 func studentQuantile(freedom float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(0.975)
 }
@@ -183,9 +181,8 @@ func worse(a, b measure.State) measure.State {
 	return measure.Steady
 }
 
-// resolution is the largest step that all values are multiples of, by Euclid's algorithm:
-// 1 of latencies in whole cycles of 1 ns. Means of many values come to about a millionth
-// of the largest.
+// resolution is the largest step that all values are multiples of, by Euclid's algorithm: 1 of
+// latencies in whole cycles of 1 ns. Means of many values come to about a millionth of the largest.
 func resolution(values []float64) (step float64) {
 	largest := 0.0
 	for _, x := range values {

@@ -70,9 +70,8 @@ func ReadTableFile(name string) (*Table, error) {
 	return ReadTable(name, in)
 }
 
-// Write writes the table as CSV. A cell that a spreadsheet would take for a formula
-// gets an apostrophe in front, which [ReadTable] takes away: names come from files
-// of other programs.
+// Write writes the table as CSV. A cell that a spreadsheet would take for a formula gets an
+// apostrophe in front, which [ReadTable] takes away: names come from files of other programs.
 func (t *Table) Write(w io.Writer) error {
 	c := csv.NewWriter(w)
 	safe := make([]string, len(t.Columns))
@@ -258,8 +257,7 @@ func Number(cell string) float64 {
 	return math.NaN()
 }
 
-// SameCell compares cells as numbers where both are, so that 0.30 in a file
-// selects a load of 0.3.
+// SameCell compares cells as numbers where both are, so that 0.30 in a file selects a load of 0.3.
 func SameCell(a, b string) bool { return a == b || sameNumber(Number(a), Number(b)) }
 
 // Where returns the rows that have the cells of selection (column to cell), as a
@@ -331,9 +329,8 @@ func (t *Table) Encode(format string) ([]byte, error) {
 	return nil, fmt.Errorf("no format %q of tables", format)
 }
 
-// jsonLines is one JSON object a row, its members in the order of the columns. Cells that
-// are numbers or booleans in JSON's own spelling become such, empty ones null, all others
-// strings.
+// jsonLines is one JSON object a row, its members in the order of the columns. Cells that are
+// numbers or booleans in JSON's own spelling become such, empty ones null, all others strings.
 func (t *Table) jsonLines() ([]byte, error) {
 	var b bytes.Buffer
 	for _, row := range t.Rows {
@@ -369,8 +366,7 @@ func jsonCell(cell string) ([]byte, error) {
 	return json.Marshal(cell)
 }
 
-// SeedKey is swept for replications: rows that differ only in it are
-// estimates of the same numbers.
+// SeedKey is swept for replications: rows that differ only in it are estimates of the same numbers.
 const SeedKey = "seed"
 
 // FormatCell writes a value for CSV: the shortest text that reads back as the same

@@ -9,9 +9,8 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// Meter is the sink of measured runs: it measures the packets born in its
-// window. What it keeps is sums by time of birth, so that it does not matter
-// in which order packets of a cycle arrive.
+// Meter is the sink of measured runs: it measures the packets born in its window. What it keeps is
+// sums by time of birth, so that it does not matter in which order packets of a cycle arrive.
 type Meter struct {
 	from, to int64 // births measured; the window is open while to == Never
 	slice    int64 // cycles of a slice, of which confidence intervals are built
@@ -227,8 +226,7 @@ func (m *Meter) takeSlice() slice {
 // Packets is the number of packets measured.
 func (m *Meter) Packets() int64 { return m.packets }
 
-// Latency is the distribution of packet latency in cycles, from birth to the
-// arrival of the tail.
+// Latency is the distribution of packet latency in cycles, from birth to the arrival of the tail.
 func (m *Meter) Latency() *stats.Histogram { return &m.latency }
 
 // MeanLatency is the mean of the packet latency in cycles.

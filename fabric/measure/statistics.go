@@ -11,9 +11,8 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// statistics is what is counted and measured while a network runs: the packets of the
-// window, in the meter; the whole run in slices, which the verdict is found from; and the
-// flits on channels.
+// statistics is what is counted and measured while a network runs: the packets of the window, in
+// the meter; the whole run in slices, which the verdict is found from; and the flits on channels.
 type statistics struct {
 	f        *core.Fabric           `snap:"-"`
 	source   fabric.Workload        `snap:"-"`
@@ -128,18 +127,16 @@ func (s *statistics) evidence(r *Result, plan *Plan) Evidence {
 	return e
 }
 
-// progress keeps how a run went from its first cycle on, in slices: what the
-// verdict on it is found from. It keeps between half of mostSlices and
-// mostSlices; when they are full, neighbours are joined, and slices are twice as
-// long from then on.
+// progress keeps how a run went from its first cycle on, in slices: what the verdict on it is found
+// from. It keeps between half of mostSlices and mostSlices; when they are full, neighbours are
+// joined, and slices are twice as long from then on.
 type progress struct {
 	slices []progressSlice
 	each   int64 // cycles of a slice
 	open   progressSlice
 }
 
-// progressSlice is what happened in the cycles up to end. Slices are joined by
-// adding them up.
+// progressSlice is what happened in the cycles up to end. Slices are joined by adding them up.
 type progressSlice struct {
 	end       int64   // cycle
 	cycles    int64   // in it
@@ -237,9 +234,8 @@ func (s *seriesRecorder) take() {
 // left is the number of cycles until the interval ends.
 func (s *seriesRecorder) left() int64 { return s.ended + s.each - s.f.Cycle() }
 
-// note ends the interval of a window of unknown length if it is over. When there
-// are twice as many intervals as asked for, neighbours are joined, and
-// intervals are twice as long from then on.
+// note ends the interval of a window of unknown length if it is over. When there are twice as many
+// intervals as asked for, neighbours are joined, and intervals are twice as long from then on.
 func (s *seriesRecorder) note() {
 	if s.left() > 0 {
 		return

@@ -83,8 +83,7 @@ func (r *runner) slicesFrom(cycle int64) int64 {
 	return now + max(0, (cycle-now+each-1)/each)*each
 }
 
-// veryNarrow is the share of the precision asked for at which an interval is believed at
-// once.
+// veryNarrow is the share of the precision asked for at which an interval is believed at once.
 const veryNarrow = 0.2
 
 // steadyLooks is how often in a row a run that only decides must be steady: while its window

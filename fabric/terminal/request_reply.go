@@ -9,10 +9,9 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// exchange is the part of a program that asks and is answered: every request that
-// arrives whole is answered at once by a packet of a fixed size to its sender, of class
-// High. The tag of both packets is the requester's number of the exchange, and whether
-// it is the answer.
+// exchange is the part of a program that asks and is answered: every request that arrives whole is
+// answered at once by a packet of a fixed size to its sender, of class High. The tag of both
+// packets is the requester's number of the exchange, and whether it is the answer.
 type exchange struct {
 	env      *Env       `snap:"-"`
 	answer   int        `snap:"-"` // flits

@@ -11,10 +11,9 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Down tells which cables and switches of a graph are out of order. Ports keep
-// their numbers, so that what is said about a network with faults can be
-// compared with the whole one. A nil *Down is a network in order. It is
-// read-only once built.
+// Down tells which cables and switches of a graph are out of order. Ports keep their numbers, so
+// that what is said about a network with faults can be compared with the whole one. A nil *Down is
+// a network in order. It is read-only once built.
 type Down struct {
 	graph    *Graph
 	port     []bool // len = ports: the channels of its cable carry nothing

@@ -74,18 +74,15 @@ func CheckDims(dims []int, most int) (switches, sum int, err error) {
 //
 // # Closed forms
 //
-// With N = k_0*...*k_(n-1) switches and c*N terminals: dimension d has N
-// cables if it is a ring and N*(k_d-1)/k_d if not. Diameter: the sum of
-// floor(k_d/2) over rings and of k_d-1 over the others. Bisection: let k_1 >=
-// k_2 >= ... >= k_n and e be the first index with even k_e (n if none is); the
-// central cut divides dimension 1 in the middle; if k_1 is odd, the middle
-// slice, of C_1 = k_2*...*k_n switches, is divided in the same way, and so on
-// to e. It cuts C_1 + ... + C_e, C_i = k_(i+1)*...*k_n, in a mesh and twice
-// that where dimensions are rings; for both this is the minimum (Aroca and
-// Fernández Anta, IEEE TPDS 2014). In a torus with dimensions of size 2 (which
-// that theorem leaves out) and odd ones, cutting the N/2 cables of one of
-// the former may be cheaper; the lesser is given. If all sizes are odd, the
-// halves differ by one switch.
+// With N = k_0*...*k_(n-1) switches and c*N terminals: dimension d has N cables if it is a ring and
+// N*(k_d-1)/k_d if not. Diameter: the sum of floor(k_d/2) over rings and of k_d-1 over the others.
+// Bisection: let k_1 >= k_2 >= ... >= k_n and e be the first index with even k_e (n if none is);
+// the central cut divides dimension 1 in the middle; if k_1 is odd, the middle slice, of C_1 =
+// k_2*...*k_n switches, is divided in the same way, and so on to e. It cuts C_1 + ... + C_e, C_i =
+// k_(i+1)*...*k_n, in a mesh and twice that where dimensions are rings; for both this is the
+// minimum (Aroca and Fernández Anta, IEEE TPDS 2014). In a torus with dimensions of size 2 (which
+// that theorem leaves out) and odd ones, cutting the N/2 cables of one of the former may be
+// cheaper; the lesser is given. If all sizes are odd, the halves differ by one switch.
 type GridNetwork struct {
 	GridConfig
 	Built
@@ -223,11 +220,10 @@ func (c *HyperXConfig) trunk(d int) int {
 	return c.Trunks[d]
 }
 
-// HyperX is the regular HyperX(L, S, K, T) of Ahn, Binkert, Davis, McLaren and
-// Schreiber (SC 2009), with a width and a trunking for each of its L
-// dimensions: switches at integer coordinates, S_d of them along dimension d, each
-// with K_d cables to every other switch that differs from it in coordinate d alone,
-// and T terminals.
+// HyperX is the regular HyperX(L, S, K, T) of Ahn, Binkert, Davis, McLaren and Schreiber (SC 2009),
+// with a width and a trunking for each of its L dimensions: switches at integer coordinates, S_d of
+// them along dimension d, each with K_d cables to every other switch that differs from it in
+// coordinate d alone, and T terminals.
 //
 //	dims = [4, 3]: every row and every column is a full mesh
 //
@@ -237,24 +233,22 @@ func (c *HyperXConfig) trunk(d int) int {
 //	│   │   │   │
 //	8───9──10──11
 //
-// One dimension is a full mesh; S_d = 2 throughout is the hypercube; all S_d = T is
-// the flattened butterfly (Kim, Dally and Abts, ISCA 2007). The first dimension
-// varies fastest in switch numbers: s = x_0 + S_0*(x_1 + S_1*(x_2 + ...)), and
-// terminals are numbered switch by switch. Ports: terminals, then for each
-// dimension the other coordinates in ascending order, K_d ports each. Channel
-// classes "terminal" and "hyperx" or, with row_cycles, "hyperx1" and so on by the steps.
+// One dimension is a full mesh; S_d = 2 throughout is the hypercube; all S_d = T is the flattened
+// butterfly (Kim, Dally and Abts, ISCA 2007). The first dimension varies fastest in switch numbers:
+// s = x_0 + S_0*(x_1 + S_1*(x_2 + ...)), and terminals are numbered switch by switch. Ports:
+// terminals, then for each dimension the other coordinates in ascending order, K_d ports each.
+// Channel classes "terminal" and "hyperx" or, with row_cycles, "hyperx1" and so on by the steps.
 //
 // # Closed forms
 //
-// With P = S_0*...*S_(L-1) switches: P*T terminals, P/2 * (sum of K_d*(S_d-1))
-// cables, diameter L. Bisection: halving dimension d cuts K_d*floor(S_d^2/4) cables
-// in each of the P/S_d rows. If S_d is even, that halves the network; otherwise the
-// middle slice, which is a HyperX of the other dimensions, is divided in the same
-// way. The least over all orders of dimensions is given; with an even S_d it is
-// K_d*S_d*P/4. Mean distance over all pairs of switches, equal ones among them: the
-// sum of 1-1/S_d. Uniform traffic on minimal paths is bounded by min(1, min S_d*K_d/T)
-// flits a cycle and terminal: dimension d is crossed with probability 1-1/S_d and has
-// K_d*(S_d-1) channels a switch for it.
+// With P = S_0*...*S_(L-1) switches: P*T terminals, P/2 * (sum of K_d*(S_d-1)) cables, diameter L.
+// Bisection: halving dimension d cuts K_d*floor(S_d^2/4) cables in each of the P/S_d rows. If S_d
+// is even, that halves the network; otherwise the middle slice, which is a HyperX of the other
+// dimensions, is divided in the same way. The least over all orders of dimensions is given; with an
+// even S_d it is K_d*S_d*P/4. Mean distance over all pairs of switches, equal ones among them: the
+// sum of 1-1/S_d. Uniform traffic on minimal paths is bounded by min(1, min S_d*K_d/T) flits a
+// cycle and terminal: dimension d is crossed with probability 1-1/S_d and has K_d*(S_d-1) channels
+// a switch for it.
 type HyperX struct {
 	HyperXConfig
 	Built

@@ -18,12 +18,10 @@ const (
 	FirstSwitchGUID  = 0x200000
 )
 
-// NamesOf returns the InfiniBand identities of a network. What an imported network
-// states stays as it is; what is missing is as it would be in an ibsim netlist
-// of a generated network: one adapter of one port for each
-// terminal, node GUID 0x100000+2i, port GUID one more; switch GUIDs
-// 0x200000+j; ports numbered from 1; LIDs from 1, terminals first. The result
-// must not be changed.
+// NamesOf returns the InfiniBand identities of a network. What an imported network states stays as
+// it is; what is missing is as it would be in an ibsim netlist of a generated network: one adapter
+// of one port for each terminal, node GUID 0x100000+2i, port GUID one more; switch GUIDs
+// 0x200000+j; ports numbered from 1; LIDs from 1, terminals first. The result must not be changed.
 func NamesOf(g *Graph) *Names {
 	n := &Names{}
 	if g.Names != nil {
@@ -113,10 +111,9 @@ func blanked(name string, which func(rune) bool) string {
 	}, name)
 }
 
-// CompareGUID compares two GUIDs as OpenSM's maps do: the maps are keyed by the
-// GUID in network byte order, compared as a little-endian number, so that the
-// last byte of the GUID weighs most. Consecutive GUIDs come out of order from
-// the 257th on.
+// CompareGUID compares two GUIDs as OpenSM's maps do: the maps are keyed by the GUID in network
+// byte order, compared as a little-endian number, so that the last byte of the GUID weighs most.
+// Consecutive GUIDs come out of order from the 257th on.
 func CompareGUID(a, b GUID) int {
 	return cmp.Compare(bits.ReverseBytes64(uint64(a)), bits.ReverseBytes64(uint64(b)))
 }

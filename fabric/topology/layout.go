@@ -9,8 +9,7 @@ import (
 	"github.com/weft-sim/weft/sim/lists"
 )
 
-// Place is a point of a layout. Neighbours are a distance of about 1 apart; y grows
-// downwards.
+// Place is a point of a layout. Neighbours are a distance of about 1 apart; y grows downwards.
 type Place struct{ X, Y float64 }
 
 // Frame is a part of a layout that has a name, such as a group or a plane: the
@@ -55,11 +54,10 @@ type LaidOut interface {
 	Layout() *Layout
 }
 
-// LayoutOf places the switches of any topology: as the family says if it is
-// [LaidOut]; groups as rings on a circle; grids by their coordinates; trees, and
-// networks whose cables lead from level to level away from the terminals, in
-// levels; all others on a circle, in an order that keeps cables short. Cost: linear
-// in the number of cables, times the number of levels.
+// LayoutOf places the switches of any topology: as the family says if it is [LaidOut]; groups as
+// rings on a circle; grids by their coordinates; trees, and networks whose cables lead from level
+// to level away from the terminals, in levels; all others on a circle, in an order that keeps
+// cables short. Cost: linear in the number of cables, times the number of levels.
 func LayoutOf(t Topology) *Layout {
 	switch t := t.(type) {
 	case LaidOut:
@@ -237,9 +235,8 @@ func levelsAbove(g *Graph, leaves []SwitchID) []int {
 	return levels
 }
 
-// layLevels draws levels above one another, the leaves at the bottom: each part
-// that hangs together below a level stands below the switches of that level which
-// it has cables to.
+// layLevels draws levels above one another, the leaves at the bottom: each part that hangs together
+// below a level stands below the switches of that level which it has cables to.
 func layLevels(g *Graph, levels []int) *Layout {
 	l := &Layout{Shape: Levels, Places: make([]Place, g.Switches()), How: "Leaf switches at the bottom, roots at the top."}
 	p := &levelPlacer{g.Neighbors(), levels, l.Places, make([]int16, g.Switches())}
@@ -302,8 +299,7 @@ func (p *levelPlacer) move(part []SwitchID, by float64) {
 	}
 }
 
-// divide finds the parts of some switches that hang together, by their lowest
-// number.
+// divide finds the parts of some switches that hang together, by their lowest number.
 func (p *levelPlacer) divide(switches []SwitchID) [][]SwitchID {
 	for _, s := range switches {
 		p.part[s] = Unreachable // not found yet

@@ -7,11 +7,10 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// treeShape is what the tree generators share: it implements [Tree] for trees
-// in which every switch reaches a contiguous range of terminals, divided into
-// equal blocks (the last one may be partly filled) over its down ports, with
-// the same number of consecutive ports to each block. Down ports come before
-// up ports.
+// treeShape is what the tree generators share: it implements [Tree] for trees in which every switch
+// reaches a contiguous range of terminals, divided into equal blocks (the last one may be partly
+// filled) over its down ports, with the same number of consecutive ports to each block. Down ports
+// come before up ports.
 type treeShape struct {
 	Built
 	levels []treeLevel  // leaves first
@@ -19,8 +18,7 @@ type treeShape struct {
 	high   []TerminalID // len = switches: first terminal above those below
 }
 
-// treeLevel describes the switches of one level, which have consecutive
-// numbers.
+// treeLevel describes the switches of one level, which have consecutive numbers.
 type treeLevel struct {
 	first SwitchID
 	block int // terminals below one child (1 for leaves)
@@ -124,12 +122,11 @@ func (c *XGFTConfig) parallel(i int) int {
 	return c.Parallel[i]
 }
 
-// XGFT is the extended generalized fat tree XGFT(h; m_1..m_h; w_1..w_h) of
-// Öhring, Ibel, Das and Kumar (IPPS 1995), with parallel cables as in the PGFT
-// of Zahavi (2010): h levels of switches above the terminals; a node of level
-// i-1 has w_i parents, a node of level i has m_i children, p_i cables join a
-// parent and a child. Terminals are the nodes of level 0, so w_1 = p_1 = 1;
-// [Tree] counts switch levels from 0, the leaves.
+// XGFT is the extended generalized fat tree XGFT(h; m_1..m_h; w_1..w_h) of Öhring, Ibel, Das and
+// Kumar (IPPS 1995), with parallel cables as in the PGFT of Zahavi (2010): h levels of switches
+// above the terminals; a node of level i-1 has w_i parents, a node of level i has m_i children, p_i
+// cables join a parent and a child. Terminals are the nodes of level 0, so w_1 = p_1 = 1; [Tree]
+// counts switch levels from 0, the leaves.
 //
 //	level 2     t0   t1   t2   t3        XGFT(2; 4,2; 1,4): each leaf is
 //	             │╲ ╱ ╲  ╱ ╲ ╱│           joined to all four tops
@@ -137,30 +134,26 @@ func (c *XGFTConfig) parallel(i int) int {
 //	             ││││       ││││
 //	level 0      0123       4567
 //
-// A node of level i has coordinates (x_h, ..., x_(i+1); y_i, ..., y_1), x_j <
-// m_j, y_j < w_j: x says in which subtree it is, y which of the roots of that
-// subtree it is. Nodes that differ only by the choice between x_(i+1) and
-// y_(i+1) are parent and child. Numbers within a level count with x_h the most
-// and, after x, y_1 the most significant coordinate; switches are numbered
-// level by level from the leaves. Ports: down (children in order of x, the
-// parallel cables of a child together), then up (in order of y). Cables from
-// switch level i-1 to i have class "level<i>", cables to terminals "terminal".
+// A node of level i has coordinates (x_h, ..., x_(i+1); y_i, ..., y_1), x_j < m_j, y_j < w_j: x
+// says in which subtree it is, y which of the roots of that subtree it is. Nodes that differ only
+// by the choice between x_(i+1) and y_(i+1) are parent and child. Numbers within a level count with
+// x_h the most and, after x, y_1 the most significant coordinate; switches are numbered level by
+// level from the leaves. Ports: down (children in order of x, the parallel cables of a child
+// together), then up (in order of y). Cables from switch level i-1 to i have class "level<i>",
+// cables to terminals "terminal".
 //
-// A tapered tree has fewer cables up than down at a switch: m = [32, 32, 40],
-// w = [1, 8, 8] serves 40,960 terminals with 1,280 + 320 + 64 switches of 40
-// ports.
+// A tapered tree has fewer cables up than down at a switch: m = [32, 32, 40], w = [1, 8, 8] serves
+// 40,960 terminals with 1,280 + 320 + 64 switches of 40 ports.
 //
 // # Closed forms
 //
-// Level i has N_i = m_h*...*m_(i+1) * w_i*...*w_1 nodes and U_i =
-// N_i*w_(i+1)*p_(i+1) cables up. Terminals N_0, switches N_1 + ... + N_h,
-// links U_1 + ... + U_(h-1). Diameter 2*(i-1), where i is the highest level
-// with more than one child (up to the common ancestor and down), or 0.
-// Bisection (an upper bound; the true minimum on the tapered trees small enough
-// to try all halvings): half the nodes of level i, in whole subtrees, can be
-// severed from the rest by cutting their U_i/2 cables up, so the least U_i/2,
-// i >= 1, with an even number of subtrees m_h*...*m_(i+1); none if there is no
-// such level.
+// Level i has N_i = m_h*...*m_(i+1) * w_i*...*w_1 nodes and U_i = N_i*w_(i+1)*p_(i+1) cables up.
+// Terminals N_0, switches N_1 + ... + N_h, links U_1 + ... + U_(h-1). Diameter 2*(i-1), where i is
+// the highest level with more than one child (up to the common ancestor and down), or 0. Bisection
+// (an upper bound; the true minimum on the tapered trees small enough to try all halvings): half
+// the nodes of level i, in whole subtrees, can be severed from the rest by cutting their U_i/2
+// cables up, so the least U_i/2, i >= 1, with an even number of subtrees m_h*...*m_(i+1); none if
+// there is no such level.
 type XGFT struct {
 	XGFTConfig
 	treeShape
@@ -259,11 +252,10 @@ func (c *FatTreeConfig) xgft() XGFTConfig {
 	return x
 }
 
-// FatTree is the folded Clos network of k-port switches in n levels (k-ary
-// n-tree of Petrini and Vanneschi, IPPS 1997, with k/2 in place of k and both
-// halves of the top switches' ports used): every switch below the top has k/2
-// ports down and k/2 up, the switches of the top level have k down. It is
-// XGFT(n; k/2, ..., k/2, k; 1, k/2, ..., k/2) and numbered like [XGFT].
+// FatTree is the folded Clos network of k-port switches in n levels (k-ary n-tree of Petrini and
+// Vanneschi, IPPS 1997, with k/2 in place of k and both halves of the top switches' ports used):
+// every switch below the top has k/2 ports down and k/2 up, the switches of the top level have k
+// down. It is XGFT(n; k/2, ..., k/2, k; 1, k/2, ..., k/2) and numbered like [XGFT].
 //
 //	level 1 (top)      s6      s7          k = 4, n = 2: 8 terminals,
 //	                  ╱│╲╲    ╱╱│╲         4 + 2 switches of 4 ports;
@@ -272,13 +264,12 @@ func (c *FatTreeConfig) xgft() XGFTConfig {
 //
 // # Closed forms
 //
-// Terminals 2*(k/2)^n: the two factors k/2 of leaf and top and those between,
-// the top one doubled. Switches 2*(k/2)^(n-1) on each level but the top, which
-// has half: (2n-1)*(k/2)^(n-1). As many cables leave a level upwards as
-// terminals enter it: links (n-1)*2*(k/2)^n. Diameter 2(n-1). Bisection: half
-// the cables of any level, (k/2)^n, half the number of terminals; it cannot be
-// less, because any permutation of the terminals can be routed on disjoint
-// paths (rearrangeable). None for n = 1.
+// Terminals 2*(k/2)^n: the two factors k/2 of leaf and top and those between, the top one doubled.
+// Switches 2*(k/2)^(n-1) on each level but the top, which has half: (2n-1)*(k/2)^(n-1). As many
+// cables leave a level upwards as terminals enter it: links (n-1)*2*(k/2)^n. Diameter 2(n-1).
+// Bisection: half the cables of any level, (k/2)^n, half the number of terminals; it cannot be
+// less, because any permutation of the terminals can be routed on disjoint paths (rearrangeable).
+// None for n = 1.
 type FatTree struct {
 	FatTreeConfig
 	treeShape
@@ -322,18 +313,16 @@ func (c *TrimmedTreeConfig) links() int {
 	return c.Groups * (c.Leaves()*c.Middles + c.Tops*c.TopCables)
 }
 
-// TrimmedTree is a fat tree of three levels with a thinned top, which XGFT
-// cannot express since a top switch reaches a group over several middle
-// switches: Sunway BlueLight and TaihuLight as the multicast paper (MR4LMS)
-// counts their paths. A group is a complete two-level tree: leaves joined to
-// all middle switches of the group. Every top switch is joined to top_cables
-// middle switches of every group, the same in each. With top_wiring =
-// "alternating", cable i of top switch t goes to middle switch
-// (t*top_cables + i) mod middles, so that the middle switches share the cables
-// evenly. With "blocks", the same places are dealt out in ascending order: the
-// first tops to the first middle switches, and so on. The two are one graph
-// with the tops numbered differently; routings that decide ties by number tell
-// them apart. A leaf has top_cables paths to every top switch in both.
+// TrimmedTree is a fat tree of three levels with a thinned top, which XGFT cannot express since a
+// top switch reaches a group over several middle switches: Sunway BlueLight and TaihuLight as the
+// multicast paper (MR4LMS) counts their paths. A group is a complete two-level tree: leaves joined
+// to all middle switches of the group. Every top switch is joined to top_cables middle switches of
+// every group, the same in each. With top_wiring = "alternating", cable i of top switch t goes to
+// middle switch (t*top_cables + i) mod middles, so that the middle switches share the cables
+// evenly. With "blocks", the same places are dealt out in ascending order: the first tops to the
+// first middle switches, and so on. The two are one graph with the tops numbered differently;
+// routings that decide ties by number tell them apart. A leaf has top_cables paths to every top
+// switch in both.
 //
 //	tops            t0        t1           groups = 2 (one drawn), middles = 4,
 //	               ╱  ╲      ╱  ╲          tops = 2, top_cables = 2,
@@ -342,25 +331,21 @@ func (c *TrimmedTreeConfig) links() int {
 //	leaves        l0     l1     l2         each joined to all four middles
 //	             │││    │││     ││
 //
-// Switches are numbered leaves first (group by group), then middles, then
-// tops. Ports: down, then up, each in the order of the numbers of the other
-// ends; at a top switch group by group, cable by cable. Classes "terminal",
-// "level1" (leaf to middle), "level2" (middle to top).
+// Switches are numbered leaves first (group by group), then middles, then tops. Ports: down, then
+// up, each in the order of the numbers of the other ends; at a top switch group by group, cable by
+// cable. Classes "terminal", "level1" (leaf to middle), "level2" (middle to top).
 //
-// BlueLight (8,704 terminals): groups = 34, group_terminals = 256,
-// leaf_terminals = 18, middles = 16, tops = 32, top_cables = 8. TaihuLight
-// (40,960): 160, 256, 32, 8, 40, 2. The multicast paper's figures come out with
-// "blocks".
+// BlueLight (8,704 terminals): groups = 34, group_terminals = 256, leaf_terminals = 18, middles =
+// 16, tops = 32, top_cables = 8. TaihuLight (40,960): 160, 256, 32, 8, 40, 2. The multicast paper's
+// figures come out with "blocks".
 //
 // # Closed forms
 //
-// With L = ceil(group_terminals / leaf_terminals) leaves a group: switches
-// groups*(L + middles) + tops; links groups*(L*middles + tops*top_cables).
-// Diameter 4 (leaf, middle, top, middle, leaf), 2 with one group, 0 with one
-// leaf in all. Bisection (an upper bound): for an even number of groups half
-// of them severed from the tops, groups*tops*top_cables/2 cables; or half the
-// leaves severed, groups*L*middles/2, if they are equal and even in number;
-// none if neither.
+// With L = ceil(group_terminals / leaf_terminals) leaves a group: switches groups*(L + middles) +
+// tops; links groups*(L*middles + tops*top_cables). Diameter 4 (leaf, middle, top, middle, leaf), 2
+// with one group, 0 with one leaf in all. Bisection (an upper bound): for an even number of groups
+// half of them severed from the tops, groups*tops*top_cables/2 cables; or half the leaves severed,
+// groups*L*middles/2, if they are equal and even in number; none if neither.
 type TrimmedTree struct {
 	TrimmedTreeConfig
 	treeShape

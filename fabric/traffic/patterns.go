@@ -106,10 +106,9 @@ func newSwitchPermutation(_ SwitchPermutationConfig, env Env) (Pattern, error) {
 	return all.mapped(func(s int) int { return next[s] }), nil
 }
 
-// newTornado makes the tornado pattern (Dally and Towles 2004, table 3.1): on a
-// grid, ceil(k/2) - 1 switches on in every dimension of k switches, modulo k
-// even in meshes; on groups, to the terminal at the same position g/2 groups
-// on. The second form is weft's extension.
+// newTornado makes the tornado pattern (Dally and Towles 2004, table 3.1): on a grid, ceil(k/2) - 1
+// switches on in every dimension of k switches, modulo k even in meshes; on groups, to the terminal
+// at the same position g/2 groups on. The second form is weft's extension.
 func newTornado(_ struct{}, env Env) (Pattern, error) {
 	switch t := env.Topology.(type) {
 	case topology.Grid:
@@ -132,10 +131,9 @@ func newTornado(_ struct{}, env Env) (Pattern, error) {
 	return nil, lacks("tornado", "coordinates or groups", env)
 }
 
-// newNeighbour makes the neighbour pattern (Dally and Towles 2004, table 3.1):
-// on a grid, one switch on in every dimension, from the last switch to the
-// first even in meshes. On other topologies terminal t sends to t+1, the last to
-// the first; that form is weft's extension.
+// newNeighbour makes the neighbour pattern (Dally and Towles 2004, table 3.1): on a grid, one
+// switch on in every dimension, from the last switch to the first even in meshes. On other
+// topologies terminal t sends to t+1, the last to the first; that form is weft's extension.
 func newNeighbour(_ struct{}, env Env) (Pattern, error) {
 	if grid, ok := env.Topology.(topology.Grid); ok {
 		dims := grid.Dims()
@@ -149,11 +147,10 @@ func newNeighbour(_ struct{}, env Env) (Pattern, error) {
 	return tabulate(n, func(src int) int { return (src + 1) % n }), nil
 }
 
-// newTranspose makes the transpose pattern (Dally and Towles 2004, table 3.1).
-// On square grids of two dimensions the switch at (x, y) sends to (y, x), each
-// of its terminals to the one at its position. On other topologies the number
-// of terminals must be a square n*n, and terminal i*n + j sends to j*n + i;
-// where n is a power of two, this swaps the halves of the number's bits.
+// newTranspose makes the transpose pattern (Dally and Towles 2004, table 3.1). On square grids of
+// two dimensions the switch at (x, y) sends to (y, x), each of its terminals to the one at its
+// position. On other topologies the number of terminals must be a square n*n, and terminal i*n + j
+// sends to j*n + i; where n is a power of two, this swaps the halves of the number's bits.
 func newTranspose(_ struct{}, env Env) (Pattern, error) {
 	if grid, ok := env.Topology.(topology.Grid); ok {
 		if dims := grid.Dims(); len(dims) == 2 && dims[0] == dims[1] {
@@ -233,10 +230,9 @@ type HotSpotConfig struct {
 	Targets  []int   `toml:"targets" doc:"terminals that are hot spots, equally hot"`
 }
 
-// hotSpot sends each packet with probability fraction to one of the targets
-// and otherwise to a random other terminal (Pfister and Norton, IEEE
-// Transactions on Computers 1985). A target that draws itself sends to a random
-// other terminal instead.
+// hotSpot sends each packet with probability fraction to one of the targets and otherwise to a
+// random other terminal (Pfister and Norton, IEEE Transactions on Computers 1985). A target that
+// draws itself sends to a random other terminal instead.
 type hotSpot struct {
 	fraction float64
 	targets  []topology.TerminalID
@@ -303,8 +299,7 @@ type worstCase struct {
 	next   []int32 // by group
 }
 
-// grouped is what the pattern needs of a topology: of its groups, only which switch is in
-// which.
+// grouped is what the pattern needs of a topology: of its groups, only which switch is in which.
 type grouped interface {
 	topology.Topology
 	Groups() int

@@ -118,9 +118,8 @@ func appendGroup(groups []Group, size int, terminal func(i int) int) []Group {
 	return append(groups, NewGroup(GroupID(len(groups)), lists.Make(size, func(i int) topology.TerminalID { return topology.TerminalID(terminal(i)) }), nil))
 }
 
-// hierarchyGroups divides the ranks into groups of Sizes[0] neighbours; the
-// first of each is its leader; the leaders are divided into groups of
-// Sizes[1], and so on until one group is left.
+// hierarchyGroups divides the ranks into groups of Sizes[0] neighbours; the first of each is its
+// leader; the leaders are divided into groups of Sizes[1], and so on until one group is left.
 func hierarchyGroups(c HierarchyConfig, env PatternEnv) ([]Group, error) {
 	if len(c.Sizes) == 0 {
 		return nil, &param.ParamError{Key: "sizes", Value: c.Sizes, Want: "at least one size"}

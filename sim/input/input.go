@@ -21,9 +21,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Limits of the files that users name, in bytes of their content: what a
-// compressed file becomes counts, not its size on disk. A pipe is read up to the
-// same limit, a device up to MaxSettings.
+// Limits of the files that users name, in bytes of their content: what a compressed file becomes
+// counts, not its size on disk. A pipe is read up to the same limit, a device up to MaxSettings.
 const (
 	// MaxSettings is for files that people write: experiment files.
 	MaxSettings = 16 << 20
@@ -175,8 +174,7 @@ func byteCount(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// inputError takes the name of the file, which messages have already, off an error
-// of the system.
+// inputError takes the name of the file, which messages have already, off an error of the system.
 func inputError(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -339,8 +337,7 @@ func (p *Problems) Err() error {
 	return errors.Join(p.list...)
 }
 
-// longestLine bounds a line, in bytes: a row of service levels has a digit for each
-// destination.
+// longestLine bounds a line, in bytes: a row of service levels has a digit for each destination.
 const longestLine = 1 << 24
 
 // Lines reads a text in UTF-8 line by line and gathers its problems:

@@ -1,7 +1,6 @@
-// Package param holds the registries of models by name, and their settings: structs
-// whose tags give key, unit, bounds and documentation. Everything that experiment
-// files can name is registered here; their reference, their checks and the errors of
-// wrong values are made from the tags.
+// Package param holds the registries of models by name, and their settings: structs whose tags give
+// key, unit, bounds and documentation. Everything that experiment files can name is registered
+// here; their reference, their checks and the errors of wrong values are made from the tags.
 package param
 
 import (
@@ -33,8 +32,7 @@ type entry[E, T any] struct {
 	joined  reflect.Value // the settings of several forms, with their defaults
 }
 
-// NewRegistry makes an empty registry; kind names its things in messages
-// ("topology").
+// NewRegistry makes an empty registry; kind names its things in messages ("topology").
 func NewRegistry[E, T any](kind string) *Registry[E, T] {
 	return &Registry[E, T]{kind: kind, entries: map[string]*entry[E, T]{}}
 }
@@ -159,9 +157,8 @@ func (r *Registry[E, T]) Describe(name string) (Description, error) {
 	return e.describe(name), nil
 }
 
-// DescribeParams lists the settings of a pointer to a configuration struct
-// with its present values as defaults, by reflection over the tags of
-// [Register].
+// DescribeParams lists the settings of a pointer to a configuration struct with its present values
+// as defaults, by reflection over the tags of [Register].
 func DescribeParams(config any) []Param {
 	var params []Param
 	EachSetting(config, func(f *Field, v reflect.Value) {
@@ -325,9 +322,8 @@ type ParamError struct {
 
 func (e *ParamError) Error() string { return fmt.Sprintf("%s = %v: want %s", e.Key, e.Value, e.Want) }
 
-// Validate checks a pointer to a configuration against its tags (min, max,
-// choices) and, if those hold, its own Validate method. All problems are
-// returned together, each a *ParamError.
+// Validate checks a pointer to a configuration against its tags (min, max, choices) and, if those
+// hold, its own Validate method. All problems are returned together, each a *ParamError.
 func Validate(config any) error {
 	var problems, chosen []error
 	all := reflect.ValueOf(config).Elem()

@@ -8,11 +8,10 @@
 //		snapshot.Int(a, &p.ahead)
 //	}
 //
-// so that what is written and what is read cannot drift apart. The form is
-// variable-length integers (encoding/binary), the same on every machine. It says
-// nothing of types: a store keeps the version of the program beside the bytes, as [Write]
-// does. A state is trusted: one that is read as another type gives nonsense. Package
-// snapshottest finds fields that a method has forgotten.
+// so that what is written and what is read cannot drift apart. The form is variable-length integers
+// (encoding/binary), the same on every machine. It says nothing of types: a store keeps the version
+// of the program beside the bytes, as [Write] does. A state is trusted: one that is read as another
+// type gives nonsense. Package snapshottest finds fields that a method has forgotten.
 package snapshot
 
 import (

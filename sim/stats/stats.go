@@ -1,6 +1,5 @@
-// Package stats holds the statistics of runs: running means, histograms, confidence
-// intervals of the means of correlated series, the end of a warm-up, and whether a series
-// still grows.
+// Package stats holds the statistics of runs: running means, histograms, confidence intervals of
+// the means of correlated series, the end of a warm-up, and whether a series still grows.
 package stats
 
 import (
@@ -43,8 +42,7 @@ func (r *Running) Mean() float64 {
 	return r.mean
 }
 
-// Variance is the unbiased sample variance; NaN for fewer than two
-// observations.
+// Variance is the unbiased sample variance; NaN for fewer than two observations.
 func (r *Running) Variance() float64 {
 	if r.n < 2 {
 		return math.NaN()
@@ -68,9 +66,8 @@ func (r *Running) Max() float64 {
 	return r.max
 }
 
-// HalfWidth is half the width of the confidence interval of the mean at the
-// given level (0.95) for independent observations, by Student's t; infinite
-// for fewer than two.
+// HalfWidth is half the width of the confidence interval of the mean at the given level (0.95) for
+// independent observations, by Student's t; infinite for fewer than two.
 func (r *Running) HalfWidth(level float64) float64 {
 	if r.n < 2 {
 		return math.Inf(1)
@@ -79,10 +76,9 @@ func (r *Running) HalfWidth(level float64) float64 {
 	return t * math.Sqrt(r.Variance()/float64(r.n))
 }
 
-// Histogram counts non-negative integers in buckets of logarithmic width:
-// exact below 256, and above with a relative error of at most 1/256 (0.4 %)
-// in every quantile. The zero value is empty. Memory grows with the logarithm
-// of the largest value: 1 kB per doubling.
+// Histogram counts non-negative integers in buckets of logarithmic width: exact below 256, and
+// above with a relative error of at most 1/256 (0.4 %) in every quantile. The zero value is empty.
+// Memory grows with the logarithm of the largest value: 1 kB per doubling.
 type Histogram struct {
 	counts []int64
 	n      int64
@@ -185,11 +181,10 @@ func Finite(x float64) float64 {
 	return x
 }
 
-// Growth says how a series y(t) that began at time 0 grows, as the exponent of
-// the power of t that it follows: 0 for a series that has become stationary, 1
-// for one that grows with time, 1/2 for one that diffuses, as a queue does whose
-// load is just its capacity. It is (slope of y)·t/y in the middle of the
-// observations, with the slope of the least-squares line.
+// Growth says how a series y(t) that began at time 0 grows, as the exponent of the power of t that
+// it follows: 0 for a series that has become stationary, 1 for one that grows with time, 1/2 for
+// one that diffuses, as a queue does whose load is just its capacity. It is (slope of y)·t/y in the
+// middle of the observations, with the slope of the least-squares line.
 type Growth struct {
 	Slope         float64 // of y over time
 	StandardError float64 // of Slope; neighbours may be correlated
@@ -198,25 +193,22 @@ type Growth struct {
 	Time          float64 // mean of t
 }
 
-// leastObservations is what a line, its error and a correlation are estimated
-// from at least.
+// leastObservations is what a line, its error and a correlation are estimated from at least.
 const leastObservations = 8
 
-// leastWorth is the least number of independent observations that correlated
-// ones are taken for.
+// leastWorth is the least number of independent observations that correlated ones are taken for.
 const leastWorth = 5
 
 // MeasureGrowth fits a line to observations at times t (both slices of one
 // length); ok is false for fewer than eight.
 //
-// The standard error takes the residuals for a first-order autoregressive
-// series: with a correlation r between neighbours, n observations are worth
-// n(1-r)/(1+r) (Law and Kelton 2000, section 4.4). The correlation found in the
-// residuals of a line falls short by about (2+4r)/n, which is made up for
-// (Kendall 1954, for a series about a line). No series is taken for worth less
-// than five: one that is bent smoothly has residuals that are all correlation,
-// though its slope is known well; the quantile for three degrees of freedom, 5.8
-// at 99 %, keeps such intervals wide. Cost: linear.
+// The standard error takes the residuals for a first-order autoregressive series: with a
+// correlation r between neighbours, n observations are worth n(1-r)/(1+r) (Law and Kelton 2000,
+// section 4.4). The correlation found in the residuals of a line falls short by about (2+4r)/n,
+// which is made up for (Kendall 1954, for a series about a line). No series is taken for worth less
+// than five: one that is bent smoothly has residuals that are all correlation, though its slope is
+// known well; the quantile for three degrees of freedom, 5.8 at 99 %, keeps such intervals wide.
+// Cost: linear.
 func MeasureGrowth(t, y []float64) (g Growth, ok bool) {
 	n := float64(len(t))
 	if n < leastObservations {
@@ -263,8 +255,7 @@ func TruncationPoint(series []float64) (cut int, settled bool) {
 	if n < leastObservations {
 		return 0, false
 	}
-	// From the back, sums of the last k give each cut's statistic
-	// variance/k in constant time.
+	// From the back, sums of the last k give each cut's statistic variance/k in constant time.
 	best := -1.0
 	var tail Running
 	for i := n - 1; i >= 0; i-- {

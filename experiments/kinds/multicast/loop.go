@@ -117,8 +117,7 @@ type hardwareCarrier struct {
 	packets int // of a message
 }
 
-// groupRoute is how a group's packets go, and what has come of the message under
-// way.
+// groupRoute is how a group's packets go, and what has come of the message under way.
 type groupRoute struct {
 	mlid    int32    `snap:"-"`
 	vcs     uint32   `snap:"-"`
@@ -174,11 +173,10 @@ type hostTable struct {
 	MTU             sim.Bytes `toml:"mtu" doc:"payload of a full packet; longer messages are cut" min:"1B"`
 }
 
-// hosts are the adapters on the terminals of a fabric: they read messages, send
-// them as packets, take packets in, and drop packets of groups that nobody behind
-// them has joined. Sending and receiving are engines of their own, each one
-// packet at a time. Bytes travel in whole flits; headers are not modelled: rates
-// are those left to the payload.
+// hosts are the adapters on the terminals of a fabric: they read messages, send them as packets,
+// take packets in, and drop packets of groups that nobody behind them has joined. Sending and
+// receiving are engines of their own, each one packet at a time. Bytes travel in whole flits;
+// headers are not modelled: rates are those left to the payload.
 type hosts struct {
 	hostTable
 	fabric     *core.Fabric
@@ -304,8 +302,7 @@ func (h *hosts) tally() hostTally {
 	return all
 }
 
-// take tells the carrier what has arrived since it was last called, while no domain is
-// simulated.
+// take tells the carrier what has arrived since it was last called, while no domain is simulated.
 func (h *hosts) take() {
 	for _, s := range h.sinks {
 		for _, a := range s.arrivals {
@@ -336,9 +333,8 @@ func (h *hostSink) Deliver(d *fabric.Delivery) {
 }
 
 // softwareCarrier carries messages to groups, or sums, by algorithms of package collectives:
-// unicast messages from member to member. A send is over when the adapter has
-// read its message; a member goes on when it has the completion of what it waits
-// for.
+// unicast messages from member to member. A send is over when the adapter has read its message; a
+// member goes on when it has the completion of what it waits for.
 type softwareCarrier struct {
 	kernel *sim.Kernel
 	name   sim.HandlerID

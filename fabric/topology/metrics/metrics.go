@@ -98,11 +98,10 @@ func Measure(g *topology.Graph) Metrics {
 // handful, random ones some dozens.
 const krylov = 240
 
-// AlgebraicConnectivity is the least eigenvalue but one of the graph's Laplacian,
-// parallel cables counted (Fiedler 1973), from below: what the Lanczos process finds,
-// less its residual. Times [Halving] it bounds the cables between two halves of the
-// switches from below. Cost: up to 240 products of the graph's matrix with a vector, made
-// orthogonal to all before them.
+// AlgebraicConnectivity is the least eigenvalue but one of the graph's Laplacian, parallel cables
+// counted (Fiedler 1973), from below: what the Lanczos process finds, less its residual. Times
+// [Halving] it bounds the cables between two halves of the switches from below. Cost: up to 240
+// products of the graph's matrix with a vector, made orthogonal to all before them.
 func AlgebraicConnectivity(g *topology.Graph) float64 {
 	n := g.Switches()
 	if n < 2 {

@@ -71,11 +71,10 @@ func (n Network) less() int {
 	return min(n.Topology.Graph().Switches(), n.Topology.Graph().Terminals())
 }
 
-// Draw draws a network of a registered family of no more than a size, with
-// settings changed from the defaults at random; false if it comes upon none so
-// small. Nothing but the tags of the settings has to be known: the draw goes in
-// small steps, of which it takes back those that the family refuses or that make
-// the network too large.
+// Draw draws a network of a registered family of no more than a size, with settings changed from
+// the defaults at random; false if it comes upon none so small. Nothing but the tags of the
+// settings has to be known: the draw goes in small steps, of which it takes back those that the
+// family refuses or that make the network too large.
 func Draw(family string, stream *sim.Stream, most Size) (Network, bool) {
 	config, topo, ok := draw(family, stream, most)
 	if !ok {
