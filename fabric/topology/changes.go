@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Changes tell what differs between a network and the same network later.
@@ -38,17 +40,14 @@ type Change struct {
 // GUIDs of their ports. Networks without GUIDs go by names, and those without names by numbers.
 // Cost: linear in the networks, but for sorting.
 func Compare(a, b *Graph) *Changes {
-	c := &Changes{}
 	was, is := a.identities(), b.identities()
 	ofSwitch := func(s SwitchName) part { return part{s.GUID, s.Name} }
 	ofTerminal := func(t AdapterPort) part { return part{t.PortGUID, t.Name} }
 	switches := matchParts(partsOf(a.Switches(), was.Switches, ofSwitch), partsOf(b.Switches(), is.Switches, ofSwitch))
 	terminals := matchParts(partsOf(a.Terminals(), was.Terminals, ofTerminal), partsOf(b.Terminals(), is.Terminals, ofTerminal))
-	for _, to := range switches {
-		c.SwitchTo = append(c.SwitchTo, SwitchID(to))
-	}
-	for _, to := range terminals {
-		c.TerminalTo = append(c.TerminalTo, TerminalID(to))
+	c := &Changes{
+		SwitchTo:   lists.Map(switches, func(to int) SwitchID { return SwitchID(to) }),
+		TerminalTo: lists.Map(terminals, func(to int) TerminalID { return TerminalID(to) }),
 	}
 	x := comparison{c, a, b, inverse(switches, b.Switches())}
 	x.switches()
