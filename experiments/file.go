@@ -100,9 +100,7 @@ type Options struct {
 }
 
 // Stem is the file's name without folders and extension, for result folders.
-func (f *File) Stem() string {
-	return strings.TrimSuffix(filepath.Base(f.Name), ".toml")
-}
+func (f *File) Stem() string { return strings.TrimSuffix(filepath.Base(f.Name), ".toml") }
 
 // Kind is the name of the file's kind.
 func (f *File) Kind() string { return f.kind.name }

@@ -266,9 +266,7 @@ func (f *File) resolved(inputs string) string {
 }
 
 // column lists the values that one key of an axis takes.
-func column(a axis, i int) []any {
-	return lists.Map(a.values, func(v []any) any { return v[i] })
-}
+func column(a axis, i int) []any { return lists.Map(a.values, func(v []any) any { return v[i] }) }
 
 // baseSettings is what all points of the file share: the settings of the first
 // point without the swept keys and, where a swept choice brings its own

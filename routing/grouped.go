@@ -29,9 +29,7 @@ type GroupSettings struct {
 	SpreadVCs bool   `toml:"spread_vcs" doc:"divide all virtual channels evenly between the hop classes, where there are more of them than classes; otherwise each class uses one"`
 }
 
-func defaultGroups() GroupSettings {
-	return GroupSettings{Gateway: "random", GlobalVC: "next"}
-}
+func defaultGroups() GroupSettings { return GroupSettings{Gateway: "random", GlobalVC: "next"} }
 
 // groupWalk leads packets minimally through a topology of fully connected groups: at most a local
 // hop to a switch with a channel into the next group, the global hop, and a local hop there. On the

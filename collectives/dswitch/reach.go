@@ -51,11 +51,9 @@ type sessionFaults struct {
 	spine       []bool   // per switch
 }
 
-func (f *sessionFaults) unitDead(stage, unit int) bool { return f != nil && f.unit[stage][unit] }
-func (f *sessionFaults) switchDead(b int) bool         { return f != nil && f.spine[b] }
-func (f *sessionFaults) cableDead(stage, port int) bool {
-	return f != nil && f.cable[stage][port]
-}
+func (f *sessionFaults) unitDead(stage, unit int) bool  { return f != nil && f.unit[stage][unit] }
+func (f *sessionFaults) switchDead(b int) bool          { return f != nil && f.spine[b] }
+func (f *sessionFaults) cableDead(stage, port int) bool { return f != nil && f.cable[stage][port] }
 
 // Fail switches off exactly the given parts; none repairs everything.
 func (n *SessionNetwork) Fail(faults ...Fault) {
@@ -187,9 +185,7 @@ func newBitRow(n int) bitRow    { return make(bitRow, (n+63)/64) }
 func (b bitRow) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
 func (b bitRow) set(i int)      { b[i/64] |= 1 << (i % 64) }
 
-func newBitRows(n int) []bitRow {
-	return lists.Make(n, func(int) bitRow { return newBitRow(n) })
-}
+func newBitRows(n int) []bitRow { return lists.Make(n, func(int) bitRow { return newBitRow(n) }) }
 
 func (b bitRow) count() int {
 	n := 0

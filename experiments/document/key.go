@@ -74,9 +74,7 @@ func quotedEnd(key string) int {
 }
 
 // JoinNames makes a key of names.
-func JoinNames(names []string) string {
-	return lists.Join(names, ".", QuoteName)
-}
+func JoinNames(names []string) string { return lists.Join(names, ".", QuoteName) }
 
 // KeyUnder is the part of a key below path, where files have keys that stand for
 // others: sweep."traffic.load" is about traffic.load, and so is sweep.traffic.load.

@@ -60,10 +60,7 @@ func (p *PlotConfig) aggregate(values []float64, interval float64) (y, half floa
 			y += v
 		}
 	default:
-		var r stats.Running
-		for _, v := range values {
-			r.Add(v)
-		}
+		r := stats.Of(values)
 		y = r.Mean()
 		if r.N() > 1 {
 			half = r.HalfWidth(0.95)

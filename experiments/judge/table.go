@@ -133,9 +133,7 @@ func (t *Table) Cell(name string) string {
 }
 
 // Cells lists the present row's cells of some columns.
-func (t *Table) Cells(names ...string) []string {
-	return lists.Map(names, t.Cell)
-}
+func (t *Table) Cells(names ...string) []string { return lists.Map(names, t.Cell) }
 
 // largestFile bounds what is read of a file, unpacked.
 const largestFile = 64 << 20

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -104,10 +105,7 @@ func (t *Table) meanOf(column string, rows []int) (mean, half float64) {
 	if err != nil || len(rows) == 0 {
 		return math.NaN(), math.NaN()
 	}
-	var r stats.Running
-	for _, i := range rows {
-		r.Add(values[i])
-	}
+	r := stats.Of(lists.Map(rows, func(i int) float64 { return values[i] }))
 	halves, err := t.HalfWidths(column)
 	switch {
 	case r.N() > 1:

@@ -44,10 +44,7 @@ const leastBatchFreedom = stats.LeastBatches - 1
 // zero says that all values lie within one step, not that they are the same: a uniform
 // error within a step has a variance of a twelfth of its square.
 func (s *sample) estimate() estimate {
-	var r stats.Running
-	for _, x := range s.values {
-		r.Add(x)
-	}
+	r := stats.Of(s.values)
 	e := estimate{mean: r.Mean(), variance: math.NaN(), freedom: leastBatchFreedom}
 	rounding := s.step * s.step / 12
 	switch n := float64(len(s.values)); {

@@ -202,9 +202,7 @@ func Grouped[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 }
 
 // Indices are 0 to n-1.
-func Indices(n int) []int {
-	return lists.Make(n, func(i int) int { return i })
-}
+func Indices(n int) []int { return lists.Make(n, func(i int) int { return i }) }
 
 // AddNew appends what a list does not have.
 func AddNew[T comparable](list []T, x T) []T {

@@ -104,7 +104,7 @@ func (s *statistics) meanFlits() float64 {
 // acceptance is half of the 95 % confidence interval of the flits that a terminal is delivered
 // in a cycle, by few batches where the slices are correlated for long: rates differ little.
 func (s *statistics) acceptance() float64 {
-	delivered := lists.Map(s.progress.since(s.start), func(slice progressSlice) float64 { return float64(slice.delivered) / float64(slice.cycles) })
+	delivered := lists.Map(s.progress.since(s.start), progressSlice.rate)
 	batches := stats.Batches(delivered)
 	if len(delivered) >= 2*stats.LeastBatches {
 		batches = max(stats.LeastBatches, batches)
@@ -147,6 +147,9 @@ type progressSlice struct {
 	hops      int64   // switches that flits crossed
 	behind    float64 // sum over its cycles of how far sources are behind: see [fabric.Workload.BehindBy]
 }
+
+// rate is the flits delivered in a cycle.
+func (s progressSlice) rate() float64 { return float64(s.delivered) / float64(s.cycles) }
 
 const mostSlices = 128
 

@@ -138,7 +138,7 @@ func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) 
 	var accepted stats.Running
 	var entered []float64
 	for _, s := range slices {
-		accepted.Add(float64(s.delivered) / float64(s.cycles) / float64(terminals))
+		accepted.Add(s.rate() / float64(terminals))
 		entered = append(entered, float64(s.entered)/float64(s.cycles)/float64(terminals))
 		if s.packets > 0 {
 			t = append(t, float64(s.end)-float64(s.cycles)/2)

@@ -184,7 +184,7 @@ func (r *runner) fills() bool {
 	if math.Abs(float64(r.f.FlitsInside()-r.statistics.held)) > filling*delivered {
 		return true
 	}
-	rates := lists.Map(r.statistics.progress.slices, func(s progressSlice) float64 { return float64(s.delivered) / float64(s.cycles) })
+	rates := lists.Map(r.statistics.progress.slices, progressSlice.rate)
 	_, settled := stats.TruncationPoint(stats.Joined(rates, warmupSlices))
 	return !settled || !(r.result.AcceptedHalf <= 2*r.precision()*r.result.Accepted)
 }

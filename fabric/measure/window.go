@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -163,10 +164,7 @@ func (r *runner) drift() float64 {
 // swing is the standard deviation of what is accepted in a slice of the window. What a full network
 // accepts swings about as much over thousands of cycles, longer than a run that proves saturated.
 func (r *runner) swing() float64 {
-	var rates stats.Running
-	for _, s := range r.statistics.progress.since(r.statistics.start) {
-		rates.Add(float64(s.delivered) / float64(s.cycles))
-	}
+	rates := stats.Of(lists.Map(r.statistics.progress.since(r.statistics.start), progressSlice.rate))
 	return math.Sqrt(rates.Variance()) / float64(r.f.Graph().Terminals())
 }
 

@@ -99,9 +99,7 @@ type AdapterPort struct {
 }
 
 // Numbers lists the numbers from 0 to n-1: all switches, terminals or ports of a network.
-func Numbers[N ~int | ~int32](n int) []N {
-	return lists.Make(n, func(i int) N { return N(i) })
-}
+func Numbers[N ~int | ~int32](n int) []N { return lists.Make(n, func(i int) N { return N(i) }) }
 
 // GUID is a 64-bit identity, written as "0x" and 16 hexadecimal digits.
 type GUID uint64

@@ -322,9 +322,7 @@ func (f *Forest) cellSet(cells []int32) bitset {
 }
 
 // linkCell is the cell of the cable at port p with a table per port.
-func (f *Forest) linkCell(p topology.PortID) int32 {
-	return min(int32(p), f.env.Graph.Peer[p])
-}
+func (f *Forest) linkCell(p topology.PortID) int32 { return min(int32(p), f.env.Graph.Peer[p]) }
 
 // firstFree is the lowest colour from from on that is free in all cells, or -1
 // if there is none below the limit. Cost: cells times colours/64.

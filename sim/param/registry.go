@@ -73,9 +73,7 @@ func cloneConfig[C any](c C) C {
 func (r *Registry[E, T]) Kind() string { return r.kind }
 
 // Names lists the registered names in alphabetical order.
-func (r *Registry[E, T]) Names() []string {
-	return slices.Sorted(maps.Keys(r.entries))
-}
+func (r *Registry[E, T]) Names() []string { return slices.Sorted(maps.Keys(r.entries)) }
 
 // UnknownNameError reports a name that is not registered.
 type UnknownNameError struct {

@@ -19,6 +19,14 @@ type Running struct {
 	min, max float64
 }
 
+// Of is the sample of some values.
+func Of(values []float64) (r Running) {
+	for _, x := range values {
+		r.Add(x)
+	}
+	return r
+}
+
 // Add enters an observation.
 func (r *Running) Add(x float64) {
 	r.n++
@@ -321,10 +329,7 @@ func MeanInterval(series []float64, level float64, batches int) float64 {
 	y := Joined(series, mostObservations)
 	each := len(y) / batches
 	means := join(y[len(y)-each*batches:], each)
-	var of Running
-	for _, x := range means {
-		of.Add(x)
-	}
+	of := Of(means)
 	time, _ := correlationTimes(y)
 	time = min(time, batchLength*float64(each))
 	inflation := 1 / (1 - (time-1/time)/(2*float64(each)))

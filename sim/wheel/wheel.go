@@ -181,9 +181,7 @@ func (w *Wheel[T]) Skip(cycle int64) bool {
 }
 
 // Has tells whether a cycle, no later than a block after the one last taken, has items.
-func (w *Wheel[T]) Has(cycle int64) bool {
-	return w.slot(cycle).last != nil
-}
+func (w *Wheel[T]) Has(cycle int64) bool { return w.slot(cycle).last != nil }
 
 // Drain takes all items, as if cycle now had been taken from last: none may be of that cycle or an
 // earlier one. Those of a cycle come in the order in which they were filed; cycles come in
