@@ -4,6 +4,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -79,12 +80,10 @@ func newFatPaths(config FatPathsConfig, env Env) (fabric.Routing, error) {
 // and a random spanning tree.
 func layerWithout(g *topology.Graph, share float64, seed uint64, layer int) *topology.Down {
 	stream := sim.NewStream(seed, "routing fatpaths", layer)
-	var cables []topology.PortID
-	for p := range topology.PortID(g.NumPorts()) {
-		if peer, ok := g.PeerPort(p); ok && p < peer {
-			cables = append(cables, p)
-		}
-	}
+	cables := lists.Filter(topology.Numbers[topology.PortID](g.NumPorts()), func(p topology.PortID) bool {
+		peer, ok := g.PeerPort(p)
+		return ok && p < peer
+	})
 	sim.Shuffle(&stream, cables)
 	parent := topology.Numbers[topology.SwitchID](g.Switches()) // union-find
 	find := func(s topology.SwitchID) topology.SwitchID {

@@ -3,6 +3,7 @@ package routing
 import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Routed is a network with its routing.
@@ -48,12 +49,9 @@ func ComparePaths(a, b Routed, changes *topology.Changes, budget int) (*PathChan
 	if err != nil {
 		return nil, err
 	}
-	var shared []topology.TerminalID
-	for t, to := range changes.TerminalTo {
-		if to >= 0 {
-			shared = append(shared, topology.TerminalID(t))
-		}
-	}
+	shared := lists.Filter(topology.Numbers[topology.TerminalID](len(changes.TerminalTo)), func(t topology.TerminalID) bool {
+		return changes.TerminalTo[t] >= 0
+	})
 	c := &PathChanges{}
 	sums := [2]int{}
 	c.Destinations, c.Of, err = sample(shared, budget, func(dst topology.TerminalID) (int, error) {

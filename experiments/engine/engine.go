@@ -17,6 +17,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Execution says how to run the points of a file.
@@ -167,13 +168,7 @@ func (r *runner) failures() (all []Failure) {
 
 // finished counts the points that have a record.
 func (r *runner) finished() int {
-	n := 0
-	for _, p := range r.points {
-		if r.records[p.Hash] != nil {
-			n++
-		}
-	}
-	return n
+	return len(lists.Filter(r.points, func(p *experiments.Point) bool { return r.records[p.Hash] != nil }))
 }
 
 // compute runs what has no record yet, step by step of refinement.

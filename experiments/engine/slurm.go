@@ -139,13 +139,7 @@ func (s *slurmRun) prepare(todo []*experiments.Point) error {
 
 // open lists the tasks that have not ended.
 func (s *slurmRun) open() []int {
-	var tasks []int
-	for t := range s.tasks {
-		if !s.tasks[t].ended {
-			tasks = append(tasks, t)
-		}
-	}
-	return tasks
+	return lists.Filter(results.Indices(len(s.tasks)), func(t int) bool { return !s.tasks[t].ended })
 }
 
 // submit makes a job array of some tasks.

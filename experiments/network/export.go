@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -130,12 +131,8 @@ func countDiameter(g *topology.Graph) string {
 	if g.Switches() > 5000 {
 		return "no closed form, too many switches to count"
 	}
-	var ends []topology.SwitchID
-	for s, n := range g.TerminalCounts() {
-		if n > 0 {
-			ends = append(ends, topology.SwitchID(s))
-		}
-	}
+	counts := g.TerminalCounts()
+	ends := lists.Filter(topology.Numbers[topology.SwitchID](len(counts)), func(s topology.SwitchID) bool { return counts[s] > 0 })
 	if len(ends)*g.NumPorts() > mostSteps {
 		return "no closed form, too many cables to count"
 	}

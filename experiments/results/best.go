@@ -301,10 +301,8 @@ func (r *Rankings) Table() *Table {
 			}
 			row := append(slices.Clone(ranking.Demand), ranking.Column, FormatCell(ranking.Load), fmt.Sprint(i+1))
 			row = append(row, p.Design...)
-			for _, x := range []any{p.Mean, p.HalfWidth, d.Delta, d.HalfWidth, stats.Finite(d.Delta / d.A), d.Method, d.P, d.Holm, p.Judgement} {
-				row = append(row, FormatCell(x))
-			}
-			t.Rows = append(t.Rows, row)
+			t.Rows = append(t.Rows, append(row,
+				formatted(p.Mean, p.HalfWidth, d.Delta, d.HalfWidth, stats.Finite(d.Delta/d.A), d.Method, d.P, d.Holm, p.Judgement)...))
 		}
 	}
 	return t

@@ -234,16 +234,16 @@ func (c *Comparison) count(is func(*Difference) bool) (n int) {
 	return n
 }
 
+// formatted are cells of values.
+func formatted(values ...any) []string { return lists.Map(values, FormatCell) }
+
 // Table is the comparison as CSV.
 func (c *Comparison) Table() *Table {
 	t := &Table{Columns: append(slices.Clone(c.Keys),
 		"a", "b", "difference", "difference_ci95", "relative", "method", "t", "degrees_of_freedom", "p", "p_holm", "judgement")}
 	for _, d := range c.Differences {
-		row := slices.Clone(d.Key)
-		for _, x := range []any{d.A, d.B, d.Delta, d.HalfWidth, stats.Finite(d.Delta / d.A), d.Method, d.T, d.DF, d.P, d.Holm, d.Significance} {
-			row = append(row, FormatCell(x))
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, append(slices.Clone(d.Key),
+			formatted(d.A, d.B, d.Delta, d.HalfWidth, stats.Finite(d.Delta/d.A), d.Method, d.T, d.DF, d.P, d.Holm, d.Significance)...))
 	}
 	return t
 }

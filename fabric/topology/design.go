@@ -143,12 +143,9 @@ func singer(p, e int) []int {
 		q *= p
 	}
 	n := q*q + q + 1
-	base := make([]int, 0, q+1)
-	for i := range n {
-		if f.Add(f.Power(i), f.Add(f.Power(i*q), f.Power(i*q*q))) == 0 {
-			base = append(base, i)
-		}
-	}
+	base := lists.Filter(Numbers[int](n), func(i int) bool {
+		return f.Add(f.Power(i), f.Add(f.Power(i*q), f.Power(i*q*q))) == 0
+	})
 	return leastEquivalent(base, n)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -117,11 +118,7 @@ func (d *Dragonfly) listGateways() {
 		peer, _ := g.PeerPort(p)
 		return d.GroupOf(g.PortSwitch[p])*d.G + d.GroupOf(g.PortSwitch[peer])
 	}
-	for p := range PortID(g.NumPorts()) {
-		if g.PortClass[p] == dragonflyGlobal {
-			d.ways = append(d.ways, p)
-		}
-	}
+	d.ways = lists.Filter(Numbers[PortID](g.NumPorts()), func(p PortID) bool { return g.PortClass[p] == dragonflyGlobal })
 	slices.SortStableFunc(d.ways, func(a, b PortID) int { return cmp.Compare(pair(a), pair(b)) })
 	d.wayStart = make([]int32, d.G*d.G+1)
 	for _, p := range d.ways {

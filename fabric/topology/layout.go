@@ -195,12 +195,7 @@ func levelsFromTerminals(g *Graph) []int {
 		func(s int) bool { return down[s] > 0 },
 		func(s int) bool { return 2*down[s] >= g.Degree(SwitchID(s)) },
 	} {
-		var leaves []SwitchID
-		for s := range down {
-			if isLeaf(s) {
-				leaves = append(leaves, SwitchID(s))
-			}
-		}
+		leaves := lists.Filter(Numbers[SwitchID](len(down)), func(s SwitchID) bool { return isLeaf(int(s)) })
 		if levels := levelsAbove(g, leaves); levels != nil {
 			return levels
 		}

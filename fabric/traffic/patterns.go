@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -84,12 +85,7 @@ func (SwitchPermutationConfig) Seeded() {}
 func newSwitchPermutation(_ SwitchPermutationConfig, env Env) (Pattern, error) {
 	g := env.Topology.Graph()
 	all := divide(g, g.Switches(), func(s topology.SwitchID) int { return int(s) })
-	var leaves []int
-	for s, members := range all.members {
-		if len(members) > 0 {
-			leaves = append(leaves, s)
-		}
-	}
+	leaves := lists.Filter(topology.Numbers[int](len(all.members)), func(s int) bool { return len(all.members[s]) > 0 })
 	if len(leaves) < 2 {
 		return nil, needs("switch-permutation", "at least two switches with terminals; this topology has %d", len(leaves))
 	}
