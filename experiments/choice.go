@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -138,11 +139,5 @@ func (t taggedPaths) RelativeTo(dir string) {
 }
 
 func (t taggedPaths) Files() []string {
-	var files []string
-	for _, v := range t {
-		if v.String() != "" {
-			files = append(files, v.String())
-		}
-	}
-	return files
+	return lists.Filter(lists.Map(t, reflect.Value.String), func(file string) bool { return file != "" })
 }
