@@ -10,6 +10,17 @@ import (
 func init() {
 	registerVector("allgather-recursive-doubling", "allgather: exchange of all that is there at doubling distances; Bruck's where ranks are no power of two", AllgatherRecursiveDoubling)
 	registerVector("allgather-neighbor-exchange", "allgather: pairs of blocks to and fro between neighbours, N/2 rounds; the ring where ranks are odd", AllgatherNeighborExchange)
+	registerSet("allgather-leaders", "allgather: leaders gather the blocks of their group, exchange them with other nodes, and hand all to the ranks of the node",
+		AllgatherLeaderSettings{1, DefaultCritical, true}, func(c AllgatherLeaderSettings, e Env) (Collective, error) {
+			if err := e.wholeNodes("allgather-leaders", c.Leaders); err != nil {
+				return nil, err
+			}
+			return AllgatherLeaders(e, c), nil
+		})
+	registerSet("allgather-lss", "allgather: the ring by direct RDMA writes, after one handshake by which a rank learns the address of the next",
+		AllgatherLSSSettings{72}, func(c AllgatherLSSSettings, e Env) (Collective, error) {
+			return AllgatherLSS(e.Ranks, int64(e.Bytes), int64(c.Address)), nil
+		})
 }
 
 // AllgatherRecursiveDoubling (Thakur, Rabenseifner, Gropp, IJHPCA 2005, section 3.1): in round k a rank
@@ -86,20 +97,6 @@ type AllgatherLeaderSettings struct {
 // AllgatherLSSSettings are the settings of the allgather by direct writes.
 type AllgatherLSSSettings struct {
 	Address sim.Bytes `toml:"address" doc:"key and virtual address of a buffer, which a rank gives to the one before it" min:"1B"`
-}
-
-func init() {
-	registerSet("allgather-leaders", "allgather: leaders gather the blocks of their group, exchange them with other nodes, and hand all to the ranks of the node",
-		AllgatherLeaderSettings{1, DefaultCritical, true}, func(c AllgatherLeaderSettings, e Env) (Collective, error) {
-			if err := e.wholeNodes("allgather-leaders", c.Leaders); err != nil {
-				return nil, err
-			}
-			return AllgatherLeaders(e, c), nil
-		})
-	registerSet("allgather-lss", "allgather: the ring by direct RDMA writes, after one handshake by which a rank learns the address of the next",
-		AllgatherLSSSettings{72}, func(c AllgatherLSSSettings, e Env) (Collective, error) {
-			return AllgatherLSS(e.Ranks, int64(e.Bytes), int64(c.Address)), nil
-		})
 }
 
 // wholeNodes is uniform for an algorithm with so many leaders on each node.

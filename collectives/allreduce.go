@@ -9,10 +9,9 @@ func init() {
 	register("barrier-dissemination", "barrier: in round k every rank notifies the one 2^k further", func(e Env) Collective { return BarrierDissemination(e.Ranks) })
 }
 
-// AllreduceRing (Patarasuk, Yuan, J. Parallel Distrib. Comput. 2009): in round
-// k < N-1 rank r sends its partial sum of chunk r-k-1 on and combines chunk
-// r-k-2; it ends up with the whole sum of chunk r, and N-1 rounds of a ring
-// allgather follow. 2(N-1)/N of the vector passes each rank.
+// AllreduceRing (Patarasuk, Yuan, J. Parallel Distrib. Comput. 2009): in round k < N-1 rank r sends
+// its partial sum of chunk r-k-1 on and combines chunk r-k-2; it ends up with the whole sum of
+// chunk r, and N-1 rounds of a ring allgather follow. 2(N-1)/N of the vector passes each rank.
 func AllreduceRing(n int, bytes int64) Collective {
 	size := func(i int) int64 { return chunk(bytes, i, n) }
 	return &program{
@@ -146,9 +145,8 @@ func AllreduceRecursiveHalving(n int, bytes int64) Collective {
 // same is the rank that has a slot, where every rank has that of its number.
 func same(v int) int { return v }
 
-// ringAllgatherRound is round k of an allgather around a ring of n positions:
-// position v sends slot v-k on to v+1 and gets slot v-k-1. Size is that of a
-// slot, rank turns positions into ranks.
+// ringAllgatherRound is round k of an allgather around a ring of n positions: position v sends slot
+// v-k on to v+1 and gets slot v-k-1. Size is that of a slot, rank turns positions into ranks.
 func ringAllgatherRound(v, k, n int, size func(slot int) int64, rank func(v int) int, dst []Op) []Op {
 	out, in := mod(v-k, n), mod(v-k-1, n)
 	return append(dst,
@@ -170,11 +168,10 @@ func AllgatherRing(n int, bytes int64) Collective {
 	}
 }
 
-// AllgatherBruck (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 1997): in round
-// k a rank sends the first min(2^k, N-2^k) blocks that it has to the rank 2^k
-// before and appends what it gets from the rank 2^k after; at the end block i
-// stands at i-rank and is turned into place. Slots 0..N-1 are the result,
-// N..2N-1 the scratch buffer.
+// AllgatherBruck (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 1997): in round k a rank sends
+// the first min(2^k, N-2^k) blocks that it has to the rank 2^k before and appends what it gets from
+// the rank 2^k after; at the end block i stands at i-rank and is turned into place. Slots 0..N-1
+// are the result, N..2N-1 the scratch buffer.
 func AllgatherBruck(n int, bytes int64) Collective {
 	rounds := log2Ceil(n)
 	size := func(int) int64 { return bytes }

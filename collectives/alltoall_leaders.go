@@ -63,11 +63,10 @@ type PLPSettings struct {
 	Leaders int `toml:"leaders" doc:"leaders a node, a divisor of its ranks; 0: as the PLP rule says" min:"0"`
 }
 
-// PLPLeaders is the number of leaders that PLP gives a node of m ranks for
-// blocks of so many bytes (Li et al. 2013, section 3.1): all m where even a
-// single leader's aggregated blocks of m*m*bytes are small enough for Bruck's
-// algorithm; otherwise the most that still go round the ring, whose blocks
-// m*m*bytes/d are above critical.
+// PLPLeaders is the number of leaders that PLP gives a node of m ranks for blocks of so many bytes
+// (Li et al. 2013, section 3.1): all m where even a single leader's aggregated blocks of m*m*bytes
+// are small enough for Bruck's algorithm; otherwise the most that still go round the ring, whose
+// blocks m*m*bytes/d are above critical.
 func PLPLeaders(m int, bytes, critical int64) int {
 	total := int64(m) * int64(m) * bytes
 	if total <= critical {
@@ -187,9 +186,8 @@ type leaders struct {
 	base  int // first slot of the aggregated blocks
 }
 
-// gather hands every leader of the node the blocks for its group everywhere: in
-// the rank's buffer runs of a group's ranks, a node apart; in the leader's one
-// run in each aggregated block.
+// gather hands every leader of the node the blocks for its group everywhere: in the rank's buffer
+// runs of a group's ranks, a node apart; in the leader's one run in each aggregated block.
 func (l *leaders) gather(rank int, dst []Op) []Op {
 	node, count := rank/l.m, l.nodes*l.group
 	size := l.bytes * int64(count)

@@ -19,17 +19,14 @@ import (
 type Env struct {
 	Ranks   int // of the job
 	PerNode int // ranks on a node, consecutive ones; for algorithms that know of nodes
-	// Bytes is the size of the block that each rank has for each other
-	// (alltoall), of each rank's contribution (allgather), of the whole vector
-	// (broadcast, reduce, allreduce).
+	// Bytes is the size of the block that each rank has for each other (alltoall), of each rank's
+	// contribution (allgather), of the whole vector (broadcast, reduce, allreduce).
 	Bytes sim.Bytes
-	// Sizes gives the blocks of an alltoall sizes of their own (alltoallv);
-	// nil: all are Bytes.
+	// Sizes gives the blocks of an alltoall sizes of their own (alltoallv); nil: all are Bytes.
 	Sizes func(from, to int) int64
 }
 
-// Registry holds the algorithms. Names are operation-algorithm:
-// "alltoall-bruck".
+// Registry holds the algorithms. Names are operation-algorithm: "alltoall-bruck".
 var Registry = param.NewRegistry[Env, Collective]("collective")
 
 // uniform refuses block sizes of their own, for an algorithm that has none.
@@ -99,8 +96,7 @@ func (c Rooted) absolute(v, ranks int) int    { return (v + c.Root) % ranks }
 // None is the configuration of an algorithm without settings.
 type None struct{}
 
-// chunk is the size of chunk i of n of a vector; sizes differ by at most one
-// byte.
+// chunk is the size of chunk i of n of a vector; sizes differ by at most one byte.
 func chunk(bytes int64, i, n int) int64 {
 	return chunkStart(bytes, i+1, n) - chunkStart(bytes, i, n)
 }

@@ -60,9 +60,8 @@ type Op struct {
 	Into     Slots    // written by Copy
 }
 
-// Slots names slots of a rank's buffer: Count of them, in runs of Run
-// consecutive ones whose starts lie Step apart. The e-th element of what is
-// sent goes to the e-th slot of what receives it.
+// Slots names slots of a rank's buffer: Count of them, in runs of Run consecutive ones whose starts
+// lie Step apart. The e-th element of what is sent goes to the e-th slot of what receives it.
 type Slots struct{ First, Run, Step, Count int32 }
 
 // Slot is a single slot.
@@ -101,9 +100,8 @@ type Schedule interface {
 // contribution of a rank, or the block that one rank has for another.
 type Token int32
 
-// Contract says which data a schedule starts from and ends with, in slots: the
-// units of data that travel together. Contributions that were combined are
-// sets of tokens.
+// Contract says which data a schedule starts from and ends with, in slots: the units of data that
+// travel together. Contributions that were combined are sets of tokens.
 type Contract struct {
 	Slots   int                                         // of a rank's buffer, scratch space included
 	Bytes   func(rank, slot int) int64                  // size of a slot

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // TreeSettings are the settings of a broadcast down a tree, in segments.
@@ -39,6 +40,9 @@ func init() {
 	})
 	register("barrier-recursive-doubling", "barrier: notes between pairs at doubling distances", func(e Env) Collective { return BarrierRecursiveDoubling(e.Ranks) })
 	register("barrier-tree", "barrier: notes up a binomial tree and down again", func(e Env) Collective { return AllreduceReduceBroadcast(1, BroadcastBinomial(e.Ranks, 0, 1)) })
+	registerRooted("broadcast-binomial", "broadcast down a binomial tree, largest subtree first", BroadcastBinomial)
+	registerRooted("broadcast-scatter-allgather", "broadcast: binomial scatter, then a ring allgather", BroadcastScatterAllgather)
+	registerRooted("reduce-binomial", "reduce up a binomial tree", ReduceBinomial)
 }
 
 // chainChildren divides the ranks but the root into so many chains of equal length, the first ones longer by one.
@@ -50,11 +54,7 @@ func chainChildren(v, n, chains int) []int {
 	length, longer := (n-1)/chains, (n-1)%chains
 	start := func(i int) int { return 1 + i*length + min(i, longer) }
 	if v == 0 {
-		var heads []int
-		for i := range chains {
-			heads = append(heads, start(i))
-		}
-		return heads
+		return lists.Make(chains, start)
 	}
 	for i := 1; i <= chains; i++ {
 		if v+1 == start(i) {
@@ -208,15 +208,8 @@ func AllreduceReduceBroadcast(bytes int64, down Collective) Collective {
 	}
 }
 
-func init() {
-	registerRooted("broadcast-binomial", "broadcast down a binomial tree, largest subtree first", BroadcastBinomial)
-	registerRooted("broadcast-scatter-allgather", "broadcast: binomial scatter, then a ring allgather", BroadcastScatterAllgather)
-	registerRooted("reduce-binomial", "reduce up a binomial tree", ReduceBinomial)
-}
-
-// children is the number of subtrees of relative rank v in the binomial tree
-// of n ranks in which v's parent is v without its lowest set bit: v + 2^k for
-// all 2^k below that bit.
+// children is the number of subtrees of relative rank v in the binomial tree of n ranks in which
+// v's parent is v without its lowest set bit: v + 2^k for all 2^k below that bit.
 func children(v, n int) int {
 	k := log2Ceil(n)
 	if v != 0 {
@@ -228,8 +221,7 @@ func children(v, n int) int {
 	return k
 }
 
-// subtree is the number of ranks in the subtree of relative rank v, which are
-// v, v+1, ...
+// subtree is the number of ranks in the subtree of relative rank v, which are v, v+1, ...
 func subtree(v, n int) int {
 	if v == 0 {
 		return n
@@ -275,10 +267,9 @@ func BroadcastBinomial(n, root int, bytes int64) Collective {
 	}
 }
 
-// BroadcastScatterAllgather scatters the vector's chunks down the binomial
-// tree and gathers them around a ring (van de Geijn; Thakur, Rabenseifner,
-// Gropp, IJHPCA 2005, section 3.2): each rank moves about twice the vector,
-// whatever the number of ranks. Chunk i belongs to relative rank i.
+// BroadcastScatterAllgather scatters the vector's chunks down the binomial tree and gathers them
+// around a ring (van de Geijn; Thakur, Rabenseifner, Gropp, IJHPCA 2005, section 3.2): each rank
+// moves about twice the vector, whatever the number of ranks. Chunk i belongs to relative rank i.
 func BroadcastScatterAllgather(n, root int, bytes int64) Collective {
 	t := tree{Rooted{root}, n}
 	size := func(i int) int64 { return chunk(bytes, i, n) }

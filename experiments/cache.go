@@ -33,8 +33,7 @@ type Cache struct {
 	Limit int64 // bytes, beyond which the entries that were not used for longest are removed
 	// Least is what an entry must have taken to compute, to be kept.
 	Least time.Duration
-	// Warn is told of entries that are damaged, and once of a folder that cannot be
-	// written.
+	// Warn is told of entries that are damaged, and once of a folder that cannot be written.
 	Warn func(message string)
 
 	once sync.Once
@@ -224,8 +223,7 @@ func Share[T any](s *Shared, key string, build func() (T, error)) (T, error) {
 // forget lets go of everything; what is asked for again is built again.
 func (s *Shared) forget() { s.entries.Clear() }
 
-// digest is the SHA-256 of what a file holds, decompressed, read once for all
-// points.
+// digest is the SHA-256 of what a file holds, decompressed, read once for all points.
 func (s *Shared) digest(path string) string {
 	d, _ := Share(s, "digest "+path, func() (string, error) {
 		in, err := input.OpenInput(path, input.MaxStream)

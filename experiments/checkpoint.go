@@ -16,8 +16,7 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// SnapshotFolder is where a result folder has the snapshots of points that are being
-// computed.
+// SnapshotFolder is where a result folder has the snapshots of points that are being computed.
 const SnapshotFolder = "snapshots"
 
 // Checkpoint is the last snapshot of a part of a point that takes long: what the part goes on
@@ -181,8 +180,7 @@ func interruptible[T any](ctx context.Context, grace time.Duration, f func() (T,
 	}
 }
 
-// BeginsAgain is why a point begins again when it is killed; "": it goes on from its last
-// snapshot.
+// BeginsAgain is why a point begins again when it is killed; "": it goes on from its last snapshot.
 func (f *File) BeginsAgain(p *Point) string {
 	return cmp.Or(f.kind.again, f.kind.pointAgain(p.config))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -75,8 +76,7 @@ func (c *Choice[E, T]) BuildShared(env E) (T, error) {
 // Shared is what the points of the choice's file share; nil where there is no file.
 func (c *Choice[E, T]) Shared() *Shared { return c.shared }
 
-// Fingerprint names the choice with all its parameters, and what the files hold that
-// these name.
+// Fingerprint names the choice with all its parameters, and what the files hold that these name.
 func (c *Choice[E, T]) Fingerprint() string {
 	return c.shared.textOf(document.Join(c.table, c.key)+" "+c.Name(), c.Config(), c.fingerprint)
 }
@@ -139,11 +139,5 @@ func (t taggedPaths) RelativeTo(dir string) {
 }
 
 func (t taggedPaths) Files() []string {
-	var files []string
-	for _, v := range t {
-		if v.String() != "" {
-			files = append(files, v.String())
-		}
-	}
-	return files
+	return lists.Filter(lists.Map(t, reflect.Value.String), func(file string) bool { return file != "" })
 }

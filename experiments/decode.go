@@ -18,6 +18,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -25,9 +26,8 @@ import (
 // that is wrong on the way.
 type decoder struct {
 	doc *document.Tree
-	// unknown maps keys that nothing here knows to what to say about them.
-	// They are judged after all points of a sweep are decoded: a parameter
-	// of one swept routing is unknown to the others.
+	// unknown maps keys that nothing here knows to what to say about them. They are judged after
+	// all points of a sweep are decoded: a parameter of one swept routing is unknown to the others.
 	unknown map[string]string
 	shared  *Shared // of the file; may be nil
 	// later reads what waits for the clock: settings whose unit is cycles and that are given as
@@ -154,10 +154,7 @@ func unknownKey(path, name string, known []field) string {
 	if len(known) == 0 {
 		return what + "; it takes none"
 	}
-	candidates := make([]string, len(known))
-	for i, f := range known {
-		candidates[i] = f.name
-	}
+	candidates := lists.Map(known, func(f field) string { return f.name })
 	slices.Sort(candidates)
 	return fmt.Sprintf("%s%s: allowed are %s", what, param.DidYouMean(name, candidates), strings.Join(slices.Compact(candidates), ", "))
 }
@@ -223,8 +220,7 @@ func wanted(v reflect.Value) string {
 	return "a number"
 }
 
-// NumberOrWord is the type of a setting that takes an integer or a word, and reads both as
-// text.
+// NumberOrWord is the type of a setting that takes an integer or a word, and reads both as text.
 type NumberOrWord interface {
 	encoding.TextUnmarshaler
 	Wanted() string // what is allowed, for messages

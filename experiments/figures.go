@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -103,8 +104,7 @@ func (f *File) plotDefaults(path string, p *figures.PlotConfig) {
 	}
 }
 
-// longestFileName leaves room for an extension in the 255 bytes that file
-// systems allow.
+// longestFileName leaves room for an extension in the 255 bytes that file systems allow.
 const longestFileName = 240
 
 // checkTable tells whether the kind has a table that a figure or an expectation is about.
@@ -113,9 +113,7 @@ func (f *File) checkTable(path, name string) bool {
 	known := f.columnsOf(name) != nil
 	if !known {
 		known := []string{figures.ResultsTable}
-		for _, t := range f.kind.tables {
-			known = append(known, t.Name)
-		}
+		known = append(known, lists.Map(f.kind.tables, func(t FurtherTable) string { return t.Name })...)
 		f.doc.Problem(document.Join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, param.DidYouMean(name, known), strings.Join(known, ", "))
 	}
 	if t != nil && t.Asked != "" && !f.sets(t.Asked) {
@@ -152,9 +150,7 @@ func (f *File) leadNames() []string {
 // ColumnNames lists the columns of results.csv.
 func (f *File) ColumnNames() []string {
 	names := append(f.leadNames(), "replications")
-	for _, c := range f.kind.columns {
-		names = append(names, c.Name)
-	}
+	names = append(names, lists.Map(f.kind.columns, func(c Column) string { return c.Name })...)
 	return names
 }
 
@@ -318,8 +314,7 @@ func PictureNames(name, text string) []string {
 	return names
 }
 
-// checkExpect finds what is wrong with an [[expect]] table before anything
-// runs.
+// checkExpect finds what is wrong with an [[expect]] table before anything runs.
 func (f *File) checkExpect(path string, e *verdict.Expect) {
 	d := f.doc
 	if _, err := verdict.TargetByID(e.Target); err != nil {

@@ -12,11 +12,10 @@
 //
 // # How a file is read
 //
-// [Load] goes one way (file.go): text, and TOML with the places of its keys and what is laid
-// over it (package document), the keys outside tables, the sweep (sweep.go,
-// refine.go), points, what the kind has to say of them, and titles (points.go,
-// decode.go, choice.go), figures and expectations (figures.go). All steps note problems under
-// dotted keys; none reads what a later one makes.
+// [Load] goes one way (file.go): text, and TOML with the places of its keys and what is laid over
+// it (package document), the keys outside tables, the sweep (sweep.go, refine.go), points, what the
+// kind has to say of them, and titles (points.go, decode.go, choice.go), figures and expectations
+// (figures.go). All steps note problems under dotted keys; none reads what a later one makes.
 //
 // # Determinism
 //
@@ -101,9 +100,7 @@ type Options struct {
 }
 
 // Stem is the file's name without folders and extension, for result folders.
-func (f *File) Stem() string {
-	return strings.TrimSuffix(filepath.Base(f.Name), ".toml")
-}
+func (f *File) Stem() string { return strings.TrimSuffix(filepath.Base(f.Name), ".toml") }
 
 // Kind is the name of the file's kind.
 func (f *File) Kind() string { return f.kind.name }
@@ -215,8 +212,7 @@ func Open(name string, options Options) (*File, error) {
 	return nil, err
 }
 
-// ReadFile loads an experiment file from disk. Failures to read are problems of
-// the file too.
+// ReadFile loads an experiment file from disk. Failures to read are problems of the file too.
 func ReadFile(path string, options Options) (*File, error) {
 	text, err := input.ReadInput(path, input.MaxSettings)
 	if err != nil {
@@ -225,10 +221,9 @@ func ReadFile(path string, options Options) (*File, error) {
 	return Load(path, string(text), options)
 }
 
-// Load reads an experiment file from its text. The error is of type Problems and
-// holds everything that is wrong: first of the values, and if those are good
-// of what they describe together (a topology that cannot be built, a routing
-// that it cannot carry).
+// Load reads an experiment file from its text. The error is of type Problems and holds everything
+// that is wrong: first of the values, and if those are good of what they describe together (a
+// topology that cannot be built, a routing that it cannot carry).
 func Load(name, text string, options Options) (*File, error) {
 	return loadText(name, text, options, false)
 }

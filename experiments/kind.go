@@ -49,15 +49,13 @@ import (
 // LoadBound(seed uint64) (float64, error), the highest load that its channels can carry,
 // for figures and reports. Those of package experiments/network tell of its network.
 //
-// Rows hold int, int64, float64, bool and string; NaN is written as an empty
-// cell.
+// Rows hold int, int64, float64, bool and string; NaN is written as an empty cell.
 type Kind[C, R any] struct {
 	Name, Doc string
 	// Tables are what Run may give to [Run.Table]; figures name them.
 	Tables Tables
-	// Silent, optional, lists dotted settings that ask for more output and change
-	// nothing else, beside those that ask for a table and are true or a number: titles of
-	// figures pass over them.
+	// Silent, optional, lists dotted settings that ask for more output and change nothing else,
+	// beside those that ask for a table and are true or a number: titles of figures pass over them.
 	Silent []string
 	// RestsOn, optional, is what rows of papers that are judged by the kind rest on, one of
 	// RestsOnNames; "": Simulated.
@@ -69,14 +67,12 @@ type Kind[C, R any] struct {
 	// given tells whether the file, its sweep or an option states a dotted setting.
 	// What is wrong with the configuration is left to Check.
 	Complete func(c *C, given func(key string) bool)
-	// Check, optional, finds out before anything runs what is wrong with a
-	// configuration beyond single settings, by building what is cheap to
-	// build. Errors are *param.ParamError with dotted keys or wrapped by [At]
-	// or [Under], joined; warnings do not stop a run.
+	// Check, optional, finds out before anything runs what is wrong with a configuration beyond
+	// single settings, by building what is cheap to build. Errors are *param.ParamError with dotted
+	// keys or wrapped by [At] or [Under], joined; warnings do not stop a run.
 	Check func(c *C, seed uint64) (warnings []Warning, err error)
-	// Preflight, optional, examines a configuration that Check has passed
-	// more closely, before a run and in weft check. Its errors, as those of
-	// Check, forbid the run.
+	// Preflight, optional, examines a configuration that Check has passed more closely, before a
+	// run and in weft check. Its errors, as those of Check, forbid the run.
 	Preflight func(c *C, p *Preflight) error
 	// Draws, optional, tells whether Check or Preflight may find other things with another seed;
 	// without it they may. [Draws] is the answer where only choices draw.
@@ -94,8 +90,7 @@ type Kind[C, R any] struct {
 	Revision int
 }
 
-// Warning is something that a user should know about a configuration that
-// runs all the same.
+// Warning is something that a user should know about a configuration that runs all the same.
 type Warning struct {
 	Key     string // dotted; what to change
 	Message string

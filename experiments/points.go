@@ -20,6 +20,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -127,9 +128,7 @@ func (f *File) settle(values [][]any) *settled {
 	s.problems, s.unknown = d.Problems, dec.unknown
 	tables := f.listed(s.config)
 	s.hashed = append(s.hashed, inputs)
-	for _, t := range tables {
-		s.hashed = append(s.hashed, t.text)
-	}
+	s.hashed = append(s.hashed, lists.Map(tables, func(t *listedTable) []byte { return t.text })...)
 	if len(s.problems) == 0 && !f.kind.draws(s.config) {
 		s.name = hashPoint(f.kind, build(), 0, s.hashed)
 	}
@@ -230,10 +229,9 @@ func fileReaders(config any) (found []topology.PathConfig) {
 	return found
 }
 
-// locateInputs makes the paths of a point's configuration start at the folder
-// of the experiment file, and returns the digests of the files: results depend
-// on what they hold. Files that cannot be read have none; building the point
-// says what is wrong.
+// locateInputs makes the paths of a point's configuration start at the folder of the experiment
+// file, and returns the digests of the files: results depend on what they hold. Files that cannot
+// be read have none; building the point says what is wrong.
 func (f *File) locateInputs(config any) []document.Setting {
 	var digests []document.Setting
 	for _, r := range fileReaders(config) {
@@ -283,10 +281,7 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 			continue
 		}
 		if _, isTable := tables[key].(map[string]any); isTable {
-			var names []string
-			for _, t := range k.settings() {
-				names = append(names, t.Name)
-			}
+			names := lists.Map(k.settings(), func(t TableDescription) string { return t.Name })
 			names = append(names, headerTables...)
 			d.unknown[key] = fmt.Sprintf("is not a table of kind %q%s: allowed are %s", k.name, param.DidYouMean(key, names), strings.Join(names, ", "))
 			continue
@@ -333,10 +328,7 @@ func (f *File) check() {
 	for _, list := range problems {
 		f.doc.Problems = append(f.doc.Problems, list...)
 	}
-	byPoint := make([][]Warning, len(f.Points))
-	for i := range byPoint {
-		byPoint[i] = warnings[of[i]]
-	}
+	byPoint := lists.Make(len(f.Points), func(i int) []Warning { return warnings[of[i]] })
 	found := f.reallyIdle(byPoint)
 	f.Warnings = f.joinedWarnings(&found)
 }
@@ -364,9 +356,8 @@ func (f *File) TopologyOf(p *Point) (topology.Topology, error) {
 	return choice.BuildShared(struct{}{})
 }
 
-// LoadBound is the highest load that the channels of a point can carry, proven; 0
-// where none is known. Cost: as of channel loads, once for points that share
-// network and pattern.
+// LoadBound is the highest load that the channels of a point can carry, proven; 0 where none is
+// known. Cost: as of channel loads, once for points that share network and pattern.
 func (f *File) LoadBound(p *Point) float64 {
 	c, ok := p.config.(interface {
 		LoadBound(seed uint64) (float64, error)
@@ -481,9 +472,8 @@ func (f *File) settingNames() []string {
 	return names
 }
 
-// valuesOf lists the values that a setting has in the points, or a number of
-// their networks, in the order of first appearance; none if there is no such
-// setting.
+// valuesOf lists the values that a setting has in the points, or a number of their networks, in the
+// order of first appearance; none if there is no such setting.
 func (f *File) valuesOf(key string) []string {
 	var values []string
 	for _, p := range f.Points {

@@ -195,9 +195,8 @@ const (
 	programBytes          = 16e6
 )
 
-// Preflight examines every distinct point of the file without running any.
-// The error is of type Problems: what must not run, such as a routing that can
-// deadlock.
+// Preflight examines every distinct point of the file without running any. The error is of type
+// Problems: what must not run, such as a routing that can deadlock.
 func (f *File) Preflight(thorough bool) (*Report, error) { return f.preflight(thorough, nil) }
 
 // PreflightRest is Preflight, not thorough, of what resuming a run leaves to compute: points
@@ -205,11 +204,6 @@ func (f *File) Preflight(thorough bool) (*Report, error) { return f.preflight(th
 // for the manifest.
 func (f *File) PreflightRest(finished map[string]*Record) (*Report, error) {
 	return f.preflight(false, finished)
-}
-
-// saysIdle tells whether the file has a warning already that a setting changes nothing.
-func (f *File) saysIdle(w Warning) bool {
-	return w.Idle && slices.ContainsFunc(f.Warnings, func(k Warning) bool { return k.Idle && k.Key == w.Key })
 }
 
 func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, error) {
@@ -236,7 +230,9 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 		if rest[i] {
 			found[i] = d.Problems
 		}
-		examined[i].warnings = slices.DeleteFunc(idleKeys(examined[i].warnings, d), f.saysIdle)
+		examined[i].warnings = slices.DeleteFunc(idleKeys(examined[i].warnings, d), func(w Warning) bool { // the file says so already
+			return w.Idle && slices.ContainsFunc(f.Warnings, func(k Warning) bool { return k.Idle && k.Key == w.Key })
+		})
 	})
 	byHash := map[string]*Preflight{}
 	problems := document.Problems(slices.Concat(found...))
@@ -279,11 +275,10 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 	return report, nil
 }
 
-// most is the number of points that bisection adds at most, and what they take
-// if each takes what the larger of its neighbours does, of which cost tells: in
-// each variant the knee lies between two values that follow each other. Points
-// that fail can leave a wider gap, and a step more. Variants whose points come
-// down to the same settings are computed once.
+// most is the number of points that bisection adds at most, and what they take if each takes what
+// the larger of its neighbours does, of which cost tells: in each variant the knee lies between two
+// values that follow each other. Points that fail can leave a wider gap, and a step more. Variants
+// whose points come down to the same settings are computed once.
 func (r *refinement) most(f *File, cost func(*Point) work) (points int, more work) {
 	computed := map[string]bool{}
 	for _, list := range r.variants(f.Points) {

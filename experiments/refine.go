@@ -12,11 +12,10 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
-// refinement adds points to a sweep where the network ceases to be steady:
-// between the last value of an axis at which it is and the first at which it
-// is not, by bisection, until they are at most spacing apart. Which points
-// those are follows from the results of the others and from nothing else, so
-// that a run, one resumed, and a result folder read back agree on them.
+// refinement adds points to a sweep where the network ceases to be steady: between the last value
+// of an axis at which it is and the first at which it is not, by bisection, until they are at most
+// spacing apart. Which points those are follows from the results of the others and from nothing
+// else, so that a run, one resumed, and a result folder read back agree on them.
 type refinement struct {
 	key     string
 	axis    int // of File.sweep
@@ -102,9 +101,8 @@ func (r *refinement) position(f *File, p *Point) float64 {
 	return p.refined
 }
 
-// next lists the points that one more step of bisection adds to those that
-// there are, variant by variant; none at the end. steady tells of a point
-// whether the network was, if that is known.
+// next lists the points that one more step of bisection adds to those that there are, variant by
+// variant; none at the end. steady tells of a point whether the network was, if that is known.
 func (r *refinement) next(f *File, points []*Point, steady func(*Point) (steady, known bool)) []Added {
 	var all []Added
 	for _, variant := range r.variants(points) {
@@ -154,8 +152,7 @@ func (r *refinement) middle(f *File, points []*Point, steady func(*Point) (stead
 	return value, !taken
 }
 
-// gaps is the number of spacings between two values, the last one perhaps
-// shorter.
+// gaps is the number of spacings between two values, the last one perhaps shorter.
 func (r *refinement) gaps(low, high float64) float64 { return math.Ceil((high-low)/r.spacing - 1e-9) }
 
 // Refines tells whether the file adds points by refinement.
@@ -164,9 +161,8 @@ func (f *File) Refines() bool { return f.refine != nil }
 // Added is where a point that refinement has added lies.
 func (p *Point) Added() Added { return Added{p.steps, p.refined} }
 
-// Refined makes a point that refinement adds. The error says what is wrong
-// with its settings, of which the point is complete otherwise; there is none where the place
-// is of another sweep.
+// Refined makes a point that refinement adds. The error says what is wrong with its settings, of
+// which the point is complete otherwise; there is none where the place is of another sweep.
 func (f *File) Refined(a Added, index int) (*Point, error) {
 	if f.refine == nil || len(a.Steps) != len(f.sweep) {
 		return nil, errors.New("the sweep has changed")

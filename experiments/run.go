@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Run is what a kind gets to compute one point, beside its configuration.
@@ -63,8 +64,7 @@ func (r *Run) OnOneThread(why string) {
 	}
 }
 
-// Warn notes what the reader of the point's row should know, such as what its run could not
-// tell.
+// Warn notes what the reader of the point's row should know, such as what its run could not tell.
 func (r *Run) Warn(message string) { r.warnings = append(r.warnings, message) }
 
 // Advance tells how far the point has come: so many of a total, which may be 0 where
@@ -93,9 +93,8 @@ func (r *Run) Progress() PointProgress {
 	return w
 }
 
-// Count adds to the number of events processed and of flits that crossed a
-// switch. Call it now and then while running: the progress bar and
-// performance.csv read it.
+// Count adds to the number of events processed and of flits that crossed a switch. Call it now and
+// then while running: the progress bar and performance.csv read it.
 func (r *Run) Count(events, flitHops int64) {
 	r.events.Add(events)
 	r.flitHops.Add(flitHops)
@@ -130,15 +129,12 @@ func (r *Run) Table(t *FurtherTable) *Output {
 		panic(fmt.Sprintf("experiments: table %q started twice", t.Name))
 	}
 	o := &Output{Name: t.Name}
-	for _, c := range t.Columns {
-		o.Columns = append(o.Columns, c.Name)
-	}
+	o.Columns = append(o.Columns, lists.Map(t.Columns, func(c Column) string { return c.Name })...)
 	r.tables = append(r.tables, o)
 	return o
 }
 
-// Attachment is a further file of a point, written to FOLDER/POINT.EXTENSION
-// in the result folder.
+// Attachment is a further file of a point, written to FOLDER/POINT.EXTENSION in the result folder.
 type Attachment struct {
 	Folder    string `json:"folder"`
 	Extension string `json:"extension"`
@@ -150,15 +146,13 @@ func (a *Attachment) Path(point int) string {
 	return fmt.Sprintf("%s/%d.%s", a.Folder, point, a.Extension)
 }
 
-// Attach keeps a further file of the point. It travels in the journal: keep it
-// to some megabytes.
+// Attach keeps a further file of the point. It travels in the journal: keep it to some megabytes.
 func (r *Run) Attach(folder, extension, content string) {
 	r.files = append(r.files, Attachment{folder, extension, content})
 }
 
-// Checkpoint is the snapshot of the next part of the point: the first call is about the first
-// part, such as a replication, and so on. Call it for all of them, in the same order each
-// time.
+// Checkpoint is the snapshot of the next part of the point: the first call is about the first part,
+// such as a replication, and so on. Call it for all of them, in the same order each time.
 func (r *Run) Checkpoint() *Checkpoint {
 	r.parts++
 	if r.keep.dir == "" || r.keep.every <= 0 {
@@ -191,10 +185,7 @@ func (o *Output) Add(values ...any) {
 	if len(values) != len(o.Columns) {
 		panic(fmt.Sprintf("experiments: a row of %d values in table %q of %d columns", len(values), o.Name, len(o.Columns)))
 	}
-	row := make([]string, len(values))
-	for i, v := range values {
-		row[i] = results.FormatCell(v)
-	}
+	row := lists.Map(values, results.FormatCell)
 	o.Rows = append(o.Rows, row)
 }
 

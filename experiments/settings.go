@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -265,13 +266,7 @@ func (f *File) resolved(inputs string) string {
 }
 
 // column lists the values that one key of an axis takes.
-func column(a axis, i int) []any {
-	values := make([]any, len(a.values))
-	for j, v := range a.values {
-		values[j] = v[i]
-	}
-	return values
-}
+func column(a axis, i int) []any { return lists.Map(a.values, func(v []any) any { return v[i] }) }
 
 // baseSettings is what all points of the file share: the settings of the first
 // point without the swept keys and, where a swept choice brings its own
@@ -313,8 +308,7 @@ func (f *File) settingRanks() map[string]int {
 	return rank
 }
 
-// sharedSettings is the set of settings that have come to the same value in
-// every point.
+// sharedSettings is the set of settings that have come to the same value in every point.
 func (f *File) sharedSettings() map[string]bool {
 	times := map[string]int{} // by key and value
 	for _, p := range f.Points {

@@ -28,10 +28,9 @@ func (a *axis) seeds() bool { return len(a.keys) == 1 && a.keys[0] == results.Se
 // refinePrefix leads the keys of [sweep.refine].
 const refinePrefix = "sweep.refine."
 
-// readAxes reads [sweep]: every list or range is an axis of its own, in the order
-// of the file; the lists of [sweep.lockstep] (or of each [[sweep.lockstep]])
-// are one axis together, and so are the lists of [[sweep.one_at_a_time]]. refine is
-// what stands under [sweep.refine].
+// readAxes reads [sweep]: every list or range is an axis of its own, in the order of the file; the
+// lists of [sweep.lockstep] (or of each [[sweep.lockstep]]) are one axis together, and so are the
+// lists of [[sweep.one_at_a_time]]. refine is what stands under [sweep.refine].
 func readAxes(d *document.Tree) (all []axis, refine []document.Setting) {
 	raw, given := d.Root["sweep"]
 	if !given {
@@ -80,8 +79,7 @@ func readAxes(d *document.Tree) (all []axis, refine []document.Setting) {
 	return checkAxes(d, all), refine
 }
 
-// checkAxes refuses keys that cannot be swept or are swept twice, and sweeps
-// that are too large.
+// checkAxes refuses keys that cannot be swept or are swept twice, and sweeps that are too large.
 func checkAxes(d *document.Tree, all []axis) []axis {
 	seen := map[string]bool{}
 	points := 1
@@ -232,11 +230,10 @@ func expand(all []axis, visit func(steps []int)) {
 	}
 }
 
-// readOneAtATime reads [[sweep.one_at_a_time]]: one axis whose first step has every
-// key at the file's own value, and whose other steps depart from it by one table
-// each, value by value. The keys of a table depart together. It is the usual
-// sensitivity analysis, with 1 + the sum of the lists' lengths steps in place of
-// their product.
+// readOneAtATime reads [[sweep.one_at_a_time]]: one axis whose first step has every key at the
+// file's own value, and whose other steps depart from it by one table each, value by value. The
+// keys of a table depart together. It is the usual sensitivity analysis, with 1 + the sum of the
+// lists' lengths steps in place of their product.
 func readOneAtATime(d *document.Tree, sweep map[string]any) (axis, bool) {
 	all, ok := axis{values: [][]any{nil}}, true
 	var groups []axis

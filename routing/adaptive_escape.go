@@ -23,10 +23,9 @@ func init() {
 // for while no adaptive virtual channel of any such port has room for it; it is
 // decided anew in every step until then.
 //
-// Deadlock: by Duato's condition (A Necessary and Sufficient Condition for
-// Deadlock-Free Adaptive Routing in Wormhole Networks, IEEE TPDS 1995; its
-// sufficient half): the escape hops lead to every destination from wherever a
-// packet can be, and their extended dependency graph has no cycle.
+// Deadlock: by Duato's condition (A Necessary and Sufficient Condition for Deadlock-Free Adaptive
+// Routing in Wormhole Networks, IEEE TPDS 1995; its sufficient half): the escape hops lead to every
+// destination from wherever a packet can be, and their extended dependency graph has no cycle.
 // EscapeDependencies proves both. The escape functions:
 //   - dor: dimension order, with two virtual channels in rings, the lower while
 //     a packet has still to cross the edge from k-1 to 0 or back, the higher
@@ -40,8 +39,7 @@ func init() {
 //     that came back to them could have gone down before, packets stay on them
 //     (Silla and Duato, IEEE TPDS 2000).
 //
-// Where there are no more virtual channels than the escape function needs, all
-// are escape channels.
+// Where there are no more virtual channels than the escape function needs, all are escape channels.
 type adaptiveEscape struct {
 	plain
 	near   *hopPaths // shortest paths
@@ -92,7 +90,6 @@ func (r *adaptiveEscape) UnusedSettings() []string { return r.escape.unused }
 // Graph implements [fabric.GraphRouting].
 func (r *adaptiveEscape) Graph() *topology.Graph { return r.near.graph }
 
-// VCs implements [fabric.Routing].
 func (r *adaptiveEscape) VCs() int { return r.escape.vcs + 1 }
 
 // EscapeVCs is the set of the lowest virtual channels.
@@ -122,7 +119,6 @@ func (r *adaptiveEscape) escapeHop(h *fabric.Head, vcs int) fabric.Hop {
 	return fabric.Hop{Port: port, VCs: set}
 }
 
-// Route implements [fabric.Routing].
 func (r *adaptiveEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.choose(v, h, false)
 }
@@ -168,7 +164,6 @@ func (r *adaptiveEscape) choose(v *fabric.View, h *fabric.Head, room bool) fabri
 	return fabric.Hop{Port: best, VCs: adaptive}
 }
 
-// Explore implements [fabric.Explorer].
 func (r *adaptiveEscape) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	g := r.near.graph
 	if r.near.home[h.Dst] == h.Switch {

@@ -10,10 +10,9 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// TerminalBlind is implemented by routings that say whether their decisions
-// before the last switch depend on the source and destination terminals only
-// through their switches, and not on the injection virtual channel. Walks over
-// all paths then follow one terminal of each switch.
+// TerminalBlind is implemented by routings that say whether their decisions before the last switch
+// depend on the source and destination terminals only through their switches, and not on the
+// injection virtual channel. Walks over all paths then follow one terminal of each switch.
 type TerminalBlind interface{ IgnoresTerminals() bool }
 
 // Widener is implemented by routings that choose between paths by a hash of the
@@ -68,9 +67,8 @@ func (w *walker) ends() []topology.TerminalID {
 	return topology.Numbers[topology.TerminalID](w.graph.Terminals())
 }
 
-// eachHead visits what a packet from src to dst can look like at its first switch:
-// one head for each injection virtual channel, or one alone where the routing
-// ignores it.
+// eachHead visits what a packet from src to dst can look like at its first switch: one head for
+// each injection virtual channel, or one alone where the routing ignores it.
 func (w *walker) eachHead(src, dst topology.TerminalID, visit func(fabric.Head)) {
 	port := w.graph.TerminalPort[src]
 	for set := w.r.InjectionVCs(w.vcs); set != 0; set &= set - 1 {
@@ -89,9 +87,8 @@ func (w *walker) injections() int {
 	return bits.OnesCount32(w.r.InjectionVCs(w.vcs))
 }
 
-// follow is the head behind hop on virtual channel vc; arrived tells that the
-// hop leads to the destination. Decisions that no switch can carry out are
-// errors.
+// follow is the head behind hop on virtual channel vc; arrived tells that the hop leads to the
+// destination. Decisions that no switch can carry out are errors.
 func (w *walker) follow(h fabric.Head, hop fabric.Hop, state uint32, vc uint8) (next fabric.Head, arrived bool, err error) {
 	first, end := w.graph.Ports(h.Switch)
 	if hop.Port < first || hop.Port >= end || hop.VCs == 0 || hop.VCs>>w.vcs != 0 || state>>fabric.StateBits != 0 {
@@ -166,14 +163,13 @@ func (w *walker) headsTo(dst topology.TerminalID, sources []topology.TerminalID)
 	return heads
 }
 
-// Dependencies walks every path that routing r can choose on g with vcs
-// virtual channels, destination by destination, and yields each dependency
-// between two channels (repeatedly). It stops before the next destination once
-// it has followed budget hops (0: no limit); the destinations are taken in a
-// random order, the same in every run, so that those done are a fair sample. It
-// returns the number of destinations walked and of all; where r ignores
-// terminals, a destination stands for all terminals of its switch. Decisions
-// that lead nowhere or to the wrong terminal are errors.
+// Dependencies walks every path that routing r can choose on g with vcs virtual channels,
+// destination by destination, and yields each dependency between two channels (repeatedly). It
+// stops before the next destination once it has followed budget hops (0: no limit); the
+// destinations are taken in a random order, the same in every run, so that those done are a fair
+// sample. It returns the number of destinations walked and of all; where r ignores terminals, a
+// destination stands for all terminals of its switch. Decisions that lead nowhere or to the wrong
+// terminal are errors.
 func Dependencies(g *topology.Graph, r fabric.Routing, vcs, budget int, yield func(topology.Dependency)) (walked, all int, err error) {
 	w, err := newWalker(g, r, vcs)
 	if err != nil {
@@ -183,9 +179,8 @@ func Dependencies(g *topology.Graph, r fabric.Routing, vcs, budget int, yield fu
 	return sample(ends, budget, func(dst topology.TerminalID) (followed int, err error) { return w.dependenciesTo(dst, ends, yield) })
 }
 
-// sample walks to destinations in a random order, the same in every run, until
-// budget hops have been followed (0: no limit). It returns how many it walked to,
-// of how many.
+// sample walks to destinations in a random order, the same in every run, until budget hops have
+// been followed (0: no limit). It returns how many it walked to, of how many.
 func sample(ends []topology.TerminalID, budget int, walk func(dst topology.TerminalID) (followed int, err error)) (walked, all int, err error) {
 	order := append([]topology.TerminalID(nil), ends...)
 	stream := sim.NewStream(0, "dependencies", 0)
@@ -204,8 +199,7 @@ func sample(ends []topology.TerminalID, budget int, walk func(dst topology.Termi
 	return len(order), len(order), nil
 }
 
-// dependenciesTo walks the paths of all sources to dst and returns the number
-// of hops followed.
+// dependenciesTo walks the paths of all sources to dst and returns the number of hops followed.
 func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.TerminalID, yield func(topology.Dependency)) (followed int, err error) {
 	heads := w.headsTo(dst, sources)
 	injected := len(heads)
@@ -230,10 +224,9 @@ func Ends(g *topology.Graph, r fabric.Routing) int {
 // samples is the number of destinations by which WalkExceeds judges.
 const samples = 4
 
-// WalkExceeds tells whether [Dependencies] would follow more hops than a budget, by its
-// first destinations; so it is, without a look, where there are more pairs of ends than
-// that. Routings without a walk are said not to. Cost: the budget times the share of those
-// destinations at most.
+// WalkExceeds tells whether [Dependencies] would follow more hops than a budget, by its first
+// destinations; so it is, without a look, where there are more pairs of ends than that. Routings
+// without a walk are said not to. Cost: the budget times the share of those destinations at most.
 func WalkExceeds(g *topology.Graph, r fabric.Routing, vcs, budget int) bool {
 	w, err := newWalker(g, r, vcs)
 	if err != nil {
@@ -260,24 +253,21 @@ func WalkExceeds(g *topology.Graph, r fabric.Routing, vcs, budget int) bool {
 // errEnough ends a walk that has shown enough.
 var errEnough = errors.New("routing: walked far enough")
 
-// EscapeDependencies walks every path that an adaptive routing with escape
-// channels can choose, as [Dependencies] does, and yields the extended channel
-// dependency graph of its escape channels (Duato, IEEE TPDS 1995): each direct
-// dependency, of an escape channel that a packet wants next on the one that it
-// is in, and with wormhole each indirect one, where the packet has gone on by
-// adaptive channels in between. Without a cycle the routing is free from
-// deadlock, provided that from wherever a packet can be there is an escape hop:
-// where there is none, an error says so. (Its escape hops then also lead to the
-// destination: each is a dependency on the one before, and without a cycle they
-// end, which they can only there.)
+// EscapeDependencies walks every path that an adaptive routing with escape channels can choose, as
+// [Dependencies] does, and yields the extended channel dependency graph of its escape channels
+// (Duato, IEEE TPDS 1995): each direct dependency, of an escape channel that a packet wants next on
+// the one that it is in, and with wormhole each indirect one, where the packet has gone on by
+// adaptive channels in between. Without a cycle the routing is free from deadlock, provided that
+// from wherever a packet can be there is an escape hop: where there is none, an error says so. (Its
+// escape hops then also lead to the destination: each is a dependency on the one before, and
+// without a cycle they end, which they can only there.)
 //
-// This is the sufficient half of Duato's condition for the escape channels that
-// the routing names; other choices might do where these do not. No escape
-// channel is used adaptively, so that cross dependencies are direct or indirect
-// ones. Under cut-through flow control a packet that has gone on leaves the
-// channel behind it in any case, so that direct dependencies are enough (Duato,
-// IEEE TPDS 1996). Wormhole needs the indirect ones, and adaptive channels that
-// are given away only when empty, see [fabric.EscapeRouting].
+// This is the sufficient half of Duato's condition for the escape channels that the routing names;
+// other choices might do where these do not. No escape channel is used adaptively, so that cross
+// dependencies are direct or indirect ones. Under cut-through flow control a packet that has gone
+// on leaves the channel behind it in any case, so that direct dependencies are enough (Duato, IEEE
+// TPDS 1996). Wormhole needs the indirect ones, and adaptive channels that are given away only when
+// empty, see [fabric.EscapeRouting].
 //
 // Cost: as Dependencies; with wormhole, for each destination, the number
 // of escape channels times the number of adaptive channels beyond.

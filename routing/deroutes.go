@@ -14,12 +14,11 @@ type DerouteSettings struct {
 	SpreadVCs bool   `toml:"spread_vcs" doc:"divide all virtual channels evenly between the hop classes, where there are more of them than classes; otherwise each class uses one"`
 }
 
-// deroutes is what the adaptive routings on HyperX share: at every switch a packet
-// takes the channel of the least product of queue and hops left, among those that
-// align it with its destination in a dimension and those that lead elsewhere in a
-// dimension in which it is not aligned (deroutes, one hop more). Ties go to aligning
-// hops, then at random. The members of the family differ in the dimensions and
-// deroutes that they allow, and in virtual channels.
+// deroutes is what the adaptive routings on HyperX share: at every switch a packet takes the
+// channel of the least product of queue and hops left, among those that align it with its
+// destination in a dimension and those that lead elsewhere in a dimension in which it is not
+// aligned (deroutes, one hop more). Ties go to aligning hops, then at random. The members of the
+// family differ in the dimensions and deroutes that they allow, and in virtual channels.
 //
 // Whether the last hop was a deroute follows from the port that a packet came in by:
 // it still is not aligned in that dimension.
@@ -62,7 +61,6 @@ func newDeroutes(name string, rule derouteRule, classes int, set DerouteSettings
 	return r, CheckVCs(name, classes, env)
 }
 
-// VCs implements [fabric.Routing].
 func (r *deroutes) VCs() int { return r.classes }
 
 // Needs implements [fabric.Needer].
@@ -76,8 +74,7 @@ type journey struct {
 	there []int32 // the destination's coordinates
 }
 
-// arrive looks at a packet that has come to a switch, and notes a deroute that lies
-// behind it.
+// arrive looks at a packet that has come to a switch, and notes a deroute that lies behind it.
 func (r *deroutes) arrive(h *fabric.Head) journey {
 	home := r.home[h.Dst]
 	j := journey{open: r.openTo(h.Switch, home), came: int(r.along[h.In]), there: r.place(home)}
@@ -89,8 +86,7 @@ func (r *deroutes) arrive(h *fabric.Head) journey {
 	return j
 }
 
-// considered is the set of dimensions that are looked at: those to align, or the lowest of
-// them.
+// considered is the set of dimensions that are looked at: those to align, or the lowest of them.
 func (r *deroutes) considered(j *journey) uint64 {
 	if r.rule == ruleDimWAR {
 		return j.open & -j.open
@@ -101,8 +97,7 @@ func (r *deroutes) considered(j *journey) uint64 {
 // lowest is the lowest dimension of a set that is not empty.
 func (r *deroutes) lowest(set uint64) int { return int(r.dimension[bits.TrailingZeros64(set)]) }
 
-// mayDeroute is the set of dimensions, of those considered, that a packet may be derouted
-// in.
+// mayDeroute is the set of dimensions, of those considered, that a packet may be derouted in.
 func (r *deroutes) mayDeroute(h *fabric.Head, j *journey, considered uint64) uint64 {
 	switch {
 	case r.rule == ruleDAL:
@@ -184,7 +179,6 @@ func (r *deroutes) candidates(h *fabric.Head, j *journey, visit func(row, but tr
 	}
 }
 
-// Route implements [fabric.Routing].
 func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	j := r.arrive(h)
 	if j.left == 0 {
@@ -210,7 +204,6 @@ func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.take(h, aligning.port, true, v.VCs())
 }
 
-// Explore implements [fabric.Explorer].
 func (r *deroutes) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	j := r.arrive(&h)
 	if j.left == 0 {
@@ -232,6 +225,10 @@ type DimWARConfig struct{ DerouteSettings }
 func init() {
 	Register("dimwar", "DimWAR: dimension order on HyperX, with a deroute in a dimension where that is shorter by the queues", Use{On: AllToAll},
 		DimWARConfig{DerouteSettings{"credits", true}}, newDimWAR)
+	Register("omniwar", "OmniWAR: minimal adaptive on HyperX in any order of dimensions, with deroutes while virtual channels are left for them", Use{On: AllToAll},
+		OmniWARConfig{-1, DerouteSettings{"credits", false}}, newOmniWAR)
+	Register("dal", "DAL: dimensionally adaptive, load balanced, on HyperX: any order of dimensions, at most one deroute in each", Use{On: AllToAll},
+		DALConfig{"numbered", DerouteSettings{"credits", false}}, newDAL)
 }
 
 // newDimWAR makes DimWAR, dimensionally ordered, weighted adaptive routing (McDonald, Isaev, Flores,
@@ -253,21 +250,14 @@ type OmniWARConfig struct {
 	DerouteSettings
 }
 
-func init() {
-	Register("omniwar", "OmniWAR: minimal adaptive on HyperX in any order of dimensions, with deroutes while virtual channels are left for them", Use{On: AllToAll},
-		OmniWARConfig{-1, DerouteSettings{"credits", false}}, newOmniWAR)
-}
-
-// newOmniWAR makes OmniWAR, omni-dimensional, weighted adaptive routing (McDonald, Isaev, Flores, Davis
-// and Kim, SC 2019): see [deroutes] for the choice. A packet takes its dimensions in any
-// order and may be derouted in any dimension in which it is not aligned, but not in the
-// one in which it just has been, while more VC classes are left than it has dimensions
-// to align.
+// newOmniWAR makes OmniWAR, omni-dimensional, weighted adaptive routing (McDonald, Isaev, Flores,
+// Davis and Kim, SC 2019): see [deroutes] for the choice. A packet takes its dimensions in any
+// order and may be derouted in any dimension in which it is not aligned, but not in the one in
+// which it just has been, while more VC classes are left than it has dimensions to align.
 //
-// Deadlock: hops are numbered, and the class rises at each. A packet on hop number i
-// (from 0) with a dimensions to align has at least a classes left: n+m virtual
-// channels for n dimensions and m deroutes. That no dimension is derouted in twice
-// running is for performance.
+// Deadlock: hops are numbered, and the class rises at each. A packet on hop number i (from 0) with
+// a dimensions to align has at least a classes left: n+m virtual channels for n dimensions and m
+// deroutes. That no dimension is derouted in twice running is for performance.
 func newOmniWAR(config OmniWARConfig, env Env) (fabric.Routing, error) {
 	n := len(env.Topology.(topology.Hamming).Dims())
 	m := config.Deroutes
@@ -287,19 +277,13 @@ type DALConfig struct {
 	DerouteSettings
 }
 
-func init() {
-	Register("dal", "DAL: dimensionally adaptive, load balanced, on HyperX: any order of dimensions, at most one deroute in each", Use{On: AllToAll},
-		DALConfig{"numbered", DerouteSettings{"credits", false}}, newDAL)
-}
-
 // newDAL makes DAL, Dimensionally-Adaptive, Load-balanced routing (Ahn, Binkert, Davis, McLaren and
 // Schreiber, SC 2009): see [deroutes] for the choice. A packet takes its dimensions in
 // any order and may be derouted once in each.
 //
-// Deadlock: with channels = "numbered" the class rises at every hop, of which there are
-// at most 2n in n dimensions. With "escape" virtual channel 0 is dimension order from
-// wherever a packet is, the others are adaptive: two virtual channels (Duato; see
-// [dalEscape]).
+// Deadlock: with channels = "numbered" the class rises at every hop, of which there are at most 2n
+// in n dimensions. With "escape" virtual channel 0 is dimension order from wherever a packet is,
+// the others are adaptive: two virtual channels (Duato; see [dalEscape]).
 //
 // The weight of a channel is queue times hops left, as for the other routings of the family.
 func newDAL(config DALConfig, env Env) (fabric.Routing, error) {
@@ -329,7 +313,6 @@ func (r *dalEscape) UnusedSettings() []string { return []string{"sensing", "spre
 // EscapeVCs implements [fabric.EscapeRouting].
 func (r *dalEscape) EscapeVCs(int) uint32 { return 1 }
 
-// Route implements [fabric.Routing].
 func (r *dalEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, false) }
 
 // Reroute implements [fabric.EscapeRouting].
@@ -368,7 +351,6 @@ func (r *dalEscape) decide(v *fabric.View, h *fabric.Head, room bool) fabric.Hop
 	return fabric.Hop{Port: best[0].port, VCs: adaptive}
 }
 
-// Explore implements [fabric.Explorer].
 func (r *dalEscape) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	j := r.arrive(&h)
 	if j.left == 0 {

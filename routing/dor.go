@@ -15,16 +15,20 @@ func init() {
 	Register("dor", "dimension order on HyperX: one hop in each dimension that differs", Use{On: AllToAll}, struct{}{}, func(_ struct{}, env Env) (fabric.Routing, error) {
 		return newDOR(DORConfig{}, env)
 	})
+	const doc = "O1TURN: dimension order, for each packet from the first dimension up or from the last one down"
+	Register("o1turn", doc, Use{On: Coordinates}, O1TurnConfig{ruleDateline}, newO1Turn)
+	Register("o1turn", doc, Use{On: AllToAll}, struct{}{}, func(_ struct{}, env Env) (fabric.Routing, error) {
+		return newO1Turn(O1TurnConfig{}, env)
+	})
 }
 
 // dor is dimension-order routing (Sullivan and Bashkow 1977; Dally and Seitz,
 // IEEE Transactions on Computers 1987): the lowest dimension first, in rings
 // the short way round; ties at half the ring go either way at random.
 //
-// Deadlock: dimensions are taken in order, so that a cycle could only lie
-// within one. A mesh row has none: packets do not reverse, and every virtual
-// channel may be used. In a ring the virtual channels are two classes, the
-// lower and the upper half of the channels:
+// Deadlock: dimensions are taken in order, so that a cycle could only lie within one. A mesh row
+// has none: packets do not reverse, and every virtual channel may be used. In a ring the virtual
+// channels are two classes, the lower and the upper half of the channels:
 //   - vc_rule = "dateline" (Dally and Seitz): a packet enters a ring in class
 //     0, and from the channel across the edge (from k-1 to 0 or back) on is in
 //     class 1. Class 0 has no channel across the edge, and class 1 ends before
@@ -63,10 +67,8 @@ func newDOR(config DORConfig, env Env) (fabric.Routing, error) {
 	return r, CheckVCs("dor", r.VCs(), env)
 }
 
-// VCs implements [fabric.Routing].
 func (r *dor) VCs() int { return r.rings }
 
-// Route implements [fabric.Routing].
 func (r *dor) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if r.flat != nil {
 		port, ok := r.flat.nextFlat(h, r.home[h.Dst])
@@ -82,7 +84,6 @@ func (r *dor) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: port, VCs: r.classVCs(port, class, v.VCs())}
 }
 
-// Explore implements [fabric.Explorer].
 func (r *dor) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	moved := r.explore(h, r.home[h.Dst], false, func(port topology.PortID, class int, state uint32, weight float64) {
 		yield(fabric.Hop{Port: port, VCs: r.classVCs(port, class, vcs)}, state, weight)
@@ -98,14 +99,6 @@ func (r *dor) Stages() (fabric.Routing, []Stage) { return r, r.axes().stages(0, 
 // O1TurnConfig holds the settings of routing "o1turn".
 type O1TurnConfig struct {
 	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none" deadlocks:"none"`
-}
-
-func init() {
-	const doc = "O1TURN: dimension order, for each packet from the first dimension up or from the last one down"
-	Register("o1turn", doc, Use{On: Coordinates}, O1TurnConfig{ruleDateline}, newO1Turn)
-	Register("o1turn", doc, Use{On: AllToAll}, struct{}{}, func(_ struct{}, env Env) (fabric.Routing, error) {
-		return newO1Turn(O1TurnConfig{}, env)
-	})
 }
 
 // o1Turn is O1TURN (Seo, Ali, Lim, Rafique and Thottethodi, ISCA 2005): of the two
@@ -139,7 +132,6 @@ func newO1Turn(config O1TurnConfig, env Env) (fabric.Routing, error) {
 // order is 1 for packets in descending order.
 func order(state uint32) int { return int(state & o1Descending / o1Descending) }
 
-// Route implements [fabric.Routing].
 func (r *o1Turn) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	random := v.Random(h.Switch)
 	fresh := h.State == 0
@@ -153,7 +145,6 @@ func (r *o1Turn) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.hop(port, class, ok, order(h.State), h.Dst, v.VCs())
 }
 
-// Explore implements [fabric.Explorer].
 func (r *o1Turn) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	states, share, fresh := []uint32{h.State}, 1.0, false
 	if h.State == 0 {

@@ -4,6 +4,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -23,11 +24,10 @@ func init() {
 		FatPathsConfig{Layers: 4, Share: 0.7, Choice: "random", PathSettings: defaultPaths("one", false)}, newFatPaths)
 }
 
-// fatPaths is layered routing as in FatPaths (Besta et al., SC 2020): layer 0 has all
-// cables, each other one a random share of them, and a packet goes by shortest paths
-// within the layer that is chosen for it at its source. What is a shortest path in a
-// layer is a longer one in the whole: on graphs that have one shortest path for most
-// pairs, as many paths as layers.
+// fatPaths is layered routing as in FatPaths (Besta et al., SC 2020): layer 0 has all cables, each
+// other one a random share of them, and a packet goes by shortest paths within the layer that is
+// chosen for it at its source. What is a shortest path in a layer is a longer one in the whole: on
+// graphs that have one shortest path for most pairs, as many paths as layers.
 //
 // Deadlock: hops are numbered as in routing "table", over all layers: as many virtual
 // channels as the longest path of any layer has hops. (The paper runs over Ethernet
@@ -80,12 +80,10 @@ func newFatPaths(config FatPathsConfig, env Env) (fabric.Routing, error) {
 // and a random spanning tree.
 func layerWithout(g *topology.Graph, share float64, seed uint64, layer int) *topology.Down {
 	stream := sim.NewStream(seed, "routing fatpaths", layer)
-	var cables []topology.PortID
-	for p := range topology.PortID(g.NumPorts()) {
-		if peer, ok := g.PeerPort(p); ok && p < peer {
-			cables = append(cables, p)
-		}
-	}
+	cables := lists.Filter(topology.Numbers[topology.PortID](g.NumPorts()), func(p topology.PortID) bool {
+		peer, ok := g.PeerPort(p)
+		return ok && p < peer
+	})
 	sim.Shuffle(&stream, cables)
 	parent := topology.Numbers[topology.SwitchID](g.Switches()) // union-find
 	find := func(s topology.SwitchID) topology.SwitchID {
@@ -124,7 +122,6 @@ func (r *fatPaths) IgnoresTerminals() bool {
 	return r.settings.Choice != "hashed" && r.hopPaths.IgnoresTerminals()
 }
 
-// Route implements [fabric.Routing].
 func (r *fatPaths) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = layerStarted | uint32(r.pick(v, h))<<layerNumber
@@ -185,7 +182,6 @@ func (r *fatPaths) hashed(h *fabric.Head) int {
 	return spread(uint32(h.Dst)*0x9e3779b1+uint32(h.In), len(r.layers))
 }
 
-// Explore implements [fabric.Explorer].
 func (r *fatPaths) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, n, share := 0, 1, 1.0
 	switch {

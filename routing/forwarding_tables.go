@@ -57,11 +57,10 @@ type Table interface {
 // packet's destination only: an error if somewhere r takes different ports to one
 // destination, by source, history, chance or the state of the network.
 //
-// Switches that no packet for a terminal passes get the port, lowest first, towards
-// the nearest one that does, and those for switches are of shortest paths by the
-// lowest port: subnet managers talk to switches, too. Virtual channels are not
-// part of tables: [Tables].Alone and a certificate tell what is left without them.
-// Cost: the walk of [Dependencies].
+// Switches that no packet for a terminal passes get the port, lowest first, towards the nearest one
+// that does, and those for switches are of shortest paths by the lowest port: subnet managers talk
+// to switches, too. Virtual channels are not part of tables: [Tables].Alone and a certificate tell
+// what is left without them. Cost: the walk of [Dependencies].
 func FillTables(g *topology.Graph, r fabric.Routing, vcs int, l Table) error {
 	w, err := newWalker(g, r, vcs)
 	if err != nil {
@@ -158,8 +157,7 @@ func readNextHops(name string, data []byte, switches int) ([]int32, error) {
 	return next, in.Err()
 }
 
-// follow makes the tables from the file of next hops. sample is a terminal of each
-// leaf.
+// follow makes the tables from the file of next hops. sample is a terminal of each leaf.
 func (p *hopPaths) follow(sample []topology.TerminalID, lengths bool) error {
 	name, n := p.NextHops, p.graph.Switches()
 	if err := input.CheckMemory("next_hops", name, "a table of so many switches", 8*float64(n)*float64(n)); err != nil {
@@ -196,9 +194,8 @@ func (p *hopPaths) follow(sample []topology.TerminalID, lengths bool) error {
 	return nil
 }
 
-// measure follows the paths of a table to every leaf: each must be made of cables
-// and end there. It notes the longest between leaves, and the lengths where these
-// are kept.
+// measure follows the paths of a table to every leaf: each must be made of cables and end there. It
+// notes the longest between leaves, and the lengths where these are kept.
 func (p *hopPaths) measure(name string, next []int32, sample []topology.TerminalID) error {
 	const unknown, underWay = -1, -2
 	problems := input.Problems{Name: name}

@@ -124,8 +124,7 @@ func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	return w, nil
 }
 
-// UnusedSettings implements [param.Skipper]: without a ring there is no rule for
-// rings.
+// UnusedSettings implements [param.Skipper]: without a ring there is no rule for rings.
 func (w *gridWalk) UnusedSettings() []string {
 	if !w.flat {
 		return nil
@@ -183,11 +182,9 @@ func (w *gridWalk) advance(h *fabric.Head, d int, here int32) (topology.PortID, 
 	return port, int(h.State & ringClass / ringClass)
 }
 
-// entering tells whether a packet that has to go in dimension d has come from
-// another one.
+// entering tells whether a packet that has to go in dimension d has come from another one.
 func (w *gridWalk) entering(h *fabric.Head, d int) bool { return int(w.along[h.In]) != d }
 
-// next implements [dimensionWalk].
 func (w *gridWalk) next(h *fabric.Head, target topology.SwitchID, fresh bool, random *sim.Stream) (port topology.PortID, class int, ok bool) {
 	d, here, there, ok := w.turn(h.Switch, target)
 	if !ok {
@@ -215,7 +212,6 @@ func (w *gridWalk) nextFlat(h *fabric.Head, target topology.SwitchID) (port topo
 	return topology.NoPort, false
 }
 
-// explore implements [dimensionWalk].
 func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, yield func(port topology.PortID, class int, state uint32, weight float64)) bool {
 	d, here, there, ok := w.turn(h.Switch, target)
 	if !ok {
@@ -238,14 +234,12 @@ func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, 
 	return true
 }
 
-// downwards implements [dimensionWalk].
 func (w *gridWalk) downwards() dimensionWalk {
 	other := *w
 	other.descending = true
 	return &other
 }
 
-// apart implements [dimensionWalk].
 func (w *gridWalk) apart(s, t topology.SwitchID) int {
 	hops := 0
 	from, to := w.place(s), w.place(t)
@@ -259,8 +253,7 @@ func (w *gridWalk) apart(s, t topology.SwitchID) int {
 	return hops
 }
 
-// dimensionWalk leads packets in dimension order between any two switches of a grid or
-// a HyperX.
+// dimensionWalk leads packets in dimension order between any two switches of a grid or a HyperX.
 type dimensionWalk interface {
 	// next moves a packet towards switch target. fresh says that it starts a new
 	// journey even if it came along the dimension that it goes on in. class is the VC
@@ -303,7 +296,6 @@ func newInOrder(name string, env Env, rule string) (*inOrder, error) {
 	return &inOrder{dimensionWalk: walk, coordinates: &walk.coordinates}, nil
 }
 
-// VCs implements [fabric.Routing].
 func (r *inOrder) VCs() int { return 2 * r.rings }
 
 // hop completes a step in part 0 or 1, or is the delivery at the end.
@@ -435,8 +427,7 @@ func (w *hammingWalk) openTo(s, t topology.SwitchID) uint64 {
 // apart is the number of dimensions in which two switches differ.
 func (w *hammingWalk) apart(s, t topology.SwitchID) int { return bits.OnesCount64(w.openTo(s, t)) }
 
-// turn is the cables that a packet at switch s takes towards another; ok is false if
-// that is s.
+// turn is the cables that a packet at switch s takes towards another; ok is false if that is s.
 func (w *hammingWalk) turn(s, target topology.SwitchID) (t trunk, ok bool) {
 	d, _, there, ok := w.coordinates.turn(s, target)
 	if !ok {
@@ -445,14 +436,12 @@ func (w *hammingWalk) turn(s, target topology.SwitchID) (t trunk, ok bool) {
 	return w.trunk(s, d, there), true
 }
 
-// downwards implements [dimensionWalk].
 func (w *hammingWalk) downwards() dimensionWalk {
 	other := *w
 	other.descending = true
 	return &other
 }
 
-// next implements [dimensionWalk].
 func (w *hammingWalk) next(h *fabric.Head, target topology.SwitchID, _ bool, random *sim.Stream) (port topology.PortID, class int, ok bool) {
 	t, ok := w.turn(h.Switch, target)
 	if !ok {
@@ -464,7 +453,6 @@ func (w *hammingWalk) next(h *fabric.Head, target topology.SwitchID, _ bool, ran
 	return t.port, 0, true
 }
 
-// explore implements [dimensionWalk].
 func (w *hammingWalk) explore(h fabric.Head, target topology.SwitchID, _ bool, yield func(port topology.PortID, class int, state uint32, weight float64)) bool {
 	t, ok := w.turn(h.Switch, target)
 	for i := range t.count {

@@ -11,9 +11,8 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Layout of Head.State for the routings on grouped topologies. A packet is
-// launched once, at its source switch, and from there on walks by
-// groupWalk.next.
+// Layout of Head.State for the routings on grouped topologies. A packet is launched once, at its
+// source switch, and from there on walks by groupWalk.next.
 const (
 	viaMask    uint32 = 1<<16 - 1       // intermediate group or switch, while detouring
 	localDone  uint32 = 1 << 16         // a local hop towards the way out of this group lies behind
@@ -30,18 +29,15 @@ type GroupSettings struct {
 	SpreadVCs bool   `toml:"spread_vcs" doc:"divide all virtual channels evenly between the hop classes, where there are more of them than classes; otherwise each class uses one"`
 }
 
-func defaultGroups() GroupSettings {
-	return GroupSettings{Gateway: "random", GlobalVC: "next"}
-}
+func defaultGroups() GroupSettings { return GroupSettings{Gateway: "random", GlobalVC: "next"} }
 
-// groupWalk leads packets minimally through a topology of fully connected
-// groups: at most a local hop to a switch with a channel into the next group,
-// the global hop, and a local hop there. On the way it raises the virtual
-// channel ("level") at each global hop. A level is one virtual channel or, with
-// spread_vcs, a class of several, which changes nothing in the order of levels
-// that freedom from deadlock rests on. An output virtual channel that has been
-// allocated is idle until its packet wins the switch, so that with
-// vc_alloc_cycles = 1 one virtual channel cannot fill a channel.
+// groupWalk leads packets minimally through a topology of fully connected groups: at most a local
+// hop to a switch with a channel into the next group, the global hop, and a local hop there. On the
+// way it raises the virtual channel ("level") at each global hop. A level is one virtual channel
+// or, with spread_vcs, a class of several, which changes nothing in the order of levels that
+// freedom from deadlock rests on. An output virtual channel that has been allocated is idle until
+// its packet wins the switch, so that with vc_alloc_cycles = 1 one virtual channel cannot fill a
+// channel.
 type groupWalk struct {
 	plain
 	groupSteps
@@ -137,15 +133,13 @@ func launchMinimal(h *fabric.Head, vc uint32) { h.State = minimalState(vc) }
 // minimalState is the state of a packet that starts on its minimal path on virtual channel vc.
 func minimalState(vc uint32) uint32 { return launched | vc<<levelShift }
 
-// sourceGroups are the groups of the switch that h is at and of its
-// destination.
+// sourceGroups are the groups of the switch that h is at and of its destination.
 func (w *groupWalk) sourceGroups(h *fabric.Head) (here, there int32) {
 	return w.at[h.Switch].group, w.home[h.Dst].group
 }
 
-// detour is where a packet on a detour goes from the switch that it has come
-// to. It ends the detour where the intermediate group or switch has been
-// reached.
+// detour is where a packet on a detour goes from the switch that it has come to. It ends the detour
+// where the intermediate group or switch has been reached.
 func (w *groupWalk) detour(h *fabric.Head, target *place) (*place, int32) {
 	via := h.State & viaMask
 	switch {
@@ -204,8 +198,7 @@ func (w *groupWalk) draw(h *fabric.Head, several way, random *sim.Stream) int32 
 	return w.choose(h.Switch, several, random.IntN(n))
 }
 
-// take sends a packet on its next step or, arrived, to its terminal, which is at
-// that port.
+// take sends a packet on its next step or, arrived, to its terminal, which is at that port.
 func (w *groupWalk) take(h *fabric.Head, terminal topology.PortID, step int32, vcs int) fabric.Hop {
 	vc, state := w.pass(h.State, step)
 	h.State = state
@@ -219,9 +212,8 @@ func portOf(step int32, terminal topology.PortID) topology.PortID {
 
 // pass is the level on which a packet takes a step, and its state behind it.
 func (w *groupWalk) pass(state uint32, step int32) (vc, after uint32) {
-	// Branches on the kind of step cost more than arithmetic: nothing predicts
-	// them. A local step to a gateway sets localDone; a global one carries it
-	// over into the level.
+	// Branches on the kind of step cost more than arithmetic: nothing predicts them. A local step
+	// to a gateway sets localDone; a global one carries it over into the level.
 	global, leaves := uint32(step)&1, uint32(step)>>1&1
 	return level(state) + global&w.raise, (state | global*localDone) + leaves*localDone
 }
@@ -232,9 +224,9 @@ func viaState(via, vc uint32) uint32 {
 	return launched | detouring | fabric.NonMinimal | vc<<levelShift | via
 }
 
-// explore lists what next could do with a launched packet, with probabilities
-// that add up to weight.
-func (w *groupWalk) explore(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
+// exploreOnward implements [detours]: it lists what next could do with a launched packet, with
+// probabilities that add up to weight.
+func (w *groupWalk) exploreOnward(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
 	before := h
 	home := &w.home[h.Dst]
 	target, group := &home.place, home.group
@@ -275,7 +267,6 @@ func (w *groupWalk) lead(name, intermediate string) error {
 // Graph implements [fabric.GraphRouting].
 func (w *groupWalk) Graph() *topology.Graph { return w.graph }
 
-// VCs implements [fabric.Routing].
 func (w *groupWalk) VCs() int { return w.classes }
 
 // IgnoresTerminals implements [TerminalBlind].
@@ -298,7 +289,6 @@ func (w *groupWalk) IdleSettings() []param.IdleSetting {
 	return []param.IdleSetting{{Key: "gateway", Because: "one channel at most joins two groups"}}
 }
 
-// direct implements [detours].
 func (w *groupWalk) direct(h *fabric.Head) (state uint32, alone bool) {
 	if here, there := w.sourceGroups(h); here == there {
 		return minimalState(w.localVC), true
@@ -306,13 +296,11 @@ func (w *groupWalk) direct(h *fabric.Head) (state uint32, alone bool) {
 	return minimalState(w.minimalVC), false
 }
 
-// drawDetour implements [detours].
 func (w *groupWalk) drawDetour(h *fabric.Head, random *sim.Stream) (state uint32, ok bool) {
 	via, ok := w.drawVia(h, random)
 	return viaState(via, w.detourVC), ok
 }
 
-// eachDetour implements [detours].
 func (w *groupWalk) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
 	here, there := w.sourceGroups(h)
 	groups := 0
@@ -330,14 +318,8 @@ func (w *groupWalk) eachDetour(h *fabric.Head, visit func(state uint32, share fl
 	})
 }
 
-// onward implements [detours].
 func (w *groupWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return w.next(h, v.VCs(), v.Random(h.Switch))
-}
-
-// exploreOnward implements [detours].
-func (w *groupWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
-	w.explore(vcs, h, share, yield)
 }
 
 // drawVia draws the intermediate group or switch of a Valiant path for a
@@ -393,10 +375,9 @@ func init() {
 // ("same"); a packet never waits for a channel to the left of one it holds, so
 // the dependency graph has no cycle. first_vc + 2 virtual channels suffice.
 //
-// global_vc = "next", first_vc = 0 is BookSim2's assignment: VC 1 on the global
-// channel and behind it, VC 0 before and within a group. first_vc = 1 is that
-// of the dragonfly paper, where minimal packets start on VC 1 to be told from
-// Valiant ones.
+// global_vc = "next", first_vc = 0 is BookSim2's assignment: VC 1 on the global channel and behind
+// it, VC 0 before and within a group. first_vc = 1 is that of the dragonfly paper, where minimal
+// packets start on VC 1 to be told from Valiant ones.
 //
 // local_vc = "last" has packets within a group go with those that have arrived from others, L_f+1
 // alone, as CODES' dragonfly-dally does (with global_vc = "same").
@@ -415,7 +396,6 @@ func newMin(config MinConfig, env Env) (fabric.Routing, error) {
 	return &minimal{walk}, errors.Join(CheckVCs("min", walk.classes, env), walk.joins("min", false))
 }
 
-// Route implements [fabric.Routing].
 func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	// No branch: nothing predicts whether the packet is at its source.
 	begun := uint32(int32(h.State|-h.State) >> 31)
@@ -439,12 +419,11 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: portOf(step, home.port), VCs: m.vcSet(vc, v.VCs())}
 }
 
-// Explore implements [fabric.Explorer].
 func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if h.State == 0 {
 		h.State, _ = m.direct(&h)
 	}
-	m.explore(vcs, h, 1, yield)
+	m.exploreOnward(vcs, h, 1, yield)
 }
 
 // staysIn tells whether a packet is in the group of its destination.

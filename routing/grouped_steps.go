@@ -34,10 +34,9 @@ type gate struct {
 	member int32
 }
 
-// way is how a switch can send packets to another group: by one of its own
-// global channels or by a local hop to a switch that has one. Choices are
-// exits[first:first+count], the own global ports first; in the shared form the choices
-// are gates[first:first+count], in the same order.
+// way is how a switch can send packets to another group: by one of its own global channels or by a
+// local hop to a switch that has one. Choices are exits[first:first+count], the own global ports
+// first; in the shared form the choices are gates[first:first+count], in the same order.
 type way struct {
 	first int32
 	count int32
@@ -195,8 +194,7 @@ func (w *groupWalk) wayFrom(s topology.SwitchID, gateways []topology.PortID) int
 	return ^int32(len(w.several) - 1)
 }
 
-// step is that by which a packet at switch s goes on to a switch or group; negative: one
-// of a way.
+// step is that by which a packet at switch s goes on to a switch or group; negative: one of a way.
 func (w *groupWalk) step(s topology.SwitchID, target *place, group int32) int32 {
 	if w.pairs != nil {
 		return w.sharedStep(&w.at[s], target, group)
@@ -256,10 +254,9 @@ func (w *groupWalk) way(s topology.SwitchID, step int32) way {
 	return out
 }
 
-// open is the number of choices that a way has for a packet in this state.
-// Once a local hop has led to a switch with a channel of its own, only those
-// are left. A random choice stays uniform over the gateways: the switch is
-// chosen in proportion to its number of them.
+// open is the number of choices that a way has for a packet in this state. Once a local hop has led
+// to a switch with a channel of its own, only those are left. A random choice stays uniform over
+// the gateways: the switch is chosen in proportion to its number of them.
 func (out *way) open(state uint32) int {
 	if state&localDone != 0 {
 		return int(out.own)
@@ -289,13 +286,12 @@ func (w *groupWalk) choose(s topology.SwitchID, out way, choice int) int32 {
 	return packStep(w.exits[int(out.first)+choice], toGateway)
 }
 
-// damage is what faults do to a groupWalk. Global channels that are down are no
-// gateways. Where none is left between two groups, the minimal path is missing:
-// Valiant paths, and adaptive routings, lead through groups that have both of
-// their ways. A packet under way whose path is gone is discarded, and so is one
-// that would need a second local hop in a group, where its gateway has failed
-// after the first: the order of virtual channels has no room for it. Within a
-// group a path is one hop, so that all channels between its switches must be up.
+// damage is what faults do to a groupWalk. Global channels that are down are no gateways. Where
+// none is left between two groups, the minimal path is missing: Valiant paths, and adaptive
+// routings, lead through groups that have both of their ways. A packet under way whose path is gone
+// is discarded, and so is one that would need a second local hop in a group, where its gateway has
+// failed after the first: the order of virtual channels has no room for it. Within a group a path
+// is one hop, so that all channels between its switches must be up.
 type damage struct {
 	down    *topology.Down
 	missing []bool // len = groups*groups, from*groups+to: no gateway is left
@@ -356,8 +352,7 @@ func (w *groupWalk) lost(from, to int32) bool {
 	return w.damage != nil && w.damage.missing[int(from)*w.groups+int(to)]
 }
 
-// between lists the groups that Valiant paths between two groups can lead
-// through.
+// between lists the groups that Valiant paths between two groups can lead through.
 func (w *groupWalk) between(here, there int32, visit func(group int32)) {
 	for group := range int32(w.groups) {
 		if group != here && group != there && !w.lost(here, group) && !w.lost(group, there) {

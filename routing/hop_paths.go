@@ -23,9 +23,8 @@ func defaultPaths(ties string, spread bool) PathSettings {
 	return PathSettings{Ties: ties, HopVCs: "numbered", SpreadVCs: spread}
 }
 
-// hopPaths is a table of paths between the leaves of any graph, the switches with
-// terminals: shortest ones, or a file's. What the packets that follow them
-// carry is a matter of the routing.
+// hopPaths is a table of paths between the leaves of any graph, the switches with terminals:
+// shortest ones, or a file's. What the packets that follow them carry is a matter of the routing.
 //
 // Memory: portSets, and 1 byte for each (switch, leaf) where lengths are kept.
 type hopPaths struct {
@@ -35,8 +34,7 @@ type hopPaths struct {
 	hops   int     // of the longest path between leaves
 	length []uint8 // len = switches*leaves: hops of the path; nil if not kept
 	sets   classSets
-	// classes is the number of virtual channels that hops need: the most that a
-	// packet makes, or 1.
+	// classes is the number of virtual channels that hops need: the most that a packet makes, or 1.
 	classes int
 	counted uint32 // 1: hops are numbered; 0: they use any virtual channel
 	turns   *turns // classes go by turns, not by hops; nil: by hops
@@ -113,7 +111,6 @@ func (p *hopPaths) IdleSettings() []param.IdleSetting {
 // VCs is the number of hop classes.
 func (p *hopPaths) VCs() int { return p.classes }
 
-// InjectionVCs implements [fabric.Routing].
 func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
@@ -171,8 +168,7 @@ func (p *hopPaths) take(h *fabric.Head, port topology.PortID, vcs int) fabric.Ho
 // Needs implements [fabric.Needer].
 func (p *hopPaths) Needs() fabric.Needs { return fabric.Needs{Credits: p.ties.adaptive()} }
 
-// Directions of channels between switches that have ranks, in the order in which paths use
-// them.
+// Directions of channels between switches that have ranks, in the order in which paths use them.
 const (
 	climbs uint32 = iota
 	crosses
@@ -184,12 +180,11 @@ const (
 // networks whose switches have ranks ([topology.Ranked]): the class rises where a packet
 // climbs or crosses after it has crossed or descended.
 //
-// Deadlock: sort the channels of a class: those that climb by the rank that they lead to,
-// then those that cross, then those that descend by the rank that they leave, downwards. A
-// packet takes them in this order, one that crosses at most, before its class rises; so no
-// chain of dependencies returns to where it began. On the Megafly and the orthogonal fat
-// tree minimal paths need one class, detours two, as the Megafly's authors say (Flajslik,
-// Borch and Parker, ISC 2018).
+// Deadlock: sort the channels of a class: those that climb by the rank that they lead to, then
+// those that cross, then those that descend by the rank that they leave, downwards. A packet takes
+// them in this order, one that crosses at most, before its class rises; so no chain of dependencies
+// returns to where it began. On the Megafly and the orthogonal fat tree minimal paths need one
+// class, detours two, as the Megafly's authors say (Flajslik, Borch and Parker, ISC 2018).
 type turns struct{ direction []uint8 } // len = ports
 
 // newTurns reads the ranks.
@@ -244,17 +239,15 @@ func init() {
 // pair keeps one path; least-occupied is minimal adaptive routing. With next_hops the paths
 // come from a file, and the choice is one of parallel cables.
 //
-// Deadlock: the n-th hop of a packet uses VC class n, counted from 0, so that a
-// packet waits only for channels of a higher class than it holds (Günther,
-// IEEE Transactions on Communications 1981). As many classes are needed as the
-// longest path between switches with terminals has hops. hop_vcs = "any" has no classes, as
-// the published BookSim of PolarFly, and can deadlock on most graphs.
+// Deadlock: the n-th hop of a packet uses VC class n, counted from 0, so that a packet waits only
+// for channels of a higher class than it holds (Günther, IEEE Transactions on Communications 1981).
+// As many classes are needed as the longest path between switches with terminals has hops. hop_vcs
+// = "any" has no classes, as the published BookSim of PolarFly, and can deadlock on most graphs.
 //
-// Faults: the tables are made for the network without what is down. Packets for
-// terminals that no path leads to are discarded ([fabric.Discard]), and so are
-// packets that tables which change on their way lead over more hops than there
-// are classes. Where switches have ranks ([topology.Ranked]), classes go by turns ([turns])
-// in a network without faults.
+// Faults: the tables are made for the network without what is down. Packets for terminals that no
+// path leads to are discarded ([fabric.Discard]), and so are packets that tables which change on
+// their way lead over more hops than there are classes. Where switches have ranks
+// ([topology.Ranked]), classes go by turns ([turns]) in a network without faults.
 //
 // Memory: portSets. Networks of more than 16,384 switches with terminals
 // are refused: family routings (min, dor, nca) need no such tables.
@@ -285,7 +278,6 @@ func (r *table) Widened() fabric.Routing {
 	return &table{&wide}
 }
 
-// Route implements [fabric.Routing].
 func (r *table) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports := r.ports(h)
 	if len(ports) == 0 {
@@ -303,7 +295,6 @@ func (r *table) ports(h *fabric.Head) []uint16 {
 	return r.to(h.Switch, r.column[h.Dst])
 }
 
-// Explore implements [fabric.Explorer].
 func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	ports := r.ports(&h)
 	r.explore(r.ties, h, ports, h.State>>tableKey, 1, vcs, r.take, yield)

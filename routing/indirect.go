@@ -9,6 +9,10 @@ import (
 func init() {
 	Register("par", "PAR: as ugal-l-vch; packets sent minimally are compared again at every switch of the source group", Use{On: Groups},
 		defaultUGAL(), newPAR)
+	Register("ugal-pb", "piggyback: ugal-l-vch, overruled where just one path's global channel is congested", Use{On: Groups, Faults: true},
+		PiggybackConfig{2, 3, defaultUGAL()}, newPiggyback)
+	Register("par-own", "PAR as CODES has it: a gateway compares with its own other global channels only, by the queues of whole outputs", Use{On: Groups},
+		defaultUGAL(), newOwnPAR)
 }
 
 // progressive is progressive adaptive routing (Jiang, Kim, Dally, ISCA 2009): a
@@ -16,10 +20,9 @@ func init() {
 // switch with the global channel, which sees that channel's own queue, and may
 // still take a Valiant path from there. A decision for a Valiant path stands.
 //
-// Virtual channels: a packet diverted makes a second local hop in its source
-// group, L0 L1 G2 L2 G3 L3. Valiant packets from the source start at L1; minimal
-// ones are L0 G3 L3. A packet never waits for a channel to the left of one that
-// it holds: 4 virtual channels, 5 with intermediate routers.
+// Virtual channels: a packet diverted makes a second local hop in its source group, L0 L1 G2 L2 G3
+// L3. Valiant packets from the source start at L1; minimal ones are L0 G3 L3. A packet never waits
+// for a channel to the left of one that it holds: 4 virtual channels, 5 with intermediate routers.
 //
 // Choice that the paper leaves open: both comparisons are made as in UGAL-L_VCH.
 type progressive struct{ *ugal }
@@ -36,7 +39,6 @@ func newPAR(config UGALSettings, env Env) (fabric.Routing, error) {
 	return progressive{u}, CheckVCs("par", u.classes, env)
 }
 
-// Route implements [fabric.Routing].
 func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	switch {
 	case h.State&fabric.NonMinimal != 0:
@@ -73,8 +75,7 @@ func (p progressive) compare(v *fabric.View, h *fabric.Head) candidate {
 	return p.decide(v, h, p.onwardHeld(v, h, minimalState(p.minimalVC)))
 }
 
-// atSource tells whether a packet that left its terminal as a minimal one is
-// at its first switch.
+// atSource tells whether a packet that left its terminal as a minimal one is at its first switch.
 func (p progressive) atSource(h *fabric.Head) bool {
 	here, there := p.sourceGroups(h)
 	return here != there && h.State&(localDone|fabric.NonMinimal) == 0
@@ -99,13 +100,11 @@ func (p progressive) hold(c *candidate, vcs int) {
 // undecided tells whether a packet has come to the gateway of its minimal path.
 func undecided(state uint32) bool { return state&(localDone|fabric.NonMinimal) == localDone }
 
-// resume puts the state of a packet at the gateway back on the minimal path's
-// virtual channel.
+// resume puts the state of a packet at the gateway back on the minimal path's virtual channel.
 func (p progressive) resume(state uint32) uint32 {
 	return state&^levelMask | p.minimalVC<<levelShift
 }
 
-// Explore implements [fabric.Explorer].
 func (p progressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	here, there := p.sourceGroups(&h)
 	switch {
@@ -146,16 +145,10 @@ type PiggybackConfig struct {
 	UGALSettings
 }
 
-func init() {
-	Register("ugal-pb", "piggyback: ugal-l-vch, overruled where just one path's global channel is congested", Use{On: Groups, Faults: true},
-		PiggybackConfig{2, 3, defaultUGAL()}, newPiggyback)
-}
-
-// piggyback is piggyback routing (PB; Jiang, Kim, Dally, ISCA 2009): every
-// switch tells its group, by a bit on the packets it sends, which of its global
-// channels are congested: those whose queue exceeds factor times the mean of its
-// global channels, plus offset. A source sends minimally if the Valiant path's
-// global channel is congested and the minimal path's is not, by the Valiant path
+// piggyback is piggyback routing (PB; Jiang, Kim, Dally, ISCA 2009): every switch tells its group,
+// by a bit on the packets it sends, which of its global channels are congested: those whose queue
+// exceeds factor times the mean of its global channels, plus offset. A source sends minimally if
+// the Valiant path's global channel is congested and the minimal path's is not, by the Valiant path
 // in the opposite case, and compares as UGAL-L_VCH otherwise.
 //
 // Deviation: the bits are known in the whole group at once; on the wire they
@@ -207,8 +200,7 @@ func (p *piggyback) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) b
 	return hybridGauge.idle(u, v, h, m) && !p.congested(u, v, h, m, u.home[h.Dst].group)
 }
 
-// congested tells whether the global channel by which a path leaves for group to
-// is congested.
+// congested tells whether the global channel by which a path leaves for group to is congested.
 func (p *piggyback) congested(u *ugal, v *fabric.View, h *fabric.Head, c candidate, to int32) bool {
 	excess := u.globalQueue(v, h, c, to) - p.offset
 	if excess <= 0 {
@@ -220,11 +212,6 @@ func (p *piggyback) congested(u *ugal, v *fabric.View, h *fabric.Head, c candida
 		sum += u.sense.queue(v, port)
 	}
 	return float64(excess) > p.factor*float64(sum)/float64(len(globals))
-}
-
-func init() {
-	Register("par-own", "PAR as CODES has it: a gateway compares with its own other global channels only, by the queues of whole outputs", Use{On: Groups},
-		defaultUGAL(), newOwnPAR)
 }
 
 // ownProgressive is progressive adaptive routing as CODES' dragonfly-dally has it: at its source
@@ -257,7 +244,6 @@ func (p ownProgressive) own(port topology.PortID) int32 {
 	return p.at[p.graph.PortSwitch[p.graph.Peer[port]]].group
 }
 
-// Route implements [fabric.Routing].
 func (p ownProgressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if !undecided(h.State) {
 		return p.ugal.Route(v, h)
@@ -274,7 +260,6 @@ func (p ownProgressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return best.hop
 }
 
-// Explore implements [fabric.Explorer].
 func (p ownProgressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	p.ugal.Explore(vcs, h, yield)
 	if !undecided(h.State) {

@@ -32,8 +32,7 @@ type legWalk struct {
 	via []topology.SwitchID // by column
 }
 
-// newLegWalk makes the tables of routing name, and the classes that its longest
-// detour needs.
+// newLegWalk makes the tables of routing name, and the classes that its longest detour needs.
 func newLegWalk(name string, set PathSettings, env Env) (*legWalk, error) {
 	paths, err := newHopPaths(name, set, env, true)
 	if err != nil {
@@ -103,7 +102,6 @@ func over(column int32) uint32 { return legStarted | fabric.NonMinimal | uint32(
 // intermediate is the column of a packet's intermediate switch.
 func intermediate(state uint32) int32 { return int32(state >> legVia & (1<<16 - 1)) }
 
-// direct implements [detours].
 func (w *legWalk) direct(h *fabric.Head) (state uint32, alone bool) {
 	return direct(), w.leaf[h.Switch] == w.column[h.Dst]
 }
@@ -118,7 +116,6 @@ func (w *legWalk) drawDetour(h *fabric.Head, random *sim.Stream) (state uint32, 
 	return over(otherGroup(int32(random.IntN(w.leaves-2)), here, there)), true
 }
 
-// eachDetour implements [detours].
 func (w *legWalk) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
 	for i := range w.leaves - 2 {
 		visit(over(otherGroup(int32(i), w.leaf[h.Switch], w.column[h.Dst])), 1/float64(w.leaves-2))
@@ -142,7 +139,6 @@ func (w *legWalk) key(h *fabric.Head) uint32 {
 	return uint32(h.Dst)*0x9e3779b1 ^ uint32(intermediate(h.State))*0x85ebca6b
 }
 
-// onward implements [detours].
 func (w *legWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports := w.to(h.Switch, w.target(h))
 	if len(ports) == 0 {
@@ -151,7 +147,6 @@ func (w *legWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return w.take(h, w.choose(w.ties, v, h, ports, w.key(h)), v.VCs())
 }
 
-// exploreOnward implements [detours].
 func (w *legWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
 	ports := w.to(h.Switch, w.target(&h))
 	w.explore(w.ties, h, ports, w.key(&h), share, vcs, w.take, yield)
@@ -165,10 +160,9 @@ func (w *legWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield fun
 // dimension order needs (1 on meshes and HyperX, 2 on tori), and the second phase
 // never waits for a channel of the first: 2 virtual channels, 4 on tori.
 //
-// A packet whose intermediate switch is its source's or its destination's goes
-// minimally, in the phase that it is left with. On HyperX a packet that passes its
-// destination's switch in the first phase has arrived, as in BookSim2's flattened
-// butterfly, where endsEarly says so.
+// A packet whose intermediate switch is its source's or its destination's goes minimally, in the
+// phase that it is left with. On HyperX a packet that passes its destination's switch in the first
+// phase has arrived, as in BookSim2's flattened butterfly, where endsEarly says so.
 type phaseWalk struct {
 	*inOrder
 	endsEarly bool
@@ -193,17 +187,14 @@ func (r *phaseWalk) Needs() fabric.Needs { return fabric.Needs{} }
 // IdleSettings implements [param.Idler].
 func (r *phaseWalk) IdleSettings() []param.IdleSetting { return nil }
 
-// direct implements [detours].
 func (r *phaseWalk) direct(*fabric.Head) (state uint32, alone bool) {
 	return gridStarted | secondPhase, false
 }
 
-// drawDetour implements [detours].
 func (r *phaseWalk) drawDetour(h *fabric.Head, random *sim.Stream) (state uint32, ok bool) {
 	return r.over(h, topology.SwitchID(random.IntN(r.graph.Switches()))), true
 }
 
-// eachDetour implements [detours].
 func (r *phaseWalk) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
 	n := r.graph.Switches()
 	for via := range topology.SwitchID(n) {
@@ -219,15 +210,13 @@ func (r *phaseWalk) over(h *fabric.Head, via topology.SwitchID) uint32 {
 	return gridStarted | uint32(via)
 }
 
-// onward implements [detours].
 func (r *phaseWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	target, fresh := r.target(h)
 	port, class, ok := r.next(h, target, fresh, v.Random(h.Switch))
 	return r.hop(port, class, ok, phase(h.State), h.Dst, v.VCs())
 }
 
-// target is the switch that the packet now makes for; fresh tells that it
-// changes its target here.
+// target is the switch that the packet now makes for; fresh tells that it changes its target here.
 func (r *phaseWalk) target(h *fabric.Head) (s topology.SwitchID, fresh bool) {
 	if via := topology.SwitchID(h.State & gridVia); h.State&secondPhase == 0 {
 		if via != h.Switch && !(r.endsEarly && r.home[h.Dst] == h.Switch) {
@@ -242,7 +231,6 @@ func (r *phaseWalk) target(h *fabric.Head) (s topology.SwitchID, fresh bool) {
 // phase is 1 for packets that head for their destination.
 func phase(state uint32) int { return int(state & secondPhase / secondPhase) }
 
-// exploreOnward implements [detours].
 func (r *phaseWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
 	target, fresh := r.target(&h)
 	r.exploreWalk(r.dimensionWalk, vcs, h, target, fresh, phase(h.State), share, yield)

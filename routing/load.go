@@ -11,9 +11,8 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// Matrix is a traffic matrix: Weights yields the expected share of src's
-// packets for each destination. The shares of a source add up to 1, or to 0 for
-// one that sends nothing.
+// Matrix is a traffic matrix: Weights yields the expected share of src's packets for each
+// destination. The shares of a source add up to 1, or to 0 for one that sends nothing.
 type Matrix interface {
 	Weights(src topology.TerminalID, yield func(dst topology.TerminalID, weight float64))
 }
@@ -22,11 +21,9 @@ type Matrix interface {
 // injects one flit a cycle.
 type Load struct {
 	graph *topology.Graph
-	// Port is the load of the channel out of each switch port, in flits a
-	// cycle (len = ports).
+	// Port is the load of the channel out of each switch port, in flits a cycle (len = ports).
 	Port []float64
-	// Injection is the load of the channel out of each terminal
-	// (len = terminals).
+	// Injection is the load of the channel out of each terminal (len = terminals).
 	Injection []float64
 }
 

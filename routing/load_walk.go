@@ -12,10 +12,9 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// Regional is implemented by routings on groups of switches that are joined two by two. On
-// the way to the group of its destination, a packet looks at nothing else of that; there it
-// has a hop left at most. So even traffic is followed to a group once, and not once for each
-// of its switches.
+// Regional is implemented by routings on groups of switches that are joined two by two. On the way
+// to the group of its destination, a packet looks at nothing else of that; there it has a hop left
+// at most. So even traffic is followed to a group once, and not once for each of its switches.
 type Regional interface {
 	// Region is the number of a switch's group.
 	Region(s topology.SwitchID) int

@@ -28,9 +28,8 @@ func init() {
 // wait for it in this switch or are sent and not yet credited, ties at random; hashed ones make
 // one path for each pair of source switch and destination, which packets cannot overtake on.
 //
-// Deadlock: no packet goes up after it has gone down, channels up are taken in
-// the order of their levels and channels down in the opposite order: one
-// virtual channel suffices, and all are used.
+// Deadlock: no packet goes up after it has gone down, channels up are taken in the order of their
+// levels and channels down in the opposite order: one virtual channel suffices, and all are used.
 //
 // Faults: see ncaAround.
 //
@@ -139,10 +138,8 @@ func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sa
 	return row, nil
 }
 
-// VCs implements [fabric.Routing].
 func (*ncaChoice) VCs() int { return 1 }
 
-// InjectionVCs implements [fabric.Routing].
 func (*ncaChoice) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
@@ -178,7 +175,6 @@ func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) 
 	return n.port0 + topology.PortID(d.first), uint32(d.count), up
 }
 
-// Route implements [fabric.Routing].
 func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	first, count, up := r.choices(h)
 	choice := 0
@@ -212,7 +208,6 @@ func leastLoaded(v *fabric.View, first topology.PortID, count int, random *sim.S
 	return best
 }
 
-// Explore implements [fabric.Explorer].
 func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, count, up := r.choices(&h)
 	if count > 1 && r.ties[up] == tiesHashed {
@@ -231,10 +226,9 @@ func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 // Graph implements [fabric.GraphRouting].
 func (r *nca) Graph() *topology.Graph { return r.graph }
 
-// ncaAround is nca in a tree with faults: down where a way down to the
-// destination is left, otherwise up by a port of a shortest way up and down that
-// is left; among several, as nca chooses. Whole subtrees of ports up drop out
-// for destinations that cannot be reached by them.
+// ncaAround is nca in a tree with faults: down where a way down to the destination is left,
+// otherwise up by a port of a shortest way up and down that is left; among several, as nca chooses.
+// Whole subtrees of ports up drop out for destinations that cannot be reached by them.
 //
 // Deadlock: as nca, also where tables change under way: a packet that has come
 // down does not go up again, but is discarded where its way down is gone.
@@ -296,7 +290,6 @@ func (r *ncaAround) choices(h *fabric.Head) (ports []uint16, t ties) {
 	return ports, r.ties[0]
 }
 
-// Route implements [fabric.Routing].
 func (r *ncaAround) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports, t := r.choices(h)
 	if len(ports) == 0 {
@@ -305,7 +298,6 @@ func (r *ncaAround) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: r.choose(t, v, h, ports, uint32(h.Dst)), VCs: v.AllVCs()}
 }
 
-// Explore implements [fabric.Explorer].
 func (r *ncaAround) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	ports, t := r.choices(&h)
 	if len(ports) == 1 && t == tiesLeastLoaded {

@@ -3,6 +3,7 @@ package routing
 import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Routed is a network with its routing.
@@ -19,9 +20,8 @@ type PathChanges struct {
 	Destinations, Of int
 	// Of those, how many a path joins before and after.
 	Before, After int
-	// Same go by the same cables, Moved by others of as many hops, Shorter and
-	// Longer by fewer and more; pairs that have a path before and after are one of
-	// these.
+	// Same go by the same cables, Moved by others of as many hops, Shorter and Longer by fewer and
+	// more; pairs that have a path before and after are one of these.
 	Same, Moved, Shorter, Longer int
 	// HopsBefore and HopsAfter are the mean numbers of cables between switches of
 	// the pairs that have a path then, in the shortest that the routing may take;
@@ -30,12 +30,11 @@ type PathChanges struct {
 	MostBefore, MostAfter int
 }
 
-// ComparePaths compares the paths of two routings on networks that changes lead
-// from one to the other. Where a routing may choose, a pair's paths are the paths of all
-// choices together; one that lists no hop for a packet has no path for it. It stops
-// before the next destination once it has compared budget pairs (0: no limit); the
-// destinations are taken in a random order, the same in every run. Cost: all paths
-// of every pair are followed, pair by pair.
+// ComparePaths compares the paths of two routings on networks that changes lead from one to the
+// other. Where a routing may choose, a pair's paths are the paths of all choices together; one that
+// lists no hop for a packet has no path for it. It stops before the next destination once it has
+// compared budget pairs (0: no limit); the destinations are taken in a random order, the same in
+// every run. Cost: all paths of every pair are followed, pair by pair.
 func ComparePaths(a, b Routed, changes *topology.Changes, budget int) (*PathChanges, error) {
 	before, err := newTracer(a, func(s topology.SwitchID) uint64 {
 		if to := changes.SwitchTo[s]; to >= 0 {
@@ -50,12 +49,9 @@ func ComparePaths(a, b Routed, changes *topology.Changes, budget int) (*PathChan
 	if err != nil {
 		return nil, err
 	}
-	var shared []topology.TerminalID
-	for t, to := range changes.TerminalTo {
-		if to >= 0 {
-			shared = append(shared, topology.TerminalID(t))
-		}
-	}
+	shared := lists.Filter(topology.Numbers[topology.TerminalID](len(changes.TerminalTo)), func(t topology.TerminalID) bool {
+		return changes.TerminalTo[t] >= 0
+	})
 	c := &PathChanges{}
 	sums := [2]int{}
 	c.Destinations, c.Of, err = sample(shared, budget, func(dst topology.TerminalID) (int, error) {
@@ -105,8 +101,7 @@ func (c *PathChanges) add(x, y trace, sums *[2]int) {
 	}
 }
 
-// trace is what is kept of a pair's paths: equal for equal sets of cables, but for
-// one in 2^64.
+// trace is what is kept of a pair's paths: equal for equal sets of cables, but for one in 2^64.
 type trace struct {
 	hops   int // of the shortest; -1: none
 	cables uint64

@@ -19,14 +19,13 @@ func init() {
 		PolarizedConfig{-1, "credits", false}, newPolarized)
 }
 
-// polarized is polarized routing (Camarero, Martínez and Beivide, HOTI 2021; IEEE Micro
-// 42(2), 2022). With D(s,c) and D(c,t) the distances of a packet's switch c from its
-// source and destination, a hop may not lower D(s,c) - D(c,t). Hops that leave it as it
-// is are allowed away from both ends while D(s,c) < D(c,t), towards both after that,
-// and not along. So a packet never goes back, has many routes of many lengths, and
-// makes 4*diameter - 3 hops at most. Of the channels allowed it takes the one of the
-// least product of queue and hops left; ties go to the hops that raise the difference
-// most, then at random.
+// polarized is polarized routing (Camarero, Martínez and Beivide, HOTI 2021; IEEE Micro 42(2),
+// 2022). With D(s,c) and D(c,t) the distances of a packet's switch c from its source and
+// destination, a hop may not lower D(s,c) - D(c,t). Hops that leave it as it is are allowed away
+// from both ends while D(s,c) < D(c,t), towards both after that, and not along. So a packet never
+// goes back, has many routes of many lengths, and makes 4*diameter - 3 hops at most. Of the
+// channels allowed it takes the one of the least product of queue and hops left; ties go to the
+// hops that raise the difference most, then at random.
 //
 // Deadlock: hops are numbered, and the class rises at each. A hop is allowed only if
 // as many classes are left behind it as there are hops on shortest paths from there:
@@ -34,9 +33,8 @@ func init() {
 // a switch from which no hop is allowed, as there are on some graphs. As many virtual
 // channels as hops suffice, of which there must be at least the diameter.
 //
-// Deviations: the papers add penalties to queue lengths; the product is as in the
-// other adaptive routings here. They leave packets at switches without an allowed hop
-// to a second routing.
+// Deviations: the papers add penalties to queue lengths; the product is as in the other adaptive
+// routings here. They leave packets at switches without an allowed hop to a second routing.
 //
 // Memory: portSets, and 1 byte for each (switch, switch with terminals). Cost
 // of a decision: linear in the ports of a switch.
@@ -162,7 +160,6 @@ func (r *polarized) leave(h *fabric.Head, port topology.PortID, straight bool, v
 	return r.take(h, port, vcs)
 }
 
-// Route implements [fabric.Routing].
 func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	x := r.arrive(h)
 	if x.to == 0 {
@@ -203,7 +200,6 @@ func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.leave(h, best, nearer, v.VCs())
 }
 
-// Explore implements [fabric.Explorer].
 func (r *polarized) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	x := r.arrive(&h)
 	if x.to == 0 {

@@ -36,8 +36,7 @@ type knownSets struct {
 	long  map[string]uint32
 }
 
-// maxTableLeaves bounds the tables, whose size grows with the product of switches and
-// leaves.
+// maxTableLeaves bounds the tables, whose size grows with the product of switches and leaves.
 const maxTableLeaves = 1 << 14
 
 // newPortSets numbers the leaves of g for routing name; sample is a terminal of
@@ -89,9 +88,8 @@ func (x *portSets) end() {
 	x.start, x.local = slices.Clip(x.start), slices.Clip(x.local)
 }
 
-// fill makes the port sets of all switches. mark sets the bits of the ports of
-// switch s that serve each leaf in masks, width bytes for each. Cost: switches *
-// leaves * ports of a switch.
+// fill makes the port sets of all switches. mark sets the bits of the ports of switch s that serve
+// each leaf in masks, width bytes for each. Cost: switches * leaves * ports of a switch.
 func (x *portSets) fill(mark func(s topology.SwitchID, masks []byte, width int)) {
 	x.begin()
 	var masks []byte
@@ -150,8 +148,7 @@ func (x *portSets) number(mask []byte) uint32 {
 	return next
 }
 
-// leaveOne clears all bits of the mask of a leaf at switch s but one, chosen by a hash
-// of the two.
+// leaveOne clears all bits of the mask of a leaf at switch s but one, chosen by a hash of the two.
 func leaveOne(mask []byte, s topology.SwitchID, leaf int) {
 	n := 0
 	for _, b := range mask {
@@ -295,12 +292,11 @@ func (x *portSets) explore(t ties, h fabric.Head, ports []uint16, key uint32, sh
 // Graph implements [fabric.GraphRouting].
 func (x *portSets) Graph() *topology.Graph { return x.graph }
 
-// widely finds shortest paths to all leaves by searches from 64 of them at a time, a bit
-// of a word for each (multi-source search: Then et al., PVLDB 8(4), 2014), and enters
-// the ports that lead on in tables. A packet may be in one of several phases, which say
-// where it may go: each has a table of its own, and the nodes of the search are
-// phase*switches + switch. Cost: for each 64 leaves, phases times ports times diameter;
-// and one step for each entry of a set.
+// widely finds shortest paths to all leaves by searches from 64 of them at a time, a bit of a word
+// for each (multi-source search: Then et al., PVLDB 8(4), 2014), and enters the ports that lead on
+// in tables. A packet may be in one of several phases, which say where it may go: each has a table
+// of its own, and the nodes of the search are phase*switches + switch. Cost: for each 64 leaves,
+// phases times ports times diameter; and one step for each entry of a set.
 type widely struct {
 	graph  *topology.Graph
 	tables []*portSets // by phase
@@ -317,8 +313,7 @@ type widely struct {
 	masks           []byte              // ports by leaf, of one switch; nil: the tables are left alone
 }
 
-// newWidely is a search for tables of the same leaves. peers and what follows is to be
-// filled in.
+// newWidely is a search for tables of the same leaves. peers and what follows is to be filled in.
 func newWidely(tables ...*portSets) *widely {
 	x := tables[0]
 	w := &widely{graph: x.graph, tables: tables, peers: make([]int32, len(tables)*x.graph.NumPorts()), ends: make([]topology.SwitchID, x.leaves)}
@@ -418,8 +413,7 @@ func (w *widely) portsOf(node int) (peers []int32, phase int, s topology.SwitchI
 	return w.peers[before+int(first) : before+int(end)], phase, s
 }
 
-// reach enters the ports of a node towards the leaves that it is now known to be so
-// many hops from.
+// reach enters the ports of a node towards the leaves that it is now known to be so many hops from.
 func (w *widely) reach(node, base int, fresh uint64, hops int) {
 	peers, phase, s := w.portsOf(node)
 	if w.reached != nil {

@@ -114,7 +114,6 @@ func (q *qAdaptive) NewMemory(latency func(topology.PortID) int64) fabric.Memory
 	return newQMemory(q, latency)
 }
 
-// Route implements [fabric.Routing].
 func (q *qAdaptive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	m, now, home := v.Memory().(*qMemory), v.Cycle(), &q.home[h.Dst]
 	slot := h.State & (1<<q.stamp - 1) >> qSlot
@@ -223,8 +222,7 @@ func (q *qAdaptive) aside(s topology.SwitchID, random *sim.Stream) topology.Port
 	return topology.PortID(q.local(s, member) >> stepBits)
 }
 
-// leave counts a hop by a port; a port of no minimal step makes the packet one that goes
-// around.
+// leave counts a hop by a port; a port of no minimal step makes the packet one that goes around.
 func (q *qAdaptive) leave(h *fabric.Head, port topology.PortID, vcs int) fabric.Hop {
 	hops, around := h.State&qHops, h.State&fabric.NonMinimal|fabric.NonMinimal
 	gateway := uint32(0)
@@ -240,7 +238,6 @@ func (q *qAdaptive) leave(h *fabric.Head, port topology.PortID, vcs int) fabric.
 	return fabric.Hop{Port: port, VCs: q.vcSet(hops, vcs)}
 }
 
-// Explore implements [fabric.Explorer].
 func (q *qAdaptive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if home := &q.home[h.Dst]; h.Switch == home.sw {
 		yield(fabric.Hop{Port: home.port, VCs: allVCs(vcs)}, h.State&^q.Notes(), 1)

@@ -1,14 +1,11 @@
-// Package routing holds the unicast routing algorithms: which output and which
-// virtual channels a packet takes at each switch, why that cannot deadlock, and
-// what load it puts on each channel.
+// Package routing holds the unicast routing algorithms: which output and which virtual channels a
+// packet takes at each switch, why that cannot deadlock, and what load it puts on each channel.
 //
-// An algorithm is one file with one registration in [Registry]. It asks its
-// topology once, in the constructor, for the capability it needs (groups,
-// coordinates, levels), turns it into slices, and from then on answers Route
-// with a handful of loads. All of them list their possible decisions
-// ([fabric.Explorer]); [Dependencies] makes the channel dependency graph of a
-// deadlock certificate from that, [Loads] the channel loads of a traffic
-// matrix.
+// An algorithm is one file with one registration in [Registry]. It asks its topology once, in the
+// constructor, for the capability it needs (groups, coordinates, levels), turns it into slices, and
+// from then on answers Route with a handful of loads. All of them list their possible decisions
+// ([fabric.Explorer]); [Dependencies] makes the channel dependency graph of a deadlock certificate
+// from that, [Loads] the channel loads of a traffic matrix.
 package routing
 
 import (
@@ -18,6 +15,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -48,9 +46,8 @@ type Sharing interface {
 	Get(key string, build func() (any, error)) (any, error)
 }
 
-// Once is what build makes for the graph of env, once for all routings with the same
-// [Env].Shared; key names it, with all that it depends on but the graph. In networks with
-// faults it is made anew.
+// Once is what build makes for the graph of env, once for all routings with the same [Env].Shared;
+// key names it, with all that it depends on but the graph. In networks with faults it is made anew.
 func Once[T any](env Env, key string, build func() (T, error)) (T, error) {
 	if env.Shared == nil || env.Down != nil {
 		return build()
@@ -80,11 +77,7 @@ func CheckVCs(name string, need int, env Env) error {
 
 // homes lists the switch of every terminal.
 func homes(g *topology.Graph) []topology.SwitchID {
-	home := make([]topology.SwitchID, g.Terminals())
-	for t := range home {
-		home[t] = g.TerminalSwitch(topology.TerminalID(t))
-	}
-	return home
+	return lists.Make(g.Terminals(), func(t int) topology.SwitchID { return g.TerminalSwitch(topology.TerminalID(t)) })
 }
 
 // eachCable visits the ports of switches that lead to others, in order.
@@ -103,19 +96,16 @@ func allVCs(vcs int) uint32 { return uint32(1)<<vcs - 1 }
 // tell terminals apart by their switches only.
 type plain struct{}
 
-// InjectionVCs implements [fabric.Routing].
 func (plain) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
 func (plain) IgnoresTerminals() bool { return true }
 
-// OneVC is the set of virtual channel vc alone, or of the highest one where
-// there are fewer.
+// OneVC is the set of virtual channel vc alone, or of the highest one where there are fewer.
 func OneVC(vc uint32, vcs int) uint32 { return 1 << min(vc, uint32(vcs-1)) }
 
-// ClassVCs is the set of virtual channels of class c when vcs channels are
-// divided evenly among so many classes; with fewer channels than classes, the
-// highest classes share the last channel.
+// ClassVCs is the set of virtual channels of class c when vcs channels are divided evenly among so
+// many classes; with fewer channels than classes, the highest classes share the last channel.
 func ClassVCs(c, classes, vcs int) uint32 {
 	if vcs < classes {
 		return OneVC(uint32(c), vcs)
@@ -152,8 +142,7 @@ func spread(key uint32, n int) int {
 // Registry holds every routing that experiment files can name.
 var Registry = param.NewRegistry[Env, fabric.Routing]("routing")
 
-// Need is what a routing asks of a topology; the zero Need asks for nothing but
-// the graph.
+// Need is what a routing asks of a topology; the zero Need asks for nothing but the graph.
 type Need = param.Need[Env]
 
 // Has is the need of a capability: an interface of the topology beyond its graph.
@@ -172,18 +161,16 @@ var (
 
 // Use says where a routing can be used.
 type Use struct {
-	// On is what it needs of the topology. A name may be registered once for each
-	// need, with settings of its own: val is one routing on groups and another on
-	// coordinates.
+	// On is what it needs of the topology. A name may be registered once for each need, with
+	// settings of its own: val is one routing on groups and another on coordinates.
 	On Need
 	// Faults tells that it can be built for a network with faults ([Env].Down).
 	Faults bool
 }
 
-// Register adds a routing under name; see [param.RegisterFor] for the tags of the
-// configuration. One more is deadlocks:"none": choices with which the routing
-// can deadlock, for demonstrations. Networks with faults are refused here for
-// routings that do not go around them.
+// Register adds a routing under name; see [param.RegisterFor] for the tags of the configuration.
+// One more is deadlocks:"none": choices with which the routing can deadlock, for demonstrations.
+// Networks with faults are refused here for routings that do not go around them.
 func Register[C any](name, doc string, use Use, defaults C, build func(config C, env Env) (fabric.Routing, error)) {
 	param.RegisterFor(Registry, use.On, name, doc, defaults, func(config C, env Env) (fabric.Routing, error) {
 		if env.Down != nil && !use.Faults {
@@ -212,8 +199,7 @@ func refuseFaults(name string, env Env) error {
 	return fmt.Errorf("routing %q does not route around faults%s (%s); routings that can: %s", name, topology, env.Down.Describe(), strings.Join(AroundFaults(), ", "))
 }
 
-// Lacks implements [param.EnvWithNeeds]: the topology has nothing that routing name
-// needs.
+// Lacks implements [param.EnvWithNeeds]: the topology has nothing that routing name needs.
 func (env Env) Lacks(name string, needs []string) error {
 	topology := env.TopologyName
 	if topology == "" {
@@ -281,8 +267,7 @@ func (e *Periods) IgnoresTerminals() bool {
 	return !slices.ContainsFunc(e.list, func(r fabric.Routing) bool { return !ignoresTerminals(r) })
 }
 
-// Explore implements [fabric.Explorer]. With several periods no choice has a
-// known probability.
+// Explore implements [fabric.Explorer]. With several periods no choice has a known probability.
 func (e *Periods) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	for _, r := range e.list {
 		r.(fabric.Explorer).Explore(vcs, h, func(hop fabric.Hop, state uint32, weight float64) {
@@ -328,10 +313,8 @@ func ServiceLevels(r fabric.Routing, count int) (fabric.Routing, error) {
 	return l, nil
 }
 
-// VCs implements [fabric.Routing].
 func (l *levels) VCs() int { return l.count * max(1, l.Routing.VCs()) }
 
-// InjectionVCs implements [fabric.Routing].
 func (l *levels) InjectionVCs(vcs int) (set uint32) {
 	k := vcs / l.count
 	for i := range l.count {
@@ -367,7 +350,6 @@ func (l *levels) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return set & allVCs(k) << first
 }
 
-// Route implements [fabric.Routing].
 func (l *levels) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	all, vc := v.VCs(), h.VC
 	k := all / l.count
@@ -381,7 +363,6 @@ func (l *levels) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return hop
 }
 
-// Explore implements [fabric.Explorer].
 func (l *levels) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	k := vcs / l.count
 	first := int(h.VC) / k * k

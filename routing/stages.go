@@ -12,16 +12,14 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// Staged is implemented by routings whose packets make for one goal after another, such
-// as an intermediate group, the destination's group, the destination, and on the way look
-// at nothing but the goal. Their dependencies follow from walks to goals: a dragonfly of
-// 8,192 switches in 256 groups takes 256 walks to intermediate groups and as many to
-// destinations' groups, where following each destination would take 8,192 walks, each over
-// all intermediate groups.
+// Staged is implemented by routings whose packets make for one goal after another, such as an
+// intermediate group, the destination's group, the destination, and on the way look at nothing but
+// the goal. Their dependencies follow from walks to goals: a dragonfly of 8,192 switches in 256
+// groups takes 256 walks to intermediate groups and as many to destinations' groups, where
+// following each destination would take 8,192 walks, each over all intermediate groups.
 //
-// Decisions at a switch must depend on how a packet came there as far as [Stage].Came
-// tells, and not on its source. The conformance suite compares with the walk of
-// [Dependencies].
+// Decisions at a switch must depend on how a packet came there as far as [Stage].Came tells, and
+// not on its source. The conformance suite compares with the walk of [Dependencies].
 type Staged interface {
 	// Stages lists the parts of paths in the order in which packets pass them, some of
 	// them left out; nil where paths have no such parts. wide is the routing itself, or
@@ -50,8 +48,7 @@ type Stage struct {
 	// Reduce takes out of a state what the goal tells, and what no decision depends on
 	// any more; nil: nothing.
 	Reduce func(state uint32) uint32
-	// Came is what decisions depend on of the port that a packet has come in by; nil:
-	// nothing.
+	// Came is what decisions depend on of the port that a packet has come in by; nil: nothing.
 	Came func(in topology.PortID) uint8
 	// Counts tells that states count hops, which makes walks faster; nil: they do not.
 	Counts *Counts
@@ -216,10 +213,9 @@ func (w *walker) stage(stage *Stage, sample []topology.TerminalID, waiting []*ar
 	return ended, err
 }
 
-// Counts says of a [Stage] that the lowest bits of its states are a count, mostly of
-// hops made, which decides on the virtual channels of a hop and on nothing else. A walk
-// then comes to each switch once, with the set of counts that packets can have there, and
-// not once for each of them.
+// Counts says of a [Stage] that the lowest bits of its states are a count, mostly of hops made,
+// which decides on the virtual channels of a hop and on nothing else. A walk then comes to each
+// switch once, with the set of counts that packets can have there, and not once for each of them.
 type Counts struct {
 	Bits uint32 // mask of the count
 	// Step is for a packet with a count below 32: its virtual channels, none if it is

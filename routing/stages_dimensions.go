@@ -185,7 +185,6 @@ func (w *groupWalk) unhashed() *groupWalk {
 	return &wide
 }
 
-// goals implements [detours].
 func (w *groupWalk) goals(minimal bool) (detours, []Stage) {
 	return w.unhashed(), w.stages(true, minimal)
 }

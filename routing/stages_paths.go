@@ -71,11 +71,10 @@ func (r *nca) below(sample []topology.TerminalID) [][]topology.SwitchID {
 	return above
 }
 
-// anyWay is a routing that leaves at every switch by any port, on the virtual channels of
-// the hop's number, for as many hops as there are classes. Its dependencies include those
-// of every routing that numbers hops alike, whatever the state of the network or a packet's
-// ends have it choose: it stands for adaptive routings whose walks have no goals to
-// follow. It is walked, not run.
+// anyWay is a routing that leaves at every switch by any port, on the virtual channels of the hop's
+// number, for as many hops as there are classes. Its dependencies include those of every routing
+// that numbers hops alike, whatever the state of the network or a packet's ends have it choose: it
+// stands for adaptive routings whose walks have no goals to follow. It is walked, not run.
 type anyWay struct {
 	plain
 	graph   *topology.Graph
@@ -101,15 +100,12 @@ func numberedStages(g *topology.Graph, classes int, set func(class, vcs int) uin
 	}}
 }
 
-// VCs implements [fabric.Routing].
 func (r *anyWay) VCs() int { return r.classes }
 
-// Route implements [fabric.Routing].
 func (r *anyWay) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
 	panic(fmt.Sprintf("routing: %T leads nowhere", r))
 }
 
-// Explore implements [fabric.Explorer].
 func (r *anyWay) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if int(h.State) >= r.classes {
 		return

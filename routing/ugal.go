@@ -29,10 +29,9 @@ func defaultUGAL() UGALSettings {
 	}
 }
 
-// ugal is what the UGAL family shares (Singh 2005; Kim, Dally, Scott, Abts,
-// ISCA 2008, section 4): at its source switch a packet is compared on the
-// minimal path and on Valiant paths drawn at random, by queue length times hop
-// count, and goes minimally if
+// ugal is what the UGAL family shares (Singh 2005; Kim, Dally, Scott, Abts, ISCA 2008, section 4):
+// at its source switch a packet is compared on the minimal path and on Valiant paths drawn at
+// random, by queue length times hop count, and goes minimally if
 //
 //	q_m * H_m <= q_nm * H_nm + T
 //
@@ -41,13 +40,12 @@ func defaultUGAL() UGALSettings {
 // with two (section 3): weight = "global-hops"; the default counts all hops of a path. Packets
 // within a group go minimally.
 //
-// Virtual channels, with L and G for local and global channels: Valiant packets
-// use L0 G1 L1 G2 L2, minimal ones enter that sequence at L1. So the queues at
-// the source tell one kind from the other. Intermediate routers make it
-// L0 G1 L1 L2 G3 L3, and minimal packets enter at L2. With global_vc = "same" a
-// global channel has the number of the group it leaves. A packet never waits for
-// a channel to the left of one that it holds, so there is no cycle; 3 virtual
-// channels suffice, 4 with intermediate routers.
+// Virtual channels, with L and G for local and global channels: Valiant packets use L0 G1 L1 G2 L2,
+// minimal ones enter that sequence at L1. So the queues at the source tell one kind from the other.
+// Intermediate routers make it L0 G1 L1 L2 G3 L3, and minimal packets enter at L2. With global_vc =
+// "same" a global channel has the number of the group it leaves. A packet never waits for a channel
+// to the left of one that it holds, so there is no cycle; 3 virtual channels suffice, 4 with
+// intermediate routers.
 //
 // BookSim2's own assignment is described at [newUGALL].
 type ugal struct {
@@ -170,7 +168,6 @@ func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return u.vcSet(level(h.State), v.VCs())
 }
 
-// Route implements [fabric.Routing].
 func (u *ugal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State != 0 {
 		return u.follow(v, h)
@@ -208,8 +205,7 @@ func (u *ugal) staysInside(h *fabric.Head) bool {
 	return here == there
 }
 
-// cutOff tells whether faults have taken the minimal path of a packet at its
-// source.
+// cutOff tells whether faults have taken the minimal path of a packet at its source.
 func (u *ugal) cutOff(h *fabric.Head) bool {
 	return u.damage != nil && (u.lost(u.sourceGroups(h)) || !u.up(h.Switch))
 }
@@ -257,8 +253,7 @@ func (u *ugal) best(v *fabric.View, h *fabric.Head, minimal candidate, draw func
 	return best
 }
 
-// minimal is the minimal path of a packet at its source, launched on virtual
-// channel vc.
+// minimal is the minimal path of a packet at its source, launched on virtual channel vc.
 func (u *ugal) minimal(v *fabric.View, h *fabric.Head, vc uint32) candidate {
 	return u.begin(v, h, minimalState(vc), u.home[h.Dst].group)
 }
@@ -305,14 +300,13 @@ func (u *ugal) drawIntermediate(h *fabric.Head, random *sim.Stream) (via uint32,
 	return uint32(router.sw), router.group != u.at[h.Switch].group
 }
 
-// Explore implements [fabric.Explorer].
 func (u *ugal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(u, true, vcs, h, yield)
 }
 
 // exploreOnward implements [detours]: it lists what advance could do.
 func (u *ugal) exploreOnward(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
-	u.explore(vcs, h, weight, func(hop fabric.Hop, state uint32, weight float64) {
+	u.groupWalk.exploreOnward(vcs, h, weight, func(hop fabric.Hop, state uint32, weight float64) {
 		if u.flat && state&detouring != 0 {
 			state &^= levelMask
 			hop.VCs = u.vcSet(0, vcs)

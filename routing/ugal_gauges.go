@@ -21,6 +21,16 @@ func init() {
 			}
 			return newUGAL("ugal-g", c.UGALSettings, env, globalGauge{})
 		})
+	Register("ugal-l", "UGAL-L: minimal or Valiant by the queues of the outputs at the source switch", Use{On: Groups, Faults: true},
+		UGALLConfig{defaultUGAL(), "rising"}, newUGALL)
+	Register("ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use", Use{On: Groups, Faults: true},
+		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) { return newUGAL("ugal-l-vc", c, env, vcGauge) })
+	Register("ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere", Use{On: Groups, Faults: true},
+		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) {
+			return newUGAL("ugal-l-vch", c, env, hybridGauge)
+		})
+	Register("ugal-l-cr", "UGAL-L_CR: ugal-l-vch, with credits held back in proportion to the credit round trips of the outputs", Use{On: Groups, Faults: true},
+		UGALCRConfig{"counted", defaultUGAL()}, newUGALCR)
 }
 
 // globalGauge is UGAL-G (Kim et al., ISCA 2008, section 4.2): the queues of the
@@ -39,8 +49,7 @@ func (globalGauge) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bo
 	return u.globalQueue(v, h, m, u.home[h.Dst].group) == 0
 }
 
-// gateway is the switch with the global channel by which a path leaves the
-// group.
+// gateway is the switch with the global channel by which a path leaves the group.
 func (u *ugal) gateway(h *fabric.Head, c candidate) topology.SwitchID {
 	if c.state&localDone == 0 {
 		return h.Switch
@@ -66,8 +75,7 @@ func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32
 	return sum / int(out.own)
 }
 
-// UnusedSettings implements [param.Skipper]: sums along paths are not multiplied by
-// anything.
+// UnusedSettings implements [param.Skipper]: sums along paths are not multiplied by anything.
 func (u *ugal) UnusedSettings() []string {
 	if _, sums := u.gauge.(pathGauge); sums {
 		return []string{"weight"}
@@ -106,10 +114,9 @@ func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c candidate) int {
 	}
 }
 
-// crossing is the channel from one group to another: its port, and the switches
-// at its ends. Where there are several, none is known beforehand: port is
-// topology.NoPort, and ends compare as unequal to any switch; the hop counts of
-// paths are then counted on the longest.
+// crossing is the channel from one group to another: its port, and the switches at its ends. Where
+// there are several, none is known beforehand: port is topology.NoPort, and ends compare as unequal
+// to any switch; the hop counts of paths are then counted on the longest.
 type crossing struct {
 	port        topology.PortID
 	exit, entry topology.SwitchID
@@ -194,17 +201,6 @@ type UGALLConfig struct {
 	DetourVC string `toml:"detour_vc" doc:"virtual channel on the way to an intermediate router: rising with each global hop; or as BookSim2's ugal has it, 0 all the way, which can deadlock" choices:"rising|booksim2" deadlocks:"booksim2"`
 }
 
-func init() {
-	Register("ugal-l", "UGAL-L: minimal or Valiant by the queues of the outputs at the source switch", Use{On: Groups, Faults: true},
-		UGALLConfig{defaultUGAL(), "rising"}, newUGALL)
-	Register("ugal-l-vc", "UGAL-L_VC: as ugal-l, by the queues of the virtual channels that either path would use", Use{On: Groups, Faults: true},
-		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) { return newUGAL("ugal-l-vc", c, env, vcGauge) })
-	Register("ugal-l-vch", "UGAL-L_VCH: as ugal-l-vc where both paths leave by the same port, as ugal-l elsewhere", Use{On: Groups, Faults: true},
-		defaultUGAL(), func(c UGALSettings, env Env) (fabric.Routing, error) {
-			return newUGAL("ugal-l-vch", c, env, hybridGauge)
-		})
-}
-
 // newUGALL makes UGAL-L. BookSim2's "ugal" of dragonflies is
 //
 //	sensing = "credits", weight = "global-hops", threshold = 30,
@@ -264,22 +260,15 @@ type UGALCRConfig struct {
 	UGALSettings
 }
 
-func init() {
-	Register("ugal-l-cr", "UGAL-L_CR: ugal-l-vch, with credits held back in proportion to the credit round trips of the outputs", Use{On: Groups, Faults: true},
-		UGALCRConfig{"counted", defaultUGAL()}, newUGALCR)
-}
-
-// creditRoundTrip is UGAL-L_CR (Kim et al., ISCA 2008, section 4.3.2): decisions
-// are made as in UGAL-L_VCH. What is new is in the switches, which measure how
-// long credits take to come back from each output and hold back the credits of
-// flits that leave by slow ones, so that congestion is felt upstream before
-// buffers are full.
+// creditRoundTrip is UGAL-L_CR (Kim et al., ISCA 2008, section 4.3.2): decisions are made as in
+// UGAL-L_VCH. What is new is in the switches, which measure how long credits take to come back from
+// each output and hold back the credits of flits that leave by slow ones, so that congestion is
+// felt upstream before buffers are full.
 //
-// A queue's length includes the slots whose credits are held back: a flit that
-// left by an output counts as waiting for it until its credit is sent. The paper
-// does not say so, but nothing else lets the decision feel the delay; the
-// reasons are in package fabric's credit sensing. held_slots = "ignored" is the
-// other reading.
+// A queue's length includes the slots whose credits are held back: a flit that left by an output
+// counts as waiting for it until its credit is sent. The paper does not say so, but nothing else
+// lets the decision feel the delay; the reasons are in package fabric's credit sensing. held_slots
+// = "ignored" is the other reading.
 type creditRoundTrip struct {
 	*ugal
 	counts bool
@@ -293,8 +282,7 @@ func newUGALCR(c UGALCRConfig, env Env) (fabric.Routing, error) {
 	return creditRoundTrip{u, c.HeldSlots == "counted"}, nil
 }
 
-// UnusedSettings implements [param.Skipper]: slots are not looked at where credits
-// alone are.
+// UnusedSettings implements [param.Skipper]: slots are not looked at where credits alone are.
 func (c creditRoundTrip) UnusedSettings() []string {
 	if c.settings.Sensing == "credits" {
 		return []string{"held_slots"}
@@ -399,9 +387,8 @@ type queues struct {
 	known  []int32         // by port of the switch; nil: each is looked at
 }
 
-// queuesAt are the queues of a switch. Credits move between decisions that are made
-// together no more than the clock does, and are summed up once for all of them; who waits
-// changes with each.
+// queuesAt are the queues of a switch. Credits move between decisions that are made together no
+// more than the clock does, and are summed up once for all of them; who waits changes with each.
 func (s sensing) queuesAt(v *fabric.View, g *topology.Graph, at topology.SwitchID) queues {
 	q := queues{view: v, random: v.Random(at), sense: s, first: g.PortStart[at]}
 	if s == senseCredits {

@@ -47,7 +47,6 @@ func (u *pathUGAL) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return v.AllVCs()
 }
 
-// Route implements [fabric.Routing].
 func (u *pathUGAL) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		if port, ok := u.decide(v, h); ok {
@@ -88,7 +87,6 @@ func (u *pathUGAL) cost(v *fabric.View, h *fabric.Head, state uint32) (port topo
 	return port, u.sense.queue(v, port) * hops
 }
 
-// Explore implements [fabric.Explorer].
 func (u *pathUGAL) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(u.measuredDetours, true, vcs, h, yield)
 }
@@ -99,8 +97,7 @@ func (u *pathUGAL) Stages() (fabric.Routing, []Stage) {
 	return u, stages
 }
 
-// AnyUGALConfig holds the settings of routing "ugal-l" on graphs without groups or
-// coordinates.
+// AnyUGALConfig holds the settings of routing "ugal-l" on graphs without groups or coordinates.
 type AnyUGALConfig struct {
 	UGALQueues
 	Lengths string `toml:"lengths" doc:"what hops are counted along: the paths of next_hops, or shortest ones" choices:"paths|shortest"`
@@ -110,6 +107,11 @@ type AnyUGALConfig struct {
 func init() {
 	Register("ugal-l", "UGAL-L: minimal or Valiant by a table of paths, by the queues of the outputs at the source switch; the virtual channel rises at every hop", Use{},
 		AnyUGALConfig{defaultQueues(), "paths", defaultPaths("random", false)}, newAnyUGAL)
+	const doc = "UGAL-L: minimal or Valiant, both in dimension order, by the queues of the outputs at the source switch"
+	Register("ugal-l", doc, Use{On: Coordinates}, GridUGALConfig{defaultQueues(), "any", ruleDateline}, newGridUGAL)
+	Register("ugal-l", doc, Use{On: AllToAll}, HyperXUGALConfig{defaultQueues(), "any"}, func(c HyperXUGALConfig, env Env) (fabric.Routing, error) {
+		return newGridUGAL(GridUGALConfig{c.UGALQueues, c.Through, ""}, env)
+	})
 }
 
 // measuredLegs are a [legWalk] with the lengths of its paths. Ties between next hops are
@@ -147,7 +149,6 @@ func (u *measuredLegs) UnusedSettings() []string {
 	return unused
 }
 
-// first implements [measuredDetours].
 func (u *measuredLegs) first(v *fabric.View, h *fabric.Head, state uint32) (port topology.PortID, hops int) {
 	there, before := u.column[h.Dst], h.State
 	h.State = state
@@ -161,7 +162,6 @@ func (u *measuredLegs) first(v *fabric.View, h *fabric.Head, state uint32) (port
 	return port, hops
 }
 
-// leave implements [measuredDetours].
 func (u *measuredLegs) leave(v *fabric.View, h *fabric.Head, port topology.PortID) fabric.Hop {
 	return u.take(h, port, v.VCs())
 }
@@ -177,14 +177,6 @@ type GridUGALConfig struct {
 type HyperXUGALConfig struct {
 	UGALQueues
 	Through string `toml:"through" doc:"switches that detours lead through: any; or aligned, those that differ from the source's only in dimensions in which the destination's does" choices:"any|aligned"`
-}
-
-func init() {
-	const doc = "UGAL-L: minimal or Valiant, both in dimension order, by the queues of the outputs at the source switch"
-	Register("ugal-l", doc, Use{On: Coordinates}, GridUGALConfig{defaultQueues(), "any", ruleDateline}, newGridUGAL)
-	Register("ugal-l", doc, Use{On: AllToAll}, HyperXUGALConfig{defaultQueues(), "any"}, func(c HyperXUGALConfig, env Env) (fabric.Routing, error) {
-		return newGridUGAL(GridUGALConfig{c.UGALQueues, c.Through, ""}, env)
-	})
 }
 
 // measuredPhases are a [phaseWalk] for UGAL: an intermediate switch that is the source's or
@@ -206,7 +198,6 @@ func newGridUGAL(config GridUGALConfig, env Env) (fabric.Routing, error) {
 	return &pathUGAL{&measuredPhases{walk, walk.axes(), config.Through == "aligned"}, newQueueReader(config.UGALQueues)}, nil
 }
 
-// direct implements [detours].
 func (u *measuredPhases) direct(h *fabric.Head) (state uint32, alone bool) {
 	return gridStarted | secondPhase, u.home[h.Dst] == h.Switch
 }
@@ -228,7 +219,6 @@ func (u *measuredPhases) drawDetour(h *fabric.Head, random *sim.Stream) (state u
 	return state, state&fabric.NonMinimal != 0
 }
 
-// eachDetour implements [detours].
 func (u *measuredPhases) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
 	here, there := u.axes.place(h.Switch), u.axes.place(u.home[h.Dst])
 	u.phaseWalk.eachDetour(h, func(state uint32, share float64) {
@@ -246,7 +236,6 @@ func (u *measuredPhases) eachDetour(h *fabric.Head, visit func(state uint32, sha
 	})
 }
 
-// first implements [measuredDetours].
 func (u *measuredPhases) first(v *fabric.View, h *fabric.Head, state uint32) (port topology.PortID, hops int) {
 	to, end := u.home[h.Dst], u.home[h.Dst]
 	if state&secondPhase == 0 {
@@ -258,7 +247,6 @@ func (u *measuredPhases) first(v *fabric.View, h *fabric.Head, state uint32) (po
 	return port, u.apart(h.Switch, to) + u.apart(to, end)
 }
 
-// leave implements [measuredDetours].
 func (u *measuredPhases) leave(v *fabric.View, h *fabric.Head, _ topology.PortID) fabric.Hop {
 	return u.onward(v, h)
 }

@@ -101,7 +101,6 @@ func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return v.AllVCs()
 }
 
-// Route implements [fabric.Routing].
 func (u *ugalPF) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = u.decide(v, h)
@@ -167,8 +166,7 @@ func (u *ugalPF) decide(v *fabric.View, h *fabric.Head) uint32 {
 	return over(best.column)
 }
 
-// emptiest is the neighbour whose output has the shortest queue; column < 0 if there
-// are none.
+// emptiest is the neighbour whose output has the shortest queue; column < 0 if there are none.
 func (u *ugalPF) emptiest(v *fabric.View, h *fabric.Head, random *sim.Stream) neighbor {
 	best, least, equal := neighbor{column: -1}, 0, 0
 	for _, n := range u.near[h.Switch] {
@@ -235,12 +233,10 @@ func (u *ugalPF) decideDrawn(v *fabric.View, h *fabric.Head, minimal int, random
 	return over(best)
 }
 
-// Explore implements [fabric.Explorer].
 func (u *ugalPF) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(u, true, vcs, h, yield)
 }
 
-// exploreOnward implements [detours].
 func (u *ugalPF) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
 	u.legWalk.exploreOnward(vcs, h, share, func(hop fabric.Hop, after uint32, weight float64) {
 		if !u.choosesVC(&h, hop.Port) {
@@ -253,7 +249,6 @@ func (u *ugalPF) exploreOnward(vcs int, h fabric.Head, share float64, yield func
 	})
 }
 
-// eachDetour implements [detours].
 func (u *ugalPF) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
 	here, there := u.leaf[h.Switch], u.column[h.Dst]
 	switch {

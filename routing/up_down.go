@@ -10,12 +10,11 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// ranking is the order of switches that up*/down* routing rests on (Autonet:
-// Schroeder et al., IEEE Journal on Selected Areas in Communications 1991): channels
-// that lead to a switch nearer to the root, or as near and of a lower number, are up,
-// all others down, and no packet goes up after it has gone down. Channels up lead to
-// ever earlier switches in this order, channels down to ever later ones, so that no
-// dependencies close a cycle.
+// ranking is the order of switches that up*/down* routing rests on (Autonet: Schroeder et al., IEEE
+// Journal on Selected Areas in Communications 1991): channels that lead to a switch nearer to the
+// root, or as near and of a lower number, are up, all others down, and no packet goes up after it
+// has gone down. Channels up lead to ever earlier switches in this order, channels down to ever
+// later ones, so that no dependencies close a cycle.
 type ranking struct {
 	*portSets
 	rank   []int32     // len = switches: place in the order
@@ -120,9 +119,8 @@ func init() {
 // the longer ones too. With ties = "least-occupied" it is adaptive. (Minimal adaptive routing
 // with up*/down* as its escape is "adaptive-escape".)
 //
-// Deadlock: channels are ordered, see [ranking]; any virtual channel may be used, and
-// one suffices. Paths are longer than shortest ones in general, and channels near the
-// root carry the most.
+// Deadlock: channels are ordered, see [ranking]; any virtual channel may be used, and one suffices.
+// Paths are longer than shortest ones in general, and channels near the root carry the most.
 //
 // Memory: two portSets.
 type upDownStar struct {
@@ -151,13 +149,11 @@ func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 	return u, errors.Join(err, CheckVCs(name, 1, env))
 }
 
-// VCs implements [fabric.Routing].
 func (u *upDownStar) VCs() int { return 1 }
 
 // Needs implements [fabric.Needer].
 func (u *upDownStar) Needs() fabric.Needs { return fabric.Needs{Credits: u.ties.adaptive()} }
 
-// Route implements [fabric.Routing].
 func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ways := u.ways(h)
 	if len(ways) == 0 {
@@ -166,7 +162,6 @@ func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: u.choose(u.ties, v, h, ways, 0), VCs: v.AllVCs()}
 }
 
-// Explore implements [fabric.Explorer].
 func (u *upDownStar) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	u.explore(u.ties, h, u.ways(&h), 0, 1, vcs, anyVC, yield)
 }

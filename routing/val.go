@@ -65,7 +65,6 @@ func exploreDetours(d detours, adaptive bool, vcs int, h fabric.Head, yield func
 // valiant is Valiant routing (1982): every packet takes a detour at random, if there is one.
 type valiant struct{ detours }
 
-// Route implements [fabric.Routing].
 func (r *valiant) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		state, ok := r.drawDetour(h, v.Random(h.Switch))
@@ -77,7 +76,6 @@ func (r *valiant) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.onward(v, h)
 }
 
-// Explore implements [fabric.Explorer].
 func (r *valiant) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(r.detours, false, vcs, h, yield)
 }
@@ -128,8 +126,7 @@ type ValConfig struct {
 	GroupSettings
 }
 
-// AnyValConfig holds the settings of routing "val" on graphs without groups or
-// coordinates.
+// AnyValConfig holds the settings of routing "val" on graphs without groups or coordinates.
 type AnyValConfig struct{ PathSettings }
 
 // GridValConfig holds the settings of routing "val" on grids.
@@ -161,12 +158,11 @@ func init() {
 // to the destination. The intermediate group is drawn uniformly, for each
 // packet, from those that are neither the source's nor the destination's.
 //
-// Deadlock, with L and G for local and global channels: a path is part of
-// L0 G1 L1 G2 L2 (global_vc = "next") or L0 G0 L1 G1 L2 ("same"), and never
-// waits for a channel to the left of one it holds: 3 virtual channels. With
-// intermediate = "router" there can be two local hops in the intermediate
-// group; a router reached raises the virtual channel: L0 G1 L1 L2 G3 L3 or
-// L0 G0 L1 L2 G2 L3, 4 virtual channels.
+// Deadlock, with L and G for local and global channels: a path is part of L0 G1 L1 G2 L2 (global_vc
+// = "next") or L0 G0 L1 G1 L2 ("same"), and never waits for a channel to the left of one it holds:
+// 3 virtual channels. With intermediate = "router" there can be two local hops in the intermediate
+// group; a router reached raises the virtual channel: L0 G1 L1 L2 G3 L3 or L0 G0 L1 L2 G2 L3, 4
+// virtual channels.
 //
 // Choices that the paper leaves open: packets within a group, and all packets
 // where there are fewer than three groups, go minimally.

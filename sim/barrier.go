@@ -18,11 +18,10 @@ type Barrier struct {
 	over    *sync.Cond
 }
 
-// A goroutine looks so long before it sleeps where every one has a processor, since to be
-// woken takes some tens of microseconds, and much more if the operating system then finds
-// both goroutines a place on one processor. After a long sleep, others seem to use the
-// processors, too, and it looks for ten microseconds only; after a short one for a little
-// more again.
+// A goroutine looks so long before it sleeps where every one has a processor, since to be woken
+// takes some tens of microseconds, and much more if the operating system then finds both goroutines
+// a place on one processor. After a long sleep, others seem to use the processors, too, and it
+// looks for ten microseconds only; after a short one for a little more again.
 const (
 	mostLook   = 400 * time.Microsecond
 	leastLook  = 10 * time.Microsecond

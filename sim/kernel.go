@@ -21,9 +21,8 @@ type Kernel struct {
 	stopped  bool
 }
 
-// Clocked is a component that works in ticks of its own clock, such as a
-// fabric, and keeps its own near future in wheels of typed values. The kernel
-// ticks it after the events of the same time.
+// Clocked is a component that works in ticks of its own clock, such as a fabric, and keeps its own
+// near future in wheels of typed values. The kernel ticks it after the events of the same time.
 type Clocked interface {
 	// NextTick is the time of the next tick that has work; MaxTime if there
 	// is none until an event gives it some.
@@ -51,8 +50,7 @@ func (k *Kernel) Register(h Handler) HandlerID {
 	return HandlerID(len(k.handlers) - 1)
 }
 
-// RegisterClocked adds a clocked component. Components tick in the order in
-// which they were added.
+// RegisterClocked adds a clocked component. Components tick in the order in which they were added.
 func (k *Kernel) RegisterClocked(c Clocked) { k.clocked = append(k.clocked, c) }
 
 // Schedule enters an event at time at, which must not be in the past.
@@ -97,9 +95,8 @@ func (k *Kernel) After(delay Time, h HandlerID, kind uint16, target int32, arg i
 // Stop makes the running Run return after the present event or tick.
 func (k *Kernel) Stop() { k.stopped = true }
 
-// Run handles everything up to and including time until, and returns true if
-// more is left after it. Afterwards Now is until, or the time of the last
-// thing done if the model ran dry or was stopped.
+// Run handles everything up to and including time until, and returns true if more is left after it.
+// Afterwards Now is until, or the time of the last thing done if the model ran dry or was stopped.
 func (k *Kernel) Run(until Time) (more bool) {
 	k.stopped = false
 	for !k.stopped {
@@ -130,8 +127,7 @@ func (k *Kernel) Run(until Time) (more bool) {
 	return true
 }
 
-// rest ends a Run that has nothing left to do until a time, with the next tick at
-// another.
+// rest ends a Run that has nothing left to do until a time, with the next tick at another.
 func (k *Kernel) rest(until, tick Time) (more bool) {
 	if at, any := k.queue.peek(); any {
 		tick = min(tick, at)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -70,8 +71,7 @@ func (q *eventQueue) push(at Time, handler HandlerID, kind uint16, target int32,
 	q.place(at, handler, kind, target, arg, seq)
 }
 
-// place files an event by its distance from now. It takes the fields one by one,
-// in registers.
+// place files an event by its distance from now. It takes the fields one by one, in registers.
 func (q *eventQueue) place(at Time, handler HandlerID, kind uint16, target int32, arg int64, seq uint64) {
 	slot := int64(at) >> slotShift
 	w, i := &q.near, uint(slot)&(wheelSlots-1)
@@ -213,9 +213,8 @@ func (q *eventQueue) sort() {
 	if !sorted {
 		sortKeys(q.order)
 	}
-	// Events of one target at one time are in the order of filing, which is that
-	// of scheduling but for what came down from a block after what was filed at
-	// once.
+	// Events of one target at one time are in the order of filing, which is that of scheduling but
+	// for what came down from a block after what was filed at once.
 	for i := 1; i < len(q.order); i++ {
 		for j := i; j > 0 && (q.order[j]^q.order[j-1])>>positionBits == 0; j-- {
 			if q.current[q.order[j-1]&positions].seq < q.current[q.order[j]&positions].seq {
@@ -251,8 +250,7 @@ func sortKeys(keys []uint64) {
 	}
 }
 
-// turn empties the next slot that has events into current; false if there is
-// none.
+// turn empties the next slot that has events into current; false if there is none.
 func (q *eventQueue) turn() bool {
 	for {
 		if i, ok := q.near.next(int(q.now + 1 - q.block<<wheelBits)); ok {
@@ -303,8 +301,7 @@ func (q *eventQueue) empty(s *eventSlot) {
 	n := s.first
 	*s = eventSlot{}
 	for n != 0 {
-		// The chunk may move while its events are filed, not change: it is not
-		// free yet.
+		// The chunk may move while its events are filed, not change: it is not free yet.
 		c := &q.chunks[n]
 		next := c.next
 		if next != 0 {
@@ -378,10 +375,7 @@ func (q *FIFO[T]) Take() T {
 
 // Archive implements [snapshot.Archiver].
 func (q *FIFO[T]) Archive(a *snapshot.Archive) {
-	var items []T
-	for i := range q.Len() {
-		items = append(items, *q.At(i))
-	}
+	items := lists.Make(q.Len(), func(i int) T { return *q.At(i) })
 	if snapshot.Value(a, &items); a.Reading() {
 		*q = FIFO[T]{}
 		for _, item := range items {

@@ -9,10 +9,9 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Stream is a source of pseudo-random numbers, 8 bytes of state (SplitMix64:
-// Steele, Lea, Flood, OOPSLA 2014). The zero value is a valid, fixed stream;
-// make others with [NewStream]. A Stream is not safe for concurrent use; give
-// every consumer its own.
+// Stream is a source of pseudo-random numbers, 8 bytes of state (SplitMix64: Steele, Lea, Flood,
+// OOPSLA 2014). The zero value is a valid, fixed stream; make others with [NewStream]. A Stream is
+// not safe for concurrent use; give every consumer its own.
 type Stream struct{ state uint64 }
 
 // NewStream returns the stream of the consumer (role, id) under seed. Streams
@@ -42,8 +41,7 @@ func (s *Stream) Uint64() uint64 {
 	return mix(s.state)
 }
 
-// IntN returns a number in [0, n), without bias (Lemire 2019). n must be
-// positive.
+// IntN returns a number in [0, n), without bias (Lemire 2019). n must be positive.
 func (s *Stream) IntN(n int) int {
 	if n <= 0 {
 		panic("sim: Stream.IntN of a number that is not positive")
@@ -68,10 +66,9 @@ func Shuffle[T any](s *Stream, p []T) {
 	}
 }
 
-// Geometric draws the number of Bernoulli trials up to and including the first
-// success: 1, 2, 3, ... with mean 1/p. Build it once per probability: each of its first draws costs
-// a logarithm, then one as many as a table takes, and the others a look into that or, beyond it, a
-// logarithm.
+// Geometric draws the number of Bernoulli trials up to and including the first success: 1, 2, 3,
+// ... with mean 1/p. Build it once per probability: each of its first draws costs a logarithm, then
+// one as many as a table takes, and the others a look into that or, beyond it, a logarithm.
 type Geometric struct {
 	scale float64         // 1 / ln(1-p); 0: p is 1
 	table *geometricTable // nil: none is made
@@ -88,8 +85,7 @@ const tableLogarithms = 1500
 
 // geometricSteps inverts the distribution for small numbers of trials.
 type geometricSteps struct {
-	// above[n] is the least fraction of a draw, in units of 2^-53, that gives
-	// more than n+1 trials.
+	// above[n] is the least fraction of a draw, in units of 2^-53, that gives more than n+1 trials.
 	above [tabulatedTrials]uint64
 	// from[b] is the number of entries of above that are at most b<<guideShift.
 	from [1 << (53 - guideShift)]uint16
@@ -167,8 +163,7 @@ func (g Geometric) Draw(s *Stream) int64 {
 	return int64(n) + 1
 }
 
-// invert is the number of trials at a fraction of the distribution, in units of
-// 2^-53.
+// invert is the number of trials at a fraction of the distribution, in units of 2^-53.
 func (g Geometric) invert(fraction uint64) int64 {
 	x := math.Log(1-float64(fraction)*0x1p-53) * g.scale // 1-u is in (0, 1]: the logarithm is finite
 	if !(x < 1<<60) {

@@ -16,6 +16,8 @@ import (
 	"github.com/weft-sim/weft/experiments/catalogue"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func (a *App) listCommand() *cobra.Command {
@@ -224,9 +226,7 @@ func completeSettings(c *cobra.Command) {
 		var found []string
 		for key, values := range catalogue.Completions(kind) {
 			if before, _, given := strings.Cut(start, "="); given && before == key {
-				for _, value := range values {
-					found = append(found, prefix+key+"="+value)
-				}
+				found = append(found, lists.Map(values, func(value string) string { return prefix + key + "=" + value })...)
 				continue
 			}
 			found = append(found, prefix+key+"=")
@@ -291,11 +291,7 @@ func beginning(all []string, start string) (fit []string) {
 
 // ExperimentNames are the files that come with weft.
 func ExperimentNames([]string) []string {
-	names := experiments.Embedded("")
-	for i, name := range names {
-		names[i] = strings.TrimSuffix(name, ".toml")
-	}
-	return names
+	return lists.Map(experiments.Embedded(""), func(name string) string { return strings.TrimSuffix(name, ".toml") })
 }
 
 // paperNames are the papers and their artifacts, and what can stand in their place.
@@ -317,9 +313,7 @@ func listNames(before []string) []string {
 		case len(before) == 0:
 			names = append(names, category.Name)
 		case len(before) == 1 && before[0] == category.Name:
-			for _, e := range category.Entries {
-				names = append(names, e.Name)
-			}
+			return lists.Map(category.Entries, func(e param.Description) string { return e.Name })
 		}
 	}
 	return names
@@ -339,11 +333,7 @@ func commandNames(root *cobra.Command) func([]string) []string {
 }
 
 func workloadNames([]string) []string {
-	var names []string
-	for _, w := range experiments.Workloads {
-		names = append(names, w.Name)
-	}
-	return names
+	return lists.Map(experiments.Workloads, func(w experiments.Workload) string { return w.Name })
 }
 
 // Choice is a flag with some values, which the shell completes.

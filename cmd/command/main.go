@@ -34,8 +34,7 @@ const (
 	ExitUsage   = 2 // the command line, an experiment file or a folder cannot be used; nothing was written
 )
 
-// Main is the command in a process of its own: it takes the arguments of the process and
-// ends it.
+// Main is the command in a process of its own: it takes the arguments of the process and ends it.
 func Main() {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // a subcommand, and not --version or --help
 		experiments.ReserveMemory()
@@ -142,8 +141,7 @@ func (a *App) Warned(warnings []string) {
 	}
 }
 
-// StatusError ends the command with a status; a nil err has been reported
-// already.
+// StatusError ends the command with a status; a nil err has been reported already.
 type StatusError struct {
 	Status int
 	Err    error
@@ -156,9 +154,8 @@ func (s *StatusError) Error() string {
 	return s.Err.Error()
 }
 
-// messages is standard error for lines of text: each is cut if it is very long, and
-// none steers the terminal, whatever the names in it are made of.
-// Several goroutines may write.
+// messages is standard error for lines of text: each is cut if it is very long, and none steers the
+// terminal, whatever the names in it are made of. Several goroutines may write.
 type messages struct {
 	w       io.Writer
 	writing sync.Mutex
@@ -263,25 +260,24 @@ func RefusedIf(condition bool, format string, args ...any) error {
 // Attempt is what work for the user gives, unless it is interrupted; its other errors are
 // mistakes of what was asked for.
 func Attempt[T any](ctx context.Context, work func() (T, error)) (T, error) {
-	x, err := experiments.Interruptible(ctx, work)
-	if err != nil && !errors.Is(err, experiments.ErrInterrupted) {
-		err = &UsageError{err}
-	}
-	return x, err
+	return attempted(ctx, work, func(err error) error { return &UsageError{err} })
 }
 
 // OfFiles is Attempt for work that reads the files of a network: its errors name the file, and
 // stand as they are.
 func OfFiles[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	return attempted(ctx, work, func(err error) error { return &StatusError{ExitUsage, err} })
+}
+
+func attempted[T any](ctx context.Context, work func() (T, error), mistake func(error) error) (T, error) {
 	x, err := experiments.Interruptible(ctx, work)
 	if err != nil && !errors.Is(err, experiments.ErrInterrupted) {
-		err = &StatusError{ExitUsage, err}
+		err = mistake(err)
 	}
 	return x, err
 }
 
-// asUsage turns a wrong number of arguments into a usage error that names the
-// right ones.
+// asUsage turns a wrong number of arguments into a usage error that names the right ones.
 func asUsage(c *cobra.Command) {
 	check := c.Args
 	if check == nil {
@@ -373,8 +369,7 @@ func (s *seedFlag) Set(text string) error {
 
 func (s *seedFlag) Type() string { return "seed" }
 
-// helpAndCompletion prepares the two commands that cobra adds: what they do not
-// know is an error.
+// helpAndCompletion prepares the two commands that cobra adds: what they do not know is an error.
 func helpAndCompletion(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

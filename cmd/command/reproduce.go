@@ -25,6 +25,7 @@ import (
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 func (a *App) reproduceCommand() *cobra.Command {
@@ -295,11 +296,7 @@ func wrap(w io.Writer, text, indent string, width int) {
 // countVerdicts says how often each verdict was reached, and what the rows met rest on.
 func countVerdicts(verdicts []verdict.Verdict) string {
 	list := func(counts []verdict.Tally) string {
-		parts := make([]string, len(counts))
-		for i, c := range counts {
-			parts[i] = fmt.Sprintf("%d %s", c.N, c.Verdict)
-		}
-		return strings.Join(parts, ", ")
+		return lists.Join(counts, ", ", func(c verdict.Tally) string { return fmt.Sprintf("%d %s", c.N, c.Verdict) })
 	}
 	text := fmt.Sprintf("%d targets: %s", len(verdicts), list(verdict.Tallies(verdicts)))
 	if met := list(verdict.TalliesOfMet(verdicts)); met != "" {

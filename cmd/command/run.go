@@ -148,9 +148,8 @@ func (f *RunFlags) checkFolders(folders []string) error {
 	return errors.Join(occupied...)
 }
 
-// checkKept finds out, where that is asked for, whether points can be kept while they are
-// computed: files whose points all begin again after a kill are refused, and of others it
-// says how many do.
+// checkKept finds out, where that is asked for, whether points can be kept while they are computed:
+// files whose points all begin again after a kill are refused, and of others it says how many do.
 func (a *App) checkKept(files []*experiments.File, flags *RunFlags) error {
 	if !flags.wantsKept {
 		return nil

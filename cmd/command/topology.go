@@ -133,8 +133,7 @@ func (a *App) writeTables(ctx context.Context, n *network.Network, path string) 
 	return writeOutput(path, text)
 }
 
-// Network builds the network of an experiment file, or of a point of a result
-// folder, or reads one.
+// Network builds the network of an experiment file, or of a point of a result folder, or reads one.
 func (a *App) Network(ctx context.Context, name string, flags *FileFlags, point int) (*network.Network, error) {
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {

@@ -1,7 +1,6 @@
-// Package collectivestest is the conformance suite of collective algorithms: on any
-// number of ranks that an algorithm accepts, every rank ends with exactly the data
-// of its contract, whatever the protocols. It is for weft's own algorithms and for
-// those that others register:
+// Package collectivestest is the conformance suite of collective algorithms: on any number of ranks
+// that an algorithm accepts, every rank ends with exactly the data of its contract, whatever the
+// protocols. It is for weft's own algorithms and for those that others register:
 //
 //	func TestMine(t *testing.T) { collectivestest.Conform(t, "allreduce-mine") }
 package collectivestest
@@ -22,10 +21,9 @@ import (
 // most is the largest number of ranks that is tried.
 const most = 70
 
-// Conform holds the registered algorithm name to its contract, by
-// [VerifyContract]: on 1 to 70 ranks, one a node and several; even and odd
-// sizes, fewer bytes than ranks among them; with every allowed value of every
-// setting that has a list of them; with the first rank, the last and one in
+// Conform holds the registered algorithm name to its contract, by [VerifyContract]: on 1 to 70
+// ranks, one a node and several; even and odd sizes, fewer bytes than ranks among them; with every
+// allowed value of every setting that has a list of them; with the first rank, the last and one in
 // between for a setting "root". A number of ranks may be refused by a
 // *param.ParamError of the key "ranks"; at least three must not be, and some of them
 // must be more than one.
@@ -53,9 +51,8 @@ func Conform(t *testing.T, name string) {
 	}
 }
 
-// Verify builds an algorithm with its defaults but for what set changes (nil:
-// nothing), for all roots that Conform tries, and checks its contract; false if it
-// refuses the number of ranks.
+// Verify builds an algorithm with its defaults but for what set changes (nil: nothing), for all
+// roots that Conform tries, and checks its contract; false if it refuses the number of ranks.
 func Verify(t testing.TB, name string, env collectives.Env, set func(config any)) (accepted bool) {
 	t.Helper()
 	for _, root := range []int{0, env.Ranks / 2, env.Ranks - 1} {

@@ -33,9 +33,8 @@ type SessionNetwork struct {
 	// up[s][unit*m+j] is where port j of a unit of stage s leads:
 	// to a unit of stage s+1, or from the last stage to spine port switch*m+i.
 	up [][]int32
-	// down[s][unit] is the port unit*m+j of stage s-1 below a unit of stage
-	// s, or -1 if nothing is plugged in; down[k][switch*m+i] the same for
-	// spine ports.
+	// down[s][unit] is the port unit*m+j of stage s-1 below a unit of stage s, or -1 if nothing is
+	// plugged in; down[k][switch*m+i] the same for spine ports.
 	down [][]int32
 	// processor[s][unit] is the processor that leads up to a unit by cables
 	// alone, the only one that can use it; -1: nothing is plugged in.
@@ -119,9 +118,8 @@ func (h *Headers) Sends(x, j int) bool { return h.digits[(x*h.m+j)*h.k] != noPac
 // ports, session by session.
 type SessionSchedule struct {
 	Sessions int // their number
-	// Indirect tells that the B of the headers is added to the number of the
-	// port on which the spine switch receives the packet, modulo m; otherwise
-	// it is the output port itself.
+	// Indirect tells that the B of the headers is added to the number of the port on which the
+	// spine switch receives the packet, modulo m; otherwise it is the output port itself.
 	Indirect bool
 	// Fill writes the routes of session t, 0 <= t < Sessions, into a cleared h.
 	Fill func(t int, h *Headers)
@@ -220,8 +218,7 @@ func (n *SessionNetwork) slots(schedule *SessionSchedule) [][][]int {
 	return slots
 }
 
-// slot numbers the joiner of a stage, or the output port of the spine, in session
-// t.
+// slot numbers the joiner of a stage, or the output port of the spine, in session t.
 func (n *SessionNetwork) slot(t, stage int, passed []int32) int {
 	return t*len(n.down[stage]) + int(passed[stage])
 }

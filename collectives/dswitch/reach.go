@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Fault names one failed part of a distributed full switch.
@@ -23,8 +24,7 @@ const (
 	ChannelFault                  // the cable away from a unit's port
 )
 
-// Faults lists every part of s that can fail, in a fixed order: units, spine
-// switches, channels.
+// Faults lists every part of s that can fail, in a fixed order: units, spine switches, channels.
 func Faults(s *topology.DistributedSwitch) []Fault {
 	var all []Fault
 	for stage := 1; stage <= s.Cascades(); stage++ {
@@ -51,11 +51,9 @@ type sessionFaults struct {
 	spine       []bool   // per switch
 }
 
-func (f *sessionFaults) unitDead(stage, unit int) bool { return f != nil && f.unit[stage][unit] }
-func (f *sessionFaults) switchDead(b int) bool         { return f != nil && f.spine[b] }
-func (f *sessionFaults) cableDead(stage, port int) bool {
-	return f != nil && f.cable[stage][port]
-}
+func (f *sessionFaults) unitDead(stage, unit int) bool  { return f != nil && f.unit[stage][unit] }
+func (f *sessionFaults) switchDead(b int) bool          { return f != nil && f.spine[b] }
+func (f *sessionFaults) cableDead(stage, port int) bool { return f != nil && f.cable[stage][port] }
 
 // Fail switches off exactly the given parts; none repairs everything.
 func (n *SessionNetwork) Fail(faults ...Fault) {
@@ -90,9 +88,8 @@ type Reach struct {
 	Direct, Detour, Cut int
 }
 
-// directPairs holds for each processor the others to which it has a path without
-// failed parts. The relation is symmetric: the way back uses the same units,
-// channels and switches.
+// directPairs holds for each processor the others to which it has a path without failed parts. The
+// relation is symmetric: the way back uses the same units, channels and switches.
 func (n *SessionNetwork) directPairs() []bitRow {
 	R := n.Processors()
 	rows := newBitRows(R)
@@ -108,9 +105,8 @@ func (n *SessionNetwork) directPairs() []bitRow {
 	return rows
 }
 
-// Reach analyses the network with its present faults; without any, all pairs
-// have a path by construction. Cost: R^2/2 routes and R^3/128 steps for the
-// detours of broken pairs.
+// Reach analyses the network with its present faults; without any, all pairs have a path by
+// construction. Cost: R^2/2 routes and R^3/128 steps for the detours of broken pairs.
 func (n *SessionNetwork) Reach() Reach {
 	if R := n.Processors(); n.faults == nil {
 		return Reach{Living: R, Direct: R * (R - 1) / 2}
@@ -189,13 +185,7 @@ func newBitRow(n int) bitRow    { return make(bitRow, (n+63)/64) }
 func (b bitRow) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
 func (b bitRow) set(i int)      { b[i/64] |= 1 << (i % 64) }
 
-func newBitRows(n int) []bitRow {
-	rows := make([]bitRow, n)
-	for i := range rows {
-		rows[i] = newBitRow(n)
-	}
-	return rows
-}
+func newBitRows(n int) []bitRow { return lists.Make(n, func(int) bitRow { return newBitRow(n) }) }
 
 func (b bitRow) count() int {
 	n := 0

@@ -22,10 +22,9 @@ type sessionRun struct {
 	injecting int       // flits of session next-1 still to be sent
 	now, last int       // cycle; cycle in which the last tail arrives
 
-	// up[s] holds the input registers of stage s's splitters, s >= 1;
-	// up[k] those of the spine. down[s] holds the input registers of stage
-	// s's joiners. upTo, downTo: where the head in that register was sent, -1
-	// if it was dropped.
+	// up[s] holds the input registers of stage s's splitters, s >= 1; up[k] those of the spine.
+	// down[s] holds the input registers of stage s's joiners. upTo, downTo: where the head in that
+	// register was sent, -1 if it was dropped.
 	up, down, upTo, downTo [][]int32
 	busy                   [][]int // by stage (k: the spine) and port: the last cycle in which a head took it
 
@@ -101,8 +100,7 @@ func (r *sessionRun) route(flit int32, i int) int {
 	return int(r.headers[p/r.perSlot].digits[p%r.perSlot*r.n.k+i])
 }
 
-// inject starts the flits of the session under way, or of the next one, at
-// the first stage.
+// inject starts the flits of the session under way, or of the next one, at the first stage.
 func (r *sessionRun) inject() {
 	head := int32(0)
 	if r.injecting == 0 {

@@ -22,9 +22,8 @@ func (n *SessionNetwork) Route(x, y int, route []uint8) (port int, ok bool) {
 	return int(digits[0]), ok
 }
 
-// innerRoute finds the way from port u to port v of copy in of PK_r. digits, len
-// r+1, receives a port for each splitter and, at the end, that of the spine
-// switch.
+// innerRoute finds the way from port u to port v of copy in of PK_r. digits, len r+1, receives a
+// port for each splitter and, at the end, that of the spine switch.
 func (n *SessionNetwork) innerRoute(r, in, u, v int, digits []uint8) bool {
 	if r == 0 {
 		digits[0] = uint8(v)

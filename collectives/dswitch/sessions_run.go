@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -85,10 +86,9 @@ type SessionsRow struct {
 	got      []bitRow // per destination: sources
 }
 
-// RunSessions plays a schedule on a topology pcc or pk. The seed names random
-// permutations and faults. The result depends on nothing else. progress, if not nil, is
-// told before each session how many have begun, and of how many. Once ctx ends
-// it returns the context's error.
+// RunSessions plays a schedule on a topology pcc or pk. The seed names random permutations and
+// faults. The result depends on nothing else. progress, if not nil, is told before each session how
+// many have begun, and of how many. Once ctx ends it returns the context's error.
 func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, seed uint64, progress func(begun, of int)) (*SessionsResult, error) {
 	n, schedule, faults, err := prepareSessions(t, c, seed)
 	if err != nil {
@@ -228,12 +228,7 @@ func drawFaults(s *topology.DistributedSwitch, c SessionsConfig, seed uint64) ([
 		{"fail_switches", c.FailSwitches, func(f Fault) bool { return f.Kind == SwitchFault }},
 		{"fail_channels", c.FailChannels, func(f Fault) bool { return f.Kind == ChannelFault }},
 	} {
-		var parts []Fault
-		for _, f := range all {
-			if kind.holds(f) {
-				parts = append(parts, f)
-			}
-		}
+		parts := lists.Filter(all, kind.holds)
 		if kind.count > len(parts) {
 			problems = append(problems, &param.ParamError{Key: kind.key, Value: kind.count, Want: fmt.Sprintf("at most %d on %s", len(parts), s.Name())})
 			continue

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -19,10 +20,9 @@ type meaning struct {
 	kinds []string // of experiments that use it
 }
 
-// Explain writes what a word of experiment files and results means, in each of its
-// uses: a key (traffic.load, or load alone), a table, the name of a routing or
-// another thing that files name, a column of a table of results, a verdict. The
-// error names words that are alike.
+// Explain writes what a word of experiment files and results means, in each of its uses: a key
+// (traffic.load, or load alone), a table, the name of a routing or another thing that files name, a
+// column of a table of results, a verdict. The error names words that are alike.
 func Explain(w io.Writer, word string) error {
 	all := meanings()
 	key, value, _ := strings.Cut(strings.NewReplacer(`"`, "", "'", "").Replace(word), "=") // routing.type=val
@@ -35,10 +35,7 @@ func Explain(w io.Writer, word string) error {
 	if len(found) == 0 {
 		return fmt.Errorf("%q is no key, column, verdict or name that weft knows%s%s; weft list names what files can name, and completes with the shell", word, param.DidYouMean(word, words(all)), mentions(all, key))
 	}
-	texts := make([]string, len(found))
-	for i, m := range found {
-		texts[i] = m.String()
-	}
+	texts := lists.Map(found, func(m meaning) string { return m.String() })
 	_, err := io.WriteString(w, strings.Join(texts, "\n"))
 	return err
 }
@@ -67,10 +64,7 @@ func mentions(all []meaning, word string) string {
 func Words() []string { return words(meanings()) }
 
 func words(all []meaning) []string {
-	var list []string
-	for _, m := range all {
-		list = append(list, m.word)
-	}
+	list := lists.Map(all, func(m meaning) string { return m.word })
 	slices.Sort(list)
 	return slices.Compact(list)
 }
@@ -116,8 +110,7 @@ func fact(facts []string, label, text string) []string {
 	return append(slices.Clone(facts), label+" "+text)
 }
 
-// meanings gathers every use of every word. Uses that differ in nothing but the kind
-// are one.
+// meanings gathers every use of every word. Uses that differ in nothing but the kind are one.
 func meanings() (all []meaning) {
 	add := func(m meaning) {
 		for i := range all {

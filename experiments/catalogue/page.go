@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -21,8 +22,7 @@ type section struct {
 	Rows      [][]string
 }
 
-// reference is every table, key and column of experiment files, and everything that they
-// can name.
+// reference is every table, key and column of experiment files, and everything that they can name.
 func reference() (all []section) {
 	add := func(level int, id, title, text string, head []string, rows [][]string) {
 		all = append(all, section{id, title, level, text, head, rows})
@@ -39,10 +39,7 @@ func reference() (all []section) {
 			}
 			add(3, anchor(k.Name+" "+t.Header()), fmt.Sprintf("[%s] of kind %s", t.Header(), k.Name), text, paramHead, paramRows(t.Params))
 		}
-		var columns [][]string
-		for _, c := range k.Columns {
-			columns = append(columns, []string{"`" + c.Name + "`", c.Doc})
-		}
+		columns := lists.Map(k.Columns, func(c experiments.Column) []string { return []string{"`" + c.Name + "`", c.Doc} })
 		add(3, k.Name+"-columns", "Columns of kind "+k.Name, "", []string{"column", "meaning"}, columns)
 		kept = append(kept, []string{"`" + k.Name + "`", becomes(k)})
 	}
@@ -61,10 +58,7 @@ func reference() (all []section) {
 		add(level, anchor(strings.ReplaceAll(t.Name, ".", " ")), t.title(), sentence(t.Doc), paramHead, paramRows(t.Params))
 	}
 	add(2, "kept", "Points that were killed", "What becomes of them with `--resume`.", []string{"kind", "its points"}, kept)
-	var glossary [][]string
-	for _, t := range wordGroups()[len(wordGroups())-1].words {
-		glossary = append(glossary, []string{t.word, t.doc})
-	}
+	glossary := lists.Map(wordGroups()[len(wordGroups())-1].words, func(t term) []string { return []string{t.word, t.doc} })
 	add(2, "glossary", "Glossary", "Terms and abbreviations as weft uses them; `weft explain TERM` prints one.", []string{"term", "meaning"}, glossary)
 	return all
 }

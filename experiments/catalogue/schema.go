@@ -16,9 +16,8 @@ import (
 // object is a JSON object; encoding/json sorts its members.
 type object = map[string]any
 
-// Schema is the JSON Schema (draft 7) of experiment files, for editors of TOML: keys
-// with their documentation, types, bounds and names, made from the declarations that
-// read the files.
+// Schema is the JSON Schema (draft 7) of experiment files, for editors of TOML: keys with their
+// documentation, types, bounds and names, made from the declarations that read the files.
 //
 // It accepts every file that weft accepts, and finds fewer problems than weft check:
 // bounds of times and sizes, and what settings come to together, are beyond a schema.

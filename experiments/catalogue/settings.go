@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -66,13 +67,9 @@ type table struct {
 
 // tables lists all tables. The first is the part of a file outside tables.
 func tables() (all []table) {
-	for _, t := range experiments.CommonTables() {
-		all = append(all, table{"", t})
-	}
+	all = lists.Map(experiments.CommonTables(), func(t experiments.TableDescription) table { return table{"", t} })
 	for _, k := range experiments.DescribeKinds() {
-		for _, t := range k.Tables {
-			all = append(all, table{k.Name, t})
-		}
+		all = append(all, lists.Map(k.Tables, func(t experiments.TableDescription) table { return table{k.Name, t} })...)
 	}
 	return all
 }
@@ -140,12 +137,7 @@ func Completions(kind string) map[string][]string {
 
 // brief is what a setting means and may be, in a line.
 func brief(p param.Param) string {
-	var facts []string
-	for _, fact := range []string{p.Unit, p.Allowed} {
-		if fact != "" {
-			facts = append(facts, fact)
-		}
-	}
+	facts := lists.Filter([]string{p.Unit, p.Allowed}, func(fact string) bool { return fact != "" })
 	if facts == nil {
 		return p.Doc
 	}
@@ -205,10 +197,7 @@ func registered() (all []Category) {
 		}
 	}
 	byName[kinds.Name] = kinds
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		all = append(all, byName[name])
-	}
-	return all
+	return lists.Map(slices.Sorted(maps.Keys(byName)), func(name string) Category { return byName[name] })
 }
 
 // plural is the name of a category: topologies, routings, processes.
@@ -234,8 +223,7 @@ func find[E any](all []E, name string, nameOf func(E) string, none string) (e E,
 	return e, fmt.Errorf("%s%s: there are %s", none, param.DidYouMean(name, known), strings.Join(known, ", "))
 }
 
-// List prints what is registered: everything, one category, or one entry with
-// its settings.
+// List prints what is registered: everything, one category, or one entry with its settings.
 func List(w io.Writer, names ...string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer t.Flush() // writes to w, whose errors the caller's last write shows
@@ -306,11 +294,7 @@ func listParams(t *tabwriter.Writer, indent string, params []param.Param) {
 
 // assigned lists settings with their defaults: "p = 4, q = 2".
 func assigned(params []param.Param) string {
-	var list []string
-	for _, p := range params {
-		list = append(list, p.Key+" = "+p.Default)
-	}
-	return strings.Join(list, ", ")
+	return lists.Join(params, ", ", func(p param.Param) string { return p.Key + " = " + p.Default })
 }
 
 // starts holds what [Start] begins with, a file a kind: KIND.toml. A kind without

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/mpi/systems"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 //go:embed tables.txt
@@ -73,11 +74,7 @@ func sources(name string) (facts []string) {
 	if err != nil {
 		return nil
 	}
-	for _, v := range p.Value {
-		facts = append(facts, fmt.Sprintf("%s %s; %s", v.Key, v.Value, v.Source))
-	}
-	for _, f := range p.Fitted {
-		facts = append(facts, fmt.Sprintf("fitted %s", f))
-	}
+	facts = append(facts, lists.Map(p.Value, func(v systems.Value) string { return fmt.Sprintf("%s %s; %s", v.Key, v.Value, v.Source) })...)
+	facts = append(facts, lists.Map(p.Fitted, func(f systems.Fit) string { return fmt.Sprintf("fitted %s", f) })...)
 	return facts
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// Tree is an experiment file as written: a tree of TOML values and where
-// each of its keys stands.
+// Tree is an experiment file as written: a tree of TOML values and where each of its keys stands.
 type Tree struct {
 	Name     string            // of the file, in messages
 	Root     map[string]any    // tables by name
@@ -58,9 +57,8 @@ func Parse(name, text string) (*Tree, error) {
 // ResolvedBy begins the first line of resolved files.
 const ResolvedBy = "Resolved by weft "
 
-// leadingComment is the comment at the top of a file, line by line without its
-// marks: where authors state the question. A resolved file carries the comment of
-// the file that it stands for.
+// leadingComment is the comment at the top of a file, line by line without its marks: where authors
+// state the question. A resolved file carries the comment of the file that it stands for.
 func leadingComment(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -98,12 +96,11 @@ const maxDepth = 500
 // mark, a word, or a comment.
 var tomlToken = input.Pattern(`"""(?s:\\.|[^\\])*?"{3,5}|'''(?s:.)*?'{3,5}|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\n|#[^\n]*|[\[\]{}=,.]|[^\s\[\]{}=,.#"']+`)
 
-// places finds where the keys of a TOML text stand, which the TOML library
-// does not tell. It maps dotted keys, table headers among them, to their first
-// place and lists them in the order of the text. Elements of arrays of tables
-// have their index in the key: "plot[1].x". The first place that is nested deeper than
-// [maxDepth] is a problem, and ends the search. On a text that is not valid TOML the
-// places are incomplete, nothing worse.
+// places finds where the keys of a TOML text stand, which the TOML library does not tell. It maps
+// dotted keys, table headers among them, to their first place and lists them in the order of the
+// text. Elements of arrays of tables have their index in the key: "plot[1].x". The first place that
+// is nested deeper than [maxDepth] is a problem, and ends the search. On a text that is not valid
+// TOML the places are incomplete, nothing worse.
 func places(file, text string) (at map[string]Origin, order []string, deep *Problem) {
 	s := &placeScanner{text: text, last: Origin{file: file, Line: 1}, at: map[string]Origin{}, tables: map[string]int{}}
 	table := ""
@@ -280,9 +277,8 @@ func (d *Tree) ApplySettings(settings []string) {
 	}
 }
 
-// ParseSetting splits KEY=VALUE. The value is read as TOML; what is not TOML
-// is a string, alone or in a list, so that quotes are needed only where a string looks
-// like something else.
+// ParseSetting splits KEY=VALUE. The value is read as TOML; what is not TOML is a string, alone or
+// in a list, so that quotes are needed only where a string looks like something else.
 func ParseSetting(s string) (key string, value any, err error) {
 	key, text, ok := cutAssignment(s)
 	names := SplitKey(strings.TrimSpace(key))
@@ -392,9 +388,8 @@ func (d *Tree) note(key string, at Origin) {
 	d.Origins[key] = at
 }
 
-// unsweep takes a key out of a sweep and its groups of lists and tells whether
-// it was there. Groups that are left without lists do nothing: the others keep
-// their numbers.
+// unsweep takes a key out of a sweep and its groups of lists and tells whether it was there. Groups
+// that are left without lists do nothing: the others keep their numbers.
 func (d *Tree) unsweep(sweep map[string]any, key string) bool {
 	found := removeKey(sweep, key)
 	for _, name := range []string{"lockstep", "one_at_a_time"} {
@@ -411,9 +406,8 @@ func (d *Tree) unsweep(sweep map[string]any, key string) bool {
 	return found
 }
 
-// removeKey deletes a dotted key from a table whose keys may be dotted
-// themselves ("traffic.load" = ...) or nested (traffic.load = ...), and tells
-// whether it was there.
+// removeKey deletes a dotted key from a table whose keys may be dotted themselves ("traffic.load" =
+// ...) or nested (traffic.load = ...), and tells whether it was there.
 func removeKey(table map[string]any, key string) bool {
 	found := false
 	for name, value := range table {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Keys are written as in TOML: names joined by dots, quoted where they hold anything
@@ -37,8 +38,7 @@ func SplitKey(key string) []string {
 	}
 }
 
-// firstName is the first name of a key without its quotes, and the rest from the
-// dot on.
+// firstName is the first name of a key without its quotes, and the rest from the dot on.
 func firstName(key string) (name, rest string) {
 	if end := quotedEnd(key); end > 0 && (end == len(key) || key[end] == '.') {
 		if key[0] == '\'' {
@@ -55,8 +55,7 @@ func firstName(key string) (name, rest string) {
 	return key[:end], key[end:]
 }
 
-// quotedEnd is the length of the quoted name that a key begins with, 0 if it begins
-// with none.
+// quotedEnd is the length of the quoted name that a key begins with, 0 if it begins with none.
 func quotedEnd(key string) int {
 	if key == "" || key[0] != '"' && key[0] != '\'' {
 		return 0
@@ -75,13 +74,7 @@ func quotedEnd(key string) int {
 }
 
 // JoinNames makes a key of names.
-func JoinNames(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = QuoteName(name)
-	}
-	return strings.Join(quoted, ".")
-}
+func JoinNames(names []string) string { return lists.Join(names, ".", QuoteName) }
 
 // KeyUnder is the part of a key below path, where files have keys that stand for
 // others: sweep."traffic.load" is about traffic.load, and so is sweep.traffic.load.
@@ -163,8 +156,7 @@ func leaves(all []Setting, path string, table map[string]any, leaf func(map[stri
 	return all
 }
 
-// Clone copies the tree as deep as tables go; values are never changed in
-// place.
+// Clone copies the tree as deep as tables go; values are never changed in place.
 func Clone(table map[string]any) map[string]any {
 	c := maps.Clone(table)
 	for name, value := range c {
@@ -210,23 +202,11 @@ func Format(value any) string {
 		}
 		return s
 	case []any:
-		parts := make([]string, len(x))
-		for i, element := range x {
-			parts[i] = Format(element)
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + lists.Join(x, ", ", Format) + "]"
 	case []map[string]any:
-		list := make([]any, len(x))
-		for i, element := range x {
-			list[i] = element
-		}
-		return Format(list)
+		return Format(lists.Map(x, func(element map[string]any) any { return element }))
 	case map[string]any:
-		parts := make([]string, 0, len(x))
-		for _, name := range results.SortedKeys(x) {
-			parts = append(parts, QuoteName(name)+" = "+Format(x[name]))
-		}
-		return "{ " + strings.Join(parts, ", ") + " }"
+		return "{ " + lists.Join(results.SortedKeys(x), ", ", func(name string) string { return QuoteName(name) + " = " + Format(x[name]) }) + " }"
 	case fmt.Stringer: // a number with names for some values
 		if s := x.String(); strings.Trim(s, "0123456789") != "" {
 			return quoteTOML(s)

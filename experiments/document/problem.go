@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Origin is where a setting was made: a place in a file, or an option of the
-// command line.
+// Origin is where a setting was made: a place in a file, or an option of the command line.
 type Origin struct {
 	file   string
 	Line   int // from 1; 0: the file as a whole; of options, their rank
@@ -78,10 +78,7 @@ func cut(s string, longest int) string {
 type Problems []*Problem
 
 func (fs Problems) Error() string {
-	lines := make([]string, min(len(fs), mostProblems))
-	for i := range lines {
-		lines[i] = fs[i].Error()
-	}
+	lines := lists.Make(min(len(fs), mostProblems), func(i int) string { return fs[i].Error() })
 	if more := len(fs) - len(lines); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more problems", more))
 	}
@@ -119,9 +116,8 @@ type keyed struct {
 func (k *keyed) Error() string { return k.key + ": " + k.err.Error() }
 func (k *keyed) Unwrap() error { return k.err }
 
-// At attaches err, found by other means than a setting's bounds, to the dotted
-// key that the user would change to mend it: At("routing.type", err). A nil
-// error stays nil.
+// At attaches err, found by other means than a setting's bounds, to the dotted key that the user
+// would change to mend it: At("routing.type", err). A nil error stays nil.
 func At(key string, err error) error {
 	if err == nil {
 		return nil
@@ -129,10 +125,9 @@ func At(key string, err error) error {
 	return &keyed{key, err}
 }
 
-// Under prefixes the keys of all *param.ParamError in err with a table's name:
-// what a constructor calls "p" the file calls "topology.p". Keys with a dot
-// belong to another table already and stay. Errors without a key are attached
-// to fallback.
+// Under prefixes the keys of all *param.ParamError in err with a table's name: what a constructor
+// calls "p" the file calls "topology.p". Keys with a dot belong to another table already and stay.
+// Errors without a key are attached to fallback.
 func Under(table, fallback string, err error) error {
 	var out []error
 	for _, e := range param.Errors(err) {
@@ -212,11 +207,7 @@ func showParameter(value any) string {
 	if v.Kind() != reflect.Slice {
 		return brief(fmt.Sprint(value))
 	}
-	list := make([]any, v.Len())
-	for i := range list {
-		list[i] = v.Index(i).Interface()
-	}
-	return Show(list)
+	return Show(lists.Make(v.Len(), func(i int) any { return v.Index(i).Interface() }))
 }
 
 // brief cuts a value that is too long for a message.
@@ -243,11 +234,7 @@ func showAll(raw any, depth int) string {
 		if depth > 8 {
 			return "[...]"
 		}
-		parts := make([]string, len(x))
-		for i, element := range x {
-			parts[i] = showAll(element, depth+1)
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + lists.Join(x, ", ", func(element any) string { return showAll(element, depth+1) }) + "]"
 	}
 	return fmt.Sprint(raw)
 }

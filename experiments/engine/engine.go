@@ -1,6 +1,5 @@
 // Package engine runs experiment files: it computes their points side by side, in shares or as
-// tasks of a cluster, keeps finished points safe in a journal, and writes and reads result
-// folders.
+// tasks of a cluster, keeps finished points safe in a journal, and writes and reads result folders.
 package engine
 
 import (
@@ -18,6 +17,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Execution says how to run the points of a file.
@@ -76,11 +76,10 @@ type Outcome struct {
 	OnOneThread map[string]int
 }
 
-// Execute computes the points of a file and draws its figures. The points that
-// fail are listed in the outcome and do not stop the others. The error is
-// [experiments.ErrInterrupted] if ctx ended first (finished points are then safe in the
-// journal), an [*UnfinishedError] or a [*FolderError] before anything is written, or a
-// failure to write or draw.
+// Execute computes the points of a file and draws its figures. The points that fail are listed in
+// the outcome and do not stop the others. The error is [experiments.ErrInterrupted] if ctx ended
+// first (finished points are then safe in the journal), an [*UnfinishedError] or a [*FolderError]
+// before anything is written, or a failure to write or draw.
 func Execute(ctx context.Context, f *experiments.File, e Execution) (*Outcome, error) {
 	defer f.Forget() // many files may be at hand, each with large networks
 	r := newRunner(f, e)
@@ -169,13 +168,7 @@ func (r *runner) failures() (all []Failure) {
 
 // finished counts the points that have a record.
 func (r *runner) finished() int {
-	n := 0
-	for _, p := range r.points {
-		if r.records[p.Hash] != nil {
-			n++
-		}
-	}
-	return n
+	return len(lists.Filter(r.points, func(p *experiments.Point) bool { return r.records[p.Hash] != nil }))
 }
 
 // compute runs what has no record yet, step by step of refinement.
@@ -189,8 +182,7 @@ func (r *runner) compute(ctx context.Context) {
 	}
 }
 
-// extend adds the points of one step of refinement to the run's points and
-// returns the new ones.
+// extend adds the points of one step of refinement to the run's points and returns the new ones.
 func (r *runner) extend() []*experiments.Point {
 	first := len(r.points)
 	for _, a := range r.file.Refinement(r.points, r.records) {
@@ -205,8 +197,7 @@ func (r *runner) extend() []*experiments.Point {
 	return r.points[first:]
 }
 
-// computeAll runs the points that have no record yet on as many workers as there
-// are jobs.
+// computeAll runs the points that have no record yet on as many workers as there are jobs.
 func (r *runner) computeAll(ctx context.Context, points []*experiments.Point) {
 	var todo []*experiments.Point
 	queued := map[string]bool{}

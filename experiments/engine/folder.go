@@ -96,9 +96,8 @@ func readFolderTable(dir, name string) (*results.Table, error) {
 // Verdicts judges the expectations of the folder's file.
 func (f *Folder) Verdicts() []verdict.Verdict { return f.File.Verdicts(f.Results, f.Tables) }
 
-// CheckFolder tells whether a run may write to a result folder. One that holds
-// an earlier run is left alone, unless the run resumes that or is forced to
-// replace it. The error is a *FolderError.
+// CheckFolder tells whether a run may write to a result folder. One that holds an earlier run is
+// left alone, unless the run resumes that or is forced to replace it. The error is a *FolderError.
 func CheckFolder(dir string, resume, force bool) error {
 	switch {
 	case beingWritten(dir):

@@ -19,11 +19,10 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// journal keeps finished points safe: an append-only file of lines, each a
-// checksum (CRC-32C, 8 hexadecimal digits) and a record as JSON. A line is on
-// disk before its point counts as finished; a line torn by a crash fails its
-// checksum and is dropped with all that follows it, so that the file always
-// ends with a whole line before it is written to again.
+// journal keeps finished points safe: an append-only file of lines, each a checksum (CRC-32C, 8
+// hexadecimal digits) and a record as JSON. A line is on disk before its point counts as finished;
+// a line torn by a crash fails its checksum and is dropped with all that follows it, so that the
+// file always ends with a whole line before it is written to again.
 type journal struct{ file *os.File }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -132,13 +131,11 @@ func (j *journal) append(r *experiments.Record) error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-// Shard is a share of a sweep: of Of shares, the one with number Index, from 1.
-// Points are dealt out in turn, so that each share has points of all loads. The
-// zero value is the whole sweep.
+// Shard is a share of a sweep: of Of shares, the one with number Index, from 1. Points are dealt
+// out in turn, so that each share has points of all loads. The zero value is the whole sweep.
 type Shard struct{ Index, Of int }
 
-// ParseShard reads "2/8". Both numbers are at least 1, and the first is at most
-// the second.
+// ParseShard reads "2/8". Both numbers are at least 1, and the first is at most the second.
 func ParseShard(text string) (Shard, error) {
 	var s Shard
 	index, of, ok := strings.Cut(text, "/")
@@ -153,8 +150,7 @@ func ParseShard(text string) (Shard, error) {
 
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
-// of keeps the points of a share. Variants that come down to the same settings are
-// one point.
+// of keeps the points of a share. Variants that come down to the same settings are one point.
 func (s Shard) of(points []*experiments.Point) []*experiments.Point {
 	var mine []*experiments.Point
 	seen := map[string]bool{}

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Names of the files in a result folder.
@@ -31,8 +32,7 @@ const (
 	journalFile     = "journal"
 )
 
-// FolderError says that a result folder cannot be used, before anything has
-// been computed.
+// FolderError says that a result folder cannot be used, before anything has been computed.
 type FolderError struct{ Dir, Reason string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("result folder %s: %s", e.Dir, e.Reason) }
@@ -139,9 +139,7 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 			lead[0], strconv.FormatInt(rec.Events, 10), strconv.FormatInt(rec.FlitHops, 10),
 			strconv.FormatFloat(rec.WallSeconds, 'f', 3, 64), strconv.FormatInt(rec.PeakBytes>>20, 10),
 		})
-		for _, warning := range rec.Warnings {
-			outcome.Warnings = append(outcome.Warnings, Failure{p, warning})
-		}
+		outcome.Warnings = append(outcome.Warnings, lists.Map(rec.Warnings, func(warning string) Failure { return Failure{p, warning} })...)
 		if rec.OnOneThread != "" {
 			outcome.OnOneThread[rec.OnOneThread]++
 		}
@@ -177,9 +175,7 @@ func (o *Outcome) add(f *experiments.File, lead []string, part *experiments.Outp
 		t = &results.Table{Columns: append(slices.Clone(f.ColumnNames()[:len(lead)]), part.Columns...)}
 		o.Tables[part.Name] = t
 	}
-	for _, row := range part.Rows {
-		t.Rows = append(t.Rows, append(slices.Clone(lead), row...))
-	}
+	t.Rows = append(t.Rows, lists.Map(part.Rows, func(row []string) []string { return append(slices.Clone(lead), row...) })...)
 }
 
 // write fills the result folder. Each file appears complete or not at all; the
@@ -289,8 +285,7 @@ type Manifest struct {
 	Resolved string          `json:"resolved"` // the content of resolved.toml
 }
 
-// readManifest reads the manifest of a result folder. The error says what is
-// wrong with the file.
+// readManifest reads the manifest of a result folder. The error says what is wrong with the file.
 func readManifest(dir string) (*Manifest, error) {
 	text, err := input.ReadRegular(filepath.Join(dir, manifestFile), input.MaxInput)
 	if err != nil {
@@ -337,8 +332,7 @@ func (r *runner) manifest(o *Outcome) Manifest {
 	}
 }
 
-// bounds computes the bounds of a load sweep. Cost: little, the channel loads of the
-// run are kept.
+// bounds computes the bounds of a load sweep. Cost: little, the channel loads of the run are kept.
 func (r *runner) bounds(results *results.Table) map[int]float64 {
 	all := map[int]float64{}
 	for _, k := range results.Knees() {

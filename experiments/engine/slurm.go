@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Slurm computes points as the tasks of a job array. All machines must see the
@@ -41,8 +42,7 @@ type SlurmError struct{ Reason string }
 
 func (e *SlurmError) Error() string { return "--executor slurm: " + e.Reason }
 
-// slurmJob is what the tasks of an array read: which file, and which points
-// each of them computes.
+// slurmJob is what the tasks of an array read: which file, and which points each of them computes.
 type slurmJob struct {
 	File    string              `json:"file"`
 	Options experiments.Options `json:"options"`
@@ -130,10 +130,7 @@ func (s *slurmRun) prepare(todo []*experiments.Point) error {
 	}
 	chunk = max(chunk, (len(todo)+slurmMostTask-1)/slurmMostTask)
 	for points := range slices.Chunk(todo, chunk) {
-		var hashes []string
-		for _, p := range points {
-			hashes = append(hashes, p.Hash)
-		}
+		hashes := lists.Map(points, func(p *experiments.Point) string { return p.Hash })
 		s.tasks = append(s.tasks, slurmTask{share: slurmShare(dir, len(s.tasks)), points: points})
 		s.job.Tasks = append(s.job.Tasks, hashes)
 	}
@@ -142,13 +139,7 @@ func (s *slurmRun) prepare(todo []*experiments.Point) error {
 
 // open lists the tasks that have not ended.
 func (s *slurmRun) open() []int {
-	var tasks []int
-	for t := range s.tasks {
-		if !s.tasks[t].ended {
-			tasks = append(tasks, t)
-		}
-	}
-	return tasks
+	return lists.Filter(results.Indices(len(s.tasks)), func(t int) bool { return !s.tasks[t].ended })
 }
 
 // submit makes a job array of some tasks.
@@ -238,9 +229,8 @@ func (s *slurmRun) watch(ctx context.Context) error {
 	}
 }
 
-// resubmit submits again the open tasks that are in no queue, after a second
-// look (file systems of clusters show files late), and gives up those lost too
-// often.
+// resubmit submits again the open tasks that are in no queue, after a second look (file systems of
+// clusters show files late), and gives up those lost too often.
 func (s *slurmRun) resubmit(tasks []int, live map[int]bool) error {
 	var lost []int
 	for _, number := range tasks {
@@ -302,9 +292,8 @@ func (s *slurmRun) cancel() {
 	}
 }
 
-// SlurmTask computes the points of one task of a job array: what the machines
-// of the cluster run. A task that was lost goes on where it ended, its point from its last
-// snapshot.
+// SlurmTask computes the points of one task of a job array: what the machines of the cluster run. A
+// task that was lost goes on where it ended, its point from its last snapshot.
 func SlurmTask(ctx context.Context, jobFile string, task int) error {
 	text, err := experiments.Interruptible(ctx, func() ([]byte, error) { return input.ReadRegular(jobFile, input.MaxInput) })
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
-// categorise replaces x by the index of its category, in the order of first
-// appearance.
+// categorise replaces x by the index of its category, in the order of first appearance.
 func categorise(f *plot.Figure, s *plot.Series, t *results.Table, points [][]int, category func(row []string) string) {
 	for i, rows := range points {
 		name := category(t.Rows[rows[0]])
@@ -67,8 +67,7 @@ func (p *PlotConfig) categories(t *results.Table, groups []*group) (func(row []s
 	return func(row []string) string { return byKey[keyOf(row)].name }, nil
 }
 
-// tellApart lengthens the names of variants of one series that share one, until
-// none do.
+// tellApart lengthens the names of variants of one series that share one, until none do.
 func (p *PlotConfig) tellApart(columns []string, all []*variant) {
 	for _, list := range results.Grouped(all, func(v *variant) string { return v.name }) {
 		for j, column := range columns {
@@ -98,8 +97,7 @@ func tells(list []*variant, j int) bool {
 	return false
 }
 
-// ownCategories leaves a panel with the categories that it has something in, in their
-// order.
+// ownCategories leaves a panel with the categories that it has something in, in their order.
 func (p *PlotConfig) ownCategories(f *plot.Figure) {
 	if !p.categorical() {
 		return
@@ -111,10 +109,7 @@ func (p *PlotConfig) ownCategories(f *plot.Figure) {
 	slices.Sort(used)
 	used = slices.Compact(used)
 	all := f.Categories
-	f.Categories = nil
-	for _, x := range used {
-		f.Categories = append(f.Categories, all[int(x)])
-	}
+	f.Categories = lists.Map(used, func(x float64) string { return all[int(x)] })
 	for i := range f.Series {
 		s := &f.Series[i]
 		s.X = slices.Clone(s.X)
@@ -151,12 +146,8 @@ func (p *PlotConfig) heat(f *plot.Figure, t *results.Table) error {
 		return fmt.Errorf("style heat shows at most %d values of x and y, not %d and %d", most, len(columns), len(rows))
 	}
 	field := &plot.Field{Label: p.labelOf([]string{p.Z}), Log: p.LogY, Range: p.YRange}
-	for _, c := range columns {
-		field.Columns = append(field.Columns, p.nameOf(c, CellName(p.X, c)))
-	}
-	for _, c := range rows {
-		field.Rows = append(field.Rows, p.nameOf(c, CellName(p.Y[0], c)))
-	}
+	field.Columns = lists.Map(columns, func(c string) string { return p.nameOf(c, CellName(p.X, c)) })
+	field.Rows = lists.Map(rows, func(c string) string { return p.nameOf(c, CellName(p.Y[0], c)) })
 	points := 1.0
 	if point := slices.Index(t.Columns, "point"); point >= 0 && p.Aggregate == "sum" {
 		points = float64(len(axisValues(t, point)))
@@ -188,8 +179,7 @@ func (p *PlotConfig) heat(f *plot.Figure, t *results.Table) error {
 	return nil
 }
 
-// axisValues lists the values of a column: numbers in their order, others as they
-// come.
+// axisValues lists the values of a column: numbers in their order, others as they come.
 func axisValues(t *results.Table, column int) []string {
 	var values []string
 	for _, row := range t.Rows {

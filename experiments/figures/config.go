@@ -1,8 +1,7 @@
-// Package figures draws tables of results. A figure (config.go) goes one way: rows that it
-// selects, parted into series (groups.go), the values of their points (draw.go, values.go)
-// or of bins (distribution.go), and fields, categories, marks, colours and panels
-// (bars.go); then numbers from elsewhere. Package plot draws what comes of that. Names of
-// axes and series are in label.go.
+// Package figures draws tables of results. A figure (config.go) goes one way: rows that it selects,
+// parted into series (groups.go), the values of their points (draw.go, values.go) or of bins
+// (distribution.go), and fields, categories, marks, colours and panels (bars.go); then numbers from
+// elsewhere. Package plot draws what comes of that. Names of axes and series are in label.go.
 package figures
 
 import (
@@ -20,8 +19,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// PlotConfig is a [[plot]] table: a figure drawn from results.csv (or another
-// table of the run).
+// PlotConfig is a [[plot]] table: a figure drawn from results.csv (or another table of the run).
 type PlotConfig struct {
 	File         string            `toml:"file" doc:"name of the picture without extension; default: from y and x"`
 	Title        string            `toml:"title" doc:"default: the title of the file"`

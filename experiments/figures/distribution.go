@@ -16,9 +16,8 @@ import (
 // bin is a part of a distribution.
 type bin struct{ from, to, count float64 }
 
-// distribution makes the series of a table of bins: x is the column of their lower
-// edges, y the column of their counts. Rows with the same bin, as seeds give, count
-// together.
+// distribution makes the series of a table of bins: x is the column of their lower edges, y the
+// column of their counts. Rows with the same bin, as seeds give, count together.
 func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*group) error {
 	lower := p.X
 	if len(p.Percentiles) > 0 || p.Style == string(plot.Box) && !hasBins(t, p.X) {

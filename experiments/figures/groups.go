@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // group is the rows of one combination of the By columns: a series.
@@ -66,11 +67,10 @@ func (p *PlotConfig) nameOf(cell, otherwise string) string {
 	return otherwise
 }
 
-// nameGroups names the groups for the legend and returns its title. What all
-// groups share stands in the title, once; where they differ in one column, the
-// title says which, and they are called by their values alone, if one column is
-// shown. Of columns that are not given, but found, those stand in the names that it
-// takes. Panels have their own titles.
+// nameGroups names the groups for the legend and returns its title. What all groups share stands in
+// the title, once; where they differ in one column, the title says which, and they are called by
+// their values alone, if one column is shown. Of columns that are not given, but found, those stand
+// in the names that it takes. Panels have their own titles.
 func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 	if len(groups) == 0 {
 		return ""
@@ -89,16 +89,10 @@ func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 	if len(groups) == 1 {
 		shared, different = nil, shared
 	} else if len(p.By) == 0 { // of keys swept in lockstep, the first
-		cells := &results.Table{Columns: by}
-		for _, g := range groups {
-			cells.Rows = append(cells.Rows, g.cells)
-		}
+		cells := &results.Table{Columns: by, Rows: lists.Map(groups, func(g *group) []string { return g.cells })}
 		different = cells.Needed(different)
 	}
-	var parts []string
-	for _, j := range shared {
-		parts = append(parts, p.seriesName(by[j], groups[0].cells[j]))
-	}
+	parts := lists.Map(shared, func(j int) string { return p.seriesName(by[j], groups[0].cells[j]) })
 	if len(p.Y) <= 1 && len(groups) > 1 && len(different) == 1 {
 		j := different[0]
 		for _, g := range groups {
@@ -110,20 +104,16 @@ func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 		return strings.Join(parts, ", ")
 	}
 	for _, g := range groups {
-		var names []string
-		for _, j := range different {
-			names = append(names, p.seriesName(by[j], g.cells[j]))
-		}
+		names := lists.Map(different, func(j int) string { return p.seriesName(by[j], g.cells[j]) })
 		g.name = strings.Join(names, ", ")
 	}
 	return strings.Join(parts, ", ")
 }
 
-// defaultBy finds the swept keys that tell series apart: those with several
-// values, but not x, nor what x follows (the load that is swept behind the
-// offered load on the axis), nor what follows x (the ranks that are swept together
-// with the dimensions on the axis), nor the seed. If x is a metric that follows none of
-// them, the longest axis of the sweep runs along the series.
+// defaultBy finds the swept keys that tell series apart: those with several values, but not x, nor
+// what x follows (the load that is swept behind the offered load on the axis), nor what follows x
+// (the ranks that are swept together with the dimensions on the axis), nor the seed. If x is a
+// metric that follows none of them, the longest axis of the sweep runs along the series.
 func (p *PlotConfig) defaultBy(t *results.Table) []string {
 	x := slices.Index(t.Columns, p.X)
 	if x < 0 {

@@ -64,8 +64,7 @@ func quantity(column string) string {
 	return strings.TrimSpace(statistic + " " + noun)
 }
 
-// AxisLabel is the label of an axis that shows a column: "Mean latency (ns)"
-// of latency_mean_ns.
+// AxisLabel is the label of an axis that shows a column: "Mean latency (ns)" of latency_mean_ns.
 func AxisLabel(column string) string {
 	if label := knownLabels[column]; label != "" {
 		return label
@@ -80,8 +79,7 @@ func AxisLabel(column string) string {
 	return withUnit(capital(quantity(column)), unit)
 }
 
-// commonLabel labels an axis of several columns: with what they share, or with
-// all of them.
+// commonLabel labels an axis of several columns: with what they share, or with all of them.
 func commonLabel(columns []string) string {
 	if len(columns) == 1 {
 		return AxisLabel(columns[0])

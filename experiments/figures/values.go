@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -59,10 +60,7 @@ func (p *PlotConfig) aggregate(values []float64, interval float64) (y, half floa
 			y += v
 		}
 	default:
-		var r stats.Running
-		for _, v := range values {
-			r.Add(v)
-		}
+		r := stats.Of(values)
 		y = r.Mean()
 		if r.N() > 1 {
 			half = r.HalfWidth(0.95)
@@ -245,10 +243,7 @@ func (p *PlotConfig) data(f *plot.Figure) *results.Table {
 	}
 	add := func(panel *plot.Figure, s plot.Series, elsewhere bool) {
 		for i := range s.X {
-			var row []string
-			for _, cell := range cells {
-				row = append(row, cell(&datum{s, panel, i, elsewhere}))
-			}
+			row := lists.Map(cells, func(cell func(d *datum) string) string { return cell(&datum{s, panel, i, elsewhere}) })
 			t.Rows = append(t.Rows, row)
 		}
 	}

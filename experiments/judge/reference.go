@@ -2,8 +2,7 @@
 // of other programs. All are a [Reference] of named entries, whose rows of verdicts a [Session]
 // selects, runs, writes and counts.
 //
-// An entry keeps the problems of its own files; it is [Unreadable] then, and all others are
-// judged.
+// An entry keeps the problems of its own files; it is [Unreadable] then, and all others are judged.
 package judge
 
 import (
@@ -19,6 +18,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Verdicts on the data of other programs; those on papers are [verdict.Names].
@@ -150,20 +150,16 @@ type Row struct {
 
 // TableOf is a table of verdicts.
 func TableOf(columns []string, rows []Row) *results.Table {
-	t := &results.Table{Columns: append(slices.Clone(columns), "verdict", "note")}
-	for _, r := range rows {
-		t.Rows = append(t.Rows, append(slices.Clone(r.Cells), r.Verdict, r.Note))
+	return &results.Table{
+		Columns: append(slices.Clone(columns), "verdict", "note"),
+		Rows:    lists.Map(rows, func(r Row) []string { return append(slices.Clone(r.Cells), r.Verdict, r.Note) }),
 	}
-	return t
 }
 
 // RowsOf are the rows of a table of verdicts.
-func RowsOf(t *results.Table) (rows []Row) {
+func RowsOf(t *results.Table) []Row {
 	of := len(t.Columns) - 2
-	for _, cells := range t.Rows {
-		rows = append(rows, Row{cells[:of:of], cells[of], cells[of+1]})
-	}
-	return rows
+	return lists.Map(t.Rows, func(cells []string) Row { return Row{cells[:of:of], cells[of], cells[of+1]} })
 }
 
 // Embedded is a folder among files that come with weft. It panics if there is none.
@@ -249,10 +245,7 @@ func (r *Reference) Select(names []string) (*Reference, error) {
 
 // unknown says which names there are.
 func (r *Reference) unknown(name string) error {
-	var known []string
-	for _, e := range r.entries() {
-		known = append(known, cmp.Or(e.Listed, e.Name))
-	}
+	known := lists.Map(r.entries(), func(e *Entry) string { return cmp.Or(e.Listed, e.Name) })
 	in := ""
 	if r.Place != "" {
 		in = " in " + r.Place

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Table is a CSV table that is read row by row, with columns by name.
@@ -132,13 +133,7 @@ func (t *Table) Cell(name string) string {
 }
 
 // Cells lists the present row's cells of some columns.
-func (t *Table) Cells(names ...string) []string {
-	cells := make([]string, len(names))
-	for i, name := range names {
-		cells[i] = t.Cell(name)
-	}
-	return cells
-}
+func (t *Table) Cells(names ...string) []string { return lists.Map(names, t.Cell) }
 
 // largestFile bounds what is read of a file, unpacked.
 const largestFile = 64 << 20

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -98,8 +99,7 @@ func (n *Network) Write(w io.Writer, format string) error {
 	return write(w, n.Graph())
 }
 
-// draw writes a picture of the network, coloured by the load of its channels where
-// that is known.
+// draw writes a picture of the network, coloured by the load of its channels where that is known.
 func (n *Network) draw(w io.Writer, format string) error {
 	m := &plot.Network{Topology: n.Topology, Most: mostLinksDrawn}
 	if g := n.Graph(); n.Loads != nil && len(n.Loads) != g.NumPorts()+g.Terminals() {
@@ -131,12 +131,8 @@ func countDiameter(g *topology.Graph) string {
 	if g.Switches() > 5000 {
 		return "no closed form, too many switches to count"
 	}
-	var ends []topology.SwitchID
-	for s, n := range g.TerminalCounts() {
-		if n > 0 {
-			ends = append(ends, topology.SwitchID(s))
-		}
-	}
+	counts := g.TerminalCounts()
+	ends := lists.Filter(topology.Numbers[topology.SwitchID](len(counts)), func(s topology.SwitchID) bool { return counts[s] > 0 })
 	if len(ends)*g.NumPorts() > mostSteps {
 		return "no closed form, too many cables to count"
 	}
@@ -241,10 +237,9 @@ type Change struct {
 	paths   *routing.PathChanges // nil: no routes were given
 }
 
-// Diff finds what has changed from n to later. Routes are compared where both have
-// them: by tables, the names of two files of forwarding tables, or else by
-// algorithm, the name of a routing with its defaults, or else by the routings of
-// two experiment files.
+// Diff finds what has changed from n to later. Routes are compared where both have them: by tables,
+// the names of two files of forwarding tables, or else by algorithm, the name of a routing with its
+// defaults, or else by the routings of two experiment files.
 func (n *Network) Diff(later *Network, tables []string, algorithm string) (*Change, error) {
 	d := &Change{changes: topology.Compare(n.Graph(), later.Graph())}
 	var pair [2]routing.Routed

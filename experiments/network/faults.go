@@ -151,9 +151,8 @@ func (r *RoutingTable) around(periods []topology.Period, env routing.Env) (*rout
 	return routing.BuildPeriods(env, periods, r.Type.Build)
 }
 
-// plan is what the fabric is told about faults; nil if there is nothing to
-// tell: the routing alone goes around faults that last for the whole run and
-// cut nobody off.
+// plan is what the fabric is told about faults; nil if there is nothing to tell: the routing alone
+// goes around faults that last for the whole run and cut nobody off.
 func (x *Faults) plan(periods []topology.Period, routings *routing.Periods, clock sim.Time) *fabric.FaultPlan {
 	if len(periods) == 0 {
 		return nil
@@ -251,13 +250,11 @@ type joined struct {
 	part  []int32
 }
 
-// Joined is the traffic matrix m without the pairs of terminals that have no path while down
-// lasts.
+// Joined is the traffic matrix m without the pairs of terminals that have no path while down lasts.
 func Joined(m traffic.Matrix, down *topology.Down, g *topology.Graph) traffic.Matrix {
 	return &joined{m, g, down.Components()}
 }
 
-// Weights implements [traffic.Matrix].
 func (j *joined) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
 	from := j.part[j.graph.TerminalSwitch(src)]
 	j.Matrix.Weights(src, func(dst topology.TerminalID, weight float64) {

@@ -1,9 +1,8 @@
 // Package network holds what kinds of experiments have in common whose packets go through a
-// network, and what can be said of that network without a run: the tables [topology],
-// [routing], [fault.NAME] and [recovery] of an experiment file, the routing around faults,
-// the certificate that a routing is free of deadlock, and the flit clock that follows from
-// the links; pictures, descriptions and exports of a network, and what has changed from one
-// network to another.
+// network, and what can be said of that network without a run: the tables [topology], [routing],
+// [fault.NAME] and [recovery] of an experiment file, the routing around faults, the certificate
+// that a routing is free of deadlock, and the flit clock that follows from the links; pictures,
+// descriptions and exports of a network, and what has changed from one network to another.
 package network
 
 import (
@@ -22,6 +21,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/proof"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -293,11 +293,10 @@ func FollowClock(f *fabric.PhysicalConfig, t *TopologyTable, channels map[string
 }
 
 // BufferWarnings finds buffers that are too small for their channels.
-func BufferWarnings(c *fabric.Config, g *topology.Graph) (warnings []experiments.Warning) {
-	for _, message := range c.BufferWarnings(g) {
-		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
-	}
-	return warnings
+func BufferWarnings(c *fabric.Config, g *topology.Graph) []experiments.Warning {
+	return lists.Map(c.BufferWarnings(g), func(message string) experiments.Warning {
+		return experiments.Warning{Key: "switch.buffer_flits", Message: message}
+	})
 }
 
 // divisor is the greatest common divisor.

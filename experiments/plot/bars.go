@@ -117,7 +117,6 @@ func (b *bars) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	return all
 }
 
-// Plot implements plot.Plotter.
 func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	defer tag(c, "data-series", b.series.Name)()
 	for _, i := range b.figure.shown(b.series) {
@@ -169,7 +168,6 @@ func (f *Figure) spreads() bool {
 // begin at: the length of a bar from anywhere else says nothing.
 type dots struct{ bars }
 
-// Plot implements plot.Plotter.
 func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
 	defer tag(c, "data-series", d.series.Name)()
 	_, trY := p.Transforms(&c)
@@ -216,7 +214,6 @@ func (b *boxes) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	return all
 }
 
-// Plot implements plot.Plotter.
 func (b *boxes) Plot(c draw.Canvas, p *plot.Plot) {
 	defer tag(c, "data-series", b.series.Name)()
 	for _, i := range b.figure.shown(b.series) {
@@ -274,7 +271,6 @@ func (h *steps) runs() [][]int {
 	return all
 }
 
-// Plot implements plot.Plotter.
 func (h *steps) Plot(c draw.Canvas, p *plot.Plot) {
 	defer tag(c, "data-series", h.series.Name)()
 	style := draw.LineStyle{Color: h.look.color, Width: 1, Dashes: h.look.dashes}

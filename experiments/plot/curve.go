@@ -38,7 +38,6 @@ func (k *curve) shown(i int, top float64) float64 {
 	return s.Y[i]
 }
 
-// Plot implements plot.Plotter.
 func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	defer tag(c, "data-series", k.series.Name)()
 	upper, lower := k.band(c, p)
@@ -73,8 +72,7 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// runs are the points that lines join: all, or those that follow each other below
-// the strip.
+// runs are the points that lines join: all, or those that follow each other below the strip.
 func (k *curve) runs(points []vg.Point, states []State) (all [][]vg.Point) {
 	if math.IsInf(k.ceiling, 0) {
 		return [][]vg.Point{points}
@@ -147,8 +145,7 @@ func (k *curve) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	return all
 }
 
-// whisker draws a confidence interval as a line with ends, those that lie
-// between the axes.
+// whisker draws a confidence interval as a line with ends, those that lie between the axes.
 func whisker(c draw.Canvas, ink color.Color, x, low, high vg.Length) {
 	style := draw.LineStyle{Color: ink, Width: 0.8}
 	if from, to := max(low, c.Min.Y), min(high, c.Max.Y); from <= to {
@@ -184,11 +181,10 @@ func (f *Figure) draws(match func(s *Series, i int) bool) bool {
 // ofStates is how states are explained in the legend.
 var ofStates = appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}
 
-// A latency beyond saturation says how long the run was and nothing else. Where
-// such values would squash the curves, the axis ends at a ceiling above all that
-// kept up, and the saturated points of each series stand on a line of their own
-// in a strip above it, at their loads. The strip says so, the axis is broken below
-// it, and no line leads there: heights in it are not latencies.
+// A latency beyond saturation says how long the run was and nothing else. Where such values would
+// squash the curves, the axis ends at a ceiling above all that kept up, and the saturated points of
+// each series stand on a line of their own in a strip above it, at their loads. The strip says so,
+// the axis is broken below it, and no line leads there: heights in it are not latencies.
 
 // ceiling is where the axis ends and the strip begins; infinite where saturated
 // points are drawn at their values.
@@ -267,8 +263,7 @@ func (f *Figure) lostLoads() (all []float64) {
 // stripped tells whether saturated points of the style may stand in a strip.
 func (f *Figure) stripped() bool { return f.Style == Line || f.Style == Scatter }
 
-// levels lists the series with saturated points, which have a line in the
-// strip each.
+// levels lists the series with saturated points, which have a line in the strip each.
 func (f *Figure) levels() []int {
 	var all []int
 	for i := range f.Series {
@@ -319,7 +314,6 @@ func (r roof) area(c draw.Canvas, p *plot.Plot) vg.Rectangle {
 	return area
 }
 
-// Plot implements plot.Plotter.
 func (r roof) Plot(c draw.Canvas, p *plot.Plot) {
 	area := r.area(c, p)
 	if area.Min.Y == area.Max.Y {

@@ -59,9 +59,8 @@ type Figure struct {
 	// its height, and of the numbers along the axes in points; 0: 6.2 x 4, and 9.
 	Width, Height, FontSize float64
 
-	// Panels are pairs of axes of their own, with the same ranges, each below its
-	// title; the figure then has no series of its own, and its labels and legend
-	// hold for all panels.
+	// Panels are pairs of axes of their own, with the same ranges, each below its title; the figure
+	// then has no series of its own, and its labels and legend hold for all panels.
 	Panels       []*Figure
 	PanelColumns int // 0: found
 
@@ -75,9 +74,8 @@ type Figure struct {
 	slots   *slots    // of bars and boxes; nil: not found yet
 }
 
-// Series is a set of points that belong together. All slices but XEnd, States
-// and HalfWidth, which may be nil, are of equal length. Points with a
-// coordinate that is not a number are left out.
+// Series is a set of points that belong together. All slices but XEnd, States and HalfWidth, which
+// may be nil, are of equal length. Points with a coordinate that is not a number are left out.
 type Series struct {
 	Name      string
 	X, Y      []float64
@@ -165,8 +163,7 @@ func (f *Figure) own() *Figure {
 // ErrNothing is the error of figures without a point to draw.
 var ErrNothing = errors.New("no point to draw")
 
-// Check finds out whether there is anything to draw; the error says why not, and is
-// [ErrNothing].
+// Check finds out whether there is anything to draw; the error says why not, and is [ErrNothing].
 func (f *Figure) Check() error {
 	if f.Field != nil {
 		return f.Field.check()
@@ -228,8 +225,7 @@ func (f *Figure) onAxis(x float64) bool {
 	return !math.IsNaN(x) && !math.IsInf(x, 0) && !(f.LogX && !f.categorical() && x <= 0)
 }
 
-// interval is the half-width of the confidence interval of point i; 0 if there
-// is none.
+// interval is the half-width of the confidence interval of point i; 0 if there is none.
 func (s *Series) interval(i int) float64 {
 	if i >= len(s.HalfWidth) || !(s.HalfWidth[i] > 0) || math.IsInf(s.HalfWidth[i], 0) {
 		return 0

@@ -10,9 +10,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// layout is where the parts of a figure stand, in points from the lower left
-// corner of the picture. A figure of panels has layouts of them between its labels, in
-// place of axes.
+// layout is where the parts of a figure stand, in points from the lower left corner of the picture.
+// A figure of panels has layouts of them between its labels, in place of axes.
 type layout struct {
 	figure *Figure
 	plot   *plot.Plot

@@ -23,9 +23,8 @@ type appearance struct {
 	small  bool // markers of very many
 }
 
-// palette is the palette of Okabe and Ito (Color Universal Design, 2008), which
-// people with any form of colour blindness can tell apart; its yellow is left
-// out because it fades on white.
+// palette is the palette of Okabe and Ito (Color Universal Design, 2008), which people with any
+// form of colour blindness can tell apart; its yellow is left out because it fades on white.
 var palette = []color.NRGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -316,10 +315,8 @@ func (l *legend) draw(c draw.Canvas) {
 // other programs, and a control character makes an SVG file that nothing opens.
 type printable struct{ text.Handler }
 
-// Lines implements text.Handler.
 func (p printable) Lines(words string) []string { return p.Handler.Lines(input.Printable(words)) }
 
-// Draw implements text.Handler.
 func (p printable) Draw(c vg.Canvas, words string, style text.Style, at vg.Point) {
 	p.Handler.Draw(c, input.Printable(words), style, at)
 }
@@ -382,10 +379,9 @@ func elide(style text.Style, s string, room vg.Length) string {
 	return string(letters) + ellipsis
 }
 
-// labels are the labels of the axes, which gonum's plot does not get to see:
-// on a logarithmic axis it takes the label's place for the value halfway
-// between the ends, far from the middle, and leaves the room that the label
-// would need there.
+// labels are the labels of the axes, which gonum's plot does not get to see: on a logarithmic axis
+// it takes the label's place for the value halfway between the ends, far from the middle, and
+// leaves the room that the label would need there.
 type labels struct{ x, y label }
 
 type label struct {

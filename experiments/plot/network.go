@@ -139,8 +139,7 @@ func (m *Network) Matrix() (p *NetworkPicture, how string, ok bool) {
 
 func (m *Network) graph() *topology.Graph { return m.Topology.Graph() }
 
-// atTerminals is the largest load among the channels between a switch and its
-// terminals.
+// atTerminals is the largest load among the channels between a switch and its terminals.
 func (m *Network) atTerminals(s topology.SwitchID) float64 {
 	g, hottest := m.graph(), 0.0
 	first, end := g.Ports(s)
@@ -161,8 +160,7 @@ type link struct {
 	class    topology.ClassID // of the first cable
 }
 
-// links lists the directed links between switches, coldest first so that hot ones
-// are drawn on top.
+// links lists the directed links between switches, coldest first so that hot ones are drawn on top.
 func (m *Network) links() []link {
 	order := m.Order
 	if order == nil {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Room for a picture of a network: it is as large as names need, between these widths.
@@ -64,9 +65,7 @@ func (m *Network) Draw() (p *NetworkPicture, how string) {
 	}
 	n.Size = place(topology.Place{X: high.X, Y: low.Y}).Add(vg.Point{X: margin, Y: margin})
 	n.center = place(topology.Place{})
-	for _, at := range l.Places {
-		n.at = append(n.at, place(at))
-	}
+	n.at = lists.Map(l.Places, place)
 	n.drawFrames(place)
 	how = l.How
 	if m.Loads != nil {
@@ -161,8 +160,7 @@ func (n *laidOut) widest(size vg.Length) (width vg.Length) {
 // away is how far from the middle of a switch a name outside of it begins.
 func (n *laidOut) away() vg.Length { return n.box.X/2*math.Sqrt2 + 3 }
 
-// shortName is what stands at a switch: of a generated name the number, of a long
-// one its ends.
+// shortName is what stands at a switch: of a generated name the number, of a long one its ends.
 func shortName(g *topology.Graph, s topology.SwitchID) string {
 	const longest = 28 // letters
 	name := strings.TrimPrefix(g.SwitchName(s), "switch ")
@@ -226,10 +224,7 @@ func (n *laidOut) pieces(l link) [][2]vg.Point {
 // drawLoads draws both directions of every link, and the switches, by their loads.
 func (n *laidOut) drawLoads() {
 	g := n.graph()
-	hottest := make([]float64, g.Switches())
-	for s := range hottest {
-		hottest[s] = n.atTerminals(topology.SwitchID(s))
-	}
+	hottest := lists.Make(g.Switches(), func(s int) float64 { return n.atTerminals(topology.SwitchID(s)) })
 	width := max(0.5, min(0.12*n.unit, 3.5))
 	if len(n.links) > 400 {
 		width = max(0.4, min(0.06*n.unit, 1.5))

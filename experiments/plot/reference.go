@@ -66,7 +66,6 @@ func (f *Figure) besides(name string, category float64) float64 {
 	return s.left(category, s.of[category][i]) + s.width/2 - category
 }
 
-// Plot implements plot.Plotter.
 func (r referenced) Plot(c draw.Canvas, p *plot.Plot) {
 	points, which := r.points(c, p)
 	if len(points) > 1 && !r.of.Apart && !r.figure.categorical() {

@@ -15,7 +15,6 @@ import (
 // nine of them, and small ticks between.
 type ticks struct{ unit string }
 
-// Ticks implements plot.Ticker.
 func (t ticks) Ticks(least, most float64) []plot.Tick {
 	step := math.Pow(10, math.Floor(math.Log10((most-least)/4)))
 	minor := 5
@@ -97,7 +96,6 @@ type valueTicks struct {
 	space  labelSpace
 }
 
-// Ticks implements plot.Ticker.
 func (v valueTicks) Ticks(least, most float64) []plot.Tick {
 	values := v.values
 	if !v.log && least <= 0 {
@@ -165,7 +163,6 @@ func (l labelSpace) crowded(all []plot.Tick, place func(x float64) float64) (som
 // nines labels an axis on which every nine of a percentage has the same length, where there is room.
 type nines struct{ space labelSpace }
 
-// Ticks implements plot.Ticker.
 func (n nines) Ticks(least, most float64) []plot.Tick {
 	all := n.within(least, most)
 	for _, i := range n.space.crowded(all, along(least, most, false)) {
@@ -191,7 +188,6 @@ type below struct {
 	length, height vg.Length // of the axis, about, and of a label
 }
 
-// Ticks implements plot.Ticker.
 func (b below) Ticks(least, most float64) []plot.Tick {
 	all := b.Ticker.Ticks(least, min(most, b.limit))
 	place := along(least, most, b.log)
@@ -253,11 +249,9 @@ func thousands(number string) string {
 	return sign + whole
 }
 
-// logTicks labels the powers of ten, and 2 and 5 times them, or more, where there are
-// few powers.
+// logTicks labels the powers of ten, and 2 and 5 times them, or more, where there are few powers.
 type logTicks struct{ unit string }
 
-// Ticks implements plot.Ticker.
 func (t logTicks) Ticks(least, most float64) []plot.Tick {
 	decades := math.Log10(most / least)
 	label := numberLabel(most, least, t.unit)
@@ -292,7 +286,6 @@ func (t logTicks) Ticks(least, most float64) []plot.Tick {
 // categories labels the integers from 0.
 type categories []string
 
-// Ticks implements plot.Ticker.
 func (c categories) Ticks(float64, float64) []plot.Tick {
 	all := make([]plot.Tick, len(c))
 	for i, name := range c {
@@ -319,7 +312,6 @@ func Bytes(x float64) string {
 // byteTicks puts labels at multiples of a power of two, five to nine of them.
 type byteTicks struct{}
 
-// Ticks implements plot.Ticker.
 func (byteTicks) Ticks(least, most float64) []plot.Tick {
 	step := math.Exp2(math.Floor(math.Log2((most - least) / 4)))
 	var all []plot.Tick
@@ -336,7 +328,6 @@ func (byteTicks) Ticks(least, most float64) []plot.Tick {
 // logByteTicks labels powers of two, at most nine of them, at equal distances.
 type logByteTicks struct{}
 
-// Ticks implements plot.Ticker.
 func (logByteTicks) Ticks(least, most float64) []plot.Tick {
 	first, last := math.Ceil(math.Log2(least)-1e-9), math.Floor(math.Log2(most)+1e-9)
 	if last-first < 2 {

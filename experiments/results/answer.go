@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // mostDemands is for how many of them the answer is written out, and mostNamed how many
@@ -68,7 +70,7 @@ func (r *Rankings) text(x *Ranking) string {
 	if len(x.Places) == 2 {
 		all = "both variants"
 	}
-	switch full := len(filter(x.Places, func(p Place) bool { return p.Full })); {
+	switch full := len(lists.Filter(x.Places, func(p Place) bool { return p.Full })); {
 	case x.Of == 1 && first.Knee == nil:
 		return fmt.Sprintf("%sthe %s is %s", at, x.Name, withUnit(Measured(first.Mean, first.HalfWidth), x.Column))
 	case x.Of == 1 && x.Most:
@@ -98,8 +100,8 @@ func (r *Rankings) text(x *Ranking) string {
 // order says which variants are first and which one is next.
 func (r *Rankings) order(x *Ranking, all string) string {
 	first, last := x.Places[0], x.Places[len(x.Places)-1]
-	behind := filter(x.Places[1:], func(p Place) bool { return p.Judgement != Tie })
-	tied := filter(x.Places, func(p Place) bool { return p.Judgement == Tie })
+	behind := lists.Filter(x.Places[1:], func(p Place) bool { return p.Judgement != Tie })
+	tied := lists.Filter(x.Places, func(p Place) bool { return p.Judgement == Tie })
 	value := withUnit(Short(first.Mean), x.Column)
 	switch {
 	case len(behind) == 0 && first.Mean == last.Mean:
@@ -123,16 +125,6 @@ func (r *Rankings) order(x *Ranking, all string) string {
 		value += " (it " + reach(first.Knee) + ")"
 	}
 	return fmt.Sprintf("%s has the %s %s, %s; %s is next with %s", r.named(x.Places[:1]), extreme, x.Name, value, next, by)
-}
-
-// filter lists what a condition holds for.
-func filter[T any](list []T, is func(T) bool) (some []T) {
-	for _, x := range list {
-		if is(x) {
-			some = append(some, x)
-		}
-	}
-	return some
 }
 
 // ahead says by how much the first place is better than another.
@@ -184,10 +176,7 @@ func (r *Rankings) overview() (sentences []string) {
 		switch {
 		case compared > 0:
 			slices.SortStableFunc(best, func(a, b string) int { return times[b] - times[a] })
-			var parts []string
-			for _, name := range best {
-				parts = append(parts, fmt.Sprintf("%s under %d", name, times[name]))
-			}
+			parts := lists.Map(best, func(name string) string { return fmt.Sprintf("%s under %d", name, times[name]) })
 			if ties > 0 {
 				parts = append(parts, fmt.Sprintf("a tie under %d", ties))
 			}

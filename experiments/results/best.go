@@ -57,11 +57,10 @@ type Rankings struct {
 // columns that tell the variants apart; without any, they are the swept settings that say how
 // the network is made and run, and the others (pattern, sizes, programs, faults) are demands.
 //
-// Where the offered load is swept, a variant has for the most of something, such as the
-// accepted load, the most that each seed has at any load, and those that are steady at the
-// highest load that all were tried at are tied. For the least of something, such as a
-// latency, variants are compared at the load at which most of them are steady with all
-// seeds, and of such loads at the highest.
+// Where the offered load is swept, a variant has for the most of something, such as the accepted
+// load, the most that each seed has at any load, and those that are steady at the highest load that
+// all were tried at are tied. For the least of something, such as a latency, variants are compared
+// at the load at which most of them are steady with all seeds, and of such loads at the highest.
 //
 // All pairs of the variants are tested as [Compare] does, and adjusted together: if they are
 // equal, one is said to be behind in at most 5 % of rankings.
@@ -302,10 +301,8 @@ func (r *Rankings) Table() *Table {
 			}
 			row := append(slices.Clone(ranking.Demand), ranking.Column, FormatCell(ranking.Load), fmt.Sprint(i+1))
 			row = append(row, p.Design...)
-			for _, x := range []any{p.Mean, p.HalfWidth, d.Delta, d.HalfWidth, stats.Finite(d.Delta / d.A), d.Method, d.P, d.Holm, p.Judgement} {
-				row = append(row, FormatCell(x))
-			}
-			t.Rows = append(t.Rows, row)
+			t.Rows = append(t.Rows, append(row,
+				formatted(p.Mean, p.HalfWidth, d.Delta, d.HalfWidth, stats.Finite(d.Delta/d.A), d.Method, d.P, d.Holm, p.Judgement)...))
 		}
 	}
 	return t

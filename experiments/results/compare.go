@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -32,32 +33,29 @@ const (
 	Intervals = "intervals" // on the half-widths of single rows
 )
 
-// Comparison says which differences between two tables of results are
-// significant. Rows are matched by the values of Keys; rows that differ only
-// in their seed are replications.
+// Comparison says which differences between two tables of results are significant. Rows are matched
+// by the values of Keys; rows that differ only in their seed are replications.
 //
-// Where the sides have at least two seeds in common, and half of the larger side's seeds,
-// the test is Student's on the differences seed by seed: common random numbers make them
-// small. Otherwise the standard error is the root of the sum of squares of both sides'
-// errors, from the spread of replications or from the half-width of the interval of a single
-// row. The degrees of freedom are Welch's (1947) where both sides have at least five
-// replications. With fewer, Welch's approximation errs: 2 and 20 replications of one normal
-// distribution differ in 12 % of trials. Single rows do not say how many they have. In both
-// cases the side with fewer decides; a single row counts as 4, which errs in at most 5 %
-// (Banerjee 1960). For let the squared error of a side have the share w of the variance, and
-// its interval the quantile t and the estimate V of the variance, relative to the true one.
-// The distribution function F of the square of a normal variable is concave, so that
-// F(sum of w t^2 V) is at least the sum of w F(t^2 V), whose mean is 0.95. Two single rows
-// differ if their difference is larger than the root of the sum of squares of their
-// half-widths, whatever their degrees of freedom are, from 4 on.
+// Where the sides have at least two seeds in common, and half of the larger side's seeds, the test
+// is Student's on the differences seed by seed: common random numbers make them small. Otherwise
+// the standard error is the root of the sum of squares of both sides' errors, from the spread of
+// replications or from the half-width of the interval of a single row. The degrees of freedom are
+// Welch's (1947) where both sides have at least five replications. With fewer, Welch's
+// approximation errs: 2 and 20 replications of one normal distribution differ in 12 % of trials.
+// Single rows do not say how many they have. In both cases the side with fewer decides; a single
+// row counts as 4, which errs in at most 5 % (Banerjee 1960). For let the squared error of a side
+// have the share w of the variance, and its interval the quantile t and the estimate V of the
+// variance, relative to the true one. The distribution function F of the square of a normal
+// variable is concave, so that F(sum of w t^2 V) is at least the sum of w F(t^2 V), whose mean is
+// 0.95. Two single rows differ if their difference is larger than the root of the sum of squares of
+// their half-widths, whatever their degrees of freedom are, from 4 on.
 //
 // Errors of single rows with a common seed count as independent. They are positively
 // correlated as a rule (0.34 to 1 over routings and buffers of a dragonfly), so that the test
 // errs towards "not significant"; by how much, one row of each does not tell.
 //
-// All tests are two-sided. P values are adjusted for the number of tests by Holm's method
-// (1979), so that with no differences at all, "higher" or "lower" appears in at most 5 % of
-// comparisons.
+// All tests are two-sided. P values are adjusted for the number of tests by Holm's method (1979),
+// so that with no differences at all, "higher" or "lower" appears in at most 5 % of comparisons.
 type Comparison struct {
 	Metric      string
 	Keys        []string
@@ -98,11 +96,7 @@ func (c *Comparison) TakeExact() {
 // matched by; without any, those swept in both.
 func Compare(a, b *Table, metric string, by []string) (*Comparison, error) {
 	if len(by) == 0 {
-		for _, key := range sweptColumns(a) {
-			if slices.Contains(sweptColumns(b), key) {
-				by = append(by, key)
-			}
-		}
+		by = lists.Filter(sweptColumns(a), func(key string) bool { return slices.Contains(sweptColumns(b), key) })
 	}
 	c := &Comparison{Metric: metric, Keys: by}
 	tables, names := [2]*Table{a, b}, [2]string{"first", "second"}
@@ -240,16 +234,16 @@ func (c *Comparison) count(is func(*Difference) bool) (n int) {
 	return n
 }
 
+// formatted are cells of values.
+func formatted(values ...any) []string { return lists.Map(values, FormatCell) }
+
 // Table is the comparison as CSV.
 func (c *Comparison) Table() *Table {
 	t := &Table{Columns: append(slices.Clone(c.Keys),
 		"a", "b", "difference", "difference_ci95", "relative", "method", "t", "degrees_of_freedom", "p", "p_holm", "judgement")}
 	for _, d := range c.Differences {
-		row := slices.Clone(d.Key)
-		for _, x := range []any{d.A, d.B, d.Delta, d.HalfWidth, stats.Finite(d.Delta / d.A), d.Method, d.T, d.DF, d.P, d.Holm, d.Significance} {
-			row = append(row, FormatCell(x))
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, append(slices.Clone(d.Key),
+			formatted(d.A, d.B, d.Delta, d.HalfWidth, stats.Finite(d.Delta/d.A), d.Method, d.T, d.DF, d.P, d.Holm, d.Significance)...))
 	}
 	return t
 }
@@ -276,10 +270,7 @@ func (t *Table) Split(column string) (values []string, parts []*Table, err error
 		return rest
 	}
 	for _, rows := range Grouped(t.Rows, func(row []string) string { return row[at] }) {
-		part := &Table{Columns: without(t.Columns)}
-		for _, row := range rows {
-			part.Rows = append(part.Rows, without(row))
-		}
+		part := &Table{Columns: without(t.Columns), Rows: lists.Map(rows, without)}
 		values, parts = append(values, rows[0][at]), append(parts, part)
 	}
 	return values, parts, nil

@@ -24,9 +24,8 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// WriteError says that a file cannot be written. Before is true if that was
-// known before anything was written: there is no such folder, or it is closed
-// to the user.
+// WriteError says that a file cannot be written. Before is true if that was known before anything
+// was written: there is no such folder, or it is closed to the user.
 type WriteError struct {
 	Path, Reason string
 	Before       bool
@@ -34,10 +33,9 @@ type WriteError struct {
 
 func (e *WriteError) Error() string { return e.Path + ": cannot be written: " + e.Reason }
 
-// WriteFile writes a file that is complete or absent: to a temporary name
-// beside it, to disk, then renamed. A symbolic link stays, what it leads to is
-// written; devices and pipes (/dev/stdout, /dev/null) are written into. The
-// error is a *WriteError.
+// WriteFile writes a file that is complete or absent: to a temporary name beside it, to disk, then
+// renamed. A symbolic link stays, what it leads to is written; devices and pipes (/dev/stdout,
+// /dev/null) are written into. The error is a *WriteError.
 func WriteFile(path string, content []byte) error {
 	target := path
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
@@ -75,8 +73,7 @@ func StreamInside(dir, name string, write func(*os.File) error) error {
 	return replaceFile(path, path, write)
 }
 
-// InsideOnly refuses a folder below dir whose way is through a link, or that is no
-// folder.
+// InsideOnly refuses a folder below dir whose way is through a link, or that is no folder.
 func InsideOnly(dir, below string) error {
 	if !filepath.IsLocal(below) {
 		return errors.New("leads out of the result folder")
@@ -187,12 +184,10 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// Formula is arithmetic over named values: + - * /, parentheses, numbers, min and
-// max of two.
+// Formula is arithmetic over named values: + - * /, parentheses, numbers, min and max of two.
 type Formula func(of map[string]float64) float64
 
-// ParseFormula reads a formula in which only the given names may occur, each
-// at least once.
+// ParseFormula reads a formula in which only the given names may occur, each at least once.
 func ParseFormula(text string, names []string) (Formula, error) {
 	f, used, err := parseFormula(text, names, "the names under of")
 	if err != nil {

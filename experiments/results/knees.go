@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// Knee is where a variant of a load sweep ceases to keep up. Numbers that are not
-// known are NaN.
+// Knee is where a variant of a load sweep ceases to keep up. Numbers that are not known are NaN.
 type Knee struct {
 	Variant string  // the swept settings but load and seed, as far as they vary
 	Highest float64 // the highest offered load that was tried
@@ -99,17 +99,13 @@ func (t *Table) knee(rows []int, offered []float64) Knee {
 	return k
 }
 
-// meanOf is the mean of a column over some rows, with the half-width of its
-// interval.
+// meanOf is the mean of a column over some rows, with the half-width of its interval.
 func (t *Table) meanOf(column string, rows []int) (mean, half float64) {
 	values, err := t.Numbers(column)
 	if err != nil || len(rows) == 0 {
 		return math.NaN(), math.NaN()
 	}
-	var r stats.Running
-	for _, i := range rows {
-		r.Add(values[i])
-	}
+	r := stats.Of(lists.Map(rows, func(i int) float64 { return values[i] }))
 	halves, err := t.HalfWidths(column)
 	switch {
 	case r.N() > 1:
@@ -124,8 +120,7 @@ func (t *Table) meanOf(column string, rows []int) (mean, half float64) {
 
 func sameNumber(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
 
-// Metrics that a selection of rows, usually all loads of one variant, comes
-// down to.
+// Metrics that a selection of rows, usually all loads of one variant, comes down to.
 const (
 	SaturationMetric = "saturation_throughput" // the rule of papers: see acceptedAt95
 	SteadyMetric     = "steady_throughput"     // weft's own verdict
@@ -139,8 +134,7 @@ var DerivedMetrics = map[string]func(*Table) (float64, error){
 	PeaksMetric:      Peaks,
 }
 
-// SteadyThroughput is the highest accepted load among the steady rows, NaN if
-// there are none.
+// SteadyThroughput is the highest accepted load among the steady rows, NaN if there are none.
 func SteadyThroughput(t *Table) (float64, error) {
 	accepted, err := t.Numbers("accepted_load")
 	if err != nil {
@@ -157,9 +151,8 @@ func SteadyThroughput(t *Table) (float64, error) {
 
 // AcceptedAt95 is the highest accepted load among the rows that accept at least
 // 0.95 of what is offered; if none does, the accepted load at the lowest offered
-// one. NaN if there are no rows. Papers and BookSim2 call this the saturation
-// throughput; it is no verdict, since a network that falls behind by less than 5 %
-// passes it (see [State]).
+// one. NaN if there are no rows. Papers and BookSim2 call this the saturation throughput; it is no
+// verdict, since a network that falls behind by less than 5 % passes it (see [State]).
 func AcceptedAt95(t *Table) (float64, error) {
 	offered, err := t.Numbers("offered_load")
 	accepted, err2 := t.Numbers("accepted_load")
@@ -219,9 +212,8 @@ func Peaks(t *Table) (float64, error) {
 // StateColumn holds the verdict on a point, as [core.State] writes it.
 const StateColumn = "state"
 
-// State is the verdict on row i of a table of results. A table without one, of
-// another kind or by hand, counts as steady, but for the rows in which a column
-// "saturated" says "true".
+// State is the verdict on row i of a table of results. A table without one, of another kind or by
+// hand, counts as steady, but for the rows in which a column "saturated" says "true".
 func (t *Table) State(i int) measure.State {
 	if s, err := measure.ParseState(t.Cell(i, StateColumn)); err == nil {
 		return s

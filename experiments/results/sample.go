@@ -10,11 +10,11 @@ import (
 
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// sample is what a table knows about one combination of keys: rows that differ only in
-// their seeds.
+// sample is what a table knows about one combination of keys: rows that differ only in their seeds.
 type sample struct {
 	key       []string
 	name      string   // of the key, the same for 0.30 and 0.3
@@ -44,10 +44,7 @@ const leastBatchFreedom = stats.LeastBatches - 1
 // zero says that all values lie within one step, not that they are the same: a uniform
 // error within a step has a variance of a twelfth of its square.
 func (s *sample) estimate() estimate {
-	var r stats.Running
-	for _, x := range s.values {
-		r.Add(x)
-	}
+	r := stats.Of(s.values)
 	e := estimate{mean: r.Mean(), variance: math.NaN(), freedom: leastBatchFreedom}
 	rounding := s.step * s.step / 12
 	switch n := float64(len(s.values)); {
@@ -66,8 +63,7 @@ func (s *sample) estimate() estimate {
 	return e
 }
 
-// studentQuantile is what a standard error is multiplied by for a two-sided
-// 95 % interval.
+// studentQuantile is what a standard error is multiplied by for a two-sided 95 % interval.
 func studentQuantile(freedom float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(0.975)
 }
@@ -169,13 +165,7 @@ func (g *gathering) samples(by []string) ([]*sample, error) {
 // sweptColumns lists the swept keys of a results table but for the seed: what
 // stands between point and replications.
 func sweptColumns(t *Table) []string {
-	var keys []string
-	for _, name := range t.Columns[:max(slices.Index(t.Columns, "replications"), 0)] {
-		if name != "point" && name != SeedKey {
-			keys = append(keys, name)
-		}
-	}
-	return keys
+	return lists.Filter(t.Columns[:max(slices.Index(t.Columns, "replications"), 0)], func(name string) bool { return name != "point" && name != SeedKey })
 }
 
 // worse is the verdict on two rows together.
@@ -188,9 +178,8 @@ func worse(a, b measure.State) measure.State {
 	return measure.Steady
 }
 
-// resolution is the largest step that all values are multiples of, by Euclid's algorithm:
-// 1 of latencies in whole cycles of 1 ns. Means of many values come to about a millionth
-// of the largest.
+// resolution is the largest step that all values are multiples of, by Euclid's algorithm: 1 of
+// latencies in whole cycles of 1 ns. Means of many values come to about a millionth of the largest.
 func resolution(values []float64) (step float64) {
 	largest := 0.0
 	for _, x := range values {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -69,9 +70,8 @@ func ReadTableFile(name string) (*Table, error) {
 	return ReadTable(name, in)
 }
 
-// Write writes the table as CSV. A cell that a spreadsheet would take for a formula
-// gets an apostrophe in front, which [ReadTable] takes away: names come from files
-// of other programs.
+// Write writes the table as CSV. A cell that a spreadsheet would take for a formula gets an
+// apostrophe in front, which [ReadTable] takes away: names come from files of other programs.
 func (t *Table) Write(w io.Writer) error {
 	c := csv.NewWriter(w)
 	safe := make([]string, len(t.Columns))
@@ -154,11 +154,7 @@ func (t *Table) Places(names []string) ([]int, error) {
 
 // Pick lists some cells of a row.
 func Pick(row []string, at []int) []string {
-	cells := make([]string, len(at))
-	for i, j := range at {
-		cells[i] = row[j]
-	}
-	return cells
+	return lists.Map(at, func(j int) string { return row[j] })
 }
 
 // KeyOf is some cells of a row as one text, which is the same for 0.30 and 0.3.
@@ -206,13 +202,7 @@ func Grouped[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 }
 
 // Indices are 0 to n-1.
-func Indices(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
+func Indices(n int) []int { return lists.Make(n, func(i int) int { return i }) }
 
 // AddNew appends what a list does not have.
 func AddNew[T comparable](list []T, x T) []T {
@@ -265,8 +255,7 @@ func Number(cell string) float64 {
 	return math.NaN()
 }
 
-// SameCell compares cells as numbers where both are, so that 0.30 in a file
-// selects a load of 0.3.
+// SameCell compares cells as numbers where both are, so that 0.30 in a file selects a load of 0.3.
 func SameCell(a, b string) bool { return a == b || sameNumber(Number(a), Number(b)) }
 
 // Where returns the rows that have the cells of selection (column to cell), as a
@@ -299,10 +288,7 @@ func (t *Table) Unmet(selection map[string]string) error {
 		if err != nil {
 			return err
 		}
-		var values []string
-		for _, cells := range held {
-			values = append(values, cells[0])
-		}
+		values := lists.Map(held, func(cells []string) string { return cells[0] })
 		if slices.ContainsFunc(values, func(v string) bool { return SameCell(v, selection[name]) }) {
 			continue
 		}
@@ -321,10 +307,7 @@ func (t *Table) Numbers(name string) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := make([]float64, len(t.Rows))
-	for j, row := range t.Rows {
-		values[j] = Number(row[i])
-	}
+	values := lists.Map(t.Rows, func(row []string) float64 { return Number(row[i]) })
 	return values, nil
 }
 
@@ -344,9 +327,8 @@ func (t *Table) Encode(format string) ([]byte, error) {
 	return nil, fmt.Errorf("no format %q of tables", format)
 }
 
-// jsonLines is one JSON object a row, its members in the order of the columns. Cells that
-// are numbers or booleans in JSON's own spelling become such, empty ones null, all others
-// strings.
+// jsonLines is one JSON object a row, its members in the order of the columns. Cells that are
+// numbers or booleans in JSON's own spelling become such, empty ones null, all others strings.
 func (t *Table) jsonLines() ([]byte, error) {
 	var b bytes.Buffer
 	for _, row := range t.Rows {
@@ -382,8 +364,7 @@ func jsonCell(cell string) ([]byte, error) {
 	return json.Marshal(cell)
 }
 
-// SeedKey is swept for replications: rows that differ only in it are
-// estimates of the same numbers.
+// SeedKey is swept for replications: rows that differ only in it are estimates of the same numbers.
 const SeedKey = "seed"
 
 // FormatCell writes a value for CSV: the shortest text that reads back as the same
@@ -401,11 +382,7 @@ func FormatCell(value any) string {
 	case string:
 		return x
 	case []any:
-		parts := make([]string, len(x))
-		for i, element := range x {
-			parts[i] = FormatCell(element)
-		}
-		return strings.Join(parts, "x")
+		return lists.Join(x, "x", FormatCell)
 	}
 	return fmt.Sprint(value)
 }
@@ -421,13 +398,7 @@ func CanonicalCell(cell string) string {
 // SweptKeys lists the swept keys of a table of results or of a further one:
 // settings have dots in their names, columns of a kind have none.
 func (t *Table) SweptKeys() []string {
-	var keys []string
-	for _, name := range t.Columns {
-		if strings.Contains(name, ".") || name == SeedKey {
-			keys = append(keys, name)
-		}
-	}
-	return keys
+	return lists.Filter(t.Columns, func(name string) bool { return strings.Contains(name, ".") || name == SeedKey })
 }
 
 // OfResults tells a table with one row a point from the further ones of a kind.
@@ -484,11 +455,7 @@ func (t *Table) Joined(results *Table, columns []string) *Table {
 
 // DescribeSelection writes a selection of rows for messages: column = cell, column = cell.
 func DescribeSelection(selection map[string]string) string {
-	var parts []string
-	for _, name := range SortedKeys(selection) {
-		parts = append(parts, name+" = "+selection[name])
-	}
-	return strings.Join(parts, ", ")
+	return lists.Join(SortedKeys(selection), ", ", func(name string) string { return name + " = " + selection[name] })
 }
 
 // IsTime tells whether a column holds times.

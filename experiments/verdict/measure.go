@@ -16,19 +16,17 @@ import (
 // errNoRows is the error of a measurement whose points the run does not have.
 var errNoRows = errors.New("no row")
 
-// measured is a value with half the width of its 95 % confidence interval, NaN
-// where there is none.
+// measured is a value with half the width of its 95 % confidence interval, NaN where there is none.
 type measured struct {
 	value, half float64
 	label       string // the cells of the columns that each names, or of the one that steady does
 	moving      bool   // a time at a point that is saturated or undecided: it may grow with the length of the run
 }
 
-// measure computes the values of an expectation, in the target's unit where the
-// metric has one of the same dimension: one for every set of cells of the columns
-// that each names, otherwise a single one. overlay is laid over where. The error
-// wraps errNoRows if the run has none of the points; a set of cells that lacks
-// a part of the formula gives no value.
+// measure computes the values of an expectation, in the target's unit where the metric has one of
+// the same dimension: one for every set of cells of the columns that each names, otherwise a single
+// one. overlay is laid over where. The error wraps errNoRows if the run has none of the points; a
+// set of cells that lacks a part of the formula gives no value.
 func (e *Expect) measure(t *results.Table, overlay map[string]string, unit string) ([]measured, error) {
 	where := overlaid(e.Where, overlay)
 	rows, err := e.rows(t, where)
@@ -100,10 +98,9 @@ func (e *Expect) combine(target Target, all []measured) measured {
 	return best
 }
 
-// highestSteady are the rows with the highest value of the column steady, up to
-// steady_to, at which the network keeps up in all rows and every part of the
-// formula has some; and that value. Without any at steady_to the error wraps
-// errNoRows.
+// highestSteady are the rows with the highest value of the column steady, up to steady_to, at which
+// the network keeps up in all rows and every part of the formula has some; and that value. Without
+// any at steady_to the error wraps errNoRows.
 func (e *Expect) highestSteady(t *results.Table) (rows *results.Table, value string, err error) {
 	values, err := t.Distinct([]string{e.Steady})
 	if err != nil {
@@ -158,10 +155,9 @@ func (e *Expect) keepsUp(t *results.Table) (complete, steady bool, err error) {
 	return true, steady, nil
 }
 
-// overSeeds computes the value for every seed by itself where the rows have
-// several, so that variants that met the same random numbers are compared: the
-// mean, with the interval of Student's t. With one seed the interval is the
-// rows' own.
+// overSeeds computes the value for every seed by itself where the rows have several, so that
+// variants that met the same random numbers are compared: the mean, with the interval of Student's
+// t. With one seed the interval is the rows' own.
 func (e *Expect) overSeeds(rows *results.Table, where map[string]string, unit string) (measured, error) {
 	if !slices.Contains(rows.Columns, results.SeedKey) {
 		return e.value(rows, where, unit)
@@ -229,9 +225,8 @@ func (e *Expect) value(rows *results.Table, where map[string]string, unit string
 	return measured{value: x, half: math.Sqrt(squares), moving: moving}, nil
 }
 
-// selected is the metric over all rows: the mean, largest or smallest of a
-// column, the number of the rows, or a metric of all of them. where says which
-// rows they are.
+// selected is the metric over all rows: the mean, largest or smallest of a column, the number of
+// the rows, or a metric of all of them. where says which rows they are.
 func (e *Expect) selected(rows *results.Table, where map[string]string, unit string) (measured, error) {
 	if derive := results.DerivedMetrics[e.Metric]; derive != nil {
 		x, err := derive(rows)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/stats"
 )
@@ -45,8 +46,7 @@ type Expect struct {
 type Verdict struct {
 	Target   Target
 	Measured float64 // NaN: not measured
-	// Half is half the width of the 95 % confidence interval of Measured; NaN
-	// where there is none.
+	// Half is half the width of the 95 % confidence interval of Measured; NaN where there is none.
 	Half    float64
 	Verdict string
 	RestsOn string // one of RestsOnNames
@@ -119,16 +119,13 @@ func (e *Expect) Judge(t *results.Table, tables map[string]*results.Table) Verdi
 	return v
 }
 
-// IntervalHasBound is what the note of a verdict says that other seeds might
-// turn.
+// IntervalHasBound is what the note of a verdict says that other seeds might turn.
 const IntervalHasBound = "the 95 % interval contains the bound"
 
-// MayMove is what the note of a verdict says of a time at a point that is not
-// steady.
+// MayMove is what the note of a verdict says of a time at a point that is not steady.
 const MayMove = "at points that are not steady: may grow with the length of the run"
 
-// contradicted is the largest count of the counterexample's column over the rows
-// of where.
+// contradicted is the largest count of the counterexample's column over the rows of where.
 func (e *Expect) contradicted(t *results.Table) (float64, error) {
 	rows, err := (&Expect{Table: e.Table}).rows(t, e.Where)
 	if err != nil {
@@ -165,19 +162,14 @@ func (e *Expect) againstBaseline(target Target, own string, t *results.Table) []
 // listedCases is the number of cases that a note lists one by one.
 const listedCases = 12
 
-// casesText lists the values that each gives; of many, the smallest and the
-// largest.
+// casesText lists the values that each gives; of many, the smallest and the largest.
 func casesText(combine string, cases []measured) string {
 	text := func(c measured) string { return c.label + ": " + results.Short(c.value) }
 	if len(cases) > listedCases {
 		byValue := func(a, b measured) int { return cmp.Compare(a.value, b.value) }
 		return fmt.Sprintf("%s of %d, from %s to %s", combine, len(cases), text(slices.MinFunc(cases, byValue)), text(slices.MaxFunc(cases, byValue)))
 	}
-	parts := make([]string, len(cases))
-	for i, c := range cases {
-		parts[i] = text(c)
-	}
-	return combine + " of " + strings.Join(parts, ", ")
+	return combine + " of " + lists.Join(cases, ", ", text)
 }
 
 func selectionText(where map[string]string) string {
@@ -226,8 +218,7 @@ type Tally struct {
 	N       int
 }
 
-// Tallies counts, in the order of [Names]; verdicts that were not
-// reached are left out.
+// Tallies counts, in the order of [Names]; verdicts that were not reached are left out.
 func Tallies(verdicts []Verdict) []Tally {
 	return countBy(verdicts, Names(), func(v *Verdict) string { return v.Verdict })
 }
@@ -257,9 +248,8 @@ func countBy(verdicts []Verdict, names []string, of func(*Verdict) string) (coun
 	return counts
 }
 
-// The published numbers that the paper experiments are judged by, one row a
-// number: targets.csv, and claims.csv with further statements of the papers in
-// the same form.
+// The published numbers that the paper experiments are judged by, one row a number: targets.csv,
+// and claims.csv with further statements of the papers in the same form.
 var (
 	//go:embed targets.csv
 	targetsCSV string
@@ -278,8 +268,7 @@ type Target struct {
 	Origin                            string
 }
 
-// Targets lists all targets in the order of the data, claims.csv
-// last.
+// Targets lists all targets in the order of the data, claims.csv last.
 var Targets = sync.OnceValue(func() []Target {
 	return append(readTargets("targets.csv", targetsCSV), readTargets("claims.csv", claimsCSV)...)
 })
@@ -329,9 +318,8 @@ func Names() []string { return []string{Met, Missed, Refuted, Calibrated, Report
 // where the target has none.
 const calibratedWithin = 0.15
 
-// allowed is what the target's tolerance allows: bounds hold up to the
-// tolerance, relative to the target. A side without a bound is infinite. ok is
-// false for a target that is not judged.
+// allowed is what the target's tolerance allows: bounds hold up to the tolerance, relative to the
+// target. A side without a bound is infinite. ok is false for a target that is not judged.
 func (t Target) allowed() (low, high float64, ok bool) {
 	tolerance, kind := t.Tolerance, t.ToleranceKind
 	switch {

@@ -20,9 +20,8 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// HCA is the state of one adapter, in two cache lines of 64 bytes: what every
-// request touches, and the send queues, which only those touch that have to
-// wait.
+// HCA is the state of one adapter, in two cache lines of 64 bytes: what every request touches, and
+// the send queues, which only those touch that have to wait.
 type HCA struct {
 	shared    *shared
 	busyUntil sim.Time // of the sending engine
@@ -113,10 +112,9 @@ func (h *HCA) Hold(until sim.Time) { h.busyUntil = max(h.busyUntil, until) }
 // Waiting tells whether any send queue holds a request.
 func (h *HCA) Waiting() bool { return h.current >= 0 }
 
-// Next starts the next burst at time now, when the engine must be idle, and
-// returns the time at which its first byte goes out and the time at which the
-// engine is free again; false if all send queues are empty. The burst is valid
-// until the next one of any adapter made together with h.
+// Next starts the next burst at time now, when the engine must be idle, and returns the time at
+// which its first byte goes out and the time at which the engine is free again; false if all send
+// queues are empty. The burst is valid until the next one of any adapter made together with h.
 func (h *HCA) Next(now sim.Time) (b *Burst, first, end sim.Time, ok bool) {
 	if now < h.busyUntil {
 		panic("hca: a burst while the engine is busy")
@@ -183,10 +181,9 @@ func (h *HCA) occupied(s *sim.Serializer, bytes int64) sim.Time {
 	return t
 }
 
-// Receive takes in a burst on QP whose first byte arrives at time first and
-// last byte at time last, and returns when the data are in memory. Bursts must
-// be given in the order of their first bytes. The engine takes bytes as they
-// come, at its own rate, one burst after another.
+// Receive takes in a burst on QP whose first byte arrives at time first and last byte at time last,
+// and returns when the data are in memory. Bursts must be given in the order of their first bytes.
+// The engine takes bytes as they come, at its own rate, one burst after another.
 func (h *HCA) Receive(qp QP, bytes int64, first, last sim.Time) sim.Time {
 	start := max(first, h.recvUntil)
 	end := start + h.load(qp) + h.occupied(&h.receiving, bytes)
@@ -248,8 +245,7 @@ func (c *contextCache) set(first int32, qp QP) *contextSet {
 	return &c.sets[int(first)+int(uint64(qp)*0x9e3779b97f4a7c15>>32)&(c.perAdapter-1)]
 }
 
-// touch uses a context of the adapter whose sets begin at first and tells
-// whether it was there.
+// touch uses a context of the adapter whose sets begin at first and tells whether it was there.
 func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 	if len(c.sets) == 0 {
 		return true

@@ -158,8 +158,7 @@ func (a *arbiter) buildIndex() {
 	}
 }
 
-// activate adds a QP with one request at the end of the ring, or of those that wait
-// for an engine.
+// activate adds a QP with one request at the end of the ring, or of those that wait for an engine.
 func (a *arbiter) activate(r *Request) {
 	at := a.free
 	if at >= 0 {
@@ -180,8 +179,7 @@ func (a *arbiter) activate(r *Request) {
 	a.link(at)
 }
 
-// admits tells whether there is an engine for the QP at a position; if not, it is
-// kept waiting.
+// admits tells whether there is an engine for the QP at a position; if not, it is kept waiting.
 func (c *crowd) admits(at int32) bool {
 	if c.engines == 0 {
 		return true
@@ -289,8 +287,7 @@ func (a *arbiter) unlink(at int32) {
 // This file is for owners that choose between virtual lanes, as the arbitration of an
 // adapter's port does; round robin is then between the QPs of a lane.
 
-// Lanes is the set of lanes on which QPs that take turns have requests. Cost: linear in
-// these QPs.
+// Lanes is the set of lanes on which QPs that take turns have requests. Cost: linear in these QPs.
 func (h *HCA) Lanes() (set uint32) {
 	if h.current < 0 {
 		return 0

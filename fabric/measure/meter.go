@@ -9,9 +9,8 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// Meter is the sink of measured runs: it measures the packets born in its
-// window. What it keeps is sums by time of birth, so that it does not matter
-// in which order packets of a cycle arrive.
+// Meter is the sink of measured runs: it measures the packets born in its window. What it keeps is
+// sums by time of birth, so that it does not matter in which order packets of a cycle arrive.
 type Meter struct {
 	from, to int64 // births measured; the window is open while to == Never
 	slice    int64 // cycles of a slice, of which confidence intervals are built
@@ -39,6 +38,11 @@ type Meter struct {
 }
 
 type slice struct{ latency, packets int64 }
+
+func (s *slice) add(o *slice) {
+	s.latency += o.latency
+	s.packets += o.packets
+}
 
 // Tally is what was measured of some of the packets, such as those of one service level.
 type Tally struct {
@@ -101,35 +105,32 @@ func (m *Meter) Part() *Meter {
 // does not matter which part measured what.
 func (m *Meter) gather() {
 	for _, p := range m.parts {
-		extend(&m.slices, len(p.slices))
-		for i, s := range p.slices {
-			m.slices[i].latency += s.latency
-			m.slices[i].packets += s.packets
-		}
-		clear(p.slices)
+		gatherEach(&m.slices, p.slices, (*slice).add)
 		m.latency.Merge(&p.latency)
 		m.network += p.network
 		m.hops += p.hops
 		m.packets += p.packets
 		m.nonMinimal += p.nonMinimal
-		extend(&m.notes, len(p.notes))
-		for i := range p.notes {
-			m.notes[i].Add(&p.notes[i])
-		}
-		clear(p.notes)
-		gatherTallies(m.levels, p.levels)
-		gatherTallies(m.pairTallies, p.pairTallies)
-		m.lapse.gather(&p.lapse)
+		gatherEach(&m.notes, p.notes, (*Measure).Add)
+		gatherEach(&m.levels, p.levels, (*Tally).Add)
+		gatherEach(&m.pairTallies, p.pairTallies, (*Tally).Add)
+		gatherEach(&m.lapse.Steps, p.lapse.Steps, (*LapseStep).Add)
 		p.latency, p.network, p.hops, p.packets, p.nonMinimal = stats.Histogram{}, 0, 0, 0, 0
 	}
 }
 
-// gatherTallies adds what a part has to all, and forgets it there.
-func gatherTallies(all, part []Tally) {
-	for i := range part {
-		all[i].Add(&part[i])
-	}
+// gatherEach adds what a part has to sums, and forgets it there.
+func gatherEach[T any](sums *[]T, part []T, add func(sum, value *T)) {
+	AddEach(sums, part, add)
 	clear(part)
+}
+
+// AddEach adds values to sums, one to each; there become at least as many sums as values.
+func AddEach[T any](sums *[]T, values []T, add func(sum, value *T)) {
+	extend(sums, len(values))
+	for i := range values {
+		add(&(*sums)[i], &values[i])
+	}
 }
 
 // count enters a packet that has been delivered after the window was opened.
@@ -216,8 +217,7 @@ func (m *Meter) takeSlice() slice {
 	t := m.trailing
 	m.trailing = slice{}
 	for _, p := range m.parts {
-		t.latency += p.trailing.latency
-		t.packets += p.trailing.packets
+		t.add(&p.trailing)
 		p.trailing = slice{}
 	}
 	return t
@@ -226,17 +226,16 @@ func (m *Meter) takeSlice() slice {
 // Packets is the number of packets measured.
 func (m *Meter) Packets() int64 { return m.packets }
 
-// Latency is the distribution of packet latency in cycles, from birth to the
-// arrival of the tail.
+// Latency is the distribution of packet latency in cycles, from birth to the arrival of the tail.
 func (m *Meter) Latency() *stats.Histogram { return &m.latency }
 
 // MeanLatency is the mean of the packet latency in cycles.
 func (m *Meter) MeanLatency() float64 {
-	sum := int64(0)
-	for _, s := range m.slices {
-		sum += s.latency
+	var sum slice
+	for i := range m.slices {
+		sum.add(&m.slices[i])
 	}
-	return float64(sum) / float64(m.packets)
+	return float64(sum.latency) / float64(m.packets)
 }
 
 // HalfWidth is half the 95 % confidence interval of the mean latency in
@@ -270,18 +269,17 @@ const BesideFull = 2.5
 func (m *Meter) estimate(before int64, batches int) (mean, half float64, of int) {
 	n := int((min(before, m.to) - m.from) / max(1, m.slice))
 	all := m.slices[:min(max(n, 0), len(m.slices))]
-	var latency, packets int64
-	for _, s := range all {
-		latency += s.latency
-		packets += s.packets
+	var sum slice
+	for i := range all {
+		sum.add(&all[i])
 	}
-	if packets == 0 {
+	if sum.packets == 0 {
 		return math.NaN(), math.Inf(1), 0
 	}
-	mean = float64(latency) / float64(packets)
+	mean = float64(sum.latency) / float64(sum.packets)
 	beyond := make([]float64, n) // the last slices may be without births
 	for i, s := range all {
-		beyond[i] = (float64(s.latency) - mean*float64(s.packets)) * float64(n) / float64(packets)
+		beyond[i] = (float64(s.latency) - mean*float64(s.packets)) * float64(n) / float64(sum.packets)
 	}
 	if batches == 0 {
 		batches = stats.Batches(beyond)
@@ -399,15 +397,6 @@ func (c *lapse) count(at int64, d *fabric.Delivery) {
 	if d.NonMinimal {
 		s.NonMinimal++
 	}
-}
-
-// gather takes over what a part has counted.
-func (c *lapse) gather(part *lapse) {
-	extend(&c.Steps, len(part.Steps))
-	for i := range part.Steps {
-		c.Steps[i].Add(&part.Steps[i])
-	}
-	part.Steps = nil
 }
 
 // Lapse is what arrived in each interval of the window, as Plan.Lapse asks; the last ones

@@ -93,13 +93,11 @@ func (o *OpenLoop) Prefetch(terminals []int32) {
 // Closed tells that births do not wait for arrivals.
 func (o *OpenLoop) Closed() bool { return false }
 
-// Stop ends the births at cycle c: packets that would have been born then or
-// later, and those still waiting at their source when the last terminal has
-// looked, are not sent.
+// Stop ends the births at cycle c: packets that would have been born then or later, and those still
+// waiting at their source when the last terminal has looked, are not sent.
 func (o *OpenLoop) Stop(c int64) { o.stop = c }
 
-// Behind tells whether some terminal has packets, born before cycle c, that
-// have not been sent yet.
+// Behind tells whether some terminal has packets, born before cycle c, that have not been sent yet.
 func (o *OpenLoop) Behind(c int64) bool {
 	for t := range o.sources {
 		if o.sources[t].next < c {
@@ -109,11 +107,10 @@ func (o *OpenLoop) Behind(c int64) bool {
 	return false
 }
 
-// BehindBy is how long the oldest packets that wait at their sources have done so
-// at cycle now: the root of the mean square over all terminals, those with none
-// counting as 0. (A square, so that a few terminals that fall further and further
-// behind are seen among many that do not.) In a run without end, it is bounded
-// if all queues are.
+// BehindBy is how long the oldest packets that wait at their sources have done so at cycle now: the
+// root of the mean square over all terminals, those with none counting as 0. (A square, so that a
+// few terminals that fall further and further behind are seen among many that do not.) In a run
+// without end, it is bounded if all queues are.
 func (o *OpenLoop) BehindBy(now int64) float64 {
 	return BehindBy(len(o.sources), now, func(t int) int64 { return o.sources[t].next })
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Plan says how long a run measures. Zero values leave the choice
-// to the run.
+// Plan says how long a run measures. Zero values leave the choice to the run.
 type Plan struct {
 	Warmup    int64             // cycles before the window; 0: found by the run
 	Window    int64             // cycles of the window; 0: as long as Precision needs
@@ -60,9 +59,8 @@ type Result struct {
 	State        State  `snap:"-"` // whether the network keeps up
 	Reason       string `snap:"-"` // of State
 	Evidence     Evidence
-	// ChannelFlits counts the flits sent in the window (len =
-	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
-	// then out of each terminal.
+	// ChannelFlits counts the flits sent in the window (len = (ports+terminals)*vcs): on each
+	// virtual channel out of each switch port, then out of each terminal.
 	ChannelFlits []uint32
 	Faults       fabric.FaultTally      `snap:"-"` // of the whole run
 	Settled      bool                   // the warm-up settled and Precision was reached (where asked for)
@@ -110,7 +108,9 @@ func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offere
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source, timings, unit(plan.Longest, offered, f.LongestLatency()))}
+	slice := unit(plan.Longest, offered, f.LongestLatency())
+	counts := &statistics{f: f, source: source, timings: timings, meter: NewMeter(slice), progress: &progress{each: slice}}
+	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: counts}
 	r.each = r.statistics.progress.each
 	r.first = r.each
 	r.write = r.state
@@ -276,8 +276,7 @@ func (r *runner) goOn() error {
 	return r.advance(emptyingCycles)
 }
 
-// ToEnd is what a run to the end is watched by, and goes on from. Nothing of it must be
-// given.
+// ToEnd is what a run to the end is watched by, and goes on from. Nothing of it must be given.
 type ToEnd struct {
 	Progress func() // called every hundred cycles, while nothing is simulated
 	// From and Snapshot are those of [Plan]. The host must be a [snapshot.Archiver].

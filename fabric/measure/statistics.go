@@ -7,12 +7,12 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// statistics is what is counted and measured while a network runs: the packets of the
-// window, in the meter; the whole run in slices, which the verdict is found from; and the
-// flits on channels.
+// statistics is what is counted and measured while a network runs: the packets of the window, in
+// the meter; the whole run in slices, which the verdict is found from; and the flits on channels.
 type statistics struct {
 	f        *core.Fabric           `snap:"-"`
 	source   fabric.Workload        `snap:"-"`
@@ -28,11 +28,6 @@ type statistics struct {
 	held      int64           // flits in the network, then
 	sent      []uint32        // flits on every virtual channel, then
 	series    *seriesRecorder `snap:"-"` // nil: off
-}
-
-// newStatistics begins to count, in slices of so many cycles at first.
-func newStatistics(f *core.Fabric, source fabric.Workload, timings []fabric.ChannelTiming, slice int64) *statistics {
-	return &statistics{f: f, source: source, timings: timings, meter: NewMeter(slice), progress: &progress{each: slice}}
 }
 
 // note enters the last cycles into the progress of the run.
@@ -61,7 +56,7 @@ func (s *statistics) open(intervals int, slice int64) {
 	s.meter.open(s.start, slice)
 	s.delivered, s.held, s.sent = s.f.UsefulFlits(), s.f.FlitsInside(), s.f.ChannelFlits()
 	if intervals > 0 {
-		s.series = newSeriesRecorder(s.f, intervals, slice)
+		s.series = &seriesRecorder{f: s.f, intervals: intervals, start: s.f.Cycle(), each: slice, ended: s.f.Cycle(), before: s.f.ChannelFlits()}
 	}
 }
 
@@ -109,10 +104,7 @@ func (s *statistics) meanFlits() float64 {
 // acceptance is half of the 95 % confidence interval of the flits that a terminal is delivered
 // in a cycle, by few batches where the slices are correlated for long: rates differ little.
 func (s *statistics) acceptance() float64 {
-	var delivered []float64
-	for _, slice := range s.progress.since(s.start) {
-		delivered = append(delivered, float64(slice.delivered)/float64(slice.cycles))
-	}
+	delivered := lists.Map(s.progress.since(s.start), progressSlice.rate)
 	batches := stats.Batches(delivered)
 	if len(delivered) >= 2*stats.LeastBatches {
 		batches = max(stats.LeastBatches, batches)
@@ -135,18 +127,16 @@ func (s *statistics) evidence(r *Result, plan *Plan) Evidence {
 	return e
 }
 
-// progress keeps how a run went from its first cycle on, in slices: what the
-// verdict on it is found from. It keeps between half of mostSlices and
-// mostSlices; when they are full, neighbours are joined, and slices are twice as
-// long from then on.
+// progress keeps how a run went from its first cycle on, in slices: what the verdict on it is found
+// from. It keeps between half of mostSlices and mostSlices; when they are full, neighbours are
+// joined, and slices are twice as long from then on.
 type progress struct {
 	slices []progressSlice
 	each   int64 // cycles of a slice
 	open   progressSlice
 }
 
-// progressSlice is what happened in the cycles up to end. Slices are joined by
-// adding them up.
+// progressSlice is what happened in the cycles up to end. Slices are joined by adding them up.
 type progressSlice struct {
 	end       int64   // cycle
 	cycles    int64   // in it
@@ -157,6 +147,9 @@ type progressSlice struct {
 	hops      int64   // switches that flits crossed
 	behind    float64 // sum over its cycles of how far sources are behind: see [fabric.Workload.BehindBy]
 }
+
+// rate is the flits delivered in a cycle.
+func (s progressSlice) rate() float64 { return float64(s.delivered) / float64(s.cycles) }
 
 const mostSlices = 128
 
@@ -228,10 +221,6 @@ type seriesRecorder struct {
 	before    []uint32 // flits sent then, by virtual channel
 }
 
-func newSeriesRecorder(f *core.Fabric, intervals int, each int64) *seriesRecorder {
-	return &seriesRecorder{f: f, intervals: intervals, start: f.Cycle(), each: each, ended: f.Cycle(), before: f.ChannelFlits()}
-}
-
 // take ends an interval at the present cycle.
 func (s *seriesRecorder) take() {
 	now := s.f.ChannelFlits()
@@ -248,9 +237,8 @@ func (s *seriesRecorder) take() {
 // left is the number of cycles until the interval ends.
 func (s *seriesRecorder) left() int64 { return s.ended + s.each - s.f.Cycle() }
 
-// note ends the interval of a window of unknown length if it is over. When there
-// are twice as many intervals as asked for, neighbours are joined, and
-// intervals are twice as long from then on.
+// note ends the interval of a window of unknown length if it is over. When there are twice as many
+// intervals as asked for, neighbours are joined, and intervals are twice as long from then on.
 func (s *seriesRecorder) note() {
 	if s.left() > 0 {
 		return

@@ -45,9 +45,8 @@ type Evidence struct {
 	filled, missing        estimate // shares of the flits offered in the window: that have stayed in the network, and that were not accepted
 }
 
-// The exponent of growth is 0 for a stationary queue, 1/2 for one at its
-// capacity and 1 beyond it. Each verdict wants the whole confidence interval on
-// its side of these.
+// The exponent of growth is 0 for a stationary queue, 1/2 for one at its capacity and 1 beyond it.
+// Each verdict wants the whole confidence interval on its side of these.
 const (
 	steadyBelow    = 1.0 / 3
 	saturatedAbove = 0.5
@@ -89,11 +88,10 @@ const (
 
 // Judge is the verdict and its reason.
 //
-// A run is saturated if more is offered than the channels can carry, or if the
-// sources fall behind further and further: they are the only queues without
-// bound. It is steady if neither they nor the latency of the packets delivered
-// grow, and as much is accepted as is offered, if a load is. Growth is an exponent
-// ([stats.Growth]) with its 99 % confidence interval.
+// A run is saturated if more is offered than the channels can carry, or if the sources fall behind
+// further and further: they are the only queues without bound. It is steady if neither they nor the
+// latency of the packets delivered grow, and as much is accepted as is offered, if a load is.
+// Growth is an exponent ([stats.Growth]) with its 99 % confidence interval.
 func (e *Evidence) Judge() (State, string) {
 	switch {
 	case e.Bound > 0 && e.Offered > e.Bound*(1+1e-9):
@@ -140,7 +138,7 @@ func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) 
 	var accepted stats.Running
 	var entered []float64
 	for _, s := range slices {
-		accepted.Add(float64(s.delivered) / float64(s.cycles) / float64(terminals))
+		accepted.Add(s.rate() / float64(terminals))
 		entered = append(entered, float64(s.entered)/float64(s.cycles)/float64(terminals))
 		if s.packets > 0 {
 			t = append(t, float64(s.end)-float64(s.cycles)/2)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -183,10 +184,7 @@ func (r *runner) fills() bool {
 	if math.Abs(float64(r.f.FlitsInside()-r.statistics.held)) > filling*delivered {
 		return true
 	}
-	var rates []float64
-	for _, s := range r.statistics.progress.slices {
-		rates = append(rates, float64(s.delivered)/float64(s.cycles))
-	}
+	rates := lists.Map(r.statistics.progress.slices, progressSlice.rate)
 	_, settled := stats.TruncationPoint(stats.Joined(rates, warmupSlices))
 	return !settled || !(r.result.AcceptedHalf <= 2*r.precision()*r.result.Accepted)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -83,8 +84,7 @@ func (r *runner) slicesFrom(cycle int64) int64 {
 	return now + max(0, (cycle-now+each-1)/each)*each
 }
 
-// veryNarrow is the share of the precision asked for at which an interval is believed at
-// once.
+// veryNarrow is the share of the precision asked for at which an interval is believed at once.
 const veryNarrow = 0.2
 
 // steadyLooks is how often in a row a run that only decides must be steady: while its window
@@ -164,10 +164,7 @@ func (r *runner) drift() float64 {
 // swing is the standard deviation of what is accepted in a slice of the window. What a full network
 // accepts swings about as much over thousands of cycles, longer than a run that proves saturated.
 func (r *runner) swing() float64 {
-	var rates stats.Running
-	for _, s := range r.statistics.progress.since(r.statistics.start) {
-		rates.Add(float64(s.delivered) / float64(s.cycles))
-	}
+	rates := stats.Of(lists.Map(r.statistics.progress.since(r.statistics.start), progressSlice.rate))
 	return math.Sqrt(rates.Variance()) / float64(r.f.Graph().Terminals())
 }
 

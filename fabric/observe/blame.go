@@ -14,13 +14,12 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Blame divides the latency of measured packets into its parts, to the cycle.
-// It follows the last flit of each packet. While that stands in the queue of a
-// switch, the time goes by what the front of the queue waits for, and is
-// charged to the output that the front waits for: each queue has a clock with a
-// hand for each part, one of which advances, and a packet's parts are the
-// differences between its departure and its arrival. All sums are of whole
-// cycles, so that any order of adding them gives the same.
+// Blame divides the latency of measured packets into its parts, to the cycle. It follows the last
+// flit of each packet. While that stands in the queue of a switch, the time goes by what the front
+// of the queue waits for, and is charged to the output that the front waits for: each queue has a
+// clock with a hand for each part, one of which advances, and a packet's parts are the differences
+// between its departure and its arrival. All sums are of whole cycles, so that any order of adding
+// them gives the same.
 //
 // Every domain has a Blame of its own; the first domain's is the network's. What belongs to a
 // port, a queue or a packet they share; each touches what is in its domain.

@@ -28,8 +28,7 @@ func (b *Blame) underWay() int64 {
 	return sum
 }
 
-// compare checks, while no packet is under way, that channels and packets say
-// the same.
+// compare checks, while no packet is under way, that channels and packets say the same.
 func (b *Blame) compare() {
 	links, packets := core.Parts{}, b.Classes[0]
 	packets.Add(&b.Classes[1])
@@ -85,14 +84,12 @@ func (b *Blame) farEnd(i int) (topology.PortID, bool) {
 // around a cycle of full buffers, stays where it is.
 const rootRounds = 64
 
-// Roots divides all waiting in the network, in packet-cycles, among the
-// channels (len = len(Links)) at which it has its root. What waits for a
-// credit of a channel waits for flits that wait for the channel themselves,
-// behind the crossbar, for flits on it, and for flits in the buffer at its far
-// end. The last wait for the outputs which the fronts of their queues wait for;
-// all in proportion to the time spent there; and so on to channels that are
-// waited for on their own account: contended for, busy, too long for their
-// buffers, or to a destination that takes no more.
+// Roots divides all waiting in the network, in packet-cycles, among the channels (len = len(Links))
+// at which it has its root. What waits for a credit of a channel waits for flits that wait for the
+// channel themselves, behind the crossbar, for flits on it, and for flits in the buffer at its far
+// end. The last wait for the outputs which the fronts of their queues wait for; all in proportion
+// to the time spent there; and so on to channels that are waited for on their own account:
+// contended for, busy, too long for their buffers, or to a destination that takes no more.
 func (b *Blame) Roots() []float64 {
 	links := b.Links()
 	roots, stalled := make([]float64, len(links)), make([]float64, len(links))
@@ -144,8 +141,7 @@ type Branch struct {
 	Stalled float64 // packet-cycles that waited for its credits because of the channel downstream
 }
 
-// Upstream lists the channels whose far ends are held up by output port out,
-// most first.
+// Upstream lists the channels whose far ends are held up by output port out, most first.
 func (b *Blame) Upstream(out topology.PortID) []Branch {
 	var all []Branch
 	links := b.Links()

@@ -19,15 +19,13 @@ type ChannelSeries struct {
 	flits  core.Rows // what channels, numbered as state.out, have sent in them
 }
 
-// Series is what the channels of a network carried in the intervals of a
-// window.
+// Series is what the channels of a network carried in the intervals of a window.
 type Series struct {
 	// Ends are where the intervals end, in cycles from the start of the
 	// window; the first begins at 0, each other where the one before ends.
 	Ends []int64
-	// Flits counts the flits sent in each interval on each channel, all
-	// virtual channels together (len = intervals, each ports+terminals): out
-	// of each switch port, then out of each terminal.
+	// Flits counts the flits sent in each interval on each channel, all virtual channels together
+	// (len = intervals, each ports+terminals): out of each switch port, then out of each terminal.
 	Flits [][]uint32
 }
 
@@ -61,8 +59,7 @@ func (s *ChannelSeries) Part(d *core.Domain) core.Observer {
 	return p
 }
 
-// Begins implements observer: what has been sent until now was sent in the intervals that
-// are over.
+// Begins implements observer: what has been sent until now was sent in the intervals that are over.
 func (s *ChannelSeries) Begins(d *core.Domain) { s.upTo(d.Cycle) }
 
 // upTo takes the intervals that end at a cycle or before.

@@ -135,8 +135,7 @@ func (tr *Tracer) atFront(d *core.Domain, h *TraceHop, step int64) {
 	h.Held = h.Routed
 }
 
-// front is the crossing of the head at the front of a queue; nil if there is
-// none that is followed.
+// front is the crossing of the head at the front of a queue; nil if there is none that is followed.
 func (tr *Tracer) front(v *core.InVC) *TraceHop {
 	if v.Packet&core.HeadFlit == 0 {
 		return nil
@@ -228,8 +227,7 @@ func (tr *Tracer) TailCrosses(d *core.Domain, sw *core.SwitchState, m core.Reque
 	}
 }
 
-// Delivered ends the record of a packet that has arrived, and keeps it if it is
-// among the best.
+// Delivered ends the record of a packet that has arrived, and keeps it if it is among the best.
 func (tr *Tracer) Delivered(d *core.Domain, id int32, delivery *fabric.Delivery) {
 	t := *tr.live.At(id)
 	if t == nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
-// PacketTrace is the life of a packet. Cycles are points in time, as in
-// [fabric.Delivery].
+// PacketTrace is the life of a packet. Cycles are points in time, as in [fabric.Delivery].
 type PacketTrace struct {
 	fabric.Delivery
 	Number     int   // of the packet among the measured ones of its terminal, from 1
@@ -36,14 +36,12 @@ type TraceHop struct {
 	Depart int64  // the head entered the channel
 	// The same of the tail.
 	TailArrive, TailCross, TailDepart int64
-	// Waits are the times, in order, for which the head was asleep at the
-	// front of its queue.
+	// Waits are the times, in order, for which the head was asleep at the front of its queue.
 	Waits []TraceWait
 }
 
-// TraceWait is a time for which a head could not even ask: for want of a credit
-// (PartCredit) or, where heads are given a virtual channel as they win the
-// switch, of a free one (PartVC).
+// TraceWait is a time for which a head could not even ask: for want of a credit (PartCredit) or,
+// where heads are given a virtual channel as they win the switch, of a free one (PartVC).
 type TraceWait struct {
 	From, To int64 // cycles; To is Never while it lasts
 	Part     core.Part
@@ -139,9 +137,8 @@ func (c *crossings) list() (list []TraceHop) {
 	return list
 }
 
-// TracePlan chooses the packets whose lives are recorded, among those that a
-// meter measures. Which they are does not depend on the order in which a cycle
-// is simulated.
+// TracePlan chooses the packets whose lives are recorded, among those that a meter measures. Which
+// they are does not depend on the order in which a cycle is simulated.
 type TracePlan struct {
 	Packets int  // at most so many; 0: none
 	Every   int  // of each terminal's measured packets that match, each so-many-th; 0 counts as 1
@@ -154,10 +151,7 @@ type TracePlan struct {
 // Packets are the packets recorded that have arrived, by the time at which they
 // entered the network, then by terminal.
 func (tr *Tracer) Packets() []*PacketTrace {
-	var list []*PacketTrace
-	for _, l := range tr.best() {
-		list = append(list, &l.PacketTrace)
-	}
+	list := lists.Map(tr.best(), func(l *life) *PacketTrace { return &l.PacketTrace })
 	slices.SortFunc(list, earlier)
 	return list
 }
@@ -207,8 +201,7 @@ func (tr *Tracer) better(a, b *life) int {
 	return earlier(&a.PacketTrace, &b.PacketTrace)
 }
 
-// chooses tells whether a packet whose head enters the network in cycle c is to
-// be followed.
+// chooses tells whether a packet whose head enters the network in cycle c is to be followed.
 func (tr *Tracer) chooses(p *core.Packet, dst int32, c int64) bool {
 	if !tr.meter.Measures(p.Birth) {
 		return false

@@ -8,11 +8,10 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Host runs a program on every terminal: it is the [fabric.Responder] between them
-// and the fabric. It keeps what they have sent until the terminal takes it, packets of
-// class High first, each class in its order, without bound: a program never waits for
-// the network, so that answers need no virtual channels of their own to be free from
-// deadlock.
+// Host runs a program on every terminal: it is the [fabric.Responder] between them and the fabric.
+// It keeps what they have sent until the terminal takes it, packets of class High first, each class
+// in its order, without bound: a program never waits for the network, so that answers need no
+// virtual channels of their own to be free from deadlock.
 type Host struct {
 	ports    []Port
 	measures []string

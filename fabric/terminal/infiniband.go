@@ -139,7 +139,6 @@ func (x *infiniBand) wait(p *Port) {
 	p.SetTimer(at)
 }
 
-// Departed implements [Sender].
 func (x *infiniBand) Departed(p *Port, sent *Packet) {
 	if sent.Class == High {
 		return
@@ -184,7 +183,6 @@ func (x *infiniBand) Pending() sim.Time {
 	return oldest
 }
 
-// Archive implements [Program].
 func (x *infiniBand) Archive(a *snapshot.Archive) { snapshot.Fields(a, x) }
 
 // CongestionControl holds the settings of congestion control of InfiniBand's adapters, by the names of

@@ -1,6 +1,5 @@
-// Package terminal has the programs that terminals run in measured runs of a fabric:
-// they decide what is sent when, hear of what arrives, and answer with packets of
-// their own.
+// Package terminal has the programs that terminals run in measured runs of a fabric: they decide
+// what is sent when, hear of what arrives, and answer with packets of their own.
 //
 // [Registry] makes a [fabric.Workload] for all terminals. The open loop is one that
 // the fabric has itself; the others are a [Program] for each terminal, in a [Host].
@@ -32,9 +31,8 @@ type Program interface {
 	// Arrived is called for every packet whose tail reaches the terminal, before the
 	// timer of the same cycle. It must not keep a.
 	Arrived(p *Port, a *Arrival)
-	// Pending is the time at which the oldest exchange that waits for an answer
-	// began; [sim.MaxTime]: none does. The window is left when those begun in it have
-	// ended.
+	// Pending is the time at which the oldest exchange that waits for an answer began;
+	// [sim.MaxTime]: none does. The window is left when those begun in it have ended.
 	Pending() sim.Time
 	// Archive writes all that changes in the program, or reads it into a new program of the
 	// same settings, which goes on from there; it may be [snapshot.Fields].
@@ -163,9 +161,8 @@ func (p *Port) Send(packet Packet) {
 // Waiting is the number of packets of a class that the terminal has not taken yet.
 func (p *Port) Waiting(class Class) int { return p.waiting[class].Len() }
 
-// SetTimer sets the timer, in place of what it was set to before: to the first cycle
-// that begins at a time or later, the next one at the earliest. [sim.MaxTime] turns it
-// off.
+// SetTimer sets the timer, in place of what it was set to before: to the first cycle that begins at
+// a time or later, the next one at the earliest. [sim.MaxTime] turns it off.
 func (p *Port) SetTimer(at sim.Time) {
 	cycle := int64(at / p.host.clock)
 	if at%p.host.clock > 0 {

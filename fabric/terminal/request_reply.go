@@ -9,10 +9,9 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// exchange is the part of a program that asks and is answered: every request that
-// arrives whole is answered at once by a packet of a fixed size to its sender, of class
-// High. The tag of both packets is the requester's number of the exchange, and whether
-// it is the answer.
+// exchange is the part of a program that asks and is answered: every request that arrives whole is
+// answered at once by a packet of a fixed size to its sender, of class High. The tag of both
+// packets is the requester's number of the exchange, and whether it is the answer.
 type exchange struct {
 	env      *Env       `snap:"-"`
 	answer   int        `snap:"-"` // flits
@@ -60,7 +59,6 @@ func (x *exchange) arrived(p *Port, a *Arrival) (ended bool) {
 	return true
 }
 
-// Pending implements [Program].
 func (x *exchange) Pending() sim.Time {
 	oldest := sim.MaxTime
 	for _, began := range x.began {
@@ -69,7 +67,6 @@ func (x *exchange) Pending() sim.Time {
 	return oldest
 }
 
-// Archive implements [Program].
 func (x *exchange) Archive(a *snapshot.Archive) { snapshot.Fields(a, x) }
 
 // RequestReply holds the settings of program "request-reply".
@@ -80,6 +77,8 @@ type RequestReply struct {
 func init() {
 	param.Register(Registry, "request-reply", "requests are born regardless of what becomes of them, and every one that arrives is answered by a reply; the load is that of both",
 		RequestReply{ReplyFlits: 1}, newRequestReply)
+	param.Register(Registry, "closed-loop", "every terminal has a fixed number of packets outstanding: each acknowledgement lets it send the next one; no load is offered",
+		ClosedLoop{Window: 1, AckFlits: 1}, newClosedLoop)
 }
 
 // newRequestReply makes clients that are servers, too, as BookSim2 has them with
@@ -122,18 +121,12 @@ func (r *requestReply) Timer(p *Port) {
 
 func (r *requestReply) Arrived(p *Port, a *Arrival) { r.arrived(p, a) }
 
-// Archive implements [Program].
 func (r *requestReply) Archive(a *snapshot.Archive) { snapshot.Fields(a, r) }
 
 // ClosedLoop holds the settings of program "closed-loop".
 type ClosedLoop struct {
 	Window   int `toml:"window" doc:"packets of a terminal that are under way or not acknowledged yet" min:"1" max:"1000000"`
 	AckFlits int `toml:"ack_flits" doc:"size of acknowledgements" unit:"flits" min:"1" max:"1000000"`
-}
-
-func init() {
-	param.Register(Registry, "closed-loop", "every terminal has a fixed number of packets outstanding: each acknowledgement lets it send the next one; no load is offered",
-		ClosedLoop{Window: 1, AckFlits: 1}, newClosedLoop)
 }
 
 func newClosedLoop(c ClosedLoop, env Env) (fabric.Workload, error) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Changes tell what differs between a network and the same network later.
@@ -12,9 +14,8 @@ type Changes struct {
 	// that has gone (len = switches); TerminalTo is the later number of each terminal.
 	SwitchTo   []SwitchID
 	TerminalTo []TerminalID
-	// Switches, Cables and Hosts are what has changed, those gone first, then the
-	// new, then the others, each in the order of the networks. Cables are those
-	// between switches.
+	// Switches, Cables and Hosts are what has changed, those gone first, then the new, then the
+	// others, each in the order of the networks. Cables are those between switches.
 	Switches, Cables, Hosts []Change
 }
 
@@ -34,23 +35,19 @@ type Change struct {
 	Text string
 }
 
-// Compare finds what has changed from network a to network b. Switches are the same
-// if they have the same GUID, or, where only one of two has gone and come, the
-// same name; hosts likewise by the GUIDs of their ports. Networks without GUIDs go by
-// names, and those without names by numbers. Cost: linear in the networks, but for
-// sorting.
+// Compare finds what has changed from network a to network b. Switches are the same if they have
+// the same GUID, or, where only one of two has gone and come, the same name; hosts likewise by the
+// GUIDs of their ports. Networks without GUIDs go by names, and those without names by numbers.
+// Cost: linear in the networks, but for sorting.
 func Compare(a, b *Graph) *Changes {
-	c := &Changes{}
 	was, is := a.identities(), b.identities()
 	ofSwitch := func(s SwitchName) part { return part{s.GUID, s.Name} }
 	ofTerminal := func(t AdapterPort) part { return part{t.PortGUID, t.Name} }
 	switches := matchParts(partsOf(a.Switches(), was.Switches, ofSwitch), partsOf(b.Switches(), is.Switches, ofSwitch))
 	terminals := matchParts(partsOf(a.Terminals(), was.Terminals, ofTerminal), partsOf(b.Terminals(), is.Terminals, ofTerminal))
-	for _, to := range switches {
-		c.SwitchTo = append(c.SwitchTo, SwitchID(to))
-	}
-	for _, to := range terminals {
-		c.TerminalTo = append(c.TerminalTo, TerminalID(to))
+	c := &Changes{
+		SwitchTo:   lists.Map(switches, func(to int) SwitchID { return SwitchID(to) }),
+		TerminalTo: lists.Map(terminals, func(to int) TerminalID { return TerminalID(to) }),
 	}
 	x := comparison{c, a, b, inverse(switches, b.Switches())}
 	x.switches()
@@ -68,8 +65,7 @@ type part struct {
 	name string // "" : none, or not its alone
 }
 
-// partsOf lists n parts by their names, which may be nil, without what several parts are
-// called.
+// partsOf lists n parts by their names, which may be nil, without what several parts are called.
 func partsOf[N any](n int, names []N, of func(N) part) []part {
 	parts, count := make([]part, n), map[string]int{}
 	for i, name := range names {

@@ -5,19 +5,18 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Design is a symmetric block design (N, m, sigma): N points, N blocks of m
-// points, every point in m blocks, every two points together in exactly sigma
-// blocks, so that sigma*(N-1) = m*(m-1). Points become processors and blocks
-// become switches (Podlazov 2012, section 1).
+// Design is a symmetric block design (N, m, sigma): N points, N blocks of m points, every point in
+// m blocks, every two points together in exactly sigma blocks, so that sigma*(N-1) = m*(m-1).
+// Points become processors and blocks become switches (Podlazov 2012, section 1).
 //
-// All designs here are developed from a difference set D of an abelian group:
-// block b holds the points b - D[0], ..., b - D[m-1]. That gives the port
-// labelling for nothing: the cable between block b and point b - D[j] sits at
-// port j on both sides, so that each block sees every port number once, and so
-// does each point.
+// All designs here are developed from a difference set D of an abelian group: block b holds the
+// points b - D[0], ..., b - D[m-1]. That gives the port labelling for nothing: the cable between
+// block b and point b - D[j] sits at port j on both sides, so that each block sees every port
+// number once, and so does each point.
 type Design struct {
 	points, size, sigma int
 	base                []int   // D; len = m
@@ -77,12 +76,10 @@ func (d *Design) minus(a, b int) int {
 // MaxDesignSize is the largest block size m that [NewDesign] builds.
 const MaxDesignSize = 128
 
-// biplanes are the designs with sigma = 2 of the paper's outlook (and one
-// more), by block size. Sources: 4: the complement of the Fano plane; 5: the
-// quadratic residues modulo 11; 9: the fourth powers modulo 37; 6: the zeros
-// of x0 = x1*x2 + x3*x4 are a bent function's, whose six ones form a
-// difference set of (Z_2)^4 (Dillon 1974). Hall, Combinatorial Theory,
-// chapter 11, lists all four.
+// biplanes are the designs with sigma = 2 of the paper's outlook (and one more), by block size.
+// Sources: 4: the complement of the Fano plane; 5: the quadratic residues modulo 11; 9: the fourth
+// powers modulo 37; 6: the zeros of x0 = x1*x2 + x3*x4 are a bent function's, whose six ones form a
+// difference set of (Z_2)^4 (Dillon 1974). Hall, Combinatorial Theory, chapter 11, lists all four.
 var biplanes = map[int]struct {
 	points  int
 	base    []int
@@ -94,10 +91,9 @@ var biplanes = map[int]struct {
 	9: {37, []int{1, 7, 9, 10, 12, 16, 26, 33, 34}, false},
 }
 
-// NewDesign builds the symmetric design with blocks of m points of which
-// every two share sigma. sigma = 1 are the projective planes of order m-1,
-// which exist if m-1 is a prime power; no other order is known, and 6 and 10
-// are known not to exist. sigma = 2 are a few biplanes. Errors are
+// NewDesign builds the symmetric design with blocks of m points of which every two share sigma.
+// sigma = 1 are the projective planes of order m-1, which exist if m-1 is a prime power; no other
+// order is known, and 6 and 10 are known not to exist. sigma = 2 are a few biplanes. Errors are
 // *param.ParamError for the keys "m" and "sigma".
 func NewDesign(m, sigma int) (*Design, error) {
 	switch sigma {
@@ -136,12 +132,10 @@ func nearSizes(m int) string {
 	return fmt.Sprintf("%d or %d", below, above)
 }
 
-// singer returns the difference set of the projective plane of order q = p^e
-// (Singer, Trans. AMS 1938): with a primitive element a of GF(q^3), the
-// exponents i modulo q*q+q+1 for which the trace of a^i to GF(q),
-// a^i + a^(iq) + a^(iqq), is 0: the points of a line, on which a acts as a
-// cycle through the whole plane. It is returned in the normal form of
-// [leastEquivalent].
+// singer returns the difference set of the projective plane of order q = p^e (Singer, Trans. AMS
+// 1938): with a primitive element a of GF(q^3), the exponents i modulo q*q+q+1 for which the trace
+// of a^i to GF(q), a^i + a^(iq) + a^(iqq), is 0: the points of a line, on which a acts as a cycle
+// through the whole plane. It is returned in the normal form of [leastEquivalent].
 func singer(p, e int) []int {
 	f := newField(p, 3*e)
 	q := 1
@@ -149,19 +143,15 @@ func singer(p, e int) []int {
 		q *= p
 	}
 	n := q*q + q + 1
-	base := make([]int, 0, q+1)
-	for i := range n {
-		if f.Add(f.Power(i), f.Add(f.Power(i*q), f.Power(i*q*q))) == 0 {
-			base = append(base, i)
-		}
-	}
+	base := lists.Filter(Numbers[int](n), func(i int) bool {
+		return f.Add(f.Power(i), f.Add(f.Power(i*q), f.Power(i*q*q))) == 0
+	})
 	return leastEquivalent(base, n)
 }
 
-// leastEquivalent brings a difference set modulo n with sigma = 1 into the
-// form found in tables: among all u*D + v with u prime to n that contain 0 and
-// 1, the one that is first in lexicographic order, sorted. For n = 7 it is 0,
-// 1, 3, the paper's.
+// leastEquivalent brings a difference set modulo n with sigma = 1 into the form found in tables:
+// among all u*D + v with u prime to n that contain 0 and 1, the one that is first in lexicographic
+// order, sorted. For n = 7 it is 0, 1, 3, the paper's.
 func leastEquivalent(base []int, n int) []int {
 	var best []int
 	member := make([]int, n) // the last u for which this is in u*D
@@ -208,12 +198,10 @@ func init() {
 // NewPCC builds PCC(N, m, sigma), N = m(m-1)/sigma + 1: N processors of m
 // ports and N switches of m ports, joined where the block design says so.
 //
-// In the graph a processor is a switch node (its m-port adapter: the
-// splitter/joiner that works on all ports at once) with one terminal. That is
-// PK_1, so a [DistributedSwitch] of one cascade stands for it; nodes 0..N-1
-// are the processors, N..2N-1 the switches. A processor forwards nothing: a
-// routing that leads through one uses the detours that the paper leaves to
-// software.
+// In the graph a processor is a switch node (its m-port adapter: the splitter/joiner that works on
+// all ports at once) with one terminal. That is PK_1, so a [DistributedSwitch] of one cascade
+// stands for it; nodes 0..N-1 are the processors, N..2N-1 the switches. A processor forwards
+// nothing: a routing that leads through one uses the detours that the paper leaves to software.
 //
 // Closed forms: 2N nodes, N*m cables, any two terminals 2 cables apart.
 func NewPCC(c PCCConfig) (*DistributedSwitch, error) {
@@ -228,8 +216,7 @@ func NewPCC(c PCCConfig) (*DistributedSwitch, error) {
 // The field arithmetic behind the difference sets and the graphs that are defined
 // over finite fields: a field as the list of powers of a primitive element.
 
-// PrimePower splits q = p^e, p prime; ok is false if q is not a power of one
-// prime.
+// PrimePower splits q = p^e, p prime; ok is false if q is not a power of one prime.
 func PrimePower(q int) (p, e int, ok bool) {
 	for p = 2; p*p <= q && q%p != 0; p++ {
 	}
@@ -242,9 +229,8 @@ func PrimePower(q int) (p, e int, ok bool) {
 	return p, e, q == 1 && e > 0
 }
 
-// Field is GF(p^n). An element is a polynomial over GF(p) of degree below n,
-// written as the integer whose base-p digits are its coefficients, the
-// constant term lowest.
+// Field is GF(p^n). An element is a polynomial over GF(p) of degree below n, written as the integer
+// whose base-p digits are its coefficients, the constant term lowest.
 type Field struct {
 	p, n  int
 	Order int     // p^n
@@ -252,11 +238,10 @@ type Field struct {
 	log   []int32 // len = order: exponents; 0 has none
 }
 
-// newField builds GF(p^n) with the first primitive polynomial in the order of
-// the integers that spell its coefficients. x is primitive modulo a monic f
-// exactly if its powers run through all p^n - 1 non-zero residues; they are
-// then all invertible, so that f needs no separate test of irreducibility.
-// Cost: at worst a few dozen passes over the field.
+// newField builds GF(p^n) with the first primitive polynomial in the order of the integers that
+// spell its coefficients. x is primitive modulo a monic f exactly if its powers run through all p^n
+// - 1 non-zero residues; they are then all invertible, so that f needs no separate test of
+// irreducibility. Cost: at worst a few dozen passes over the field.
 func newField(p, n int) *Field {
 	f := &Field{p: p, n: n, Order: 1}
 	for range n {
@@ -288,12 +273,8 @@ func FieldOf(q int) (f *Field, ok bool) {
 // they are all different.
 func (f *Field) tabulate(low int) bool {
 	top := f.Order / f.p
-	// Multiplying by x moves every digit up by one; the digit c that leaves
-	// comes back as -c*low.
-	back := make([]int, f.p)
-	for c := range back {
-		back[c] = f.scale(low, f.p-c)
-	}
+	// Multiplying by x moves every digit up by one; the digit c that leaves comes back as -c*low.
+	back := lists.Make(f.p, func(c int) int { return f.scale(low, f.p-c) })
 	a := 1
 	for i := range f.exp {
 		if i > 0 && a == 1 {

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Down tells which cables and switches of a graph are out of order. Ports keep
-// their numbers, so that what is said about a network with faults can be
-// compared with the whole one. A nil *Down is a network in order. It is
-// read-only once built.
+// Down tells which cables and switches of a graph are out of order. Ports keep their numbers, so
+// that what is said about a network with faults can be compared with the whole one. A nil *Down is
+// a network in order. It is read-only once built.
 type Down struct {
 	graph    *Graph
 	port     []bool // len = ports: the channels of its cable carry nothing
@@ -208,10 +208,7 @@ func (d *Directory) Switch(name string) (SwitchID, error) {
 	}
 	near := ""
 	if len(d.switches) < 10_000 { // comparing all names takes time
-		known := make([]string, d.graph.Switches())
-		for s := range known {
-			known[s] = d.graph.SwitchName(SwitchID(s))
-		}
+		known := lists.Make(d.graph.Switches(), func(s int) string { return d.graph.SwitchName(SwitchID(s)) })
 		near = param.DidYouMean(name, known)
 	}
 	return 0, fmt.Errorf("no switch is called %q%s; the first is %q, the last %q", name, near,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -20,6 +21,8 @@ type DragonflyConfig struct {
 func init() {
 	Register("dragonfly", "dragonfly: completely joined groups, completely joined to each other",
 		DragonflyConfig{P: 4, A: 8, H: 4, Arrangement: "absolute"}, newDragonfly)
+	Register("megafly", "Megafly, or Dragonfly+: groups of leaves and spines, completely joined to each other by their spines",
+		MegaflyConfig{P: 2, Leaves: 2, Spines: 2, H: 2, Arrangement: "absolute"}, newMegafly)
 }
 
 // Validate checks what the tags cannot.
@@ -39,44 +42,38 @@ func (c *DragonflyConfig) cables() groupCables { return newGroupCables(c.G, c.A*
 //	└──────────┼───────┘          └───────┼┘         │     a = 3 switches a group,
 //	           └──────────────────────────┘              only 3 global cables drawn
 //
-// Switch s of group G has number G*a+s. Its ports are its p terminals, then
-// a-1 local ports in the order of the switches they lead to, then h global
-// ports. The global ports of a group are numbered j = s*h + port, 0 to a*h-1.
-// BookSim2's dragonfly of parameter k is p = h = k, a = 2k, absolute.
+// Switch s of group G has number G*a+s. Its ports are its p terminals, then a-1 local ports in the
+// order of the switches they lead to, then h global ports. The global ports of a group are numbered
+// j = s*h + port, 0 to a*h-1. BookSim2's dragonfly of parameter k is p = h = k, a = 2k, absolute.
 //
 // # Global arrangements
 //
-// With g = a*h+1 every pair of groups has one cable, and global port j of
-// group G leads (Camarero, Vallejo and Beivide, TACO 2014; Hastings et al.,
-// CLUSTER 2015)
+// With g = a*h+1 every pair of groups has one cable, and global port j of group G leads (Camarero,
+// Vallejo and Beivide, TACO 2014; Hastings et al., CLUSTER 2015)
 //
 //	absolute   to group j if j < G, else to group j+1
 //	relative   to group G + j + 1 (mod g)
 //	circulant  to group G + j/2 + 1 (mod g) if j is even, G - (j+1)/2 if odd
 //
-// With fewer groups the ports are dealt in rounds: the first g-1 ports are a
-// round that reaches every other group once, in the order above for g groups,
-// the next g-1 ports another, and so on. The r = a*h mod (g-1) ports that are
-// left at the end reach the groups at distances ±1, ±2, ..., ±r/2 and, for odd
-// r, g/2, again in the order of the arrangement; two pairs of groups thus
-// differ by at most one cable. If a*h and g are both odd, the port count is
-// odd too, and the last port of every group stays free.
+// With fewer groups the ports are dealt in rounds: the first g-1 ports are a round that reaches
+// every other group once, in the order above for g groups, the next g-1 ports another, and so on.
+// The r = a*h mod (g-1) ports that are left at the end reach the groups at distances ±1, ±2, ...,
+// ±r/2 and, for odd r, g/2, again in the order of the arrangement; two pairs of groups thus differ
+// by at most one cable. If a*h and g are both odd, the port count is odd too, and the last port of
+// every group stays free.
 //
 // # Closed forms
 //
-// Switches a*g, terminals p*a*g. Links: g*a*(a-1)/2 local, g*u/2 global, where
-// u is a*h, or a*h-1 if a*h and g are odd. Diameter: at most 3 (local, global,
-// local); it is 3 if some pair of switches has no shorter path. Of the a*a
-// pairs between two groups that c cables join, (a-c)*(a-c) or more touch no
-// end of them; two global cables in a row join at most c*c pairs through each
-// of the g-2 other groups. So it is 3 if (a-c)^2 > (g-2)*c^2 for the largest
-// c, and 1 if a = 1; elsewhere there is no closed form. Bisection
-// (customary: whole groups on a side; an upper bound): for even g, (g/2)^2
-// cables for each full round, and in the last round 2d at distance d < g/2
-// and g/2 at distance g/2, for groups halved in order. For g = a*h+1 odd and a
-// even the middle group is halved between its switches; the groups are put on
-// the side of the half that they are joined to, so that (a*h/2)^2 global and
-// (a/2)^2 local cables are cut. Otherwise none.
+// Switches a*g, terminals p*a*g. Links: g*a*(a-1)/2 local, g*u/2 global, where u is a*h, or a*h-1
+// if a*h and g are odd. Diameter: at most 3 (local, global, local); it is 3 if some pair of
+// switches has no shorter path. Of the a*a pairs between two groups that c cables join, (a-c)*(a-c)
+// or more touch no end of them; two global cables in a row join at most c*c pairs through each of
+// the g-2 other groups. So it is 3 if (a-c)^2 > (g-2)*c^2 for the largest c, and 1 if a = 1;
+// elsewhere there is no closed form. Bisection (customary: whole groups on a side; an upper bound):
+// for even g, (g/2)^2 cables for each full round, and in the last round 2d at distance d < g/2 and
+// g/2 at distance g/2, for groups halved in order. For g = a*h+1 odd and a even the middle group is
+// halved between its switches; the groups are put on the side of the half that they are joined to,
+// so that (a*h/2)^2 global and (a/2)^2 local cables are cut. Otherwise none.
 type Dragonfly struct {
 	DragonflyConfig
 	Built
@@ -121,11 +118,7 @@ func (d *Dragonfly) listGateways() {
 		peer, _ := g.PeerPort(p)
 		return d.GroupOf(g.PortSwitch[p])*d.G + d.GroupOf(g.PortSwitch[peer])
 	}
-	for p := range PortID(g.NumPorts()) {
-		if g.PortClass[p] == dragonflyGlobal {
-			d.ways = append(d.ways, p)
-		}
-	}
+	d.ways = lists.Filter(Numbers[PortID](g.NumPorts()), func(p PortID) bool { return g.PortClass[p] == dragonflyGlobal })
 	slices.SortStableFunc(d.ways, func(a, b PortID) int { return cmp.Compare(pair(a), pair(b)) })
 	d.wayStart = make([]int32, d.G*d.G+1)
 	for _, p := range d.ways {
@@ -213,8 +206,7 @@ func (c groupCables) lay(b *Builder, h int, class ClassID, at func(group, i int)
 	})
 }
 
-// each visits every cable once: port j of a group leads to port back of group to, a
-// greater one.
+// each visits every cable once: port j of a group leads to port back of group to, a greater one.
 func (c groupCables) each(visit func(group, j, to, back int)) {
 	full, rest := c.rounds()
 	lists := [2][][]int{c.roundTargets(c.groups - 1), c.roundTargets(rest)}
@@ -276,8 +268,7 @@ func (c groupCables) bisection() int {
 	return cut
 }
 
-// roundTargets lists for each group the groups that n ports of a round lead
-// to, in port order.
+// roundTargets lists for each group the groups that n ports of a round lead to, in port order.
 func (c groupCables) roundTargets(n int) [][]int {
 	reached := func(distance int) bool { // n < groups-1: the shortest distances, and groups/2 if n is odd
 		nearer := min(distance, c.groups-distance)
@@ -317,11 +308,6 @@ type MegaflyConfig struct {
 	Arrangement string `toml:"arrangement" doc:"which global port leads to which group, as of the dragonfly" choices:"absolute|relative|circulant"`
 }
 
-func init() {
-	Register("megafly", "Megafly, or Dragonfly+: groups of leaves and spines, completely joined to each other by their spines",
-		MegaflyConfig{P: 2, Leaves: 2, Spines: 2, H: 2, Arrangement: "absolute"}, newMegafly)
-}
-
 // Validate checks what the tags cannot.
 func (c *MegaflyConfig) Validate() error {
 	return c.cables().check(c.G, "spines", c.Leaves*(c.P+c.Spines)+c.Spines*(c.Leaves+c.H))
@@ -342,23 +328,21 @@ func (c *MegaflyConfig) cables() groupCables { return newGroupCables(c.G, c.Spin
 //	leaf   leaf
 //	 ││    ││
 //
-// Leaf i of group G has number G*(l+s)+i, spine j number G*(l+s)+l+j. Ports of a leaf:
-// terminals, then spines in order; of a spine: leaves in order, then global ports. The
-// global ports of a group are numbered spine*h + port and dealt as in the
-// [Dragonfly] with a = s: arrangements, rounds of several cables a pair, and the port that
-// stays free if s*h and g are both odd are described there. Channel classes "terminal",
-// "local" and "global".
+// Leaf i of group G has number G*(l+s)+i, spine j number G*(l+s)+l+j. Ports of a leaf: terminals,
+// then spines in order; of a spine: leaves in order, then global ports. The global ports of a group
+// are numbered spine*h + port and dealt as in the [Dragonfly] with a = s: arrangements, rounds of
+// several cables a pair, and the port that stays free if s*h and g are both odd are described
+// there. Channel classes "terminal", "local" and "global".
 //
 // # Closed forms
 //
-// g*(l+s) switches, g*l*p terminals, g*l*s local links and g*u/2 global ones, u = s*h or
-// one less. Between leaves of different groups there are three hops and never fewer (up,
-// global, down, as every pair of groups has a cable), between leaves of one group two:
-// diameter 3, mean distance of leaves (2(l-1) + 3l(g-1))/(lg-1). Bisection (whole groups
-// on a side; an upper bound): as of the dragonfly for even g; none for odd g. Uniform
-// capacity: a share (g-1)/g of the traffic crosses one global channel, of which a group
-// has u: u*g/(l*p*(g-1)); and all of it that leaves a leaf one of its s channels up:
-// s*gl/(p*(gl-1)).
+// g*(l+s) switches, g*l*p terminals, g*l*s local links and g*u/2 global ones, u = s*h or one less.
+// Between leaves of different groups there are three hops and never fewer (up, global, down, as
+// every pair of groups has a cable), between leaves of one group two: diameter 3, mean distance of
+// leaves (2(l-1) + 3l(g-1))/(lg-1). Bisection (whole groups on a side; an upper bound): as of the
+// dragonfly for even g; none for odd g. Uniform capacity: a share (g-1)/g of the traffic crosses
+// one global channel, of which a group has u: u*g/(l*p*(g-1)); and all of it that leaves a leaf one
+// of its s channels up: s*gl/(p*(gl-1)).
 type Megafly struct {
 	MegaflyConfig
 	Built

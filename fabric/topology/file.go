@@ -40,18 +40,16 @@ import (
 //	]
 //	}
 //
-// Switches and terminals are numbered in the order of the file from 0. A class
-// has a latency in cycles and, if the cable has one of its own, a data rate.
-// A terminal and each end of a link may state its place among the ports of the
-// switch, from 0, as "port": otherwise it comes after those stated before it;
-// numbers left out are closed up. Identities of real fabrics are optional: a
-// switch's "guid", "lid", "lmc" and "ports" (physical ones), at terminals and ends of
-// links the physical "number" of the switch port, and of terminals
-// "node_guid", "port_guid", "lid", "lmc", "node" (equal for the ports of one adapter,
-// stated for all or none), "node_port" and "host" (equal for the rails of one host, for
-// all or none). "aggregation_nodes" lists adapters inside
-// switches, which are no terminals, by "switch" and any of the names above and "rate". The
-// network must be connected.
+// Switches and terminals are numbered in the order of the file from 0. A class has a latency in
+// cycles and, if the cable has one of its own, a data rate. A terminal and each end of a link may
+// state its place among the ports of the switch, from 0, as "port": otherwise it comes after those
+// stated before it; numbers left out are closed up. Identities of real fabrics are optional: a
+// switch's "guid", "lid", "lmc" and "ports" (physical ones), at terminals and ends of links the
+// physical "number" of the switch port, and of terminals "node_guid", "port_guid", "lid", "lmc",
+// "node" (equal for the ports of one adapter, stated for all or none), "node_port" and "host"
+// (equal for the rails of one host, for all or none). "aggregation_nodes" lists adapters inside
+// switches, which are no terminals, by "switch" and any of the names above and "rate". The network
+// must be connected.
 type FileConfig struct {
 	Path string `toml:"path" doc:"file of switches, terminals and links; relative to the experiment file"`
 }
@@ -216,8 +214,7 @@ func ReadJSON(name string, data []byte) (*Graph, error) {
 	return nil, r.Err()
 }
 
-// fileReader collects the elements of a file, each with its line, then builds
-// the graph from them.
+// fileReader collects the elements of a file, each with its line, then builds the graph from them.
 type fileReader struct {
 	input.Problems
 	data      []byte
@@ -290,8 +287,7 @@ func (r *fileReader) parse() {
 	}
 }
 
-// elementDecoder knows the line of what it reads next. It counts lines as it
-// goes.
+// elementDecoder knows the line of what it reads next. It counts lines as it goes.
 type elementDecoder struct {
 	*json.Decoder
 	data    []byte

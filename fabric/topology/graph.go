@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // SwitchID numbers the switches of a graph from 0.
 type SwitchID int32
 
-// TerminalID numbers the terminals (end points: one network port of a host)
-// of a graph from 0.
+// TerminalID numbers the terminals (end points: one network port of a host) of a graph from 0.
 type TerminalID int32
 
 // PortID numbers the connected switch ports of a graph from 0, switch by
@@ -39,21 +39,18 @@ type Class struct {
 	Rate sim.Rate
 }
 
-// Graph is a network. Every cable joins a switch port to another switch port
-// or to a terminal and carries one channel each way. Parallel cables between
-// two switches are allowed, cables from a switch to itself are not. A terminal
-// has exactly one cable. A Graph is read-only once built.
+// Graph is a network. Every cable joins a switch port to another switch port or to a terminal and
+// carries one channel each way. Parallel cables between two switches are allowed, cables from a
+// switch to itself are not. A terminal has exactly one cable. A Graph is read-only once built.
 type Graph struct {
 	// Classes lists the channel classes, indexed by ClassID.
 	Classes []Class
 	// PortStart gives the first port of each switch (len = switches+1).
 	PortStart []PortID
-	// Peer is the other end of each port's cable (len = ports): a port
-	// number, or the complement ^t of terminal t. Use [Graph.PeerPort] and
-	// [Graph.PeerTerminal].
+	// Peer is the other end of each port's cable (len = ports): a port number, or the complement ^t
+	// of terminal t. Use [Graph.PeerPort] and [Graph.PeerTerminal].
 	Peer []int32
-	// PortClass is the channel class of each port's cable (len = ports);
-	// both ends agree.
+	// PortClass is the channel class of each port's cable (len = ports); both ends agree.
 	PortClass []ClassID
 	// PortSwitch is the switch of each port (len = ports).
 	PortSwitch []SwitchID
@@ -102,13 +99,7 @@ type AdapterPort struct {
 }
 
 // Numbers lists the numbers from 0 to n-1: all switches, terminals or ports of a network.
-func Numbers[N ~int | ~int32](n int) []N {
-	all := make([]N, n)
-	for i := range all {
-		all[i] = N(i)
-	}
-	return all
-}
+func Numbers[N ~int | ~int32](n int) []N { return lists.Make(n, func(i int) N { return N(i) }) }
 
 // GUID is a 64-bit identity, written as "0x" and 16 hexadecimal digits.
 type GUID uint64
@@ -141,14 +132,12 @@ func (g *Graph) Ports(s SwitchID) (first, end PortID) { return g.PortStart[s], g
 // Degree is the number of connected ports of switch s, terminals included.
 func (g *Graph) Degree(s SwitchID) int { return int(g.PortStart[s+1] - g.PortStart[s]) }
 
-// PeerPort is the switch port at the other end of p's cable; ok is false if a
-// terminal is there.
+// PeerPort is the switch port at the other end of p's cable; ok is false if a terminal is there.
 func (g *Graph) PeerPort(p PortID) (peer PortID, ok bool) {
 	return PortID(g.Peer[p]), g.Peer[p] >= 0
 }
 
-// PeerTerminal is the terminal at the other end of p's cable; ok is false if a
-// switch is there.
+// PeerTerminal is the terminal at the other end of p's cable; ok is false if a switch is there.
 func (g *Graph) PeerTerminal(p PortID) (t TerminalID, ok bool) {
 	return TerminalID(^g.Peer[p]), g.Peer[p] < 0
 }
@@ -254,10 +243,9 @@ type Channel struct {
 // Dependency says that a packet may hold Held while it waits for Wanted.
 type Dependency struct{ Held, Wanted Channel }
 
-// Builder collects switches, terminals and cables and freezes them into a
-// [Graph]. The ports of a switch are numbered in the order in which its cables
-// are added, or as [Builder.AddTerminalAt] and [Builder.AddLinkAt] say;
-// terminals are numbered in the order in which they are added. Misuse by
+// Builder collects switches, terminals and cables and freezes them into a [Graph]. The ports of a
+// switch are numbered in the order in which its cables are added, or as [Builder.AddTerminalAt] and
+// [Builder.AddLinkAt] say; terminals are numbered in the order in which they are added. Misuse by
 // generators panics; importers check their input first.
 type Builder struct {
 	classes   []Class
@@ -277,8 +265,7 @@ type builderPort struct {
 	cabled   bool // false: a gap that Freeze closes
 }
 
-// NewBuilder starts a graph of so many switches with the given channel
-// classes.
+// NewBuilder starts a graph of so many switches with the given channel classes.
 func NewBuilder(switches int, classes ...Class) *Builder {
 	return &Builder{classes: classes, ports: make([][]builderPort, switches)}
 }
@@ -288,8 +275,7 @@ func (b *Builder) AddTerminal(s SwitchID, class ClassID) TerminalID {
 	return b.AddTerminalAt(s, len(b.ports[s]), class)
 }
 
-// AddTerminalAt hangs a new terminal from local port `port` of switch s, which
-// must be free.
+// AddTerminalAt hangs a new terminal from local port `port` of switch s, which must be free.
 func (b *Builder) AddTerminalAt(s SwitchID, port int, class ClassID) TerminalID {
 	t := TerminalID(len(b.terminals))
 	b.terminals = append(b.terminals, builderEnd{s, int32(port)})
@@ -379,12 +365,11 @@ func (b *Builder) Freeze() *Graph {
 	return g
 }
 
-// laneSpeed is one lane speed of InfiniBand: what ibnetdiscover calls it, what
-// ibdiagnet's numeric form calls it, and the data rate of a lane in bit/s
-// after line coding (InfiniBand Architecture Specification, volume 2, 5.2):
-// 8b/10b up to QDR, 64b/66b from FDR10 to EDR; from HDR on the name gives the
-// data rate, the raised signalling rate pays for coding and error correction.
-// FDR's 14.0625 Gbaud x 64/66 does not divide; the fraction of a bit is cut.
+// laneSpeed is one lane speed of InfiniBand: what ibnetdiscover calls it, what ibdiagnet's numeric
+// form calls it, and the data rate of a lane in bit/s after line coding (InfiniBand Architecture
+// Specification, volume 2, 5.2): 8b/10b up to QDR, 64b/66b from FDR10 to EDR; from HDR on the name
+// gives the data rate, the raised signalling rate pays for coding and error correction. FDR's
+// 14.0625 Gbaud x 64/66 does not divide; the fraction of a bit is cut.
 type laneSpeed struct {
 	name   string
 	number string
@@ -437,11 +422,10 @@ func WithTerminals(switches, terminals int, classes ...Class) *Builder {
 	return b
 }
 
-// LayRows builds the network of switches that have terminals each, joined as rows say
-// (rows[s]: the neighbours of s, in any order; s stands in the row of each of them; as
-// often as there are parallel cables). Ports: terminals, class 0, then cables in the
-// order of the switches that they lead to, of the class that is given for s < t. The
-// rows are sorted.
+// LayRows builds the network of switches that have terminals each, joined as rows say (rows[s]: the
+// neighbours of s, in any order; s stands in the row of each of them; as often as there are
+// parallel cables). Ports: terminals, class 0, then cables in the order of the switches that they
+// lead to, of the class that is given for s < t. The rows are sorted.
 func LayRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t SwitchID) ClassID) *Graph {
 	b := WithTerminals(len(rows), terminals, classes...)
 	for s, row := range rows { // cables in the order (lower end, upper end) give every switch its neighbours in order

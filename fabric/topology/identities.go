@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Where generated networks, as the simulator ibsim, start to number GUIDs.
@@ -18,12 +19,10 @@ const (
 	FirstSwitchGUID  = 0x200000
 )
 
-// NamesOf returns the InfiniBand identities of a network. What an imported network
-// states stays as it is; what is missing is as it would be in an ibsim netlist
-// of a generated network: one adapter of one port for each
-// terminal, node GUID 0x100000+2i, port GUID one more; switch GUIDs
-// 0x200000+j; ports numbered from 1; LIDs from 1, terminals first. The result
-// must not be changed.
+// NamesOf returns the InfiniBand identities of a network. What an imported network states stays as
+// it is; what is missing is as it would be in an ibsim netlist of a generated network: one adapter
+// of one port for each terminal, node GUID 0x100000+2i, port GUID one more; switch GUIDs
+// 0x200000+j; ports numbered from 1; LIDs from 1, terminals first. The result must not be changed.
 func NamesOf(g *Graph) *Names {
 	n := &Names{}
 	if g.Names != nil {
@@ -32,40 +31,30 @@ func NamesOf(g *Graph) *Names {
 	switches, terminals := g.Switches(), g.Terminals()
 	n.Switches, n.Terminals = records(n.Switches, switches), records(n.Terminals, terminals)
 	if n.Port == nil {
-		for p := range PortID(g.NumPorts()) {
-			n.Port = append(n.Port, int32(g.LocalPort(p)+1))
-		}
+		n.Port = lists.Make(g.NumPorts(), func(p int) int32 { return int32(g.LocalPort(PortID(p)) + 1) })
 	}
 	if n.TerminalNode == nil {
-		for t := range int32(terminals) {
-			n.TerminalNode = append(n.TerminalNode, t)
-		}
+		n.TerminalNode = Numbers[int32](terminals)
 	}
-	var s SwitchName // what any switch states
-	for _, x := range n.Switches {
-		s = SwitchName{Name: cmp.Or(s.Name, x.Name), GUID: cmp.Or(s.GUID, x.GUID), LID: cmp.Or(s.LID, x.LID), Ports: cmp.Or(s.Ports, x.Ports)}
-	}
-	for i := range n.Switches {
-		x := &n.Switches[i]
-		missing(s.Name, &x.Name, fmt.Sprintf("S%d", i))
-		missing(s.GUID, &x.GUID, FirstSwitchGUID+GUID(i))
-		missing(s.LID, &x.LID, int32(terminals+i+1))
+	fill(n.Switches, func(s *SwitchName) *string { return &s.Name }, func(i int) string { return fmt.Sprintf("S%d", i) })
+	fill(n.Switches, func(s *SwitchName) *GUID { return &s.GUID }, func(i int) GUID { return FirstSwitchGUID + GUID(i) })
+	fill(n.Switches, func(s *SwitchName) *int32 { return &s.LID }, func(i int) int32 { return int32(terminals + i + 1) })
+	fill(n.Switches, func(s *SwitchName) *int32 { return &s.Ports }, func(i int) int32 {
 		first, end := g.Ports(SwitchID(i))
-		missing(s.Ports, &x.Ports, slices.Max(append(n.Port[first:end:end], 1)))
-		x.Name = onOneLine(x.Name)
-	}
-	var t AdapterPort
-	for _, x := range n.Terminals {
-		t = AdapterPort{Name: cmp.Or(t.Name, x.Name), NodeGUID: cmp.Or(t.NodeGUID, x.NodeGUID), NodePort: cmp.Or(t.NodePort, x.NodePort), PortGUID: cmp.Or(t.PortGUID, x.PortGUID), LID: cmp.Or(t.LID, x.LID)}
+		return slices.Max(append(n.Port[first:end:end], 1))
+	})
+	fill(n.Terminals, func(t *AdapterPort) *string { return &t.Name }, func(i int) string { return fmt.Sprintf("H%d", i) })
+	fill(n.Terminals, func(t *AdapterPort) *GUID { return &t.NodeGUID }, func(i int) GUID { return FirstAdapterGUID + 2*GUID(i) })
+	fill(n.Terminals, func(t *AdapterPort) *int32 { return &t.NodePort }, func(int) int32 { return 1 })
+	fill(n.Terminals, func(t *AdapterPort) *GUID { return &t.PortGUID }, func(i int) GUID {
+		return n.Terminals[i].NodeGUID + GUID(n.Terminals[i].NodePort)
+	})
+	fill(n.Terminals, func(t *AdapterPort) *int32 { return &t.LID }, func(i int) int32 { return int32(i + 1) })
+	for i := range n.Switches {
+		n.Switches[i].Name = onOneLine(n.Switches[i].Name)
 	}
 	for i := range n.Terminals {
-		x := &n.Terminals[i]
-		missing(t.Name, &x.Name, fmt.Sprintf("H%d", i))
-		missing(t.NodeGUID, &x.NodeGUID, FirstAdapterGUID+2*GUID(i))
-		missing(t.NodePort, &x.NodePort, 1)
-		missing(t.PortGUID, &x.PortGUID, x.NodeGUID+GUID(x.NodePort))
-		missing(t.LID, &x.LID, int32(i+1))
-		x.Name = onOneLine(x.Name)
+		n.Terminals[i].Name = onOneLine(n.Terminals[i].Name)
 	}
 	return n
 }
@@ -78,11 +67,14 @@ func records[E any](list []E, n int) []E {
 	return slices.Clone(list)
 }
 
-// missing sets what no record of a list states.
-func missing[E comparable](stated E, field *E, value E) {
-	var zero E
-	if stated == zero {
-		*field = value
+// fill sets a field that no record of a list states.
+func fill[R any, V comparable](list []R, field func(*R) *V, value func(i int) V) {
+	var none V
+	if slices.ContainsFunc(list, func(r R) bool { return *field(&r) != none }) {
+		return
+	}
+	for i := range list {
+		*field(&list[i]) = value(i)
 	}
 }
 
@@ -113,10 +105,9 @@ func blanked(name string, which func(rune) bool) string {
 	}, name)
 }
 
-// CompareGUID compares two GUIDs as OpenSM's maps do: the maps are keyed by the
-// GUID in network byte order, compared as a little-endian number, so that the
-// last byte of the GUID weighs most. Consecutive GUIDs come out of order from
-// the 257th on.
+// CompareGUID compares two GUIDs as OpenSM's maps do: the maps are keyed by the GUID in network
+// byte order, compared as a little-endian number, so that the last byte of the GUID weighs most.
+// Consecutive GUIDs come out of order from the 257th on.
 func CompareGUID(a, b GUID) int {
 	return cmp.Compare(bits.ReverseBytes64(uint64(a)), bits.ReverseBytes64(uint64(b)))
 }

@@ -5,10 +5,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
-// Place is a point of a layout. Neighbours are a distance of about 1 apart; y grows
-// downwards.
+// Place is a point of a layout. Neighbours are a distance of about 1 apart; y grows downwards.
 type Place struct{ X, Y float64 }
 
 // Frame is a part of a layout that has a name, such as a group or a plane: the
@@ -53,11 +54,10 @@ type LaidOut interface {
 	Layout() *Layout
 }
 
-// LayoutOf places the switches of any topology: as the family says if it is
-// [LaidOut]; groups as rings on a circle; grids by their coordinates; trees, and
-// networks whose cables lead from level to level away from the terminals, in
-// levels; all others on a circle, in an order that keeps cables short. Cost: linear
-// in the number of cables, times the number of levels.
+// LayoutOf places the switches of any topology: as the family says if it is [LaidOut]; groups as
+// rings on a circle; grids by their coordinates; trees, and networks whose cables lead from level
+// to level away from the terminals, in levels; all others on a circle, in an order that keeps
+// cables short. Cost: linear in the number of cables, times the number of levels.
 func LayoutOf(t Topology) *Layout {
 	switch t := t.(type) {
 	case LaidOut:
@@ -67,11 +67,7 @@ func LayoutOf(t Topology) *Layout {
 	case Grid:
 		return layGrid(t)
 	case Tree:
-		levels := make([]int, t.Graph().Switches())
-		for s := range levels {
-			levels[s] = t.LevelOf(SwitchID(s))
-		}
-		return layLevels(t.Graph(), levels)
+		return layLevels(t.Graph(), lists.Make(t.Graph().Switches(), func(s int) int { return t.LevelOf(SwitchID(s)) }))
 	}
 	if levels := levelsFromTerminals(t.Graph()); levels != nil {
 		return layLevels(t.Graph(), levels)
@@ -199,12 +195,7 @@ func levelsFromTerminals(g *Graph) []int {
 		func(s int) bool { return down[s] > 0 },
 		func(s int) bool { return 2*down[s] >= g.Degree(SwitchID(s)) },
 	} {
-		var leaves []SwitchID
-		for s := range down {
-			if isLeaf(s) {
-				leaves = append(leaves, SwitchID(s))
-			}
-		}
+		leaves := lists.Filter(Numbers[SwitchID](len(down)), func(s SwitchID) bool { return isLeaf(int(s)) })
 		if levels := levelsAbove(g, leaves); levels != nil {
 			return levels
 		}
@@ -239,9 +230,8 @@ func levelsAbove(g *Graph, leaves []SwitchID) []int {
 	return levels
 }
 
-// layLevels draws levels above one another, the leaves at the bottom: each part
-// that hangs together below a level stands below the switches of that level which
-// it has cables to.
+// layLevels draws levels above one another, the leaves at the bottom: each part that hangs together
+// below a level stands below the switches of that level which it has cables to.
 func layLevels(g *Graph, levels []int) *Layout {
 	l := &Layout{Shape: Levels, Places: make([]Place, g.Switches()), How: "Leaf switches at the bottom, roots at the top."}
 	p := &levelPlacer{g.Neighbors(), levels, l.Places, make([]int16, g.Switches())}
@@ -304,8 +294,7 @@ func (p *levelPlacer) move(part []SwitchID, by float64) {
 	}
 }
 
-// divide finds the parts of some switches that hang together, by their lowest
-// number.
+// divide finds the parts of some switches that hang together, by their lowest number.
 func (p *levelPlacer) divide(switches []SwitchID) [][]SwitchID {
 	for _, s := range switches {
 		p.part[s] = Unreachable // not found yet

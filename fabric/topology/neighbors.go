@@ -6,16 +6,14 @@ import (
 	"slices"
 )
 
-// Neighbors is the adjacency of the switches of a graph in compressed rows,
-// parallel cables merged: what searches over large graphs walk. Terminals do
-// not appear.
+// Neighbors is the adjacency of the switches of a graph in compressed rows, parallel cables merged:
+// what searches over large graphs walk. Terminals do not appear.
 type Neighbors struct {
 	start []int32    // len = switches+1
 	ids   []SwitchID // neighbours of s, ascending: ids[start[s]:start[s+1]]
 }
 
-// Neighbors builds the adjacency. Cost: linear in the number of ports, but for
-// sorting each row.
+// Neighbors builds the adjacency. Cost: linear in the number of ports, but for sorting each row.
 func (g *Graph) Neighbors() *Neighbors { return g.NeighborsWithout(nil) }
 
 // NeighborsWithout is [Graph.Neighbors] without the cables that are down.

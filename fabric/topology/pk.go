@@ -6,34 +6,29 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// DistributedSwitch is Podlazov's distributed full switch (Control Sciences 6,
-// 2012, section 1): many small m x m switches wired by a symmetric block
-// design (N, m, 1) so that any permutation passes without conflict, each
-// packet choosing its own path.
+// DistributedSwitch is Podlazov's distributed full switch (Control Sciences 6, 2012, section 1):
+// many small m x m switches wired by a symmetric block design (N, m, 1) so that any permutation
+// passes without conflict, each packet choosing its own path.
 //
-// PK_1(N, m, 1): N processors, each behind a splitter/joiner (1 x m and m x 1)
-// whose port j leads to port j of switch (x + D[j]) mod N, D the difference
-// set. PK_k(R_k, m, 1 | m^(k-1)): N copies of PK_(k-1) stand where the N
-// switches stood. A copy has R_(k-1) ports, enough for floor(R_(k-1)/m) groups
-// of N processors, each group wired to the N copies by the design: port j of
-// element e of group g goes to port g*m + j of copy e + D[j]. The R_(k-1) mod m
-// ports that are left in each copy serve part of one more group: a set of
-// elements of which no block holds more than that. For PK_2(15, 3, 1|3) this
-// is the paper's table 2.
+// PK_1(N, m, 1): N processors, each behind a splitter/joiner (1 x m and m x 1) whose port j leads
+// to port j of switch (x + D[j]) mod N, D the difference set. PK_k(R_k, m, 1 | m^(k-1)): N copies
+// of PK_(k-1) stand where the N switches stood. A copy has R_(k-1) ports, enough for
+// floor(R_(k-1)/m) groups of N processors, each group wired to the N copies by the design: port j
+// of element e of group g goes to port g*m + j of copy e + D[j]. The R_(k-1) mod m ports that are
+// left in each copy serve part of one more group: a set of elements of which no block holds more
+// than that. For PK_2(15, 3, 1|3) this is the paper's table 2.
 //
 //	         stage 1    stage 2             stage k    spine
 //	terminal -- splitter -- splitter -- ... -- splitter -- switch
 //	            joiner      joiner             joiner
 //
-// Mapping to a [Graph], whose terminals have one cable: a splitter/joiner pair
-// is a switch node of degree m+1. Stage s has N^(s-1) * R_(k-s+1) of them,
-// numbered stage by stage from 0, so that terminal t hangs from node t; the
-// N^k spine switches come last. Within a stage, unit copy*R + port serves that
-// port of that copy. Local port 0 of a unit is its cable towards the
-// terminals, the m others lead away from them; a unit whose copy port is left
-// over (the dashes of table 2) has only the m. Local port j of a spine switch
-// is its port j. Two terminals share one of the copies of PK_(k-1), or all m
-// of their copies if they stand on the same element of different groups; and
+// Mapping to a [Graph], whose terminals have one cable: a splitter/joiner pair is a switch node of
+// degree m+1. Stage s has N^(s-1) * R_(k-s+1) of them, numbered stage by stage from 0, so that
+// terminal t hangs from node t; the N^k spine switches come last. Within a stage, unit copy*R +
+// port serves that port of that copy. Local port 0 of a unit is its cable towards the terminals,
+// the m others lead away from them; a unit whose copy port is left over (the dashes of table 2) has
+// only the m. Local port j of a spine switch is its port j. Two terminals share one of the copies
+// of PK_(k-1), or all m of their copies if they stand on the same element of different groups; and
 // so on inside each copy.
 //
 // Closed forms: units U = R_k + N*R_(k-1) + ... + N^(k-1)*R_1; switch nodes
@@ -121,11 +116,10 @@ func (s *DistributedSwitch) addLevel(want int, key string) error {
 	return nil
 }
 
-// partialGroup chooses the elements that share spare ports in every copy: as
-// many as possible in ascending order such that no block holds more than spare
-// of them (an arc of degree spare in the plane; the greedy choice is a lower
-// bound of the largest, which is at most (spare-1)*m + 1). It returns them and,
-// for each of their ports, which of the copy's spare ports it takes: the first
+// partialGroup chooses the elements that share spare ports in every copy: as many as possible in
+// ascending order such that no block holds more than spare of them (an arc of degree spare in the
+// plane; the greedy choice is a lower bound of the largest, which is at most (spare-1)*m + 1). It
+// returns them and, for each of their ports, which of the copy's spare ports it takes: the first
 // that is free.
 func (d *Design) partialGroup(spare int) (elements, places []int) {
 	if spare == 0 {
@@ -202,9 +196,8 @@ func (s *DistributedSwitch) Port(r, x, j int) (inner, port int) {
 	return s.design.Block(s.extra[r][e], j), s.place[r][e*m+j]
 }
 
-// Element is the element of the design, 0..N-1, that port x of a PK_r stands
-// on. Ports on the same element of different groups share all m copies, others
-// one.
+// Element is the element of the design, 0..N-1, that port x of a PK_r stands on. Ports on the same
+// element of different groups share all m copies, others one.
 func (s *DistributedSwitch) Element(r, x int) int {
 	g, e := x/s.design.points, x%s.design.points
 	if r > 1 && g == s.levels[r-1]/s.design.size {
@@ -225,8 +218,7 @@ func (s *DistributedSwitch) Up(stage, unit, j int) (to, port int) {
 	return inner*s.levels[r-1] + port, 0
 }
 
-// Node is the switch node of a unit of a stage, 1 <= stage <= k; of a spine
-// switch for stage k+1.
+// Node is the switch node of a unit of a stage, 1 <= stage <= k; of a spine switch for stage k+1.
 func (s *DistributedSwitch) Node(stage, unit int) SwitchID {
 	for before := 1; before < stage; before++ {
 		unit += s.Units(before)

@@ -8,8 +8,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// RandomRegularConfig configures the topology "random-regular"; see
-// [RandomGraph].
+// RandomRegularConfig configures the topology "random-regular"; see [RandomGraph].
 type RandomRegularConfig struct {
 	Switches  int    `toml:"switches" doc:"switches" min:"2" max:"1000000"`
 	Degree    int    `toml:"degree" doc:"ports of a switch that lead to other switches; switches*degree must be even" min:"1" max:"4096"`
@@ -74,13 +73,12 @@ func NewRandomGraph(degree, terminals int, neighbours [][]SwitchID) *RandomGraph
 const switchingsPerCable = 32
 
 // switched draws the neighbours of each switch by switching edges (Milo et al.,
-// arXiv:cond-mat/0312028, 2003): from the circulant graph in which each switch is joined
-// to its nearest neighbours on a ring, 32 times as many attempts as there are cables are
-// made to replace two random cables a-b and c-d by a-d and c-b, refused if that made a
-// loop or a parallel cable. The walk is symmetric and reaches every simple regular graph,
-// so that in the limit all are equally likely; the pairing model would hardly ever give a
-// simple graph at these degrees. Should the result fall apart (improbable from degree 3
-// on), the walk goes on until it is connected.
+// arXiv:cond-mat/0312028, 2003): from the circulant graph in which each switch is joined to its
+// nearest neighbours on a ring, 32 times as many attempts as there are cables are made to replace
+// two random cables a-b and c-d by a-d and c-b, refused if that made a loop or a parallel cable.
+// The walk is symmetric and reaches every simple regular graph, so that in the limit all are
+// equally likely; the pairing model would hardly ever give a simple graph at these degrees. Should
+// the result fall apart (improbable from degree 3 on), the walk goes on until it is connected.
 func switched(c RandomRegularConfig) [][]SwitchID {
 	w := newWiring(c.Switches, c.Degree)
 	stream := sim.NewStream(c.Seed, "topology random-regular", 0)
@@ -118,9 +116,8 @@ func newWiring(switches, degree int) *wiring {
 	return w
 }
 
-// switchPair draws two cables a-b and c-d, each end of the second as likely to
-// be c, and replaces them by a-d and c-b unless that made a loop or a parallel
-// cable.
+// switchPair draws two cables a-b and c-d, each end of the second as likely to be c, and replaces
+// them by a-d and c-b unless that made a loop or a parallel cable.
 func (w *wiring) switchPair(stream *sim.Stream) {
 	i, j := stream.IntN(len(w.cables)), stream.IntN(2*len(w.cables))
 	if j%2 == 1 {

@@ -2,12 +2,11 @@
 // of the usual families, import and export of real ones, and the small types
 // that routing, multicast and the deadlock certificates share.
 //
-// A [Graph] is plain data, frozen once built: ports are numbered densely,
-// switch by switch, so that every per-port array of the simulator is a slice.
-// A [Topology] is a graph with the closed forms of its family. What a family
-// knows beyond the graph (groups of a dragonfly, coordinates of a grid, levels
-// of a tree) is an optional capability ([Grouped], [Grid], [Tree]), asked for
-// once by the algorithm that needs it.
+// A [Graph] is plain data, frozen once built: ports are numbered densely, switch by switch, so that
+// every per-port array of the simulator is a slice. A [Topology] is a graph with the closed forms
+// of its family. What a family knows beyond the graph (groups of a dragonfly, coordinates of a
+// grid, levels of a tree) is an optional capability ([Grouped], [Grid], [Tree]), asked for once by
+// the algorithm that needs it.
 package topology
 
 import (
@@ -70,9 +69,8 @@ type Grid interface {
 	Towards(s SwitchID, d int, up bool) PortID
 }
 
-// Hamming is the capability of HyperX networks: switches at integer coordinates,
-// cables between every two that differ in one coordinate (a Hamming graph, with
-// parallel cables).
+// Hamming is the capability of HyperX networks: switches at integer coordinates, cables between
+// every two that differ in one coordinate (a Hamming graph, with parallel cables).
 type Hamming interface {
 	Topology
 	// Dims lists the number of switches along each dimension.
@@ -93,8 +91,7 @@ type Tree interface {
 	Levels() int
 	// LevelOf is the level of a switch, 0 for leaf switches.
 	LevelOf(s SwitchID) int
-	// UpPorts returns the range of s's ports that lead up; empty at the top.
-	// They are consecutive.
+	// UpPorts returns the range of s's ports that lead up; empty at the top. They are consecutive.
 	UpPorts(s SwitchID) (first, end PortID)
 	// DownTo is a port of s that leads down towards terminal t, or NoPort if
 	// t is not below s. Where parallel cables lead down, count tells how many
@@ -102,34 +99,29 @@ type Tree interface {
 	DownTo(s SwitchID, t TerminalID) (first PortID, count int)
 }
 
-// Ranked is the capability of networks whose shortest paths between switches with
-// terminals climb, cross, and descend: from switches of a rank to higher ones, then over one
-// cable between equal ranks at most, then to lower ones. They need no virtual channel for
-// each hop.
+// Ranked is the capability of networks whose shortest paths between switches with terminals climb,
+// cross, and descend: from switches of a rank to higher ones, then over one cable between equal
+// ranks at most, then to lower ones. They need no virtual channel for each hop.
 type Ranked interface {
 	Topology
 	// Rank is the rank of a switch, from 0.
 	Rank(s SwitchID) int
 }
 
-// Forms are closed forms beyond [Facts] that some families have, derived in the
-// generator's documentation and held to what is measured by the conformance suite. 0 means
-// that there is none.
+// Forms are closed forms beyond [Facts] that some families have, derived in the generator's
+// documentation and held to what is measured by the conformance suite. 0 means that there is none.
 type Forms struct {
-	// Degree is the least and the largest number of ports to other switches, of all
-	// switches.
+	// Degree is the least and the largest number of ports to other switches, of all switches.
 	Degree [2]int
 	// MeanDistance is the mean number of switch-switch cables on a shortest path, over
 	// pairs of different switches that have terminals.
 	MeanDistance float64
-	// UniformCapacity is the most that all terminals can send at once, in flits a cycle
-	// and terminal, if destinations are drawn evenly from all terminals, the sender among
-	// them, paths are shortest and spread perfectly, and a channel carries a flit a
-	// cycle. Families that have it know of a narrower place than the sum of all channels
-	// (metrics.Metrics.UniformCapacity).
+	// UniformCapacity is the most that all terminals can send at once, in flits a cycle and
+	// terminal, if destinations are drawn evenly from all terminals, the sender among them, paths
+	// are shortest and spread perfectly, and a channel carries a flit a cycle. Families that have
+	// it know of a narrower place than the sum of all channels (metrics.Metrics.UniformCapacity).
 	UniformCapacity float64
-	// BisectionAtLeast bounds the number of cables between two halves of the switches
-	// from below.
+	// BisectionAtLeast bounds the number of cables between two halves of the switches from below.
 	BisectionAtLeast float64
 }
 
@@ -199,9 +191,8 @@ const MaxPorts = 1 << 28
 // portBytes is what a port of a [Graph] takes at least.
 const portBytes = 16
 
-// CheckPorts refuses a setting that makes a network of more than MaxPorts
-// switch ports, or of more than there is memory for. Callers keep the product from overflowing by bounds on its
-// factors.
+// CheckPorts refuses a setting that makes a network of more than MaxPorts switch ports, or of more
+// than there is memory for. Callers keep the product from overflowing by bounds on its factors.
 func CheckPorts(key string, value any, ports int) error {
 	if ports <= MaxPorts {
 		return input.CheckMemory(key, value, "so many switch ports", portBytes*float64(ports))
@@ -210,8 +201,7 @@ func CheckPorts(key string, value any, ports int) error {
 		Want: fmt.Sprintf("a network of at most %d switch ports; with the other settings this makes %d", MaxPorts, ports)}
 }
 
-// SingleSwitchConfig configures the topology "single-switch"; see
-// [SingleSwitch].
+// SingleSwitchConfig configures the topology "single-switch"; see [SingleSwitch].
 type SingleSwitchConfig struct {
 	Terminals int `toml:"terminals" doc:"terminals on the switch" min:"1" max:"65536"`
 }

@@ -48,7 +48,6 @@ type Sparse interface {
 // sparse is a fixed pattern in which some terminals are silent.
 type sparse struct{ fixed }
 
-// Silent implements [Sparse].
 func (s sparse) Silent(src topology.TerminalID) bool { return s.fixed[src] == silent }
 
 func (s sparse) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {

@@ -19,9 +19,8 @@ func init() {
 	param.Register(Patterns, "local", "shares of the packets stay at their switch and in their group, the others go anywhere", LocalConfig{0.5, 0}, newLocal)
 }
 
-// local sends each packet to a random other terminal: of the same switch with
-// probability switch, of the same group with probability group, of all
-// otherwise.
+// local sends each packet to a random other terminal: of the same switch with probability switch,
+// of the same group with probability group, of all otherwise.
 type local struct {
 	atSwitch, inGroup float64
 	switches, groups  neighbours
@@ -75,8 +74,7 @@ func groups(t topology.Topology) (groupOf func(topology.SwitchID) int, count int
 	return nil, 0
 }
 
-// podsOf gives each leaf the lowest leaf that switches of the next level join it
-// to.
+// podsOf gives each leaf the lowest leaf that switches of the next level join it to.
 func podsOf(t topology.Tree) []topology.SwitchID {
 	g := t.Graph()
 	pod := topology.Numbers[topology.SwitchID](g.Switches())

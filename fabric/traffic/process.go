@@ -41,6 +41,7 @@ func (e ProcessEnv) packetRate(flits float64) (float64, error) {
 
 func init() {
 	param.Register(Processes, "bernoulli", "a packet in every cycle with the same probability", struct{}{}, newBernoulli)
+	param.Register(Processes, "on-off", "bursts and pauses: a Markov chain of two states", OnOffConfig{8, 1}, newOnOff)
 }
 
 // bernoulli starts a packet in each cycle with probability load / mean packet
@@ -63,15 +64,10 @@ type OnOffConfig struct {
 	Peak  float64 `toml:"peak" doc:"load during a burst" unit:"flits per cycle" min:"0" max:"1"`
 }
 
-func init() {
-	param.Register(Processes, "on-off", "bursts and pauses: a Markov chain of two states", OnOffConfig{8, 1}, newOnOff)
-}
-
-// onOff is the Markov-modulated process of two states (Dally and Towles 2004,
-// section 24.2.2): a terminal that is on starts a packet in each cycle with
-// probability peak / mean packet size; after each cycle it turns off with
-// probability beta, and on again with probability alpha. beta is chosen for the
-// mean burst (the packets of one on period, which can be none where peak / mean
+// onOff is the Markov-modulated process of two states (Dally and Towles 2004, section 24.2.2): a
+// terminal that is on starts a packet in each cycle with probability peak / mean packet size; after
+// each cycle it turns off with probability beta, and on again with probability alpha. beta is
+// chosen for the mean burst (the packets of one on period, which can be none where peak / mean
 // packet size is below 1), alpha for the load:
 //
 //	beta = peak / (packet size * burst),  alpha = beta * load / (peak - load)
@@ -126,18 +122,16 @@ func (o *onOff) NextGap(r *sim.Stream, state *uint32) int64 {
 	return farGap
 }
 
-// Sizes is a distribution of packet sizes. The zero value is not valid; use
-// [NewSizes].
+// Sizes is a distribution of packet sizes. The zero value is not valid; use [NewSizes].
 type Sizes struct {
 	flits []int
 	below []float64 // packets of size flits[i] or before have this share
 	mean  float64
 }
 
-// NewSizes makes a distribution: packets of flits[i] flits occur in proportion
-// to weights[i], counted in packets. Nil weights are equal ones. All problems are
-// returned together, as *param.ParamError with keys "packet_flits" and
-// "packet_weights".
+// NewSizes makes a distribution: packets of flits[i] flits occur in proportion to weights[i],
+// counted in packets. Nil weights are equal ones. All problems are returned together, as
+// *param.ParamError with keys "packet_flits" and "packet_weights".
 func NewSizes(flits []int, weights []float64) (*Sizes, error) {
 	var problems []error
 	if len(flits) == 0 {

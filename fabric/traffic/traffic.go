@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -24,13 +25,11 @@ type Env struct {
 
 // Pattern chooses destinations.
 type Pattern interface {
-	// Destination is called once for each packet of src, with the stream of
-	// src.
+	// Destination is called once for each packet of src, with the stream of src.
 	Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID
 }
 
-// Matrix is implemented by patterns whose expected traffic is known: all of
-// this package.
+// Matrix is implemented by patterns whose expected traffic is known: all of this package.
 type Matrix interface {
 	// Weights yields each destination of src with its expected share of
 	// src's packets. The shares add up to 1; a terminal that is silent ([Sparse]) has none.
@@ -105,9 +104,8 @@ func (d *division) mapped(to func(class int) int) fixed {
 	return tabulate(len(d.class), func(src int) int { return int(d.members[to(int(d.class[src]))][d.index[src]]) })
 }
 
-// gridMap is the fixed pattern on a grid that moves the coordinates of a
-// terminal's switch and keeps the terminal's position there. move changes the
-// coordinates in place.
+// gridMap is the fixed pattern on a grid that moves the coordinates of a terminal's switch and
+// keeps the terminal's position there. move changes the coordinates in place.
 func gridMap(pattern string, grid topology.Grid, move func(at []int)) (fixed, error) {
 	g, dims := grid.Graph(), grid.Dims()
 	number := func(at []int) int { // row-major, whatever the switches' own numbers
@@ -119,10 +117,7 @@ func gridMap(pattern string, grid topology.Grid, move func(at []int)) (fixed, er
 	}
 	coordinates := make([][]int, g.Switches())
 	places := divide(g, g.Switches(), func(s topology.SwitchID) int {
-		at := make([]int, len(dims))
-		for d := range dims {
-			at[d] = grid.Coordinate(s, d)
-		}
+		at := lists.Make(len(dims), func(d int) int { return grid.Coordinate(s, d) })
 		coordinates[number(at)] = at
 		return number(at)
 	})

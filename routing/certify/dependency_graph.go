@@ -15,11 +15,10 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// Graph is a channel dependency graph (Dally and Seitz, IEEE Transactions on
-// Computers 1987): its nodes are the virtual channels of a network, and an edge
-// says that a packet may hold one while it waits for the other. Without a cycle
-// no deadlock is possible; with one it may be. Channels into terminals wait for
-// nothing and need not be added.
+// Graph is a channel dependency graph (Dally and Seitz, IEEE Transactions on Computers 1987): its
+// nodes are the virtual channels of a network, and an edge says that a packet may hold one while it
+// waits for the other. Without a cycle no deadlock is possible; with one it may be. Channels into
+// terminals wait for nothing and need not be added.
 type Graph struct {
 	vcs    int
 	rows   []row // by node
@@ -29,10 +28,9 @@ type Graph struct {
 // New makes an empty graph for channels of vcs virtual channels.
 func New(vcs int) *Graph { return &Graph{vcs: vcs} }
 
-// NewEscape makes an empty graph for the extended dependencies of escape
-// channels alone (Duato, IEEE TPDS 1995), of an adaptive routing whose
-// packets can go on by an escape channel wherever they are. Without a cycle no
-// deadlock is possible; one is possible with a cycle, but need not be.
+// NewEscape makes an empty graph for the extended dependencies of escape channels alone (Duato,
+// IEEE TPDS 1995), of an adaptive routing whose packets can go on by an escape channel wherever
+// they are. Without a cycle no deadlock is possible; one is possible with a cycle, but need not be.
 func NewEscape(vcs int) *Graph {
 	g := New(vcs)
 	g.escape = true
@@ -215,11 +213,10 @@ func (r *row) each(visit func(node int)) {
 	}
 }
 
-// Local is a channel dependency graph in which a channel waits only for channels out of
-// the switch that it leads to, as without escape channels all do. Its rows are sets of
-// those channels, side by side: bit local*vcs + vc is virtual channel vc of the switch's
-// local-th port. Several goroutines may enter dependencies at a time, and what comes of
-// it does not depend on their order.
+// Local is a channel dependency graph in which a channel waits only for channels out of the switch
+// that it leads to, as without escape channels all do. Its rows are sets of those channels, side by
+// side: bit local*vcs + vc is virtual channel vc of the switch's local-th port. Several goroutines
+// may enter dependencies at a time, and what comes of it does not depend on their order.
 //
 // Memory: a bit for each (virtual channel into a switch, virtual channel out of it).
 type Local struct {
@@ -317,9 +314,8 @@ func (l *Local) each(node int, visit func(wanted int)) {
 	}
 }
 
-// components gives each node the number of its strongly connected component
-// (Tarjan, SIAM Journal on Computing 1972, without recursion) and the size of
-// each component.
+// components gives each node the number of its strongly connected component (Tarjan, SIAM Journal
+// on Computing 1972, without recursion) and the size of each component.
 func (a *adjacency) components() (component, size []int32) {
 	n := a.nodes()
 	component = slices.Repeat([]int32{-1}, n)
@@ -376,10 +372,9 @@ func (a *adjacency) components() (component, size []int32) {
 // maxStarts bounds the nodes from which shortestCycle searches.
 const maxStarts = 20000
 
-// shortestCycle is a shortest cycle of the graph, nil if there is none: a
-// breadth-first search from every node that lies on a cycle, cut off at the
-// length of the best one so far. In graphs with more than 20,000 nodes on
-// cycles it is a shortest one through the first 20,000 of them.
+// shortestCycle is a shortest cycle of the graph, nil if there is none: a breadth-first search from
+// every node that lies on a cycle, cut off at the length of the best one so far. In graphs with
+// more than 20,000 nodes on cycles it is a shortest one through the first 20,000 of them.
 func (a *adjacency) shortestCycle() []int32 {
 	component, size := a.components()
 	var best []int32
@@ -400,8 +395,7 @@ func (a *adjacency) shortestCycle() []int32 {
 	return best
 }
 
-// cycleThrough is a shortest cycle through v that is shorter than limit (0: no
-// limit), or nil.
+// cycleThrough is a shortest cycle through v that is shorter than limit (0: no limit), or nil.
 func (a *adjacency) cycleThrough(v int32, component []int32, limit int, parent, seen []int32) []int32 {
 	level := []int32{v}
 	seen[v] = v + 1

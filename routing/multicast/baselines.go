@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -25,14 +26,22 @@ func init() {
 				config: c, roots: newRootFinder(env.Hops), dist: make([]int64, n), parent: make([]topology.PortID, n),
 			})
 		})
+	param.Register(Registry, "one-tree", "all groups on one tree, in one entry: everybody receives everything", struct{}{},
+		func(_ struct{}, env Env) (Engine, error) {
+			r, err := newRouter(env)
+			return &oneTree{r}, err
+		})
+	param.Register(Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
+		func(_ struct{}, env Env) (Engine, error) {
+			return NewPlainEngine(env, NewMinHopMC(env.Graph, env.Hops))
+		})
 }
 
-// gwsssp is group-weighted SSSP: Dijkstra from the root, each cable weighing
-// the number of groups on it (Chen et al. 2021, section 3.1.2, method 1), plus
-// a weight per hop. With the default hop weight, far above any number of
-// groups, only paths of fewest hops are used, as with OpenSM's base weights;
-// the paper gives none. OpenSM itself never adds groups to its weights: that
-// is opensm-sssp.
+// gwsssp is group-weighted SSSP: Dijkstra from the root, each cable weighing the number of groups
+// on it (Chen et al. 2021, section 3.1.2, method 1), plus a weight per hop. With the default hop
+// weight, far above any number of groups, only paths of fewest hops are used, as with OpenSM's base
+// weights; the paper gives none. OpenSM itself never adds groups to its weights: that is
+// opensm-sssp.
 type gwsssp struct {
 	config GWSSSPConfig
 	roots  *rootFinder
@@ -43,7 +52,6 @@ type gwsssp struct {
 	candidates []topology.SwitchID
 }
 
-// Build implements [TreeBuilder].
 func (b *gwsssp) Build(g *Group, f *Forest) (*Tree, error) {
 	hops, graph := f.env.Hops, f.env.Graph
 	_, b.candidates = b.roots.find(g, b.candidates[:0])
@@ -104,22 +112,12 @@ func (b *gwsssp) Build(g *Group, f *Forest) (*Tree, error) {
 	return t, nil
 }
 
-func init() {
-	param.Register(Registry, "one-tree", "all groups on one tree, in one entry: everybody receives everything", struct{}{},
-		func(_ struct{}, env Env) (Engine, error) {
-			r, err := newRouter(env)
-			return &oneTree{r}, err
-		})
-}
-
-// oneTree keeps all groups on a single tree, as the bold tree of figure 4 of Chen
-// et al. 2021: the other end of the range that merging spans, and the heaviest
-// load that a link can have. A group that the tree does not reach has it made
-// anew for all members: shortest paths from the first of the switches with the
-// least hop count to the farthest.
+// oneTree keeps all groups on a single tree, as the bold tree of figure 4 of Chen et al. 2021: the
+// other end of the range that merging spans, and the heaviest load that a link can have. A group
+// that the tree does not reach has it made anew for all members: shortest paths from the first of
+// the switches with the least hop count to the farthest.
 type oneTree struct{ *router }
 
-// Join implements [Engine].
 func (e *oneTree) Join(g Group) error { return e.JoinAll([]Group{g}) }
 
 // JoinAll implements BatchEngine: the tree is made once.
@@ -169,13 +167,12 @@ func (e *oneTree) reaches(p *Planted, groups []Group) bool {
 // osmMaxDepth is the number of switches on a branch at which OpenSM gives up.
 const osmMaxDepth = 64
 
-// minHopMC is OpenSM's multicast routing for all engines without a rule of
-// their own (minhop, updn, dnup, ftree, lash, dor, file), as of version 3.3.23
-// (mcast_mgr_build_spanning_tree in osm_mcast_mgr.c). The root is [CentralRoot]'s.
-// From the root down, each member goes by the lowest numbered port that is on a
-// shortest path to its switch; members behind one port go on together. The
-// rule looks at the group's own members and the unicast tables only, so neither
-// the order of joins nor other groups matter.
+// minHopMC is OpenSM's multicast routing for all engines without a rule of their own (minhop, updn,
+// dnup, ftree, lash, dor, file), as of version 3.3.23 (mcast_mgr_build_spanning_tree in
+// osm_mcast_mgr.c). The root is [CentralRoot]'s. From the root down, each member goes by the lowest
+// numbered port that is on a shortest path to its switch; members behind one port go on together.
+// The rule looks at the group's own members and the unicast tables only, so neither the order of
+// joins nor other groups matter.
 //
 // Deviation: where OpenSM leaves members out (no path, branches of 64 switches)
 // and goes on, this returns an error.
@@ -216,7 +213,6 @@ func NewMinHopMC(graph *topology.Graph, hops PortTable) TreeBuilder {
 	return &minHopMC{graph: graph, order: topology.GUIDOrder(topology.NamesOf(graph)), hops: hops, within: make([]int, graph.Switches())}
 }
 
-// Build implements [TreeBuilder].
 func (b *minHopMC) Build(g *Group, _ *Forest) (*Tree, error) {
 	b.members = MemberSwitches(b.graph, g, b.members)
 	root := CentralRoot(b.order, b.hops, b.members)
@@ -325,16 +321,12 @@ type HopRows interface {
 // 255, and one hop to the host.
 const osmMaxCost = 256
 
-// CentralRoot is the switch that OpenSM makes the root: the first in order whose
-// largest hop count to a member switch (plus one where hosts are members) is
-// strictly the smallest. The comments in OpenSM say average; the code takes the
-// maximum. Unreachable counts as 255 hops, as in OpenSM. A switch is given up once it
-// cannot win any more. Cost: switches times member switches at worst.
+// CentralRoot is the switch that OpenSM makes the root: the first in order whose largest hop count
+// to a member switch (plus one where hosts are members) is strictly the smallest. The comments in
+// OpenSM say average; the code takes the maximum. Unreachable counts as 255 hops, as in OpenSM. A
+// switch is given up once it cannot win any more. Cost: switches times member switches at worst.
 func CentralRoot(order []topology.SwitchID, hops HopRows, members []MemberSwitch) (root topology.SwitchID) {
-	rows := make([][]uint8, len(members))
-	for i, m := range members {
-		rows[i] = hops.Row(m.Switch)
-	}
+	rows := lists.Map(members, func(m MemberSwitch) []uint8 { return hops.Row(m.Switch) })
 	best, root := osmMaxCost+1, topology.SwitchID(-1)
 	for _, s := range order {
 		cost := 0
@@ -351,11 +343,4 @@ func CentralRoot(order []topology.SwitchID, hops HopRows, members []MemberSwitch
 // UnreachedError says that OpenSM's tables lead nowhere.
 func UnreachedError(graph *topology.Graph, from, to topology.SwitchID) error {
 	return fmt.Errorf("%s has no path to %s in the subnet manager's tables", graph.SwitchName(from), graph.SwitchName(to))
-}
-
-func init() {
-	param.Register(Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
-		func(_ struct{}, env Env) (Engine, error) {
-			return NewPlainEngine(env, NewMinHopMC(env.Graph, env.Hops))
-		})
 }

@@ -6,18 +6,15 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// ColourBound is a lower bound on the colours that any engine needs for groups
-// that it admits, while each has a tree of its own. It is the larger of two
-// counts.
+// ColourBound is a lower bound on the colours that any engine needs for groups that it admits,
+// while each has a tree of its own. It is the larger of two counts.
 //
-// Load: groups with a member on one switch have trees that meet there, and so
-// as many colours.
+// Load: groups with a member on one switch have trees that meet there, and so as many colours.
 //
-// Volume: trees of one colour share no switch, so that all of them together
-// have at most as many switches as the network. If every tree of group g has at
-// least b(g) switches, colours times switches is at least the sum of b(g). Two
-// arguments give b(g), and the larger counts. Both hold for every tree that
-// spans the switches of the members, of any height and from any root.
+// Volume: trees of one colour share no switch, so that all of them together have at most as many
+// switches as the network. If every tree of group g has at least b(g) switches, colours times
+// switches is at least the sum of b(g). Two arguments give b(g), and the larger counts. Both hold
+// for every tree that spans the switches of the members, of any height and from any root.
 //
 //   - Walk. Go round the tree, along every link once in each direction. The walk
 //     meets all members; take them in the order in which it first does. From each
@@ -36,9 +33,8 @@ import (
 //     fewer of them than of the switches of the network with the largest a(s)
 //     that make up c.
 //
-// With a table per port, trees of one colour share no cable, terminal or
-// management port: the load is a terminal's or member switch's, and the
-// volume is counted in links, b(g) - 1, and cables.
+// With a table per port, trees of one colour share no cable, terminal or management port: the load
+// is a terminal's or member switch's, and the volume is counted in links, b(g) - 1, and cables.
 //
 // Cost: for each group, the links of its members' switches, and the square of
 // their number; groups on more than 1,024 switches go without the walk.
@@ -71,9 +67,8 @@ func ColourBound(env Env, groups []Group) int {
 	return max(load, (volume+room-1)/room)
 }
 
-// walkUpTo is the number of switches from which on the walk's square cost is not
-// worth it: so many members mostly lie close together, where it gives less than the
-// cover.
+// walkUpTo is the number of switches from which on the walk's square cost is not worth it: so many
+// members mostly lie close together, where it gives less than the cover.
 const walkUpTo = 1024
 
 // treeSizes bounds the switches of trees from below; see [ColourBound].

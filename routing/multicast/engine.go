@@ -3,17 +3,15 @@
 // size) and its improvement mr4lms-plus, with the metrics and the checker that
 // compare engines, and OpenSM's minhop-mc; its others are in package routing/opensm/mcast.
 //
-// A [Group] of terminals (and possibly switches) is carried by a [Tree] of
-// switches. A tree occupies one entry of the multicast forwarding table (MFT)
-// in each of its switches; the entry's number is the tree's colour, the MLID
-// that packets carry. Trees without a common switch may share a colour, trees
-// with one may not. Several groups may share a tree: each then receives the
-// others' packets, and its hosts drop them.
+// A [Group] of terminals (and possibly switches) is carried by a [Tree] of switches. A tree
+// occupies one entry of the multicast forwarding table (MFT) in each of its switches; the entry's
+// number is the tree's colour, the MLID that packets carry. Trees without a common switch may share
+// a colour, trees with one may not. Several groups may share a tree: each then receives the others'
+// packets, and its hosts drop them.
 //
-// An [Engine] admits groups one after the other and keeps its trees in a
-// [Forest], which counts what the papers measure: colours, groups over each
-// link (edge forwarding index, EFI), groups on each tree (tree forwarding
-// index, TFI). [Route] routes some groups and measures the result.
+// An [Engine] admits groups one after the other and keeps its trees in a [Forest], which counts
+// what the papers measure: colours, groups over each link (edge forwarding index, EFI), groups on
+// each tree (tree forwarding index, TFI). [Route] routes some groups and measures the result.
 package multicast
 
 import (
@@ -34,8 +32,7 @@ type Env struct {
 	Graph *topology.Graph
 	// Hops are the min-hop tables of Graph, shared by all engines.
 	Hops *MinHop
-	// Entries is the number of MFT entries of each switch (the paper's
-	// Ncolor), or Unlimited.
+	// Entries is the number of MFT entries of each switch (the paper's Ncolor), or Unlimited.
 	Entries int
 	// PerPort says that every port has a forwarding table of its own, so that
 	// trees conflict only where they share a port of a switch.
@@ -51,23 +48,19 @@ func NewEnv(graph *topology.Graph, threads int) (Env, error) {
 	return Env{Graph: graph, Hops: hops, Entries: Unlimited, Seed: 1}, err
 }
 
-// Engine routes multicast groups. Groups join and leave one after the other;
-// the trees of those present stay as they are, except where the engine's
-// documentation says otherwise (merging). An engine is not safe for concurrent
-// use; equal sequences of calls give equal trees.
+// Engine routes multicast groups. Groups join and leave one after the other; the trees of those
+// present stay as they are, except where the engine's documentation says otherwise (merging). An
+// engine is not safe for concurrent use; equal sequences of calls give equal trees.
 type Engine interface {
-	// Join routes a new group and records it in the forest. An error leaves
-	// the engine as it was.
+	// Join routes a new group and records it in the forest. An error leaves the engine as it was.
 	Join(g Group) error
 	// Leave removes a group and frees what only it used.
 	Leave(id GroupID) error
-	// Forest is what the engine has routed so far. Only the engine may change
-	// it.
+	// Forest is what the engine has routed so far. Only the engine may change it.
 	Forest() *Forest
 }
 
-// BatchEngine is the capability of engines that do better when they know all
-// groups beforehand.
+// BatchEngine is the capability of engines that do better when they know all groups beforehand.
 type BatchEngine interface {
 	Engine
 	// JoinAll routes the groups together. The engine must be empty.
@@ -77,19 +70,17 @@ type BatchEngine interface {
 // Registry holds the multicast engines that experiment files can name.
 var Registry = param.NewRegistry[Env, Engine]("multicast engine")
 
-// TreeBuilder makes the tree of one group without regard to other groups'
-// colours: what distinguishes one subnet manager's classical multicast routing
-// from another's.
+// TreeBuilder makes the tree of one group without regard to other groups' colours: what
+// distinguishes one subnet manager's classical multicast routing from another's.
 type TreeBuilder interface {
 	// Build makes the tree of g from scratch. The forest holds the groups
 	// routed so far, for builders that balance their load.
 	Build(g *Group, f *Forest) (*Tree, error)
 }
 
-// NewPlainEngine makes an engine of a tree builder: every group has its own
-// tree and its own colour, the lowest that no group has, as in subnet managers
-// that never share an MLID. It refuses groups beyond Env.Entries with an
-// [*ExhaustedError].
+// NewPlainEngine makes an engine of a tree builder: every group has its own tree and its own
+// colour, the lowest that no group has, as in subnet managers that never share an MLID. It refuses
+// groups beyond Env.Entries with an [*ExhaustedError].
 func NewPlainEngine(env Env, b TreeBuilder) (Engine, error) {
 	f, err := NewForest(env)
 	if err != nil {
@@ -128,10 +119,8 @@ type plainEngine struct {
 	next    Colour   // colours from here on were never used
 }
 
-// Forest implements [Engine].
 func (e *plainEngine) Forest() *Forest { return e.forest }
 
-// Join implements [Engine].
 func (e *plainEngine) Join(g Group) error {
 	if err := e.forest.Admissible(&g); err != nil {
 		return err
@@ -152,7 +141,6 @@ func (e *plainEngine) Join(g Group) error {
 	return nil
 }
 
-// Leave implements [Engine].
 func (e *plainEngine) Leave(id GroupID) error {
 	p, err := e.forest.Planted(id)
 	if err != nil {
@@ -240,11 +228,10 @@ type Result struct {
 	Forest  *Forest
 }
 
-// Route routes the groups one after the other with an empty engine and measures the result;
-// an engine that can takes them all together. check verifies every tree and table row
-// afterwards; see [Forest.Check]. progress, if not nil, is told after every group how many
-// are routed, but by engines that take all groups together. Everything but Time is
-// reproducible.
+// Route routes the groups one after the other with an empty engine and measures the result; an
+// engine that can takes them all together. check verifies every tree and table row afterwards; see
+// [Forest.Check]. progress, if not nil, is told after every group how many are routed, but by
+// engines that take all groups together. Everything but Time is reproducible.
 func Route(e Engine, groups []Group, check bool, progress func(routed int)) (*Result, error) {
 	start := time.Now()
 	refused, err := JoinAll(e, groups, progress)

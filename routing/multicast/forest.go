@@ -11,8 +11,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Colour is the number of an MFT entry, from 0: the MLID less the lowest
-// multicast LID.
+// Colour is the number of an MFT entry, from 0: the MLID less the lowest multicast LID.
 type Colour int32
 
 // Planted is a tree with its colour and the groups that it carries.
@@ -96,8 +95,7 @@ func (f *Forest) Trees(yield func(*Planted) bool) {
 	}
 }
 
-// Planted is the tree that carries a group; an error if there is no such
-// group.
+// Planted is the tree that carries a group; an error if there is no such group.
 func (f *Forest) Planted(id GroupID) (*Planted, error) {
 	if p, ok := f.groups[id]; ok {
 		return p, nil
@@ -105,9 +103,8 @@ func (f *Forest) Planted(id GroupID) (*Planted, error) {
 	return nil, fmt.Errorf("no group %d", id)
 }
 
-// Admissible checks a group before it is routed: it has members, they exist,
-// it is not carried already, and its members are connected. All problems are
-// returned together.
+// Admissible checks a group before it is routed: it has members, they exist, it is not carried
+// already, and its members are connected. All problems are returned together.
 func (f *Forest) Admissible(g *Group) error {
 	var problems []error
 	problem := func(format string, args ...any) {
@@ -205,9 +202,8 @@ func (f *Forest) Uproot(p *Planted) {
 	f.vacant = append(f.vacant, p.index)
 }
 
-// Remove takes a group away: its tree goes with the last group; before that
-// it loses every switch that has no member of another group at or below it
-// (Chen et al. 2021, algorithm 6).
+// Remove takes a group away: its tree goes with the last group; before that it loses every switch
+// that has no member of another group at or below it (Chen et al. 2021, algorithm 6).
 func (f *Forest) Remove(id GroupID) error {
 	p, err := f.Planted(id)
 	if err != nil {
@@ -221,8 +217,7 @@ func (f *Forest) Remove(id GroupID) error {
 	return nil
 }
 
-// prune is t without the switches that lead to no member of groups; the root
-// stays.
+// prune is t without the switches that lead to no member of groups; the root stays.
 func (f *Forest) prune(t *Tree, groups []Group) *Tree {
 	graph := f.env.Graph
 	needed := make(map[topology.SwitchID]bool)
@@ -327,9 +322,7 @@ func (f *Forest) cellSet(cells []int32) bitset {
 }
 
 // linkCell is the cell of the cable at port p with a table per port.
-func (f *Forest) linkCell(p topology.PortID) int32 {
-	return min(int32(p), f.env.Graph.Peer[p])
-}
+func (f *Forest) linkCell(p topology.PortID) int32 { return min(int32(p), f.env.Graph.Peer[p]) }
 
 // firstFree is the lowest colour from from on that is free in all cells, or -1
 // if there is none below the limit. Cost: cells times colours/64.
@@ -364,9 +357,8 @@ func (f *Forest) firstFree(cells []int32, from Colour) Colour {
 type Metrics struct {
 	Groups int
 	Trees  int
-	// Colours is the number of MFT entries needed: colours with a tree. Since
-	// engines take the lowest free colour, it is the highest MLID but for gaps
-	// that leaving groups made.
+	// Colours is the number of MFT entries needed: colours with a tree. Since engines take the
+	// lowest free colour, it is the highest MLID but for gaps that leaving groups made.
 	Colours int
 	// ColourBound is a proven lower bound on Colours for these groups on this
 	// network when no two groups share a tree; see [ColourBound].
@@ -427,8 +419,7 @@ func (f *Forest) Measure() Metrics {
 	return m
 }
 
-// EFIHistogram counts the cables between switches by the groups over them
-// (len = largest EFI + 1).
+// EFIHistogram counts the cables between switches by the groups over them (len = largest EFI + 1).
 func (f *Forest) EFIHistogram() []int {
 	var histogram []int
 	for p, load := range f.efi {

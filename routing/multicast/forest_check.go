@@ -11,15 +11,13 @@ import (
 // maxProblems is the number of problems after which a check gives up.
 const maxProblems = 20
 
-// Check verifies the forest from the trees and the forwarding tables alone,
-// without the engines' bookkeeping: every tree is a tree of cables that exist,
-// spans the members of its groups and has the height that it claims; no two
-// trees of one colour share a switch (or port); packets that follow the table
-// rows from any member of a group reach every member of every group on its
-// tree once and nobody else; colours are within the limit; and the counts of
-// groups on cables, trees through switches and groups per colour are right.
-// All problems are returned together, up to twenty. Cost: linear in the trees,
-// and for each sender linear in its tree.
+// Check verifies the forest from the trees and the forwarding tables alone, without the engines'
+// bookkeeping: every tree is a tree of cables that exist, spans the members of its groups and has
+// the height that it claims; no two trees of one colour share a switch (or port); packets that
+// follow the table rows from any member of a group reach every member of every group on its tree
+// once and nobody else; colours are within the limit; and the counts of groups on cables, trees
+// through switches and groups per colour are right. All problems are returned together, up to
+// twenty. Cost: linear in the trees, and for each sender linear in its tree.
 func (f *Forest) Check() error {
 	c := &checker{f: f, graph: f.env.Graph, used: map[cellColour]*Planted{}}
 	efi := make([]int32, len(f.efi))
@@ -182,9 +180,8 @@ func (c *checker) delivery(p *Planted, tables []Rows) {
 	}
 }
 
-// send injects a packet into switch s by port in (NoPort: from its own
-// management port) and checks that every other listener gets it once and
-// nobody else does.
+// send injects a packet into switch s by port in (NoPort: from its own management port) and checks
+// that every other listener gets it once and nobody else does.
 func (c *checker) send(p *Planted, tables []Rows, listeners *Group, in topology.PortID, s topology.SwitchID) {
 	type arrival struct {
 		in topology.PortID

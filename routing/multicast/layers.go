@@ -11,14 +11,12 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// Layers divides trees among layers: sets of virtual channels (virtual lanes,
-// chosen by the service level that packets carry) of which every layer is free
-// of deadlock by itself.
+// Layers divides trees among layers: sets of virtual channels (virtual lanes, chosen by the service
+// level that packets carry) of which every layer is free of deadlock by itself.
 type Layers struct {
 	Of    []int // by tree
 	Count int
-	// Dependencies is the number of different dependencies between channels,
-	// summed over layers.
+	// Dependencies is the number of different dependencies between channels, summed over layers.
 	Dependencies int
 }
 
@@ -41,23 +39,20 @@ func (e *CyclicError) Error() string {
 	return b.String()
 }
 
-// AssignLayers puts each tree, in order, on the first layer that it leaves free
-// of deadlock; most bounds the number of layers. Cost: linear in the sizes of
-// the trees if one layer is enough, as on fat trees; otherwise, for each layer
-// tried, a search for every new pair of ports whose dependencies go against the
-// order found so far. Memory: a bit for each pair of ports of a switch, and 40
-// bytes a port, for each layer.
+// AssignLayers puts each tree, in order, on the first layer that it leaves free of deadlock; most
+// bounds the number of layers. Cost: linear in the sizes of the trees if one layer is enough, as on
+// fat trees; otherwise, for each layer tried, a search for every new pair of ports whose
+// dependencies go against the order found so far. Memory: a bit for each pair of ports of a switch,
+// and 40 bytes a port, for each layer.
 //
-// What a packet of a tree may hold is the buffer behind a channel of the tree
-// that leads into a switch; it holds that until it has gone on by every other
-// channel of the tree out of the switch. So each of these depends on it, and a
-// set of trees whose dependencies together have no cycle cannot deadlock (Dally
-// and Seitz 1987, for packets that are held until all of their copies have
-// left). Branches of one packet do not wait for each other, because a branch
-// begins only where the whole packet fits (cut-through). In a wormhole switch a
-// branch that has begun would wait for the flits that a later one holds up, and
-// each for the other, so that no tree with a branch had a certificate. A single
-// tree never has a cycle. Trees whose packets all climb to a level and then
+// What a packet of a tree may hold is the buffer behind a channel of the tree that leads into a
+// switch; it holds that until it has gone on by every other channel of the tree out of the switch.
+// So each of these depends on it, and a set of trees whose dependencies together have no cycle
+// cannot deadlock (Dally and Seitz 1987, for packets that are held until all of their copies have
+// left). Branches of one packet do not wait for each other, because a branch begins only where the
+// whole packet fits (cut-through). In a wormhole switch a branch that has begun would wait for the
+// flits that a later one holds up, and each for the other, so that no tree with a branch had a
+// certificate. A single tree never has a cycle. Trees whose packets all climb to a level and then
 // descend have none either; shortest paths on tori have.
 func AssignLayers(g *topology.Graph, trees []*Tree, most int) (*Layers, error) {
 	l := &Layers{Of: make([]int, len(trees)), Count: 1}
@@ -239,13 +234,12 @@ func (m *portMarks) mark(p topology.PortID) {
 	m.sets[int(m.start[m.graph.PortSwitch[p]])+local>>6] |= 1 << (local & 63)
 }
 
-// orderedPairs is an acyclic dependency graph that grows, with a topological
-// order of its channels: a list whose labels rise. A dependency against the
-// order is searched for a cycle from both of its ends at once, between their
-// places in the order only; if there is none, what the side that is done first
-// has found moves behind or before the other end (after Bender, Fineman,
-// Gilbert and Tarjan, ACM Transactions on Algorithms 2015, who balance the
-// searches by edges in place of channels).
+// orderedPairs is an acyclic dependency graph that grows, with a topological order of its channels:
+// a list whose labels rise. A dependency against the order is searched for a cycle from both of its
+// ends at once, between their places in the order only; if there is none, what the side that is
+// done first has found moves behind or before the other end (after Bender, Fineman, Gilbert and
+// Tarjan, ACM Transactions on Algorithms 2015, who balance the searches by edges in place of
+// channels).
 type orderedPairs struct {
 	*portPairs
 	label      []int64           // len = ports + 1

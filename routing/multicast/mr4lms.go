@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -22,11 +23,10 @@ func init() {
 		func(c MR4LMSConfig, env Env) (Engine, error) { return newMR4LMS(c, env) })
 }
 
-// mr4lms is multicast routing for limited MFT size (Chen, He, Li, Qi, 2021,
-// algorithms 1 to 7). What the paper leaves open: the load of a root is the
-// number of trees through it, all ties go to the lowest number, colours are
-// tried from 0, links count groups in both directions together, a merged tree
-// counts once for each of its groups.
+// mr4lms is multicast routing for limited MFT size (Chen, He, Li, Qi, 2021, algorithms 1 to 7).
+// What the paper leaves open: the load of a root is the number of trees through it, all ties go to
+// the lowest number, colours are tried from 0, links count groups in both directions together, a
+// merged tree counts once for each of its groups.
 type mr4lms struct {
 	*router
 	config MR4LMSConfig
@@ -138,13 +138,9 @@ func (e *mr4lms) inTheWay(virtual *Group, c Colour) []*Planted {
 
 // touched lists the trees of colour c that occupy one of the cells.
 func (f *Forest) touched(c Colour, cells bitset) []*Planted {
-	var trees []*Planted
-	for _, p := range f.colours[c].trees {
-		if slices.ContainsFunc(p.cells, func(cell int32) bool { return cells.has(int(cell)) }) {
-			trees = append(trees, p)
-		}
-	}
-	return trees
+	return lists.Filter(f.colours[c].trees, func(p *Planted) bool {
+		return slices.ContainsFunc(p.cells, func(cell int32) bool { return cells.has(int(cell)) })
+	})
 }
 
 // switchSet is the tree's switches as a set.
@@ -185,10 +181,9 @@ func appendMembers(graph *topology.Graph, g *Group, members []member) []member {
 	return members[:start+len(rest)]
 }
 
-// nearest is the tree with the least distance to g by formula 1: the mean, over
-// the members of both, of the distance to the nearest member of the other; the
-// first among equals. Cost: for each tree, its members' switches times those
-// of g.
+// nearest is the tree with the least distance to g by formula 1: the mean, over the members of
+// both, of the distance to the nearest member of the other; the first among equals. Cost: for each
+// tree, its members' switches times those of g.
 func (e *mr4lms) nearest(g *Group) *Planted {
 	f := e.forest
 	graph, hops := f.env.Graph, f.env.Hops

@@ -17,18 +17,16 @@ func init() {
 		})
 }
 
-// offline is mr4lms-plus with all groups known. It fills one colour after the
-// other, in the manner of recursive largest first (Leighton 1979): the largest
-// group that the colour still has room for, among equals the one whose switches
-// the fewest other groups with room need; its tree avoids switches that such
-// groups need. So the switches that only forward are few and the same for many
+// offline is mr4lms-plus with all groups known. It fills one colour after the other, in the manner
+// of recursive largest first (Leighton 1979): the largest group that the colour still has room for,
+// among equals the one whose switches the fewest other groups with room need; its tree avoids
+// switches that such groups need. So the switches that only forward are few and the same for many
 // trees of a colour. Groups that come later are routed as mr4lms-plus does.
 type offline struct{ *plus }
 
-// JoinAll routes the groups. Where entries are limited, groups left over when
-// all colours are full are squeezed in by ascending number. Where that is no
-// better than one group after the other, the latter's trees are used, so that
-// knowing the groups never costs colours.
+// JoinAll routes the groups. Where entries are limited, groups left over when all colours are full
+// are squeezed in by ascending number. Where that is no better than one group after the other, the
+// latter's trees are used, so that knowing the groups never costs colours.
 func (e *offline) JoinAll(groups []Group) error {
 	f := e.forest
 	if f.NumGroups() > 0 {
@@ -114,8 +112,7 @@ func (e *offline) place(g *Group, c Colour) bool {
 	return true
 }
 
-// demand counts, for each cell, the groups that the present colour has room for
-// and that need it.
+// demand counts, for each cell, the groups that the present colour has room for and that need it.
 type demand struct {
 	needs   [][]int32 // by group: cells that any tree for it occupies
 	at      [][]int32 // by cell: groups that need it

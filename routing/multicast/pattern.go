@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -114,16 +115,11 @@ func blockGroups(c BlocksConfig, env PatternEnv) ([]Group, error) {
 
 // appendGroup appends a group of so many members, the i-th of them a terminal.
 func appendGroup(groups []Group, size int, terminal func(i int) int) []Group {
-	members := make([]topology.TerminalID, size)
-	for i := range members {
-		members[i] = topology.TerminalID(terminal(i))
-	}
-	return append(groups, NewGroup(GroupID(len(groups)), members, nil))
+	return append(groups, NewGroup(GroupID(len(groups)), lists.Make(size, func(i int) topology.TerminalID { return topology.TerminalID(terminal(i)) }), nil))
 }
 
-// hierarchyGroups divides the ranks into groups of Sizes[0] neighbours; the
-// first of each is its leader; the leaders are divided into groups of
-// Sizes[1], and so on until one group is left.
+// hierarchyGroups divides the ranks into groups of Sizes[0] neighbours; the first of each is its
+// leader; the leaders are divided into groups of Sizes[1], and so on until one group is left.
 func hierarchyGroups(c HierarchyConfig, env PatternEnv) ([]Group, error) {
 	if len(c.Sizes) == 0 {
 		return nil, &param.ParamError{Key: "sizes", Value: c.Sizes, Want: "at least one size"}

@@ -21,14 +21,12 @@ func init() {
 		defaultPlus, func(c PlusConfig, env Env) (Engine, error) { return newPlus(c, env) })
 }
 
-// plus improves on MR4LMS (Chen et al. 2021) for groups that come one after the
-// other. It differs in three ways. It always takes the lowest colour whose
-// subgraph has a tree of least height. In that subgraph it builds small trees
-// rather than bundles of shortest paths, see [grower], from several roots, so
-// that colours hold more trees. And when no colour has room, trees whose
-// switches others have too give way to the group, see [plus.squeeze]; in place
-// of large unions only groups with like spans share a tree, which adds nothing
-// to the EFI of cables.
+// plus improves on MR4LMS (Chen et al. 2021) for groups that come one after the other. It differs
+// in three ways. It always takes the lowest colour whose subgraph has a tree of least height. In
+// that subgraph it builds small trees rather than bundles of shortest paths, see [grower], from
+// several roots, so that colours hold more trees. And when no colour has room, trees whose switches
+// others have too give way to the group, see [plus.squeeze]; in place of large unions only groups
+// with like spans share a tree, which adds nothing to the EFI of cables.
 type plus struct {
 	*router
 	config   PlusConfig
@@ -44,7 +42,6 @@ func newPlus(c PlusConfig, env Env) (*plus, error) {
 	return &plus{router: r, config: c, grow: newGrower(r.subgraph())}, nil
 }
 
-// Join implements [Engine].
 func (e *plus) Join(g Group) error {
 	f := e.forest
 	if err := f.Admissible(&g); err != nil {
@@ -86,13 +83,12 @@ func (e *plus) smallest(height int) *Tree {
 	return best
 }
 
-// squeeze routes a group for which no colour has room. It weighs three ways by
-// what they add to the sum over all cables of the squared EFI, so that no cable
-// is overloaded: the group uses a tree that has all switches it needs; the
-// trees in its way in one colour give their groups to other trees that have all
-// switches these need, and it takes their place; or, where neither is possible,
-// it is united with the trees of one colour that are in the way of a shortest
-// path tree, in the colour where these carry the fewest groups.
+// squeeze routes a group for which no colour has room. It weighs three ways by what they add to the
+// sum over all cables of the squared EFI, so that no cable is overloaded: the group uses a tree
+// that has all switches it needs; the trees in its way in one colour give their groups to other
+// trees that have all switches these need, and it takes their place; or, where neither is possible,
+// it is united with the trees of one colour that are in the way of a shortest path tree, in the
+// colour where these carry the fewest groups.
 func (e *plus) squeeze(g Group, height int) {
 	f := e.forest
 	e.squeezed++
@@ -141,8 +137,7 @@ func (e *plus) evict(move eviction) bool {
 // maxTries bounds the colours for which squeeze builds a tree.
 const maxTries = 3
 
-// crowd unites g with what is in its way in the colour where that is the
-// fewest groups.
+// crowd unites g with what is in its way in the colour where that is the fewest groups.
 func (e *plus) crowd(g Group) {
 	f, cells := e.forest, e.climbed(&g)
 	best, fewest := Colour(0), math.MaxInt

@@ -14,10 +14,9 @@ import (
 // Unreachable is the distance between switches that no path joins.
 const Unreachable = 255
 
-// MinHop holds the switch-to-switch distances of a graph, one byte each: what
-// a subnet manager's min-hop tables say, since the ports of a switch on
-// shortest paths to another are those whose neighbour is one hop nearer.
-// Memory: switches squared bytes (144 MB for 12,000).
+// MinHop holds the switch-to-switch distances of a graph, one byte each: what a subnet manager's
+// min-hop tables say, since the ports of a switch on shortest paths to another are those whose
+// neighbour is one hop nearer. Memory: switches squared bytes (144 MB for 12,000).
 type MinHop struct {
 	graph *topology.Graph
 	n     int
@@ -103,8 +102,7 @@ func (m *MinHop) search(s topology.SwitchID, queue []topology.SwitchID) int {
 // Graph is the graph that the tables describe.
 func (m *MinHop) Graph() *topology.Graph { return m.graph }
 
-// Row lists the distances between s and every switch (len = switches). It must
-// not be changed.
+// Row lists the distances between s and every switch (len = switches). It must not be changed.
 func (m *MinHop) Row(s topology.SwitchID) []uint8 {
 	return m.dist[int(s)*m.width : int(s)*m.width+m.n : int(s)*m.width+m.n]
 }
@@ -139,15 +137,13 @@ func (m *MinHop) neighbours(s topology.SwitchID) []topology.SwitchID {
 	return m.linkPeer[m.linkStart[s]:m.linkStart[s+1]]
 }
 
-// linkPorts lists the ports of s that lead to switches, in port order, aligned
-// with neighbours.
+// linkPorts lists the ports of s that lead to switches, in port order, aligned with neighbours.
 func (m *MinHop) linkPorts(s topology.SwitchID) []topology.PortID {
 	return m.linkPort[m.linkStart[s]:m.linkStart[s+1]]
 }
 
-// nearest fills near (len = width) with the distance from every switch to the
-// nearest of the members' switches. Cost: members times switches, eight at a
-// time.
+// nearest fills near (len = width) with the distance from every switch to the nearest of the
+// members' switches. Cost: members times switches, eight at a time.
 func (m *MinHop) nearest(members []member, near []uint8) {
 	for i := range near {
 		near[i] = Unreachable
@@ -180,10 +176,9 @@ func newRootFinder(hops *MinHop) *rootFinder {
 	}
 }
 
-// find appends to roots the switches whose largest hop count to the members of
-// g is least, ascending, and returns that hop count: the height of a tree of
-// shortest paths (one hop more to a terminal than to its switch). Cost: members'
-// switches times switches, eight at a time.
+// find appends to roots the switches whose largest hop count to the members of g is least,
+// ascending, and returns that hop count: the height of a tree of shortest paths (one hop more to a
+// terminal than to its switch). Cost: members' switches times switches, eight at a time.
 func (r *rootFinder) find(g *Group, roots []topology.SwitchID) (height int, _ []topology.SwitchID) {
 	r.reset()
 	r.include(g)
@@ -277,10 +272,9 @@ func widen(far []uint64, row []uint8) {
 	}
 }
 
-// widenNear is widen by four rows at once, all of whose distances are below
-// 128: comparing takes half the work then, and far goes through the cache once.
-// The padding behind a row, which is not, spoils far's padding only: carries run
-// towards higher bytes.
+// widenNear is widen by four rows at once, all of whose distances are below 128: comparing takes
+// half the work then, and far goes through the cache once. The padding behind a row, which is not,
+// spoils far's padding only: carries run towards higher bytes.
 func widenNear(far []uint64, rows *[4][]uint8) {
 	n := 8 * len(far)
 	a, b, c, d := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n]

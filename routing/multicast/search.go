@@ -6,15 +6,13 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// nearby is a distance up to which searching from all members at once is
-// cheaper than searching from a few roots, and looking where members are does
-// not pay for the growth of a tree.
+// nearby is a distance up to which searching from all members at once is cheaper than searching
+// from a few roots, and looking where members are does not pay for the growth of a tree.
 const nearby = 5
 
-// rootsWithin appends to found the first limit of roots that reach all members
-// within so many hops. Where that is far, the first roots are tried one by one:
-// most of them do, and the searches from all members, which follow, meet every
-// switch again and again.
+// rootsWithin appends to found the first limit of roots that reach all members within so many hops.
+// Where that is far, the first roots are tried one by one: most of them do, and the searches from
+// all members, which follow, meet every switch again and again.
 func (g *subgraph) rootsWithin(members []member, roots []topology.SwitchID, hops, limit int, found []topology.SwitchID) []topology.SwitchID {
 	g.mark(members)
 	for range 2 * (hops - nearby) {
@@ -62,8 +60,7 @@ func (g *subgraph) rootsWithin(members []member, roots []topology.SwitchID, hops
 	}
 }
 
-// mark prepares want for searches for the members, each a switch of its own;
-// unmark undoes it.
+// mark prepares want for searches for the members, each a switch of its own; unmark undoes it.
 func (g *subgraph) mark(members []member) {
 	for _, m := range members {
 		g.want[m.sw] = uint8(1 + m.extra)
@@ -76,8 +73,7 @@ func (g *subgraph) unmark(members []member) {
 	}
 }
 
-// reaches tells whether so many marked members are all within so many hops of
-// root.
+// reaches tells whether so many marked members are all within so many hops of root.
 func (g *subgraph) reaches(root topology.SwitchID, members, hops int) bool {
 	h, perPort := g.f.env.Hops, g.f.env.PerPort
 	dist := g.dist
@@ -114,11 +110,10 @@ func (g *subgraph) reaches(root topology.SwitchID, members, hops int) bool {
 	return members == 0
 }
 
-// search finds the paths from root to the members of fewest hops and, among
-// those, fewest groups on their cables. It leaves them in dist, sum and parent,
-// which hold nothing of use for switches beyond the farthest member, and
-// returns the largest distance to a member; not ok if one is not connected with
-// root.
+// search finds the paths from root to the members of fewest hops and, among those, fewest groups on
+// their cables. It leaves them in dist, sum and parent, which hold nothing of use for switches
+// beyond the farthest member, and returns the largest distance to a member; not ok if one is not
+// connected with root.
 func (g *subgraph) search(root topology.SwitchID, members []member) (height int, ok bool) {
 	g.mark(members)
 	copy(g.dist, g.start)
@@ -143,8 +138,7 @@ func (g *subgraph) search(root topology.SwitchID, members []member) (height int,
 	return height, left == 0
 }
 
-// push appends to the queue what is one hop beyond the switches in it from
-// level on.
+// push appends to the queue what is one hop beyond the switches in it from level on.
 func (g *subgraph) push(level int) {
 	h, efi, perPort := g.f.env.Hops, g.f.efi, g.f.env.PerPort
 	peer := g.f.env.Graph.Peer

@@ -49,14 +49,12 @@ func newGrower(g *subgraph) *grower {
 	return &grower{g: g, node: make([]growing, len(g.dist)), near: make([]uint8, g.f.env.Hops.width)}
 }
 
-// build makes a tree from root that reaches the members, none beyond height,
-// which must be possible. It attaches one member after the other, always the one
-// that needs the fewest further switches (Takahashi and Matsuyama 1980), by way
-// of switches next to many members still to come. Members for which depth
-// leaves no other way get the shortest path from the root, which may move
-// parts of the tree up. Offers that could no more reach any member in time are
-// not made: they could only take the place of better ones. The slices of the result are valid until the next
-// build.
+// build makes a tree from root that reaches the members, none beyond height, which must be
+// possible. It attaches one member after the other, always the one that needs the fewest further
+// switches (Takahashi and Matsuyama 1980), by way of switches next to many members still to come.
+// Members for which depth leaves no other way get the shortest path from the root, which may move
+// parts of the tree up. Offers that could no more reach any member in time are not made: they could
+// only take the place of better ones. The slices of the result are valid until the next build.
 func (b *grower) build(root topology.SwitchID, members []member, height int) Tree {
 	g := b.g
 	h, peer := g.f.env.Hops, g.f.env.Graph.Peer
@@ -165,9 +163,8 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 	return b.finish(root, members)
 }
 
-// lookAheadCost is the number of bytes of near that cost one member what
-// taking up an offer costs. As much time goes into lookAhead as into offers, at
-// most.
+// lookAheadCost is the number of bytes of near that cost one member what taking up an offer costs.
+// As much time goes into lookAhead as into offers, at most.
 const lookAheadCost = 2000
 
 // lookAhead fills near with the distance, in the whole network, from every
@@ -239,8 +236,7 @@ func (b *grower) pull(v topology.SwitchID) {
 	}
 }
 
-// finish puts parents before children, leaves out what leads to no member and
-// resets the state.
+// finish puts parents before children, leaves out what leads to no member and resets the state.
 func (b *grower) finish(root topology.SwitchID, members []member) Tree {
 	// Depths again, since pulls moved whole branches.
 	for _, v := range b.switches {
@@ -305,11 +301,10 @@ func newClimber(f *Forest) *climber {
 	return &climber{f: f, visited: make([]uint32, f.env.Graph.Switches())}
 }
 
-// build climbs from each member switch of g (terminals in ascending order,
-// then member switches) to root, at each switch by the port on a shortest path
-// whose cable carries the fewest groups, the lowest port among equals, until it
-// meets an earlier climb. The tree's slices are valid until the next build.
-// Cost: ports of the switches of the tree.
+// build climbs from each member switch of g (terminals in ascending order, then member switches) to
+// root, at each switch by the port on a shortest path whose cable carries the fewest groups, the
+// lowest port among equals, until it meets an earlier climb. The tree's slices are valid until the
+// next build. Cost: ports of the switches of the tree.
 func (c *climber) build(root topology.SwitchID, g *Group) Tree {
 	c.climb++
 	c.switches = append(c.switches[:0], root)
@@ -379,7 +374,6 @@ func newRouter(env Env) (*router, error) {
 	return &router{forest: f, roots: newRootFinder(env.Hops), climb: newClimber(f)}, nil
 }
 
-// Forest implements [Engine].
 func (r *router) Forest() *Forest { return r.forest }
 
 // Leave implements [Engine]: the group's members go, then every switch that has none left
@@ -394,9 +388,8 @@ func (r *router) subgraph() *subgraph {
 	return r.search
 }
 
-// findColour is the lowest colour whose subgraph has a tree of the height for g from one of
-// the candidates; the first such, limit at most, are left in found. It is -1 if there is
-// none.
+// findColour is the lowest colour whose subgraph has a tree of the height for g from one of the
+// candidates; the first such, limit at most, are left in found. It is -1 if there is none.
 func (r *router) findColour(g *Group, height, limit int) Colour {
 	f := r.forest
 	f.byLoad(r.candidates)
@@ -408,16 +401,14 @@ func (r *router) findColour(g *Group, height, limit int) Colour {
 	return c
 }
 
-// findRoots tells whether there are such candidates in a colour with some trees out of the
-// way.
+// findRoots tells whether there are such candidates in a colour with some trees out of the way.
 func (r *router) findRoots(c Colour, trees []*Planted, height, limit int) bool {
 	r.subgraph().open(c, trees)
 	r.found = r.search.rootsWithin(r.members, r.candidates, height, limit, r.found[:0])
 	return len(r.found) > 0
 }
 
-// climbed is the set of cells of a tree of shortest paths for g from the least loaded
-// candidate.
+// climbed is the set of cells of a tree of shortest paths for g from the least loaded candidate.
 func (r *router) climbed(g *Group) bitset {
 	f := r.forest
 	t := r.climb.build(f.leastLoaded(r.candidates), g)

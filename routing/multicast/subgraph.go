@@ -60,8 +60,7 @@ func newSubgraph(f *Forest) *subgraph {
 	return g
 }
 
-// open chooses the colour to search in, with the given trees of that colour
-// out of the way.
+// open chooses the colour to search in, with the given trees of that colour out of the way.
 func (g *subgraph) open(c Colour, trees []*Planted) {
 	switch {
 	case int(c) >= len(g.f.colours):
@@ -96,11 +95,10 @@ func (g *subgraph) closed(s topology.SwitchID) bool {
 	return !g.f.env.PerPort && g.blocked.has(int(s))
 }
 
-// spread searches from up to 64 members at once (Then et al. 2014, the more
-// the merrier: efficient multi-source graph traversal) for so many hops and
-// leaves in reached, for each switch, the set of members within that distance.
-// far, unless nil, receives the hop at which each switch was last reached by a
-// member, if that is later than what it holds.
+// spread searches from up to 64 members at once (Then et al. 2014, the more the merrier: efficient
+// multi-source graph traversal) for so many hops and leaves in reached, for each switch, the set of
+// members within that distance. far, unless nil, receives the hop at which each switch was last
+// reached by a member, if that is later than what it holds.
 func (g *subgraph) spread(members []member, hops int, far []int32) {
 	clear(g.reached)
 	g.active = g.active[:0]
@@ -176,14 +174,12 @@ func (g *subgraph) tree(root topology.SwitchID, members []member, height int) *T
 	return t
 }
 
-// bestRoot finds the open switch from which the members are reached in the
-// fewest hops, the one with the least load among equals, then the lowest, and
-// leaves the paths from it in dist, sum and parent; -1 if the members are not
-// connected. far holds a lower bound for every switch, the distances in the
-// whole network for example, and is raised: the best candidate is verified by a
-// search of its own; if it fails, searches from 64 more members improve all
-// bounds (after Takes and Kosters 2011, determining the diameter of small world
-// networks).
+// bestRoot finds the open switch from which the members are reached in the fewest hops, the one
+// with the least load among equals, then the lowest, and leaves the paths from it in dist, sum and
+// parent; -1 if the members are not connected. far holds a lower bound for every switch, the
+// distances in the whole network for example, and is raised: the best candidate is verified by a
+// search of its own; if it fails, searches from 64 more members improve all bounds (after Takes and
+// Kosters 2011, determining the diameter of small world networks).
 func (g *subgraph) bestRoot(members []member, far []int32) (root topology.SwitchID, height int) {
 	n := g.f.env.Graph.Switches()
 	for v, d := range g.start {
@@ -246,9 +242,8 @@ func (a *reach) before(b *reach) bool {
 	return a.sw < b.sw
 }
 
-// heap is a heap of four branches, the least on top. Searches spend most of
-// their time here, so it is not generic: calls of a type parameter's method
-// are not inlined.
+// heap is a heap of four branches, the least on top. Searches spend most of their time here, so it
+// is not generic: calls of a type parameter's method are not inlined.
 type heap []reach
 
 func (h *heap) push(x reach) {
@@ -297,11 +292,10 @@ func (h *heap) pop() reach {
 	return top
 }
 
-// extend is algorithm 5: paths of fewest hops, then fewest groups, from root
-// through the colour's subgraph; whenever they reach one of the old trees, the
-// whole of it joins with its own cables, so that its groups go on undisturbed.
-// The tree that it returns contains the old ones and reaches all members,
-// which must be connected.
+// extend is algorithm 5: paths of fewest hops, then fewest groups, from root through the colour's
+// subgraph; whenever they reach one of the old trees, the whole of it joins with its own cables, so
+// that its groups go on undisturbed. The tree that it returns contains the old ones and reaches all
+// members, which must be connected.
 func (g *subgraph) extend(root topology.SwitchID, members []member, old []*Planted) *Tree {
 	h, efi, graph := g.f.env.Hops, g.f.efi, g.f.env.Graph
 	n := graph.Switches()

@@ -6,15 +6,12 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// Tree is a multicast tree: some switches of a graph and the cables that join
-// them. It does not say which terminals listen; that is up to the groups that
-// use it.
+// Tree is a multicast tree: some switches of a graph and the cables that join them. It does not say
+// which terminals listen; that is up to the groups that use it.
 type Tree struct {
-	// Switches are the switches of the tree, the root first, parents before
-	// children.
+	// Switches are the switches of the tree, the root first, parents before children.
 	Switches []topology.SwitchID
-	// Up is the port of each switch towards its parent (len = switches);
-	// NoPort for the root.
+	// Up is the port of each switch towards its parent (len = switches); NoPort for the root.
 	Up []topology.PortID
 	// Height is the number of cables from the root to the farthest member: a
 	// member terminal is one cable beyond its switch. The tree of a group
@@ -25,8 +22,7 @@ type Tree struct {
 // Links is the number of cables between switches.
 func (t *Tree) Links() int { return len(t.Switches) - 1 }
 
-// heightOf computes [Tree.Height] for members; members outside the tree do not
-// count.
+// heightOf computes [Tree.Height] for members; members outside the tree do not count.
 func heightOf(graph *topology.Graph, t *Tree, members *Group) int {
 	depth := make(map[topology.SwitchID]int, len(t.Switches))
 	for i, s := range t.Switches {
@@ -48,9 +44,8 @@ func parentOf(graph *topology.Graph, up topology.PortID) topology.SwitchID {
 	return graph.PortSwitch[graph.Peer[up]]
 }
 
-// Rows is a switch's multicast forwarding table: for each colour in use, the
-// ports that a packet of that MLID leaves by, except the one that it came in
-// by.
+// Rows is a switch's multicast forwarding table: for each colour in use, the ports that a packet of
+// that MLID leaves by, except the one that it came in by.
 type Rows struct {
 	// Switch is where the table stands.
 	Switch topology.SwitchID

@@ -21,9 +21,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Limits of the files that users name, in bytes of their content: what a
-// compressed file becomes counts, not its size on disk. A pipe is read up to the
-// same limit, a device up to MaxSettings.
+// Limits of the files that users name, in bytes of their content: what a compressed file becomes
+// counts, not its size on disk. A pipe is read up to the same limit, a device up to MaxSettings.
 const (
 	// MaxSettings is for files that people write: experiment files.
 	MaxSettings = 16 << 20
@@ -175,8 +174,7 @@ func byteCount(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// inputError takes the name of the file, which messages have already, off an error
-// of the system.
+// inputError takes the name of the file, which messages have already, off an error of the system.
 func inputError(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -244,7 +242,6 @@ func (in *input) decompress(r *bufio.Reader) error {
 	return nil
 }
 
-// Read implements io.Reader.
 func (in *input) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -270,7 +267,6 @@ func (in *input) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (in *input) Close() error {
 	if in.close != nil {
 		in.close()
@@ -307,7 +303,6 @@ func (p *Problems) ProblemAt(line int, format string, args ...any) {
 // foreign is a text of a message, which is cut where it is quoted.
 type foreign string
 
-// Format implements fmt.Formatter.
 func (s foreign) Format(f fmt.State, verb rune) {
 	if verb == 'q' {
 		fmt.Fprint(f, Quote(string(s)))
@@ -342,8 +337,7 @@ func (p *Problems) Err() error {
 	return errors.Join(p.list...)
 }
 
-// longestLine bounds a line, in bytes: a row of service levels has a digit for each
-// destination.
+// longestLine bounds a line, in bytes: a row of service levels has a digit for each destination.
 const longestLine = 1 << 24
 
 // Lines reads a text in UTF-8 line by line and gathers its problems:

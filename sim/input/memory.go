@@ -17,10 +17,9 @@ import (
 // math.MaxInt64 where the system does not tell.
 func Memory() int64 { return min(systemMemory(), debug.SetMemoryLimit(-1)) }
 
-// CheckMemory refuses what would take more than [Memory], before it is allocated.
-// bytes is a low estimate; key and value name the setting that it follows from,
-// and what names the thing that would be held, in the plural. A nil error says
-// that it may fit.
+// CheckMemory refuses what would take more than [Memory], before it is allocated. bytes is a low
+// estimate; key and value name the setting that it follows from, and what names the thing that
+// would be held, in the plural. A nil error says that it may fit.
 func CheckMemory(key string, value any, what string, bytes float64) error {
 	if bytes <= float64(Memory()) {
 		return nil

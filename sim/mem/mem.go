@@ -1,6 +1,5 @@
-// Package mem speeds up the reading of memory: it asks for cache lines before they
-// are needed, and for large pages; and it lets large data lie in files. Nothing of it
-// changes a result.
+// Package mem speeds up the reading of memory: it asks for cache lines before they are needed, and
+// for large pages; and it lets large data lie in files. Nothing of it changes a result.
 //
 // Reading memory that is not in a cache takes a hundred times as long as what is
 // done with it, and the state of ten thousand terminals is in none. What is needed
@@ -14,9 +13,8 @@ import (
 	"unsafe"
 )
 
-// Records is a table of records that never move, by their numbers from 0 on. Several
-// goroutines may use it at once, each for records that are its own at the time. The
-// zero value is an empty table.
+// Records is a table of records that never move, by their numbers from 0 on. Several goroutines may
+// use it at once, each for records that are its own at the time. The zero value is an empty table.
 type Records[T any] struct {
 	pieces [32]unsafe.Pointer // of 64, 64, 128, 256, ... records
 	mutex  sync.Mutex

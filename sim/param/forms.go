@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
-// Need is what one form of a name asks of its environment, such as groups of a
-// topology. The zero Need asks for nothing: its form is for all environments that
-// no other form of the name is for.
+// Need is what one form of a name asks of its environment, such as groups of a topology. The zero
+// Need asks for nothing: its form is for all environments that no other form of the name is for.
 type Need[E any] struct {
 	What string           // for messages: "groups"
 	Met  func(env E) bool // nil: always
@@ -67,8 +68,7 @@ type EnvWithNeeds interface {
 	Lacks(name string, needs []string) error
 }
 
-// formFor is the form of name that is configured by config, or else the one whose
-// need env meets.
+// formFor is the form of name that is configured by config, or else the one whose need env meets.
 func (r *Registry[E, T]) formFor(name string, config any, env E) (*form[E, T], error) {
 	e, ok := r.entries[name]
 	if !ok {
@@ -136,8 +136,7 @@ func (r *Registry[E, T]) Unused(name string, env E, built T) []string {
 	return unused
 }
 
-// fill is a configuration of the form with the values of config, which has at
-// least its settings.
+// fill is a configuration of the form with the values of config, which has at least its settings.
 func (f *form[E, T]) fill(config any) any {
 	values := map[string]reflect.Value{}
 	EachSetting(config, func(field *Field, v reflect.Value) { values[field.Key] = v })
@@ -148,15 +147,10 @@ func (f *form[E, T]) fill(config any) any {
 
 // configs lists the types of the configurations, for messages.
 func (e *entry[E, T]) configs() string {
-	var types []string
-	for _, f := range e.forms {
-		types = append(types, f.config.String())
-	}
-	return strings.Join(types, " or ")
+	return lists.Join(e.forms, " or ", func(f *form[E, T]) string { return f.config.String() })
 }
 
-// config is a fresh configuration: of the only form, or a struct of the settings
-// of all.
+// config is a fresh configuration: of the only form, or a struct of the settings of all.
 func (e *entry[E, T]) config() any {
 	if len(e.forms) == 1 {
 		return e.forms[0].defaults()
@@ -237,8 +231,7 @@ func (e *entry[E, T]) describe(name string) Description {
 	return d
 }
 
-// byNeed joins texts, one of each form, that differ; forms without one are left
-// out.
+// byNeed joins texts, one of each form, that differ; forms without one are left out.
 func (e *entry[E, T]) byNeed(texts []string) string {
 	var parts []string
 	same := true

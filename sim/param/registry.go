@@ -1,7 +1,6 @@
-// Package param holds the registries of models by name, and their settings: structs
-// whose tags give key, unit, bounds and documentation. Everything that experiment
-// files can name is registered here; their reference, their checks and the errors of
-// wrong values are made from the tags.
+// Package param holds the registries of models by name, and their settings: structs whose tags give
+// key, unit, bounds and documentation. Everything that experiment files can name is registered
+// here; their reference, their checks and the errors of wrong values are made from the tags.
 package param
 
 import (
@@ -16,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Registry holds the named constructors of one kind of thing (topologies, routings, patterns, ...).
@@ -32,8 +32,7 @@ type entry[E, T any] struct {
 	joined  reflect.Value // the settings of several forms, with their defaults
 }
 
-// NewRegistry makes an empty registry; kind names its things in messages
-// ("topology").
+// NewRegistry makes an empty registry; kind names its things in messages ("topology").
 func NewRegistry[E, T any](kind string) *Registry[E, T] {
 	return &Registry[E, T]{kind: kind, entries: map[string]*entry[E, T]{}}
 }
@@ -74,9 +73,7 @@ func cloneConfig[C any](c C) C {
 func (r *Registry[E, T]) Kind() string { return r.kind }
 
 // Names lists the registered names in alphabetical order.
-func (r *Registry[E, T]) Names() []string {
-	return slices.Sorted(maps.Keys(r.entries))
-}
+func (r *Registry[E, T]) Names() []string { return slices.Sorted(maps.Keys(r.entries)) }
 
 // UnknownNameError reports a name that is not registered.
 type UnknownNameError struct {
@@ -158,9 +155,8 @@ func (r *Registry[E, T]) Describe(name string) (Description, error) {
 	return e.describe(name), nil
 }
 
-// DescribeParams lists the settings of a pointer to a configuration struct
-// with its present values as defaults, by reflection over the tags of
-// [Register].
+// DescribeParams lists the settings of a pointer to a configuration struct with its present values
+// as defaults, by reflection over the tags of [Register].
 func DescribeParams(config any) []Param {
 	var params []Param
 	EachSetting(config, func(f *Field, v reflect.Value) {
@@ -268,11 +264,7 @@ func typeName(v reflect.Value) string {
 
 func formatValue(v reflect.Value) string {
 	if v.Kind() == reflect.Slice {
-		parts := make([]string, v.Len())
-		for i := range parts {
-			parts[i] = formatValue(v.Index(i))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + strings.Join(lists.Make(v.Len(), func(i int) string { return formatValue(v.Index(i)) }), ", ") + "]"
 	}
 	switch x := v.Interface().(type) {
 	case fmt.Stringer:
@@ -328,9 +320,8 @@ type ParamError struct {
 
 func (e *ParamError) Error() string { return fmt.Sprintf("%s = %v: want %s", e.Key, e.Value, e.Want) }
 
-// Validate checks a pointer to a configuration against its tags (min, max,
-// choices) and, if those hold, its own Validate method. All problems are
-// returned together, each a *ParamError.
+// Validate checks a pointer to a configuration against its tags (min, max, choices) and, if those
+// hold, its own Validate method. All problems are returned together, each a *ParamError.
 func Validate(config any) error {
 	var problems, chosen []error
 	all := reflect.ValueOf(config).Elem()

@@ -8,11 +8,10 @@
 //		snapshot.Int(a, &p.ahead)
 //	}
 //
-// so that what is written and what is read cannot drift apart. The form is
-// variable-length integers (encoding/binary), the same on every machine. It says
-// nothing of types: a store keeps the version of the program beside the bytes, as [Write]
-// does. A state is trusted: one that is read as another type gives nonsense. Package
-// snapshottest finds fields that a method has forgotten.
+// so that what is written and what is read cannot drift apart. The form is variable-length integers
+// (encoding/binary), the same on every machine. It says nothing of types: a store keeps the version
+// of the program beside the bytes, as [Write] does. A state is trusted: one that is read as another
+// type gives nonsense. Package snapshottest finds fields that a method has forgotten.
 package snapshot
 
 import (
@@ -259,9 +258,7 @@ const pieceBytes = 256 << 10
 
 // WriterTo is an empty archive that writes to w, of which it holds no more than a piece.
 // [Archive.End] writes the last. An error of w is the archive's.
-func WriterTo(w io.Writer) *Archive {
-	return &Archive{b: make([]byte, 0, pieceBytes+64), to: w}
-}
+func WriterTo(w io.Writer) *Archive { return &Archive{b: make([]byte, 0, pieceBytes+64), to: w} }
 
 // ReaderFrom reads what an archive has written from r, of at most so many bytes. It holds no
 // more of it than a piece. If r is an [io.Closer], it is closed by [Archive.End] or with the

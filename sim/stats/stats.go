@@ -1,6 +1,5 @@
-// Package stats holds the statistics of runs: running means, histograms, confidence
-// intervals of the means of correlated series, the end of a warm-up, and whether a series
-// still grows.
+// Package stats holds the statistics of runs: running means, histograms, confidence intervals of
+// the means of correlated series, the end of a warm-up, and whether a series still grows.
 package stats
 
 import (
@@ -18,6 +17,14 @@ type Running struct {
 	n        int64
 	mean, m2 float64
 	min, max float64
+}
+
+// Of is the sample of some values.
+func Of(values []float64) (r Running) {
+	for _, x := range values {
+		r.Add(x)
+	}
+	return r
 }
 
 // Add enters an observation.
@@ -43,8 +50,7 @@ func (r *Running) Mean() float64 {
 	return r.mean
 }
 
-// Variance is the unbiased sample variance; NaN for fewer than two
-// observations.
+// Variance is the unbiased sample variance; NaN for fewer than two observations.
 func (r *Running) Variance() float64 {
 	if r.n < 2 {
 		return math.NaN()
@@ -68,9 +74,8 @@ func (r *Running) Max() float64 {
 	return r.max
 }
 
-// HalfWidth is half the width of the confidence interval of the mean at the
-// given level (0.95) for independent observations, by Student's t; infinite
-// for fewer than two.
+// HalfWidth is half the width of the confidence interval of the mean at the given level (0.95) for
+// independent observations, by Student's t; infinite for fewer than two.
 func (r *Running) HalfWidth(level float64) float64 {
 	if r.n < 2 {
 		return math.Inf(1)
@@ -79,10 +84,9 @@ func (r *Running) HalfWidth(level float64) float64 {
 	return t * math.Sqrt(r.Variance()/float64(r.n))
 }
 
-// Histogram counts non-negative integers in buckets of logarithmic width:
-// exact below 256, and above with a relative error of at most 1/256 (0.4 %)
-// in every quantile. The zero value is empty. Memory grows with the logarithm
-// of the largest value: 1 kB per doubling.
+// Histogram counts non-negative integers in buckets of logarithmic width: exact below 256, and
+// above with a relative error of at most 1/256 (0.4 %) in every quantile. The zero value is empty.
+// Memory grows with the logarithm of the largest value: 1 kB per doubling.
 type Histogram struct {
 	counts []int64
 	n      int64
@@ -185,11 +189,10 @@ func Finite(x float64) float64 {
 	return x
 }
 
-// Growth says how a series y(t) that began at time 0 grows, as the exponent of
-// the power of t that it follows: 0 for a series that has become stationary, 1
-// for one that grows with time, 1/2 for one that diffuses, as a queue does whose
-// load is just its capacity. It is (slope of y)·t/y in the middle of the
-// observations, with the slope of the least-squares line.
+// Growth says how a series y(t) that began at time 0 grows, as the exponent of the power of t that
+// it follows: 0 for a series that has become stationary, 1 for one that grows with time, 1/2 for
+// one that diffuses, as a queue does whose load is just its capacity. It is (slope of y)·t/y in the
+// middle of the observations, with the slope of the least-squares line.
 type Growth struct {
 	Slope         float64 // of y over time
 	StandardError float64 // of Slope; neighbours may be correlated
@@ -198,25 +201,22 @@ type Growth struct {
 	Time          float64 // mean of t
 }
 
-// leastObservations is what a line, its error and a correlation are estimated
-// from at least.
+// leastObservations is what a line, its error and a correlation are estimated from at least.
 const leastObservations = 8
 
-// leastWorth is the least number of independent observations that correlated
-// ones are taken for.
+// leastWorth is the least number of independent observations that correlated ones are taken for.
 const leastWorth = 5
 
 // MeasureGrowth fits a line to observations at times t (both slices of one
 // length); ok is false for fewer than eight.
 //
-// The standard error takes the residuals for a first-order autoregressive
-// series: with a correlation r between neighbours, n observations are worth
-// n(1-r)/(1+r) (Law and Kelton 2000, section 4.4). The correlation found in the
-// residuals of a line falls short by about (2+4r)/n, which is made up for
-// (Kendall 1954, for a series about a line). No series is taken for worth less
-// than five: one that is bent smoothly has residuals that are all correlation,
-// though its slope is known well; the quantile for three degrees of freedom, 5.8
-// at 99 %, keeps such intervals wide. Cost: linear.
+// The standard error takes the residuals for a first-order autoregressive series: with a
+// correlation r between neighbours, n observations are worth n(1-r)/(1+r) (Law and Kelton 2000,
+// section 4.4). The correlation found in the residuals of a line falls short by about (2+4r)/n,
+// which is made up for (Kendall 1954, for a series about a line). No series is taken for worth less
+// than five: one that is bent smoothly has residuals that are all correlation, though its slope is
+// known well; the quantile for three degrees of freedom, 5.8 at 99 %, keeps such intervals wide.
+// Cost: linear.
 func MeasureGrowth(t, y []float64) (g Growth, ok bool) {
 	n := float64(len(t))
 	if n < leastObservations {
@@ -263,8 +263,7 @@ func TruncationPoint(series []float64) (cut int, settled bool) {
 	if n < leastObservations {
 		return 0, false
 	}
-	// From the back, sums of the last k give each cut's statistic
-	// variance/k in constant time.
+	// From the back, sums of the last k give each cut's statistic variance/k in constant time.
 	best := -1.0
 	var tail Running
 	for i := n - 1; i >= 0; i-- {
@@ -276,4 +275,130 @@ func TruncationPoint(series []float64) (cut int, settled bool) {
 		}
 	}
 	return cut, cut <= n/2
+}
+
+// LeastBatches is the least number of batches of an interval.
+const LeastBatches = 5
+
+// Constants of MeanInterval, chosen by the coverage and cost of intervals on queues whose mean
+// latency is known (docs/validation.md).
+const (
+	mostBatches = 20
+	// batchLength is the least length of a batch in correlation times.
+	batchLength = 1.5
+	// markovBelow is the correlation of neighbours from which on down a series is taken for a
+	// first-order autoregressive one; above it neighbours are joined.
+	markovBelow = 0.4
+	// mostObservations is the number of observations, once joined, between half of which and
+	// which correlation is measured.
+	mostObservations = 128
+	// fewestObservations is how many are not joined further.
+	fewestObservations = 24
+)
+
+// Batches is the number of batches that a stationary series is divided into for the
+// confidence interval of its mean ([MeanInterval]); 0 while it is too short for one.
+//
+// The length of batches follows from the correlation time T = (1+r)/(1-r), for a
+// correlation r between neighbours: the number of observations that count as one independent
+// one. Where r is large, neighbours are joined first, since queues forget more slowly than
+// their first correlation says (the idea of ASAP3: Steiger et al. 2005). Batches are at least
+// 1.5 T long, for a T with the standard error of r added, and there are 5 to 20 of them: few
+// and long ones while the series is short, whose interval is wide by Student's t. Cost: linear.
+func Batches(series []float64) int {
+	y := Joined(series, mostObservations)
+	_, longest := correlationTimes(y)
+	batches := min(mostBatches, int(float64(len(y))/(batchLength*longest)))
+	if batches < LeastBatches {
+		return 0
+	}
+	return batches
+}
+
+// MeanInterval is half the width of the confidence interval of the mean of a stationary
+// series, at a level such as 0.95, by the means of some batches; infinite for 0.
+//
+// The variance is made larger by what the correlation T within batches of m observations hides,
+// 1/(1 - (T-1/T)/2m) for a first-order autoregressive series, or by the correlation r of the
+// batches themselves, (1+r)/(1-r), as in Skart (Tafazzoli and Wilson 2011), whichever is more;
+// of r a quarter of its standard error is taken for chance. Cost: linear.
+func MeanInterval(series []float64, level float64, batches int) float64 {
+	if batches == 0 {
+		return math.Inf(1)
+	}
+	y := Joined(series, mostObservations)
+	each := len(y) / batches
+	means := join(y[len(y)-each*batches:], each)
+	of := Of(means)
+	time, _ := correlationTimes(y)
+	time = min(time, batchLength*float64(each))
+	inflation := 1 / (1 - (time-1/time)/(2*float64(each)))
+	if r := min(0.8, NeighbourCorrelation(means)-0.25/math.Sqrt(float64(batches))); r > 0 {
+		inflation = max(inflation, (1+r)/(1-r))
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(batches - 1)}.Quantile(0.5 + level/2)
+	return t * math.Sqrt(of.Variance()/float64(batches)*inflation)
+}
+
+// Joined is a series of at most n observations: means of as many neighbours as that takes. What
+// is left over at the beginning is left out.
+func Joined(series []float64, n int) []float64 {
+	each := (len(series) + n - 1) / n
+	if each <= 1 {
+		return series
+	}
+	return join(series[len(series)%each:], each)
+}
+
+func join(series []float64, each int) []float64 {
+	means := make([]float64, len(series)/each)
+	for i := range means {
+		for _, x := range series[i*each : (i+1)*each] {
+			means[i] += x / float64(each)
+		}
+	}
+	return means
+}
+
+// correlationTimes are the correlation time of a series in observations, at least 1, half a standard
+// error of the correlation up, and a whole one.
+func correlationTimes(y []float64) (time, longest float64) {
+	for scale := 1.0; ; scale *= 2 {
+		r := max(0, min(NeighbourCorrelation(y), 0.98))
+		if r <= markovBelow || len(y) < fewestObservations {
+			up := min(0.99, r+math.Sqrt((1-r*r)/float64(len(y))))
+			time, longest = scale*CorrelationTime(r), scale*CorrelationTime(up)
+			return (time + longest) / 2, longest
+		}
+		y = join(y[len(y)%2:], 2)
+	}
+}
+
+// CorrelationTime is (1+r)/(1-r): as many observations of a first-order autoregressive series
+// with a correlation r between neighbours count as an independent one.
+func CorrelationTime(r float64) float64 { return (1 + r) / (1 - r) }
+
+// NeighbourCorrelation estimates the correlation of neighbours. What is found in a sample falls
+// short by (1+3r)/n (Kendall 1954), which is made up for.
+func NeighbourCorrelation(y []float64) float64 {
+	n := float64(len(y))
+	mean := 0.0
+	for _, x := range y {
+		mean += x / n
+	}
+	squares, ratio := residuals(len(y), func(i int) float64 { return y[i] - mean })
+	if squares == 0 {
+		return 0
+	}
+	return (ratio + 1/n) / (1 - 3/n)
+}
+
+// residuals are the sum of their squares, and that of the products of neighbours over it.
+func residuals(n int, residual func(i int) float64) (squares, ratio float64) {
+	neighbours, before := 0.0, 0.0
+	for i := range n {
+		e := residual(i)
+		squares, neighbours, before = squares+e*e, neighbours+e*before, e
+	}
+	return squares, neighbours / squares
 }

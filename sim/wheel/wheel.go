@@ -11,12 +11,11 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// Wheel is the near future of a clocked component: values of one type filed
-// by the cycle in which they are due. Items live in chunks that are handed on
-// from emptied cycles to filling ones, so that memory follows the number of
-// items in flight and stays warm. Items beyond the wheel's reach wait in lists of
-// many cycles each; no item is ever sorted. The items of a cycle come in the order in which
-// they were filed.
+// Wheel is the near future of a clocked component: values of one type filed by the cycle in which
+// they are due. Items live in chunks that are handed on from emptied cycles to filling ones, so
+// that memory follows the number of items in flight and stays warm. Items beyond the wheel's reach
+// wait in lists of many cycles each; no item is ever sorted. The items of a cycle come in the order
+// in which they were filed.
 type Wheel[T any] struct {
 	slots []wheelSlot[T]
 	first *wheelSlot[T] // of slots
@@ -171,9 +170,8 @@ func (w *Wheel[T]) Next(cycle int64) []T {
 	return c.items[:n]
 }
 
-// Skip takes a cycle, as Next does, if it is cheap to see that it has no items; otherwise
-// it returns false, and Next is to be called. It is for the hottest of callers, where it is
-// inlined.
+// Skip takes a cycle, as Next does, if it is cheap to see that it has no items; otherwise it
+// returns false, and Next is to be called. It is for the hottest of callers, where it is inlined.
 func (w *Wheel[T]) Skip(cycle int64) bool {
 	if cycle > w.turn || w.Has(cycle) {
 		return false
@@ -183,15 +181,12 @@ func (w *Wheel[T]) Skip(cycle int64) bool {
 }
 
 // Has tells whether a cycle, no later than a block after the one last taken, has items.
-func (w *Wheel[T]) Has(cycle int64) bool {
-	return w.slot(cycle).last != nil
-}
+func (w *Wheel[T]) Has(cycle int64) bool { return w.slot(cycle).last != nil }
 
-// Drain takes all items, as if cycle now had been taken from last: none may be of that
-// cycle or an earlier one. Those of a cycle come in the order in which they were filed;
-// cycles come in ascending order within the wheel's reach, and behind them those beyond,
-// item by item, in no particular order. A batch is valid until visit returns; visit must
-// not file items.
+// Drain takes all items, as if cycle now had been taken from last: none may be of that cycle or an
+// earlier one. Those of a cycle come in the order in which they were filed; cycles come in
+// ascending order within the wheel's reach, and behind them those beyond, item by item, in no
+// particular order. A batch is valid until visit returns; visit must not file items.
 func (w *Wheel[T]) Drain(now int64, visit func(cycle int64, batch []T)) {
 	if w.now < now {
 		if now > w.turn {
@@ -324,8 +319,7 @@ type farItem[T any] struct {
 	item  T
 }
 
-// place files an item of a block beyond reach and returns its address, for the caller to
-// fill in.
+// place files an item of a block beyond reach and returns its address, for the caller to fill in.
 func (f *farFuture[T]) place(block, cycle int64) *T {
 	i, known := slices.BinarySearchFunc(f.lists, block, func(l *farList[T], block int64) int { return cmp.Compare(l.block, block) })
 	if !known {

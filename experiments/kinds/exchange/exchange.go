@@ -167,10 +167,9 @@ func (c *exchangeConfig) channels(g *topology.Graph) map[string]fabric.ChannelCo
 	return all
 }
 
-// buildSessions sets up the sessions and sums the way of a flit: every stage
-// takes the time of the fabric's switch, every cable its latency. The splitters
-// of processors with m ports are parts of the processors, so that no terminal
-// cable lies before them.
+// buildSessions sets up the sessions and sums the way of a flit: every stage takes the time of the
+// fabric's switch, every cable its latency. The splitters of processors with m ports are parts of
+// the processors, so that no terminal cable lies before them.
 func (p *exchangeParts) buildSessions(x *exchangeTable, name string, seed uint64) error {
 	s, ok := p.topology.(*topology.DistributedSwitch)
 	if !ok {
@@ -254,8 +253,7 @@ func runExchange(ctx context.Context, c *exchangeConfig, run *experiments.Run) (
 	return row, nil
 }
 
-// runFabric and runSessions leave in Utilisation the number of flits that
-// crossed channels.
+// runFabric and runSessions leave in Utilisation the number of flits that crossed channels.
 
 func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *experiments.Run) (exchangeRow, error) {
 	g := p.topology.Graph()
@@ -305,8 +303,7 @@ func (p *exchangeParts) runSessions(ctx context.Context, c *exchangeConfig, run 
 	}
 	flits := int64(o.Received) * int64(c.Exchange.PacketFlits)
 	run.Count(stages*flits, stages*flits)
-	// The model counts a cycle a stage; waits counts how often the whole way
-	// is waited for.
+	// The model counts a cycle a stage; waits counts how often the whole way is waited for.
 	waits := int64(1)
 	if c.Exchange.Drain {
 		waits = int64(o.Sessions)
@@ -366,9 +363,8 @@ func (a *arrived) add(b *arrived) {
 	a.channelFlits += b.channelFlits
 }
 
-// newExchange prepares the order in which terminals send: "ring": terminal i
-// to i+1, i+2, ..., so that at each step all destinations differ; "random":
-// each terminal in an order of its own.
+// newExchange prepares the order in which terminals send: "ring": terminal i to i+1, i+2, ..., so
+// that at each step all destinations differ; "random": each terminal in an order of its own.
 func newExchange(terminals, flits int, order string, seed uint64) *exchange {
 	x := &exchange{terminals: terminals, flits: int32(flits), sent: make([]int32, terminals), missing: slices.Repeat([]int32{int32(terminals - 1)}, terminals)}
 	if order == "random" {
@@ -386,7 +382,6 @@ func newExchange(terminals, flits int, order string, seed uint64) *exchange {
 
 func (x *exchange) ring(t, i int) int32 { return int32((t + 1 + i) % x.terminals) }
 
-// Next implements fabric.Source.
 func (x *exchange) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	i := int(x.sent[t])
 	*spec = fabric.PacketSpec{}
@@ -406,14 +401,12 @@ func (x *exchange) Next(t topology.TerminalID, until int64, spec *fabric.PacketS
 	return true
 }
 
-// Part implements fabric.Host.
 func (x *exchange) Part(int) fabric.Ends {
 	p := &exchanged{exchange: x}
 	x.parts = append(x.parts, p)
 	return fabric.Ends{Source: x, Sink: p}
 }
 
-// Deliver implements fabric.Sink.
 func (a *exchanged) Deliver(d *fabric.Delivery) {
 	a.exchange.missing[d.Dst]--
 	latency := d.Cycle - d.Inject
@@ -440,9 +433,8 @@ func (x *exchange) Archive(a *snapshot.Archive) {
 	}
 }
 
-// complete finds out whether the terminals have all of their packets but those
-// that faults have had given up. Every packet was sent once, so that counting
-// them is enough.
+// complete finds out whether the terminals have all of their packets but those that faults have had
+// given up. Every packet was sent once, so that counting them is enough.
 func (x *exchange) complete(givenUp int64) error {
 	missing := int64(0)
 	for _, n := range x.missing {

@@ -230,8 +230,7 @@ func (c *Config) program() (skeletons.Program, error) {
 	return program, errors.Join(problems...)
 }
 
-// leaders is the number of leaders a node in an alltoall by leaders, otherwise
-// NaN.
+// leaders is the number of leaders a node in an alltoall by leaders, otherwise NaN.
 func (c *Config) leaders() float64 {
 	if p, err := c.program(); err == nil {
 		if l, ok := p.(interface{ Leaders() int }); ok && l.Leaders() > 0 {

@@ -22,6 +22,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -166,10 +167,7 @@ func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication
 	row.parts(&r, nodes)
 	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
 	row.Static, row.Memory, row.NodeQPs = memory.ProcessStatic, memory.Process, memory.NodeQPs
-	finish := make([]int64, len(r.Finish))
-	for i, t := range r.Finish {
-		finish[i] = int64(t)
-	}
+	finish := lists.Map(r.Finish, func(t sim.Time) int64 { return int64(t) })
 	row.times(c, w, finish, 1e-12)
 	if replication == 0 {
 		c.finishTimes(run, finish, 1000)
@@ -313,9 +311,7 @@ func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Conf
 	if hops {
 		d.far, d.neighbors = make([][]int16, g.Switches()), g.Neighbors()
 	}
-	for _, rails := range g.Hosts() {
-		d.nodes = append(d.nodes, nodeDemand{terminal: rails[0]})
-	}
+	d.nodes = append(d.nodes, lists.Map(g.Hosts(), func(rails []topology.TerminalID) nodeDemand { return nodeDemand{terminal: rails[0]} })...)
 	all, err := runtime.Demand(w, d.add, func(bytes int64) sim.Time { return d.idle(bytes, config) })
 	if err != nil {
 		return Demand{}, err

@@ -21,6 +21,7 @@ import (
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -167,11 +168,7 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 	if err != nil {
 		return nil, errors.Join(append(problems, err)...)
 	}
-	for _, g := range all {
-		if len(g.Terminals) > 1 {
-			p.groups = append(p.groups, g)
-		}
-	}
+	p.groups = lists.Filter(all, func(g multicast.Group) bool { return len(g.Terminals) > 1 })
 	switch {
 	case len(p.groups) == 0:
 		problems = append(problems, document.At("groups.pattern", errors.New("makes no group of two members or more")))

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -116,8 +117,7 @@ type hardwareCarrier struct {
 	packets int // of a message
 }
 
-// groupRoute is how a group's packets go, and what has come of the message under
-// way.
+// groupRoute is how a group's packets go, and what has come of the message under way.
 type groupRoute struct {
 	mlid    int32    `snap:"-"`
 	vcs     uint32   `snap:"-"`
@@ -173,11 +173,10 @@ type hostTable struct {
 	MTU             sim.Bytes `toml:"mtu" doc:"payload of a full packet; longer messages are cut" min:"1B"`
 }
 
-// hosts are the adapters on the terminals of a fabric: they read messages, send
-// them as packets, take packets in, and drop packets of groups that nobody behind
-// them has joined. Sending and receiving are engines of their own, each one
-// packet at a time. Bytes travel in whole flits; headers are not modelled: rates
-// are those left to the payload.
+// hosts are the adapters on the terminals of a fabric: they read messages, send them as packets,
+// take packets in, and drop packets of groups that nobody behind them has joined. Sending and
+// receiving are engines of their own, each one packet at a time. Bytes travel in whole flits;
+// headers are not modelled: rates are those left to the payload.
 type hosts struct {
 	hostTable
 	fabric     *core.Fabric
@@ -231,10 +230,9 @@ const backgroundTag = 0
 func newHosts(c hostTable, f *core.Fabric, flit sim.Bytes, timings []fabric.ChannelTiming) *hosts {
 	g := f.Graph()
 	h := &hosts{hostTable: c, fabric: f, clock: f.Clock(), flit: int64(flit), nodes: make([]host, g.Terminals())}
-	h.incoming = make([]sim.Time, g.Terminals())
-	for t := range h.incoming {
-		h.incoming[t] = sim.Time(timings[g.PortClass[g.TerminalPort[t]]].CyclesPerFlit * float64(h.clock))
-	}
+	h.incoming = lists.Make(g.Terminals(), func(t int) sim.Time {
+		return sim.Time(timings[g.PortClass[g.TerminalPort[t]]].CyclesPerFlit * float64(h.clock))
+	})
 	return h
 }
 
@@ -253,7 +251,7 @@ func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec
 		size := min(left, int64(h.MTU))
 		n.reading += sim.Time(h.DMARate.PicosecondsFor(sim.Bytes(size)))
 		to.Birth = int64((n.reading + h.clock - 1) / h.clock)
-		to.Flits = h.flitsOf(size)
+		to.Flits = int32(max(1, (size+h.flit-1)/h.flit))
 		to.Tag = uint64(number+1)<<32 | uint64(size)
 		n.packets.Put(hostPacket{posted, to})
 		if left <= int64(h.MTU) {
@@ -263,9 +261,6 @@ func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec
 	h.fabric.WakeAt(src, n.packets.At(first).spec.Birth)
 	return n.reading
 }
-
-// flitsOf is the length of a packet with so many bytes.
-func (h *hosts) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+h.flit-1)/h.flit)) }
 
 // Next implements fabric.Source: messages first. A message may have been posted ahead of
 // the terminal's time: it is not sent, in place of the background, before it is known.
@@ -289,7 +284,6 @@ func (h *hosts) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 	return false
 }
 
-// Part implements fabric.Host.
 func (h *hosts) Part(int) fabric.Ends {
 	s := &hostSink{hosts: h}
 	h.sinks = append(h.sinks, s)
@@ -308,8 +302,7 @@ func (h *hosts) tally() hostTally {
 	return all
 }
 
-// take tells the carrier what has arrived since it was last called, while no domain is
-// simulated.
+// take tells the carrier what has arrived since it was last called, while no domain is simulated.
 func (h *hosts) take() {
 	for _, s := range h.sinks {
 		for _, a := range s.arrivals {
@@ -319,7 +312,6 @@ func (h *hosts) take() {
 	}
 }
 
-// Deliver implements fabric.Sink.
 func (h *hostSink) Deliver(d *fabric.Delivery) {
 	if d.Tag>>32 == backgroundTag {
 		h.tally.unicast++
@@ -341,9 +333,8 @@ func (h *hostSink) Deliver(d *fabric.Delivery) {
 }
 
 // softwareCarrier carries messages to groups, or sums, by algorithms of package collectives:
-// unicast messages from member to member. A send is over when the adapter has
-// read its message; a member goes on when it has the completion of what it waits
-// for.
+// unicast messages from member to member. A send is over when the adapter has read its message; a
+// member goes on when it has the completion of what it waits for.
 type softwareCarrier struct {
 	kernel *sim.Kernel
 	name   sim.HandlerID
@@ -476,7 +467,6 @@ func (c *softwareCarrier) Handle(k *sim.Kernel, e sim.Event) {
 	}
 }
 
-// member implements carrier.
 func (c *softwareCarrier) member(int32, topology.TerminalID) (int, bool) { return 0, true }
 
 func (c *softwareCarrier) arrived(a arrival) {

@@ -70,8 +70,7 @@ type multicastMeasureTable struct {
 	Timing  bool `toml:"timing" doc:"write timing.csv, the run time of the engine; it differs from run to run"`
 }
 
-// Entries is a number of table entries; [multicast.Unlimited] is written
-// "unlimited".
+// Entries is a number of table entries; [multicast.Unlimited] is written "unlimited".
 type Entries int
 
 // String is the number of entries, or the word for no limit.

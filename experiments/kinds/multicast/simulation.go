@@ -91,9 +91,8 @@ func (s *latencySimulation) Window() int64 {
 	return max(1, network.CyclesOf(s.ReceiveOverhead+s.SendOverhead, s.clock))
 }
 
-// Before implements core.HostModel: what happens at the hosts, as far as it is known
-// before cycle first, which is until the earliest time at which something that arrives in
-// it can be complete.
+// Before implements core.HostModel: what happens at the hosts, as far as it is known before cycle
+// first, which is until the earliest time at which something that arrives in it can be complete.
 func (s *latencySimulation) Before(first, end int64) int64 {
 	s.catchUp(min(sim.Time(first)*s.clock+s.ReceiveOverhead-1, sim.Time(end)*s.clock))
 	if next := s.kernel.Next(); next < sim.MaxTime {
@@ -211,8 +210,7 @@ func (s *latencySimulation) carried() *telemetry.Carried {
 	return c
 }
 
-// utilisation is the share of the run for which channels carried flits: the most
-// and the mean.
+// utilisation is the share of the run for which channels carried flits: the most and the mean.
 func (s *latencySimulation) utilisation() (most, mean float64) {
 	busy := s.carried().Busy(s.fabric.Graph())
 	for _, cycles := range busy {
@@ -265,8 +263,7 @@ type multicastPlan struct {
 	unsafe error                      // they can deadlock, which is allowed
 }
 
-// plan routes the groups; points with the same network, groups and engine share
-// the outcome.
+// plan routes the groups; points with the same network, groups and engine share the outcome.
 func (c *latencyConfig) plan(p *latencyParts, seed uint64, threads int) (*multicastPlan, error) {
 	key := fmt.Sprintf("multicast plan %s\n%s\n%s\n%v %v %d %d %d %v", c.Topology.Type.Fingerprint(), c.Groups.Pattern.Fingerprint(), c.Multicast.Engine.Fingerprint(),
 		c.Multicast.Entries, c.Multicast.PerPort, c.Multicast.Layers, p.unicast, seed, c.Fabric.AllowDeadlock)
@@ -314,8 +311,7 @@ func (c *latencyConfig) makePlan(p *latencyParts, seed uint64, threads int) (*mu
 	return plan, nil
 }
 
-// tables are the plan's forwarding tables as switches read them. An MLID is a
-// colour.
+// tables are the plan's forwarding tables as switches read them. An MLID is a colour.
 func (p *multicastPlan) tables() []fabric.MulticastTable {
 	all := p.forest.Tables()
 	tables := make([]fabric.MulticastTable, len(all))
@@ -348,7 +344,6 @@ func (s *latencySimulation) Archive(a *snapshot.Archive) {
 	}
 }
 
-// archive implements carrier.
 func (c *hardwareCarrier) archive(a *snapshot.Archive) {
 	a.Mark("multicast")
 	for i := range c.routes {
@@ -356,7 +351,6 @@ func (c *hardwareCarrier) archive(a *snapshot.Archive) {
 	}
 }
 
-// archive implements carrier.
 func (c *softwareCarrier) archive(a *snapshot.Archive) {
 	a.Mark("collectives")
 	snapshot.Array(a, "groups", c.groups, func(a *snapshot.Archive, g *softwareGroup) { g.archive(a) })
@@ -389,12 +383,11 @@ func (h *hosts) archive(a *snapshot.Archive) {
 	}
 }
 
-// multicastAllreduce is the carrier that sums over the members of a group by both ways:
-// vectors go to the sender up a binomial tree of unicast messages, and the result to all
-// by the network's multicast. Multicast packets are datagrams, as in InfiniBand; nothing
-// acknowledges them, as nothing is lost here (Hoefler, Siebert, Rehm, IPDPS 2007, send
-// what is lost again along a chain). To combine two vectors costs nothing. The numbers of
-// unicast messages follow those of groups.
+// multicastAllreduce is the carrier that sums over the members of a group by both ways: vectors go
+// to the sender up a binomial tree of unicast messages, and the result to all by the network's
+// multicast. Multicast packets are datagrams, as in InfiniBand; nothing acknowledges them, as
+// nothing is lost here (Hoefler, Siebert, Rehm, IPDPS 2007, send what is lost again along a chain).
+// To combine two vectors costs nothing. The numbers of unicast messages follow those of groups.
 type multicastAllreduce struct {
 	*hardwareCarrier
 	up *softwareCarrier
@@ -418,24 +411,20 @@ func (c *multicastAllreduce) complete(group int, at sim.Time) {
 	c.hardwareCarrier.post(at, group, c.up.groups[group].sender)
 }
 
-// member implements carrier.
 func (c *multicastAllreduce) member(message int32, t topology.TerminalID) (member int, takes bool) {
+	return c.of(message).member(message, t)
+}
+
+func (c *multicastAllreduce) arrived(a arrival) { c.of(a.message).arrived(a) }
+
+// of is the carrier of a message.
+func (c *multicastAllreduce) of(message int32) carrier {
 	if message < c.up.first {
-		return c.hardwareCarrier.member(message, t)
+		return c.hardwareCarrier
 	}
-	return c.up.member(message, t)
+	return c.up
 }
 
-// arrived implements carrier.
-func (c *multicastAllreduce) arrived(a arrival) {
-	if a.message < c.up.first {
-		c.hardwareCarrier.arrived(a)
-	} else {
-		c.up.arrived(a)
-	}
-}
-
-// archive implements carrier.
 func (c *multicastAllreduce) archive(a *snapshot.Archive) {
 	c.hardwareCarrier.archive(a)
 	c.up.archive(a)

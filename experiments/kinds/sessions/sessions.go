@@ -58,8 +58,7 @@ var idleSessions = []experiments.Idle[*sessionsConfig]{
 	{Key: "sessions.permutations", When: func(c *sessionsConfig) bool { return c.Sessions.Schedule != "random" }, Because: `it is of sessions.schedule = "random"`},
 }
 
-// Warnings says where a schedule is known to do less than its name
-// promises, or more than it needs.
+// Warnings says where a schedule is known to do less than its name promises, or more than it needs.
 func Warnings(s *topology.DistributedSwitch, schedule string) []experiments.Warning {
 	if schedule != "digits" && schedule != "digits-short" && schedule != "digits-printed" {
 		return nil

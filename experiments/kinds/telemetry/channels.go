@@ -28,9 +28,8 @@ var tablesText string
 // Tables are those that several kinds have.
 var Tables = experiments.ReadTables(tablesText, nil)
 
-// WriteLinks keeps how much every channel carried in the window, by virtual
-// channel: links.csv. Channels out of switch ports come first, in port order,
-// then those out of terminals.
+// WriteLinks keeps how much every channel carried in the window, by virtual channel: links.csv.
+// Channels out of switch ports come first, in port order, then those out of terminals.
 func WriteLinks(run *experiments.Run, g *topology.Graph, c *Carried) {
 	t := run.Table(Tables.Named(results.LinksName))
 	ends := g.NumPorts() + g.Terminals()
@@ -99,8 +98,7 @@ func (c *Carried) Add(flits []uint32, window int64) {
 	c.Window += window
 }
 
-// Rate is the load of channel i on all virtual channels together, in flits per
-// cycle.
+// Rate is the load of channel i on all virtual channels together, in flits per cycle.
 func (c *Carried) Rate(i, channels int) float64 {
 	return float64(c.sum(i, channels)) / float64(c.Window)
 }
@@ -137,8 +135,7 @@ func BetweenSwitches(g *topology.Graph, i int) bool {
 	return ok
 }
 
-// ChannelEnds names both ends and the class of channel i: out of port i, or of
-// terminal i - ports.
+// ChannelEnds names both ends and the class of channel i: out of port i, or of terminal i - ports.
 func ChannelEnds(g *topology.Graph, i int) (from, to, class string) {
 	port := channelPort(g, i)
 	class = g.Classes[g.PortClass[port]].Name
@@ -155,9 +152,8 @@ func ChannelEnds(g *topology.Graph, i int) (from, to, class string) {
 	return g.PortName(port), g.TerminalName(terminal), class
 }
 
-// writeSeries keeps what every channel carried in the intervals of the window:
-// series/POINT.csv, one row a channel, in the order of links.csv, and one
-// column an interval.
+// writeSeries keeps what every channel carried in the intervals of the window: series/POINT.csv,
+// one row a channel, in the order of links.csv, and one column an interval.
 func writeSeries(run *experiments.Run, g *topology.Graph, s *observe.Series) {
 	t := &results.Table{Columns: []string{"from", "to", "class"}}
 	from := int64(0)
@@ -187,8 +183,7 @@ func WholeRun() *measure.Meter {
 	return m
 }
 
-// writeBlame keeps where the latency of measured packets came from: blame.csv
-// and congestion.csv.
+// writeBlame keeps where the latency of measured packets came from: blame.csv and congestion.csv.
 func writeBlame(run *experiments.Run, g *topology.Graph, b *observe.Blame, clock float64) {
 	t := run.Table(Tables.Named("blame"))
 	all := b.Packets[0] + b.Packets[1]
@@ -250,9 +245,8 @@ const (
 	leastBranch  = 0.01 // of the waiting that a tree's root is to blame for
 )
 
-// writeCongestion keeps the congestion trees: the channels that most of the
-// waiting has its root at, each followed by the channels that it stalls, and
-// those by theirs.
+// writeCongestion keeps the congestion trees: the channels that most of the waiting has its root
+// at, each followed by the channels that it stalls, and those by theirs.
 func writeCongestion(run *experiments.Run, g *topology.Graph, b *observe.Blame, roots []float64) {
 	t := run.Table(Tables.Named("congestion"))
 	waiting := 0.0

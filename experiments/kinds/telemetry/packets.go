@@ -141,17 +141,15 @@ func vcSet(set uint32) string {
 	return results.IndexList(numbers)
 }
 
-// traceEvents writes the lives of packets in the JSON object form of Chrome's
-// trace event format (N. Duca, D. Sinclair: Trace Event Format, 2016), which
-// Perfetto and chrome://tracing open.
+// traceEvents writes the lives of packets in the JSON object form of Chrome's trace event format
+// (N. Duca, D. Sinclair: Trace Event Format, 2016), which Perfetto and chrome://tracing open.
 //
-// Processes are terminals and switches, threads are queues (input port and
-// virtual channel) and output channels. A packet is a complete event in each
-// queue, from the arrival of its head until the tail is on the channel, divided
-// into its stages, and one on each channel, until its tail has arrived at the
-// other end; a flow leads from one to the next. Packets that are in a queue at
-// the same time are beside one another: the events of a thread must be nested,
-// so that a thread takes as many rows as it needs.
+// Processes are terminals and switches, threads are queues (input port and virtual channel) and
+// output channels. A packet is a complete event in each queue, from the arrival of its head until
+// the tail is on the channel, divided into its stages, and one on each channel, until its tail has
+// arrived at the other end; a flow leads from one to the next. Packets that are in a queue at the
+// same time are beside one another: the events of a thread must be nested, so that a thread takes
+// as many rows as it needs.
 func traceEvents(g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time) string {
 	w := &packetEvents{EventWriter{Clock: clock, Category: "packet", Processes: g.Switches() + g.Terminals()}, g}
 	w.Name = w.processName

@@ -204,8 +204,7 @@ type EventWriter struct {
 // Text is the file.
 func (w *EventWriter) Text() string {
 	w.rows()
-	// In the order of time, to the cycle: readers keep the order of the file
-	// where times are equal.
+	// In the order of time, to the cycle: readers keep the order of the file where times are equal.
 	slices.SortStableFunc(w.events, func(a, b traceEvent) int { return cmp.Compare(a.cycle, b.cycle) })
 	var b strings.Builder
 	b.WriteString("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n")
@@ -260,8 +259,7 @@ type stage struct {
 	from, to int64
 }
 
-// rows gives every span a row of its thread in which it meets no other, and
-// writes the events.
+// rows gives every span a row of its thread in which it meets no other, and writes the events.
 func (w *EventWriter) rows() {
 	slices.SortStableFunc(w.Spans, func(a, b Span) int {
 		return cmp.Or(a.Process-b.Process, a.Track-b.Track, cmp.Compare(a.From, b.From), a.Packet-b.Packet)

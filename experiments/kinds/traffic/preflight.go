@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Network names what the point's packets are routed through.
@@ -111,14 +112,13 @@ type forecast struct {
 	most    bool    // latency may be shorter
 }
 
-// newForecast sums the hand formula of docs/model.md over all channels,
-// weighted by the share of packets that take them. Flits behind the head add
-// the interval of the slowest channel in use, in whole cycles: where rates
-// differ not all packets meet it, and where an interval is no whole number only
-// some flits wait so long; so they do at every switch that stores a packet before it sends
-// it on. So it is where a cycle of the switch core has no fixed
-// number of steps: latency is then an upper bound. Where a packet is longer than
-// the buffers, and these are shorter than the credit round trip, it is a lower one.
+// newForecast sums the hand formula of docs/model.md over all channels, weighted by the share of
+// packets that take them. Flits behind the head add the interval of the slowest channel in use, in
+// whole cycles: where rates differ not all packets meet it, and where an interval is no whole
+// number only some flits wait so long; so they do at every switch that stores a packet before it
+// sends it on. So it is where a cycle of the switch core has no fixed number of steps: latency is
+// then an upper bound. Where a packet is longer than the buffers, and these are shorter than the
+// credit round trip, it is a lower one.
 func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
 	cycles := cyclesPerFlit(timings)
 	f := forecast{hops: load.Hops(), most: config.Switch.CyclesVary()}
@@ -153,11 +153,7 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 
 // cyclesPerFlit is the capacity of the channel classes.
 func cyclesPerFlit(timings []fabric.ChannelTiming) []float64 {
-	cycles := make([]float64, len(timings))
-	for i, t := range timings {
-		cycles[i] = t.CyclesPerFlit
-	}
-	return cycles
+	return lists.Map(timings, func(t fabric.ChannelTiming) float64 { return t.CyclesPerFlit })
 }
 
 // describeLatency is the latency in words; clock is a cycle's length in nanoseconds.

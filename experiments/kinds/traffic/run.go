@@ -179,16 +179,6 @@ func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle, bu
 	}
 }
 
-// addEach adds values to as many sums, which the first call makes.
-func addEach[T any](sums *[]T, values []T, add func(sum, value *T)) {
-	if *sums == nil {
-		*sums = make([]T, len(values))
-	}
-	for i := range values {
-		add(&(*sums)[i], &values[i])
-	}
-}
-
 // add enters a replication.
 func (o *trafficOutcome) add(r *measure.Result) {
 	o.Observed.Add(r.ChannelFlits, r.Window, r.Blame)
@@ -199,15 +189,10 @@ func (o *trafficOutcome) add(r *measure.Result) {
 			o.samples = r.Samples[0]
 		}
 	}
-	addEach(&o.measures, r.Measures, (*measure.Measure).Add)
-	addEach(&o.levels, r.Levels(), (*measure.Tally).Add)
-	for i, step := range r.Lapse() {
-		if i == len(o.lapse) {
-			o.lapse = append(o.lapse, measure.LapseStep{})
-		}
-		o.lapse[i].Add(&step)
-	}
-	addEach(&o.pairs, r.Pairs(), (*measure.Tally).Add)
+	measure.AddEach(&o.measures, r.Measures, (*measure.Measure).Add)
+	measure.AddEach(&o.levels, r.Levels(), (*measure.Tally).Add)
+	measure.AddEach(&o.lapse, r.Lapse(), (*measure.LapseStep).Add)
+	measure.AddEach(&o.pairs, r.Pairs(), (*measure.Tally).Add)
 	if r.Closed {
 		o.offered = math.NaN()
 	}
@@ -231,8 +216,7 @@ func (o *trafficOutcome) add(r *measure.Result) {
 	o.settled = o.settled && r.Settled
 }
 
-// row is the outcome in the columns of the results; clock is the length of a
-// cycle in nanoseconds.
+// row is the outcome in the columns of the results; clock is the length of a cycle in nanoseconds.
 func (o *trafficOutcome) row(clock float64) trafficRow {
 	state, reason := o.evidence.Judge()
 	if state == measure.Saturated { // not drained: the packets that waited longest are not among those that latencies are of
@@ -251,11 +235,10 @@ func (o *trafficOutcome) row(clock float64) trafficRow {
 	}
 }
 
-// findSaturation looks for the highest load at which the network is steady and the lowest at
-// which it is saturated, among the multiples of measure.load_precision up to the highest load
-// that the process can offer and the channels can carry ([search]). The outcome belongs to
-// the steady load, or, where there is none, to the lowest load without it. The runs are
-// written to search.csv.
+// findSaturation looks for the highest load at which the network is steady and the lowest at which
+// it is saturated, among the multiples of measure.load_precision up to the highest load that the
+// process can offer and the channels can carry ([search]). The outcome belongs to the steady load,
+// or, where there is none, to the lowest load without it. The runs are written to search.csv.
 //
 // A run goes on until its verdict is known, at most for the budget, with measure.window as the
 // least window. What is undecided even then is neither: the search goes on below it for the

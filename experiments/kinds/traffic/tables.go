@@ -22,11 +22,10 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// writeGlobalChannels keeps how much every global channel of a grouped topology
-// carried in the window: global_channels.csv. Channels are told apart as figure
-// 9 of the dragonfly paper does for worst-case traffic, by where they lead and
-// by their switch: role is minimal for channels to the next group, beside for
-// the others of a switch that has such a channel, and other.
+// writeGlobalChannels keeps how much every global channel of a grouped topology carried in the
+// window: global_channels.csv. Channels are told apart as figure 9 of the dragonfly paper does for
+// worst-case traffic, by where they lead and by their switch: role is minimal for channels to the
+// next group, beside for the others of a switch that has such a channel, and other.
 func writeGlobalChannels(run *experiments.Run, t topology.Grouped, c *telemetry.Carried) {
 	g := t.Graph()
 	table := run.Table(tables.Named("global_channels"))

@@ -47,10 +47,9 @@ func (c *trafficConfig) matrix(parts *trafficParts) (traffic.Matrix, error) {
 	return matrix, nil
 }
 
-// loads computes the channel loads of the point's traffic, once for all points
-// with the same network and pattern. even tells that flows were split evenly over
-// paths that the routing hashes them to, for there are more than most terminals: no
-// proof of a bound, but what is to be expected.
+// loads computes the channel loads of the point's traffic, once for all points with the same
+// network and pattern. even tells that flows were split evenly over paths that the routing hashes
+// them to, for there are more than most terminals: no proof of a bound, but what is to be expected.
 func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts *trafficParts, most int) (loads *routing.Load, even bool, err error) {
 	matrix, err := c.matrix(parts)
 	if err != nil {

@@ -110,13 +110,11 @@ type watched struct {
 	stop, last int64 // no births from this cycle on; the last one
 }
 
-// Stop implements [fabric.Workload].
 func (w *watched) Stop(c int64) {
 	w.stop = c
 	w.Workload.Stop(c)
 }
 
-// Next implements [fabric.Source].
 func (w *watched) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	*spec = fabric.PacketSpec{Flits: -1, Dst: -1, MLID: -1, VCs: 1}
 	switch {

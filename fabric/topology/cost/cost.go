@@ -77,10 +77,9 @@ func (p *plan) length(s, t topology.SwitchID) float64 {
 	return slack + cabinetWidth*math.Abs(float64(x)) + rowPitch*math.Abs(float64(y))
 }
 
-// Price says what parts cost and draw. Prices are in a currency of the user's. The defaults
-// are assumptions, round numbers of the order of list prices of 400 Gb/s InfiniBand and
-// Ethernet parts in US dollars of 2024, and no offer of anybody: passive copper to 3 m, optics
-// beyond.
+// Price says what parts cost and draw. Prices are in a currency of the user's. The defaults are
+// assumptions, round numbers of the order of list prices of 400 Gb/s InfiniBand and Ethernet parts
+// in US dollars of 2024, and no offer of anybody: passive copper to 3 m, optics beyond.
 type Price struct {
 	SwitchPort   float64 `toml:"switch_port" doc:"price of a switch, for each of its ports in use" min:"0"`
 	SwitchPortW  float64 `toml:"switch_port_watts" doc:"power of a switch, for each of its ports in use" min:"0"`
@@ -99,8 +98,7 @@ var DefaultPrice = Price{
 	Optical: 1500, OpticalMetre: 5, OpticalWatts: 24,
 }
 
-// Kind is a kind of cable, and how many there are of it, with their lengths together in
-// metres.
+// Kind is a kind of cable, and how many there are of it, with their lengths together in metres.
 type Kind struct {
 	Cables int
 	Metres float64

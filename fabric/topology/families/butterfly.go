@@ -13,6 +13,7 @@ type ButterflyConfig struct {
 
 func init() {
 	topology.Register("butterfly", "butterfly (k-ary n-fly) of duplex cables", ButterflyConfig{K: 2, N: 3, Ends: "both"}, newButterfly)
+	topology.Register("kautz", "Kautz graph with a cable for each arc", KautzConfig{D: 2, N: 4, Terminals: 2}, newKautz)
 }
 
 // Validate checks what the tags cannot.
@@ -26,11 +27,10 @@ func (c *ButterflyConfig) Validate() error {
 	return topology.CheckPorts("n", c.N, ports)
 }
 
-// Butterfly is the k-ary n-fly (Dally and Towles, Principles and Practices of
-// Interconnection Networks, 2004, chapter 4): n stages of k^(n-1) switches. Switch r of stage
-// i, r a number of n-1 digits in base k, has cables to the k switches of stage i+1 whose
-// numbers differ from r in digit i (0 the most significant) at most. It has number i*k^(n-1)
-// + r.
+// Butterfly is the k-ary n-fly (Dally and Towles, Principles and Practices of Interconnection
+// Networks, 2004, chapter 4): n stages of k^(n-1) switches. Switch r of stage i, r a number of n-1
+// digits in base k, has cables to the k switches of stage i+1 whose numbers differ from r in digit
+// i (0 the most significant) at most. It has number i*k^(n-1) + r.
 //
 //	terminals  stage 0   stage 1   stage 2   terminals
 //	    ══════   s0 ─┬─── s4 ─┬─── s8  ══════        k = 2, n = 3
@@ -38,16 +38,15 @@ func (c *ButterflyConfig) Validate() error {
 //	    ══════   s2 ─┴│── s6 ─┬─── s10 ══════
 //	    ══════   s3 ──┴── s7 ─┴─── s11 ══════
 //
-// In the book terminals send into the first stage and receive from the last, and channels
-// lead one way. Here a cable has a channel each way and a terminal one cable, so the
-// terminals of the first stage and of the last are different ones, k for each switch, with
-// ends = "both". Traffic from one end to the other meets the book's butterfly, with its one
-// path a pair; traffic within an end turns round at the first stage where the two rows can
-// meet. With ends = "first" only the first stage has terminals: it is the k-ary n-tree of
-// Petrini and Vanneschi (1997), a [FatTree] with half of the top's ports unused. Terminal t
-// hangs from row t/k mod k^(n-1) of its end. Ports: k towards the first stage's terminals, then k
-// towards the last's, each in order of the digit. Channel classes "terminal" and
-// "stage1" to "stage<n-1>" by the stage that the cable ends in.
+// In the book terminals send into the first stage and receive from the last, and channels lead one
+// way. Here a cable has a channel each way and a terminal one cable, so the terminals of the first
+// stage and of the last are different ones, k for each switch, with ends = "both". Traffic from one
+// end to the other meets the book's butterfly, with its one path a pair; traffic within an end
+// turns round at the first stage where the two rows can meet. With ends = "first" only the first
+// stage has terminals: it is the k-ary n-tree of Petrini and Vanneschi (1997), a [FatTree] with
+// half of the top's ports unused. Terminal t hangs from row t/k mod k^(n-1) of its end. Ports: k
+// towards the first stage's terminals, then k towards the last's, each in order of the digit.
+// Channel classes "terminal" and "stage1" to "stage<n-1>" by the stage that the cable ends in.
 //
 // # Closed forms
 //
@@ -108,10 +107,6 @@ type KautzConfig struct {
 	Terminals int `toml:"terminals" doc:"terminals of a switch" min:"1" max:"4096"`
 }
 
-func init() {
-	topology.Register("kautz", "Kautz graph with a cable for each arc", KautzConfig{D: 2, N: 4, Terminals: 2}, newKautz)
-}
-
 // Validate checks what the tags cannot.
 func (c *KautzConfig) Validate() error {
 	n := c.D + 1
@@ -124,12 +119,11 @@ func (c *KautzConfig) Validate() error {
 	return topology.CheckPorts("n", c.N, n*(2*c.D+c.Terminals))
 }
 
-// KautzNetwork is the graph of Kautz (1968; Bermond and Peyrat, 1989): switches are the
-// words of n letters over an alphabet of d+1 in which no letter follows itself, and there
-// is an arc from each word to the d that arise by dropping its first letter and adding
-// one at its end. SiCortex built the one of d = 3, n = 6 with a channel for an arc; here
-// cables carry a channel each way, so that an arc can be walked backwards too, as in the
-// undirected Kautz graph.
+// KautzNetwork is the graph of Kautz (1968; Bermond and Peyrat, 1989): switches are the words of n
+// letters over an alphabet of d+1 in which no letter follows itself, and there is an arc from each
+// word to the d that arise by dropping its first letter and adding one at its end. SiCortex built
+// the one of d = 3, n = 6 with a channel for an arc; here cables carry a channel each way, so that
+// an arc can be walked backwards too, as in the undirected Kautz graph.
 //
 //	01 → 10 → 02      d = 2, n = 2: six words. ab and ba are each the other's
 //	 ↑         ↓      follower: they have two cables

@@ -23,6 +23,8 @@ func init() {
 		func(c JellyfishConfig) *topology.RandomGraph {
 			return topology.NewRandomGraph(c.Degree, c.Terminals, grown(c))
 		})
+	topology.Register("xpander", "Xpander: random lift of a complete graph",
+		XpanderConfig{Degree: 5, Lift: 6, Terminals: 3, Seed: 1}, newXpander)
 }
 
 // Validate checks what the tags cannot.
@@ -33,14 +35,13 @@ func (c *JellyfishConfig) Validate() error {
 	return topology.CheckPorts("switches", c.Switches, c.Switches*(c.Degree+c.Terminals))
 }
 
-// grown draws the neighbours of each switch as Singla, Hong, Popa and Godfrey do (NSDI
-// 2012, section 3): two switches that have free ports and are not joined yet, chosen
-// evenly at random, are joined, until there are no such two. Where ports are left, a
-// cable x-y chosen at random is taken out: a switch with two free ports is joined to x
-// and y, two joined switches with a free port each are joined to one of them each. Should
-// the graph fall apart or have no such cable (improbable from degree 3 on), it is drawn
-// again from where the stream stands. The authors' addition of switches to a network that
-// stands is not offered.
+// grown draws the neighbours of each switch as Singla, Hong, Popa and Godfrey do (NSDI 2012,
+// section 3): two switches that have free ports and are not joined yet, chosen evenly at random,
+// are joined, until there are no such two. Where ports are left, a cable x-y chosen at random is
+// taken out: a switch with two free ports is joined to x and y, two joined switches with a free
+// port each are joined to one of them each. Should the graph fall apart or have no such cable
+// (improbable from degree 3 on), it is drawn again from where the stream stands. The authors'
+// addition of switches to a network that stands is not offered.
 func grown(c JellyfishConfig) [][]topology.SwitchID {
 	stream := sim.NewStream(c.Seed, "topology jellyfish", 0)
 	d := newDrawing(c.Switches, c.Degree)
@@ -106,9 +107,8 @@ func (d *drawing) pair(stream *sim.Stream) (s, t topology.SwitchID, ok bool) {
 	return chosen[0], chosen[1], true
 }
 
-// close uses the free ports of switches that are all joined to each other, but for one
-// that is left over, in the place of cables between others; false if there is no such
-// cable.
+// close uses the free ports of switches that are all joined to each other, but for one that is left
+// over, in the place of cables between others; false if there is no such cable.
 func (d *drawing) close(stream *sim.Stream) bool {
 	for len(d.open) > 0 {
 		s := d.open[0]
@@ -169,21 +169,15 @@ type XpanderConfig struct {
 	Seed      uint64 `toml:"seed" doc:"chooses the graph; other random choices have no part in it"`
 }
 
-func init() {
-	topology.Register("xpander", "Xpander: random lift of a complete graph",
-		XpanderConfig{Degree: 5, Lift: 6, Terminals: 3, Seed: 1}, newXpander)
-}
-
 // Validate checks what the tags cannot.
 func (c *XpanderConfig) Validate() error {
 	return topology.CheckPorts("lift", c.Lift, (c.Degree+1)*c.Lift*(c.Degree+c.Terminals))
 }
 
-// Xpander is the expander network of Valadarsky, Shahaf, Dinitz and Schapira (CoNEXT
-// 2016): a lift of the complete graph of degree+1 vertices. Each vertex becomes a
-// meta-node of `lift` switches, which are not joined to each other; between any two
-// meta-nodes each switch of the one has a cable to one switch of the other. Switch i of
-// meta-node m has number m*lift + i.
+// Xpander is the expander network of Valadarsky, Shahaf, Dinitz and Schapira (CoNEXT 2016): a lift
+// of the complete graph of degree+1 vertices. Each vertex becomes a meta-node of `lift` switches,
+// which are not joined to each other; between any two meta-nodes each switch of the one has a cable
+// to one switch of the other. Switch i of meta-node m has number m*lift + i.
 //
 //	meta-node 0   meta-node 1        degree = 3, lift = 2: 4 meta-nodes;
 //	  0   1         2   3            between two of them the cables are

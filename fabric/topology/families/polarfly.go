@@ -32,21 +32,19 @@ func (c *PolarFlyConfig) Validate() error {
 
 func (c *PolarFlyConfig) terminals() int { return cmp.Or(c.P, (c.Q+2)/2) }
 
-// PolarFly is the topology of Lakhotia, Besta, Monroe, Isham, Iff, Hoefler and
-// Petrini (SC 2022): the polarity graph ER_q of Erdős and Rényi (1962) and Brown
-// (1966). Switches are the points of the projective plane over the field of q
-// elements, that is vectors whose first coordinate that is not 0 is 1; two are joined
-// if their vectors are orthogonal, x*x' + y*y' + z*z' = 0. A point that is orthogonal
-// to itself (quadric) has a loop in the graph, which is no cable. (1, y, z) has number
-// y*q + z, (0, 1, z) number q*q + z and (0, 0, 1) number q*q + q.
+// PolarFly is the topology of Lakhotia, Besta, Monroe, Isham, Iff, Hoefler and Petrini (SC 2022):
+// the polarity graph ER_q of Erdős and Rényi (1962) and Brown (1966). Switches are the points of
+// the projective plane over the field of q elements, that is vectors whose first coordinate that is
+// not 0 is 1; two are joined if their vectors are orthogonal, x*x' + y*y' + z*z' = 0. A point that
+// is orthogonal to itself (quadric) has a loop in the graph, which is no cable. (1, y, z) has
+// number y*q + z, (0, 1, z) number q*q + z and (0, 0, 1) number q*q + q.
 //
 //	 quadric w       each switch lies with any other on exactly one path
 //	 ╱ │ ... ╲       of two hops, where a loop counts as a hop: w and its
 //	v1─v2    vq      neighbour v are one cable apart and share no neighbour
 //
-// Ports: terminals, then cables in the order of the switches that they lead to.
-// Channel classes "terminal" and "polar". The paper's expansion by replicated racks
-// is not built.
+// Ports: terminals, then cables in the order of the switches that they lead to. Channel classes
+// "terminal" and "polar". The paper's expansion by replicated racks is not built.
 //
 // # Closed forms
 //
@@ -71,8 +69,7 @@ func newPolarFly(c PolarFlyConfig) *PolarFly {
 		topology.Forms{Degree: [2]int{c.Q, c.Q + 1}, MeanDistance: 2 - (q+1)/float64(n), BisectionAtLeast: (q + 1 - math.Sqrt(q)) * metrics.Halving(n)})}
 }
 
-// polarity is the graph ER_q without its loops, and which points have one. q is a
-// prime power.
+// polarity is the graph ER_q without its loops, and which points have one. q is a prime power.
 func polarity(q int) (rows [][]topology.SwitchID, quadric []bool) {
 	f, _ := topology.FieldOf(q)
 	number := func(v [3]int) topology.SwitchID {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/metrics"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -21,6 +22,7 @@ type PolarStarConfig struct {
 func init() {
 	topology.Register("polarstar", "PolarStar: star product of a polarity graph with supernodes, diameter 3",
 		PolarStarConfig{Q: 3, Supernode: "paley", D: 2}, newPolarStar)
+	topology.Register("slim-fly", "Slim Fly: McKay-Miller-Širáň graph, any two switches at most two hops apart", SlimFlyConfig{Q: 5}, newSlimFly)
 }
 
 // Validate checks what the tags cannot.
@@ -47,11 +49,10 @@ func (c *PolarStarConfig) supernodeSize() int {
 
 func (c *PolarStarConfig) terminals() int { return cmp.Or(c.P, (c.Q+1+c.D+2)/3) }
 
-// PolarStar is the star product of Lakhotia, Monroe, Isham, Besta, Blach, Hoefler and
-// Petrini (SPAA 2024): each point of the polarity graph ER_q (see [PolarFly]) becomes a
-// supernode, a copy of a graph G of n switches, and each cable u-v of ER_q, u < v,
-// becomes n cables (u, i) - (v, f(i)), for a permutation f of G's switches. Switch (u, i)
-// has number u*n + i.
+// PolarStar is the star product of Lakhotia, Monroe, Isham, Besta, Blach, Hoefler and Petrini (SPAA
+// 2024): each point of the polarity graph ER_q (see [PolarFly]) becomes a supernode, a copy of a
+// graph G of n switches, and each cable u-v of ER_q, u < v, becomes n cables (u, i) - (v, f(i)),
+// for a permutation f of G's switches. Switch (u, i) has number u*n + i.
 //
 //	supernode u      supernode v
 //	i ────────────── f(i)            any two supernodes with a common neighbour
@@ -69,11 +70,10 @@ func (c *PolarStarConfig) terminals() int { return cmp.Or(c.P, (c.Q+1+c.D+2)/3) 
 //     joined to both of the other pair, and f(G) has the other two cables; which one,
 //     [quads] says. The paper's own "inductive quad" is another graph of this kind.
 //
-// For iq supernodes the loops of ER_q are cables too: in a supernode at a quadric, each
-// switch is joined to the other one of its pair. For paley they are left out: they are
-// not needed there and f is no involution. Ports: terminals, then cables in the order of
-// the switches that they lead to. Channel classes "terminal", "local" (inside a
-// supernode) and "global".
+// For iq supernodes the loops of ER_q are cables too: in a supernode at a quadric, each switch is
+// joined to the other one of its pair. For paley they are left out: they are not needed there and f
+// is no involution. Ports: terminals, then cables in the order of the switches that they lead to.
+// Channel classes "terminal", "local" (inside a supernode) and "global".
 //
 // # Why the diameter is 3
 //
@@ -87,11 +87,10 @@ func (c *PolarStarConfig) terminals() int { return cmp.Or(c.P, (c.Q+1+c.D+2)/3) 
 //
 // # Closed forms
 //
-// Switches (q²+q+1)*n with n as above; ports to others q+1+d, with paley q+d at
-// quadrics. Links: n*q(q+1)²/2 between supernodes, (q²+q+1)*n*d/2 inside, and with iq
-// (q+1)*n/2 of loops. The diameter is at most 3 by the argument above, and by the Moore
-// bound no less if there are more than 1+(q+1+d)² switches; no closed form otherwise.
-// None for mean distance and bisection.
+// Switches (q²+q+1)*n with n as above; ports to others q+1+d, with paley q+d at quadrics. Links:
+// n*q(q+1)²/2 between supernodes, (q²+q+1)*n*d/2 inside, and with iq (q+1)*n/2 of loops. The
+// diameter is at most 3 by the argument above, and by the Moore bound no less if there are more
+// than 1+(q+1+d)² switches; no closed form otherwise. None for mean distance and bisection.
 type PolarStar struct {
 	PolarStarConfig
 	topology.Built
@@ -149,24 +148,20 @@ func newPolarStar(c PolarStarConfig) *PolarStar {
 func paley(d int) (rows [][]int, f []int) {
 	field, _ := topology.FieldOf(2*d + 1)
 	for i := range 2*d + 1 {
-		var row []int
-		for e := range d {
-			row = append(row, field.Add(i, field.Power(2*e)))
-		}
+		row := lists.Make(d, func(e int) int { return field.Add(i, field.Power(2*e)) })
 		rows, f = append(rows, row), append(f, field.Mul(i, field.Power(1)))
 	}
 	return rows, f
 }
 
-// quads is a graph of m = d+1 pairs (2a, 2a+1) in which every vertex has d neighbours,
-// by rows, and the permutation that swaps each pair. Of any two pairs one gives the
-// vertex that is joined to both of the other. A pair that gives k times makes the
-// degrees of its two vertices 2k1 + (m-1-k) and 2k2 + (m-1-k), k1 + k2 = k, which are
-// both m-1 if k is even and both give half. So what is needed is a tournament of m
-// players in which all win an even number of times. It exists as m(m-1)/2 is even: begin
-// with any, the lower number winning; then walk over the players in order and, of
-// each that wins an odd number of times, turn the game against the next. The last is
-// even then, because the sum is.
+// quads is a graph of m = d+1 pairs (2a, 2a+1) in which every vertex has d neighbours, by rows, and
+// the permutation that swaps each pair. Of any two pairs one gives the vertex that is joined to
+// both of the other. A pair that gives k times makes the degrees of its two vertices 2k1 + (m-1-k)
+// and 2k2 + (m-1-k), k1 + k2 = k, which are both m-1 if k is even and both give half. So what is
+// needed is a tournament of m players in which all win an even number of times. It exists as
+// m(m-1)/2 is even: begin with any, the lower number winning; then walk over the players in order
+// and, of each that wins an odd number of times, turn the game against the next. The last is even
+// then, because the sum is.
 func quads(d int) (rows [][]int, f []int) {
 	m := d + 1
 	rows = make([][]int, 2*m)
@@ -211,10 +206,6 @@ type SlimFlyConfig struct {
 	P int `toml:"p" doc:"terminals of a switch; 0: half the ports to other switches, rounded up, as its authors have it" min:"0" max:"4096"`
 }
 
-func init() {
-	topology.Register("slim-fly", "Slim Fly: McKay-Miller-Širáň graph, any two switches at most two hops apart", SlimFlyConfig{Q: 5}, newSlimFly)
-}
-
 // Validate checks what the tags cannot.
 func (c *SlimFlyConfig) Validate() error {
 	if _, _, ok := topology.PrimePower(c.Q); !ok || c.Q%4 == 2 {
@@ -230,12 +221,11 @@ func (c *SlimFlyConfig) degree() int { return (3*c.Q - c.delta()) / 2 }
 
 func (c *SlimFlyConfig) terminals() int { return cmp.Or(c.P, (c.degree()+1)/2) }
 
-// SlimFly is the topology of Besta and Hoefler (SC 2014) on the graphs of McKay,
-// Miller and Širáň (J. Combinatorial Theory B 74, 1998) as Hafner (2004) writes them:
-// two halves of q groups of q switches, over the field of q = 4w + delta elements.
-// Switch (half, x, y) has number half*q*q + x*q + y; field elements are numbered as
-// polynomials over GF(p), the constant term lowest. With the sets X and X' of
-// [slimFlySets],
+// SlimFly is the topology of Besta and Hoefler (SC 2014) on the graphs of McKay, Miller and Širáň
+// (J. Combinatorial Theory B 74, 1998) as Hafner (2004) writes them: two halves of q groups of q
+// switches, over the field of q = 4w + delta elements. Switch (half, x, y) has number half*q*q +
+// x*q + y; field elements are numbered as polynomials over GF(p), the constant term lowest. With
+// the sets X and X' of [slimFlySets],
 //
 //	(0, x, y) - (0, x, y')   if y - y' is in X          local
 //	(1, m, c) - (1, m, c')   if c - c' is in X'         local
@@ -250,11 +240,10 @@ func (c *SlimFlyConfig) terminals() int { return cmp.Or(c.P, (c.degree()+1)/2) }
 //
 // # Closed forms
 //
-// Switches N = 2q², ports to other switches k = (3q-delta)/2, links N*k/2. The
-// diameter is 2: of the ordered pairs N*k are neighbours and all others two hops
-// apart, so that the mean distance of distinct switches is 2 - k/(N-1). Bisection: no
-// closed form, but at least N/4 times the algebraic connectivity, which is q: in the
-// test for all orders to 27, not proven here for all.
+// Switches N = 2q², ports to other switches k = (3q-delta)/2, links N*k/2. The diameter is 2: of
+// the ordered pairs N*k are neighbours and all others two hops apart, so that the mean distance of
+// distinct switches is 2 - k/(N-1). Bisection: no closed form, but at least N/4 times the algebraic
+// connectivity, which is q: in the test for all orders to 27, not proven here for all.
 type SlimFly struct {
 	SlimFlyConfig
 	topology.Built
@@ -268,10 +257,7 @@ func newSlimFly(c SlimFlyConfig) *SlimFly {
 	for half, set := range slimFlySets(f, c.delta()) {
 		for group := range q {
 			for y := range q {
-				row := make([]topology.SwitchID, 0, c.degree())
-				for _, d := range set {
-					row = append(row, topology.SwitchID((half*q+group)*q+f.Add(y, d)))
-				}
+				row := lists.Map(set, func(d int) topology.SwitchID { return topology.SwitchID((half*q+group)*q + f.Add(y, d)) })
 				for other := range q {
 					z := f.Mul(group, other) // m*x
 					if half == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -23,6 +24,11 @@ type RailConfig struct {
 func init() {
 	topology.Register("rail-optimised", "cluster of nodes with several adapters, of which each rail has leaves of its own",
 		RailConfig{Rails: 4, Nodes: 4, Units: 2, Uplinks: 4, Spines: 2, Groups: 1}, newRail)
+	topology.Register("multi-plane", "nodes with an adapter on each of several planes, each plane a fat tree of its own",
+		PlanesConfig{Planes: 2, M: []int{4, 4}, W: []int{1, 2}}, func(c PlanesConfig) *MultiPlane {
+			c.Terminals = c.terminals()
+			return &MultiPlane{c, topology.NewXGFT(c.xgft())}
+		})
 }
 
 // Validate checks what the tags cannot.
@@ -101,10 +107,7 @@ var _ topology.Tree = (*RailOptimised)(nil)
 func newRail(c RailConfig) *RailOptimised {
 	x := &RailOptimised{c, topology.NewXGFT(c.xgft())}
 	g := x.Graph()
-	ports := make([]topology.PortID, g.Terminals())
-	for t := range ports {
-		ports[t] = g.TerminalPort[x.place(topology.TerminalID(t))]
-	}
+	ports := lists.Make(g.Terminals(), func(t int) topology.PortID { return g.TerminalPort[x.place(topology.TerminalID(t))] })
 	for t, p := range ports {
 		g.TerminalPort[t], g.Peer[p] = p, ^int32(t)
 	}
@@ -140,11 +143,6 @@ type PlanesConfig struct {
 	M         []int `toml:"m" doc:"of a plane, children of a switch at each level, leaves first; m[0] counts nodes" min:"1" max:"65536"`
 	W         []int `toml:"w" doc:"of a plane, parents of a child at each level; w[0] = 1" min:"1" max:"65536"`
 	Parallel  []int `toml:"parallel" doc:"of a plane, cables between a child and each of its parents at each level; empty: 1 everywhere" min:"1" max:"65536"`
-}
-
-func init() {
-	topology.Register("multi-plane", "nodes with an adapter on each of several planes, each plane a fat tree of its own",
-		PlanesConfig{Planes: 2, M: []int{4, 4}, W: []int{1, 2}}, newPlanes)
 }
 
 // Validate checks what the tags cannot.
@@ -199,8 +197,3 @@ type MultiPlane struct {
 }
 
 var _ topology.Tree = (*MultiPlane)(nil)
-
-func newPlanes(c PlanesConfig) *MultiPlane {
-	c.Terminals = c.terminals()
-	return &MultiPlane{c, topology.NewXGFT(c.xgft())}
-}

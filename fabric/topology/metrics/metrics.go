@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Metrics are what the graph of a network says of it.
@@ -97,21 +98,17 @@ func Measure(g *topology.Graph) Metrics {
 // handful, random ones some dozens.
 const krylov = 240
 
-// AlgebraicConnectivity is the least eigenvalue but one of the graph's Laplacian,
-// parallel cables counted (Fiedler 1973), from below: what the Lanczos process finds,
-// less its residual. Times [Halving] it bounds the cables between two halves of the
-// switches from below. Cost: up to 240 products of the graph's matrix with a vector, made
-// orthogonal to all before them.
+// AlgebraicConnectivity is the least eigenvalue but one of the graph's Laplacian, parallel cables
+// counted (Fiedler 1973), from below: what the Lanczos process finds, less its residual. Times
+// [Halving] it bounds the cables between two halves of the switches from below. Cost: up to 240
+// products of the graph's matrix with a vector, made orthogonal to all before them.
 func AlgebraicConnectivity(g *topology.Graph) float64 {
 	n := g.Switches()
 	if n < 2 {
 		return 0
 	}
 	stream := sim.NewStream(1, "algebraic connectivity", 0)
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = stream.Float64() - 0.5
-	}
+	v := lists.Make(n, func(int) float64 { return stream.Float64() - 0.5 })
 	floats.AddConst(-floats.Sum(v)/float64(n), v) // orthogonal to the constant vector
 	floats.Scale(1/floats.Norm(v, 2), v)
 	var basis [][]float64

@@ -23,19 +23,17 @@ import (
 type Sample struct {
 	Name   string
 	Config any // what the registry's Config returns, changed at will
-	// TightBisection says that the documentation claims the bisection to be the
-	// true minimum with these settings, not only an upper bound. At most 20
-	// switches can be checked.
+	// TightBisection says that the documentation claims the bisection to be the true minimum with
+	// these settings, not only an upper bound. At most 20 switches can be checked.
 	TightBisection bool
 }
 
 // draws is the number of random settings with which Conform builds a topology.
 const draws = 8
 
-// Conform holds the registered topology name to the contract of Graph, Facts and
-// the capabilities, with its defaults and with settings drawn at random. One
-// that reads a file is only held to a *param.ParamError where none is named; give
-// such samples to [Check].
+// Conform holds the registered topology name to the contract of Graph, Facts and the capabilities,
+// with its defaults and with settings drawn at random. One that reads a file is only held to a
+// *param.ParamError where none is named; give such samples to [Check].
 func Conform(t *testing.T, name string) {
 	config, err := topology.Registry.Config(name)
 	if err != nil {
@@ -56,8 +54,7 @@ func Conform(t *testing.T, name string) {
 	}
 }
 
-// Check holds topology name, built with the settings of a sample, to the
-// contract.
+// Check holds topology name, built with the settings of a sample, to the contract.
 func Check(t testing.TB, name string, s Sample) {
 	t.Helper()
 	build := func() topology.Topology {
@@ -142,9 +139,8 @@ func CheckGraph(t testing.TB, g *topology.Graph) {
 	}
 }
 
-// checkFacts compares the closed forms with the graph: the diameter by
-// breadth-first search, the bisection by trying all halvings where the network
-// is small.
+// checkFacts compares the closed forms with the graph: the diameter by breadth-first search, the
+// bisection by trying all halvings where the network is small.
 func checkFacts(t testing.TB, topo topology.Topology, tightBisection bool) {
 	t.Helper()
 	g, f := topo.Graph(), topo.Facts()

@@ -1,14 +1,19 @@
 package topologytest
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Network is a topology with a name for messages.
@@ -66,11 +71,10 @@ func (n Network) less() int {
 	return min(n.Topology.Graph().Switches(), n.Topology.Graph().Terminals())
 }
 
-// Draw draws a network of a registered family of no more than a size, with
-// settings changed from the defaults at random; false if it comes upon none so
-// small. Nothing but the tags of the settings has to be known: the draw goes in
-// small steps, of which it takes back those that the family refuses or that make
-// the network too large.
+// Draw draws a network of a registered family of no more than a size, with settings changed from
+// the defaults at random; false if it comes upon none so small. Nothing but the tags of the
+// settings has to be known: the draw goes in small steps, of which it takes back those that the
+// family refuses or that make the network too large.
 func Draw(family string, stream *sim.Stream, most Size) (Network, bool) {
 	config, topo, ok := draw(family, stream, most)
 	if !ok {
@@ -81,11 +85,7 @@ func Draw(family string, stream *sim.Stream, most Size) (Network, bool) {
 
 // describe lists the settings of a configuration.
 func describe(config any) string {
-	var parts []string
-	for _, p := range param.DescribeParams(config) {
-		parts = append(parts, p.Key+"="+strings.ReplaceAll(p.Default, " ", ""))
-	}
-	return strings.Join(parts, ",")
+	return lists.Join(param.DescribeParams(config), ",", func(p param.Param) string { return p.Key + "=" + strings.ReplaceAll(p.Default, " ", "") })
 }
 
 // steps is the number of changes that a draw tries.
@@ -233,4 +233,74 @@ func step(v reflect.Value, stream *sim.Stream, shrink bool) {
 	case v.CanUint() && (by > 0 || v.Uint() >= uint64(-by)):
 		v.SetUint(v.Uint() + uint64(by))
 	}
+}
+
+// Sets lists settings of a family.
+func Sets[C any](configs ...C) (list []any) {
+	for i := range configs {
+		list = append(list, &configs[i])
+	}
+	return list
+}
+
+// To sets all settings of a family.
+func To[C any](config C) func(any) { return func(c any) { *c.(*C) = config } }
+
+// But changes settings of a family from the defaults.
+func But[C any](set func(*C)) func(any) { return func(c any) { set(c.(*C)) } }
+
+// Make builds a family's network of the defaults as set changes them.
+func Make(family string, set func(any)) (topology.Topology, error) {
+	config, err := topology.Registry.Config(family)
+	if err != nil {
+		return nil, err
+	}
+	set(config)
+	return topology.Registry.Build(family, config, struct{}{})
+}
+
+// Build is Make, which has to succeed.
+func Build[C any](t testing.TB, family string, set func(*C)) topology.Topology {
+	t.Helper()
+	return simtest.Must(Make(family, But(set)))(t)
+}
+
+// Refuses checks that settings are refused, by the key of the problem.
+func Refuses(t *testing.T, family, key string, set func(any)) {
+	t.Helper()
+	_, err := Make(family, set)
+	var problem *param.ParamError
+	if !errors.As(err, &problem) || problem.Key != key {
+		t.Errorf("%s: %v, want a problem of %s", family, err, key)
+	}
+}
+
+// CheckFacts checks a network against closed forms that were counted by hand, or elsewhere.
+func CheckFacts(t *testing.T, family string, set func(any), want topology.Facts) {
+	t.Helper()
+	x := simtest.Must(Make(family, set))(t)
+	g := x.Graph()
+	if got := x.Facts(); got != want || g.Switches() != got.Switches || g.Terminals() != got.Terminals || g.SwitchLinks() != got.Links {
+		t.Errorf("%s: %+v, want %+v; the graph has %d switches, %d terminals, %d links", family, got, want, g.Switches(), g.Terminals(), g.SwitchLinks())
+	}
+	CheckGraph(t, g)
+	if d := metrics.Measure(g).Diameter(); g.Switches() < 2000 && d != want.Diameter {
+		t.Errorf("%s: diameter %d, want %d", family, d, want.Diameter)
+	}
+}
+
+// CheckShape is [CheckLayout] of a family's network, which has a shape and a number of frames.
+func CheckShape(t *testing.T, family string, set func(any), shape topology.Shape, frames int) {
+	t.Helper()
+	if l := CheckLayout(t, simtest.Must(Make(family, set))(t), 0.99); l.Shape != shape || len(l.Frames) != frames {
+		t.Errorf("%s: shape %v with %d frames: %s", family, l.Shape, len(l.Frames), l.How)
+	}
+}
+
+// LeadsTo lists the switches at the other ends of a switch's ports to switches.
+func LeadsTo(g *topology.Graph, s topology.SwitchID) (list []topology.SwitchID) {
+	for _, to := range g.Links(s) {
+		list = append(list, to)
+	}
+	return list
 }

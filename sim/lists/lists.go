@@ -1,0 +1,33 @@
+// Package lists makes lists from others, which package slices does not.
+package lists
+
+import "strings"
+
+// Map lists what a function gives for each element.
+func Map[A, B any](list []A, of func(A) B) []B {
+	return Make(len(list), func(i int) B { return of(list[i]) })
+}
+
+// Make lists what a function gives for 0 to n-1.
+func Make[B any](n int, of func(i int) B) []B {
+	all := make([]B, n)
+	for i := range all {
+		all[i] = of(i)
+	}
+	return all
+}
+
+// Filter lists the elements that a condition holds for; nil where it holds for none.
+func Filter[A any](list []A, is func(A) bool) (some []A) {
+	for _, x := range list {
+		if is(x) {
+			some = append(some, x)
+		}
+	}
+	return some
+}
+
+// Join is the texts of all elements, with a separator between them.
+func Join[A any](list []A, separator string, text func(A) string) string {
+	return strings.Join(Map(list, text), separator)
+}
