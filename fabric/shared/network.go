@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -270,6 +272,11 @@ func (n *Network) Tick(sim.Time) {
 	for more := true; more; more = n.kernel.Pass(sim.Time(f.next)) {
 		e := f.take(&n.packets)
 		n.handled++
+		if f.head < len(f.order) && len(n.out) > 1<<12 { // too many for level-2 caches: the one that settles next
+			if t := f.order[f.head].target; uint(t) < uint(len(n.inputs)) && n.inputs[t].from >= 0 {
+				mem.PrefetchRow(unsafe.Pointer(&n.out[n.inputs[t].from]))
+			}
+		}
 		n.target = e.target
 		switch p := n.packets.at(e.id); p.event {
 		case arrives:
