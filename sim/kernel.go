@@ -18,6 +18,9 @@ type Kernel struct {
 	clocked  []Clocked
 	seq      uint64
 	handled  uint64
+	until    Time   // of the running Run
+	bound    Time   // the first event, or behind until; holds if
+	seen     uint64 // is seq
 	stopped  bool
 }
 
@@ -69,6 +72,7 @@ func (k *Kernel) ScheduleKeyed(at Time, h HandlerID, kind uint16, target int32, 
 	if at < k.now {
 		panic(fmt.Sprintf("sim: event scheduled at %v, which is before now (%v)", at, k.now))
 	}
+	k.seen = k.seq + 1
 	k.queue.push(at, h, kind, target, arg, keyed|key)
 }
 
@@ -93,18 +97,44 @@ func (k *Kernel) After(delay Time, h HandlerID, kind uint16, target int32, arg i
 }
 
 // Stop makes the running Run return after the present event or tick.
-func (k *Kernel) Stop() { k.stopped = true }
+func (k *Kernel) Stop() { k.stopped, k.seen = true, k.seq+1 }
+
+// Stopped tells whether Stop has been called since Run.
+func (k *Kernel) Stopped() bool { return k.stopped }
+
+// Pass moves on to a time in a tick, if nothing else is to be done before it, and returns true: the component, which must
+// be the only clocked one, may do the work of that time in the same tick.
+func (k *Kernel) Pass(to Time) bool {
+	if k.seen != k.seq || to >= k.bound {
+		return k.look(to)
+	}
+	k.now = to
+	return true
+}
+
+// look finds the bound, for Pass.
+func (k *Kernel) look(to Time) bool {
+	k.seen, k.bound = k.seq, k.until+1
+	if at, any := k.queue.peek(); any {
+		k.bound = min(k.bound, at)
+	}
+	if to >= k.bound || k.stopped {
+		return false
+	}
+	k.now = to
+	return true
+}
 
 // Run handles everything up to and including time until, and returns true if more is left after it.
 // Afterwards Now is until, or the time of the last thing done if the model ran dry or was stopped.
 func (k *Kernel) Run(until Time) (more bool) {
-	k.stopped = false
+	k.stopped, k.until, k.seen = false, min(until, MaxTime-1), k.seq+1
 	for !k.stopped {
 		tick := MaxTime
 		for _, c := range k.clocked {
 			tick = min(tick, c.NextTick())
 		}
-		e := k.queue.pop(min(until, tick, MaxTime-1)) // valid until something is scheduled
+		e := k.queue.pop(min(k.until, tick)) // valid until something is scheduled
 		switch {
 		case e != nil:
 			k.now = e.At

@@ -161,6 +161,51 @@ func TestClockedTicksFollowEventsOfTheSameTime(t *testing.T) {
 	}
 }
 
+// passer is a ticker that goes on in its tick as far as it may: do is called with each time, and calls counts ticks.
+type passer struct {
+	k     *Kernel
+	next  Time
+	calls int
+	do    func(now Time)
+}
+
+func (c *passer) NextTick() Time { return c.next }
+func (c *passer) Tick(Time) {
+	c.calls++
+	for more := true; more; more = c.k.Pass(c.next) {
+		c.next += 10
+		c.do(c.k.Now())
+	}
+}
+
+// TestPass: a component with work every 10 ps goes on in a tick until an event is due, whether it was known before the
+// tick (25), is scheduled in it (at 40 for 40 and for 60), or comes from another kernel (at 70 for 80); until a Run
+// ends (95), also where one that was to go further has been stopped (at 110 of 200); and no further.
+func TestPass(t *testing.T) {
+	k := NewKernel()
+	var log []Time
+	h := k.Register(&recorder{on: func(*Kernel, Event) { log = append(log, -k.Now()) }})
+	c := &passer{k: k, do: func(now Time) {
+		switch log = append(log, now); now {
+		case 40:
+			k.Schedule(40, h, 0, 0, 0)
+			k.Schedule(60, h, 0, 0, 0)
+		case 70:
+			k.ScheduleKeyed(80, h, 0, 0, 0, 1)
+		case 110:
+			k.Stop()
+		}
+	}}
+	k.RegisterClocked(c)
+	k.Schedule(25, h, 0, 0, 0)
+	for _, until := range []Time{95, 200, 125} {
+		k.Run(until)
+	}
+	if want := []Time{0, 10, 20, -25, 30, 40, -40, 50, -60, 60, 70, -80, 80, 90, 100, 110, 120}; !slices.Equal(log, want) || c.calls != 7 || k.Now() != 125 {
+		t.Errorf("%v in %d ticks until %v, want %v in 7", log, c.calls, k.Now(), want)
+	}
+}
+
 func TestKernelAllocatesNothingInSteadyState(t *testing.T) {
 	k := NewKernel()
 	r := NewStream(1, "steady", 0)
@@ -356,7 +401,7 @@ func TestArchiveKernels(t *testing.T) {
 // snapshot.
 func TestKernelStateIsWhole(t *testing.T) {
 	snapshottest.Names[Event](t, "At", "Handler", "Kind", "Target", "Arg", "seq") // the last is renewed, or a key
-	snapshottest.Names[Kernel](t, "now", "queue", "handled", "handlers", "clocked", "seq", "stopped")
+	snapshottest.Names[Kernel](t, "now", "queue", "handled", "handlers", "clocked", "seq", "until", "bound", "seen", "stopped")
 	snapshottest.Names[eventQueue](t, "current", "order", "inKey", "head", "late", "far", "near", "blocks", "chunks", // the events
 		"now", "block", "free", "size", "taken")
 }

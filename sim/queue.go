@@ -37,19 +37,37 @@ type eventQueue struct {
 const (
 	slotShift  = 12 // slots are 4096 ps wide
 	wheelBits  = 12
-	wheelSlots = 1 << wheelBits // 17 us in the near part, 69 ms in the wheel of blocks
+	wheelSlots = Slots // 17 us in the near part, 69 ms in the wheel of blocks
 )
 
 type eventWheel struct {
 	slots [wheelSlots]eventSlot
-	used  [wheelSlots / 64]uint64
+	used  SlotSet
+}
+
+// Slots is the number of slots of a timing wheel.
+const Slots = 1 << wheelBits
+
+// SlotSet is a set of slots. The zero value is empty.
+type SlotSet struct {
+	used  [Slots / 64]uint64
 	words uint64 // of used that are not 0
 }
 
-// leave notes that a slot has no events any more.
-func (w *eventWheel) leave(i uint) {
-	if w.used[i/64] &^= 1 << (i % 64); w.used[i/64] == 0 {
-		w.words &^= 1 << (i / 64)
+// Add adds a slot, and tells whether it is new.
+func (s *SlotSet) Add(i int) bool {
+	word, bit := &s.used[uint(i)/64%(Slots/64)], uint64(1)<<(uint(i)%64)
+	before := *word
+	*word |= bit
+	s.words |= 1 << (uint(i) / 64)
+	return before&bit == 0
+}
+
+// Remove takes a slot away.
+func (s *SlotSet) Remove(i int) {
+	word := &s.used[uint(i)/64%(Slots/64)]
+	if *word &^= 1 << (uint(i) % 64); *word == 0 {
+		s.words &^= 1 << (uint(i) / 64)
 	}
 }
 
@@ -94,8 +112,7 @@ func (q *eventQueue) place(at Time, handler HandlerID, kind uint16, target int32
 	c := &q.chunks[s.last]
 	if c.count == chunkEvents {
 		if s.last == 0 {
-			w.used[i/64] |= 1 << (i % 64)
-			w.words |= 1 << (i / 64)
+			w.used.Add(int(i))
 		}
 		c = q.extend(s)
 	}
@@ -253,9 +270,9 @@ func sortKeys(keys []uint64) {
 // turn empties the next slot that has events into current; false if there is none.
 func (q *eventQueue) turn() bool {
 	for {
-		if i, ok := q.near.next(int(q.now + 1 - q.block<<wheelBits)); ok {
+		if i, ok := q.near.used.Next(int(q.now + 1 - q.block<<wheelBits)); ok {
 			q.now = q.block<<wheelBits + int64(i)
-			q.near.leave(uint(i))
+			q.near.used.Remove(i)
 			q.empty(&q.near.slots[i])
 			return true
 		}
@@ -269,11 +286,11 @@ func (q *eventQueue) turn() bool {
 
 // nextBlock is the first block after the present one that has events.
 func (q *eventQueue) nextBlock() (block int64, ok bool) {
-	if q.near.words != 0 { // a near part's length ahead at the most
+	if q.near.used.words != 0 { // a near part's length ahead at the most
 		return q.block + 1, true
 	}
 	at := int(q.block) & (wheelSlots - 1)
-	if i, ok := q.blocks.next(at + 1); ok {
+	if i, ok := q.blocks.used.Next(at + 1); ok {
 		return q.block + int64(i-at), true
 	}
 	if len(q.far) > 0 {
@@ -286,8 +303,8 @@ func (q *eventQueue) nextBlock() (block int64, ok bool) {
 // far from it as it was.
 func (q *eventQueue) enter(block int64) {
 	q.block, q.now = block, block<<wheelBits-1
-	i := uint(block) & (wheelSlots - 1)
-	q.blocks.leave(i)
+	i := int(block) & (wheelSlots - 1)
+	q.blocks.used.Remove(i)
 	q.empty(&q.blocks.slots[i])
 	for len(q.far) > 0 && int64(q.far[0].At)>>(slotShift+2*wheelBits) == block>>wheelBits {
 		e := q.far.pop()
@@ -323,20 +340,20 @@ func (q *eventQueue) empty(s *eventSlot) {
 	}
 }
 
-// next finds the first used slot at or after from.
-func (w *eventWheel) next(from int) (int, bool) {
-	if from >= wheelSlots {
+// Next finds the first slot of the set from one on.
+func (s *SlotSet) Next(from int) (int, bool) {
+	if from >= Slots {
 		return 0, false
 	}
-	if word := w.used[from/64] >> (from % 64); word != 0 {
+	if word := s.used[from/64] >> (from % 64); word != 0 {
 		return from + bits.TrailingZeros64(word), true
 	}
-	words := w.words >> (from / 64) >> 1
+	words := s.words >> (from / 64) >> 1
 	if words == 0 {
 		return 0, false
 	}
 	i := from/64 + 1 + bits.TrailingZeros64(words)
-	return i*64 + bits.TrailingZeros64(w.used[i]), true
+	return i*64 + bits.TrailingZeros64(s.used[i]), true
 }
 
 // FIFO is a queue, first in, first out. It takes memory for the most that it has held. The

@@ -218,6 +218,9 @@ type Divider struct {
 // NewDivider returns the divider of a rate, which must be positive.
 func NewDivider(r Rate) Divider { return Divider{rate: uint64(r)} }
 
+// Rate is the rate that it divides by.
+func (d *Divider) Rate() Rate { return Rate(d.rate) }
+
 // division is the time of so many bytes: time ps and rest/rate of one more. The zero value is right.
 type division struct {
 	bytes int64

@@ -239,8 +239,9 @@ func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row fl
 		if err := queues.sample(kernel.Now()); err != nil {
 			return row, err
 		}
-		run.Count(int64(kernel.Handled()-counted), 0)
-		counted = kernel.Handled()
+		handled := kernel.Handled() + net.Handled()
+		run.Count(int64(handled-counted), 0)
+		counted = handled
 		run.AdvanceAtMost(int64(len(flows)-ends.Left()), int64(len(flows)), "flows")
 	}
 	if ends.Left() > 0 && kernel.Next() == sim.MaxTime {

@@ -253,10 +253,9 @@ func (t *Timing) rate(c topology.ClassID) sim.Rate { return t.classes[c].Rate }
 func (n *Network) Alone(src, dst topology.TerminalID, packets int64, last, header int64) int64 {
 	path := []*output{&n.out[n.graph.NumPorts()+int(src)]}
 	for at := path[0].to; at >= 0; {
-		s := n.graph.PortSwitch[at]
 		port := n.graph.TerminalPort[dst]
-		if to := n.graph.TerminalSwitch(dst); to != s {
-			port = n.routes.sets[n.routes.set[int(s)*n.routes.width+int(n.routes.leaf[to])]].ports[0]
+		if ways := n.routes.from(n.graph.PortSwitch[at], n.routes.leaf[dst]); len(ways) > 0 {
+			port = ways[0]
 		}
 		o := &n.out[port]
 		path = append(path, o)
@@ -266,9 +265,9 @@ func (n *Network) Alone(src, dst topology.TerminalID, packets int64, last, heade
 	// outputs up to it take later.
 	first, slowest, end, back := int64(0), 0.0, int64(0), int64(0)
 	for _, o := range path {
-		takes := func(bytes int64) int64 { return int64(o.rate.PicosecondsFor(sim.Bytes(bytes))) }
+		takes := func(bytes int64) int64 { return int64(o.divider.Rate().PicosecondsFor(sim.Bytes(bytes))) }
 		first += takes(n.timing.Packet)
-		slowest = max(slowest, o.rate.PicosecondsFor(sim.Bytes(n.timing.Packet)))
+		slowest = max(slowest, o.divider.Rate().PicosecondsFor(sim.Bytes(n.timing.Packet)))
 		if packets > 1 {
 			end = max(end, first+int64(float64(packets-2)*slowest))
 		}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -19,18 +21,20 @@ type EndPoints interface {
 	Arrived(t topology.TerminalID, p *Packet)
 }
 
-// Network is a network in simulation, driven by a kernel.
+// Network is a network in simulation, a clocked component of a kernel.
 type Network struct {
 	kernel  *sim.Kernel
-	id      sim.HandlerID
 	ends    EndPoints
 	graph   *topology.Graph
 	config  Config
 	timing  Timing
 	packets packets
+	flights flights
+	handled uint64
+	target  int32    // what the event at hand is for
 	out     []output // by port, then by terminal
-	held    []int64  // by input port: bytes in its switch; nil without pause
-	pausing []bool   // likewise: the sender has been told to pause
+	inputs  []input  // by port
+	held    []held   // likewise; nil without pause
 	routes  *routes
 	salts   []uint64     // by switch
 	streams []sim.Stream // by switch
@@ -42,6 +46,12 @@ type Network struct {
 	mixed      bool // control and data in one queue
 	trims      bool
 	candidates []int32
+}
+
+// input is where a channel ends.
+type input struct {
+	from int32 // output that settles before its packets arrive; -1: it is eager
+	at   topology.SwitchID
 }
 
 const (
@@ -56,11 +66,12 @@ const (
 	asked = -2 // a terminal that is being asked for its next packet
 )
 
-// Kinds of events.
+// Events of packets.
 const (
-	left    = iota // target: output
-	arrived        // target: input port, or ^terminal; arg: packet
-	paused         // target: output; arg: 1 stop, 0 go on
+	arrives = iota // at an input port, or ^terminal
+	leaves         // an output that is eager
+	stops          // an output: a pause frame
+	goesOn         // likewise
 )
 
 // New builds a network. Settings that are 0 follow the round-trip time of timing, from end to end
@@ -71,7 +82,7 @@ func New(kernel *sim.Kernel, g *topology.Graph, config Config, timing Timing, en
 		out: make([]output, g.NumPorts()+g.Terminals()), pauses: config.Full == "pause", trims: config.Full == "trim", mixed: config.Control == "with-data",
 		dividers: map[sim.Rate]*sim.Divider{}, streams: make([]sim.Stream, g.Switches()), salts: make([]uint64, g.Switches()),
 	}
-	n.id = kernel.Register(n)
+	kernel.RegisterClocked(n)
 	n.paths = map[string]uint8{"adaptive": adaptive, "round-robin": roundRobin}[config.Paths]
 	if n.paths == adaptive && n.pauses && config.Queue == 0 {
 		return nil, errors.New(`switch.paths = "adaptive" goes by shares of switch.queue, which is 0B with switch.full = "pause"`)
@@ -95,15 +106,22 @@ func New(kernel *sim.Kernel, g *topology.Graph, config Config, timing Timing, en
 		n.slow(int32(p))
 	}
 	if n.pauses {
-		n.held, n.pausing = make([]int64, g.NumPorts()), make([]bool, g.NumPorts())
+		n.held = make([]held, g.NumPorts())
 	}
+	for p, from := range g.Peer {
+		if from >= 0 && n.out[from].eager {
+			from = -1
+		}
+		n.inputs = append(n.inputs, input{from, g.PortSwitch[p]})
+	}
+	n.flights.span(n.out, max(timing.Packet, int64(config.Header)))
 	return n, nil
 }
 
 // connect sets up an output.
 func (n *Network) connect(p int, seed uint64) {
 	g, o := n.graph, &n.out[p]
-	o.sending, o.stream = idle, sim.NewStream(seed, "queue", p)
+	o.data.head, o.control.head, o.sending, o.until, o.stream = -1, -1, idle, never, sim.NewStream(seed, "queue", p)
 	o.from, o.full, o.limit = n.timing.MarkFrom, n.timing.MarkTo, n.timing.Queue
 	o.controlLimit = 2 * n.timing.Queue
 	o.marks = n.timing.MarkTo < math.MaxInt64
@@ -126,7 +144,8 @@ func (n *Network) connect(p int, seed uint64) {
 		o.to = int32(peer)
 		o.latency = n.timing.flight(g.PortClass[port]) + n.timing.delay(g.PortSwitch[peer])
 	}
-	o.flight = n.timing.flight(g.PortClass[port])
+	o.host = p >= g.NumPorts()
+	o.eager = n.pauses || o.latency == 0 || o.host
 	n.run(o, n.timing.rate(g.PortClass[port]))
 }
 
@@ -138,7 +157,7 @@ func (n *Network) run(o *output, rate sim.Rate) {
 		d = &one
 		n.dividers[rate] = d
 	}
-	o.rate, o.divider = rate, d
+	o.divider = d
 }
 
 // Degraded lists the ports of the cables that so many degraded switches slow down; tree is nil where the
@@ -188,7 +207,7 @@ func Degraded(g *topology.Graph, tree topology.Tree, switches int) (slow []topol
 func (n *Network) slow(p int32) {
 	const share = 0.25
 	o := &n.out[p]
-	n.run(o, max(1, sim.Rate(math.Round(float64(o.rate)*share))))
+	n.run(o, max(1, sim.Rate(math.Round(float64(o.divider.Rate())*share))))
 	for _, b := range []*int64{&o.limit, &o.controlLimit, &o.from, &o.full} {
 		if *b < math.MaxInt64 {
 			*b = int64(float64(*b) * share)
@@ -205,59 +224,110 @@ func (n *Network) InFlight() int { return n.packets.inUse }
 // Wake has a terminal send, which may have said that it has nothing.
 func (n *Network) Wake(t topology.TerminalID) {
 	p := int32(n.graph.NumPorts()) + int32(t)
-	n.start(p, &n.out[p])
+	n.start(p, &n.out[p], int64(n.kernel.Now()))
 }
 
 // Counters returns the counters of output p up to the present: a port, or terminal t at ports + t.
 // A pause that lasts counts as far as it has come.
 func (n *Network) Counters(p int) Counters {
-	o := &n.out[p]
-	c := o.Counters
+	o := n.present(p)
+	c := Counters{Sent: o.sent, SentBytes: o.sentBytes, DeepestData: o.deepest, seldom: o.seldom}
+	if p < len(n.held) {
+		c.DeepestInPort = n.held[p].deepest
+	}
 	if o.paused {
-		c.PausedFor += int64(n.kernel.Now()) - c.pausedAt
+		c.PausedFor += int64(n.kernel.Now())
 	}
 	return c
 }
 
+// present is an output as it is now: behind the last event if a run was stopped by it.
+func (n *Network) present(p int) *output {
+	o := &n.out[p]
+	if !n.kernel.Stopped() {
+		n.target = math.MaxInt32
+	}
+	n.settle(int32(p), o, int64(n.kernel.Now()))
+	return o
+}
+
+// Handled is the number of events so far.
+func (n *Network) Handled() uint64 { return n.handled }
+
 // Rate is the rate of an output, of a port or terminal, numbered as for Counters.
-func (n *Network) Rate(p int) sim.Rate { return n.out[p].rate }
+func (n *Network) Rate(p int) sim.Rate { return n.out[p].divider.Rate() }
 
 // Waiting is the number of bytes in an output, those in service among them.
-func (n *Network) Waiting(p int) int64 { return n.out[p].data.bytes + n.out[p].control.bytes }
+func (n *Network) Waiting(p int) int64 {
+	o := n.present(p)
+	return o.data.bytes + o.control.bytes
+}
 
-// Handle implements [sim.Handler].
-func (n *Network) Handle(k *sim.Kernel, e sim.Event) {
-	switch e.Kind {
-	case left:
-		n.left(e.Target)
-	case arrived:
-		n.arrived(e.Target, int32(e.Arg))
-	case paused:
-		n.pause(e.Target, e.Arg != 0)
+// NextTick implements [sim.Clocked].
+func (n *Network) NextTick() sim.Time { return sim.Time(n.flights.next) }
+
+// Tick implements [sim.Clocked].
+func (n *Network) Tick(sim.Time) {
+	f := &n.flights
+	for more := true; more; more = n.kernel.Pass(sim.Time(f.next)) {
+		e := f.take(&n.packets)
+		n.handled++
+		if f.head < len(f.order) && len(n.out) > 1<<12 { // too many for level-2 caches: the one that settles next
+			if t := f.order[f.head].target; uint(t) < uint(len(n.inputs)) && n.inputs[t].from >= 0 {
+				mem.PrefetchRow(unsafe.Pointer(&n.out[n.inputs[t].from]))
+			}
+		}
+		n.target = e.target
+		switch p := n.packets.at(e.id); p.event {
+		case arrives:
+			n.arrived(e.target, e.id, p)
+		case leaves:
+			n.left(e.target, &n.out[e.target], e.at)
+		default:
+			n.pause(e.target, p.event == stops)
+			n.packets.release(e.id)
+		}
 	}
 }
 
-// begin has an output send what is next, if anything waits.
-func (n *Network) begin(at int32, o *output) {
-	var id int32
+// begin has an output send what is next, if anything waits, from now on.
+func (n *Network) begin(at int32, o *output, now int64) {
+	q := &o.control
 	switch {
-	case int(at) >= n.graph.NumPorts():
+	case o.host:
 		o.sending = asked // it may be woken meanwhile
-		if id = n.ends.Next(topology.TerminalID(int(at) - n.graph.NumPorts())); id < 0 {
-			o.sending = idle
+		id := n.ends.Next(topology.TerminalID(int(at) - n.graph.NumPorts()))
+		if o.sending = idle; id < 0 {
 			return
 		}
 		p := n.packets.at(id)
-		o.class(p, n.mixed).bytes += int64(p.Size)
-	case o.control.Len() > 0:
-		id = o.control.Take()
-	case o.data.Len() > 0:
-		id = o.data.Take()
+		q = o.class(p, n.mixed)
+		q.put(&n.packets, id, p)
+	case q.head >= 0:
+	case o.data.head >= 0:
+		q = &o.data
 	default:
 		return
 	}
-	o.sending = id
-	n.kernel.After(o.serializer.Time(int64(n.packets.at(id).Size), o.divider), n.id, left, at, 0)
+	id := q.head
+	p := n.packets.at(id)
+	q.head = p.next
+	o.sending, o.size, o.first, o.in = id, p.Size, p.Control && !n.mixed, p.target
+	now += int64(o.serializer.Time(int64(p.Size), o.divider))
+	if o.eager {
+		n.flights.put(id, p, leaves, at, now)
+		return
+	}
+	o.until = now
+	n.flights.put(id, p, arrives, o.to, now+o.latency)
+}
+
+// settle has packets leave an output that have left before the event at hand. They leave late, but before anything
+// depends on it: at the latest as they arrive.
+func (n *Network) settle(at int32, o *output, now int64) {
+	for o.until < now || o.until == now && at < n.target {
+		n.left(at, o, o.until)
+	}
 }
 
 // class is the queue of a packet.
@@ -269,63 +339,71 @@ func (o *output) class(p *Packet, mixed bool) *fifo {
 }
 
 // left is the end of a packet's service.
-func (n *Network) left(at int32) {
-	o := &n.out[at]
+func (n *Network) left(at int32, o *output, now int64) {
 	id := o.sending
-	p := n.packets.at(id)
-	o.sending = idle
-	o.Sent++
-	o.SentBytes += int64(p.Size)
-	q := o.class(p, n.mixed)
-	q.bytes -= int64(p.Size)
-	if o.marks && !p.Control && q.bytes > o.from {
-		if q.bytes >= o.full || o.stream.Float64()*float64(o.full-o.from) < float64(q.bytes-o.from)*n.config.MarkMax {
-			p.Marked = true
-			o.Marked++
-		}
+	o.sending, o.until = idle, never
+	o.sent++
+	o.sentBytes += int64(o.size)
+	if o.first {
+		o.control.bytes -= int64(o.size)
+	} else if o.data.bytes -= int64(o.size); o.marks && o.data.bytes > o.from {
+		n.mark(o, n.packets.at(id))
 	}
-	if n.pauses && p.in >= 0 {
-		n.letGo(p)
+	if o.eager {
+		n.letGo(o.in, o.size)
+		n.flights.put(id, n.packets.at(id), arrives, o.to, now+o.latency)
 	}
-	n.kernel.After(sim.Time(o.latency), n.id, arrived, o.to, int64(id))
 	if !o.paused {
-		n.begin(at, o)
+		n.begin(at, o, now)
+	}
+}
+
+// mark marks a packet, perhaps, that leaves more behind than may stay unmarked.
+func (n *Network) mark(o *output, p *Packet) {
+	waiting := o.data.bytes
+	if !p.Control && (waiting >= o.full || o.stream.Float64()*float64(o.full-o.from) < float64(waiting-o.from)*n.config.MarkMax) {
+		p.Marked = true
+		o.Marked++
 	}
 }
 
 // arrived takes a packet from a channel.
-func (n *Network) arrived(at, id int32) {
-	p := n.packets.at(id)
+func (n *Network) arrived(at, id int32, p *Packet) {
+	now := p.at
 	if at < 0 {
+		port := int32(n.graph.TerminalPort[^at])
+		n.settle(port, &n.out[port], now)
 		n.ends.Arrived(topology.TerminalID(^at), p)
 		n.packets.release(id)
 		return
 	}
-	p.Hops++
+	in := n.inputs[at]
+	if in.from >= 0 {
+		n.settle(in.from, &n.out[in.from], now)
+	}
 	if n.pauses {
 		n.holdUp(at, p)
 	}
-	port := n.route(n.graph.PortSwitch[at], p)
-	n.enqueue(port, id, p)
+	n.enqueue(n.route(in.at, p), id, p)
 }
 
 // enqueue appends a packet to an output, or to another class of it as its header, or drops it.
 func (n *Network) enqueue(port, id int32, p *Packet) {
 	o := &n.out[port]
+	now := p.at
+	n.settle(port, o, now)
 	if !p.Control {
 		if o.data.bytes+int64(p.Size) <= o.limit {
-			o.data.put(id, p.Size)
-			o.DeepestData = max(o.DeepestData, o.data.bytes)
-			n.start(port, o)
+			o.data.put(&n.packets, id, p)
+			o.deepest = max(o.deepest, o.data.bytes)
+			n.start(port, o, now)
 			return
 		}
-		if o.data.Len() > 0 && o.stream.Uint64()>>63 == 0 { // the last one gives way
-			last := o.data.At(o.data.Len() - 1)
-			other := *last
-			*last = id
-			v := n.packets.at(other)
-			o.data.bytes += int64(p.Size) - int64(v.Size)
-			id, p = other, v
+		if o.data.head >= 0 && o.stream.Uint64()>>63 == 0 { // the last one gives way, under the other's number
+			last := n.packets.at(o.data.tail)
+			o.data.bytes += int64(p.Size) - int64(last.Size)
+			*p, *last = *last, *p
+			last.next = -1
 		}
 		if !n.trims {
 			n.drop(o, id, p)
@@ -335,25 +413,23 @@ func (n *Network) enqueue(port, id int32, p *Packet) {
 		o.Trimmed++
 	}
 	q := o.class(p, n.mixed)
-	if q.bytes+int64(p.Size) > o.controlLimit {
+	if bytes := q.bytes + int64(p.Size); bytes > o.limit && bytes > o.controlLimit {
 		n.drop(o, id, p)
 		return
 	}
-	q.put(id, p.Size)
-	n.start(port, o)
+	q.put(&n.packets, id, p)
+	n.start(port, o, now)
 }
 
 // start has an output send that is idle, unless it is paused.
-func (n *Network) start(port int32, o *output) {
+func (n *Network) start(port int32, o *output, now int64) {
 	if o.sending == idle && !o.paused {
-		n.begin(port, o)
+		n.begin(port, o, now)
 	}
 }
 
 func (n *Network) drop(o *output, id int32, p *Packet) {
 	o.Dropped++
-	if n.pauses && p.in >= 0 {
-		n.letGo(p)
-	}
+	n.letGo(p.target, p.Size)
 	n.packets.release(id)
 }

@@ -2,6 +2,8 @@ package shared
 
 import (
 	"math"
+	"slices"
+	"sort"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -16,6 +18,7 @@ type burst struct {
 	net     *Network
 	left    map[topology.TerminalID]int
 	size    int32
+	spread  bool // to terminals 0 to 4
 	arrived []Packet
 	at      []sim.Time
 }
@@ -26,7 +29,10 @@ func (b *burst) Next(t topology.TerminalID) int32 {
 	}
 	b.left[t]--
 	id, p := b.net.Take()
-	p.Src, p.Dst, p.Size, p.Flow = t, 0, b.size, int32(t)
+	p.Size, p.Flow, p.Seq = b.size, int32(t), int32(b.left[t])
+	if b.spread {
+		p.Dst = topology.TerminalID(b.left[t]*b.left[t]+7*int(t)) % 5
+	}
 	return id
 }
 
@@ -239,9 +245,9 @@ func TestPauseByHand(t *testing.T) {
 	if b.run(t); b.net.Counters(int(b.net.graph.TerminalPort[0])).Dropped == 0 {
 		t.Error("9,999 B are enough")
 	}
-	for in, bytes := range b.net.held {
-		if bytes != 0 {
-			t.Errorf("input %d holds %d B when all packets have left or been dropped", in, bytes)
+	for in, h := range b.net.held {
+		if h.bytes != 0 {
+			t.Errorf("input %d holds %d B when all packets have left or been dropped", in, h.bytes)
 		}
 	}
 }
@@ -254,29 +260,30 @@ func TestGivesWay(t *testing.T) {
 	n := starAt(t, 100e9, config, 0, 0).net
 	port := int32(n.graph.TerminalPort[0])
 	o := &n.out[port]
-	come := func(size int32) int32 {
+	flow := int32(0)
+	come := func(size int32) {
 		id, p := n.Take()
-		p.Size = size
+		flow++
+		p.Size, p.Flow = size, flow
 		n.enqueue(port, id, p)
-		return id
 	}
 	for range 3 {
 		come(1000)
 	}
 	taken := 0
 	for range 400 {
-		if id := come(1000); *o.data.At(o.data.Len() - 1) == id {
+		if come(1000); n.packets.at(o.data.tail).Flow == flow {
 			taken++
 		}
 	}
-	if taken < 160 || taken > 240 || o.data.Len() != 2 {
-		t.Errorf("%d of 400 take the last place of %d, want 160 to 240 of 2", taken, o.data.Len())
+	if second := n.packets.at(o.data.head).next; taken < 160 || taken > 240 || second != o.data.tail || n.packets.at(second).next >= 0 {
+		t.Errorf("%d of 400 take the last place, want 160 to 240, of two", taken)
 	}
 	for i := range int32(64) {
 		come(400 + i)
 		sum := int64(n.packets.at(o.sending).Size)
-		for k := range o.data.Len() {
-			sum += int64(n.packets.at(*o.data.At(k)).Size)
+		for id := o.data.head; id >= 0; id = n.packets.at(id).next {
+			sum += int64(n.packets.at(id).Size)
 		}
 		if o.data.bytes != sum {
 			t.Fatalf("counts %d B, and holds %d", o.data.bytes, sum)
@@ -287,8 +294,9 @@ func TestGivesWay(t *testing.T) {
 // TestPausesAddUp: 100 ns and 30 ns of pauses are 130 ns.
 func TestPausesAddUp(t *testing.T) {
 	b := starAt(t, 100e9, DefaultConfig(), 0, 0)
-	for i, at := range []sim.Time{0, 100, 150, 180} {
-		b.net.kernel.Schedule(at*sim.Nanosecond, b.net.id, paused, 0, int64(1-i%2))
+	for i, at := range []int64{0, 100_000, 150_000, 180_000} {
+		id, p := b.net.Take()
+		b.net.flights.put(id, p, uint8(stops+i%2), 0, at)
 	}
 	b.run(t)
 	if q := b.net.Counters(0); q.Paused != 2 || q.PausedFor != 130_000 {
@@ -330,7 +338,7 @@ func twoWays(t *testing.T, paths string) (n *Network, ports []topology.PortID) {
 	config.Paths, config.Queue = paths, 100_000
 	n = simtest.Must(New(sim.NewKernel(), g, config, NewTiming(g, nil, nil, &config, nil, Channel{Rate: 100e9}, 1000, 64), nil, 1))(t)
 	to := g.TerminalSwitch(3)
-	ports = n.routes.sets[n.routes.set[int(g.TerminalSwitch(0))*n.routes.width+int(n.routes.leaf[to])]].ports
+	ports = n.routes.from(g.TerminalSwitch(0), n.routes.leaf[3])
 	if len(ports) != 2 || to == g.TerminalSwitch(0) {
 		t.Fatalf("%d ports", len(ports))
 	}
@@ -391,5 +399,101 @@ func TestPaths(t *testing.T) {
 	}
 	if len(seen) != 2 {
 		t.Errorf("64 entropies take %d ports, want 2", len(seen))
+	}
+}
+
+// TestFlights holds the wheel against a list in which each event is put behind those that come no later: at times up
+// to a turn ahead, in the slot at hand too, often at one time, for few targets, and after the wheel has run empty.
+func TestFlights(t *testing.T) {
+	var f flights
+	s := packets{free: -1}
+	divider := sim.NewDivider(8e9) // a byte takes a nanosecond
+	f.span([]output{{latency: 1_000_000, divider: &divider}}, 500)
+	stream := sim.NewStream(1, "flights", 0)
+	var plain []flight
+	now := int64(0)
+	for i := range 30_000 {
+		come := stream.IntN(4) * stream.IntN(2)
+		if i%10_000 == 5_000 {
+			come = 6_000 // hundreds of a slot
+		}
+		for range come {
+			ahead := [...]int{0, stream.IntN(600), 100_000 * stream.IntN(16)}[stream.IntN(3)]
+			e := flight{at: now + int64(ahead), target: int32(stream.IntN(5)) - 2}
+			var p *Packet
+			e.id, p = s.take()
+			f.put(e.id, p, stops, e.target, e.at)
+			behind := sort.Search(len(plain), func(i int) bool { return e.before(&plain[i]) })
+			plain = slices.Insert(plain, behind, e)
+		}
+		if len(plain) == 0 {
+			if now += 7_000_000; f.next != never {
+				t.Fatalf("an event at %d, and there is none", f.next)
+			}
+			continue
+		}
+		if f.next != plain[0].at {
+			t.Fatalf("the next event is at %d, want %d", f.next, plain[0].at)
+		}
+		if got := f.take(&s); got != plain[0] {
+			t.Fatalf("%+v, want %+v", got, plain[0])
+		}
+		s.release(plain[0].id)
+		now, plain = plain[0].at, plain[1:]
+	}
+}
+
+// TestSettles: outputs whose packets leave when something depends on it do what outputs do that have an event for
+// each: packets arrive at the same times, marked and trimmed alike, and counters and queues are equal at all times. Times
+// are multiples of 40 ns, so that many things happen at once: packets take 80 ns, cables 120, headers 40.
+func TestSettles(t *testing.T) {
+	for _, paths := range []string{"hash", "adaptive", "round-robin"} {
+		for _, full := range []string{"trim", "drop"} {
+			topo := simtest.Must(topology.Registry.New("xgft", struct{}{}, param.Set("m", []int{4, 4}), param.Set("w", []int{1, 2})))(t)
+			g, config := topo.Graph(), DefaultConfig()
+			config.Paths, config.Full, config.Queue, config.Header = paths, full, 6000, 500
+			run := func(eager bool) (*burst, *Network) {
+				b := &burst{left: map[topology.TerminalID]int{}, size: 1000, spread: true}
+				b.net = simtest.Must(New(sim.NewKernel(), g, config, NewTiming(g, nil, nil, &config, nil, Channel{Rate: 100e9, Latency: 120 * sim.Nanosecond}, 1000, 500), b, 1))(t)
+				for i := range b.net.out {
+					b.net.out[i].eager = b.net.out[i].eager || eager
+				}
+				for s := range topology.TerminalID(g.Terminals()) {
+					b.left[s] = 40
+					b.net.Wake(s)
+				}
+				return b, b.net
+			}
+			lazy, a := run(false)
+			plain, b := run(true)
+			step := 40 * sim.Nanosecond // and then so long that nobody asks until the end
+			for at, more := sim.Time(0), true; more; at += step {
+				if at == 2*sim.Microsecond {
+					step = sim.Millisecond
+				}
+				more = a.kernel.Run(at)
+				if b.kernel.Run(at) != more && more {
+					t.Fatalf("%s, %s: one goes on at %v", paths, full, at)
+				}
+				for p := range a.out {
+					if x, y := a.Counters(p), b.Counters(p); x != y || a.Waiting(p) != b.Waiting(p) {
+						t.Fatalf("%s, %s, output %d at %v: %+v and %d B, want %+v and %d", paths, full, p, at, x, a.Waiting(p), y, b.Waiting(p))
+					}
+				}
+			}
+			if len(lazy.arrived) < 200 || len(lazy.arrived) != len(plain.arrived) {
+				t.Fatalf("%d and %d packets arrive", len(lazy.arrived), len(plain.arrived))
+			}
+			trimmed := false
+			for i := range lazy.arrived {
+				x, y := lazy.arrived[i], plain.arrived[i]
+				if trimmed = trimmed || x.Trimmed; x.Flow != y.Flow || x.Seq != y.Seq || x.Marked != y.Marked || x.Size != y.Size || lazy.at[i] != plain.at[i] {
+					t.Fatalf("%s, %s: packet %d is %+v at %v, want %+v at %v", paths, full, i, x, lazy.at[i], y, plain.at[i])
+				}
+			}
+			if trimmed != (full == "trim") || slices.IndexFunc(lazy.arrived, func(p Packet) bool { return p.Marked }) < 0 {
+				t.Errorf("%s: trimmed %v, and nothing is marked, or too much", full, trimmed)
+			}
+		}
 	}
 }

@@ -1,6 +1,12 @@
 package shared
 
 import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+	"sort"
+
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -8,45 +14,53 @@ import (
 // Packet is a packet under way, in a cache line of 64 bytes. Networks read and write the first part; the rest is
 // the end points' own.
 type Packet struct {
-	next int32 // free packet behind it
-	in   int32 // input port of the switch that it is in; -1: none
+	next   int32 // the packet behind it: of a queue, of those due in a slot, or of free ones; -1: none
+	target int32 // input port of the switch that it is in, -1: none; on the way, what its event is for
+	at     int64 // of its event, ps
 
-	Size     int32 // bytes on the wire, header included
-	Src, Dst topology.TerminalID
-	Flow     int32 // with Entropy, chooses the path
-	Entropy  uint16
-	Control  bool  // belongs to the class that goes first, and is neither marked nor trimmed
-	Marked   bool  // by a queue
-	Trimmed  bool  // to its header
-	LastHop  bool  // where it was trimmed: at the queue to its terminal
-	Hops     uint8 // switches crossed
+	Size    int32 // bytes on the wire, header included
+	Dst     topology.TerminalID
+	Flow    int32 // with Entropy, chooses the path
+	Entropy uint16
+	event   uint8
+	Control bool // belongs to the class that goes first, and is neither marked nor trimmed
+	Marked  bool // by a queue
+	Trimmed bool // to its header
+	LastHop bool // where it was trimmed: at the queue to its terminal
 
 	Kind  uint8
-	Ask   bool  // data: wants an acknowledgement at once
+	Ask   bool  // data: wants an acknowledgement at once; an acknowledgement: Map begins with Seq
 	Again bool  // data: has been sent before
 	Seq   int32 // number within the flow: data; of the data that an answer is about
 	Cum   int32 // an answer's: all data below have arrived
-	Base  int32 // first number that Map is about
 	Map   uint64
 	Bytes int64 // an answer's: received in all; a pull's: granted in all; data: pull target
 }
 
+// Base is the first number that an acknowledgement's Map is about.
+func (p *Packet) Base() int32 {
+	if p.Ask {
+		return p.Seq
+	}
+	return max(p.Seq-63, p.Cum+1)
+}
+
 // packets is a pool whose packets do not move.
 type packets struct {
-	chunks [][]Packet
+	chunks []*[chunk]Packet
 	free   int32 // first of the list; -1: none
 	inUse  int
 }
 
 const chunk = 1 << 12
 
-func (s *packets) at(id int32) *Packet { return &s.chunks[id/chunk][id%chunk] }
+func (s *packets) at(id int32) *Packet { return &s.chunks[uint32(id)/chunk][uint32(id)%chunk] }
 
 // take returns a packet with nothing set.
 func (s *packets) take() (int32, *Packet) {
 	if s.free < 0 {
 		first := int32(len(s.chunks)) * chunk
-		s.chunks = append(s.chunks, make([]Packet, chunk))
+		s.chunks = append(s.chunks, new([chunk]Packet))
 		for i := int32(chunk) - 1; i >= 0; i-- {
 			s.at(first + i).next = s.free
 			s.free = first + i
@@ -55,7 +69,7 @@ func (s *packets) take() (int32, *Packet) {
 	id := s.free
 	p := s.at(id)
 	s.free = p.next
-	*p = Packet{next: -1, in: -1}
+	*p = Packet{next: -1, target: -1}
 	s.inUse++
 	return id, p
 }
@@ -65,88 +79,204 @@ func (s *packets) release(id int32) {
 	s.inUse--
 }
 
-// output is a port of a switch, or of a terminal, with what waits for it: four cache lines of 64 bytes, of which a
-// packet's way in touches the first, its way out the first two, and both the counts that begin the third.
+// output is a port of a switch, or of a terminal, with what waits for it: three cache lines of 64 bytes, of which a
+// packet's way in and its way out touch the first two.
 type output struct {
-	data     fifo
-	limit    int64 // of data
-	sending  int32 // packet in service; idle, asked
-	to       int32 // input at the far end: port, or ^terminal
-	paused   bool
-	terminal bool // the far end is one
-	marks    bool
+	data, control fifo
+	until         int64 // when the packet in service leaves, if no event tells; never
+	sending       int32 // packet in service; idle, asked
+	host          bool  // it is a terminal's
+	eager         bool  // an event tells that a packet leaves: something depends on it before it arrives
+	paused        bool
+	marks         bool
+	limit         int64 // of data
+	deepest       int64 // data has been, in bytes
 
-	control    fifo
-	divider    *sim.Divider // of rate
-	serializer sim.Serializer
-	latency    int64 // until it is in a queue of the far end
+	size            int32        // of the packet in service
+	to              int32        // input at the far end: port, or ^terminal
+	latency         int64        // until it is in a queue of the far end
+	divider         *sim.Divider // of its rate
+	serializer      sim.Serializer
+	from            int64 // marks
+	in              int32 // input that the packet in service came by
+	first           bool  // it goes before data
+	terminal        bool  // the far end is one
+	sent, sentBytes int64
 
-	from, full int64 // marks
-	Counters
+	seldom
+	full         int64 // marks
+	controlLimit int64 // at least limit
 	stream       sim.Stream
-	controlLimit int64
-	rate         sim.Rate
-	flight       int64 // until a pause is there
 }
+
+// never is behind all times.
+const never = math.MaxInt64
 
 // Counters are what a port has done.
 type Counters struct {
 	Sent, SentBytes int64 // packets that have left
 	DeepestData     int64 // bytes
+	DeepestInPort   int64 // bytes; 0 without pause
+	seldom
+}
+
+type seldom struct {
 	Marked, Trimmed int64
 	Dropped         int64 // for want of room
 	Paused          int64 // times
-	PausedFor       int64 // ps
-	pausedAt        int64
-	DeepestInPort   int64 // bytes
+	PausedFor       int64 // ps; of an output, less when it was paused if it is
+}
+
+// held is what of an input is in its switch, in bytes.
+type held struct {
+	bytes, deepest int64
+	pausing        bool // the sender has been told to pause
 }
 
 // fifo is a queue of packets. bytes counts the one in service, too.
 type fifo struct {
-	sim.FIFO[int32]
-	bytes int64
+	head, tail int32 // -1: none
+	bytes      int64
 }
 
-func (q *fifo) put(id int32, size int32) {
-	q.Put(id)
-	q.bytes += int64(size)
+func (q *fifo) put(s *packets, id int32, p *Packet) {
+	if p.next = -1; q.head < 0 {
+		q.head = id
+	} else {
+		s.at(q.tail).next = id
+	}
+	q.tail = id
+	q.bytes += int64(p.Size)
+}
+
+// flights are the packets that have events to come: a timing wheel whose slots hold lists of them. Simultaneous
+// events come in ascending order of targets, those of one target in the order of filing.
+type flights struct {
+	next  int64 // time of the first event; never
+	now   int64 // slot at hand: a time >> shift. Lists have events of later ones
+	shift uint
+	order []flight // events up to the slot at hand, in order
+	head  int      // of order: the events before it are taken
+	used  sim.SlotSet
+	lists [sim.Slots]int32 // of used slots: the packet filed last
+}
+
+type flight struct {
+	at         int64
+	target, id int32
+}
+
+func (e *flight) before(o *flight) bool { return e.at < o.at || e.at == o.at && e.target < o.target }
+
+// span makes slots so wide that packets of at most so many bytes arrive within a turn of the wheel, from when they
+// begin to be sent.
+func (f *flights) span(out []output, bytes int64) {
+	f.next, f.now = never, -1
+	longest := int64(0)
+	for i := range out {
+		longest = max(longest, out[i].latency+int64(out[i].divider.Rate().PicosecondsFor(sim.Bytes(bytes))))
+	}
+	f.shift = uint(max(0, bits.Len64(uint64(longest+longest/(sim.Slots/4)))+1-bits.Len(sim.Slots)))
+}
+
+// put files a packet for an event.
+func (f *flights) put(id int32, p *Packet, event uint8, target int32, at int64) {
+	p.event, p.target, p.at = event, target, at
+	f.next = min(f.next, at)
+	slot := at >> (f.shift & 63)
+	if slot <= f.now {
+		e, rest := flight{at, target, id}, f.order[f.head:]
+		i := sort.Search(len(rest), func(i int) bool { return e.before(&rest[i]) })
+		f.order = slices.Insert(f.order, f.head+i, e)
+		return
+	}
+	i := int(slot) & (sim.Slots - 1)
+	if p.next = -1; !f.used.Add(i) {
+		p.next = f.lists[i]
+	}
+	f.lists[i] = id
+}
+
+// take takes the first event.
+func (f *flights) take(s *packets) flight {
+	if f.head == len(f.order) { // it comes after a time without any
+		f.now = f.next>>f.shift - 1
+		f.turn(s)
+	}
+	e := f.order[f.head]
+	if f.head++; f.head == len(f.order) {
+		f.turn(s)
+	} else {
+		f.next = f.order[f.head].at
+	}
+	return e
+}
+
+// turn makes the next slot that has events the one at hand.
+func (f *flights) turn(s *packets) {
+	i, ok := f.used.Next(int(f.now+1) & (sim.Slots - 1))
+	if !ok {
+		if i, ok = f.used.Next(0); !ok {
+			f.next = never
+			return
+		}
+	}
+	f.used.Remove(i)
+	order, head := f.order[:0], f.lists[i]
+	for id := head; id >= 0; {
+		p := s.at(id)
+		order = append(order, flight{p.at, p.target, id})
+		id = p.next
+	}
+	f.order, f.head, f.now = order, 0, order[0].at>>(f.shift&63)
+	slices.Reverse(order)
+	if len(order) > 512 {
+		slices.SortStableFunc(order, func(a, b flight) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.target, b.target)) })
+	}
+	for n := 1; n < len(order); n++ {
+		e, i := order[n], n
+		for ; i > 0 && e.before(&order[i-1]); i-- {
+			order[i] = order[i-1]
+		}
+		order[i] = e
+	}
+	f.next = order[0].at
 }
 
 // holdUp counts a packet that has come in by a port, and pauses the sender if there are too
 // many bytes of it in the switch (priority flow control, IEEE 802.1Qbb, with one priority).
 func (n *Network) holdUp(in int32, p *Packet) {
-	p.in = in
-	n.held[in] += int64(p.Size)
-	o := &n.out[in]
-	o.DeepestInPort = max(o.DeepestInPort, n.held[in])
-	if n.held[in] > int64(n.config.XOff) && !n.pausing[in] {
-		n.pausing[in] = true
-		n.tell(in, 1)
+	h := &n.held[in]
+	h.bytes += int64(p.Size)
+	h.deepest = max(h.deepest, h.bytes)
+	if h.bytes > int64(n.config.XOff) && !h.pausing {
+		h.pausing = true
+		n.tell(in, stops)
 	}
 }
 
-// letGo counts a packet that has left its switch.
-func (n *Network) letGo(p *Packet) {
-	in := p.in
-	p.in = -1
-	n.held[in] -= int64(p.Size)
-	if n.pausing[in] && n.held[in] < int64(n.config.XOn) {
-		n.pausing[in] = false
-		n.tell(in, 0)
+// letGo counts a packet that has left the switch that it had come to by an input.
+func (n *Network) letGo(in, size int32) {
+	if !n.pauses || in < 0 {
+		return
+	}
+	h := &n.held[in]
+	h.bytes -= int64(size)
+	if h.pausing && h.bytes < int64(n.config.XOn) {
+		h.pausing = false
+		n.tell(in, goesOn)
 	}
 }
 
 // tell sends the sender of a channel a pause frame, which takes the time of flight and no
 // bandwidth.
-func (n *Network) tell(in int32, stop int64) {
-	sender := int32(n.graph.NumPorts())
-	if t, ok := n.graph.PeerTerminal(topology.PortID(in)); ok {
-		sender += int32(t)
-	} else {
-		peer, _ := n.graph.PeerPort(topology.PortID(in))
-		sender = int32(peer)
+func (n *Network) tell(in int32, event uint8) {
+	sender := n.graph.Peer[in]
+	if sender < 0 {
+		sender = int32(n.graph.NumPorts()) + ^sender
 	}
-	n.kernel.After(sim.Time(n.out[sender].flight), n.id, paused, sender, stop)
+	id, p := n.packets.take()
+	n.flights.put(id, p, event, sender, int64(n.kernel.Now())+n.timing.flight(n.graph.PortClass[in]))
 }
 
 // pause stops an output behind the packet in service, or lets it go on.
@@ -154,9 +284,9 @@ func (n *Network) pause(at int32, stop bool) {
 	o := &n.out[at]
 	if o.paused = stop; stop {
 		o.Paused++
-		o.pausedAt = int64(n.kernel.Now())
+		o.PausedFor -= int64(n.kernel.Now())
 		return
 	}
-	o.PausedFor += int64(n.kernel.Now()) - o.pausedAt
-	n.start(at, o)
+	o.PausedFor += int64(n.kernel.Now())
+	n.start(at, o, int64(n.kernel.Now()))
 }

@@ -11,16 +11,34 @@ import (
 // routes are the ports of every switch that lead nearer to every switch with terminals, on any
 // topology. Sets of ports that are equal are kept once.
 type routes struct {
-	leaf  []int32 // by switch: number among those with terminals; -1: none
-	set   []int32 // by switch*leaves + leaf; -1: it is there
+	leaf  []int32 // by terminal: number of its switch among those with terminals
+	set   []int32 // by switch*leaves + leaf; here; below, one port: alone - port
 	sets  []set
-	width int // leaves
+	ports []topology.PortID // of sets
+	width int               // leaves
 }
 
-// set is ports that are equally near.
+const (
+	here  = -1
+	alone = -2
+)
+
+// set is ports that are equally near, from first to end of all, in an order drawn for the switch.
 type set struct {
-	ports []topology.PortID // in an order drawn for the switch
-	turn  int32             // of round robin
+	first, end int32
+	turn       int32 // of round robin: the next one
+}
+
+// from lists the ports that lead from a switch to a leaf.
+func (r *routes) from(s topology.SwitchID, leaf int32) []topology.PortID {
+	switch i := r.set[int(s)*r.width+int(leaf)]; {
+	case i == here:
+		return nil
+	case i < here:
+		return []topology.PortID{topology.PortID(alone - i)}
+	default:
+		return r.ports[r.sets[i].first:r.sets[i].end]
+	}
 }
 
 // maxRoutes bounds the table of sets to 256 MiB.
@@ -28,13 +46,16 @@ const maxRoutes = 1 << 26
 
 // newRoutes finds the ports to each switch with terminals. Cost: a breadth-first search for each.
 func newRoutes(g *topology.Graph, seed uint64) (*routes, error) {
-	r := &routes{leaf: slices.Repeat([]int32{-1}, g.Switches())}
+	r := &routes{leaf: make([]int32, g.Terminals())}
 	var leaves []topology.SwitchID
-	for t := range g.Terminals() {
-		if s := g.TerminalSwitch(topology.TerminalID(t)); r.leaf[s] < 0 {
-			r.leaf[s] = int32(len(leaves))
+	number := slices.Repeat([]int32{-1}, g.Switches())
+	for t := range r.leaf {
+		s := g.TerminalSwitch(topology.TerminalID(t))
+		if number[s] < 0 {
+			number[s] = int32(len(leaves))
 			leaves = append(leaves, s)
 		}
+		r.leaf[t] = number[s]
 	}
 	if r.width = len(leaves); r.width*g.Switches() > maxRoutes {
 		return nil, fmt.Errorf("%d switches, %d of them with terminals: a table of shortest ways has at most %d entries", g.Switches(), r.width, maxRoutes)
@@ -49,7 +70,7 @@ func newRoutes(g *topology.Graph, seed uint64) (*routes, error) {
 		distance = neighbors.DistancesFrom(leaf, distance)
 		for s := range g.Switches() {
 			at := s*r.width + l
-			if r.set[at] = -1; topology.SwitchID(s) == leaf {
+			if r.set[at] = here; topology.SwitchID(s) == leaf {
 				continue
 			}
 			if distance[s] < 0 {
@@ -57,20 +78,24 @@ func newRoutes(g *topology.Graph, seed uint64) (*routes, error) {
 			}
 			first, end := g.Ports(topology.SwitchID(s))
 			key = key[:0]
-			var ports []topology.PortID
+			begin := len(r.ports)
 			for _, p := range order[first:end] {
 				if peer, ok := g.PeerPort(p); ok && distance[g.PortSwitch[peer]] == distance[s]-1 {
-					ports = append(ports, p)
+					r.ports = append(r.ports, p)
 					key = append(key, byte(p), byte(p>>8), byte(p>>16), byte(p>>24))
 				}
 			}
 			id, ok := known[string(key)]
-			if !ok {
+			switch {
+			case ok:
+			case len(r.ports) == begin+1:
+				id = alone - int32(r.ports[begin])
+			default:
 				id = int32(len(r.sets))
-				known[string(key)] = id
-				r.sets = append(r.sets, set{ports: ports})
+				r.sets = append(r.sets, set{int32(begin), int32(len(r.ports)), int32(begin)})
+				begin = len(r.ports)
 			}
-			r.set[at] = id
+			known[string(key)], r.set[at], r.ports = id, id, r.ports[:begin]
 		}
 	}
 	return r, nil
@@ -99,26 +124,26 @@ func hash(flow int32, entropy uint16, salt uint64) uint64 {
 
 // route is the output of a packet at switch s.
 func (n *Network) route(s topology.SwitchID, p *Packet) int32 {
-	to := n.graph.TerminalSwitch(p.Dst)
-	if to == s {
+	r := n.routes
+	i := r.set[int(s)*r.width+int(r.leaf[p.Dst])]
+	if i == here {
 		return int32(n.graph.TerminalPort[p.Dst])
+	} else if i < here {
+		return alone - i
 	}
-	set := &n.routes.sets[n.routes.set[int(s)*n.routes.width+int(n.routes.leaf[to])]]
-	ways := uint64(len(set.ports))
+	set := &r.sets[i]
 	switch {
-	case ways == 1:
-		return int32(set.ports[0])
-	case n.paths == adaptive && !p.Control:
-		return n.shortest(s, set.ports)
-	case n.paths == roundRobin && !p.Control:
-		if int(set.turn) == len(set.ports) {
-			set.turn = 0
-			sim.Shuffle(&n.streams[s], set.ports)
-		}
-		set.turn++
-		return int32(set.ports[set.turn-1])
+	case n.paths == byHash || p.Control:
+		return int32(r.ports[set.first+int32(hash(p.Flow, p.Entropy, n.salts[s])%uint64(set.end-set.first))])
+	case n.paths == adaptive:
+		return n.shortest(s, r.ports[set.first:set.end])
 	}
-	return int32(set.ports[hash(p.Flow, p.Entropy, n.salts[s])%ways])
+	if set.turn == set.end {
+		set.turn = set.first
+		sim.Shuffle(&n.streams[s], r.ports[set.first:set.end])
+	}
+	set.turn++
+	return int32(r.ports[set.turn-1])
 }
 
 // shortest is a port whose data queue is in the lowest step of fullness, at random.
@@ -126,6 +151,7 @@ func (n *Network) shortest(s topology.SwitchID, ports []topology.PortID) int32 {
 	best, least := n.candidates[:0], int64(4)
 	for _, p := range ports {
 		o := &n.out[p]
+		n.settle(int32(p), o, int64(n.kernel.Now()))
 		step, full := int64(0), 100*o.data.bytes/o.limit
 		for _, from := range [...]int64{5, 10, 20} { // percent
 			if full >= from {
@@ -152,19 +178,11 @@ func Dependencies(g *topology.Graph, yield func(topology.Dependency)) error {
 	if err != nil {
 		return err
 	}
-	for s := range g.Switches() {
-		for l := range r.width {
-			at := r.set[s*r.width+l]
-			if at < 0 {
-				continue
-			}
-			for _, p := range r.sets[at].ports {
+	for s := range topology.SwitchID(g.Switches()) {
+		for l := range int32(r.width) {
+			for _, p := range r.from(s, l) {
 				peer, _ := g.PeerPort(p)
-				next := r.set[int(g.PortSwitch[peer])*r.width+l]
-				if next < 0 {
-					continue
-				}
-				for _, q := range r.sets[next].ports {
+				for _, q := range r.from(g.PortSwitch[peer], l) {
 					yield(topology.Dependency{Held: topology.Channel{Port: p}, Wanted: topology.Channel{Port: q}})
 				}
 			}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/congestion"
@@ -41,36 +42,39 @@ type message struct {
 	last int32 // bytes of its last packet; all others are full
 }
 
-// connection carries flows from one terminal to another: its sender, and its receiver.
+// connection carries flows from one terminal to another: its sender, and its receiver. What each packet needs stands
+// together, in cache lines of 64 bytes: the first five are the sender's, the next two the receiver's.
 type connection struct {
 	system   *System
 	number   int32
 	src, dst topology.TerminalID
-	messages []message
-	begun    int // messages that have begun, which stand first
-	open     int // first message that has not ended
+	active   bool    // in the round robin of its terminal
+	counted  bool    // among the terminal's flows with a backlog
+	packets  int32   // of the flows that have begun
+	next     int32   // to be sent for the first time
+	cum      int32   // all below have arrived
+	again    []int32 // lost
 
-	// Sender. What is kept of packets is kept of those in flight.
-	packets   int32            // of the flows that have begun
-	next      int32            // to be sent for the first time
-	unsent    int              // message that it is of
-	cum       int32            // all below have arrived
-	records   sim.FIFO[record] // from cum to next
-	awaited   int              // of them, outstanding
-	again     []int32          // lost
-	backlog   int64            // bytes on the wire that have not been sent, or are lost
-	inFlight  int64
-	received  int64             // at the receiver, as far as is known
-	order     sim.FIFO[sending] // outstanding, in order of sending, where packets can be late
-	timerAt   int64             // pending event; 0: none
-	requested int64             // last request
-	active    bool              // in the round robin of its terminal
-	counted   bool              // among the terminal's flows with a backlog
-	window    *congestion.NSCCWindow
-	constant  int64 // window; 0: none
+	messages []message
+	unsent   int   // message that next is of
+	backlog  int64 // bytes on the wire that have not been sent, or are lost
+	inFlight int64
+	window   *congestion.NSCCWindow
+	constant int64 // window; 0: none
+
+	rate     *congestion.ReactionPoint
+	records  sim.FIFO[record] // of packets in flight, from cum to next
+	awaited  int              // of records, outstanding
+	timerAt  int64            // pending event; 0: none
+	received int64            // at the receiver, as far as is known
+
+	order  sim.FIFO[sending] // outstanding, in order of sending, where packets can be late
+	credit creditSender
+	open   int // first message that has not ended
+
 	spray     spraying
-	credit    creditSender
-	rate      *congestion.ReactionPoint
+	begun     int   // messages that have begun, which stand first
+	requested int64 // last request
 	rateAt    int64 // when a packet may go
 	rateEvent bool  // is pending
 
@@ -161,7 +165,7 @@ func (c *connection) send() int32 {
 	}
 	r := c.record(seq)
 	id, p := s.net.Take()
-	p.Size, p.Src, p.Dst, p.Flow = int32(size), c.src, c.dst, 2*c.number
+	p.Size, p.Dst, p.Flow = int32(size), c.dst, 2*c.number
 	p.Kind, p.Seq, p.Again = data, seq, r.times > 0
 	p.Entropy = c.spray.next(now)
 	c.inFlight += size
@@ -243,8 +247,8 @@ func (c *connection) answered(p *shared.Packet) {
 		c.arrived(c.records.At(0))
 		c.records.Take()
 	}
-	for i, m := p.Base, p.Map; m != 0; i, m = i+1, m>>1 {
-		if r := c.record(i); m&1 != 0 && r != nil {
+	for base, m := p.Base(), p.Map; m != 0; m &= m - 1 {
+		if r := c.record(base + int32(bits.TrailingZeros64(m))); r != nil {
 			c.arrived(r)
 		}
 	}
@@ -371,7 +375,7 @@ func (c *connection) timer() {
 // request asks the receiver for credit.
 func (c *connection) request(now int64) {
 	c.requested = now
-	id, p := c.system.control(c.src, c.dst, 2*c.number)
+	id, p := c.system.control(c.dst, 2*c.number)
 	p.Kind, p.Bytes, p.Entropy = request, c.target(), c.spray.next(now)
 	c.system.Counts.Requests++
 	c.system.sendControl(c.src, id)

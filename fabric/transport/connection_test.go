@@ -86,7 +86,7 @@ func TestNothingInFlight(t *testing.T) {
 	r := prepare(t, star(t, 4), DefaultConfig(), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 3 * 4086}})
 	r.kernel.Run(500 * sim.Nanosecond) // two packets have been begun
 	c := r.connections[0]
-	c.answered(&shared.Packet{Kind: acknowledgement, Seq: 1, Base: 1, Map: 1, Bytes: 8300})
+	c.answered(&shared.Packet{Kind: acknowledgement, Seq: 1, Ask: true, Map: 1, Bytes: 8300})
 	c.lose(0)
 	if c.backlog != 8300 || c.inFlight != 0 || c.awaited != 0 {
 		t.Fatalf("backlog %d, in flight %d", c.backlog, c.inFlight)
@@ -258,7 +258,7 @@ func TestRefusedOnceAGap(t *testing.T) {
 	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 6 * 4086}})
 	r.kernel.Run(sim.Microsecond)
 	for i, seq := range []int32{0, 2, 3, 4, 1, 3, 4} {
-		r.connections[0].arrivedData(&shared.Packet{Kind: data, Seq: seq, Size: 4150, Src: 1, Dst: 0})
+		r.connections[0].arrivedData(&shared.Packet{Kind: data, Seq: seq, Size: 4150})
 		if want := []int64{0, 1, 1, 1, 1, 2, 2}[i]; r.Counts.Refused != want {
 			t.Errorf("after packet %d, the %d of all: %d refused, want %d", seq, i, r.Counts.Refused, want)
 		}

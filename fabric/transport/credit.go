@@ -140,7 +140,7 @@ func (s *System) grant(t topology.TerminalID) {
 // pull tells a sender of credit, and lets the pacer wait.
 func (s *System) pull(c *connection, units int64) {
 	pacer := &s.hosts[c.dst].pacer
-	id, p := s.control(c.dst, c.src, 2*c.number+1)
+	id, p := s.control(c.src, 2*c.number+1)
 	p.Kind, p.Bytes, p.Entropy = pull, c.receiver.credit.granted, pacer.entropy%pullEntropies
 	pacer.entropy++
 	s.Counts.Pulls++
@@ -258,8 +258,8 @@ func (b *bitmap) forget(seq int32) {
 // arrivedData takes a data packet of a connection, whole or trimmed.
 func (c *connection) arrivedData(p *shared.Packet) {
 	s, r := c.system, &c.receiver
-	s.hosts[c.dst].seen(p.Trimmed, p.Marked, p.LastHop)
 	if s.config.hasCredit() {
+		s.hosts[c.dst].seen(p.Trimmed, p.Marked, p.LastHop)
 		c.demands(p.Bytes, p.Trimmed)
 	}
 	if p.Trimmed {
@@ -320,19 +320,16 @@ func (c *connection) acknowledge(p *shared.Packet, own bool) {
 	r := &c.receiver
 	r.since = 0
 	a := c.answer(acknowledgement, p)
-	a.Cum, a.Bytes = r.expected, r.bytes
-	if a.Base = max(p.Seq-63, r.expected+1); own {
-		a.Base = p.Seq
-	}
-	a.Base = max(a.Base, 0)
-	word, shift := a.Base>>6, uint(a.Base&63)
+	a.Cum, a.Bytes, a.Ask = r.expected, r.bytes, own
+	base := a.Base()
+	word, shift := base>>6, uint(base&63)
 	a.Map = r.got.word(word)>>shift | r.got.word(word+1)<<(64-shift)
 	c.system.Counts.Acknowledged++
 }
 
 // answer sends a control packet about a data packet back, on its entropy.
 func (c *connection) answer(kind uint8, p *shared.Packet) *shared.Packet {
-	id, a := c.system.control(c.dst, c.src, 2*c.number+1)
+	id, a := c.system.control(c.src, 2*c.number+1)
 	a.Kind, a.Seq, a.Entropy, a.Again = kind, p.Seq, p.Entropy, p.Again
 	a.Marked, a.LastHop = p.Marked, p.LastHop
 	if kind == refusal {

@@ -373,9 +373,9 @@ func (s *System) Arrived(_ topology.TerminalID, p *shared.Packet) {
 }
 
 // control makes a control packet.
-func (s *System) control(src, dst topology.TerminalID, flow int32) (int32, *shared.Packet) {
+func (s *System) control(dst topology.TerminalID, flow int32) (int32, *shared.Packet) {
 	id, p := s.net.Take()
-	p.Src, p.Dst, p.Flow, p.Control, p.Size = src, dst, flow, true, int32(s.config.Header)
+	p.Dst, p.Flow, p.Control, p.Size = dst, flow, true, int32(s.config.Header)
 	return id, p
 }
 
