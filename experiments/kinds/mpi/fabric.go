@@ -63,8 +63,14 @@ func (c *Config) FabricParts(adapter *hca.Config, seed uint64, levels int) (topo
 func (c *Config) channels(g *topology.Graph, adapter *hca.Config) map[string]fabric.ChannelConfig {
 	all := map[string]fabric.ChannelConfig{}
 	maps.Copy(all, c.Channel)
+	last := -1
 	for _, p := range g.TerminalPort {
-		name := g.Classes[g.PortClass[p]].Name
+		class := int(g.PortClass[p])
+		if class == last {
+			continue
+		}
+		last = class
+		name := g.Classes[class].Name
 		if channel := all[name]; channel.Rate == 0 && channel.Link == "" && channel.CyclesPerFlit == 0 {
 			channel.Rate = adapter.Rate()
 			all[name] = channel
