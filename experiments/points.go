@@ -48,7 +48,7 @@ func (f *File) expand(finished bool) {
 	problems, ofSeeds := make([]document.Problems, len(groups)), make([]document.Problems, len(all))
 	unknowns := make([]map[string]string, len(groups))
 	decode := func(g int) {
-		s := f.settle(f.valuesAt(all[groups[g][0]]))
+		s := f.settle(f.valuesAt(all[groups[g][0]]), len(groups[g]) > 1)
 		problems[g], unknowns[g] = s.problems, s.unknown
 		for _, i := range groups[g] {
 			f.Points[i], ofSeeds[i] = f.point(s, f.valuesAt(all[i]), i)
@@ -110,8 +110,8 @@ type settled struct {
 	unknown  map[string]string // as of a decoder
 }
 
-// settle decodes the settings that the given values on the axes of the sweep lead to.
-func (f *File) settle(values [][]any) *settled {
+// settle decodes the settings that the given values on the axes of the sweep lead to, of one point or several.
+func (f *File) settle(values [][]any, several bool) *settled {
 	d := f.pointDocument()
 	d.Root = document.Clone(f.doc.Root)
 	for i, a := range f.sweep {
@@ -130,7 +130,7 @@ func (f *File) settle(values [][]any) *settled {
 	for _, t := range tables {
 		s.hashed = append(s.hashed, t.text)
 	}
-	if len(s.problems) == 0 && !f.kind.draws(s.config) {
+	if several && len(s.problems) == 0 && !f.kind.draws(s.config) {
 		s.name = hashPoint(f.kind, build(), 0, s.hashed)
 	}
 	s.settings = f.kept(tables)
