@@ -136,7 +136,7 @@ type Shared struct {
 	cache       *Cache // nil: nothing is kept for later runs
 	entries     sync.Map
 	used, given sync.Map // by dotted key: bool
-	lately      sync.Map // by name: toldText
+	lately      sync.Map // by name: toldText, or what Latest keeps
 }
 
 // toldText is a text about a copy of a configuration.
@@ -220,8 +220,31 @@ func Share[T any](s *Shared, key string, build func() (T, error)) (T, error) {
 	return value.(T), nil
 }
 
+// Latest is [Share] of what is large: under a name, only what was asked for last is kept.
+func Latest[T any](s *Shared, name, key string, build func() (T, error)) (T, error) {
+	type kept struct {
+		key   string
+		value T
+	}
+	if s == nil {
+		return build()
+	}
+	before, _ := s.lately.Load(name)
+	if of, ok := before.(kept); ok && of.key == key {
+		return of.value, nil
+	}
+	value, err := build()
+	if err == nil {
+		s.lately.Store(name, kept{key, value})
+	}
+	return value, err
+}
+
 // forget lets go of everything; what is asked for again is built again.
-func (s *Shared) forget() { s.entries.Clear() }
+func (s *Shared) forget() {
+	s.entries.Clear()
+	s.lately.Clear()
+}
 
 // digest is the SHA-256 of what a file holds, decompressed, read once for all points.
 func (s *Shared) digest(path string) string {

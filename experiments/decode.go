@@ -43,17 +43,44 @@ type readTable struct {
 	config reflect.Value  // a copy
 }
 
-// shareless tells whether copies of values of a type share nothing that could be changed.
+// shareless tells whether copies of values of a type share nothing that changes once it is read but
+// the configurations of choices.
 func shareless(t reflect.Type) bool {
-	if t.Kind() != reflect.Struct {
-		return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
+	switch t.Kind() {
+	case reflect.Slice:
+		return shareless(t.Elem())
+	case reflect.Struct:
+		known, ok := sharelessTypes.Load(t)
+		if !ok {
+			known = true
+			for i := range t.NumField() {
+				known = known.(bool) && shareless(t.Field(i).Type)
+			}
+			known = known.(bool) || reflect.PointerTo(t).Implements(reflect.TypeFor[param.Chooser]())
+			sharelessTypes.Store(t, known)
+		}
+		return known.(bool)
 	}
-	for i := range t.NumField() {
-		if !shareless(t.Field(i).Type) {
-			return false
+	return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
+}
+
+var sharelessTypes sync.Map // by [reflect.Type]: bool
+
+// copied copies a table, with configurations of their own for its choices; false: it shares more.
+func copied(to, from reflect.Value) bool {
+	to.Set(from)
+	all := shareless(to.Type())
+	for f := range fieldsOf(to) {
+		c, chooses := f.value.Addr().Interface().(param.Chooser)
+		switch {
+		case chooses && c.Config() != nil:
+			of := reflect.ValueOf(c.Config()).Elem()
+			all = all && copied(reflect.ValueOf(c.Own()).Elem(), of)
+		case !chooses && f.value.Kind() == reflect.Struct:
+			all = all && copied(f.value, f.value)
 		}
 	}
-	return true
+	return all
 }
 
 // table is read, or what it was at the point before if the file says the same.
@@ -64,14 +91,14 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 		return
 	}
 	if before, ok := d.lately.Load(path); ok && reflect.DeepEqual(before.(readTable).values, values) {
-		into.Set(before.(readTable).config)
+		copied(into, before.(readTable).config)
 		return
 	}
 	amiss := len(d.doc.Problems) + len(d.unknown) + len(d.later)
 	if d.read(path, values, config); amiss == len(d.doc.Problems)+len(d.unknown)+len(d.later) {
-		kept := reflect.New(into.Type()).Elem()
-		kept.Set(into)
-		d.lately.Store(path, readTable{values, kept})
+		if kept := reflect.New(into.Type()).Elem(); copied(kept, into) {
+			d.lately.Store(path, readTable{values, kept})
+		}
 	}
 }
 

@@ -59,36 +59,48 @@ func (f *File) byValue() []map[string][]*Point {
 // how many. have is byValue.
 func (f *File) where(points []*Point, have []map[string][]*Point) string {
 	var parts []string
-	matching := f.Points
+	matching, told := f.Points, map[int]map[string]bool{} // by key
 	for i, key := range f.keys {
-		own := valuesOf(points, i)
+		own, known := valuesOf(points, i)
 		if len(own) == len(have[i]) {
 			continue
 		}
-		if parts = append(parts, key+" = "+listed(own)); len(parts) > 1 {
-			matching = slices.DeleteFunc(matching, func(p *Point) bool { return !slices.Contains(own, p.Swept[i]) })
-			continue
-		}
-		matching = nil
+		parts, told[i] = append(parts, key+" = "+listed(own)), known
+		var some []*Point
 		for _, value := range own {
-			matching = append(matching, have[i][value]...)
+			if some = append(some, have[i][value]...); len(some) >= len(matching) {
+				break
+			}
+		}
+		if len(some) < len(matching) {
+			matching = some
 		}
 	}
-	if len(points) < len(matching) {
-		parts = append(parts, fmt.Sprintf("%d of %d points, the first with %s", len(points), len(matching), f.Describe(points[0])))
+	n := 0
+	for _, p := range matching {
+		within := true
+		for i, known := range told {
+			within = within && known[p.Swept[i]]
+		}
+		if within {
+			n++
+		}
+	}
+	if len(points) < n {
+		parts = append(parts, fmt.Sprintf("%d of %d points, the first with %s", len(points), n, f.Describe(points[0])))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// valuesOf are the values that swept key i has among points, in their order.
-func valuesOf(points []*Point, i int) (values []string) {
-	known := map[string]bool{}
+// valuesOf are the values that swept key i has among points, in their order, and their set.
+func valuesOf(points []*Point, i int) (values []string, known map[string]bool) {
+	known = map[string]bool{}
 	for _, p := range points {
 		if value := p.Swept[i]; !known[value] {
 			known[value], values = true, append(values, value)
 		}
 	}
-	return values
+	return values, known
 }
 
 // listed is a list of values in words, cut short if it is long.
@@ -170,11 +182,8 @@ type Idle[C any] struct {
 // need not look at their values: see [Warning].
 func IdleOf[C any](list []Idle[C], c C) (warnings []Warning) {
 	for _, x := range list {
-		if x.When != nil && !x.When(c) {
-			continue
-		}
-		for _, key := range strings.Fields(x.Key) {
-			warnings = append(warnings, Warning{Key: key, Message: "changes nothing: " + x.Because, Idle: true})
+		if x.When == nil || x.When(c) {
+			warnings = append(warnings, Warning{Key: x.Key, Message: x.Because, Idle: true})
 		}
 	}
 	return warnings
@@ -184,18 +193,30 @@ func IdleOf[C any](list []Idle[C], c C) (warnings []Warning) {
 // the first reason of each.
 func idleKeys(warnings []Warning, d *document.Tree) (kept []Warning) {
 	for _, w := range warnings {
-		keys := []string{w.Key}
-		if table, all := strings.CutSuffix(w.Key, "*"); all {
-			keys = d.SetUnder(table)
+		if !w.Idle {
+			kept = append(kept, w)
+			continue
 		}
-		for _, w.Key = range keys {
-			known := func(k Warning) bool { return k.Idle && k.Key == w.Key }
-			if !w.Idle || d.Sets(w.Key) && !slices.ContainsFunc(kept, known) {
-				kept = append(kept, w)
+		for key := range strings.FieldsSeq(w.Key) {
+			table, all := strings.CutSuffix(key, "*")
+			if all {
+				for _, key := range d.SetUnder(table) {
+					kept = addIdle(kept, key, w.Message)
+				}
+			} else if d.Sets(key) {
+				kept = addIdle(kept, key, w.Message)
 			}
 		}
 	}
 	return kept
+}
+
+// addIdle warns of a setting once.
+func addIdle(kept []Warning, key, because string) []Warning {
+	if slices.ContainsFunc(kept, func(k Warning) bool { return k.Idle && k.Key == key }) {
+		return kept
+	}
+	return append(kept, Warning{Key: key, Message: "changes nothing: " + because, Idle: true})
 }
 
 // reallyIdle are the warnings of points without those that a setting changes nothing where that has

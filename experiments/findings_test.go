@@ -87,7 +87,7 @@ func TestIdleKeys(t *testing.T) {
 	}, d) {
 		got += fmt.Sprintf("%s %s, ", w.Key, w.Message)
 	}
-	if want := "b.x 1, c.x 3, a.w 4, a.x 4, a.y 4, b.x 6, "; got != want {
+	if want := "b.x changes nothing: 1, c.x 3, a.w changes nothing: 4, a.x changes nothing: 4, a.y changes nothing: 4, b.x 6, "; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }

@@ -94,9 +94,11 @@ type Kind[C, R any] struct {
 type Warning struct {
 	Key     string // dotted; what to change
 	Message string
-	Unset   bool   // only where the file does not set the key
-	Idle    bool   // only where the file gives the key another value than its default, and no point makes use of it; see [Idle]
-	Where   string // as of a [Note]; kinds leave it empty
+	Unset   bool // only where the file does not set the key
+	// Idle: only where the file gives the keys, as of an [Idle], whose Because the message is, other values than their
+	// defaults, and no point makes use of them.
+	Idle  bool
+	Where string // as of a [Note]; kinds leave it empty
 }
 
 // FurtherTable is a CSV file that a kind writes beside results.csv.

@@ -49,7 +49,7 @@ func (f *File) expand(finished bool) {
 	problems, ofSeeds := make([]document.Problems, len(groups)), make([]document.Problems, len(all))
 	unknowns := make([]map[string]string, len(groups))
 	decode := func(g int) {
-		s := f.settle(f.valuesAt(all[groups[g][0]]))
+		s := f.settle(f.valuesAt(all[groups[g][0]]), len(groups[g]) > 1)
 		problems[g], unknowns[g] = s.problems, s.unknown
 		for _, i := range groups[g] {
 			f.Points[i], ofSeeds[i] = f.point(s, f.valuesAt(all[i]), i)
@@ -111,8 +111,8 @@ type settled struct {
 	unknown  map[string]string // as of a decoder
 }
 
-// settle decodes the settings that the given values on the axes of the sweep lead to.
-func (f *File) settle(values [][]any) *settled {
+// settle decodes the settings that the given values on the axes of the sweep lead to, of one point or several.
+func (f *File) settle(values [][]any, several bool) *settled {
 	d := f.pointDocument()
 	d.Root = document.Clone(f.doc.Root)
 	for i, a := range f.sweep {
@@ -129,7 +129,7 @@ func (f *File) settle(values [][]any) *settled {
 	tables := f.listed(s.config)
 	s.hashed = append(s.hashed, inputs)
 	s.hashed = append(s.hashed, lists.Map(tables, func(t *listedTable) []byte { return t.text })...)
-	if len(s.problems) == 0 && !f.kind.draws(s.config) {
+	if several && len(s.problems) == 0 && !f.kind.draws(s.config) {
 		s.name = hashPoint(f.kind, build(), 0, s.hashed)
 	}
 	s.settings = f.kept(tables)

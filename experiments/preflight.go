@@ -35,8 +35,9 @@ type Preflight struct {
 	rest      func(most float64) error
 }
 
-// mostWalked bounds the operations of all programs of a check together: some seconds.
-var mostWalked = 1e8
+// mostWalked bounds the operations of all programs of a check together, of so many points or fewer: some seconds. Larger
+// sweeps take them for the points themselves: a tenth is left.
+var mostWalked, pointsWalked = 1e8, 10_000
 
 // Note is something found out about some points of a file.
 type Note struct {
@@ -112,13 +113,16 @@ func (p *Preflight) Later(programs map[string]float64, lack string, rest func(mo
 // afford leaves out the rest of the preflights of the longest programs, if all have more operations than a check goes
 // through. of has the number of each point among those examined.
 func afford(examined []*Preflight, of []int) (most float64) {
-	programs := map[string]float64{}
+	walked, programs := mostWalked, map[string]float64{}
+	if len(of) > pointsWalked {
+		walked /= 10
+	}
 	for _, p := range examined {
 		maps.Copy(programs, p.programs)
 	}
 	all, beyond := 0.0, math.Inf(1)
 	for i, n := range slices.Sorted(maps.Values(programs)) {
-		if all += n; all > mostWalked && i > 0 {
+		if all += n; all > walked && i > 0 {
 			beyond = min(beyond, n)
 		}
 	}
@@ -130,11 +134,11 @@ func afford(examined []*Preflight, of []int) (most float64) {
 	}
 	for _, p := range left {
 		if p.rest != nil {
-			p.Note("cost", "%d points "+p.lack+": a check goes through %.2g operations of programs, the shortest first; weft check of fewer points has them", len(left), mostWalked)
+			p.Note("cost", "%d points "+p.lack+": a check goes through %.2g operations of programs, the shortest first; weft check of fewer points has them", len(left), walked)
 		}
 		p.rest = nil
 	}
-	return mostWalked / float64(max(1, len(programs)))
+	return walked / float64(max(1, len(programs)))
 }
 
 // Packets says that packets of so many flits are simulated as one.

@@ -175,7 +175,7 @@ func (f *File) Refined(a Added, index int) (*Point, error) {
 			values[i] = []any{f.refine.value(a.Value)}
 		}
 	}
-	settled := f.settle(values)
+	settled := f.settle(values, false)
 	p, problems := f.point(settled, values, index)
 	p.steps, p.refined = a.Steps, a.Value
 	if err := append(problems, settled.problems...).Err(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"iter"
 	"path/filepath"
 	"reflect"
@@ -120,11 +121,31 @@ func (t *listedTable) sameKeys(as *listedTable) bool {
 	return t == as || slices.EqualFunc(t.settings, as.settings, func(a, b document.Setting) bool { return a.Key == b.Key })
 }
 
+// partsOf ranges over the tables of a configuration, and of several in place of one over each.
+func partsOf(config any) iter.Seq[field] {
+	return func(yield func(field) bool) {
+		for table := range fieldsOf(reflect.ValueOf(config).Elem()) {
+			parts := []field{table}
+			if table.value.Kind() == reflect.Map {
+				parts = elementsOf(table.value)
+				for i := range parts {
+					parts[i].name = document.Join(table.name, document.QuoteName(parts[i].name))
+				}
+			}
+			for _, part := range parts {
+				if !yield(part) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // listed is [resolve] of a configuration that nothing changes any more. A table that has come to
 // what it was at the point before is not listed again.
 func (f *File) listed(config any) []*listedTable {
 	var all []*listedTable
-	for table := range fieldsOf(reflect.ValueOf(config).Elem()) {
+	for table := range partsOf(config) {
 		before, _ := f.tables.Load(table.name)
 		t, _ := before.(*listedTable)
 		if at := table.value.Addr().Interface(); t == nil || !reflect.DeepEqual(t.table, at) {
@@ -176,9 +197,16 @@ func hashed(settings []document.Setting) (text []byte) {
 	return text
 }
 
-// Fingerprint names a configuration by all of its settings, for [Share].
+// Fingerprint names a configuration by a digest of all its settings, for [Share].
 func (s *Shared) Fingerprint(config any) string {
-	return s.textOf(fmt.Sprintf("%T", config), config, func() string { return string(hashed(resolve(config))) })
+	all, of := sha256.New(), reflect.TypeOf(config).String()
+	for part := range partsOf(config) {
+		io.WriteString(all, s.textOf(of+part.name, part.value.Addr().Interface(), func() string {
+			digest := sha256.Sum256(hashed(appendResolved(nil, part.name, part.value)))
+			return string(digest[:])
+		}))
+	}
+	return hex.EncodeToString(all.Sum(nil))
 }
 
 // Resolved is the file with everything spelt out: defaults, --set and [quick]

@@ -70,7 +70,7 @@ func words(all []meaning) []string {
 }
 
 // lookUp finds the uses of a word: to the letter or, where there are none, those
-// that end in it behind a dot.
+// that end in it behind a dot, or whose text begins with it as a symbol, "G: ".
 func lookUp(all []meaning, word string) []meaning {
 	word = strings.Trim(strings.TrimSpace(word), "[]")
 	word = strings.TrimPrefix(strings.TrimPrefix(word, "sweep."), "quick.")
@@ -79,7 +79,7 @@ func lookUp(all []meaning, word string) []meaning {
 		switch {
 		case strings.EqualFold(m.word, word), strings.EqualFold(m.word, word+".NAME"):
 			exact = append(exact, m)
-		case word != "" && strings.HasSuffix(m.word, "."+word):
+		case word != "" && (strings.HasSuffix(m.word, "."+word) || strings.HasPrefix(m.doc, word+": ")):
 			behind = append(behind, m)
 		}
 	}

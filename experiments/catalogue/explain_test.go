@@ -274,6 +274,12 @@ func TestMentions(t *testing.T) {
 		t.Errorf("xyzzy: %v", err)
 	}
 	var text strings.Builder
+	for word, want := range map[string]string{"G": "loggops.gap_per_byte: ", "osu_bcast": "see skeleton osu-alltoall"} {
+		var text strings.Builder
+		if err := catalogue.Explain(&text, word); err != nil || !strings.Contains(text.String(), want) {
+			t.Errorf("%s: %v, %s", word, err, text.String())
+		}
+	}
 	if err := catalogue.Explain(&text, "phase"); err != nil || !strings.HasPrefix(text.String(), "phase.NAME: a table") {
 		t.Errorf("phase: %v, %s", err, text.String())
 	}

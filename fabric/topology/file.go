@@ -477,6 +477,7 @@ var foreign = []struct {
 	{"a graph in DOT or GML", regexp.MustCompile(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},
 	{"a graph of Pajek", regexp.MustCompile(`(?im)^\*vertices\s`), "write the lines below *Edges, or *Arcs, alone, for topology.type = \"edges\""},
 	{"networkx's multiline adjacency list", regexp.MustCompile(`(?m)^[^\s{}#":]+ \{.*\}$`), "write it with networkx.write_adjlist(GRAPH, OUT), for topology.type = \"edges\""},
+	{"a list of pairs, as Python or JSON has it", regexp.MustCompile(`^\s*\[?\s*[(\[]\s*['"]?\w+['"]?\s*,`), "write a line \"0 1\" for each, as for pair in PAIRS: print(*pair), for topology.type = \"edges\""},
 	{"networkx's JSON", regexp.MustCompile(`^\s*\{\s*"directed"\s*:`), "write a list of cables, as networkx.write_edgelist(GRAPH, OUT, data=False) does, for topology.type = \"edges\""},
 	{"GraphML", regexp.MustCompile(`<graphml[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_graphml(FILE), OUT, data=False) does, for topology.type = \"edges\""},
 	{"a platform of SimGrid", regexp.MustCompile(`<platform[\s>]`), "weft has generators for its clusters (fat tree, torus, dragonfly): see weft list topologies; or write a list of cables, for topology.type = \"edges\""},

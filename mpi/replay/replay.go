@@ -86,7 +86,7 @@ func unknownIn(file string, begin []byte) unknown {
 			return unknown{file, f.advice}
 		}
 	}
-	return unknown{file, "begins as no trace that weft reads: GOAL (text begins with num_ranks), Chakra, DUMPI, OTF2 (NAME.otf2), SimGrid's actions (RANK ACTION); a format that is given is taken as it is"}
+	return unknown{file, "begins as no trace that weft reads: GOAL (text begins with num_ranks), Chakra, DUMPI, OTF2 (NAME.otf2), SimGrid's actions (RANK ACTION), or the list of the files that have them, which must be there; a format that is given is taken as it is"}
 }
 
 // found is the trace with the file that tells it, and its format.
@@ -107,7 +107,7 @@ func (c Trace) found() (*Trace, format, error) {
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, 1<<16)
-	at := slices.IndexFunc(formats, func(f format) bool { return f.is(in) })
+	at := slices.IndexFunc(formats, func(f format) bool { return f.is(in) || f.name == "simgrid" && simgrid.Lists(c.File) })
 	if at < 0 {
 		begin, _ := in.Peek(1 << 16) // or the whole file
 		return nil, format{}, unknownIn(c.File, begin)

@@ -78,6 +78,26 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// TestListOfRanks: SimGrid's list for -trace and smpirun -replay, a file a rank, is told from what is no trace by what the
+// first file holds.
+func TestListOfRanks(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"list": "r0\nr1\n", "r0": "0 init\n0 send 1 0 100 6\n0 finalize\n", "r1": "1 init\n1 recv 0 0 100 6\n1 finalize\n", "gone": "r2\nr1\n", "no": "no\n",
+	} {
+		simtest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	c := replay.Default()
+	c.File = filepath.Join(dir, "list")
+	if s, _ := simtest.Must2(c.Read())(t); s.Ranks() != 2 {
+		t.Errorf("%d ranks, want 2", s.Ranks())
+	}
+	for _, name := range []string{"gone", "no"} {
+		c.File = filepath.Join(dir, name)
+		simtest.Refuse2(c.Read())(t, ":1: begins as no trace")
+	}
+}
+
 // TestUnknown: what begins as no trace is called so, and is not read as the last format in a list; a
 // schedule is told behind comments, whatever stands in it later.
 func TestUnknown(t *testing.T) {

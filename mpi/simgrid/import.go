@@ -52,6 +52,17 @@ func Is(in *bufio.Reader) bool {
 	return false
 }
 
+// Lists tells whether a file names those of the ranks, as the list for smpirun -replay does.
+func Lists(name string) bool {
+	if files := Files(name); len(files) > 1 {
+		if f, err := input.OpenInput(files[1], input.MaxStream); err == nil {
+			defer f.Close()
+			return Is(bufio.NewReader(f))
+		}
+	}
+	return false
+}
+
 // Files are the files of a trace: the one itself, and those that it names.
 func Files(name string) []string {
 	files := []string{name}

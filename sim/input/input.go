@@ -236,6 +236,8 @@ func (in *input) decompress(r *bufio.Reader) error {
 			return &InputError{"damaged zstd file: " + err.Error()}
 		}
 		in.content, in.kind, in.close = z, "zstd", z.Close
+	case bytes.HasPrefix(start, []byte("\xfd7zX")), bytes.HasPrefix(start, []byte("BZh")), bytes.HasPrefix(start, []byte("PK\x03\x04")):
+		return &InputError{"packed by xz, bzip2 or zip, of which weft reads none: unpack it, or pack it with gzip or zstd"}
 	default:
 		in.content = r
 	}

@@ -30,6 +30,7 @@ type Chooser interface {
 	Name() string
 	Choose(name string) error
 	Config() any
+	Own() any
 	Names() []string
 	Describe(name string) Description
 	Kind() string
@@ -78,6 +79,12 @@ func (c *Choice[E, T]) UnmarshalText(name []byte) error {
 
 // Config is a pointer to the chosen entry's configuration; nil until Choose has been called.
 func (c *Choice[E, T]) Config() any { return c.config }
+
+// Own makes the configuration, which others may share, another of its type, of which nothing is set.
+func (c *Choice[E, T]) Own() any {
+	c.config = reflect.New(reflect.TypeOf(c.config).Elem()).Interface()
+	return c.config
+}
 
 // Registry is what is chosen from.
 func (c *Choice[E, T]) Registry() *Registry[E, T] { return c.registry }

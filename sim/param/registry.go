@@ -187,7 +187,11 @@ func EachSetting(config any, visit func(field *Field, value reflect.Value)) {
 	}
 	list := settingsOf(v.Type())
 	for i := range list {
-		visit(&list[i], v.FieldByIndex(list[i].index))
+		value := v
+		for _, at := range list[i].index {
+			value = value.Field(at)
+		}
+		visit(&list[i], value)
 	}
 }
 

@@ -88,7 +88,7 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 	var form batchForm
 	var header []string
 	for lines.Next() {
-		if lines.Text == "" || lines.Text[0] == '#' || workload.comment(lines.Text) {
+		if lines.Text == "" || lines.Text[0] == '#' && !strings.HasPrefix(lines.Text, "#SBATCH") || workload.comment(lines.Text) {
 			continue
 		}
 		if header == nil && workload.is(lines.Text) {
@@ -107,6 +107,9 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 			continue
 		}
 		cells := form.cells(lines.Text)
+		if form.separator == "\t" { // the last cells are empty
+			cells = append(cells, make([]string, max(0, len(header)-len(cells)))...)
+		}
 		if len(cells) != len(header) {
 			lines.Problem("%d columns: want %d, as in the first line", len(cells), len(header))
 			continue
@@ -189,8 +192,8 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 
 // header is the columns of the first line; nil if the form does not have them.
 func (f *batchForm) header(lines *input.Lines) []string {
-	if text := strings.TrimSpace(lines.Text); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "JobID  ") {
-		lines.Problem("a table or JSON of sacct: want what sacct --parsable2 --format=JobID,Submit,NNodes,Elapsed prints")
+	if first := strings.Fields(lines.Text)[0]; first[0] == '{' || first == "#SBATCH" || strings.EqualFold(first, "JobID") && !strings.ContainsAny(lines.Text, ",;|\t") {
+		lines.Problem("a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2 --format=JobID,Submit,NNodes,Elapsed prints")
 		return nil
 	}
 	header := f.cells(lines.Text)

@@ -50,7 +50,7 @@ func TestBatchSeparators(t *testing.T) {
 	for _, text := range []string{
 		"arrival_s,nodes,duration_s,job\n0,2,90,a\n10,3,5,b\n",
 		"\"job\";\"arrival_s\";\"nodes\";\"duration_s\"\n\"a\";0;2;90\n\"b\";10;3;5\n",
-		"JobID\tSubmit\tNNodes\tElapsed\na\t2024-02-21T10:00:00\t2\t00:01:30\nb\t2024-02-21T10:00:10\t3\t00:00:05\n",
+		"JobID\tSubmit\tNNodes\tElapsed\tTimelimit\na\t2024-02-21T10:00:00\t2\t00:01:30\t\nb\t2024-02-21T10:00:10\t3\t00:00:05\n",
 		"JobID,Submit,NNodes,Elapsed\na,2024-02-21T10:00:00,2,00:01:30\nb,2024-02-21T10:00:10,3,00:00:05\n",
 	} {
 		list := simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
@@ -60,6 +60,6 @@ func TestBatchSeparators(t *testing.T) {
 		}
 	}
 	table := "JobID            Submit  Elapsed\n----- ----------------- --------\n"
-	simtest.Refuse(readBatch("x", strings.NewReader(table), nil))(t, "x:1: a table or JSON of sacct: want what sacct --parsable2")
-	simtest.Refuse(readBatch("x", strings.NewReader("{\n \"jobs\": []\n}\n"), nil))(t, "x:1: a table or JSON of sacct: want what sacct --parsable2")
+	simtest.Refuse(readBatch("x", strings.NewReader(table), nil))(t, "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2")
+	simtest.Refuse(readBatch("x", strings.NewReader("{\n \"jobs\": []\n}\n"), nil))(t, "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2")
 }

@@ -40,8 +40,12 @@ func (c *Config) Spec(seed uint64, levels int) *network.Spec {
 }
 
 // FabricParts builds what the fabric of an adapter is made of, with virtual channels for each of
-// so many service levels.
+// so many service levels, to be looked at: a run has a routing of its own.
 func (c *Config) FabricParts(adapter *hca.Config, seed uint64, levels int) (topology.Topology, fabric.Config, fabric.Routing, error) {
+	return c.fabricParts(adapter, seed, levels, (*network.Spec).Looked)
+}
+
+func (c *Config) fabricParts(adapter *hca.Config, seed uint64, levels int, route func(*network.Spec, topology.Topology) (fabric.Routing, error)) (topology.Topology, fabric.Config, fabric.Routing, error) {
 	t, err := c.Topology.Type.BuildShared(struct{}{})
 	if err != nil {
 		return nil, fabric.Config{}, nil, err
@@ -51,7 +55,7 @@ func (c *Config) FabricParts(adapter *hca.Config, seed uint64, levels int) (topo
 	if c.Switch.VCs%levels != 0 {
 		return nil, config, nil, &param.ParamError{Key: "switch.vcs", Value: c.Switch.VCs, Want: fmt.Sprintf("a multiple of %d, the number of service levels, which have as many each", levels)}
 	}
-	r, err := c.Spec(seed, levels).Route(t)
+	r, err := route(c.Spec(seed, levels), t)
 	if err == nil && levels > 1 {
 		r, err = routing.ServiceLevels(r, levels)
 	}
@@ -63,8 +67,14 @@ func (c *Config) FabricParts(adapter *hca.Config, seed uint64, levels int) (topo
 func (c *Config) channels(g *topology.Graph, adapter *hca.Config) map[string]fabric.ChannelConfig {
 	all := map[string]fabric.ChannelConfig{}
 	maps.Copy(all, c.Channel)
+	last := -1
 	for _, p := range g.TerminalPort {
-		name := g.Classes[g.PortClass[p]].Name
+		class := int(g.PortClass[p])
+		if class == last {
+			continue
+		}
+		last = class
+		name := g.Classes[class].Name
 		if channel := all[name]; channel.Rate == 0 && channel.Link == "" && channel.CyclesPerFlit == 0 {
 			channel.Rate = adapter.Rate()
 			all[name] = channel
@@ -109,7 +119,7 @@ type Simulation struct {
 
 // Open builds the fabric of a replication, with virtual channels for each of so many service levels.
 func (c *Config) Open(adapter *hca.Config, run *experiments.Run, seed uint64, levels int, jobs *adapters.Jobs) (*Simulation, error) {
-	t, config, r, err := c.FabricParts(adapter, seed, levels)
+	t, config, r, err := c.fabricParts(adapter, seed, levels, (*network.Spec).Route)
 	if err != nil {
 		return nil, err
 	}

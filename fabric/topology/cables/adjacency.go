@@ -10,7 +10,7 @@ import (
 
 // listing is what a list of cables is found to be, before it is read.
 type listing struct {
-	cray      bool // lines so far are Cray's
+	cray      bool // lines so far are Cray's, or have ports: each end of a cable may have one
 	adjacency bool // rows of neighbours, as networkx writes them
 	counts    int  // the line that counts switches and cables; 0: none
 	unclear   bool // that line may be a cable, too
@@ -22,26 +22,32 @@ type listing struct {
 // off and returned.
 func words(line string) (fields []string, attributes string) {
 	fields = strings.Fields(line)
-	if at := slices.IndexFunc(fields, func(w string) bool { return w[0] == '#' || w[0] == '%' }); at >= 0 {
+	if at := slices.IndexFunc(fields, func(w string) bool { return w[0] == '#' || w[0] == '%' || strings.HasPrefix(w, "//") }); at >= 0 {
 		fields = fields[:at]
 	}
 	if at := slices.IndexFunc(fields, func(w string) bool { return w[0] == '{' }); at >= 0 {
 		fields, attributes = fields[:at], strings.Join(fields[at:], " ")
 	}
-	if text := strings.Join(fields, " "); strings.ContainsAny(text, ",;") && !strings.ContainsAny(text, "([") {
+	if text := strings.Join(fields, " "); strings.ContainsAny(text, ",;|") && !strings.ContainsAny(text, "([") {
 		quoted := false // where spaces belong to names
 		fields = strings.FieldsFunc(text, func(r rune) bool {
 			quoted = quoted != (r == '"')
-			return !quoted && (r == ',' || r == ';' || r == ' ')
+			return !quoted && strings.ContainsRune(",;| ", r)
 		})
 		for i, w := range fields {
 			fields[i] = strings.Trim(w, `"`)
 		}
 	}
-	if len(fields) == 3 && slices.Contains([]string{"->", "--", "-", "<->"}, fields[1]) {
-		fields = slices.Delete(fields, 1, 2)
+	if at := len(fields) / 2; (at == 1 || at == 2) && len(fields)%2 == 1 && slices.Contains([]string{"->", "--", "-", "<->", "=>"}, fields[at]) {
+		fields = slices.Delete(fields, at, at+1)
 	}
 	return fields, attributes
+}
+
+// withPorts tells whether words are two switches, each with the port that the cable is in behind its name, as lists
+// made of what switches tell of their neighbours (LLDP) have them: leaf1 eth1/1 spine1 eth1/2.
+func withPorts(fields []string) bool {
+	return len(fields) == 4 && fields[2] != "->" && !number(fields[0]) && !number(fields[2]) && strings.ContainsAny(fields[1], digits) && strings.ContainsAny(fields[3], digits)
 }
 
 // isCray tells whether the words of a line are of Cray's list.
@@ -66,7 +72,7 @@ func survey(text string) listing {
 		if len(fields) == 0 {
 			continue
 		}
-		if isCray(fields) {
+		if isCray(fields) || withPorts(fields) {
 			return listing{cray: true}
 		}
 		if first == nil {

@@ -18,8 +18,9 @@ import (
 //
 //	u v            a cable between switches u and v
 //	u v class      and its channel class; "link" if there is none
+//	u p v q        a cable between port p of u and port q of v, whether it stands there from one end or from both
 //
-// with commas or semicolons for spaces, and perhaps -- or -> between the switches; empty lines and what follows # or % mean nothing. If all names
+// with commas, semicolons or | for spaces, and perhaps -- or -> between the ends; empty lines and what follows #, % or // mean nothing. If all names
 // of switches are numbers they are the switches' numbers, from 0 or 1 without gaps; otherwise switches are
 // numbered in the order of their first appearance. A cable that stands in the list twice
 // is two parallel cables, unless all stand in both orders: then they are taken once. Numbers
@@ -69,7 +70,7 @@ func isList(data []byte) bool {
 			continue
 		}
 		plain := (attributes == "" || strings.HasSuffix(attributes, "}")) && !slices.ContainsFunc(fields, func(w string) bool { return strings.ContainsAny(w, `"'=<>[]();`) })
-		if isCray(fields) || !plain || len(fields) == 2 || len(fields) == 3 {
+		if isCray(fields) || !plain || len(fields) == 2 || len(fields) == 3 || withPorts(fields) {
 			return plain || isCray(fields)
 		}
 		is := survey(string(data))
@@ -158,6 +159,8 @@ func (r *edgeReader) read(line int, text string) {
 	case isCray(fields):
 		r.is.cray = true
 		r.cray(line, fields[0], fields[1], fields[3])
+	case withPorts(fields) && r.is.header == 0:
+		r.joined(line, [2]string{fields[0] + " " + fields[1], fields[2] + " " + fields[3]}, [2]string{fields[0], fields[2]}, "link")
 	case len(fields) == 3 && number(fields[2]) || len(fields) > 3 && r.is.header > 0 || len(fields) == 2 && len(attributes) > len("{}"):
 		r.weights++
 		r.cable(line, fields[0], fields[1], "link")
@@ -166,7 +169,7 @@ func (r *edgeReader) read(line int, text string) {
 	case len(fields) == 3:
 		r.cable(line, fields[0], fields[1], fields[2])
 	default:
-		r.ProblemAt(line, "%d words: want two switches and perhaps a class, or a line of Cray's list, tile kind -> tile", len(fields))
+		r.ProblemAt(line, "%d words: want two switches and perhaps a class, two switches each with its port, or a line of Cray's list, tile kind -> tile", len(fields))
 	}
 }
 
@@ -186,25 +189,30 @@ func (r *edgeReader) cray(line int, from, kind, to string) {
 		}
 		ends[i], router[i] = at, at[:l]
 	}
+	if slices.Contains([]string{"X+", "X-", "Y+", "Y-", "Z+", "Z-"}, kind) { // each end has its sign
+		kind = strings.ToLower(kind[:1])
+	}
+	r.joined(line, ends, router, kind)
+}
+
+// joined takes in a cable between tiles, or ports, of two routers, if it is not known from the other end.
+func (r *edgeReader) joined(line int, ends, router [2]string, kind string) {
 	switch here, known := r.tiles[ends[0]]; {
 	case known && here.stated:
-		r.ProblemAt(line, "tile %s stands in line %d already", ends[0], here.line)
+		r.ProblemAt(line, "%s stands in line %d already", input.Quote(ends[0]), here.line)
 		return
 	case known && here.peer != ends[1]:
-		r.ProblemAt(line, "tile %s leads to %s; by line %d its cable is that of %s", ends[0], ends[1], here.line, here.peer)
+		r.ProblemAt(line, "%s leads to %s; by line %d its cable is that of %s", input.Quote(ends[0]), input.Quote(ends[1]), here.line, input.Quote(here.peer))
 		return
 	case known: // the cable is known from the other end
 		r.tiles[ends[0]] = tile{line, ends[1], true}
 		return
 	}
 	if there, known := r.tiles[ends[1]]; known {
-		r.ProblemAt(line, "tile %s leads to %s; by line %d that has the cable of %s", ends[0], ends[1], there.line, there.peer)
+		r.ProblemAt(line, "%s leads to %s; by line %d that has the cable of %s", input.Quote(ends[0]), input.Quote(ends[1]), there.line, input.Quote(there.peer))
 		return
 	}
 	r.tiles[ends[0]], r.tiles[ends[1]] = tile{line, ends[1], true}, tile{line, ends[0], false}
-	if slices.Contains([]string{"X+", "X-", "Y+", "Y-", "Z+", "Z-"}, kind) { // each end has its sign
-		kind = strings.ToLower(kind[:1])
-	}
 	r.cable(line, router[0], router[1], kind)
 }
 

@@ -75,6 +75,7 @@ func (r *slurmReader) read(line int, words []string) {
 	values, wrong := map[string]string{}, false
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
+		value = strings.Trim(value, `"`)
 		switch key = strings.ToLower(key); {
 		case key != "switchname" && key != "nodes" && key != "switches" && key != "linkspeed" && key != "level" || value == "":
 			wrong = true

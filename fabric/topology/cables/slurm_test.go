@@ -39,7 +39,7 @@ func TestSlurm(t *testing.T) {
 func TestSlurmOfScontrol(t *testing.T) {
 	for _, text := range []string{
 		"SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-1]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[2-3]\nSwitchName=top Level=1 LinkSpeed=1 Nodes=n[0-3] Switches=s[0-1]\n",
-		"SwitchName = s0 Nodes= n[0-1]\nSwitchName =s1\tNodes = n[2-3]\nSwitchName=top Switches = s[0-1]\n",
+		"SwitchName = s0 Nodes= \"n[0-1]\"\nSwitchName =s1\tNodes = n[2-3]\nSwitchName=top Switches = s[0-1]\n",
 	} {
 		g := simtest.Must(readSlurm("f", []byte(text)))(t).Graph()
 		if g.Switches() != 3 || g.Terminals() != 4 || g.SwitchLinks() != 2 || g.TerminalSwitch(3) != 1 {
