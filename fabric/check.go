@@ -252,8 +252,7 @@ func (c *Config) TerminalTables() (tables *arbitration.Tables, own bool, err err
 	return tables, false, err
 }
 
-// checkTerminalLanes checks what arbitration needs of terminals that inject on a set of
-// lanes.
+// checkTerminalLanes checks what arbitration needs of terminals that inject on a set of lanes.
 func (c *Config) checkTerminalLanes(injection uint32) (problems []error) {
 	t := &c.Terminal
 	tables, own, err := c.TerminalTables()

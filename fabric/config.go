@@ -57,9 +57,8 @@ func (c *PhysicalConfig) Validate() error {
 	return &param.ParamError{Key: "mtu", Value: c.MTU, Want: "256B, 512B, 1KiB, 2KiB or 4KiB, or it left out"}
 }
 
-// SwitchConfig is the [switch] table. Stages are counted in steps of the
-// switch core; a core with speedup s takes s steps a cycle, so that at speedup
-// 1 a step is a cycle of the flit clock.
+// SwitchConfig is the [switch] table. Stages are counted in steps of the switch core; a core with
+// speedup s takes s steps a cycle, so that at speedup 1 a step is a cycle of the flit clock.
 type SwitchConfig struct {
 	VCs               int              `toml:"vcs" doc:"virtual channels of every channel; 0: as many as the routing needs" min:"0" max:"16"`
 	BufferFlits       int              `toml:"buffer_flits" doc:"input buffer of each virtual channel" unit:"flits" min:"1" max:"1000000000"`
@@ -105,8 +104,7 @@ type TerminalConfig struct {
 	VLHighLimit     int    `toml:"vl_high_limit" doc:"what the high table may send before the low one has a chance, in 4096 bytes; 0: a packet, 255: no limit" min:"0" max:"255"`
 }
 
-// ChannelConfig is a [channel.CLASS] table. Zero values leave what the
-// topology says.
+// ChannelConfig is a [channel.CLASS] table. Zero values leave what the topology says.
 type ChannelConfig struct {
 	Latency       sim.Time `toml:"latency" doc:"flight time of a flit, and of a credit back; whole cycles, at least one" min:"0ns"`
 	CreditLatency sim.Time `toml:"credit_latency" doc:"of a credit back; whole cycles; 0ns: latency" min:"0ns"`
@@ -115,11 +113,10 @@ type ChannelConfig struct {
 	CyclesPerFlit float64  `toml:"cycles_per_flit" doc:"instead of rate: cycles that a flit occupies the channel, at least 1" min:"0" max:"1000000"`
 }
 
-// DefaultConfig is the switch of the quick start: speedup 2, buffers of 32
-// flits, a virtual channel allocated in the step in which it is first used.
-// (With a step between the two, a virtual channel stands idle for part of
-// every packet, and a single one cannot fill its channel with packets of one
-// flit: docs/model.md.)
+// DefaultConfig is the switch of the quick start: speedup 2, buffers of 32 flits, a virtual channel
+// allocated in the step in which it is first used. (With a step between the two, a virtual channel
+// stands idle for part of every packet, and a single one cannot fill its channel with packets of
+// one flit: docs/model.md.)
 func DefaultConfig() Config {
 	return Config{
 		Fabric: PhysicalConfig{FlitBytes: 64, Unit: UnitFlit, Clock: sim.Nanosecond},
@@ -190,8 +187,7 @@ func (c *SwitchConfig) OverlapsBookSim2() bool {
 	return c.Pipeline == Overlapped && c.VCAllocCycles >= 1 && c.SwitchAllocCycles >= 1 && c.Speedup == 2 && !c.Hold
 }
 
-// CrossingCycles is the longest from a flit's grant to its departure by an idle
-// channel, in cycles.
+// CrossingCycles is the longest from a flit's grant to its departure by an idle channel, in cycles.
 func (c *SwitchConfig) CrossingCycles() int64 {
 	return int64(math.Ceil(float64(c.SwitchAllocCycles+c.CrossbarCycles) / c.Speedup))
 }
@@ -205,17 +201,15 @@ func (c *SwitchConfig) OutputsHoldUp() bool {
 	return c.OutputBufferFlits > 0 && int64(c.OutputBufferFlits) <= c.CrossingCycles()
 }
 
-// CyclesVary tells whether the time in an idle switch can be shorter than
-// [SwitchConfig.Cycles]: n cycles have between floor(n*speedup) and
-// ceil(n*speedup) steps, by the cycle that they begin in.
+// CyclesVary tells whether the time in an idle switch can be shorter than [SwitchConfig.Cycles]: n
+// cycles have between floor(n*speedup) and ceil(n*speedup) steps, by the cycle that they begin in.
 func (c *SwitchConfig) CyclesVary() bool {
 	return math.Ceil(float64(c.Cycles()-1)*c.Speedup) >= float64(c.steps())
 }
 
-// RoundTrip is the shortest credit round trip of a channel class in cycles:
-// from a flit's grant at one switch until its credit can be used there again,
-// if the next switch passes the flit on at once. channel is the class's
-// latency, there and back.
+// RoundTrip is the shortest credit round trip of a channel class in cycles: from a flit's grant at
+// one switch until its credit can be used there again, if the next switch passes the flit on at
+// once. channel is the class's latency, there and back.
 func (c *SwitchConfig) RoundTrip(channel int64) int64 {
 	cycles := func(steps int) int64 { return int64(math.Ceil(float64(steps) / c.Speedup)) }
 	out := cycles(c.SwitchAllocCycles + c.CrossbarCycles)
@@ -257,9 +251,8 @@ func classNames(g *topology.Graph) string {
 	return strings.Join(names, ", ")
 }
 
-// ChannelTimings turns the classes of g and their overrides into cycles. All
-// problems are returned together, as *param.ParamError with keys such as
-// "channel.local.latency".
+// ChannelTimings turns the classes of g and their overrides into cycles. All problems are returned
+// together, as *param.ParamError with keys such as "channel.local.latency".
 func (c *Config) ChannelTimings(g *topology.Graph) ([]ChannelTiming, error) {
 	var problems []error
 	timings := make([]ChannelTiming, len(g.Classes))
@@ -351,15 +344,13 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (Chann
 
 // FaultPlan is what fails in a run, and what is done about it.
 //
-// From the cycle of a failure on its channels carry nothing. Packets of which
-// some part is on such a channel, waits for it behind the crossbar, or stands in
-// its switch and was routed to it are discarded, and so are those that are
-// routed to it until the routing knows: switches of InfiniBand discard what
-// waits for a port that is not active. A packet is discarded whole and at once,
-// wherever its flits are, and its credits are back at once; in hardware a
-// truncated packet goes on to its destination, closed by an error, and takes
-// bandwidth on the way. Credits on a failed link are not lost: links agree on
-// them anew when they come back.
+// From the cycle of a failure on its channels carry nothing. Packets of which some part is on such
+// a channel, waits for it behind the crossbar, or stands in its switch and was routed to it are
+// discarded, and so are those that are routed to it until the routing knows: switches of InfiniBand
+// discard what waits for a port that is not active. A packet is discarded whole and at once,
+// wherever its flits are, and its credits are back at once; in hardware a truncated packet goes on
+// to its destination, closed by an error, and takes bandwidth on the way. Credits on a failed link
+// are not lost: links agree on them anew when they come back.
 type FaultPlan struct {
 	// Periods tells what is down when, from cycle 0 on.
 	Periods []topology.Period
@@ -369,8 +360,7 @@ type FaultPlan struct {
 	// Routing is the routing of each period (len = len(Periods)), all of the same
 	// algorithm and with the same virtual channels. The first is the fabric's.
 	Routing []Routing
-	// Reroute is the number of cycles from a change until the routing goes by
-	// it.
+	// Reroute is the number of cycles from a change until the routing goes by it.
 	Reroute int64
 	// Timeout is the number of cycles after which a packet that has not been
 	// acknowledged is sent again, Retries times at most.
@@ -378,9 +368,8 @@ type FaultPlan struct {
 	Retries int
 }
 
-// FaultTally counts what became of packets in a network with faults. Every
-// packet that was born is delivered once, unreachable or lost; every
-// transmission of one is delivered or dropped.
+// FaultTally counts what became of packets in a network with faults. Every packet that was born is
+// delivered once, unreachable or lost; every transmission of one is delivered or dropped.
 type FaultTally struct {
 	Dropped       int64 // transmissions discarded in the network
 	Retransmitted int64 // transmissions that repeat another

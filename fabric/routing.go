@@ -14,21 +14,18 @@ import (
 // channels of several ports and are free from deadlock because one of them is
 // an escape channel (Duato, IEEE TPDS 1993 and 1995).
 //
-// The packet at the front of a buffer that cannot be given any virtual channel
-// of its decision is decided again, in every step until it can. Under wormhole
-// flow control virtual channels other than the escape ones are given to a packet
-// only while their buffer is empty, as Duato's condition assumes: a packet that
-// has come in behind another one depends on that one's escape channel, not on
-// its own. Such routings keep no counts of what waits (they are no
-// Needs.Queues).
+// The packet at the front of a buffer that cannot be given any virtual channel of its decision is
+// decided again, in every step until it can. Under wormhole flow control virtual channels other
+// than the escape ones are given to a packet only while their buffer is empty, as Duato's condition
+// assumes: a packet that has come in behind another one depends on that one's escape channel, not
+// on its own. Such routings keep no counts of what waits (they are no Needs.Queues).
 type EscapeRouting interface {
 	Routing
 	// EscapeVCs is the set of virtual channels that are escape channels, in
 	// all channels between switches.
 	EscapeVCs(vcs int) uint32
-	// Reroute decides about a packet again; h.State is as the last decision
-	// left it. It must return an escape hop where [View.Room] shows no other
-	// that the packet could take at once.
+	// Reroute decides about a packet again; h.State is as the last decision left it. It must return
+	// an escape hop where [View.Room] shows no other that the packet could take at once.
 	Reroute(v *View, h *Head) Hop
 }
 
@@ -45,10 +42,9 @@ type Routing interface {
 	// InjectionVCs is the set of virtual channels, bit v for channel v, on
 	// which terminals may inject when channels have vcs of them.
 	InjectionVCs(vcs int) uint32
-	// Route is asked once per packet and switch, when the packet's head
-	// reaches the front of its buffer. It returns the output port and the
-	// virtual channels allowed there, and may change h.State. At the
-	// packet's last switch it returns the terminal's port.
+	// Route is asked once per packet and switch, when the packet's head reaches the front of its
+	// buffer. It returns the output port and the virtual channels allowed there, and may change
+	// h.State. At the packet's last switch it returns the terminal's port.
 	Route(v *View, h *Head) Hop
 }
 
@@ -76,8 +72,7 @@ const (
 	// StateBits is the number of low bits of Head.State that a routing may
 	// use, NonMinimal included.
 	StateBits = 24
-	// NonMinimal marks in Head.State a packet that was sent by a
-	// non-minimal path.
+	// NonMinimal marks in Head.State a packet that was sent by a non-minimal path.
 	NonMinimal uint32 = 1 << 23
 )
 
@@ -96,22 +91,19 @@ var Discard = Hop{Port: topology.NoPort}
 // terminal, and do so where their [Needs] say it, with a view of the switch there, so that the decision may choose
 // the virtual channel of injection too.
 type Departer interface {
-	// Depart is asked once per packet, when it is the next of its terminal
-	// and the channel is free; h is the head as it will arrive at the switch.
-	// It may change h.State and returns the virtual channels allowed on the
-	// terminal's channel.
+	// Depart is asked once per packet, when it is the next of its terminal and the channel is free;
+	// h is the head as it will arrive at the switch. It may change h.State and returns the virtual
+	// channels allowed on the terminal's channel.
 	Depart(v *View, h *Head) uint32
 }
 
-// Explorer is implemented by routings whose every possible decision can be
-// listed without running: the deadlock certificate and the channel-load bounds
-// are built from it.
+// Explorer is implemented by routings whose every possible decision can be listed without running:
+// the deadlock certificate and the channel-load bounds are built from it.
 type Explorer interface {
-	// Explore calls yield with each hop that Route could return for h, in
-	// any network state, and with the packet's State after it. Equal hops
-	// may be repeated; for a packet that is discarded there are none. weight is the probability of the hop where the choice
-	// is oblivious (the weights of one call then add up to 1), and 0 where it
-	// depends on the state of the network.
+	// Explore calls yield with each hop that Route could return for h, in any network state, and
+	// with the packet's State after it. Equal hops may be repeated; for a packet that is discarded
+	// there are none. weight is the probability of the hop where the choice is oblivious (the
+	// weights of one call then add up to 1), and 0 where it depends on the state of the network.
 	Explore(vcs int, h Head, yield func(hop Hop, state uint32, weight float64))
 }
 
@@ -155,9 +147,8 @@ func NeedsOf(r Routing) Needs {
 	return Needs{}
 }
 
-// RemoteReader is implemented by routings that read, at one switch, the state of
-// others. What they read must be of this very cycle, so that the switches have to
-// be in one domain.
+// RemoteReader is implemented by routings that read, at one switch, the state of others. What they
+// read must be of this very cycle, so that the switches have to be in one domain.
 type RemoteReader interface {
 	// ReadsWithin tells whether all that is read at any switch is in the
 	// switch's own domain. domain is by switch.
@@ -174,8 +165,7 @@ type LaneArbitration interface {
 	ArbitrationTables(p topology.PortID) *arbitration.Tables
 }
 
-// LevelReader is implemented by routings whose packets have InfiniBand's service
-// levels.
+// LevelReader is implemented by routings whose packets have InfiniBand's service levels.
 type LevelReader interface {
 	// Level is the service level of packets from src to dst: 0 to 15.
 	Level(src, dst topology.TerminalID) int
@@ -184,12 +174,11 @@ type LevelReader interface {
 // Learner is implemented by routings that learn while packets move. What is learned
 // belongs to a network, not to the routing, which many share.
 type Learner interface {
-	// NewMemory makes what a network knows before its first cycle; latency is that of
-	// the channel out of a port, in cycles. [View.Memory] shows it. Calls of Route for
-	// different switches come from different threads, up to one cycle more apart than
-	// the latency of any channel between them; what one writes for another must be
-	// guarded, and be looked at only once it could have come over the channel like a
-	// credit, 1 + latency cycles later.
+	// NewMemory makes what a network knows before its first cycle; latency is that of the channel
+	// out of a port, in cycles. [View.Memory] shows it. Calls of Route for different switches come
+	// from different threads, up to one cycle more apart than the latency of any channel between
+	// them; what one writes for another must be guarded, and be looked at only once it could have
+	// come over the channel like a credit, 1 + latency cycles later.
 	NewMemory(latency func(topology.PortID) int64) Memory
 	// Notes is the set of bits of Head.State in which the routing notes what it
 	// learns from. What Explore lists does not depend on them, and leaves them 0.
@@ -198,8 +187,7 @@ type Learner interface {
 
 // Memory is what the switches of one network have learned.
 type Memory interface {
-	// Archive writes it, or reads it into a new one of the same routing, between two
-	// cycles.
+	// Archive writes it, or reads it into a new one of the same routing, between two cycles.
 	Archive(a *snapshot.Archive)
 }
 
@@ -216,9 +204,8 @@ type TerminalArbitration interface {
 // MulticastTable is the multicast forwarding table (MFT) of a switch: the ports
 // that a packet of an MLID leaves by, except the one that it came in by.
 type MulticastTable struct {
-	// MLIDs are ascending, counted from 0. Where a switch has a table for each
-	// port an MLID may occur more than once, with disjoint ports: the row with
-	// the port of arrival holds.
+	// MLIDs are ascending, counted from 0. Where a switch has a table for each port an MLID may
+	// occur more than once, with disjoint ports: the row with the port of arrival holds.
 	MLIDs []int32
 	Ports [][]topology.PortID // len = MLIDs; ascending
 }
@@ -250,13 +237,11 @@ func (m *Misuse) Error() string { return fmt.Sprintf("%s %T %s", m.Of, m.By, m.D
 // Misused is the table of experiment files that names it, and what it has done.
 func (m *Misuse) Misused() (table, did string) { return m.Of, m.Did }
 
-// View is what a routing may see of the network when it decides. Counts of the
-// deciding switch are those of the cycle's beginning; decisions made before at
-// this switch in this cycle are counted as waiting already, unless the routing
-// declares Needs.Greedy. Counts of other switches are exact too, but those with
-// lower numbers have done their work of this cycle. Real switches know only
-// their own ports; routings that read others are ideal by design (UGAL-G) and
-// say so.
+// View is what a routing may see of the network when it decides. Counts of the deciding switch are
+// those of the cycle's beginning; decisions made before at this switch in this cycle are counted as
+// waiting already, unless the routing declares Needs.Greedy. Counts of other switches are exact
+// too, but those with lower numbers have done their work of this cycle. Real switches know only
+// their own ports; routings that read others are ideal by design (UGAL-G) and say so.
 type View struct {
 	graph    *topology.Graph
 	first    int // virtual channel that is 0 for the routing
@@ -285,8 +270,7 @@ func NewView(s Sight, q Queues) View {
 // Graph is the network.
 func (v *View) Graph() *topology.Graph { return v.graph }
 
-// VCs is the number of virtual channels of every channel that unicast packets may
-// use.
+// VCs is the number of virtual channels of every channel that unicast packets may use.
 func (v *View) VCs() int { return v.vcs }
 
 // AllVCs is the set of those virtual channels.
@@ -350,11 +334,10 @@ type Queues interface {
 	// once for all packets that are decided on together, and are not to be kept or written to.
 	// Cost: linear in the virtual channels of the switch, once.
 	OutstandingPorts(s topology.SwitchID) []int32
-	// Waiting is the number of flits in p's switch that have been routed to leave
-	// by p on virtual channel vc (the lowest allowed one, where the routing allowed
-	// several) and have not left it, whether they have crossed the switch or not;
-	// with Needs.HeldSlots, also those that have left and whose credits are held
-	// back.
+	// Waiting is the number of flits in p's switch that have been routed to leave by p on virtual
+	// channel vc (the lowest allowed one, where the routing allowed several) and have not left it,
+	// whether they have crossed the switch or not; with Needs.HeldSlots, also those that have left
+	// and whose credits are held back.
 	Waiting(p topology.PortID, vc int) int
 	// Crossed is the number of those that have crossed p's switch, among the flits
 	// Waiting. Only with Needs.Crossed.
@@ -376,9 +359,8 @@ type Queues interface {
 	// Room is the set of virtual channels of port p that a packet of so many flits
 	// at p's switch could be given now; for an [EscapeRouting].
 	Room(p topology.PortID, flits int32) uint32
-	// CreditRoundTrip is t_crt of port p in cycles, the time that the last timed
-	// flit's credit took to come back, and t_d, by how much that exceeds the
-	// shortest one seen. Both are 0 where credit sensing is off or has not
-	// measured yet.
+	// CreditRoundTrip is t_crt of port p in cycles, the time that the last timed flit's credit took
+	// to come back, and t_d, by how much that exceeds the shortest one seen. Both are 0 where
+	// credit sensing is off or has not measured yet.
 	CreditRoundTrip(p topology.PortID) (cycles, excess int)
 }

@@ -22,8 +22,7 @@ type Workload interface {
 	// Stop ends the births at cycle c: packets born then or later are not sent,
 	// also of those that wait already.
 	Stop(c int64)
-	// Behind tells whether something begun before cycle c waits to be sent, or for an
-	// answer.
+	// Behind tells whether something begun before cycle c waits to be sent, or for an answer.
 	Behind(c int64) bool
 	// BehindBy is how far the terminals are behind what is asked of them at cycle
 	// now, in cycles: a number that grows without bound if they fall further and
@@ -39,11 +38,9 @@ type Responder interface {
 	Workload
 	// Sink is told of a packet on the thread of the terminal that it has reached.
 	Sink
-	// Start is called once, before the first cycle. engine(t) is what simulates
-	// terminal t.
+	// Start is called once, before the first cycle. engine(t) is what simulates terminal t.
 	Start(engine func(t topology.TerminalID) Engine)
-	// Alarm is called in a cycle for which t has set an alarm, behind all arrivals
-	// of the cycle.
+	// Alarm is called in a cycle for which t has set an alarm, behind all arrivals of the cycle.
 	Alarm(t topology.TerminalID)
 	// Measures names what the workload notes ([Engine.Note]).
 	Measures() []string
@@ -55,10 +52,9 @@ type LossListener interface {
 	Responder
 	// BearsLosses tells whether it does.
 	BearsLosses() bool
-	// Lost tells that a packet of terminal t, as it was sent, is not going to be delivered: it
-	// was dropped, or there was no path, and it is not sent again. Packets of a terminal that
-	// are lost at one time are told of in order of birth, then of tags. Real senders find out
-	// by timers.
+	// Lost tells that a packet of terminal t, as it was sent, is not going to be delivered: it was
+	// dropped, or there was no path, and it is not sent again. Packets of a terminal that are lost
+	// at one time are told of in order of birth, then of tags. Real senders find out by timers.
 	Lost(t topology.TerminalID, spec *PacketSpec)
 }
 
@@ -112,13 +108,12 @@ func (e Ends) Part(int) Ends { return e }
 
 // Source supplies the packets that terminals send.
 type Source interface {
-	// Next hands over the next packet of terminal t, if it is born in cycle
-	// until or before: it fills in spec, all of it. Otherwise it returns false,
-	// and spec.Birth is the cycle in which the next one will be born; [Never] if
-	// that is not known, and then the source calls [core.Fabric.Wake] when it has one.
-	// Packets of a terminal are handed over in order of birth. (A spec that is
-	// returned is copied in pieces of 16 bytes, for which the processor waits
-	// until all that it has written before is in the cache.)
+	// Next hands over the next packet of terminal t, if it is born in cycle until or before: it
+	// fills in spec, all of it. Otherwise it returns false, and spec.Birth is the cycle in which
+	// the next one will be born; [Never] if that is not known, and then the source calls
+	// [core.Fabric.Wake] when it has one. Packets of a terminal are handed over in order of birth.
+	// (A spec that is returned is copied in pieces of 16 bytes, for which the processor waits until
+	// all that it has written before is in the cache.)
 	Next(t topology.TerminalID, until int64, spec *PacketSpec) bool
 }
 

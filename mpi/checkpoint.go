@@ -9,8 +9,7 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Checkpoint keeps the state of a run, and has it go on from one. The zero value does
-// neither.
+// Checkpoint keeps the state of a run, and has it go on from one. The zero value does neither.
 type Checkpoint struct {
 	// From is a state that Save was given, by a run of the same program and settings with
 	// any number of parts; nil: the run begins. It is read to its end.

@@ -65,8 +65,7 @@ func (c *connector) pair(from, to int32) (qp, peer hca.QP) {
 	case c.datagrams:
 		return hca.QP(from), hca.QP(to)
 	case c.perNode:
-		// The sending QP belongs to the process and leads to a node; there a
-		// target QP serves it.
+		// The sending QP belongs to the process and leads to a node; there a target QP serves it.
 		return hca.QP(from)<<32 | hca.QP(c.rt.nodeOf[to]), 1<<62 | hca.QP(from)
 	}
 	return hca.QP(from)<<32 | hca.QP(to), hca.QP(to)<<32 | hca.QP(from)

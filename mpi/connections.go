@@ -21,10 +21,9 @@ const (
 	UD    = "ud"     // unreliable datagram: one QP, an address handle per peer node
 )
 
-// Connections says how processes are connected and what that costs in memory:
-// Peng, You, Yin, Research of Message Scalable Technology over InfiniBand
-// Network (seed paper "connections"), sections 1 to 4. Completion queues and
-// management structures are left out, as there.
+// Connections says how processes are connected and what that costs in memory: Peng, You, Yin,
+// Research of Message Scalable Technology over InfiniBand Network (seed paper "connections"),
+// sections 1 to 4. Completion queues and management structures are left out, as there.
 type Connections struct {
 	Mode       string    `toml:"mode" doc:"transport service" choices:"rc|rc-srq|xrc-s|xrc-m|ud"`
 	Group      int       `toml:"group" doc:"grouped connections: processes in a fully connected group; 0: all processes are one group" unit:"ranks" min:"0"`
@@ -89,9 +88,8 @@ type Footprint struct {
 	NodeQPs int64
 }
 
-// QPs is the number of QPs with which a process of a job begins: ranks
-// processes, perNode on a node. With groups whose sizes differ it is the number of a
-// process in a full group.
+// QPs is the number of QPs with which a process of a job begins: ranks processes, perNode on a
+// node. With groups whose sizes differ it is the number of a process in a full group.
 func (c *Connections) QPs(ranks, perNode int) int64 {
 	if c.Mode == UD {
 		return 1
@@ -132,8 +130,7 @@ func (c *Connections) Footprint(ranks, perNode int, onDemand int64) Footprint {
 	return f
 }
 
-// perQP is the memory of a QP and of the receive buffers posted on its
-// account.
+// perQP is the memory of a QP and of the receive buffers posted on its account.
 func (c *Connections) perQP() float64 {
 	request, send := float64(c.Request), float64(c.SendDepth)*float64(c.Request)
 	switch {
@@ -180,9 +177,8 @@ const (
 	linkReady
 )
 
-// links holds the states of all connections on demand: for each rank a table of
-// its peers, 2 bits each, made with its first connection. Tables lie in slabs of
-// a few MiB.
+// links holds the states of all connections on demand: for each rank a table of its peers, 2 bits
+// each, made with its first connection. Tables lie in slabs of a few MiB.
 type links struct {
 	words int        // of a table
 	table [][]uint64 // of each rank, with the states of 32 peers in a word; nil: none

@@ -19,11 +19,10 @@ type LogGOPS struct {
 	GapByte  float64 `toml:"gap_per_byte" doc:"G: time per byte on the wire, to a millionth; of a message whole ns count" unit:"ns" min:"0" max:"1e9"`
 	OverByte float64 `toml:"overhead_per_byte" doc:"O: CPU time per byte, likewise" unit:"ns" min:"0" max:"1e9"`
 	Eager    int64   `toml:"eager_limit" doc:"S: largest size that goes eagerly; larger messages use rendezvous" unit:"bytes" min:"0"`
-	// Compatible makes the machine follow LogGOPSim where that is wrong:
-	// a dependency between operations on different CPUs of a rank keeps their
-	// order but does not carry the time, a message of 0 bytes refunds the
-	// cost of one, a rendezvous goes by the size of the receive. With
-	// one CPU and equal sizes from 1 byte on, both settings agree.
+	// Compatible makes the machine follow LogGOPSim where that is wrong: a dependency between
+	// operations on different CPUs of a rank keeps their order but does not carry the time, a
+	// message of 0 bytes refunds the cost of one, a rendezvous goes by the size of the receive.
+	// With one CPU and equal sizes from 1 byte on, both settings agree.
 	Compatible bool `toml:"loggopsim" doc:"repeat LogGOPSim's errors (time does not cross CPUs, 0 bytes refund one)"`
 	// Atlahs is the variant of ATLAHS (Shen et al. 2025; its LogGOPSim.cpp at 7026039): see loggops_queue.go.
 	Atlahs bool `toml:"atlahs" doc:"count as ATLAHS's simulator: G delays the message at its sender and nothing else, so that messages to one rank do not share its link; a message takes g and o where it finds its receive, not before; a receive that finds its message waits for the NIC to have sent"`
@@ -174,8 +173,7 @@ func (m *loggopsMachine) rx(rank int32, n uint8) *int64 {
 	return &m.clocks[int64(rank)*int64(m.stride)+int64(m.cpus+m.nics)+int64(n)]
 }
 
-// release puts the operations in m.ready into the queue: sends, then receives,
-// then calcs.
+// release puts the operations in m.ready into the queue: sends, then receives, then calcs.
 func (m *loggopsMachine) release(rank int32) {
 	if len(m.ready) == 0 {
 		return
@@ -229,8 +227,7 @@ func (m *loggopsMachine) forget(i int32) {
 	m.free = i + 1
 }
 
-// bytes is the number of bytes that a message is charged for: all but the
-// first.
+// bytes is the number of bytes that a message is charged for: all but the first.
 func (m *loggopsMachine) bytes(size int64) int64 {
 	if size == 0 && !m.Compatible {
 		return 0
@@ -269,8 +266,7 @@ func (m *loggopsMachine) cost(count int64, each byteTime) int64 {
 	return int64(lo)
 }
 
-// farFuture bounds the times of a run, so that sums of a few cannot overflow: 36
-// years of ns.
+// farFuture bounds the times of a run, so that sums of a few cannot overflow: 36 years of ns.
 const farFuture = 1 << 60
 
 var errTimeOverflow = errors.New("the simulated time reaches 2^60 units (36 years of ns)")
@@ -393,9 +389,8 @@ func (m *loggopsMachine) message(e timedEvent) {
 	m.match.add(&lists.early, send.rank, send.Tag, e.op)
 }
 
-// matched completes a receive whose message is in by the time in, and
-// a rendezvous send that waits for it. m.ready holds what the event has
-// released for the receiver so far.
+// matched completes a receive whose message is in by the time in, and a rendezvous send that waits
+// for it. m.ready holds what the event has released for the receiver so far.
 func (m *loggopsMachine) matched(recv, send int32, now, in int64, late bool) {
 	r, s := &m.live[recv], &m.live[send]
 	if s.Size > r.Size {

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// timedEvent is an event of the LogGOPS machine. Events are ordered by (time,
-// number).
+// timedEvent is an event of the LogGOPS machine. Events are ordered by (time, number).
 type timedEvent struct {
 	time   int64
 	number int64
@@ -90,10 +89,9 @@ func (q *radixQueue) refill() {
 	}
 }
 
-// timedHeap is a binary heap of events by (time, number). It is not generic, as
-// the heaps of the kernel and of multicast searches are not: what a type
-// parameter's method compares is not inlined, and heaps are what a run with many
-// waiting events spends most of its time in.
+// timedHeap is a binary heap of events by (time, number). It is not generic, as the heaps of the
+// kernel and of multicast searches are not: what a type parameter's method compares is not inlined,
+// and heaps are what a run with many waiting events spends most of its time in.
 type timedHeap []timedEvent
 
 func (e *timedEvent) before(o *timedEvent) bool {

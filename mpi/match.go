@@ -47,8 +47,7 @@ type chain struct{ head, tail int32 }
 // the order of adding. Views that no query needed yet are nil.
 type matchIndex struct{ views [views]map[uint64]chain }
 
-// longScan is the number of nodes that a scan may visit before the list is
-// indexed.
+// longScan is the number of nodes that a scan may visit before the list is indexed.
 const longScan = 16
 
 // viewKey is the key under which a view has what has a source and a tag: one of the two, or both.

@@ -237,8 +237,7 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 	}
 }
 
-// Written implements Sink: the data of message id are in the receiver's memory at a
-// time.
+// Written implements Sink: the data of message id are in the receiver's memory at a time.
 func (rt *runtime) Written(id int32, at sim.Time) {
 	m := rt.messages.At(id)
 	if rt.Timeline != nil && m.protocol == collectives.Rendezvous {
@@ -403,8 +402,7 @@ func (rt *runtime) taken(id int32, m *message, matched bool, at sim.Time) {
 	}
 }
 
-// receive posts a receive of r at time now, or matches it with an early
-// message.
+// receive posts a receive of r at time now, or matches it with an early message.
 func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 	q := &rt.ranks[r]
 	early, ok := rt.match.take(&q.early, op.Peer, op.Tag)

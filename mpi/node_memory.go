@@ -149,8 +149,7 @@ func (d *domain) count(now sim.Time) {
 	}
 }
 
-// share divides the bandwidth among the copies of a domain and schedules the next
-// end.
+// share divides the bandwidth among the copies of a domain and schedules the next end.
 func (m *memory) share(of int32) {
 	d := &m.domains[of]
 	d.serial++
@@ -169,8 +168,7 @@ func (d *domain) nextEnd() sim.Time {
 	return d.since + sim.Time(next+almost)
 }
 
-// almost 1: times are rounded up to whole picoseconds, but for errors of floating
-// point.
+// almost 1: times are rounded up to whole picoseconds, but for errors of floating point.
 const almost = 1 - 1e-6
 
 // fairShares gives every copy as much as every other one, or its own most if that

@@ -23,8 +23,7 @@ type Division interface {
 	Parts() int
 	// PartOf is the part of a node.
 	PartOf(node int32) int
-	// Transport makes the transport of a part, which calls its sink in events of the
-	// part's kernel.
+	// Transport makes the transport of a part, which calls its sink in events of the part's kernel.
 	Transport(part int, k *sim.Kernel, sink Sink) (Transport, error)
 	// Run advances the kernels of the parts (len = Parts) until none has anything
 	// left to do or the meeting ends it.
@@ -43,9 +42,8 @@ type Meeting interface {
 	Stop() bool
 }
 
-// Divide makes the division of a network for so many nodes. Its parts may be simulated
-// apart for a time of at most alone; where that is 0, there must be one, and why says
-// why.
+// Divide makes the division of a network for so many nodes. Its parts may be simulated apart for a
+// time of at most alone; where that is 0, there must be one, and why says why.
 type Divide func(nodes int, alone sim.Time, why string) (Division, error)
 
 // undivided is a network in one piece.
@@ -109,9 +107,8 @@ var (
 	pauseWindows = 1024
 )
 
-// Take hands over what was sent before the last time that it was called for the sender.
-// So it must be called for all parts in turn. What they send from then on, they put
-// aside: see runtime.sent.
+// Take hands over what was sent before the last time that it was called for the sender. So it must
+// be called for all parts in turn. What they send from then on, they put aside: see runtime.sent.
 func (m *meeting) Take(part int) {
 	to := m.parts[part]
 	side := to.side

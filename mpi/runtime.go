@@ -35,8 +35,7 @@ type Progress func(events int64) (stop bool)
 // ErrStopped is the error of a run that its Progress stopped.
 var ErrStopped = errors.New("stopped")
 
-// progressInterval is the number of events between calls of Progress, and of
-// Checkpoint.Save.
+// progressInterval is the number of events between calls of Progress, and of Checkpoint.Save.
 const progressInterval = 1 << 16
 
 // Result is what a run yields.
@@ -106,9 +105,8 @@ func (c Config) Run(w Workload) (Result, error) {
 	return m.result(w)
 }
 
-// runtime is the state of a part of a run. Every rank has one CPU, which computes,
-// posts and takes in messages one after another; it makes progress on messages
-// whenever it does not compute.
+// runtime is the state of a part of a run. Every rank has one CPU, which computes, posts and takes
+// in messages one after another; it makes progress on messages whenever it does not compute.
 type runtime struct {
 	shared
 	number    int // of the part
@@ -170,8 +168,7 @@ type rank struct {
 	copying       sim.Time // of busy
 }
 
-// shortQueue is the number of operations that a rank's queue has memory for from
-// the start.
+// shortQueue is the number of operations that a rank's queue has memory for from the start.
 const shortQueue = 2
 
 // Events of the runtime.
@@ -289,8 +286,7 @@ func (rt *runtime) advance(r int32, now sim.Time) {
 	q.stepping = false
 }
 
-// occupies starts an operation of r and tells whether it takes CPU time; then
-// its end is scheduled.
+// occupies starts an operation of r and tells whether it takes CPU time; then its end is scheduled.
 func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 	start := max(now, q.cpu, sim.Time(op.Ready))
 	if !rt.inOrder { // else nothing is released

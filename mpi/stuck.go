@@ -7,18 +7,15 @@ import (
 	"strings"
 )
 
-// StuckError says that a run came to its end with operations left over: ranks
-// that wait for each other, receives that no message fits, messages that
-// nobody receives.
+// StuckError says that a run came to its end with operations left over: ranks that wait for each
+// other, receives that no message fits, messages that nobody receives.
 type StuckError struct {
-	// Chain is the wait-for chain, one line a rank: each waits for the next,
-	// the last one for a rank of the chain (Cycle) or for something that
-	// never comes.
+	// Chain is the wait-for chain, one line a rank: each waits for the next, the last one for a
+	// rank of the chain (Cycle) or for something that never comes.
 	Chain []string
 	Cycle bool
-	// Receives, Messages and Unreleased count what is left over: posted
-	// receives, messages that were sent but not received, and operations
-	// (or ranks) that never got ready.
+	// Receives, Messages and Unreleased count what is left over: posted receives, messages that
+	// were sent but not received, and operations (or ranks) that never got ready.
 	Receives, Messages int
 	Unreleased         int64
 }

@@ -113,9 +113,8 @@ type CableWait struct {
 	Time  sim.Time
 }
 
-// Divider is a transport that can tell how the time of the transfer divides which its sink
-// is being told of; bytes are those that it had to send, with what went before it on
-// its behalf.
+// Divider is a transport that can tell how the time of the transfer divides which its sink is being
+// told of; bytes are those that it had to send, with what went before it on its behalf.
 type Divider interface{ Passage(bytes int64) Passage }
 
 // wait is the message that ended a rank's wait.
@@ -299,11 +298,10 @@ func (t *Timeline) Last() (last int) {
 	return last
 }
 
-// CriticalPath is the chain of activities and messages that led to the end of a rank's work
-// at a time, which its steps add up to: each begins when that before it ends, the first
-// at 0. Where a rank was at work it is what the rank did, and where it waited, the message that
-// ended the wait, and then what its sender did. Cost: the steps, each times the logarithm of
-// a rank's activities.
+// CriticalPath is the chain of activities and messages that led to the end of a rank's work at a
+// time, which its steps add up to: each begins when that before it ends, the first at 0. Where a
+// rank was at work it is what the rank did, and where it waited, the message that ended the wait,
+// and then what its sender did. Cost: the steps, each times the logarithm of a rank's activities.
 func (t *Timeline) CriticalPath(rank int, end sim.Time) []Activity {
 	p := &path{Timeline: t, rank: int32(rank), at: end}
 	for p.at > 0 {

@@ -24,12 +24,10 @@ type Transfer struct {
 	Source   hca.Source
 }
 
-// Transport carries transfers between nodes. Transfers of one QP arrive in
-// order.
+// Transport carries transfers between nodes. Transfers of one QP arrive in order.
 type Transport interface {
-	// Send starts a transfer at the kernel's present time. The transport
-	// calls Delivered of its sink, as a later event, when the data are in the
-	// memory of the receiving node.
+	// Send starts a transfer at the kernel's present time. The transport calls Delivered of its
+	// sink, as a later event, when the data are in the memory of the receiving node.
 	Send(t Transfer)
 	// Stats are the counters of all adapters together.
 	Stats() hca.Stats
@@ -168,11 +166,10 @@ func (p *Protocols) register(bytes int64) sim.Time {
 	return p.RegisterTime + p.RegisterPage*sim.Time((bytes+page-1)/page)
 }
 
-// LogGP is a transport without contention inside the network: every burst
-// reaches the other adapter after a fixed latency (the L of Alexandrov,
-// Ionescu, Schauser, Scheiman, LogGP, SPAA 1995). The gap and the gap per byte
-// come from the adapters, which are contended at both ends; overheads are the
-// runtime's.
+// LogGP is a transport without contention inside the network: every burst reaches the other adapter
+// after a fixed latency (the L of Alexandrov, Ionescu, Schauser, Scheiman, LogGP, SPAA 1995). The
+// gap and the gap per byte come from the adapters, which are contended at both ends; overheads are
+// the runtime's.
 type LogGP struct {
 	Latency sim.Time   `toml:"latency" doc:"from the sending to the receiving adapter" min:"0ns"`
 	PerLeaf int        `toml:"nodes_per_leaf" doc:"nodes of a leaf switch, consecutive ones, between which latency holds; 0: all" min:"0"`

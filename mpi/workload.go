@@ -14,8 +14,7 @@ import (
 // Kind is what an operation does.
 type Kind uint8
 
-// The kinds, in the order in which operations released by the same event are
-// taken.
+// The kinds, in the order in which operations released by the same event are taken.
 const (
 	Send Kind = iota
 	Recv
@@ -80,8 +79,7 @@ type Workload interface {
 	Unreleased() int64
 }
 
-// Phased is a schedule that comes in phases (set-up, iterations), which are
-// timed apart.
+// Phased is a schedule that comes in phases (set-up, iterations), which are timed apart.
 type Phased interface {
 	collectives.Schedule
 	// Phases is their number.
@@ -311,8 +309,7 @@ func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
 	return dst
 }
 
-// convert appends an operation of the schedule as one of the machine, unless it
-// takes no time.
+// convert appends an operation of the schedule as one of the machine, unless it takes no time.
 func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op {
 	if o.Kind == collectives.Copy && w.costs.Block > 0 {
 		dst = append(dst, Op{ID: p.round, Kind: Calc, Size: int64(w.costs.Block*sim.Time(o.Blocks())) / int64(w.unit), Ready: p.ready})

@@ -19,8 +19,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/metrics"
 )
 
-// Candidate is a network that can be built at a size: the table [topology] of an experiment
-// file.
+// Candidate is a network that can be built at a size: the table [topology] of an experiment file.
 type Candidate struct {
 	Family   string
 	Settings string // lines of TOML below type

@@ -163,9 +163,8 @@ func of(values map[string]float64, p Pair) string {
 //go:embed page.txt
 var pageHead string
 
-// Page is the atlas as a page of Markdown: what the families are, and with pictures, of
-// which NAME.svg of each stands beside the page, the pairs of each. at is the command that
-// made it.
+// Page is the atlas as a page of Markdown: what the families are, and with pictures, of which
+// NAME.svg of each stands beside the page, the pairs of each. at is the command that made it.
 func Page(entries []*Entry, at string, pictures bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, pageHead, at)

@@ -183,11 +183,10 @@ func (r *Reference) readCurves() {
 // grid is the shape in the name of a graph.
 var grid = input.Pattern(`^(?:hx|hyperx)_(\d+(?:x\d+)*)$`)
 
-// Experiment is the text of the experiment file that runs a curve's network, switch and
-// traffic at some loads, with so many seeds, and the files of the reference that it reads,
-// by the names that it has for them. canDeadlock says that the curve's routing can. The
-// error says why weft has no counterpart; if a file of the reference is at fault, the curve has
-// that among its Faults.
+// Experiment is the text of the experiment file that runs a curve's network, switch and traffic at
+// some loads, with so many seeds, and the files of the reference that it reads, by the names that
+// it has for them. canDeadlock says that the curve's routing can. The error says why weft has no
+// counterpart; if a file of the reference is at fault, the curve has that among its Faults.
 func (r *Reference) Experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
 	defer func() {
 		if errors.As(err, new(*dataError)) {

@@ -289,9 +289,8 @@ func bestCut(g *topology.Graph, starts int) int {
 	return best
 }
 
-// improveCut makes one pass: the best pair is swapped, again and again, each switch once;
-// then all swaps after the best state are undone. It tells whether that state is better
-// than the first.
+// improveCut makes one pass: the best pair is swapped, again and again, each switch once; then all
+// swaps after the best state are undone. It tells whether that state is better than the first.
 func improveCut(cables [][]int, side []bool) bool {
 	n := len(side)
 	gain := make([]int, n) // cables fewer if the switch changed sides

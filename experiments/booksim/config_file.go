@@ -20,8 +20,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Config is a configuration file of BookSim2. What it does not set has BookSim2's
-// default.
+// Config is a configuration file of BookSim2. What it does not set has BookSim2's default.
 type Config struct {
 	file string
 	set  map[string]string

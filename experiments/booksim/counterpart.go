@@ -19,12 +19,11 @@ type Counterpart struct {
 	CanDeadlock                          bool              // as BookSim2's does
 }
 
-// Experiment is the text of the experiment file that runs the network, switch and
-// traffic of a configuration at some loads, in flits per terminal and cycle, with so
-// many seeds, for as long as BookSim2 measures at most. canDeadlock says that it has
-// BookSim2's virtual channels, which are not free of deadlock. files are those that it reads,
-// by their names in its folder. The error says by which settings weft cannot carry it over. A
-// cycle is a nanosecond.
+// Experiment is the text of the experiment file that runs the network, switch and traffic of a
+// configuration at some loads, in flits per terminal and cycle, with so many seeds, for as long as
+// BookSim2 measures at most. canDeadlock says that it has BookSim2's virtual channels, which are
+// not free of deadlock. files are those that it reads, by their names in its folder. The error says
+// by which settings weft cannot carry it over. A cycle is a nanosecond.
 func (c *Config) Experiment(title string, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
 	m, err := c.network()
 	err = together(err, c.traffic(&m))

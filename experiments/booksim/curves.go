@@ -1,8 +1,7 @@
 // Package booksim holds weft against curves measured with BookSim2 (Jiang, Becker,
-// Michelogiannakis, Balfour, Towles, Kim and Dally, ISPASS 2013): it reads a
-// folder of curves with their configuration files, says by parameters alone which
-// experiment of weft's is the same network, switch and traffic, and judges the
-// results.
+// Michelogiannakis, Balfour, Towles, Kim and Dally, ISPASS 2013): it reads a folder of curves with
+// their configuration files, says by parameters alone which experiment of weft's is the same
+// network, switch and traffic, and judges the results.
 //
 // The facts about BookSim2's settings come from its public snapshot of
 // 2017-06-27. curves holds measurements with it: configuration files as they were
@@ -38,8 +37,7 @@ var embedded embed.FS
 // Own is the folder of curves that comes with weft.
 func Own() fs.FS { return judge.Embedded(embedded, "curves") }
 
-// Curve is what one file holds of a curve, with the configuration that it was
-// measured with.
+// Curve is what one file holds of a curve, with the configuration that it was measured with.
 type Curve struct {
 	Name   string // of the configuration, without .cfg
 	File   string // that the points are in
@@ -299,8 +297,7 @@ func entry(name string, files []Curve) *judge.Entry {
 		Judge: func(s *judge.Session) ([]judge.Row, bool, error) { return x.Judge(s, filepath.Join(s.Out, "booksim")) }}
 }
 
-// Seeds that each load of a curve is run with, and those of a load that is too noisy with so
-// many.
+// Seeds that each load of a curve is run with, and those of a load that is too noisy with so many.
 const (
 	fewSeeds, moreSeeds           = 5, 20
 	fewQuickSeeds, moreQuickSeeds = 3, 10
@@ -422,9 +419,8 @@ func (x *Experiment) run(s *judge.Session, inputs, dir string, loads []float64, 
 	return outcome.Results, nil, len(outcome.Failures) > 0, nil
 }
 
-// runDeadlocks finds what weft makes of the loads at which BookSim2's network stopped for
-// good: it refuses the network by its certificate, or else runs it under the eyes of the
-// watchdog.
+// runDeadlocks finds what weft makes of the loads at which BookSim2's network stopped for good: it
+// refuses the network by its certificate, or else runs it under the eyes of the watchdog.
 func (x *Experiment) runDeadlocks(s *judge.Session, results string, run *Run) error {
 	for _, load := range x.loads(stops) {
 		file, why, err := x.load(s, results, []float64{load}, fewQuickSeeds, false)

@@ -179,8 +179,7 @@ func (c *Comparison) Jobs() *results.Table {
 	return t
 }
 
-// spread is the mean and the largest load of a direction of a cable, and how many carry
-// nothing.
+// spread is the mean and the largest load of a direction of a cable, and how many carry nothing.
 func (l Load) spread() (mean, most float64, idle int) {
 	for _, x := range l {
 		mean += x
@@ -244,8 +243,7 @@ func (c *Comparison) Hottest() *results.Table {
 // bins is the number of bins of the histogram.
 const bins = 20
 
-// Histogram counts the directions of cables by their load, in the same bins for all
-// engines.
+// Histogram counts the directions of cables by their load, in the same bins for all engines.
 func (c *Comparison) Histogram() *results.Table {
 	t := newTable("histogram.csv")
 	top := 0.0

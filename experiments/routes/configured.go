@@ -185,8 +185,7 @@ type Demand struct {
 	Jobs []Job
 }
 
-// Matrix is a traffic matrix: what a terminal sends to each destination, in its full
-// rate.
+// Matrix is a traffic matrix: what a terminal sends to each destination, in its full rate.
 type Matrix interface {
 	Weights(src topology.TerminalID, yield func(dst topology.TerminalID, weight float64))
 }

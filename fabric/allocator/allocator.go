@@ -40,12 +40,11 @@ type Request struct {
 // Allocator chooses for one switch. It keeps what it remembers of earlier steps,
 // such as round-robin pointers.
 type Allocator interface {
-	// Allocate appends to matches the indices of the requests that cross in this
-	// step, no two of one input or of one output. Requests are in ascending order of
-	// input and virtual channel, at most one of each queue, and there is at least
-	// one. A request that is not chosen comes again in the next step, unless its flit
-	// loses its credit or its room meanwhile. Allocate is called only in steps with
-	// requests, and must not allocate memory.
+	// Allocate appends to matches the indices of the requests that cross in this step, no two of
+	// one input or of one output. Requests are in ascending order of input and virtual channel, at
+	// most one of each queue, and there is at least one. A request that is not chosen comes again
+	// in the next step, unless its flit loses its credit or its room meanwhile. Allocate is called
+	// only in steps with requests, and must not allocate memory.
 	Allocate(requests []Request, matches []int) []int
 	// Archive writes what it remembers, or reads it into an allocator of the same Env.
 	Archive(a *snapshot.Archive)

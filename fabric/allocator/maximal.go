@@ -13,12 +13,11 @@ func init() {
 		Traits{Maximal: true, Wait: product}, struct{}{}, newWavefront)
 }
 
-// age is age-based arbitration (Dally and Towles, Principles and Practices of
-// Interconnection Networks, 2004, section 18.2; Abts and Weisser, "Age-based packet
-// arbitration in large-radix k-ary n-cubes", SC 2007): the request of the oldest
-// packet crosses, then the oldest of those whose input and output are still free, and
-// so on. That is what arbiters at all inputs and outputs find that choose the oldest
-// and iterate until nothing is left.
+// age is age-based arbitration (Dally and Towles, Principles and Practices of Interconnection
+// Networks, 2004, section 18.2; Abts and Weisser, "Age-based packet arbitration in large-radix
+// k-ary n-cubes", SC 2007): the request of the oldest packet crosses, then the oldest of those
+// whose input and output are still free, and so on. That is what arbiters at all inputs and outputs
+// find that choose the oldest and iterate until nothing is left.
 //
 // Deviations: the age is the time since the packet's birth at its source, exact and
 // without bound, where hardware carries some bits of it. Of equal ages the lower
@@ -61,19 +60,17 @@ func (a *age) Allocate(requests []Request, matches []int) []int {
 // Archive implements [Allocator]: it remembers nothing.
 func (*age) Archive(*snapshot.Archive) {}
 
-// wavefront is the wrapped wave front arbiter (Tamir and Chi, "Symmetric crossbar
-// arbiters for VLSI communication switches", IEEE Transactions on Parallel and
-// Distributed Systems 4(1), 1993): the crosspoints of inputs and outputs are passed
-// diagonal by diagonal, and each that is requested is taken if nothing before it has
-// taken its input or output. No two crosspoints of a wrapped diagonal share a port.
-// The first diagonal moves one on in every step.
+// wavefront is the wrapped wave front arbiter (Tamir and Chi, "Symmetric crossbar arbiters for VLSI
+// communication switches", IEEE Transactions on Parallel and Distributed Systems 4(1), 1993): the
+// crosspoints of inputs and outputs are passed diagonal by diagonal, and each that is requested is
+// taken if nothing before it has taken its input or output. No two crosspoints of a wrapped
+// diagonal share a port. The first diagonal moves one on in every step.
 //
 // Deviations: the diagonal moves in steps with requests only, and where several
 // virtual channels want one crosspoint, a round robin of the crosspoint decides.
 //
-// Waiting: a crosspoint is on the first diagonal, where nothing stops it, once in n
-// steps, n being the ports; its round robin serves each of v virtual channels within v
-// times.
+// Waiting: a crosspoint is on the first diagonal, where nothing stops it, once in n steps, n being
+// the ports; its round robin serves each of v virtual channels within v times.
 //
 // Memory: n*n bytes. Cost of a step: linear in ports and requests.
 type wavefront struct {

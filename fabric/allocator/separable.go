@@ -85,8 +85,7 @@ func (a *separable) Allocate(requests []Request, matches []int) []int {
 	return matches
 }
 
-// offer lets the port of a side that request k-1 is for have it if it goes before the best so
-// far.
+// offer lets the port of a side that request k-1 is for have it if it goes before the best so far.
 func (a *separable) offer(best []int, side int, requests []Request, k int) {
 	if k == 0 {
 		return
@@ -101,18 +100,16 @@ func (a *separable) offer(best []int, side int, requests []Request, k int) {
 	}
 }
 
-// islip is iSLIP (McKeown, "The iSLIP scheduling algorithm for input-queued
-// switches", IEEE/ACM Transactions on Networking 7(2), 1999, section III): each
-// output grants the request nearest to its round-robin pointer, each input accepts
-// the grant nearest to its own, and pointers move one behind what was accepted in
-// the first iteration.
+// islip is iSLIP (McKeown, "The iSLIP scheduling algorithm for input-queued switches", IEEE/ACM
+// Transactions on Networking 7(2), 1999, section III): each output grants the request nearest to
+// its round-robin pointer, each input accepts the grant nearest to its own, and pointers move one
+// behind what was accepted in the first iteration.
 //
-// Deviation: a queue is a virtual channel, not one for each output, so that several
-// virtual channels of an input may want one output. Of these, a round robin of the
-// input decides, which moves with every flit of the first iteration. Since all
-// outputs share it, a virtual channel can starve: of three, let the first and second
-// always want one output, and the third another one. If the two outputs serve the
-// input in turn, the round robin always stands before the first.
+// Deviation: a queue is a virtual channel, not one for each output, so that several virtual
+// channels of an input may want one output. Of these, a round robin of the input decides, which
+// moves with every flit of the first iteration. Since all outputs share it, a virtual channel can
+// starve: of three, let the first and second always want one output, and the third another one. If
+// the two outputs serve the input in turn, the round robin always stands before the first.
 //
 // With inputs first it is the separable allocator of BookSim2 (separable_input_first): each
 // input puts the output next in its round robin forward, each output chooses.
@@ -153,11 +150,10 @@ func (a *islip) Archive(s *snapshot.Archive) {
 	snapshot.Array(s, "inputs", a.vc, snapshot.Int)
 }
 
-// inputFirst is the input-first separable allocator (Dally and Towles, Principles and
-// Practices of Interconnection Networks, 2004, section 19.3): each input puts the
-// virtual channel next in its round robin forward, and each output takes the input
-// next in its own. As in iSLIP, round robins move behind what crosses in the first
-// iteration only.
+// inputFirst is the input-first separable allocator (Dally and Towles, Principles and Practices of
+// Interconnection Networks, 2004, section 19.3): each input puts the virtual channel next in its
+// round robin forward, and each output takes the input next in its own. As in iSLIP, round robins
+// move behind what crosses in the first iteration only.
 //
 // Waiting: what an input puts forward in the first iteration stays the same until it
 // crosses, which its output's round robin lets it within n steps, n being the ports;
@@ -195,10 +191,9 @@ func (a *inputFirst) Archive(s *snapshot.Archive) {
 // each input puts the least recently served of its virtual channels forward, each output
 // takes the input that it has served least recently. At first, lower numbers go first.
 //
-// Deviations: what the matrix of priorities says is kept as the time of the last
-// service, which orders alike. With several iterations, outputs remember whom they
-// serve in the first one, as in iSLIP; inputs remember every virtual channel that
-// crosses.
+// Deviations: what the matrix of priorities says is kept as the time of the last service, which
+// orders alike. With several iterations, outputs remember whom they serve in the first one, as in
+// iSLIP; inputs remember every virtual channel that crosses.
 //
 // Waiting: let request r wait, of virtual channel c of input i, among n ports and v
 // virtual channels. Only virtual channels above c are put forward in its place, and each

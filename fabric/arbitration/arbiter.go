@@ -11,11 +11,10 @@ import (
 // Arbiter chooses the lane of a port's next packet (InfiniBand Architecture
 // Specification, volume 1, 7.6.9, as OpenSM's documents and vendors' manuals give it).
 //
-// Within a table lanes take turns in its order: a packet may start while some of its
-// turn's weight is left, and takes one unit for every 64 bytes, the last ones
-// rounded up; what it takes beyond the weight is not held against the next turn. A
-// turn ends, too, when its lane has no packet. Lanes may have several entries and be in
-// both tables.
+// Within a table lanes take turns in its order: a packet may start while some of its turn's weight
+// is left, and takes one unit for every 64 bytes, the last ones rounded up; what it takes beyond
+// the weight is not held against the next turn. A turn ends, too, when its lane has no packet.
+// Lanes may have several entries and be in both tables.
 //
 // The high table goes first whenever it has a packet. Once it has sent Limit times
 // 4,096 bytes, counted like weights, since the low table last had its chance, the low
@@ -54,9 +53,8 @@ func New(t *Tables) Arbiter {
 // Tables are the arbiter's.
 func (a *Arbiter) Tables() *Tables { return a.tables }
 
-// Choose tells which of the lanes that have a packet ready (bit l for lane l) is next;
-// ok is false if none of them has a turn. It changes nothing. Cost: up to the length
-// of a table.
+// Choose tells which of the lanes that have a packet ready (bit l for lane l) is next; ok is false
+// if none of them has a turn. It changes nothing. Cost: up to the length of a table.
 func (a *Arbiter) Choose(ready uint32) (c Choice, ok bool) {
 	high, low := ready&a.highLanes, ready&a.lowLanes
 	over := a.spent()
@@ -83,8 +81,7 @@ func (a *Arbiter) spent() bool {
 	}
 }
 
-// next is the entry whose turn it is, of those with a lane in ready, which is one of
-// the table's.
+// next is the entry whose turn it is, of those with a lane in ready, which is one of the table's.
 func (t *turn) next(table []Entry, ready uint32) int16 {
 	if t.left > 0 && ready>>table[t.entry].Lane&1 != 0 {
 		return t.entry
@@ -124,8 +121,7 @@ func (a *Arbiter) Packets(c Choice, ready uint32, bytes int64) int64 {
 	return max(1, (left+units-1)/units)
 }
 
-// Send counts a packet of so many bytes that begins by a choice of this arbiter, the
-// last one made.
+// Send counts a packet of so many bytes that begins by a choice of this arbiter, the last one made.
 func (a *Arbiter) Send(c Choice, bytes int64) {
 	units := int32((bytes + Unit - 1) / Unit)
 	if !c.high {

@@ -30,10 +30,9 @@ func DefaultDCQCN() DCQCN {
 }
 
 // ReactionPoint is the rate of one flow of a sender (Zhu et al., "Congestion control for
-// large-scale RDMA deployments", SIGCOMM 2015, section 3.2 and figure 7). A flow starts at the
-// rate of its adapter. Its timers start with the first notification, and all begin anew with
-// each: what they have done is found out when the flow is next asked about, so that they need no
-// events.
+// large-scale RDMA deployments", SIGCOMM 2015, section 3.2 and figure 7). A flow starts at the rate
+// of its adapter. Its timers start with the first notification, and all begin anew with each: what
+// they have done is found out when the flow is next asked about, so that they need no events.
 //
 // Ambiguous in the paper: hyper increase begins when both kinds of increase have gone beyond
 // recovery_stages; when one has reached it, the target grows.

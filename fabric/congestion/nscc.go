@@ -1,9 +1,8 @@
 // Package congestion holds the state machines of Ethernet's congestion control: the window of Ultra
 // Ethernet's senders ([NSCC]), and the rate of RoCE's ([DCQCN]).
 //
-// None of them knows a packet or a network: the end point says what has happened and when,
-// and asks what may be sent. Settings and what follows from them are shared by all flows of a
-// terminal.
+// None of them knows a packet or a network: the end point says what has happened and when, and asks
+// what may be sent. Settings and what follows from them are shared by all flows of a terminal.
 package congestion
 
 import "github.com/weft-sim/weft/sim"
@@ -242,9 +241,8 @@ func (w *NSCCWindow) quickAdapt(now sim.Time, marked, trimmed bool, delay sim.Ti
 	return acts, over
 }
 
-// OnNack takes the answer to a trimmed packet of a size into account: whether it was trimmed
-// on its last hop, the round trip that the answer shows (0: none), and the bytes in flight
-// before it.
+// OnNack takes the answer to a trimmed packet of a size into account: whether it was trimmed on its
+// last hop, the round trip that the answer shows (0: none), and the bytes in flight before it.
 func (w *NSCCWindow) OnNack(now, rtt sim.Time, size int64, lastHop bool, inFlight int64) Decision {
 	l := w.law
 	if !l.KeepBase {

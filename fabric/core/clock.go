@@ -64,8 +64,7 @@ func (d *Domain) nextArrival() int64 {
 	return cycle
 }
 
-// sooner is the next cycle in which something is filed in a wheel, if that is before
-// another one.
+// sooner is the next cycle in which something is filed in a wheel, if that is before another one.
 func sooner[T any](cycle int64, w *wheel.Wheel[T]) int64 {
 	if c, ok := w.NextCycle(); ok {
 		return min(cycle, c)
@@ -266,8 +265,7 @@ func (f *Fabric) Idle() bool {
 	return true
 }
 
-// prefetchQueues asks for the queues of a switch that have work, from a mask word
-// on.
+// prefetchQueues asks for the queues of a switch that have work, from a mask word on.
 func (d *Domain) prefetchQueues(word int) {
 	sw := &d.Switches[d.WordSwitch[word]]
 	for w := range sw.masks {

@@ -34,8 +34,7 @@ func (d *Domain) need(o *OutPort, packet int32) int32 {
 	return 1
 }
 
-// withCredits narrows a set of virtual channels of a port to those with at
-// least so many credits.
+// withCredits narrows a set of virtual channels of a port to those with at least so many credits.
 func (d *Domain) withCredits(sw *SwitchState, port, set uint32, need int32) uint32 {
 	ovs := sw.outVCs.From(port * uint32(d.vcs))
 	short := shortOf(ovs, set, need)
@@ -56,8 +55,7 @@ func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
 	return short
 }
 
-// withoutCredit is the set of virtual channels, among the first vcs, that have no
-// credit.
+// withoutCredit is the set of virtual channels, among the first vcs, that have no credit.
 func withoutCredit(ovs check.Array[outVC], vcs uint32) (set uint32) {
 	for vc := range vcs {
 		set |= uint32(ovs.At(vc).credits-1) >> 31 << (vc & 31)
@@ -88,13 +86,12 @@ func (d *Domain) roomFor(sw *SwitchState, port, set uint32, flits int32) int32 {
 	return int32(port*uint32(d.vcs) + uint32(bits.TrailingZeros32(set)))
 }
 
-// Credits travel on wires of their own beside the channel, credits_per_cycle of
-// them in a cycle of the flit clock, whatever the channel's data rate. The slots
-// that an input frees, on any of its virtual channels, wait for that in one queue.
-// As with the output queue, only the time at which the wires are free again is
-// kept: inPort.nextCredit. An input takes at most a flit a cycle, so the queue
-// empties; it holds more than one credit only while the core, faster than the
-// channel, drains a buffer.
+// Credits travel on wires of their own beside the channel, credits_per_cycle of them in a cycle of
+// the flit clock, whatever the channel's data rate. The slots that an input frees, on any of its
+// virtual channels, wait for that in one queue. As with the output queue, only the time at which
+// the wires are free again is kept: inPort.nextCredit. An input takes at most a flit a cycle, so
+// the queue empties; it holds more than one credit only while the core, faster than the channel,
+// drains a buffer.
 
 // sendCredit queues a credit that may leave an input from a time on, in cycles <<
 // intervalShift, for the far end's ov upstream.
@@ -146,9 +143,8 @@ func (b *behind) list(d *Domain, depart int64) *[]int32 {
 	return &b.soon[(d.Cycle+ahead+1)%soonCycles]
 }
 
-// cross files a flit that crosses switch sw in this cycle, decided for local
-// output virtual channel lov, to depart at a time and its credit to be sent so
-// many cycles late.
+// cross files a flit that crosses switch sw in this cycle, decided for local output virtual channel
+// lov, to depart at a time and its credit to be sent so many cycles late.
 func (b *behind) cross(d *Domain, sw *SwitchState, lov uint32, depart, late int64) {
 	until := depart >> IntervalShift
 	if b.slots && late > 0 {
@@ -215,8 +211,7 @@ func (d *Domain) countDecision(sw *SwitchState, lov uint32) {
 	}
 }
 
-// countDecisions counts the decisions of a greedy routing, all of a cycle at
-// a switch being made.
+// countDecisions counts the decisions of a greedy routing, all of a cycle at a switch being made.
 func (d *Domain) countDecisions(sw *SwitchState) {
 	for _, lov := range d.decided {
 		sw.outVC(lov).waiting++

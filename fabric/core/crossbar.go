@@ -66,9 +66,8 @@ func (d *Domain) file(v *InVC) {
 	u.any, u.hop, u.back, u.arrival = false, false, 0, 0
 }
 
-// findLate prepares what is timed of some flits that cross: by how many cycles credit sensing
-// sends the credit of each late, which it keeps then, and where those are listed that
-// leave at once.
+// findLate prepares what is timed of some flits that cross: by how many cycles credit sensing sends
+// the credit of each late, which it keeps then, and where those are listed that leave at once.
 func (d *Domain) findLate(sw *SwitchState, matches []Request, t *StepTime) {
 	if d.behind != nil {
 		d.leaving = d.behind.list(d, t.Depart)

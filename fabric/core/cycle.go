@@ -214,15 +214,13 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 	}
 }
 
-// allocateVCs is virtual-channel allocation, one step: packets at the front of
-// their queue ask for the free virtual channels that their routing allows;
-// each grants the request nearest to its round-robin pointer, each packet
-// accepts the grant nearest to its own (iSLIP with one iteration: McKeown
-// 1999). Packets that find none free wait, unasked, until one is released.
+// allocateVCs is virtual-channel allocation, one step: packets at the front of their queue ask for
+// the free virtual channels that their routing allows; each grants the request nearest to its
+// round-robin pointer, each packet accepts the grant nearest to its own (iSLIP with one iteration:
+// McKeown 1999). Packets that find none free wait, unasked, until one is released.
 //
-// A packet that asks for virtual channels which nobody else wants is granted
-// all of them in any case; the round robins are played out among the others
-// only.
+// A packet that asks for virtual channels which nobody else wants is granted all of them in any
+// case; the round robins are played out among the others only.
 func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
 	if d.singleVCs {
 		d.takeVCsAtOnce(sw, step)
@@ -305,14 +303,13 @@ func (d *Domain) whoAsks(sw *SwitchState, w int, set uint64, step uint32) (asks 
 	return asks
 }
 
-// allocateSwitch is switch allocation, one step: flits ask for their output
-// port; each output grants the input port nearest to its round-robin pointer,
-// each input accepts the output nearest to its own (iSLIP: McKeown 1999), and
-// the matched flits cross. Of several virtual channels of an input that want
-// the same output the round robin of the input decides. With the allocator
-// input-first, each input puts forward only the virtual channel next in its
-// round robin, and every grant is accepted. A flit without a credit goes to
-// sleep until one comes. Other allocators are registered ones ([registered]).
+// allocateSwitch is switch allocation, one step: flits ask for their output port; each output
+// grants the input port nearest to its round-robin pointer, each input accepts the output nearest
+// to its own (iSLIP: McKeown 1999), and the matched flits cross. Of several virtual channels of an
+// input that want the same output the round robin of the input decides. With the allocator
+// input-first, each input puts forward only the virtual channel next in its round robin, and every
+// grant is accepted. A flit without a credit goes to sleep until one comes. Other allocators are
+// registered ones ([registered]).
 //
 // A flit that is alone both at its input and at its output crosses in any
 // case; the round robins are played out among the others only.

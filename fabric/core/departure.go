@@ -43,9 +43,8 @@ func (d *Domain) depart(t, dst int32, l label) (allowed uint16, state uint32) {
 	return allowed, h.State & (1<<fabric.StateBits - 1)
 }
 
-// injectionVC chooses a virtual channel for a new packet: the next in round
-// robin, among those allowed, that has a credit (cut-through: credits for the
-// whole packet).
+// injectionVC chooses a virtual channel for a new packet: the next in round robin, among those
+// allowed, that has a credit (cut-through: credits for the whole packet).
 func (d *Domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 	need := int32(1)
 	if d.cutThrough {

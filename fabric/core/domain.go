@@ -261,16 +261,13 @@ type Observer interface {
 	Archive(x *Archiver)
 }
 
-// retry is the transport of a network with faults, between the terminals and
-// their source and sink: it keeps every packet until its end is known and,
-// where the plan has retries, sends it again after a timeout, as a reliable
-// connection (RC) of InfiniBand does. Each packet is acknowledged for itself
-// and repeated alone; RC goes back to the first packet that is missing.
-// Acknowledgements are not sent as packets: one comes back as many cycles after
-// the tail's arrival as the packet was in the network. A packet whose
-// acknowledgement is late is sent again although it has arrived; the
-// destination throws the second one away. A terminal repeats packets before it
-// sends new ones.
+// retry is the transport of a network with faults, between the terminals and their source and sink:
+// it keeps every packet until its end is known and, where the plan has retries, sends it again
+// after a timeout, as a reliable connection (RC) of InfiniBand does. Each packet is acknowledged
+// for itself and repeated alone; RC goes back to the first packet that is missing. Acknowledgements
+// are not sent as packets: one comes back as many cycles after the tail's arrival as the packet was
+// in the network. A packet whose acknowledgement is late is sent again although it has arrived; the
+// destination throws the second one away. A terminal repeats packets before it sends new ones.
 //
 // Every domain has one, for its terminals. What it hears of packets of terminals of others
 // it puts down for theirs, which take it at the beginning of the next window: before an

@@ -12,13 +12,12 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// A network is simulated in one domain or, by several threads or in tiles, in more. What a
-// switch does reaches another one no earlier than a cycle and the channel between
-// them later. So all domains simulate a window of as many cycles as the fastest
-// channel between two of them takes, and one, without hearing of each other; what
-// they have sent to others by then is handed over behind the barrier. All arrivals of a cycle come
-// before its decisions and may come in any order: so results do not depend on the
-// number of threads.
+// A network is simulated in one domain or, by several threads or in tiles, in more. What a switch
+// does reaches another one no earlier than a cycle and the channel between them later. So all
+// domains simulate a window of as many cycles as the fastest channel between two of them takes, and
+// one, without hearing of each other; what they have sent to others by then is handed over behind
+// the barrier. All arrivals of a cycle come before its decisions and may come in any order: so
+// results do not depend on the number of threads.
 //
 // Where a routing reads the state of switches of other domains (a [fabric.RemoteReader]), and
 // where one thread would be as fast, there is one domain. Its window never ends.

@@ -97,9 +97,8 @@ type task struct {
 // between windows, while nothing is simulated.
 type HostModel interface {
 	fabric.Host
-	// Window is the least number of cycles, at least 1, from the arrival of a packet to the
-	// birth of another because of it. The fabric may have been divided for as many
-	// ([Fabric.DivideFor]).
+	// Window is the least number of cycles, at least 1, from the arrival of a packet to the birth
+	// of another because of it. The fabric may have been divided for as many ([Fabric.DivideFor]).
 	Window() int64
 	// Before is called before cycle first is simulated, and those behind it, up to end at
 	// most. Of what the sinks have been told, all up to the cycle before is there. It has
@@ -176,9 +175,8 @@ func (f *Fabric) OnOneThread() string { return f.onOne }
 // Present is the cycle in which terminal t is simulated.
 func (f *Fabric) Present(t topology.TerminalID) int64 { return f.owner(t).Cycle }
 
-// faults is the state of a network with faults. It stands in for the routing,
-// to see where packets are sent. All domains share it; it changes, and packets are
-// discarded, while they stand still.
+// faults is the state of a network with faults. It stands in for the routing, to see where packets
+// are sent. All domains share it; it changes, and packets are discarded, while they stand still.
 type faults struct {
 	fabric.Routing                   // that switches go by
 	fabric         *Fabric           //

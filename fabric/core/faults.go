@@ -43,8 +43,7 @@ func (f *Fabric) SetFaults(plan *fabric.FaultPlan) error {
 	return nil
 }
 
-// Route implements [fabric.Routing]: packets that are sent to a channel that is down
-// are discarded.
+// Route implements [fabric.Routing]: packets that are sent to a channel that is down are discarded.
 func (x *faults) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	hop := x.Routing.Route(v, h)
 	if hop.Port != topology.NoPort && x.down.Port(hop.Port) {

@@ -165,9 +165,8 @@ func (u *packetUnit) settleAll(d *Domain) {
 	}
 }
 
-// room counts the credits of a port and, where those under way are going to make room
-// for a packet of so many flits on a virtual channel of a set, sees to it that those who
-// wait look then.
+// room counts the credits of a port and, where those under way are going to make room for a packet
+// of so many flits on a virtual channel of a set, sees to it that those who wait look then.
 func (u *packetUnit) room(d *Domain, port int32, set uint32, need int32) {
 	u.settle(d, port)
 	r := &u.credits[port]

@@ -19,10 +19,9 @@ type hardware struct {
 	state
 }
 
-// state is all that the hardware keeps, switches, channels and terminals, in arrays
-// that the domains of a network share: an element belongs to the domain of the switch
-// or terminal that it is indexed by, and no other touches it. (The routing may read
-// more; see [fabric.RemoteReader].)
+// state is all that the hardware keeps, switches, channels and terminals, in arrays that the
+// domains of a network share: an element belongs to the domain of the switch or terminal that it is
+// indexed by, and no other touches it. (The routing may read more; see [fabric.RemoteReader].)
 type state struct {
 	Queues    []InVC // by queue
 	OutVC     []outVC
@@ -131,10 +130,9 @@ func newAllocators(n *network) ([]allocator.Allocator, error) {
 // allocateSwitch can itself.
 var neverTuned bool
 
-// holds says which ports of switches are held, under switch.hold: from the grant of
-// a packet's head until its tail has crossed, nobody else crosses by its input port
-// or its output port, on any virtual channel. Packets on a channel are then whole, one
-// after the other.
+// holds says which ports of switches are held, under switch.hold: from the grant of a packet's head
+// until its tail has crossed, nobody else crosses by its input port or its output port, on any
+// virtual channel. Packets on a channel are then whole, one after the other.
 //
 // Allocators see heads only. The flits behind a head cross as they come, one in a
 // step, without asking.
@@ -145,13 +143,12 @@ type holds struct {
 
 // multicast is what replication needs beside the state of queues and outputs.
 //
-// A multicast packet stays in its queue until the last of its branches has left:
-// each branch reads the packet at its own pace, is given an output virtual channel
-// when one has room for the whole packet (virtual cut-through), in turn with
-// other queues, and holds it to its tail. In one step of the switch core an input port reads one
-// flit; all branches that can use it take it together. A flit's slot is freed,
-// and its credit sent, when every branch has read it. An output port that both
-// unicast and multicast packets want serves them in turn.
+// A multicast packet stays in its queue until the last of its branches has left: each branch reads
+// the packet at its own pace, is given an output virtual channel when one has room for the whole
+// packet (virtual cut-through), in turn with other queues, and holds it to its tail. In one step of
+// the switch core an input port reads one flit; all branches that can use it take it together. A
+// flit's slot is freed, and its credit sent, when every branch has read it. An output port that
+// both unicast and multicast packets want serves them in turn.
 //
 // Multicast packets keep to the virtual channels that their sender names (the
 // service level), and are not counted by [fabric.View.Waiting].
@@ -191,13 +188,12 @@ type branch struct {
 	sent   int32  // flits
 }
 
-// Under switch.hold an input reads a multicast packet from head to tail, for all outputs
-// that it is granted in the same step: a pass. It holds its input and these outputs until
-// the tail has crossed, and every flit goes to all of them at once. An output takes part
-// if a virtual channel has room for the whole packet, and so has the buffer behind the
-// crossbar: no output holds up the others. Outputs that were not granted get passes of
-// their own; slots are freed, and credits sent, in the last. A packet without branches is
-// read, and dropped, in one pass.
+// Under switch.hold an input reads a multicast packet from head to tail, for all outputs that it is
+// granted in the same step: a pass. It holds its input and these outputs until the tail has
+// crossed, and every flit goes to all of them at once. An output takes part if a virtual channel
+// has room for the whole packet, and so has the buffer behind the crossbar: no output holds up the
+// others. Outputs that were not granted get passes of their own; slots are freed, and credits sent,
+// in the last. A packet without branches is read, and dropped, in one pass.
 
 // pass is the present pass of a replication. The branches that take part have a virtual
 // channel; branches of earlier passes are gone.
@@ -223,9 +219,8 @@ type registered struct {
 	chosen   []Request
 }
 
-// behind ends the waiting of flits that have crossed their switch: when their
-// channel takes them, or, with [fabric.Needs].HeldSlots, when sensing lets
-// their credit go. Only for occupancy readers.
+// behind ends the waiting of flits that have crossed their switch: when their channel takes them,
+// or, with [fabric.Needs].HeldSlots, when sensing lets their credit go. Only for occupancy readers.
 //
 // Most flits leave within a cycle or two, and every one passes here: those go to
 // plain lists, only the others to a wheel.

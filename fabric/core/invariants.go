@@ -11,8 +11,7 @@ import (
 // The checked build (-tags weftcheck) checks what follows while it simulates. Wheels
 // check their times themselves.
 
-// checkPeriod is how many cycles pass, at least, from one check of a whole network to
-// the next.
+// checkPeriod is how many cycles pass, at least, from one check of a whole network to the next.
 const checkPeriod = 64
 
 // checkAll checks the whole network between cycles, if it has not been for a while: every
@@ -155,8 +154,7 @@ func (f *Fabric) InFlight() int {
 	return n
 }
 
-// OldestBirth is the earliest birth among the packets in the network; Never if
-// it is empty.
+// OldestBirth is the earliest birth among the packets in the network; Never if it is empty.
 func (f *Fabric) OldestBirth() int64 {
 	free := make([]bool, f.packets.ids())
 	for _, d := range f.domains {

@@ -24,10 +24,9 @@ type Models interface {
 	Stop() bool
 }
 
-// RunKernels advances the kernels of the domains (len = Domains), whose clocked
-// components they are, until none has anything left to do or the models end it. The
-// models of a single one are asked whether to end when that has been stopped, and now
-// and then.
+// RunKernels advances the kernels of the domains (len = Domains), whose clocked components they
+// are, until none has anything left to do or the models end it. The models of a single one are
+// asked whether to end when that has been stopped, and now and then.
 func (f *Fabric) RunKernels(kernels []*sim.Kernel, models Models) {
 	if len(kernels) == 1 {
 		f.kernel = kernels[0]

@@ -93,9 +93,8 @@ func (l *laneQueues) oldest() int64 {
 // port is the packet's alone, as packets are not mixed on a link. Which of several
 // inputs sends on the chosen lane is left to the switch allocator.
 //
-// Packets start only with credits for all of their flits (cut-through), so that none
-// holds the port to wait for a buffer downstream: lanes depend on each other no more than
-// without arbitration.
+// Packets start only with credits for all of their flits (cut-through), so that none holds the port
+// to wait for a buffer downstream: lanes depend on each other no more than without arbitration.
 type lanePort struct {
 	arbiter    arbitration.Arbiter
 	arbitrated bool

@@ -82,10 +82,9 @@ func (m *matcher) match(sw *SwitchState, rivals, matches []Request) []Request {
 	return matches
 }
 
-// matchPair is match, the allocator granting first, for two requests that share
-// their output, their input or both, as they do with up to 64 ports. Two are what
-// most rivals are, and which of them is nearer nothing predicts: there are no
-// branches.
+// matchPair is match, the allocator granting first, for two requests that share their output, their
+// input or both, as they do with up to 64 ports. Two are what most rivals are, and which of them is
+// nearer nothing predicts: there are no branches.
 func (m *matcher) matchPair(sw *SwitchState, a, b Request) Request {
 	sameOutput := int32(a.Output()^b.Output()-1) >> 31 // -1, or else 0
 	granted := (grantDistance(sw, a)-grantDistance(sw, b))*m.vcs + m.vcDistance(sw, a) - m.vcDistance(sw, b)
@@ -100,8 +99,7 @@ func grantDistance(sw *SwitchState, r Request) int32 {
 	return ahead(int32(r.Port())-int32(sw.OutPort(r.Output()).grant), sw.Ports)
 }
 
-// acceptDistance is how far a request's output is from the round-robin pointer of
-// its input.
+// acceptDistance is how far a request's output is from the round-robin pointer of its input.
 func acceptDistance(sw *SwitchState, r Request) int32 {
 	return ahead(int32(r.Output())-int32(sw.inPort(r.Port()).accept), sw.Ports)
 }
@@ -147,8 +145,7 @@ func (m *matcher) putForward(sw *SwitchState, rivals []Request) []Request {
 	return chosen
 }
 
-// vcDistance is how far a request's virtual channel is from its input's
-// round-robin pointer.
+// vcDistance is how far a request's virtual channel is from its input's round-robin pointer.
 func (m *matcher) vcDistance(sw *SwitchState, r Request) int32 {
 	return ahead(int32(r.Local())-int32(r.Port())*m.vcs-int32(sw.inPort(r.Port()).vc), m.vcs)
 }

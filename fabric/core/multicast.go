@@ -264,8 +264,7 @@ func (m *multicast) end(queue int32) {
 	m.under[queue] = 0
 }
 
-// settle puts a queue that has something for the crossbar back before the
-// unicast allocator.
+// settle puts a queue that has something for the crossbar back before the unicast allocator.
 func (m *multicast) settle(sw *SwitchState, local uint32) {
 	k, bit := sw.mask(local), uint64(1)<<(local&63)
 	if sw.Queue(local).Count > 0 && k.va&bit == 0 {
@@ -290,8 +289,7 @@ func (d *Domain) noteUnicast(sw *SwitchState, matches []Request, _ *StepTime) {
 	}
 }
 
-// leaveOutTaken leaves out requests for ports that multicast packets have taken in this
-// step.
+// leaveOutTaken leaves out requests for ports that multicast packets have taken in this step.
 func (d *Domain) leaveOutTaken(_ *SwitchState, requests []Request, _ *StepTime) []Request {
 	m := d.multicast
 	if len(m.usedList) == 0 {
@@ -306,10 +304,9 @@ func (d *Domain) leaveOutTaken(_ *SwitchState, requests []Request, _ *StepTime) 
 	return kept
 }
 
-// grantPasses lets packets at the front of queues begin passes, or add outputs to those
-// that begin in this step; with due, by outputs whose turn it is to serve multicast
-// packets. Each output goes to the queue next in its round robin, each input to the
-// first of its queues in the switch's.
+// grantPasses lets packets at the front of queues begin passes, or add outputs to those that begin
+// in this step; with due, by outputs whose turn it is to serve multicast packets. Each output goes
+// to the queue next in its round robin, each input to the first of its queues in the switch's.
 func (m *multicast) grantPasses(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime, due bool) {
 	for _, local := range m.mine {
 		v := sw.Queue(local)

@@ -9,10 +9,9 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// network is what stays as it is from the first cycle on: the graph, the settings,
-// the routing, and the tables made of them. Every domain has a copy of its own, some
-// hundred bytes beside the tables, so that what is read for each flit is found
-// without following a pointer.
+// network is what stays as it is from the first cycle on: the graph, the settings, the routing, and
+// the tables made of them. Every domain has a copy of its own, some hundred bytes beside the
+// tables, so that what is read for each flit is found without following a pointer.
 type network struct {
 	vcs            int
 	buffer         int32 // flits a queue holds
@@ -80,8 +79,7 @@ func (n *network) PlaceOf(queue int32) (topology.PortID, int) {
 	return topology.PortID(int(sw.Port0) + local/n.vcs), local % n.vcs
 }
 
-// bufferOf is the number of flits that one virtual channel behind port p
-// holds.
+// bufferOf is the number of flits that one virtual channel behind port p holds.
 func (n *network) bufferOf(p topology.PortID) int32 {
 	if n.graph.Peer[p] < 0 {
 		return n.received
@@ -139,8 +137,7 @@ func newEscape(n *network, r fabric.EscapeRouting) *escape {
 	return e
 }
 
-// creditIntervalOf is the time that a credit takes the wires, in cycles <<
-// intervalShift.
+// creditIntervalOf is the time that a credit takes the wires, in cycles << intervalShift.
 func creditIntervalOf(perCycle int) int64 {
 	if perCycle == 0 {
 		return 0
@@ -173,8 +170,7 @@ func (n *network) cyclesPerFlit(o *OutPort) float64 {
 	return float64(n.Pace(o).Interval) / (1 << IntervalShift)
 }
 
-// Bidding is what a head that is at the front of its queue and routed waits
-// for.
+// Bidding is what a head that is at the front of its queue and routed waits for.
 func (n *network) Bidding() Part {
 	if n.Combined != 0 {
 		return PartSwitch

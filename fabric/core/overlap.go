@@ -87,8 +87,7 @@ func (d *Domain) asking(sw *SwitchState, local uint32, v *InVC) *Queued {
 	return &v.Queued
 }
 
-// ofFronts keeps the matches of packets at the front of their queues, which observers
-// are told of.
+// ofFronts keeps the matches of packets at the front of their queues, which observers are told of.
 func (d *Domain) ofFronts(sw *SwitchState, matches []Request) []Request {
 	if d.Upcoming == nil {
 		return matches

@@ -7,9 +7,8 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// With packets as the unit, every copy of a multicast packet is a packet of its own; the
-// last one is the packet itself. What a pass grants ([multicast.grantPasses]) is what it
-// is for flits.
+// With packets as the unit, every copy of a multicast packet is a packet of its own; the last one
+// is the packet itself. What a pass grants ([multicast.grantPasses]) is what it is for flits.
 
 // forward has the packet at the front of a queue cross by the outputs of the pass that it
 // begins in step t: what follows is known, as in [Domain.crossPackets].
@@ -129,8 +128,7 @@ func (u *packetUnit) waitsInVain(d *Domain, sw *SwitchState, local uint32, t *St
 	return len(r.branches) > 0
 }
 
-// pass has the tails cross that do so in a step at a switch: they release what their
-// packets hold.
+// pass has the tails cross that do so in a step at a switch: they release what their packets hold.
 func (u *packetUnit) pass(d *Domain, sw *SwitchState, step uint32) {
 	first, held := check.Of(u.streams).From(uint32(sw.Queue0)>>6), check.Of(d.hold.ports).From(uint32(sw.Port0))
 	places := check.Of(d.Matcher.Places)

@@ -9,8 +9,7 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// begin has the packet at the front of a queue hold its ports until its tail crosses, in
-// a step.
+// begin has the packet at the front of a queue hold its ports until its tail crosses, in a step.
 func (u *packetUnit) begin(d *Domain, sw *SwitchState, local, port, output uint32, tail int64) {
 	held := check.Of(d.hold.ports).From(uint32(sw.Port0))
 	held.At(port).input, held.At(output).output = true, true
@@ -116,11 +115,10 @@ func (u *packetUnit) queuedFlits(d *Domain, queue int32) (flits int) {
 	return flits
 }
 
-// In most networks nothing can come between the head of a packet and its tail: ports are
-// then not held until the tail lets them go but up to a step that is known from the
-// start, and who waits for them knows when to ask again. The tail itself is an event only
-// where another packet is behind it in its queue. Otherwise the queue is found to be empty
-// when the next packet comes.
+// In most networks nothing can come between the head of a packet and its tail: ports are then not
+// held until the tail lets them go but up to a step that is known from the start, and who waits for
+// them knows when to ask again. The tail itself is an event only where another packet is behind it
+// in its queue. Otherwise the queue is found to be empty when the next packet comes.
 
 // timesHolds tells whether ports are held up to a time.
 func (u *packetUnit) timesHolds(d *Domain) bool {
@@ -210,8 +208,7 @@ func (u *packetUnit) sweep(d *Domain, c int64) {
 	}
 }
 
-// soon tells whether tails cross so soon behind their heads that steps modulo 2^32 say
-// when.
+// soon tells whether tails cross so soon behind their heads that steps modulo 2^32 say when.
 func (u *packetUnit) soon(d *Domain) bool {
 	longest := int64(0)
 	for _, p := range d.paces {
@@ -274,11 +271,10 @@ func (u *packetUnit) requestsPlainly(d *Domain) bool {
 //
 //	d(i) = max(d(0) + i I, a(i) + stages),  d(0) = max(F, g + stages)
 //
-// since d(0) is at least a(0) + stages, and a(i) is a straight line from the first
-// flit to the last or, where the packet has come by channels of several rates, bent
-// upwards. So head and tail are known exactly from head and tail, hop by hop; see
-// [inflow] for those between. The output's room changes x, for the credits, and no d:
-// [fabric.Config.Check] refuses bounds that small.
+// since d(0) is at least a(0) + stages, and a(i) is a straight line from the first flit to the last
+// or, where the packet has come by channels of several rates, bent upwards. So head and tail are
+// known exactly from head and tail, hop by hop; see [inflow] for those between. The output's room
+// changes x, for the credits, and no d: [fabric.Config.Check] refuses bounds that small.
 func (d *Domain) crossPackets(sw *SwitchState, matches []Request, t *StepTime, advance bool) {
 	for _, tell := range d.notices {
 		tell(d, sw, matches, t)
@@ -292,9 +288,8 @@ func (d *Domain) crossPackets(sw *SwitchState, matches []Request, t *StepTime, a
 		}
 		pace, p := d.Pace(o), d.inflow(v.Packet>>PacketBits)
 		n := p.flits
-		// Field by field, here and below: what is copied in pieces of 16 bytes as it has
-		// been put together of shorter ones waits until all that was written before is
-		// in the cache.
+		// Field by field, here and below: what is copied in pieces of 16 bytes as it has been put
+		// together of shorter ones waits until all that was written before is in the cache.
 		var c transit
 		c.granted, c.first = d.Steps.Wide(t.Number), max(o.NextFree, t.Depart)
 		c.in.head, c.in.tail, c.in.flits, c.in.pace, c.in.slow = p.head, p.tail, n, p.pace, p.slow

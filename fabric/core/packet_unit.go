@@ -102,8 +102,7 @@ func (d *Domain) prefetchInflows(batch []Flit) {
 	}
 }
 
-// prefetchHolds asks for what tells whether the ports of heads that have been routed are
-// held.
+// prefetchHolds asks for what tells whether the ports of heads that have been routed are held.
 func (u *packetUnit) prefetchHolds(d *Domain, sw *SwitchState, inputs, outputs []int32) {
 	n, held := len(outputs), unsafe.Pointer(&d.hold.ports[sw.Port0])
 	mem.PrefetchEach(&outputs[0], n, 4, held, unsafe.Sizeof(heldPort{}))

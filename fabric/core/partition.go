@@ -6,14 +6,12 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// partition divides switches into n parts of about equal work whose channels to
-// each other are as slow as possible, since parts can be simulated apart for as
-// long as those take. Switches joined by faster channels stay together: the
-// groups of a dragonfly, the racks of a long-cabled network. Of these, those
-// with terminals go to parts in the order of their numbers (slabs of a torus,
-// neighbouring leaves of a tree), by the terminals' weights (len = terminals; nil: all
-// alike); the others, level by level, to the part with the most of their neighbours,
-// which makes sub-trees.
+// partition divides switches into n parts of about equal work whose channels to each other are as
+// slow as possible, since parts can be simulated apart for as long as those take. Switches joined
+// by faster channels stay together: the groups of a dragonfly, the racks of a long-cabled network.
+// Of these, those with terminals go to parts in the order of their numbers (slabs of a torus,
+// neighbouring leaves of a tree), by the terminals' weights (len = terminals; nil: all alike); the
+// others, level by level, to the part with the most of their neighbours, which makes sub-trees.
 func partition(g *topology.Graph, latency func(topology.PortID) int32, n int, weights []int32) []int {
 	var latencies []int32
 	for p := range g.NumPorts() {
@@ -48,8 +46,7 @@ func partition(g *topology.Graph, latency func(topology.PortID) int32, n int, we
 	return spread(g, cluster, carries, n)
 }
 
-// clusters numbers the sets of switches that the chosen channels join, by their
-// lowest switch.
+// clusters numbers the sets of switches that the chosen channels join, by their lowest switch.
 func clusters(g *topology.Graph, joins func(topology.PortID) bool) []int {
 	cluster := slices.Repeat([]int{-1}, g.Switches())
 	count := 0

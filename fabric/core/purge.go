@@ -6,11 +6,10 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// purge discards packets, in ascending order, at the beginning of cycle c: takes their flits
-// out of channels and buffers, frees the virtual channels that they hold, hands their
-// credits back and tells their source, in whatever domains all of that is. Between
-// cycles all heads in buffers have been routed, but for those to be discarded. Cost:
-// linear in queues and in flits under way.
+// purge discards packets, in ascending order, at the beginning of cycle c: takes their flits out of
+// channels and buffers, frees the virtual channels that they hold, hands their credits back and
+// tells their source, in whatever domains all of that is. Between cycles all heads in buffers have
+// been routed, but for those to be discarded. Cost: linear in queues and in flits under way.
 func (x *faults) purge(doomed []int32, c int64) {
 	f := x.fabric
 	p := &purge{removed: make([]int32, f.packets.ids()), unsent: make([]int32, f.packets.ids()), doomed: make([]bool, f.packets.ids())}
@@ -196,8 +195,7 @@ func (p *purge) letGo(sw *SwitchState, local uint32, v *InVC) {
 	}
 }
 
-// free lets go of the virtual channel that a queue's front packet holds or
-// waits for.
+// free lets go of the virtual channel that a queue's front packet holds or waits for.
 func (p *purge) free(sw *SwitchState, local uint32, v *InVC) {
 	d, queue := p.d, sw.Queue0+int32(local)
 	o := sw.OutPort(v.Hop >> 16)
@@ -290,11 +288,10 @@ func (x *faults) tick(c int64) (discards bool) {
 	return true
 }
 
-// window is tick for domains that are about to simulate the cycles behind from, until some
-// cycle at most, and tells until which they can without hearing of each other. A packet is
-// discarded wherever it is in the cycle after a switch finds that it can go nowhere:
-// where that can happen a window is a cycle long. It cannot in a network in which nothing
-// has failed yet.
+// window is tick for domains that are about to simulate the cycles behind from, until some cycle at
+// most, and tells until which they can without hearing of each other. A packet is discarded
+// wherever it is in the cycle after a switch finds that it can go nowhere: where that can happen a
+// window is a cycle long. It cannot in a network in which nothing has failed yet.
 func (x *faults) window(from, until int64) int64 {
 	if x.tick(from + 1) {
 		for _, d := range x.fabric.domains {

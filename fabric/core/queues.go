@@ -229,8 +229,7 @@ func (d *Domain) releaseCopy(id int32) {
 	}
 }
 
-// whole tells whether all of the packet at the front of a queue, whose head is there, has
-// come.
+// whole tells whether all of the packet at the front of a queue, whose head is there, has come.
 func (d *Domain) whole(v *InVC) bool {
 	id := v.Packet >> PacketBits
 	if d.Unit != nil {
@@ -280,11 +279,10 @@ func (i *informer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return i.Routing.Route(v, h)
 }
 
-// discard takes a head out of the running for which the routing has no way:
-// what is left of its packet is discarded in the next cycle. A decision of no
-// virtual channels, here of port 1 (0 alone would be a multicast packet's), waits
-// until then without being granted anything. Not inlined: the loop over arrivals keeps
-// more in registers without it.
+// discard takes a head out of the running for which the routing has no way: what is left of its
+// packet is discarded in the next cycle. A decision of no virtual channels, here of port 1 (0 alone
+// would be a multicast packet's), waits until then without being granted anything. Not inlined: the
+// loop over arrivals keeps more in registers without it.
 //
 //go:noinline
 func (d *Domain) discard(head *Queued) {
@@ -305,8 +303,7 @@ func (d *Domain) prefetchSeconds(sw *SwitchState, requests []Request) {
 	}
 }
 
-// touchPackets reads the records of some packets all at once. The sum keeps it
-// from being left out.
+// touchPackets reads the records of some packets all at once. The sum keeps it from being left out.
 func (d *Domain) touchPackets(batch []Flit) (sum int32) {
 	for i := range batch {
 		sum += d.Packet(batch[i].Packet >> PacketBits).Flits

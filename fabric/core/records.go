@@ -9,8 +9,7 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// This file holds the state of the simulated hardware and all of its index
-// arithmetic:
+// This file holds the state of the simulated hardware and all of its index arithmetic:
 //
 //   - A queue is the buffer of an input virtual channel. The queues of a switch
 //     are numbered consecutively, port by port, from a multiple of 64, so that
@@ -104,8 +103,7 @@ type inPort struct {
 	by         uint8  // virtual channel that the packet of until comes from
 }
 
-// Round-robin pointers stand one behind the last choice. They are not wrapped
-// around: n means 0.
+// Round-robin pointers stand one behind the last choice. They are not wrapped around: n means 0.
 
 // SwitchState locates what a switch owns of the network's state.
 type SwitchState struct {
@@ -189,9 +187,8 @@ func (p *Parts) Subtract(other *Parts) {
 	}
 }
 
-// Waiting is the time spent waiting for a channel in the network, in
-// packet-cycles: neither the source queue nor what an idle network takes for
-// routes and wires.
+// Waiting is the time spent waiting for a channel in the network, in packet-cycles: neither the
+// source queue nor what an idle network takes for routes and wires.
 func (p *Parts) Waiting() int64 {
 	return p[PartVC] + p[PartSwitch] + p[PartCredit] + p[PartSerial] + p[PartEjection]
 }
@@ -205,8 +202,7 @@ func lacking(free uint32) Part {
 	return PartCredit
 }
 
-// secondWakes notes that the second packet of a queue, if it is that which slept, asks
-// again.
+// secondWakes notes that the second packet of a queue, if it is that which slept, asks again.
 func (m *masks) secondWakes(bit uint64) (second bool) {
 	second = m.asleep&bit != 0
 	m.asleep &^= bit
@@ -271,15 +267,13 @@ const (
 	begun                             // the packet's head has left
 )
 
-// Request is the wish of the flit or packet at the front of a queue: for an
-// output port or, in virtual-channel allocation, for one of some virtual
-// channels of an output port. Packed, since allocation is little else than
-// lists of requests.
+// Request is the wish of the flit or packet at the front of a queue: for an output port or, in
+// virtual-channel allocation, for one of some virtual channels of an output port. Packed, since
+// allocation is little else than lists of requests.
 type Request uint64
 
-// newRequest packs a queue with, in virtual-channel allocation, an output port
-// and a set of its virtual channels or, in switch allocation, an input and an
-// output port.
+// newRequest packs a queue with, in virtual-channel allocation, an output port and a set of its
+// virtual channels or, in switch allocation, an input and an output port.
 func newRequest(local, ports uint32) Request { return Request(local)<<32 | Request(ports) }
 func (r Request) Local() uint32              { return uint32(r >> 32) }
 
@@ -316,8 +310,7 @@ func rivals(requests []Request) (rivalInputs, rivalOutputs uint64) {
 // place is the port and the virtual channel of a queue.
 type place struct{ Port, vc uint16 }
 
-// heldCredit is a credit that credit sensing holds back, and the event of its
-// release.
+// heldCredit is a credit that credit sensing holds back, and the event of its release.
 type heldCredit struct {
 	port     int32 // input port
 	upstream int32 // ov that it is for
@@ -343,15 +336,13 @@ type label struct {
 	entropy uint16
 }
 
-// refusal is why the flit at the front of a queue does not ask for the crossbar, for
-// the observer.
+// refusal is why the flit at the front of a queue does not ask for the crossbar, for the observer.
 type refusal struct {
 	local uint32
 	part  Part
 }
 
-// multicastHop is the decision for a multicast packet: none, its table row
-// decides.
+// multicastHop is the decision for a multicast packet: none, its table row decides.
 const multicastHop = 0
 
 const (

@@ -22,9 +22,8 @@ func (e *escape) room(d *Domain, sw *SwitchState, port uint32, flits int32) uint
 	return whole | d.withCredits(sw, port, free&^e.whole, flits)
 }
 
-// escapes narrows the decision for the packet in front of a queue to virtual
-// channels that it can be given in this step, with a new decision if need be;
-// false if there are none.
+// escapes narrows the decision for the packet in front of a queue to virtual channels that it can
+// be given in this step, with a new decision if need be; false if there are none.
 func (d *Domain) escapes(sw *SwitchState, local uint32, v *InVC, _ uint32) bool {
 	const routingBits = 1<<fabric.StateBits - 1
 	e := d.escape
@@ -56,8 +55,7 @@ func (d *Domain) escapes(sw *SwitchState, local uint32, v *InVC, _ uint32) bool 
 	return false
 }
 
-// requestCrossbar lists the flits that may cross in this step. Flits without a credit go
-// to sleep.
+// requestCrossbar lists the flits that may cross in this step. Flits without a credit go to sleep.
 func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) []Request {
 	requests, origins := check.Of(d.Matcher.requests), check.Of(d.Matcher.origins)
 	combined, roomy, vcs := d.Combined, d.roomy, uint32(d.vcs)
@@ -105,9 +103,8 @@ func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) []Request {
 	return d.Matcher.requests[:n]
 }
 
-// requestsPlainly tells whether requestPlainly serves: heads have got their virtual channel
-// before, or take it as they cross and need no more than a credit, and flits wait for nothing
-// else.
+// requestsPlainly tells whether requestPlainly serves: heads have got their virtual channel before,
+// or take it as they cross and need no more than a credit, and flits wait for nothing else.
 func (d *Domain) requestsPlainly() bool {
 	if d.Combined == 0 {
 		return d.hold == nil && d.multicast == nil && !d.storeForward && !neverPlain
@@ -232,8 +229,7 @@ func (d *Domain) arbitrateLanes(sw *SwitchState, requests []Request, _ *StepTime
 	return kept
 }
 
-// crossedLanes notes the packets that begin and end with flits that cross in this
-// step.
+// crossedLanes notes the packets that begin and end with flits that cross in this step.
 func (d *Domain) crossedLanes(sw *SwitchState, matches []Request, _ *StepTime) {
 	for _, r := range matches {
 		p := &d.lanes[uint32(sw.Port0)+r.Output()]

@@ -7,9 +7,8 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// inflow is how a packet comes in by its present channel: flit i arrives in the first
-// cycle that begins at head + i*slope(pace) or at tail - (flits-1-i)*slope(slow) or
-// later. 32 bytes.
+// inflow is how a packet comes in by its present channel: flit i arrives in the first cycle that
+// begins at head + i*slope(pace) or at tail - (flits-1-i)*slope(slow) or later. 32 bytes.
 type inflow struct {
 	head  int64 // cycles << intervalShift
 	tail  int64 // cycle
@@ -45,11 +44,10 @@ const (
 // has not, and whose tail crosses in this cycle.
 type streams struct{ under, tail uint64 }
 
-// packetUnit makes the packet the unit of the simulation: the same switches,
-// decisions and allocators, with the same state, as for flits under switch.hold. The
-// queues hold packets, each standing for its head. When a head is granted the
-// crossbar, the times of all of its packet's flits follow ([Domain.crossPackets]), as
-// nothing comes between them:
+// packetUnit makes the packet the unit of the simulation: the same switches, decisions and
+// allocators, with the same state, as for flits under switch.hold. The queues hold packets, each
+// standing for its head. When a head is granted the crossbar, the times of all of its packet's
+// flits follow ([Domain.crossPackets]), as nothing comes between them:
 //
 //   - the head arrives at the next switch: an event there, as for flits;
 //   - the tail crosses: an event here, which releases input, output and virtual
@@ -60,10 +58,9 @@ type streams struct{ under, tail uint64 }
 // A head that cannot bid is asleep, in a list of what it waits for, until that
 // happens: a switch is visited when something can.
 //
-// Times of decisions are whole cycles, times of channels have the binary digits
-// behind the cycle that flits have. Where these do not divide the clock, a flit of the
-// middle of a packet is up to a cycle off for every hop, heads and tails are as for
-// flits but for that.
+// Times of decisions are whole cycles, times of channels have the binary digits behind the cycle
+// that flits have. Where these do not divide the clock, a flit of the middle of a packet is up to a
+// cycle off for every hop, heads and tails are as for flits but for that.
 type packetUnit struct {
 	slopes     []int64 // of schedules: by pace, then those below
 	creditRate uint8   // slope of what is stored on the credits' wires
@@ -84,9 +81,8 @@ type packetUnit struct {
 	events    *wheel.Wheel[event]
 }
 
-// followed is what observers want to know of packets beyond what a [packetUnit] itself
-// goes by: they are told the same as with flits as the unit, but for the flits between
-// head and tail.
+// followed is what observers want to know of packets beyond what a [packetUnit] itself goes by:
+// they are told the same as with flits as the unit, but for the flits between head and tail.
 type followed struct {
 	passing []passing          // by queue; of all domains
 	tails   *wheel.Wheel[Flit] // that arrive in queues
@@ -215,8 +211,7 @@ func (r *flitSchedule) from(u *packetUnit, i int32) {
 	r.flits -= i
 }
 
-// portCredits is the credits that are coming back to the sending end of a channel, in a
-// cache line.
+// portCredits is the credits that are coming back to the sending end of a channel, in a cache line.
 type portCredits struct {
 	flitSchedule
 	roomAt int64 // cycle of the next creditsCome; Never: none
@@ -240,9 +235,8 @@ const (
 	leaving                  // wait no longer
 )
 
-// IntervalShift is the fixed-point precision of departure times: rates that
-// do not divide the clock keep their mean to one part in a million. It is the precision of
-// [fabric.ChannelTiming], too.
+// IntervalShift is the fixed-point precision of departure times: rates that do not divide the clock
+// keep their mean to one part in a million. It is the precision of [fabric.ChannelTiming], too.
 const IntervalShift = 20
 
 // WholeCycle is the first cycle that begins at a fixed-point time or later.
@@ -253,10 +247,9 @@ func intervalOf(t fabric.ChannelTiming) int64 {
 	return int64(math.Round(t.CyclesPerFlit * (1 << IntervalShift)))
 }
 
-// stepTimes places the steps of the switch core on the flit clock. With
-// speedup s, cycle c holds the steps floor(c*s) to floor((c+1)*s)-1. What is
-// ready at the beginning of step k can use the flit clock from the first cycle
-// that begins no earlier.
+// stepTimes places the steps of the switch core on the flit clock. With speedup s, cycle c holds
+// the steps floor(c*s) to floor((c+1)*s)-1. What is ready at the beginning of step k can use the
+// flit clock from the first cycle that begins no earlier.
 type stepTimes struct {
 	speedup         float64
 	Whole           int64 // speedup, if it is a whole number, otherwise 0

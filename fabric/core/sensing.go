@@ -22,12 +22,11 @@ import (
 // channels of their own, and only the minimal ones meet congestion: one t_crt a
 // port would belong to whichever was timed last.
 //
-// Credits that are late do little by being late: eight switches of a group share
-// a congested global channel, so one of them sends it 1/8 flit a cycle, its
-// terminals 1/32 each, and those would run out of 256 credits only if these were
-// 8,000 cycles late; figure 16 has congestion felt within tens of cycles. What
-// makes buffers "appear shallower" there is that a slot counts as occupied until
-// its credit is sent: see [fabric.Needs].HeldSlots.
+// Credits that are late do little by being late: eight switches of a group share a congested global
+// channel, so one of them sends it 1/8 flit a cycle, its terminals 1/32 each, and those would run
+// out of 256 credits only if these were 8,000 cycles late; figure 16 has congestion felt within
+// tens of cycles. What makes buffers "appear shallower" there is that a slot counts as occupied
+// until its credit is sent: see [fabric.Needs].HeldSlots.
 //
 // Deviations: the paper's switch keeps a time stamp for every flit in flight;
 // here one flit of each virtual channel is timed at a time, the next when its
@@ -127,9 +126,8 @@ func (s *sensing) returned(n *network, ovs []int32, c int64) {
 	}
 }
 
-// findLeast is the smallest t_d of a switch's ports to other switches. A port
-// that has sent nothing has none: 0. A port's own is the smallest of the virtual
-// channels that it has sent on.
+// findLeast is the smallest t_d of a switch's ports to other switches. A port that has sent nothing
+// has none: 0. A port's own is the smallest of the virtual channels that it has sent on.
 func (s *sensing) findLeast(n *network, port0 int32) int64 {
 	least := int32(math.MaxInt32)
 	first, end := n.graph.Ports(n.graph.PortSwitch[port0])

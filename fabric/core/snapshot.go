@@ -95,8 +95,7 @@ func (x *Archiver) hardware() {
 	x.replications()
 }
 
-// settleIn finishes what has been read: what follows from the rest, and what belongs to
-// domains.
+// settleIn finishes what has been read: what follows from the rest, and what belongs to domains.
 func (x *Archiver) settleIn(moving []wheelKind) {
 	f := x.Fabric
 	for q := range f.Upcoming {

@@ -109,9 +109,8 @@ func (d *Domain) winsVC(sw *SwitchState, local, lov uint32, ov *outVC, step uint
 	return true
 }
 
-// withRoom narrows requests to virtual channels with as many credits as the packet has to
-// find, as [Domain.requestVCs] lists them, and lets packets that are left
-// without one wait.
+// withRoom narrows requests to virtual channels with as many credits as the packet has to find, as
+// [Domain.requestVCs] lists them, and lets packets that are left without one wait.
 func (d *Domain) withRoom(sw *SwitchState, requests []Request) []Request {
 	kept := requests[:0]
 	for _, r := range requests {

@@ -37,8 +37,7 @@ func (d *Domain) wakeQueue(q int32) {
 	}
 }
 
-// sleepForVC lets packets of mask word w wait until a virtual channel of their
-// port is released.
+// sleepForVC lets packets of mask word w wait until a virtual channel of their port is released.
 func (d *Domain) sleepForVC(sw *SwitchState, w int, packets uint64) {
 	m := &sw.masks[w]
 	m.va &^= packets
@@ -64,8 +63,7 @@ func (d *Domain) sleepForVC(sw *SwitchState, w int, packets uint64) {
 	}
 }
 
-// wakeWaiters lets the packets that wait for a virtual channel of a port ask
-// again.
+// wakeWaiters lets the packets that wait for a virtual channel of a port ask again.
 func (d *Domain) wakeWaiters(o *OutPort) {
 	for q := o.waiters; q != 0; q = d.waitNext[q-1] {
 		word, bit := (q-1)>>6, uint64(1)<<((q-1)&63)

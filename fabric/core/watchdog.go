@@ -83,8 +83,7 @@ func (w *Watchdog) archive(x *Archiver) {
 	})
 }
 
-// Wait is a packet at the front of a buffer that cannot go on: a step of a
-// wait-for cycle.
+// Wait is a packet at the front of a buffer that cannot go on: a step of a wait-for cycle.
 type Wait struct {
 	Holds    topology.Channel    // that the buffer belongs to
 	Wants    topology.Channel    // that the packet needs next
@@ -94,22 +93,19 @@ type Wait struct {
 	// this is one of them.
 	Multicast bool
 	packet    int32 `snap:"-"` // Holder is the buffer whose packet holds Wants, where that is another
-	// one; otherwise the packet has the channel and waits for a credit, and
-	// Holder equals Holds.
+	// one; otherwise the packet has the channel and waits for a credit, and Holder equals Holds.
 	Holder topology.Channel
 }
 
-// Dependency is the edge of the channel dependency graph that the packet waits
-// along.
+// Dependency is the edge of the channel dependency graph that the packet waits along.
 func (w Wait) Dependency() topology.Dependency {
 	return topology.Dependency{Held: w.Holds, Wanted: w.Wants}
 }
 
-// WaitForCycle finds packets that wait for each other in a circle: each needs a
-// channel whose buffer is headed by the next. It returns nil if there are none.
-// Only when nothing has moved for longer than the longest credit round trip is
-// a cycle a deadlock; before, the credits may be on their way. Cost: linear in
-// ports*vcs.
+// WaitForCycle finds packets that wait for each other in a circle: each needs a channel whose
+// buffer is headed by the next. It returns nil if there are none. Only when nothing has moved for
+// longer than the longest credit round trip is a cycle a deadlock; before, the credits may be on
+// their way. Cost: linear in ports*vcs.
 func (f *Fabric) WaitForCycle() []Wait {
 	if d := f.domains[0]; d.Unit != nil {
 		d.Unit.settleAll(d)
@@ -197,9 +193,8 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 	return all
 }
 
-// waitFor adds what a packet in front of a buffer behind port in waits for if it
-// goes to port out: a virtual channel of a set, of which it holds one already or
-// not.
+// waitFor adds what a packet in front of a buffer behind port in waits for if it goes to port out:
+// a virtual channel of a set, of which it holds one already or not.
 func (f *Fabric) waitFor(all []waitStep, w Wait, in, out topology.PortID, vcs uint32, held bool) []waitStep {
 	peer, between := f.graph.PeerPort(out)
 	if !between {
@@ -224,9 +219,8 @@ func (f *Fabric) waitFor(all []waitStep, w Wait, in, out topology.PortID, vcs ui
 	return all
 }
 
-// channelInto is the channel that ends in queue q of the switch that port is
-// on. Where a terminal's channel does, it is the channel out of the switch's
-// port, which leads to that terminal.
+// channelInto is the channel that ends in queue q of the switch that port is on. Where a terminal's
+// channel does, it is the channel out of the switch's port, which leads to that terminal.
 func (f *Fabric) channelInto(q int32, port topology.PortID) topology.Channel {
 	s := &f.Switches[f.graph.PortSwitch[port]]
 	local := q - s.Queue0
@@ -282,9 +276,8 @@ func (e *DeadlockError) Error() string {
 	return b.String()
 }
 
-// Rest audits a fabric that a kernel has driven until nothing was left to do:
-// packets still in it are deadlocked, otherwise all flits and credits must be
-// accounted for.
+// Rest audits a fabric that a kernel has driven until nothing was left to do: packets still in it
+// are deadlocked, otherwise all flits and credits must be accounted for.
 func (f *Fabric) Rest() error {
 	if f.InFlight() > 0 {
 		return f.deadlock(stallCycles)

@@ -1,7 +1,6 @@
-// Package marking holds the policies by which the ports of switches mark packets for
-// congestion, as experiment files can name them. A new one is one file. A mark travels with
-// its packet, beside the state of the routing: terminals are told of it, and so are routings
-// that ask.
+// Package marking holds the policies by which the ports of switches mark packets for congestion, as
+// experiment files can name them. A new one is one file. A mark travels with its packet, beside the
+// state of the routing: terminals are told of it, and so are routings that ask.
 package marking
 
 import (
@@ -31,9 +30,8 @@ type Env struct {
 type Leaving struct {
 	Cycle int64
 	VC    int // virtual channel that it has been given
-	// Waiting is the number of flits in the switch that have been routed to leave by the
-	// port, on any virtual channel, and have not left; this packet's flits in the switch
-	// are among them.
+	// Waiting is the number of flits in the switch that have been routed to leave by the port, on
+	// any virtual channel, and have not left; this packet's flits in the switch are among them.
 	Waiting int
 	// InLane counts the flits of Waiting that were routed to VC, or to several VCs of which
 	// it is the lowest.
@@ -55,8 +53,7 @@ type Policy interface {
 	Archive(a *snapshot.Archive)
 }
 
-// Registry holds every policy that experiment files can name. One that makes nil marks
-// nothing.
+// Registry holds every policy that experiment files can name. One that makes nil marks nothing.
 var Registry = param.NewRegistry[Env, Policy]("marking policy")
 
 // Choice is a setting that names a policy, whose settings stand beside it.

@@ -169,10 +169,9 @@ func (n *Network) shortest(s topology.SwitchID, ports []topology.PortID) int32 {
 	return best[n.streams[s].IntN(len(best))]
 }
 
-// Dependencies calls yield with each pair of channels between switches that a packet may follow
-// one another by on a shortest path: where packets are paused, the first may be held up by the
-// second (cyclic buffer dependency). Pairs may be repeated. Cost: channels times switches with
-// terminals.
+// Dependencies calls yield with each pair of channels between switches that a packet may follow one
+// another by on a shortest path: where packets are paused, the first may be held up by the second
+// (cyclic buffer dependency). Pairs may be repeated. Cost: channels times switches with terminals.
 func Dependencies(g *topology.Graph, yield func(topology.Dependency)) error {
 	r, err := newRoutes(g, 0)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// Sizes is a distribution of flow sizes: shares below so many bytes, between which it is
-// straight.
+// Sizes is a distribution of flow sizes: shares below so many bytes, between which it is straight.
 type Sizes []struct{ Bytes, Share float64 }
 
 // SizesOf are distributions as published with the simulator of HPCC (Li et al., SIGCOMM 2019):

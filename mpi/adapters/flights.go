@@ -84,9 +84,8 @@ func (t *transport) orderFor(pair qpPair) int32 {
 	return order
 }
 
-// endOrders gives up the orders of which no flight is left; their next one begins them anew.
-// The receiver's part may be at work on the last of one, which is then given up another
-// time.
+// endOrders gives up the orders of which no flight is left; their next one begins them anew. The
+// receiver's part may be at work on the last of one, which is then given up another time.
 func (t *transport) endOrders() {
 	for pair, order := range t.orderOf {
 		if q := t.orders.At(order); q.expected.Load() == q.sent {

@@ -19,14 +19,13 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// Network carries the messages of package mpi through the flit-level
-// fabric: the node with number n is on the first terminal of host n. The sending engine of an adapter
-// cuts each burst into packets of an MTU; a packet is born send_latency after the engine
-// has begun to read it, and the engine takes up the next burst when it has read this one
-// and the network keeps up with it (see sender.behind). The
-// receiving engine takes in packets whole. A message is complete when all of its
-// packets have arrived, and messages between two QPs complete in the order in which
-// they were sent, whatever ways their packets took.
+// Network carries the messages of package mpi through the flit-level fabric: the node with number n
+// is on the first terminal of host n. The sending engine of an adapter cuts each burst into packets
+// of an MTU; a packet is born send_latency after the engine has begun to read it, and the engine
+// takes up the next burst when it has read this one and the network keeps up with it (see
+// sender.behind). The receiving engine takes in packets whole. A message is complete when all of
+// its packets have arrived, and messages between two QPs complete in the order in which they were
+// sent, whatever ways their packets took.
 //
 // A packet's bytes travel in whole flits; headers are not modelled (the link
 // rate of an adapter leaves them out, too).
@@ -235,8 +234,7 @@ func (t *transport) wakeWhenFree(n *sender, node int32) {
 	t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, node, 0)
 }
 
-// cut makes the packets of a burst that the engine reads from time first to end, and
-// returns them.
+// cut makes the packets of a burst that the engine reads from time first to end, and returns them.
 func (t *transport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing {
 	f := t.flights.At(b.ID)
 	dst := t.at[f.to]
@@ -398,11 +396,10 @@ func (t *Network) Latencies() []stats.Histogram {
 	return all
 }
 
-// senderLanes makes an adapter choose between virtual lanes, where the fabric's terminals
-// do ([core.Fabric.TerminalTables]): its sending engine takes up bursts by the same
-// arbitration, as many packets of a lane at a time as its turn allows, and none of a
-// lane that has packets enough between the engine and the network. So a lane that has no
-// credits holds up no other.
+// senderLanes makes an adapter choose between virtual lanes, where the fabric's terminals do
+// ([core.Fabric.TerminalTables]): its sending engine takes up bursts by the same arbitration, as
+// many packets of a lane at a time as its turn allows, and none of a lane that has packets enough
+// between the engine and the network. So a lane that has no credits holds up no other.
 type senderLanes struct {
 	arbiter arbitration.Arbiter
 	tables  *arbitration.Tables
@@ -421,8 +418,7 @@ func (t *transport) laneOf(from, to int32, level uint8) uint8 {
 	return uint8(bits.TrailingZeros32(t.fabric.InjectionLanes(t.at[from], t.at[to], level) & n.tables.Lanes()))
 }
 
-// serveByLane begins the next burst of a node, if its engine is free and a lane with
-// requests is.
+// serveByLane begins the next burst of a node, if its engine is free and a lane with requests is.
 func (t *transport) serveByLane(now sim.Time, node int32) {
 	n := &t.nodes[node]
 	if n.waking || !n.Waiting() {

@@ -35,8 +35,7 @@ func Files(name string) []string {
 	return naming.Files(name)
 }
 
-// described is the number of ranks that the description of a trace names; 0 if there
-// is none.
+// described is the number of ranks that the description of a trace names; 0 if there is none.
 func described(files []string) (int, string) {
 	parts := naming.Pattern().FindStringSubmatch(filepath.Base(files[0]))
 	if parts == nil {

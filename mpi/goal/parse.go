@@ -14,13 +14,11 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// maxLine bounds a line: the longest statement has some hundred bytes, and
-// comments are not longer.
+// maxLine bounds a line: the longest statement has some hundred bytes, and comments are not longer.
 const maxLine = 1 << 20
 
-// What a schedule takes while it is read: an operation with its places in the two
-// lists of dependents, a dependency with its place there, and a rank, whose slice grows
-// by copying.
+// What a schedule takes while it is read: an operation with its places in the two lists of
+// dependents, a dependency with its place there, and a rank, whose slice grows by copying.
 const (
 	opBytes   = 32 + 2*4
 	edgeBytes = 8 + 4

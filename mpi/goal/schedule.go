@@ -1,5 +1,4 @@
-// Package goal reads, writes and replays schedules in the GOAL format of LogGOPSim
-// and ATLAHS.
+// Package goal reads, writes and replays schedules in the GOAL format of LogGOPSim and ATLAHS.
 package goal
 
 import (

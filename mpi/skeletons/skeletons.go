@@ -89,8 +89,7 @@ type NAS struct {
 // nasClass is a problem of one size.
 type nasClass struct{ n, iterations int }
 
-// Problem sizes: Bailey et al., The NAS Parallel Benchmarks, and NPB 3 for
-// classes D and E.
+// Problem sizes: Bailey et al., The NAS Parallel Benchmarks, and NPB 3 for classes D and E.
 var ftClasses = map[string]ftClass{
 	"A": {256, 256, 128, 6},
 	"B": {512, 256, 256, 20},
@@ -135,8 +134,7 @@ func ftIteration(c FT, p ftClass, e Env) (collectives.Schedule, error) {
 	return collectives.Sequence(append(parts, collectives.ReduceBinomial(n, 0, checksum))...), nil
 }
 
-// FFT3D configures a 3-D FFT with one transpose a step, the application of the
-// alltoall paper.
+// FFT3D configures a 3-D FFT with one transpose a step, the application of the alltoall paper.
 type FFT3D struct {
 	Iterations
 	N        int    `toml:"n" doc:"points along each dimension" min:"1"`
@@ -168,8 +166,7 @@ func init() {
 	})
 }
 
-// Problem sizes: Bailey et al., The NAS Parallel Benchmarks, and NPB 3 for
-// classes D and E.
+// Problem sizes: Bailey et al., The NAS Parallel Benchmarks, and NPB 3 for classes D and E.
 var luClasses = map[string]nasClass{"A": {64, 250}, "B": {102, 250}, "C": {162, 250}, "D": {408, 300}, "E": {1020, 300}}
 
 // luIteration is one iteration (SSOR step) of NAS LU: a lower and an upper sweep over the inner planes,

@@ -84,8 +84,7 @@ type Builder struct {
 	built   map[string]collectives.Schedule
 }
 
-// collective is what the ranks of a group do together; the first that comes to it says
-// what it is.
+// collective is what the ranks of a group do together; the first that comes to it says what it is.
 type collective struct {
 	operation Operation
 	bytes     int64
@@ -363,8 +362,7 @@ func (p *Process) Rooted(scatter bool, of *Communicator, root int, atRoot bool, 
 	return p.Exchange(of, none, parts)
 }
 
-// around follows operations of which the first waits for all before, and all after for
-// the last.
+// around follows operations of which the first waits for all before, and all after for the last.
 func (p *Process) around(first, last int32, err error) error {
 	if err == nil {
 		p.After(p.last, first)
@@ -418,10 +416,9 @@ type Naming struct {
 	Digits  int
 }
 
-// Files lists the files of the trace to which name belongs, by rank: files of the same
-// name with other numbers. If numbers are missing, the list has one more file than there
-// are, so that one cannot be opened. A name that does not follow the pattern names a trace
-// of one rank.
+// Files lists the files of the trace to which name belongs, by rank: files of the same name with
+// other numbers. If numbers are missing, the list has one more file than there are, so that one
+// cannot be opened. A name that does not follow the pattern names a trace of one rank.
 func (n Naming) Files(name string) []string {
 	parts := n.Pattern().FindStringSubmatch(filepath.Base(name))
 	if parts == nil {

@@ -67,12 +67,11 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// lft forwards packets as the linear forwarding tables of an InfiniBand subnet say
-// (InfiniBand Architecture Specification, volume 1, 18.2.4.3.1): the port by
-// destination alone, of its lowest LID. A packet has the service level of its pair
-// from the source on; on each channel it takes the virtual lane that the SL2VL
-// table of the ports that it passes between gives its level (7.6.6), and the
-// adapter's own on the first. Lane n is virtual channel n.
+// lft forwards packets as the linear forwarding tables of an InfiniBand subnet say (InfiniBand
+// Architecture Specification, volume 1, 18.2.4.3.1): the port by destination alone, of its lowest
+// LID. A packet has the service level of its pair from the source on; on each channel it takes the
+// virtual lane that the SL2VL table of the ports that it passes between gives its level (7.6.6),
+// and the adapter's own on the first. Lane n is virtual channel n.
 //
 // Deadlock: whatever the tables lead to; the certificate tells. With fewer virtual
 // channels than lanes in use, where that is allowed, the highest lanes share one.

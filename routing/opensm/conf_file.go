@@ -13,9 +13,8 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// Options are the settings of OpenSM's configuration that change what an engine
-// computes, under the names that they have there. The zero value is not the
-// default: use [DefaultOptions].
+// Options are the settings of OpenSM's configuration that change what an engine computes, under the
+// names that they have there. The zero value is not the default: use [DefaultOptions].
 type Options struct {
 	Roots          []uint64 // root_guid_file: GUIDs of switches
 	HasRoots       bool     // the file is given; it may be empty
@@ -130,8 +129,7 @@ func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, erro
 	return c, p.Finish()
 }
 
-// lanesOfCode is the number of data lanes that InfiniBand's code stands for
-// (VLCap); 0 is no limit.
+// lanesOfCode is the number of data lanes that InfiniBand's code stands for (VLCap); 0 is no limit.
 func lanesOfCode(code int) int {
 	if code == 0 || code == 5 {
 		return 15

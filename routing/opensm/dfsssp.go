@@ -45,9 +45,8 @@ func routeDFSSSP(s *Subnet, o *Options) (*Tables, error) {
 	return t, nil
 }
 
-// spreadLayers hands out the lanes beyond those in use one by one, each to the
-// layer with the most pairs a lane, the first of equals. It returns the number of
-// lanes of each layer in use.
+// spreadLayers hands out the lanes beyond those in use one by one, each to the layer with the most
+// pairs a lane, the first of equals. It returns the number of lanes of each layer in use.
 func spreadLayers(pairs []int, used int) []uint8 {
 	split := slices.Repeat([]uint8{1}, used)
 	for range len(pairs) - used {
@@ -62,8 +61,7 @@ func spreadLayers(pairs []int, used int) []uint8 {
 	return split
 }
 
-// bundles are the paths from the hosts of each switch to each LID, and the layers
-// that they are in.
+// bundles are the paths from the hosts of each switch to each LID, and the layers that they are in.
 type bundles struct {
 	t       *Tables
 	columns []int
@@ -251,10 +249,9 @@ const (
 // cycleSearch looks for cycles depth first, from the channels in the order of
 // [dependencies.tree], by the edges in order of insertion.
 //
-// It keeps no stack but, as OpenSM, for each channel the one before it. Channels of
-// a cycle that was broken are unvisited again and keep theirs; one of them that a
-// new search begins at leads back into channels that are finished, whose lists of
-// pairs are empty.
+// It keeps no stack but, as OpenSM, for each channel the one before it. Channels of a cycle that
+// was broken are unvisited again and keep theirs; one of them that a new search begins at leads
+// back into channels that are finished, whose lists of pairs are empty.
 type cycleSearch struct {
 	d       *dependencies
 	state   []uint8
@@ -275,8 +272,7 @@ func newCycleSearch(d *dependencies) *cycleSearch {
 	return c
 }
 
-// run goes on until it finds a cycle, whose first channel is then current, or there
-// are none left.
+// run goes on until it finds a cycle, whose first channel is then current, or there are none left.
 func (c *cycleSearch) run() bool {
 	for c.current >= 0 {
 		c.state[c.current] = onStack
@@ -312,8 +308,7 @@ func (c *cycleSearch) start() int32 {
 	return -1
 }
 
-// next is the first channel behind an edge that is in one of two states, -1 if none
-// is.
+// next is the first channel behind an edge that is in one of two states, -1 if none is.
 func (c *cycleSearch) next(l int32, a, b uint8) int32 {
 	for _, e := range c.d.out[l] {
 		if to := c.d.edges[e].to; c.state[to] == a || c.state[to] == b {

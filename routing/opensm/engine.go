@@ -32,8 +32,7 @@ type Engine struct {
 	Route func(s *Subnet, o *Options) (*Tables, error)
 }
 
-// Refusal says that OpenSM's engine does not route a network, with the messages
-// that OpenSM logs.
+// Refusal says that OpenSM's engine does not route a network, with the messages that OpenSM logs.
 type Refusal struct {
 	Engine string
 	Reason string
@@ -207,10 +206,9 @@ func (t *Tables) Drawn(base, drawn string) bool {
 	return level >= first && level < first+uint64(t.draws[first])
 }
 
-// Path appends to path[:0] the cables between switches, as indices in Subnet.Links,
-// that packets take from a node to a LID, up to where the tables lead to a host, into a
-// switch or nowhere, or for as many steps as there are switches. ok is false if they do
-// not arrive.
+// Path appends to path[:0] the cables between switches, as indices in Subnet.Links, that packets
+// take from a node to a LID, up to where the tables lead to a host, into a switch or nowhere, or
+// for as many steps as there are switches. ok is false if they do not arrive.
 func (t *Tables) Path(n int32, lid int, path []int32) (_ []int32, ok bool) {
 	path = path[:0]
 	for len(path) < len(t.LFT) {
@@ -295,8 +293,7 @@ func (t *Tables) newClasses() *classes {
 	return c
 }
 
-// lane is the class of a packet of level sl that goes from port in of a node to port
-// out.
+// lane is the class of a packet of level sl that goes from port in of a node to port out.
 func (c *classes) lane(n int32, in, out, sl uint8) uint8 {
 	if c.t.lanes != nil {
 		return c.t.lanes(n, in, out, sl)

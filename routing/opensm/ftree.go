@@ -9,11 +9,10 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// routeFatTree routes fat trees. Each leaf switch in turn climbs for each of its
-// compute nodes to the least used switch above, and from every switch on the way the
-// tables of those below are filled; counters of the paths up and down make
-// consecutive destinations take consecutive roots. Paths go up, then down, so no
-// cycle of channels can be.
+// routeFatTree routes fat trees. Each leaf switch in turn climbs for each of its compute nodes to
+// the least used switch above, and from every switch on the way the tables of those below are
+// filled; counters of the paths up and down make consecutive destinations take consecutive roots.
+// Paths go up, then down, so no cycle of channels can be.
 func routeFatTree(s *Subnet, o *Options) (*Tables, error) {
 	f := &fatTree{s: s, o: o, hosts: make([]int, len(s.Switches))}
 	if reason := f.build(); reason != "" {
@@ -372,10 +371,9 @@ func (f *fatTree) store(lid int) {
 	f.touched = f.touched[:0]
 }
 
-// climb enters ports that lead down at the switches above n, which is so many hops
-// from the destination, and ports that lead up at those below. The main path takes
-// the group that the fewest routes come down by, and counts; the others make sure
-// that every switch has an entry.
+// climb enters ports that lead down at the switches above n, which is so many hops from the
+// destination, and ports that lead up at those below. The main path takes the group that the fewest
+// routes come down by, and counts; the others make sure that every switch has an entry.
 func (f *fatTree) climb(n, previous int32, hops uint8, main bool) {
 	f.descend(n, previous, hops)
 	if f.rank[n] == 0 {

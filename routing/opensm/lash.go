@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// routeLASH is LASH: one shortest path each way between any two switches, each pair
-// of paths in one layer with an acyclic channel dependency graph. The layers are
-// then balanced by moving pairs that are drawn at random from the fullest to the
-// emptiest.
+// routeLASH is LASH: one shortest path each way between any two switches, each pair of paths in one
+// layer with an acyclic channel dependency graph. The layers are then balanced by moving pairs that
+// are drawn at random from the fullest to the emptiest.
 //
 // OpenSM searches a layer for cycles anew for every pair. Here each layer keeps a
 // topological order of its channels ([ordered]), which gives the same answers.
@@ -17,8 +16,7 @@ import (
 // With do_mesh_analysis the switches of meshes and tori and their links are numbered by
 // their coordinates ([lashMesh]), and cables side by side are taken in turn.
 //
-// Cost: switches squared times the length of paths, where few pairs disturb the
-// order.
+// Cost: switches squared times the length of paths, where few pairs disturb the order.
 func routeLASH(s *Subnet, o *Options) (*Tables, error) {
 	switches := lashSwitches(s)
 	if o.MeshAnalysis {

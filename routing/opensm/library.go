@@ -7,13 +7,11 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// heap is a 4-ary heap that breaks ties as OpenSM's does (cl_heap): which of
-// several equally near vertices Dijkstra takes next decides between equally
-// long paths. All vertices are in it from the start, in order, with the largest
-// key. A lowered key rises while strictly smaller than its parent. The last
-// element takes the place of the one popped and sinks to where no child is
-// strictly smaller; of equally small children the one with the highest index
-// rises.
+// heap is a 4-ary heap that breaks ties as OpenSM's does (cl_heap): which of several equally near
+// vertices Dijkstra takes next decides between equally long paths. All vertices are in it from the
+// start, in order, with the largest key. A lowered key rises while strictly smaller than its
+// parent. The last element takes the place of the one popped and sinks to where no child is
+// strictly smaller; of equally small children the one with the highest index rises.
 type heap struct {
 	entries []heapEntry
 	at      []int32 // index of each vertex in entries, or outside
@@ -127,8 +125,7 @@ type cRandom struct {
 	at    int
 }
 
-// newCRandom seeds the generator as srandom does. A program that never does has
-// seed 1.
+// newCRandom seeds the generator as srandom does. A program that never does has seed 1.
 func newCRandom(seed uint32) *cRandom {
 	r := &cRandom{at: 3}
 	seed = cmp.Or(seed, 1)
@@ -150,8 +147,7 @@ func newCRandom(seed uint32) *cRandom {
 
 // next is the next number of random(), 31 bits.
 func (r *cRandom) next() int {
-	// The state is a ring: the slot at hand is 31 steps old, the one 28 further
-	// on is 3 steps old.
+	// The state is a ring: the slot at hand is 31 steps old, the one 28 further on is 3 steps old.
 	from := r.at + 28
 	if from >= 31 {
 		from -= 31
@@ -192,11 +188,10 @@ func (c *channels) add(begin, peer, back int32) {
 // at is the number of the dependency of channel a on channel b.
 func (c *channels) at(a, b int32) int32 { return c.slot[a] + b - c.start[c.peer[a]] }
 
-// ordered is the channel dependency graph of a layer of LASH or Nue with a topological
-// order of its channels, which new dependencies keep up to date (Pearce and Kelly,
-// "A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs", ACM Journal of
-// Experimental Algorithmics 2007): only channels between the two ends of a
-// dependency that runs against the order are looked at.
+// ordered is the channel dependency graph of a layer of LASH or Nue with a topological order of its
+// channels, which new dependencies keep up to date (Pearce and Kelly, "A Dynamic Topological Sort
+// Algorithm for Directed Acyclic Graphs", ACM Journal of Experimental Algorithmics 2007): only
+// channels between the two ends of a dependency that runs against the order are looked at.
 type ordered struct {
 	*channels
 	uses  []int32 // by dependency: the paths that need it

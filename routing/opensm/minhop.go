@@ -8,10 +8,9 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
-// routeMinHop routes by shortest paths. The result can have cycles of channels: it
-// is free from deadlock on trees only. Engine dor takes, of the ports on shortest paths, only
-// those to the neighbour that the lowest of them leads to (oneNeighbour); tori can deadlock
-// with it.
+// routeMinHop routes by shortest paths. The result can have cycles of channels: it is free from
+// deadlock on trees only. Engine dor takes, of the ports on shortest paths, only those to the
+// neighbour that the lowest of them leads to (oneNeighbour); tori can deadlock with it.
 func routeMinHop(engine string, s *Subnet, o *Options, oneNeighbour bool) (*Tables, error) {
 	m, err := s.minHops()
 	if err != nil {
@@ -31,8 +30,7 @@ type breadth struct {
 	queue []int32 // the nodes reached, nearest first; neighbours in port order
 }
 
-// from searches from the given nodes; within, unless nil, marks the nodes that paths may
-// pass.
+// from searches from the given nodes; within, unless nil, marks the nodes that paths may pass.
 func (b *breadth) from(within []bool, sources ...int32) {
 	if b.hops == nil {
 		b.hops = make([]int32, b.s.nodes())
@@ -88,9 +86,8 @@ func (s *Subnet) distances() ([]uint8, error) {
 	return all, nil
 }
 
-// hopMatrix holds hop counts by link and destination: [l*nodes+d] is the number
-// of hops from the switch that link l starts at to node d by that link, 255 where
-// it must not be taken.
+// hopMatrix holds hop counts by link and destination: [l*nodes+d] is the number of hops from the
+// switch that link l starts at to node d by that link, 255 where it must not be taken.
 type hopMatrix []uint8
 
 // minHops is the matrix of all shortest paths and detours: by each link one hop
@@ -125,8 +122,7 @@ func byOneMore(hops uint8) uint8 {
 type balancer struct {
 	s *Subnet
 	o *Options
-	// oneNeighbour leaves only the candidates to the neighbour of the first one
-	// (dor).
+	// oneNeighbour leaves only the candidates to the neighbour of the first one (dor).
 	oneNeighbour bool
 	random       *cRandom // scatter_ports
 	// Of the switch at hand:
@@ -150,10 +146,9 @@ type use struct {
 	count int
 }
 
-// route fills the tables of the minhop family from a hop matrix. Each switch by
-// itself counts the adapters that it sends out of each port and takes the
-// candidate with the smallest count, the lowest of equals. Cost: switches times
-// (LIDs and ports times switches).
+// route fills the tables of the minhop family from a hop matrix. Each switch by itself counts the
+// adapters that it sends out of each port and takes the candidate with the smallest count, the
+// lowest of equals. Cost: switches times (LIDs and ports times switches).
 func (b *balancer) route(engine string, m hopMatrix) (*Tables, error) {
 	order, err := b.destinations()
 	if err != nil {
@@ -274,8 +269,7 @@ func (b *balancer) candidates(m hopMatrix, d int32) []int32 {
 	return b.known[d]
 }
 
-// least is the candidate with the smallest count, the first of equals from index
-// from on.
+// least is the candidate with the smallest count, the first of equals from index from on.
 func (b *balancer) least(from int, list []int32) int32 {
 	best := list[from]
 	for i := 1; i < len(list); i++ {

@@ -8,13 +8,12 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// routeNue is Nue: the adapters are dealt to the virtual lanes in turn, by the GUIDs of
-// their ports, and each lane keeps one channel dependency graph. A spanning tree around
-// a central switch is its way of escape. For each destination paths grow from its switch
-// as in sssp, by channels whose dependencies close no cycle ([nueSearch.grow]); where
-// that leaves switches without a path, a neighbour is led another way, and if that fails
-// all paths to the destination follow the tree. Switches as destinations come last, by
-// plain searches; nothing is sent to them in lanes.
+// routeNue is Nue: the adapters are dealt to the virtual lanes in turn, by the GUIDs of their
+// ports, and each lane keeps one channel dependency graph. A spanning tree around a central switch
+// is its way of escape. For each destination paths grow from its switch as in sssp, by channels
+// whose dependencies close no cycle ([nueSearch.grow]); where that leaves switches without a path,
+// a neighbour is led another way, and if that fails all paths to the destination follow the tree.
+// Switches as destinations come last, by plain searches; nothing is sent to them in lanes.
 func routeNue(s *Subnet, o *Options) (*Tables, error) {
 	lanes := max(1, min(o.NueMaxVLs, o.OperationalVLs))
 	if o.NueMaxVLs == 0 {

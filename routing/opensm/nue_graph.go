@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// nueGraph is the channel dependency graph of a lane, with OpenSM's colours. What is in
-// the graph has the colour of the destination that it was entered for last, or of the
-// tree of escape. Parts of different colours are taken for parts without a way between
-// them, so that a dependency between them needs no search for a cycle; it makes the
-// colours one. Colours that were merged twice for one destination are not all known as
-// one until the next, as in OpenSM.
+// nueGraph is the channel dependency graph of a lane, with OpenSM's colours. What is in the graph
+// has the colour of the destination that it was entered for last, or of the tree of escape. Parts
+// of different colours are taken for parts without a way between them, so that a dependency between
+// them needs no search for a cycle; it makes the colours one. Colours that were merged twice for
+// one destination are not all known as one until the next, as in OpenSM.
 //
 // Channel links+n is an imaginary one into node n: paths to n begin there.
 type nueGraph struct {
@@ -255,8 +254,7 @@ func (w *nueSearch) after(n int32, list []int32) []int32 {
 	return list
 }
 
-// turn is a way to an unreached node: another channel into a neighbour, and the one from
-// there.
+// turn is a way to an unreached node: another channel into a neighbour, and the one from there.
 type turn struct{ in, out int32 }
 
 // backtrack leads a neighbour of an unreached node another way, from which it can go on

@@ -62,10 +62,9 @@ func init() {
 	}
 }
 
-// routed sends packets by the tables of an engine of OpenSM. A packet goes to the
-// base LID of its destination and keeps the service level of its pair; each layer of
-// service levels has a virtual channel of its own, or several where there are more
-// of them than layers.
+// routed sends packets by the tables of an engine of OpenSM. A packet goes to the base LID of its
+// destination and keeps the service level of its pair; each layer of service levels has a virtual
+// channel of its own, or several where there are more of them than layers.
 //
 // Deadlock: as with the engine. ftree never sends a packet up after it has gone down; dfsssp and lash have no cycle in
 // any layer; torus-2QoS crosses datelines on another lane. With other engines the network decides: its

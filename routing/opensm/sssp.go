@@ -58,8 +58,7 @@ type Paths struct {
 
 	// Used is the link that each node is reached by in the last search, Unreached or FromHost.
 	Used []int32
-	// Far is the hops from the source to each node; 1 at the switch of the host that
-	// searches.
+	// Far is the hops from the source to each node; 1 at the switch of the host that searches.
 	Far      []uint8
 	distance []uint64
 	heap     heap
@@ -198,8 +197,7 @@ func (p *Paths) settle(u int32) {
 	}
 }
 
-// load adds to each link of the last search's paths the LIDs of every switch
-// whose path it is on.
+// load adds to each link of the last search's paths the LIDs of every switch whose path it is on.
 func (p *Paths) load() {
 	for _, u := range p.popped {
 		p.sum[u] = p.lids[u]

@@ -14,18 +14,16 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// Subnet is a network as OpenSM sees it. Switches are nodes, numbered in the
-// order of OpenSM's maps ([topology.GUIDOrder]); ports have their physical numbers. The
-// aggregation nodes of switches are adapters to OpenSM, as hosts are: their ports are
-// numbered behind the terminals.
+// Subnet is a network as OpenSM sees it. Switches are nodes, numbered in the order of OpenSM's maps
+// ([topology.GUIDOrder]); ports have their physical numbers. The aggregation nodes of switches are
+// adapters to OpenSM, as hosts are: their ports are numbered behind the terminals.
 type Subnet struct {
 	Graph *topology.Graph
 	// Names are the graph's names, with the aggregation nodes' behind the terminals'.
 	Names    *topology.Names
 	Switches []topology.SwitchID // switch of each node
 	Node     []int32             // len = switches: node of a switch
-	// Links are the cables to other switches: of node n, in port order,
-	// Links[Start[n]:Start[n+1]].
+	// Links are the cables to other switches: of node n, in port order, Links[Start[n]:Start[n+1]].
 	Links []Link
 	Start []int32
 	at    []int32 // index of the link at port p of node n: at[n*256+p], -1 none
@@ -300,11 +298,10 @@ func (s *Subnet) stated(e End) int32 {
 	return 0
 }
 
-// assignLIDs gives every end port its LIDs as OpenSM does (osm_lid_mgr.c): ports
-// keep those that they have; then the manager's port and all others, by GUID,
-// get the next free ones. An adapter's port gets 2^LMC LIDs from a multiple of
-// that on, a switch one; LIDs that are skipped stay unused. A stated LID that is
-// not such a multiple, or that another port has, counts as none.
+// assignLIDs gives every end port its LIDs as OpenSM does (osm_lid_mgr.c): ports keep those that
+// they have; then the manager's port and all others, by GUID, get the next free ones. An adapter's
+// port gets 2^LMC LIDs from a multiple of that on, a switch one; LIDs that are skipped stay unused.
+// A stated LID that is not such a multiple, or that another port has, counts as none.
 func (s *Subnet) assignLIDs() error {
 	ends := s.ends()
 	manager := slices.IndexFunc(ends, func(e End) bool { return e.Terminal == s.Manager })

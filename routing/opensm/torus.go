@@ -12,11 +12,10 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// routeTorus is torus-2QoS: dimension order in tori and meshes of up to three
-// dimensions. Bit d of a packet's service level says whether its path crosses the
-// dateline of dimension d, which makes two lanes of each ring; turns against
-// dimension order, which paths around a missing switch make, change to two further
-// lanes. Eight data lanes serve two levels of quality of service.
+// routeTorus is torus-2QoS: dimension order in tori and meshes of up to three dimensions. Bit d of
+// a packet's service level says whether its path crosses the dateline of dimension d, which makes
+// two lanes of each ring; turns against dimension order, which paths around a missing switch make,
+// change to two further lanes. Eight data lanes serve two levels of quality of service.
 //
 // Deviations: parallel cables between two switches, several seeds and OpenSM's
 // checks of the arbitration tables are left out.
@@ -104,8 +103,7 @@ func (w *torusRoutes) port(from, to int32) uint8 {
 	return noPath
 }
 
-// preferred is the direction of the shorter way round, of equals the one that does
-// not wrap.
+// preferred is the direction of the shorter way round, of equals the one that does not wrap.
 func (w *torusRoutes) preferred(d, from, to int) int {
 	ahead := modulo(to-from, w.grid.size[d])
 	up := to > from
@@ -131,10 +129,9 @@ func (w *torusRoutes) intact(at point, direction, to int) bool {
 	return w.grid.node[w.grid.index(at)] >= 0
 }
 
-// lanes is the virtual lane between two ports: towards another switch, the service
-// level's bit of the dimension, 4 for the second level of service, and 2 more after a
-// turn that dimension order forbids; to hosts and into the switch the level of
-// service alone.
+// lanes is the virtual lane between two ports: towards another switch, the service level's bit of
+// the dimension, 4 for the second level of service, and 2 more after a turn that dimension order
+// forbids; to hosts and into the switch the level of service alone.
 func (w *torusRoutes) lanes(n int32, in, out, sl uint8) uint8 {
 	dimension, quality := w.of[n][out], sl>>3
 	if dimension == 0 {

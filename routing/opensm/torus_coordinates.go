@@ -70,12 +70,11 @@ type placer struct {
 	known      []bool
 }
 
-// place gives every switch its coordinates. It starts from the seed and the
-// neighbours that the configuration names and goes on by two rules until nothing
-// is left: of a square of which three corners are known, the fourth is the only
-// other switch that both its neighbours are cabled to; and where all neighbours of
-// a switch but one are known, that one lies in the only direction that is free.
-// Positions are relative to the seed, modulo the size where a dimension is a ring.
+// place gives every switch its coordinates. It starts from the seed and the neighbours that the
+// configuration names and goes on by two rules until nothing is left: of a square of which three
+// corners are known, the fourth is the only other switch that both its neighbours are cabled to;
+// and where all neighbours of a switch but one are known, that one lies in the only direction that
+// is free. Positions are relative to the seed, modulo the size where a dimension is a ring.
 func (s *Subnet) place(c *TorusConfig) (*torusGrid, error) {
 	p := placer{torusGrid: newTorusGrid(c.Size, c.Wraps, len(s.Switches)), s: s, c: c, placed: map[point]int32{}, known: make([]bool, len(s.Switches))}
 	for n := range s.nodes() {
@@ -220,8 +219,7 @@ func (p *placer) lines() (progress bool) {
 	return progress
 }
 
-// fits tells whether a position is inside the size of the torus, given the
-// switches placed already.
+// fits tells whether a position is inside the size of the torus, given the switches placed already.
 func (p *placer) fits(at point) bool {
 	for d := range at {
 		if p.c.Size[d] == 1 && at[d] != 0 {

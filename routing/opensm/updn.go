@@ -49,9 +49,8 @@ func (s *Subnet) nodesOf(guids []uint64) []int32 {
 	return slices.DeleteFunc(topology.Numbers[int32](len(s.Switches)), func(n int32) bool { return !slices.Contains(guids, uint64(s.guid(n))) })
 }
 
-// findRoots are the switches that see nearly all adapters at one distance: of the
-// numbers of adapters by hops, exactly one is above 90 % of all and exactly one
-// above 5 %.
+// findRoots are the switches that see nearly all adapters at one distance: of the numbers of
+// adapters by hops, exactly one is above 90 % of all and exactly one above 5 %.
 func (s *Subnet) findRoots(distance []uint8) []int32 {
 	n := len(s.Switches)
 	all := len(s.Hosts)
@@ -77,10 +76,9 @@ func (s *Subnet) findRoots(distance []uint8) []int32 {
 	return roots
 }
 
-// routeDownUp is up*/down* turned round: rank 0 are the switches with adapters, a
-// path must not come nearer to them and then leave again on its way, seen from
-// the destination; steps between equal ranks are free, so that rings of switches
-// with adapters can deadlock.
+// routeDownUp is up*/down* turned round: rank 0 are the switches with adapters, a path must not
+// come nearer to them and then leave again on its way, seen from the destination; steps between
+// equal ranks are free, so that rings of switches with adapters can deadlock.
 func routeDownUp(s *Subnet, o *Options) (*Tables, error) {
 	d := directed{s: s, start: down, forbidden: [2]direction{up, down}}
 	d.rank = s.ranks(s.leaves())

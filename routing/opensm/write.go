@@ -11,10 +11,9 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
-// SL2VLSets are the tables of service levels to virtual lanes in OpenSM's
-// configuration: qos_sl2vl for all ports, and tables for adapters (qos_ca_), port 0
-// of switches (qos_sw0_) and other ports of switches (qos_swe_). A table that is nil
-// is as the first, which is by default 0 to 14 and 7.
+// SL2VLSets are the tables of service levels to virtual lanes in OpenSM's configuration: qos_sl2vl
+// for all ports, and tables for adapters (qos_ca_), port 0 of switches (qos_sw0_) and other ports
+// of switches (qos_swe_). A table that is nil is as the first, which is by default 0 to 14 and 7.
 type SL2VLSets struct {
 	All, Adapter, SwitchZero, SwitchPort *[16]uint8
 }
@@ -34,9 +33,8 @@ func written(vls int, tables ...*[16]uint8) [16]uint8 {
 	return table
 }
 
-// WriteLFT writes the forwarding tables in a reduced form: a line for each switch,
-// its GUID and LID, then the output port for LID 1, 2, ...; 0 is the switch itself,
-// "-" no entry.
+// WriteLFT writes the forwarding tables in a reduced form: a line for each switch, its GUID and
+// LID, then the output port for LID 1, 2, ...; 0 is the switch itself, "-" no entry.
 func (t *Tables) WriteLFT(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# switch_guid lid: out port for LID 1..%d ('-' = no entry)\n", t.Subnet.MaxLID)
@@ -56,9 +54,8 @@ func (t *Tables) WriteLFT(w io.Writer) error {
 	return out.Flush()
 }
 
-// WriteSL writes the service levels between adapters in a reduced form: after a
-// comment that lists the LIDs of the columns, a line for each LID with one
-// hexadecimal digit a column.
+// WriteSL writes the service levels between adapters in a reduced form: after a comment that lists
+// the LIDs of the columns, a line for each LID with one hexadecimal digit a column.
 func (t *Tables) WriteSL(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	lids := t.Subnet.hostLIDs()
@@ -99,8 +96,7 @@ func (t *Tables) SL2VL(o *Options) string {
 	return "all ports: " + strings.Join(words, ",")
 }
 
-// table is the SL2VL table of packets from port in to port out of a switch, or of
-// an adapter.
+// table is the SL2VL table of packets from port in to port out of a switch, or of an adapter.
 func (t *Tables) table(o *Options, n int32, in, out uint8, adapter bool) [16]uint8 {
 	if t.lanes != nil {
 		if adapter {
@@ -119,9 +115,8 @@ func (t *Tables) table(o *Options, n int32, in, out uint8, adapter bool) [16]uin
 	return written(o.OperationalVLs, own, o.SL2VL.All)
 }
 
-// WriteSL2VL writes the tables of all ports as OpenSM dumps them
-// (opensm-sl2vl.dump): end ports by GUID, of a switch each connected output port
-// with all input ports.
+// WriteSL2VL writes the tables of all ports as OpenSM dumps them (opensm-sl2vl.dump): end ports by
+// GUID, of a switch each connected output port with all input ports.
 func (t *Tables) WriteSL2VL(w io.Writer, o *Options) error {
 	out := bufio.NewWriter(w)
 	s := t.Subnet

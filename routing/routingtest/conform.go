@@ -151,8 +151,7 @@ func checkWeights(t *testing.T, topo topology.Topology, r fabric.Routing) {
 	}
 }
 
-// checkInjection: terminals may inject on some virtual channel, and on none that
-// does not exist.
+// checkInjection: terminals may inject on some virtual channel, and on none that does not exist.
 func checkInjection(t *testing.T, r fabric.Routing) {
 	t.Helper()
 	for vcs := r.VCs(); vcs <= fabric.MaxVCs; vcs++ {
@@ -162,12 +161,11 @@ func checkInjection(t *testing.T, r fabric.Routing) {
 	}
 }
 
-// checkDecisions runs the routing in a fabric under uniform traffic. Each decision
-// must be one that Explore lists; and, where it gives them probabilities, the decisions
-// per port must agree with the channel loads that Loads derives from Explore's
-// probabilities. With n packets and an expected share q of them over a port (each
-// crosses it at most twice), the count's standard deviation is at most sqrt(2nq);
-// the bound of 6 of them, and at least 12 packets for the thin tails, fails by
+// checkDecisions runs the routing in a fabric under uniform traffic. Each decision must be one that
+// Explore lists; and, where it gives them probabilities, the decisions per port must agree with the
+// channel loads that Loads derives from Explore's probabilities. With n packets and an expected
+// share q of them over a port (each crosses it at most twice), the count's standard deviation is at
+// most sqrt(2nq); the bound of 6 of them, and at least 12 packets for the thin tails, fails by
 // chance for one port in about 10^8, and all cases together have some 10^5 ports.
 func checkDecisions(t *testing.T, topo topology.Topology, r fabric.Routing) {
 	t.Helper()
@@ -221,13 +219,12 @@ func randomPeriods(g *topology.Graph, seed uint64) []topology.Period {
 	return topology.Periods(g, failures)
 }
 
-// ConformAroundFaults walks every path of every variant of a routing that goes
-// around faults ([routing.AroundFaults]), in the networks that faulty makes for
-// some seeds and in one of each family, with random faults that come and go. In
-// each period every pair of terminals that is joined is served by the channels that
-// are up, and no other is; over all periods together, mixed on the way of a packet,
-// no channel dependencies form a cycle. Faults that a routing says it cannot go
-// around are passed over, and so are choices that it refuses beside faults.
+// ConformAroundFaults walks every path of every variant of a routing that goes around faults
+// ([routing.AroundFaults]), in the networks that faulty makes for some seeds and in one of each
+// family, with random faults that come and go. In each period every pair of terminals that is
+// joined is served by the channels that are up, and no other is; over all periods together, mixed
+// on the way of a packet, no channel dependencies form a cycle. Faults that a routing says it
+// cannot go around are passed over, and so are choices that it refuses beside faults.
 func ConformAroundFaults(t *testing.T, name string, seeds []uint64, faulty func(seed uint64) []topologytest.Network) {
 	families := topologytest.Networks(topologytest.Size{Switches: 16, Terminals: 24})
 	for _, v := range Variants(t, name) {
@@ -258,8 +255,7 @@ func ConformAroundFaults(t *testing.T, name string, seeds []uint64, faulty func(
 	}
 }
 
-// checkPeriods checks one network. Error: the routing does not go around the faults
-// drawn.
+// checkPeriods checks one network. Error: the routing does not go around the faults drawn.
 func checkPeriods(t testing.TB, n topologytest.Network, v Variant, seed uint64) error {
 	t.Helper()
 	g := n.Topology.Graph()

@@ -78,8 +78,7 @@ func (r rerouted) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32,
 	r.EscapeRouting.(fabric.Explorer).Explore(vcs, h, yield)
 }
 
-// Uniform is uniform traffic between so many terminals, the sender's own among
-// them.
+// Uniform is uniform traffic between so many terminals, the sender's own among them.
 type Uniform int
 
 // Destination implements [core.Pattern].

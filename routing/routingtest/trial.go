@@ -233,15 +233,13 @@ type sources []float64
 
 func (s sources) Deliver(d *fabric.Delivery) { s[d.Src] += float64(d.Flits) }
 
-// checkBound compares the throughput of the terminal that gets the fewest flits
-// through an overloaded network with the bound of the channel loads; false if
-// the routing has none. Terminals send first come, first served, so that what
-// each gets through has its share for each destination. If all got more through
-// than the bound, the channel that it is for would carry more than a flit a
-// cycle. The flits that cross it in n cycles are n, of n/flits packets, whose
-// number in a fixed sum of throughputs spreads by at most its root: six times
-// that, and what can stand in the buffers behind the channel when the count
-// begins, are allowed for.
+// checkBound compares the throughput of the terminal that gets the fewest flits through an
+// overloaded network with the bound of the channel loads; false if the routing has none. Terminals
+// send first come, first served, so that what each gets through has its share for each destination.
+// If all got more through than the bound, the channel that it is for would carry more than a flit a
+// cycle. The flits that cross it in n cycles are n, of n/flits packets, whose number in a fixed sum
+// of throughputs spreads by at most its root: six times that, and what can stand in the buffers
+// behind the channel when the count begins, are allowed for.
 func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
 	g := tr.Graph()
 	load, err := routing.Loads(g, tr.Routing, tr.VCs, Uniform(g.Terminals()))
@@ -339,14 +337,12 @@ func (a Tally) String() string {
 	return fmt.Sprintf("%d fabrics, %d certified, %d held to a throughput bound, %d stopped", a.Trials, a.Certified, a.Bounded, a.Stopped)
 }
 
-// Variant is a registered routing with one of its choices changed from the
-// default.
+// Variant is a registered routing with one of its choices changed from the default.
 type Variant struct {
 	Routing    string
 	Key, Value string // what is changed; "" for the defaults
 	Config     any
-	// CanDeadlock tells that the choice is for demonstrations, or that the network
-	// decides.
+	// CanDeadlock tells that the choice is for demonstrations, or that the network decides.
 	CanDeadlock bool
 }
 
@@ -422,10 +418,9 @@ func networks(more []topologytest.Network) []topologytest.Network {
 	return slices.Concat(drawn(), more)
 }
 
-// Each runs a test of a registered routing in all of its variants, on all of the
-// given networks that carry it, and on one of each family of topologies. Routings
-// that read files have no defaults that any network carries; their own tests call
-// [ConformOn].
+// Each runs a test of a registered routing in all of its variants, on all of the given networks
+// that carry it, and on one of each family of topologies. Routings that read files have no defaults
+// that any network carries; their own tests call [ConformOn].
 func Each(t *testing.T, name string, more []topologytest.Network, test func(t *testing.T, n topologytest.Network, v Variant, r fabric.Routing)) {
 	nets := networks(more)
 	carried := 0

@@ -300,10 +300,9 @@ func (r *jobsRun) writeRanks(all *jobsOutcome, single []*jobsOutcome) {
 }
 
 // jobsBlame says by how much each job slows each other one, and at which cables. The others are
-// added to a job one after another, in the order of their names; what the job takes longer
-// with one more is put down to that one. So all that is put down adds up to what the job takes
-// longer beside all of them. A part is divided among cables by how much longer the job's
-// packets waited for each.
+// added to a job one after another, in the order of their names; what the job takes longer with one
+// more is put down to that one. So all that is put down adds up to what the job takes longer beside
+// all of them. A part is divided among cables by how much longer the job's packets waited for each.
 type jobsBlame struct {
 	graph *topology.Graph
 	parts []blamedPart

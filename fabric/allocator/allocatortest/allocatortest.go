@@ -1,8 +1,7 @@
-// Package allocatortest is the conformance suite of switch allocators: what they
-// choose is a matching of the requests, as large as their traits promise, and no
-// request waits longer than they promise, and they go on from a snapshot as if nothing
-// had been. It is for weft's own allocators and for those
-// that others register:
+// Package allocatortest is the conformance suite of switch allocators: what they choose is a
+// matching of the requests, as large as their traits promise, and no request waits longer than they
+// promise, and they go on from a snapshot as if nothing had been. It is for weft's own allocators
+// and for those that others register:
 //
 //	func TestMine(t *testing.T) { allocatortest.Conform(t, "mine") }
 package allocatortest
@@ -44,10 +43,9 @@ func Conform(t *testing.T, name string) {
 	}
 }
 
-// Check holds the allocators that build makes for env to traits, and tells the first
-// violation. It simulates a switch whose queues have requests that are repeated until
-// they cross, under several kinds of load, for some hundred steps or several times the
-// longest wait.
+// Check holds the allocators that build makes for env to traits, and tells the first violation. It
+// simulates a switch whose queues have requests that are repeated until they cross, under several
+// kinds of load, for some hundred steps or several times the longest wait.
 func Check(build func() allocator.Allocator, env allocator.Env, traits allocator.Traits) error {
 	for _, l := range loads {
 		s := newQueues(env, traits, l)

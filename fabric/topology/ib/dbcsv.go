@@ -197,10 +197,9 @@ func (p *dbParser) port(r *dbRow) {
 	p.ports[at] = row
 }
 
-// codedRate is a rate of a width and a speed in the numbers of a port's attributes
-// (InfiniBand Architecture Specification, volume 1, 14.2.5.6: PortInfo's
-// LinkWidthActive; ibdiagnet puts LinkSpeedExtActive into bits 8 to 15 of the
-// speed, and FDR10 into bit 16).
+// codedRate is a rate of a width and a speed in the numbers of a port's attributes (InfiniBand
+// Architecture Specification, volume 1, 14.2.5.6: PortInfo's LinkWidthActive; ibdiagnet puts
+// LinkSpeedExtActive into bits 8 to 15 of the speed, and FDR10 into bit 16).
 func codedRate(width, speed string) (cableRate, error) {
 	lanes, known := map[string]string{"1": "1x", "2": "4x", "4": "8x", "8": "12x", "16": "2x"}[width]
 	if !known {

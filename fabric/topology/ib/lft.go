@@ -15,9 +15,8 @@ import (
 // switch and destination, twice that for tables from a file.
 type LFTs struct {
 	graph *topology.Graph
-	// next holds, by switch and destination (terminals, then switches), the
-	// port; NoPort where the table has none or the destination is the switch
-	// itself.
+	// next holds, by switch and destination (terminals, then switches), the port; NoPort where the
+	// table has none or the destination is the switch itself.
 	next []topology.PortID
 	lids *LIDs
 	// lines holds the line of the file that made each entry (len = len(next)), and
@@ -54,9 +53,8 @@ func (l *LFTs) SetSwitch(s, d topology.SwitchID, p topology.PortID) {
 // LIDs are the LIDs that the tables' rows state, or else the fabric.
 func (l *LFTs) LIDs() *LIDs { return l.lids }
 
-// Line is the line of their file that the tables' entry for t at s stands in, or
-// where there is none the one that s's table begins with; 0 if they are not from a
-// file.
+// Line is the line of their file that the tables' entry for t at s stands in, or where there is
+// none the one that s's table begins with; 0 if they are not from a file.
 func (l *LFTs) Line(s topology.SwitchID, t topology.TerminalID) int {
 	if l.lines == nil {
 		return 0
@@ -79,18 +77,16 @@ var (
 	lftHeading = input.Pattern(`^(LID\s*: Port|Lid\s+Out\b|Port\s+Info\b|PLFT_NUM: 0$)`)
 )
 
-// ReadLFTs reads the forwarding tables of a subnet; its switches and ports are
-// found in g by GUID. Four forms are told apart line by line: OpenSM's
-// opensm-lfts.dump, what ibroute, dump_lfts and dump_fts of infiniband-diags
-// print, the .fdbs of OpenSM and ibdiagnet, and weft's own of a line for each
-// switch: its GUID and LID, a colon, and the ports to LID 1, 2, ..., "-" for none.
+// ReadLFTs reads the forwarding tables of a subnet; its switches and ports are found in g by GUID.
+// Four forms are told apart line by line: OpenSM's opensm-lfts.dump, what ibroute, dump_lfts and
+// dump_fts of infiniband-diags print, the .fdbs of OpenSM and ibdiagnet, and weft's own of a line
+// for each switch: its GUID and LID, a colon, and the ports to LID 1, 2, ..., "-" for none.
 //
-// A row's destination is the port with its port GUID, or else with its LID, where
-// the fabric states LIDs. Where neither does, LIDs follow from the tables: what a
-// switch sends to a host's port is the host's, what it keeps its own. A
-// destination with several LIDs goes by its lowest. Rows of LIDs below the
-// fabric's highest that no port has, and those that OpenSM says it does not know, are
-// passed over, as switches keep entries of hosts that have gone.
+// A row's destination is the port with its port GUID, or else with its LID, where the fabric states
+// LIDs. Where neither does, LIDs follow from the tables: what a switch sends to a host's port is
+// the host's, what it keeps its own. A destination with several LIDs goes by its lowest. Rows of
+// LIDs below the fabric's highest that no port has, and those that OpenSM says it does not know,
+// are passed over, as switches keep entries of hosts that have gone.
 //
 // Every switch must have a table and, in the forms that end a table with a count, the right
 // number of rows.

@@ -16,9 +16,8 @@ const MaxUnicastLID = 0xBFFF
 // such, or an aggregation node.
 type LIDs struct {
 	terminals, switches int
-	// end is one more than the destination of each LID: terminals, then
-	// switches, then one for all aggregation nodes; 0 for none. len is one more
-	// than the highest LID.
+	// end is one more than the destination of each LID: terminals, then switches, then one for all
+	// aggregation nodes; 0 for none. len is one more than the highest LID.
 	end []int32
 }
 
@@ -103,8 +102,7 @@ type subnet struct {
 	within map[topology.GUID]bool // port GUIDs of aggregation nodes
 }
 
-// newSubnet reads r, of a file with a name; lids knows the LIDs (nil: as the fabric states
-// them).
+// newSubnet reads r, of a file with a name; lids knows the LIDs (nil: as the fabric states them).
 func newSubnet(r io.Reader, name string, g *topology.Graph, lids *LIDs) *subnet {
 	if lids == nil {
 		lids = StatedLIDs(g)

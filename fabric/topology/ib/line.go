@@ -148,8 +148,7 @@ func (e *cableEnd) parseComment(kind nodeKind, comment string) error {
 	return nil
 }
 
-// splitDescription cuts a comment at its quoted description, which may itself
-// contain quotes and #.
+// splitDescription cuts a comment at its quoted description, which may itself contain quotes and #.
 func splitDescription(comment string) (before, description, after string, err error) {
 	first, last := strings.IndexByte(comment, '"'), strings.LastIndexByte(comment, '"')
 	if first < 0 {
@@ -196,9 +195,8 @@ type cableRate struct {
 
 const unknownRate = "unknown"
 
-// parseRate reads "4xFDR10"; ibdiagnet's numbers ("4x25") are understood
-// too. Rates that the tool itself could not name ("4x???") are known to be
-// unknown: text is "unknown", no error.
+// parseRate reads "4xFDR10"; ibdiagnet's numbers ("4x25") are understood too. Rates that the tool
+// itself could not name ("4x???") are known to be unknown: text is "unknown", no error.
 func parseRate(s string) (cableRate, error) {
 	if strings.Contains(s, "?") {
 		return cableRate{text: unknownRate}, nil

@@ -12,9 +12,8 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// variant tells the two text forms of an InfiniBand fabric apart. They share
-// their grammar (ibsim reads what ibnetdiscover prints) and differ in how a
-// node gets its GUID.
+// variant tells the two text forms of an InfiniBand fabric apart. They share their grammar (ibsim
+// reads what ibnetdiscover prints) and differ in how a node gets its GUID.
 type variant int
 
 const (

@@ -14,10 +14,9 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// Imported is a network read from a description of a real or simulated
-// InfiniBand fabric. Switches are numbered in file order, terminals in the
-// order of their adapters, an adapter with both ports in use being two
-// terminals of one node. Each rate is a channel class ("4xEDR") with its data
+// Imported is a network read from a description of a real or simulated InfiniBand fabric. Switches
+// are numbered in file order, terminals in the order of their adapters, an adapter with both ports
+// in use being two terminals of one node. Each rate is a channel class ("4xEDR") with its data
 // rate.
 type Imported struct {
 	topology.Topology
@@ -34,10 +33,9 @@ func (im *Imported) Doubts() []string { return im.doubts }
 // ReadNetDiscover reads what ibnetdiscover prints, in its variants since 2006, and ibdiagnet's
 // variant. Every cable must be listed at both ends.
 //
-// Read: node ids, descriptions (with quotes and # in them), LIDs, LMCs, port
-// GUIDs, rates; byte order marks, CRLF, spaces for tabs, shell prompts and tool
-// messages around the dump. Cables from a switch to itself and between two
-// adapters are left out with a warning.
+// Read: node ids, descriptions (with quotes and # in them), LIDs, LMCs, port GUIDs, rates; byte
+// order marks, CRLF, spaces for tabs, shell prompts and tool messages around the dump. Cables from
+// a switch to itself and between two adapters are left out with a warning.
 func ReadNetDiscover(r io.Reader, name string) (*Imported, error) {
 	return read(r, name, dialectDiscover)
 }
@@ -100,8 +98,7 @@ var (
 	anyLink = input.Pattern(`(?m)\d\[[ \d]*\]\s+==\(.*\)==>`)
 )
 
-// formatOf finds the format of a file out from its content; empty: it has none that
-// is known.
+// formatOf finds the format of a file out from its content; empty: it has none that is known.
 func formatOf(data []byte) string {
 	switch {
 	case topology.IsJSON(data):

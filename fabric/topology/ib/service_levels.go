@@ -64,8 +64,7 @@ func NewSL2VL(g *topology.Graph, all Lanes) *SL2VL {
 	return m
 }
 
-// Switch is the table of packets that come in at one port of a switch and leave by
-// another.
+// Switch is the table of packets that come in at one port of a switch and leave by another.
 func (m *SL2VL) Switch(in, out topology.PortID) Lanes { return m.pairs[m.cell(in, out)] }
 
 // Host is the table of packets that leave a terminal.
@@ -84,11 +83,10 @@ var (
 	mapPorts = input.Pattern(`^ports: in\s+(\d+), out\s+(\d+): \|(.*)\|$`)
 )
 
-// ReadSL2VL reads the tables of a subnet; its switches and ports are found in g.
-// Three forms are told apart line by line: OpenSM's opensm-sl2vl.dump, the .slvl of
-// ibdiagnet ("guid in out" and eight bytes of two lanes), and what smpquery sl2vl
-// prints, node after node, whose LIDs lids knows (nil: as the fabric states them); what
-// its other queries print is passed over.
+// ReadSL2VL reads the tables of a subnet; its switches and ports are found in g. Three forms are
+// told apart line by line: OpenSM's opensm-sl2vl.dump, the .slvl of ibdiagnet ("guid in out" and
+// eight bytes of two lanes), and what smpquery sl2vl prints, node after node, whose LIDs lids knows
+// (nil: as the fabric states them); what its other queries print is passed over.
 //
 // Rows of ports without a cable are passed over. Every switch must have a row for every two of
 // its ports that have cables; an adapter without a table maps like the switch at its cable does
@@ -233,12 +231,11 @@ var (
 	levelRow     = input.Pattern(`^0x([0-9A-Fa-f]+)\s*:\s*(\d+)$`)
 )
 
-// ReadPathLevels reads the service levels of the paths of a subnet whose end ports
-// are the terminals of g. Three forms are told apart line by line: the .psl of
-// ibdiagnet (port GUID of the source, LID of the destination, level), OpenSM's
-// dump of path SLs (a heading for each source, then destination LID and level), and
-// weft's own of a line for each source LID with a hexadecimal digit for each
-// destination, whose LIDs a comment before ends with: "# ...: 1 5 8".
+// ReadPathLevels reads the service levels of the paths of a subnet whose end ports are the
+// terminals of g. Three forms are told apart line by line: the .psl of ibdiagnet (port GUID of the
+// source, LID of the destination, level), OpenSM's dump of path SLs (a heading for each source,
+// then destination LID and level), and weft's own of a line for each source LID with a hexadecimal
+// digit for each destination, whose LIDs a comment before ends with: "# ...: 1 5 8".
 //
 // lids knows the LIDs; nil: as the fabric states them. Of several LIDs of a port the first
 // named counts. Every pair of different terminals must have a level. Switches, as sources or
@@ -288,8 +285,7 @@ func (p *levelParser) parse(text string) {
 	}
 }
 
-// terminal is the one with a LID; -1 for switches and, with a problem, for LIDs that
-// nobody has.
+// terminal is the one with a LID; -1 for switches and, with a problem, for LIDs that nobody has.
 func (p *levelParser) terminal(text string, base int) int {
 	if to, known := p.lid(text, base); known && to < p.graph.Terminals() {
 		return to

@@ -42,10 +42,9 @@ func adapters(g *topology.Graph, n *topology.Names) (list [][]topology.AdapterPo
 	return list, terminals
 }
 
-// WriteNetDiscover writes a network in the form of ibnetdiscover's output:
-// switches, then adapters, in the order of their numbers; no header with the
-// time of day, so that equal networks give equal files. Channel classes that
-// an import named after their rate give the rate; others state none.
+// WriteNetDiscover writes a network in the form of ibnetdiscover's output: switches, then adapters,
+// in the order of their numbers; no header with the time of day, so that equal networks give equal
+// files. Channel classes that an import named after their rate give the rate; others state none.
 func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 	out := bufio.NewWriter(w)
 	n := topology.NamesOf(g)
@@ -128,12 +127,10 @@ func portCount(ports []topology.AdapterPort) int32 {
 	return max(1, slices.MaxFunc(ports, func(a, b topology.AdapterPort) int { return cmp.Compare(a.NodePort, b.NodePort) }).NodePort)
 }
 
-// WriteSim writes a network as a netlist of the simulator ibsim. If ibsim
-// would number the nodes as they are numbered already, and their names can
-// stand as ids, the netlist is plain; otherwise ids are made of the GUIDs, and
-// lines that set ibsim's GUID counters go before each node. ibsim cannot give
-// the port of an adapter any other GUID than the adapter's plus the port
-// number.
+// WriteSim writes a network as a netlist of the simulator ibsim. If ibsim would number the nodes as
+// they are numbered already, and their names can stand as ids, the netlist is plain; otherwise ids
+// are made of the GUIDs, and lines that set ibsim's GUID counters go before each node. ibsim cannot
+// give the port of an adapter any other GUID than the adapter's plus the port number.
 func WriteSim(w io.Writer, g *topology.Graph) error {
 	out := bufio.NewWriter(w)
 	n := topology.NamesOf(g)

@@ -15,8 +15,7 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// Whose rows come in a dump that lists rows switch by switch, where it is no
-// switch of the fabric.
+// Whose rows come in a dump that lists rows switch by switch, where it is no switch of the fabric.
 const (
 	noSwitch      topology.SwitchID = -1 // before the first
 	unknownSwitch topology.SwitchID = -2 // after one that the fabric does not have: its rows say nothing new
@@ -37,11 +36,10 @@ func cutHex(text, prefix string) (uint64, bool) {
 	return v, err == nil
 }
 
-// LIDMatrix is the min-hop table that a subnet manager holds after its unicast
-// routing, as OpenSM dumps it (opensm-lid-matrix.dump): hop counts by switch,
-// destination switch and port. Where routing avoids some shortest paths (up*/
-// down*, dimension order) it says other than [multicast.MinHop], and multicast follows
-// it.
+// LIDMatrix is the min-hop table that a subnet manager holds after its unicast routing, as OpenSM
+// dumps it (opensm-lid-matrix.dump): hop counts by switch, destination switch and port. Where
+// routing avoids some shortest paths (up*/ down*, dimension order) it says other than
+// [multicast.MinHop], and multicast follows it.
 type LIDMatrix struct {
 	hopTable
 	graph  *topology.Graph
@@ -157,9 +155,8 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.S
 	}
 }
 
-// MLIDs of OpenSM's multicast groups (InfiniBand Architecture Specification,
-// volume 1, 4.1.3): from 0xC000, which the default partition's broadcast group
-// has even without a member, to 0xFFFE.
+// MLIDs of OpenSM's multicast groups (InfiniBand Architecture Specification, volume 1, 4.1.3): from
+// 0xC000, which the default partition's broadcast group has even without a member, to 0xFFFE.
 const (
 	BroadcastMLID = 0xC000
 	FirstMLID     = 0xC001
@@ -278,9 +275,8 @@ func (p *saParser) group(text string) {
 	p.groups = append(p.groups, g)
 }
 
-// solicitedNode tells the groups that OpenSM may put on one MLID
-// (consolidate_ipv6_snm_req): scope in the second byte, IPv6 signature,
-// partition key, then ::1:ffxx:xxxx.
+// solicitedNode tells the groups that OpenSM may put on one MLID (consolidate_ipv6_snm_req): scope
+// in the second byte, IPv6 signature, partition key, then ::1:ffxx:xxxx.
 func solicitedNode(mgid [2]uint64) bool {
 	return mgid[0]&0xfff0_ffff_0000_ffff == 0xff10_601b_0000_0000 && mgid[1]&0xffff_ffff_ff00_0000 == 0x0000_0001_ff00_0000
 }
@@ -320,8 +316,7 @@ func (p *saParser) member(text string) {
 	}
 }
 
-// saField finds " key=0x1f" (or " key=0x1f:0x2" for a GID) and returns what
-// follows it.
+// saField finds " key=0x1f" (or " key=0x1f:0x2" for a GID) and returns what follows it.
 func saField(text, key string, bits int) (rest string, value [2]uint64, err error) {
 	_, text, ok := strings.Cut(" "+text, " "+key+"=")
 	if !ok {

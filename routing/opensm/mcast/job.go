@@ -23,17 +23,15 @@ import (
 	"github.com/weft-sim/weft/routing/multicast"
 )
 
-// Job is the multicast routing of one subnet: its fabric and its groups, as
-// read from a subnet manager's files, routed by several engines to compare, and
-// by one whose tables are wanted.
+// Job is the multicast routing of one subnet: its fabric and its groups, as read from a subnet
+// manager's files, routed by several engines to compare, and by one whose tables are wanted.
 type Job struct {
 	Graph *topology.Graph
 	// Groups are groups that [ReadSADump] has read; GroupsName is their file's name for
 	// messages. Groups of fewer than two members get no tree, as in OpenSM.
 	Groups     []SAGroup
 	GroupsName string
-	// Engine is the engine whose tables [JobReport.Files] has; empty
-	// for none.
+	// Engine is the engine whose tables [JobReport.Files] has; empty for none.
 	Engine string
 	// Engines are compared; nil for all that are registered.
 	Engines []string
@@ -42,8 +40,7 @@ type Job struct {
 	Entries int
 	// Matrix replaces shortest paths for minhop-mc; may be nil.
 	Matrix *LIDMatrix
-	// Tables are the forwarding tables that the subnet has, as of [ReadMCFDBs]; nil:
-	// not known.
+	// Tables are the forwarding tables that the subnet has, as of [ReadMCFDBs]; nil: not known.
 	Tables  MFTs
 	Threads int
 	Seed    uint64
@@ -55,13 +52,11 @@ type EngineReport struct {
 	// Unlimited are the figures with as many entries as the engine likes:
 	// Colours is how many it needs.
 	Unlimited multicast.Metrics
-	// Limited are the figures with Job.Entries; the same as Unlimited if these
-	// entries are enough.
+	// Limited are the figures with Job.Entries; the same as Unlimited if these entries are enough.
 	Limited multicast.Metrics
 	// Refused is the number of groups that got no entry.
 	Refused int
-	// Err says why the engine cannot route this subnet; then there are no
-	// figures.
+	// Err says why the engine cannot route this subnet; then there are no figures.
 	Err error
 
 	forest *multicast.Forest // of Limited
@@ -79,10 +74,9 @@ type JobReport struct {
 	Installed   *Installed     // what Job.Tables make of Routed; nil without them
 }
 
-// Run routes the job's groups with every engine. Groups whose members are not
-// connected, settings out of range and nothing to route are errors; an engine that cannot do the
-// subnet is an error only if it is Job.Engine. Everything but run times is
-// reproducible.
+// Run routes the job's groups with every engine. Groups whose members are not connected, settings
+// out of range and nothing to route are errors; an engine that cannot do the subnet is an error
+// only if it is Job.Engine. Everything but run times is reproducible.
 func (j Job) Run() (*JobReport, error) {
 	env, err := multicast.NewEnv(j.Graph, j.Threads)
 	if err != nil {
@@ -140,8 +134,7 @@ func (j Job) Run() (*JobReport, error) {
 	return r, nil
 }
 
-// route runs one engine without limit, then, if that needs too many entries,
-// with the limit.
+// route runs one engine without limit, then, if that needs too many entries, with the limit.
 func (j Job) route(env multicast.Env, name string, groups []multicast.Group) EngineReport {
 	r := EngineReport{Engine: name}
 	limit := env.Entries
@@ -265,10 +258,9 @@ func (r *JobReport) mlids(f *multicast.Forest) func(multicast.Colour) (uint16, e
 	return func(c multicast.Colour) (uint16, error) { return own[c], nil }
 }
 
-// Files are by name: engines.csv, the table of engines; and for Job.Engine
-// ENGINE.mcfdbs, the forwarding tables, and ENGINE.sa, the groups with the MLIDs that the
-// tables use. OpenSM cannot restore groups that share an MLID; refused groups are not in
-// the file.
+// Files are by name: engines.csv, the table of engines; and for Job.Engine ENGINE.mcfdbs, the
+// forwarding tables, and ENGINE.sa, the groups with the MLIDs that the tables use. OpenSM cannot
+// restore groups that share an MLID; refused groups are not in the file.
 func (r *JobReport) Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	add := func(name string, write func(w io.Writer) error) error {

@@ -40,8 +40,7 @@ func parseHex(s string, bits int) (uint64, error) {
 	return strconv.ParseUint(digits, 16, bits)
 }
 
-// MFTRow is one entry of a switch's multicast forwarding table as subnet
-// managers print it.
+// MFTRow is one entry of a switch's multicast forwarding table as subnet managers print it.
 type MFTRow struct {
 	MLID  uint16
 	Ports []uint8 // physical numbers, ascending; 0 is the switch itself
@@ -50,9 +49,8 @@ type MFTRow struct {
 // MFTs holds the rows of every switch (len = switches), by ascending MLID.
 type MFTs [][]MFTRow
 
-// TablesOf returns the forwarding tables of a forest with MLIDs for colours. With a
-// table per port there is no such form, which is an error, as is a row for a
-// port beyond 254.
+// TablesOf returns the forwarding tables of a forest with MLIDs for colours. With a table per port
+// there is no such form, which is an error, as is a row for a port beyond 254.
 func TablesOf(f *multicast.Forest, mlid func(multicast.Colour) (uint16, error)) (MFTs, error) {
 	if f.Env().PerPort {
 		return nil, fmt.Errorf("tables per port cannot be written as one table per switch")
@@ -105,8 +103,7 @@ func WriteMCFDBs(w io.Writer, graph *topology.Graph, tables MFTs) error {
 	return out.Flush()
 }
 
-// ReadMCFDBs reads tables in the form of [WriteMCFDBs] for the switches of graph, matched by
-// GUID.
+// ReadMCFDBs reads tables in the form of [WriteMCFDBs] for the switches of graph, matched by GUID.
 func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 	in := input.NewLines(r, name)
 	ids := ib.NewIdentities(topology.NamesOf(graph))
@@ -236,8 +233,7 @@ func (x *inspector) row(s topology.SwitchID, mlid uint16) []uint8 {
 	return x.tables[s][i].Ports
 }
 
-// count adds a group to the cables that its rows name, and tells whether there are
-// any rows.
+// count adds a group to the cables that its rows name, and tells whether there are any rows.
 func (x *inspector) count(mlid uint16) (any bool) {
 	seen := map[topology.PortID]bool{}
 	for s := range topology.SwitchID(x.graph.Switches()) {
@@ -282,10 +278,9 @@ func (x *inspector) group(g *SAGroup) string {
 	return ""
 }
 
-// send follows a packet that enters switch s by port in (NoPort: from its own
-// management port). The sender's terminal is in the row of its switch, as in OpenSM's
-// tables, and switches send nothing back by the port that a packet came in by: it
-// counts as served.
+// send follows a packet that enters switch s by port in (NoPort: from its own management port). The
+// sender's terminal is in the row of its switch, as in OpenSM's tables, and switches send nothing
+// back by the port that a packet came in by: it counts as served.
 func (x *inspector) send(g *SAGroup, in topology.PortID, s topology.SwitchID) string {
 	type arrival struct {
 		in topology.PortID

@@ -10,12 +10,11 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// ssspMC is the multicast routing of OpenSM's engines sssp and dfsssp as of
-// version 3.3.23 (osm_ucast_dfsssp.c; Domke, Hoefler and Nagel 2011): the
-// unicast phase leaves a weight on each link, and every group's tree is part of
-// the Dijkstra tree of its root under those weights ([opensm.Paths]). Multicast
-// groups change no weight, which the paper on MR4LMS takes otherwise; see gw-sssp
-// for that.
+// ssspMC is the multicast routing of OpenSM's engines sssp and dfsssp as of version 3.3.23
+// (osm_ucast_dfsssp.c; Domke, Hoefler and Nagel 2011): the unicast phase leaves a weight on each
+// link, and every group's tree is part of the Dijkstra tree of its root under those weights
+// ([opensm.Paths]). Multicast groups change no weight, which the paper on MR4LMS takes otherwise;
+// see gw-sssp for that.
 type ssspMC struct {
 	subnet *opensm.Subnet
 	graph  *topology.Graph
