@@ -33,9 +33,6 @@ second of wall time, peak memory, allocations. weft bench --format csv keeps the
 figures; weft bench --compare OLD.csv,NEW.csv shows two of them side by side.
 
 ` + workloadList(),
-		Example: `  weft bench dragonfly-1056
-  weft bench --format csv > old.csv
-  weft bench --compare old.csv,new.csv`,
 		RunE: func(c *cobra.Command, args []string) error { return a.bench(c.Context(), args, &flags) },
 	}
 	Choice(c, &flags.format, "format", "text", "text or csv", "text", "csv")

@@ -24,10 +24,7 @@ func (a *App) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [CATEGORY [NAME]]",
 		Short: "List topologies, routings, patterns, kinds and experiments, with their settings, units and defaults",
-		Example: `  weft list
-  weft list routings
-  weft list kinds traffic`,
-		Args: cobra.MaximumNArgs(2),
+		Args:  cobra.MaximumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := catalogue.List(a.Stdout, args...); err != nil {
 				return &UsageError{err}
@@ -42,14 +39,6 @@ func (a *App) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain KEY|COLUMN|VERDICT",
 		Short: "Say what a key, a column, a verdict or a name means, its unit and bounds, and where it is used",
-		Long: `Say what a word of experiment files and results means: a key, alone or with its
-table, a table, the name of a routing or another thing that files can name, a column
-of a table of results, a verdict or its reason, a term of the field.`,
-		Example: `  weft explain traffic.load
-  weft explain latency_p99_ns
-  weft explain saturated
-  weft explain val
-  weft explain --html > catalogue.html`,
 		Args: func(c *cobra.Command, args []string) error {
 			if page {
 				return cobra.NoArgs(c, args)
@@ -77,12 +66,7 @@ func (a *App) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init KIND",
 		Short: "Print a commented experiment of a kind to start from",
-		Long: `Print an experiment of a kind to start from: a question, a network, a sweep, a
-figure, and every other setting as a comment, with its default and meaning. It is
-valid and runs as it is. weft list kinds shows the kinds.`,
-		Example: `  weft init traffic -o my.toml
-  weft check my.toml`,
-		Args: cobra.ExactArgs(1),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := catalogue.Start(args[0])
 			if err != nil {
@@ -106,14 +90,7 @@ func (a *App) schemaCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of experiment files, for editors of TOML",
-		Long: `Print the JSON Schema (draft 7) of experiment files. Editors that know it complete
-keys, show what they mean and mark mistakes while a file is written. A first line of
-a file names the schema for the editors that use Taplo (Even Better TOML in VS Code
-among them):
-
-  #:schema ./weft.schema.json`,
-		Example: `  weft schema -o weft.schema.json`,
-		Args:    cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := catalogue.Schema()
 			if err != nil {
@@ -131,12 +108,7 @@ func (a *App) manCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "man [COMMAND]",
 		Short: "Write the manual pages: of all commands to a folder, or of one to standard output",
-		Long: `Write the manual pages. They are made from what the commands say about themselves,
-and weft-experiment(5) from the declarations that read experiment files. Without
-COMMAND, -o names the folder for all pages.`,
-		Example: `  weft man run
-  weft man -o share/man`,
-		Args: cobra.MaximumNArgs(1),
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			pages := map[string][]byte{"weft-experiment.5": filePage()}
 			if err := manualPages(c.Root(), pages); err != nil {

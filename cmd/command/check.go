@@ -24,16 +24,7 @@ func (a *App) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Find all errors of experiment files without running them, and say what they would do",
-		Long: `Find all errors of experiment files without running them, and say what is known
-before a run: whether the network can deadlock, how many virtual channels it needs,
-what its channels can carry at most, latency in an idle network, cost. The last line
-about each file is the verdict.
-
-Exit status: 0 all files can run, 2 some cannot.`,
-		Example: `  weft check examples/torus
-  weft check my.toml --set topology.dims=[16,16] --set traffic.load=0.4
-  weft check examples/torus --resolved`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			bad := false
 			for _, name := range args {

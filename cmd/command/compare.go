@@ -25,33 +25,7 @@ func (a *App) compareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare A [B]",
 		Short: "Say which differences between two tables of results, or between variants in one, are significant",
-		Long: `Compare a metric of table B with that of table A, or with --between the variants
-in one table with the first of them, or with the one that --baseline names. A result
-folder stands for its results.csv. Rows are matched by the swept keys; rows that
-differ only in their seed are replications of one another.
-
-  weft compare old new
-  weft compare results.csv --between routing.type --baseline min
-  weft compare results.csv --best --where traffic.pattern=uniform
-
-With seeds in common on both sides, the test is Student's on the differences seed
-by seed; otherwise Welch's on replications, or one on the 95 % confidence intervals
-of single rows that holds whatever degrees of freedom these have, from 8 on. P values
-are adjusted for the number of tests (Holm), for all of one pair of variants together:
-where nothing differs, a difference is reported in at most 5 % of comparisons. Times
-of networks that are saturated or undecided are not judged: they grow with the length
-of the run, or may do so; the table says on which side. Equal numbers without spread,
-such as percentiles in whole cycles, are known to within their step only.
-
---best says for each pattern, or other demand, which variant has the highest
-throughput and the lowest 99th percentile of latency (of other kinds the lowest run
-time, slowdown or completion time), by how much, and which are tied, as the head of
-weft report does. All pairs of variants are tested, 5 % for each demand and metric.
-
-Exit status: 0 no difference is significant, 1 some are, 2 the tables cannot be
-compared, or have neither intervals nor replications to judge differences by. With
---best: 0.`,
-		Args: cobra.RangeArgs(1, 2),
+		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.compare(c.Context(), args, &flags)
 		},

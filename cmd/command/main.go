@@ -4,7 +4,9 @@
 package command
 
 import (
+	"cmp"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -188,6 +190,11 @@ var registered []func(*App) *cobra.Command
 // initialized: a program has the subcommands of the packages that it imports.
 func Register(subcommand func(*App) *cobra.Command) { registered = append(registered, subcommand) }
 
+// help has what --help says of a subcommand of the house: the text, then its examples.
+//
+//go:embed help
+var help embed.FS
+
 // Root is the command with all its subcommands, which print to the writers. It panics if two
 // subcommands have one name.
 func Root(stdout, terminal io.Writer) *cobra.Command {
@@ -216,6 +223,12 @@ func Root(stdout, terminal io.Writer) *cobra.Command {
 		Completed(a.manCommand(), false, commandNames(root)),
 		a.plotCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand(),
 	)
+	for _, c := range root.Commands() {
+		if text, err := help.ReadFile("help/" + c.Name() + ".txt"); err == nil {
+			long, examples, _ := strings.Cut(string(text), "Examples:\n")
+			c.Long, c.Example = cmp.Or(c.Long, strings.TrimSpace(long)), strings.TrimSuffix(examples, "\n")
+		}
+	}
 	for _, subcommand := range registered {
 		c := subcommand(a)
 		if slices.ContainsFunc(root.Commands(), func(other *cobra.Command) bool { return other.Name() == c.Name() }) {

@@ -23,15 +23,7 @@ func (a *App) plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plot RESULTS.csv",
 		Short: "Draw a figure from a table of results",
-		Long: `Draw a figure from a table of results. The options are the keys of [[plot]] in
-experiment files; see docs/experiments.md. The table of a result folder brings what
-its manifest says: the bound of the channels, and the states of points.`,
-		Example: `  weft plot results/torus/results.csv --y accepted_load
-  weft plot results.csv --x offered_load --y latency_mean_ns --y latency_p99_ns --by routing.type --log-y -o tail.pdf
-  weft plot results.csv --y '100*accepted_load/offered_load' --panels traffic.pattern
-  weft plot results/knee/results.csv --annotate bound,knee --size one-column -o knee.pdf
-  weft plot results/knee/histogram.csv --style percentile --x latency_from_ns --where traffic.load=0.3`,
-		Args: cobra.ExactArgs(1),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
 			for _, list := range []struct {

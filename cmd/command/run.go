@@ -23,20 +23,7 @@ func (a *App) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run FILE...",
 		Short: "Run experiment files and write results, figures and provenance",
-		Long: `Run experiment files. Each result folder holds results.csv (byte-identical
-whatever --jobs), performance.csv, manifest.json, resolved.toml and the figures
-that the file asks for. Files that come with weft are found by name:
-
-  weft run examples/quickstart
-
-An interrupted run goes on with --resume. Keys of the file are set with --set; a
-value is TOML, or a string if it is not, and so are the elements of a list. Put an
-argument with brackets, spaces or quotes in single quotes: shells have uses for them.`,
-		Example: `  weft run my.toml --out day1
-  weft run examples/torus --set switch.vcs=4 --set 'sweep.traffic.load=[0.2, 0.4]'
-  weft run examples/torus --set 'sweep.traffic.pattern=[uniform, tornado]'
-  weft run examples/torus --quick --out - --format jsonl`,
-		Args: cobra.MinimumNArgs(1),
+		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.Command = commandLine(c, args)
 			flags.wantsKept = c.Flags().Changed("snapshot-every") && flags.SnapshotEvery > 0
@@ -283,14 +270,7 @@ func (a *App) mergeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge FILE SHARE...",
 		Short: "Put the shares of a sweep together",
-		Long: `Put the shares of a sweep together that weft run --shard has computed, on any
-machines. FILE and its options are those of the shares; SHARE is the result folder of
-one. The folder that comes out is the one that weft run would have left. Points that
-[sweep.refine] adds hang on the results of all others and are computed now.`,
-		Example: `  weft run my.toml --shard 1/2 --out share-1
-  weft run my.toml --shard 2/2 --out share-2
-  weft merge my.toml share-1 share-2 --out results/my`,
-		Args: cobra.MinimumNArgs(2),
+		Args:  cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.Command = commandLine(c, args)
 			if flags.Out == "-" {

@@ -25,26 +25,7 @@ func (a *App) topologyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "topology FILE.toml|FILE|DIR",
 		Short: "Describe the network of an experiment file or a network file, draw it, or write it in another form",
-		Long: `Describe the network of an experiment file, or of a file that holds one: weft's
-JSON form, the output of ibnetdiscover, ibdiagnet's db_csv, or a netlist of ibsim.
-Pictures (svg, png, pdf) show levels, groups or coordinates as the family has them. Of
-the result folder DIR of a run with measure.links, the picture shows the load of every
-channel at one point: that with the highest load, or --point.
-
---lfts writes the forwarding tables of the experiment's routing as OpenSM dumps
-them; its option lfts_file, with routing_engine file, loads them.
-
---diff says what has changed in a later network: switches and hosts by GUID or
-name, cables, their speeds; and, with the routes of both, which pairs of hosts have
-lost their path or take another. Routes are those of two experiment files, of a
-routing named with --routing, or of two files of tables.`,
-		Example: `  weft topology examples/fat-tree
-  weft topology examples/fat-tree --set topology.k=4 -o tree.svg
-  weft topology examples/quickstart --set topology.h=2 -o dragonfly.dot
-  weft topology ibnetdiscover.txt -o cluster.json
-  weft topology examples/fat-tree --set routing.up=hashed --lfts fat-tree.lfts
-  weft topology monday.txt --diff today.txt --tables monday.lfts,today.lfts`,
-		Args: cobra.ExactArgs(1),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if diff != "" {
 				return a.diff(c.Context(), args[0], diff, &flags, tables, algorithm)
