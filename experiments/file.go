@@ -35,6 +35,7 @@ import (
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -119,10 +120,7 @@ func (f *File) Describe(p *Point) string {
 	if len(f.keys) == 0 {
 		return "the only one"
 	}
-	parts := make([]string, len(f.keys))
-	for i, key := range f.keys {
-		parts[i] = key + " = " + p.Swept[i]
-	}
+	parts := lists.Make(len(f.keys), func(i int) string { return f.keys[i] + " = " + p.Swept[i] })
 	return strings.Join(parts, ", ")
 }
 

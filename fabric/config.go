@@ -17,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/fabric/marking"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -244,10 +245,7 @@ func FlitTime(rate sim.Rate, flit sim.Bytes) sim.Time {
 }
 
 func classNames(g *topology.Graph) string {
-	names := make([]string, len(g.Classes))
-	for i, c := range g.Classes {
-		names[i] = c.Name
-	}
+	names := lists.Make(len(g.Classes), func(i int) string { return g.Classes[i].Name })
 	return strings.Join(names, ", ")
 }
 

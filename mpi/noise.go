@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -68,10 +69,7 @@ func newNoise(config *Noise, seed uint64, ranks int) *noise {
 
 // streams are random streams of a role, one a rank.
 func streams(seed uint64, role string, ranks int) []sim.Stream {
-	all := make([]sim.Stream, ranks)
-	for r := range all {
-		all[r] = sim.NewStream(seed, role, r)
-	}
+	all := lists.Make(ranks, func(r int) sim.Stream { return sim.NewStream(seed, role, r) })
 	return all
 }
 

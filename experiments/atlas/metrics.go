@@ -9,6 +9,7 @@ import (
 	members "github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Starts of the search for a small cut.
@@ -132,10 +133,7 @@ func byRouting(uniform, valiant bool, ways int) func(*Reference, *subject) (stri
 type flows [][]float64
 
 func square[T any](n int) [][]T {
-	all := make([][]T, n)
-	for i := range all {
-		all[i] = make([]T, n)
-	}
+	all := lists.Make(n, func(i int) []T { return make([]T, n) })
 	return all
 }
 
@@ -184,10 +182,7 @@ func saturation(f flows, split func(s, d int, next func(to int, share float64)))
 	load := square[float64](n)
 	most := 0.0
 	for d := range n {
-		now := make([]float64, n)
-		for s := range n {
-			now[s] = f[s][d]
-		}
+		now := lists.Make(n, func(s int) float64 { return f[s][d] })
 		for step := 0; step < n; step++ {
 			next, moved := make([]float64, n), false
 			for s, flow := range now {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Counterpart are the tables of the experiment file that weft runs for a
@@ -45,14 +46,8 @@ func (c *Config) ExperimentOf(title string, loads []float64, seeds int, m Counte
 	if err = together(c.checkNeeded(), err); err != nil {
 		return "", err
 	}
-	list := make([]string, len(loads))
-	for i, x := range loads {
-		list[i] = strconv.FormatFloat(x, 'f', -1, 64)
-	}
-	numbers := make([]string, seeds)
-	for i := range numbers {
-		numbers[i] = strconv.Itoa(i + 1)
-	}
+	list := lists.Make(len(loads), func(i int) string { return strconv.FormatFloat(loads[i], 'f', -1, 64) })
+	numbers := lists.Make(seeds, func(i int) string { return strconv.Itoa(i + 1) })
 	return fmt.Sprintf("title = %q\nkind = \"traffic\"\n\n[topology]\n%s\n%s[switch]\n%s\n[terminal]\nbuffer_flits = %d\n\n[routing]\n%s\n[traffic]\n%s\n[measure]\nwarmup = %d\nwindow = %d\n\n[sweep]\n\"traffic.load\" = [%s]\nseed = [%s]\n",
 		title, m.Topology, m.Channels, core, c.Whole("vc_buf_size"), m.Routing, m.Traffic, warmup*period, (all-warmup)*period, strings.Join(list, ", "), strings.Join(numbers, ", ")), nil
 }

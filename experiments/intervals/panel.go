@@ -23,6 +23,7 @@ import (
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -100,10 +101,7 @@ type setUp struct {
 
 // execute runs a variant, or all of them, with some seeds.
 func (u *setUp) execute(s *judge.Session, folder string, first, n int, set ...string) (*experiments.File, *results.Table, bool, error) {
-	seeds := make([]string, n)
-	for i := range seeds {
-		seeds[i] = strconv.Itoa(first + i)
-	}
+	seeds := lists.Make(n, func(i int) string { return strconv.Itoa(first + i) })
 	with := *s
 	with.Options.Set = append(slices.Clone(s.Options.Set), append(set, "sweep.seed=["+strings.Join(seeds, ", ")+"]")...)
 	file, err := with.Load(u.name+".toml", u.text, false)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // tolerance is what medians may differ by, as a share of the folder's.
@@ -224,9 +225,6 @@ func (c *cell) text(quick bool) string {
 
 // list is something of each rank, separated by commas.
 func (j *job) list(of func(r *rank) any) string {
-	all := make([]string, len(j.ranks))
-	for i := range j.ranks {
-		all[i] = fmt.Sprint(of(&j.ranks[i]))
-	}
+	all := lists.Make(len(j.ranks), func(i int) string { return fmt.Sprint(of(&j.ranks[i])) })
 	return strings.Join(all, ", ")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // knee is a row of the table that answers a load sweep.
@@ -155,10 +156,7 @@ func printTable(t *results.Table) table {
 		})
 	}
 	for _, r := range t.Rows {
-		cells := make([]string, len(r))
-		for i, c := range r {
-			cells[i] = shortCell(c)
-		}
+		cells := lists.Make(len(r), func(i int) string { return shortCell(r[i]) })
 		p.Rows = append(p.Rows, row{Cells: cells})
 	}
 	return p

@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // The checked build (-tags weftcheck) checks what follows while it simulates. Wheels
@@ -113,10 +114,7 @@ func (f *Fabric) count() {
 // ChannelFlits is the number of flits sent so far on every virtual channel (len =
 // (ports+terminals)*vcs), modulo 2^32.
 func (f *Fabric) ChannelFlits() []uint32 {
-	counts := make([]uint32, len(f.OutVC))
-	for i := range f.OutVC {
-		counts[i] = f.OutVC[i].Flits
-	}
+	counts := lists.Make(len(f.OutVC), func(i int) uint32 { return f.OutVC[i].Flits })
 	return counts
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/mem"
 )
 
@@ -290,10 +291,7 @@ func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) {
 // cycle, and behind what divides f ([Fabric.Divide], [Fabric.DivideFor]). What [Fabric.Check]
 // refuses is an error. A [fabric.Responder] is the source of all parts, and their sinks are each a [Recorder].
 func (f *Fabric) Attach(host fabric.Host) error {
-	parts := make([]fabric.Ends, len(f.domains))
-	for i := range parts {
-		parts[i] = host.Part(i)
-	}
+	parts := lists.Make(len(f.domains), func(i int) fabric.Ends { return host.Part(i) })
 	if err := f.Check(parts[0].Source); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // partition divides switches into n parts of about equal work whose channels to each other are as
@@ -123,10 +124,7 @@ func spread(g *topology.Graph, cluster, carries []int, n int) []int {
 		level = slices.Compact(next)
 		choose(part, neighbours, ports, load, level)
 	}
-	parts := make([]int, len(cluster))
-	for s, c := range cluster {
-		parts[s] = max(0, part[c])
-	}
+	parts := lists.Make(len(cluster), func(s int) int { return max(0, part[cluster[s]]) })
 	return parts
 }
 

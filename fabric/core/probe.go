@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/marking"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -83,10 +84,7 @@ func (f *Fabric) RestartProbes() {
 
 // Samples are what the probes of the settings have seen so far, in their order.
 func (f *Fabric) Samples() []*fabric.Samples {
-	all := make([]*fabric.Samples, len(f.probes))
-	for i, p := range f.probes {
-		all[i] = p.samples()
-	}
+	all := lists.Make(len(f.probes), func(i int) *fabric.Samples { return f.probes[i].samples() })
 	return all
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -108,10 +109,7 @@ func (t *traffic) ofPattern(mean sim.Time) {
 
 // cycle is a random cycle of all ranks, drawn from a stream: who is before each, and who behind.
 func cycle(ranks int, seed uint64, role string, number int) (before, behind []int32) {
-	order := make([]int32, ranks)
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := lists.Make(ranks, func(i int) int32 { return int32(i) })
 	s := sim.NewStream(seed, role, number)
 	sim.Shuffle(&s, order)
 	before, behind = make([]int32, ranks), make([]int32, ranks)

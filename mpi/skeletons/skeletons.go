@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -177,10 +178,7 @@ func luIteration(n, xdim, ranks int, compute sim.Time) collectives.Schedule {
 	ydim, planes := ranks/xdim, n-2
 	// sides are the bytes of the points of each position in a row of them, 5 variables each.
 	sides := func(positions int) []int64 {
-		bytes := make([]int64, positions)
-		for i := range bytes {
-			bytes[i] = int64((i+1)*n/positions-i*n/positions) * 5 * 8
-		}
+		bytes := lists.Make(positions, func(i int) int64 { return int64((i+1)*n/positions-i*n/positions) * 5 * 8 })
 		return bytes
 	}
 	across, along := sides(ydim), sides(xdim)

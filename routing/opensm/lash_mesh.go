@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // lashMesh is OpenSM's analysis of meshes and tori (do_mesh_analysis). Where most switches
@@ -369,17 +370,11 @@ func shapeOf(matrix [][]int32) meshShape {
 	for k, row := range matrix {
 		// The first column of the matrix that leads to the next polynomial: 1, -row[k],
 		// and minus the row times powers of the first k rows and columns times the column.
-		column := make([]int32, k)
-		for i := range column {
-			column[i] = matrix[i][k]
-		}
+		column := lists.Make(k, func(i int) int32 { return matrix[i][k] })
 		first := []int32{1, -row[k]}
 		for range k {
 			first = append(first, -dot(row[:k], column))
-			next := make([]int32, k)
-			for i := range next {
-				next[i] = dot(matrix[i][:k], column)
-			}
+			next := lists.Make(k, func(i int) int32 { return dot(matrix[i][:k], column) })
 			column = next
 		}
 		next := make([]int32, k+2)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // SL2VLSets are the tables of service levels to virtual lanes in OpenSM's configuration: qos_sl2vl
@@ -89,10 +90,7 @@ func (t *Tables) SL2VL(o *Options) string {
 			return "file"
 		}
 	}
-	words := make([]string, len(first))
-	for sl, vl := range first {
-		words[sl] = strconv.Itoa(int(vl))
-	}
+	words := lists.Make(len(first), func(sl int) string { return strconv.Itoa(int(first[sl])) })
 	return "all ports: " + strings.Join(words, ",")
 }
 
