@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -332,11 +333,7 @@ func NetworksOf(names []string) ([]Candidate, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(c Candidate) bool { return c.Family == name })
 		if i < 0 {
-			var known []string
-			for _, c := range all {
-				known = append(known, c.Family)
-			}
-			return nil, fmt.Errorf("--topology %s: want %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("--topology %s: want %s", name, lists.Join(all, ", ", func(c Candidate) string { return c.Family }))
 		}
 		some = append(some, all[i])
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // blame shows where the latency of the points of an experiment came from.
@@ -240,12 +241,9 @@ func newJobBlame(f *engine.Folder) *jobBlame {
 	}
 	p.Title, p.Table, p.Style, p.X, p.Y, p.Z, p.Aggregate = "Who slows whom", "job_blame", "heat", "slowed_by", []string{"job"}, "slowdown", "sum"
 	p.XLabel, p.YLabel, p.Where = "slowed by", "job", map[string]string{"point": point}
-	var rows [][]string
-	for _, row := range t.Rows {
-		if row[at[0]] == point && row[at[3]] != "" && slowdown(row) > 0 {
-			rows = append(rows, row)
-		}
-	}
+	rows := lists.Filter(t.Rows, func(row []string) bool {
+		return row[at[0]] == point && row[at[3]] != "" && slowdown(row) > 0
+	})
 	slices.SortStableFunc(rows, func(a, b []string) int { return cmp.Compare(slowdown(b), slowdown(a)) })
 	for _, row := range rows[:min(mostWorst, len(rows))] {
 		b.Worst = append(b.Worst, worstCable{row[at[1]], row[at[2]], row[at[3]], row[at[4]], strconv.FormatFloat(slowdown(row), 'f', 3, 64)})

@@ -21,6 +21,7 @@ import (
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/routing/opensm/mcast"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Engines lists the engines in alphabetical order.
@@ -115,11 +116,8 @@ func (c *Configured) Refused() error {
 	if c.Tables != nil {
 		return nil
 	}
-	var lines []string
-	for _, r := range c.Refusals {
-		lines = append(lines, r.Error())
-	}
-	return fmt.Errorf("%s\nno engine of the list is left: OpenSM would take minhop as its last resort, weft writes no table", strings.Join(lines, "\n"))
+	lines := lists.Join(c.Refusals, "\n", (*opensm.Refusal).Error)
+	return fmt.Errorf("%s\nno engine of the list is left: OpenSM would take minhop as its last resort, weft writes no table", lines)
 }
 
 // Files are the tables by the names of their files: lft, sl and sl2vl; with dumps,

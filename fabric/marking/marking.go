@@ -64,6 +64,12 @@ const None = "none"
 
 func init() {
 	param.Register(Registry, None, "no packet is marked", struct{}{}, func(struct{}, Env) (Policy, error) { return nil, nil })
+	param.Register(Registry, "threshold", "packets that leave by a port for which many flits wait", Threshold{32},
+		func(c Threshold, _ Env) (Policy, error) { return threshold(c), nil })
+	param.Register(Registry, "red", "packets at random, the more so the more flits wait for their port", RED{16, 64, 0.1, 1},
+		func(c RED, e Env) (Policy, error) { return &red{c, sim.NewStream(e.Seed, "red", e.Port), 0}, nil })
+	param.Register(Registry, "infiniband", "packets that leave by a lane for which others wait, as ports of InfiniBand switches do",
+		InfiniBand{15, 10, 8, "0x0"}, newInfiniBand)
 }
 
 // Named is the choice of a policy with its defaults.
@@ -72,11 +78,6 @@ func Named(name string) Choice { return param.Choose(Registry, name) }
 // Threshold holds the settings of policy "threshold".
 type Threshold struct {
 	Flits int `toml:"mark_flits" doc:"flits waiting for the port from which packets are marked" unit:"flits" min:"1"`
-}
-
-func init() {
-	param.Register(Registry, "threshold", "packets that leave by a port for which many flits wait", Threshold{32},
-		func(c Threshold, _ Env) (Policy, error) { return threshold(c), nil })
 }
 
 // threshold is the plain form of [infiniband]: a number of flits, whose port, not whose lane, is
@@ -103,11 +104,6 @@ func (c *RED) Validate() error {
 		return &param.ParamError{Key: "mark_to_flits", Value: c.To, Want: "more than mark_from_flits"}
 	}
 	return nil
-}
-
-func init() {
-	param.Register(Registry, "red", "packets at random, the more so the more flits wait for their port", RED{16, 64, 0.1, 1},
-		func(c RED, e Env) (Policy, error) { return &red{c, sim.NewStream(e.Seed, "red", e.Port), 0}, nil })
 }
 
 // red is random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4),
@@ -146,11 +142,6 @@ type InfiniBand struct {
 	Rate       int    `toml:"cc_sw_cong_setting_marking_rate" doc:"packets of a congested lane that are passed over between two marks" unit:"packets" min:"0" max:"65535"`
 	PacketSize int64  `toml:"cc_sw_cong_setting_packet_size" doc:"of the shortest packet that is marked, in units of 64 B" min:"0" max:"255"`
 	VictimMask string `toml:"cc_sw_cong_setting_victim_mask" doc:"ports that mark packets though they wait for credits: bit n of a number of 256 bits is the n-th port of a switch, from 1 on"`
-}
-
-func init() {
-	param.Register(Registry, "infiniband", "packets that leave by a lane for which others wait, as ports of InfiniBand switches do",
-		InfiniBand{15, 10, 8, "0x0"}, newInfiniBand)
 }
 
 // Validate checks the mask; see [param.Validate].

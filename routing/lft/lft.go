@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/arbitration"
@@ -16,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -354,11 +354,8 @@ func (c *lftCheck) follow(at topology.SwitchID, dst topology.TerminalID) (end re
 // circle names a circle of switches, once for all destinations.
 func (c *lftCheck) circle(loop []topology.SwitchID, dst topology.TerminalID) {
 	first := slices.Index(loop, slices.Min(loop)) // the circle is the same wherever one enters it
-	var ports []string
-	for i := range loop {
-		ports = append(ports, c.graph.PortName(c.tables.ToTerminal(loop[(first+i)%len(loop)], dst)))
-	}
-	text := strings.Join(ports, ", ")
+	from := slices.Concat(loop[first:], loop[:first])
+	text := lists.Join(from, ", ", func(s topology.SwitchID) string { return c.graph.PortName(c.tables.ToTerminal(s, dst)) })
 	if known := c.circles[text]; !known && len(c.circles) < maxNamed {
 		c.circles[text] = true
 		c.problem(loop[first], dst, "packets for %s go round in a circle: %s", c.graph.TerminalName(dst), text)

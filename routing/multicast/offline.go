@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -32,11 +33,7 @@ func (e *offline) JoinAll(groups []Group) error {
 	if f.NumGroups() > 0 {
 		panic("multicast: JoinAll of an engine that has groups")
 	}
-	var problems []error
-	for i := range groups {
-		problems = append(problems, f.Admissible(&groups[i]))
-	}
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(lists.Make(len(groups), func(i int) error { return f.Admissible(&groups[i]) })...); err != nil {
 		return err
 	}
 	if err := e.fill(groups); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // adapters lists the ports of each adapter: of terminals in the order of their first ones,
@@ -197,10 +198,7 @@ func numberedByIBSim(n *topology.Names, list [][]topology.AdapterPort) bool {
 // namesAreIDs tells whether every node's description can be its id: not empty,
 // none of ibsim's reserved characters, no two alike.
 func namesAreIDs(n *topology.Names, list [][]topology.AdapterPort) bool {
-	var names []string
-	for _, s := range n.Switches {
-		names = append(names, s.Name)
-	}
+	names := lists.Make(len(n.Switches), func(s int) string { return n.Switches[s].Name })
 	for _, ports := range list {
 		names = append(names, ports[0].Name)
 	}
