@@ -190,7 +190,8 @@ var registered []func(*App) *cobra.Command
 // initialized: a program has the subcommands of the packages that it imports.
 func Register(subcommand func(*App) *cobra.Command) { registered = append(registered, subcommand) }
 
-// help has what --help says of a subcommand of the house: the text, then its examples.
+// help has what --help says of a subcommand of the house: the text, then its examples. What a
+// subcommand has as its Long is of the same form.
 //
 //go:embed help
 var help embed.FS
@@ -223,12 +224,6 @@ func Root(stdout, terminal io.Writer) *cobra.Command {
 		Completed(a.manCommand(), false, commandNames(root)),
 		a.plotCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand(),
 	)
-	for _, c := range root.Commands() {
-		if text, err := help.ReadFile("help/" + c.Name() + ".txt"); err == nil {
-			long, examples, _ := strings.Cut(string(text), "Examples:\n")
-			c.Long, c.Example = cmp.Or(c.Long, strings.TrimSpace(long)), strings.TrimSuffix(examples, "\n")
-		}
-	}
 	for _, subcommand := range registered {
 		c := subcommand(a)
 		if slices.ContainsFunc(root.Commands(), func(other *cobra.Command) bool { return other.Name() == c.Name() }) {
@@ -238,6 +233,9 @@ func Root(stdout, terminal io.Writer) *cobra.Command {
 	}
 	helpAndCompletion(root)
 	for _, c := range root.Commands() {
+		text, _ := help.ReadFile("help/" + c.Name() + ".txt")
+		long, examples, _ := strings.Cut(c.Long+string(text), "Examples:\n")
+		c.Long, c.Example = strings.TrimSpace(long), cmp.Or(c.Example, strings.TrimSuffix(examples, "\n"))
 		asUsage(c)
 	}
 	asUsage(root)

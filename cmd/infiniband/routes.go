@@ -54,11 +54,7 @@ func routesCommand(a *command.App) *cobra.Command {
 		Use:   "routes FILE.toml|FILE",
 		Short: "Compute the routes of OpenSM on a network: as it is configured, or by several engines side by side",
 		Long:  routesHelp,
-		Example: `  weft routes ibnetdiscover.txt --opensm opensm.conf -o tables
-  weft routes ibnetdiscover.txt --engine ftree,updn,dfsssp --pattern permutation -o compared
-  weft routes ibnetdiscover.txt --engine all --jobs jobs.txt
-  weft routes examples/torus --engine all`,
-		Args: cobra.ExactArgs(1),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			configured := flags.config != "" && len(flags.engines) == 0
 			for _, name := range []string{"pattern", "hottest", "jobs", "draws"} {
@@ -244,8 +240,6 @@ func multicastCommand(a *command.App) *cobra.Command {
 		Use:   "multicast FILE.toml... | --topology FILE --groups FILE",
 		Short: "Route multicast groups: an experiment file, or the files of a real cluster",
 		Long:  multicastHelp,
-		Example: `  weft multicast --topology ibnetdiscover.txt --groups opensm-sa.dump --entries 64
-  weft multicast --topology ibnetdiscover.txt --groups opensm-sa.dump --engine mr4lms-plus -o tables`,
 		RunE: func(c *cobra.Command, args []string) error {
 			files := job.Topology != "" || job.Groups != ""
 			switch {

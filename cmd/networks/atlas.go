@@ -33,10 +33,7 @@ func atlasCommand(a *command.App) *cobra.Command {
 		Use:   "atlas",
 		Short: "List topologies with their routings, certified and measured; or what can be built at a size, ranked",
 		Long:  help,
-		Example: `  weft atlas --topology kautz
-  weft atlas --terminals 1000 --radix 32
-  weft atlas --terminals 1000 --radix 32 --rank optical --set price.optical=900`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("terminals") || c.Flags().Changed("radix") {
 				return listBuildable(c.Context(), a, terminals, radix, rank, set, flags.Out)

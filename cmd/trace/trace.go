@@ -37,12 +37,7 @@ func newCommand(a *command.App) *cobra.Command {
 		Use:   "trace FILE",
 		Short: "Say what a trace holds and what of it can be replayed, or write it, or a program, in another format",
 		Long:  help,
-		Example: `  weft trace app.goal
-  weft trace app.0.et --groups groups.json --allreduce allreduce-recursive-doubling
-  weft trace app.bin -o app.goal
-  weft trace app.goal --to chakra -o app
-  weft trace program.toml --set job.ranks=64 -o program.goal`,
-		Args: cobra.ExactArgs(1),
+		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if t.File = args[0]; filepath.Ext(t.File) == ".toml" {
 				for _, name := range []string{"format", "host-flops", "groups", "drop", "allreduce", "allgather", "alltoall", "broadcast", "reduce"} {
