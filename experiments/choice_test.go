@@ -56,9 +56,7 @@ func TestInputsByContent(t *testing.T) {
 		return `{"format": "weft-topology", "version": 1, "classes": [{"name": "c", "latency": ` + latency + `}], "switches": [{}],
 "terminals": [{"switch": 0, "class": "c"}, {"switch": 0, "class": "c"}], "links": []}`
 	}
-	write := func(path, text string) {
-		simtest.Check(t, os.WriteFile(path, []byte(text), 0o644))
-	}
+	write := func(path, text string) { simtest.Check(t, os.WriteFile(path, []byte(text), 0o644)) }
 	dir := t.TempDir()
 	write(filepath.Join(dir, "net.json"), network("1"))
 	write(filepath.Join(dir, "x.toml"), "kind = \"traffic\"\n[topology]\ntype = \"file\"\npath = \"net.json\"\n[routing]\ntype = \"table\"\n")

@@ -33,8 +33,6 @@ func TestRegister(t *testing.T) {
 			"weft %s: status %d: %s%s", args, status, &out, &errors)
 	}
 	Register(greet)
-	defer func() {
-		simtest.ErrorIf(t, recover() == nil, "two subcommands have one name")
-	}()
+	defer func() { simtest.ErrorIf(t, recover() == nil, "two subcommands have one name") }()
 	Root(&bytes.Buffer{}, &bytes.Buffer{})
 }

@@ -328,9 +328,7 @@ func TestBeginning(t *testing.T) {
 // 4.64 us, 4640 ns.
 func TestReferences(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "testbed.csv")
-	write := func(text string) {
-		simtest.Check(t, os.WriteFile(name, []byte(text), 0o666))
-	}
+	write := func(text string) { simtest.Check(t, os.WriteFile(name, []byte(text), 0o666)) }
 	write("offered_load,latency_mean_ns,series\n0.2,30,b\n0.1,11,b\n0.15,12,a\n0.3,,a\n")
 	references := []ReferenceConfig{
 		{File: name},

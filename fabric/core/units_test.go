@@ -170,9 +170,7 @@ func TestUnitHolds(t *testing.T) {
 // TestUnitRuns: whole runs, with their verdicts, windows that they find themselves and
 // threads, measure the same with both units, but for what is accepted at the edges of
 // the window, where packets count when their tails arrive.
-func TestUnitRuns(t *testing.T) {
-	testUnitRuns(t, "min", "ugal-l", "par")
-}
+func TestUnitRuns(t *testing.T) { testUnitRuns(t, "min", "ugal-l", "par") }
 
 // TestUnitRunsPlainNever: the loop for the usual case does what that for every case does.
 func TestUnitRunsPlainNever(t *testing.T) {

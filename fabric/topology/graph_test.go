@@ -35,9 +35,7 @@ func TestBuilderRefusesMisuse(t *testing.T) {
 		"occupied": func(b *topology.Builder) { b.AddTerminalAt(0, 3, 0); b.AddLinkAt(0, 3, 1, 0, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() {
-				simtest.ErrorIf(t, recover() == nil, "no panic")
-			}()
+			defer func() { simtest.ErrorIf(t, recover() == nil, "no panic") }()
 			f(topology.NewBuilder(2, topology.Class{Name: "wire"}))
 		})
 	}
@@ -93,8 +91,6 @@ func TestDistancesTooFar(t *testing.T) {
 	}
 	d := line(math.MaxInt16+1).DistancesFrom(0, nil)
 	simtest.ErrorIf(t, d[math.MaxInt16] != math.MaxInt16, "the end is at %d", d[math.MaxInt16])
-	defer func() {
-		simtest.ErrorIf(t, recover() == nil, "no panic")
-	}()
+	defer func() { simtest.ErrorIf(t, recover() == nil, "no panic") }()
 	line(math.MaxInt16+2).DistancesFrom(0, nil)
 }

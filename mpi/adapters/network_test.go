@@ -140,8 +140,7 @@ func TestTransportStateIsWhole(t *testing.T) {
 		"enough") // of the settings
 	snapshottest.Names[senderLanes](t, "arbiter", "turns", "waiting",
 		"tables", "enough") // likewise
-	snapshottest.Names[outgoing](t, "birth", "tag",
-		"dst", "flits") // follow from the tag
+	snapshottest.Names[outgoing](t, "birth", "tag", "dst", "flits") // follow from the tag
 	snapshottest.Names[qpOrder](t, "sent", "expected", "ahead")
 }
 

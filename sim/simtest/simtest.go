@@ -190,9 +190,7 @@ func Refuse[T any](_ T, err error) func(t testing.TB, want string) {
 }
 
 // Refuse2 is Refuse for two results.
-func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, want string) {
-	return Refuse(0, err)
-}
+func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, want string) { return Refuse(0, err) }
 
 // Rows are the lines of a CSV file behind its header.
 func Rows(t testing.TB, file string) [][]string {
