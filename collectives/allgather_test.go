@@ -62,7 +62,6 @@ func TestAllgatherLSSCosts(t *testing.T) {
 			writes++
 		}
 	}
-	if control != 1 || writes != 5 || len(sends(c, 2)) != 6 {
-		t.Errorf("%d handshakes, %d writes of %d messages", control, writes, len(sends(c, 2)))
-	}
+	simtest.ErrorIf(t, control != 1 || writes != 5 || len(sends(c, 2)) != 6,
+		"%d handshakes, %d writes of %d messages", control, writes, len(sends(c, 2)))
 }

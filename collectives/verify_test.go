@@ -217,14 +217,12 @@ func TestComposition(t *testing.T) {
 	s := collectives.Sequence(collectives.Work(4, 5), barrier, barrier, barrier)
 	simtest.Equal(t, s.Rounds(2), 1+3*2, "rounds =")
 	// Round 6 is round 1 of the third barrier: distance 2.
-	if ops := s.Round(3, 6, nil); len(ops) != 2 || ops[1].Peer != 1 {
-		t.Errorf("round 6 of rank 3 = %v", ops)
-	}
+	ops := s.Round(3, 6, nil)
+	simtest.ErrorIf(t, len(ops) != 2 || ops[1].Peer != 1, "round 6 of rank 3 = %v", ops)
 	// Columns of a 4 x 3 grid: rank 3*i + j is index i of group j.
 	columns := collectives.Split(barrier, 12, func(rank int) (int, int) { return rank % 3, rank / 3 }, func(group, index int) int { return 3*index + group })
-	if ops := columns.Round(10, 0, nil); ops[1].Peer != 1 || ops[0].Peer != 7 {
-		t.Errorf("rank 10 sends to %d, receives from %d; want 1, 7", ops[1].Peer, ops[0].Peer)
-	}
+	ops = columns.Round(10, 0, nil)
+	simtest.ErrorIf(t, ops[1].Peer != 1 || ops[0].Peer != 7, "rank 10 sends to %d, receives from %d; want 1, 7", ops[1].Peer, ops[0].Peer)
 }
 
 // sends are the messages that a rank sends in all its rounds.
@@ -248,13 +246,9 @@ func TestLeadersExchange(t *testing.T) {
 	for critical, rounds := range map[sim.Bytes]int{512: 10, 511: 6} {
 		for _, segment := range []bool{true, false} {
 			c := collectives.AlltoallLeaders(env, 2, collectives.LeaderSettings{Segment: segment, SwitchOver: collectives.SwitchOver{Critical: critical}})
-			if got := c.Rounds(0); got != rounds {
-				t.Errorf("critical %v: %d rounds, want %d", critical, got, rounds)
-			}
+			simtest.Equal(t, c.Rounds(0), rounds, "critical %v: rounds", critical)
 			atOnce := collectives.AlltoallLeaders(env, 2, collectives.LeaderSettings{Segment: segment, SwitchOver: collectives.SwitchOver{Critical: critical}, AtOnce: true})
-			if got, want := atOnce.Rounds(0), map[int]int{10: 10, 6: 3}[rounds]; got != want {
-				t.Errorf("critical %v, all at once: %d rounds, want %d", critical, got, want)
-			}
+			simtest.Equal(t, atOnce.Rounds(0), map[int]int{10: 10, 6: 3}[rounds], "critical %v, all at once: rounds", critical)
 			in, out := collectives.In, collectives.Out
 			if !segment {
 				in, out = collectives.InAndOut, collectives.InAndOut

@@ -81,9 +81,8 @@ func TestMemoryAgainstSmallSteps(t *testing.T) {
 		}
 		for i := range jobs {
 			// Small steps keep a share for the rest of its picosecond.
-			if d := ends[i] - want[i]; d < -3 || d > 3 {
-				t.Errorf("%+v: copy %d ends at %d ps, want %d", jobs, i, ends[i], want[i])
-			}
+			d := ends[i] - want[i]
+			simtest.ErrorIf(t, d < -3 || d > 3, "%+v: copy %d ends at %d ps, want %d", jobs, i, ends[i], want[i])
 		}
 	}
 }

@@ -280,7 +280,6 @@ func TestLoadOfSchedules(t *testing.T) {
 		}
 	}
 	long := mpi.Iterate(collectives.AlltoallRing(collectives.Env{Ranks: 2, Bytes: 8}), 100_000) // 200,000 rounds
-	if got := p.LoadOf(long, false, 16384, 17, 17); math.Abs(got.Sends-200_000) > 0.2*200_000 {
-		t.Errorf("%+v, want 200,000 sends", got)
-	}
+	got := p.LoadOf(long, false, 16384, 17, 17)
+	simtest.ErrorIf(t, math.Abs(got.Sends-200_000) > 0.2*200_000, "%+v, want 200,000 sends", got)
 }

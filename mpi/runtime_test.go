@@ -68,12 +68,10 @@ func TestEndlessComputation(t *testing.T) {
 		"num_ranks 1\nrank 0 {\ncalc 1500000000000000000\n}\n", // 47 years
 		"num_ranks 1\nrank 0 {\na: calc 600000000000000000\nb: calc 600000000000000000\nb requires a\n}\n",
 	} {
-		if r, err := runGoal(t, mpi.QDRConfig(1), text); !errors.Is(err, mpi.ErrTooLate) {
-			t.Errorf("runtime: %v, %v", r.Finish, err)
-		}
-		if finish, err := runText(t, mpi.DefaultLogGOPS, text); !errors.Is(err, mpi.ErrTimeOverflow) {
-			t.Errorf("LogGOPS: %v, %v", finish, err)
-		}
+		r, err := runGoal(t, mpi.QDRConfig(1), text)
+		simtest.ErrorIf(t, !errors.Is(err, mpi.ErrTooLate), "runtime: %v, %v", r.Finish, err)
+		finish, err := runText(t, mpi.DefaultLogGOPS, text)
+		simtest.ErrorIf(t, !errors.Is(err, mpi.ErrTimeOverflow), "LogGOPS: %v, %v", finish, err)
 	}
 }
 
@@ -226,18 +224,15 @@ func TestReceiverNotReady(t *testing.T) {
 	// A shared receive queue for one QP has one buffer: six are refused twice, and in the third
 	// round, 0.2 us apart where each takes 0.25 us, every other one: 6 + 6 + 3.
 	c.Connections.Mode, c.Connections.SRQLeast = mpi.RCSRQ, 1
-	if r = simtest.Must(runGoal(t, c, text+"}\n"))(t); r.Stats.NotReady != 15 {
-		t.Errorf("shared receive queue: %d arrivals found no buffer, want 15", r.Stats.NotReady)
-	}
+	r = simtest.Must(runGoal(t, c, text+"}\n"))(t)
+	simtest.ErrorIf(t, r.Stats.NotReady != 15, "shared receive queue: %d arrivals found no buffer, want 15", r.Stats.NotReady)
 	// One of five buffers is like RC's.
 	c.Connections.SRQBuffers = 5
-	if r = simtest.Must(runGoal(t, c, text+"}\n"))(t); r.Stats.NotReady != 4 {
-		t.Errorf("shared receive queue of five: %d arrivals found no buffer, want 4", r.Stats.NotReady)
-	}
+	r = simtest.Must(runGoal(t, c, text+"}\n"))(t)
+	simtest.ErrorIf(t, r.Stats.NotReady != 4, "shared receive queue of five: %d arrivals found no buffer, want 4", r.Stats.NotReady)
 	c.Protocols.LimitBuffers = false
-	if r = simtest.Must(runGoal(t, c, text+"}\n"))(t); r.Stats.NotReady != 0 {
-		t.Errorf("without limit: %d arrivals found no buffer", r.Stats.NotReady)
-	}
+	r = simtest.Must(runGoal(t, c, text+"}\n"))(t)
+	simtest.ErrorIf(t, r.Stats.NotReady != 0, "without limit: %d arrivals found no buffer", r.Stats.NotReady)
 }
 
 // TestNoticeNeedsBuffer: the FIN of a rendezvous takes a receive buffer. A process takes 1 ms to take in
@@ -311,9 +306,8 @@ func TestProgressStops(t *testing.T) {
 	stop := func(events int64) bool { calls++; return calls == 2 }
 	c := mpi.QDRConfig(4)
 	c.Progress = stop
-	if _, err := c.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)); !errors.Is(err, mpi.ErrStopped) || calls != 2 {
-		t.Errorf("runtime: error %v after %d calls, want ErrStopped after 2", err, calls)
-	}
+	_, err := c.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond))
+	simtest.ErrorIf(t, !errors.Is(err, mpi.ErrStopped) || calls != 2, "runtime: error %v after %d calls, want ErrStopped after 2", err, calls)
 	calls = 0
 	if _, err := mpi.DefaultLogGOPS.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), stop); !errors.Is(err, mpi.ErrStopped) || calls != 2 {
 		t.Errorf("LogGOPS machine: error %v after %d calls, want ErrStopped after 2", err, calls)

@@ -52,12 +52,10 @@ func TestTimelineOfOneMessage(t *testing.T) {
 	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies = false
 	timeline, path := recorded(t, c, oneMessageText("64"))
-	if want := "0: 200000 send 0:0 with 1\n1: 1010035 wait 0:0 with 0\n1: 250000 receive 0:0 with 0\n"; timeline != want {
-		t.Errorf("timeline\n%swant\n%s", timeline, want)
-	}
-	if want := "0: 200000 send\n1: 50000 adapter\n1: 21035 serialisation\n1: 739000 propagation\n1: 250000 receive\n"; path != want {
-		t.Errorf("path\n%swant\n%s", path, want)
-	}
+	want := "0: 200000 send 0:0 with 1\n1: 1010035 wait 0:0 with 0\n1: 250000 receive 0:0 with 0\n"
+	simtest.ErrorIf(t, timeline != want, "timeline\n%swant\n%s", timeline, want)
+	want = "0: 200000 send\n1: 50000 adapter\n1: 21035 serialisation\n1: 739000 propagation\n1: 250000 receive\n"
+	simtest.ErrorIf(t, path != want, "path\n%swant\n%s", path, want)
 }
 
 // TestTimelineOfAChain: rank 1 waits for the message of rank 0, computes, and sends to rank 2,
@@ -93,9 +91,8 @@ b requires a
 	simtest.ErrorIf(t, path != want, "path\n%swant\n%s", path, want)
 	// Rank 2 has computed until 3500 ns, and the message comes at 1200 + 810.035 + 250 + 2000 +
 	// 200 + 810.035 = 5270.07 ns.
-	if want := "2: 3500000 compute\n2: 1770070 wait 1:0 with 1\n2: 250000 receive 1:0 with 1\n"; !strings.HasSuffix(timeline, want) {
-		t.Errorf("timeline\n%swant at the end\n%s", timeline, want)
-	}
+	want = "2: 3500000 compute\n2: 1770070 wait 1:0 with 1\n2: 250000 receive 1:0 with 1\n"
+	simtest.ErrorIf(t, !strings.HasSuffix(timeline, want), "timeline\n%swant at the end\n%s", timeline, want)
 }
 
 // TestTimelineOfARendezvous: the sender waits for the clear to send and for the completion, and
@@ -139,12 +136,10 @@ recv 101b from 0 tag 2
 	for _, s := range p.Timeline.CriticalPath(p.Timeline.Last(), 13200*sim.Nanosecond) {
 		fmt.Fprintf(&b, "%d: %d %v\n", s.Rank, (s.End-s.Start)/sim.Nanosecond, s.What)
 	}
-	if want := "0: 5000 compute\n1: 1500 send\n3: 2500 propagation\n3: 2100 receive\n3: 2100 receive\n"; b.String() != want {
-		t.Errorf("path\n%swant\n%s", b.String(), want)
-	}
+	want := "0: 5000 compute\n1: 1500 send\n3: 2500 propagation\n3: 2100 receive\n3: 2100 receive\n"
+	simtest.ErrorIf(t, b.String() != want, "path\n%swant\n%s", b.String(), want)
 	b.Reset()
 	p.Timeline.Of(1, func(a mpi.Activity) { fmt.Fprintf(&b, "%d %v\n", (a.End-a.Start)/sim.Nanosecond, a.What) })
-	if want := "5000 wait\n1500 send\n100 adapter\n1500 send\n"; b.String() != want {
-		t.Errorf("CPU 1 of rank 0\n%swant\n%s", b.String(), want)
-	}
+	want = "5000 wait\n1500 send\n100 adapter\n1500 send\n"
+	simtest.ErrorIf(t, b.String() != want, "CPU 1 of rank 0\n%swant\n%s", b.String(), want)
 }

@@ -76,9 +76,8 @@ func TestEscapeUnderLoad(t *testing.T) {
 	for _, n := range []topologytest.Network{{Name: "torus", Topology: torus(t, 2, 5, 4)}, {Name: "mesh", Topology: mesh(t, 2, 4, 4)}, {Name: "random", Topology: random}, {Name: "dragonfly", Topology: dragonfly(t, 2, 4, 2, 0)}} {
 		for _, flow := range []string{"wormhole", "cut-through"} {
 			r := adaptiveEscape(t, n.Topology)
-			if c := extended(t, n.Topology, r, flow == "wormhole"); !c.Acyclic() {
-				t.Errorf("%s, %s: %s", n.Name, flow, c.Describe(n.Topology.Graph()))
-			}
+			c := extended(t, n.Topology, r, flow == "wormhole")
+			simtest.ErrorIf(t, !c.Acyclic(), "%s, %s: %s", n.Name, flow, c.Describe(n.Topology.Graph()))
 			simtest.Check(t, overload(t, n.Topology, r, fabric.DefaultConfig(), flow, 3, 1500))
 		}
 	}
@@ -159,9 +158,7 @@ func TestIndirectDependencies(t *testing.T) {
 		d, _ := r.along(channel.Port)
 		simtest.ErrorIf(t, d != 0 || channel.VC > 1, "%+v is no escape channel of a row", channel)
 	}
-	if len(rows) < 2 {
-		t.Errorf("a cycle within a row: %s", c.Describe(topo.Graph()))
-	}
+	simtest.ErrorIf(t, len(rows) < 2, "a cycle within a row: %s", c.Describe(topo.Graph()))
 }
 
 // stranding offers no escape channel to packets that came in on an adaptive one.

@@ -78,12 +78,10 @@ func TestAdaptiveCurves(t *testing.T) {
 func onCurve(t *testing.T, topo topology.Topology, name string, settings []param.Setting, pattern measure.Pattern, load float64, cycles int64, latency, hops float64) {
 	t.Helper()
 	m := measured(t, topo, must(t, topo, 0, name, settings...), pattern, load, cycles)
-	if d := m.MeanLatency()/latency - 1; d > 0.03 || d < -0.03 {
-		t.Errorf("%s at %v: latency %.2f, want %.2f", name, load, m.MeanLatency(), latency)
-	}
-	if d := m.MeanHops()/hops - 1; d > 0.02 || d < -0.02 {
-		t.Errorf("%s at %v: %.3f switches, want %.3f", name, load, m.MeanHops(), hops)
-	}
+	d := m.MeanLatency()/latency - 1
+	simtest.ErrorIf(t, d > 0.03 || d < -0.03, "%s at %v: latency %.2f, want %.2f", name, load, m.MeanLatency(), latency)
+	d = m.MeanHops()/hops - 1
+	simtest.ErrorIf(t, d > 0.02 || d < -0.02, "%s at %v: %.3f switches, want %.3f", name, load, m.MeanHops(), hops)
 }
 
 // TestUGALThreshold: with a threshold that no queue exceeds all packets go minimally,
@@ -149,9 +147,8 @@ func TestFatPathsLayers(t *testing.T) {
 			several++
 		}
 	}
-	if several < 40 || longest < 3 || longest > r.VCs() {
-		t.Errorf("%d destinations have several paths, the longest has %d hops; %d virtual channels", several, longest, r.VCs())
-	}
+	simtest.ErrorIf(t, several < 40 || longest < 3 || longest > r.VCs(),
+		"%d destinations have several paths, the longest has %d hops; %d virtual channels", several, longest, r.VCs())
 }
 
 // TestFatPathsTree: with no share of cables a layer is a spanning tree. One of 50
@@ -192,9 +189,8 @@ func TestUpDownPaths(t *testing.T) {
 			}
 		}
 	}
-	if _, err := try(topo, 0, "up-down", param.Set("root", 57)); !errors.As(err, new(*param.ParamError)) {
-		t.Errorf("root 57 of 57 switches: %v", err)
-	}
+	_, err := try(topo, 0, "up-down", param.Set("root", 57))
+	simtest.ErrorIf(t, !errors.As(err, new(*param.ParamError)), "root 57 of 57 switches: %v", err)
 }
 
 // legalSearch is the hops of the shortest allowed paths from a switch.
@@ -274,11 +270,9 @@ func TestPolarizedRoutes(t *testing.T) {
 func TestPolarizedSpreads(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 4)
 	r := must(t, topo, 4, "polarized", param.Set("sensing", "waiting"))
-	if m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.001, 5000); m.MinimalFraction() < 0.97 {
-		t.Errorf("%v of the packets are minimal in an idle network", m.MinimalFraction())
-	}
+	m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.001, 5000)
+	simtest.ErrorIf(t, m.MinimalFraction() < 0.97, "%v of the packets are minimal in an idle network", m.MinimalFraction())
 	r = must(t, topo, 4, "polarized")
-	if m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.4, 1000); m.Accepted < 0.38 {
-		t.Errorf("accepted %v of 0.4", m.Accepted)
-	}
+	m = measured(t, topo, r, rperm(t, "slimfly_q5"), 0.4, 1000)
+	simtest.ErrorIf(t, m.Accepted < 0.38, "accepted %v of 0.4", m.Accepted)
 }

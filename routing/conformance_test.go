@@ -46,9 +46,8 @@ func TestRandomNetworks(t *testing.T) {
 						continue
 					}
 					carried++
-					if c, _ := routingtest.Certificate(t, n.Topology, r, r.VCs()); !c.Acyclic() {
-						t.Errorf("%v on %s: %s", v, n.Name, c.Describe(n.Topology.Graph()))
-					}
+					c, _ := routingtest.Certificate(t, n.Topology, r, r.VCs())
+					simtest.ErrorIf(t, !c.Acyclic(), "%v on %s: %s", v, n.Name, c.Describe(n.Topology.Graph()))
 				}
 			}
 		}

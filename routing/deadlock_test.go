@@ -44,9 +44,7 @@ func TestDeadlockOnRecord(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := must(t, c.topo, 0, c.routing, c.settings...)
 			proof, dependencies := routingtest.Certificate(t, c.topo, r, c.vcs)
-			if proof.Acyclic() == c.deadlock {
-				t.Errorf("certificate: %s", proof.Describe(c.topo.Graph()))
-			}
+			simtest.ErrorIf(t, proof.Acyclic() == c.deadlock, "certificate: %s", proof.Describe(c.topo.Graph()))
 			config := fabric.DefaultConfig()
 			config.Switch.VCs, config.Switch.BufferFlits, config.Switch.VCAllocCycles, config.Switch.CreditCycles = c.vcs, 16, 1, 2
 			_, err := simulate(t, c.topo, config, r, c.pattern, c.load, 1, measure.Plan{Warmup: 3000, Window: 1000})

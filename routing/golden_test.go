@@ -140,9 +140,8 @@ func TestSharedSteps(t *testing.T) {
 				restore := routing.ShareSteps()
 				shared := must(t, net, 0, name, settings(name, gateway)...)
 				restore()
-				if a, b := digestOf(t, net, whole), digestOf(t, net, shared); a != b {
-					t.Errorf("%s, gateways %s, network %d: digests %#x and %#x", name, gateway, i, a, b)
-				}
+				a, b := digestOf(t, net, whole), digestOf(t, net, shared)
+				simtest.ErrorIf(t, a != b, "%s, gateways %s, network %d: digests %#x and %#x", name, gateway, i, a, b)
 				if a, b := dependencies(t, net, whole, whole.VCs()), dependencies(t, net, shared, shared.VCs()); !slices.Equal(a, b) {
 					t.Errorf("%s, gateways %s, network %d: %d and %d dependencies, or others", name, gateway, i, len(a), len(b))
 				}

@@ -35,16 +35,14 @@ func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name
 	t.Helper()
 	r := must(t, topo, 0, name, settings...)
 	simtest.ErrorIf(t, r.VCs() != need, "%s %v on %s needs %d virtual channels, want %d", name, settings, what, r.VCs(), need)
-	if cert, _ := routingtest.Certificate(t, topo, r, need); !cert.Acyclic() {
-		t.Errorf("%s %v on %s: %s", name, settings, what, cert.Describe(topo.Graph()))
-	}
+	cert, _ := routingtest.Certificate(t, topo, r, need)
+	simtest.ErrorIf(t, !cert.Acyclic(), "%s %v on %s: %s", name, settings, what, cert.Describe(topo.Graph()))
 	if _, escapes := r.(fabric.EscapeRouting); escapes || need == 1 || less {
 		return
 	}
 	r = must(t, topo, need-1, name, settings...)
-	if cert, _ := routingtest.Certificate(t, topo, r, need-1); cert.Acyclic() {
-		t.Errorf("%s %v on %s: no cycle with %d virtual channels", name, settings, what, need-1)
-	}
+	cert, _ = routingtest.Certificate(t, topo, r, need-1)
+	simtest.ErrorIf(t, cert.Acyclic(), "%s %v on %s: no cycle with %d virtual channels", name, settings, what, need-1)
 	simtest.Refuse(routing.Registry.New(name, routing.Env{Topology: topo, VCs: need - 1}, settings...))(t,
 		fmt.Sprintf("switch.vcs = %d: want at least %d, which routing %q needs", need-1, need, name))
 }
@@ -168,9 +166,8 @@ func TestDetours(t *testing.T) {
 		}
 	}
 	for hops := range 6 {
-		if diff := lengths[hops] - want[hops]; diff > 1e-9 || diff < -1e-9 {
-			t.Errorf("%v of the packets make %d hops, want %v", lengths[hops], hops, want[hops])
-		}
+		diff := lengths[hops] - want[hops]
+		simtest.ErrorIf(t, diff > 1e-9 || diff < -1e-9, "%v of the packets make %d hops, want %v", lengths[hops], hops, want[hops])
 	}
 }
 

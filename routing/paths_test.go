@@ -32,9 +32,8 @@ const row3 = "# row r, column d\n-1 1 1\n0 -1 2\n\n1 1 -1\n"
 
 func TestReadNextHops(t *testing.T) {
 	next, err := readNextHops("row.txt", []byte(row3), 3)
-	if want := []int32{-1, 1, 1, 0, -1, 2, 1, 1, -1}; err != nil || fmt.Sprint(next) != fmt.Sprint(want) {
-		t.Errorf("%v, %v, want %v", next, err, want)
-	}
+	want := []int32{-1, 1, 1, 0, -1, 2, 1, 1, -1}
+	simtest.ErrorIf(t, err != nil || fmt.Sprint(next) != fmt.Sprint(want), "%v, %v, want %v", next, err, want)
 	for text, want := range map[string]string{
 		"-1 1 1\n0 -1 2\n":             "row.txt:2: 2 rows, want 3, one for each switch",
 		"-1 1 1\n0 -1\n1 1 -1\n":       "row.txt:2: 2 columns, want 3, one for each switch",

@@ -63,9 +63,7 @@ func TestQLearns(t *testing.T) {
 func TestQMoves(t *testing.T) {
 	config := routing.QAdaptiveConfig{Alpha: 0.5, Beta: 0.125}
 	for _, c := range [][3]float32{{20, 12, 16}, {20, 28, 21}, {20, 20, 20}} {
-		if got := routing.QMove(config, c[0], c[1]); got != c[2] {
-			t.Errorf("from %v towards %v: %v, want %v", c[0], c[1], got, c[2])
-		}
+		simtest.Equal(t, routing.QMove(config, c[0], c[1]), c[2], "from %v towards %v", c[0], c[1])
 	}
 }
 

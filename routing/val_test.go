@@ -17,12 +17,10 @@ func TestOnlyDetour(t *testing.T) {
 	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 1)))(t)
 	r := simtest.Must(Registry.New("val", Env{Topology: topo}))(t).(*valiant)
 	random := sim.NewStream(1, "detours", 0)
-	if state, ok := r.drawDetour(&fabric.Head{Switch: 0, Dst: 2}, &random); !ok || state&viaMask != 2 {
-		t.Errorf("detour by way of group %d, %v; want group 2", state&viaMask, ok)
-	}
-	if _, ok := r.drawDetour(&fabric.Head{Switch: 0, Dst: 1}, &random); ok {
-		t.Error("a packet within its group has a detour")
-	}
+	state, ok := r.drawDetour(&fabric.Head{Switch: 0, Dst: 2}, &random)
+	simtest.ErrorIf(t, !ok || state&viaMask != 2, "detour by way of group %d, %v; want group 2", state&viaMask, ok)
+	_, ok = r.drawDetour(&fabric.Head{Switch: 0, Dst: 1}, &random)
+	simtest.ErrorIf(t, ok, "a packet within its group has a detour")
 }
 
 // TestAnyRouter: with any-router a detour leads through every switch but those of the source's group, the

@@ -54,9 +54,8 @@ func TestQueueAgainstSort(t *testing.T) {
 		}
 		want := pending[best]
 		pending = slices.Delete(pending, best, best+1)
-		if at, ok := q.peek(); !ok || at != want.At {
-			t.Fatalf("round %d: peek = %v, %v, want %v", round, at, ok, want.At)
-		}
+		at, ok := q.peek()
+		simtest.FatalIf(t, !ok || at != want.At, "round %d: peek = %v, %v, want %v", round, at, ok, want.At)
 		got := *q.pop(MaxTime)
 		simtest.FatalIf(t, got != want, "round %d: pop = %+v, want %+v", round, got, want)
 		now = want.At
@@ -128,9 +127,8 @@ func TestRunUntilAndStop(t *testing.T) {
 	}
 	k.Run(MaxTime)
 	simtest.FatalIf(t, k.Now() != 30, "Stop at 30 left now = %v", k.Now())
-	if more := k.Run(MaxTime); more || len(r.seen) != 5 {
-		t.Fatalf("drained: more=%v, %d events, want false, 5", more, len(r.seen))
-	}
+	more := k.Run(MaxTime)
+	simtest.FatalIf(t, more || len(r.seen) != 5, "drained: more=%v, %d events, want false, 5", more, len(r.seen))
 }
 
 type ticker struct {

@@ -60,16 +60,13 @@ func TestGeometric(t *testing.T) {
 		for range 200_000 {
 			x.Add(float64(g.Draw(&r)))
 		}
-		if d := math.Abs(x.Mean() - 1/p); d > 6*math.Sqrt(1-p)/p/447 {
-			t.Errorf("p = %v: mean %v, want %v", p, x.Mean(), 1/p)
-		}
+		simtest.ErrorIf(t, math.Abs(x.Mean()-1/p) > 6*math.Sqrt(1-p)/p/447, "p = %v: mean %v, want %v", p, x.Mean(), 1/p)
 		want := (1 - p) / p / p
 		simtest.ErrorIf(t, math.Abs(x.Variance()-want) > 0.05*want, "p = %v: variance %v, want %v", p, x.Variance(), want)
 	}
 	r := NewStream(5, "geometric", 1)
-	if x := NewGeometric(0).Draw(&r); x < 1<<59 {
-		t.Errorf("p = 0 draws %d", x)
-	}
+	x := NewGeometric(0).Draw(&r)
+	simtest.ErrorIf(t, x < 1<<59, "p = 0 draws %d", x)
 }
 
 // TestGeometricTable holds the table against the logarithm, at random and where
@@ -85,12 +82,9 @@ func TestGeometricTable(t *testing.T) {
 			simtest.FatalIf(t, got != want, "p = %v: fraction %#x draws %d, want %d", p, x, got, want)
 		}
 		for n, x := range g.tabulate().above {
-			if x > 0 && g.invert(x-1) > int64(n)+1 {
-				t.Fatalf("p = %v: %#x gives %d trials already", p, x-1, g.invert(x-1))
-			}
-			if x < 1<<53 && g.invert(x) <= int64(n)+1 {
-				t.Fatalf("p = %v: %#x gives %d trials only, want more than %d", p, x, g.invert(x), n+1)
-			}
+			simtest.FatalIf(t, x > 0 && g.invert(x-1) > int64(n)+1, "p = %v: %#x gives %d trials already", p, x-1, g.invert(x-1))
+			simtest.FatalIf(t, x < 1<<53 && g.invert(x) <= int64(n)+1,
+				"p = %v: %#x gives %d trials only, want more than %d", p, x, g.invert(x), n+1)
 		}
 	}
 }

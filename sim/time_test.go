@@ -42,9 +42,8 @@ func FuzzUnitsRoundTrip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, v int64) {
 		const most = 1 << 53 // printing goes through a float
 		v %= most
-		if got, err := ParseTime(Time(v).String()); err != nil || got != Time(v) {
-			t.Errorf("time %d prints as %v, which reads as %d, %v", v, Time(v), got, err)
-		}
+		got, err := ParseTime(Time(v).String())
+		simtest.ErrorIf(t, err != nil || got != Time(v), "time %d prints as %v, which reads as %d, %v", v, Time(v), got, err)
 		if v < 0 {
 			return
 		}

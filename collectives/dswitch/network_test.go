@@ -38,9 +38,7 @@ func TestAccessBound(t *testing.T) {
 		n := pkNetwork(t, c.config)
 		schedule := simtest.Must(newSessionSchedule(n, DefaultSessionsConfig(), 1))(t)
 		R := n.Processors()
-		if got := n.accessBound(schedule); got != c.bound {
-			t.Errorf("%s: at least %d pairs lost, want %d", n.sw.Name(), got, c.bound)
-		}
+		simtest.Equal(t, n.accessBound(schedule), c.bound, "%s: at least pairs lost", n.sw.Name())
 		if o := n.Run(schedule, SessionOptions{PacketFlits: 1}); o.MissingPairs != c.lost {
 			t.Errorf("%s: %d pairs lost, want %d", n.sw.Name(), o.MissingPairs, c.lost)
 		}
@@ -118,7 +116,6 @@ func TestSessionsRoutes(t *testing.T) {
 	// With copy 0 (row 1) switched off, 1 reaches 8 over row 2.
 	n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2})
 	n.Fail(Fault{Kind: ChannelFault, Stage: 1, Index: 0, Port: 0})
-	if port, ok := n.Route(0, 7, make([]uint8, 2)); !ok || port != 1 {
-		t.Errorf("around a failed channel: port %d, %t", port+1, ok)
-	}
+	port, ok := n.Route(0, 7, make([]uint8, 2))
+	simtest.ErrorIf(t, !ok || port != 1, "around a failed channel: port %d, %t", port+1, ok)
 }

@@ -128,9 +128,8 @@ func TestUnequalPackets(t *testing.T) {
 }
 
 func TestParseEntries(t *testing.T) {
-	if got := entries(t, " 0:4, 1:0,14:0xff"); !slices.Equal(got, []Entry{{0, 4}, {1, 0}, {14, 255}}) {
-		t.Error(got)
-	}
+	got := entries(t, " 0:4, 1:0,14:0xff")
+	simtest.ErrorIf(t, !slices.Equal(got, []Entry{{0, 4}, {1, 0}, {14, 255}}), "%v", got)
 	for _, text := range []string{"1", "1:256", "15:1", "-1:1", "1:x", "1:1,", ":", strings.Repeat("0:1,", 64) + "0:1"} {
 		_, err := ParseEntries(text)
 		simtest.ErrorIf(t, err == nil, "%q was read", text)

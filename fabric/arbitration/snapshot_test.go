@@ -3,6 +3,7 @@ package arbitration
 import (
 	"testing"
 
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -17,18 +18,16 @@ func TestArbiterSnapshot(t *testing.T) {
 				w := snapshot.Writer()
 				snapshot.Value(w, &one)
 				r := snapshot.Reader(w.Bytes())
-				if snapshot.Value(r, &other); r.End() != nil {
-					t.Fatal(r.End())
-				}
+				snapshot.Value(r, &other)
+				simtest.FatalIf(t, r.End() != nil, "%v", r.End())
 			}
 			c, _ := one.Choose(7)
 			one.Send(c, 2*Unit)
 			if i < at {
 				continue
 			}
-			if d, _ := other.Choose(7); d != c {
-				t.Fatalf("after a snapshot before choice %d, choice %d is %+v, want %+v", at, i, d, c)
-			}
+			d, _ := other.Choose(7)
+			simtest.FatalIf(t, d != c, "after a snapshot before choice %d, choice %d is %+v, want %+v", at, i, d, c)
 			other.Send(c, 2*Unit)
 		}
 	}

@@ -54,9 +54,8 @@ func observeRun(t *testing.T, n network, config fabric.Config, load float64, fli
 			"terminal %d to %d: source queue %d, want %d", d.Src, d.Dst, parts[core.PartSource], d.Inject-d.Birth)
 		wires := int64(d.Hops + 1)
 		if all := config.Channels["terminal"].Latency; all != 0 { // and of all other channels
-			if wires *= int64(all / sim.Nanosecond); parts[core.PartWire] > wires {
-				t.Errorf("terminal %d to %d: wire %d, want %d", d.Src, d.Dst, parts[core.PartWire], wires)
-			}
+			wires *= int64(all / sim.Nanosecond)
+			simtest.ErrorIf(t, parts[core.PartWire] > wires, "terminal %d to %d: wire %d, want %d", d.Src, d.Dst, parts[core.PartWire], wires)
 		}
 		simtest.ErrorIf(t, parts[core.PartWire] < wires,
 			"terminal %d to %d: wire %d, want %d or more", d.Src, d.Dst, parts[core.PartWire], wires)

@@ -208,9 +208,8 @@ func checkTraces(t testing.TB, seed uint64, traced *observe.Tracer) {
 	for _, p := range traced.Packets() {
 		sum := int64(0)
 		for i, cycles := range p.Stages() {
-			if sum += cycles; cycles < 0 {
-				t.Fatalf("seed %d: %d cycles of %s: %+v", seed, cycles, observe.StageNames[i], p)
-			}
+			sum += cycles
+			simtest.FatalIf(t, cycles < 0, "seed %d: %d cycles of %s: %+v", seed, cycles, observe.StageNames[i], p)
 		}
 		simtest.FatalIf(t, sum != p.Cycle-p.Birth, "seed %d: stages of %d cycles, latency %d", seed, sum, p.Cycle-p.Birth)
 	}

@@ -132,9 +132,8 @@ func TestFaultAgainstRetry(t *testing.T) {
 			for _, d := range s.delivered {
 				arrived = d.Cycle
 			}
-			if arrived != c.arrives || f.FaultTally() != c.want {
-				t.Errorf("arrived in cycle %d, want %d; %+v, want %+v", arrived, c.arrives, f.FaultTally(), c.want)
-			}
+			simtest.ErrorIf(t, arrived != c.arrives || f.FaultTally() != c.want,
+				"arrived in cycle %d, want %d; %+v, want %+v", arrived, c.arrives, f.FaultTally(), c.want)
 		})
 	}
 }
@@ -155,9 +154,8 @@ func TestFaultInPacket(t *testing.T) {
 		s := births(8, 0, 40)
 		f := runFaults(t, topo, []topology.Failure{{Links: between(topo.Graph(), 0, 1), At: c.at, Until: 35}}, s, nil)
 		// The second packet, of 8 flits more, finds the cable as it was.
-		if f.InjectedFlits != c.injected+8 || f.DeliveredFlits != c.delivered+8 || f.DiscardedFlits != c.dropped {
-			t.Errorf("cut in cycle %d: %+v, want %d injected, %d delivered, %d dropped, and 8 more", c.at, f.Counters, c.injected, c.delivered, c.dropped)
-		}
+		simtest.ErrorIf(t, f.InjectedFlits != c.injected+8 || f.DeliveredFlits != c.delivered+8 || f.DiscardedFlits != c.dropped,
+			"cut in cycle %d: %+v, want %d injected, %d delivered, %d dropped, and 8 more", c.at, f.Counters, c.injected, c.delivered, c.dropped)
 		last := s.delivered[len(s.delivered)-1]
 		simtest.ErrorIf(t, last.Cycle != 40+15+7, "the second packet arrives in cycle %d, want 62", last.Cycle)
 	}
@@ -170,9 +168,8 @@ func TestParallelLinks(t *testing.T) {
 	for _, cable := range between(topo.Graph(), 0, 1) {
 		s := births(1, 0, 1, 2, 3, 20)
 		f := runFaults(t, topo, []topology.Failure{{Links: []topology.PortID{cable}}}, s, nil)
-		if len(s.delivered) != 5 || f.FaultTally() != (fabric.FaultTally{}) {
-			t.Errorf("%d of 5 packets, %+v", len(s.delivered), f.FaultTally())
-		}
+		simtest.ErrorIf(t, len(s.delivered) != 5 || f.FaultTally() != (fabric.FaultTally{}),
+			"%d of 5 packets, %+v", len(s.delivered), f.FaultTally())
 	}
 }
 

@@ -140,12 +140,8 @@ func instructionsOf(t *testing.T, form, cycles int) (instructions, hops int64) {
 	number := instructionCount.FindSubmatch(out)
 	_, said, ok := strings.Cut(string(out), "flit-hops ")
 	simtest.FatalIf(t, number == nil || !ok, "no count in\n%s", out)
-	if _, err := fmt.Sscan(strings.ReplaceAll(string(number[1]), ",", ""), &instructions); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Sscan(said, &hops); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(fmt.Sscan(strings.ReplaceAll(string(number[1]), ",", ""), &instructions))(t)
+	simtest.Must(fmt.Sscan(said, &hops))(t)
 	return instructions, hops
 }
 

@@ -47,9 +47,8 @@ func checkHosted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets int)
 		}}
 	}
 	var kept []byte
-	if got, _ := runHosted(t, tr, pause, 1+random.IntN(3), keeps(at, &kept)); got != want {
-		t.Errorf("%v: a snapshot in front of slice %d changes the run", tr, at)
-	}
+	got, _ := runHosted(t, tr, pause, 1+random.IntN(3), keeps(at, &kept))
+	simtest.ErrorIf(t, got != want, "%v: a snapshot in front of slice %d changes the run", tr, at)
 	for _, threads := range simtest.Some(t, int(seed), 1, 2, 3) {
 		var again []byte
 		plan := keeps(0, &again)

@@ -118,9 +118,8 @@ func TestThreadsHostModel(t *testing.T) {
 			sameForThreads(t, func(t *testing.T, threads int) string {
 				n := dragonflyNetwork(t, "min", 2, 4, 2)
 				f := n.fabric(t, fabric.DefaultConfig())
-				if why := f.DivideFor(threads, pause, 0, nil); threads > 1 && (why != "" || f.Threads() != threads) {
-					t.Errorf("%d threads, want %d: %s", f.Threads(), threads, why)
-				}
+				why := f.DivideFor(threads, pause, 0, nil)
+				simtest.ErrorIf(t, threads > 1 && (why != "" || f.Threads() != threads), "%d threads, want %d: %s", f.Threads(), threads, why)
 				r := newRelay(f, pause, 3, func(t int) int64 { return int64(t % 9) })
 				simtest.Check(t, measure.RunToEnd(t.Context(), f, r, measure.ToEnd{}))
 				want := (relayStops + 1) * len(r.queued)

@@ -47,9 +47,8 @@ func (g *game) ArchiveTag(a *snapshot.Archive, tag *uint64) {
 func (g *game) state(t testing.TB) []byte {
 	t.Helper()
 	w := snapshot.Writer()
-	if g.archive(w); w.Err() != nil {
-		t.Fatal(w.Err())
-	}
+	g.archive(w)
+	simtest.FatalIf(t, w.Err() != nil, "%v", w.Err())
 	return w.Bytes()
 }
 
@@ -99,21 +98,18 @@ func TestKernelsGoOn(t *testing.T) {
 					now = max(now, p.kernel.Now())
 				}
 			}
-			if g.play(); kept == nil {
-				t.Fatalf("%s: %d windows", name, g.windows)
-			}
-			if !slices.Equal(g.log, whole.log) {
-				t.Fatalf("%s: a snapshot in window %d changes what terminals hear:\n%s", name, at, difference(fmt.Sprint(g.log), fmt.Sprint(whole.log)))
-			}
+			g.play()
+			simtest.FatalIf(t, kept == nil, "%s: %d windows", name, g.windows)
+			simtest.FatalIf(t, !slices.Equal(g.log, whole.log),
+				"%s: a snapshot in window %d changes what terminals hear:\n%s", name, at, difference(fmt.Sprint(g.log), fmt.Sprint(whole.log)))
 			one := newGame(t, n, 1, flits, set).begin()
 			one.players[0].kernel.Run(now)
 			simtest.ErrorIf(t, !bytes.Equal(one.state(t), kept),
 				"%s: one thread writes another state at %v, of window %d", name, now, at)
 			for _, threads := range simtest.Some(t, at, 1, 2, 3) {
 				other := newGame(t, n, threads, flits, set)
-				if err := other.restore(kept); err != nil {
-					t.Fatalf("%s, %d threads: %v", name, threads, err)
-				}
+				err := other.restore(kept)
+				simtest.FatalIf(t, err != nil, "%s, %d threads: %v", name, threads, err)
 				simtest.ErrorIf(t, !bytes.Equal(other.state(t), kept),
 					"%s: the state that %d threads read is another", name, threads)
 				other.play()

@@ -49,9 +49,7 @@ func newGame(t testing.TB, n network, threads int, flits int32, set ...func(*fab
 	}
 	g := &game{f: n.fabric(t, config), flits: flits}
 	why := g.f.DivideFor(threads, int64(thanked/g.f.Clock()), 0, nil)
-	if (why == "") != (threads > 1) || g.f.Threads() != threads {
-		t.Fatalf("%d threads of %d: %q", g.f.Threads(), threads, why)
-	}
+	simtest.FatalIf(t, (why == "") != (threads > 1) || g.f.Threads() != threads, "%d threads of %d: %q", g.f.Threads(), threads, why)
 	terminals := n.topo.Graph().Terminals()
 	g.left, g.waiting, g.log = make([]int, terminals), make([]int, terminals), make([]string, terminals)
 	for i := range terminals {
@@ -172,21 +170,18 @@ func TestKernelsOnThreads(t *testing.T) {
 		simtest.Check(t, g.f.Rest())
 		if want == nil {
 			want = g.log
-			if g.f.Packets < 300 || g.f.Cycle() < 1_000_000 {
-				t.Errorf("%d packets in %d cycles; want a longer game", g.f.Packets, g.f.Cycle())
-			}
+			simtest.ErrorIf(t, g.f.Packets < 300 || g.f.Cycle() < 1_000_000,
+				"%d packets in %d cycles; want a longer game", g.f.Packets, g.f.Cycle())
 		}
 		for i := range want {
 			simtest.FatalIf(t, g.log[i] != want[i], "%d threads: terminal %d heard\n%swant\n%s", threads, i, g.log[i], want[i])
 		}
 		// A window is of 21 cycles. A single kernel has none, and is asked now and then.
-		if (g.windows < 10) != (threads == 1) || int64(g.windows) > g.f.Cycle()/21/4 {
-			t.Errorf("%d threads: %d windows in %d cycles, few of which have anything in them", threads, g.windows, g.f.Cycle())
-		}
+		simtest.ErrorIf(t, (g.windows < 10) != (threads == 1) || int64(g.windows) > g.f.Cycle()/21/4,
+			"%d threads: %d windows in %d cycles, few of which have anything in them", threads, g.windows, g.f.Cycle())
 	}
 	g := newGame(t, dragonflyNetwork(t, "val", 2, 4, 2), 2, 2).begin()
 	g.stops = 5
-	if g.play(); g.windows != 5 {
-		t.Errorf("%d windows, want 5", g.windows)
-	}
+	g.play()
+	simtest.ErrorIf(t, g.windows != 5, "%d windows, want 5", g.windows)
 }

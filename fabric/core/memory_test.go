@@ -24,17 +24,13 @@ func TestNetworkTooLarge(t *testing.T) {
 	r := minimalRouting(t, topo)
 	before := debug.SetMemoryLimit(1_360_000)
 	defer debug.SetMemoryLimit(before)
-	if err := c.Check(topo.Graph(), r); err != nil {
-		t.Error(err)
-	}
+	simtest.Check(t, c.Check(topo.Graph(), r))
 	debug.SetMemoryLimit(1_359_999)
 	var problem *param.ParamError
-	if err := c.Check(topo.Graph(), r); !errors.As(err, &problem) || problem.Key != "switch.vcs" {
-		t.Errorf("too large: %v", err)
-	}
+	err := c.Check(topo.Graph(), r)
+	simtest.ErrorIf(t, !errors.As(err, &problem) || problem.Key != "switch.vcs", "too large: %v", err)
 	// 3000 ports of 16 bytes.
 	debug.SetMemoryLimit(47_999)
-	if _, err := topology.Registry.Build("torus", torus, struct{}{}); !errors.As(err, &problem) || problem.Key != "dims" {
-		t.Errorf("too large a graph: %v", err)
-	}
+	_, err = topology.Registry.Build("torus", torus, struct{}{})
+	simtest.ErrorIf(t, !errors.As(err, &problem) || problem.Key != "dims", "too large a graph: %v", err)
 }

@@ -44,9 +44,7 @@ func TestMisuse(t *testing.T) {
 
 	// Another build of the same network is the same network.
 	again := dragonflyNetwork(t, "min", 2, 4, 2)
-	if _, err := core.New(n.topo.Graph(), fabric.DefaultConfig(), again.routing, 1); err != nil {
-		t.Error(err)
-	}
+	simtest.Must(core.New(n.topo.Graph(), fabric.DefaultConfig(), again.routing, 1))(t)
 }
 
 // TestRoutingsNameTheirGraph: every registered routing says for which network it

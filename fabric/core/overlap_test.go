@@ -109,10 +109,8 @@ func TestTorusOverlapped(t *testing.T) {
 		r := simtest.Must(measure.Run(t.Context(), f, source, 0.3, measure.Plan{Warmup: 1000, Window: 2000}))(t)
 		accepted[pipeline] = float64(r.Accepted)
 	}
-	if a := accepted[fabric.Serial]; a > 0.25 {
-		t.Errorf("serial: accepts %.3f of 0.3", a)
-	}
-	if a := accepted[fabric.Overlapped]; a < 0.29 {
-		t.Errorf("overlapped: accepts %.3f of 0.3", a)
-	}
+	a := accepted[fabric.Serial]
+	simtest.ErrorIf(t, a > 0.25, "serial: accepts %.3f of 0.3", a)
+	a = accepted[fabric.Overlapped]
+	simtest.ErrorIf(t, a < 0.29, "overlapped: accepts %.3f of 0.3", a)
 }

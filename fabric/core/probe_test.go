@@ -134,9 +134,7 @@ func TestProbeFaults(t *testing.T) {
 			})
 			plan := measure.Plan{Warmup: 100, Window: 500, Threads: threads, Levels: true, Blame: i%2 == 0, Trace: observe.TracePlan{Packets: 30 * (1 - i%2)}}
 			r := simtest.Must(measure.Run(t.Context(), f, c.network.traffic(0.3, c.flits), 0.3, plan))(t)
-			if r.Faults.Dropped == 0 || f.Threads() != threads {
-				t.Errorf("%s: %+v on %d threads", c.routing, r.Faults, f.Threads())
-			}
+			simtest.ErrorIf(t, r.Faults.Dropped == 0 || f.Threads() != threads, "%s: %+v on %d threads", c.routing, r.Faults, f.Threads())
 			if !probes {
 				return r, nil
 			}
@@ -185,9 +183,8 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 			for i, port := range seen.Ports {
 				all[i] += seen.At(cycle, 0, i)
 				if sent, looked := reads[[2]int64{int64(cycle), int64(port)}]; looked {
-					if looks++; sent != all[i] {
-						t.Fatalf("cycle %d: port %d has sent %d flits, the routing reads %d", cycle, port, all[i], sent)
-					}
+					looks++
+					simtest.FatalIf(t, sent != all[i], "cycle %d: port %d has sent %d flits, the routing reads %d", cycle, port, all[i], sent)
 				}
 			}
 		}
@@ -277,9 +274,8 @@ func TestMarksByHand(t *testing.T) {
 				if !d.Marked {
 					continue
 				}
-				if marked[d.Tag]++; d.Birth < c.first {
-					t.Errorf("%s: the packet of terminal %d born in cycle %d is marked", c.name, d.Src, d.Birth)
-				}
+				marked[d.Tag]++
+				simtest.ErrorIf(t, d.Birth < c.first, "%s: the packet of terminal %d born in cycle %d is marked", c.name, d.Src, d.Birth)
 			}
 			simtest.ErrorIf(t, len(s.delivered) != 20 || marked != c.want,
 				"%s: %v of %d packets marked by lane, want %v of 20", c.name, marked, len(s.delivered), c.want)
@@ -354,9 +350,8 @@ func TestLabelsTravel(t *testing.T) {
 						hops += int64(d.Hops)
 					}
 				}
-				if told.Load() < hops || arrived < 500 || marked.Load() == 0 {
-					t.Errorf("%d packets crossed %d switches; the routing was told of %d, %d of them marked", arrived, hops, told.Load(), marked.Load())
-				}
+				simtest.ErrorIf(t, told.Load() < hops || arrived < 500 || marked.Load() == 0,
+					"%d packets crossed %d switches; the routing was told of %d, %d of them marked", arrived, hops, told.Load(), marked.Load())
 				if first == nil {
 					first = got
 				}

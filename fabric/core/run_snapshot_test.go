@@ -100,9 +100,8 @@ func TestRunsGoOn(t *testing.T) {
 				}
 				return err
 			}
-			if _, err := c.run(t, plan); err != stop {
-				t.Fatalf("%s: %v", c.name, err)
-			}
+			_, err := c.run(t, plan)
+			simtest.FatalIf(t, err != stop, "%s: %v", c.name, err)
 			for _, threads := range simtest.Some(t, at+share, 1, 2, 3) {
 				plan := c.plan
 				plan.Threads, plan.From = threads, snapshot.Reader(kept)
@@ -118,15 +117,13 @@ func TestRunsGoOn(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", c.name, err)
 				}
-				if describe(got) != describe(want) {
-					t.Errorf("%s: from slice %d of %d on, with %d threads:\n%.300s\nwant\n%.300s", c.name, at, calls, threads, describe(got), describe(want))
-				}
+				simtest.ErrorIf(t, describe(got) != describe(want),
+					"%s: from slice %d of %d on, with %d threads:\n%.300s\nwant\n%.300s", c.name, at, calls, threads, describe(got), describe(want))
 			}
 			half := c.plan
 			half.From = snapshot.Reader(kept[:len(kept)/2])
-			if _, err := c.run(t, half); err == nil {
-				t.Errorf("%s: half of a snapshot is taken", c.name)
-			}
+			_, err = c.run(t, half)
+			simtest.ErrorIf(t, err == nil, "%s: half of a snapshot is taken", c.name)
 		}
 	}
 }

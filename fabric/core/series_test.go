@@ -45,17 +45,14 @@ func TestSeries(t *testing.T) {
 	f, on := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 1000, Series: 7})
 	checkSeries(t, f, on)
 	// floor(1000*i/7)
-	if want := []int64{142, 285, 428, 571, 714, 857, 1000}; !slices.Equal(on.Series.Ends, want) {
-		t.Errorf("intervals end at %v, want %v", on.Series.Ends, want)
-	}
+	want := []int64{142, 285, 428, 571, 714, 857, 1000}
+	simtest.ErrorIf(t, !slices.Equal(on.Series.Ends, want), "intervals end at %v, want %v", on.Series.Ends, want)
 	simtest.ErrorIf(t, off.Series != nil || off.MeanLatency() != on.MeanLatency() || !reflect.DeepEqual(off.ChannelFlits, on.ChannelFlits),
 		"the series changes the run")
 	// More intervals than cycles: one each.
 	f, short := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 5, Series: 50})
 	checkSeries(t, f, short)
-	if want := []int64{1, 2, 3, 4, 5}; !slices.Equal(short.Series.Ends, want) {
-		t.Errorf("intervals end at %v", short.Series.Ends)
-	}
+	simtest.ErrorIf(t, !slices.Equal(short.Series.Ends, ([]int64{1, 2, 3, 4, 5})), "intervals end at %v", short.Series.Ends)
 
 	n = newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{3, 3}, 1 })
 	plan := measure.Plan{Precision: 0.004, Budget: 12_000}

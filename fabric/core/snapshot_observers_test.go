@@ -99,9 +99,8 @@ func TestSnapshotsObservedLate(t *testing.T) {
 		}
 		whole := build(1)
 		whole.f.Advance(late + 400)
-		if goesOn(t, flits, &random, flits, late+200, whole, build); len(whole.tracer.Packets()) != 100 {
-			t.Errorf("packets of %d flits, %d traced", flits, len(whole.tracer.Packets()))
-		}
+		goesOn(t, flits, &random, flits, late+200, whole, build)
+		simtest.ErrorIf(t, len(whole.tracer.Packets()) != 100, "packets of %d flits, %d traced", flits, len(whole.tracer.Packets()))
 	}
 }
 

@@ -171,9 +171,8 @@ func TestProgressJoins(t *testing.T) {
 	last := p.slices[len(p.slices)-1]
 	simtest.ErrorIf(t, p.each != 64 || len(p.slices) != 75 || last.end != 4800 || last.cycles != 64 || last.delivered != 296+297+298+299,
 		"slices of %d cycles, %d of them, the last %+v", p.each, len(p.slices), last)
-	if since := p.since(100); since[0].end != 192 {
-		t.Errorf("the first slice from cycle 100 on ends at %d, want 192", since[0].end)
-	}
+	since := p.since(100)
+	simtest.ErrorIf(t, since[0].end != 192, "the first slice from cycle 100 on ends at %d, want 192", since[0].end)
 }
 
 // TestSuffices: where a half-width of 1 is wanted, 0.9 suffices at the second look in a row, as 0.25 does, and 0.2 at

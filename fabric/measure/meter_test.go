@@ -102,12 +102,10 @@ func TestEstimate(t *testing.T) {
 		t.Errorf("%v +- %v by %d batches, want %v +- %v by 5", mean, half, of, 70.0/3, want)
 	}
 	m.full = true
-	if _, half, _ := m.estimate(205, 5); math.Abs(half-2.5*want) > 1e-9 {
-		t.Errorf("%v beside a full channel, want %v", half, 2.5*want)
-	}
-	if mean, half, _ := m.estimate(105, 0); !math.IsNaN(mean) || !math.IsInf(half, 1) {
-		t.Errorf("%v +- %v without a slice", mean, half)
-	}
+	_, half, _ := m.estimate(205, 5)
+	simtest.ErrorIf(t, math.Abs(half-2.5*want) > 1e-9, "%v beside a full channel, want %v", half, 2.5*want)
+	mean, half, _ := m.estimate(105, 0)
+	simtest.ErrorIf(t, !math.IsNaN(mean) || !math.IsInf(half, 1), "%v +- %v without a slice", mean, half)
 }
 
 // TestStatesAreWhole: no field is forgotten in snapshots, of types whose state is more than their fields. What is named here is

@@ -59,7 +59,6 @@ func TestPhasedLoop(t *testing.T) {
 		}
 	}
 	simtest.ErrorIf(t, p.Behind(18) || p.BehindBy(18) != 0, "all is sent, and something is behind")
-	if p.Stop(16); p.Next(0, 100, &spec) || spec.Birth != fabric.Never {
-		t.Errorf("born in %d after the end", spec.Birth)
-	}
+	p.Stop(16)
+	simtest.ErrorIf(t, p.Next(0, 100, &spec) || spec.Birth != fabric.Never, "born in %d after the end", spec.Birth)
 }

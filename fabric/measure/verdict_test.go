@@ -51,9 +51,8 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s: %v (%s), want %v (%s); accepted %.4f, latency %.1f, %d packets", c.name, r.State, r.Reason, c.want, c.reason, r.Accepted, r.MeanLatency(), r.Packets())
 		}
 	}
-	if r := judged(t, 0.25, true, 1, long); r.State == measure.Steady {
-		t.Errorf("at the capacity: %v (%s)", r.State, r.Reason)
-	}
+	r := judged(t, 0.25, true, 1, long)
+	simtest.ErrorIf(t, r.State == measure.Steady, "at the capacity: %v (%s)", r.State, r.Reason)
 }
 
 // TestEvidenceAddsUp: four runs that leave the verdict open, each for itself, can
@@ -69,13 +68,11 @@ func TestEvidenceAddsUp(t *testing.T) {
 		}
 		all.Add(r.Evidence)
 	}
-	if state, reason := all.Judge(); state != measure.Steady || open < 4 {
-		t.Errorf("together %v (%s), %d of 8 undecided alone", state, reason, open)
-	}
+	state, reason := all.Judge()
+	simtest.ErrorIf(t, state != measure.Steady || open < 4, "together %v (%s), %d of 8 undecided alone", state, reason, open)
 	all.Add(measure.Evidence{Stuck: true})
-	if state, reason := all.Judge(); state != measure.Saturated || reason != measure.ByDrain {
-		t.Errorf("with a run that is stuck: %v (%s)", state, reason)
-	}
+	state, reason = all.Judge()
+	simtest.ErrorIf(t, state != measure.Saturated || reason != measure.ByDrain, "with a run that is stuck: %v (%s)", state, reason)
 }
 
 func TestParseState(t *testing.T) {
@@ -83,9 +80,8 @@ func TestParseState(t *testing.T) {
 		got, err := measure.ParseState(s.String())
 		simtest.ErrorIf(t, err != nil || got != s, "%v is read as %v, %v", s, got, err)
 	}
-	if _, err := measure.ParseState("Steady"); err == nil {
-		t.Error("names of states are not to the letter")
-	}
+	_, err := measure.ParseState("Steady")
+	simtest.ErrorIf(t, err == nil, "names of states are not to the letter")
 }
 
 // TestVerdictErrors counts wrong verdicts and reversals over many seeds, on the

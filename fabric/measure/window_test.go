@@ -39,9 +39,8 @@ func TestIntervalsHoldTheMean(t *testing.T) {
 		seeds, held := simtest.Seeds(t, 120, 3), 0
 		for _, seed := range seeds {
 			r := outputQueue(t, 4).run(t, routingtest.Uniform(4), load, seed, measure.Plan{Precision: 0.05})
-			if r.State != measure.Steady || !r.Settled || !(r.HalfWidth() < 0.08*r.MeanLatency()) {
-				t.Errorf("load %v, seed %d: %v (%s) %v +- %v in %d cycles", load, seed, r.State, r.Reason, r.MeanLatency(), r.HalfWidth(), r.Window)
-			}
+			simtest.ErrorIf(t, r.State != measure.Steady || !r.Settled || !(r.HalfWidth() < 0.08*r.MeanLatency()),
+				"load %v, seed %d: %v (%s) %v +- %v in %d cycles", load, seed, r.State, r.Reason, r.MeanLatency(), r.HalfWidth(), r.Window)
 			means.Add(r.MeanLatency())
 			halves.Add(r.HalfWidth())
 			if math.Abs(r.MeanLatency()-truth) <= r.HalfWidth() {
@@ -102,15 +101,12 @@ func TestGivenWindow(t *testing.T) {
 // is cut off at half of the budget; one that does not learn warms up by the truncation rule.
 func TestLearningWarmUp(t *testing.T) {
 	n := dragonfly(t, "q-adaptive")
-	if r := n.run(t, routingtest.Others(72), 0.1, 1, measure.Plan{Window: 100}); r.Warmup != 4000 && r.Warmup != 8000 {
-		t.Errorf("warm-up of %d cycles at load 0.1", r.Warmup)
-	}
-	if r := dragonfly(t, "q-adaptive").run(t, routingtest.Others(72), 0.1, 1, measure.Plan{Window: 100, Budget: 6000}); r.Warmup != 3000 || r.Settled {
-		t.Errorf("warm-up of %d cycles of a budget of 6,000, settled %v", r.Warmup, r.Settled)
-	}
-	if r := dragonfly(t, "min").run(t, routingtest.Others(72), 0.1, 1, measure.Plan{Window: 100}); r.Warmup >= 4000 {
-		t.Errorf("warm-up of %d cycles of minimal routing", r.Warmup)
-	}
+	r := n.run(t, routingtest.Others(72), 0.1, 1, measure.Plan{Window: 100})
+	simtest.ErrorIf(t, r.Warmup != 4000 && r.Warmup != 8000, "warm-up of %d cycles at load 0.1", r.Warmup)
+	r = dragonfly(t, "q-adaptive").run(t, routingtest.Others(72), 0.1, 1, measure.Plan{Window: 100, Budget: 6000})
+	simtest.ErrorIf(t, r.Warmup != 3000 || r.Settled, "warm-up of %d cycles of a budget of 6,000, settled %v", r.Warmup, r.Settled)
+	r = dragonfly(t, "min").run(t, routingtest.Others(72), 0.1, 1, measure.Plan{Window: 100})
+	simtest.ErrorIf(t, r.Warmup >= 4000, "warm-up of %d cycles of minimal routing", r.Warmup)
 }
 
 // TestPipeIsFilled: over channels of 1,000 cycles nothing is said of a network before it has

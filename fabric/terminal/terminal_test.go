@@ -186,9 +186,8 @@ func TestHost(t *testing.T) {
 		for tag, class := range []terminal.Class{terminal.Low, terminal.Low, terminal.High, terminal.High} {
 			p.Send(terminal.Packet{Dst: 1, Flits: 2, Class: class, Tag: uint64(tag)})
 		}
-		if p.Waiting(terminal.Low) != 2 || p.Waiting(terminal.High) != 2 {
-			t.Errorf("%d and %d packets wait", p.Waiting(terminal.Low), p.Waiting(terminal.High))
-		}
+		simtest.ErrorIf(t, p.Waiting(terminal.Low) != 2 || p.Waiting(terminal.High) != 2,
+			"%d and %d packets wait", p.Waiting(terminal.Low), p.Waiting(terminal.High))
 	}
 	h := terminal.NewHost(env(1, nil), false, nil, func(id topology.TerminalID) terminal.Program { return programs[id] })
 	_, err := measure.Run(t.Context(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 300})

@@ -55,12 +55,10 @@ func TestDesignProjectivePlanes(t *testing.T) {
 			continue
 		}
 		built = append(built, m)
-		if d.Points() != m*(m-1)+1 || d.Size() != m || d.Sigma() != 1 {
-			t.Errorf("m = %d: got (%d, %d, %d)", m, d.Points(), d.Size(), d.Sigma())
-		}
-		if err := d.Verify(); err != nil {
-			t.Errorf("m = %d: %v", m, err)
-		}
+		simtest.ErrorIf(t, d.Points() != m*(m-1)+1 || d.Size() != m || d.Sigma() != 1,
+			"m = %d: got (%d, %d, %d)", m, d.Points(), d.Size(), d.Sigma())
+		err = d.Verify()
+		simtest.ErrorIf(t, err != nil, "m = %d: %v", m, err)
 	}
 	simtest.ErrorIf(t, !slices.Equal(built, planeSizes), "built m = %v, want %v", built, planeSizes)
 }

@@ -91,9 +91,8 @@ func nodeNames(g *topology.Graph) map[string]string {
 // checkExport holds what an export says to its graph.
 func checkExport(t *testing.T, g *topology.Graph, got []cable, names map[string]string) {
 	t.Helper()
-	if want := cables(g); !slices.Equal(got, want) {
-		t.Errorf("cables\n%v, want\n%v", got, want)
-	}
+	want := cables(g)
+	simtest.ErrorIf(t, !slices.Equal(got, want), "cables\n%v, want\n%v", got, want)
 	if want := nodeNames(g); !reflect.DeepEqual(names, want) {
 		t.Errorf("nodes\n%q, want\n%q", names, want)
 	}

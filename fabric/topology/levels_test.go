@@ -20,13 +20,10 @@ func TestLevelsWithHostsAbove(t *testing.T) {
 		b.AddLink(SwitchID(leaf), 5, 1)
 	}
 	b.AddTerminal(4, 0)
-	if got := levelsFromTerminals(b.Freeze()); !slices.Equal(got, []int{0, 0, 0, 0, 1, 1}) {
-		t.Errorf("levels %v", got)
-	}
+	simtest.EqualSlices(t, levelsFromTerminals(b.Freeze()), []int{0, 0, 0, 0, 1, 1}, "levels")
 	x := simtest.Must(param.Make(Registry, "torus", struct{}{}, func(c *GridConfig) { c.Dims = []int{4, 4} }))(t)
-	if got := levelsFromTerminals(x.Graph()); got != nil {
-		t.Errorf("a torus of levels %v", got)
-	}
+	got := levelsFromTerminals(x.Graph())
+	simtest.ErrorIf(t, got != nil, "a torus of levels %v", got)
 }
 
 // TestCuthillMcKee: a path is followed from one of its ends.

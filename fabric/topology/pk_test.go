@@ -102,9 +102,8 @@ func TestPKGraph(t *testing.T) {
 		s := simtest.Must(topology.NewDistributedSwitch(c))(t)
 		t.Run(s.Name(), func(t *testing.T) {
 			g, facts := s.Graph(), s.Facts()
-			if g.Switches() != facts.Switches || g.Terminals() != facts.Terminals || g.SwitchLinks() != facts.Links {
-				t.Errorf("graph has %d, %d, %d; facts %+v", g.Switches(), g.Terminals(), g.SwitchLinks(), facts)
-			}
+			simtest.ErrorIf(t, g.Switches() != facts.Switches || g.Terminals() != facts.Terminals || g.SwitchLinks() != facts.Links,
+				"graph has %d, %d, %d; facts %+v", g.Switches(), g.Terminals(), g.SwitchLinks(), facts)
 			k, m := s.Cascades(), s.Radix()
 			for stage := 1; stage <= k; stage++ {
 				for u := range s.Units(stage) {
@@ -112,9 +111,8 @@ func TestPKGraph(t *testing.T) {
 					for j := range m {
 						to, port := s.Up(stage, u, j)
 						peer, ok := g.PeerPort(g.PortStart[node] + topology.PortID(g.Degree(node)-m+j))
-						if !ok || g.PortSwitch[peer] != s.Node(stage+1, to) {
-							t.Fatalf("stage %d unit %d port %d: cable leads to %s", stage, u, j, g.PortName(peer))
-						}
+						simtest.FatalIf(t, !ok || g.PortSwitch[peer] != s.Node(stage+1, to),
+							"stage %d unit %d port %d: cable leads to %s", stage, u, j, g.PortName(peer))
 						simtest.FatalIf(t, g.LocalPort(peer) != port,
 							"stage %d unit %d port %d: arrives at port %d, want %d", stage, u, j, g.LocalPort(peer), port)
 					}
@@ -191,9 +189,8 @@ func TestPKPathsOfTwoCascades(t *testing.T) {
 				if x%s.Design().Points() == y%s.Design().Points() {
 					want = m
 				}
-				if got := countPaths(s, 2, x, y); got != want {
-					t.Fatalf("%s: %d and %d are joined by %d paths, want %d", s.Name(), x, y, got, want)
-				}
+				got := countPaths(s, 2, x, y)
+				simtest.FatalIf(t, got != want, "%s: %d and %d are joined by %d paths, want %d", s.Name(), x, y, got, want)
 			}
 		}
 	}
@@ -207,9 +204,7 @@ func TestPCC(t *testing.T) {
 			want := topology.Facts{Switches: 2 * n, Terminals: n, Links: n * c.M, Diameter: 2, Bisection: -1}
 			simtest.ErrorIf(t, top.Facts() != want, "facts %+v, want %+v", top.Facts(), want)
 			g := top.Graph()
-			if g.Switches() != 2*n || g.SwitchLinks() != n*c.M {
-				t.Errorf("%d nodes, %d cables", g.Switches(), g.SwitchLinks())
-			}
+			simtest.ErrorIf(t, g.Switches() != 2*n || g.SwitchLinks() != n*c.M, "%d nodes, %d cables", g.Switches(), g.SwitchLinks())
 			// Two processors share sigma switches.
 			for x := range n {
 				near := make([]int, n)

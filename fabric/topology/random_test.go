@@ -24,9 +24,7 @@ func TestRandomRegularOfPaper(t *testing.T) {
 	simtest.ErrorIf(t, g.Terminals() != 40960, "%d terminals", g.Terminals())
 	n := g.Neighbors()
 	for s := range topology.SwitchID(g.Switches()) {
-		if len(n.Of(s)) != 20 || g.Degree(s) != 40 {
-			t.Fatalf("switch %d has %d neighbours on %d ports", s, len(n.Of(s)), g.Degree(s))
-		}
+		simtest.FatalIf(t, len(n.Of(s)) != 20 || g.Degree(s) != 40, "switch %d has %d neighbours on %d ports", s, len(n.Of(s)), g.Degree(s))
 		simtest.FatalIf(t, !slices.Equal(topologytest.LeadsTo(g, s), n.Of(s)),
 			"ports of switch %d lead to %v, its neighbours are %v", s, topologytest.LeadsTo(g, s), n.Of(s))
 	}

@@ -292,9 +292,7 @@ func TestSwitchPermutation(t *testing.T) {
 	}
 	simtest.ErrorIf(t, len(reached) != 48, "%d terminals are reached", len(reached))
 	config, _ := Patterns.Config("switch-permutation")
-	if _, err := Patterns.Build("switch-permutation", config, Env{Topology: single(t, 4)}); err == nil || !strings.Contains(err.Error(), "two switches with terminals") {
-		t.Error(err)
-	}
+	simtest.Refuse(Patterns.Build("switch-permutation", config, Env{Topology: single(t, 4)}))(t, "two switches with terminals")
 }
 
 // TestLocalShares: an xgft of two pods with two leaves of three terminals each, a third of the
@@ -368,9 +366,8 @@ func TestFile(t *testing.T) {
 		for src, dst := range got.fixed {
 			weights := 0
 			got.Weights(topology.TerminalID(src), func(to topology.TerminalID, w float64) {
-				if weights++; to != dst || w != 1 {
-					t.Errorf("%d: %v of %d", src, w, to)
-				}
+				weights++
+				simtest.ErrorIf(t, to != dst || w != 1, "%d: %v of %d", src, w, to)
 			})
 			silence := dst == silent
 			simtest.ErrorIf(t, silence == (weights == 1), "%d has %d weights", src, weights)

@@ -214,9 +214,8 @@ func TestSamples(t *testing.T) {
 	footers := map[string]int64{}
 	for _, row := range simtest.Rows(t, samples+"counts.csv") {
 		n, _ := strconv.ParseInt(row[3], 10, 64)
-		if footers[row[0]+" "+row[2]] = n; row[2] != "(all)" && want[row[0]+" "+row[2]] != row[3] {
-			t.Errorf("%v: the body has %s", row, want[row[0]+" "+row[2]])
-		}
+		footers[row[0]+" "+row[2]] = n
+		simtest.ErrorIf(t, row[2] != "(all)" && want[row[0]+" "+row[2]] != row[3], "%v: the body has %s", row, want[row[0]+" "+row[2]])
 	}
 	for _, file := range []string{"testtrace-0000.bin", "testtrace-0001.bin", "testtrace-0002.bin", "testtrace-0003.bin", "BigFFT.bin", "MultiGrid.bin"} {
 		counts, bytes, elements := map[string]int64{}, map[string]int64{}, map[string]map[int64]int64{"send": {}, "Irecv": {}}
@@ -251,9 +250,8 @@ func TestSamples(t *testing.T) {
 	simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "%v\nwant %v", got, want)
 	for _, name := range []string{"testtrace-0003.bin", "testtrace.meta"} {
 		g, report := simtest.Must2(Import(samples+name, trace.Default()))(t)
-		if checkCounts(t, report, " 4  Isend\n", " 4  Allreduce: combining takes no time\n"); g.Ranks() != 4 {
-			t.Errorf("%s: %d ranks", name, g.Ranks())
-		}
+		checkCounts(t, report, " 4  Isend\n", " 4  Allreduce: combining takes no time\n")
+		simtest.ErrorIf(t, g.Ranks() != 4, "%s: %d ranks", name, g.Ranks())
 		// From Init's end, at .737670 s, to Finalize's start, at .739939 s, rank 0 is outside of
 		// Barrier (1947 us), Isend (15), Recv (181), Wait (6) and Allreduce (23) for 97 us.
 		var ns int64

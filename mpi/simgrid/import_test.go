@@ -94,16 +94,14 @@ l3 requires l2
 }
 `
 	var got strings.Builder
-	if simtest.Check(t, g.WriteText(&got)); got.String() != want {
-		t.Errorf("%s\nwant:\n%s", got.String(), want)
-	}
+	simtest.Check(t, g.WriteText(&got))
+	simtest.ErrorIf(t, got.String() != want, "%s\nwant:\n%s", got.String(), want)
 	// Ring allreduce of 3 ranks: 4 rounds, a message a rank in each, and 1 s of computing.
 	g, _ = simtest.Must2(Import(written(t, "0 init\n1 init\n2 init\n0 allreduce 300 1e9\n1 allreduce 300 1e9\n2 allreduce 300 1e9\n0 finalize\n1 finalize\n2 finalize\n"), 1e9, trace.Default()))(t)
 	n, bytes := g.Count(mpi.Send)
 	simtest.ErrorIf(t, n != 12 || bytes != 1200, "%d messages, %d B", n, bytes)
-	if _, ns := g.Count(mpi.Calc); ns != 3e9 {
-		t.Errorf("computing %d ns", ns)
-	}
+	_, ns := g.Count(mpi.Calc)
+	simtest.ErrorIf(t, ns != 3e9, "computing %d ns", ns)
 }
 
 // TestOldDialect: SimGrid before 3.20 wrote messages without tags and some names with capitals, and a wait
@@ -111,9 +109,8 @@ l3 requires l2
 // 50 kB on two ranks (2 rounds of 25 kB), a message of 1 MB, and one of 3 doubles begun beside 2 s of work.
 func TestOldDialect(t *testing.T) {
 	g, report := simtest.Must2(Import("testdata/before-3.20.txt", 1e9, trace.Default()))(t)
-	if n, bytes := g.Count(mpi.Send); n != 6 || bytes != 4*25_000+1_000_000+24 {
-		t.Errorf("%d messages of %d B", n, bytes)
-	}
+	n, bytes := g.Count(mpi.Send)
+	simtest.ErrorIf(t, n != 6 || bytes != 4*25_000+1_000_000+24, "%d messages of %d B", n, bytes)
 	got := fmt.Sprint(counted(report))
 	simtest.ErrorIf(t, got != "map[allreduce:2 compute:1 finalize:2 init:2 irecv:1 isend:1 recv:1 send:1 wait:2]", "%v", got)
 	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
@@ -121,15 +118,13 @@ func TestOldDialect(t *testing.T) {
 	simtest.ErrorIf(t, !Is(in), "an old trace is not told")
 	// With capitals, and tags by the sizes behind them.
 	g, _ = simtest.Must2(Import(written(t, "0 init\n1 init\n0 Isend 1 7 100\n0 wait\n1 recv 0 7 100\n0 finalize\n1 finalize\n"), 1e9, trace.Default()))(t)
-	if _, bytes := g.Count(mpi.Send); bytes != 100 {
-		t.Errorf("%d B", bytes)
-	}
+	_, bytes = g.Count(mpi.Send)
+	simtest.ErrorIf(t, bytes != 100, "%d B", bytes)
 	// The oldest have p before a rank.
 	oldest := "p0 init\np1 init\np0 send p1 1e6\np1 recv p0 1e6\np0 finalize\np1 finalize\n"
 	g, _ = simtest.Must2(Import(written(t, oldest), 1e9, trace.Default()))(t)
-	if _, bytes := g.Count(mpi.Send); bytes != 1e6 || !Is(bufio.NewReader(strings.NewReader(oldest))) {
-		t.Errorf("%d B", bytes)
-	}
+	_, bytes = g.Count(mpi.Send)
+	simtest.ErrorIf(t, bytes != 1e6 || !Is(bufio.NewReader(strings.NewReader(oldest))), "%d B", bytes)
 }
 
 func TestRefused(t *testing.T) {

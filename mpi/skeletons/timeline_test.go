@@ -98,9 +98,8 @@ func checkExport(t *testing.T, programs []mpi.Job) []int64 {
 		}
 	}
 	for _, kind := range []mpi.Kind{mpi.Send, mpi.Recv} {
-		if a, b := fromText.Count(kind); a != n[kind] || b != size[kind] {
-			t.Errorf("%d %vs of %d B, want %d of %d", a, kind, b, n[kind], size[kind])
-		}
+		a, b := fromText.Count(kind)
+		simtest.ErrorIf(t, a != n[kind] || b != size[kind], "%d %vs of %d B, want %d of %d", a, kind, b, n[kind], size[kind])
 	}
 	r := simtest.Must(mpi.DefaultLogGOPS.Run(fromText.Replay(1), nil))(t)
 	simtest.ErrorIf(t, r.Messages != n[mpi.Send], "%d messages in the replay, want %d", r.Messages, n[mpi.Send])

@@ -142,13 +142,11 @@ func TestDeepGraph(t *testing.T) {
 	for i := range n {
 		g.Add(topology.Dependency{Held: g.channel(int32(i)), Wanted: g.channel(int32(i + 1))})
 	}
-	if c := g.Certify(1, 1); !c.Acyclic() || c.Channels != n+1 {
-		t.Errorf("%d channels, cycle %v", c.Channels, c.Cycle)
-	}
+	c := g.Certify(1, 1)
+	simtest.ErrorIf(t, !c.Acyclic() || c.Channels != n+1, "%d channels, cycle %v", c.Channels, c.Cycle)
 	g.Add(topology.Dependency{Held: g.channel(n), Wanted: g.channel(n - 2)})
-	if c := g.Certify(1, 1); len(c.Cycle) != 3 {
-		t.Errorf("cycle %v", c.Cycle)
-	}
+	c = g.Certify(1, 1)
+	simtest.ErrorIf(t, len(c.Cycle) != 3, "cycle %v", c.Cycle)
 }
 
 // TestRow: a row is a set, whatever the order in which near and far members

@@ -22,8 +22,7 @@ func TestMinHopMCDepth(t *testing.T) {
 		ok    bool
 	}{{62, true}, {63, false}} {
 		b.members = []MemberSwitch{{63, 1, 1}}
-		if err := b.divide(branch{sw: 0, from: 0, to: 1, depth: c.depth}, &Tree{}); (err == nil) != c.ok {
-			t.Errorf("a child at depth %d: %v", c.depth+1, err)
-		}
+		err := b.divide(branch{sw: 0, from: 0, to: 1, depth: c.depth}, &Tree{})
+		simtest.ErrorIf(t, (err == nil) != c.ok, "a child at depth %d: %v", c.depth+1, err)
 	}
 }

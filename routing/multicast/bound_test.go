@@ -48,14 +48,11 @@ func TestColourBound(t *testing.T) {
 	simtest.ErrorIf(t, r.ColourBound != 3 || r.Colours != 3, "bound %d, colours %d, want 3 and 3", r.ColourBound, r.Colours)
 	// A table per port: 5 + 5 + 4 of 8 cables, 2 colours.
 	env.PerPort = true
-	if got := ColourBound(env, groups); got != 2 {
-		t.Errorf("bound %d with a table per port, want 2", got)
-	}
+	simtest.Equal(t, ColourBound(env, groups), 2, "bound with a table per port")
 	// One group of two members on the ring: 4 of 8 cables; two of them meet in
 	// terminal 0: the load of a terminal, not of its switch.
-	if got := ColourBound(env, []Group{groups[2], NewGroup(3, []topology.TerminalID{0, 1}, nil), NewGroup(4, nil, []topology.SwitchID{0, 1})}); got != 2 {
-		t.Errorf("bound %d for two groups with terminal 0, want 2", got)
-	}
+	got := ColourBound(env, []Group{groups[2], NewGroup(3, []topology.TerminalID{0, 1}, nil), NewGroup(4, nil, []topology.SwitchID{0, 1})})
+	simtest.ErrorIf(t, got != 2, "bound %d for two groups with terminal 0, want 2", got)
 }
 
 // TestTreeSizes: no bound is above the size of the smallest tree, found by

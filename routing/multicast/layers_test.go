@@ -46,9 +46,8 @@ func TestLayersRing(t *testing.T) {
 	simtest.ErrorIf(t, err != nil || l.Count != 2 || l.Dependencies != 12 || l.Of[0] != 0 || l.Of[1] != 0 || l.Of[2] != 1 || l.Of[3] != 1,
 		"%+v, %v", l, err)
 	var cyclic *CyclicError
-	if _, err = AssignLayers(g, trees, 1); !errors.As(err, &cyclic) || cyclic.Tree != 2 || len(cyclic.Cycle) != 4 {
-		t.Fatalf("one layer: %v", err)
-	}
+	_, err = AssignLayers(g, trees, 1)
+	simtest.FatalIf(t, !errors.As(err, &cyclic) || cyclic.Tree != 2 || len(cyclic.Cycle) != 4, "one layer: %v", err)
 	for i, p := range cyclic.Cycle { // each channel ends where the next begins
 		peer, _ := g.PeerPort(p)
 		simtest.ErrorIf(t, g.PortSwitch[peer] != g.PortSwitch[cyclic.Cycle[(i+1)%4]], "no cycle: %v", err)
@@ -131,9 +130,8 @@ func TestLayers(t *testing.T) {
 			dependencies := 0
 			for n := range l.Count {
 				graph := layerGraph(g, trees, l.Of, n)
-				if _, err := topo.Sort(graph); err != nil {
-					t.Errorf("%s, %s: layer %d: %v", name, v.name, n, err)
-				}
+				_, err := topo.Sort(graph)
+				simtest.ErrorIf(t, err != nil, "%s, %s: layer %d: %v", name, v.name, n, err)
 				dependencies += graph.Edges().Len()
 			}
 			simtest.ErrorIf(t, dependencies != l.Dependencies,
@@ -142,9 +140,8 @@ func TestLayers(t *testing.T) {
 				for n := range of { // with the trees before it
 					before := append([]int(nil), l.Of[:i+1]...)
 					before[i] = n
-					if _, err := topo.Sort(layerGraph(g, trees[:i+1], before, n)); err == nil {
-						t.Errorf("%s, %s: tree %d is on layer %d and fits on %d", name, v.name, i, of, n)
-					}
+					_, err := topo.Sort(layerGraph(g, trees[:i+1], before, n))
+					simtest.ErrorIf(t, err == nil, "%s, %s: tree %d is on layer %d and fits on %d", name, v.name, i, of, n)
 				}
 			}
 		}

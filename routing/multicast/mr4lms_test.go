@@ -147,7 +147,6 @@ func TestMetricsByHand(t *testing.T) {
 	}
 	simtest.EqualSlices(t, e.forest.EFIHistogram(), []int{1, 0, 1}, "cables by the groups over them:")
 	simtest.Check(t, e.forest.Remove(0))
-	if m := e.forest.Measure(); m.Colours != 1 || m.Trees != 1 || m.MaxEFI != 1 || m.MeanEFI != 0.5 {
-		t.Errorf("without the first group: %+v", m)
-	}
+	m := e.forest.Measure()
+	simtest.ErrorIf(t, m.Colours != 1 || m.Trees != 1 || m.MaxEFI != 1 || m.MeanEFI != 0.5, "without the first group: %+v", m)
 }

@@ -3,7 +3,6 @@ package multicast
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -62,9 +61,8 @@ func TestMinHop(t *testing.T) {
 							lowest = p
 						}
 					}
-					if s != u && m.LowestPort(s, u) != lowest {
-						t.Fatalf("%s: the lowest port from %d to %d is %d, want %d", name, s, u, m.LowestPort(s, u), lowest)
-					}
+					simtest.FatalIf(t, s != u && m.LowestPort(s, u) != lowest,
+						"%s: the lowest port from %d to %d is %d, want %d", name, s, u, m.LowestPort(s, u), lowest)
 				}
 			}
 		}
@@ -82,9 +80,8 @@ func TestMinHopLongChain(t *testing.T) {
 	}
 	m, err := NewMinHop(chain(255), 2)
 	simtest.ErrorIf(t, err != nil || m.far != 254 || m.Hops(0, 254) != 254, "chain of 255 switches: %v", err)
-	if _, err := NewMinHop(chain(256), 2); err == nil {
-		t.Error("a chain of 256 switches needs 255 hops and was accepted")
-	}
+	_, err = NewMinHop(chain(256), 2)
+	simtest.ErrorIf(t, err == nil, "a chain of 256 switches needs 255 hops and was accepted")
 }
 
 // TestRoots: the eight-at-a-time search against a plain one.
@@ -186,9 +183,8 @@ func TestLeastHeight(t *testing.T) {
 			colours[engine] = r.Colours
 			finder := newRootFinder(env.Hops)
 			for p := range r.Forest.Trees {
-				if least, _ := finder.find(&p.Groups[0], nil); p.Height != least {
-					t.Errorf("%s: %s: group %d has height %d, want %d", name, engine, p.Groups[0].ID, p.Height, least)
-				}
+				least, _ := finder.find(&p.Groups[0], nil)
+				simtest.ErrorIf(t, p.Height != least, "%s: %s: group %d has height %d, want %d", name, engine, p.Groups[0].ID, p.Height, least)
 			}
 		}
 		simtest.ErrorIf(t, colours["mr4lms-plus-offline"] > colours["mr4lms-plus"], "%s: %v", name, colours)
@@ -202,15 +198,13 @@ func TestLeastHeight(t *testing.T) {
 func TestNearest(t *testing.T) {
 	e := joined(t, gridNet(false, 1, 5), [][]topology.TerminalID{{2, 3}, {1, 4}})
 	probe := NewGroup(9, []topology.TerminalID{0, 1}, nil)
-	if p := e.nearest(&probe); p.Groups[0].ID != 1 {
-		t.Errorf("nearest is the tree of group %d, want 1", p.Groups[0].ID)
-	}
+	p := e.nearest(&probe)
+	simtest.ErrorIf(t, p.Groups[0].ID != 1, "nearest is the tree of group %d, want 1", p.Groups[0].ID)
 	// The first of equals: {2} lies between {0, 1} and {3, 4}.
 	e = joined(t, gridNet(false, 1, 5), [][]topology.TerminalID{{0, 1}, {3, 4}})
 	probe = NewGroup(9, []topology.TerminalID{2}, nil)
-	if p := e.nearest(&probe); p.Groups[0].ID != 0 {
-		t.Errorf("of two as near the tree of group %d is taken, want 0", p.Groups[0].ID)
-	}
+	p = e.nearest(&probe)
+	simtest.ErrorIf(t, p.Groups[0].ID != 0, "of two as near the tree of group %d is taken, want 0", p.Groups[0].ID)
 }
 
 // joined is MR4LMS with some groups on a network.
@@ -284,13 +278,9 @@ func TestRefusals(t *testing.T) {
 			{NewGroup(1, nil, []topology.SwitchID{-1}), "group 1: switch -1: want 0 to 2"},
 			{NewGroup(1, []topology.TerminalID{0, 2}, nil), "group 1: switch 0 and switch 2 are not connected"},
 		} {
-			if err := e.Join(c.group); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %v, want %q", name, err, c.want)
-			}
+			simtest.Fail(t, e.Join(c.group), c.want)
 		}
-		if err := e.Leave(1); err == nil {
-			t.Errorf("%s: a group that is not there left", name)
-		}
+		simtest.ErrorIf(t, e.Leave(1) == nil, "%s: a group that is not there left", name)
 		env := env
 		env.Entries = 0
 		simtest.Refuse(Registry.Build(name, c, env))(t, "entries = 0: want at least 1")

@@ -137,9 +137,8 @@ func TestSearch(t *testing.T) {
 				if len(want) > 0 && hops > nearby {
 					far++
 				}
-				if got := g.rootsWithin(members, roots, hops, limit, nil); !slices.Equal(got, want) {
-					t.Fatalf("%s: roots within %d hops %v, want %v", name, hops, got, want)
-				}
+				got := g.rootsWithin(members, roots, hops, limit, nil)
+				simtest.FatalIf(t, !slices.Equal(got, want), "%s: roots within %d hops %v, want %v", name, hops, got, want)
 			}
 		}
 	}

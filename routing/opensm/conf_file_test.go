@@ -94,9 +94,8 @@ func TestReadTorusConfig(t *testing.T) {
 }
 
 func TestReadGUIDs(t *testing.T) {
-	if guids, err := ReadGUIDs(strings.NewReader("\ufeff0x1F\r\n\n0x20 # core\n"), "g"); err != nil || !slices.Equal(guids, []uint64{0x1f, 0x20}) {
-		t.Errorf("%v, %v", guids, err)
-	}
+	guids, err := ReadGUIDs(strings.NewReader("\ufeff0x1F\r\n\n0x20 # core\n"), "g")
+	simtest.ErrorIf(t, err != nil || !slices.Equal(guids, []uint64{0x1f, 0x20}), "%v, %v", guids, err)
 	if _, err := ReadGUIDs(strings.NewReader("0x1f\ncore\n0x1 0x2\n"), "g"); err == nil || !strings.Contains(err.Error(), `g:2: "core"`) || !strings.Contains(err.Error(), "g:3:") {
 		t.Errorf("%v, want problems in lines 2 and 3", err)
 	}

@@ -55,12 +55,10 @@ func TestLargeFabrics(t *testing.T) {
 				rows.WriteString(line)
 			}
 		}
-		if sum := digits([]byte(lft.String())); sum != c.tables {
-			t.Errorf("%s: tables %s, OpenSM's are %s", name, sum, c.tables)
-		}
-		if sum := digits(rows.Bytes()); c.levels != "" && sum != c.levels {
-			t.Errorf("%s: service levels %s, OpenSM's are %s", name, sum, c.levels)
-		}
+		sum := digits([]byte(lft.String()))
+		simtest.ErrorIf(t, sum != c.tables, "%s: tables %s, OpenSM's are %s", name, sum, c.tables)
+		sum = digits(rows.Bytes())
+		simtest.ErrorIf(t, c.levels != "" && sum != c.levels, "%s: service levels %s, OpenSM's are %s", name, sum, c.levels)
 	}
 }
 
@@ -85,9 +83,8 @@ func TestTorusShape(t *testing.T) {
 		d := meshDimensions()[got]
 		simtest.ErrorIf(t, d != len(c.across), "%v: %d dimensions", c.across, d)
 	}
-	if _, ok := torusShape([]int32{4, 4, 4, 4, 0}); ok {
-		t.Error("nine links are analysed")
-	}
+	_, ok := torusShape([]int32{4, 4, 4, 4, 0})
+	simtest.ErrorIf(t, ok, "nine links are analysed")
 	// Of 1 to 8 dimensions 4, 10, 20, 35, 20, 10, 4 and 1 have up to eight links; five of
 	// the four-dimensional ones are not known, and one mesh with a corner missing is.
 	n := len(meshDimensions())
@@ -137,10 +134,8 @@ func TestNueCanDeadlock(t *testing.T) {
 	tables := simtest.Must(routeNue(s, &o))(t)
 	c := certify.New(tables.VCs())
 	tables.Dependencies(c.Add)
-	if proof := c.Certify(1, 1); proof.Acyclic() {
-		t.Error(proof.Describe(g))
-	}
-	if e, _ := EngineOf("nue"); e.Acyclic {
-		t.Error("nue is listed among the engines that cannot deadlock")
-	}
+	proof := c.Certify(1, 1)
+	simtest.ErrorIf(t, proof.Acyclic(), "%s", proof.Describe(g))
+	e, _ := EngineOf("nue")
+	simtest.ErrorIf(t, e.Acyclic, "nue is listed among the engines that cannot deadlock")
 }

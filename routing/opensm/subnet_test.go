@@ -39,14 +39,12 @@ func TestLIDs(t *testing.T) {
 	if want := []int32{3, 5, 1, 6}; !slices.Equal(s.TerminalLID, want) { // the manager's first
 		t.Errorf("LIDs of hosts %v, want %v", s.TerminalLID, want)
 	}
-	if want := []int32{2, 4}; !slices.Equal(s.SwitchLID, want) {
-		t.Errorf("LIDs of switches %v, want %v", s.SwitchLID, want)
-	}
+	want := []int32{2, 4}
+	simtest.ErrorIf(t, !slices.Equal(s.SwitchLID, want), "LIDs of switches %v, want %v", s.SwitchLID, want)
 	// With two LIDs a port: the manager 2, switch 4, host 6, switch 8, hosts 10 and 12.
 	s = newSubnet(t, chain(nil), 2, 1)
-	if want := []int32{6, 10, 2, 12}; !slices.Equal(s.TerminalLID, want) {
-		t.Errorf("LIDs of hosts %v, want %v", s.TerminalLID, want)
-	}
+	want = []int32{6, 10, 2, 12}
+	simtest.ErrorIf(t, !slices.Equal(s.TerminalLID, want), "LIDs of hosts %v, want %v", s.TerminalLID, want)
 	simtest.ErrorIf(t, s.MaxLID != 13 || s.Ends[13].Terminal != 3 || s.Ends[5] != nobody, "LIDs up to %d: %v", s.MaxLID, s.Ends)
 	// Stated LIDs stay, but one that is taken, or too large.
 	s = newSubnet(t, chain(&topology.Names{Terminals: []topology.AdapterPort{{LID: 9}, {LID: 9}, {}, {LID: 60000}}, Switches: []topology.SwitchName{{LID: 1}, {}}}), 2, 0)
@@ -175,7 +173,6 @@ func TestAggregationNodesSendNothing(t *testing.T) {
 	}
 	// Tables that lose an aggregation node are none that traffic notices.
 	tables.LFT[s.Node[0]][s.TerminalLID[3]] = noPath
-	if pairs, first := tables.Unreachable(); pairs != 0 {
-		t.Errorf("%d pairs cannot be reached, %s", pairs, first)
-	}
+	pairs, first := tables.Unreachable()
+	simtest.ErrorIf(t, pairs != 0, "%d pairs cannot be reached, %s", pairs, first)
 }

@@ -47,9 +47,8 @@ func TestForms(t *testing.T) {
 	for _, p := range DescribeParams(config) {
 		keys = append(keys, p.Key+" = "+p.Default)
 	}
-	if want := []string{`size = 3`, `shade = "light"`, `edge = "5ps"`}; !slices.Equal(keys, want) {
-		t.Errorf("settings %v, want %v", keys, want)
-	}
+	want := []string{`size = 3`, `shade = "light"`, `edge = "5ps"`}
+	simtest.ErrorIf(t, !slices.Equal(keys, want), "settings %v, want %v", keys, want)
 	for env, want := range map[string]string{"round": "round 3 light", "square": "square 3 5ps", "square and round": "round 3 light"} {
 		got, err := r.Build("body", config, env)
 		simtest.ErrorIf(t, got != want || err != nil, "in %q: %q, %v; want %q", env, got, err, want)
@@ -74,9 +73,8 @@ func TestForms(t *testing.T) {
 	if p := d.Params[0]; p.Doc != "with round: how large; with square: how wide" || p.Allowed != "with round: 1 to 9; with square: 2 to 9" {
 		t.Errorf("size: %+v", p)
 	}
-	if p := d.Params[1]; p.Doc != "with round: how dark" || p.Allowed != "light, dark" {
-		t.Errorf("shade: %+v", p)
-	}
+	p := d.Params[1]
+	simtest.ErrorIf(t, p.Doc != "with round: how dark" || p.Allowed != "light, dark", "shade: %+v", p)
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -92,9 +90,8 @@ func TestFormElsewhere(t *testing.T) {
 		got, err := r.New("body", env)
 		simtest.ErrorIf(t, got != want || err != nil, "in %q: %q, %v; want %q", env, got, err, want)
 	}
-	if d, err := r.Describe("body"); err != nil || d.Doc != "with round: made of rounds; elsewhere: made of dots" {
-		t.Errorf("%q, %v", d.Doc, err)
-	}
+	d, err := r.Describe("body")
+	simtest.ErrorIf(t, err != nil || d.Doc != "with round: made of rounds; elsewhere: made of dots", "%q, %v", d.Doc, err)
 }
 
 func TestNew(t *testing.T) {
@@ -123,12 +120,10 @@ func TestNew(t *testing.T) {
 		}
 		simtest.ErrorIf(t, got != c.want, "%v in %q: %q, want %q", c.settings, c.env, got, c.want)
 	}
-	if _, err := r.New("bodies", ""); !errors.As(err, new(*UnknownNameError)) {
-		t.Errorf("error %v", err)
-	}
-	if got, err := r.New("point", ""); got != "point" || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
+	_, err := r.New("bodies", "")
+	simtest.ErrorIf(t, !errors.As(err, new(*UnknownNameError)), "error %v", err)
+	got, err := r.New("point", "")
+	simtest.ErrorIf(t, got != "point" || err != nil, "%q, %v", got, err)
 }
 
 // TestRegisterTwice: a name has one constructor for a need; forms agree about what they share.

@@ -91,9 +91,7 @@ func TestArchiveErrors(t *testing.T) {
 	} {
 		r := Reader(c.b)
 		c.read(r)
-		if err := r.End(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
+		simtest.Fail(t, r.End(), c.want)
 	}
 }
 
@@ -108,9 +106,8 @@ func FuzzArchive(f *testing.F) {
 			return
 		}
 		r = Reader(written(&y))
-		if z.Archive(r); r.End() != nil {
-			t.Errorf("%+v is not read again: %v", y, r.End())
-		}
+		z.Archive(r)
+		simtest.ErrorIf(t, r.End() != nil, "%+v is not read again: %v", y, r.End())
 	})
 }
 
@@ -272,19 +269,14 @@ func TestStreamErrors(t *testing.T) {
 		err := read(whole, int64(n))
 		simtest.ErrorIf(t, err == nil, "a state of %d bytes is read where %d are allowed", len(whole), n)
 	}
-	if err := read(append(slices.Clone(whole), 0), 1<<30); err == nil || !strings.Contains(err.Error(), "1 bytes more") {
-		t.Errorf("a byte too many: %v", err)
-	}
+	simtest.Fail(t, read(append(slices.Clone(whole), 0), 1<<30), "1 bytes more")
 	a := WriterTo(new(broken))
 	longState().archive(a)
-	if err := a.End(); err == nil || err.Error() != "no room" {
-		t.Errorf("written to what is full: %v", err)
-	}
+	err := a.End()
+	simtest.ErrorIf(t, err == nil || err.Error() != "no room", "written to what is full: %v", err)
 	a = ReaderFrom(io.MultiReader(bytes.NewReader(whole[:2*pieceBytes]), new(broken)), 1<<30)
 	new(long).archive(a)
-	if err := a.End(); err == nil || !strings.Contains(err.Error(), "no room") {
-		t.Errorf("read from what is broken: %v", err)
-	}
+	simtest.Fail(t, a.End(), "no room")
 }
 
 type broken struct{}
@@ -326,9 +318,8 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	out := simtest.Must(os.Create(filepath.Join(t.TempDir(), "state")))(t)
-	if err := Write(out, "v1", "a", func(*Archive) error { return errors.New("no state") }); err == nil || err.Error() != "no state" {
-		t.Errorf("%v, want that of the state", err)
-	}
+	err := Write(out, "v1", "a", func(*Archive) error { return errors.New("no state") })
+	simtest.ErrorIf(t, err == nil || err.Error() != "no state", "%v, want that of the state", err)
 	simtest.Check(t, out.Close())
 	simtest.ErrorIf(t, Write(out, "v1", "a", func(*Archive) error { return nil }) == nil, "written to a file that is closed")
 }

@@ -63,14 +63,12 @@ func TestValue(t *testing.T) {
 	for n := range b {
 		y := planned{lanes: lanes}
 		r := Reader(b[:n])
-		if Value(r, &y); r.End() == nil {
-			t.Errorf("%d of %d bytes are read without an error", n, len(b))
-		}
+		Value(r, &y)
+		simtest.ErrorIf(t, r.End() == nil, "%d of %d bytes are read without an error", n, len(b))
 	}
 	r = Reader(b)
-	if Value(r, &planned{lanes: make([]uint32, 3)}); r.Err() == nil || !strings.Contains(r.Err().Error(), "2 elements of []uint32, want 3") {
-		t.Errorf("another length: %v", r.Err())
-	}
+	Value(r, &planned{lanes: make([]uint32, 3)})
+	simtest.ErrorIf(t, r.Err() == nil || !strings.Contains(r.Err().Error(), "2 elements of []uint32, want 3"), "another length: %v", r.Err())
 }
 
 // TestValueWithoutPlan: a field that nobody has thought of is named.

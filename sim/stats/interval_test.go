@@ -39,12 +39,10 @@ func TestBatches(t *testing.T) {
 func TestMeanInterval(t *testing.T) {
 	y := []float64{1, 1, 3, 3, 1, 1, 3, 3, 1, 1}
 	want := 2.776445 * math.Sqrt(1.2/5*2.6290)
-	if got := MeanInterval(y, 0.95, 5); math.Abs(got-want) > 1e-4*want {
-		t.Errorf("half-width %v, want %v", got, want)
-	}
-	if got := MeanInterval(y, 0.95, 0); !math.IsInf(got, 1) {
-		t.Errorf("half-width %v without batches", got)
-	}
+	got := MeanInterval(y, 0.95, 5)
+	simtest.ErrorIf(t, math.Abs(got-want) > 1e-4*want, "half-width %v, want %v", got, want)
+	got = MeanInterval(y, 0.95, 0)
+	simtest.ErrorIf(t, !math.IsInf(got, 1), "half-width %v without batches", got)
 }
 
 // TestCorrelationTimes: six blocks of 16 observations, 1 and -1 in turn, with 0.45 and -0.45 added in turn.

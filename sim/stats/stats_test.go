@@ -27,9 +27,8 @@ func TestRunningAgainstGonum(t *testing.T) {
 		r.Add(v)
 	}
 	mean, variance := stat.MeanVariance(x, nil)
-	if math.Abs(r.Mean()-mean) > 1e-9*mean || math.Abs(r.Variance()-variance) > 1e-9*variance {
-		t.Errorf("mean %v variance %v, want %v %v", r.Mean(), r.Variance(), mean, variance)
-	}
+	simtest.ErrorIf(t, math.Abs(r.Mean()-mean) > 1e-9*mean || math.Abs(r.Variance()-variance) > 1e-9*variance,
+		"mean %v variance %v, want %v %v", r.Mean(), r.Variance(), mean, variance)
 	simtest.ErrorIf(t, r.Min() != slices.Min(x) || r.Max() != slices.Max(x), "extremes differ")
 	// Two observations a and b: t(0.975, 1 degree) = 12.706, standard error |a-b|/2.
 	var two Running
@@ -48,9 +47,8 @@ func TestHistogramBuckets(t *testing.T) {
 		simtest.FatalIf(t, i != last && i != last+1, "bucket of %d is %d after %d", x, i, last)
 		last = i
 	}
-	if i := bucket(math.MaxInt64); i < 0 || i > 1<<14 {
-		t.Errorf("bucket of the largest value is %d", i)
-	}
+	i := bucket(math.MaxInt64)
+	simtest.ErrorIf(t, i < 0 || i > 1<<14, "bucket of the largest value is %d", i)
 }
 
 // TestHistogramQuantiles holds the stated relative error of 1/256 against the
@@ -73,9 +71,7 @@ func TestHistogramQuantiles(t *testing.T) {
 		got := h.Quantile(q)
 		simtest.ErrorIf(t, math.Abs(got-want) > want/256, "quantile %v = %v, want %v within 1/256", q, got, want)
 	}
-	if h.N() != 5000 || float64(h.Max()) != x[4999] {
-		t.Errorf("n = %d, max = %d", h.N(), h.Max())
-	}
+	simtest.ErrorIf(t, h.N() != 5000 || float64(h.Max()) != x[4999], "n = %d, max = %d", h.N(), h.Max())
 }
 
 // TestQuantileIsTheNearestRank: of 1 to 10 the first quartile is the value of rank
@@ -103,9 +99,8 @@ func TestGrowthOfALine(t *testing.T) {
 	e, low, high := g.Exponent(g.Level-6, 0.99)
 	simtest.ErrorIf(t, math.Abs(e-1) > 1e-12 || math.Abs(low-1) > 1e-9 || math.Abs(high-1) > 1e-9,
 		"exponent %v from %v to %v, want 1", e, low, high)
-	if _, ok := MeasureGrowth(x[:7], y[:7]); ok {
-		t.Error("seven observations are enough")
-	}
+	_, ok = MeasureGrowth(x[:7], y[:7])
+	simtest.ErrorIf(t, ok, "seven observations are enough")
 }
 
 // TestGrowthError: five observations worth of white noise by hand. With y = 0 1 0 1 0 1 0 1 at t =
@@ -150,22 +145,17 @@ func TestTruncationPoint(t *testing.T) {
 		y[at] = 100
 		return y
 	}
-	if cut, settled := TruncationPoint(with(0)); cut != 1 || !settled {
-		t.Errorf("outlier first: cut %d, settled %v; want 1, true", cut, settled)
-	}
-	if cut, settled := TruncationPoint(with(12)); cut != 13 || !settled {
-		t.Errorf("outlier at 12: cut %d, settled %v; want 13, true", cut, settled)
-	}
-	if cut, settled := TruncationPoint(with(22)); cut != 23 || settled {
-		t.Errorf("outlier at 22: cut %d, settled %v; want 23, false", cut, settled)
-	}
+	cut, settled := TruncationPoint(with(0))
+	simtest.ErrorIf(t, cut != 1 || !settled, "outlier first: cut %d, settled %v; want 1, true", cut, settled)
+	cut, settled = TruncationPoint(with(12))
+	simtest.ErrorIf(t, cut != 13 || !settled, "outlier at 12: cut %d, settled %v; want 13, true", cut, settled)
+	cut, settled = TruncationPoint(with(22))
+	simtest.ErrorIf(t, cut != 23 || settled, "outlier at 22: cut %d, settled %v; want 23, false", cut, settled)
 	chance := append(with(0)[1:14], 1.5, 1.5, 1.5)
-	if cut, settled := TruncationPoint(chance); cut != 0 || !settled {
-		t.Errorf("equal at the end: cut %d, settled %v; want 0, true", cut, settled)
-	}
-	if _, settled := TruncationPoint(make([]float64, 7)); settled {
-		t.Error("seven observations are enough")
-	}
+	cut, settled = TruncationPoint(chance)
+	simtest.ErrorIf(t, cut != 0 || !settled, "equal at the end: cut %d, settled %v; want 0, true", cut, settled)
+	_, settled = TruncationPoint(make([]float64, 7))
+	simtest.ErrorIf(t, settled, "seven observations are enough")
 }
 
 // TestGrowthCoverage draws 1,000 series of 60 observations about a level of 10,
@@ -205,8 +195,7 @@ func TestGrowthExponents(t *testing.T) {
 			x, y = append(x, i), append(y, math.Pow(i, power))
 		}
 		g, _ := MeasureGrowth(x, y)
-		if e, _, _ := g.Exponent(g.Level, 0.99); math.Abs(e-power) > 0.03 {
-			t.Errorf("t^%v: exponent %v", power, e)
-		}
+		e, _, _ := g.Exponent(g.Level, 0.99)
+		simtest.ErrorIf(t, math.Abs(e-power) > 0.03, "t^%v: exponent %v", power, e)
 	}
 }

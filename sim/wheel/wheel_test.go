@@ -54,9 +54,8 @@ func TestWheelAgainstMap(t *testing.T) {
 				"cycle %d: Items lists %v, want %v", cycle, listed, want)
 		}
 		simtest.FatalIf(t, w.Len() != pending, "cycle %d: Len = %d, want %d", cycle, w.Len(), pending)
-		if c, ok := w.NextCycle(); ok != (pending > 0) || ok && c != next {
-			t.Fatalf("cycle %d: NextCycle = %d, %v, want %d", cycle, c, ok, next)
-		}
+		c, ok := w.NextCycle()
+		simtest.FatalIf(t, ok != (pending > 0) || ok && c != next, "cycle %d: NextCycle = %d, %v, want %d", cycle, c, ok, next)
 	}
 }
 
@@ -160,9 +159,8 @@ func TestWheelDrain(t *testing.T) {
 		})
 		simtest.FatalIf(t, !maps.EqualFunc(got, want, slices.Equal), "drained in cycle %d: %v, want %v", now, got, want)
 		clear(want)
-		if _, any := w.NextCycle(); any || w.Len() != 0 || w.filed != 0 {
-			t.Fatalf("drained in cycle %d: %d items and %d chunks are left", now, w.Len(), w.filed)
-		}
+		_, any := w.NextCycle()
+		simtest.FatalIf(t, any || w.Len() != 0 || w.filed != 0, "drained in cycle %d: %d items and %d chunks are left", now, w.Len(), w.filed)
 	}
 	simtest.ErrorIf(t, drained < 10_000, "%d items drained are no test", drained)
 }

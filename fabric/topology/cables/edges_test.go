@@ -40,9 +40,8 @@ func TestEdges(t *testing.T) {
 			continue
 		}
 		topologytest.CheckGraph(t, g)
-		if g.Terminals() != 3*len(c.rows) || c.names != nil && !reflect.DeepEqual(g.Names.Switches, c.names) {
-			t.Errorf("%q: %d terminals, names %+v", c.text, g.Terminals(), g.Names)
-		}
+		simtest.ErrorIf(t, g.Terminals() != 3*len(c.rows) || c.names != nil && !reflect.DeepEqual(g.Names.Switches, c.names),
+			"%q: %d terminals, names %+v", c.text, g.Terminals(), g.Names)
 		for s, row := range c.rows {
 			got := g.Neighbors().Of(topology.SwitchID(s))
 			simtest.ErrorIf(t, !reflect.DeepEqual(got, row), "%q: switch %d has neighbours %v, want %v", c.text, s, got, row)
@@ -262,13 +261,11 @@ func TestReadFileFindsLists(t *testing.T) {
 		simtest.ErrorIf(t, again.Graph().SwitchLinks() != 3, "%q: %d links in JSON", text, again.Graph().SwitchLinks())
 	}
 	// networkx's adjacency list of the complete graph of 4, whose first row has four words.
-	if g := simtest.Must(read("0 1 2 3\n1 2 3\n2 3\n3\n"))(t).Graph(); g.Switches() != 4 || g.SwitchLinks() != 6 {
-		t.Errorf("an adjacency list: %d switches, %d links", g.Switches(), g.SwitchLinks())
-	}
+	g := simtest.Must(read("0 1 2 3\n1 2 3\n2 3\n3\n"))(t).Graph()
+	simtest.ErrorIf(t, g.Switches() != 4 || g.SwitchLinks() != 6, "an adjacency list: %d switches, %d links", g.Switches(), g.SwitchLinks())
 	simtest.Refuse(read("0 1 2 3\n1 2 4\n"))(t, "nor a topology in JSON")
-	if g := simtest.Must(read("Source,Target,Type,Weight\n0,1,x,1\n1,2,x,1\n"))(t).Graph(); g.SwitchLinks() != 2 {
-		t.Errorf("columns: %d links", g.SwitchLinks())
-	}
+	g = simtest.Must(read("Source,Target,Type,Weight\n0,1,x,1\n1,2,x,1\n"))(t).Graph()
+	simtest.ErrorIf(t, g.SwitchLinks() != 2, "columns: %d links", g.SwitchLinks())
 	simtest.Refuse(read("point,load,seed,mean\n0,1,1,1\n1,2,1,1\n"))(t, "nor a topology in JSON") // a table of results
 	simtest.Refuse(read("<html lang=en>\n"))(t, "nor a topology in JSON")
 }
@@ -299,7 +296,6 @@ func TestRows(t *testing.T) {
 		simtest.ErrorIf(t, !isList([]byte(text)), "%s: not found to be a list", name)
 	}
 	// What a list of cables says, whose first line happens to count: a ring of 4, from 1 on.
-	if g, _, err := ReadEdges("ring", []byte("4 4\n1 2\n2 3\n3 4\n4 1\n"), 1); err != nil || g.Switches() != 4 || g.NumPorts() != 4+2*4 {
-		t.Errorf("ring with counts: %v", err)
-	}
+	g, _, err := ReadEdges("ring", []byte("4 4\n1 2\n2 3\n3 4\n4 1\n"), 1)
+	simtest.ErrorIf(t, err != nil || g.Switches() != 4 || g.NumPorts() != 4+2*4, "ring with counts: %v", err)
 }

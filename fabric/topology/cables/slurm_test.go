@@ -16,18 +16,16 @@ import (
 func TestSlurm(t *testing.T) {
 	n := simtest.Must(topology.ReadFile(filepath.Join("testdata", "slurm.conf")))(t)
 	g := n.Graph()
-	if g.Switches() != 5 || g.Terminals() != 11 || g.SwitchLinks() != 5 {
-		t.Fatalf("%d switches, %d terminals, %d links", g.Switches(), g.Terminals(), g.SwitchLinks())
-	}
+	simtest.FatalIf(t, g.Switches() != 5 || g.Terminals() != 11 || g.SwitchLinks() != 5,
+		"%d switches, %d terminals, %d links", g.Switches(), g.Terminals(), g.SwitchLinks())
 	var names []string
 	for h := range topology.TerminalID(11) {
 		names = append(names, g.Names.Terminals[h].Name)
 	}
 	want := strings.Fields("host01 host02 host03 host04 host7 login rack0n1 rack0n2 rack1n1 rack1n2 gpu1")
 	simtest.ErrorIf(t, !slices.Equal(names, want), "%q, want %q", names, want)
-	if g.Names.Switches[2].Name != "leaf3" || g.TerminalSwitch(10) != 2 {
-		t.Errorf("%+v, gpu1 at %d", g.Names.Switches, g.TerminalSwitch(10))
-	}
+	simtest.ErrorIf(t, g.Names.Switches[2].Name != "leaf3" || g.TerminalSwitch(10) != 2,
+		"%+v, gpu1 at %d", g.Names.Switches, g.TerminalSwitch(10))
 	doubts := n.(topology.Doubtful).Doubts()
 	simtest.ErrorIf(t, len(doubts) != 1 || !strings.Contains(doubts[0], "does not tell how many cables"), "%q", doubts)
 }
@@ -40,9 +38,8 @@ func TestSlurmOfScontrol(t *testing.T) {
 		"SwitchName = s0 Nodes= \"n[0-1]\"\nSwitchName =s1\tNodes = n[2-3]\nSwitchName=top Switches = s[0-1]\n",
 	} {
 		g := simtest.Must(readSlurm("f", []byte(text)))(t).Graph()
-		if g.Switches() != 3 || g.Terminals() != 4 || g.SwitchLinks() != 2 || g.TerminalSwitch(3) != 1 {
-			t.Errorf("%s: %d switches, %d terminals, %d links", text, g.Switches(), g.Terminals(), g.SwitchLinks())
-		}
+		simtest.ErrorIf(t, g.Switches() != 3 || g.Terminals() != 4 || g.SwitchLinks() != 2 || g.TerminalSwitch(3) != 1,
+			"%s: %d switches, %d terminals, %d links", text, g.Switches(), g.Terminals(), g.SwitchLinks())
 	}
 	simtest.Refuse(readSlurm("f", []byte("SwitchName=s0 Nodes=a\nSwitchName=t Nodes=a Switches=s0\n")))(t, `f:2: node "a" is below the switch of line 1`)
 }
@@ -67,9 +64,8 @@ f:6: no switch "e1": want names that a line describes`
 // TestSlurmContinues: a list goes on in the next line, behind its comma, as Slurm joins lines.
 func TestSlurmContinues(t *testing.T) {
 	g := simtest.Must(readSlurm("f", []byte("SwitchName=a Nodes=n[1-2],\\\nn4,\\\n  n5\nSwitchName=b\\ \n Nodes=x\nSwitchName=t Switches=a,b\n")))(t).Graph()
-	if g.Switches() != 3 || g.Terminals() != 5 || g.Names.Terminals[3].Name != "n5" {
-		t.Errorf("%d switches, %d terminals", g.Switches(), g.Terminals())
-	}
+	simtest.ErrorIf(t, g.Switches() != 3 || g.Terminals() != 5 || g.Names.Terminals[3].Name != "n5",
+		"%d switches, %d terminals", g.Switches(), g.Terminals())
 }
 
 // FuzzReadSlurm: a text is read as a sound network, or refused by lines.

@@ -64,7 +64,6 @@ func TestXpander(t *testing.T) {
 				"switch %d has %d cables to meta-node %d", s, k, node)
 		}
 	}
-	if gap, want := metrics.AlgebraicConnectivity(g), 10-2*math.Sqrt(9); gap < 0.8*want {
-		t.Errorf("algebraic connectivity %v", gap)
-	}
+	gap, want := metrics.AlgebraicConnectivity(g), 10-2*math.Sqrt(9)
+	simtest.ErrorIf(t, gap < 0.8*want, "algebraic connectivity %v", gap)
 }

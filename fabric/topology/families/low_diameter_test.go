@@ -134,9 +134,8 @@ func TestPolarStarDiameter(t *testing.T) {
 		{PolarStarConfig{8, "paley", 4, 1}, 657, 3},
 	} {
 		g := topologytest.Build(t, "polarstar", func(d *PolarStarConfig) { *d = c.config }).Graph()
-		if d := metrics.Measure(g).Diameter(); g.Switches() != c.switches || d != c.diameter {
-			t.Errorf("%+v: %d switches, diameter %d", c.config, g.Switches(), d)
-		}
+		d := metrics.Measure(g).Diameter()
+		simtest.ErrorIf(t, g.Switches() != c.switches || d != c.diameter, "%+v: %d switches, diameter %d", c.config, g.Switches(), d)
 	}
 }
 

@@ -15,18 +15,16 @@ var twoTiers string
 
 func TestTiers(t *testing.T) {
 	x := simtest.Must(ReadTiers("two.topo", []byte(twoTiers)))(t)
-	if f := x.Facts(); f.Terminals != 32 || f.Switches != 6 || f.Links != 8 {
-		t.Errorf("%+v: want 32 terminals, 4 leaves and 2 spines, 8 cables", f)
-	}
+	f := x.Facts()
+	simtest.ErrorIf(t, f.Terminals != 32 || f.Switches != 6 || f.Links != 8, "%+v: want 32 terminals, 4 leaves and 2 spines, 8 cables", f)
 	if x.CableLatency(0).Nanoseconds() != 1000 || x.CableLatency(1).Nanoseconds() != 500 || x.SwitchDelay(0).Nanoseconds() != 300 || x.SwitchDelay(5) != 0 {
 		t.Errorf("%v, %v", x.flights, x.delays)
 	}
 	// 16 pods of 8 leaves of 8, each of which has 8 aggregations of 8: the tree of switches of 16 ports.
 	three := "Nodes 1024\nTiers 3\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nDownlink_Latency_ns 1\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\nDownlink_Latency_ns 1\nTier 2\nDownlink_speed_Gbps 100\nRadix_Down 16\nDownlink_Latency_ns 1\n"
 	x = simtest.Must(ReadTiers("three.topo", []byte(three)))(t)
-	if f := x.Facts(); f.Switches != 128+128+64 || f.Links != 2048 {
-		t.Errorf("%+v: want 320 switches, 2,048 cables", f)
-	}
+	f = x.Facts()
+	simtest.ErrorIf(t, f.Switches != 128+128+64 || f.Links != 2048, "%+v: want 320 switches, 2,048 cables", f)
 	for _, c := range []struct{ old, new, want string }{
 		{"Nodes 32", "Nodes 32 33", "two.topo:1:"},
 		{"Nodes 32", "Nodes -1", "two.topo:1:"},

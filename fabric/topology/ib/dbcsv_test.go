@@ -54,9 +54,8 @@ func TestReadDBCSV(t *testing.T) {
 		text := asDB(g)
 		db := simtest.Must(ReadDBCSV(strings.NewReader(text), "x.db_csv"))(t)
 		topologytest.CheckGraph(t, db.Graph())
-		if a, b := cablesByGUID(g), cablesByGUID(db.Graph()); !maps.Equal(a, b) {
-			t.Errorf("%s: other cables", file)
-		}
+		a, b := cablesByGUID(g), cablesByGUID(db.Graph())
+		simtest.ErrorIf(t, !maps.Equal(a, b), "%s: other cables", file)
 		simtest.ErrorIf(t, !reflect.DeepEqual(db.Graph().Classes, g.Classes),
 			"%s: classes %v, want %v", file, db.Graph().Classes, g.Classes)
 		if a, b := db.Graph().Names, g.Names; !slices.Equal(a.Switches, b.Switches) {

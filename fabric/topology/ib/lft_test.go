@@ -24,24 +24,20 @@ func TestReadLFTs(t *testing.T) {
 		hops := int16(0)
 		for s := from; s != to; hops++ {
 			p := next(s)
-			if p == topology.NoPort || hops > want {
-				t.Fatalf("from %s to %s: no way on from %s after %d hops, want %d", g.SwitchName(from), g.SwitchName(to), g.SwitchName(s), hops, want)
-			}
+			simtest.FatalIf(t, p == topology.NoPort || hops > want,
+				"from %s to %s: no way on from %s after %d hops, want %d", g.SwitchName(from), g.SwitchName(to), g.SwitchName(s), hops, want)
 			q, _ := g.PeerPort(p)
 			s = g.PortSwitch[q]
 		}
-		if hops != want {
-			t.Fatalf("%d hops from %s to %s, want %d", hops, g.SwitchName(from), g.SwitchName(to), want)
-		}
+		simtest.FatalIf(t, hops != want, "%d hops from %s to %s, want %d", hops, g.SwitchName(from), g.SwitchName(to), want)
 	}
 	for s := range topology.SwitchID(g.Switches()) {
 		distance := g.DistancesFrom(s, nil)
 		for m := range topology.TerminalID(g.Terminals()) {
 			home := g.TerminalSwitch(m)
 			walk(s, home, func(at topology.SwitchID) topology.PortID { return l.ToTerminal(at, m) }, distance[home])
-			if l.ToTerminal(home, m) != g.TerminalPort[m] {
-				t.Fatalf("%s sends to its host %s by another port", g.SwitchName(home), g.TerminalName(m))
-			}
+			simtest.FatalIf(t, l.ToTerminal(home, m) != g.TerminalPort[m],
+				"%s sends to its host %s by another port", g.SwitchName(home), g.TerminalName(m))
 		}
 		for d := range topology.SwitchID(g.Switches()) {
 			walk(s, d, func(at topology.SwitchID) topology.PortID { return l.ToSwitch(at, d) }, distance[d])
@@ -125,14 +121,12 @@ func TestReadLFTsForms(t *testing.T) {
 	if d, ok := want.LIDs().of(2); !ok || d != g.Terminals()+slices.IndexFunc(g.Names.Switches, func(s topology.SwitchName) bool { return s.Name == "L0" }) {
 		t.Errorf("LID 2 is of destination %d", d)
 	}
-	if d, ok := want.LIDs().of(5); !ok || g.TerminalName(topology.TerminalID(d)) != "H1" {
-		t.Errorf("LID 5 is of destination %d", d)
-	}
+	d, ok := want.LIDs().of(5)
+	simtest.ErrorIf(t, !ok || g.TerminalName(topology.TerminalID(d)) != "H1", "LID 5 is of destination %d", d)
 	// OpenSM knows of LIDs that nobody has any more.
 	stale := strings.Replace(strings.Replace(dump, "44 lids dumped", "0x00ff 003 # unknown node and type\n255 lids dumped", 1), "[0-44]", "[0-255]", 1)
-	if l, err := ReadLFTs(strings.NewReader(stale), "stale", g); err != nil || !slices.Equal(l.next, want.next) {
-		t.Errorf("a row of a LID that nobody has: %v", err)
-	}
+	l, err := ReadLFTs(strings.NewReader(stale), "stale", g)
+	simtest.ErrorIf(t, err != nil || !slices.Equal(l.next, want.next), "a row of a LID that nobody has: %v", err)
 	lines := strings.SplitAfter(fdbs, "\n")
 	for _, c := range []struct{ name, text, want string }{
 		{"cut", strings.Join(lines[:len(lines)-5], ""), "the file ends within the table of S3"},

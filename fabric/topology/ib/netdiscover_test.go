@@ -131,18 +131,15 @@ Ca 1 "H-e" # "node1 HCA-1"
 	}
 	text.Reset()
 	simtest.Check(t, topology.WriteJSON(&text, g))
-	if back, err := topology.ReadJSON("again", text.Bytes()); err != nil || !reflect.DeepEqual(back.Names.Aggregation, g.Names.Aggregation) {
-		t.Errorf("read back %+v, %v", back, err)
-	}
+	back, err := topology.ReadJSON("again", text.Bytes())
+	simtest.ErrorIf(t, err != nil || !reflect.DeepEqual(back.Names.Aggregation, g.Names.Aggregation), "read back %+v, %v", back, err)
 	lids := StatedLIDs(g)
 	if d, known := lids.of(14); !known || d != lids.aggregation() {
 		t.Errorf("LID 14 is of destination %d, want the aggregation nodes, %d", d, lids.aggregation())
 	}
 	// Rows for it are passed over.
 	tables := "dump_ucast_routes: Switch 0xa\n0x0009 : 002\n0x000E : 041 : 01 : yes\n"
-	if _, err := ReadLFTs(strings.NewReader(tables), "x", g); err != nil {
-		t.Error(err)
-	}
+	simtest.Must(ReadLFTs(strings.NewReader(tables), "x", g))(t)
 	all := strings.Join(im.Warnings(), "\n")
 	simtest.ErrorIf(t, !strings.Contains(all, "LID of another") || !strings.Contains(all, "no LID"), "warnings %q", all)
 }
@@ -216,9 +213,8 @@ func TestNetDiscoverTruncated(t *testing.T) {
 func TestNamesThatSteer(t *testing.T) {
 	im := simtest.Must(ReadNetDiscover(strings.NewReader("Switch\t4 \"S-00aa\"\t\t# \"sw\x1b[2J\x1b]0;p\a A\" enhanced port 0 lid 1 lmc 0\n[1]\t\"H-00b1\"[1](b1)\t\t# \"h\x1b[31mRED\" lid 2 4xQDR\n"+
 		"Ca\t1 \"H-00b1\"\t\t# \"h\x1b[31mRED\"\n[1](b1)\t\"S-00aa\"[1]\t\t# lid 2 lmc 0 \"sw\" lid 1 4xQDR\n"), "x"))(t)
-	if g := im.Graph(); g.SwitchName(0) != "sw [2J ]0;p  A" || g.TerminalName(0) != "h [31mRED" {
-		t.Errorf("%q, %q", g.SwitchName(0), g.TerminalName(0))
-	}
+	g := im.Graph()
+	simtest.ErrorIf(t, g.SwitchName(0) != "sw [2J ]0;p  A" || g.TerminalName(0) != "h [31mRED", "%q, %q", g.SwitchName(0), g.TerminalName(0))
 }
 
 // Cables of a rate that the tool could not name, or that states none, are counted once each where others
@@ -230,9 +226,8 @@ func TestUnknownRates(t *testing.T) {
 		want := "x:3: this cable has no known rate, as 3 of 4: they take a flit a cycle of fabric.clock, which the fastest cable sets, unless " + setting + " says otherwise"
 		simtest.ErrorIf(t, len(im.Doubts()) != 1 || im.Doubts()[0] != want, "%q: %q", rate, im.Doubts())
 	}
-	if im := simtest.Must(ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text, "4xNDR", "??HDR")), "x"))(t); len(im.Doubts()) > 0 {
-		t.Errorf("%q", im.Doubts())
-	}
+	im := simtest.Must(ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text, "4xNDR", "??HDR")), "x"))(t)
+	simtest.ErrorIf(t, len(im.Doubts()) > 0, "%q", im.Doubts())
 }
 
 func TestProblemsAreReportedTogether(t *testing.T) {

@@ -23,9 +23,8 @@ func TestReports(t *testing.T) {
 		im := imported(t, read, file)
 		g := im.Graph()
 		topologytest.CheckGraph(t, g)
-		if got := countsOf(g); got != want || len(im.Warnings()) > 0 {
-			t.Errorf("%s: %+v, %q, want %+v", file, got, im.Warnings(), want)
-		}
+		got := countsOf(g)
+		simtest.ErrorIf(t, got != want || len(im.Warnings()) > 0, "%s: %+v, %q, want %+v", file, got, im.Warnings(), want)
 		terminals, links := classCounts(g)
 		if !reflect.DeepEqual(terminals, map[string]int{"4xHDR": 3, "4xEDR": 1}) || !reflect.DeepEqual(links, map[string]int{"4xHDR": 3}) {
 			t.Errorf("%s: %v, %v", file, terminals, links)

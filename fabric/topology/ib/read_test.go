@@ -46,9 +46,8 @@ type problem struct{ name, text, want string }
 func checkProblems[T any](t *testing.T, name string, read func(io.Reader, string) (T, error), list []problem) {
 	t.Helper()
 	for _, c := range list {
-		if x, err := read(strings.NewReader(c.text), name); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: read as %+v, %v, want %q", c.name, x, err, c.want)
-		}
+		x, err := read(strings.NewReader(c.text), name)
+		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), c.want), "%s: read as %+v, %v, want %q", c.name, x, err, c.want)
 	}
 }
 
@@ -225,13 +224,11 @@ func TestReadFileFindsTheFormat(t *testing.T) {
 		{"empty.txt", "", "empty.txt:1: neither"},
 		{"cut.txt", smallFabric[:300], "cut.txt:"},
 	} {
-		if topo, err := topology.ReadFile(put(c.name, []byte(c.text))); err == nil || topo != nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, %v, want %q", c.name, topo, err, c.want)
-		}
+		topo, err := topology.ReadFile(put(c.name, []byte(c.text)))
+		simtest.ErrorIf(t, err == nil || topo != nil || !strings.Contains(err.Error(), c.want), "%s: %v, %v, want %q", c.name, topo, err, c.want)
 	}
-	if _, err := topology.ReadFile(filepath.Join(dir, "absent")); err == nil {
-		t.Error("a file that is not there was read")
-	}
+	_, err := topology.ReadFile(filepath.Join(dir, "absent"))
+	simtest.ErrorIf(t, err == nil, "a file that is not there was read")
 }
 
 // TestWrongType: a file in another format than its type says is one error, which

@@ -41,9 +41,8 @@ func TestReadSL2VL(t *testing.T) {
 						if s == 0 && in == n.port(0, 5) && out == n.port(0, 2) {
 							want = changed
 						}
-						if got := m.Switch(in, out); got != want {
-							t.Fatalf("from %s to %s: %x, want %x", g.PortName(in), g.PortName(out), got, want)
-						}
+						got := m.Switch(in, out)
+						simtest.FatalIf(t, got != want, "from %s to %s: %x, want %x", g.PortName(in), g.PortName(out), got, want)
 					}
 				}
 			}
@@ -206,33 +205,24 @@ func TestReadVLArbitration(t *testing.T) {
 		for p, got := range tables.Ports {
 			switch topology.PortID(p) { // LID 2 is L0, port 1 leads to a host and 5 to a switch
 			case n.port(0, 1):
-				if got == nil || !reflect.DeepEqual(*got, limited) {
-					t.Errorf("%s: port 1 has %+v, want %+v", c.file, got, limited)
-				}
+				simtest.ErrorIf(t, got == nil || !reflect.DeepEqual(*got, limited), "%s: port 1 has %+v, want %+v", c.file, got, limited)
 			case n.port(0, 5):
-				if got == nil || !reflect.DeepEqual(*got, c.want) {
-					t.Errorf("%s: port 5 has %+v, want %+v", c.file, got, c.want)
-				}
+				simtest.ErrorIf(t, got == nil || !reflect.DeepEqual(*got, c.want), "%s: port 5 has %+v, want %+v", c.file, got, c.want)
 			default:
-				if got != nil {
-					t.Errorf("%s: %s has tables", c.file, g.PortName(topology.PortID(p)))
-				}
+				simtest.ErrorIf(t, got != nil, "%s: %s has tables", c.file, g.PortName(topology.PortID(p)))
 			}
 		}
 		for host, got := range tables.Terminals { // LID 5 is asked about
 			if at, _ := lids.of(5); host != at {
-				if got != nil {
-					t.Errorf("%s: %s has tables", c.file, g.TerminalName(topology.TerminalID(host)))
-				}
+				simtest.ErrorIf(t, got != nil, "%s: %s has tables", c.file, g.TerminalName(topology.TerminalID(host)))
 			} else if got == nil || !reflect.DeepEqual(*got, c.host) {
 				t.Errorf("%s: %s has %+v, want %+v", c.file, g.TerminalName(topology.TerminalID(at)), got, c.host)
 			}
 		}
 	}
 	// The same files hold SL2VL tables of one port and one host.
-	if _, err := ReadSL2VL(strings.NewReader(string(readTestdata(t, "qos.custom.txt"))), "x", g, lids); err == nil || !strings.Contains(err.Error(), "no row of L0 for packets from port 1 to port 2") {
-		t.Error(err)
-	}
+	_, err := ReadSL2VL(strings.NewReader(string(readTestdata(t, "qos.custom.txt"))), "x", g, lids)
+	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "no row of L0 for packets from port 1 to port 2"), "%v", err)
 	text := string(readTestdata(t, "qos.custom.txt"))
 	change := func(old, new string) string { return strings.Replace(text, old, new, 1) }
 	checkProblems(t, "x", inSubnet(ReadVLArbitration, g, lids), []problem{

@@ -22,17 +22,15 @@ func TestWritersRepeatTheTools(t *testing.T) {
 	im := simtest.Must(ReadNetDiscover(bytes.NewReader(discover), "torus.txt"))(t)
 	var out bytes.Buffer
 	simtest.Check(t, WriteNetDiscover(&out, im.Graph()))
-	if got, want := header.ReplaceAll(out.Bytes(), nil), header.ReplaceAll(discover, nil); !bytes.Equal(got, want) {
-		t.Errorf("ibnetdiscover form differs:\n%s", firstDifference(got, want))
-	}
+	got, want := header.ReplaceAll(out.Bytes(), nil), header.ReplaceAll(discover, nil)
+	simtest.ErrorIf(t, !bytes.Equal(got, want), "ibnetdiscover form differs:\n%s", firstDifference(got, want))
 	netlist := readTestdata(t, "torus_4x4x4_1.net.gz")
 	sim := simtest.Must(ReadSim(bytes.NewReader(netlist), "torus.net"))(t)
 	topologytest.CheckGraph(t, sim.Graph())
 	out.Reset()
 	simtest.Check(t, WriteSim(&out, sim.Graph()))
-	if !bytes.Equal(bytes.TrimSpace(out.Bytes()), bytes.TrimSpace(netlist)) {
-		t.Errorf("netlist differs:\n%s", firstDifference(out.Bytes(), netlist))
-	}
+	simtest.ErrorIf(t, !bytes.Equal(bytes.TrimSpace(out.Bytes()), bytes.TrimSpace(netlist)),
+		"netlist differs:\n%s", firstDifference(out.Bytes(), netlist))
 }
 
 func firstDifference(got, want []byte) string {
@@ -205,9 +203,7 @@ func fuzzReader(f *testing.F, read func(io.Reader, string) (*Imported, error), w
 		if err != nil {
 			t.Fatalf("%v\nin\n%s", err, written.String())
 		}
-		if !reflect.DeepEqual(cablesByGUID(again.Graph()), cablesByGUID(g)) {
-			t.Errorf("another fabric after\n%s", written.String())
-		}
+		simtest.ErrorIf(t, !reflect.DeepEqual(cablesByGUID(again.Graph()), cablesByGUID(g)), "another fabric after\n%s", written.String())
 	})
 }
 

@@ -22,9 +22,7 @@ func TestSADumpRoundTrip(t *testing.T) {
 		groups := simtest.Must(ReadSADump(bytes.NewReader(file), name, env.Graph))(t)
 		var out bytes.Buffer
 		simtest.Check(t, WriteSADump(&out, env.Graph, groups))
-		if out.String() != string(file) {
-			t.Errorf("%s: %s", name, firstDifference(out.String(), string(file)))
-		}
+		simtest.ErrorIf(t, out.String() != string(file), "%s: %s", name, firstDifference(out.String(), string(file)))
 	}
 }
 

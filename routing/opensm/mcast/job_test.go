@@ -24,12 +24,10 @@ func TestJob(t *testing.T) {
 		t.Fatalf("%d engines, the first %s", len(report.Reports), report.Reports[0].Engine)
 	}
 	files := filesOf(t, report)
-	if got, want := string(files["minhop-mc.mcfdbs"]), string(opensmFile(t, "torus_4x4x4_1.minhop.random_64_256x8.mcfdbs.gz")); got != want {
-		t.Errorf("tables: %s", firstDifference(got, want))
-	}
-	if got, want := string(files["minhop-mc.sa"]), string(opensmFile(t, "random_64_256x8.sa.gz")); got != want {
-		t.Errorf("groups: %s", firstDifference(got, want))
-	}
+	got, want := string(files["minhop-mc.mcfdbs"]), string(opensmFile(t, "torus_4x4x4_1.minhop.random_64_256x8.mcfdbs.gz"))
+	simtest.ErrorIf(t, got != want, "tables: %s", firstDifference(got, want))
+	got, want = string(files["minhop-mc.sa"]), string(opensmFile(t, "random_64_256x8.sa.gz"))
+	simtest.ErrorIf(t, got != want, "groups: %s", firstDifference(got, want))
 	// Without sharing every one of the 256 groups takes an entry; EFI 40 and 79 are OpenSM's.
 	for _, want := range []string{"minhop-mc,256,", ",40,", "opensm-sssp,256,", ",79,"} {
 		table := string(files["engines.csv"])
@@ -48,9 +46,8 @@ func TestJob(t *testing.T) {
 	kept, err := ReadSADump(bytes.NewReader(filesOf(t, report)["minhop-mc.sa"]), "kept", env.Graph)
 	simtest.ErrorIf(t, err != nil || len(kept) != 100, "%d groups kept, %v", len(kept), err)
 	var text bytes.Buffer
-	if err := report.WriteTable(&text); err != nil || !strings.Contains(text.String(), "limited_max_efi") {
-		t.Errorf("%v\n%s", err, text.String())
-	}
+	err = report.WriteTable(&text)
+	simtest.ErrorIf(t, err != nil || !strings.Contains(text.String(), "limited_max_efi"), "%v\n%s", err, text.String())
 }
 
 func filesOf(t *testing.T, r *JobReport) map[string][]byte {
@@ -118,9 +115,8 @@ func TestJobProblems(t *testing.T) {
 	r, err := both.Run()
 	simtest.ErrorIf(t, err != nil || r.Reports[1].Err == nil, "%+v, %v", r, err)
 	both.Engine = "opensm-sssp"
-	if _, err := both.Run(); err == nil {
-		t.Error("the engine asked for failed in silence")
-	}
+	_, err = both.Run()
+	simtest.ErrorIf(t, err == nil, "the engine asked for failed in silence")
 }
 
 // The two real clusters, with their parallel cables of unequal number, hosts of

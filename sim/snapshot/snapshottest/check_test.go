@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -41,8 +42,7 @@ func TestProblems(t *testing.T) {
 		{"pointer", whole, []string{"scratch"}, []string{"field parent is of a type that cannot be written: name it as an exception"}},
 		{"in vain", whole, []string{"scratch", "parent", "a", "d"}, []string{"field a is in the state, and named as an exception", "there is no field d"}},
 	} {
-		if got := Problems(fresh, c.archive, c.except...); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		got := Problems(fresh, c.archive, c.except...)
+		simtest.ErrorIf(t, !slices.Equal(got, c.want), "%s: %q, want %q", c.name, got, c.want)
 	}
 }
