@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // BenchmarkDragonfly runs the 1056-terminal dragonfly under minimal routing
@@ -180,4 +182,114 @@ func heapMB() float64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc) / 1e6
+}
+
+// cpuTime is the processor time that the process has used: what benchmarks
+// report, since wall time says little on a shared machine.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkFlits is the cost of a flit-hop by the length of packets: uniform traffic at
+// three loads each on a dragonfly, a fat tree and a mesh. An operation is a cycle.
+func BenchmarkFlits(b *testing.B) {
+	for _, net := range []struct {
+		name   string
+		loads  []float64
+		warmup int64
+		build  func() network
+	}{
+		{"dragonfly-1056", []float64{0.1, 0.4, 0.7}, 1500, func() network { return dragonflyNetwork(b, "min", 4, 8, 4) }},
+		{"fat-tree-1024", []float64{0.1, 0.4, 0.7}, 1500, func() network {
+			return newNetwork(b, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 })
+		}},
+		{"mesh-64", []float64{0.1, 0.3, 0.45}, 5000, func() network {
+			return newNetwork(b, "mesh", "dor", func(c *topology.GridConfig) { c.Dims = []int{8, 8} })
+		}},
+	} {
+		for _, flits := range []int{1, 4, 16, 64} {
+			for _, load := range net.loads {
+				b.Run(fmt.Sprintf("%s/flits=%d/load=%v", net.name, flits, load), func(b *testing.B) {
+					n := net.build()
+					n.benchmark(b, fabric.DefaultConfig(), routingtest.Others(n.topo.Graph().Terminals()), load, flits, net.warmup)
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkUnits compares packets as the unit with flits, of wormhole switches and of
+// switches that hold their ports, on packets of 2 and 4 KiB of flits of 64 B. All are
+// simulated in turn, 1000 cycles each in an operation, so that what else the machine does
+// meets them alike. A packet-hop is a packet that crosses a switch.
+func BenchmarkUnits(b *testing.B) {
+	tree := func(k int) func() network {
+		return func() network {
+			return newNetwork(b, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = k, 3 })
+		}
+	}
+	for _, net := range []struct {
+		name   string
+		warmup int64
+		load   float64
+		build  func() network
+	}{
+		{"dragonfly-1056", 3000, 0.5, func() network { return dragonflyNetwork(b, "min", 4, 8, 4) }},
+		{"fat-tree-16", 3000, 0.5, tree(4)},
+		{"fat-tree-128", 3000, 0.5, tree(8)},
+		{"fat-tree-1024", 3000, 0.5, tree(16)},
+		{"fat-tree-16000", 800, 0.3, tree(40)},
+	} {
+		for _, flits := range []int{32, 64} {
+			b.Run(fmt.Sprintf("%s/flits=%d", net.name, flits), func(b *testing.B) {
+				config := fabric.DefaultConfig()
+				config.Switch.BufferFlits = 2 * flits
+				whole := config
+				packets(&whole)
+				sides := []*side{{name: "flits", config: config}, {name: "flits-hold", config: holding(config)}, {name: "packets", config: whole}}
+				net.build().sideBySide(b, sides, net.load, flits, net.warmup)
+			})
+		}
+	}
+}
+
+// side is one of several simulations of a network.
+type side struct {
+	name   string
+	config fabric.Config
+	fabric *core.Fabric
+	hops   int64 // of flits
+	cpu    time.Duration
+}
+
+// sideBySide simulates all sides in turn, and reports the time of each for a packet-hop.
+func (n network) sideBySide(b *testing.B, sides []*side, load float64, flits int, warmup int64) {
+	hugePages()
+	for _, s := range sides {
+		s.fabric = n.fabric(b, s.config)
+		meter := measure.NewMeter(100)
+		source := n.traffic(load, flits)
+		simtest.Check(b, s.fabric.Attach(fabric.Ends{Source: source, Sink: meter}))
+		s.fabric.Advance(warmup)
+		meter.Open(s.fabric.Cycle())
+		s.hops = -s.fabric.FlitHops
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		for _, s := range sides {
+			start := cpuTime()
+			s.fabric.Advance(1000)
+			s.cpu += cpuTime() - start
+		}
+	}
+	for _, s := range sides {
+		hops := float64(s.hops+s.fabric.FlitHops) / float64(flits)
+		b.ReportMetric(float64(s.cpu.Nanoseconds())/hops, s.name+"-cpu-ns/packet-hop")
+		b.ReportMetric(hops/s.cpu.Seconds()/1e6, s.name+"-Mhops/cpu-s")
+	}
 }

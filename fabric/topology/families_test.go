@@ -1,10 +1,14 @@
 package topology_test
 
 import (
+	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -208,4 +212,125 @@ func TestPorts(t *testing.T) {
 		x := simtest.Must(topologytest.Make(c.family, c.set))(t)
 		simtest.EqualSlices(t, topologytest.LeadsTo(x.Graph(), c.sw), c.want, "%s: ports lead to", c.family)
 	}
+}
+
+// TestConformance holds every registered topology to the conformance suite, and to the samples.
+func TestConformance(t *testing.T) {
+	for _, name := range topology.Registry.Names() {
+		t.Run(name, func(t *testing.T) {
+			topologytest.Conform(t, name)
+			for _, s := range samples {
+				for _, config := range s.configs {
+					if s.family == name {
+						t.Run(fmt.Sprintf("%+v", config), func(t *testing.T) {
+							topologytest.Check(t, name, topologytest.Sample{Config: config, TightBisection: s.tight})
+						})
+					}
+				}
+			}
+		})
+	}
+}
+
+func xgft(t testing.TB, c topology.XGFTConfig) *topology.XGFT {
+	t.Helper()
+	x := topologytest.Build(t, "xgft", func(d *topology.XGFTConfig) { *d = c })
+	return x.(*topology.XGFT)
+}
+
+// taperedTree is the tree of 40-port switches with 40,960 terminals.
+var taperedTree = topology.XGFTConfig{M: []int{32, 32, 40}, W: []int{1, 8, 8}}
+
+func TestTaperedTree(t *testing.T) {
+	x := xgft(t, taperedTree)
+	for s := range topology.SwitchID(x.Graph().Switches()) {
+		d := x.Graph().Degree(s)
+		simtest.FatalIf(t, d != 40, "switch %d has %d ports", s, d)
+	}
+}
+
+// The three-level tree of 8-port switches as InfiniBand netlists wire it: leaf l of pod p, port
+// 4+i, goes to middle switch i of the pod, port l; its port 4+j goes to top 4*i+j, port p.
+func TestFatTreeWiring(t *testing.T) {
+	g := topologytest.Build(t, "fat-tree", func(c *topology.FatTreeConfig) { *c = topology.FatTreeConfig{8, 3} }).Graph()
+	ends := func(s, port int) [2]int {
+		peer, _ := g.PeerPort(g.PortStart[s] + topology.PortID(port))
+		return [2]int{int(g.PortSwitch[peer]), g.LocalPort(peer)}
+	}
+	for pod := range 8 {
+		for l := range 4 {
+			for i := range 4 {
+				simtest.Equal(t, ends(pod*4+l, 4+i), [2]int{32 + pod*4 + i, l}, "pod %d leaf %d up %d:", pod, l, i)
+			}
+		}
+		for i := range 4 {
+			for j := range 4 {
+				simtest.Equal(t, ends(32+pod*4+i, 4+j), [2]int{64 + 4*i + j, pod}, "pod %d middle %d up %d:", pod, i, j)
+			}
+		}
+	}
+}
+
+// BenchmarkBuildTree builds the tree of 40,960 terminals and reports the heap
+// that the finished topology holds.
+func BenchmarkBuildTree(b *testing.B) {
+	b.ReportAllocs()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var x *topology.XGFT
+	for b.Loop() {
+		x = xgft(b, taperedTree)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/1024, "KiB-held")
+	runtime.KeepAlive(x)
+}
+
+func randomRegular(t testing.TB, c topology.RandomRegularConfig) *topology.Graph {
+	t.Helper()
+	return topologytest.Build(t, "random-regular", func(d *topology.RandomRegularConfig) { *d = c }).Graph()
+}
+
+// The random network of the multicast paper: 2,048 switches, 20 ports to
+// terminals, 20 to other switches. Regular and simple; neighbours in order.
+func TestRandomRegularOfPaper(t *testing.T) {
+	g := randomRegular(t, topology.RandomRegularConfig{2048, 20, 20, 1})
+	topologytest.CheckGraph(t, g)
+	simtest.ErrorIf(t, g.Terminals() != 40960, "%d terminals", g.Terminals())
+	n := g.Neighbors()
+	for s := range topology.SwitchID(g.Switches()) {
+		simtest.FatalIf(t, len(n.Of(s)) != 20 || g.Degree(s) != 40, "switch %d has %d neighbours on %d ports", s, len(n.Of(s)), g.Degree(s))
+		simtest.FatalIf(t, !slices.Equal(topologytest.LeadsTo(g, s), n.Of(s)),
+			"ports of switch %d lead to %v, its neighbours are %v", s, topologytest.LeadsTo(g, s), n.Of(s))
+	}
+}
+
+func TestRandomRegularSeeds(t *testing.T) {
+	config := topology.RandomRegularConfig{32, 5, 1, 1}
+	first := randomRegular(t, config)
+	config.Seed = 2
+	simtest.ErrorIf(t, slices.Equal(first.Peer, randomRegular(t, config).Peer), "two seeds, one graph")
+}
+
+// All 70 labelled 3-regular simple graphs of 6 switches are connected (the two shapes are K33 with
+// 10 labellings and the prism with 60), so that over 7,000 seeds each is expected 100 times.
+// Chi-square with 69 degrees of freedom has mean 69 and standard deviation sqrt(138) = 11.7.
+func TestRandomRegularIsUniform(t *testing.T) {
+	counts := map[string]int{}
+	for seed := range 7000 {
+		n := randomRegular(t, topology.RandomRegularConfig{6, 3, 1, uint64(seed)}).Neighbors()
+		key := ""
+		for s := range topology.SwitchID(6) {
+			key += fmt.Sprint(n.Of(s))
+		}
+		counts[key]++
+	}
+	simtest.FatalIf(t, len(counts) != 70, "%d different graphs, want 70", len(counts))
+	chi := 0.0
+	for _, n := range counts {
+		chi += math.Pow(float64(n)-100, 2) / 100
+	}
+	simtest.ErrorIf(t, chi > 69+4*11.7, "chi-square %.1f, expected 69 +- 11.7", chi)
 }

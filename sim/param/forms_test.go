@@ -3,11 +3,12 @@ package param
 import (
 	"errors"
 	"fmt"
-	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/simtest"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 type roundConfig struct {
@@ -145,5 +146,20 @@ func TestRegisterTwice(t *testing.T) {
 			}()
 			register(shapes())
 		})
+	}
+}
+
+type seeded struct{}
+
+func (seeded) Seeded() {}
+
+// TestSeedFor: a configuration that draws gets the seed, by value as by pointer; another gets 0.
+func TestSeedFor(t *testing.T) {
+	for i, config := range []any{seeded{}, &seeded{}, struct{}{}, nil} {
+		want := uint64(7)
+		if i > 1 {
+			want = 0
+		}
+		simtest.Equal(t, SeedFor(config, 7), want, "%T:", config)
 	}
 }
