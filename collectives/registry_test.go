@@ -3,6 +3,7 @@ package collectives_test
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
@@ -13,45 +14,13 @@ import (
 
 // TestLibraryAlgorithm holds the rules to lines of the libraries' sources: Open MPI 4.0 takes Bruck's
 // alltoall below 200 B on more than 12 ranks, linear below 3,000 B, else pairwise, and recursive doubling
-// below 10,000 B of an allreduce; an allgather goes by all that is gathered. MPICH's limits are inclusive.
+// below 10,000 B of an allreduce; an allgather goes by all that is gathered, 64 times 781 B being 49,984. MPICH's limits
+// are inclusive.
 func TestLibraryAlgorithm(t *testing.T) {
-	for _, c := range []struct {
-		library, operation string
-		ranks              int
-		bytes              sim.Bytes
-		want               string
-	}{
-		{"open-mpi-4.0", "alltoall", 64, 199, "alltoall-bruck"},
-		{"open-mpi-4.0", "alltoall", 64, 200, "alltoall-linear"},
-		{"open-mpi-4.0", "alltoall", 12, 1, "alltoall-linear"},
-		{"open-mpi-4.0", "alltoall", 12, 3000, "alltoall-pairwise"},
-		{"open-mpi-4.0", "allreduce", 64, 9999, "allreduce-recursive-doubling"},
-		{"open-mpi-4.0", "allreduce", 64, 10000, "allreduce-ring"},
-		{"open-mpi-4.0", "allgather", 64, 781, "allgather-recursive-doubling"}, // 49,984 B in all
-		{"open-mpi-4.0", "allgather", 48, 781, "allgather-bruck"},
-		{"open-mpi-4.0", "allgather", 64, 782, "allgather-neighbor-exchange"},
-		{"open-mpi-4.0", "broadcast", 64, 4096, "broadcast-split-binary"},
-		{"open-mpi", "broadcast", 24, 4096, "broadcast-doubling"},
-		{"open-mpi", "allreduce", 192, 4, "allreduce-reduce-broadcast"},
-		{"open-mpi", "allreduce", 192, 1 << 20, "allreduce-recursive-halving"},
-		{"open-mpi", "barrier", 256, 0, "barrier-tree"},
-		{"open-mpi", "alltoall", 4, 524288, "alltoall-pairwise"},
-		{"open-mpi", "alltoallv", 64, 4, "alltoall-pairwise"},
-		{"open-mpi", "allgather", 512, 64, "allgather-bruck"},
-		{"open-mpi", "allgatherv", 64, 256, "allgather-bruck"},
-		{"open-mpi", "broadcast", 2, 1024, "broadcast-linear"},
-		{"open-mpi", "broadcast", 4096, 8192, "broadcast-tree"},
-		{"open-mpi", "reduce", 64, 1 << 20, "reduce-binomial"},
-		{"mpich", "reduce", 64, 2048, "reduce-binomial"},
-		{"mpich", "alltoall", 64, 256, "alltoall-bruck"},
-		{"mpich", "alltoall", 64, 257, "alltoall-linear"},
-		{"intel-mpi", "allreduce", 64, 2048, "allreduce-recursive-doubling"},
-		{"mvapich", "alltoall", 64, 8192, "alltoall-bruck"},
-		{"mvapich", "broadcast", 64, 12288, "broadcast-scatter-allgather"},
-	} {
-		got := simtest.Must(collectives.LibraryAlgorithm(c.library, c.operation, collectives.Env{Ranks: c.ranks, Bytes: c.bytes}))(t)
-		simtest.ErrorIf(t, got != c.want,
-			"%s, %s of %v on %d ranks: %s, want %s", c.library, c.operation, c.bytes, c.ranks, got, c.want)
+	for _, row := range simtest.Rows(t, "testdata/library_algorithms.csv") {
+		ranks, bytes := simtest.Must(strconv.Atoi(row[2]))(t), simtest.Must(strconv.ParseInt(row[3], 10, 64))(t)
+		got := simtest.Must(collectives.LibraryAlgorithm(row[0], row[1], collectives.Env{Ranks: ranks, Bytes: sim.Bytes(bytes)}))(t)
+		simtest.Equal(t, got, row[4], "%v:", row)
 	}
 	// Scatter, gather and a scatter with an allgather by recursive doubling are not weft's.
 	for operation, ranks := range map[string]int{"reduce": 64, "broadcast": 1024, "scatter": 2} {
@@ -88,8 +57,7 @@ func TestAlltoallvKeepsItsContract(t *testing.T) {
 	sizes := func(from, to int) int64 { return int64((from*31 + to*17) % 97) }
 	for _, name := range []string{"alltoall-linear", "alltoall-ring", "alltoall-pairwise"} {
 		for n := 1; n <= 70; n++ {
-			simtest.ErrorIf(t, !collectivestest.Verify(t, name, collectives.Env{Ranks: n, Sizes: sizes}, nil),
-				"%s refuses %d ranks", name, n)
+			simtest.ErrorIf(t, !collectivestest.Verify(t, name, collectives.Env{Ranks: n, Sizes: sizes}, nil), "%s refuses %d ranks", name, n)
 		}
 	}
 	simtest.Refuse(collectives.Registry.New("alltoall-bruck", collectives.Env{Ranks: 4, Sizes: sizes}))(t, "equal size")

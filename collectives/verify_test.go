@@ -188,9 +188,7 @@ func TestVerifyFindsErrors(t *testing.T) {
 			err := collectivestest.VerifyContract(sumOfTwo{collectives.Uniform(2, 1, func(rank, round int, dst []collectives.Op) []collectives.Op {
 				return c.change(rank, good(rank, round, dst))
 			})})
-			got := fmt.Sprint(err)
-			simtest.ErrorIf(t, c.want == "" && err != nil || !strings.Contains(got, c.want),
-				"error %v, want one with %q", err, c.want)
+			simtest.ErrorIf(t, c.want == "" && err != nil || !strings.Contains(fmt.Sprint(err), c.want), "error %v, want one with %q", err, c.want)
 		})
 	}
 }
@@ -307,8 +305,7 @@ func TestOrderOfExchange(t *testing.T) {
 		for round := range s.Rounds(1) {
 			for _, op := range s.Round(1, round, nil) {
 				peers[op.Kind] = append(peers[op.Kind], op.Peer)
-				simtest.ErrorIf(t, op.Control && c.name == "alltoall-direct-eager" && op.Bytes != 64,
-					"%s: a note of %d B, want 64", c.name, op.Bytes)
+				simtest.ErrorIf(t, op.Control && c.name == "alltoall-direct-eager" && op.Bytes != 64, "%s: a note of %d B, want 64", c.name, op.Bytes)
 			}
 		}
 		simtest.EqualSlices(t, peers[collectives.Send], c.sends, "%s: sends to", c.name)

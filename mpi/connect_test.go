@@ -74,8 +74,7 @@ func TestBothSidesConnect(t *testing.T) {
 		}
 		return dst
 	}))
-	simtest.ErrorIf(t, r.Stats.Handshakes != 2 || r.Stats.QPs != 2,
-		"%d handshakes, %d QPs; want 2, 2", r.Stats.Handshakes, r.Stats.QPs)
+	simtest.ErrorIf(t, r.Stats.Handshakes != 2 || r.Stats.QPs != 2, "%d handshakes, %d QPs; want 2, 2", r.Stats.Handshakes, r.Stats.QPs)
 }
 
 func TestProxy(t *testing.T) {
@@ -108,8 +107,7 @@ func TestXRCConnectsToNodes(t *testing.T) {
 	c := mpi.QDRConfig(4)
 	c.Connections.Mode, c.Connections.Group = mpi.XRCS, 8
 	for b, want := range map[int]int64{1: 0, 4: 0, 8: 0, 11: 0, 12: 1, 15: 1} {
-		got := runSchedule(t, c, between(16, 0, b, collectives.Op{Bytes: 64})).Stats.Handshakes
-		simtest.ErrorIf(t, got != want, "rank 0 to %d: %d handshakes, want %d", b, got, want)
+		simtest.Equal(t, runSchedule(t, c, between(16, 0, b, collectives.Op{Bytes: 64})).Stats.Handshakes, want, "rank 0 to %d: handshakes", b)
 	}
 }
 

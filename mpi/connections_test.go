@@ -52,14 +52,12 @@ func TestConnectionsOfThePaper(t *testing.T) {
 	// A group of all ranks is as none.
 	small := grouped
 	small.Group = 10
-	got := small.QPs(40, 4)
-	simtest.ErrorIf(t, got != 3+3, "groups of 10: %d QPs, want 6", got)
+	simtest.Equal(t, small.QPs(40, 4), 3+3, "groups of 10: QPs")
 	simtest.Equal(t, small.QPs(10, 4), 3, "one group of 10: QPs")
 	// 1023 connections on demand, as FT makes on 8,192 ranks, nearly double it:
 	// (1025 + 1023) x 9088 B.
 	f := grouped.Footprint(8192, 4, 1023)
-	simtest.ErrorIf(t, f.Process != 2048*9088 || f.ProcessStatic != 1025*9088 || f.Node != 4*f.Process,
-		"with connections on demand: %+v", f)
+	simtest.ErrorIf(t, f.Process != 2048*9088 || f.ProcessStatic != 1025*9088 || f.Node != 4*f.Process, "with connections on demand: %+v", f)
 }
 
 // connected tells whether two processes are connected from the start.
@@ -243,8 +241,7 @@ func TestSharedQueueOfFixedSize(t *testing.T) {
 	} {
 		c := Connections{Mode: mode, Buffer: 1000, Request: 50, SendDepth: 10, Preposted: 2, RecvDepth: 4, Sizes: 2, SRQBuffers: 100}
 		f := c.Footprint(8, 1, 0)
-		simtest.ErrorIf(t, f.Process != want || f.ProcessStatic != want,
-			"%s: %v B, %v static, want %v", mode, f.Process, f.ProcessStatic, want)
+		simtest.ErrorIf(t, f.Process != want || f.ProcessStatic != want, "%s: %v B, %v static, want %v", mode, f.Process, f.ProcessStatic, want)
 	}
 }
 
@@ -285,8 +282,7 @@ func TestSharedQueueGrows(t *testing.T) {
 		for m := (&message{}); rt.connect.takeBuffer(m, 0); taken++ {
 			rt.connect.putBuffer(m, 1)
 		}
-		simtest.ErrorIf(t, taken != c.want,
-			"%d QPs on demand, at least %d buffers: %d, want %d", c.connected, c.least, taken, c.want)
+		simtest.Equal(t, taken, c.want, "%d QPs on demand, at least %d buffers:", c.connected, c.least)
 	}
 }
 

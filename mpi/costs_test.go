@@ -251,8 +251,7 @@ func TestNoisyComputing(t *testing.T) {
 		}
 		r := simtest.Must(c.Run(mpi.RunSchedule(work, mpi.Costs{}, sim.Picosecond)))(t)
 		for rank, finish := range r.Finish {
-			d := math.Abs(float64(finish) - want)
-			simtest.ErrorIf(t, d > 4*0.1/math.Sqrt(1000)*1e9+1e6,
+			simtest.ErrorIf(t, math.Abs(float64(finish)-want) > 4*0.1/math.Sqrt(1000)*1e9+1e6,
 				"daemon %v: rank %d ends at %v, want %.0f us", daemon, rank, finish, want/1e6)
 			simtest.ErrorIf(t, rank > 0 && finish == r.Finish[0], "daemon %v: ranks 0 and %d end at the same time", daemon, rank)
 		}

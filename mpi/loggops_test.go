@@ -43,8 +43,7 @@ func TestLogGOPSMatchesReference(t *testing.T) {
 				p := mpi.LogGOPS{Compatible: compatible}
 				simtest.Must(fmt.Sscan(key, &file, &p.L, &p.Overhead, &p.Gap, &p.GapByte, &p.OverByte, &p.Eager))(t)
 				got := simtest.Must(p.Run(parseFile(t, file).Replay(1), nil))(t)
-				simtest.ErrorIf(t, !maps.Equal(maps.Collect(slices.All(got.Finish)), finish),
-					"ranks finish at %v, want %v", got.Finish, finish)
+				simtest.ErrorIf(t, !maps.Equal(maps.Collect(slices.All(got.Finish)), finish), "ranks finish at %v, want %v", got.Finish, finish)
 			})
 		}
 	}
@@ -106,23 +105,7 @@ func TestStuckPrograms(t *testing.T) {
 		cycle      bool
 		want       []string
 	}{
-		{"three ranks in a ring", `num_ranks 3
-rank 0 {
-r: recv 8b from 1 tag 4
-s: send 8b to 2
-s requires r
-}
-rank 1 {
-r: recv 8b from 2
-s: send 8b to 0 tag 4
-s requires r
-}
-rank 2 {
-r: recv 8b from 0
-s: send 8b to 1
-s requires r
-}
-`, true, []string{"deadlock", "rank 0: recv 8 B from 1 tag 4 (test.goal:3) waits for rank 1", "rank 2: recv 8 B from 0 tag 0 (test.goal:13) waits for rank 0"}},
+		{"three ranks in a ring", simtest.Text(t, "testdata/stuck_ring.goal"), true, []string{"deadlock", "rank 0: recv 8 B from 1 tag 4 (test.goal:3) waits for rank 1", "rank 2: recv 8 B from 0 tag 0 (test.goal:13) waits for rank 0"}},
 		{"tags that differ", "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\n}\nrank 1 {\nrecv 8b from 0 tag 2\n}\n", false,
 			[]string{"rank 1: recv 8 B from 0 tag 2 (test.goal:6) does not fit the waiting send 8 B to 1 tag 1 (test.goal:3) of rank 0"}},
 		{"a message that is never sent", "num_ranks 2\nrank 0 {\n}\nrank 1 {\nrecv 8b from 0\n}\n", false, []string{"waits for a message that rank 0 never sends"}},
@@ -378,12 +361,10 @@ func TestLogGOPSAgainstPlainMachine(t *testing.T) {
 			for c := range plain.work.CPUs() {
 				want = max(want, plain.cpu[[2]int{r, c}])
 			}
-			simtest.FatalIf(t, finish != want,
-				"schedule %d, %+v: rank %d finishes at %d, plain machine says %d\n%s", i, p, r, finish, want, text)
+			simtest.FatalIf(t, finish != want, "schedule %d, %+v: rank %d finishes at %d, plain machine says %d\n%s", i, p, r, finish, want, text)
 		}
 	}
-	simtest.ErrorIf(t, finished < 500 || stuck < 200,
-		"%d schedules finished, %d got stuck: too few of one to mean anything", finished, stuck)
+	simtest.ErrorIf(t, finished < 500 || stuck < 200, "%d schedules finished, %d got stuck: too few of one to mean anything", finished, stuck)
 }
 
 // TestAtlahs: o = 1500, L = 2500, g = 1000, G = 6. A message of 8 B that is sent at 0 is there at

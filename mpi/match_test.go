@@ -51,8 +51,7 @@ func FuzzMatcher(f *testing.F) {
 		for which := range lists {
 			var left []int32
 			m.items(&lists[which], func(node int32) { left = append(left, m.nodes[node].item) })
-			simtest.FatalIf(t, len(left) != len(plain[which]),
-				"list %d holds %d items, want %d", which, len(left), len(plain[which]))
+			simtest.FatalIf(t, len(left) != len(plain[which]), "list %d holds %d items, want %d", which, len(left), len(plain[which]))
 			for i, p := range plain[which] {
 				simtest.FatalIf(t, left[i] != p.item, "list %d item %d = %d, want %d", which, i, left[i], p.item)
 			}

@@ -75,8 +75,7 @@ func TestContentionOfThePaper(t *testing.T) {
 				t.Errorf("the streams end at %v, before the ping-pong", r.Finish[0])
 			}
 			got := sim.Time(ends[99]-ends[0]).Microseconds() / (2 * 99)
-			simtest.ErrorIf(t, math.Abs(got-c.want) > c.tolerance*c.want,
-				"latency %.3f us, want %v within %v", got, c.want, c.tolerance)
+			simtest.ErrorIf(t, math.Abs(got-c.want) > c.tolerance*c.want, "latency %.3f us, want %v within %v", got, c.want, c.tolerance)
 			t.Logf("%.3f us", got)
 		})
 	}

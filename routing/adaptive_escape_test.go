@@ -244,8 +244,7 @@ func TestQLearns(t *testing.T) {
 			}
 		}
 		got := routing.QEstimate(rec.view.Memory(), c.port, int(c.dst)/2, 0)
-		simtest.ErrorIf(t, got != c.want,
-			"to terminal %d, %d cycles later: port %d takes %v cycles, want %v", c.dst, c.after, c.port, got, c.want)
+		simtest.Equal(t, got, c.want, "to terminal %d, %d cycles later: port %d takes cycles", c.dst, c.after, c.port)
 	}
 }
 
@@ -324,7 +323,6 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 		t.Logf("%s, %s: accepted %.3f, around %.3f", c.name, c.routing, accepted, around)
 		simtest.ErrorIf(t, accepted < c.accepted[0] || accepted > c.accepted[1],
 			"%s, %s: accepted %.3f, want %v", c.name, c.routing, accepted, c.accepted)
-		simtest.ErrorIf(t, around < c.around[0] || around > c.around[1],
-			"%s, %s: around %.3f, want %v", c.name, c.routing, around, c.around)
+		simtest.ErrorIf(t, around < c.around[0] || around > c.around[1], "%s, %s: around %.3f, want %v", c.name, c.routing, around, c.around)
 	}
 }

@@ -92,8 +92,7 @@ func TestUGALThreshold(t *testing.T) {
 		for _, at := range []string{"terminal", "switch"} {
 			r := must(t, topo, 0, "ugal-l", param.Set("threshold", threshold), param.Set("decided_at", at))
 			m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.2, 300)
-			simtest.ErrorIf(t, m.MinimalFraction() != want,
-				"threshold %d, decided at the %s: %v of the packets are minimal", threshold, at, m.MinimalFraction())
+			simtest.Equal(t, m.MinimalFraction(), want, "threshold %d, decided at the %s: share of minimal packets", threshold, at)
 		}
 	}
 }
@@ -127,8 +126,7 @@ func TestUGALPF(t *testing.T) {
 // together as many virtual channels as the longest has hops; a single layer is the shortest paths.
 func TestFatPathsLayers(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
-	n := must(t, topo, 0, "fatpaths", param.Set("layers", 1)).VCs()
-	simtest.ErrorIf(t, n != 2, "%d virtual channels for one layer, want the diameter, 2", n)
+	simtest.Equal(t, must(t, topo, 0, "fatpaths", param.Set("layers", 1)).VCs(), 2, "virtual channels for one layer, the diameter:")
 	r := must(t, topo, 0, "fatpaths", param.Set("layers", 6), param.Set("share", 0.6))
 	several, longest := 0, 0
 	for dst := range topology.TerminalID(50) {
@@ -177,8 +175,7 @@ func TestUpDownPaths(t *testing.T) {
 			shortest := legalSearch(neighbors, src, up)
 			for dst := range topology.TerminalID(57) {
 				count := paths(topo, r, 1, topology.TerminalID(src), dst, func(path []step, _ uint32) {
-					simtest.ErrorIf(t, len(path)-1 != shortest[dst],
-						"%d to %d in %d hops, want %d", src, dst, len(path)-1, shortest[dst])
+					simtest.Equal(t, len(path)-1, shortest[dst], "%d to %d in hops", src, dst)
 					down := false
 					for _, s := range path[:len(path)-1] {
 						simtest.ErrorIf(t, down && up(s.from, s.to), "%d to %d goes up from %d to %d", src, dst, s.from, s.to)
@@ -259,8 +256,7 @@ func TestPolarizedRoutes(t *testing.T) {
 				}
 				walk(fabric.Head{Switch: 0, In: g.TerminalPort[0], Dst: dst}, 0)
 			}
-			simtest.ErrorIf(t, longer > 0 != (hops < 0),
-				"%s, hops %d: %d arrivals after more hops than the diameter", name, hops, longer)
+			simtest.ErrorIf(t, longer > 0 != (hops < 0), "%s, hops %d: %d arrivals after more hops than the diameter", name, hops, longer)
 		}
 	}
 }

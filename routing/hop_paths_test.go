@@ -110,8 +110,7 @@ func TestNextHopsFile(t *testing.T) {
 			paths(topo, r, 4, src, dst, func(path []step, _ uint32) {
 				for hop, s := range path[:len(path)-1] {
 					want, _ := strconv.Atoi(next[s.from][dst])
-					simtest.FatalIf(t, int(s.to) != want || s.vcs != 1<<hop || s.share != 1,
-						"to %d: %+v, want %d", dst, path, want)
+					simtest.FatalIf(t, int(s.to) != want || s.vcs != 1<<hop || s.share != 1, "to %d: %+v, want %d", dst, path, want)
 				}
 			})
 		}
@@ -182,8 +181,7 @@ func TestTablePaths(t *testing.T) {
 		for dst := range topology.TerminalID(g.Terminals()) {
 			distance := g.DistancesFrom(g.TerminalSwitch(dst), nil)
 			count := paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
-				hops := len(path) - 1
-				simtest.ErrorIf(t, hops != int(distance[g.TerminalSwitch(0)]), "to %d in %d hops", dst, hops)
+				simtest.Equal(t, len(path)-1, int(distance[g.TerminalSwitch(0)]), "to %d in hops", dst)
 				for n, s := range path[:len(path)-1] {
 					simtest.ErrorIf(t, s.vcs != 1<<n, "hop %d on virtual channels %b", n, s.vcs)
 				}
@@ -283,8 +281,7 @@ func TestShared(t *testing.T) {
 		simtest.ErrorIf(t, c.made != on.made, "step %d: %d tables made, want %d", i, c.made, on.made)
 		for _, vcs := range []int{alone.VCs(), 2*alone.VCs() + 1} {
 			a, b := dependencies(t, on.topo, shared, vcs), dependencies(t, on.topo, alone, vcs)
-			simtest.ErrorIf(t, !slices.Equal(a, b),
-				"step %d: %d dependencies with shared tables, %d without, or others", i, len(a), len(b))
+			simtest.ErrorIf(t, !slices.Equal(a, b), "step %d: %d dependencies with shared tables, %d without, or others", i, len(a), len(b))
 		}
 	}
 }

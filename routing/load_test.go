@@ -253,8 +253,7 @@ func TestLoadsOnThreads(t *testing.T) {
 					want, ok := plainLoads(g, r, r.VCs(), m)
 					whole, err := routing.Loads(g, r, r.VCs(), pairwise{m})
 					if !ok {
-						simtest.ErrorIf(t, !errors.Is(err, routing.ErrAdaptive),
-							"%v on %s: %v, want %v", v, n.Name, err, routing.ErrAdaptive)
+						simtest.ErrorIf(t, !errors.Is(err, routing.ErrAdaptive), "%v on %s: %v, want %v", v, n.Name, err, routing.ErrAdaptive)
 						continue
 					}
 					if err != nil {
@@ -275,8 +274,7 @@ func TestLoadsOnThreads(t *testing.T) {
 					for _, p := range g.TerminalPort {
 						whole.Port[p] = 0
 					}
-					simtest.ErrorIf(t, !slices.Equal(whole.Port, want),
-						"%v on %s: other sums than one after the other", v, n.Name)
+					simtest.ErrorIf(t, !slices.Equal(whole.Port, want), "%v on %s: other sums than one after the other", v, n.Name)
 				}
 			}
 		}
@@ -325,8 +323,7 @@ func TestCaps(t *testing.T) {
 			return simtest.Must(routing.Loads(grid.Graph(), r, r.VCs(), m))(t)
 		}
 		load := loads(c.matrix)
-		got := load.Caps(&c.limits, func() *routing.Load { return loads(routing.Weighted(c.matrix)) })
-		simtest.ErrorIf(t, got != c.caps, "%s: %v", c.name, got)
+		simtest.Equal(t, load.Caps(&c.limits, func() *routing.Load { return loads(routing.Weighted(c.matrix)) }), c.caps, "%s:", c.name)
 		own := routing.TerminalLoads(grid.Graph(), c.matrix)
 		for p, x := range own.Port {
 			if _, ok := grid.Graph().PeerTerminal(topology.PortID(p)); ok && math.Abs(x-load.Port[p]) > 1e-12 || !ok && x != 0 {

@@ -3,7 +3,6 @@ package routing
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -107,8 +106,7 @@ func TestGaugeOfSeveralChannels(t *testing.T) {
 			h := fabric.Head{Switch: at, Dst: 8}
 			minimal := u.minimal(&v, &h, u.minimalVC)
 			want := map[topology.PortID]int{1: 6, 7: 9, 9: 4}[minimal.hop.Port]
-			got := u.globalQueue(&v, &h, minimal, 4)
-			simtest.ErrorIf(t, got != want, "at switch %d by port %d: %d flits, want %d", at, minimal.hop.Port, got, want)
+			simtest.Equal(t, u.globalQueue(&v, &h, minimal, 4), want, "at switch %d by port %d: flits", at, minimal.hop.Port)
 			drawn[minimal.hop.Port]++
 		}
 	}
@@ -123,8 +121,7 @@ func TestUGALOffset(t *testing.T) {
 		u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo, VCs: 3}, param.Set("weight", "global-hops"), param.Set("threshold", offset)))(t).(*ugal)
 		h, minimal, detour := compared(u, &v, 2, 3)
 		chosen := u.best(&v, &h, minimal, func() (uint32, bool) { return detour.launch, true })
-		simtest.ErrorIf(t, (chosen.launch == minimal.launch) != minimally,
-			"offset %d: minimal %v, want %v", offset, !minimally, minimally)
+		simtest.ErrorIf(t, (chosen.launch == minimal.launch) != minimally, "offset %d: minimal %v, want %v", offset, !minimally, minimally)
 	}
 }
 
@@ -152,8 +149,7 @@ func TestAnyRouter(t *testing.T) {
 			drawn[via] = true
 		}
 	}
-	want := map[uint32]bool{2: true, 3: true, 4: true, 5: true}
-	simtest.ErrorIf(t, !maps.Equal(drawn, want), "detours through %v, want 2 to 5", drawn)
+	simtest.ErrorIf(t, !maps.Equal(drawn, (map[uint32]bool{2: true, 3: true, 4: true, 5: true})), "detours through %v, want 2 to 5", drawn)
 }
 
 // A path that climbs, crosses, descends, climbs again, crosses twice and descends changes
@@ -166,8 +162,7 @@ func TestTurnClasses(t *testing.T) {
 		class, made = turns.step(made, port)
 		classes = append(classes, class)
 	}
-	want := []uint32{0, 0, 0, 1, 1, 2, 2, 2}
-	simtest.ErrorIf(t, !slices.Equal(classes, want), "classes %v, want %v", classes, want)
+	simtest.EqualSlices(t, classes, []uint32{0, 0, 0, 1, 1, 2, 2, 2}, "classes")
 }
 
 // A file of three switches in a row: 0 - 1 - 2.

@@ -84,8 +84,7 @@ func TestCrowdedSlots(t *testing.T) {
 		})
 		for i, want := range all {
 			got := *q.pop(MaxTime)
-			simtest.FatalIf(t, got != want,
-				"%d events, %d handlers: number %d is %+v, want %+v", c.events, c.handlers, i, got, want)
+			simtest.FatalIf(t, got != want, "%d events, %d handlers: number %d is %+v, want %+v", c.events, c.handlers, i, got, want)
 		}
 		simtest.ErrorIf(t, q.size != 0, "%d events left", q.size)
 	}
@@ -209,8 +208,7 @@ func TestKernelAllocatesNothingInSteadyState(t *testing.T) {
 	}
 	k.Run(1 << 28)
 	until := k.Now()
-	n := testing.AllocsPerRun(10, func() { until += 1 << 24; k.Run(until) })
-	simtest.ErrorIf(t, n != 0, "%v allocations a run in steady state, want 0", n)
+	simtest.Equal(t, testing.AllocsPerRun(10, func() { until += 1 << 24; k.Run(until) }), 0, "allocations a run in steady state")
 }
 
 type handlerFunc func(*Kernel, Event)
@@ -257,10 +255,8 @@ func TestScheduleKeyed(t *testing.T) {
 		for _, e := range r.seen {
 			got = append(got, e.Arg)
 		}
-		want := []int64{9, 0, 1, 3, 5, 7}
-		simtest.ErrorIf(t, !slices.Equal(got, want), "at %v: %v, want %v", at, got, want)
-		next := k.Next()
-		simtest.ErrorIf(t, next != MaxTime, "an idle kernel's next event is at %v", next)
+		simtest.EqualSlices(t, got, []int64{9, 0, 1, 3, 5, 7}, "at %v:", at)
+		simtest.Equal(t, k.Next(), MaxTime, "an idle kernel's next event is at")
 	}
 }
 
@@ -360,8 +356,7 @@ func TestArchiveKernels(t *testing.T) {
 			r := snapshot.Reader(state)
 			second.archive(r)
 			simtest.Check(t, r.End())
-			simtest.FatalIf(t, !bytes.Equal(second.state(), state),
-				"at %d ps, %d parts write another state than they read", now, parts)
+			simtest.FatalIf(t, !bytes.Equal(second.state(), state), "at %d ps, %d parts write another state than they read", now, parts)
 			second.run(MaxTime)
 			handled := uint64(0)
 			for _, k := range second.kernels {
@@ -397,9 +392,8 @@ func TestBarrier(t *testing.T) {
 					come[me]++
 					b.WaitThen(func() { opened++ })
 					for other := range come {
-						if come[other] != round+1 || opened != round+1 {
-							t.Errorf("%d of %d: round %d, %d has come %d times, the last one has acted %d times", me, n, round, other, come[other], opened)
-						}
+						simtest.ErrorIf(t, come[other] != round+1 || opened != round+1,
+							"%d of %d: round %d, %d has come %d times, the last one has acted %d times", me, n, round, other, come[other], opened)
 					}
 					b.Wait()
 				}

@@ -83,8 +83,7 @@ func TestGeometricTable(t *testing.T) {
 		}
 		for n, x := range g.tabulate().above {
 			simtest.FatalIf(t, x > 0 && g.invert(x-1) > int64(n)+1, "p = %v: %#x gives %d trials already", p, x-1, g.invert(x-1))
-			simtest.FatalIf(t, x < 1<<53 && g.invert(x) <= int64(n)+1,
-				"p = %v: %#x gives %d trials only, want more than %d", p, x, g.invert(x), n+1)
+			simtest.FatalIf(t, x < 1<<53 && g.invert(x) <= int64(n)+1, "p = %v: %#x gives %d trials only, want more than %d", p, x, g.invert(x), n+1)
 		}
 	}
 }

@@ -118,9 +118,8 @@ func TestSessionsTheorem2FailsOnPartialGroups(t *testing.T) {
 		heard := plainSessions(n, schedule)
 		for d := range n.Processors() {
 			for s := range n.Processors() {
-				if s != d && o.Heard(d, s) != heard[[2]int{d, s}] {
-					t.Fatalf("%s: destination %d, source %d: flit by flit %t, plain %t", n.sw.Name(), d, s, o.Heard(d, s), heard[[2]int{d, s}])
-				}
+				simtest.FatalIf(t, s != d && o.Heard(d, s) != heard[[2]int{d, s}],
+					"%s: destination %d, source %d: flit by flit %t, plain %t", n.sw.Name(), d, s, o.Heard(d, s), heard[[2]int{d, s}])
 			}
 		}
 		// The accelerated form is complete on the same network.
@@ -202,11 +201,9 @@ func TestSessionsTiming(t *testing.T) {
 			schedule := newAccelerated(n, true)
 			S := schedule.Sessions
 			o := checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: F}))
-			want := S*F + 2*k
-			simtest.ErrorIf(t, o.Cycles != want, "k = %d, F = %d: %d cycles, want %d", k, F, o.Cycles, want)
+			simtest.Equal(t, o.Cycles, S*F+2*k, "k = %d, F = %d: cycles", k, F)
 			o = checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: F, Drain: true}))
-			want = S * (F + 2*k)
-			simtest.ErrorIf(t, o.Cycles != want, "k = %d, F = %d, drained: %d cycles, want %d", k, F, o.Cycles, want)
+			simtest.Equal(t, o.Cycles, S*(F+2*k), "k = %d, F = %d, drained: cycles", k, F)
 		}
 	}
 }
@@ -252,8 +249,7 @@ func TestSessionsSigma(t *testing.T) {
 		simtest.ErrorIf(t, n.Processors() != c.processors || o.Sessions != c.sessions || o.Duplicates+o.Own != 0,
 			"m = %d: %d processors, %d sessions, %d duplicates", c.m, n.Processors(), o.Sessions, o.Duplicates)
 		twice := checkComplete(t, n, n.Run(newDigits(n, digitsShort, true), SessionOptions{PacketFlits: 1}))
-		simtest.ErrorIf(t, twice.Duplicates != twice.Received,
-			"m = %d: %d duplicates of %d packets", c.m, twice.Duplicates, twice.Received)
+		simtest.ErrorIf(t, twice.Duplicates != twice.Received, "m = %d: %d duplicates of %d packets", c.m, twice.Duplicates, twice.Received)
 	}
 }
 
@@ -278,8 +274,7 @@ func TestSessionsDetectCollisions(t *testing.T) {
 			"%d flits: %d conflicts of %d packets, want 78 of 104", F, o.Conflicts, o.Injected)
 		// At an output three packets of others meet in each of two sessions: whoever wins, one
 		// pair of three is left over at each of 13.
-		got := n.accessBound(collide(n))
-		simtest.ErrorIf(t, got != 13, "%d flits: at least %d pairs lost under any rule, want 13", F, got)
+		simtest.Equal(t, n.accessBound(collide(n)), 13, "%d flits: at least pairs lost under any rule", F)
 		n.SingleAccess = true
 		o = checkConserved(t, n.Run(newDigits(n, digitsShort, true), SessionOptions{PacketFlits: F}))
 		simtest.ErrorIf(t, o.AccessDrops != 3*13*3 || o.Received != 3*13 || o.LostPairs != 13*12-39,

@@ -205,12 +205,10 @@ func TestAllocatorSeesQueues(t *testing.T) {
 	f := simtest.Must(core.New(topo.Graph(), config, table, 1))(t)
 	f.Attach(fabric.Ends{Source: b, Sink: b})
 	f.Advance(100)
-	want := []topology.TerminalID{0, 1, 0, 1, 0, 1}
-	simtest.ErrorIf(t, !slices.Equal(b.sources, want), "from terminals %v, want %v", b.sources, want)
+	simtest.EqualSlices(t, b.sources, []topology.TerminalID{0, 1, 0, 1, 0, 1}, "from terminals")
 	config.Fabric.Unit, config.Switch.Hold, config.Switch.FlowControl = fabric.UnitPacket, true, fabric.CutThrough
 	_, err := core.New(topo.Graph(), config, table, 1)
-	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "longest-queue"),
-		"packets as the unit: %v, want a refusal", err)
+	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "longest-queue"), "packets as the unit: %v, want a refusal", err)
 }
 
 // told is the configuration of an allocator with a setting.

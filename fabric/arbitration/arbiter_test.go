@@ -81,9 +81,8 @@ func TestLimits(t *testing.T) {
 			tables := &Tables{entries(t, "0:255,2:1"), entries(t, "1:7"), uint8(limit)}
 			rounds := int64(2)
 			counts, _ := sequence(t, tables, 0b11, int(rounds*(n+1)), fixed(bytes))
-			if int64(counts[0]) != rounds*n || int64(counts[1]) != rounds {
-				t.Fatalf("limit %d, packets of %d B: %d to %d, want %d to %d", limit, bytes, counts[0], counts[1], rounds*n, rounds)
-			}
+			simtest.FatalIf(t, int64(counts[0]) != rounds*n || int64(counts[1]) != rounds,
+				"limit %d, packets of %d B: %d to %d, want %d to %d", limit, bytes, counts[0], counts[1], rounds*n, rounds)
 		}
 	}
 }
@@ -179,8 +178,7 @@ func TestPackets(t *testing.T) {
 						got.WriteString(fmt.Sprint(c.Lane))
 					}
 				}
-				simtest.ErrorIf(t, got.String()[:600] != want,
-					"limit %d, packets of %d B, lanes %b: %s, want %s", limit, bytes, ready, got.String()[:600], want)
+				simtest.Equal(t, got.String()[:600], want, "limit %d, packets of %d B, lanes %b:", limit, bytes, ready)
 			}
 		}
 	}

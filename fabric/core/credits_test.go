@@ -65,8 +65,7 @@ func TestOneCreditACycle(t *testing.T) {
 		got := arrivals(f, n.topo.Graph().TerminalPort[2], 2, 40)
 		simtest.ErrorIf(t, !slices.EqualFunc(got, c.want, slices.Equal),
 			"credits_per_cycle %d: credits of the two virtual channels in cycles %v, want %v", c.perCycle, got, c.want)
-		err := f.Audit()
-		simtest.ErrorIf(t, err != nil, "%v", err)
+		simtest.Check(t, f.Audit())
 	}
 }
 
@@ -167,9 +166,7 @@ func TestCreditsAreBounded(t *testing.T) {
 						most = 0 // the constant
 					}
 				}
-				limit := int64(perCycle)
-				simtest.ErrorIf(t, perCycle > 0 && most != limit || perCycle == 0 && most < 3,
-					"at most %d credits a channel and cycle", most)
+				simtest.ErrorIf(t, perCycle > 0 && most != int64(perCycle) || perCycle == 0 && most < 3, "at most %d credits a channel and cycle", most)
 				source.Stop(0)
 				f.Advance(5000)
 				simtest.Check(t, f.Audit())
@@ -220,8 +217,7 @@ func TestCreditRoundTripMeasured(t *testing.T) {
 		s.send(0, fabric.PacketSpec{Birth: i * 200, Dst: 2, Flits: 1})
 	}
 	n.play(t, config, s, 2000)
-	simtest.ErrorIf(t, trip != 44 || excess != 0 || least != 44,
-		"round trip %d (least %d), excess %d, want 44, 0", trip, least, excess)
+	simtest.ErrorIf(t, trip != 44 || excess != 0 || least != 44, "round trip %d (least %d), excess %d, want 44, 0", trip, least, excess)
 }
 
 // TestCreditSensingStiffensBackpressure: traffic of two sources meets at one terminal at the end of
@@ -339,8 +335,7 @@ func TestSensingIsAsDefined(t *testing.T) {
 			in := first + topology.PortID(random.IntN(int(end-first)))
 			want := plain.granted(in, ov, c)
 			got := f.Granted(in, int32(ov), int32(len(plain.out[ov])), c)
-			simtest.FatalIf(t, got != want,
-				"cycle %d: credit over port %d of a flit to %d is %d cycles late, want %d", c, in, ov, got, want)
+			simtest.FatalIf(t, got != want, "cycle %d: credit over port %d of a flit to %d is %d cycles late, want %d", c, in, ov, got, want)
 			if want > 0 {
 				lateOnes++
 			} else if plain.trip[ov] > plain.idle[ov/2] && g.Classes[g.PortClass[in]].Name != "global" {

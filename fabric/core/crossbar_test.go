@@ -161,8 +161,7 @@ func TestDepartureSeesTheCycleBefore(t *testing.T) {
 				}
 				simtest.ErrorIf(t, !slices.Equal(o.seen, []int{0, want}),
 					"injection_cycles %d, born in cycle %d: saw %v credits outstanding, want 0 and %d", injection, birth, o.seen, want)
-				err := f.Audit()
-				simtest.ErrorIf(t, err != nil, "%v", err)
+				simtest.Check(t, f.Audit())
 			}
 		}
 	}
@@ -180,8 +179,7 @@ func TestSuccessorDecidedAhead(t *testing.T) {
 		}
 		f.Attach(fabric.Ends{Source: s, Sink: s})
 		f.Advance(40)
-		want := []int{0, 1}
-		simtest.ErrorIf(t, !slices.Equal(o.seen, want), "saw %v credits outstanding, want %v", o.seen, want)
+		simtest.EqualSlices(t, o.seen, []int{0, 1}, "saw credits outstanding")
 	}
 }
 
@@ -203,9 +201,7 @@ func TestTerminalBuffer(t *testing.T) {
 		for _, d := range s.delivered {
 			got = append(got, d.Cycle)
 		}
-		simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want),
-			"buffer of %d flits: arrivals in cycles %v, want %v", flits, got, want)
-		err := f.Audit()
-		simtest.ErrorIf(t, err != nil, "%v", err)
+		simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "buffer of %d flits: arrivals in cycles %v, want %v", flits, got, want)
+		simtest.Check(t, f.Audit())
 	}
 }

@@ -72,8 +72,7 @@ func TestThreads(t *testing.T) {
 						simtest.ErrorIf(t, f.Threads() != threads || (f.Domains() > 1) != (i > 0),
 							"run %d: %d threads, %d domains, want %d threads", i, f.Threads(), f.Domains(), threads)
 						got := fmt.Sprint(f.Counters, r.Latency().Quantile(0.5), r.Latency().Quantile(0.99)) + describe(r)
-						simtest.ErrorIf(t, r.Levels()[0].Packets != r.Packets(),
-							"%d packets of level 0, %d in all", r.Levels()[0].Packets, r.Packets())
+						simtest.ErrorIf(t, r.Levels()[0].Packets != r.Packets(), "%d packets of level 0, %d in all", r.Levels()[0].Packets, r.Packets())
 						if want == "" {
 							want = got
 						}
@@ -164,8 +163,7 @@ func TestPartition(t *testing.T) {
 	g := tree.topo.Graph()
 	part = tree.fabric(t, fabric.DefaultConfig()).Partition(2, nil)
 	for terminal := range g.Terminals() {
-		got := part[g.TerminalSwitch(topology.TerminalID(terminal))]
-		simtest.ErrorIf(t, got != terminal/8, "tree: terminal %d is in part %d", terminal, got)
+		simtest.Equal(t, part[g.TerminalSwitch(topology.TerminalID(terminal))], terminal/8, "tree: terminal %d is in part", terminal)
 	}
 	cut := 0
 	for p := range g.NumPorts() {

@@ -105,8 +105,7 @@ func TestIdleNetworkIsSkipped(t *testing.T) {
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Birth: 1 << 40, Dst: 1, Flits: 1})
 	n.play(t, pipelined(), s, 1<<40+100)
-	simtest.ErrorIf(t, len(s.delivered) != 1 || s.delivered[0].Cycle != 1<<40+5,
-		"delivered %+v, want a packet in cycle 2^40+5", s.delivered)
+	simtest.ErrorIf(t, len(s.delivered) != 1 || s.delivered[0].Cycle != 1<<40+5, "delivered %+v, want a packet in cycle 2^40+5", s.delivered)
 }
 
 // TestAgainstKernelClock runs the fabric under a kernel and on its own.
@@ -125,8 +124,7 @@ func TestAgainstKernelClock(t *testing.T) {
 		}
 		counters[i] = f.Counters
 	}
-	simtest.ErrorIf(t, counters[0] != counters[1] || counters[0].Packets == 0,
-		"alone %+v, under a kernel %+v", counters[0], counters[1])
+	simtest.ErrorIf(t, counters[0] != counters[1] || counters[0].Packets == 0, "alone %+v, under a kernel %+v", counters[0], counters[1])
 }
 
 // TestBufferWarnings: with channels of 10 and 100 cycles, speedup 2 and one cycle for each of VC

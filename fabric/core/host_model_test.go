@@ -127,8 +127,7 @@ func TestThreadsHostModel(t *testing.T) {
 				r := newRelay(f, pause, 3, func(t int) int64 { return int64(t % 9) })
 				simtest.Check(t, measure.RunToEnd(t.Context(), f, r, measure.ToEnd{}))
 				want := (relayStops + 1) * len(r.queued)
-				simtest.ErrorIf(t, len(r.log) != want || r.asked > 1300,
-					"%d packets, want %d; %d windows", len(r.log), want, r.asked)
+				simtest.ErrorIf(t, len(r.log) != want || r.asked > 1300, "%d packets, want %d; %d windows", len(r.log), want, r.asked)
 				return fmt.Sprintln(f.Cycle(), f.Counters, r.log)
 			})
 		})
@@ -174,10 +173,8 @@ func checkHosted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets int)
 		plan := keeps(0, &again)
 		plan.From = snapshot.Reader(kept)
 		got, _ := runHosted(t, tr, pause, threads, plan)
-		simtest.FatalIf(t, !bytes.Equal(again, kept),
-			"%v: the state in front of slice %d, restored on %d threads, is another", tr, at, threads)
-		simtest.FatalIf(t, got != want,
-			"%v: from slice %d on, %d threads come to\n%.200s\nwant\n%.200s", tr, at, threads, got, want)
+		simtest.FatalIf(t, !bytes.Equal(again, kept), "%v: the state in front of slice %d, restored on %d threads, is another", tr, at, threads)
+		simtest.FatalIf(t, got != want, "%v: from slice %d on, %d threads come to\n%.200s\nwant\n%.200s", tr, at, threads, got, want)
 	}
 	return packets
 }

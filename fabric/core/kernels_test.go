@@ -172,8 +172,7 @@ func TestKernelsOnThreads(t *testing.T) {
 		simtest.Check(t, g.f.Rest())
 		if want == nil {
 			want = g.log
-			simtest.ErrorIf(t, g.f.Packets < 300 || g.f.Cycle() < 1_000_000,
-				"%d packets in %d cycles; want a longer game", g.f.Packets, g.f.Cycle())
+			simtest.ErrorIf(t, g.f.Packets < 300 || g.f.Cycle() < 1_000_000, "%d packets in %d cycles; want a longer game", g.f.Packets, g.f.Cycle())
 		}
 		for i := range want {
 			simtest.FatalIf(t, g.log[i] != want[i], "%d threads: terminal %d heard\n%swant\n%s", threads, i, g.log[i], want[i])
@@ -279,19 +278,16 @@ func TestKernelsGoOn(t *testing.T) {
 				"%s: a snapshot in window %d changes what terminals hear:\n%s", name, at, difference(fmt.Sprint(g.log), fmt.Sprint(whole.log)))
 			one := newGame(t, n, 1, flits, set).begin()
 			one.players[0].kernel.Run(now)
-			simtest.ErrorIf(t, !bytes.Equal(one.state(t), kept),
-				"%s: one thread writes another state at %v, of window %d", name, now, at)
+			simtest.ErrorIf(t, !bytes.Equal(one.state(t), kept), "%s: one thread writes another state at %v, of window %d", name, now, at)
 			for _, threads := range simtest.Some(t, at, 1, 2, 3) {
 				other := newGame(t, n, threads, flits, set)
 				err := other.restore(kept)
 				simtest.FatalIf(t, err != nil, "%s, %d threads: %v", name, threads, err)
-				simtest.ErrorIf(t, !bytes.Equal(other.state(t), kept),
-					"%s: the state that %d threads read is another", name, threads)
+				simtest.ErrorIf(t, !bytes.Equal(other.state(t), kept), "%s: the state that %d threads read is another", name, threads)
 				other.play()
 				for i := range other.log {
-					if other.log[i] != whole.log[i][before[i]:] {
-						t.Fatalf("%s: from window %d on, on %d threads, terminal %d hears\n%swant\n%s", name, at, threads, i, other.log[i], whole.log[i][before[i]:])
-					}
+					simtest.FatalIf(t, other.log[i] != whole.log[i][before[i]:],
+						"%s: from window %d on, on %d threads, terminal %d hears\n%swant\n%s", name, at, threads, i, other.log[i], whole.log[i][before[i]:])
 				}
 				if err := other.f.Rest(); err != nil || other.f.Counters != whole.f.Counters || other.f.Cycle() != whole.f.Cycle() {
 					t.Errorf("%s: %v; %+v in %d cycles, want %+v in %d", name, err, other.f.Counters, other.f.Cycle(), whole.f.Counters, whole.f.Cycle())
@@ -299,8 +295,7 @@ func TestKernelsGoOn(t *testing.T) {
 			}
 			for cut := range 20 { // what is no state is an error
 				b := kept[:len(kept)*cut/20]
-				simtest.ErrorIf(t, newGame(t, n, 2, flits, set).restore(b) == nil,
-					"%d bytes of %d are taken for a state", len(b), len(kept))
+				simtest.ErrorIf(t, newGame(t, n, 2, flits, set).restore(b) == nil, "%d bytes of %d are taken for a state", len(b), len(kept))
 			}
 		}
 	}

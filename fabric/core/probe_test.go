@@ -61,9 +61,8 @@ func TestProbesByHand(t *testing.T) {
 			simtest.EqualSlices(t, seen[0].Rows[c], []uint32{uint32(arrived - left), uint32(taken - back), uint32(sent)}, "cycle %d:", c)
 		}
 		for c, want := range []uint32{0, 1, 5, 2, 0} { // left before cycles 0, 5, 10, 15, 20
-			if seen[1].At(c, 0, 0) != 0 || seen[1].At(c, 0, 1) != want {
-				t.Errorf("cycle %d: %d flits sent, want 0 and %d", 5*c, seen[1].Rows[c], want)
-			}
+			simtest.ErrorIf(t, seen[1].At(c, 0, 0) != 0 || seen[1].At(c, 0, 1) != want,
+				"cycle %d: %d flits sent, want 0 and %d", 5*c, seen[1].Rows[c], want)
 		}
 	})
 }
@@ -99,8 +98,7 @@ func TestProbeUnits(t *testing.T) {
 					want = got
 				}
 				for i := range got.Rows {
-					simtest.FatalIf(t, !slices.Equal(got.Rows[i], want.Rows[i]),
-						"%s, speedup %g, %+v: sample %d is another one", algorithm, speedup, c, i)
+					simtest.FatalIf(t, !slices.Equal(got.Rows[i], want.Rows[i]), "%s, speedup %g, %+v: sample %d is another one", algorithm, speedup, c, i)
 				}
 			}
 			for q := range want.Quantities {
@@ -110,9 +108,7 @@ func TestProbeUnits(t *testing.T) {
 						sum += int(want.At(i, q, port))
 					}
 				}
-				if sum < 500 {
-					t.Errorf("%s: %d in all of %s", algorithm, sum, want.Quantities[q])
-				}
+				simtest.ErrorIf(t, sum < 500, "%s: %d in all of %s", algorithm, sum, want.Quantities[q])
 			}
 		}
 	}
@@ -164,8 +160,7 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 		reads := map[[2]int64]uint32{} // by cycle and port
 		n := network{plain.topo, spy{plain.routing, fabric.Needs{Sent: true, Marked: true}, func(v *fabric.View, _ *fabric.Head, hop *fabric.Hop) {
 			reads[[2]int64{v.Cycle(), int64(hop.Port)}] = v.Sent(hop.Port)
-			simtest.ErrorIf(t, v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3,
-				"there is no marking, and a flit takes 3 cycles")
+			simtest.ErrorIf(t, v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3, "there is no marking, and a flit takes 3 cycles")
 		}}}
 		probing(n, &config, 1, fabric.Sent)
 		s := &script{}
@@ -188,9 +183,7 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 				}
 			}
 		}
-		if looks < 1000 || all[0] == 0 {
-			t.Errorf("%d looks, %d flits", looks, all[0])
-		}
+		simtest.ErrorIf(t, looks < 1000 || all[0] == 0, "%d looks, %d flits", looks, all[0])
 	})
 }
 
@@ -356,8 +349,7 @@ func TestLabelsTravel(t *testing.T) {
 					first = got
 				}
 				for i := range got {
-					simtest.ErrorIf(t, !slices.Equal(got[i], first[i]),
-						"terminal %d hears of other packets on %d threads", i, threads)
+					simtest.ErrorIf(t, !slices.Equal(got[i], first[i]), "terminal %d hears of other packets on %d threads", i, threads)
 				}
 			}
 		})
@@ -397,8 +389,7 @@ func TestSeries(t *testing.T) {
 	f, on := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 1000, Series: 7})
 	checkSeries(t, f, on)
 	// floor(1000*i/7)
-	want := []int64{142, 285, 428, 571, 714, 857, 1000}
-	simtest.ErrorIf(t, !slices.Equal(on.Series.Ends, want), "intervals end at %v, want %v", on.Series.Ends, want)
+	simtest.EqualSlices(t, on.Series.Ends, []int64{142, 285, 428, 571, 714, 857, 1000}, "intervals end at")
 	simtest.ErrorIf(t, off.Series != nil || off.MeanLatency() != on.MeanLatency() || !reflect.DeepEqual(off.ChannelFlits, on.ChannelFlits),
 		"the series changes the run")
 	// More intervals than cycles: one each.

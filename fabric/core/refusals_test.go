@@ -219,8 +219,7 @@ func TestMisuseByRoutings(t *testing.T) {
 		func() {
 			defer func() {
 				misuse, ok := recover().(*fabric.Misuse)
-				simtest.ErrorIf(t, !ok || !strings.HasPrefix(misuse.Error(), "routing core_test.spy "+want),
-					"%v, want %s", misuse, want)
+				simtest.ErrorIf(t, !ok || !strings.HasPrefix(misuse.Error(), "routing core_test.spy "+want), "%v, want %s", misuse, want)
 			}()
 			_ = measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{})
 		}()

@@ -126,9 +126,8 @@ func TestUnitsMeeting(t *testing.T) {
 			}
 			want := map[uint64]int64{'A': a + 4, 'B': a + b + 4, 'C': enters + b + 3}
 			for tag, d := range s.byTag() {
-				if d.Cycle != want[tag] {
-					t.Errorf("%d and %d flits: packet %c arrives in cycle %d, want %d", a, b, rune(tag), d.Cycle, want[tag])
-				}
+				simtest.ErrorIf(t, d.Cycle != want[tag],
+					"%d and %d flits: packet %c arrives in cycle %d, want %d", a, b, rune(tag), d.Cycle, want[tag])
 			}
 		}
 	})
@@ -148,8 +147,7 @@ func TestUnitsFinerThanCycles(t *testing.T) {
 			_, r := n.run(t, config, 0.15, 8, measure.Plan{Warmup: 1000, Window: 5000})
 			mean[i], accepted[i] = r.MeanLatency(), r.Accepted
 		}
-		hops := 7.0
-		simtest.ErrorIf(t, math.Abs(mean[0]-mean[1]) > hops || accepted[0]/accepted[1] < 0.99 || accepted[0]/accepted[1] > 1.01,
+		simtest.ErrorIf(t, math.Abs(mean[0]-mean[1]) > 7.0 || accepted[0]/accepted[1] < 0.99 || accepted[0]/accepted[1] > 1.01,
 			"speedup %g: latency %v, accepted %v of flits and packets", speedup, mean, accepted)
 	}
 }
@@ -195,9 +193,7 @@ func testUnitRuns(t *testing.T, algorithms ...string) {
 				simtest.FatalIf(t, f.Threads() != c.threads, "%d threads", f.Threads())
 				got = append(got, fmt.Sprint(r.MeanLatency(), r.HalfWidth(), r.Latency().Quantile(0.99), r.Latency().Max(), r.MeanNetworkLatency(), r.MeanHops(), r.MinimalFraction(), r.Packets(), r.State, f.Counters, r.Cycles))
 			}
-			if got[1] != got[0] || got[2] != got[0] {
-				t.Errorf("%s, load %g:\n%s\n%s\n%s", algorithm, load, got[0], got[1], got[2])
-			}
+			simtest.ErrorIf(t, got[1] != got[0] || got[2] != got[0], "%s, load %g:\n%s\n%s\n%s", algorithm, load, got[0], got[1], got[2])
 		}
 	}
 }
@@ -249,8 +245,7 @@ func TestRoutesAhead(t *testing.T) {
 				inTurn := run(t, n, load, speedup)
 				t.Run("", func(t *testing.T) {
 					core.PrefetchAlways(t.Cleanup)
-					simtest.ErrorIf(t, !bytes.Equal(run(t, n, load, speedup), inTurn),
-						"network %d, load %g, speedup %g: another state", i, load, speedup)
+					simtest.ErrorIf(t, !bytes.Equal(run(t, n, load, speedup), inTurn), "network %d, load %g, speedup %g: another state", i, load, speedup)
 				})
 			}
 		}

@@ -166,8 +166,7 @@ func TestChannelRate(t *testing.T) {
 	s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 9})
 	n.play(t, config, s, 100)
 	// 1 injection + 1 channel + 2 switch + 1 channel = 5 for the head.
-	simtest.ErrorIf(t, len(s.delivered) != 1 || s.delivered[0].Cycle-10 != 5+20,
-		"delivered %+v, want one packet after 25 cycles", s.delivered)
+	simtest.ErrorIf(t, len(s.delivered) != 1 || s.delivered[0].Cycle-10 != 5+20, "delivered %+v, want one packet after 25 cycles", s.delivered)
 }
 
 // TestWokenOnSlowChannel: a terminal that hears of a packet while its channel, at 4
@@ -211,11 +210,9 @@ func TestManyHops(t *testing.T) {
 			}
 			n.play(t, config, s, int64(len(ends))*3000)
 			for i, d := range s.delivered {
-				simtest.ErrorIf(t, d.Hops != int(ends[i]),
-					"%s, %d flits: %d switches crossed, want %d", unit, flits, d.Hops, ends[i])
+				simtest.ErrorIf(t, d.Hops != int(ends[i]), "%s, %d flits: %d switches crossed, want %d", unit, flits, d.Hops, ends[i])
 			}
-			simtest.ErrorIf(t, len(s.delivered) != len(ends),
-				"%s, %d flits: %d of %d packets arrived", unit, flits, len(s.delivered), len(ends))
+			simtest.ErrorIf(t, len(s.delivered) != len(ends), "%s, %d flits: %d of %d packets arrived", unit, flits, len(s.delivered), len(ends))
 		}
 	}
 }
@@ -280,8 +277,7 @@ func TestRunToEndInterrupted(t *testing.T) {
 func TestTimings(t *testing.T) {
 	for _, st := range stages {
 		c := fabric.SwitchConfig{RouteCycles: st.route, VCAllocCycles: st.vcAlloc, SwitchAllocCycles: st.alloc, CrossbarCycles: st.crossbar, Speedup: st.speedup}
-		got := c.Cycles()
-		simtest.ErrorIf(t, got != st.cycles, "%s: %d cycles, want %d", st.name, got, st.cycles)
+		simtest.Equal(t, c.Cycles(), st.cycles, "%s: cycles", st.name)
 	}
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
 	config := fabric.DefaultConfig()

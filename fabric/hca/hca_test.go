@@ -190,8 +190,7 @@ func TestEngines(t *testing.T) {
 		order = append(order, b.ID)
 	}
 	// 0 is through at the fifth burst, when 2 comes in its place, behind 1.
-	want := []int32{0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3}
-	simtest.ErrorIf(t, !slices.Equal(order, want), "order %v, want %v", order, want)
+	simtest.EqualSlices(t, order, []int32{0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3}, "order")
 }
 
 // plainArbiter does what arbiter does with a limited number of engines, in lists.

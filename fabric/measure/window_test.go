@@ -56,8 +56,7 @@ func TestIntervalsHoldTheMean(t *testing.T) {
 		n := len(seeds)
 		simtest.ErrorIf(t, n >= 100 && held < 105*n/120, "load %v: %d of %d intervals hold %v", load, held, n, truth)
 		most := halves.Mean()/4 + 3*math.Sqrt(means.Variance()/float64(means.N()))
-		simtest.ErrorIf(t, math.Abs(means.Mean()-truth) > most,
-			"load %v: mean %v, want %v +- %v", load, means.Mean(), truth, most)
+		simtest.ErrorIf(t, math.Abs(means.Mean()-truth) > most, "load %v: mean %v, want %v +- %v", load, means.Mean(), truth, most)
 	}
 }
 
@@ -99,8 +98,7 @@ func TestWarmUpIsKept(t *testing.T) {
 // begins where the warm-up ends.
 func TestGivenWindow(t *testing.T) {
 	r := dragonfly(t, "min").run(t, routingtest.Others(72), 0.5, 1, measure.Plan{Window: 100})
-	simtest.ErrorIf(t, r.Warmup != 512 || r.Window != 100,
-		"warm-up of %d cycles, window of %d; want 512 and 100", r.Warmup, r.Window)
+	simtest.ErrorIf(t, r.Warmup != 512 || r.Window != 100, "warm-up of %d cycles, window of %d; want 512 and 100", r.Warmup, r.Window)
 }
 
 // TestLearningWarmUp: a network that learns warms up for 4,000 cycles, or that doubled, and

@@ -87,8 +87,7 @@ func TestComponents(t *testing.T) {
 	check([]int32{0, 0, 1, 1, 2}, 16, 0, 2)
 	d.FailSwitch(0) // {1}, {2,3}, {4}: one pair of terminals is left
 	check([]int32{-1, 0, 1, 1, 2}, 18, 0, 1)
-	simtest.ErrorIf(t, !d.Port(g.TerminalPort[0]) || d.Port(g.TerminalPort[1]),
-		"terminals' channels go down with their switch alone")
+	simtest.ErrorIf(t, !d.Port(g.TerminalPort[0]) || d.Port(g.TerminalPort[1]), "terminals' channels go down with their switch alone")
 	for s := range SwitchID(5) {
 		for _, n := range g.NeighborsWithout(d).Of(s) {
 			simtest.ErrorIf(t, s != 2 && s != 3 || n != 2 && n != 3, "%d and %d are neighbours", s, n)
@@ -142,8 +141,7 @@ func TestRandomLinks(t *testing.T) {
 	g := square()
 	all := g.RandomLinks(1, 7)
 	simtest.ErrorIf(t, len(all) != g.SwitchLinks(), "%d of %d cables", len(all), g.SwitchLinks())
-	half := g.RandomLinks(0.5, 7)
-	simtest.ErrorIf(t, !slices.Equal(half, all[:3]), "half of %v is %v", all, half)
+	simtest.EqualSlices(t, g.RandomLinks(0.5, 7), all[:3], "half of %v is", all)
 	simtest.ErrorIf(t, len(g.RandomLinks(0, 7)) != 0, "a share of nothing")
 	slices.Sort(all)
 	simtest.ErrorIf(t, len(slices.Compact(all)) != g.SwitchLinks(), "a cable twice")
@@ -239,6 +237,5 @@ func TestCuthillMcKee(t *testing.T) {
 	for _, link := range [][2]SwitchID{{3, 0}, {0, 4}, {4, 1}, {1, 2}} {
 		b.AddLink(link[0], link[1], 1)
 	}
-	got := cuthillMcKee(b.Freeze())
-	simtest.ErrorIf(t, !slices.Equal(got, []SwitchID{2, 1, 4, 0, 3}), "order %v", got)
+	simtest.EqualSlices(t, cuthillMcKee(b.Freeze()), []SwitchID{2, 1, 4, 0, 3}, "order")
 }

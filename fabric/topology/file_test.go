@@ -35,8 +35,7 @@ func TestFileExample(t *testing.T) {
 	simtest.Equal(t, topo.Facts(), (topology.Facts{2, 2, 1, -1, -1}), "")
 	text := simtest.Must(os.ReadFile("file.go"))(t)
 	data := simtest.Must(os.ReadFile(filepath.Join("testdata", "two.json")))(t)
-	doc := strings.ReplaceAll(string(text), "\n//\t", "\n")
-	simtest.ErrorIf(t, !strings.Contains(doc, strings.TrimSpace(string(data))),
+	simtest.ErrorIf(t, !strings.Contains(strings.ReplaceAll(string(text), "\n//\t", "\n"), strings.TrimSpace(string(data))),
 		"the example in the documentation of FileConfig is not testdata/two.json")
 }
 
@@ -295,8 +294,7 @@ func TestWriteGraphML(t *testing.T) {
 			names := map[string]string{}
 			for _, n := range file.Nodes {
 				names[n.ID] = find(n.Data, "name")
-				want := map[byte]string{'s': "switch", 't': "terminal"}[n.ID[0]]
-				simtest.ErrorIf(t, find(n.Data, "kind") != want, "node %s is of kind %q", n.ID, find(n.Data, "kind"))
+				simtest.Equal(t, find(n.Data, "kind"), map[byte]string{'s': "switch", 't': "terminal"}[n.ID[0]], "node %s is of kind", n.ID)
 			}
 			var got []cable
 			for _, e := range file.Edges {

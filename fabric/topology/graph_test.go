@@ -138,8 +138,7 @@ func TestTreeLayout(t *testing.T) {
 		low, high := l.Places[3*pod].X, l.Places[3*pod+2].X
 		for i := range 3 {
 			at := l.Places[18+3*pod+i].X
-			simtest.ErrorIf(t, at < low || at > high,
-				"switch %d of pod %d at %v, its leaves from %v to %v", i, pod, at, low, high)
+			simtest.ErrorIf(t, at < low || at > high, "switch %d of pod %d at %v, its leaves from %v to %v", i, pod, at, low, high)
 		}
 	}
 	imported := topology.LayoutOf(topology.NewFileNetwork(x.Graph()))
@@ -231,8 +230,7 @@ func TestTopWiring(t *testing.T) {
 		middles, tops := c.config.Groups*c.config.Leaves(), c.config.Groups*(c.config.Leaves()+c.config.Middles)
 		for top, first := range c.first {
 			start, end := g.Ports(topology.SwitchID(tops + top))
-			simtest.FatalIf(t, int(end-start) != c.config.Groups*c.config.TopCables,
-				"%+v: top %d has %d ports", c.config, top, end-start)
+			simtest.FatalIf(t, int(end-start) != c.config.Groups*c.config.TopCables, "%+v: top %d has %d ports", c.config, top, end-start)
 			for i := range int(end - start) {
 				peer, _ := g.PeerPort(start + topology.PortID(i))
 				group, cable := i/c.config.TopCables, i%c.config.TopCables

@@ -45,8 +45,7 @@ func TestBernoulli(t *testing.T) {
 		p := c.load / c.flits
 		born := births(process[struct{}](t, "bernoulli", ProcessEnv{c.load, c.flits}, nil), n, i)
 		got := count(born)
-		simtest.ErrorIf(t, math.Abs(got-n*p) > 6*math.Sqrt(n*p*(1-p)),
-			"load %v of %v flits: %v packets, want %v", c.load, c.flits, got, n*p)
+		simtest.ErrorIf(t, math.Abs(got-n*p) > 6*math.Sqrt(n*p*(1-p)), "load %v of %v flits: %v packets, want %v", c.load, c.flits, got, n*p)
 		pairs := 0.0
 		for at := range born[1:] {
 			if born[at] && born[at+1] {
@@ -54,8 +53,7 @@ func TestBernoulli(t *testing.T) {
 			}
 		}
 		want := n * p * p
-		simtest.ErrorIf(t, math.Abs(pairs-want) > 6*math.Sqrt(n*p*p*(1-p*p+2*p))+1,
-			"load %v: %v pairs, want %v", c.load, pairs, want)
+		simtest.ErrorIf(t, math.Abs(pairs-want) > 6*math.Sqrt(n*p*p*(1-p*p+2*p))+1, "load %v: %v pairs, want %v", c.load, pairs, want)
 	}
 }
 
@@ -176,8 +174,7 @@ func TestProcessErrors(t *testing.T) {
 			_, err = param.Make(Processes, c.name, c.env, c.set)
 		}
 		var problem *param.ParamError
-		simtest.ErrorIf(t, !errors.As(err, &problem) || !strings.Contains(err.Error(), c.want),
-			"%s %+v: %v, want %s", c.name, c.env, err, c.want)
+		simtest.ErrorIf(t, !errors.As(err, &problem) || !strings.Contains(err.Error(), c.want), "%s %+v: %v, want %s", c.name, c.env, err, c.want)
 	}
 }
 

@@ -173,24 +173,8 @@ func TestProgram(t *testing.T) {
 	// The first rank: the other of its row, by the key, is rank 2, which is first there.
 	var text strings.Builder
 	simtest.Check(t, g.WriteText(&text))
-	const want = `rank 0 {
-l1: calc 0
-l2: calc 6000
-l3: calc 10000
-l4: recv 16b from 3 tag 7
-l5: send 16b to 1 tag 7
-l6: calc 20000
-l7: calc 0
-l8: send 12b to 1 tag 8
-l9: recv 12b from 3 tag 8
-l10: calc 0
-l11: calc 1000
-l12: recv 20b from 2 tag 9
-l13: send 20b to 2 tag 9
-`
-	if !strings.Contains(text.String(), want) {
-		t.Errorf("%s\nwant\n%s", text.String()[:600], want)
-	}
+	want := simtest.Text(t, "testdata/ring-rank0.goal")
+	simtest.ErrorIf(t, !strings.Contains(text.String(), want), "%s\nwant\n%s", text.String()[:600], want)
 }
 
 // checkCounts: a report has the lines that end like these.
@@ -237,9 +221,8 @@ func TestSamples(t *testing.T) {
 			}
 		}
 		for f, n := range end.counts {
-			if n > 0 && (n != counts[functions()[f].name] || n != footers[file+" "+functions()[f].name]) {
-				t.Errorf("%s: %s: the footer has %d, want %d", file, functions()[f].name, n, counts[functions()[f].name])
-			}
+			simtest.ErrorIf(t, n > 0 && (n != counts[functions()[f].name] || n != footers[file+" "+functions()[f].name]),
+				"%s: %s: the footer has %d, want %d", file, functions()[f].name, n, counts[functions()[f].name])
 		}
 		for name, n := range counts {
 			got[file+" "+name] = fmt.Sprint(n)

@@ -70,29 +70,7 @@ func TestImport(t *testing.T) {
 	s := trace.Default()
 	s.Compute = 0.5
 	g, _ := simtest.Must2(Import(written(t, "# two ranks\n0 init 1\n1 init 1\n0 isend 1 5 3\n0 compute 4e3\n1 recv 0 5 3\n0 wait 0 1 5\n1 send 0 0 2 1\n0 recv 1 0 2 1\n\n0 finalize\n1 finalize\n"), 2e9, s))(t)
-	const want = `num_ranks 2
-
-rank 0 {
-l1: calc 0
-l2: send 24b to 1 tag 5
-l3: calc 1000
-l4: calc 0
-l5: recv 8b from 1 tag 0
-l2 requires l1
-l3 requires l1
-l4 requires l2
-l4 requires l3
-l5 requires l4
-}
-
-rank 1 {
-l1: calc 0
-l2: recv 24b from 0 tag 5
-l3: send 8b to 0 tag 0
-l2 requires l1
-l3 requires l2
-}
-`
+	want := simtest.Text(t, "testdata/two-ranks.goal")
 	var got strings.Builder
 	simtest.Check(t, g.WriteText(&got))
 	simtest.ErrorIf(t, got.String() != want, "%s\nwant:\n%s", got.String(), want)
@@ -114,8 +92,7 @@ func TestOldDialect(t *testing.T) {
 	got := fmt.Sprint(counted(report))
 	simtest.ErrorIf(t, got != "map[allreduce:2 compute:1 finalize:2 init:2 irecv:1 isend:1 recv:1 send:1 wait:2]", "%v", got)
 	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
-	in := bufio.NewReader(strings.NewReader("0 Irecv 1 8\n"))
-	simtest.ErrorIf(t, !Is(in), "an old trace is not told")
+	simtest.ErrorIf(t, !Is(bufio.NewReader(strings.NewReader("0 Irecv 1 8\n"))), "an old trace is not told")
 	// With capitals, and tags by the sizes behind them.
 	g, _ = simtest.Must2(Import(written(t, "0 init\n1 init\n0 Isend 1 7 100\n0 wait\n1 recv 0 7 100\n0 finalize\n1 finalize\n"), 1e9, trace.Default()))(t)
 	_, bytes = g.Count(mpi.Send)
@@ -149,8 +126,7 @@ func TestRefused(t *testing.T) {
 		simtest.Refuse2(Import(written(t, text), 1e9, trace.Default()))(t, want)
 	}
 	for text, want := range map[string]bool{"# a\n\n0 init\n": true, "\ufeff0 init\n": true, "num_ranks 1\n": false, "0 fly\n": false, "": false} {
-		got := Is(bufio.NewReader(strings.NewReader(text)))
-		simtest.ErrorIf(t, got != want, "%q: %v", text, got)
+		simtest.Equal(t, Is(bufio.NewReader(strings.NewReader(text))), want, "%q:", text)
 	}
 }
 

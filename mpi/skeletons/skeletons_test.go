@@ -60,9 +60,7 @@ func TestSkeletonsRun(t *testing.T) {
 			}
 			ends := run.PhaseEnds()
 			for i := range ends {
-				if i > 0 && ends[i] <= ends[i-1] {
-					t.Errorf("phase %d ends at %d, the one before at %d", i, ends[i], ends[i-1])
-				}
+				simtest.ErrorIf(t, i > 0 && ends[i] <= ends[i-1], "phase %d ends at %d, the one before at %d", i, ends[i], ends[i-1])
 			}
 		})
 	}
@@ -275,8 +273,7 @@ func TestApplicationsCommunication(t *testing.T) {
 		{"a program file", programOf(t, "../applications/testdata/steps.toml", 16), 2 * (3*84 + 2*32 + 4*20 + 6*2), 2 * (3*(48*1024+36*64) + 2*32*2048 + 4*(12*1024+8) + 6*(65536+4))},
 	} {
 		m, b := countSends(c.s)
-		simtest.ErrorIf(t, m != c.messages || b != c.bytes,
-			"%s: %d messages, %d B, want %d, %d", c.what, m, b, c.messages, c.bytes)
+		simtest.ErrorIf(t, m != c.messages || b != c.bytes, "%s: %d messages, %d B, want %d, %d", c.what, m, b, c.messages, c.bytes)
 	}
 }
 
@@ -434,8 +431,7 @@ func TestExport(t *testing.T) {
 			run := func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{Combine: 500}) }
 			finish := checkExport(t, []mpi.Job{{Program: run, Repeat: 1}})
 			want := simtest.Must(mpi.DefaultLogGOPS.Run(run(), nil))(t)
-			simtest.ErrorIf(t, name != "traffic" && !slices.Equal(finish, want.Finish),
-				"ends at %v, want %v", finish, want.Finish)
+			simtest.ErrorIf(t, name != "traffic" && !slices.Equal(finish, want.Finish), "ends at %v, want %v", finish, want.Finish)
 		})
 	}
 }

@@ -83,8 +83,7 @@ func TestAgainstGonum(t *testing.T) {
 		got := g.Certify(1, 1)
 		simtest.FatalIf(t, len(got.Cycle) != want, "round %d: cycle of %d, want %d", round, len(got.Cycle), want)
 		for i, held := range got.Cycle {
-			simtest.FatalIf(t, !edges[g.node(held)][g.node(got.Cycle[(i+1)%len(got.Cycle)])],
-				"round %d: the cycle is not in the graph", round)
+			simtest.FatalIf(t, !edges[g.node(held)][g.node(got.Cycle[(i+1)%len(got.Cycle)])], "round %d: the cycle is not in the graph", round)
 		}
 		if want > 0 {
 			cyclic++
@@ -233,6 +232,5 @@ func TestLocal(t *testing.T) {
 			cyclic++
 		}
 	}
-	simtest.ErrorIf(t, cyclic < rounds/10 || cyclic > 9*rounds/10,
-		"%d of %d graphs have a cycle: not a test of both", cyclic, rounds)
+	simtest.ErrorIf(t, cyclic < rounds/10 || cyclic > 9*rounds/10, "%d of %d graphs have a cycle: not a test of both", cyclic, rounds)
 }

@@ -278,8 +278,7 @@ func TestLayers(t *testing.T) {
 				simtest.ErrorIf(t, err != nil, "%s, %s: layer %d: %v", name, v.name, n, err)
 				dependencies += graph.Edges().Len()
 			}
-			simtest.ErrorIf(t, dependencies != l.Dependencies,
-				"%s, %s: %d dependencies, said %d", name, v.name, dependencies, l.Dependencies)
+			simtest.ErrorIf(t, dependencies != l.Dependencies, "%s, %s: %d dependencies, said %d", name, v.name, dependencies, l.Dependencies)
 			for i, of := range l.Of {
 				for n := range of { // with the trees before it
 					before := append([]int(nil), l.Of[:i+1]...)

@@ -97,8 +97,7 @@ func TestRandomNetworks(t *testing.T) {
 			}
 			simtest.FatalIf(t, err != nil, "round %d, %s: %v", round, name, err)
 			routed[name]++
-			problem := checkTables(tables, e.Acyclic || name == "nue")
-			simtest.ErrorIf(t, problem != "", "round %d, %s: %s", round, name, problem)
+			simtest.Equal(t, checkTables(tables, e.Acyclic || name == "nue"), "", "round %d, %s:", round, name)
 		}
 	}
 	for _, name := range Engines() {
@@ -259,15 +258,13 @@ func TestTorusShape(t *testing.T) {
 	} {
 		got, ok := torusShape(c.across)
 		simtest.ErrorIf(t, !ok || got != c.want, "%v: %v, want %v", c.across, got, c.want)
-		d := meshDimensions()[got]
-		simtest.ErrorIf(t, d != len(c.across), "%v: %d dimensions", c.across, d)
+		simtest.Equal(t, meshDimensions()[got], len(c.across), "%v: dimensions", c.across)
 	}
 	_, ok := torusShape([]int32{4, 4, 4, 4, 0})
 	simtest.ErrorIf(t, ok, "nine links are analysed")
 	// Of 1 to 8 dimensions 4, 10, 20, 35, 20, 10, 4 and 1 have up to eight links; five of
 	// the four-dimensional ones are not known, and one mesh with a corner missing is.
-	n := len(meshDimensions())
-	simtest.ErrorIf(t, n != 100, "%d shapes, want 100", n)
+	simtest.Equal(t, len(meshDimensions()), 100, "shapes")
 }
 
 // TestNueCanDeadlock: on this network, with one lane, OpenSM's rule of shortcuts

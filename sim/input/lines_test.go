@@ -70,8 +70,7 @@ func TestLinesProblems(t *testing.T) {
 		t.Error(in.Finish())
 	}
 	in = input.NewLines(strings.NewReader("a\n"+strings.Repeat("b", 1<<24+1)), "x")
-	simtest.ErrorIf(t, !in.Next() || in.Next() || !strings.HasPrefix(fmt.Sprint(in.Finish()), "x:2: "),
-		"a line without end is read")
+	simtest.ErrorIf(t, !in.Next() || in.Next() || !strings.HasPrefix(fmt.Sprint(in.Finish()), "x:2: "), "a line without end is read")
 }
 
 // TestProblems: those that come after the text is read, such as of the file as a whole, are
@@ -85,8 +84,7 @@ func TestProblems(t *testing.T) {
 		p.ProblemAt(i, "wrong")
 	}
 	err := p.Err().Error()
-	simtest.ErrorIf(t, !strings.HasSuffix(err, "\nx: 50 more problems") || strings.Count(err, "\n") != input.MostProblems,
-		"%v", err)
+	simtest.ErrorIf(t, !strings.HasSuffix(err, "\nx: 50 more problems") || strings.Count(err, "\n") != input.MostProblems, "%v", err)
 }
 
 func TestQuote(t *testing.T) {

@@ -3,7 +3,6 @@ package param
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -48,8 +47,7 @@ func TestForms(t *testing.T) {
 	for _, p := range DescribeParams(config) {
 		keys = append(keys, p.Key+" = "+p.Default)
 	}
-	want := []string{`size = 3`, `shade = "light"`, `edge = "5ps"`}
-	simtest.ErrorIf(t, !slices.Equal(keys, want), "settings %v, want %v", keys, want)
+	simtest.EqualSlices(t, keys, []string{`size = 3`, `shade = "light"`, `edge = "5ps"`}, "settings")
 	for env, want := range map[string]string{"round": "round 3 light", "square": "square 3 5ps", "square and round": "round 3 light"} {
 		got, err := r.Build("body", config, env)
 		simtest.ErrorIf(t, got != want || err != nil, "in %q: %q, %v; want %q", env, got, err, want)

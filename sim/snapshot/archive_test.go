@@ -63,8 +63,7 @@ func TestArchive(t *testing.T) {
 		r := Reader(b)
 		y.Archive(r)
 		simtest.Check(t, r.End())
-		again := written(&y)
-		simtest.ErrorIf(t, !bytes.Equal(again, b) || !slices.Equal(x.list, y.list) || x.i64 != y.i64 || x.f != y.f || x.s != y.s,
+		simtest.ErrorIf(t, !bytes.Equal(written(&y), b) || !slices.Equal(x.list, y.list) || x.i64 != y.i64 || x.f != y.f || x.s != y.s,
 			"%+v came back as %+v", x, y)
 	}
 }
@@ -164,8 +163,7 @@ func FuzzFile(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var back string
-		simtest.ErrorIf(t, read(b, "v1", "a", text(&back)) == nil && !bytes.HasPrefix(b, []byte(magic)),
-			"what is no file is read")
+		simtest.ErrorIf(t, read(b, "v1", "a", text(&back)) == nil && !bytes.HasPrefix(b, []byte(magic)), "what is no file is read")
 	})
 }
 
@@ -267,8 +265,7 @@ func TestStreamErrors(t *testing.T) {
 	}
 	for _, n := range []int{0, 1, 5, 1000, pieceBytes - 1, pieceBytes, pieceBytes + 1, len(whole) / 2, len(whole) - 1} {
 		simtest.ErrorIf(t, read(whole[:n], 1<<30) == nil, "%d of %d bytes are read without an error", n, len(whole))
-		err := read(whole, int64(n))
-		simtest.ErrorIf(t, err == nil, "a state of %d bytes is read where %d are allowed", len(whole), n)
+		simtest.ErrorIf(t, read(whole, int64(n)) == nil, "a state of %d bytes is read where %d are allowed", len(whole), n)
 	}
 	simtest.Fail(t, read(append(slices.Clone(whole), 0), 1<<30), "1 bytes more")
 	a := WriterTo(new(broken))

@@ -181,8 +181,7 @@ func TestGrowthCoverage(t *testing.T) {
 				held++
 			}
 		}
-		simtest.ErrorIf(t, held < least || held == 1000,
-			"correlation %v: %d of 1000 intervals hold 0, want %d to 999", correlation, held, least)
+		simtest.ErrorIf(t, held < least || held == 1000, "correlation %v: %d of 1000 intervals hold 0, want %d to 999", correlation, held, least)
 	}
 }
 
@@ -215,8 +214,7 @@ func alternating(n int) []float64 {
 // 8/(1.5 * 1.354/0.646) = 2, too few.
 func TestBatches(t *testing.T) {
 	for n, want := range map[int]int{40: 19, 100: 20, 128: 20, 8: 0, 0: 0} {
-		got := Batches(alternating(n))
-		simtest.ErrorIf(t, got != want, "%d batches of %d observations, want %d", got, n, want)
+		simtest.Equal(t, Batches(alternating(n)), want, "batches of %d observations", n)
 	}
 }
 
@@ -269,10 +267,8 @@ func TestCorrelatedBatches(t *testing.T) {
 func TestJoined(t *testing.T) {
 	got := Joined([]float64{100, 1, 3, 5, 7, 2, 4}, 3)
 	want := []float64{3, 13.0 / 3}
-	simtest.ErrorIf(t, len(got) != 2 || math.Abs(got[0]-want[0]) > 1e-12 || math.Abs(got[1]-want[1]) > 1e-12,
-		"joined %v, want %v", got, want)
-	y := alternating(6)
-	simtest.ErrorIf(t, len(Joined(y, 6)) != 6, "six of six are joined")
+	simtest.ErrorIf(t, len(got) != 2 || math.Abs(got[0]-want[0]) > 1e-12 || math.Abs(got[1]-want[1]) > 1e-12, "joined %v, want %v", got, want)
+	simtest.ErrorIf(t, len(Joined(alternating(6), 6)) != 6, "six of six are joined")
 }
 
 // TestMeanIntervalCoverage draws 600 series with correlations r between neighbours
@@ -313,8 +309,7 @@ func TestMeanIntervalCoverage(t *testing.T) {
 			}
 		}
 		if !c.any {
-			simtest.ErrorIf(t, intervals > 60,
-				"correlation %v: %d of 600 series of %d have an interval", c.correlation, intervals, c.n)
+			simtest.ErrorIf(t, intervals > 60, "correlation %v: %d of 600 series of %d have an interval", c.correlation, intervals, c.n)
 			continue
 		}
 		share := float64(held) / float64(intervals)

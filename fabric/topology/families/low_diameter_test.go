@@ -20,15 +20,13 @@ import (
 func TestSlimFly(t *testing.T) {
 	for _, q := range []int{3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27} {
 		x := topologytest.Build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = q })
-		d := metrics.Measure(x.Graph()).Diameter()
-		simtest.ErrorIf(t, d != 2, "q = %d: diameter %d", q, d)
+		simtest.Equal(t, metrics.Measure(x.Graph()).Diameter(), 2, "q = %d: diameter", q)
 		gap := metrics.AlgebraicConnectivity(x.Graph())
 		simtest.ErrorIf(t, math.Abs(gap-float64(q)) > 1e-6, "q = %d: algebraic connectivity %v", q, gap)
 	}
 	x := topologytest.Build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = 5 })
 	got := edgesHash(x.Graph())
-	simtest.ErrorIf(t, got != "6d4effacea9da68c61345eb2026bc76d074e7195186ac7ba3ecdef23661520a6",
-		"q = 5 has other cables than the reference: %s", got)
+	simtest.Equal(t, got, "6d4effacea9da68c61345eb2026bc76d074e7195186ac7ba3ecdef23661520a6", "q = 5 has other cables than the reference:")
 }
 
 // Every two switches have exactly one path of two hops where a loop is one, that is A² = J + qI:
@@ -57,9 +55,7 @@ func TestPolarityGraph(t *testing.T) {
 				step(topology.SwitchID(s))
 			}
 			for u, k := range paths {
-				want := 1
-				simtest.FatalIf(t, u != s && k != want || u == s && k != q+1,
-					"q = %d: %d paths of two hops from %d to %d", q, k, s, u)
+				simtest.FatalIf(t, u != s && k != 1 || u == s && k != q+1, "q = %d: %d paths of two hops from %d to %d", q, k, s, u)
 			}
 		}
 		simtest.ErrorIf(t, n != q+1, "q = %d: %d quadrics", q, n)
@@ -79,8 +75,7 @@ func TestPolarFly(t *testing.T) {
 		{13, 10.39445, "151d4e217d610330cf8f78a14cf3e8b7423f52fb6833de5277fa8603fb4380f7"},
 	} {
 		x := topologytest.Build(t, "polarfly", func(d *PolarFlyConfig) { d.Q = c.q })
-		got := edgesHash(x.Graph())
-		simtest.ErrorIf(t, got != c.hash, "q = %d has other cables than the reference: %s", c.q, got)
+		simtest.Equal(t, edgesHash(x.Graph()), c.hash, "q = %d has other cables than the reference:", c.q)
 		gap := metrics.AlgebraicConnectivity(x.Graph())
 		simtest.ErrorIf(t, math.Abs(gap-c.gap) > 1e-5, "q = %d: algebraic connectivity %v, want %v", c.q, gap, c.gap)
 	}
@@ -100,8 +95,7 @@ func TestPolarStarSupernodes(t *testing.T) {
 			for j := range rows {
 				own := slices.Contains(row, j)
 				image := slices.Contains(rows[slices.Index(f, i)], slices.Index(f, j))
-				want := i != j && !but(i, j)
-				simtest.FatalIf(t, (own != image) != want || own && image,
+				simtest.FatalIf(t, (own != image) != (i != j && !but(i, j)) || own && image,
 					"%s %d: vertices %d and %d: joined in G %v, in f(G) %v", name, d, i, j, own, image)
 				simtest.FatalIf(t, slices.Contains(rows[f[f[i]]], f[f[j]]) != own, "%s %d: f twice is no automorphism", name, d)
 			}
@@ -164,8 +158,7 @@ func TestJellyfish(t *testing.T) {
 				topologytest.CheckGraph(t, g)
 				n, ends := g.Neighbors(), 0
 				for s := range topology.SwitchID(switches) {
-					simtest.FatalIf(t, len(n.Of(s)) != g.Degree(s)-1,
-						"%d switches of %d ports: parallel cables", switches, degree)
+					simtest.FatalIf(t, len(n.Of(s)) != g.Degree(s)-1, "%d switches of %d ports: parallel cables", switches, degree)
 					ends += len(n.Of(s))
 				}
 				simtest.FatalIf(t, ends != switches*degree-switches*degree%2,
@@ -203,9 +196,7 @@ func TestXpander(t *testing.T) {
 			met[int(u)/32]++
 		}
 		for node, k := range met {
-			want := 1
-			simtest.FatalIf(t, k != want && node != int(s)/32 || k != 0 && node == int(s)/32,
-				"switch %d has %d cables to meta-node %d", s, k, node)
+			simtest.FatalIf(t, k != 1 && node != int(s)/32 || k != 0 && node == int(s)/32, "switch %d has %d cables to meta-node %d", s, k, node)
 		}
 	}
 	gap, want := metrics.AlgebraicConnectivity(g), 10-2*math.Sqrt(9)
@@ -229,8 +220,7 @@ func TestTwistedTorus(t *testing.T) {
 	// Cámara et al.: the doubly twisted 2a x a x a torus has a smaller diameter than the
 	// torus, 2a: here a = 4.
 	prism := topologytest.Build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{8, 4, 4}, []int{0, 4, 4}, 1} }).Graph()
-	d := metrics.Measure(prism).Diameter()
-	simtest.ErrorIf(t, d != 6, "diameter %d", d)
+	simtest.Equal(t, metrics.Measure(prism).Diameter(), 6, "diameter")
 }
 
 // From a switch of the first stage to one of the last there is one path of n-1 cables.

@@ -2,6 +2,7 @@ package ib
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"io"
 	"maps"
@@ -57,8 +58,7 @@ func TestReadDBCSV(t *testing.T) {
 		topologytest.CheckGraph(t, db.Graph())
 		a, b := cablesByGUID(g), cablesByGUID(db.Graph())
 		simtest.ErrorIf(t, !maps.Equal(a, b), "%s: other cables", file)
-		simtest.ErrorIf(t, !reflect.DeepEqual(db.Graph().Classes, g.Classes),
-			"%s: classes %v, want %v", file, db.Graph().Classes, g.Classes)
+		simtest.ErrorIf(t, !reflect.DeepEqual(db.Graph().Classes, g.Classes), "%s: classes %v, want %v", file, db.Graph().Classes, g.Classes)
 		if a, b := db.Graph().Names, g.Names; !slices.Equal(a.Switches, b.Switches) {
 			t.Errorf("%s: switches have other LIDs or names", file)
 		}
@@ -73,22 +73,8 @@ func TestReadDBCSV(t *testing.T) {
 	}
 }
 
-const smallDB = `START_NODES
-NodeDesc,NumPorts,NodeType,NodeGUID
-"sw, one",36,2,0x10
-"host",1,1,0x20
-END_NODES
-START_PORTS
-NodeGuid,PortGuid,PortNum,LID,LinkWidthActv,LinkSpeedActv,LMC
-0x10,0x10,0,5,0,0,0
-0x10,0x10,36,5,2,1024,0
-0x20,0x21,1,7,2,1024,1
-END_PORTS
-START_LINKS
-NodeGuid1,PortNum1,NodeGuid2,PortNum2
-0x20,1,0x10,36
-END_LINKS
-`
+//go:embed testdata/small.db_csv
+var smallDB string
 
 func TestReadDBCSVProblems(t *testing.T) {
 	im := simtest.Must(ReadDBCSV(strings.NewReader(smallDB), "x"))(t)

@@ -82,27 +82,13 @@ func TestNetDiscoverPeculiarities(t *testing.T) {
 			im := readSmall(t, c.text)
 			simtest.ErrorIf(t, !reflect.DeepEqual(im.Graph(), want), "another graph: %+v, want %+v", im.Graph().Names, want.Names)
 			all := strings.Join(im.Warnings(), "\n")
-			simtest.ErrorIf(t, c.warning == "" && all != "" || !strings.Contains(all, c.warning),
-				"warnings %q, want %q", all, c.warning)
+			simtest.ErrorIf(t, c.warning == "" && all != "" || !strings.Contains(all, c.warning), "warnings %q, want %q", all, c.warning)
 		})
 	}
 }
 
 func TestNetDiscoverOtherNodes(t *testing.T) {
-	im := readSmall(t, `Switch 41 "S-a" # "sw" enhanced port 0 lid 0 lmc 0
-[41] "H-b"[1](b) # "Mellanox Technologies Aggregation Node" lid 14 4xHDR
-[1] "R-c"[1](c1) # "router" lid 0 4x???
-[2] "H-d"[1](d) # "node1 HCA-1" lid 9 2xHDR
-[3] "H-e"[1](e) # "node1 HCA-1" lid 9 2xHDR
-Ca 1 "H-b" # "Mellanox Technologies Aggregation Node"
-[1](b) "S-a"[41] # lid 14 lmc 0 "sw" lid 0 4xHDR
-Rt 2 "R-c" # "router"
-[1](c1) "S-a"[1] # lid 0 lmc 0 "sw" lid 0 4x???
-Ca 1 "H-d" # "node1 HCA-1"
-[1](d) "S-a"[2] # lid 9 lmc 0 "sw" lid 0 2xHDR
-Ca 1 "H-e" # "node1 HCA-1"
-[1](e) "S-a"[3] # lid 9 lmc 0 "sw" lid 0 2xHDR
-`)
+	im := readSmall(t, simtest.Text(t, "testdata/other-nodes.txt"))
 	g := im.Graph()
 	simtest.Equal(t, countsOf(g), (counts{switches: 1, terminals: 2, hosts: 2}), "counts")
 	// In file order; a port GUID may equal the node's. The aggregation node and the router
@@ -122,8 +108,7 @@ Ca 1 "H-e" # "node1 HCA-1"
 	var text bytes.Buffer
 	simtest.Check(t, WriteNetDiscover(&text, g))
 	again, err := ReadNetDiscover(&text, "again")
-	simtest.ErrorIf(t, err != nil || !reflect.DeepEqual(again.Graph().Names.Aggregation, g.Names.Aggregation),
-		"read back %+v, %v", again, err)
+	simtest.ErrorIf(t, err != nil || !reflect.DeepEqual(again.Graph().Names.Aggregation, g.Names.Aggregation), "read back %+v, %v", again, err)
 	text.Reset()
 	simtest.Check(t, WriteSim(&text, g))
 	if again, err = ReadSim(&text, "again"); err != nil || len(again.Graph().Names.Aggregation) != 2 || again.Graph().Terminals() != 2 {

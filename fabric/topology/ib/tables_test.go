@@ -147,8 +147,7 @@ func TestReadPathLevels(t *testing.T) {
 		for src := range g.Terminals() {
 			for dst := range g.Terminals() {
 				got := l.Of(topology.TerminalID(src), topology.TerminalID(dst))
-				simtest.FatalIf(t, got != levelOf(src, dst),
-					"%s: level %d from H%d to H%d, want %d", form, got, src, dst, levelOf(src, dst))
+				simtest.FatalIf(t, got != levelOf(src, dst), "%s: level %d from H%d to H%d, want %d", form, got, src, dst, levelOf(src, dst))
 			}
 		}
 	}

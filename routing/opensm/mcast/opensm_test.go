@@ -227,8 +227,7 @@ func TestOpenSMEnginesForgetOtherGroups(t *testing.T) {
 		backwards := slices.Clone(groups)
 		slices.Reverse(backwards)
 		want := trees(groups, false)
-		simtest.ErrorIf(t, trees(backwards, false) != want || trees(groups, true) != want,
-			"%s: trees depend on other groups", name)
+		simtest.ErrorIf(t, trees(backwards, false) != want || trees(groups, true) != want, "%s: trees depend on other groups", name)
 	}
 }
 
@@ -293,9 +292,7 @@ func TestSSSPInfinity(t *testing.T) {
 	simtest.FatalIf(t, !errors.As(err, &refused), "LMC 7: %v, want an *opensm.InfinityError", err)
 	// (2^31-2) / 7740^2 = 35.8: from the end of the chain 36 switches can be
 	// reached (the host's own link is 1 long), 24 cannot.
-	if refused.LIDs != 7740 || refused.Allowed != 35 || refused.Lost != 24 {
-		t.Errorf("%+v", *refused)
-	}
+	simtest.ErrorIf(t, refused.LIDs != 7740 || refused.Allowed != 35 || refused.Lost != 24, "%+v", *refused)
 	e := simtest.Must(set(7, true))(t)
 	simtest.Check(t, e.Join(multicast.NewGroup(0, []topology.TerminalID{0, 2}, nil)))
 	p, _ := e.Forest().Planted(0)
