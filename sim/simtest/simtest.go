@@ -192,6 +192,12 @@ func Refuse[T any](_ T, err error) func(t testing.TB, want string) {
 // Refuse2 is Refuse for two results.
 func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, want string) { return Refuse(0, err) }
 
+// Text is what a file holds.
+func Text(t testing.TB, file string) string {
+	t.Helper()
+	return string(Must(os.ReadFile(file))(t))
+}
+
 // Rows are the lines of a CSV file behind its header.
 func Rows(t testing.TB, file string) [][]string {
 	t.Helper()
