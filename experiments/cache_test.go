@@ -97,9 +97,7 @@ func TestCachedLimit(t *testing.T) {
 	age("0", 3)
 	age("1", 2)
 	age("2", 1)
-	if keep(t, c, "0", value) { // it is the latest now
-		t.Error("entry 0 is gone")
-	}
+	simtest.ErrorIf(t, keep(t, c, "0", value), "entry 0 is gone") // it is the latest now
 	keep(t, c, "3", value)
 	got := entries(t, c)
 	simtest.ErrorIf(t, len(got) != 3, "%d entries, want 3", len(got))
@@ -163,8 +161,7 @@ func TestMemoryRefused(t *testing.T) {
 	for _, c := range []struct{ kind, set string }{
 		{"mpi", "placement.per_node=9223372036854775807"}, {"mpi", "job.ranks=100000"}, {"bandwidth", "workload.window=100000"}, {"latency", "host.mtu=\"1B\""},
 	} {
-		if _, err := Load("x.toml", base[c.kind], Options{Set: strings.Fields(c.set)}); err != nil {
-			t.Errorf("%s, %s: %v", c.kind, c.set, err)
-		}
+		_, err := Load("x.toml", base[c.kind], Options{Set: strings.Fields(c.set)})
+		simtest.ErrorIf(t, err != nil, "%s, %s: %v", c.kind, c.set, err)
 	}
 }

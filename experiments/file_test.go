@@ -219,9 +219,7 @@ delay = "1ns"
 	f := load(t, text)
 	simtest.Equal(t, sweptRows(f), want, "got\n")
 	again, err := Load("resolved.toml", f.Resolved(), Options{})
-	if err != nil || sweptRows(again) != want {
-		t.Errorf("resolved: %v\n%s", err, f.Resolved())
-	}
+	simtest.ErrorIf(t, err != nil || sweptRows(again) != want, "resolved: %v\n%s", err, f.Resolved())
 	pinned := load(t, text, "traffic.load=0.7", "shape.p=1")
 	simtest.Equal(t, sweptRows(pinned), "1 0.7 10 1ns\n1 0.7 20 2ns", "pinned: got\n")
 	none := load(t, text, "sweep.one_at_a_time=[]", "shape.p=1")
@@ -276,9 +274,8 @@ func TestResolved(t *testing.T) {
 			t.Errorf("%v\n%s", err, f.Resolved())
 			continue
 		}
-		if !samePoints(f, again) || sweptRows(f) != sweptRows(again) || len(f.Plots) != len(again.Plots) {
-			t.Errorf("the resolved file differs:\n%s\nof\n%s", f.Resolved(), text)
-		}
+		simtest.ErrorIf(t, !samePoints(f, again) || sweptRows(f) != sweptRows(again) || len(f.Plots) != len(again.Plots),
+			"the resolved file differs:\n%s\nof\n%s", f.Resolved(), text)
 	}
 }
 
@@ -324,9 +321,7 @@ func TestDepth(t *testing.T) {
 			t.Errorf("%s: %.200s\nwant %q", name, text, c.want)
 		}
 	}
-	if _, _, err := document.ParseSetting("traffic.x=" + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)); err == nil || !strings.Contains(err.Error(), "nested deeper") {
-		t.Errorf("--set: %v", err)
-	}
+	simtest.Refuse2(document.ParseSetting("traffic.x="+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)))(t, "nested deeper")
 }
 
 // TestLongMessages: however large the input, what is said about it is not; no

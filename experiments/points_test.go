@@ -76,9 +76,8 @@ func TestPointsShareChecks(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if got != c.problems || strings.Join(checked, ", ") != c.checks {
-			t.Errorf("%s\nproblems %s\nchecks %s, want %s\n%s", c.file, got, strings.Join(checked, ", "), c.problems, c.checks)
-		}
+		simtest.ErrorIf(t, got != c.problems || strings.Join(checked, ", ") != c.checks,
+			"%s\nproblems %s\nchecks %s, want %s\n%s", c.file, got, strings.Join(checked, ", "), c.problems, c.checks)
 	}
 	f := load(t, sweep("")+`"size.of" = [1, 2]`)
 	simtest.ErrorIf(t, len(f.Warnings) != 1 || f.Warnings[0].Where != "size.of = 2",

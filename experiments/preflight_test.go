@@ -103,9 +103,8 @@ func TestPreflightOfResumedRun(t *testing.T) {
 	} {
 		f := file(c.loads)
 		report, err := f.PreflightRest(finished)
-		if err != nil || len(report.Warnings) != c.warnings {
-			t.Errorf("%d: %+v, %v; want %d warnings", i, report, err, c.warnings)
-		}
+		simtest.ErrorIf(t, err != nil || len(report.Warnings) != c.warnings,
+			"%d: %+v, %v; want %d warnings", i, report, err, c.warnings)
 		if c.run {
 			finished[f.Points[0].Hash] = compute(t, f, f.Points[0])
 		}
@@ -211,13 +210,9 @@ func TestCostOfOpenWindow(t *testing.T) {
 		}
 	}
 	both := work{effort{1e6, 30, 1e9}, effort{1e6, 30, 1e9}}
-	if got := both.String(); got != "30 messages, 1e+06 flit-hops, 1s of one core" {
-		t.Error(got)
-	}
+	simtest.Equal(t, both.String(), "30 messages, 1e+06 flit-hops, 1s of one core", "")
 	w := work{effort{1e6, 0, 1e9}, effort{2e6, 0, 2e9}}
-	if got := w.String(); got != "1e+06 flit-hops, 1s of one core (at most 2e+06 flit-hops, 2s of one core)" {
-		t.Error(got)
-	}
+	simtest.Equal(t, w.String(), "1e+06 flit-hops, 1s of one core (at most 2e+06 flit-hops, 2s of one core)", "")
 }
 
 // TestCostIsThatOfTheRun: the flit-hops that a sweep with replications takes are those said before,

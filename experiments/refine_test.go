@@ -32,9 +32,7 @@ func TestRefineAtMost(t *testing.T) {
 	simtest.ErrorIf(t, points != 8 || math.Abs(more.most.crossings-7.2) > 1e-9 || math.Abs(more.most.nanoseconds-72) > 1e-9,
 		"%d points, %v, want 8, 7.2 and 72", points, more)
 	report, err := f.Preflight(true)
-	if err != nil || report.Refined != 8 {
-		t.Errorf("the report says %d, %v", report.Refined, err)
-	}
+	simtest.ErrorIf(t, err != nil || report.Refined != 8, "the report says %d, %v", report.Refined, err)
 	f = load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.9, 0.1, 0.4, 0.5]\nrefine = { \"traffic.load\" = 0.1 }\n")
 	if points, _ := f.refine.most(f, func(*Point) work { return work{} }); points != 2 { // 0.5 to 0.9: 4 spacings
 		t.Errorf("%d points, want 2", points)
@@ -49,9 +47,8 @@ func TestRefineFailed(t *testing.T) {
 	list := f.refine.next(f, f.Points, steady)
 	simtest.FatalIf(t, len(list) != 1 || list[0].Value != 0.5, "%+v", list)
 	p := simtest.Must(f.Refined(list[0], 2))(t)
-	if list = f.refine.next(f, append(f.Points, p), steady); len(list) != 0 {
-		t.Errorf("%+v", list)
-	}
+	list = f.refine.next(f, append(f.Points, p), steady)
+	simtest.ErrorIf(t, len(list) != 0, "%+v", list)
 }
 
 // TestRefineInteger: an axis of integers is refined by integers, 1 + 2*4 = 9 between 1 and 17.
@@ -59,9 +56,8 @@ func TestRefineInteger(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 17]\nrefine = { \"shape.p\" = 2 }\n")
 	list := f.refine.next(f, f.Points, func(p *Point) (bool, bool) { return p.Index != 1, true })
 	p, err := f.Refined(list[0], 2)
-	if err != nil || p.Swept[0] != "9" || !strings.Contains(f.Resolved(), "[sweep.refine]\n\"shape.p\" = 2\n") {
-		t.Errorf("%v, %v\n%s", p.Swept, err, f.Resolved())
-	}
+	simtest.ErrorIf(t, err != nil || p.Swept[0] != "9" || !strings.Contains(f.Resolved(), "[sweep.refine]\n\"shape.p\" = 2\n"),
+		"%v, %v\n%s", p.Swept, err, f.Resolved())
 }
 
 // TestRefineProblems: what cannot be refined is told by its place.

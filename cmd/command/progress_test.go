@@ -56,7 +56,5 @@ func TestProgress(t *testing.T) {
 	}
 	terminal.Reset()
 	p.finish()
-	if got := terminal.String(); got != "\r\x1b[2A\x1b[J" {
-		t.Errorf("at the end %q", got)
-	}
+	simtest.Equal(t, terminal.String(), "\r\x1b[2A\x1b[J", "at the end")
 }

@@ -33,9 +33,7 @@ func TestPrintedVerdicts(t *testing.T) {
 			heads = append(heads, line)
 		}
 	}
-	if got := strings.Join(heads, "; "); got != "missed: a; missed: b; met: a; met: b" {
-		t.Errorf("printed %s:\n%s", got, out.String())
-	}
+	simtest.Equal(t, strings.Join(heads, "; "), "missed: a; missed: b; met: a; met: b", "printed\n%s:", out.String())
 	if text := out.String(); strings.Contains(text, "no row has this") || !strings.Contains(text, "2.1235 us of 2 us") || !strings.Contains(text, "(simulated, quick)") {
 		t.Errorf("printed\n%s", text)
 	}

@@ -31,9 +31,7 @@ func weft(t *testing.T, args ...string) (status int, stdout, stderr string) {
 func succeeds(t *testing.T, args ...string) (stdout, stderr string) {
 	t.Helper()
 	status, stdout, stderr := weft(t, args...)
-	if status != exitSuccess {
-		t.Fatalf("weft %s: status %d: %s%s", strings.Join(args, " "), status, stdout, stderr)
-	}
+	simtest.FatalIf(t, status != exitSuccess, "weft %s: status %d: %s%s", strings.Join(args, " "), status, stdout, stderr)
 	return stdout, stderr
 }
 
@@ -50,9 +48,8 @@ func refuses(t *testing.T, why string, args ...string) {
 func says(t *testing.T, status int, words, message string, args ...string) {
 	t.Helper()
 	got, stdout, stderr := weft(t, args...)
-	if got != status || !strings.Contains(stdout, words) || !strings.Contains(stderr, message) {
-		t.Errorf("weft %s: status %d\n%s%s\nwant %d,\n%s\n%s", strings.Join(args, " "), got, stdout, stderr, status, words, message)
-	}
+	simtest.ErrorIf(t, got != status || !strings.Contains(stdout, words) || !strings.Contains(stderr, message),
+		"weft %s: status %d\n%s%s\nwant %d,\n%s\n%s", strings.Join(args, " "), got, stdout, stderr, status, words, message)
 }
 
 // refusesAll is refuses for command lines without quotes, each with what has to be said.
@@ -155,9 +152,8 @@ func TestBadInput(t *testing.T) {
 			status, stdout, stderr := weft(t, append([]string{"run", "x.toml"}, c.args...)...)
 			simtest.ErrorIf(t, status != exitUsage || stdout != "" || !strings.Contains(stderr, c.want),
 				"status %d, stdout %q, stderr\n%s\nwant\n%s", status, stdout, stderr, c.want)
-			if strings.Count(stderr, "\n")-strings.Count(stderr, "\n  ") != 1 { // indented lines explain
-				t.Errorf("more than one problem:\n%s", stderr)
-			}
+			simtest.ErrorIf(t, strings.Count(stderr, "\n")-strings.Count(stderr, "\n  ") != 1, // indented lines explain
+				"more than one problem:\n%s", stderr)
 			got := left(t)
 			simtest.ErrorIf(t, got != "x.toml", "left %s", got)
 		})

@@ -107,15 +107,13 @@ func TestFinishedFolder(t *testing.T) {
 	for name, text := range contents(t) {
 		simtest.ErrorIf(t, before[name] != text, "%s has changed", name)
 	}
-	if _, stderr := succeeds(t, "run", "small.toml", "--out", "o", "--resume", "--quiet"); stderr != "" {
-		t.Errorf("resumed: %s", stderr)
-	}
+	_, stderr := succeeds(t, "run", "small.toml", "--out", "o", "--resume", "--quiet")
+	simtest.ErrorIf(t, stderr != "", "resumed: %s", stderr)
 	got := contents(t)
 	simtest.ErrorIf(t, got["o/results.csv"] != before["o/results.csv"] || got["o/latency.svg"] != before["o/latency.svg"],
 		"resumed: other results or another figure")
-	if _, stderr := succeeds(t, "run", "other.toml", "--out", "o", "--force", "--quiet"); stderr != "" {
-		t.Errorf("forced: %s", stderr)
-	}
+	_, stderr = succeeds(t, "run", "other.toml", "--out", "o", "--force", "--quiet")
+	simtest.ErrorIf(t, stderr != "", "forced: %s", stderr)
 	want := "o/journal o/manifest.json o/notes.txt o/performance.csv o/resolved.toml o/results.csv o/throughput.data.csv o/throughput.png o/throughput.svg other.toml small.toml"
 	simtest.Equal(t, left(t), want, "forced: left")
 	simtest.ErrorIf(t, contents(t)["o/results.csv"] == before["o/results.csv"],
@@ -232,16 +230,14 @@ func TestResultFolderStandsAlone(t *testing.T) {
 			succeeds(t, "run", file, "--quiet", "--out", dir)
 			succeeds(t, "report", dir)
 			results := read(t, dir, "results.csv")
-			if first = cmp.Or(first, results); results != first {
-				t.Errorf("%s gives\n%s\nwant\n%s", file, results, first)
-			}
+			first = cmp.Or(first, results)
+			simtest.ErrorIf(t, results != first, "%s gives\n%s\nwant\n%s", file, results, first)
 			file = filepath.Join(dir, "resolved.toml")
 		}
 	}
 	// Four points of names in quotes, under columns that name them.
-	if header, _, _ := strings.Cut(read(t, "quoted/r/results.csv"), "\n"); !strings.HasPrefix(header, `point,"fault.""a.b"".fraction","fault.""rack 1"".at",`) {
-		t.Errorf("columns %s", header)
-	}
+	header, _, _ := strings.Cut(read(t, "quoted/r/results.csv"), "\n")
+	simtest.ErrorIf(t, !strings.HasPrefix(header, `point,"fault.""a.b"".fraction","fault.""rack 1"".at",`), "columns %s", header)
 }
 
 // TestManifestComesLast: a folder with a manifest has its figures.

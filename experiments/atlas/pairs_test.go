@@ -241,9 +241,8 @@ func TestCycles(t *testing.T) {
 			settings = append(settings, param.Set("next_hops", path))
 		} else {
 			var err error
-			if x, err = c.network.Build(); err != nil {
-				t.Fatal(err)
-			}
+			x, err = c.network.Build()
+			simtest.Check(t, err)
 		}
 		if strings.Contains(cells[0], "MIN-adaptive") {
 			settings = append(settings, param.Set("ties", "least-occupied"))

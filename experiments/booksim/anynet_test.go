@@ -47,7 +47,6 @@ func TestAnynetNotMapped(t *testing.T) {
 	simtest.Fail(t, err, "network_file = net: file does not exist")
 	files["net"] = "router 0 node 0 node 1\n"
 	curves, _, _ = ReadFolder(folder(files), "data")
-	if _, _, _, err = curves[0].Config.Experiment("test", []float64{0.1}, 1); err != nil {
-		t.Error(err)
-	}
+	_, _, _, err = curves[0].Config.Experiment("test", []float64{0.1}, 1)
+	simtest.Check(t, err)
 }

@@ -51,9 +51,8 @@ func TestParseConfigProblems(t *testing.T) {
 		{"k\x00 = 8\x00;\x00", "a.cfg: the file is UTF-16"},
 	} {
 		_, err := ParseConfig("a.cfg", c.text)
-		if _, ok := err.(document.Problems); !ok || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%q: %v\nwant %s", c.text, err, c.want)
-		}
+		_, ok := err.(document.Problems)
+		simtest.ErrorIf(t, !ok || !strings.HasPrefix(err.Error(), c.want), "%q: %v\nwant %s", c.text, err, c.want)
 	}
 	if _, err := ParseConfig("a.cfg", "x_y = 1;\nnum_vcs = z;"); err == nil || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("not all problems together: %v", err)
@@ -140,9 +139,7 @@ func TestPatternsAreTheSame(t *testing.T) {
 		grid := simtest.Must(param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{8, 8} }))(t)
 		config := simtest.Must(traffic.Patterns.Config(patterns[name]))(t)
 		pattern := simtest.Must(traffic.Patterns.Build(patterns[name], config, traffic.Env{Topology: grid, Seed: 1}))(t)
-		if got := int(pattern.Destination(11, nil)); got != want {
-			t.Errorf("%s (%s here): node 11 sends to %d, want %d", name, patterns[name], got, want)
-		}
+		simtest.Equal(t, int(pattern.Destination(11, nil)), want, "%s (%s here): node 11 sends to", name, patterns[name])
 	}
 }
 
@@ -182,9 +179,7 @@ func TestNotMapped(t *testing.T) {
 		{"topology = mesh; routing_function = dor; k = 1;", "k = 1, n = 2: want"},
 	} {
 		_, _, _, err := parse(t, c.config).Experiment("test", []float64{0.1}, 1)
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%s\ngot  %v\nwant %s", c.config, err, c.want)
-		}
+		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), c.want), "%s\ngot  %v\nwant %s", c.config, err, c.want)
 	}
 }
 
@@ -347,16 +342,13 @@ func TestJudge(t *testing.T) {
 		"0.5 latency   differs", "0.5 accepted 0 1.5 agrees", // no latency where BookSim2 has one
 	}
 	simtest.ErrorIf(t, !reflect.DeepEqual(got, want), "got  %q\nwant %q", got, want)
-	if want := "noise: seeds leave 74 % open (1 of BookSim2's, 2 of weft's), more than the 9 % that are judged"; rows[2].Note != want {
-		t.Errorf("note %q, want %q", rows[2].Note, want)
-	}
+	simtest.Equal(t, rows[2].Note, "noise: seeds leave 74 % open (1 of BookSim2's, 2 of weft's), more than the 9 % that are judged",
+		"note")
 	simtest.ErrorIf(t, rows[4].Note != "saturated in 1 of BookSim2's 2 runs", "note %q", rows[4].Note)
 	rows, _ = c.Judge(Run{Why: errors.New("no such topology")})
 	simtest.ErrorIf(t, len(rows) != 1 || rows[0].Verdict != judge.NotRun || tableOf(rows).Rows[0][15] != "no such topology",
 		"without results: %+v", rows)
-	if _, err := c.Judge(Run{Results: &results.Table{Columns: []string{"a"}}}); err == nil {
-		t.Error("results without the columns are judged")
-	}
+	simtest.Refuse(c.Judge(Run{Results: &results.Table{Columns: []string{"a"}}}))(t, "")
 }
 
 // TestNoiseIsBounded: the means of torus_4x4x4_dor_uniform_4flit_vc2_buf8_speedup2 at load 0.8.
@@ -373,12 +365,10 @@ func TestNoiseIsBounded(t *testing.T) {
 	if row.Verdict != judge.NotJudged || !strings.Contains(row.Note, "43 % open (3 of BookSim2's, 2 of weft's), more than the 9 %") {
 		t.Errorf("%s: %s", row.Verdict, row.Note)
 	}
-	if got := MoreSeeds([]Row{row, row}, 20); !reflect.DeepEqual(got, []float64{0.8}) {
-		t.Errorf("more seeds at %v", got)
-	}
-	if got := MoreSeeds([]Row{row}, 3); got != nil { // (231.8 + 4) / 4 = 59, sqrt(59 (1/3 + 1/3)) * 4.604 = 29 cycles
-		t.Errorf("more seeds at %v", got)
-	}
+	got := MoreSeeds([]Row{row, row}, 20)
+	simtest.ErrorIf(t, !reflect.DeepEqual(got, []float64{0.8}), "more seeds at %v", got)
+	got = MoreSeeds([]Row{row}, 3)
+	simtest.ErrorIf(t, got != nil, "more seeds at %v", got) // (231.8 + 4) / 4 = 59, sqrt(59 (1/3 + 1/3)) * 4.604 = 29 cycles
 	for i := range 18 {
 		row.Own = append(row.Own, 77+2*float64(i%2))
 	}

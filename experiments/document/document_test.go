@@ -42,9 +42,7 @@ w = 3
 	for key, place := range want {
 		simtest.ErrorIf(t, at[key].String() != place, "%s at %v, want %s", key, at[key], place)
 	}
-	if len(at) != len(want) {
-		t.Errorf("found %v", results.SortedKeys(at))
-	}
+	simtest.ErrorIf(t, len(at) != len(want), "found %v", results.SortedKeys(at))
 }
 
 // TestKeys: names in quotes may hold dots, brackets and quotes; what needs quotes and

@@ -34,9 +34,8 @@ func TestReadFolder(t *testing.T) {
 	simtest.ErrorIf(t, got != "Why?||Because.", "question %q", got)
 	// The same folder once more, by an experiment without that table.
 	execute(t, load(t, "kind = \"parts\"\n"), Execution{Dir: dir, Force: true})
-	if f = simtest.Must(ReadFolder(dir))(t); len(f.Tables) != 0 || f.Failures != nil {
-		t.Errorf("%+v", f)
-	}
+	f = simtest.Must(ReadFolder(dir))(t)
+	simtest.ErrorIf(t, len(f.Tables) != 0 || f.Failures != nil, "%+v", f)
 	simtest.ErrorIf(t, results.Exists(filepath.Join(dir, "links.csv")) || !results.Exists(filepath.Join(dir, "mine.csv")),
 		"links.csv of the earlier run is still there, or mine.csv is not")
 	simtest.Check(t, os.Remove(filepath.Join(dir, resultsFile)))
@@ -126,13 +125,10 @@ func TestLinksInFolder(t *testing.T) {
 		_, err := Execute(t.Context(), load(t, text), Execution{Dir: dir, Force: true})
 		var folder *FolderError
 		simtest.ErrorIf(t, link == "journal" && !errors.As(err, &folder) || link != "journal" && err != nil, "%s: %v", link, err)
-		if entries, _ := os.ReadDir(outside); len(entries) != 1 || read(t, outside, "victim") != "precious" {
-			t.Fatalf("%s was followed: %v", link, entries)
-		}
+		entries, _ := os.ReadDir(outside)
+		simtest.FatalIf(t, len(entries) != 1 || read(t, outside, "victim") != "precious", "%s was followed: %v", link, entries)
 	}
-	if err := results.InsideOnly(outside, filepath.Join("..", "x")); err == nil {
-		t.Error("a way out is inside")
-	}
+	simtest.Fail(t, results.InsideOnly(outside, filepath.Join("..", "x")), "")
 }
 
 // TestTemporaryFiles: what a killed run has left is gone after the next.

@@ -55,14 +55,10 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 func TestSeriesName(t *testing.T) {
 	p := PlotConfig{Names: map[string]string{"switch.threshold": "limit", "rc": "reliable"}}
 	for _, c := range [][3]string{{"switch.threshold", "15", "limit 15"}, {"switch.other", "15", "other 15"}, {"connections.mode", "rc", "reliable"}} {
-		if got := p.seriesName(c[0], c[1]); got != c[2] {
-			t.Errorf("%s = %s is called %q, want %q", c[0], c[1], got, c[2])
-		}
+		simtest.Equal(t, p.seriesName(c[0], c[1]), c[2], "%s = %s is called", c[0], c[1])
 	}
 	for _, c := range [][3]string{{"connections.mode", "rc", "rc"}, {"connections.group", "4096", "group 4096"}, {"connections.group", "0", "ungrouped"}, {"switch.vcs", "0", "vcs 0"}} {
-		if got := new(PlotConfig).seriesName(c[0], c[1]); got != c[2] {
-			t.Errorf("%s = %s is called %q, want %q", c[0], c[1], got, c[2])
-		}
+		simtest.Equal(t, new(PlotConfig).seriesName(c[0], c[1]), c[2], "%s = %s is called", c[0], c[1])
 	}
 }
 
@@ -196,9 +192,8 @@ point,routing.type,switch.vcs,traffic.load,seed,replications,offered_load,latenc
 		t.Error(err)
 	}
 	p.Where = map[string]string{"switch.vcs": "4"}
-	if f, err := p.figure(results); err != nil || !slices.Equal(f.Series[0].Y, []float64{11, 13}) {
-		t.Errorf("%v, %+v", err, f)
-	}
+	f, err := p.figure(results)
+	simtest.ErrorIf(t, err != nil || !slices.Equal(f.Series[0].Y, []float64{11, 13}), "%v, %+v", err, f)
 }
 
 // TestCategories: no two bars of a series stand in one place; variants with the

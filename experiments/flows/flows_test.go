@@ -153,9 +153,7 @@ func TestPausesCertified(t *testing.T) {
 	simtest.ErrorIf(t, err != nil || len(o.Failures) != 1 || !strings.Contains(fmt.Sprint(o.Failures), "wait for each other for ever"),
 		"%v, %v", err, o)
 	f = load(t, strings.Replace(tree128, "kind", "title = \"x\"\nkind", 1)+"[switch]\nfull = \"pause\"\n")
-	if _, err := f.Preflight(false); err != nil {
-		t.Error(err)
-	}
+	simtest.Must(f.Preflight(false))(t)
 }
 
 // TestSlowdownFromStart: a flow that is alone takes as long as alone, 1, whenever it begins.
@@ -251,9 +249,8 @@ func TestFlowsEstimated(t *testing.T) {
 		o := execute(t, f, engine.Execution{})
 		hops := numbers(t, o, "packet_hops")[0]
 		simtest.ErrorIf(t, 2*said < hops || said > 2*hops, "%s: %g hops said, %g hops", flows, said, hops)
-		if _, counted := enginetest.WorkOf(t, f); counted != hops {
-			t.Errorf("%s: performance.csv counts %g hops, the table %g", flows, counted, hops)
-		}
+		_, counted := enginetest.WorkOf(t, f)
+		simtest.ErrorIf(t, counted != hops, "%s: performance.csv counts %g hops, the table %g", flows, counted, hops)
 	}
 }
 

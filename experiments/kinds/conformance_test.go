@@ -37,9 +37,7 @@ func TestConformance(t *testing.T) {
 			}
 			f, err := experiments.Load("defaults", fmt.Sprintf("kind = %q", k.Name), experiments.Options{})
 			simtest.FatalIf(t, err != nil, "the defaults are not valid: %v", err)
-			if _, err := experiments.Load("resolved.toml", f.Resolved(), experiments.Options{}); err != nil {
-				t.Errorf("the defaults spelt out cannot be read again: %v", err)
-			}
+			simtest.Must(experiments.Load("resolved.toml", f.Resolved(), experiments.Options{}))(t)
 		})
 	}
 }

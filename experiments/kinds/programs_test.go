@@ -163,9 +163,7 @@ func TestMarksReachPrograms(t *testing.T) {
 	enginetest.DivideAlways(t)
 	o := enginetest.SameOnThreads(t, "marks", enginetest.Load(t, marked), simtest.Threads(t, 0), true, "program")
 	counts := enginetest.Numbers(t, o.Tables["program"], "count")
-	if len(counts) != 16 { // two measures of eight points
-		t.Fatalf("%d rows", len(counts))
-	}
+	simtest.FatalIf(t, len(counts) != 16, "%d rows", len(counts)) // two measures of eight points
 	for point := range 8 {
 		unmarked, marks := counts[2*point], counts[2*point+1]
 		none := point%4 == 3

@@ -136,8 +136,6 @@ func folder(t *testing.T, dir string) map[string]string {
 		}
 		return err
 	}))
-	if len(files) < 2 { // results.csv and resolved.toml
-		t.Errorf("%s holds %d files", dir, len(files))
-	}
+	simtest.ErrorIf(t, len(files) < 2, "%s holds %d files", dir, len(files)) // results.csv and resolved.toml
 	return files
 }

@@ -122,8 +122,7 @@ func TestPeriodsAndJoinedTraffic(t *testing.T) {
 	for src, want := range []float64{2, 1, 1, 2, 2} {
 		total, count := 0.0, 0
 		joined.Weights(topology.TerminalID(src), func(_ topology.TerminalID, w float64) { total, count = total+w, count+1 })
-		if float64(count) != want || math.Abs(total-want/4) > 1e-12 { // uniform: a quarter to each of 4 others
-			t.Errorf("terminal %d: %d destinations of weight %g, want %g", src, count, total, want)
-		}
+		simtest.ErrorIf(t, float64(count) != want || math.Abs(total-want/4) > 1e-12, // uniform: a quarter to each of 4 others
+			"terminal %d: %d destinations of weight %g, want %g", src, count, total, want)
 	}
 }

@@ -47,9 +47,8 @@ func TestJudge(t *testing.T) {
 		"index.tsv":     tinyIndex + tinyRow("minhop", "-", sum(tinyLFT)),
 		"nets/tiny.net": tinyNet, "runs/tiny/minhop.lft": tinyLFT,
 	}
-	if row := judged(t, files); row.Verdict != judge.Agrees || row.Note != "" {
-		t.Errorf("%+v, want equal", row)
-	}
+	row := judged(t, files)
+	simtest.ErrorIf(t, row.Verdict != judge.Agrees || row.Note != "", "%+v, want equal", row)
 	// One entry is another.
 	other := strings.Replace(tinyLFT, "1 0 3", "1 0 1", 1)
 	files["index.tsv"], files["runs/tiny/minhop.lft"] = tinyIndex+tinyRow("minhop", "-", sum(other)), other
@@ -87,9 +86,7 @@ func TestReadFolderProblems(t *testing.T) {
 		if err == nil {
 			err = r.Check()
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
+		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), c.want), "%s: %v, want %q", c.name, err, c.want)
 	}
 	// A run that stands twice in the index is judged once.
 	f, err := ReadFolder(write(t, map[string]string{"index.tsv": good + tinyRow("minhop", "-", sum(tinyLFT)), "nets/tiny.net": tinyNet}))

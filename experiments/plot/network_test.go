@@ -188,9 +188,7 @@ func TestNetworkFormats(t *testing.T) {
 			simtest.ErrorIf(t, !bytes.HasPrefix(first, []byte("<?xml")), "svg: %.60s", first)
 		}
 	}
-	if _, err := picture.Render("gif"); err == nil {
-		t.Error("gif: no error")
-	}
+	simtest.Refuse(picture.Render("gif"))(t, "")
 	m.Most = 3
 	if picture, how := m.Draw(); picture != nil || how != "Too large to draw: 64 links." {
 		t.Errorf("a limit of 3: %v, %s", picture, how)

@@ -94,9 +94,7 @@ func TestHeat(t *testing.T) {
 	simtest.ErrorIf(t, err != nil || !strings.Contains(string(page), `data-tip="0.3&#10;min&#10;1000"`),
 		"no value under the pointer (%v)", err)
 	f.Field.Values = [][]float64{{math.NaN(), 0, 0}, {0, 0, 0}}
-	if _, err := f.Render("svg"); err == nil {
-		t.Error("a field without values: no error")
-	}
+	simtest.Refuse(f.Render("svg"))(t, "")
 }
 
 // TestSizes: the picture has the size that was asked for, plus what the legend adds
@@ -130,9 +128,8 @@ func TestGivenRanges(t *testing.T) {
 	f := samples()["two"]
 	f.XRange, f.YRange = []float64{0.2, 0.6}, []float64{10, 40}
 	x, y := f.ranges()
-	if x != (span{0.2, 0.6}) || y.min != 10 || f.ceiling() != 40 || y.max <= 40 {
-		t.Errorf("axes %v, %v, ceiling %v", x, y, f.ceiling())
-	}
+	simtest.ErrorIf(t, x != (span{0.2, 0.6}) || y.min != 10 || f.ceiling() != 40 || y.max <= 40,
+		"axes %v, %v, ceiling %v", x, y, f.ceiling())
 	f = samples()["logs"]
 	f.YRange = []float64{1, 1e6}
 	if _, y := f.ranges(); y != (span{1, 1e6}) {
@@ -333,9 +330,8 @@ func TestTimeline(t *testing.T) {
 		}
 		simtest.ErrorIf(t, bytes.Contains(svg, []byte("never")), "the legend has a part that no row has")
 		for _, x := range regexp.MustCompile(`d="M([0-9.]+),`).FindAllSubmatch(svg, -1) {
-			if at, err := strconv.ParseFloat(string(x[1]), 64); err != nil || vg.Length(at) > width {
-				t.Errorf("%v wide: something at %s", width, x[1])
-			}
+			at, err := strconv.ParseFloat(string(x[1]), 64)
+			simtest.ErrorIf(t, err != nil || vg.Length(at) > width, "%v wide: something at %s", width, x[1])
 		}
 	}
 	if d := (&Timeline{}).Draw(340); d.Size.X != 340 {

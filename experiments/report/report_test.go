@@ -120,9 +120,8 @@ func parse(t *testing.T, page []byte) *element {
 			}
 		}
 	}
-	if s := regexp.MustCompile(`url\(|@import`).FindString(root.all("style")[0].Text); s != "" {
-		t.Errorf("the style sheet refers elsewhere: %s", s)
-	}
+	simtest.Equal(t, regexp.MustCompile(`url\(|@import`).FindString(root.all("style")[0].Text), "",
+		"the style sheet refers elsewhere:")
 	for _, script := range root.all("script") {
 		s := regexp.MustCompile(`//\w|import|fetch|XMLHttp|eval`).FindString(script.Text)
 		simtest.ErrorIf(t, s != "", "the script may reach elsewhere: %s", s)
@@ -136,18 +135,14 @@ func TestPage(t *testing.T) {
 	again, err := Make([]string{dir}, "")
 	simtest.ErrorIf(t, err != nil || !bytes.Equal(page, again), "a second report differs (%v)", err)
 	root := parse(t, page)
-	if got := root.all("h1")[0].Text; got != "Tornado <on> a torus" {
-		t.Errorf("title %q", got)
-	}
+	simtest.Equal(t, root.all("h1")[0].Text, "Tornado <on> a torus", "title")
 	var questions []string
 	for _, p := range root.all("p") {
 		if p.Attr["class"] == "question" {
 			questions = append(questions, p.Text)
 		}
 	}
-	if want := []string{`Where does a <ring> & its "tornado" saturate?`, "A second paragraph, of two lines."}; fmt.Sprint(questions) != fmt.Sprint(want) {
-		t.Errorf("question %q", questions)
-	}
+	simtest.EqualSlices(t, questions, []string{`Where does a <ring> & its "tornado" saturate?`, "A second paragraph, of two lines."}, "question")
 	// 1 plot and, of 2 variants, a map of the higher load.
 	n := len(root.all("svg"))
 	simtest.ErrorIf(t, n != 4, "%d pictures, want the figure for two widths, and two maps", n)
@@ -296,9 +291,8 @@ func TestFolders(t *testing.T) {
 	for _, a := range root.all("nav")[0].all("a") {
 		contents = append(contents, a.Text)
 	}
-	if fmt.Sprint(contents) != "[paper/a paper/b paper/aa]" { // what stands beside others comes last
-		t.Errorf("contents %v", contents)
-	}
+	simtest.ErrorIf(t, fmt.Sprint(contents) != "[paper/a paper/b paper/aa]", // what stands beside others comes last
+		"contents %v", contents)
 	lists := root.all("nav")[0].all("ol")
 	simtest.ErrorIf(t, len(lists) != 2 || lists[1].Attr["start"] != "3", "%d lists of contents", len(lists))
 	simtest.ErrorIf(t, !strings.Contains(root.all("header")[0].Text, "Interrupted, without results: "+filepath.Join(dir, "half")),
@@ -370,10 +364,7 @@ func TestAnswerOfKinds(t *testing.T) {
 
 // TestCommand: a command line is written as a shell takes it.
 func TestCommand(t *testing.T) {
-	if got, want := commandOf([]string{"weft", "run", "my file.toml", "--set=traffic.load=[0.1, 0.2]", "--out=it's"}), `weft run 'my file.toml' '--set=traffic.load=[0.1, 0.2]' '--out=it'\''s'`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got := fmt.Sprint(shortList([]uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13})); got != "[1 2 … 13]" {
-		t.Error(got)
-	}
+	got, want := commandOf([]string{"weft", "run", "my file.toml", "--set=traffic.load=[0.1, 0.2]", "--out=it's"}), `weft run 'my file.toml' '--set=traffic.load=[0.1, 0.2]' '--out=it'\''s'`
+	simtest.ErrorIf(t, got != want, "%s, want %s", got, want)
+	simtest.Equal(t, fmt.Sprint(shortList([]uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13})), "[1 2 … 13]", "")
 }

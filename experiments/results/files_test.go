@@ -54,17 +54,14 @@ func FuzzParseSeries(f *testing.F) {
 func TestHottest(t *testing.T) {
 	const text = "point,from,to,flits_per_cycle,percent,between_switches\n0,a,b,0.4,40,true\n0,x,a,0.15,30,false\n0,x,a,0.1,20,false\n1,b,a,0.3,30,true\n"
 	table := simtest.Must(ReadTable("links", strings.NewReader(text)))(t)
-	if point, c, ok := Hottest(table, false); !ok || point != 0 || c != (ChannelLoad{"x", "a", 0.5, false}) {
-		t.Errorf("point %d: %+v, %v", point, c, ok)
-	}
+	point, c, ok := Hottest(table, false)
+	simtest.ErrorIf(t, !ok || point != 0 || c != (ChannelLoad{"x", "a", 0.5, false}), "point %d: %+v, %v", point, c, ok)
 	if point, c, ok := Hottest(table, true); !ok || point != 0 || c != (ChannelLoad{"a", "b", 0.4, true}) {
 		t.Errorf("between switches, point %d: %+v, %v", point, c, ok)
 	}
 	old := simtest.Must(ReadTable("links", strings.NewReader("point,from,to,flits_per_cycle\n0,a,b,0.4\n0,x,a,0.25\n")))(t)
-	if _, c, ok := Hottest(old, false); !ok || c != (ChannelLoad{"a", "b", 0.4, false}) {
-		t.Errorf("of an earlier table: %+v, %v", c, ok)
-	}
-	if _, _, ok := Hottest(old, true); ok {
-		t.Error("an earlier table tells which cables join switches")
-	}
+	_, c, ok = Hottest(old, false)
+	simtest.ErrorIf(t, !ok || c != (ChannelLoad{"a", "b", 0.4, false}), "of an earlier table: %+v, %v", c, ok)
+	_, _, ok = Hottest(old, true)
+	simtest.ErrorIf(t, ok, "an earlier table tells which cables join switches")
 }

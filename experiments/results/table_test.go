@@ -52,12 +52,8 @@ func TestCellsWithUnits(t *testing.T) {
 // TestCountStates: a verdict that no row has is left out, and a table without any has none.
 func TestCountStates(t *testing.T) {
 	states := &Table{Columns: []string{"point", "state"}, Rows: [][]string{{"0", "steady"}, {"1", "saturated"}, {"2", "steady"}}}
-	if got := states.CountStates(); got != "2 steady, 1 saturated" {
-		t.Errorf("%q", got)
-	}
-	if got := (&Table{Columns: []string{"point"}, Rows: [][]string{{"0"}}}).CountStates(); got != "" {
-		t.Errorf("%q", got)
-	}
+	simtest.Equal(t, states.CountStates(), "2 steady, 1 saturated", "")
+	simtest.Equal(t, (&Table{Columns: []string{"point"}, Rows: [][]string{{"0"}}}).CountStates(), "", "")
 }
 
 // TestJSONLines: numbers stay numbers to the last digit, what only looks like
@@ -117,13 +113,10 @@ func TestSaturationThroughput(t *testing.T) {
 		{"none at all", "", math.NaN()},
 	} {
 		got, err := AcceptedAt95(table(t, "offered_load,accepted_load\n"+c.rows))
-		if err != nil || got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
-			t.Errorf("%s: %v (%v), want %v", c.name, got, err, c.want)
-		}
+		simtest.ErrorIf(t, err != nil || got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)),
+			"%s: %v (%v), want %v", c.name, got, err, c.want)
 	}
-	if _, err := AcceptedAt95(table(t, "offered_load\n1")); err == nil {
-		t.Error("no error without accepted_load")
-	}
+	simtest.Refuse(AcceptedAt95(table(t, "offered_load\n1")))(t, "")
 }
 
 // TestPeaks: a peak begins where packets per ns rise to more than ten times those of a valley that has less
@@ -143,13 +136,10 @@ func TestPeaks(t *testing.T) {
 		{"11 of 1011 are not", "0,1,1000\n5,6,11", 2},
 		{"none", "", 0},
 	} {
-		if got, err := Peaks(table(t, "latency_from_ns,latency_to_ns,packets\n"+c.rows)); err != nil || got != c.want {
-			t.Errorf("%s: %v (%v), want %v", c.name, got, err, c.want)
-		}
+		got, err := Peaks(table(t, "latency_from_ns,latency_to_ns,packets\n"+c.rows))
+		simtest.ErrorIf(t, err != nil || got != c.want, "%s: %v (%v), want %v", c.name, got, err, c.want)
 	}
-	if _, err := Peaks(table(t, "latency_from_ns,packets\n1,1")); err == nil {
-		t.Error("no error without latency_to_ns")
-	}
+	simtest.Refuse(Peaks(table(t, "latency_from_ns,packets\n1,1")))(t, "")
 }
 
 // A symbolic link and a pipe stay what they are; what cannot be written is
@@ -180,9 +170,8 @@ func TestWriteFile(t *testing.T) {
 		t.Fatalf("the pipe has become %v, %v", info.Mode(), err)
 	}
 	text := make([]byte, 10)
-	if n, _ := end.Read(text); string(text[:n]) != "four" {
-		t.Errorf("the pipe held %q", text[:n])
-	}
+	n, _ := end.Read(text)
+	simtest.ErrorIf(t, string(text[:n]) != "four", "the pipe held %q", text[:n])
 
 	for path, want := range map[string]string{
 		at("none/file"):              "cannot be written: no such file or directory",
@@ -237,16 +226,12 @@ func TestKnees(t *testing.T) {
 		t.Errorf("one seed: %+v", k)
 	}
 	single, err := table.Where(map[string]string{"traffic.load": "0.1"})
-	if err != nil || single.Knees() != nil {
-		t.Errorf("one load: %v", single.Knees())
-	}
+	simtest.ErrorIf(t, err != nil || single.Knees() != nil, "one load: %v", single.Knees())
 	// Loads that measure.find has found are no sweep.
-	if got := without(table, "traffic.load").Knees(); got != nil {
-		t.Errorf("found loads: %+v", got)
-	}
-	if got := (&Table{Columns: []string{"point", "hops"}}).Knees(); got != nil {
-		t.Errorf("a table without loads: %v", got)
-	}
+	got := without(table, "traffic.load").Knees()
+	simtest.ErrorIf(t, got != nil, "found loads: %+v", got)
+	got = (&Table{Columns: []string{"point", "hops"}}).Knees()
+	simtest.ErrorIf(t, got != nil, "a table without loads: %v", got)
 }
 
 // without is a table without a column.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -175,22 +176,40 @@ func EqualSlices[T comparable](t testing.TB, got, want []T, format string, args 
 	}
 }
 
-// Fail takes an error that says something.
-func Fail(t testing.TB, err error, want string) {
+// Fail takes an error that says something, or several things.
+func Fail(t testing.TB, err error, wants ...string) {
 	t.Helper()
-	ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "error %v, want %q", err, want)
+	for _, want := range wants {
+		ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "error %v, want %q", err, want)
+	}
 }
 
 // Refuse is Fail of a call.
-func Refuse[T any](_ T, err error) func(t testing.TB, want string) {
-	return func(t testing.TB, want string) {
+func Refuse[T any](_ T, err error) func(t testing.TB, wants ...string) {
+	return func(t testing.TB, wants ...string) {
 		t.Helper()
-		Fail(t, err, want)
+		Fail(t, err, wants...)
 	}
 }
 
 // Refuse2 is Refuse for two results.
-func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, want string) { return Refuse(0, err) }
+func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, wants ...string) { return Refuse(0, err) }
+
+// Says fails the test if a text lacks any of the words.
+func Says(t testing.TB, text string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		ErrorIf(t, !strings.Contains(text, word), "no %q in\n%s", word, text)
+	}
+}
+
+// Near fails the test if a number is farther than slack from the one that is wanted, or none.
+func Near(t testing.TB, got, want, slack float64, format string, args ...any) {
+	if !(math.Abs(got-want) <= slack) {
+		t.Helper()
+		t.Errorf("%s %v, want %v within %v", fmt.Sprintf(format, args...), got, want, slack)
+	}
+}
 
 // Rows are the lines of a CSV file behind its header.
 func Rows(t testing.TB, file string) [][]string {

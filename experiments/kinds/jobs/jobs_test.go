@@ -211,9 +211,8 @@ func TestJobsLevels(t *testing.T) {
 	apart, alone, again := latency(strings.NewReplacer("LEVEL", "1", "HIGH", "2:255,3:255", "LOW", "0:64,1:64").Replace(text + lanes))
 	simtest.ErrorIf(t, apart > alone+1.54e-6,
 		"on a level of their own 99 %% of the messages take up to %v s, alone %v", apart, alone)
-	if messages != 64 || again != 64 { // 4 of each of 8 ranks, twice, eager
-		t.Errorf("%v messages, then %v", messages, again)
-	}
+	simtest.ErrorIf(t, messages != 64 || again != 64, // 4 of each of 8 ranks, twice, eager
+		"%v messages, then %v", messages, again)
 }
 
 // TestJobsThreads: the number of threads does not change a byte.
@@ -242,9 +241,8 @@ func TestJobsIntervals(t *testing.T) {
 		t.Errorf("slowdown %v ± %v, want %v ± %v", got, half, mean, want)
 	}
 	both := enginetest.Numbers(t, jobs, "slowdown_ci95")
-	if got := enginetest.Numbers(t, o.Results, "slowdown_max_ci95")[0]; got != both[0] && got != both[1] {
-		t.Errorf("the slowest job's interval is %v, those of the jobs %v", got, both)
-	}
+	got := enginetest.Numbers(t, o.Results, "slowdown_max_ci95")[0]
+	simtest.ErrorIf(t, got != both[0] && got != both[1], "the slowest job's interval is %v, those of the jobs %v", got, both)
 }
 
 // TestJobsRepeated: a program that runs three times takes three times as long, up to what its
@@ -308,9 +306,7 @@ func TestIdleMessagesOfJobs(t *testing.T) {
 				said += fmt.Sprintf("[%s %s]", w.Key, w.Message)
 			}
 		}
-		if want := strings.ReplaceAll(c.want, "%s", key); cmp.Or(said, "[]") != want {
-			t.Errorf("%s beside %q: %s, want %s", c.set, c.beside, said, want)
-		}
+		simtest.Equal(t, cmp.Or(said, "[]"), strings.ReplaceAll(c.want, "%s", key), "%s beside %q: %s", c.set, c.beside, said)
 		row := func(f *experiments.File) []string {
 			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
 		}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"github.com/weft-sim/weft/sim/simtest"
 	"strings"
 	"testing"
 
@@ -15,12 +16,9 @@ func TestQueuePairs(t *testing.T) {
 	if w := f.Warnings; len(w) != 1 || !strings.Contains(w[0].Message, "262144 is less than the 431940 queue pairs") {
 		t.Errorf("warnings %v", w)
 	}
-	if got := enginetest.Numbers(t, enginetest.OutcomeOf(t, job).Results, "qps_per_node")[0]; got != 431_940 {
-		t.Errorf("%v QPs on a node", got)
-	}
-	if f = enginetest.Load(t, job, "connections.mode=xrc-s"); len(f.Warnings) != 0 {
-		t.Errorf("warnings %v", f.Warnings)
-	}
+	simtest.Equal(t, enginetest.Numbers(t, enginetest.OutcomeOf(t, job).Results, "qps_per_node")[0], 431_940, "QPs on a node:")
+	f = enginetest.Load(t, job, "connections.mode=xrc-s")
+	simtest.ErrorIf(t, len(f.Warnings) != 0, "warnings %v", f.Warnings)
 	// Of kind mpi: 4 processes on each of 2 nodes, 7 QPs each. Of kind jobs: a job of 4, 2 on a node: 3 each.
 	const (
 		program = "kind = \"mpi\"\njob = { ranks = 8 }\n"
@@ -38,7 +36,5 @@ func TestQueuePairs(t *testing.T) {
 			}
 		}
 	}
-	if got := enginetest.Numbers(t, enginetest.OutcomeOf(t, program).Results, "qps_per_node")[0]; got != 28 {
-		t.Errorf("%v QPs on a node, want 28", got)
-	}
+	simtest.Equal(t, enginetest.Numbers(t, enginetest.OutcomeOf(t, program).Results, "qps_per_node")[0], 28, "QPs on a node:")
 }

@@ -204,9 +204,8 @@ func TestMPIOnOneThread(t *testing.T) {
 		o := enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 2})
 		simtest.ErrorIf(t, len(o.OnOneThread) != 1 || !strings.Contains(fmt.Sprint(o.OnOneThread), want),
 			"%s\nsays %v, want %q", text, o.OnOneThread, want)
-		if o = enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 1}); len(o.OnOneThread) > 0 {
-			t.Errorf("one thread was asked for: %v", o.OnOneThread)
-		}
+		o = enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 1})
+		simtest.ErrorIf(t, len(o.OnOneThread) > 0, "one thread was asked for: %v", o.OnOneThread)
 	}
 }
 

@@ -41,24 +41,16 @@ func TestMPIReplications(t *testing.T) {
 	simtest.ErrorIf(t, elapsed[0] == elapsed[1] || elapsed[1] == elapsed[2], "replications are not independent")
 	for name, x := range map[string][3]float64{"elapsed": elapsed, "steady_iteration": steady} {
 		mean, want := enginetest.Spread(x)
-		if got := enginetest.Numbers(t, o.Results, name+"_s")[0]; math.Abs(got-mean) > 1e-9*mean {
-			t.Errorf("%s_s = %v, want %v", name, got, mean)
-		}
-		if got := enginetest.Numbers(t, o.Results, name+"_ci95_s")[0]; math.Abs(got-want) > 1e-6*want {
-			t.Errorf("%s_ci95_s = %v, want %v", name, got, want)
-		}
+		got := enginetest.Numbers(t, o.Results, name+"_s")[0]
+		simtest.ErrorIf(t, math.Abs(got-mean) > 1e-9*mean, "%s_s = %v, want %v", name, got, mean)
+		got = enginetest.Numbers(t, o.Results, name+"_ci95_s")[0]
+		simtest.ErrorIf(t, math.Abs(got-want) > 1e-6*want, "%s_ci95_s = %v, want %v", name, got, want)
 	}
 	// 56 messages of the exchange an iteration and 24 of the barrier (3 rounds).
-	if got := enginetest.Numbers(t, o.Results, "messages")[0]; got != 3*(56+24) {
-		t.Errorf("%v messages, want those of a run, %d", got, 3*(56+24))
-	}
-	if got := enginetest.Numbers(t, o.Results, "replications")[0]; got != 3 {
-		t.Errorf("%v replications", got)
-	}
+	simtest.Equal(t, enginetest.Numbers(t, o.Results, "messages")[0], 3*(56+24), "messages of a run:")
+	simtest.Equal(t, enginetest.Numbers(t, o.Results, "replications")[0], 3, "replications:")
 	o = enginetest.OutcomeOf(t, noisyExchange)
-	if got := enginetest.Numbers(t, o.Results, "elapsed_s")[0]; got != elapsed[0] {
-		t.Errorf("a single run takes %v s, the first of several %v", got, elapsed[0])
-	}
+	simtest.Equal(t, enginetest.Numbers(t, o.Results, "elapsed_s")[0], elapsed[0], "a single run takes as long as the first of several:")
 	if got := enginetest.Numbers(t, o.Results, "elapsed_ci95_s")[0]; got == got {
 		t.Errorf("a single run has an interval, %v", got)
 	}
@@ -75,9 +67,8 @@ func TestCompareMPI(t *testing.T) {
 	simtest.Check(t, err)
 	d := c.Differences[0]
 	simtest.ErrorIf(t, d.Significance != results.Higher || !(d.HalfWidth > 0), "%+v", d)
-	if c, err = results.Compare(less, less, "elapsed_s", nil); err != nil || c.Differences[0].Significance != results.Unclear {
-		t.Errorf("%+v, %v", c, err)
-	}
+	c, err = results.Compare(less, less, "elapsed_s", nil)
+	simtest.ErrorIf(t, err != nil || c.Differences[0].Significance != results.Unclear, "%+v, %v", c, err)
 }
 
 // The number of threads and of points side by side changes nothing in what noise does.

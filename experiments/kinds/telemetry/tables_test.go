@@ -127,9 +127,7 @@ y = ["latency_ns", "hops"]
 		p := &folder.File.Plots[i]
 		source := simtest.Must(folder.PlotSource(p))(t)
 		fig, err := p.Figure(source)
-		if err != nil || len(fig.Series) == 0 {
-			t.Errorf("%s: %v", p.File, err)
-		}
+		simtest.ErrorIf(t, err != nil || len(fig.Series) == 0, "%s: %v", p.File, err)
 		if p.File == "cost" && !slices.Equal(fig.Series[0].X, []float64{0.1, 0.3}) {
 			t.Errorf("cost over %v", fig.Series[0].X)
 		}

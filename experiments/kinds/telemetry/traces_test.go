@@ -161,9 +161,7 @@ choose = "slowest"
 		switch e.Ph {
 		case "M":
 			names[e.Name]++
-			if *e.Tid <= 36+72 { // switches and terminals
-				t.Errorf("thread %d may be taken for a process", *e.Tid)
-			}
+			simtest.ErrorIf(t, *e.Tid <= 36+72, "thread %d may be taken for a process", *e.Tid) // switches and terminals
 			continue
 		case "i":
 			simtest.ErrorIf(t, e.S != "t", "instant of scope %q", e.S)
@@ -192,9 +190,8 @@ choose = "slowest"
 			t.Errorf("phase %q", e.Ph)
 		}
 		simtest.ErrorIf(t, *e.TS < order, "%+v after %v", e, order)
-		if p, known := owner[*e.Tid]; known && p != *e.Pid {
-			t.Errorf("thread %d in two processes", *e.Tid)
-		}
+		p, known := owner[*e.Tid]
+		simtest.ErrorIf(t, known && p != *e.Pid, "thread %d in two processes", *e.Tid)
 		owner[*e.Tid] = *e.Pid
 		before, order = e, max(order, *e.TS)
 	}

@@ -93,9 +93,8 @@ func TestReplications(t *testing.T) {
 		simtest.ErrorIf(t, math.Abs(x.got-x.want) > 1e-6*math.Abs(x.want), "%s: %v, want %v", x.name, x.got, x.want)
 	}
 	single := enginetest.OutcomeOf(t, smallTorus)
-	if got := enginetest.Numbers(t, single.Results, "latency_mean_ns")[0]; got != means[0] {
-		t.Errorf("a single replication gives %v, the first of three %v", got, means[0])
-	}
+	simtest.Equal(t, enginetest.Numbers(t, single.Results, "latency_mean_ns")[0], means[0],
+		"a single replication gives")
 }
 
 // TestJainIndex: 1 for equal shares, k/n if k of n have everything; for 1, 2, 3 it is 36/(3*14).
@@ -265,9 +264,8 @@ func TestFindSaturation(t *testing.T) {
 		text := strings.Replace(strings.Replace(text, ", load = 0.2", "", 1), "window = 1000\n", window, 1)
 		o := enginetest.OutcomeOf(t, text)
 		found[i] = enginetest.Numbers(t, o.Results, "offered_load")[0]
-		if found[i] < 0.28 || found[i] > 1.0/3 || o.Results.State(0) != measure.Steady {
-			t.Errorf("%sfound %v, %v; want 0.28 to 1/3, steady", window, found[i], o.Results.State(0))
-		}
+		simtest.ErrorIf(t, found[i] < 0.28 || found[i] > 1.0/3 || o.Results.State(0) != measure.Steady,
+			"%sfound %v, %v; want 0.28 to 1/3, steady", window, found[i], o.Results.State(0))
 		search := o.Tables["search"]
 		saturated, undecided := 0.34, 0
 		windows := enginetest.Numbers(t, search, "window_cycles")
@@ -330,9 +328,7 @@ func TestFindBounds(t *testing.T) {
 	o := enginetest.OutcomeOf(t, oneSwitch, "traffic.pattern=neighbour", "traffic.process=on-off", "traffic.peak=0.5",
 		"measure.warmup=500", "measure.window=5000", "measure.find=saturation",
 		"measure.load_precision=0.1")
-	if got := enginetest.Numbers(t, o.Results, "offered_load")[0]; got != 0.4 {
-		t.Errorf("found %v\n%v", got, o.Tables["search"].Rows)
-	}
+	simtest.Equal(t, enginetest.Numbers(t, o.Results, "offered_load")[0], 0.4, "found %v:", o.Tables["search"].Rows)
 }
 
 // TestTrafficTables: what the further tables count agrees with the row.
@@ -352,9 +348,8 @@ func TestTrafficTables(t *testing.T) {
 		if strings.HasPrefix(from[i], "switch") && strings.HasPrefix(to[i], "terminal") {
 			delivered += flits
 		}
-		if want := strings.HasPrefix(from[i], "switch") && strings.HasPrefix(to[i], "switch"); want != (between[i] == "true") {
-			t.Errorf("%s to %s: between switches %s", from[i], to[i], between[i])
-		}
+		simtest.Equal(t, between[i] == "true", strings.HasPrefix(from[i], "switch") && strings.HasPrefix(to[i], "switch"),
+			"%s to %s: between switches %s", from[i], to[i], between[i])
 	}
 	if got, want := delivered/2000/9, single(t, o, "accepted_load"); math.Abs(got-want) > 0.002 {
 		t.Errorf("channels to terminals carry %v, accepted %v", got, want)
