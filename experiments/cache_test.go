@@ -46,8 +46,7 @@ func TestCached(t *testing.T) {
 	for range 2 {
 		simtest.ErrorIf(t, !keep(t, c, "quick", a), "what took less than an hour was kept")
 	}
-	got := entries(t, c)
-	simtest.ErrorIf(t, len(got) != 2, "%d entries, want those of a and b", len(got))
+	simtest.Equal(t, len(entries(t, c)), 2, "entries, want those of a and b:")
 	simtest.ErrorIf(t, !keep(t, nil, "a", a), "read without a cache")
 }
 
@@ -99,8 +98,7 @@ func TestCachedLimit(t *testing.T) {
 	age("2", 1)
 	simtest.ErrorIf(t, keep(t, c, "0", value), "entry 0 is gone") // it is the latest now
 	keep(t, c, "3", value)
-	got := entries(t, c)
-	simtest.ErrorIf(t, len(got) != 3, "%d entries, want 3", len(got))
+	simtest.Equal(t, len(entries(t, c)), 3, "entries:")
 	for key, gone := range map[string]bool{"0": false, "2": false, "3": false} {
 		simtest.ErrorIf(t, keep(t, c, key, value) != gone, "entry %s: gone %v", key, !gone)
 	}

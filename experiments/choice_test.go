@@ -39,8 +39,7 @@ func TestChoicesInTablesOfNames(t *testing.T) {
 // to the one who declares it.
 func TestChoicesWithoutRegistry(t *testing.T) {
 	defer func() {
-		said := fmt.Sprint(recover())
-		simtest.ErrorIf(t, !strings.Contains(said, "setting type of experiments.bare chooses from nothing"), "%v", said)
+		simtest.Says(t, fmt.Sprint(recover()), "setting type of experiments.bare chooses from nothing")
 	}()
 	newElement(reflect.TypeFor[bare]())
 }
@@ -65,8 +64,7 @@ func TestInputsByContent(t *testing.T) {
 		return f.Points[0].Hash
 	}
 	before := hash()
-	again := hash()
-	simtest.ErrorIf(t, again != before, "the same file is another point")
+	simtest.Equal(t, hash(), before, "the same file is another point")
 	write(filepath.Join(dir, "net.json"), network("2"))
 	simtest.ErrorIf(t, hash() == before, "the point is the same after its topology file has changed")
 }
@@ -193,8 +191,7 @@ func TestTablesOfKinds(t *testing.T) {
 		}
 		slices.Sort(written)
 		slices.Sort(all)
-		simtest.ErrorIf(t, !slices.Equal(written, all),
-			"kind %s wrote %s of %s", c.kind, strings.Join(written, ", "), strings.Join(all, ", "))
+		simtest.EqualSlices(t, written, all, "kind %s wrote %s of %s", c.kind, strings.Join(written, ", "), strings.Join(all, ", "))
 	}
 	for name, k := range kinds {
 		known := map[string]bool{}

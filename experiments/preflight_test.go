@@ -34,8 +34,7 @@ measure = { warmup = 1000, window = 4000 }
 		"cost||roughly ",
 	} {
 		all := "\n" + strings.Join(got, "\n")
-		count := strings.Count(all, "\n"+want)
-		simtest.ErrorIf(t, count != 1, "%d of %q in%s", count, want, all)
+		simtest.Equal(t, strings.Count(all, "\n"+want), 1, "of %q in%s:", want, all)
 	}
 	if len(report.Warnings) != 1 || report.Warnings[0].Key != "traffic.load" || !strings.Contains(report.Warnings[0].Message, "from 0.3 on, with a bound of 0.125") {
 		t.Errorf("warnings: %+v", report.Warnings)

@@ -46,8 +46,7 @@ func TestProgress(t *testing.T) {
 	for _, want := range []string{"2.0 M events/s, about 1m11s left", "4/10", "point 4     [#####...............] 5000 of 20000 cycles, 500/s, about 30s left; traffic.load = 0.4\n", "point 5     [....................] 300 of at most"} {
 		simtest.ErrorIf(t, !strings.Contains(first, want), "no %q in\n%q", want, first)
 	}
-	n := strings.Count(first, "\n")
-	simtest.ErrorIf(t, n != 5, "%d lines, want the bar and one a point:\n%q", n, first)
+	simtest.Equal(t, strings.Count(first, "\n"), 5, "lines of the bar and one a point\n%q:", first)
 	terminal.Reset()
 	now.Running = now.Running[:1]
 	p.update(now)

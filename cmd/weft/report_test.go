@@ -37,8 +37,7 @@ func TestPlot(t *testing.T) {
 	}
 	// The title of the legend and two names: one series a variant.
 	for text, times := range map[string]int{">vcs<": 1, ">2<": 1, ">4<": 1, "seed": 0} {
-		got := strings.Count(read(t, "a.svg"), text)
-		simtest.ErrorIf(t, got != times, "%d times %s, want %d", got, text, times)
+		simtest.Equal(t, strings.Count(read(t, "a.svg"), text), times, "times %s:", text)
 	}
 	for args, want := range map[string]string{
 		"":                     "a.svg\n",
@@ -93,8 +92,7 @@ func TestTrace(t *testing.T) {
 	}
 	succeeds(t, "trace", "app.1.et", "-o", "back.goal")
 	for _, file := range []string{"again.goal", "back.goal"} {
-		text := read(t, file)
-		simtest.ErrorIf(t, text != schedule, "%s:\n%s", file, text)
+		simtest.Equal(t, read(t, file), schedule, "%s:", file)
 	}
 	says(t, exitSuccess, "  750 ns\n", "", "trace", "app.goal", "--compute-scale", "0.5")
 	stdout, _ := succeeds(t, "run", "x.toml", "--out", "-")

@@ -82,8 +82,7 @@ func TestReproduceRefuses(t *testing.T) {
 		{"atlas booksim", "atlas has verdicts of its own: name it alone"},
 	} {
 		refuses(t, c.want, strings.Fields("reproduce "+c.args+" --out w")...)
-		files := left(t)
-		simtest.ErrorIf(t, files != "", "weft reproduce %s: left %s", c.args, files)
+		simtest.Equal(t, left(t), "", "weft reproduce %s: left", c.args)
 	}
 }
 

@@ -186,8 +186,7 @@ func TestInfiniBandEngines(t *testing.T) {
 	}
 	want := table.String()
 	simtest.ErrorIf(t, !found || len(engines) != 7 || !strings.Contains(page, want), "the page does not have the table\n%s", want)
-	rows := simtest.Table(t, "engines/jobs.csv")
-	simtest.ErrorIf(t, len(rows) != 3*7, "%d rows of jobs", len(rows))
+	simtest.Equal(t, len(simtest.Table(t, "engines/jobs.csv")), 3*7, "rows of jobs:")
 }
 
 // dump is one of OpenSM's files.
@@ -222,9 +221,7 @@ func TestMulticastFiles(t *testing.T) {
 	simtest.ErrorIf(t, read(t, "out/minhop-mc.mcfdbs") != text, "other tables than OpenSM's")
 	mlid := strings.ToLower(strings.Fields(row)[0])
 	stdout, _ = succeeds(t, "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "cut.mcfdbs")
-	if !strings.Contains(stdout, "1 of ") || !strings.Contains(stdout, "MLID "+mlid+": from ") || !strings.Contains(stdout, "which has no row") {
-		t.Error(stdout)
-	}
+	simtest.Says(t, stdout, "1 of ", "MLID "+mlid+": from ", "which has no row")
 	refuses(t, "all.sa:", "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "all.sa")
 }
 
@@ -253,8 +250,7 @@ func TestMulticastProblems(t *testing.T) {
 	} {
 		refuses(t, c[1], strings.Fields("multicast -o out "+c[0])...)
 	}
-	files := left(t)
-	simtest.ErrorIf(t, files != before, "left %s", files)
+	simtest.Equal(t, left(t), before, "left")
 }
 
 // fourHosts is two switches with two hosts each and one cable between them.

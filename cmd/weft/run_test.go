@@ -39,8 +39,7 @@ func TestMerge(t *testing.T) {
 	for _, args := range []string{"3/2 --out other", "two --out other", "0/2 --out other", "1/2 --out -", "1/2 --executor slurm --out other"} {
 		weft(exitUsage, "", "run examples/torus --shard "+args)
 	}
-	got := left(t)
-	simtest.ErrorIf(t, got != before, "left %s", got)
+	simtest.Equal(t, left(t), before, "left")
 }
 
 // TestFigureWithoutPoint: one iteration has no steady one, so that the only figure of the example has
@@ -56,8 +55,7 @@ func TestFigureWithoutPoint(t *testing.T) {
 	for _, command := range []string{"check", "run"} {
 		says(t, exitUsage, "", "x.toml:4:1: plot[0] cannot be drawn: points of one series at switch.vcs = 4 differ in traffic.load", command, "x.toml")
 	}
-	got := left(t)
-	simtest.ErrorIf(t, got != before, "left %s", got)
+	simtest.Equal(t, left(t), before, "left")
 }
 
 // TestSnapshotOptions: what does not go with --snapshot-every is refused, with status 2 and
@@ -231,7 +229,7 @@ func TestResultFolderStandsAlone(t *testing.T) {
 			succeeds(t, "report", dir)
 			results := read(t, dir, "results.csv")
 			first = cmp.Or(first, results)
-			simtest.ErrorIf(t, results != first, "%s gives\n%s\nwant\n%s", file, results, first)
+			simtest.Equal(t, results, first, "%s gives", file)
 			file = filepath.Join(dir, "resolved.toml")
 		}
 	}

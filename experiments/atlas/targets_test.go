@@ -234,8 +234,7 @@ func TestNoise(t *testing.T) {
 		c := &r.Curves[i]
 		switch c.Name {
 		case "polarfly_q7__ugalhopvc_rperm_vc4_buf16_speedup2":
-			got := c.Noise[0.4]
-			simtest.ErrorIf(t, math.Abs(got-0.01598) > 1e-4, "noise %v at 0.4", got)
+			simtest.Near(t, c.Noise[0.4], 0.01598, 1e-4, "noise at 0.4:")
 			all := slices.Sorted(maps.Values(c.Noise))
 			simtest.ErrorIf(t, all[0] > 1e-3, "noise %v far from saturation", all)
 		case "slimfly_q5__minhopvc_uniform_vc4_buf16_speedup2":

@@ -211,8 +211,7 @@ func TestReadFolder(t *testing.T) {
 		{Name: "b", File: "seeds.csv", Points: []Point{{0.1, "1", false, false, false, 28, 0.1, 3}}},
 	}
 	for i := range curves {
-		k := curves[i].Config.Whole("k")
-		simtest.ErrorIf(t, k != map[string]int{"a": 4, "b": 8}[curves[i].Name], "%s has k = %d", curves[i].Name, k)
+		simtest.Equal(t, curves[i].Config.Whole("k"), map[string]int{"a": 4, "b": 8}[curves[i].Name], "%s has k", curves[i].Name)
 		curves[i].Config = nil
 		for j, p := range curves[i].Points {
 			if math.IsNaN(p.Latency) {
@@ -298,8 +297,7 @@ func TestHalfWidth(t *testing.T) {
 		{sample{10}, sample{11}, 0},
 		{sample{10, 10}, sample{11, 11}, 0},
 	} {
-		got := halfWidth(c.peer, c.own)
-		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-4*c.want, "%v and %v: %v, want %v", c.peer, c.own, got, c.want)
+		simtest.Near(t, halfWidth(c.peer, c.own), c.want, 1e-4*c.want, "%v and %v:", c.peer, c.own)
 	}
 }
 

@@ -75,8 +75,7 @@ func TestResults(t *testing.T) {
 	draw := o.Results.Rows[0][8]
 	simtest.Equal(t, strings.ReplaceAll(written(t, o.Results), ","+draw+",", ",D,"), want, "got\n")
 	links := o.Tables["links"]
-	got := strings.Join(links.Columns, ",")
-	simtest.ErrorIf(t, got != "point,shape.type,traffic.load,seed,link,utilisation", "columns of links: %s", got)
+	simtest.Equal(t, strings.Join(links.Columns, ","), "point,shape.type,traffic.load,seed,link,utilisation", "columns of links:")
 	simtest.ErrorIf(t, len(links.Rows) != 8 || strings.Join(links.Rows[3], ",") != "1,ring,0.75,5,b,0.375",
 		"links: %v", links.Rows)
 }
@@ -159,8 +158,7 @@ func TestTornJournal(t *testing.T) {
 	for cut := 0; cut <= len(whole); cut += 97 {
 		simtest.Check(t, os.WriteFile(filepath.Join(dir, "journal"), whole[:cut], 0o644))
 		o := execute(t, f, Execution{Dir: dir, Resume: true})
-		lines := bytes.Count(whole[:cut], []byte("\n"))
-		simtest.ErrorIf(t, o.Reused != lines, "cut at %d: reused %d of %d whole records", cut, o.Reused, lines)
+		simtest.Equal(t, o.Reused, bytes.Count(whole[:cut], []byte("\n")), "cut at %d: records reused:", cut)
 		simtest.FatalIf(t, read(t, dir, "results.csv") != want, "cut at %d: other results", cut)
 	}
 	damaged := bytes.Clone(whole)

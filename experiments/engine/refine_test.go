@@ -81,9 +81,7 @@ func TestRefine(t *testing.T) {
 	sameFiles(t, dir, broken)
 
 	kindtest.Gate = func(context.Context) { t.Error("computed again") }
-	if o := execute(t, load(t, toyRefined), Execution{Dir: dir, Resume: true}); o.Reused != 12 {
-		t.Errorf("%d points reused", o.Reused)
-	}
+	simtest.Equal(t, execute(t, load(t, toyRefined), Execution{Dir: dir, Resume: true}).Reused, 12, "points reused:")
 	f := simtest.Must(ReadFolder(dir))(t)
 	simtest.ErrorIf(t, len(f.File.Points) != 12 || hashOf(f.File.Points) != f.Manifest.Hash || f.Manifest.Points != 12,
 		"%d points read back, %d in the manifest", len(f.File.Points), f.Manifest.Points)

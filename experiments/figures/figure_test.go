@@ -29,8 +29,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 `)
 	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type", "switch.vcs"}}
 	f := simtest.Must(p.figure(results))(t)
-	got := names(f)
-	simtest.ErrorIf(t, got != "min, vcs 2; val, vcs 2; val, vcs 4; min, vcs 4", "series %s", got)
+	simtest.Equal(t, names(f), "min, vcs 2; val, vcs 2; val, vcs 4; min, vcs 4", "series")
 	first := f.Series[0] // sorted by x; the empty interval is not a number
 	if !slices.Equal(first.X, []float64{0.2, 0.4}) || !slices.Equal(first.Y, []float64{20, 30}) || first.HalfWidth[0] == first.HalfWidth[0] || first.HalfWidth[1] != 3 {
 		t.Errorf("first series %+v", first)
@@ -308,8 +307,7 @@ func TestLabelOfSeveralColumns(t *testing.T) {
 	} {
 		simtest.Equal(t, commonLabel(columns), want, "%v:", columns)
 	}
-	got := commonLabel([]string{"latency_p50_ns", "latency_p99_ns"})
-	simtest.ErrorIf(t, got != "Latency (ns)", "common label %q", got)
+	simtest.Equal(t, commonLabel([]string{"latency_p50_ns", "latency_p99_ns"}), "Latency (ns)", "common label")
 }
 
 // TestRefused: values of fewer groups than were asked for say so.
@@ -320,8 +318,7 @@ point,multicast.engine,seed,replications,refused,colours
 1,minhop,1,1,8,16
 `)
 	p := PlotConfig{Style: "bar", X: "multicast.engine", Y: []string{"colours"}}
-	f := simtest.Must(p.figure(results))(t)
-	simtest.ErrorIf(t, !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Refused}), "%v", f.Series[0].States)
+	simtest.EqualSlices(t, simtest.Must(p.figure(results))(t).Series[0].States, []plot.State{plot.Steady, plot.Refused}, "")
 	data := simtest.Must(p.Draw(&PlotSource{Table: results}, "csv"))(t)
 	simtest.ErrorIf(t, !strings.HasSuffix(string(data), "minhop,16,,some refused\n"), "%s", data)
 }

@@ -61,8 +61,7 @@ func TestOrderAndNames(t *testing.T) {
 		p.Where = map[string]string{"traffic.pattern": "uniform", "routing.type": "min"}
 		p.Names = map[string]string{"accepted_load": "throughput"}
 	})
-	got := names(f)
-	simtest.ErrorIf(t, !strings.Contains(got, "throughput") || !strings.Contains(got, "mean latency"), "series %s", got)
+	simtest.Says(t, names(f), "throughput", "mean latency")
 }
 
 // TestPanelsByKey: a panel for each pattern, in the order of the table; a routing has
@@ -148,8 +147,7 @@ func TestRelative(t *testing.T) {
 	simtest.ErrorIf(t, !slices.Equal(got, []float64{0.5, 0.1}), "speed-ups %v", got)
 	got = of("difference")
 	simtest.ErrorIf(t, !slices.Equal(got, []float64{12, 180}), "differences %v", got) // 24-12, 200-20
-	got = of("gain")
-	simtest.ErrorIf(t, !slices.Equal(got, []float64{100, 900}), "gains %v", got)
+	simtest.EqualSlices(t, of("gain"), []float64{100, 900}, "gains")
 	// The series of the baseline itself left out.
 	alone := plotted(t, optionsTable, func(p *PlotConfig) {
 		p.Baseline, p.Relative = map[string]string{"routing.type": "min"}, "difference"

@@ -79,8 +79,7 @@ flows = true
 			"victim_us": took[125], "victim_slowdown": slowdowns[125], "incast_slowdown_mean": slowdown, "incast_jain_index": sum * sum / (125 * squares),
 			"incast_fct_p50_us": sorted[62], "incast_fct_p99_us": sorted[123], // the 63rd and the 124th of 125
 		} {
-			got := numbers(t, o, column)[i]
-			simtest.ErrorIf(t, math.Abs(got/want-1) > 1e-9, "point %d: %s = %g, want %g", i, column, got, want)
+			simtest.Near(t, numbers(t, o, column)[i], want, 1e-9*want, "point %d: %s", i, column)
 		}
 	}
 	for _, tail := range tails {

@@ -169,8 +169,6 @@ func TestMarksReachPrograms(t *testing.T) {
 		none := point%4 == 3
 		simtest.ErrorIf(t, unmarked == 0 || (marks == 0) != none,
 			"point %d: %g packets without a mark, %g with one", point, unmarked, marks)
-		unit := counts[2*(point%4)]
-		simtest.ErrorIf(t, unmarked != unit,
-			"point %d: %g packets without a mark; with flits as the unit %g", point, unmarked, unit)
+		simtest.Equal(t, unmarked, counts[2*(point%4)], "point %d: packets without a mark, with packets and flits as the unit:", point)
 	}
 }

@@ -109,8 +109,7 @@ func sameFilesOnThreads(t *testing.T, f *experiments.File) (points, divided int)
 			first = got
 			continue
 		}
-		names := slices.Sorted(maps.Keys(got))
-		simtest.ErrorIf(t, !slices.Equal(names, slices.Sorted(maps.Keys(first))), "%d threads write %v", n, names)
+		simtest.EqualSlices(t, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(first)), "%d threads write", n)
 		for name, text := range got {
 			simtest.ErrorIf(t, text != first[name], "%s, %d threads:\n%.1000s\none:\n%.1000s", name, n, text, first[name])
 		}

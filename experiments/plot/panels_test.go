@@ -64,8 +64,7 @@ func TestPanels(t *testing.T) {
 	simtest.ErrorIf(t, err != nil, "an empty panel: %v", err)
 	page := simtest.Must(panelled().Render(Page))(t)
 	for text, want := range map[string]int{`data-series="min"`: 2, `data-series="val"`: 1, `data-entry="min"`: 1} {
-		got := strings.Count(string(page), text)
-		simtest.ErrorIf(t, got != want, "%d times %s, want %d", got, text, want)
+		simtest.Equal(t, strings.Count(string(page), text), want, "times %s:", text)
 	}
 }
 
@@ -115,8 +114,7 @@ func TestSizes(t *testing.T) {
 		simtest.FatalIf(t, err != nil || err2 != nil, "%v %v", err, err2)
 		simtest.ErrorIf(t, math.Abs(w-72*width) > 0.1, "%v inches: %v points", width, w)
 		simtest.ErrorIf(t, h < 72*height-0.1 || h > 72*height*1.5, "%v inches: %v points high", height, h)
-		k := f.scale()
-		simtest.ErrorIf(t, math.Abs(9*k-font) > 1e-9, "a font of %v points, want %v", 9*k, font)
+		simtest.Near(t, 9*f.scale(), font, 1e-9, "points of a font:")
 		pdf, err := f.Render("pdf")
 		simtest.ErrorIf(t, err != nil || !bytes.Contains(pdf, []byte("/FontFile2")), "pdf: no embedded font (%v)", err)
 	}

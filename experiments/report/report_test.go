@@ -144,8 +144,7 @@ func TestPage(t *testing.T) {
 	}
 	simtest.EqualSlices(t, questions, []string{`Where does a <ring> & its "tornado" saturate?`, "A second paragraph, of two lines."}, "question")
 	// 1 plot and, of 2 variants, a map of the higher load.
-	n := len(root.all("svg"))
-	simtest.ErrorIf(t, n != 4, "%d pictures, want the figure for two widths, and two maps", n)
+	simtest.Equal(t, len(root.all("svg")), 4, "pictures, want the figure for two widths, and two maps:")
 	for i, vcs := range []string{"2", "4"} {
 		got := root.all("figcaption")[i].Text
 		simtest.ErrorIf(t, !strings.HasPrefix(got, "switch.vcs = "+vcs+", traffic.load = 1. Switches at their coordinates"),
@@ -204,9 +203,7 @@ func TestSections(t *testing.T) {
 		for _, a := range root.all("a") {
 			link := simtest.Must(url.Parse(a.Attr["href"]))(t)
 			if link.Path == "" {
-				if leadsTo(root, link.Fragment) != 1 {
-					t.Errorf("%s leads nowhere", a.Attr["href"])
-				}
+				simtest.Equal(t, leadsTo(root, link.Fragment), 1, "places that %s leads to:", a.Attr["href"])
 				continue
 			}
 			path := filepath.Join(filepath.Dir(out), filepath.FromSlash(link.Path))
@@ -285,18 +282,15 @@ func TestFolders(t *testing.T) {
 	root := parse(t, page)
 	var contents []string
 	for _, a := range root.all("a") {
-		simtest.ErrorIf(t, leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")) != 1,
-			"link %s leads to %d places", a.Attr["href"], leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")))
+		simtest.Equal(t, leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")), 1, "link %s leads to places:", a.Attr["href"])
 	}
 	for _, a := range root.all("nav")[0].all("a") {
 		contents = append(contents, a.Text)
 	}
-	simtest.ErrorIf(t, fmt.Sprint(contents) != "[paper/a paper/b paper/aa]", // what stands beside others comes last
-		"contents %v", contents)
+	simtest.Equal(t, fmt.Sprint(contents), "[paper/a paper/b paper/aa]", "contents") // what stands beside others comes last
 	lists := root.all("nav")[0].all("ol")
 	simtest.ErrorIf(t, len(lists) != 2 || lists[1].Attr["start"] != "3", "%d lists of contents", len(lists))
-	simtest.ErrorIf(t, !strings.Contains(root.all("header")[0].Text, "Interrupted, without results: "+filepath.Join(dir, "half")),
-		"the interrupted folder is not mentioned")
+	simtest.Says(t, root.all("header")[0].Text, "Interrupted, without results: "+filepath.Join(dir, "half"))
 	var folder *engine.FolderError
 	for _, bad := range []string{t.TempDir(), filepath.Join(dir, "nothing")} {
 		_, err := Make([]string{bad}, "")
@@ -354,8 +348,7 @@ func TestAnswerOfKinds(t *testing.T) {
 		}
 		winner := variants[best*len(variants)/len(values)]
 		want := fmt.Sprintf("%s has the %s, %s", winner, c.name, results.Short(values[best]))
-		got := strings.Join(answer(f), " ")
-		simtest.ErrorIf(t, !strings.Contains(got, want), "%s\nwant %s", got, want)
+		simtest.Says(t, strings.Join(answer(f), " "), want)
 		page := string(simtest.Must(Make([]string{f.Dir}, ""))(t))
 		at, points := strings.Index(page, `<p class="answer">Of 2 variants, `+winner+" has the "), strings.Index(page, "Every point</h3>")
 		simtest.ErrorIf(t, at < 0 || at > points, "%s: the page has no answer at its head", c.name)

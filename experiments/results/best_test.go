@@ -150,8 +150,7 @@ func TestNamed(t *testing.T) {
 	} {
 		r := Rankings{Design: c.design}
 		simtest.Equal(t, r.named([]Place{{Design: c.cells}}), c.want, "")
-		got := r.named(slices.Repeat([]Place{{Design: c.cells}}, 6))
-		simtest.ErrorIf(t, got != c.want+" and 5 others", "%v", got)
+		simtest.Equal(t, r.named(slices.Repeat([]Place{{Design: c.cells}}, 6)), c.want+" and 5 others", "")
 	}
 }
 

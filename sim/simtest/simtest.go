@@ -193,7 +193,9 @@ func Refuse[T any](_ T, err error) func(t testing.TB, wants ...string) {
 }
 
 // Refuse2 is Refuse for two results.
-func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, wants ...string) { return Refuse(0, err) }
+func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, wants ...string) {
+	return Refuse(0, err)
+}
 
 // Says fails the test if a text lacks any of the words.
 func Says(t testing.TB, text string, words ...string) {

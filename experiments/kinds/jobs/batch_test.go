@@ -176,16 +176,14 @@ blame = true
 		t.Errorf("jobs begin at %s after %s", starts, waits)
 	}
 	starts, slowdown := enginetest.Numbers(t, jobs, "start_s"), enginetest.Numbers(t, jobs, "slowdown")
-	got := fmt.Sprint(starts)
-	simtest.ErrorIf(t, got != "[0 4e-05 1e-05]", "programs begin at %s", got)
+	simtest.Equal(t, fmt.Sprint(starts), "[0 4e-05 1e-05]", "programs begin at")
 	sums := map[string]float64{}
 	parts := enginetest.Numbers(t, tables[1], "slowdown")
 	for i, row := range tables[1].Rows {
 		sums[row[2]] += parts[i]
 	}
 	for i, row := range jobs.Rows {
-		simtest.ErrorIf(t, math.Abs(sums[row[2]]-(slowdown[i]-1)) > 1e-9,
-			"job %s is slowed by %v, of which %v are put down", row[2], slowdown[i]-1, sums[row[2]])
+		simtest.Near(t, sums[row[2]], slowdown[i]-1, 1e-9, "slowdown of job %s that is put down:", row[2])
 	}
 	for _, c := range []struct{ old, now, want string }{
 		{`program = "sum"`, `program = "none"`, "batch.program = none: want one of the tables [job.NAME]: halo, sum"},

@@ -31,9 +31,7 @@ func TestQueuePairs(t *testing.T) {
 			for _, w := range f.Warnings {
 				warned = warned || strings.Contains(w.Message, most[i]+" is less than the "+most[1]+" queue pairs")
 			}
-			if warned != want {
-				t.Errorf("max_qp %s: %v", most[i], f.Warnings)
-			}
+			simtest.Equal(t, warned, want, "max_qp %s: %v", most[i], f.Warnings)
 		}
 	}
 	simtest.Equal(t, enginetest.Numbers(t, enginetest.OutcomeOf(t, program).Results, "qps_per_node")[0], 28, "QPs on a node:")

@@ -43,8 +43,7 @@ func TestMPIReplications(t *testing.T) {
 		mean, want := enginetest.Spread(x)
 		got := enginetest.Numbers(t, o.Results, name+"_s")[0]
 		simtest.ErrorIf(t, math.Abs(got-mean) > 1e-9*mean, "%s_s = %v, want %v", name, got, mean)
-		got = enginetest.Numbers(t, o.Results, name+"_ci95_s")[0]
-		simtest.ErrorIf(t, math.Abs(got-want) > 1e-6*want, "%s_ci95_s = %v, want %v", name, got, want)
+		simtest.Near(t, enginetest.Numbers(t, o.Results, name+"_ci95_s")[0], want, 1e-6*want, "%s_ci95_s", name)
 	}
 	// 56 messages of the exchange an iteration and 24 of the barrier (3 rounds).
 	simtest.Equal(t, enginetest.Numbers(t, o.Results, "messages")[0], 3*(56+24), "messages of a run:")
@@ -162,8 +161,7 @@ func TestPartsOfPingPong(t *testing.T) {
 				"terminal_links_max_s": 10 * c.flits * 64 * perByte,
 				"network_max_s":        0, // there is one switch
 			} {
-				got := 1e9 * enginetest.Numbers(t, o.Results, column)[0]
-				simtest.ErrorIf(t, math.Abs(got-want) > 1e-6*want, "%s: %s is %v ns, want %v", c.bytes, column, got, want)
+				simtest.Near(t, 1e9*enginetest.Numbers(t, o.Results, column)[0], want, 1e-6*want, "%s: %s in ns:", c.bytes, column)
 			}
 		}
 	}

@@ -89,8 +89,7 @@ func TestTimelineOfNetworks(t *testing.T) {
 func TestTimelineRefused(t *testing.T) {
 	enginetest.Refused(t, "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[loggops]\nloggopsim = true\n[measure]\ntimeline = true\n", "measure.timeline needs loggops.loggopsim = false")
 	f := enginetest.Load(t, "kind = \"mpi\"\n[measure]\ntimeline = true\n")
-	why := f.BeginsAgain(f.Points[0])
-	simtest.ErrorIf(t, why != telemetry.AgainTimeline, "begins again: %q", why)
+	simtest.Equal(t, f.BeginsAgain(f.Points[0]), telemetry.AgainTimeline, "begins again:")
 }
 
 // TestTimelineOfJobs: each job that has a number of repetitions has a path to its own end, over its own

@@ -42,8 +42,7 @@ func TestCache(t *testing.T) {
 				simtest.Check(t, os.Truncate(path, 50))
 			}
 		}
-		got := run(cache)
-		simtest.ErrorIf(t, got != want, "%s:\n%s\nwithout a cache:\n%s", when, got, want)
+		simtest.Equal(t, run(cache), want, "%s:", when)
 	}
 	simtest.ErrorIf(t, len(warnings) != 5, "warnings %q, want one for each damaged entry", warnings)
 }

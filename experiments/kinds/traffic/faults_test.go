@@ -98,10 +98,8 @@ func TestSwitchDown(t *testing.T) {
 	share := unreachable * 20 / 20.5 / (delivered + unreachable*20/20.5)
 	simtest.ErrorIf(t, math.Abs(share-0.125) > 0.013,
 		"%v packets delivered, %v unreachable: a share of %v, want 0.125", delivered, unreachable, share)
-	accepted := single(t, o, "accepted_load")
-	simtest.ErrorIf(t, math.Abs(accepted/0.0175-1) > 0.04, "accepted %v, want 0.0175", accepted)
-	latency := single(t, o, "latency_mean_ns")
-	simtest.ErrorIf(t, math.Abs(latency/want.latency-1) > 0.02, "latency %v, want %v", latency, want.latency)
+	simtest.Near(t, single(t, o, "accepted_load"), 0.0175, 0.04*0.0175, "accepted")
+	simtest.Near(t, single(t, o, "latency_mean_ns"), want.latency, 0.02*want.latency, "latency")
 	simtest.ErrorIf(t, single(t, o, "packets_dropped") != 0 || single(t, o, "packets_lost") != 0,
 		"packets without a path are not sent")
 	at, err := o.Results.Column("state")

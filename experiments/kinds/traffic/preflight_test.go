@@ -98,9 +98,7 @@ func TestFirstChannel(t *testing.T) {
 		simtest.ErrorIf(t, (state == measure.ByBound) != (c.bound < 1), "%s: %v", c.set, state)
 	}
 	f := enginetest.Load(t, file, strings.Fields("topology.type=dragonfly topology.p=2 topology.a=4 topology.h=2 routing.type=ugal-l switch.vcs=3 switch.speedup=1 switch.vc_alloc_cycles=3 traffic.pattern=hot-spot traffic.fraction=0.9")...)
-	if got := simtest.Must(f.Points[0].Config().(*trafficConfig).LoadBound(1))(t); math.Abs(got-3.0/256) > 1e-12 {
-		t.Errorf("hot spot: %v", got)
-	}
+	simtest.Near(t, simtest.Must(f.Points[0].Config().(*trafficConfig).LoadBound(1))(t), 3.0/256, 1e-12, "hot spot:")
 	report := simtest.Must(f.Preflight(true))(t)
 	if !slices.ContainsFunc(report.Notes, func(n experiments.Note) bool {
 		return strings.HasPrefix(n.Text, "0.01172 flits per terminal and cycle is the load that fills the first channel, no bound on the mean: switch 0 port 0 is full first;") && strings.HasSuffix(n.Text, "whatever the routing)")
@@ -129,8 +127,7 @@ func TestIdleLatency(t *testing.T) {
 		o := enginetest.Execute(t, f, engine.Execution{})
 		got := single(t, o, "latency_mean_ns")
 		simtest.ErrorIf(t, math.Abs(got/want.latency-1) > 0.012, "%s: mean latency %v, predicted %v", set, got, want.latency)
-		got = single(t, o, "hops_mean")
-		simtest.ErrorIf(t, math.Abs(got/want.hops-1) > 0.01, "%s: %v switches in the mean, predicted %v", set, got, want.hops)
+		simtest.Near(t, single(t, o, "hops_mean"), want.hops, 0.01*want.hops, "%s: switches in the mean:", set)
 	}
 }
 
@@ -297,8 +294,7 @@ func TestNearShare(t *testing.T) {
 		adaptive bool
 		want     float64
 	}{{1.44e6, false, 0.6321}, {5.76e6, false, 0.3935}, {1.44e6, true, 0.6321}, {5.76e6, true, 0.4734}} {
-		got := nearShare(100, c.sent, c.adaptive)
-		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-4, "%g packets, adaptive %v: %.4f, want %g", c.sent, c.adaptive, got, c.want)
+		simtest.Near(t, nearShare(100, c.sent, c.adaptive), c.want, 1e-4, "%g packets, adaptive %v:", c.sent, c.adaptive)
 	}
 }
 
@@ -410,8 +406,7 @@ func TestIdleSettings(t *testing.T) {
 			return o.Results.Rows[0]
 		}
 		with, without := rows(f), rows(file(""))
-		simtest.ErrorIf(t, !slices.Equal(with, without),
-			"%s beside %q changes the results:\n%v\n%v", c.set, c.beside, with, without)
+		simtest.EqualSlices(t, with, without, "%s beside %q changes the results:", c.set, c.beside)
 	}
 	if w := enginetest.Load(t, enginetest.Random16, "routing.type=ugal-l", "routing.decision=sequential").Warnings; len(w) != 1 || w[0].Key != "routing.decision" {
 		t.Errorf("on any graph: %v", w)

@@ -52,9 +52,7 @@ func TestPercentilesHaveTheirIntervals(t *testing.T) {
 	}
 	row := o.row(2)
 	for i, got := range []float64{row.P50CI95, row.P95CI95, row.P99CI95} {
-		if want := 12.7062 * 2 * []float64{1, 3, 5}[i]; !(math.Abs(got-want) < 1e-3) {
-			t.Errorf("percentile %v: +- %v ns, want %v", percentiles[i], got, want)
-		}
+		simtest.Near(t, got, 12.7062*2*[]float64{1, 3, 5}[i], 1e-3, "half-width of percentile %v in ns:", percentiles[i])
 	}
 }
 
@@ -103,8 +101,7 @@ func TestJainIndex(t *testing.T) {
 		shares []float64
 		want   float64
 	}{{[]float64{2, 2, 2, 2}, 1}, {[]float64{0, 3, 0, 0}, 0.25}, {[]float64{1, 2, 3}, 36.0 / 42}} {
-		got := network.JainIndex(c.shares)
-		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-12, "%v: %v, want %v", c.shares, got, c.want)
+		simtest.Near(t, network.JainIndex(c.shares), c.want, 1e-12, "%v:", c.shares)
 	}
 	simtest.ErrorIf(t, !math.IsNaN(network.JainIndex([]float64{0, 0})), "nothing shared has an index")
 }
@@ -125,9 +122,7 @@ func TestFairness(t *testing.T) {
 		t.Errorf("Jain's index %v of sent, %v of received", jain[0], jain[1])
 	}
 	for i := range mean {
-		if math.Abs(mean[i]-0.1) > 0.005 {
-			t.Errorf("mean %v of %s", mean[i], rows[i])
-		}
+		simtest.Near(t, mean[i], 0.1, 0.005, "mean of %s:", rows[i])
 	}
 	if most, least := enginetest.Numbers(t, x, "max_flits_per_cycle"), enginetest.Numbers(t, x, "min_flits_per_cycle"); math.Abs(most[1]-0.7) > 0.02 || math.Abs(least[1]-0.1/7) > 0.005 {
 		t.Errorf("received from %v to %v", least[1], most[1])
@@ -281,11 +276,9 @@ func TestFindSaturation(t *testing.T) {
 			}
 		}
 		simtest.Equal(t, enginetest.Numbers(t, o.Results, "saturated_load")[0], saturated, "lowest saturated load")
-		simtest.ErrorIf(t, (undecided > 0) != (len(o.Warnings) == 1),
-			"%d loads are undecided, warnings %v", undecided, o.Warnings)
+		simtest.Equal(t, undecided > 0, len(o.Warnings) == 1, "%d loads are undecided, warnings %v:", undecided, o.Warnings)
 	}
-	simtest.ErrorIf(t, math.Abs(found[0]-found[1]) >= 0.03,
-		"found %v, and %v with a window ten times as long", found[0], found[1])
+	simtest.Near(t, found[0], found[1], 0.03, "found, and with a window ten times as long:")
 	w := enginetest.Load(t, text).Warnings
 	simtest.ErrorIf(t, len(w) != 1 || w[0].Key != "traffic.load", "warnings %v", w)
 }
@@ -351,9 +344,7 @@ func TestTrafficTables(t *testing.T) {
 		simtest.Equal(t, between[i] == "true", strings.HasPrefix(from[i], "switch") && strings.HasPrefix(to[i], "switch"),
 			"%s to %s: between switches %s", from[i], to[i], between[i])
 	}
-	if got, want := delivered/2000/9, single(t, o, "accepted_load"); math.Abs(got-want) > 0.002 {
-		t.Errorf("channels to terminals carry %v, accepted %v", got, want)
-	}
+	simtest.Near(t, delivered/2000/9, single(t, o, "accepted_load"), 0.002, "channels to terminals carry")
 	if got, want := total/2000/9, single(t, o, "accepted_load")*(single(t, o, "hops_mean")+1); math.Abs(got/want-1) > 0.02 {
 		t.Errorf("all channels carry %v a terminal, want %v", got, want)
 	}
@@ -369,8 +360,7 @@ func TestPipelineNote(t *testing.T) {
 		stages + "pipeline = \"overlapped\"\n": 0,
 		"kind = \"traffic\"\n":                 0,
 	} {
-		notes := warnings(enginetest.Load(t, text), "switch.pipeline")
-		simtest.ErrorIf(t, notes != want, "%d notes of the pipeline, want %d:\n%s", notes, want, text)
+		simtest.Equal(t, warnings(enginetest.Load(t, text), "switch.pipeline"), want, "notes of the pipeline:\n%s:", text)
 	}
 }
 
