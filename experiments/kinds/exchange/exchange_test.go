@@ -8,10 +8,9 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/results"
-
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"

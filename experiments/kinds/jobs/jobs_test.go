@@ -10,14 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/weft-sim/weft/experiments/kinds/traffic"
-	_ "github.com/weft-sim/weft/fabric/topology/cables"
-	_ "github.com/weft-sim/weft/mpi/replay"
-
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	_ "github.com/weft-sim/weft/experiments/kinds/traffic"
 	"github.com/weft-sim/weft/experiments/results"
+	_ "github.com/weft-sim/weft/fabric/topology/cables"
+	_ "github.com/weft-sim/weft/mpi/replay"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -414,4 +413,49 @@ func TestPointsAsAlone(t *testing.T) {
 		}
 	}
 	enginetest.Refused(t, traffic+"[[traffic.phase]]\nat = 5\n", "traffic.phase is not a key of [traffic]: allowed are load, packet_flits, packet_weights, pattern, process, self; there is a table [phase.NAME]")
+}
+
+const operationsOf = `
+topology = { type = "single-switch", terminals = 8 }
+hca = { preset = "ndr" }
+`
+
+// TestOperationsOfJobs: a job by itself has the times that kind mpi has of its program, and runs that repeat
+// are averaged: the second finds connections made, and so is no slower.
+func TestOperationsOfJobs(t *testing.T) {
+	const program = `algorithm = "allreduce-ring"
+bytes = "64KiB"
+iterations = 3
+`
+	one := enginetest.OutcomeOf(t, `kind = "mpi"`+operationsOf+`
+job = { ranks = 8, machine = "fabric" }
+placement = { per_node = 1 }
+[workload]
+type = "osu-alltoall"
+`+program).Results
+	jobs := func(repeat string) map[string]float64 {
+		o := enginetest.OutcomeOf(t, `kind = "jobs"`+operationsOf+`
+routing = { type = "table" }
+[job.it]
+ranks = 8
+repeat = `+repeat+`
+program = "osu-alltoall"
+`+program)
+		m := map[string]float64{}
+		columns := tables.Named("jobs").Columns
+		for _, c := range columns[len(columns)-len(operationSums{}):] {
+			m[c.Name] = enginetest.Numbers(t, o.Tables["jobs"], c.Name)[0]
+		}
+		return m
+	}
+	once, twice := jobs("1"), jobs("2")
+	for name, got := range once {
+		want := enginetest.Numbers(t, one, name)[0]
+		simtest.Equal(t, math.IsNaN(want), name == "bandwidth_bytes_per_s" || name == "messages_per_s", "%s = %v, no number:", name, want)
+		if math.IsNaN(want) {
+			continue
+		}
+		simtest.ErrorIf(t, math.Abs(got/want-1) > 1e-9, "%s = %v of a job, %v of kind mpi", name, got, want)
+		simtest.ErrorIf(t, math.Abs(twice[name]/want-1) > 0.1, "%s = %v of two runs, %v of one", name, twice[name], want)
+	}
 }

@@ -6,14 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/weft-sim/weft/mpi/applications"
-	_ "github.com/weft-sim/weft/mpi/replay"
-
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/experiments/results"
+	_ "github.com/weft-sim/weft/mpi/applications"
+	_ "github.com/weft-sim/weft/mpi/replay"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim/simtest"
 )

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/weft-sim/weft/experiments/kinds/exchange"
-
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	_ "github.com/weft-sim/weft/experiments/kinds/exchange"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/simtest"
