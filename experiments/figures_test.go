@@ -170,8 +170,7 @@ func TestPublishedNumbersLeave(t *testing.T) {
 	} {
 		f := load(t, text, c.set...)
 		got, resolved := len(f.Plots[1].References), strings.Count(f.Resolved(), "dragonfly-fig8a")
-		simtest.ErrorIf(t, got != c.want || resolved != c.want-1,
-			"%q: %d references, %d published in the resolved file; want %d, %d", c.set, got, resolved, c.want, c.want-1)
+		simtest.Alike(t, fmt.Sprint(c.set), got, c.want, resolved, c.want-1)
 	}
 }
 

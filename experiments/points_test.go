@@ -78,8 +78,7 @@ func TestPointsShareChecks(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		simtest.ErrorIf(t, got != c.problems || strings.Join(checked, ", ") != c.checks,
-			"%s\nproblems %s\nchecks %s, want %s\n%s", c.file, got, strings.Join(checked, ", "), c.problems, c.checks)
+		simtest.Alike(t, c.file, got, c.problems, strings.Join(checked, ", "), c.checks)
 	}
 	f := load(t, sweep("")+`"size.of" = [1, 2]`)
 	simtest.ErrorIf(t, len(f.Warnings) != 1 || f.Warnings[0].Where != "size.of = 2",
@@ -97,8 +96,7 @@ func TestPointsShareChecks(t *testing.T) {
 	for _, p := range f.Points {
 		alone := load(t, fmt.Sprintf("kind = \"seeds\"\nseed = %s\nsize.of = %s", p.Swept[0], p.Swept[1]))
 		got := alone.Points[0]
-		simtest.ErrorIf(t, got.Hash != p.Hash || got.Seed != p.Seed,
-			"point %v: seed %d, hash %s; in a file of its own %d, %s", p.Swept, p.Seed, p.Hash, got.Seed, got.Hash)
+		simtest.Alike(t, fmt.Sprint("point ", p.Swept), got.Hash, p.Hash, got.Seed, p.Seed)
 	}
 }
 

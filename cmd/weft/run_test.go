@@ -165,9 +165,7 @@ func TestManifestSaysHow(t *testing.T) {
 	m := manifest("small.toml", "--quick", "--set", "switch.vcs=4", "--set", "traffic.load=0.2", "--seed", "7")
 	want := []string{"weft", "run", "small.toml", "--force=true", "--out=o", "--quick=true", "--quiet=true", "--seed=7", "--set=switch.vcs=4", "--set=traffic.load=0.2"}
 	simtest.ErrorIf(t, !slices.Equal(m.Command, want), "command %q\nwant %q", m.Command, want)
-	if want := []string{"switch.vcs=4", "traffic.load=0.2", "seed=7"}; !slices.Equal(m.Set, want) || !m.Quick {
-		t.Errorf("set %q, quick %v", m.Set, m.Quick)
-	}
+	simtest.Alike(t, "set", m.Set, []string{"switch.vcs=4", "traffic.load=0.2", "seed=7"}, m.Quick, true)
 	// Uniform traffic on a torus of 4x4: the bisection of 16 cables would carry more,
 	// the terminals' own channels are full at a flit a cycle.
 	b := manifest("none.toml").Bounds

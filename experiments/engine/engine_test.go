@@ -130,8 +130,7 @@ func TestInterrupt(t *testing.T) {
 	var waited atomic.Int32
 	kindtest.Gate = func(context.Context) { waited.Add(1) }
 	o = execute(t, f, Execution{Dir: dir, Resume: true})
-	simtest.ErrorIf(t, o.Reused != 1 || o.Finished != 6 || waited.Load() != 3,
-		"resumed: %+v, %d computed of mode wait", o, waited.Load())
+	simtest.Alike(t, "resumed", o.Reused, 1, o.Finished, 6, waited.Load(), 3)
 }
 
 // TestResumeAfterChange: only stale points are computed again.

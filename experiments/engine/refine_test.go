@@ -51,8 +51,7 @@ func TestRefine(t *testing.T) {
 		simtest.EqualSlices(t, sweptLoads(t, o.Results, shape), want, "%s:", shape)
 	}
 	// The points of a step of both variants, then the points of the next step.
-	got := strings.Join(o.Results.Rows[6][:3], ",")
-	simtest.ErrorIf(t, got != "6,ring,0.7" || o.Points != 12, "row 6 is %s of %d points", got, o.Points)
+	simtest.Alike(t, "row 6 is", strings.Join(o.Results.Rows[6][:3], ","), "6,ring,0.7", o.Points, 12)
 	for _, jobs := range []int{2, 5} {
 		other := t.TempDir()
 		execute(t, load(t, toyRefined), Execution{Dir: other, Jobs: jobs})
@@ -83,8 +82,7 @@ func TestRefine(t *testing.T) {
 	kindtest.Gate = func(context.Context) { t.Error("computed again") }
 	simtest.Equal(t, execute(t, load(t, toyRefined), Execution{Dir: dir, Resume: true}).Reused, 12, "points reused:")
 	f := simtest.Must(ReadFolder(dir))(t)
-	simtest.ErrorIf(t, len(f.File.Points) != 12 || hashOf(f.File.Points) != f.Manifest.Hash || f.Manifest.Points != 12,
-		"%d points read back, %d in the manifest", len(f.File.Points), f.Manifest.Points)
+	simtest.Alike(t, "points and their hashes", len(f.File.Points), 12, hashOf(f.File.Points), f.Manifest.Hash, f.Manifest.Points, 12)
 	simtest.Equal(t, strings.Join(f.File.Points[7].Swept, ","), "box,0.7", "point 7 is")
 }
 
@@ -132,8 +130,7 @@ func TestRefineEnds(t *testing.T) {
 	dir := t.TempDir()
 	f = load(t, strings.Replace(toyRefined, "\"shape.type\"", "\"traffic.mode\" = [\"\", \"fail\"]\n\"shape.type\"", 1))
 	o := execute(t, f, Execution{Dir: dir})
-	simtest.ErrorIf(t, len(o.Failures) != 4 || len(o.Results.Rows) != 12,
-		"%d failures, %d rows", len(o.Failures), len(o.Results.Rows))
+	simtest.Alike(t, "failures and rows", len(o.Failures), 4, len(o.Results.Rows), 12)
 	simtest.Must(ReadFolder(dir))(t)
 	text, err := os.ReadFile(filepath.Join(dir, resultsFile))
 	simtest.ErrorIf(t, err != nil || !strings.Contains(string(text), ",0.65,"), "%v\n%s", err, text)

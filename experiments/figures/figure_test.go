@@ -34,8 +34,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 	if !slices.Equal(first.X, []float64{0.2, 0.4}) || !slices.Equal(first.Y, []float64{20, 30}) || first.HalfWidth[0] == first.HalfWidth[0] || first.HalfWidth[1] != 3 {
 		t.Errorf("first series %+v", first)
 	}
-	simtest.ErrorIf(t, f.Series[3].States[0] != plot.Saturated || f.YLabel != "Mean latency (ns)",
-		"last series %+v, label %q", f.Series[3], f.YLabel)
+	simtest.Alike(t, "last series", f.Series[3].States[0], plot.Saturated, f.YLabel, "Mean latency (ns)")
 
 	p = PlotConfig{Style: "bar", X: "routing.type", Y: []string{"latency_mean_ns"}, By: []string{"switch.vcs"}, Where: map[string]string{"offered_load": "0.2"}}
 	f = simtest.Must(p.figure(results))(t)
@@ -245,11 +244,8 @@ point,seed,latency_from_ns,latency_to_ns,packets
 		f, err := p.figure(bins)
 		simtest.FatalIf(t, err != nil || len(f.Series) != 1, "%v %v", err, f)
 		s := f.Series[0]
-		if !slices.Equal(s.X, []float64{4, 8}) || !slices.Equal(s.XEnd, []float64{5, 12}) || !slices.Equal(s.Y, []float64{0.5, 0.125}) {
-			t.Errorf("%+v", s)
-		}
-		simtest.ErrorIf(t, f.YLabel != "Share of packets per ns" || f.XLabel != "Latency (ns)",
-			"labels %q, %q", f.XLabel, f.YLabel)
+		simtest.Alike(t, "bins", s.X, []float64{4, 8}, s.XEnd, []float64{5, 12}, s.Y, []float64{0.5, 0.125})
+		simtest.Alike(t, "labels", f.YLabel, "Share of packets per ns", f.XLabel, "Latency (ns)")
 	}
 	p := PlotConfig{Style: "histogram", X: "packets", Y: []string{"seed"}}
 	simtest.Refuse(p.figure(bins))(t, "want x to be the column of their lower edges, such as latency_from_ns")
@@ -343,8 +339,7 @@ point,seed,traffic.load,replications,latency_mean_ns,state,saturated
 	for _, how := range []string{"mean", "median", "smallest", "largest"} {
 		p.Aggregate = how
 		s := simtest.Must(p.figure(results))(t).Series[0]
-		simtest.ErrorIf(t, !slices.Equal(s.Y[:2], []float64{10, 10}) || !math.IsNaN(s.Y[2]) || !math.IsNaN(s.HalfWidth[2]),
-			"%s: %v ± %v", how, s.Y, s.HalfWidth)
+		simtest.Alike(t, how, s.Y[:2], []float64{10, 10}, s.Y[2], math.NaN(), s.HalfWidth[2], math.NaN())
 	}
 	heat := PlotConfig{Style: "heat", X: "traffic.load", Y: []string{"replications"}, Z: "latency_mean_ns"}
 	v := simtest.Must(heat.figure(results))(t).Field.Values[0]

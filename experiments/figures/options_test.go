@@ -179,8 +179,7 @@ func TestIntervalsOfFigures(t *testing.T) {
 	for _, how := range []string{"median", "smallest", "largest"} {
 		f := plotted(t, rows+"2,val,0.1,2,1,0.1,60,6\n", func(p *PlotConfig) { p.Aggregate, p.By = how, []string{"routing.type"} })
 		one, two := f.Series[0].HalfWidth[0], f.Series[1].HalfWidth[0]
-		simtest.ErrorIf(t, one != 2 || !math.IsNaN(two),
-			"%s: intervals of %v with one seed and %v with two, want 2 and none", how, one, two)
+		simtest.Alike(t, how, one, 2, two, math.NaN())
 	}
 }
 
@@ -262,12 +261,10 @@ func TestColourBy(t *testing.T) {
 	f := by("traffic.load") // min 0.1, min 0.2, val 0.1, val 0.2
 	for i, want := range []plot.Series{{Hue: -1, Tint: 0, Look: 1}, {Hue: -1, Tint: 1, Look: 1}, {Hue: -1, Tint: 0, Look: 2}, {Hue: -1, Tint: 1, Look: 2}} {
 		s := f.Series[i]
-		simtest.ErrorIf(t, s.Hue != want.Hue || s.Tint != want.Tint || s.Look != want.Look,
-			"series %d: %d %v %d", i, s.Hue, s.Tint, s.Look)
+		simtest.Alike(t, "series", s.Hue, want.Hue, s.Tint, want.Tint, s.Look, want.Look)
 	}
 	f = by("routing.type")
-	simtest.ErrorIf(t, f.Series[0].Hue != 1 || f.Series[1].Hue != 1 || f.Series[2].Hue != 2 || f.Series[1].Look != 2,
-		"%+v", f.Series)
+	simtest.Alike(t, "hues and a look", f.Series[0].Hue, 1, f.Series[1].Hue, 1, f.Series[2].Hue, 2, f.Series[1].Look, 2)
 }
 
 // TestBinsOfX: the range of x in four parts, each the mean of its rows; parts without

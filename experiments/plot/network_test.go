@@ -88,8 +88,7 @@ func TestHotSpot(t *testing.T) {
 				shapes++
 			}
 			recordDrawing(t, &picture.Drawing)
-			simtest.ErrorIf(t, marks != c.marks || shapes != c.shapes || shapes != len(picture.Heats),
-				"%d marks and %d shapes for %d loads, want %d and %d", marks, shapes, len(picture.Heats), c.marks, c.shapes)
+			simtest.Alike(t, c.name, marks, c.marks, shapes, c.shapes, shapes, len(picture.Heats))
 		})
 	}
 }

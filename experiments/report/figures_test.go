@@ -174,8 +174,7 @@ func TestLinkMaps(t *testing.T) {
 					continue // a switch
 				}
 				level, err := strconv.ParseInt(frames[k][2*j:2*j+2], 36, 64)
-				simtest.ErrorIf(t, err != nil || level != int64(math.Round(load/top*1295)),
-					"%s at %v: level %d", name, load, level)
+				simtest.Alike(t, name, err, nil, level, int64(math.Round(load/top*1295)))
 				if shown, err := strconv.ParseFloat(number, 64); k == 2 && (err != nil || math.Abs(shown-load) > 0.0006) {
 					t.Errorf("%s: the picture says %s, want %v", name, number, load)
 				}
@@ -184,8 +183,7 @@ func TestLinkMaps(t *testing.T) {
 			// 64 channels between 16 switches, 16 of them drawn at both ends.
 			simtest.ErrorIf(t, checked != 80, "%d links", checked)
 			h := m.Hottest[k]
-			simtest.ErrorIf(t, h.Frame != k || h.Shown != (k == 2) || h.Channels[0] != hottestOf(loads[point])[0],
-				"hottest %+v", h)
+			simtest.Alike(t, "hottest", h.Frame, k, h.Shown, k == 2, h.Channels[0], hottestOf(loads[point])[0])
 		}
 	}
 }

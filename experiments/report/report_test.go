@@ -197,8 +197,7 @@ func TestSections(t *testing.T) {
 		for _, h := range root.all("h3") {
 			heads = append(heads, h.Text)
 		}
-		simtest.ErrorIf(t, fmt.Sprint(contents) != "[Answer Figures Why Every point How]" || fmt.Sprint(heads) != fmt.Sprint(contents),
-			"contents %v, sections %v", contents, heads)
+		simtest.Alike(t, "contents", fmt.Sprint(contents), "[Answer Figures Why Every point How]", fmt.Sprint(heads), fmt.Sprint(contents))
 		linked := map[string]bool{}
 		for _, a := range root.all("a") {
 			link := simtest.Must(url.Parse(a.Attr["href"]))(t)

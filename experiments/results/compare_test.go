@@ -112,9 +112,7 @@ func TestHolm(t *testing.T) {
 	for i, d := range c.Differences {
 		simtest.ErrorIf(t, math.Abs(d.Holm-want[i]) > 1e-12, "%d: %v, want %v", i, d.Holm, want[i])
 	}
-	if c.Significant() != 1 || c.Tests() != 3 || c.Differences[0].Significance != Higher || c.Differences[3].Significance != Unclear {
-		t.Errorf("%+v", c)
-	}
+	simtest.Alike(t, "Holm's judgement", c.Significant(), 1, c.Tests(), 3, c.Differences[0].Significance, Higher, c.Differences[3].Significance, Unclear)
 }
 
 // normals makes normal numbers, of 12 uniform ones each: variance 1.

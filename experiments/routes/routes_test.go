@@ -39,8 +39,7 @@ func TestLoads(t *testing.T) {
 	for l, x := range load.Load {
 		simtest.ErrorIf(t, math.Abs(x-2./3) > 1e-12, "%s carries %v, want 2/3", cableName(c.subnet, int32(l)), x)
 	}
-	simtest.ErrorIf(t, e.hops != 0.5 || e.maxHops != 1 || load.Throughput() != 1 || load.mean != 1,
-		"hops %v, at most %d, throughput %v", e.hops, e.maxHops, load.Throughput())
+	simtest.Alike(t, "hops", e.hops, 0.5, e.maxHops, 1, load.Throughput(), 1, load.mean, 1)
 	simtest.Says(t, c.Engines[1].Refusal, "more than one root")
 	table := c.Table()
 	simtest.ErrorIf(t, len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) || len(table.Rows[1]) != len(table.Columns),
@@ -101,8 +100,7 @@ func TestHottestOfEveryEngine(t *testing.T) {
 	}
 	files := simtest.Must(c.Files())(t)
 	picture := string(files["histogram.svg"])
-	simtest.ErrorIf(t, strings.Count(picture, ">minhop<") != 1 || strings.Count(picture, ">lash<") != 1,
-		"the histogram has no panel for each engine")
+	simtest.Alike(t, "the histogram has no panel for each engine", strings.Count(picture, ">minhop<"), 1, strings.Count(picture, ">lash<"), 1)
 	uniform := simtest.Must(PatternDemand(r.Network, "uniform", 1))(t)
 	several := simtest.Must(r.Compare([]string{"minhop", "lash"}, []*Demand{permutation, uniform}, func() float64 { return 0 }))(t)
 	files = simtest.Must(several.Files())(t)

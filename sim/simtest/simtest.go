@@ -168,6 +168,16 @@ func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) 
 	}
 }
 
+// Alike fails the test if of some pairs, each a value and the one that is wanted, one is not printed as
+// the other: lists, numbers of other types and NaN compare, too.
+func Alike(t testing.TB, what string, pairs ...any) {
+	t.Helper()
+	for pair := range slices.Chunk(pairs, 2) {
+		got, want := fmt.Sprint(pair[0]), fmt.Sprint(pair[1])
+		ErrorIf(t, got != want, "%s: %s, want %s", what, got, want)
+	}
+}
+
 // EqualSlices is Equal for lists.
 func EqualSlices[T comparable](t testing.TB, got, want []T, format string, args ...any) {
 	if !slices.Equal(got, want) {

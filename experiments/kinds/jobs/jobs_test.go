@@ -330,9 +330,7 @@ func TestPlacements(t *testing.T) {
 		of[row[2][0]-'a'] = append(of[row[2][0]-'a'], int(h))
 	}
 	for r := range 8 {
-		if of[0][r] != r || of[1][r]/8 != of[1][0]/8 || of[2][r]/2 != of[2][r&^1]/2 || of[5][r] != of[5][r&^3] {
-			t.Errorf("rank %d: hosts %d, %d, %d, %d", r, of[0][r], of[1][r], of[2][r], of[5][r])
-		}
+		simtest.Alike(t, "rank", of[0][r], r, of[1][r]/8, of[1][0]/8, of[2][r]/2, of[2][r&^1]/2, of[5][r], of[5][r&^3])
 	}
 }
 
@@ -380,8 +378,7 @@ func TestDemandsShared(t *testing.T) {
 			want = append(want, other...)
 		}
 		got := found(fmt.Sprintf("sweep.%q=[%s, %s]", key, c.values[0], c.values[1]))
-		simtest.ErrorIf(t, !slices.Equal(got, want) || (len(got) == 1) != c.same,
-			"%s: two points %q, each by itself %q", key, got, want)
+		simtest.Alike(t, fmt.Sprint(key), got, want, len(got) == 1, c.same)
 	}
 }
 

@@ -182,8 +182,7 @@ choose = "slowest"
 		case "s", "t", "f":
 			flows[e.ID] = append(flows[e.ID], e)
 			simtest.ErrorIf(t, (e.BP == "e") != (e.Ph == "f"), "binding %+v", e)
-			simtest.ErrorIf(t, before.Ph != "X" || *before.TS != *e.TS || *before.Tid != *e.Tid || *before.Pid != *e.Pid,
-				"%+v after %+v", e, before)
+			simtest.Alike(t, "an arrow begins where it should not:", before.Ph, "X", *before.TS, *e.TS, *before.Tid, *e.Tid, *before.Pid, *e.Pid)
 		default:
 			t.Errorf("phase %q", e.Ph)
 		}

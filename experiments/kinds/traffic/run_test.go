@@ -242,8 +242,7 @@ func TestBisectOverruled(t *testing.T) {
 		"steady above":    {[7]measure.State{measure.Steady, measure.Steady, measure.Steady, measure.Undecided, measure.Steady, measure.Steady, measure.Saturated}, 6, 7},
 	} {
 		steady, saturated, _ := bisect(7, func(k int) (measure.State, error) { return c.states[k-1], nil })
-		simtest.ErrorIf(t, steady != c.steady || saturated != c.saturated,
-			"%s: steady to %d, saturated from %d; want %d and %d", name, steady, saturated, c.steady, c.saturated)
+		simtest.Alike(t, name, steady, c.steady, saturated, c.saturated)
 	}
 }
 
@@ -288,9 +287,7 @@ func TestFindSaturation(t *testing.T) {
 func TestFindNothing(t *testing.T) {
 	o := enginetest.OutcomeOf(t, strings.Replace(smallTorus, ", load = 0.2", "", 1)+"find = \"saturation\"\nload_precision = 0.1\n", "measure.warmup=50", "measure.window=0", "measure.budget=60")
 	row := o.Results
-	if load := row.Rows[0][simtest.Must(row.Column("offered_load"))(t)]; load != "" || row.State(0) != measure.Undecided {
-		t.Errorf("found %q, %v; want nothing, undecided", load, row.State(0))
-	}
+	simtest.Alike(t, "found", row.Rows[0][simtest.Must(row.Column("offered_load"))(t)], "", row.State(0), measure.Undecided)
 	if len(o.Warnings) != 1 || o.Warnings[0].Reason != "measure.find: loads from 0.1 to 0.3 are undecided after 60 cycles (measure.budget)" {
 		t.Errorf("warnings %v", o.Warnings)
 	}
