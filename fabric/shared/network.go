@@ -282,9 +282,7 @@ func (n *Network) NextTick() sim.Time {
 func (n *Network) Tick(sim.Time) {
 	f := &n.flights
 	for {
-		last := len(f.order) - 1
-		e := f.order[last]
-		f.order = f.order[:last]
+		e := f.take()
 		n.target = e.target
 		if f.ahead > 0 {
 			f.ahead = n.packets.at(f.ahead-1).next + 1
@@ -297,7 +295,7 @@ func (n *Network) Tick(sim.Time) {
 			n.delivered(^e.target, e.id, p)
 		}
 		next := sim.Time(0)
-		if last = len(f.order) - 1; last >= 0 {
+		if last := len(f.order) - 1; last >= 0 {
 			next = sim.Time(f.order[last].at)
 			if n.ahead {
 				n.prefetch(f.order[last].target)

@@ -154,7 +154,7 @@ type flights struct {
 	order  []flight // events up to the slot at hand, the first one last
 	spare  []flight // as long
 	listed uint64   // events that order has had
-	ahead  int32
+	ahead  int32    // of a later slot, from which packets are fetched into caches: packet + 1; 0: none
 	used   sim.SlotSet
 	lists  [sim.Slots]int32 // the packet filed last + 1; 0: none
 }
@@ -203,6 +203,13 @@ func (f *flights) first(s *packets, now int64) int64 {
 		return never
 	}
 	return f.order[len(f.order)-1].at
+}
+
+// take takes the event that first has told.
+func (f *flights) take() flight {
+	e := f.order[len(f.order)-1]
+	f.order = f.order[:len(f.order)-1]
+	return e
 }
 
 // turn makes the next slot that has events the one at hand; false if there is none.
