@@ -163,15 +163,11 @@ func (r *Rate) UnmarshalText(text []byte) error { return unmarshal(r, ParseRate,
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // String prints the rate exactly, in Gb/s.
-func (r Rate) String() string {
-	return strconv.FormatFloat(float64(r)/1e9, 'f', -1, 64) + "Gb/s"
-}
+func (r Rate) String() string { return strconv.FormatFloat(float64(r)/1e9, 'f', -1, 64) + "Gb/s" }
 
 // PicosecondsFor is the time to send n bytes, in picoseconds with their fraction: what
 // callers round once, so that long streams keep the exact rate.
-func (r Rate) PicosecondsFor(n Bytes) float64 {
-	return float64(n) * 8 * 1e12 / float64(r)
-}
+func (r Rate) PicosecondsFor(n Bytes) float64 { return float64(n) * 8 * 1e12 / float64(r) }
 
 // splitUnit divides "2.5 us" into "2.5" and "us".
 func splitUnit(s string) (number, unit string) {

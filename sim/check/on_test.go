@@ -2,7 +2,11 @@
 
 package check
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
+)
 
 // TestBounds: the checked build finds what is not there.
 func TestBounds(t *testing.T) {
@@ -14,11 +18,7 @@ func TestBounds(t *testing.T) {
 		"rest":               func() { Of(s).From(4) },
 	} {
 		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
-			}()
+			defer func() { simtest.ErrorIf(t, recover() == nil, "%s: no panic", name) }()
 			read()
 		}()
 	}

@@ -328,9 +328,7 @@ func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Conf
 }
 
 // flits is the number of flits that a transfer of so many bytes takes on a channel, at least 1.
-func (d *fabricDemand) flits(bytes int64) int64 {
-	return max(1, (bytes+d.flit-1)/d.flit)
-}
+func (d *fabricDemand) flits(bytes int64) int64 { return max(1, (bytes+d.flit-1)/d.flit) }
 
 // add counts so many transfers between two nodes.
 func (d *fabricDemand) add(from, to int32, bytes, count int64) {
