@@ -106,7 +106,7 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 func (d *decoder) read(path string, values map[string]any, config any) {
 	before := len(d.later)
 	parts := []any{config} // with what its choices have chosen
-	unjudged := false // of an unknown choice: its parameters cannot be judged
+	unjudged := false      // of an unknown choice: its parameters cannot be judged
 	var place func(f field, of interface{ give(string) })
 	place = func(f field, of interface{ give(string) }) {
 		raw, given := values[f.name]
