@@ -144,12 +144,15 @@ func RegisterFormat(f Format) {
 // Formats lists the registered formats.
 func Formats() []Format { return slices.Clone(formats) }
 
-// ReadFile reads a network from a file in weft's JSON, which begins with a brace (see [FileConfig]), or in
-// a registered format, found out from the content.
+// ReadFile reads a network from a file in weft's JSON, which begins with a brace (see [FileConfig]), in
+// a registered format, found out from the content, or as [WriteGraphML] and [WriteDOT] write it.
 func ReadFile(path string) (Topology, error) {
 	data, err := input.ReadInput(path, input.MaxInput)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
+	}
+	if g, is, err := readDrawing(path, data); is {
+		return fileNetwork(g, err)
 	}
 	if err := CheckForeign(path, data); err != nil {
 		return nil, err
@@ -474,11 +477,16 @@ var foreign = []struct {
 	{"a list of nodes alone, of ibnetdiscover -l or ibswitches", regexp.MustCompile(`(?m)^(Ca|Switch|Rt)\s*:\s*0x[0-9A-Fa-f]+ ports \d`), "give what ibnetdiscover prints without -l"},
 	{"a matrix of flows of htsim", regexp.MustCompile(`(?m)^Nodes \d+\s+Connections \d`), "it is for flows.file"},
 	{"a graph in DIMACS's form", regexp.MustCompile(`(?m)^p (edge|col|sp) \d+ \d+`), `write its lines "e 0 1" as "0 1", for topology.type = "edges"`},
-	{"a graph in DOT or GML", regexp.MustCompile(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},
+	{"a graph in DOT or GML", regexp.MustCompile(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*(\n\s*)?[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},
 	{"a graph of Pajek", regexp.MustCompile(`(?im)^\*vertices\s`), "write the lines below *Edges, or *Arcs, alone, for topology.type = \"edges\""},
 	{"networkx's multiline adjacency list", regexp.MustCompile(`(?m)^[^\s{}#":]+ \{.*\}$`), "write it with networkx.write_adjlist(GRAPH, OUT), for topology.type = \"edges\""},
 	{"a list of pairs, as Python or JSON has it", regexp.MustCompile(`^\s*\[?\s*[(\[]\s*['"]?\w+['"]?\s*,`), "write a line \"0 1\" for each, as for pair in PAIRS: print(*pair), for topology.type = \"edges\""},
-	{"networkx's JSON", regexp.MustCompile(`^\s*\{\s*"directed"\s*:`), "write a list of cables, as networkx.write_edgelist(GRAPH, OUT, data=False) does, for topology.type = \"edges\""},
+	{"networkx's JSON", regexp.MustCompile(`^\s*\{\s*"(directed|multigraph|graph|nodes)"\s*:`), "write a list of cables, as networkx.write_edgelist(GRAPH, OUT, data=False) does, for topology.type = \"edges\""},
+	{"networkx's, Sage's or Python's table of neighbours", regexp.MustCompile(`^\s*\{\s*['"]?\d+['"]?\s*:\s*[\[{(]`), "write a line \"0 1 2 3\" for each, the switch and its neighbours, for topology.type = \"edges\""},
+	{"a graph in graph6 or sparse6", regexp.MustCompile(`^(>>(graph|sparse)6<<|:[?-~]{2,}\s*$)`), "write a list of cables, as networkx.write_edgelist(networkx.read_graph6(FILE), OUT, data=False) does, for topology.type = \"edges\""},
+	{"GEXF", regexp.MustCompile(`<gexf[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_gexf(FILE), OUT, data=False) does, for topology.type = \"edges\""},
+	{"a topology of ns-3, as HPCC and SimAI have it", regexp.MustCompile(`(?m)^\s*\d+\s+\d+\s+[\d.]+[KMG]bps\s+[\d.e-]+[mun]?s\s`), "of the lines between two switches write \"0 1\" each, for topology.type = \"edges\""},
+	{"a configuration of CODES", regexp.MustCompile(`(?m)^\s*LPGROUPS\b`), "weft has generators for its networks (dragonfly, fat tree, torus, slim fly): see weft list topologies"},
 	{"GraphML", regexp.MustCompile(`<graphml[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_graphml(FILE), OUT, data=False) does, for topology.type = \"edges\""},
 	{"a platform of SimGrid", regexp.MustCompile(`<platform[\s>]`), "weft has generators for its clusters (fat tree, torus, dragonfly): see weft list topologies; or write a list of cables, for topology.type = \"edges\""},
 }
