@@ -20,9 +20,8 @@ func TestAllgatherLeadersKeepTheContract(t *testing.T) {
 				}
 				for _, critical := range []sim.Bytes{0, 1 << 40} {
 					c := collectives.AllgatherLeaders(collectives.Env{Ranks: n, PerNode: m, Bytes: 13}, collectives.AllgatherLeaderSettings{d, critical, true})
-					if err := collectivestest.VerifyContract(c); err != nil {
-						t.Fatalf("%d ranks, %d a node, %d leaders, critical %v: %v", n, m, d, critical, err)
-					}
+					err := collectivestest.VerifyContract(c)
+					simtest.FatalIf(t, err != nil, "%d ranks, %d a node, %d leaders, critical %v: %v", n, m, d, critical, err)
 				}
 			}
 		}
@@ -44,9 +43,8 @@ func TestAllgatherLeadersCosts(t *testing.T) {
 			for _, op := range all {
 				bytes += op.Bytes
 			}
-			if int64(len(all)) != want.messages || bytes != want.bytes {
-				t.Errorf("critical %v: rank %d sends %d messages, %d B; want %d, %d", critical, rank, len(all), bytes, want.messages, want.bytes)
-			}
+			simtest.ErrorIf(t, int64(len(all)) != want.messages || bytes != want.bytes,
+				"critical %v: rank %d sends %d messages, %d B; want %d, %d", critical, rank, len(all), bytes, want.messages, want.bytes)
 		}
 	}
 }

@@ -49,9 +49,8 @@ func TestLibraryAlgorithm(t *testing.T) {
 		{"mvapich", "broadcast", 64, 12288, "broadcast-scatter-allgather"},
 	} {
 		got := simtest.Must(collectives.LibraryAlgorithm(c.library, c.operation, collectives.Env{Ranks: c.ranks, Bytes: c.bytes}))(t)
-		if got != c.want {
-			t.Errorf("%s, %s of %v on %d ranks: %s, want %s", c.library, c.operation, c.bytes, c.ranks, got, c.want)
-		}
+		simtest.ErrorIf(t, got != c.want,
+			"%s, %s of %v on %d ranks: %s, want %s", c.library, c.operation, c.bytes, c.ranks, got, c.want)
 	}
 	// Scatter, gather and a scatter with an allgather by recursive doubling are not weft's.
 	for operation, ranks := range map[string]int{"reduce": 64, "broadcast": 1024, "scatter": 2} {

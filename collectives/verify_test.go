@@ -27,9 +27,8 @@ func TestLeadersKeepTheContract(t *testing.T) {
 					{Segment: true, AtOnce: true},
 				}[:2+n%2] { // at once with odd numbers of ranks, for time's sake
 					env := collectives.Env{Ranks: n, PerNode: m, Bytes: 13}
-					if err := collectivestest.VerifyContract(collectives.AlltoallLeaders(env, d, settings)); err != nil {
-						t.Fatalf("%d ranks, %d a node, %d leaders, %+v: %v", n, m, d, settings, err)
-					}
+					err := collectivestest.VerifyContract(collectives.AlltoallLeaders(env, d, settings))
+					simtest.FatalIf(t, err != nil, "%d ranks, %d a node, %d leaders, %+v: %v", n, m, d, settings, err)
 				}
 			}
 		}
@@ -47,18 +46,16 @@ func TestPLPLeaders(t *testing.T) {
 		{12, 32, 12}, {12, 64, 1}, {12, 128, 2}, {12, 256, 4}, {12, 512, 6}, {12, 1024, 12},
 		{1, 1, 1}, {1, 1 << 20, 1}, {7, 200, 1}, {7, 2000, 7},
 	} {
-		if got := collectives.PLPLeaders(c.m, c.bytes, collectives.DefaultCritical); got != c.want {
-			t.Errorf("%d ranks a node, %d B: %d leaders, want %d", c.m, c.bytes, got, c.want)
-		}
+		got := collectives.PLPLeaders(c.m, c.bytes, collectives.DefaultCritical)
+		simtest.ErrorIf(t, got != c.want, "%d ranks a node, %d B: %d leaders, want %d", c.m, c.bytes, got, c.want)
 	}
 }
 
 func TestLeadersNeedWholeNodes(t *testing.T) {
 	for _, c := range []struct{ ranks, perNode, leaders int }{{10, 4, 0}, {8, 4, 3}, {8, 0, 0}} {
 		config := collectives.PLPSettings{collectives.DefaultLeaders, c.leaders}
-		if _, err := collectives.Registry.Build("alltoall-plp", &config, collectives.Env{Ranks: c.ranks, PerNode: c.perNode, Bytes: 8}); err == nil {
-			t.Errorf("%+v: no error", c)
-		}
+		_, err := collectives.Registry.Build("alltoall-plp", &config, collectives.Env{Ranks: c.ranks, PerNode: c.perNode, Bytes: 8})
+		simtest.ErrorIf(t, err == nil, "%+v: no error", c)
 	}
 }
 
@@ -84,9 +81,7 @@ func TestLSSMessages(t *testing.T) {
 		{1, 0, true, 0, 1},
 	} {
 		l := collectives.AlltoallLSS(collectives.Env{Ranks: c.ranks, Bytes: 8}, collectives.LSSSettings{c.notice, c.atOnce, 16})
-		if l.Rounds(0) != c.rounds {
-			t.Errorf("%+v: %d rounds", c, l.Rounds(0))
-		}
+		simtest.ErrorIf(t, l.Rounds(0) != c.rounds, "%+v: %d rounds", c, l.Rounds(0))
 		control, writes := 0, 0
 		for round := range l.Rounds(0) {
 			for _, op := range l.Round(0, round, nil) {
@@ -98,15 +93,12 @@ func TestLSSMessages(t *testing.T) {
 				}
 			}
 		}
-		if control != c.control || writes != c.ranks-1 {
-			t.Errorf("%+v: %d control messages, %d writes", c, control, writes)
-		}
+		simtest.ErrorIf(t, control != c.control || writes != c.ranks-1, "%+v: %d control messages, %d writes", c, control, writes)
 	}
 	for n := 1; n <= 70; n++ {
 		for _, atOnce := range []bool{false, true} {
-			if err := collectivestest.VerifyContract(collectives.AlltoallLSS(collectives.Env{Ranks: n, PerNode: 1, Bytes: 13}, collectives.LSSSettings{3, atOnce, 16})); err != nil {
-				t.Fatalf("%d ranks with notices, at once %v: %v", n, atOnce, err)
-			}
+			err := collectivestest.VerifyContract(collectives.AlltoallLSS(collectives.Env{Ranks: n, PerNode: 1, Bytes: 13}, collectives.LSSSettings{3, atOnce, 16}))
+			simtest.FatalIf(t, err != nil, "%d ranks with notices, at once %v: %v", n, atOnce, err)
 		}
 	}
 }
@@ -122,9 +114,7 @@ func TestLSSNotices(t *testing.T) {
 				got = append(got, op.Peer)
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("rank %d gives notice to %v, want %v", rank, got, want)
-		}
+		simtest.ErrorIf(t, !slices.Equal(got, want), "rank %d gives notice to %v, want %v", rank, got, want)
 	}
 }
 
@@ -161,9 +151,8 @@ func TestCosts(t *testing.T) {
 					}
 				}
 			}
-			if messages != c.messages || sent != c.sent {
-				t.Errorf("rank %d sends %d messages, %d B; want %d, %d", c.rank, messages, sent, c.messages, c.sent)
-			}
+			simtest.ErrorIf(t, messages != c.messages || sent != c.sent,
+				"rank %d sends %d messages, %d B; want %d, %d", c.rank, messages, sent, c.messages, c.sent)
 		})
 	}
 }
@@ -199,9 +188,9 @@ func TestVerifyFindsErrors(t *testing.T) {
 			err := collectivestest.VerifyContract(sumOfTwo{collectives.Uniform(2, 1, func(rank, round int, dst []collectives.Op) []collectives.Op {
 				return c.change(rank, good(rank, round, dst))
 			})})
-			if got := fmt.Sprint(err); c.want == "" && err != nil || !strings.Contains(got, c.want) {
-				t.Errorf("error %v, want one with %q", err, c.want)
-			}
+			got := fmt.Sprint(err)
+			simtest.ErrorIf(t, c.want == "" && err != nil || !strings.Contains(got, c.want),
+				"error %v, want one with %q", err, c.want)
 		})
 	}
 }
@@ -226,9 +215,7 @@ func (sumOfTwo) Contract() collectives.Contract {
 func TestComposition(t *testing.T) {
 	barrier := collectives.BarrierDissemination(4)
 	s := collectives.Sequence(collectives.Work(4, 5), barrier, barrier, barrier)
-	if got := s.Rounds(2); got != 1+3*2 {
-		t.Errorf("rounds = %d, want 7", got)
-	}
+	simtest.Equal(t, s.Rounds(2), 1+3*2, "rounds =")
 	// Round 6 is round 1 of the third barrier: distance 2.
 	if ops := s.Round(3, 6, nil); len(ops) != 2 || ops[1].Peer != 1 {
 		t.Errorf("round 6 of rank 3 = %v", ops)
@@ -326,16 +313,11 @@ func TestOrderOfExchange(t *testing.T) {
 		for round := range s.Rounds(1) {
 			for _, op := range s.Round(1, round, nil) {
 				peers[op.Kind] = append(peers[op.Kind], op.Peer)
-				if op.Control && c.name == "alltoall-direct-eager" && op.Bytes != 64 {
-					t.Errorf("%s: a note of %d B, want 64", c.name, op.Bytes)
-				}
+				simtest.ErrorIf(t, op.Control && c.name == "alltoall-direct-eager" && op.Bytes != 64,
+					"%s: a note of %d B, want 64", c.name, op.Bytes)
 			}
 		}
-		if got := peers[collectives.Send]; !slices.Equal(got, c.sends) {
-			t.Errorf("%s: sends to %v, want %v", c.name, got, c.sends)
-		}
-		if got := peers[collectives.Recv]; !slices.Equal(got, c.heard) {
-			t.Errorf("%s: hears from %v, want %v", c.name, got, c.heard)
-		}
+		simtest.EqualSlices(t, peers[collectives.Send], c.sends, "%s: sends to", c.name)
+		simtest.EqualSlices(t, peers[collectives.Recv], c.heard, "%s: hears from", c.name)
 	}
 }

@@ -22,9 +22,7 @@ func keep(t *testing.T, c *Cache, key string, value []float64) (computed bool) {
 		computed = true
 		return value, nil
 	})
-	if err != nil || !reflect.DeepEqual(got, value) {
-		t.Fatalf("%s: %v, %v, want %v", key, got, err, value)
-	}
+	simtest.FatalIf(t, err != nil || !reflect.DeepEqual(got, value), "%s: %v, %v, want %v", key, got, err, value)
 	return computed
 }
 
@@ -38,26 +36,19 @@ func entries(t *testing.T, c *Cache) []string {
 func TestCached(t *testing.T) {
 	c := &Cache{Dir: filepath.Join(t.TempDir(), "below", "cache"), Limit: 1 << 20}
 	a, b := []float64{1, 2.5}, []float64{3}
-	if !keep(t, c, "a", a) || keep(t, c, "a", a) || !keep(t, c, "b", b) || keep(t, c, "b", b) || keep(t, c, "a", a) {
-		t.Error("an entry was computed twice, or not at all")
-	}
+	simtest.ErrorIf(t, !keep(t, c, "a", a) || keep(t, c, "a", a) || !keep(t, c, "b", b) || keep(t, c, "b", b) || keep(t, c, "a", a),
+		"an entry was computed twice, or not at all")
 	for range 2 {
-		if _, err := Cached(&Shared{cache: c}, "bad", func() (int, error) { return 0, os.ErrInvalid }); err == nil {
-			t.Error("an error was forgotten")
-		}
+		_, err := Cached(&Shared{cache: c}, "bad", func() (int, error) { return 0, os.ErrInvalid })
+		simtest.ErrorIf(t, err == nil, "an error was forgotten")
 	}
 	c.Least = time.Hour
 	for range 2 {
-		if !keep(t, c, "quick", a) {
-			t.Error("what took less than an hour was kept")
-		}
+		simtest.ErrorIf(t, !keep(t, c, "quick", a), "what took less than an hour was kept")
 	}
-	if got := entries(t, c); len(got) != 2 {
-		t.Errorf("%d entries, want those of a and b", len(got))
-	}
-	if !keep(t, nil, "a", a) {
-		t.Error("read without a cache")
-	}
+	got := entries(t, c)
+	simtest.ErrorIf(t, len(got) != 2, "%d entries, want those of a and b", len(got))
+	simtest.ErrorIf(t, !keep(t, nil, "a", a), "read without a cache")
 }
 
 // TestCachedDamaged: whatever bit of an entry is wrong, or where it ends too early, or
@@ -80,12 +71,8 @@ func TestCachedDamaged(t *testing.T) {
 	}
 	for i, text := range damaged {
 		simtest.Check(t, os.WriteFile(path, text, 0o666))
-		if !keep(t, c, "key", value) || keep(t, c, "key", value) {
-			t.Errorf("damage %d: used, or not replaced", i)
-		}
-		if len(warnings) != i+1 || !strings.Contains(warnings[i], path) {
-			t.Fatalf("damage %d: warnings %q", i, warnings)
-		}
+		simtest.ErrorIf(t, !keep(t, c, "key", value) || keep(t, c, "key", value), "damage %d: used, or not replaced", i)
+		simtest.FatalIf(t, len(warnings) != i+1 || !strings.Contains(warnings[i], path), "damage %d: warnings %q", i, warnings)
 	}
 }
 
@@ -114,22 +101,15 @@ func TestCachedLimit(t *testing.T) {
 		t.Error("entry 0 is gone")
 	}
 	keep(t, c, "3", value)
-	if got := entries(t, c); len(got) != 3 {
-		t.Errorf("%d entries, want 3", len(got))
-	}
+	got := entries(t, c)
+	simtest.ErrorIf(t, len(got) != 3, "%d entries, want 3", len(got))
 	for key, gone := range map[string]bool{"0": false, "2": false, "3": false} {
-		if keep(t, c, key, value) != gone {
-			t.Errorf("entry %s: gone %v", key, !gone)
-		}
+		simtest.ErrorIf(t, keep(t, c, key, value) != gone, "entry %s: gone %v", key, !gone)
 	}
-	if !keep(t, c, "1", value) {
-		t.Error("the entry that was not used for longest is still there")
-	}
+	simtest.ErrorIf(t, !keep(t, c, "1", value), "the entry that was not used for longest is still there")
 	c.Limit = 10
 	keep(t, c, "large", value)
-	if !keep(t, c, "large", value) {
-		t.Error("an entry larger than the limit was kept")
-	}
+	simtest.ErrorIf(t, !keep(t, c, "large", value), "an entry larger than the limit was kept")
 }
 
 // TestCachedNowhere: a folder that cannot be made is said once, and everything is computed.
@@ -139,13 +119,9 @@ func TestCachedNowhere(t *testing.T) {
 	var warnings []string
 	c := &Cache{Dir: filepath.Join(file, "cache"), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
 	for i := range 3 {
-		if !keep(t, c, fmt.Sprint(i), []float64{1}) {
-			t.Error("read from nowhere")
-		}
+		simtest.ErrorIf(t, !keep(t, c, fmt.Sprint(i), []float64{1}), "read from nowhere")
 	}
-	if len(warnings) != 1 {
-		t.Errorf("warnings %q, want one", warnings)
-	}
+	simtest.ErrorIf(t, len(warnings) != 1, "warnings %q, want one", warnings)
 }
 
 // TestMemoryRefused: what no machine can hold is a problem of the file, found by an
@@ -182,9 +158,7 @@ func TestMemoryRefused(t *testing.T) {
 	} {
 		_, err := Load("x.toml", base[c.kind], Options{Set: strings.Fields(c.set)})
 		var problems document.Problems
-		if !errors.As(err, &problems) || problems[0].Key != c.key {
-			t.Errorf("%s, %s: %v", c.kind, c.set, err)
-		}
+		simtest.ErrorIf(t, !errors.As(err, &problems) || problems[0].Key != c.key, "%s, %s: %v", c.kind, c.set, err)
 	}
 	for _, c := range []struct{ kind, set string }{
 		{"mpi", "placement.per_node=9223372036854775807"}, {"mpi", "job.ranks=100000"}, {"bandwidth", "workload.window=100000"}, {"latency", "host.mtu=\"1B\""},

@@ -17,24 +17,16 @@ import (
 func TestChoicesInTablesOfNames(t *testing.T) {
 	text := "kind = \"parts\"\n[part.a]\n[part.b]\ntype = \"ring\"\nk = 5\ncount = 1\n[sweep]\n\"part.a.type\" = [\"box\", \"ring\"]\n"
 	f := load(t, text)
-	if len(f.Points) != 2 || f.Points[0].Hash == f.Points[1].Hash {
-		t.Fatalf("%d points", len(f.Points))
-	}
+	simtest.FatalIf(t, len(f.Points) != 2 || f.Points[0].Hash == f.Points[1].Hash, "%d points", len(f.Points))
 	// The default of count is 3; b has its own.
 	for _, want := range []string{"[part.a]\ncount = 3\n", "[part.b]\ntype = \"ring\"\nk = 5\ncount = 1\n"} {
-		if !strings.Contains(f.Resolved(), want) {
-			t.Errorf("the resolved file lacks %q:\n%s", want, f.Resolved())
-		}
+		simtest.ErrorIf(t, !strings.Contains(f.Resolved(), want), "the resolved file lacks %q:\n%s", want, f.Resolved())
 	}
-	if !samePoints(load(t, f.Resolved()), f) {
-		t.Error("the resolved file has other points")
-	}
+	simtest.ErrorIf(t, !samePoints(load(t, f.Resolved()), f), "the resolved file has other points")
 	_, err := Load("x.toml", "kind = \"parts\"\n[part.a]\ntype = \"bx\"\n[part.b]\np = 1\nq = 1\n", Options{})
 	want := "x.toml:3:1: part.a.type = \"bx\": unknown shape (did you mean \"box\"?): known are box, ring\n" +
 		"x.toml:6:1: part.b.q is not a key of [part.b] (did you mean \"p\"?): allowed are count, p, type"
-	if fmt.Sprint(err) != want {
-		t.Errorf("got\n%v\nwant\n%s", err, want)
-	}
+	simtest.ErrorIf(t, fmt.Sprint(err) != want, "got\n%v\nwant\n%s", err, want)
 	for _, table := range kinds["parts"].settings() {
 		if table.Header() == "part.NAME" && len(table.Choices) == 1 && table.Choices[0].Default == "box" {
 			return
@@ -47,9 +39,8 @@ func TestChoicesInTablesOfNames(t *testing.T) {
 // to the one who declares it.
 func TestChoicesWithoutRegistry(t *testing.T) {
 	defer func() {
-		if said := fmt.Sprint(recover()); !strings.Contains(said, "setting type of experiments.bare chooses from nothing") {
-			t.Error(said)
-		}
+		said := fmt.Sprint(recover())
+		simtest.ErrorIf(t, !strings.Contains(said, "setting type of experiments.bare chooses from nothing"), "%v", said)
 	}()
 	newElement(reflect.TypeFor[bare]())
 }
@@ -76,13 +67,10 @@ func TestInputsByContent(t *testing.T) {
 		return f.Points[0].Hash
 	}
 	before := hash()
-	if again := hash(); again != before {
-		t.Error("the same file is another point")
-	}
+	again := hash()
+	simtest.ErrorIf(t, again != before, "the same file is another point")
 	write(filepath.Join(dir, "net.json"), network("2"))
-	if hash() == before {
-		t.Error("the point is the same after its topology file has changed")
-	}
+	simtest.ErrorIf(t, hash() == before, "the point is the same after its topology file has changed")
 }
 
 // The same for a setting with the tag file:"read", of a name with several forms: the
@@ -141,9 +129,8 @@ func TestUnusedSettings(t *testing.T) {
 			"x.toml:7:1: routing.weight is not used by what it stands with: leave it out"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := Load("x.toml", head+c.text, Options{}); fmt.Sprint(err) != c.want {
-				t.Errorf("error %v\nwant %s", err, c.want)
-			}
+			_, err := Load("x.toml", head+c.text, Options{})
+			simtest.ErrorIf(t, fmt.Sprint(err) != c.want, "error %v\nwant %s", err, c.want)
 		})
 	}
 }
@@ -152,13 +139,9 @@ func TestUnusedSettings(t *testing.T) {
 // that it can be run; results of earlier versions, whose files have it, are read.
 func TestResolvedWithoutUnused(t *testing.T) {
 	f := simtest.Must(Load("x.toml", "kind = \"traffic\"\n[topology]\ntype = \"mesh\"\n[routing]\ntype = \"dor\"\n", Options{}))(t)
-	if strings.Contains(f.Resolved(), "vc_rule") {
-		t.Errorf("the resolved file has vc_rule:\n%s", f.Resolved())
-	}
+	simtest.ErrorIf(t, strings.Contains(f.Resolved(), "vc_rule"), "the resolved file has vc_rule:\n%s", f.Resolved())
 	again, err := Load("resolved.toml", f.Resolved(), Options{})
-	if err != nil || !samePoints(again, f) {
-		t.Errorf("another experiment: %v", err)
-	}
+	simtest.ErrorIf(t, err != nil || !samePoints(again, f), "another experiment: %v", err)
 	before := strings.Replace(f.Resolved(), "[routing]\n", "[routing]\nvc_rule = \"dateline\"\n", 1)
 	if _, err := Load("resolved.toml", before, Options{}); err == nil {
 		t.Error("vc_rule is not refused")
@@ -177,9 +160,8 @@ func TestUnaskedTable(t *testing.T) {
 		"[measure]\nlinks = true\n" + plot: "<nil>",
 		"[sweep]\nmeasure.links = [false, true]\n" + plot: "<nil>",
 	} {
-		if _, err := Load("x.toml", text, Options{}); fmt.Sprint(err) != want {
-			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
-		}
+		_, err := Load("x.toml", text, Options{})
+		simtest.ErrorIf(t, fmt.Sprint(err) != want, "%s\ngot  %v\nwant %s", text, err, want)
 	}
 }
 
@@ -228,9 +210,8 @@ func TestTablesOfKinds(t *testing.T) {
 			known[s.Key] = true
 		}
 		for _, further := range k.tables {
-			if further.Asked != "" && !known[further.Asked] {
-				t.Errorf("kind %s: %q is asked for by %s, which is no setting", name, further.Name, further.Asked)
-			}
+			simtest.ErrorIf(t, further.Asked != "" && !known[further.Asked],
+				"kind %s: %q is asked for by %s, which is no setting", name, further.Name, further.Asked)
 			if further.Doc == "" || slices.ContainsFunc(further.Columns, func(c Column) bool { return c.Name == "" || c.Doc == "" && further.Columns[0].Doc != "" }) {
 				t.Errorf("kind %s: table %q is not documented", name, further.Name)
 			}

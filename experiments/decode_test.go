@@ -3,6 +3,8 @@ package experiments
 import (
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestGone: what has gone is no setting of any kind. A file that has it is refused with what is
@@ -13,9 +15,7 @@ func TestGone(t *testing.T) {
 		settings[key] = true
 	}
 	for key, now := range gone() {
-		if settings[key] {
-			t.Errorf("%s is a setting", key)
-		}
+		simtest.ErrorIf(t, settings[key], "%s is a setting", key)
 		refused := false
 		table, name, _ := strings.Cut(strings.ReplaceAll(key, "NAME", "one"), ".")
 		if table == "job" {
@@ -25,13 +25,11 @@ func TestGone(t *testing.T) {
 			text := "kind = \"" + kind + "\"\n[" + table + "]\n" + name + " = 1\n"
 			if _, err := Load("x.toml", text, Options{}); err != nil && strings.Contains(err.Error(), "x.toml:3:1: "+table+"."+name+" has gone: "+now+"; leave it out") {
 				refused = true
-				if _, err := LoadFinished("x.toml", text); table != "sweep" && err != nil && strings.Contains(err.Error(), "gone") {
-					t.Errorf("settings of results: %v", err)
-				}
+				_, err := LoadFinished("x.toml", text)
+				simtest.ErrorIf(t, table != "sweep" && err != nil && strings.Contains(err.Error(), "gone"),
+					"settings of results: %v", err)
 			}
 		}
-		if !refused {
-			t.Errorf("%s is refused by no kind", key)
-		}
+		simtest.ErrorIf(t, !refused, "%s is refused by no kind", key)
 	}
 }

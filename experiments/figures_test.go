@@ -52,9 +52,7 @@ func TestLabels(t *testing.T) {
 		"toy.w": "Toy: w", "max_efi": "Maximum EFI", "messages_per_us": "Messages per µs", "total_s": "Total time (s)",
 		"routing.type": "Routing",
 	} {
-		if got := figures.AxisLabel(column); got != want {
-			t.Errorf("%s: %q, want %q", column, got, want)
-		}
+		simtest.Equal(t, figures.AxisLabel(column), want, "%s:", column)
 	}
 }
 
@@ -175,15 +173,14 @@ func TestPublishedNumbersLeave(t *testing.T) {
 		{[]string{"traffic.load=0.3", "switch.vcs=4", "measure.links=true"}, 2},
 	} {
 		f := load(t, text, c.set...)
-		if got, resolved := len(f.Plots[1].References), strings.Count(f.Resolved(), "dragonfly-fig8a"); got != c.want || resolved != c.want-1 {
-			t.Errorf("%q: %d references, %d published in the resolved file; want %d, %d", c.set, got, resolved, c.want, c.want-1)
-		}
+		got, resolved := len(f.Plots[1].References), strings.Count(f.Resolved(), "dragonfly-fig8a")
+		simtest.ErrorIf(t, got != c.want || resolved != c.want-1,
+			"%q: %d references, %d published in the resolved file; want %d, %d", c.set, got, resolved, c.want, c.want-1)
 	}
 }
 
-// TestTitlesFollowSettings: a title says what the settings have come to, those
-// of --set, too, and so does that of the resolved file, which another --set may
-// change again.
+// TestTitlesFollowSettings: a title says what the settings have come to, those of --set, too, and
+// so does that of the resolved file, which another --set may change again.
 func TestTitlesFollowSettings(t *testing.T) {
 	for _, c := range []struct {
 		set   []string
@@ -226,7 +223,7 @@ func TestTitlesFollowSettings(t *testing.T) {
 		refused(t, typo, want)
 	}
 	refused(t, strings.Replace(titled, "by {terminals}", "by {hosts}", 1), `plot[1].y_label = "Accepted by {hosts}": {hosts} is not a setting of this experiment`)
-	if old, err := LoadFinished("x.toml", typo); err != nil || old.Title != "Torus 4x4, uniform traffic, {terminal} of {grops}" {
-		t.Errorf("results that are there: %v", err)
-	}
+	old, err := LoadFinished("x.toml", typo)
+	simtest.ErrorIf(t, err != nil || old.Title != "Torus 4x4, uniform traffic, {terminal} of {grops}",
+		"results that are there: %v", err)
 }

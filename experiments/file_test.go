@@ -104,18 +104,15 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Load("x.toml", c.text, Options{Set: c.set})
-			if got, want := fmt.Sprint(err), strings.Join(c.want, "\n"); got != want {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
+			simtest.Equal(t, fmt.Sprint(err), strings.Join(c.want, "\n"), "got\n")
 		})
 	}
 }
 
 // TestProblemsOfAbsentFile: a file that cannot be read is a problem like others.
 func TestProblemsOfAbsentFile(t *testing.T) {
-	if _, err := ReadFile("no-such-file.toml", Options{}); fmt.Sprint(err) != "no-such-file.toml: cannot be read: no such file or directory" {
-		t.Errorf("got %v", err)
-	}
+	_, err := ReadFile("no-such-file.toml", Options{})
+	simtest.ErrorIf(t, fmt.Sprint(err) != "no-such-file.toml: cannot be read: no such file or directory", "got %v", err)
 }
 
 // load reads the text of a file, with settings laid over it, KEY=VALUE.
@@ -190,14 +187,11 @@ shape.type = ["box", "ring"]
 0.3 box 20 2ns
 0.3 ring 10 1ns
 0.3 ring 20 2ns`)
-	if got := sweptRows(f); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	simtest.Equal(t, sweptRows(f), want, "got\n")
 }
 
-// TestOneAtATime: the first step is the file's own, and each other one departs
-// from it by one table: 1 + 2 + 1 steps at 2 sizes. A pinned key takes its table
-// along.
+// TestOneAtATime: the first step is the file's own, and each other one departs from it by one
+// table: 1 + 2 + 1 steps at 2 sizes. A pinned key takes its table along.
 func TestOneAtATime(t *testing.T) {
 	text := `
 kind = "toy"
@@ -223,25 +217,18 @@ delay = "1ns"
 2 0.6 10 1ns
 2 0.5 20 2ns`)
 	f := load(t, text)
-	if got := sweptRows(f); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	simtest.Equal(t, sweptRows(f), want, "got\n")
 	again, err := Load("resolved.toml", f.Resolved(), Options{})
 	if err != nil || sweptRows(again) != want {
 		t.Errorf("resolved: %v\n%s", err, f.Resolved())
 	}
 	pinned := load(t, text, "traffic.load=0.7", "shape.p=1")
-	if got, want := sweptRows(pinned), "1 0.7 10 1ns\n1 0.7 20 2ns"; got != want {
-		t.Errorf("pinned: got\n%s\nwant\n%s", got, want)
-	}
+	simtest.Equal(t, sweptRows(pinned), "1 0.7 10 1ns\n1 0.7 20 2ns", "pinned: got\n")
 	none := load(t, text, "sweep.one_at_a_time=[]", "shape.p=1")
-	if got, want := sweptRows(none), "1"; got != want {
-		t.Errorf("without: got\n%s\nwant\n%s", got, want)
-	}
+	simtest.Equal(t, sweptRows(none), "1", "without: got\n")
 }
 
-// TestSet: --set pins a swept key, adds an axis under sweep., and reads bare
-// words as strings.
+// TestSet: --set pins a swept key, adds an axis under sweep., and reads bare words as strings.
 func TestSet(t *testing.T) {
 	text := "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.1, 0.2]\n\"shape.p\" = [1, 2]\n[quick]\n\"traffic.load\" = 0.7\nsweep.shape.p = [5]\n"
 	for _, c := range []struct {
@@ -255,31 +242,24 @@ func TestSet(t *testing.T) {
 		{"set after quick", "0.4 5", Options{Quick: true, Set: []string{"sweep.traffic.load=[0.4]"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := sweptRows(loadWith(t, text, c.options)); got != c.want {
-				t.Errorf("got\n%s\nwant\n%s", got, c.want)
-			}
+			simtest.Equal(t, sweptRows(loadWith(t, text, c.options)), c.want, "got\n")
 		})
 	}
 	f := load(t, "kind = \"toy\"\n", "shape.type=ring", "shape.k=7", "traffic.delay=3us", "title=two words")
-	if f.Title != "two words" {
-		t.Errorf("title %q", f.Title)
-	}
-	if got := f.Resolved(); !strings.Contains(got, "type = \"ring\"\nk = 7\n") || !strings.Contains(got, "delay = \"3us\"") {
-		t.Errorf("resolved:\n%s", got)
-	}
+	simtest.ErrorIf(t, f.Title != "two words", "title %q", f.Title)
+	got := f.Resolved()
+	simtest.ErrorIf(t, !strings.Contains(got, "type = \"ring\"\nk = 7\n") || !strings.Contains(got, "delay = \"3us\""),
+		"resolved:\n%s", got)
 }
 
 // TestUnknownToSomePoints: a parameter that one swept choice knows is no problem
 // for the others, and does not change them.
 func TestUnknownToSomePoints(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[shape]\nk = 5\n[sweep]\n\"shape.type\" = [\"box\", \"ring\"]\n\"shape.p\" = [1, 2]\n")
-	if len(f.Points) != 4 {
-		t.Fatalf("%d points", len(f.Points))
-	}
+	simtest.FatalIf(t, len(f.Points) != 4, "%d points", len(f.Points))
 	// box p=1, box p=2, ring (p ignored) twice
-	if f.Points[0].Hash == f.Points[1].Hash || f.Points[2].Hash != f.Points[3].Hash {
-		t.Error("hashes do not follow the settings that count")
-	}
+	simtest.ErrorIf(t, f.Points[0].Hash == f.Points[1].Hash || f.Points[2].Hash != f.Points[3].Hash,
+		"hashes do not follow the settings that count")
 }
 
 // TestResolved: the resolved file is accepted and gives the same points.
@@ -373,9 +353,8 @@ func TestLongMessages(t *testing.T) {
 			continue
 		}
 		message := err.Error()
-		if len(message) > 50*9000 || strings.ContainsAny(message, "\x00\x1b\u009b\u202e") {
-			t.Errorf("%s: %d bytes: %.300q", name, len(message), message)
-		}
+		simtest.ErrorIf(t, len(message) > 50*9000 || strings.ContainsAny(message, "\x00\x1b\u009b\u202e"),
+			"%s: %d bytes: %.300q", name, len(message), message)
 		if name == "unknown" && !strings.HasSuffix(message, "\nand 980 more problems") {
 			t.Errorf("1000 problems end with %.100q", message[max(0, len(message)-100):])
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestWhere: findings name the points that they are about by the swept settings in which these
@@ -35,9 +36,7 @@ topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
 		for _, i := range c.points {
 			points = append(points, f.Points[i])
 		}
-		if got := f.where(points, f.byValue()); got != c.want {
-			t.Errorf("points %v: %q, want %q", c.points, got, c.want)
-		}
+		simtest.Equal(t, f.where(points, f.byValue()), c.want, "points %v:", c.points)
 	}
 }
 
@@ -60,16 +59,10 @@ measure = { warmup = 1000, window = 4000 }
 		}
 		return all
 	}
-	if got, want := fmt.Sprint(said(f.Warnings)), "[switch.buffer_flits for switch.buffer_flits = 8]"; got != want {
-		t.Errorf("the file: %s, want %s", got, want)
-	}
+	simtest.Equal(t, fmt.Sprint(said(f.Warnings)), "[switch.buffer_flits for switch.buffer_flits = 8]", "the file:")
 	report, err := f.Preflight(true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := strings.Join(said(report.Warnings), "; "), "traffic.load for routing.type = val"; got != want {
-		t.Errorf("preflight: %s, want %s", got, want)
-	}
+	simtest.Check(t, err)
+	simtest.Equal(t, strings.Join(said(report.Warnings), "; "), "traffic.load for routing.type = val", "preflight:")
 }
 
 // TestIdleKeys: of settings that change nothing those are named that the file, its sweep or an
@@ -87,7 +80,6 @@ func TestIdleKeys(t *testing.T) {
 	}, d) {
 		got += fmt.Sprintf("%s %s, ", w.Key, w.Message)
 	}
-	if want := "b.x changes nothing: 1, c.x 3, a.w changes nothing: 4, a.x changes nothing: 4, a.y changes nothing: 4, b.x 6, "; got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
+	want := "b.x changes nothing: 1, c.x 3, a.w changes nothing: 4, a.x changes nothing: 4, a.y changes nothing: 4, b.x 6, "
+	simtest.ErrorIf(t, got != want, "%s\nwant %s", got, want)
 }

@@ -11,19 +11,17 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestPaperExperiments: every published number is measured by an experiment that
-// comes with weft, and by one only; and in full that experiment has the points
-// that the number is about, as far as settings say which (cells of results and
-// of further tables are known only once it has run).
+// TestPaperExperiments: every published number is measured by an experiment that comes with weft,
+// and by one only; and in full that experiment has the points that the number is about, as far as
+// settings say which (cells of results and of further tables are known only once it has run).
 func TestPaperExperiments(t *testing.T) {
 	bound := map[string]string{}
 	for _, name := range Embedded("papers") {
 		f := embeddedFile(t, name)
 		settings := f.settingsTable()
 		for _, e := range f.Expects {
-			if first, twice := bound[e.Target]; twice {
-				t.Errorf("%s is judged by %s and by %s", e.Target, first, name)
-			}
+			first, twice := bound[e.Target]
+			simtest.ErrorIf(t, twice, "%s is judged by %s and by %s", e.Target, first, name)
 			bound[e.Target] = name
 			of := slices.Collect(maps.Values(e.Of))
 			if len(of) == 0 {
@@ -44,9 +42,7 @@ func TestPaperExperiments(t *testing.T) {
 		}
 	}
 	for _, target := range verdict.Targets() {
-		if bound[target.ID] == "" {
-			t.Errorf("%s is bound to no experiment", target.ID)
-		}
+		simtest.ErrorIf(t, bound[target.ID] == "", "%s is bound to no experiment", target.ID)
 	}
 }
 
@@ -82,9 +78,7 @@ func TestListTitles(t *testing.T) {
 		listed := EmbeddedTitle(name)
 		d, err := document.Parse(name, string(text))
 		if title, _ := d.Root["title"].(string); err == nil && !placeholder().MatchString(title) {
-			if listed != title {
-				t.Errorf("%s is listed as %q, its title is %q", name, listed, title)
-			}
+			simtest.ErrorIf(t, listed != title, "%s is listed as %q, its title is %q", name, listed, title)
 			continue
 		}
 		f := embeddedFile(t, name)
@@ -92,9 +86,7 @@ func TestListTitles(t *testing.T) {
 			t.Errorf("%s is listed as %q, its title is %q", name, listed, f.Title)
 		}
 	}
-	if shown == 0 {
-		t.Error("no title speaks of points")
-	}
+	simtest.ErrorIf(t, shown == 0, "no title speaks of points")
 }
 
 // TestReproductionTime: every paper has been timed, whole and in its quick variant, without the
@@ -107,13 +99,10 @@ func TestReproductionTime(t *testing.T) {
 		}
 	}
 	for paper := range papers {
-		if took := reproductionTimes()[paper]; took[0] <= 0 || took[1] <= 0 {
-			t.Errorf("%s took %v s", paper, took)
-		}
+		took := reproductionTimes()[paper]
+		simtest.ErrorIf(t, took[0] <= 0 || took[1] <= 0, "%s took %v s", paper, took)
 	}
-	if len(reproductionTimes()) != len(papers) {
-		t.Errorf("%d times of %d papers", len(reproductionTimes()), len(papers))
-	}
+	simtest.ErrorIf(t, len(reproductionTimes()) != len(papers), "%d times of %d papers", len(reproductionTimes()), len(papers))
 	for _, c := range []struct {
 		paths []string
 		quick bool
@@ -122,9 +111,7 @@ func TestReproductionTime(t *testing.T) {
 		{[]string{"papers/dswitch/theorem1.toml"}, false, "1 of the 5 experiments of dswitch, all of which take roughly 36 s of processor time, 18 s on 2 idle processors (on weft's own machine)"},
 		{filesOf("dswitch"), true, "5 experiments: roughly 5 s of processor time, 2 s on 2 idle processors; 1 beside them (on weft's own machine)"},
 	} {
-		if got := ReproductionTime(c.paths, c.quick, 2); got != c.want {
-			t.Errorf("got  %s\nwant %s", got, c.want)
-		}
+		simtest.Equal(t, ReproductionTime(c.paths, c.quick, 2), c.want, "got")
 	}
 }
 
@@ -138,11 +125,10 @@ func filesOf(paper string) (paths []string) {
 	return paths
 }
 
-// Dragonflies from 72 to 16,512 terminals, unbalanced ones, and one with several
-// channels between groups carry what the experiment offers them, in less than
-// 2 GiB. The window of 100 cycles is short, for time's sake: of the smallest
-// network's 1,080 worst-case packets the standard deviation is 3 %, so that 10 %
-// are missing by chance in one run of 2,000; the others have more.
+// Dragonflies from 72 to 16,512 terminals, unbalanced ones, and one with several channels between
+// groups carry what the experiment offers them, in less than 2 GiB. The window of 100 cycles is
+// short, for time's sake: of the smallest network's 1,080 worst-case packets the standard deviation
+// is 3 %, so that 10 % are missing by chance in one run of 2,000; the others have more.
 func TestDragonflySizes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates 16,512 terminals")
@@ -161,17 +147,13 @@ func TestDragonflySizes(t *testing.T) {
 	}
 	most := 0.0
 	for i, load := range offered {
-		if accepted[i] < 0.9*load {
-			t.Errorf("point %d accepts %v of %v", i, accepted[i], load)
-		}
+		simtest.ErrorIf(t, accepted[i] < 0.9*load, "point %d accepts %v of %v", i, accepted[i], load)
 		most = max(most, packets[i])
 	}
-	if want := 0.9 * 16512 * 0.3 * 100; most < want {
-		t.Errorf("the largest network measured %v packets, want at least %v", most, want)
-	}
-	if peak := peakMemory(); peak >= 2<<30 {
-		t.Errorf("%d MiB", peak>>20)
-	}
+	want := 0.9 * 16512 * 0.3 * 100
+	simtest.ErrorIf(t, most < want, "the largest network measured %v packets, want at least %v", most, want)
+	peak := peakMemory()
+	simtest.ErrorIf(t, peak >= 2<<30, "%d MiB", peak>>20)
 }
 
 // numbers returns a column of a table.

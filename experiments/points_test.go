@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // seedsConfig is of a kind whose points are wrong from a size on and, where they draw, for odd seeds.
@@ -80,9 +81,8 @@ func TestPointsShareChecks(t *testing.T) {
 		}
 	}
 	f := load(t, sweep("")+`"size.of" = [1, 2]`)
-	if len(f.Warnings) != 1 || f.Warnings[0].Where != "size.of = 2" {
-		t.Errorf("warnings %+v, want one for size.of = 2", f.Warnings)
-	}
+	simtest.ErrorIf(t, len(f.Warnings) != 1 || f.Warnings[0].Where != "size.of = 2",
+		"warnings %+v, want one for size.of = 2", f.Warnings)
 	for finished, want := range map[int]string{-1: "6", 3: "5"} { // flit-hops, one a point that is left
 		done := map[string]*Record{}
 		if finished >= 0 {
@@ -95,8 +95,8 @@ func TestPointsShareChecks(t *testing.T) {
 	}
 	for _, p := range f.Points {
 		alone := load(t, fmt.Sprintf("kind = \"seeds\"\nseed = %s\nsize.of = %s", p.Swept[0], p.Swept[1]))
-		if got := alone.Points[0]; got.Hash != p.Hash || got.Seed != p.Seed {
-			t.Errorf("point %v: seed %d, hash %s; in a file of its own %d, %s", p.Swept, p.Seed, p.Hash, got.Seed, got.Hash)
-		}
+		got := alone.Points[0]
+		simtest.ErrorIf(t, got.Hash != p.Hash || got.Seed != p.Seed,
+			"point %v: seed %d, hash %s; in a file of its own %d, %s", p.Swept, p.Seed, p.Hash, got.Seed, got.Hash)
 	}
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestReport: findings are said once each, with the settings that they are
-// about; a sweep wholly above the bound is warned of; what a run does not need
-// is left out of its own preflight.
+// TestReport: findings are said once each, with the settings that they are about; a sweep wholly
+// above the bound is warned of; what a run does not need is left out of its own preflight.
 func TestReport(t *testing.T) {
 	f := load(t, `
 topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
@@ -35,9 +34,8 @@ measure = { warmup = 1000, window = 4000 }
 		"cost||roughly ",
 	} {
 		all := "\n" + strings.Join(got, "\n")
-		if count := strings.Count(all, "\n"+want); count != 1 {
-			t.Errorf("%d of %q in%s", count, want, all)
-		}
+		count := strings.Count(all, "\n"+want)
+		simtest.ErrorIf(t, count != 1, "%d of %q in%s", count, want, all)
 	}
 	if len(report.Warnings) != 1 || report.Warnings[0].Key != "traffic.load" || !strings.Contains(report.Warnings[0].Message, "from 0.3 on, with a bound of 0.125") {
 		t.Errorf("warnings: %+v", report.Warnings)
@@ -49,12 +47,9 @@ measure = { warmup = 1000, window = 4000 }
 		}
 		return true
 	})
-	if proofs != 2 {
-		t.Errorf("%d certificates for 8 points of 2 networks", proofs)
-	}
-	if short, err := f.Preflight(false); err != nil || len(short.Notes) != 2 || len(short.Warnings) != 0 {
-		t.Errorf("before a run: %+v, %v", short, err)
-	}
+	simtest.ErrorIf(t, proofs != 2, "%d certificates for 8 points of 2 networks", proofs)
+	short, err := f.Preflight(false)
+	simtest.ErrorIf(t, err != nil || len(short.Notes) != 2 || len(short.Warnings) != 0, "before a run: %+v, %v", short, err)
 }
 
 // TestMostWalked: a ping-pong between two ranks has 4 operations an iteration, a send and a receive of each rank, so
@@ -82,9 +77,8 @@ topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
 			}
 		}
 		want := fmt.Sprintf("%v points have no least time here", 6-c.walked)
-		if walked != c.walked || (said == "") != (walked == 6) || said != "" && strings.Count(said, want) != 1 {
-			t.Errorf("of at most %v operations: %v points have a least time, want %v; %q", c.most, walked, c.walked, said)
-		}
+		simtest.ErrorIf(t, walked != c.walked || (said == "") != (walked == 6) || said != "" && strings.Count(said, want) != 1,
+			"of at most %v operations: %v points have a least time, want %v; %q", c.most, walked, c.walked, said)
 	}
 }
 
@@ -167,9 +161,8 @@ func TestCost(t *testing.T) {
 		{"search with replications", costRow + "find = \"saturation\"\nload_precision = 0.1\nreplications = 2\n", 2 * 7423 * perCycle},
 	} {
 		got := predicted(t, c.text)
-		if math.Abs(got.likely.crossings/c.want-1) > 1e-9 || got.most != got.likely {
-			t.Errorf("%s: %+v, want %v flit-hops", c.name, got, c.want)
-		}
+		simtest.ErrorIf(t, math.Abs(got.likely.crossings/c.want-1) > 1e-9 || got.most != got.likely,
+			"%s: %+v, want %v flit-hops", c.name, got, c.want)
 	}
 }
 
@@ -185,9 +178,9 @@ measure = { find = "saturation" }
 `).likely.crossings
 	}
 	worst := search("worst-case", "0.9")
-	if idle, uniform := search("worst-case", "0.05"), search("uniform", "0.9"); idle != worst || worst > uniform/2 {
-		t.Errorf("%v flit-hops, with a load of 0.05 %v, of uniform traffic %v", worst, idle, uniform)
-	}
+	idle, uniform := search("worst-case", "0.05"), search("uniform", "0.9")
+	simtest.ErrorIf(t, idle != worst || worst > uniform/2,
+		"%v flit-hops, with a load of 0.05 %v, of uniform traffic %v", worst, idle, uniform)
 }
 
 // TestCostOfPackets: as many flits cross switches in packets of 8, each of which takes as long as four
@@ -227,9 +220,8 @@ func TestCostOfOpenWindow(t *testing.T) {
 	}
 }
 
-// TestCostIsThatOfTheRun: the flit-hops that a sweep with replications takes
-// are those said before, within a tenth: the drain comes on top, and what
-// Bernoulli sources offer varies.
+// TestCostIsThatOfTheRun: the flit-hops that a sweep with replications takes are those said before,
+// within a tenth: the drain comes on top, and what Bernoulli sources offer varies.
 func TestCostIsThatOfTheRun(t *testing.T) {
 	text := strings.Replace(costRow, "window = 400", "window = 2000\nreplications = 3", 1) + "[sweep]\nseed = [1, 2]\n\"traffic.load\" = [0.1, 0.5]\n"
 	f := load(t, text)
@@ -237,9 +229,8 @@ func TestCostIsThatOfTheRun(t *testing.T) {
 	for _, p := range f.Points {
 		got += float64(compute(t, f, p).FlitHops)
 	}
-	if want := predicted(t, text).likely.crossings; math.Abs(got/want-1) > 0.1 {
-		t.Errorf("the run took %v flit-hops, predicted were %v", got, want)
-	}
+	want := predicted(t, text).likely.crossings
+	simtest.ErrorIf(t, math.Abs(got/want-1) > 0.1, "the run took %v flit-hops, predicted were %v", got, want)
 }
 
 // TestCostOfFoundWindows: where runs find their windows, the flit-hops of a figure are those said
@@ -265,8 +256,8 @@ measure = { budget = 10000 }
 		}
 		said := predicted(t, text)
 		t.Logf("%s: %.3g flit-hops said, %.3g at most, %.3g counted", name, said.likely.crossings, said.most.crossings, got)
-		if times := said.likely.crossings / got; times < 1/1.3 || times > 1.3 {
-			t.Errorf("%s: %.3g flit-hops said, %.3g counted", name, said.likely.crossings, got)
-		}
+		times := said.likely.crossings / got
+		simtest.ErrorIf(t, times < 1/1.3 || times > 1.3,
+			"%s: %.3g flit-hops said, %.3g counted", name, said.likely.crossings, got)
 	}
 }

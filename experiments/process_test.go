@@ -16,9 +16,8 @@ func TestContentOf(t *testing.T) {
 	text := []byte("no executable")
 	path := filepath.Join(t.TempDir(), "file")
 	simtest.Check(t, os.WriteFile(path, text, 0o666))
-	if want := sha256.Sum256(text); !bytes.Equal(simtest.Must(contentOf(path))(t), want[:]) {
-		t.Error("a text is not known by its bytes")
-	}
+	want := sha256.Sum256(text)
+	simtest.ErrorIf(t, !bytes.Equal(simtest.Must(contentOf(path))(t), want[:]), "a text is not known by its bytes")
 	test := simtest.Must(os.Executable())(t)
 	known := simtest.Must(contentOf(test))(t)
 	program := append(simtest.Must(os.ReadFile(test))(t), text...)
@@ -26,9 +25,7 @@ func TestContentOf(t *testing.T) {
 		t.Skip("no executable in which Go's linker notes a name")
 	}
 	simtest.Check(t, os.WriteFile(path, program, 0o666))
-	if !bytes.Equal(simtest.Must(contentOf(path))(t), known) {
-		t.Error("the same program has another name")
-	}
+	simtest.ErrorIf(t, !bytes.Equal(simtest.Must(contentOf(path))(t), known), "the same program has another name")
 }
 
 // TestGarbageShare: 16 MiB of garbage stand in any case, half of what lives, 128 MiB at most: 16 of
@@ -36,9 +33,8 @@ func TestContentOf(t *testing.T) {
 // many points are checked 192 stand: 120 % of 160 MiB.
 func TestGarbageShare(t *testing.T) {
 	for live, want := range map[uint64]int{0: 1600, 1: 1600, 16: 100, 32: 50, 256: 50, 1024: 12, 1 << 20: 1} {
-		if got := garbageShare(live<<20, leastGarbage); got != want {
-			t.Errorf("%d MiB live: %d %%, want %d", live, got, want)
-		}
+		got := garbageShare(live<<20, leastGarbage)
+		simtest.ErrorIf(t, got != want, "%d MiB live: %d %%, want %d", live, got, want)
 	}
 	if got := garbageShare(160<<20, checkGarbage); got != 120 {
 		t.Errorf("160 MiB live, many points: %d %%, want 120", got)

@@ -29,9 +29,8 @@ func TestRefineAtMost(t *testing.T) {
 		load := results.Number(p.Swept[1])
 		return work{most: effort{load, 0, 10 * load}}
 	})
-	if points != 8 || math.Abs(more.most.crossings-7.2) > 1e-9 || math.Abs(more.most.nanoseconds-72) > 1e-9 {
-		t.Errorf("%d points, %v, want 8, 7.2 and 72", points, more)
-	}
+	simtest.ErrorIf(t, points != 8 || math.Abs(more.most.crossings-7.2) > 1e-9 || math.Abs(more.most.nanoseconds-72) > 1e-9,
+		"%d points, %v, want 8, 7.2 and 72", points, more)
 	report, err := f.Preflight(true)
 	if err != nil || report.Refined != 8 {
 		t.Errorf("the report says %d, %v", report.Refined, err)
@@ -48,17 +47,14 @@ func TestRefineFailed(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.2, 0.8]\nrefine = { \"traffic.load\" = 0.1 }\n")
 	steady := func(p *Point) (bool, bool) { return p.Swept[0] != "0.8", p.Swept[0] != "0.5" }
 	list := f.refine.next(f, f.Points, steady)
-	if len(list) != 1 || list[0].Value != 0.5 {
-		t.Fatalf("%+v", list)
-	}
+	simtest.FatalIf(t, len(list) != 1 || list[0].Value != 0.5, "%+v", list)
 	p := simtest.Must(f.Refined(list[0], 2))(t)
 	if list = f.refine.next(f, append(f.Points, p), steady); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
 }
 
-// TestRefineInteger: an axis of integers is refined by integers, 1 + 2*4 = 9
-// between 1 and 17.
+// TestRefineInteger: an axis of integers is refined by integers, 1 + 2*4 = 9 between 1 and 17.
 func TestRefineInteger(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 17]\nrefine = { \"shape.p\" = 2 }\n")
 	list := f.refine.next(f, f.Points, func(p *Point) (bool, bool) { return p.Index != 1, true })

@@ -25,18 +25,15 @@ func TestBrokenSnapshot(t *testing.T) {
 	simtest.Check(t, errors.Join(snapshot.Write(state, build(), key, func(a *snapshot.Archive) error { snapshot.Blob(a, &[]byte{1}); return nil }), state.Close()))
 	_, _, err := f.NewRun(f.Points[0], Circumstances{Dir: dir, SnapshotEvery: time.Hour}).Compute(t.Context())
 	want := "went on from " + path + ", and broke; with --resume it begins again\ninternal error, please report it: told to break\n"
-	if err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Fatalf("failed by %v, want %q", err, want)
-	}
+	simtest.FatalIf(t, err == nil || !strings.HasPrefix(err.Error(), want), "failed by %v, want %q", err, want)
 }
 
 // TestMisuse: what is registered and breaks its contract is called by its name in the file,
 // without a stack.
 func TestMisuse(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[shape]\ntype = \"ring\"\n[traffic]\nmode = \"misuse\"\n")
-	if _, _, err := f.NewRun(f.Points[0], Circumstances{}).Compute(t.Context()); fmt.Sprint(err) != `shape "ring" reads what it has not declared` {
-		t.Errorf("%v", err)
-	}
+	_, _, err := f.NewRun(f.Points[0], Circumstances{}).Compute(t.Context())
+	simtest.ErrorIf(t, fmt.Sprint(err) != `shape "ring" reads what it has not declared`, "%v", err)
 }
 
 // TestInterruptible: what does not end by itself is left behind; what is done is
@@ -84,8 +81,6 @@ func TestInsideAPoint(t *testing.T) {
 		if c.want.Done < 0 && got.Done > 0 {
 			got.Done = -1
 		}
-		if got != c.want {
-			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
-		}
+		simtest.ErrorIf(t, got != c.want, "%s: %+v, want %+v", c.name, got, c.want)
 	}
 }

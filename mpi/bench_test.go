@@ -51,9 +51,8 @@ func (s someRounds) Round(rank, round int, dst []collectives.Op) []collectives.O
 	return s.Schedule.Round(rank, s.first+round%s.rounds, dst)
 }
 
-// Parts of iterations of NAS FT and LU, class E, as table 2 of the connections
-// paper has them: 4 ranks a node, a context cache that all of FT's peers do not
-// fit into.
+// Parts of iterations of NAS FT and LU, class E, as table 2 of the connections paper has them: 4
+// ranks a node, a context cache that all of FT's peers do not fit into.
 func BenchmarkSkeletons(b *testing.B) {
 	grouped := mpi.DefaultConnections
 	grouped.Mode, grouped.Group = mpi.XRCS, 4096

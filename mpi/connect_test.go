@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // messagesBetween sends n small messages from a to b, of eight ranks, one after another.
@@ -31,9 +32,9 @@ func TestRequestsToDifferentProcessesOfANode(t *testing.T) {
 			return dst
 		}))
 		// Each process has one QP: rank 2's leads to node 0, whichever process asks.
-		if s := r.Stats; s.Handshakes != 2 || s.Connecting != 4 || s.QPs != 3 {
-			t.Errorf("%v: %d handshakes of %d messages, %d QPs", mode, s.Handshakes, s.Connecting, s.QPs)
-		}
+		s := r.Stats
+		simtest.ErrorIf(t, s.Handshakes != 2 || s.Connecting != 4 || s.QPs != 3,
+			"%v: %d handshakes of %d messages, %d QPs", mode, s.Handshakes, s.Connecting, s.QPs)
 	}
 }
 
@@ -42,10 +43,9 @@ const hop = 0.2 + 0.25 // CPU times of a message
 func TestConnectionOnDemand(t *testing.T) {
 	c := mpi.GroupedConfig()
 	create, modify := c.Adapter.QPCreate.Microseconds(), c.Adapter.QPModify.Microseconds()
-	// Rank 1 to rank 6 goes over rank 5. The message is posted at 0.2; rank 1
-	// creates its QP; request and reply take two hops each; rank 6 creates
-	// and modifies its QP before it replies, rank 1 modifies its own after;
-	// then the message leaves.
+	// Rank 1 to rank 6 goes over rank 5. The message is posted at 0.2; rank 1 creates its QP;
+	// request and reply take two hops each; rank 6 creates and modifies its QP before it replies,
+	// rank 1 modifies its own after; then the message leaves.
 	want := 0.2 + create + 4*(hop+adapters(64)) + create + modify + modify + adapters(64) + 0.25
 	r := runSchedule(t, c, messagesBetween(1, 6, 1))
 	within(t, "first message over a new connection", r.Finish[6], want)
@@ -61,9 +61,7 @@ func TestConnectionOnDemand(t *testing.T) {
 	for _, b := range []int{2, 5} {
 		r := runSchedule(t, c, messagesBetween(1, b, 1))
 		within(t, "message over a static connection", r.Finish[b], hop+adapters(64))
-		if r.Stats.Handshakes != 0 {
-			t.Errorf("to rank %d: %d handshakes", b, r.Stats.Handshakes)
-		}
+		simtest.ErrorIf(t, r.Stats.Handshakes != 0, "to rank %d: %d handshakes", b, r.Stats.Handshakes)
 	}
 }
 
@@ -75,9 +73,8 @@ func TestBothSidesConnect(t *testing.T) {
 		}
 		return dst
 	}))
-	if r.Stats.Handshakes != 2 || r.Stats.QPs != 2 {
-		t.Errorf("%d handshakes, %d QPs; want 2, 2", r.Stats.Handshakes, r.Stats.QPs)
-	}
+	simtest.ErrorIf(t, r.Stats.Handshakes != 2 || r.Stats.QPs != 2,
+		"%d handshakes, %d QPs; want 2, 2", r.Stats.Handshakes, r.Stats.QPs)
 }
 
 func TestProxy(t *testing.T) {
@@ -86,9 +83,7 @@ func TestProxy(t *testing.T) {
 	// Two hops; the relay copies 64 B.
 	r := runSchedule(t, c, messagesBetween(1, 6, 1))
 	within(t, "message over a relay", r.Finish[6], 2*(hop+adapters(64))+copied(64))
-	if r.Stats.Handshakes != 0 || r.Stats.Relayed != 1 {
-		t.Errorf("statistics %+v", r.Stats)
-	}
+	simtest.ErrorIf(t, r.Stats.Handshakes != 0 || r.Stats.Relayed != 1, "statistics %+v", r.Stats)
 	// Large messages too: RTS, CTS and the data each take two hops.
 	r = runSchedule(t, c, between(8, 1, 6, collectives.Op{Bytes: 65536}))
 	within(t, "large message over a relay", r.Finish[6],
@@ -103,9 +98,7 @@ func TestAllOnDemand(t *testing.T) {
 	r := runSchedule(t, c, messagesBetween(1, 6, 1))
 	within(t, "first message", r.Finish[6], 0.2+create+2*(hop+adapters(64))+create+2*modify+adapters(64)+0.25)
 	all := runSchedule(t, c, collectives.AlltoallRing(collectives.Env{Ranks: 8, Bytes: 64}))
-	if all.Stats.QPs != 8*7 {
-		t.Errorf("an alltoall of 8 ranks makes %d QPs, want 56", all.Stats.QPs)
-	}
+	simtest.ErrorIf(t, all.Stats.QPs != 8*7, "an alltoall of 8 ranks makes %d QPs, want 56", all.Stats.QPs)
 }
 
 // With XRC a process needs one connection a node: rank 0 reaches ranks 8 to 11
@@ -114,9 +107,8 @@ func TestXRCConnectsToNodes(t *testing.T) {
 	c := mpi.QDRConfig(4)
 	c.Connections.Mode, c.Connections.Group = mpi.XRCS, 8
 	for b, want := range map[int]int64{1: 0, 4: 0, 8: 0, 11: 0, 12: 1, 15: 1} {
-		if got := runSchedule(t, c, between(16, 0, b, collectives.Op{Bytes: 64})).Stats.Handshakes; got != want {
-			t.Errorf("rank 0 to %d: %d handshakes, want %d", b, got, want)
-		}
+		got := runSchedule(t, c, between(16, 0, b, collectives.Op{Bytes: 64})).Stats.Handshakes
+		simtest.ErrorIf(t, got != want, "rank 0 to %d: %d handshakes, want %d", b, got, want)
 	}
 }
 
@@ -130,9 +122,7 @@ func TestContextMisses(t *testing.T) {
 	miss := transport.HCA.ContextMiss.Microseconds()
 	// The first message misses at both ends; the second leaves 0.2 later and
 	// finds both contexts, behind the first at the receiver.
-	if r.HCA.ContextMisses != 2 {
-		t.Errorf("%d misses, want 2", r.HCA.ContextMisses)
-	}
+	simtest.ErrorIf(t, r.HCA.ContextMisses != 2, "%d misses, want 2", r.HCA.ContextMisses)
 	within(t, "first message of a connection", runSchedule(t, c, messagesBetween(1, 6, 1)).Finish[6], hop+adapters(64)+2*miss)
 }
 
@@ -145,14 +135,12 @@ func TestXRCSharesContexts(t *testing.T) {
 		c.Transport, c.Connections.Mode = transport.New, mode
 		out := collectives.Sequence(between(4, 0, 2, collectives.Op{Bytes: 64}), between(4, 0, 3, collectives.Op{Bytes: 64}))
 		in := collectives.Sequence(between(4, 0, 2, collectives.Op{Bytes: 64}), between(4, 1, 2, collectives.Op{Bytes: 64}))
-		if got := [2]int64{runSchedule(t, c, out).HCA.ContextMisses, runSchedule(t, c, in).HCA.ContextMisses}; got != want {
-			t.Errorf("%s: %d contexts loaded, want %d", mode, got, want)
-		}
+		got := [2]int64{runSchedule(t, c, out).HCA.ContextMisses, runSchedule(t, c, in).HCA.ContextMisses}
+		simtest.ErrorIf(t, got != want, "%s: %d contexts loaded, want %d", mode, got, want)
 	}
 }
 
-// Two iterations with tear-down between make every connection twice, and hold
-// no more at a time.
+// Two iterations with tear-down between make every connection twice, and hold no more at a time.
 func TestTearDown(t *testing.T) {
 	for _, mode := range []string{mpi.RCSRQ, mpi.XRCS} {
 		c := mpi.QDRConfig(1)
@@ -161,13 +149,10 @@ func TestTearDown(t *testing.T) {
 		kept := runSchedule(t, c, s).Stats
 		c.Connections.TearDown = true
 		closed := runSchedule(t, c, s).Stats
-		if kept.QPs != 56 || kept.QPsClosed != 0 || kept.QPsPeak != 7 {
-			t.Errorf("%s: kept: %+v", mode, kept)
-		}
+		simtest.ErrorIf(t, kept.QPs != 56 || kept.QPsClosed != 0 || kept.QPsPeak != 7, "%s: kept: %+v", mode, kept)
 		// A process that is ahead may close a connection on which its peer's
 		// last message is not out yet, and that is made anew; so at least.
-		if closed.QPs < 112 || closed.QPs > 130 || closed.QPsClosed < 104 || closed.QPsPeak > 8 {
-			t.Errorf("%s: torn down: %+v", mode, closed)
-		}
+		simtest.ErrorIf(t, closed.QPs < 112 || closed.QPs > 130 || closed.QPsClosed < 104 || closed.QPsPeak > 8,
+			"%s: torn down: %+v", mode, closed)
 	}
 }

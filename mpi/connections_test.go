@@ -11,15 +11,14 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// Every exact figure of the connections paper: sections 1, 2, 4.2, tables 1
-// and 2, within 0.5 %.
+// Every exact figure of the connections paper: sections 1, 2, 4.2, tables 1 and 2, within 0.5 %.
 func TestMemoryOfThePaper(t *testing.T) {
 	check := func(where, mode string, group int, buffer sim.Bytes, ranks, perNode int, of func(Footprint) float64, want float64) {
 		config := DefaultConnections
 		config.Mode, config.Group, config.Buffer = mode, group, buffer
-		if got := of(config.Footprint(ranks, perNode, 0)) / 1e6; math.Abs(got-want) > 0.005*want {
-			t.Errorf("%s: %s, groups of %d, %d ranks, %d a node: %.4f MB, want %.4f", where, mode, group, ranks, perNode, got, want)
-		}
+		got := of(config.Footprint(ranks, perNode, 0)) / 1e6
+		simtest.ErrorIf(t, math.Abs(got-want) > 0.005*want,
+			"%s: %s, groups of %d, %d ranks, %d a node: %.4f MB, want %.4f", where, mode, group, ranks, perNode, got, want)
 	}
 	process := func(f Footprint) float64 { return f.Process }
 	node := func(f Footprint) float64 { return f.Node }
@@ -46,8 +45,7 @@ func TestMemoryOfThePaper(t *testing.T) {
 func TestConnectionsOfThePaper(t *testing.T) {
 	grouped := DefaultConnections
 	grouped.Mode, grouped.Group = XRCS, 4096
-	// 1024 nodes of its own group and one process in each of the 78 and 244
-	// other groups.
+	// 1024 nodes of its own group and one process in each of the 78 and 244 other groups.
 	if got := grouped.QPs(320000, 4); got != 1102 {
 		t.Errorf("320,000 ranks: %d QPs, want 1102", got)
 	}
@@ -67,9 +65,8 @@ func TestConnectionsOfThePaper(t *testing.T) {
 	// 1023 connections on demand, as FT makes on 8,192 ranks, nearly double it:
 	// (1025 + 1023) x 9088 B.
 	f := grouped.Footprint(8192, 4, 1023)
-	if f.Process != 2048*9088 || f.ProcessStatic != 1025*9088 || f.Node != 4*f.Process {
-		t.Errorf("with connections on demand: %+v", f)
-	}
+	simtest.ErrorIf(t, f.Process != 2048*9088 || f.ProcessStatic != 1025*9088 || f.Node != 4*f.Process,
+		"with connections on demand: %+v", f)
 }
 
 // connected tells whether two processes are connected from the start.
@@ -105,15 +102,14 @@ func TestWayByHand(t *testing.T) {
 		{1, 6, 5},  // over index 1 of group 1
 		{3, 8, 0},  // group 2 is {8, 9}: index 3 is missing, so over index 0 of group 0
 	} {
-		if relay, static := rt.connect.way(c.from, c.to); static != (c.relay < 0) || !static && relay != c.relay {
-			t.Errorf("from %d to %d over %d, static %v; want %d", c.from, c.to, relay, static, c.relay)
-		}
+		relay, static := rt.connect.way(c.from, c.to)
+		simtest.ErrorIf(t, static != (c.relay < 0) || !static && relay != c.relay,
+			"from %d to %d over %d, static %v; want %d", c.from, c.to, relay, static, c.relay)
 	}
 }
 
-// TestWay compares the connector's way, which does without divisions, with the
-// plain one, for full groups and others, up to group sizes of 1 and of more than
-// all ranks.
+// TestWay compares the connector's way, which does without divisions, with the plain one, for full
+// groups and others, up to group sizes of 1 and of more than all ranks.
 func TestWay(t *testing.T) {
 	const ranks, perNode = 61, 3
 	for _, mode := range []string{RC, XRCS, UD} {
@@ -148,9 +144,8 @@ func TestUDBaseline(t *testing.T) {
 	c := DefaultConnections
 	c.Mode = UD
 	// 1024 buffers and requests, a send queue, 250 address handles.
-	if got, want := c.Footprint(1000, 4, 0).Process, 1024*(2088+64)+16*64+250*128.0; got != want {
-		t.Errorf("UD takes %v B, want %v", got, want)
-	}
+	got, want := c.Footprint(1000, 4, 0).Process, 1024*(2088+64)+16*64+250*128.0
+	simtest.ErrorIf(t, got != want, "UD takes %v B, want %v", got, want)
 }
 
 func TestConnectionsRefuse(t *testing.T) {
@@ -178,9 +173,8 @@ func TestLinks(t *testing.T) {
 	s := sim.NewStream(1, "links", 0)
 	for range 20000 {
 		a, p := int32(s.IntN(ranks)), int32(s.IntN(peers))
-		if got, want := l.get(a, p), plain[[2]int32{a, p}]; got != want {
-			t.Fatalf("link %d-%d is %d, want %d", a, p, got, want)
-		}
+		got, want := l.get(a, p), plain[[2]int32{a, p}]
+		simtest.FatalIf(t, got != want, "link %d-%d is %d, want %d", a, p, got, want)
 		state := linkState(s.IntN(3))
 		l.set(a, p, state)
 		plain[[2]int32{a, p}] = state
@@ -192,9 +186,7 @@ func TestLinks(t *testing.T) {
 				want = append(want, p)
 			}
 		}
-		if got := slices.Collect(l.ready(a)); !slices.Equal(got, want) {
-			t.Errorf("rank %d: ready %v, want %v", a, got, want)
-		}
+		simtest.EqualSlices(t, slices.Collect(l.ready(a)), want, "rank %d: ready", a)
 	}
 }
 
@@ -218,9 +210,7 @@ func TestWaiting(t *testing.T) {
 		for next := c.released(1, b); next != 0; next = rt.messages.At(next - 1).next {
 			got = append(got, next-1)
 		}
-		if !slices.Equal(got, want[b]) {
-			t.Fatalf("for rank %d: %v, want %v", b, got, want[b])
-		}
+		simtest.FatalIf(t, !slices.Equal(got, want[b]), "for rank %d: %v, want %v", b, got, want[b])
 		delete(want, b)
 	}
 }
@@ -242,9 +232,8 @@ func TestNodeQPs(t *testing.T) {
 	} {
 		config := DefaultConnections
 		config.Mode = c.mode
-		if got := config.Footprint(c.ranks, c.perNode, c.onDemand).NodeQPs; got != c.want {
-			t.Errorf("%s, %d ranks, %d on a node: %d QPs, want %d", c.mode, c.ranks, c.perNode, got, c.want)
-		}
+		got := config.Footprint(c.ranks, c.perNode, c.onDemand).NodeQPs
+		simtest.ErrorIf(t, got != c.want, "%s, %d ranks, %d on a node: %d QPs, want %d", c.mode, c.ranks, c.perNode, got, c.want)
 	}
 }
 
@@ -261,9 +250,9 @@ func TestSharedQueueOfFixedSize(t *testing.T) {
 		RC:    7 * (2*1000 + 500 + 4*50), // its queues are not shared
 	} {
 		c := Connections{Mode: mode, Buffer: 1000, Request: 50, SendDepth: 10, Preposted: 2, RecvDepth: 4, Sizes: 2, SRQBuffers: 100}
-		if f := c.Footprint(8, 1, 0); f.Process != want || f.ProcessStatic != want {
-			t.Errorf("%s: %v B, %v static, want %v", mode, f.Process, f.ProcessStatic, want)
-		}
+		f := c.Footprint(8, 1, 0)
+		simtest.ErrorIf(t, f.Process != want || f.ProcessStatic != want,
+			"%s: %v B, %v static, want %v", mode, f.Process, f.ProcessStatic, want)
 	}
 }
 
@@ -282,9 +271,9 @@ func TestInboxIsFreeOnTime(t *testing.T) {
 		{slices.Repeat(inbox{6}, fewTimes), fewTimes, false},
 		{slices.Repeat(inbox{6}, fewTimes), fewTimes + 1, true},
 	} {
-		if b := slices.Clone(c.until); b.has(c.buffers, 5) != c.want {
-			t.Errorf("%d buffers, in use until %v: one is free at 5: %v, want %v", c.buffers, c.until, !c.want, c.want)
-		}
+		b := slices.Clone(c.until)
+		simtest.ErrorIf(t, b.has(c.buffers, 5) != c.want,
+			"%d buffers, in use until %v: one is free at 5: %v, want %v", c.buffers, c.until, !c.want, c.want)
 	}
 }
 
@@ -304,9 +293,8 @@ func TestSharedQueueGrows(t *testing.T) {
 		for m := (&message{}); rt.connect.takeBuffer(m, 0); taken++ {
 			rt.connect.putBuffer(m, 1)
 		}
-		if taken != c.want {
-			t.Errorf("%d QPs on demand, at least %d buffers: %d, want %d", c.connected, c.least, taken, c.want)
-		}
+		simtest.ErrorIf(t, taken != c.want,
+			"%d QPs on demand, at least %d buffers: %d, want %d", c.connected, c.least, taken, c.want)
 	}
 }
 

@@ -63,12 +63,9 @@ func TestRendezvousByRead(t *testing.T) {
 	in := 0.2 + 5 + adapters(64) + 0.25 + 0.07 + 5 + adapters(64) + adapters(65536)
 	within(t, "receiver", r.Finish[1], in+0.1)
 	within(t, "sender", r.Finish[0], in+0.5+1)
-	if busy := r.CPU[0].Busy; busy != 6200*sim.Nanosecond {
-		t.Errorf("the sender's CPU is busy for %v, want 0.2 + 5 us and the calc", busy)
-	}
-	if r.Stats.Rendezvous != 1 || r.Stats.Control != 2 {
-		t.Errorf("%d rendezvous, %d control messages; want 1, 2", r.Stats.Rendezvous, r.Stats.Control)
-	}
+	simtest.Equal(t, r.CPU[0].Busy, 6200*sim.Nanosecond, "the sender's CPU is busy for")
+	simtest.ErrorIf(t, r.Stats.Rendezvous != 1 || r.Stats.Control != 2,
+		"%d rendezvous, %d control messages; want 1, 2", r.Stats.Rendezvous, r.Stats.Control)
 }
 
 // As UCX reads: the request and the notice at the end are packed in 0.03 us and fetched in 0.5 us, as the
@@ -82,9 +79,9 @@ func TestRendezvousByGet(t *testing.T) {
 	in := 0.2 + 0.03 + 5 + adapters(64) + 0.5 + 0.25 + 0.07 + 5 + adapters(64) + adapters(65536) + 0.5 + 0.1
 	within(t, "receiver", r.Finish[1], in+0.2+0.03)
 	within(t, "sender", r.Finish[0], in+0.2+0.03+adapters(64)+0.5+0.25+1)
-	if busy := r.CPU[0].Busy; busy != 6480*sim.Nanosecond || r.Stats.Control != 3 {
-		t.Errorf("the sender's CPU is busy for %v, want 0.2 + 0.03 + 5 + 0.25 us and the calc; %d control messages, want 3", busy, r.Stats.Control)
-	}
+	busy := r.CPU[0].Busy
+	simtest.ErrorIf(t, busy != 6480*sim.Nanosecond || r.Stats.Control != 3,
+		"the sender's CPU is busy for %v, want 0.2 + 0.03 + 5 + 0.25 us and the calc; %d control messages, want 3", busy, r.Stats.Control)
 }
 
 // An adapter answers a read beside the sends of the QP: a message posted after 100 us comes before the rest
@@ -94,9 +91,9 @@ func TestAnswersOfReadsDoNotHoldUpSends(t *testing.T) {
 	c.Protocols.Rendezvous = "read"
 	r := simtest.Must(runGoal(t, c, "num_ranks 3\nrank 0 {\nsend 1048576b to 1 tag 1\nw: calc 100000\nb: send 64b to 1 tag 2\nb requires w\n}\nrank 1 {\nrecv 1048576b from 0 tag 1\nb: recv 64b from 0 tag 2\nx: send 64b to 2\nx requires b\n}\nrank 2 {\nrecv 64b from 1\n}\n"))(t)
 	ways := 2 * (0.2 + adapters(64) + 0.25)
-	if got := r.Finish[2].Microseconds(); got < 100+ways || got > 100.2+ways+2*3.7 {
-		t.Errorf("rank 2 hears after %v us, want 100 and two messages, %v us, and two quanta at most", got, ways)
-	}
+	got := r.Finish[2].Microseconds()
+	simtest.ErrorIf(t, got < 100+ways || got > 100.2+ways+2*3.7,
+		"rank 2 hears after %v us, want 100 and two messages, %v us, and two quanta at most", got, ways)
 }
 
 // An eager message above the limit of zero copy is copied at the receiver only, and complete for its
@@ -211,9 +208,8 @@ func TestPieces(t *testing.T) {
 		if name != "last" && name != "on demand" {
 			within(t, name+", sender", r.Finish[0], sent)
 		}
-		if r.Stats.Messages != 1 || r.HCA.Bytes != 2500+128*r.Stats.Handshakes {
-			t.Errorf("%s: %d messages, %d B sent", name, r.Stats.Messages, r.HCA.Bytes)
-		}
+		simtest.ErrorIf(t, r.Stats.Messages != 1 || r.HCA.Bytes != 2500+128*r.Stats.Handshakes,
+			"%s: %d messages, %d B sent", name, r.Stats.Messages, r.HCA.Bytes)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 	"github.com/weft-sim/weft/sim/stats"
 )
@@ -28,9 +29,8 @@ func TestFairShares(t *testing.T) {
 		}
 		fairShares(copies, c.bandwidth)
 		for i, want := range c.want {
-			if math.Abs(copies[i].rate-want) > 1e-12 {
-				t.Errorf("%v of %v: copy %d has %v, want %v", c.bandwidth, c.most, i, copies[i].rate, want)
-			}
+			simtest.ErrorIf(t, math.Abs(copies[i].rate-want) > 1e-12,
+				"%v of %v: copy %d has %v, want %v", c.bandwidth, c.most, i, copies[i].rate, want)
 		}
 	}
 }
@@ -101,9 +101,7 @@ func TestDaemonPhases(t *testing.T) {
 		quarters[phase/250]++
 	}
 	for i, count := range quarters {
-		if count < 180 || count > 320 {
-			t.Errorf("%d phases in quarter %d of the period, want some 250", count, i)
-		}
+		simtest.ErrorIf(t, count < 180 || count > 320, "%d phases in quarter %d of the period, want some 250", count, i)
 	}
 }
 
@@ -124,9 +122,7 @@ func TestDaemonTakesTheCPU(t *testing.T) {
 		{14, 80, 113}, // ten gaps from 15 on: 15 + 10*10 - 2
 		{7, 0, 7},     // no work, no wait
 	} {
-		if got := n.end(0, c.start, c.work); got != c.want {
-			t.Errorf("%d units from %d end at %d, want %d", c.work, c.start, got, c.want)
-		}
+		simtest.Equal(t, n.end(0, c.start, c.work), c.want, "%d units from %d end at", c.work, c.start)
 	}
 	// Against taking one unit after the other.
 	for start := sim.Time(0); start < 40; start++ {
@@ -137,9 +133,8 @@ func TestDaemonTakesTheCPU(t *testing.T) {
 					left--
 				}
 			}
-			if got := n.end(0, start, work); got != at {
-				t.Fatalf("%d units from %d end at %d, want %d", work, start, got, at)
-			}
+			got := n.end(0, start, work)
+			simtest.FatalIf(t, got != at, "%d units from %d end at %d, want %d", work, start, got, at)
 		}
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
-// What the tests from outside, which may use the packages below this one, need of
-// the inside.
+// What the tests from outside, which may use the packages below this one, need of the inside.
 var (
 	ErrTooLate      = errTooLate
 	ErrTimeOverflow = errTimeOverflow

@@ -1,11 +1,11 @@
 package mpi
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestOperationTimes: on LogGOPS with o = 100, L = 1,000 and nothing else, rank 0 sends to rank 1 and
@@ -37,15 +37,11 @@ func TestOperationTimes(t *testing.T) {
 		{"apart, thrice", IterateApart(operation, apart, 3), []float64{600, 1000}},
 	} {
 		w := RunSchedule(c.s, Costs{}, sim.Nanosecond)
-		if _, err := machine.Run(w, nil); err != nil {
-			t.Fatal(err)
-		}
-		if got := w.OperationTimes(); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		_, err := machine.Run(w, nil)
+		simtest.FatalIf(t, err != nil, "%v", err)
+		simtest.EqualSlices(t, w.OperationTimes(), c.want, "%s:", c.name)
 	}
 	w := RunSchedule(operation, Costs{}, sim.Nanosecond)
-	if got := w.OperationTimes(); got != nil {
-		t.Errorf("a schedule without iterations has times, %v", got)
-	}
+	got := w.OperationTimes()
+	simtest.ErrorIf(t, got != nil, "a schedule without iterations has times, %v", got)
 }

@@ -56,9 +56,7 @@ func (k *keptRun) check(t *testing.T, random *sim.Stream, moments int) mpi.Stats
 	t.Helper()
 	want, phases := k.run(t, mpi.Checkpoint{})
 	states := k.states(t, random, want.Stats.Events, moments)
-	if len(states) < 2 {
-		t.Errorf("%s: %d states are too few to test anything", k.name, len(states))
-	}
+	simtest.ErrorIf(t, len(states) < 2, "%s: %d states are too few to test anything", k.name, len(states))
 	for len(states) > moments {
 		i := random.IntN(len(states) - 1) // the end stays
 		states = slices.Delete(states, i, i+1)
@@ -69,9 +67,8 @@ func (k *keptRun) check(t *testing.T, random *sim.Stream, moments int) mpi.Stats
 			continue
 		}
 		got, ends := k.run(t, mpi.Checkpoint{From: snapshot.Reader(state)})
-		if digest(&got) != digest(&want) || got.Stats != want.Stats || !slices.Equal(ends, phases) {
-			t.Errorf("%s, from state %d of %d: %+v, want %+v", k.name, i, len(states), got.Stats, want.Stats)
-		}
+		simtest.ErrorIf(t, digest(&got) != digest(&want) || got.Stats != want.Stats || !slices.Equal(ends, phases),
+			"%s, from state %d of %d: %+v, want %+v", k.name, i, len(states), got.Stats, want.Stats)
 	}
 	return want.Stats
 }
@@ -125,9 +122,8 @@ func TestCollectivesAreKept(t *testing.T) {
 			k := keptRun{name, mpi.QDRConfig(perNode), func() mpi.Workload {
 				return mpi.RunSchedule(s, mpi.Costs{Copy: 200, Combine: 200}, sim.Picosecond)
 			}}
-			if got, want := k.check(t, &random, 2).Messages, scheduledMessages(s); got != want {
-				t.Errorf("%s: %d messages, want %d", name, got, want)
-			}
+			got, want := k.check(t, &random, 2).Messages, scheduledMessages(s)
+			simtest.ErrorIf(t, got != want, "%s: %d messages, want %d", name, got, want)
 		}
 	}
 }
@@ -154,9 +150,7 @@ func TestSkeletonsAreKept(t *testing.T) {
 		k.check(t, &random, 2)
 	}
 	files := simtest.Must(filepath.Glob("testdata/goal/*.goal"))(t)
-	if len(files) == 0 {
-		t.Fatal("no schedules")
-	}
+	simtest.FatalIf(t, len(files) == 0, "no schedules")
 	for _, file := range files {
 		g := parseFile(t, filepath.Base(file))
 		k := keptRun{file, mpi.QDRConfig(3), func() mpi.Workload { return g.Replay(1000) }}
@@ -348,9 +342,8 @@ func TestPartsAreKept(t *testing.T) {
 				i := random.IntN(len(states))
 				reader := keptRun{c.name, config(1 + random.IntN(5)), begin}
 				got, ends := reader.run(t, mpi.Checkpoint{From: snapshot.Reader(states[i])})
-				if digest(&got) != digest(&want) || got.Stats != want.Stats || !slices.Equal(ends, phases) {
-					t.Errorf("%s, state %d of %d of a run in %d parts: %+v, want %+v", c.name, i, len(states), parts, got.Stats, want.Stats)
-				}
+				simtest.ErrorIf(t, digest(&got) != digest(&want) || got.Stats != want.Stats || !slices.Equal(ends, phases),
+					"%s, state %d of %d of a run in %d parts: %+v, want %+v", c.name, i, len(states), parts, got.Stats, want.Stats)
 			}
 		}
 	}

@@ -105,9 +105,7 @@ func TestLogGOPSIsKept(t *testing.T) {
 		k := keptLogGOPS{text, p, func() mpi.Workload { return g.Replay(1) }}
 		wentOn += k.check(t, &random)
 	}
-	if wentOn < 2*schedules {
-		t.Errorf("%d runs went on: too few to mean anything", wentOn)
-	}
+	simtest.ErrorIf(t, wentOn < 2*schedules, "%d runs went on: too few to mean anything", wentOn)
 }
 
 // Every registered collective and skeleton.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestAtlahs: o = 1500, L = 2500, g = 1000, G = 6. A message of 8 B that is sent at 0 is there at
@@ -53,9 +54,7 @@ func TestAtlahsFanIn(t *testing.T) {
 	for atlahs, want := range map[bool]int64{true: 1_001_979, false: 8_001_892} {
 		p := mpi.LogGOPS{L: 1000, Overhead: 100, Gap: 10, GapByte: 1, Eager: 65535, Atlahs: atlahs}
 		got, err := runText(t, p, schedule)
-		if err != nil || slices.Max(got) != want {
-			t.Errorf("atlahs = %v: %v, %v; want %d", atlahs, got, err, want)
-		}
+		simtest.ErrorIf(t, err != nil || slices.Max(got) != want, "atlahs = %v: %v, %v; want %d", atlahs, got, err, want)
 	}
 }
 

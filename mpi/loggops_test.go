@@ -43,9 +43,8 @@ func TestLogGOPSMatchesReference(t *testing.T) {
 				p := mpi.LogGOPS{Compatible: compatible}
 				simtest.Must(fmt.Sscan(key, &file, &p.L, &p.Overhead, &p.Gap, &p.GapByte, &p.OverByte, &p.Eager))(t)
 				got := simtest.Must(p.Run(parseFile(t, file).Replay(1), nil))(t)
-				if !maps.Equal(maps.Collect(slices.All(got.Finish)), finish) {
-					t.Errorf("ranks finish at %v, want %v", got.Finish, finish)
-				}
+				simtest.ErrorIf(t, !maps.Equal(maps.Collect(slices.All(got.Finish)), finish),
+					"ranks finish at %v, want %v", got.Finish, finish)
 			})
 		}
 	}
@@ -133,16 +132,10 @@ s requires r
 		t.Run(c.name, func(t *testing.T) {
 			_, err := runText(t, mpi.DefaultLogGOPS, c.text)
 			var stuck *mpi.StuckError
-			if !errors.As(err, &stuck) {
-				t.Fatalf("error %v, want a StuckError", err)
-			}
-			if stuck.Cycle != c.cycle {
-				t.Errorf("cycle = %v, want %v", stuck.Cycle, c.cycle)
-			}
+			simtest.FatalIf(t, !errors.As(err, &stuck), "error %v, want a StuckError", err)
+			simtest.ErrorIf(t, stuck.Cycle != c.cycle, "cycle = %v, want %v", stuck.Cycle, c.cycle)
 			for _, w := range c.want {
-				if !strings.Contains(err.Error(), w) {
-					t.Errorf("message %q lacks %q", err, w)
-				}
+				simtest.ErrorIf(t, !strings.Contains(err.Error(), w), "message %q lacks %q", err, w)
 			}
 		})
 	}
@@ -374,9 +367,7 @@ func TestLogGOPSAgainstPlainMachine(t *testing.T) {
 		plain := plainMachine{LogGOPS: p, work: g.Replay(1), cpu: map[[2]int]int64{}, tx: map[[2]int]int64{}, rx: map[[2]int]int64{}, posted: map[int32][]*plainOp{}, early: map[int32][]*plainOp{}}
 		ok := plain.run()
 		got, err := p.Run(g.Replay(1), nil)
-		if ok != (err == nil) {
-			t.Fatalf("schedule %d: plain machine finishes: %v, fast machine: %v\n%s", i, ok, err, text)
-		}
+		simtest.FatalIf(t, ok != (err == nil), "schedule %d: plain machine finishes: %v, fast machine: %v\n%s", i, ok, err, text)
 		if !ok {
 			stuck++
 			continue
@@ -387,12 +378,10 @@ func TestLogGOPSAgainstPlainMachine(t *testing.T) {
 			for c := range plain.work.CPUs() {
 				want = max(want, plain.cpu[[2]int{r, c}])
 			}
-			if finish != want {
-				t.Fatalf("schedule %d, %+v: rank %d finishes at %d, plain machine says %d\n%s", i, p, r, finish, want, text)
-			}
+			simtest.FatalIf(t, finish != want,
+				"schedule %d, %+v: rank %d finishes at %d, plain machine says %d\n%s", i, p, r, finish, want, text)
 		}
 	}
-	if finished < 500 || stuck < 200 {
-		t.Errorf("%d schedules finished, %d got stuck: too few of one to mean anything", finished, stuck)
-	}
+	simtest.ErrorIf(t, finished < 500 || stuck < 200,
+		"%d schedules finished, %d got stuck: too few of one to mean anything", finished, stuck)
 }

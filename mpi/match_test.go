@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// FuzzMatcher holds the indexed lists against a plain slice: each byte of the
-// input is an operation on a source and a tag drawn from a few values, Any
-// among them.
+// FuzzMatcher holds the indexed lists against a plain slice: each byte of the input is an operation
+// on a source and a tag drawn from a few values, Any among them.
 func FuzzMatcher(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 250, 251, 252})
 	long := make([]byte, 200)
@@ -41,20 +41,16 @@ func FuzzMatcher(f *testing.F) {
 				}
 			}
 			got, ok := m.take(&lists[which], source, tag)
-			if ok != found || got != want {
-				t.Fatalf("step %d: take(%d, %d) = %d, %v; plain list has %d, %v", i, source, tag, got, ok, want, found)
-			}
+			simtest.FatalIf(t, ok != found || got != want,
+				"step %d: take(%d, %d) = %d, %v; plain list has %d, %v", i, source, tag, got, ok, want, found)
 		}
 		for which := range lists {
 			var left []int32
 			m.items(&lists[which], func(node int32) { left = append(left, m.nodes[node].item) })
-			if len(left) != len(plain[which]) {
-				t.Fatalf("list %d holds %d items, want %d", which, len(left), len(plain[which]))
-			}
+			simtest.FatalIf(t, len(left) != len(plain[which]),
+				"list %d holds %d items, want %d", which, len(left), len(plain[which]))
 			for i, p := range plain[which] {
-				if left[i] != p.item {
-					t.Fatalf("list %d item %d = %d, want %d", which, i, left[i], p.item)
-				}
+				simtest.FatalIf(t, left[i] != p.item, "list %d item %d = %d, want %d", which, i, left[i], p.item)
 			}
 		}
 	})
@@ -88,9 +84,7 @@ func TestRadixQueueAgainstSortedSlice(t *testing.T) {
 			continue
 		}
 		e := q.pop()
-		if e != plain[0] {
-			t.Fatalf("pop = %v, want %v", e, plain[0])
-		}
+		simtest.FatalIf(t, e != plain[0], "pop = %v, want %v", e, plain[0])
 		plain = plain[1:]
 		now = e.time
 		if s.IntN(3) == 0 {
@@ -98,7 +92,5 @@ func TestRadixQueueAgainstSortedSlice(t *testing.T) {
 			push(e)
 		}
 	}
-	if q.size != len(plain) {
-		t.Errorf("size = %d, want %d", q.size, len(plain))
-	}
+	simtest.ErrorIf(t, q.size != len(plain), "size = %d, want %d", q.size, len(plain))
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// copyAt is a program in which rank r computes for delay[r] and then copies
-// 10,000 B.
+// copyAt is a program in which rank r computes for delay[r] and then copies 10,000 B.
 func copyAt(delay ...sim.Time) collectives.Schedule {
 	return collectives.Uniform(len(delay), 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
 		if round == 0 {
@@ -21,12 +20,11 @@ func copyAt(delay ...sim.Time) collectives.Schedule {
 	})
 }
 
-// Copies of 10,000 B at 5 B/ns alone, 2 us. With 5 B/ns for a domain, one from 0
-// and one from 1 us: the first has 5,000 B left when the second comes; both at 2.5
-// B/ns, the first ends at 3 us; the second has 5,000 B left, alone: 4 us. With 7.5
-// B/ns, 3.75 each: the first ends at 1 + 5000/3750 = 2.333 us, when the second has
-// 5,000 B left: 3.333. With 10 B/ns nobody waits. Two domains: a rank each. Three
-// at once with 5 B/ns end together, at 6 us; four of them with 2 domains in pairs.
+// Copies of 10,000 B at 5 B/ns alone, 2 us. With 5 B/ns for a domain, one from 0 and one from 1 us:
+// the first has 5,000 B left when the second comes; both at 2.5 B/ns, the first ends at 3 us; the
+// second has 5,000 B left, alone: 4 us. With 7.5 B/ns, 3.75 each: the first ends at 1 + 5000/3750 =
+// 2.333 us, when the second has 5,000 B left: 3.333. With 10 B/ns nobody waits. Two domains: a rank
+// each. Three at once with 5 B/ns end together, at 6 us; four of them with 2 domains in pairs.
 func TestCopiesShareMemory(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -101,8 +99,7 @@ func TestArrivalWaitsForCopy(t *testing.T) {
 	within(t, "receiver", r.Finish[1], 2+0.25+copied(64))
 }
 
-// Every algorithm still does its work, however little memory there is, and takes
-// longer.
+// Every algorithm still does its work, however little memory there is, and takes longer.
 func TestAlltoallsShareMemory(t *testing.T) {
 	for _, name := range []string{"alltoall-bruck", "alltoall-ring", "alltoall-plp", "alltoall-m-leader", "alltoall-lss", "alltoall-linear"} {
 		schedule := simtest.Must(collectives.Registry.New(name, collectives.Env{Ranks: 24, PerNode: 6, Bytes: 2000}))(t)
@@ -111,9 +108,7 @@ func TestAlltoallsShareMemory(t *testing.T) {
 			config := mpi.QDRConfig(6)
 			config.Memory = mpi.Memory{Bandwidth: bandwidth, Domains: 2}
 			r := simtest.Must(config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200, Combine: 500}, sim.Picosecond)))(t)
-			if r.Elapsed <= before {
-				t.Errorf("%s with %v: %v, with more memory %v", name, bandwidth, r.Elapsed, before)
-			}
+			simtest.ErrorIf(t, r.Elapsed <= before, "%s with %v: %v, with more memory %v", name, bandwidth, r.Elapsed, before)
 			before = r.Elapsed
 		}
 	}

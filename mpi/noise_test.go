@@ -27,12 +27,10 @@ func TestNoisyComputing(t *testing.T) {
 		}
 		r := simtest.Must(c.Run(mpi.RunSchedule(work, mpi.Costs{}, sim.Picosecond)))(t)
 		for rank, finish := range r.Finish {
-			if d := math.Abs(float64(finish) - want); d > 4*0.1/math.Sqrt(1000)*1e9+1e6 {
-				t.Errorf("daemon %v: rank %d ends at %v, want %.0f us", daemon, rank, finish, want/1e6)
-			}
-			if rank > 0 && finish == r.Finish[0] {
-				t.Errorf("daemon %v: ranks 0 and %d end at the same time", daemon, rank)
-			}
+			d := math.Abs(float64(finish) - want)
+			simtest.ErrorIf(t, d > 4*0.1/math.Sqrt(1000)*1e9+1e6,
+				"daemon %v: rank %d ends at %v, want %.0f us", daemon, rank, finish, want/1e6)
+			simtest.ErrorIf(t, rank > 0 && finish == r.Finish[0], "daemon %v: ranks 0 and %d end at the same time", daemon, rank)
 		}
 	}
 }
@@ -50,9 +48,7 @@ func TestStartSkew(t *testing.T) {
 		sender, receiver := c.Noise.Skew(seed, 0), c.Noise.Skew(seed, 1)
 		within(t, "sender", r.Finish[0], float64(sender)/us+0.2)
 		within(t, "receiver", r.Finish[1], max(float64(sender)/us+1.26, float64(receiver)/us+0.25))
-		if sender == receiver || sender > sim.Millisecond {
-			t.Errorf("seed %d: starts %v and %v", seed, sender, receiver)
-		}
+		simtest.ErrorIf(t, sender == receiver || sender > sim.Millisecond, "seed %d: starts %v and %v", seed, sender, receiver)
 	}
 }
 

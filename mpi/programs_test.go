@@ -36,9 +36,8 @@ func TestPingPong(t *testing.T) {
 	config.Protocols.EagerCopies = false
 	s := skeletonSchedule(t, "ping-pong", 2, func(c *skeletons.Micro) { c.Iterations = 4 })
 	ends := phaseEnds(t, config, s)
-	if got := float64(ends[3]-ends[2]) / 2 / us; math.Abs(got-1.26) > 0.001 {
-		t.Errorf("latency %v us, want 1.26", got)
-	}
+	got := float64(ends[3]-ends[2]) / 2 / us
+	simtest.ErrorIf(t, math.Abs(got-1.26) > 0.001, "latency %v us, want 1.26", got)
 }
 
 // A window of 64 messages of 64 KiB by rendezvous fills the adapter: 3.04 GB/s.
@@ -46,9 +45,7 @@ func TestBandwidth(t *testing.T) {
 	s := skeletonSchedule(t, "osu-bandwidth", 2, func(c *skeletons.Micro) { c.Bytes, c.Iterations = 65536, 2 })
 	ends := phaseEnds(t, mpi.QDRConfig(1), s)
 	rate := 64 * 65536 / (float64(ends[1]-ends[0]) / 1e12) / 1e9
-	if rate < 2.9 || rate > 3.0425 {
-		t.Errorf("%.3f GB/s, want a little less than 3.0425", rate)
-	}
+	simtest.ErrorIf(t, rate < 2.9 || rate > 3.0425, "%.3f GB/s, want a little less than 3.0425", rate)
 }
 
 func TestContentionOfThePaper(t *testing.T) {
@@ -60,13 +57,11 @@ func TestContentionOfThePaper(t *testing.T) {
 	}{
 		// Calibrated: 0.2 + 0.05 + 0.25 + 0.2 + 0.289 + 0.25 us and 64 B.
 		{"64 B alone", 0, 64, 1.26, 0.01},
-		// One RDMA write: the same without RecvOverhead, seen by polling; the
-		// paper's 22.8 us.
+		// One RDMA write: the same without RecvOverhead, seen by polling; the paper's 22.8 us.
 		{"64 KiB alone", 0, 65536, 22.8, 0.01},
 		// The quantum is calibrated on this one.
 		{"64 B among 8 streams", 8, 64, 29, 0.05},
-		// Predicted: nine QPs share the engine, 9 x 21.54 + 1.26 = 195.1; the
-		// paper measured 195.8.
+		// Predicted: nine QPs share the engine, 9 x 21.54 + 1.26 = 195.1; the paper measured 195.8.
 		{"64 KiB among 8 streams", 8, 65536, 195.8, 0.05},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,9 +75,8 @@ func TestContentionOfThePaper(t *testing.T) {
 				t.Errorf("the streams end at %v, before the ping-pong", r.Finish[0])
 			}
 			got := sim.Time(ends[99]-ends[0]).Microseconds() / (2 * 99)
-			if math.Abs(got-c.want) > c.tolerance*c.want {
-				t.Errorf("latency %.3f us, want %v within %v", got, c.want, c.tolerance)
-			}
+			simtest.ErrorIf(t, math.Abs(got-c.want) > c.tolerance*c.want,
+				"latency %.3f us, want %v within %v", got, c.want, c.tolerance)
 			t.Logf("%.3f us", got)
 		})
 	}
@@ -94,16 +88,15 @@ func TestContentionWindows(t *testing.T) {
 	config := skeletons.Contention{Bytes: 64, Iterations: 5, Window: 8}
 	p := simtest.Must(skeletons.Registry.Build("contention", &config, skeletons.Env{Ranks: 9, PerNode: 3}))(t)
 	r := simtest.Must(mpi.QDRConfig(3).Run(p.Run(sim.Picosecond, mpi.Costs{})))(t)
-	if want := int64(6*(24+3) + 10); r.Stats.Messages != want || r.Stats.Rendezvous != 6*24 {
-		t.Errorf("%d messages, %d by rendezvous; want %d and %d", r.Stats.Messages, r.Stats.Rendezvous, want, 6*24)
-	}
+	want := int64(6*(24+3) + 10)
+	simtest.ErrorIf(t, r.Stats.Messages != want || r.Stats.Rendezvous != 6*24,
+		"%d messages, %d by rendezvous; want %d and %d", r.Stats.Messages, r.Stats.Rendezvous, want, 6*24)
 }
 
-// Without contention the alltoalls take what the paper's closed forms say (Li
-// et al. 2013, equations 1 and 2): with T(n) the time of a message of n bytes,
-// the ring N-1 times T(m), Bruck's algorithm the sum of T over its rounds, in
-// round k as many blocks as there are numbers below N with bit k. Ranks are on
-// nodes of their own, copies cost nothing.
+// Without contention the alltoalls take what the paper's closed forms say (Li et al. 2013,
+// equations 1 and 2): with T(n) the time of a message of n bytes, the ring N-1 times T(m), Bruck's
+// algorithm the sum of T over its rounds, in round k as many blocks as there are numbers below N
+// with bit k. Ranks are on nodes of their own, copies cost nothing.
 func TestAlltoallClosedForms(t *testing.T) {
 	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies = false
@@ -160,24 +153,21 @@ func TestOneLeaderClosedForm(t *testing.T) {
 		return float64(r.Elapsed)/us - float64(nodes-1)*(hop+adapters(perNode*perNode*bytes))
 	}
 	for _, nodes := range []int{3, 5, 9} {
-		if d := rest(nodes) - rest(2); d > 1e-3 || d < -1e-3 {
-			t.Errorf("%d nodes: gathering and scattering take %v us more than with 2", nodes, d)
-		}
+		d := rest(nodes) - rest(2)
+		simtest.ErrorIf(t, d > 1e-3 || d < -1e-3, "%d nodes: gathering and scattering take %v us more than with 2", nodes, d)
 	}
 }
 
-// TestGolden pins what the runtime over LogGP does: a hash of every rank's
-// finish time and of the counters, of runs that reach every protocol, way of
-// connecting and queue. The numbers were recorded from a plainer
-// implementation; they say nothing about right or wrong, but a change that is
-// meant to leave results alone must leave them alone. A change of the model
-// records them anew (the failure prints them) and says so in the change log.
+// TestGolden pins what the runtime over LogGP does: a hash of every rank's finish time and of the
+// counters, of runs that reach every protocol, way of connecting and queue. The numbers were
+// recorded from a plainer implementation; they say nothing about right or wrong, but a change that
+// is meant to leave results alone must leave them alone. A change of the model records them anew
+// (the failure prints them) and says so in the change log.
 func TestGolden(t *testing.T) {
 	for _, c := range goldenRuns(t) {
 		r := simtest.Must(c.config().Run(c.begin()))(t)
-		if got := digest(&r); got != c.want {
-			t.Errorf("%s: digest %#x, want %#x; %+v", c.name, got, c.want, r.Stats)
-		}
+		got := digest(&r)
+		simtest.ErrorIf(t, got != c.want, "%s: digest %#x, want %#x; %+v", c.name, got, c.want, r.Stats)
 	}
 }
 
@@ -286,9 +276,7 @@ func TestLoadOfSchedules(t *testing.T) {
 	} {
 		got := p.LoadOf(collectives.AlltoallRing(collectives.Env{Ranks: x.ranks, Bytes: x.bytes}), x.ud, 16384, 17, 17)
 		for _, pair := range [][2]float64{{got.Operations, x.want.Operations}, {got.Sends, x.want.Sends}, {got.Rendezvous, x.want.Rendezvous}, {got.Bursts, x.want.Bursts}} {
-			if math.Abs(pair[0]-pair[1]) > 0.0011*pair[1] {
-				t.Errorf("%+v: %+v, want %+v", x, got, x.want)
-			}
+			simtest.ErrorIf(t, math.Abs(pair[0]-pair[1]) > 0.0011*pair[1], "%+v: %+v, want %+v", x, got, x.want)
 		}
 	}
 	long := mpi.Iterate(collectives.AlltoallRing(collectives.Env{Ranks: 2, Bytes: 8}), 100_000) // 200,000 rounds

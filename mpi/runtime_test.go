@@ -51,9 +51,7 @@ func between(ranks, from, to int, send collectives.Op) collectives.Schedule {
 // within checks a time in microseconds, to a nanosecond.
 func within(t *testing.T, what string, got sim.Time, want float64) {
 	t.Helper()
-	if math.Abs(float64(got)/us-want) > 1e-3 {
-		t.Errorf("%s = %.4f us, want %.4f", what, float64(got)/us, want)
-	}
+	simtest.ErrorIf(t, math.Abs(float64(got)/us-want) > 1e-3, "%s = %.4f us, want %.4f", what, float64(got)/us, want)
 }
 
 // The time of a message of n bytes through the adapters: request 0.05, send
@@ -82,9 +80,8 @@ func TestEndlessComputation(t *testing.T) {
 func TestEndlessMessage(t *testing.T) {
 	const text = "num_ranks 2\nrank 0 {\nsend 9223372036854775807b to 1\n}\nrank 1 {\nrecv 9223372036854775807b from 0\n}\n"
 	_, err := runGoal(t, mpi.QDRConfig(1), text)
-	if want := "to 1 tag 0 (test.goal:3): want a message of at most 2^40 bytes"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
-	}
+	want := "to 1 tag 0 (test.goal:3): want a message of at most 2^40 bytes"
+	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "error %v, want %q", err, want)
 }
 
 func TestPointToPoint(t *testing.T) {
@@ -101,10 +98,9 @@ func TestPointToPoint(t *testing.T) {
 		// 0.2 + 0.789 + 64 B (0.021) + 0.25 = 1.26: the paper's small message.
 		{"64 B", oneMessageText("64"), noCopies, send, 1.26},
 		{"eager with copies", oneMessageText("8000"), mpi.QDRConfig(1), send + copied(8000), send + copied(8000) + adapters(8000) + recv + copied(8000)},
-		// RTS, CTS, data and FIN one after another; FIN starts when the data
-		// have left the sending engine and waits at the receiving engine,
-		// which takes it in behind them. The sender's write completes 0.5
-		// after the data are in.
+		// RTS, CTS, data and FIN one after another; FIN starts when the data have left the sending
+		// engine and waits at the receiving engine, which takes it in behind them. The sender's
+		// write completes 0.5 after the data are in.
 		{"rendezvous", oneMessageText("65536"), mpi.QDRConfig(1),
 			2*send + 2*recv + 2*adapters(64) + send + adapters(65536) + 0.5,
 			2*(send+adapters(64)+recv) + send + adapters(65536) + 0.05 + 64*8/24.34e3 + recv},
@@ -166,9 +162,8 @@ func TestRegistration(t *testing.T) {
 func TestRendezvousSender(t *testing.T) {
 	r := simtest.Must(runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\ns: send 65536b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 65536b from 0\n}\n"))(t)
 	within(t, "sender", r.Finish[0], 2*(0.2+adapters(64)+0.25)+0.2+adapters(65536)+0.5+1)
-	if r.Stats.Rendezvous != 1 || r.Stats.Control != 3 {
-		t.Errorf("%d rendezvous, %d control messages; want 1, 3", r.Stats.Rendezvous, r.Stats.Control)
-	}
+	simtest.ErrorIf(t, r.Stats.Rendezvous != 1 || r.Stats.Control != 3,
+		"%d rendezvous, %d control messages; want 1, 3", r.Stats.Rendezvous, r.Stats.Control)
 }
 
 // A sender that waits for acknowledgements makes its second eager message ready when the first has come,
@@ -209,9 +204,8 @@ func TestDirectProtocols(t *testing.T) {
 	within(t, "direct write", direct.Finish[1], 0.2+adapters(65536)+0.1)
 	handshake := message(collectives.Handshake)
 	within(t, "handshake", handshake.Finish[1], 2*(0.2+adapters(64)+0.25)+0.2+adapters(65536)+0.1)
-	if direct.Stats.Control != 0 || handshake.Stats.Control != 2 {
-		t.Errorf("control messages: direct %d, handshake %d; want 0, 2", direct.Stats.Control, handshake.Stats.Control)
-	}
+	simtest.ErrorIf(t, direct.Stats.Control != 0 || handshake.Stats.Control != 2,
+		"control messages: direct %d, handshake %d; want 0, 2", direct.Stats.Control, handshake.Stats.Control)
 }
 
 // A computing receiver with five buffers gets seven messages: two find none and
@@ -226,15 +220,11 @@ func TestReceiverNotReady(t *testing.T) {
 	r := simtest.Must(runGoal(t, c, text+"}\n"))(t)
 	// Refused at about 2.3 and 2.5 us and again 640 us later; at 1282 us the
 	// calc of 1000 us is over.
-	if r.Stats.NotReady != 4 {
-		t.Errorf("%d arrivals found no buffer, want 4", r.Stats.NotReady)
-	}
-	if got := r.Elapsed.Microseconds(); got < 1282 || got > 1284 {
-		t.Errorf("elapsed %v us, want the seventh message's third arrival, 1282 to 1284", got)
-	}
-	// A shared receive queue for one QP has one buffer: six are refused twice,
-	// and in the third round, 0.2 us apart where each takes 0.25 us, every
-	// other one: 6 + 6 + 3.
+	simtest.ErrorIf(t, r.Stats.NotReady != 4, "%d arrivals found no buffer, want 4", r.Stats.NotReady)
+	got := r.Elapsed.Microseconds()
+	simtest.ErrorIf(t, got < 1282 || got > 1284, "elapsed %v us, want the seventh message's third arrival, 1282 to 1284", got)
+	// A shared receive queue for one QP has one buffer: six are refused twice, and in the third
+	// round, 0.2 us apart where each takes 0.25 us, every other one: 6 + 6 + 3.
 	c.Connections.Mode, c.Connections.SRQLeast = mpi.RCSRQ, 1
 	if r = simtest.Must(runGoal(t, c, text+"}\n"))(t); r.Stats.NotReady != 15 {
 		t.Errorf("shared receive queue: %d arrivals found no buffer, want 15", r.Stats.NotReady)
@@ -257,21 +247,17 @@ func TestNoticeNeedsBuffer(t *testing.T) {
 	c := mpi.QDRConfig(1)
 	c.Connections.Mode, c.Connections.SRQBuffers, c.Protocols.RecvOverhead = mpi.RCSRQ, 1, sim.Millisecond
 	r := simtest.Must(runGoal(t, c, "num_ranks 3\nrank 0 {\nsend 1000000b to 1 tag 1\n}\nrank 1 {\nrecv 1000000b from 0 tag 1\nrecv 64b from 2 tag 2\n}\nrank 2 {\nc: calc 2100000\ns: send 64b to 1 tag 2\ns requires c\n}\n"))(t)
-	if got := r.Finish[1].Microseconds(); r.Stats.NotReady != 2 || got < 4605 || got > 4625 {
-		t.Errorf("%d arrivals found no buffer, done at %v us; want 2, and 1 ms after 3612", r.Stats.NotReady, got)
-	}
+	got := r.Finish[1].Microseconds()
+	simtest.ErrorIf(t, r.Stats.NotReady != 2 || got < 4605 || got > 4625,
+		"%d arrivals found no buffer, done at %v us; want 2, and 1 ms after 3612", r.Stats.NotReady, got)
 }
 
 func TestRuntimeDeadlock(t *testing.T) {
 	_, err := runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\nr: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}\n")
 	var stuck *mpi.StuckError
-	if !errors.As(err, &stuck) || !stuck.Cycle {
-		t.Errorf("error %v, want a deadlock", err)
-	}
+	simtest.ErrorIf(t, !errors.As(err, &stuck) || !stuck.Cycle, "error %v, want a deadlock", err)
 	_, err = runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\n}\n")
-	if !errors.As(err, &stuck) || stuck.Messages != 1 {
-		t.Errorf("error %v, want a message without a receive", err)
-	}
+	simtest.ErrorIf(t, !errors.As(err, &stuck) || stuck.Messages != 1, "error %v, want a message without a receive", err)
 }
 
 // TestLongMessage: a message longer than its receive ends the run, whichever is there first, on every machine;
@@ -300,22 +286,18 @@ func TestPlacement(t *testing.T) {
 		{mpi.Placement{Type: mpi.Explicit, Nodes: []int{4, 4, 0, 1, 2}}, []int32{4, 4, 0, 1, 2}},
 	} {
 		got, _ := simtest.Must2(c.p.Place(5, 1))(t)
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%+v: nodes %v, want %v", c.p, got, c.want)
-		}
+		simtest.ErrorIf(t, !slices.Equal(got, c.want), "%+v: nodes %v, want %v", c.p, got, c.want)
 	}
 	got, nodes, err := mpi.Placement{Type: mpi.Random, PerNode: 4}.Place(1000, 1)
 	count := map[int32]int{}
 	for _, n := range got {
 		count[n]++
 	}
-	if err != nil || nodes != 250 || len(count) != 250 || got[0] == 0 && got[1] == 0 && got[2] == 0 {
-		t.Errorf("random placement: %d nodes, %d in use (%v)", nodes, len(count), err)
-	}
+	simtest.ErrorIf(t, err != nil || nodes != 250 || len(count) != 250 || got[0] == 0 && got[1] == 0 && got[2] == 0,
+		"random placement: %d nodes, %d in use (%v)", nodes, len(count), err)
 	for _, p := range []mpi.Placement{{Type: mpi.Explicit, Nodes: []int{1}}, {Type: mpi.Explicit, Nodes: []int{0, 0, 0, 0, -1}}, {Type: mpi.Block}, {Type: "spiral", PerNode: 1}} {
-		if _, _, err := p.Place(5, 1); err == nil {
-			t.Errorf("%+v is accepted", p)
-		}
+		_, _, err := p.Place(5, 1)
+		simtest.ErrorIf(t, err == nil, "%+v is accepted", p)
 	}
 }
 

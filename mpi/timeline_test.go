@@ -20,9 +20,7 @@ func recorded(t *testing.T, c mpi.Config, text string) (timeline, path string) {
 	for rank := range c.Timeline.Ranks() {
 		free := sim.Time(0)
 		c.Timeline.Of(rank, func(a mpi.Activity) {
-			if a.Start != free {
-				t.Errorf("rank %d: %+v begins at %d, want %d", rank, a, a.Start, free)
-			}
+			simtest.ErrorIf(t, a.Start != free, "rank %d: %+v begins at %d, want %d", rank, a, a.Start, free)
 			free = a.End
 			fmt.Fprintf(&b, "%d: %d %v", rank, a.End-a.Start, a.What)
 			if a.Number >= 0 {
@@ -30,9 +28,7 @@ func recorded(t *testing.T, c mpi.Config, text string) (timeline, path string) {
 			}
 			b.WriteByte('\n')
 		})
-		if free < r.Finish[rank] {
-			t.Errorf("rank %d: ends at %d, want %d", rank, free, r.Finish[rank])
-		}
+		simtest.ErrorIf(t, free < r.Finish[rank], "rank %d: ends at %d, want %d", rank, free, r.Finish[rank])
 		if r.Finish[rank] > r.Finish[last] {
 			last = rank
 		}
@@ -41,15 +37,11 @@ func recorded(t *testing.T, c mpi.Config, text string) (timeline, path string) {
 	b.Reset()
 	free := sim.Time(0)
 	for _, s := range c.Timeline.CriticalPath(last, r.Elapsed) {
-		if s.Start != free {
-			t.Errorf("%+v begins at %d, want %d", s, s.Start, free)
-		}
+		simtest.ErrorIf(t, s.Start != free, "%+v begins at %d, want %d", s, s.Start, free)
 		free = s.End
 		fmt.Fprintf(&b, "%d: %d %v\n", s.Rank, s.End-s.Start, s.What)
 	}
-	if free != r.Elapsed {
-		t.Errorf("the path ends at %d, want %d", free, r.Elapsed)
-	}
+	simtest.ErrorIf(t, free != r.Elapsed, "the path ends at %d, want %d", free, r.Elapsed)
 	return timeline, b.String()
 }
 
@@ -98,9 +90,7 @@ b requires a
 	for _, r := range []string{"1", "2"} {
 		want = strings.Replace(want, "R:", r+":", 3)
 	}
-	if path != want {
-		t.Errorf("path\n%swant\n%s", path, want)
-	}
+	simtest.ErrorIf(t, path != want, "path\n%swant\n%s", path, want)
 	// Rank 2 has computed until 3500 ns, and the message comes at 1200 + 810.035 + 250 + 2000 +
 	// 200 + 810.035 = 5270.07 ns.
 	if want := "2: 3500000 compute\n2: 1770070 wait 1:0 with 1\n2: 250000 receive 1:0 with 1\n"; !strings.HasSuffix(timeline, want) {
@@ -119,9 +109,7 @@ func TestTimelineOfARendezvous(t *testing.T) {
 		t.Errorf("path\n%swant first\n%s", path, want)
 	}
 	for _, want := range []string{"0: 200000 send 0:0 with 1\n0: 4060035 wait 0:0 with 1\n0: 450000 send 0:0 with 1\n0: ", "1: 200000 receive 0:0 with 0\n1: "} {
-		if !strings.Contains(timeline, want) {
-			t.Errorf("timeline\n%swant\n%s", timeline, want)
-		}
+		simtest.ErrorIf(t, !strings.Contains(timeline, want), "timeline\n%swant\n%s", timeline, want)
 	}
 }
 
@@ -145,9 +133,8 @@ recv 101b from 0 tag 2
 `
 	p := mpi.DefaultLogGOPS
 	p.Timeline = mpi.NewTimeline(1000)
-	if finish, err := runText(t, p, text); err != nil || finish[1] != 5000+1500+2500+2*2100 {
-		t.Fatal(finish, err)
-	}
+	finish, err := runText(t, p, text)
+	simtest.FatalIf(t, err != nil || finish[1] != 5000+1500+2500+2*2100, "%v %v", finish, err)
 	var b strings.Builder
 	for _, s := range p.Timeline.CriticalPath(p.Timeline.Last(), 13200*sim.Nanosecond) {
 		fmt.Fprintf(&b, "%d: %d %v\n", s.Rank, (s.End-s.Start)/sim.Nanosecond, s.What)

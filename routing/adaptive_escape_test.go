@@ -33,14 +33,13 @@ func extended(t *testing.T, topo topology.Topology, r fabric.EscapeRouting, worm
 	return g.Certify(walked, all)
 }
 
-// On a ring of 8 what is adaptive are, but for ties, the virtual channels. Without
-// a dateline the escape channels in a direction wait for each other in a circle
-// of 8. Under wormhole a packet can have come by adaptive channels in between:
-// from channel i, out of switch i, it waits for i+1 or i+2 if it makes at least 3
-// hops, and for i+3 if it makes 4, which in the direction up escape hops do only
-// towards odd destinations, so for odd i. That closes the circle with 4
-// dependencies (2+2+1+3), and not with 3: two of these would have to be of 3, of
-// which the first leads to an even channel, and one of 2 to an even one again.
+// On a ring of 8 what is adaptive are, but for ties, the virtual channels. Without a dateline the
+// escape channels in a direction wait for each other in a circle of 8. Under wormhole a packet can
+// have come by adaptive channels in between: from channel i, out of switch i, it waits for i+1 or
+// i+2 if it makes at least 3 hops, and for i+3 if it makes 4, which in the direction up escape hops
+// do only towards odd destinations, so for odd i. That closes the circle with 4 dependencies
+// (2+2+1+3), and not with 3: two of these would have to be of 3, of which the first leads to an
+// even channel, and one of 2 to an even one again.
 func TestEscapeWithoutDateline(t *testing.T) {
 	topo := torus(t, 2, 8)
 	r := adaptiveEscape(t, topo, param.Set("vc_rule", "none"))
@@ -52,14 +51,10 @@ func TestEscapeWithoutDateline(t *testing.T) {
 		}
 		err := overload(t, topo, r, fabric.DefaultConfig(), flow, 2, 5000)
 		var deadlock *core.DeadlockError
-		if !errors.As(err, &deadlock) || len(deadlock.Waits) == 0 {
-			t.Fatalf("%s: %v", flow, err)
-		}
+		simtest.FatalIf(t, !errors.As(err, &deadlock) || len(deadlock.Waits) == 0, "%s: %v", flow, err)
 		_, all := routingtest.Certificate(t, topo, r, r.VCs())
 		for _, w := range deadlock.Waits {
-			if !all[w.Dependency()] {
-				t.Errorf("%s: %+v is no dependency", flow, w)
-			}
+			simtest.ErrorIf(t, !all[w.Dependency()], "%s: %+v is no dependency", flow, w)
 		}
 	}
 }
@@ -112,8 +107,7 @@ type remembering struct {
 
 func (r *remembering) IgnoresTerminals() bool { return true }
 
-// along is the dimension of the channel out of a port, and whether it crosses
-// the edge of a ring.
+// along is the dimension of the channel out of a port, and whether it crosses the edge of a ring.
 func (r *remembering) along(p topology.PortID) (dimension int, crosses bool) {
 	g := r.grid.Graph()
 	peer, _ := g.PeerPort(p)
@@ -146,11 +140,10 @@ func (r *remembering) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uin
 	})
 }
 
-// TestIndirectDependencies: a packet that has crossed the edge of a row may take
-// a column by adaptive channels and ask for the lower escape channel of the next
-// row, and from the end of that row packets get back to the first row in the
-// same way. These are indirect dependencies, which wormhole has and cut-through
-// has not: there the memory does no harm.
+// TestIndirectDependencies: a packet that has crossed the edge of a row may take a column by
+// adaptive channels and ask for the lower escape channel of the next row, and from the end of that
+// row packets get back to the first row in the same way. These are indirect dependencies, which
+// wormhole has and cut-through has not: there the memory does no harm.
 func TestIndirectDependencies(t *testing.T) {
 	topo := torus(t, 1, 5, 5)
 	r := &remembering{adaptiveEscape(t, topo), topo.(topology.Grid)}
@@ -158,16 +151,13 @@ func TestIndirectDependencies(t *testing.T) {
 		t.Errorf("cut-through: %s", c.Describe(topo.Graph()))
 	}
 	c := extended(t, topo, r, true)
-	if c.Acyclic() {
-		t.Fatal("wormhole: no cycle")
-	}
+	simtest.FatalIf(t, c.Acyclic(), "wormhole: no cycle")
 	rows := map[int]bool{}
 	for _, channel := range c.Cycle {
 		s := topo.Graph().PortSwitch[channel.Port]
 		rows[r.grid.Coordinate(s, 1)] = true
-		if d, _ := r.along(channel.Port); d != 0 || channel.VC > 1 {
-			t.Errorf("%+v is no escape channel of a row", channel)
-		}
+		d, _ := r.along(channel.Port)
+		simtest.ErrorIf(t, d != 0 || channel.VC > 1, "%+v is no escape channel of a row", channel)
 	}
 	if len(rows) < 2 {
 		t.Errorf("a cycle within a row: %s", c.Describe(topo.Graph()))
@@ -213,7 +203,5 @@ func TestAdaptsToTranspose(t *testing.T) {
 		return simtest.Must(simulate(t, topo, config, r, turned{}, 0.4, 1, measure.Plan{Warmup: 2000, Window: 4000}))(t).Accepted
 	}
 	ordered, adaptive := accepted(must(t, topo, 0, "dor")), accepted(adaptiveEscape(t, topo))
-	if math.Abs(ordered-0.3) > 0.01 || adaptive < 0.36 {
-		t.Errorf("accepted: dor %.3f, adaptive %.3f", ordered, adaptive)
-	}
+	simtest.ErrorIf(t, math.Abs(ordered-0.3) > 0.01 || adaptive < 0.36, "accepted: dor %.3f, adaptive %.3f", ordered, adaptive)
 }

@@ -53,10 +53,9 @@ func simulate(t testing.TB, topo topology.Topology, c fabric.Config, r fabric.Ro
 	return measure.Run(context.Background(), f, w, load, plan)
 }
 
-// TestAdaptiveCurves holds the routings on any graph to points of the atlas's
-// reference, made by BookSim2 on the same graph, next hops and permutation: mean
-// latency within 3 %, switches visited within 2 %. (The whole curves are a matter of
-// weft reproduce atlas.)
+// TestAdaptiveCurves holds the routings on any graph to points of the atlas's reference, made by
+// BookSim2 on the same graph, next hops and permutation: mean latency within 3 %, switches visited
+// within 2 %. (The whole curves are a matter of weft reproduce atlas.)
 func TestAdaptiveCurves(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 4)
 	next := param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")
@@ -94,9 +93,9 @@ func TestUGALThreshold(t *testing.T) {
 	for threshold, want := range map[int]float64{1000000: 1, -1000000: 0} {
 		for _, at := range []string{"terminal", "switch"} {
 			r := must(t, topo, 0, "ugal-l", param.Set("threshold", threshold), param.Set("decided_at", at))
-			if m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.2, 300); m.MinimalFraction() != want {
-				t.Errorf("threshold %d, decided at the %s: %v of the packets are minimal", threshold, at, m.MinimalFraction())
-			}
+			m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.2, 300)
+			simtest.ErrorIf(t, m.MinimalFraction() != want,
+				"threshold %d, decided at the %s: %v of the packets are minimal", threshold, at, m.MinimalFraction())
 		}
 	}
 }
@@ -119,21 +118,19 @@ func TestUGALPF(t *testing.T) {
 	} {
 		r := must(t, topo, 0, "ugal-pf", append([]param.Setting{param.Set("reading", c.reading)}, c.settings...)...)
 		m := measured(t, topo, r, rperm(t, "slimfly_q5"), c.load, 1000)
-		if share := m.MinimalFraction(); share < c.least || share > c.most || m.Accepted < 0.9*c.load {
-			t.Errorf("%s at %v: %v minimal, accepted %v", c.reading, c.load, share, m.Accepted)
-		}
+		share := m.MinimalFraction()
+		simtest.ErrorIf(t, share < c.least || share > c.most || m.Accepted < 0.9*c.load,
+			"%s at %v: %v minimal, accepted %v", c.reading, c.load, share, m.Accepted)
 	}
 }
 
-// TestFatPathsLayers: on Slim Fly q = 5, where most pairs have one shortest path, six
-// layers give most of them several paths; layers of no cables but a tree have one path
-// for each pair, and all together as many virtual channels as the longest has hops;
-// a single layer is the shortest paths.
+// TestFatPathsLayers: on Slim Fly q = 5, where most pairs have one shortest path, six layers give
+// most of them several paths; layers of no cables but a tree have one path for each pair, and all
+// together as many virtual channels as the longest has hops; a single layer is the shortest paths.
 func TestFatPathsLayers(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
-	if n := must(t, topo, 0, "fatpaths", param.Set("layers", 1)).VCs(); n != 2 {
-		t.Errorf("%d virtual channels for one layer, want the diameter, 2", n)
-	}
+	n := must(t, topo, 0, "fatpaths", param.Set("layers", 1)).VCs()
+	simtest.ErrorIf(t, n != 2, "%d virtual channels for one layer, want the diameter, 2", n)
 	r := must(t, topo, 0, "fatpaths", param.Set("layers", 6), param.Set("share", 0.6))
 	several, longest := 0, 0
 	for dst := range topology.TerminalID(50) {
@@ -147,9 +144,7 @@ func TestFatPathsLayers(t *testing.T) {
 			longest = max(longest, len(path)-1)
 			total += path[len(path)-1].share
 		})
-		if total < 1-1e-9 || total > 1+1e-9 {
-			t.Errorf("to %d with probability %v", dst, total)
-		}
+		simtest.ErrorIf(t, total < 1-1e-9 || total > 1+1e-9, "to %d with probability %v", dst, total)
 		if len(different) > 1 {
 			several++
 		}
@@ -170,9 +165,8 @@ func TestFatPathsTree(t *testing.T) {
 	}
 }
 
-// TestUpDownPaths: with the root given, no packet goes away from it and then nearer
-// again (ties of distance by number), and every path is as short as a search over
-// (switch, has gone down) finds.
+// TestUpDownPaths: with the root given, no packet goes away from it and then nearer again (ties of
+// distance by number), and every path is as short as a search over (switch, has gone down) finds.
 func TestUpDownPaths(t *testing.T) {
 	topo := edgeList(t, "jellyfish_n57_r8", 1)
 	g := topo.Graph()
@@ -186,20 +180,15 @@ func TestUpDownPaths(t *testing.T) {
 			shortest := legalSearch(neighbors, src, up)
 			for dst := range topology.TerminalID(57) {
 				count := paths(topo, r, 1, topology.TerminalID(src), dst, func(path []step, _ uint32) {
-					if len(path)-1 != shortest[dst] {
-						t.Errorf("%d to %d in %d hops, want %d", src, dst, len(path)-1, shortest[dst])
-					}
+					simtest.ErrorIf(t, len(path)-1 != shortest[dst],
+						"%d to %d in %d hops, want %d", src, dst, len(path)-1, shortest[dst])
 					down := false
 					for _, s := range path[:len(path)-1] {
-						if down && up(s.from, s.to) {
-							t.Errorf("%d to %d goes up from %d to %d", src, dst, s.from, s.to)
-						}
+						simtest.ErrorIf(t, down && up(s.from, s.to), "%d to %d goes up from %d to %d", src, dst, s.from, s.to)
 						down = down || !up(s.from, s.to)
 					}
 				})
-				if count == 0 || ties == "one" && count != 1 {
-					t.Errorf("%s: %d paths from %d to %d", ties, count, src, dst)
-				}
+				simtest.ErrorIf(t, count == 0 || ties == "one" && count != 1, "%s: %d paths from %d to %d", ties, count, src, dst)
 			}
 		}
 	}
@@ -234,11 +223,10 @@ func legalSearch(n *topology.Neighbors, src topology.SwitchID, up func(from, to 
 	return best
 }
 
-// TestPolarizedRoutes walks all routes from a switch of Slim Fly q = 5, and of a random
-// graph of diameter 3: the difference of the distances to source and destination never
-// falls but where no other hop is left, hop n is on virtual channel n, and with
-// 4*diameter-3 virtual channels no route is cut short. With as many as the diameter
-// no route is longer than that.
+// TestPolarizedRoutes walks all routes from a switch of Slim Fly q = 5, and of a random graph of
+// diameter 3: the difference of the distances to source and destination never falls but where no
+// other hop is left, hop n is on virtual channel n, and with 4*diameter-3 virtual channels no route
+// is cut short. With as many as the diameter no route is longer than that.
 func TestPolarizedRoutes(t *testing.T) {
 	for name, diameter := range map[string]int{"slimfly_q5": 2, "jellyfish_n57_r8": 3} {
 		topo := edgeList(t, name, 1)
@@ -247,9 +235,7 @@ func TestPolarizedRoutes(t *testing.T) {
 		source := neighbors.DistancesFrom(0, nil)
 		for hops, longest := range map[int]int{-1: 4*diameter - 3, 0: diameter} {
 			r := must(t, topo, 0, "polarized", param.Set("hops", hops))
-			if r.VCs() != longest {
-				t.Errorf("%s, hops %d: %d virtual channels, want %d", name, hops, r.VCs(), longest)
-			}
+			simtest.ErrorIf(t, r.VCs() != longest, "%s, hops %d: %d virtual channels, want %d", name, hops, r.VCs(), longest)
 			longer := 0
 			for dst := range topology.TerminalID(g.Terminals()) {
 				to := neighbors.DistancesFrom(topology.SwitchID(dst), nil)
@@ -270,17 +256,15 @@ func TestPolarizedRoutes(t *testing.T) {
 						}
 						s := g.PortSwitch[peer]
 						before, after := source[h.Switch]-to[h.Switch], source[s]-to[s]
-						if x.VCs != 1<<n || after < before {
-							t.Fatalf("%s to %d: hop %d from %d to %d on %b, difference %d to %d", name, dst, n, h.Switch, s, x.VCs, before, after)
-						}
+						simtest.FatalIf(t, x.VCs != 1<<n || after < before,
+							"%s to %d: hop %d from %d to %d on %b, difference %d to %d", name, dst, n, h.Switch, s, x.VCs, before, after)
 						walk(fabric.Head{Switch: s, In: peer, Dst: dst, State: state}, n+1)
 					})
 				}
 				walk(fabric.Head{Switch: 0, In: g.TerminalPort[0], Dst: dst}, 0)
 			}
-			if longer > 0 != (hops < 0) {
-				t.Errorf("%s, hops %d: %d arrivals after more hops than the diameter", name, hops, longer)
-			}
+			simtest.ErrorIf(t, longer > 0 != (hops < 0),
+				"%s, hops %d: %d arrivals after more hops than the diameter", name, hops, longer)
 		}
 	}
 }

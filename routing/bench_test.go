@@ -81,9 +81,7 @@ func BenchmarkCertify(b *testing.B) {
 			for b.Loop() {
 				c := certify.New(r.VCs())
 				walked, all, err := routing.Dependencies(topo.Graph(), r.Routing, r.VCs(), 0, c.Add)
-				if err != nil || !c.Certify(walked, all).Acyclic() {
-					b.Fatal(err)
-				}
+				simtest.FatalIf(b, err != nil || !c.Certify(walked, all).Acyclic(), "%v", err)
 			}
 		})
 	}

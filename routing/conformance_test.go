@@ -53,9 +53,7 @@ func TestRandomNetworks(t *testing.T) {
 			}
 		}
 	}
-	if carried < 50*len(rounds) {
-		t.Errorf("only %d combinations", carried)
-	}
+	simtest.ErrorIf(t, carried < 50*len(rounds), "only %d combinations", carried)
 }
 
 // Short names for what the suite brings.
@@ -110,23 +108,19 @@ func FuzzFabrics(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { routingtest.DrawTrial(t, seed).Check(t, 1500) })
 }
 
-// TestSoak checks random fabrics in long runs, for as long as SOAK_TIME says
-// (a duration, as 8h), beginning with seed SOAK_SEED (1 unless set). make
-// soak runs it.
+// TestSoak checks random fabrics in long runs, for as long as SOAK_TIME says (a duration, as 8h),
+// beginning with seed SOAK_SEED (1 unless set). make soak runs it.
 func TestSoak(t *testing.T) {
 	setting := os.Getenv("SOAK_TIME")
 	if setting == "" {
 		t.Skip("SOAK_TIME is not set")
 	}
 	limit, err := time.ParseDuration(setting)
-	if err != nil {
-		t.Fatalf("SOAK_TIME: %v", err)
-	}
+	simtest.FatalIf(t, err != nil, "SOAK_TIME: %v", err)
 	first := uint64(1)
 	if setting := os.Getenv("SOAK_SEED"); setting != "" {
-		if _, err := fmt.Sscan(setting, &first); err != nil {
-			t.Fatalf("SOAK_SEED = %q: want a number", setting)
-		}
+		_, err := fmt.Sscan(setting, &first)
+		simtest.FatalIf(t, err != nil, "SOAK_SEED = %q: want a number", setting)
 	}
 	var all routingtest.Tally
 	seed, report := first, time.Now()
@@ -140,8 +134,7 @@ func TestSoak(t *testing.T) {
 	t.Logf("seeds %d to %d: %v", first, seed-1, all)
 }
 
-// TestAroundFaults holds the routings that go around faults to the suite's part
-// about them.
+// TestAroundFaults holds the routings that go around faults to the suite's part about them.
 func TestAroundFaults(t *testing.T) {
 	seeds := simtest.Seeds(t, 5, 2)
 	for _, name := range routing.AroundFaults() {
@@ -189,7 +182,6 @@ func TestServiceLevels(t *testing.T) {
 			}
 		})
 	}
-	if kept+refused == 0 || simtest.Soak() && (kept < 10 || refused == 0) {
-		t.Errorf("%d routings with levels, %d without", kept, refused)
-	}
+	simtest.ErrorIf(t, kept+refused == 0 || simtest.Soak() && (kept < 10 || refused == 0),
+		"%d routings with levels, %d without", kept, refused)
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestDeadlockOnRecord: the UGAL of the BookSim that was published with PolarFly,
-// whose hops use any virtual channel, deadlocks on Slim Fly q = 5 under a permutation
-// of switches: in the atlas's reference (deadlock_slimfly_q5.csv) three seeds of three
-// at loads of 0.55 and 0.6, none at 0.5; and its minimal routing can on PolarStar
-// ER_3 x Paley(5), by the cycle in its dependencies (cdg_checks.csv). The certificate
-// names both before they run; forced, the run ends with a cycle of buffers each of
-// which is in the dependency graph; with numbered hops it goes on.
+// TestDeadlockOnRecord: the UGAL of the BookSim that was published with PolarFly, whose hops use
+// any virtual channel, deadlocks on Slim Fly q = 5 under a permutation of switches: in the atlas's
+// reference (deadlock_slimfly_q5.csv) three seeds of three at loads of 0.55 and 0.6, none at 0.5;
+// and its minimal routing can on PolarStar ER_3 x Paley(5), by the cycle in its dependencies
+// (cdg_checks.csv). The certificate names both before they run; forced, the run ends with a cycle
+// of buffers each of which is in the dependency graph; with numbered hops it goes on.
 func TestDeadlockOnRecord(t *testing.T) {
 	slimfly, polarstar := edgeList(t, "slimfly_q5", 4), build(t, "polarstar", func(c *families.PolarStarConfig) { c.P = 4 })
 	next := param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")
@@ -52,22 +52,15 @@ func TestDeadlockOnRecord(t *testing.T) {
 			_, err := simulate(t, c.topo, config, r, c.pattern, c.load, 1, measure.Plan{Warmup: 3000, Window: 1000})
 			var stopped *core.DeadlockError
 			if !errors.As(err, &stopped) {
-				if err != nil || c.deadlock {
-					t.Errorf("the run ended with %v", err)
-				}
+				simtest.ErrorIf(t, err != nil || c.deadlock, "the run ended with %v", err)
 				return
 			}
-			if !c.deadlock || len(stopped.Waits) == 0 {
-				t.Fatal(err)
-			}
+			simtest.FatalIf(t, !c.deadlock || len(stopped.Waits) == 0, "%v", err)
 			for i, wait := range stopped.Waits {
-				if !dependencies[wait.Dependency()] || wait.Wants != stopped.Waits[(i+1)%len(stopped.Waits)].Holds {
-					t.Errorf("step %d is not in the dependency graph: %v", i, err)
-				}
+				simtest.ErrorIf(t, !dependencies[wait.Dependency()] || wait.Wants != stopped.Waits[(i+1)%len(stopped.Waits)].Holds,
+					"step %d is not in the dependency graph: %v", i, err)
 			}
-			if !strings.Contains(err.Error(), "buffers, each waiting for the next:\n  VC ") {
-				t.Error(err)
-			}
+			simtest.ErrorIf(t, !strings.Contains(err.Error(), "buffers, each waiting for the next:\n  VC "), "%v", err)
 			t.Log(strings.SplitN(err.Error(), "\n", 2)[0])
 		})
 	}
@@ -91,8 +84,7 @@ func TestBookSim2Detours(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"ugal-l", "ugal-g"} { // refused, and no setting of ugal-g at all
-		if _, err := try(topo, 0, name, flat); err == nil {
-			t.Errorf("%s takes detour_vc = \"booksim2\" with intermediate groups", name)
-		}
+		_, err := try(topo, 0, name, flat)
+		simtest.ErrorIf(t, err == nil, "%s takes detour_vc = \"booksim2\" with intermediate groups", name)
 	}
 }

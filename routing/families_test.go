@@ -33,21 +33,17 @@ func TestDORPaths(t *testing.T) {
 					}
 				}
 				count := paths(c.topo, r, r.VCs(), src, dst, func(path []step, _ uint32) {
-					if len(path)-1 != int(distance[to]) {
-						t.Errorf("%s %d to %d: %d hops, want %d", c.name, src, dst, len(path)-1, distance[to])
-					}
+					simtest.ErrorIf(t, len(path)-1 != int(distance[to]),
+						"%s %d to %d: %d hops, want %d", c.name, src, dst, len(path)-1, distance[to])
 				})
-				if count != want {
-					t.Errorf("%s %d to %d: %d paths, want %d", c.name, src, dst, count, want)
-				}
+				simtest.ErrorIf(t, count != want, "%s %d to %d: %d paths, want %d", c.name, src, dst, count, want)
 			}
 		}
 	}
 }
 
-// TestDORClasses gives the VC classes on a ring of 8 (of 4 virtual channels:
-// the lower two or the upper two) by hand: from, to, and the classes of the
-// hops under each rule.
+// TestDORClasses gives the VC classes on a ring of 8 (of 4 virtual channels: the lower two or the
+// upper two) by hand: from, to, and the classes of the hops under each rule.
 func TestDORClasses(t *testing.T) {
 	const low, high = 0b0011, 0b1100
 	topo := torus(t, 1, 8)
@@ -71,28 +67,24 @@ func TestDORClasses(t *testing.T) {
 					if rule == "dateline" {
 						want = c.dateline[i]
 					}
-					if s.vcs != want {
-						t.Errorf("%s, %d to %d, hop %d: virtual channels %b, want %b", rule, c.from, c.to, i, s.vcs, want)
-					}
+					simtest.ErrorIf(t, s.vcs != want,
+						"%s, %d to %d, hop %d: virtual channels %b, want %b", rule, c.from, c.to, i, s.vcs, want)
 				}
-				if last := path[len(path)-1]; last.vcs != 0b1111 {
-					t.Errorf("ejection on %b, want every virtual channel", last.vcs)
-				}
+				last := path[len(path)-1]
+				simtest.ErrorIf(t, last.vcs != 0b1111, "ejection on %b, want every virtual channel", last.vcs)
 			})
 		}
 	}
 }
 
-// TestDORWithoutDatelines: a ring whose virtual channels are not divided can
-// deadlock. In a ring of k the channels of one direction make the shortest
-// cycle, k long; here the ring of 4 counts.
+// TestDORWithoutDatelines: a ring whose virtual channels are not divided can deadlock. In a ring of
+// k the channels of one direction make the shortest cycle, k long; here the ring of 4 counts.
 func TestDORWithoutDatelines(t *testing.T) {
 	topo := torus(t, 1, 4, 6)
 	r := must(t, topo, 0, "dor", param.Set("vc_rule", "none"))
 	for _, vcs := range []int{1, 2} {
-		if cycle := checkCycle(t, topo, r, vcs); len(cycle) != 4 {
-			t.Errorf("%d virtual channels: cycle of %d, want 4", vcs, len(cycle))
-		}
+		cycle := checkCycle(t, topo, r, vcs)
+		simtest.ErrorIf(t, len(cycle) != 4, "%d virtual channels: cycle of %d, want 4", vcs, len(cycle))
 	}
 }
 
@@ -111,13 +103,9 @@ func TestNCAPaths(t *testing.T) {
 			wantPaths, wantHops = 2, 2
 		}
 		count := paths(topo, r, 1, 0, dst, func(path []step, _ uint32) {
-			if len(path)-1 != wantHops {
-				t.Errorf("to %d: %d hops, want %d", dst, len(path)-1, wantHops)
-			}
+			simtest.ErrorIf(t, len(path)-1 != wantHops, "to %d: %d hops, want %d", dst, len(path)-1, wantHops)
 		})
-		if count != wantPaths {
-			t.Errorf("%d paths to %d, want %d", count, dst, wantPaths)
-		}
+		simtest.ErrorIf(t, count != wantPaths, "%d paths to %d, want %d", count, dst, wantPaths)
 	}
 }
 
@@ -132,9 +120,7 @@ func TestNCAHashed(t *testing.T) {
 	r := must(t, topo, 0, "nca", param.Set("up", "hashed"), param.Set("down", "hashed"))
 	for dst := range topology.TerminalID(g.Terminals()) {
 		count := paths(topo, r, 1, 0, dst, func([]step, uint32) {})
-		if count != 1 {
-			t.Errorf("%d paths to %d, want 1", count, dst)
-		}
+		simtest.ErrorIf(t, count != 1, "%d paths to %d, want 1", count, dst)
 	}
 	load := simtest.Must(routing.Loads(g, r, 1, uniformly(g.Terminals())))(t)
 	for s := range topology.SwitchID(g.Switches()) {
@@ -147,13 +133,11 @@ func TestNCAHashed(t *testing.T) {
 	}
 }
 
-// TestNCALeastLoaded: with packets queued on one port up, the other is taken.
-// The fabric's own counters are exercised by the conformance suite; here, under
-// a permutation that random choice overloads, least-loaded must spread more
-// evenly: on a leaf of 8 senders and 8 ports up, always the same destinations,
-// random choice lets a port's share of n packets vary with standard deviation
-// sqrt(n*(1/8)*(7/8)) = 41, while choosing by load keeps the ports within a few
-// packets.
+// TestNCALeastLoaded: with packets queued on one port up, the other is taken. The fabric's own
+// counters are exercised by the conformance suite; here, under a permutation that random choice
+// overloads, least-loaded must spread more evenly: on a leaf of 8 senders and 8 ports up, always
+// the same destinations, random choice lets a port's share of n packets vary with standard
+// deviation sqrt(n*(1/8)*(7/8)) = 41, while choosing by load keeps the ports within a few packets.
 func TestNCALeastLoaded(t *testing.T) {
 	topo := build(t, "xgft", func(c *topology.XGFTConfig) { c.M, c.W = []int{8, 2}, []int{1, 8} })
 	r := must(t, topo, 0, "nca", param.Set("up", "least-loaded"))
@@ -164,9 +148,7 @@ func TestNCALeastLoaded(t *testing.T) {
 		total += c
 		least, most = min(least, c), max(most, c)
 	}
-	if total < 10000 || most-least > 0.03*total/8 {
-		t.Errorf("packets by port up: %v", counts)
-	}
+	simtest.ErrorIf(t, total < 10000 || most-least > 0.03*total/8, "packets by port up: %v", counts)
 }
 
 func hyperX(t testing.TB, terminals int, dims ...int) topology.Hamming {
@@ -235,9 +217,8 @@ func TestDeroutes(t *testing.T) {
 			}
 			checkTurns(t, c.name, turns)
 		})
-		if longest != c.longest || c.paths != 0 && count != c.paths {
-			t.Errorf("%s %v: %d paths of up to %d hops, want %d and %d", c.name, c.settings, count, longest, c.paths, c.longest)
-		}
+		simtest.ErrorIf(t, longest != c.longest || c.paths != 0 && count != c.paths,
+			"%s %v: %d paths of up to %d hops, want %d and %d", c.name, c.settings, count, longest, c.paths, c.longest)
 	}
 }
 
@@ -247,12 +228,8 @@ func checkTurns(t *testing.T, name string, turns []int) {
 	count := map[int]int{}
 	for i, d := range turns {
 		count[d]++
-		if name == "dimwar" && i > 0 && d < turns[i-1] {
-			t.Fatalf("dimwar: dimensions %v", turns)
-		}
-		if name != "omniwar" && count[d] > 2 {
-			t.Fatalf("%s: dimensions %v", name, turns)
-		}
+		simtest.FatalIf(t, name == "dimwar" && i > 0 && d < turns[i-1], "dimwar: dimensions %v", turns)
+		simtest.FatalIf(t, name != "omniwar" && count[d] > 2, "%s: dimensions %v", name, turns)
 	}
 }
 
@@ -265,11 +242,10 @@ func toSwitch(to func(x, y int) int) (p permutation) {
 	return p
 }
 
-// TestHyperXCurves holds the routings on HyperX to points of the atlas's reference on
-// a 4x4 HyperX of 4 terminals, by BookSim2's flattened butterfly: latency within 3 %,
-// switches visited within 2 %; and what each must do: dimension order takes a quarter
-// of a shift by one, Valiant and UGAL nearly a half, DimWAR of the transpose no more
-// than dimension order where OmniWAR and DAL go on.
+// TestHyperXCurves holds the routings on HyperX to points of the atlas's reference on a 4x4 HyperX
+// of 4 terminals, by BookSim2's flattened butterfly: latency within 3 %, switches visited within 2
+// %; and what each must do: dimension order takes a quarter of a shift by one, Valiant and UGAL
+// nearly a half, DimWAR of the transpose no more than dimension order where OmniWAR and DAL go on.
 func TestHyperXCurves(t *testing.T) {
 	topo := hyperX(t, 4, 4, 4)
 	credits := param.Set("sensing", "credits")
@@ -307,8 +283,8 @@ func TestHyperXCurves(t *testing.T) {
 		{"omniwar", rotate, 0.5, 0.6, nil},
 		{"dal", rotate, 0.5, 0.6, nil},
 	} {
-		if m := measured(t, topo, must(t, topo, 4, c.name, c.settings...), c.pattern, 0.6, 1500); m.Accepted < c.least || m.Accepted > c.most {
-			t.Errorf("%s accepts %.3f of 0.6, want %.3f to %.3f", c.name, m.Accepted, c.least, c.most)
-		}
+		m := measured(t, topo, must(t, topo, 4, c.name, c.settings...), c.pattern, 0.6, 1500)
+		simtest.ErrorIf(t, m.Accepted < c.least || m.Accepted > c.most,
+			"%s accepts %.3f of 0.6, want %.3f to %.3f", c.name, m.Accepted, c.least, c.most)
 	}
 }

@@ -28,14 +28,13 @@ func (d *digest) Deliver(p *fabric.Delivery) {
 	d.sum += h
 }
 
-// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in every variant
-// of their settings, and with several Valiant candidates and an offset, and of those that
-// weigh the queues of many channels: the sum of the hashes of all deliveries, under traffic
-// that loads some channels more than others. The numbers were recorded from implementations
-// that walked both paths of every packet step by step, hop counts and all, or looked at one
-// channel after the other and asked of each whether it is allowed; what is fast must decide
-// the same. A change of the model records them anew (the failure prints them) and says so in
-// the change log.
+// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in every variant of
+// their settings, and with several Valiant candidates and an offset, and of those that weigh the
+// queues of many channels: the sum of the hashes of all deliveries, under traffic that loads some
+// channels more than others. The numbers were recorded from implementations that walked both paths
+// of every packet step by step, hop counts and all, or looked at one channel after the other and
+// asked of each whether it is allowed; what is fast must decide the same. A change of the model
+// records them anew (the failure prints them) and says so in the change log.
 func TestGoldenAdaptive(t *testing.T) {
 	groups := []topology.Topology{
 		dragonfly(t, 2, 4, 2, 0), dragonfly(t, 2, 4, 2, 4), dragonfly(t, 1, 3, 1, 2), dragonfly(t, 2, 1, 4, 0),
@@ -78,9 +77,7 @@ func TestGoldenAdaptive(t *testing.T) {
 				}
 			}
 		}
-		if got != c.want {
-			t.Errorf("%s: digest %#x, want %#x", name, got, c.want)
-		}
+		simtest.ErrorIf(t, got != c.want, "%s: digest %#x, want %#x", name, got, c.want)
 	}
 }
 
@@ -101,8 +98,7 @@ func eager(t *testing.T, name string) any {
 	return config
 }
 
-// digestOf runs r under traffic half of which goes to the next terminals but
-// three.
+// digestOf runs r under traffic half of which goes to the next terminals but three.
 func digestOf(t *testing.T, topo topology.Topology, r fabric.Routing) uint64 {
 	t.Helper()
 	g := topo.Graph()

@@ -57,9 +57,9 @@ func checkClasses(t *testing.T, topo topology.Topology, r fabric.Routing, vcs in
 		paths(topo, r, vcs, 0, dst, func(path []step, _ uint32) {
 			globals := 0
 			for _, s := range path {
-				if want := allowed[s.class]; globals >= len(want) || s.vcs != want[globals] {
-					t.Fatalf("to %d by %v: %s channel on VCs %b after %d global hops", dst, path, s.class, s.vcs, globals)
-				}
+				want := allowed[s.class]
+				simtest.FatalIf(t, globals >= len(want) || s.vcs != want[globals],
+					"to %d by %v: %s channel on VCs %b after %d global hops", dst, path, s.class, s.vcs, globals)
 				if s.class == "global" {
 					globals++
 				}
@@ -84,9 +84,7 @@ func TestMinVirtualChannels(t *testing.T) {
 		{1, "same", map[string][]uint32{"local": {2, 4}, "global": {2}, "terminal": {2, 4}}},
 	} {
 		r := must(t, topo, 0, "min", param.Set("first_vc", c.first), param.Set("global_vc", c.globalVC))
-		if r.VCs() != c.first+2 {
-			t.Errorf("first_vc = %d needs %d virtual channels, want %d", c.first, r.VCs(), c.first+2)
-		}
+		simtest.ErrorIf(t, r.VCs() != c.first+2, "first_vc = %d needs %d virtual channels, want %d", c.first, r.VCs(), c.first+2)
 		checkClasses(t, topo, r, r.VCs(), c.allowed)
 	}
 }
@@ -108,13 +106,9 @@ func TestMinPaths(t *testing.T) {
 	r := must(t, topo, 0, "min")
 	for dst := range topology.TerminalID(topo.Graph().Terminals()) {
 		count := paths(topo, r, 2, 5, dst, func(path []step, state uint32) {
-			if len(path) > 4 || state&fabric.NonMinimal != 0 {
-				t.Errorf("to %d: %v, state %x", dst, path, state)
-			}
+			simtest.ErrorIf(t, len(path) > 4 || state&fabric.NonMinimal != 0, "to %d: %v, state %x", dst, path, state)
 		})
-		if count != 1 {
-			t.Errorf("%d paths to %d, want 1", count, dst)
-		}
+		simtest.ErrorIf(t, count != 1, "%d paths to %d, want 1", count, dst)
 	}
 }
 
@@ -141,9 +135,7 @@ func TestMinSpreadsOverGateways(t *testing.T) {
 						t.Errorf("%s: load %.3f on a channel from group %d to %d, fair share %.3f", gateway, load.Port[p], from, to, fair)
 					}
 				}
-				if !near(sum, 4) {
-					t.Errorf("%s: load %v from group %d to %d, want 4", gateway, sum, from, to)
-				}
+				simtest.ErrorIf(t, !near(sum, 4), "%s: load %v from group %d to %d, want 4", gateway, sum, from, to)
 			}
 		}
 	}
@@ -180,10 +172,9 @@ func TestValVirtualChannels(t *testing.T) {
 	}
 }
 
-// TestValPaths counts paths on the 72-terminal dragonfly (9 groups of 4). To
-// another group there are 7 intermediate groups with one way each; or, through
-// a router, 7*4. All of them have two global hops and are marked. Within the
-// group there is the one minimal path.
+// TestValPaths counts paths on the 72-terminal dragonfly (9 groups of 4). To another group there
+// are 7 intermediate groups with one way each; or, through a router, 7*4. All of them have two
+// global hops and are marked. Within the group there is the one minimal path.
 func TestValPaths(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	for intermediate, want := range map[string]int{"group": 7, "router": 28} {
@@ -196,13 +187,11 @@ func TestValPaths(t *testing.T) {
 						globals++
 					}
 				}
-				if marked := state&fabric.NonMinimal != 0; dst >= 8 && (globals != 2 || !marked) || dst < 8 && (globals != 0 || marked) {
-					t.Errorf("%s to %d: %v, marked %v", intermediate, dst, path, marked)
-				}
+				marked := state&fabric.NonMinimal != 0
+				simtest.ErrorIf(t, dst >= 8 && (globals != 2 || !marked) || dst < 8 && (globals != 0 || marked),
+					"%s to %d: %v, marked %v", intermediate, dst, path, marked)
 			})
-			if dst < 8 && count != 1 || dst >= 8 && count != want {
-				t.Errorf("%s: %d paths to %d", intermediate, count, dst)
-			}
+			simtest.ErrorIf(t, dst < 8 && count != 1 || dst >= 8 && count != want, "%s: %d paths to %d", intermediate, count, dst)
 		}
 	}
 }
@@ -211,17 +200,13 @@ func TestValPaths(t *testing.T) {
 func checkCycle(t *testing.T, topo topology.Topology, r fabric.Routing, vcs int) []topology.Channel {
 	t.Helper()
 	c, all := routingtest.Certificate(t, topo, r, vcs)
-	if c.Acyclic() {
-		t.Fatalf("no cycle in %d dependencies", c.Dependencies)
-	}
+	simtest.FatalIf(t, c.Acyclic(), "no cycle in %d dependencies", c.Dependencies)
 	for i, held := range c.Cycle {
-		if !all[topology.Dependency{Held: held, Wanted: c.Cycle[(i+1)%len(c.Cycle)]}] {
-			t.Errorf("the cycle's dependency %d is not in the graph", i)
-		}
+		simtest.ErrorIf(t, !all[topology.Dependency{Held: held, Wanted: c.Cycle[(i+1)%len(c.Cycle)]}],
+			"the cycle's dependency %d is not in the graph", i)
 	}
-	if lines := strings.Count(c.Describe(topo.Graph()), "\n"); lines != len(c.Cycle) {
-		t.Errorf("a cycle of %d channels in %d lines", len(c.Cycle), lines)
-	}
+	lines := strings.Count(c.Describe(topo.Graph()), "\n")
+	simtest.ErrorIf(t, lines != len(c.Cycle), "a cycle of %d channels in %d lines", len(c.Cycle), lines)
 	return c.Cycle
 }
 
@@ -239,16 +224,13 @@ func TestValOnGrid(t *testing.T) {
 		}
 		second := false
 		for _, s := range path[:len(path)-1] {
-			if s.vcs != 1 && s.vcs != 2 || second && s.vcs == 1 {
-				t.Errorf("virtual channels of %v", path)
-			}
+			simtest.ErrorIf(t, s.vcs != 1 && s.vcs != 2 || second && s.vcs == 1, "virtual channels of %v", path)
 			second = s.vcs == 2
 		}
 	})
 	// From (0,0) over (x,y) to (3,3): (x+y) + (3-x + 3-y) = 6 hops each.
-	if count != 16 || marked != 14 || hops != 16*6 {
-		t.Errorf("%d paths, %d marked, %d hops; want 16, 14, 96", count, marked, hops)
-	}
+	simtest.ErrorIf(t, count != 16 || marked != 14 || hops != 16*6,
+		"%d paths, %d marked, %d hops; want 16, 14, 96", count, marked, hops)
 }
 
 // TestCapabilities: what a routing needs of a topology is said by name. A new
@@ -270,9 +252,8 @@ func TestCapabilities(t *testing.T) {
 			t.Errorf("%s on %s: error %v", c.routing, c.family, err)
 		}
 		for _, need := range c.needs {
-			if !strings.Contains(text, need) {
-				t.Errorf("%s on %s: error %v does not name %s", c.routing, c.family, err, need)
-			}
+			simtest.ErrorIf(t, !strings.Contains(text, need),
+				"%s on %s: error %v does not name %s", c.routing, c.family, err, need)
 		}
 	}
 	simtest.Refuse(param.Make(routing.Registry, "min", routing.Env{Topology: dragonfly(t, 1, 2, 1, 0), VCs: 2}, func(c *routing.MinConfig) { c.FirstVC = 1 }))(t, "at least 3")

@@ -34,9 +34,7 @@ func must(t testing.TB, topo topology.Topology, vcs int, name string, settings .
 func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name string, less bool, settings ...param.Setting) {
 	t.Helper()
 	r := must(t, topo, 0, name, settings...)
-	if r.VCs() != need {
-		t.Errorf("%s %v on %s needs %d virtual channels, want %d", name, settings, what, r.VCs(), need)
-	}
+	simtest.ErrorIf(t, r.VCs() != need, "%s %v on %s needs %d virtual channels, want %d", name, settings, what, r.VCs(), need)
 	if cert, _ := routingtest.Certificate(t, topo, r, need); !cert.Acyclic() {
 		t.Errorf("%s %v on %s: %s", name, settings, what, cert.Describe(topo.Graph()))
 	}
@@ -51,13 +49,12 @@ func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name
 		fmt.Sprintf("switch.vcs = %d: want at least %d, which routing %q needs", need-1, need, name))
 }
 
-// TestNeeds: as many virtual channels as hops, and with one fewer there is
-// a cycle of channels (cdg_checks.csv of the atlas's reference data: found there by
-// another program). Slim Fly q = 5 and PolarFly q = 7 have diameter 2, the random
-// graph of 57 switches of degree 8 diameter 3. On Dragonfly+ and the orthogonal fat tree,
-// whose switches have ranks, each leg takes one (vcs.csv of the same data); in a dragonfly
-// Valiant takes one for each of three groups. Dimension order takes two in rings of four, none
-// of whose minimal paths in rings of three has two hops in a row.
+// TestNeeds: as many virtual channels as hops, and with one fewer there is a cycle of channels
+// (cdg_checks.csv of the atlas's reference data: found there by another program). Slim Fly q = 5
+// and PolarFly q = 7 have diameter 2, the random graph of 57 switches of degree 8 diameter 3. On
+// Dragonfly+ and the orthogonal fat tree, whose switches have ranks, each leg takes one (vcs.csv of
+// the same data); in a dragonfly Valiant takes one for each of three groups. Dimension order takes
+// two in rings of four, none of whose minimal paths in rings of three has two hops in a row.
 func TestNeeds(t *testing.T) {
 	slimfly := edgeList(t, "slimfly_q5", 1)
 	polarfly := edgeList(t, "polarfly_q7", 1)
@@ -114,9 +111,9 @@ func TestNextHopsFile(t *testing.T) {
 		for dst := range topology.TerminalID(50) {
 			paths(topo, r, 4, src, dst, func(path []step, _ uint32) {
 				for hop, s := range path[:len(path)-1] {
-					if want, _ := strconv.Atoi(next[s.from][dst]); int(s.to) != want || s.vcs != 1<<hop || s.share != 1 {
-						t.Fatalf("to %d: %+v, want %d", dst, path, want)
-					}
+					want, _ := strconv.Atoi(next[s.from][dst])
+					simtest.FatalIf(t, int(s.to) != want || s.vcs != 1<<hop || s.share != 1,
+						"to %d: %+v, want %d", dst, path, want)
 				}
 			})
 		}
@@ -137,16 +134,14 @@ func TestNextHopsRefuses(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "next.txt")
 		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
 		_, err := try(ring, 0, "table", param.Set("next_hops", path))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v, want %s", text, err, want)
-		}
+		simtest.ErrorIf(t, want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)),
+			"%q: %v, want %s", text, err, want)
 	}
 	simtest.Refuse(try(ring, 0, "table", param.Set("next_hops", "nowhere")))(t, "next_hops = nowhere: want a readable file")
 }
 
-// TestDetours: val draws every other switch with the same probability, its paths lead
-// there and back, and the length is the sum of both legs; the sum of the probabilities of
-// all paths is 1.
+// TestDetours: val draws every other switch with the same probability, its paths lead there and
+// back, and the length is the sum of both legs; the sum of the probabilities of all paths is 1.
 func TestDetours(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
 	g := topo.Graph()
@@ -161,9 +156,7 @@ func TestDetours(t *testing.T) {
 	lengths := map[int]float64{}
 	paths(topo, r, 4, 0, far, func(path []step, _ uint32) {
 		for hop, s := range path[:len(path)-1] {
-			if s.vcs != 1<<hop {
-				t.Fatalf("hop %d on virtual channels %b", hop, s.vcs)
-			}
+			simtest.FatalIf(t, s.vcs != 1<<hop, "hop %d on virtual channels %b", hop, s.vcs)
 		}
 		lengths[len(path)-1] += path[len(path)-1].share
 	})
@@ -192,22 +185,17 @@ func TestTablePaths(t *testing.T) {
 		for dst := range topology.TerminalID(g.Terminals()) {
 			distance := g.DistancesFrom(g.TerminalSwitch(dst), nil)
 			count := paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
-				if hops := len(path) - 1; hops != int(distance[g.TerminalSwitch(0)]) {
-					t.Errorf("to %d in %d hops", dst, hops)
-				}
+				hops := len(path) - 1
+				simtest.ErrorIf(t, hops != int(distance[g.TerminalSwitch(0)]), "to %d in %d hops", dst, hops)
 				for n, s := range path[:len(path)-1] {
-					if s.vcs != 1<<n {
-						t.Errorf("hop %d on virtual channels %b", n, s.vcs)
-					}
+					simtest.ErrorIf(t, s.vcs != 1<<n, "hop %d on virtual channels %b", n, s.vcs)
 				}
 			})
 			want := 1
 			if ties == "random" {
 				want = shortest(g, distance, g.TerminalSwitch(0))
 			}
-			if count != want {
-				t.Errorf("%s: %d paths to %d, want %d", ties, count, dst, want)
-			}
+			simtest.ErrorIf(t, count != want, "%s: %d paths to %d, want %d", ties, count, dst, want)
 		}
 	}
 }
@@ -295,13 +283,11 @@ func TestShared(t *testing.T) {
 	} {
 		shared := simtest.Must(routing.Registry.New(on.name, routing.Env{Topology: on.topo, Shared: c}, on.set...))(t)
 		alone := must(t, on.topo, 0, on.name, on.set...)
-		if c.made != on.made {
-			t.Errorf("step %d: %d tables made, want %d", i, c.made, on.made)
-		}
+		simtest.ErrorIf(t, c.made != on.made, "step %d: %d tables made, want %d", i, c.made, on.made)
 		for _, vcs := range []int{alone.VCs(), 2*alone.VCs() + 1} {
-			if a, b := dependencies(t, on.topo, shared, vcs), dependencies(t, on.topo, alone, vcs); !slices.Equal(a, b) {
-				t.Errorf("step %d: %d dependencies with shared tables, %d without, or others", i, len(a), len(b))
-			}
+			a, b := dependencies(t, on.topo, shared, vcs), dependencies(t, on.topo, alone, vcs)
+			simtest.ErrorIf(t, !slices.Equal(a, b),
+				"step %d: %d dependencies with shared tables, %d without, or others", i, len(a), len(b))
 		}
 	}
 }
@@ -309,8 +295,7 @@ func TestShared(t *testing.T) {
 // dependencies lists the dependencies of a routing, in the order of their discovery.
 func dependencies(t *testing.T, x topology.Topology, r fabric.Routing, vcs int) (all []topology.Dependency) {
 	t.Helper()
-	if _, _, err := routing.Dependencies(x.Graph(), r, vcs, 0, func(d topology.Dependency) { all = append(all, d) }); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := routing.Dependencies(x.Graph(), r, vcs, 0, func(d topology.Dependency) { all = append(all, d) })
+	simtest.FatalIf(t, err != nil, "%v", err)
 	return all
 }

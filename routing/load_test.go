@@ -40,17 +40,15 @@ func bound(t *testing.T, topo topology.Topology, r fabric.Routing, m routing.Mat
 
 // TestDragonflyBounds: the 1056-terminal dragonfly (p = h = 4, a = 8, 33 groups).
 //
-// WC, MIN: the 32 terminals of a group share one global channel: 1/32.
-// UR with self, MIN: a global channel carries the packets of 32 terminals to 32
-// of 1056: 32*32/1056 = 0.9697. A local channel carries, from switch R to S of
-// a group, direct traffic 4*4/1056, traffic of R's terminals out by S's four
-// global channels 4*(4*32)/1056, and as much in: 16*(1+32+32)/1056 = 0.985.
-// Injection and ejection carry 1: the bound is 1.
-// WC, VAL: 31 intermediate groups; a global channel from group i to j != i+1
-// carries 32/31 from i's own packets if j is an intermediate group of theirs,
-// and group j-1's if it is one: for most pairs both, so 64/31, and a
-// bound of 31/64. (The fullest local channels carry as much: 4*4/31 of their
-// own switch's packets, 4*4/31 on their way in, and 32/31 on their way through.)
+// WC, MIN: the 32 terminals of a group share one global channel: 1/32. UR with self, MIN: a global
+// channel carries the packets of 32 terminals to 32 of 1056: 32*32/1056 = 0.9697. A local channel
+// carries, from switch R to S of a group, direct traffic 4*4/1056, traffic of R's terminals out by
+// S's four global channels 4*(4*32)/1056, and as much in: 16*(1+32+32)/1056 = 0.985. Injection and
+// ejection carry 1: the bound is 1. WC, VAL: 31 intermediate groups; a global channel from group i
+// to j != i+1 carries 32/31 from i's own packets if j is an intermediate group of theirs, and group
+// j-1's if it is one: for most pairs both, so 64/31, and a bound of 31/64. (The fullest local
+// channels carry as much: 4*4/31 of their own switch's packets, 4*4/31 on their way in, and 32/31
+// on their way through.)
 func TestDragonflyBounds(t *testing.T) {
 	topo := dragonfly(t, 4, 8, 4, 0)
 	min, val := must(t, topo, 0, "min"), must(t, topo, 0, "val")
@@ -71,14 +69,12 @@ func TestDragonflyBounds(t *testing.T) {
 			continue
 		}
 		got, class := bound(t, topo, c.r, c.m)
-		if math.Abs(got-c.want) > 1e-12 || c.class != "" && class != c.class {
-			t.Errorf("%s: bound %v on a %s channel, want %v, %s", c.name, got, class, c.want, c.class)
-		}
+		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-12 || c.class != "" && class != c.class,
+			"%s: bound %v on a %s channel, want %v, %s", c.name, got, class, c.want, c.class)
 		load, _ := routing.Loads(topo.Graph(), c.r, c.r.VCs(), c.m)
 		global, local := greatest(topo, load, "global"), greatest(topo, load, "local")
-		if math.Abs(global-c.global) > 1e-12 || c.name == "UR MIN" && math.Abs(local-16*65/1056.) > 1e-12 {
-			t.Errorf("%s: greatest load %v of a global, %v of a local channel", c.name, global, local)
-		}
+		simtest.ErrorIf(t, math.Abs(global-c.global) > 1e-12 || c.name == "UR MIN" && math.Abs(local-16*65/1056.) > 1e-12,
+			"%s: greatest load %v of a global, %v of a local channel", c.name, global, local)
 	}
 }
 
@@ -92,11 +88,10 @@ func greatest(topo topology.Topology, load *routing.Load, class string) float64 
 	return most
 }
 
-// TestGridBounds: uniform traffic with self on k x k grids with one terminal a
-// switch (Dally and Towles 2004, section 3.3.1). Mesh: the channels across the
-// middle carry the packets of k/2 switches of a row to k/2 columns of all rows:
-// k/4, for k = 8 load 2 and bound 0.5. Torus: half of that by symmetry of the
-// two directions, k/8: load 1, bound 1.
+// TestGridBounds: uniform traffic with self on k x k grids with one terminal a switch (Dally and
+// Towles 2004, section 3.3.1). Mesh: the channels across the middle carry the packets of k/2
+// switches of a row to k/2 columns of all rows: k/4, for k = 8 load 2 and bound 0.5. Torus: half of
+// that by symmetry of the two directions, k/8: load 1, bound 1.
 func TestGridBounds(t *testing.T) {
 	for _, c := range []struct {
 		topo  topology.Topology
@@ -111,8 +106,7 @@ func TestGridBounds(t *testing.T) {
 		if got, _ := load.Bound(nil); math.Abs(got-c.bound) > 1e-12 {
 			t.Errorf("bound %v, want %v", got, c.bound)
 		}
-		// Channels of half the rate halve the bound of the mesh: 4 cycles' worth
-		// of flits a cycle.
+		// Channels of half the rate halve the bound of the mesh: 4 cycles' worth of flits a cycle.
 		if got, _ := load.Bound(&routing.Limits{Class: []float64{1, 2}}); math.Abs(got-1/(2*c.most)) > 1e-12 {
 			t.Errorf("bound %v on slow grid channels, want %v", got, 1/(2*c.most))
 		}
@@ -125,9 +119,7 @@ func TestSampledWalk(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	r := must(t, topo, 0, "min")
 	walked, all, err := routing.Dependencies(topo.Graph(), r, 2, 200, func(topology.Dependency) {})
-	if err != nil || walked < 1 || walked >= all || all != 36 {
-		t.Errorf("walked %d of %d: %v", walked, all, err)
-	}
+	simtest.ErrorIf(t, err != nil || walked < 1 || walked >= all || all != 36, "walked %d of %d: %v", walked, all, err)
 }
 
 // misdirected sends everything out of port 0.
@@ -264,9 +256,8 @@ func TestLoadsOnThreads(t *testing.T) {
 					want, ok := plainLoads(g, r, r.VCs(), m)
 					whole, err := routing.Loads(g, r, r.VCs(), pairwise{m})
 					if !ok {
-						if !errors.Is(err, routing.ErrAdaptive) {
-							t.Errorf("%v on %s: %v, want %v", v, n.Name, err, routing.ErrAdaptive)
-						}
+						simtest.ErrorIf(t, !errors.Is(err, routing.ErrAdaptive),
+							"%v on %s: %v, want %v", v, n.Name, err, routing.ErrAdaptive)
 						continue
 					}
 					if err != nil {
@@ -281,23 +272,19 @@ func TestLoadsOnThreads(t *testing.T) {
 							t.Fatalf("%v on %s: %v", v, n.Name, err)
 						}
 						compared++
-						if !slices.Equal(got.Port, whole.Port) || !slices.Equal(got.Injection, whole.Injection) {
-							t.Errorf("%v on %s, %d threads: other loads than those of its pairs", v, n.Name, threads)
-						}
+						simtest.ErrorIf(t, !slices.Equal(got.Port, whole.Port) || !slices.Equal(got.Injection, whole.Injection),
+							"%v on %s, %d threads: other loads than those of its pairs", v, n.Name, threads)
 					}
 					for _, p := range g.TerminalPort {
 						whole.Port[p] = 0
 					}
-					if !slices.Equal(whole.Port, want) {
-						t.Errorf("%v on %s: other sums than one after the other", v, n.Name)
-					}
+					simtest.ErrorIf(t, !slices.Equal(whole.Port, want),
+						"%v on %s: other sums than one after the other", v, n.Name)
 				}
 			}
 		}
 	}
-	if compared < 200 {
-		t.Errorf("only %d cases", compared)
-	}
+	simtest.ErrorIf(t, compared < 200, "only %d cases", compared)
 }
 
 // TestLoadsFail: decisions that no switch can carry out are errors of both walks. The error of loads
@@ -313,19 +300,16 @@ func TestLoadsFail(t *testing.T) {
 	for _, threads := range []int{1, 3, 5} {
 		runtime.GOMAXPROCS(threads)
 		_, err := routing.Loads(topo.Graph(), r, 2, others(72))
-		if err == nil || want != "" && err.Error() != want {
-			t.Fatalf("%d threads: %v, want %q", threads, err, want)
-		}
+		simtest.FatalIf(t, err == nil || want != "" && err.Error() != want, "%d threads: %v, want %q", threads, err, want)
 		want = err.Error()
 	}
 }
 
-// TestCaps: where every terminal that sends uses the channels that are filled first as much as
-// the others, their load bounds the mean throughput. Uniform traffic on a mesh: every packet
-// crosses the middle of its row with the same probability, 1/2. Backwards: the middle of the
-// columns is full first, which 2/3 of the packets of all cross, and those to the next
-// terminal from the end of the second row only. Each sends all over its own channel, under
-// any traffic.
+// TestCaps: where every terminal that sends uses the channels that are filled first as much as the
+// others, their load bounds the mean throughput. Uniform traffic on a mesh: every packet crosses
+// the middle of its row with the same probability, 1/2. Backwards: the middle of the columns is
+// full first, which 2/3 of the packets of all cross, and those to the next terminal from the end of
+// the second row only. Each sends all over its own channel, under any traffic.
 func TestCaps(t *testing.T) {
 	grid := mesh(t, 1, 4, 4)
 	for _, c := range []struct {
@@ -345,9 +329,8 @@ func TestCaps(t *testing.T) {
 			return simtest.Must(routing.Loads(grid.Graph(), r, r.VCs(), m))(t)
 		}
 		load := loads(c.matrix)
-		if got := load.Caps(&c.limits, func() *routing.Load { return loads(routing.Weighted(c.matrix)) }); got != c.caps {
-			t.Errorf("%s: %v", c.name, got)
-		}
+		got := load.Caps(&c.limits, func() *routing.Load { return loads(routing.Weighted(c.matrix)) })
+		simtest.ErrorIf(t, got != c.caps, "%s: %v", c.name, got)
 		own := routing.TerminalLoads(grid.Graph(), c.matrix)
 		for p, x := range own.Port {
 			if _, ok := grid.Graph().PeerTerminal(topology.PortID(p)); ok && math.Abs(x-load.Port[p]) > 1e-12 || !ok && x != 0 {
@@ -362,9 +345,7 @@ func TestAlternatives(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	g := topo.Graph()
 	minimal, detour, ok := routing.Alternatives(must(t, topo, 0, "ugal-l"))
-	if !ok {
-		t.Fatal("UGAL-L does not choose")
-	}
+	simtest.FatalIf(t, !ok, "UGAL-L does not choose")
 	if _, _, ok := routing.Alternatives(must(t, mesh(t, 1, 4, 4), 0, "dor")); ok {
 		t.Error("dimension order has detours")
 	}
@@ -372,9 +353,7 @@ func TestAlternatives(t *testing.T) {
 		for name, r := range map[string]fabric.Routing{"min": minimal, "val": detour} {
 			want := simtest.Must(routing.Loads(g, must(t, topo, 0, name), 3, m))(t)
 			got := simtest.Must(routing.Loads(g, r, 3, m))(t)
-			if !slices.Equal(got.Port, want.Port) || got.Hops() != want.Hops() {
-				t.Errorf("%s: other loads", name)
-			}
+			simtest.ErrorIf(t, !slices.Equal(got.Port, want.Port) || got.Hops() != want.Hops(), "%s: other loads", name)
 		}
 	}
 	// A packet for the next group crosses its source's switch, the one with the channel but for

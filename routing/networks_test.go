@@ -69,9 +69,8 @@ func edgeList(t testing.TB, name string, terminals int) topology.Topology {
 	var edges [][2]topology.SwitchID
 	for _, line := range lines(t, name+".edges.gz") {
 		var e [2]topology.SwitchID
-		if _, err := fmt.Sscan(line, &e[0], &e[1]); err != nil {
-			t.Fatal(err)
-		}
+		_, err := fmt.Sscan(line, &e[0], &e[1])
+		simtest.FatalIf(t, err != nil, "%v", err)
 		edges = append(edges, e)
 	}
 	return joined(edges, terminals)

@@ -23,9 +23,8 @@ func TestTurnClasses(t *testing.T) {
 		class, made = turns.step(made, port)
 		classes = append(classes, class)
 	}
-	if want := []uint32{0, 0, 0, 1, 1, 2, 2, 2}; !slices.Equal(classes, want) {
-		t.Errorf("classes %v, want %v", classes, want)
-	}
+	want := []uint32{0, 0, 0, 1, 1, 2, 2, 2}
+	simtest.ErrorIf(t, !slices.Equal(classes, want), "classes %v, want %v", classes, want)
 }
 
 // A file of three switches in a row: 0 - 1 - 2.
@@ -44,9 +43,8 @@ func TestReadNextHops(t *testing.T) {
 		"":                             "row.txt:1: 0 rows, want 3, one for each switch",
 		"-1 1 1\n0 -1 \x1b\n1 1 -1 \n": `row.txt:2: column 3: "\\u001b", want a switch, 0 to 2, or -1`,
 	} {
-		if _, err := readNextHops("row.txt", []byte(text), 3); err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want %s", text, err, want)
-		}
+		_, err := readNextHops("row.txt", []byte(text), 3)
+		simtest.ErrorIf(t, err == nil || err.Error() != want, "%q: %v, want %s", text, err, want)
 	}
 	many := strings.Repeat("x\n", 100) // after the last problem that is listed comes the remark that there may be more
 	if _, err := readNextHops("row.txt", []byte(many), 100); strings.Count(fmt.Sprint(err), "\n") != input.MostProblems {
@@ -63,13 +61,9 @@ func FuzzReadNextHops(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(next) != int(switches)*int(switches) {
-			t.Fatalf("%d entries for %d switches", len(next), switches)
-		}
+		simtest.FatalIf(t, len(next) != int(switches)*int(switches), "%d entries for %d switches", len(next), switches)
 		for _, n := range next {
-			if n < -1 || n >= int32(switches) {
-				t.Fatalf("entry %d", n)
-			}
+			simtest.FatalIf(t, n < -1 || n >= int32(switches), "entry %d", n)
 		}
 	})
 }
@@ -96,13 +90,11 @@ func TestOwnPARDiverts(t *testing.T) {
 			ports := map[topology.PortID]bool{}
 			explorer.Explore(3, at, func(hop fabric.Hop, _ uint32, _ float64) {
 				ports[hop.Port] = true
-				if peer, ok := g.PeerPort(hop.Port); !ok || grouped.GroupOf(g.PortSwitch[peer]) == 0 || hop.VCs != 1 {
-					t.Errorf("terminal %d: port %d, virtual channels %b at its gateway", dst, hop.Port, hop.VCs)
-				}
+				peer, ok := g.PeerPort(hop.Port)
+				simtest.ErrorIf(t, !ok || grouped.GroupOf(g.PortSwitch[peer]) == 0 || hop.VCs != 1,
+					"terminal %d: port %d, virtual channels %b at its gateway", dst, hop.Port, hop.VCs)
 			})
-			if len(ports) != h {
-				t.Errorf("terminal %d: %d ways out of its gateway, want %d", dst, len(ports), h)
-			}
+			simtest.ErrorIf(t, len(ports) != h, "terminal %d: %d ways out of its gateway, want %d", dst, len(ports), h)
 		})
 	}
 }

@@ -23,11 +23,10 @@ type learningRecorder struct {
 // global channel each, by hand. Local channels are 2 cycles long, global ones 10. Switch
 // 0 leads to group 1 by its port 2, switch 1 to group 2.
 //
-// Before anything is learned, a channel to a group takes 10 cycles, any other 12. A
-// packet that goes to group 1 in cycle c is at the next switch in c+1+10: the answer is
-// 11, nothing being left, and is back in c+22. That is 1 more than 10: 10 + 0.25*1. A
-// packet to group 2 is at switch 1 in c+1+2, which answers 3 + 10: back in c+6, and
-// 12 + 0.25*1.
+// Before anything is learned, a channel to a group takes 10 cycles, any other 12. A packet that
+// goes to group 1 in cycle c is at the next switch in c+1+10: the answer is 11, nothing being left,
+// and is back in c+22. That is 1 more than 10: 10 + 0.25*1. A packet to group 2 is at switch 1 in
+// c+1+2, which answers 3 + 10: back in c+6, and 12 + 0.25*1.
 func TestQLearns(t *testing.T) {
 	topo := dragonfly(t, 1, 2, 1, 0)
 	r := must(t, topo, 0, "q-adaptive", param.Set("exploration", 0), param.Set("beta", 0.25))
@@ -54,9 +53,9 @@ func TestQLearns(t *testing.T) {
 				}
 			}
 		}
-		if got := routing.QEstimate(rec.view.Memory(), c.port, int(c.dst)/2, 0); got != c.want {
-			t.Errorf("to terminal %d, %d cycles later: port %d takes %v cycles, want %v", c.dst, c.after, c.port, got, c.want)
-		}
+		got := routing.QEstimate(rec.view.Memory(), c.port, int(c.dst)/2, 0)
+		simtest.ErrorIf(t, got != c.want,
+			"to terminal %d, %d cycles later: port %d takes %v cycles, want %v", c.dst, c.after, c.port, got, c.want)
 	}
 }
 
@@ -106,12 +105,11 @@ func (a *arounds) Deliver(d *fabric.Delivery) {
 	}
 }
 
-// TestQAdaptiveGoesAround: all terminals of a group send to the next, on 9 groups of 4
-// switches with 2 terminals and 2 global channels each. Minimal routing carries 1/8 of a
-// flit a terminal and cycle, all 8 terminals of a group by one channel. At a load
-// of 0.3, once switches have learned, more than half of the packets go around (that
-// channel has room for 0.125/0.3 of them, 42 %) and all of the load arrives; under
-// uniform traffic most go minimally.
+// TestQAdaptiveGoesAround: all terminals of a group send to the next, on 9 groups of 4 switches
+// with 2 terminals and 2 global channels each. Minimal routing carries 1/8 of a flit a terminal and
+// cycle, all 8 terminals of a group by one channel. At a load of 0.3, once switches have learned,
+// more than half of the packets go around (that channel has room for 0.125/0.3 of them, 42 %) and
+// all of the load arrives; under uniform traffic most go minimally.
 func TestQAdaptiveGoesAround(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	n := topo.Graph().Terminals()
@@ -136,11 +134,9 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 		f.Advance(cycles)
 		accepted, around := float64(sink.all)/cycles/float64(n), float64(sink.around)/float64(sink.all)
 		t.Logf("%s, %s: accepted %.3f, around %.3f", c.name, c.routing, accepted, around)
-		if accepted < c.accepted[0] || accepted > c.accepted[1] {
-			t.Errorf("%s, %s: accepted %.3f, want %v", c.name, c.routing, accepted, c.accepted)
-		}
-		if around < c.around[0] || around > c.around[1] {
-			t.Errorf("%s, %s: around %.3f, want %v", c.name, c.routing, around, c.around)
-		}
+		simtest.ErrorIf(t, accepted < c.accepted[0] || accepted > c.accepted[1],
+			"%s, %s: accepted %.3f, want %v", c.name, c.routing, accepted, c.accepted)
+		simtest.ErrorIf(t, around < c.around[0] || around > c.around[1],
+			"%s, %s: around %.3f, want %v", c.name, c.routing, around, c.around)
 	}
 }

@@ -83,9 +83,9 @@ func TestGauges(t *testing.T) {
 			want [2]int
 		}{{2, 3, c.apart}, {6, 4, c.same}, {3, 3, further}} {
 			h, minimal, detour := compared(u, &v, p.dst, p.via)
-			if m, nm := u.costs(u, &v, &h, minimal, detour); m != p.want[0] || nm != p.want[1] {
-				t.Errorf("%s, %s, to terminal %d: %d and %d, want %v", c.name, c.weight, p.dst, m, nm, p.want)
-			}
+			m, nm := u.costs(u, &v, &h, minimal, detour)
+			simtest.ErrorIf(t, m != p.want[0] || nm != p.want[1],
+				"%s, %s, to terminal %d: %d and %d, want %v", c.name, c.weight, p.dst, m, nm, p.want)
 		}
 	}
 }
@@ -102,15 +102,12 @@ func TestGaugeOfSeveralChannels(t *testing.T) {
 			h := fabric.Head{Switch: at, Dst: 8}
 			minimal := u.minimal(&v, &h, u.minimalVC)
 			want := map[topology.PortID]int{1: 6, 7: 9, 9: 4}[minimal.hop.Port]
-			if got := u.globalQueue(&v, &h, minimal, 4); got != want {
-				t.Errorf("at switch %d by port %d: %d flits, want %d", at, minimal.hop.Port, got, want)
-			}
+			got := u.globalQueue(&v, &h, minimal, 4)
+			simtest.ErrorIf(t, got != want, "at switch %d by port %d: %d flits, want %d", at, minimal.hop.Port, got, want)
 			drawn[minimal.hop.Port]++
 		}
 	}
-	if drawn[1] != 20 || drawn[7] == 0 || drawn[9] == 0 {
-		t.Errorf("ports were taken %v times", drawn)
-	}
+	simtest.ErrorIf(t, drawn[1] != 20 || drawn[7] == 0 || drawn[9] == 0, "ports were taken %v times", drawn)
 }
 
 // TestUGALOffset: a packet goes minimally if q_m*H_m <= q_nm*H_nm + T, at equality, too. By global hops 8
@@ -121,8 +118,7 @@ func TestUGALOffset(t *testing.T) {
 		u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo, VCs: 3}, param.Set("weight", "global-hops"), param.Set("threshold", offset)))(t).(*ugal)
 		h, minimal, detour := compared(u, &v, 2, 3)
 		chosen := u.best(&v, &h, minimal, func() (uint32, bool) { return detour.launch, true })
-		if (chosen.launch == minimal.launch) != minimally {
-			t.Errorf("offset %d: minimal %v, want %v", offset, !minimally, minimally)
-		}
+		simtest.ErrorIf(t, (chosen.launch == minimal.launch) != minimally,
+			"offset %d: minimal %v, want %v", offset, !minimally, minimally)
 	}
 }

@@ -37,7 +37,6 @@ func TestAnyRouter(t *testing.T) {
 			drawn[via] = true
 		}
 	}
-	if want := map[uint32]bool{2: true, 3: true, 4: true, 5: true}; !maps.Equal(drawn, want) {
-		t.Errorf("detours through %v, want 2 to 5", drawn)
-	}
+	want := map[uint32]bool{2: true, 3: true, 4: true, 5: true}
+	simtest.ErrorIf(t, !maps.Equal(drawn, want), "detours through %v, want 2 to 5", drawn)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
@@ -56,9 +57,8 @@ func TestQueueAgainstSort(t *testing.T) {
 		if at, ok := q.peek(); !ok || at != want.At {
 			t.Fatalf("round %d: peek = %v, %v, want %v", round, at, ok, want.At)
 		}
-		if got := *q.pop(MaxTime); got != want {
-			t.Fatalf("round %d: pop = %+v, want %+v", round, got, want)
-		}
+		got := *q.pop(MaxTime)
+		simtest.FatalIf(t, got != want, "round %d: pop = %+v, want %+v", round, got, want)
 		now = want.At
 	}
 }
@@ -84,13 +84,11 @@ func TestCrowdedSlots(t *testing.T) {
 			return 1
 		})
 		for i, want := range all {
-			if got := *q.pop(MaxTime); got != want {
-				t.Fatalf("%d events, %d handlers: number %d is %+v, want %+v", c.events, c.handlers, i, got, want)
-			}
+			got := *q.pop(MaxTime)
+			simtest.FatalIf(t, got != want,
+				"%d events, %d handlers: number %d is %+v, want %+v", c.events, c.handlers, i, got, want)
 		}
-		if q.size != 0 {
-			t.Errorf("%d events left", q.size)
-		}
+		simtest.ErrorIf(t, q.size != 0, "%d events left", q.size)
 	}
 }
 
@@ -129,9 +127,7 @@ func TestRunUntilAndStop(t *testing.T) {
 		t.Fatalf("after Run(25): more=%v now=%v handled=%d, want true 25ps 2", more, k.Now(), len(r.seen))
 	}
 	k.Run(MaxTime)
-	if k.Now() != 30 {
-		t.Fatalf("Stop at 30 left now = %v", k.Now())
-	}
+	simtest.FatalIf(t, k.Now() != 30, "Stop at 30 left now = %v", k.Now())
 	if more := k.Run(MaxTime); more || len(r.seen) != 5 {
 		t.Fatalf("drained: more=%v, %d events, want false, 5", more, len(r.seen))
 	}
@@ -153,9 +149,7 @@ func TestClockedTicksFollowEventsOfTheSameTime(t *testing.T) {
 	r := &recorder{on: func(*Kernel, Event) { ticksBefore = len(c.at) }}
 	k.Schedule(20, k.Register(r), 0, 0, 0)
 	k.Run(35)
-	if !slices.Equal(c.at, []Time{0, 10, 20, 30}) {
-		t.Errorf("ticks at %v", c.at)
-	}
+	simtest.ErrorIf(t, !slices.Equal(c.at, []Time{0, 10, 20, 30}), "ticks at %v", c.at)
 	if ticksBefore != 2 { // the ticks at 0 and 10; the tick at 20 comes after the event
 		t.Errorf("event at 20 saw %d ticks, want 2", ticksBefore)
 	}
@@ -217,9 +211,8 @@ func TestKernelAllocatesNothingInSteadyState(t *testing.T) {
 	}
 	k.Run(1 << 28)
 	until := k.Now()
-	if n := testing.AllocsPerRun(10, func() { until += 1 << 24; k.Run(until) }); n != 0 {
-		t.Errorf("%v allocations a run in steady state, want 0", n)
-	}
+	n := testing.AllocsPerRun(10, func() { until += 1 << 24; k.Run(until) })
+	simtest.ErrorIf(t, n != 0, "%v allocations a run in steady state, want 0", n)
 }
 
 type handlerFunc func(*Kernel, Event)
@@ -260,20 +253,16 @@ func TestScheduleKeyed(t *testing.T) {
 		k.Schedule(at, h, 0, 1, 0)
 		k.ScheduleKeyed(at, h, 0, 0, 9, 9)
 		k.Schedule(at, h, 0, 1, 1)
-		if next := k.Next(); next != at {
-			t.Errorf("the next event is at %v, want %v", next, at)
-		}
+		simtest.Equal(t, k.Next(), at, "the next event is at")
 		k.Run(MaxTime)
 		var got []int64
 		for _, e := range r.seen {
 			got = append(got, e.Arg)
 		}
-		if want := []int64{9, 0, 1, 3, 5, 7}; !slices.Equal(got, want) {
-			t.Errorf("at %v: %v, want %v", at, got, want)
-		}
-		if next := k.Next(); next != MaxTime {
-			t.Errorf("an idle kernel's next event is at %v", next)
-		}
+		want := []int64{9, 0, 1, 3, 5, 7}
+		simtest.ErrorIf(t, !slices.Equal(got, want), "at %v: %v, want %v", at, got, want)
+		next := k.Next()
+		simtest.ErrorIf(t, next != MaxTime, "an idle kernel's next event is at %v", next)
 	}
 }
 
@@ -356,9 +345,7 @@ func TestArchiveKernels(t *testing.T) {
 	for _, seen := range whole.seen {
 		all += uint64(len(seen))
 	}
-	if all < 1000 {
-		t.Fatalf("%d events are too few to test anything", all)
-	}
+	simtest.FatalIf(t, all < 1000, "%d events are too few to test anything", all)
 	random := NewStream(2, "moments", 0)
 	for range 40 {
 		first := newArchiveModel(1 + random.IntN(4))
@@ -374,31 +361,24 @@ func TestArchiveKernels(t *testing.T) {
 			}
 			r := snapshot.Reader(state)
 			second.archive(r)
-			if err := r.End(); err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(second.state(), state) {
-				t.Fatalf("at %d ps, %d parts write another state than they read", now, parts)
-			}
+			simtest.Check(t, r.End())
+			simtest.FatalIf(t, !bytes.Equal(second.state(), state),
+				"at %d ps, %d parts write another state than they read", now, parts)
 			second.run(MaxTime)
 			handled := uint64(0)
 			for _, k := range second.kernels {
 				handled += k.Handled()
 			}
-			if handled != all {
-				t.Errorf("%d events in all, want %d", handled, all)
-			}
+			simtest.ErrorIf(t, handled != all, "%d events in all, want %d", handled, all)
 			for target := range whole.seen {
-				if !slices.Equal(second.seen[target], whole.seen[target]) {
-					t.Fatalf("target %d has other events after %d ps, in %d parts", target, now, parts)
-				}
+				simtest.FatalIf(t, !slices.Equal(second.seen[target], whole.seen[target]),
+					"target %d has other events after %d ps, in %d parts", target, now, parts)
 			}
 		}
 	}
 }
 
-// TestKernelStateIsWhole: the author of a new field decides here whether it is part of a
-// snapshot.
+// TestKernelStateIsWhole: the author of a new field decides here whether it is part of a snapshot.
 func TestKernelStateIsWhole(t *testing.T) {
 	snapshottest.Names[Event](t, "At", "Handler", "Kind", "Target", "Arg", "seq") // the last is renewed, or a key
 	snapshottest.Names[Kernel](t, "now", "queue", "handled", "handlers", "clocked", "seq", "until", "bound", "seen", "stopped")

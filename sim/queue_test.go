@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -14,9 +15,8 @@ func TestFIFO(t *testing.T) {
 	s := NewStream(1, "fifo", 0)
 	for i := range 2000 {
 		if len(want) > 0 && s.IntN(9) < 4 {
-			if got := q.Take(); got != want[0] {
-				t.Fatalf("%d is taken, want %d", got, want[0])
-			}
+			got := q.Take()
+			simtest.FatalIf(t, got != want[0], "%d is taken, want %d", got, want[0])
 			want = want[1:]
 		} else {
 			q.Put(i)
@@ -32,7 +32,5 @@ func TestFIFO(t *testing.T) {
 	for again.Len() > 0 {
 		got = append(got, again.Take())
 	}
-	if !slices.Equal(got, want) || *q.At(q.Len() - 1) != want[len(want)-1] {
-		t.Errorf("%v, want %v", got, want)
-	}
+	simtest.ErrorIf(t, !slices.Equal(got, want) || *q.At(q.Len() - 1) != want[len(want)-1], "%v, want %v", got, want)
 }

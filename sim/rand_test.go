@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -14,9 +15,8 @@ func TestStreamsDifferByName(t *testing.T) {
 			for seed := range uint64(3) {
 				s := NewStream(seed, role, id)
 				x := s.Uint64()
-				if other, dup := seen[x]; dup {
-					t.Fatalf("streams %q and %q begin alike", other, role)
-				}
+				other, dup := seen[x]
+				simtest.FatalIf(t, dup, "streams %q and %q begin alike", other, role)
 				seen[x] = role
 			}
 		}
@@ -28,13 +28,10 @@ func TestStreamsDifferByName(t *testing.T) {
 func TestStreamIsFrozen(t *testing.T) {
 	s := NewStream(1, "birth", 0)
 	want := [3]uint64{s.Uint64(), s.Uint64(), s.Uint64()}
-	if want != [3]uint64{frozen0, frozen1, frozen2} {
-		t.Errorf("stream (1, birth, 0) begins %#x", want)
-	}
+	simtest.ErrorIf(t, want != [3]uint64{frozen0, frozen1, frozen2}, "stream (1, birth, 0) begins %#x", want)
 }
 
-// TestIntN counts 700,000 draws in 7 cells: chi-square with 6 degrees exceeds
-// 35 once in 200,000.
+// TestIntN counts 700,000 draws in 7 cells: chi-square with 6 degrees exceeds 35 once in 200,000.
 func TestIntN(t *testing.T) {
 	r := NewStream(5, "intn", 0)
 	var cells [7]float64
@@ -45,9 +42,7 @@ func TestIntN(t *testing.T) {
 	for _, c := range cells {
 		chi += (c - 100_000) * (c - 100_000) / 100_000
 	}
-	if chi > 35 {
-		t.Errorf("chi-square = %v, cells %v", chi, cells)
-	}
+	simtest.ErrorIf(t, chi > 35, "chi-square = %v, cells %v", chi, cells)
 }
 
 const (
@@ -56,9 +51,8 @@ const (
 	frozen2 = 0x51a66559fd0378da
 )
 
-// TestGeometric holds mean and variance against 1/p and (1-p)/p^2. With
-// 200,000 draws the mean's standard error is sqrt(1-p)/(p*447); six of them
-// are exceeded once in 5e8.
+// TestGeometric holds mean and variance against 1/p and (1-p)/p^2. With 200,000 draws the mean's
+// standard error is sqrt(1-p)/(p*447); six of them are exceeded once in 5e8.
 func TestGeometric(t *testing.T) {
 	for _, p := range []float64{1, 0.7, 0.1, 0.001} {
 		g, r := NewGeometric(p), NewStream(5, "geometric", 0)
@@ -69,9 +63,8 @@ func TestGeometric(t *testing.T) {
 		if d := math.Abs(x.Mean() - 1/p); d > 6*math.Sqrt(1-p)/p/447 {
 			t.Errorf("p = %v: mean %v, want %v", p, x.Mean(), 1/p)
 		}
-		if want := (1 - p) / p / p; math.Abs(x.Variance()-want) > 0.05*want {
-			t.Errorf("p = %v: variance %v, want %v", p, x.Variance(), want)
-		}
+		want := (1 - p) / p / p
+		simtest.ErrorIf(t, math.Abs(x.Variance()-want) > 0.05*want, "p = %v: variance %v, want %v", p, x.Variance(), want)
 	}
 	r := NewStream(5, "geometric", 1)
 	if x := NewGeometric(0).Draw(&r); x < 1<<59 {
@@ -88,9 +81,8 @@ func TestGeometricTable(t *testing.T) {
 		for range 20_000 {
 			before := r
 			x := r.Uint64() >> 11
-			if got, want := g.Draw(&before), g.invert(x); got != want {
-				t.Fatalf("p = %v: fraction %#x draws %d, want %d", p, x, got, want)
-			}
+			got, want := g.Draw(&before), g.invert(x)
+			simtest.FatalIf(t, got != want, "p = %v: fraction %#x draws %d, want %d", p, x, got, want)
 		}
 		for n, x := range g.tabulate().above {
 			if x > 0 && g.invert(x-1) > int64(n)+1 {

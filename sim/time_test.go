@@ -1,39 +1,37 @@
 package sim
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
+)
 
 func TestParseTime(t *testing.T) {
 	for in, want := range map[string]Time{
 		"1ns": 1000, "2.5us": 2_500_000, " 600 ps ": 600, "0.001ns": 1, "1s": 1e12, "7µs": 7e6, "0ns": 0, "-1ns": -1000,
 	} {
-		if got, err := ParseTime(in); err != nil || got != want {
-			t.Errorf("ParseTime(%q) = %d, %v, want %d", in, got, err, want)
-		}
+		got, err := ParseTime(in)
+		simtest.ErrorIf(t, err != nil || got != want, "ParseTime(%q) = %d, %v, want %d", in, got, err, want)
 	}
 	for _, in := range []string{"", "1", "ns", "1 parsec", "0.0001ns", "1e3ns", "1.2.3ns", "99999999999s", "--1ns"} {
-		if got, err := ParseTime(in); err == nil {
-			t.Errorf("ParseTime(%q) = %v, want an error", in, got)
-		}
+		got, err := ParseTime(in)
+		simtest.ErrorIf(t, err == nil, "ParseTime(%q) = %v, want an error", in, got)
 	}
 }
 
 func TestParseBytesAndRate(t *testing.T) {
 	for in, want := range map[string]Bytes{"64": 64, "8kB": 8000, "8KiB": 8192, "1.5MiB": 3 << 19, "0B": 0} {
-		if got, err := ParseBytes(in); err != nil || got != want {
-			t.Errorf("ParseBytes(%q) = %d, %v, want %d", in, got, err, want)
-		}
+		got, err := ParseBytes(in)
+		simtest.ErrorIf(t, err != nil || got != want, "ParseBytes(%q) = %d, %v, want %d", in, got, err, want)
 	}
 	for in, want := range map[string]Rate{"40Gb/s": 40e9, "3.04GB/s": 24.32e9, "100 Gb/s": 100e9} {
-		if got, err := ParseRate(in); err != nil || got != want {
-			t.Errorf("ParseRate(%q) = %d, %v, want %d", in, got, err, want)
-		}
+		got, err := ParseRate(in)
+		simtest.ErrorIf(t, err != nil || got != want, "ParseRate(%q) = %d, %v, want %d", in, got, err, want)
 	}
 	for _, in := range []string{"0.5B", "-1B", "3 apples", "40Gb", "0Gb/s"} {
 		_, errBytes := ParseBytes(in)
 		_, errRate := ParseRate(in)
-		if errBytes == nil || errRate == nil {
-			t.Errorf("%q is taken for a size or a rate", in)
-		}
+		simtest.ErrorIf(t, errBytes == nil || errRate == nil, "%q is taken for a size or a rate", in)
 	}
 }
 
@@ -69,15 +67,11 @@ func TestSerializerCarriesRemainders(t *testing.T) {
 	for range 3000 {
 		total += s.Time(1, &d) // 8000/3 ps
 	}
-	if total != 8*Microsecond {
-		t.Errorf("3000 B at 3 Gb/s take %v, want 8us", total)
-	}
+	simtest.ErrorIf(t, total != 8*Microsecond, "3000 B at 3 Gb/s take %v, want 8us", total)
 	// More sizes than the divider remembers: 0 to 99 B are 4950 B, ten times
 	// 13.2 us.
 	for i := range int64(1000) {
 		total += s.Time(i%100, &d)
 	}
-	if total != 140*Microsecond {
-		t.Errorf("another 49500 B end at %v, want 140us", total)
-	}
+	simtest.ErrorIf(t, total != 140*Microsecond, "another 49500 B end at %v, want 140us", total)
 }

@@ -16,14 +16,12 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // means that results have moved, which docs/CHANGELOG.md has to explain.
 func TestGolden(t *testing.T) {
 	var out, err bytes.Buffer
-	if status := Run(t.Context(), []string{"run", "testdata/golden.toml", "--out", "-", "--quiet", "--no-cache"}, &out, &err); status != ExitSuccess {
-		t.Fatalf("status %d: %s", status, &err)
-	}
+	status := Run(t.Context(), []string{"run", "testdata/golden.toml", "--out", "-", "--quiet", "--no-cache"}, &out, &err)
+	simtest.FatalIf(t, status != ExitSuccess, "status %d: %s", status, &err)
 	path := filepath.Join("testdata", "golden.csv")
 	if *update {
 		simtest.Check(t, os.WriteFile(path, out.Bytes(), 0o644))
 	}
-	if want := simtest.Must(os.ReadFile(path))(t); !bytes.Equal(out.Bytes(), want) {
-		t.Errorf("got\n%s\nwant\n%s", &out, want)
-	}
+	want := simtest.Must(os.ReadFile(path))(t)
+	simtest.ErrorIf(t, !bytes.Equal(out.Bytes(), want), "got\n%s\nwant\n%s", &out, want)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestProgress: what is said about a sweep of 10 points, 4 of them done in 40 s, one of
@@ -35,9 +36,7 @@ func TestProgress(t *testing.T) {
 	p.update(now)
 	p.update(now) // too soon for another line
 	p.finish()
-	if got := strings.TrimSpace(plain.String()); got != strings.Join(want, "; ") {
-		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "; "))
-	}
+	simtest.Equal(t, strings.TrimSpace(plain.String()), strings.Join(want, "; "), "got\n")
 
 	var terminal bytes.Buffer
 	p = &progress{w: &terminal, name: "x.toml"}
@@ -45,13 +44,10 @@ func TestProgress(t *testing.T) {
 	p.update(now)
 	first := terminal.String()
 	for _, want := range []string{"2.0 M events/s, about 1m11s left", "4/10", "point 4     [#####...............] 5000 of 20000 cycles, 500/s, about 30s left; traffic.load = 0.4\n", "point 5     [....................] 300 of at most"} {
-		if !strings.Contains(first, want) {
-			t.Errorf("no %q in\n%q", want, first)
-		}
+		simtest.ErrorIf(t, !strings.Contains(first, want), "no %q in\n%q", want, first)
 	}
-	if n := strings.Count(first, "\n"); n != 5 {
-		t.Errorf("%d lines, want the bar and one a point:\n%q", n, first)
-	}
+	n := strings.Count(first, "\n")
+	simtest.ErrorIf(t, n != 5, "%d lines, want the bar and one a point:\n%q", n, first)
 	terminal.Reset()
 	now.Running = now.Running[:1]
 	p.update(now)

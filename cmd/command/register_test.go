@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestRegister: a registered subcommand is one of the command's, prints where it prints, and refuses
@@ -26,15 +28,13 @@ func TestRegister(t *testing.T) {
 		"gret":    {ExitUsage, "", `weft: unknown command "gret" for "weft" (did you mean "greet"?)`},
 	} {
 		var out, errors bytes.Buffer
-		if status := Run(t.Context(), strings.Fields(args), &out, &errors); status != want.status || out.String() != want.out || !strings.HasPrefix(errors.String(), want.errors) {
-			t.Errorf("weft %s: status %d: %s%s", args, status, &out, &errors)
-		}
+		status := Run(t.Context(), strings.Fields(args), &out, &errors)
+		simtest.ErrorIf(t, status != want.status || out.String() != want.out || !strings.HasPrefix(errors.String(), want.errors),
+			"weft %s: status %d: %s%s", args, status, &out, &errors)
 	}
 	Register(greet)
 	defer func() {
-		if recover() == nil {
-			t.Error("two subcommands have one name")
-		}
+		simtest.ErrorIf(t, recover() == nil, "two subcommands have one name")
 	}()
 	Root(&bytes.Buffer{}, &bytes.Buffer{})
 }

@@ -28,9 +28,7 @@ func TestPrintedVerdicts(t *testing.T) {
 	simtest.Check(t, printVerdicts(&out, verdicts, 50))
 	var heads []string
 	for _, line := range strings.Split(out.String(), "\n") {
-		if len(line) > 50 {
-			t.Errorf("%d columns: %q", len(line), line)
-		}
+		simtest.ErrorIf(t, len(line) > 50, "%d columns: %q", len(line), line)
 		if line != "" && !strings.HasPrefix(line, " ") {
 			heads = append(heads, line)
 		}
@@ -41,7 +39,5 @@ func TestPrintedVerdicts(t *testing.T) {
 	if text := out.String(); strings.Contains(text, "no row has this") || !strings.Contains(text, "2.1235 us of 2 us") || !strings.Contains(text, "(simulated, quick)") {
 		t.Errorf("printed\n%s", text)
 	}
-	if got, want := countVerdicts(verdicts), "5 targets: 2 met, 2 missed, 1 not-run; of those met 1 simulated, 1 formula"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	simtest.Equal(t, countVerdicts(verdicts), "5 targets: 2 met, 2 missed, 1 not-run; of those met 1 simulated, 1 formula", "")
 }

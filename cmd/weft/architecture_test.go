@@ -50,9 +50,7 @@ func TestImports(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if p.Doc == "" {
-			t.Errorf("package %s has no documentation", p.ImportPath)
-		}
+		simtest.ErrorIf(t, p.Doc == "", "package %s has no documentation", p.ImportPath)
 		from := part(place, strings.TrimPrefix(p.ImportPath, module))
 		if _, known := place[from]; !known {
 			t.Errorf("package %s is in no table of docs/architecture.md", p.ImportPath)
@@ -67,15 +65,13 @@ func TestImports(t *testing.T) {
 		imports[from] = slices.Compact(list)
 	}
 	for name := range place {
-		if _, there := imports[name]; !there {
-			t.Errorf("docs/architecture.md has package %s, which is not there", name)
-		}
+		_, there := imports[name]
+		simtest.ErrorIf(t, !there, "docs/architecture.md has package %s, which is not there", name)
 	}
 	for _, name := range dependencies(t, "cmd/command") {
 		for _, to := range imports[part(place, name)] {
-			if place[to] > place[part(place, name)] {
-				t.Errorf("%s imports %s, which stands behind it in docs/architecture.md", name, to)
-			}
+			simtest.ErrorIf(t, place[to] > place[part(place, name)],
+				"%s imports %s, which stands behind it in docs/architecture.md", name, to)
 		}
 	}
 	var b strings.Builder
@@ -120,9 +116,7 @@ func eachSource(t *testing.T, visit func(folder, name, text string)) {
 // compiled when they are asked for (input.Pattern), and so are templates. Functions may compile.
 func TestStart(t *testing.T) {
 	made := regexp.MustCompile(`(?m)^(?:var |\t)\w+\s+= (?:regexp\.MustCompile|template\.Must)\(`)
-	if !made.MatchString("var x = regexp.MustCompile(`a`)") {
-		t.Fatal("the pattern finds nothing")
-	}
+	simtest.FatalIf(t, !made.MatchString("var x = regexp.MustCompile(`a`)"), "the pattern finds nothing")
 	eachSource(t, func(folder, name, text string) {
 		for _, line := range made.FindAllString(text, -1) {
 			t.Errorf("%s/%s: %s", folder, name, line)
@@ -197,13 +191,10 @@ func TestMakeAgain(t *testing.T) {
 			continue
 		}
 		runs++
-		if !strings.Contains(command, "--force") && !strings.Contains(command, "--resume") {
-			t.Errorf("%s: refused the second time", command)
-		}
+		simtest.ErrorIf(t, !strings.Contains(command, "--force") && !strings.Contains(command, "--resume"),
+			"%s: refused the second time", command)
 	}
-	if runs < 2 {
-		t.Errorf("%d commands", runs)
-	}
+	simtest.ErrorIf(t, runs < 2, "%d commands", runs)
 }
 
 // TestLinkedVersion: what the Makefile and the container tell the linker is a variable
@@ -222,9 +213,7 @@ func TestCitation(t *testing.T) {
 	_, after, _ = strings.Cut(after, "\n## ")
 	heading, _, _ := strings.Cut(after, "\n")
 	version, date, ok := strings.Cut(heading, " - ")
-	if !ok {
-		t.Fatalf("the change log has no version in %q", heading)
-	}
+	simtest.FatalIf(t, !ok, "the change log has no version in %q", heading)
 	holds(t, filepath.Join(root, "CITATION.cff"), "cff-version: 1.2.0\n", "\nversion: "+version+"\n", "\ndate-released: "+date+"\n", "\nlicense: Apache-2.0\n", "\nauthors:\n")
 }
 
@@ -237,9 +226,8 @@ func extensions(t *testing.T) map[string]string {
 	for _, m := range regexp.MustCompile("(?s)`([a-z_/]+\\.go)`:\n\n```go\n(.*?)```").FindAllStringSubmatch(text, -1) {
 		files[m[1]] = m[2]
 	}
-	if blocks := strings.Count(text, "```go\n"); blocks != len(files) || blocks == 0 {
-		t.Fatalf("%d blocks of Go code, %d files", blocks, len(files))
-	}
+	blocks := strings.Count(text, "```go\n")
+	simtest.FatalIf(t, blocks != len(files) || blocks == 0, "%d blocks of Go code, %d files", blocks, len(files))
 	return files
 }
 
@@ -268,9 +256,8 @@ func TestExtending(t *testing.T) {
 		"experiments/kinds/facts.go":      {"TestConformance/facts", "TestConformance/facts"},
 	}}
 	for path := range files {
-		if !slices.ContainsFunc(parts, func(part map[string]suite) bool { return part[path] != suite{} }) {
-			t.Fatalf("the test has no suite for %s", path)
-		}
+		simtest.FatalIf(t, !slices.ContainsFunc(parts, func(part map[string]suite) bool { return part[path] != suite{} }),
+			"the test has no suite for %s", path)
 	}
 	dir := t.TempDir()
 	replace, all := map[string]string{}, map[string]bool{}
@@ -292,9 +279,8 @@ func TestExtending(t *testing.T) {
 	compile := func(packages map[string]bool, arguments ...string) {
 		build := exec.Command("go", append(append(arguments, "-overlay", list), slices.Sorted(maps.Keys(packages))...)...)
 		build.Dir = root
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		out, err := build.CombinedOutput()
+		simtest.FatalIf(t, err != nil, "%v\n%s", err, out)
 	}
 	compile(all, "build")
 	suites := map[string]suite{}
@@ -314,15 +300,10 @@ func TestExtending(t *testing.T) {
 			test := exec.Command(filepath.Join(binaries, filepath.Base(folder)+".test"), "-test.run", suite.run, "-test.v")
 			test.Dir = filepath.Join(root, folder)
 			out, err := test.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			if !strings.Contains(string(out), suite.shows) {
-				t.Errorf("the suite did not show %s:\n%s", suite.shows, out)
-			}
-			if path == "routing/negative_first.go" && !strings.Contains(string(out), "table/defaults/ring_switches=") {
-				t.Errorf("routing \"table\" did not meet the new topology:\n%s", out)
-			}
+			simtest.FatalIf(t, err != nil, "%v\n%s", err, out)
+			simtest.ErrorIf(t, !strings.Contains(string(out), suite.shows), "the suite did not show %s:\n%s", suite.shows, out)
+			simtest.ErrorIf(t, path == "routing/negative_first.go" && !strings.Contains(string(out), "table/defaults/ring_switches="),
+				"routing \"table\" did not meet the new topology:\n%s", out)
 		})
 	}
 }
@@ -370,20 +351,15 @@ func TestOutside(t *testing.T) {
 	rows := strings.Split(strings.TrimSpace(out), "\n")
 	// A window of one packet: 4 flits take 18 cycles to the opposite switch, 1 takes 15 back:
 	// 5 flits in 33 cycles are 0.1515 of a terminal's channel.
-	if len(rows) != 13 || !strings.HasPrefix(rows[1], "0,1,none,1,1,1,,0.15") {
-		t.Fatalf("run:\n%s", out)
-	}
+	simtest.FatalIf(t, len(rows) != 13 || !strings.HasPrefix(rows[1], "0,1,none,1,1,1,,0.15"), "run:\n%s", out)
 	// Where four send to one, marks keep the windows as short as they have to be.
 	latency := func(row string) float64 {
 		return simtest.Must(strconv.ParseFloat(strings.Split(row, ",")[8], 64))(t)
 	}
-	if without, with := latency(rows[9]), latency(rows[12]); with > without/2 {
-		t.Errorf("a latency of %g ns with marks, %g without", with, without)
-	}
+	without, with := latency(rows[9]), latency(rows[12])
+	simtest.ErrorIf(t, with > without/2, "a latency of %g ns with marks, %g without", with, without)
 	for _, threads := range []string{"2", "3"} {
-		if other := run("./lab", "run", "chords.toml", "--out", "-", "--quiet", "--threads", threads); other != out {
-			t.Errorf("%s threads:\n%s\nwant\n%s", threads, other, out)
-		}
+		simtest.Equal(t, run("./lab", "run", "chords.toml", "--out", "-", "--quiet", "--threads", threads), out, "%s threads:\n", threads)
 	}
 	run("./lab", "run", "chords.toml", "--out", "r", "--quiet")
 	run("./lab", "run", "chords.toml", "--out", "threads", "--quiet", "--threads", "2")
@@ -405,8 +381,7 @@ func TestOutside(t *testing.T) {
 func TestOutsideSums(t *testing.T) {
 	own := read(t, root, "go.sum")
 	for line := range strings.Lines(read(t, root, "docs", "outside", "go.sum")) {
-		if !strings.Contains(own, line) {
-			t.Errorf("docs/outside/go.sum has %swhich go.sum has not: run go mod tidy there", line)
-		}
+		simtest.ErrorIf(t, !strings.Contains(own, line),
+			"docs/outside/go.sum has %swhich go.sum has not: run go mod tidy there", line)
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestCompare: exit status 0 without a significant difference, 1 with, 2 where
@@ -79,12 +81,9 @@ func TestCompareBest(t *testing.T) {
 	page := read(t, "o/report.html")
 	answer, _, _ := strings.Cut(stdout, "\n\n")
 	sentences := strings.Split(answer, "\n")
-	if len(sentences) < 1 || !strings.Contains(answer, "throughput") && !strings.Contains(answer, "keep up to a load of") {
-		t.Fatal(stdout)
-	}
+	simtest.FatalIf(t, len(sentences) < 1 || !strings.Contains(answer, "throughput") && !strings.Contains(answer, "keep up to a load of"),
+		"%v", stdout)
 	for _, sentence := range sentences {
-		if !strings.Contains(page, `<p class="answer">`+sentence+"</p>") {
-			t.Errorf("the report does not say %q", sentence)
-		}
+		simtest.ErrorIf(t, !strings.Contains(page, `<p class="answer">`+sentence+"</p>"), "the report does not say %q", sentence)
 	}
 }

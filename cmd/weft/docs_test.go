@@ -38,9 +38,7 @@ func TestWords(t *testing.T) {
 	for _, text := range documents(t) {
 		words += len(strings.Fields(text))
 	}
-	if words > most {
-		t.Errorf("README.md and docs/*.md have %d words, at most %d are allowed", words, most)
-	}
+	simtest.ErrorIf(t, words > most, "README.md and docs/*.md have %d words, at most %d are allowed", words, most)
 }
 
 // golden compares with a file of the repository, or rewrites it.
@@ -89,9 +87,8 @@ func TestDocumentedCommands(t *testing.T) {
 				}
 				status, _, stderr := weft(t, command...)
 				differs := command[0] == "compare" && status == exitFailure && stderr == ""
-				if status != exitSuccess && !differs || plainExample(command) != "" && strings.Contains(stderr, "warning") {
-					t.Errorf("weft %s: status %d\n%s", line, status, stderr)
-				}
+				simtest.ErrorIf(t, status != exitSuccess && !differs || plainExample(command) != "" && strings.Contains(stderr, "warning"),
+					"weft %s: status %d\n%s", line, status, stderr)
 			}
 		})
 	}
@@ -114,8 +111,7 @@ func documents(t *testing.T) iter.Seq2[string, string] {
 	}
 }
 
-// artifacts are the experiments of the paper that a command reproduces; none for another
-// command.
+// artifacts are the experiments of the paper that a command reproduces; none for another command.
 func artifacts(command []string) (names []string) {
 	for _, path := range experiments.Embedded("papers") {
 		if name := strings.TrimSuffix(strings.TrimPrefix(path, "papers/"), ".toml"); command[0] == "reproduce" && strings.HasPrefix(name, command[1]+"/") {
@@ -168,9 +164,8 @@ func documentedFiles(document string) map[string]string {
 	return files
 }
 
-// shellCommands lists the arguments of the weft commands in sh blocks. Sweeps
-// run in their quick variant. Commands with shell syntax are left to the tests
-// of those documents.
+// shellCommands lists the arguments of the weft commands in sh blocks. Sweeps run in their quick
+// variant. Commands with shell syntax are left to the tests of those documents.
 func shellCommands(document string) [][]string {
 	var commands [][]string
 	inside := false
@@ -223,17 +218,14 @@ func shellWords(line string) (words []string, plain bool) {
 // TestShellCommands: what counts as a command.
 func TestShellCommands(t *testing.T) {
 	got := shellCommands("weft no\n```sh\n$ weft no\nmake\nweft run a --set 'b=[\"c d\"]'  # note\nweft list | head\n./weft version\n```\nweft no\n")
-	if len(got) != 2 || strings.Join(got[0], " ") != `run a --set b=["c d"] --quick` || got[1][0] != "version" {
-		t.Errorf("got %q", got)
-	}
+	simtest.ErrorIf(t, len(got) != 2 || strings.Join(got[0], " ") != `run a --set b=["c d"] --quick` || got[1][0] != "version",
+		"got %q", got)
 }
 
 // TestDocumentedFiles: what counts as a file.
 func TestDocumentedFiles(t *testing.T) {
 	got := documentedFiles("Write `a.toml`:\n\n```toml\nkind = 1\n```\n\nOther:\n```toml\nx = 2\n```\n")
-	if len(got) != 1 || got["a.toml"] != "kind = 1\n" {
-		t.Errorf("got %q", got)
-	}
+	simtest.ErrorIf(t, len(got) != 1 || got["a.toml"] != "kind = 1\n", "got %q", got)
 }
 
 // TestNamedFiles: comments name no Go file that is gone. Lines that end in code before the comment count too.
@@ -255,13 +247,9 @@ func TestNamedFiles(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	for name, where := range lines {
-		if !files[name] {
-			t.Errorf("no file is called %s: %q", name, where)
-		}
+		simtest.ErrorIf(t, !files[name], "no file is called %s: %q", name, where)
 	}
 }
 
@@ -275,13 +263,10 @@ var large = [][]string{
 // and loads in full. TestDocumentedCommands runs those that a document runs as they are.
 func TestExamples(t *testing.T) {
 	names := experiments.Embedded("examples")
-	if len(names) < 4 {
-		t.Fatalf("examples: %v", names)
-	}
+	simtest.FatalIf(t, len(names) < 4, "examples: %v", names)
 	for _, name := range append(names, experiments.Embedded("papers")...) {
-		if _, err := experiments.Open(name, experiments.Options{}); err != nil {
-			t.Error(err)
-		}
+		_, err := experiments.Open(name, experiments.Options{})
+		simtest.ErrorIf(t, err != nil, "%v", err)
 	}
 	left := map[string]bool{}
 	for i, list := range large {
@@ -302,9 +287,9 @@ func TestExamples(t *testing.T) {
 		if left[name] && !testing.Short() || testing.Short() && name != "examples/torus.toml" {
 			continue
 		}
-		if status, _, stderr := weft(t, "run", name, "--quick"); status != exitSuccess || strings.Contains(stderr, "warning") {
-			t.Errorf("%s: status %d\n%s", name, status, stderr)
-		}
+		status, _, stderr := weft(t, "run", name, "--quick")
+		simtest.ErrorIf(t, status != exitSuccess || strings.Contains(stderr, "warning"),
+			"%s: status %d\n%s", name, status, stderr)
 	}
 }
 
@@ -320,9 +305,8 @@ func TestDocumentedSchedule(t *testing.T) {
 	}
 	inFolder(t, map[string]string{"pair.goal": "num_ranks" + block("\nnum_ranks"), "pair.toml": "title" + block("toml\ntitle")})
 	succeeds(t, "run", "pair.toml", "--out", "o")
-	if ranks := read(t, "o/ranks.csv"); !strings.Contains(ranks, "\n0,loggops,1,1,31070\n") || strings.Count(ranks, "\n") != 1+2*3 {
-		t.Error(ranks)
-	}
+	ranks := read(t, "o/ranks.csv")
+	simtest.ErrorIf(t, !strings.Contains(ranks, "\n0,loggops,1,1,31070\n") || strings.Count(ranks, "\n") != 1+2*3, "%v", ranks)
 }
 
 // TestGallery: every picture of the gallery is a figure of the experiment that it is
@@ -330,23 +314,20 @@ func TestDocumentedSchedule(t *testing.T) {
 func TestGallery(t *testing.T) {
 	text := read(t, root, "docs", "gallery.md")
 	pictures, err := filepath.Glob(filepath.Join(root, "docs", "gallery", "*.svg"))
-	if err != nil || len(pictures) < 10 {
-		t.Fatalf("%d pictures (%v)", len(pictures), err)
-	}
+	simtest.FatalIf(t, err != nil || len(pictures) < 10, "%d pictures (%v)", len(pictures), err)
 	plots := map[string][]figures.PlotConfig{} // of the examples
 	for _, picture := range pictures {
 		name := strings.TrimSuffix(filepath.Base(picture), ".svg")
 		example, figure, _ := strings.Cut(name, "--")
 		before, _, shown := strings.Cut(text, "(gallery/"+name+".svg)")
-		if last := before[strings.LastIndex(before, "`examples/")+1:]; !shown || !strings.HasPrefix(last, "examples/"+example+"`") {
-			t.Errorf("%s does not stand in the gallery under examples/%s", name, example)
-		}
+		last := before[strings.LastIndex(before, "`examples/")+1:]
+		simtest.ErrorIf(t, !shown || !strings.HasPrefix(last, "examples/"+example+"`"),
+			"%s does not stand in the gallery under examples/%s", name, example)
 		if plots[example] == nil {
 			plots[example] = simtest.Must(experiments.Open("examples/"+example, experiments.Options{}))(t).Plots
 		}
-		if !slices.ContainsFunc(plots[example], func(p figures.PlotConfig) bool { return p.File == figure }) {
-			t.Errorf("examples/%s has no figure %s", example, figure)
-		}
+		simtest.ErrorIf(t, !slices.ContainsFunc(plots[example], func(p figures.PlotConfig) bool { return p.File == figure }),
+			"examples/%s has no figure %s", example, figure)
 	}
 }
 
@@ -394,9 +375,7 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	for name := range pages {
-		if filepath.Base(name) != "README.md" && !linked[name] {
-			t.Errorf("no page leads to %s", name)
-		}
+		simtest.ErrorIf(t, filepath.Base(name) != "README.md" && !linked[name], "no page leads to %s", name)
 	}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, entry fs.DirEntry, err error) error {
 		if path = filepath.Clean(path); err == nil && !entry.IsDir() && strings.HasSuffix(path, ".png") && !linked[path] {
@@ -404,9 +383,7 @@ func TestLinks(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	simtest.ErrorIf(t, err != nil, "%v", err)
 }
 
 // prose is a page without its blocks of code.
@@ -445,13 +422,9 @@ func anchors(lines []string) map[string]bool {
 func TestAnchors(t *testing.T) {
 	got := anchors([]string{"# A `b`, [c]", "## group patterns", "## group patterns", "#no", "text"})
 	for _, want := range []string{"a-b-c", "group-patterns", "group-patterns-1"} {
-		if !got[want] {
-			t.Errorf("no %s in %v", want, got)
-		}
+		simtest.ErrorIf(t, !got[want], "no %s in %v", want, got)
 	}
-	if len(got) != 3 {
-		t.Errorf("%v", got)
-	}
+	simtest.ErrorIf(t, len(got) != 3, "%v", got)
 }
 
 // hasID tells whether a page of HTML has an element of that name.

@@ -15,10 +15,9 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestInterruptedInput: every command ends when it is told to, whatever it is waiting for
-// or computing. Here that is an input that never comes: the other end of the pipe is
-// opened once the command reads, and then nothing is written. It ends with status 1,
-// says so, and leaves nothing.
+// TestInterruptedInput: every command ends when it is told to, whatever it is waiting for or
+// computing. Here that is an input that never comes: the other end of the pipe is opened once the
+// command reads, and then nothing is written. It ends with status 1, says so, and leaves nothing.
 func TestInterruptedInput(t *testing.T) {
 	for _, args := range []string{
 		"run pipe", "run pipe --out -", "check pipe", "topology pipe", "multicast pipe", "plot pipe", "compare pipe x.csv", "bench --compare=pipe,x.csv",
@@ -39,17 +38,14 @@ func TestInterruptedInput(t *testing.T) {
 			ended := make(chan int)
 			go func() { ended <- command.Run(ctx, strings.Fields(args), &stdout, &stderr) }()
 			end, err := os.OpenFile("pipe", os.O_WRONLY, 0) // waits for the reader
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, err)
 			defer end.Close()
 			cancel()
-			if status := <-ended; status != exitFailure || !strings.Contains(stderr.String(), "interrupted") || stdout.Len() > 0 {
-				t.Errorf("status %d: %s%s", status, &stdout, &stderr)
-			}
-			if after := left(t); after != before {
-				t.Errorf("left %s", after)
-			}
+			status := <-ended
+			simtest.ErrorIf(t, status != exitFailure || !strings.Contains(stderr.String(), "interrupted") || stdout.Len() > 0,
+				"status %d: %s%s", status, &stdout, &stderr)
+			after := left(t)
+			simtest.ErrorIf(t, after != before, "left %s", after)
 		})
 	}
 }
@@ -67,9 +63,7 @@ func TestSignals(t *testing.T) {
 		simtest.Check(t, p.Signal(signal))
 		state, err := p.Wait()
 		end.Close()
-		if err != nil || state.ExitCode() != exitFailure {
-			t.Errorf("%v: %v, %v", signal, state, err)
-		}
+		simtest.ErrorIf(t, err != nil || state.ExitCode() != exitFailure, "%v: %v, %v", signal, state, err)
 	}
 }
 
@@ -85,7 +79,7 @@ func TestCheckReadsOnce(t *testing.T) {
 			end.Close()
 		}
 	}()
-	if status, stdout, stderr := weft(t, "check", "pipe"); status != exitSuccess || !strings.HasPrefix(stdout, "pipe: valid, 2 points") {
-		t.Errorf("status %d: %s%s", status, stdout, stderr)
-	}
+	status, stdout, stderr := weft(t, "check", "pipe")
+	simtest.ErrorIf(t, status != exitSuccess || !strings.HasPrefix(stdout, "pipe: valid, 2 points"),
+		"status %d: %s%s", status, stdout, stderr)
 }

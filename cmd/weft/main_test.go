@@ -84,9 +84,7 @@ func holds(t *testing.T, file string, words ...string) {
 	t.Helper()
 	text := read(t, file)
 	for _, want := range words {
-		if !strings.Contains(text, want) {
-			t.Errorf("%s: no %q in\n%s", file, want, text)
-		}
+		simtest.ErrorIf(t, !strings.Contains(text, want), "%s: no %q in\n%s", file, want, text)
 	}
 }
 
@@ -155,15 +153,13 @@ func TestBadInput(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inFolder(t, map[string]string{"x.toml": c.text})
 			status, stdout, stderr := weft(t, append([]string{"run", "x.toml"}, c.args...)...)
-			if status != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {
-				t.Errorf("status %d, stdout %q, stderr\n%s\nwant\n%s", status, stdout, stderr, c.want)
-			}
+			simtest.ErrorIf(t, status != exitUsage || stdout != "" || !strings.Contains(stderr, c.want),
+				"status %d, stdout %q, stderr\n%s\nwant\n%s", status, stdout, stderr, c.want)
 			if strings.Count(stderr, "\n")-strings.Count(stderr, "\n  ") != 1 { // indented lines explain
 				t.Errorf("more than one problem:\n%s", stderr)
 			}
-			if got := left(t); got != "x.toml" {
-				t.Errorf("left %s", got)
-			}
+			got := left(t)
+			simtest.ErrorIf(t, got != "x.toml", "left %s", got)
 		})
 	}
 	inFolder(t, nil)
@@ -202,9 +198,7 @@ func TestManualPages(t *testing.T) {
 	succeeds(t, "man", "-o", "share")
 	files := left(t)
 	for _, name := range []string{"weft.1", "weft-run.1", "weft-check.1", "weft-explain.1", "weft-reproduce.1", "weft-completion.1"} {
-		if !strings.Contains(files, "share/man1/"+name) {
-			t.Errorf("no %s in %s", name, files)
-		}
+		simtest.ErrorIf(t, !strings.Contains(files, "share/man1/"+name), "no %s in %s", name, files)
 	}
 	for name := range strings.FieldsSeq(files) {
 		for line := range strings.Lines(read(t, name)) {
@@ -222,35 +216,28 @@ func TestManualPages(t *testing.T) {
 func TestInitIsNew(t *testing.T) {
 	inFolder(t, map[string]string{"mine.toml": "# mine\n"})
 	refuses(t, "is there already", "init", "traffic", "-o", "mine.toml")
-	if text := read(t, "mine.toml"); text != "# mine\n" {
-		t.Error(text)
-	}
+	text := read(t, "mine.toml")
+	simtest.ErrorIf(t, text != "# mine\n", "%v", text)
 }
 
-// TestRun: a result folder has the files of the documentation; standard output
-// has the same rows.
+// TestRun: a result folder has the files of the documentation; standard output has the same rows.
 func TestRun(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
 	status, stdout, stderr := weft(t, "run", "small.toml")
-	if status != exitSuccess || stdout != "" {
-		t.Fatalf("status %d: %s%s", status, stdout, stderr)
-	}
+	simtest.FatalIf(t, status != exitSuccess || stdout != "", "status %d: %s%s", status, stdout, stderr)
 	want := "journal latency.data.csv latency.png latency.svg manifest.json performance.csv resolved.toml results.csv"
-	if got := strings.ReplaceAll(left(t), "results/small/", ""); got != want+" small.toml" {
-		t.Errorf("left %s", got)
-	}
+	got := strings.ReplaceAll(left(t), "results/small/", "")
+	simtest.ErrorIf(t, got != want+" small.toml", "left %s", got)
 	results := read(t, "results/small/results.csv")
 	status, stdout, stderr = weft(t, "run", "--out", "-", "--jobs", "1", "--quiet", "results/small/resolved.toml")
-	if status != exitSuccess || stderr != "" || stdout != results {
-		t.Errorf("the resolved file gives (status %d)\n%s%s\nwant\n%s", status, stdout, stderr, results)
-	}
+	simtest.ErrorIf(t, status != exitSuccess || stderr != "" || stdout != results,
+		"the resolved file gives (status %d)\n%s%s\nwant\n%s", status, stdout, stderr, results)
 	succeeds(t, "plot", "results/small/results.csv", "--y", "accepted_load", "-o", "a.pdf")
 	refuses(t, `(did you mean "accepted_load"?)`, "plot", "results/small/results.csv", "--y", "acepted_load")
 }
 
-// TestAllowDeadlock: what is refused above runs with the flag, and a network
-// that does lock up ends with the wait-for cycle. Rings of eight switches with
-// two-flit buffers do at once.
+// TestAllowDeadlock: what is refused above runs with the flag, and a network that does lock up ends
+// with the wait-for cycle. Rings of eight switches with two-flit buffers do at once.
 func TestAllowDeadlock(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
 	says(t, exitSuccess, "", `x.toml:7:1: warning: routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`,
@@ -265,9 +252,8 @@ func TestAllowDeadlock(t *testing.T) {
 	}
 }
 
-// TestAllowDeadlockInFile: the same by a key of the file; the results and the report say
-// that the network can deadlock, and by which cycle, also where all points of an earlier
-// run are kept.
+// TestAllowDeadlockInFile: the same by a key of the file; the results and the report say that the
+// network can deadlock, and by which cycle, also where all points of an earlier run are kept.
 func TestAllowDeadlockInFile(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": strings.Replace(small, `"dor"`, "\"dor\"\nvc_rule = \"none\"", 1) + "[fabric]\nallow_deadlock = true\n"})
 	for _, more := range [][]string{nil, {"--resume"}} {
@@ -281,8 +267,7 @@ func TestAllowDeadlockInFile(t *testing.T) {
 	holds(t, "x.html", "Was allowed to deadlock:</p>\n<pre>dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0")
 }
 
-// asked is a context that does something when it is asked whether it has ended, before it
-// answers.
+// asked is a context that does something when it is asked whether it has ended, before it answers.
 type asked struct {
 	context.Context
 	do func()
@@ -345,9 +330,8 @@ func TestInformation(t *testing.T) {
 		{"atlas --radix 2", "no family has a network of at least 1000 terminals (--terminals) on switches of at most 2 ports (--radix)"},
 		{"frobnicate", `unknown command "frobnicate" for "weft"`},
 	})
-	if got := left(t); got != "small.toml" {
-		t.Errorf("left %s", got)
-	}
+	got := left(t)
+	simtest.ErrorIf(t, got != "small.toml", "left %s", got)
 }
 
 // TestNextCommand: a run ends with the verdicts and the command that shows them; with
@@ -362,9 +346,8 @@ func TestNextCommand(t *testing.T) {
 		{"run", "small.toml", "--out", "o o", "--force"}, {"report", "o o"}, {"plot", "o o/results.csv"},
 		{"compare", "o o/results.csv", "o o/results.csv"},
 	} {
-		if status, _, stderr := weft(t, append(args, "--quiet")...); status != exitSuccess || stderr != "" {
-			t.Errorf("%v --quiet: status %d: %q", args, status, stderr)
-		}
+		status, _, stderr := weft(t, append(args, "--quiet")...)
+		simtest.ErrorIf(t, status != exitSuccess || stderr != "", "%v --quiet: status %d: %q", args, status, stderr)
 	}
 }
 
@@ -381,8 +364,7 @@ func TestReproduce(t *testing.T) {
 	holds(t, "r/report.html", "7 met")
 	holds(t, "r/dswitch/theorem2/resolved.toml", "seed = 1\n")
 	for _, name := range []string{"results.csv", "manifest.json", "sessions-2.svg"} {
-		if files := left(t) + " "; !strings.Contains(files, "theorem2/"+name+" ") {
-			t.Errorf("no %s in %s", name, files)
-		}
+		files := left(t) + " "
+		simtest.ErrorIf(t, !strings.Contains(files, "theorem2/"+name+" "), "no %s in %s", name, files)
 	}
 }

@@ -34,9 +34,7 @@ func TestTutorialNumbers(t *testing.T) {
 		stdout, _ := succeeds(t, append([]string{"run", "neighbours.toml", "--out", "-", "--quiet"}, strings.Fields(c.args)...)...)
 		results := simtest.Must(results.ReadTable("results", strings.NewReader(stdout)))(t)
 		_, body, found := strings.Cut(page, c.header+"\n|---")
-		if !found {
-			t.Fatalf("no table %s", c.header)
-		}
+		simtest.FatalIf(t, !found, "no table %s", c.header)
 		columns := strings.Split(strings.ReplaceAll(strings.Trim(c.header, "| "), "`", ""), " | ")
 		shown := 0
 		for _, line := range strings.Split(body, "\n")[1:] {
@@ -60,9 +58,7 @@ func TestTutorialNumbers(t *testing.T) {
 				}
 			}
 		}
-		if shown != c.rows {
-			t.Errorf("%d rows of %s", shown, c.header)
-		}
+		simtest.ErrorIf(t, shown != c.rows, "%d rows of %s", shown, c.header)
 	}
 }
 
@@ -96,9 +92,7 @@ func TestJobsNumbers(t *testing.T) {
 		return sum
 	}
 	shown := func(want string) {
-		if !strings.Contains(page, want) {
-			t.Errorf("docs/jobs.md has not %q", want)
-		}
+		simtest.ErrorIf(t, !strings.Contains(page, want), "docs/jobs.md has not %q", want)
 	}
 	number := func(dir, job, name string) float64 {
 		return column(dir+"/jobs.csv", map[string]string{"job": job}, name)
@@ -185,23 +179,18 @@ func TestScripting(t *testing.T) {
 			continue
 		}
 		out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
-		if err != nil {
-			t.Errorf("%v in\n%s\n%s", err, code, out)
-		}
+		simtest.ErrorIf(t, err != nil, "%v in\n%s\n%s", err, code, out)
 		said[language] += string(out)
 	}
 	for _, want := range []string{
 		"traffic.pattern,traffic.load,accepted_load\nuniform,0.2,0.", `"traffic.load":0.6,`, "slower\n",
 		"traffic.pattern,offered_load\nuniform,0.", "report.html\n",
 	} {
-		if !strings.Contains(said["sh"], want) {
-			t.Errorf("no %q in\n%s", want, said["sh"])
-		}
+		simtest.ErrorIf(t, !strings.Contains(said["sh"], want), "no %q in\n%s", want, said["sh"])
 	}
 	for _, name := range []string{"report.html", "changes.csv", "results/torus/manifest.json", "torus/results.csv"} {
-		if _, err := os.Stat(name); err != nil && !(strings.HasPrefix(name, "results/") && said["makefile"] == "") {
-			t.Error(err)
-		}
+		_, err := os.Stat(name)
+		simtest.ErrorIf(t, err != nil && !(strings.HasPrefix(name, "results/") && said["makefile"] == ""), "%v", err)
 	}
 }
 
@@ -220,17 +209,13 @@ func TestNotebook(t *testing.T) {
 	var code strings.Builder
 	cells := 0
 	for _, c := range notebook.Cells {
-		if len(c.Outputs) > 0 {
-			t.Error("a cell is stored with its output: clear them")
-		}
+		simtest.ErrorIf(t, len(c.Outputs) > 0, "a cell is stored with its output: clear them")
 		if c.Type == "code" {
 			code.WriteString(strings.Join(c.Source, "") + "\n")
 			cells++
 		}
 	}
-	if cells < 5 {
-		t.Errorf("%d cells of code", cells)
-	}
+	simtest.ErrorIf(t, cells < 5, "%d cells of code", cells)
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("no python3")
 	}
@@ -253,16 +238,13 @@ func TestNotebook(t *testing.T) {
 		interpreter = system
 	}
 	if !libraries(interpreter) {
-		if os.Getenv("WEFT_TEST_REPORT") != "" {
-			t.Error("needs pandas and matplotlib (Debian packages python3-pandas and python3-matplotlib)")
-		}
+		simtest.ErrorIf(t, os.Getenv("WEFT_TEST_REPORT") != "",
+			"needs pandas and matplotlib (Debian packages python3-pandas and python3-matplotlib)")
 		succeeds(t, "run", "examples/torus", "--quick", "--quiet", "--format", "csv,jsonl", "--set", "measure.links=true", "--out", "torus")
 		for name, columns := range map[string][]string{"results": {"traffic.pattern", "traffic.load", "accepted_load", "latency_p99_ns", "state"}, "links": {"from", "to", "flits_per_cycle"}} {
 			header, _, _ := strings.Cut(read(t, "torus", name+".csv"), "\n")
 			for _, c := range columns {
-				if !strings.Contains(","+header+",", ","+c+",") {
-					t.Errorf("%s.csv has no column %s", name, c)
-				}
+				simtest.ErrorIf(t, !strings.Contains(","+header+",", ","+c+","), "%s.csv has no column %s", name, c)
 			}
 		}
 		t.Skip("python3 has no pandas: compiled, not run")
@@ -285,17 +267,14 @@ type = "dor"
 // they are; damaged tables are named by file and line, with status 2.
 func TestForwardingTables(t *testing.T) {
 	inFolder(t, map[string]string{"mesh.toml": meshOfTwo, "cluster.toml": "kind = \"traffic\"\n[topology]\ntype = \"ibnetdiscover\"\npath = \"cluster.ibnetdiscover\"\n[routing]\ntype = \"lft\"\ntables = \"cluster.lfts\"\n"})
-	if status, stdout, stderr := weft(t, "topology", "mesh.toml", "-o", "cluster.ibnetdiscover", "--lfts", "cluster.lfts"); status != exitSuccess || stdout+stderr != "" {
-		t.Fatal(status, stdout, stderr)
-	}
+	status, stdout, stderr := weft(t, "topology", "mesh.toml", "-o", "cluster.ibnetdiscover", "--lfts", "cluster.lfts")
+	simtest.FatalIf(t, status != exitSuccess || stdout+stderr != "", "%v %v %v", status, stdout, stderr)
 	// Dimension order on a mesh: 24 channels between switches, and no cycle.
 	says(t, exitSuccess, "free from deadlock: 24 channels", "", "check", "cluster.toml")
 	// The tables of the tables are the tables.
 	succeeds(t, "topology", "cluster.toml", "--lfts", "again.lfts")
 	text := read(t, "cluster.lfts")
-	if again := read(t, "again.lfts"); again != text {
-		t.Errorf("%s\nwant\n%s", again, text)
-	}
+	simtest.Equal(t, read(t, "again.lfts"), text, "")
 	lines := strings.SplitAfter(text, "\n")
 	for _, c := range []struct {
 		name, text string
@@ -346,9 +325,8 @@ func TestNullOutput(t *testing.T) {
 			c.Env = append(os.Environ(), asCommand+"=1")
 			var stderr strings.Builder
 			c.Stdin, c.Stdout, c.Stderr = null, null, &stderr
-			if err := c.Run(); err != nil || stderr.Len() > 0 {
-				t.Errorf("weft %s: %v\n%s", args, err, &stderr)
-			}
+			err := c.Run()
+			simtest.ErrorIf(t, err != nil || stderr.Len() > 0, "weft %s: %v\n%s", args, err, &stderr)
 		}
 	}
 }

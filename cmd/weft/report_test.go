@@ -12,15 +12,13 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestReport: a result folder becomes a page; a folder without results is
-// refused.
+// TestReport: a result folder becomes a page; a folder without results is refused.
 func TestReport(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
 	succeeds(t, "run", "small.toml", "--quiet")
 	for args, said := range map[string]string{"report results": "results/report.html\n", "report results/small -o r.html": "r.html\n"} {
-		if _, stderr := succeeds(t, strings.Fields(args)...); stderr != said {
-			t.Errorf("%s: %s", args, stderr)
-		}
+		_, stderr := succeeds(t, strings.Fields(args)...)
+		simtest.ErrorIf(t, stderr != said, "%s: %s", args, stderr)
 	}
 	holds(t, "r.html", "<h1>small</h1>")
 	refuses(t, "cannot be read", "report", "."+string(filepath.Separator)+"nothing")
@@ -34,15 +32,12 @@ func TestPlot(t *testing.T) {
 	succeeds(t, "run", "small.toml", "--out", "o", "--quiet")
 	for _, x := range []string{"offered_load", "traffic.load"} {
 		succeeds(t, "plot", "o/results.csv", "--x", x, "--title", "small", "-o", "a.svg")
-		if read(t, "a.svg") != read(t, "o/latency.svg") {
-			t.Errorf("over %s: another figure than that of the run", x)
-		}
+		simtest.ErrorIf(t, read(t, "a.svg") != read(t, "o/latency.svg"), "over %s: another figure than that of the run", x)
 	}
 	// The title of the legend and two names: one series a variant.
 	for text, times := range map[string]int{">vcs<": 1, ">2<": 1, ">4<": 1, "seed": 0} {
-		if got := strings.Count(read(t, "a.svg"), text); got != times {
-			t.Errorf("%d times %s, want %d", got, text, times)
-		}
+		got := strings.Count(read(t, "a.svg"), text)
+		simtest.ErrorIf(t, got != times, "%d times %s, want %d", got, text, times)
 	}
 	for args, want := range map[string]string{
 		"":                     "a.svg\n",
@@ -51,9 +46,9 @@ func TestPlot(t *testing.T) {
 		"--where switch.vcs=2 --where traffic.load=1": "weft: o/results.csv: no row has traffic.load = 1: there are 0.1, 0.2\n",
 		"--where switch.vsc=2":                        "weft: o/results.csv: no column \"switch.vsc\" (did you mean \"switch.vcs\"?)",
 	} {
-		if _, _, stderr := weft(t, append([]string{"plot", "o/results.csv", "-o", "a.svg"}, strings.Fields(args)...)...); !strings.HasPrefix(stderr, want) || want == "" && stderr != "" {
-			t.Errorf("plot %s: %q, want %q", args, stderr, want)
-		}
+		_, _, stderr := weft(t, append([]string{"plot", "o/results.csv", "-o", "a.svg"}, strings.Fields(args)...)...)
+		simtest.ErrorIf(t, !strings.HasPrefix(stderr, want) || want == "" && stderr != "",
+			"plot %s: %q, want %q", args, stderr, want)
 	}
 	refuses(t, "points of one series at offered_load = 0.1 differ in switch.vcs", "plot", "o/results.csv", "--x", "offered_load", "--by", "seed", "-o", "a.svg")
 	succeeds(t, "run", "small.toml", "--out", "o", "--force", "--quiet", "--set", "switch.buffer_flits=4")
@@ -71,9 +66,7 @@ func TestPlotOptions(t *testing.T) {
 		"--x-range", "0,0.5", "--intervals", "bars", "--panels", "switch.vcs", "--colour-by", "switch.vcs"}
 	for ending, of := range map[string]string{".svg": "o/latency.svg", ".csv": "o/latency.data.csv"} {
 		succeeds(t, append(options, "-o", "a"+ending)...)
-		if read(t, "a"+ending) != read(t, of) {
-			t.Errorf("another %s than that of the run", ending)
-		}
+		simtest.ErrorIf(t, read(t, "a"+ending) != read(t, of), "another %s than that of the run", ending)
 	}
 	holds(t, "a.svg", ">two<") // a panel
 }
@@ -94,15 +87,13 @@ func TestTrace(t *testing.T) {
 	})
 	const report = "replayed              1  calc\nreplayed              1  recv\nreplayed              1  send\nranks                 2\nsends                 1  4096 B\nreceives              1  4096 B\ncomputations          1  1500 ns\n"
 	for _, args := range [][]string{{"app.goal"}, {"app.goal", "-o", "app.bin"}, {"app.bin", "--to", "chakra", "-o", "app"}, {"app.bin", "-o", "again.goal"}} {
-		if status, stdout, stderr := weft(t, append([]string{"trace"}, args...)...); status != exitSuccess || stdout != report {
-			t.Errorf("%v: status %d: %s%s", args, status, stdout, stderr)
-		}
+		status, stdout, stderr := weft(t, append([]string{"trace"}, args...)...)
+		simtest.ErrorIf(t, status != exitSuccess || stdout != report, "%v: status %d: %s%s", args, status, stdout, stderr)
 	}
 	succeeds(t, "trace", "app.1.et", "-o", "back.goal")
 	for _, file := range []string{"again.goal", "back.goal"} {
-		if text := read(t, file); text != schedule {
-			t.Errorf("%s:\n%s", file, text)
-		}
+		text := read(t, file)
+		simtest.ErrorIf(t, text != schedule, "%s:\n%s", file, text)
 	}
 	says(t, exitSuccess, "  750 ns\n", "", "trace", "app.goal", "--compute-scale", "0.5")
 	stdout, _ := succeeds(t, "run", "x.toml", "--out", "-")
@@ -110,9 +101,7 @@ func TestTrace(t *testing.T) {
 	for line := range strings.Lines(stdout) {
 		times = append(times, strings.Split(line, ",")[4])
 	}
-	if len(times) != 4 || times[1] != times[2] || times[1] != times[3] {
-		t.Errorf("elapsed %v", times)
-	}
+	simtest.ErrorIf(t, len(times) != 4 || times[1] != times[2] || times[1] != times[3], "elapsed %v", times)
 	says(t, exitSuccess, "computations          2  1500 ns\n", "", "trace", "ti.txt", "--host-flops", "2e9")
 	// Traces of other tools: those that the tests of their readers are about.
 	for format, file := range map[string]string{"dumpi": "ring-0001.bin", "otf2": "t.otf2"} {
@@ -122,13 +111,10 @@ func TestTrace(t *testing.T) {
 		tarFolder(t, format, archive)
 		want, _ := succeeds(t, "trace", file)
 		for _, name := range []string{format, archive, filepath.Join(archive, filepath.Base(file))} {
-			if status, stdout, stderr := weft(t, "trace", name); status != exitSuccess || stdout != want {
-				t.Errorf("%s: status %d: %s%s", name, status, stdout, stderr)
-			}
+			status, stdout, stderr := weft(t, "trace", name)
+			simtest.ErrorIf(t, status != exitSuccess || stdout != want, "%s: status %d: %s%s", name, status, stdout, stderr)
 		}
-		if !strings.Contains(want, "\nranks                 4\n") {
-			t.Errorf("%s: %s", file, want)
-		}
+		simtest.ErrorIf(t, !strings.Contains(want, "\nranks                 4\n"), "%s: %s", file, want)
 		succeeds(t, "run", "other.toml", "--set", "workload.file="+file, "--out", "-")
 	}
 	simtest.Check(t, os.WriteFile("cut.bin", []byte(read(t, "app.bin")[:60]), 0o666))
@@ -171,9 +157,9 @@ func TestTraceOfAProgram(t *testing.T) {
 	for _, args := range []string{"jobs.toml -o jobs.goal", "jobs.toml -o jobs.bin", "jobs.bin -o again.goal", "jobs.toml -o jobs.et"} {
 		says(t, exitSuccess, "ranks                20\n", "", strings.Fields("trace "+args)...)
 	}
-	if text := read(t, "jobs.goal"); text != read(t, "again.goal") || !strings.Contains(text, "rank 16 {\nl1: calc 2000\n") {
-		t.Error("text and binary differ, or job b does not begin at 2 us")
-	}
+	text := read(t, "jobs.goal")
+	simtest.ErrorIf(t, text != read(t, "again.goal") || !strings.Contains(text, "rank 16 {\nl1: calc 2000\n"),
+		"text and binary differ, or job b does not begin at 2 us")
 	succeeds(t, "run", "play.toml", "--out", "-")
 	refusesAll(t, [][2]string{
 		{"trace noise.toml", "job.c.repeat = 0: want a number of repetitions"},

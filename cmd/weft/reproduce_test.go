@@ -27,10 +27,9 @@ func peerConfig(t *testing.T, name string) string {
 	return string(simtest.Must(fs.ReadFile(booksim.Own(), name+".cfg"))(t))
 }
 
-// TestReproduceBookSim: a folder with a curve that BookSim2 measured, of which one
-// point is made 10 % slower, and one of a network that weft has not got. Of the
-// first curve the measured values are those of
-// experiments/booksim/curves/mesh_8x8_dor_uniform_1flit_vc2_buf16_speedup1.csv.
+// TestReproduceBookSim: a folder with a curve that BookSim2 measured, of which one point is made 10
+// % slower, and one of a network that weft has not got. Of the first curve the measured values are
+// those of experiments/booksim/curves/mesh_8x8_dor_uniform_1flit_vc2_buf16_speedup1.csv.
 func TestReproduceBookSim(t *testing.T) {
 	config := peerConfig(t, "mesh_8x8_dor_uniform_1flit_vc2_buf16_speedup1")
 	inFolder(t, map[string]string{
@@ -43,19 +42,13 @@ func TestReproduceBookSim(t *testing.T) {
 	})
 	status, stdout, stderr := weft(t, "reproduce", "booksim", "--data", "good", "--quick", "--out", "r")
 	verdicts, err := os.ReadFile("r/booksim/verdicts.csv")
-	if err != nil || status != exitSuccess {
-		t.Fatalf("status %d: %v\n%s", status, err, stderr)
-	}
+	simtest.FatalIf(t, err != nil || status != exitSuccess, "status %d: %v\n%s", status, err, stderr)
 	rows := strings.Split(strings.TrimSpace(string(verdicts)), "\n")
 	for i, want := range []string{"curve,source,offered_load,metric,booksim2_mean,", "flat,flat.csv,,,", "mesh,mesh.csv,0.05,latency,27.051,27.051,27.051,1,", "mesh,mesh.csv,0.05,accepted,0.049823,", "vcs,vcs.csv,,,"} {
-		if i >= len(rows) || !strings.HasPrefix(rows[i], want) {
-			t.Fatalf("verdicts:\n%s", verdicts)
-		}
+		simtest.FatalIf(t, i >= len(rows) || !strings.HasPrefix(rows[i], want), "verdicts:\n%s", verdicts)
 	}
 	for i, want := range map[int]string{1: "not-run,\"topology = qtree: not mapped", 2: ",agrees,", 3: ",agrees,", 4: "not-run,weft refuses it: switch.vcs"} {
-		if !strings.Contains(rows[i], want) {
-			t.Errorf("no %s in %s", want, rows[i])
-		}
+		simtest.ErrorIf(t, !strings.Contains(rows[i], want), "no %s in %s", want, rows[i])
 	}
 	if !strings.Contains(stdout, "not-run") || !strings.Contains(stderr, "good/notes.csv: warning: no table of curves") || !strings.Contains(stderr, "2 agree, 0 differ, 0 not judged, 2 not run") {
 		t.Errorf("%s%s", stdout, stderr)
@@ -91,16 +84,14 @@ func TestReproduceRefuses(t *testing.T) {
 		{"atlas booksim", "atlas has verdicts of its own: name it alone"},
 	} {
 		refuses(t, c.want, strings.Fields("reproduce "+c.args+" --out w")...)
-		if files := left(t); files != "" {
-			t.Errorf("weft reproduce %s: left %s", c.args, files)
-		}
+		files := left(t)
+		simtest.ErrorIf(t, files != "", "weft reproduce %s: left %s", c.args, files)
 	}
 }
 
-// TestReproduceBookSimNetworks: the networks of BookSim2 that no curve of weft's own
-// has run. Its UGAL on its dragonfly uses virtual channels that weft's certificate refuses; a
-// dragonfly under minimal routing has no cycle and goes on. Latencies of saturated runs are
-// not judged.
+// TestReproduceBookSimNetworks: the networks of BookSim2 that no curve of weft's own has run. Its
+// UGAL on its dragonfly uses virtual channels that weft's certificate refuses; a dragonfly under
+// minimal routing has no cycle and goes on. Latencies of saturated runs are not judged.
 func TestReproduceBookSimNetworks(t *testing.T) {
 	const short = "internal_speedup = 2.0; routing_delay = 0; credit_delay = 2; sample_period = 200; warmup_periods = 1; max_samples = 3; vc_buf_size = 64; num_vcs = 3;"
 	inFolder(t, map[string]string{
@@ -135,13 +126,11 @@ func TestReproduceOpenSM(t *testing.T) {
 	status, stdout, stderr := weft(t, "reproduce", "opensm/single_8", "--data", data, "--out", "r")
 	holds(t, "r/opensm/verdicts.csv", "fabric,run,engine,options,entries,verdict,note\n", "\nsingle_8,minhop,minhop,,9,agrees,\n",
 		"\nsingle_8,ftree,ftree,,0,agrees,\"refused, as by OpenSM: Fabric has 1 switches - topology is not fat-tree.\"\n")
-	if !strings.Contains(stdout, "refused, as by OpenSM") || status == exitUsage {
-		t.Errorf("status %d\n%s%s", status, stdout, stderr)
-	}
+	simtest.ErrorIf(t, !strings.Contains(stdout, "refused, as by OpenSM") || status == exitUsage,
+		"status %d\n%s%s", status, stdout, stderr)
 }
 
-// judgedRow is a row of docs/verdicts.csv, the verdicts.csv of a full run of weft
-// reproduce.
+// judgedRow is a row of docs/verdicts.csv, the verdicts.csv of a full run of weft reproduce.
 type judgedRow struct {
 	target         verdict.Target
 	measured, half float64 // NaN: empty
@@ -155,9 +144,8 @@ func readVerdicts(t *testing.T) []judgedRow {
 	file := simtest.Must(os.Open(filepath.Join(root, "docs", "verdicts.csv")))(t)
 	defer file.Close()
 	table := simtest.Must(results.ReadTable("verdicts.csv", file))(t)
-	if want := verdict.Table(nil).Columns; !slices.Equal(table.Columns, want) {
-		t.Fatalf("columns %v, want %v", table.Columns, want)
-	}
+	want := verdict.Table(nil).Columns
+	simtest.FatalIf(t, !slices.Equal(table.Columns, want), "columns %v, want %v", table.Columns, want)
 	measured := simtest.Must(table.Numbers("measured"))(t)
 	half := simtest.Must(table.Numbers("ci95"))(t)
 	byID := map[string]judgedRow{}
@@ -172,17 +160,13 @@ func readVerdicts(t *testing.T) []judgedRow {
 			continue
 		}
 		row.target = target
-		if today := target.Judge(row.measured); row.verdict != today && (row.verdict == verdict.Met || row.verdict == verdict.Missed) {
-			t.Errorf("%s: %v is called %s, which is %s", target.ID, row.measured, row.verdict, today)
-		}
-		if !slices.Contains(verdict.Names(), row.verdict) {
-			t.Errorf("%s: no verdict is called %q", target.ID, row.verdict)
-		}
+		today := target.Judge(row.measured)
+		simtest.ErrorIf(t, row.verdict != today && (row.verdict == verdict.Met || row.verdict == verdict.Missed),
+			"%s: %v is called %s, which is %s", target.ID, row.measured, row.verdict, today)
+		simtest.ErrorIf(t, !slices.Contains(verdict.Names(), row.verdict), "%s: no verdict is called %q", target.ID, row.verdict)
 		rows = append(rows, row)
 	}
-	if len(table.Rows) != len(rows) {
-		t.Errorf("docs/verdicts.csv has %d rows for %d targets", len(table.Rows), len(rows))
-	}
+	simtest.ErrorIf(t, len(table.Rows) != len(rows), "docs/verdicts.csv has %d rows for %d targets", len(table.Rows), len(rows))
 	return rows
 }
 
@@ -233,9 +217,8 @@ func TestPapersPage(t *testing.T) {
 	block := regexp.MustCompile(`(?s)<!-- verdicts: (\S+) -->\n.*?<!-- end of verdicts -->`)
 	page := block.ReplaceAllStringFunc(text, func(found string) string {
 		name := block.FindStringSubmatch(found)[1]
-		if name != "counts" && !slices.ContainsFunc(rows, func(r judgedRow) bool { return r.target.Paper == name }) {
-			t.Errorf("docs/papers.md asks for the verdicts of %q, a paper without targets", name)
-		}
+		simtest.ErrorIf(t, name != "counts" && !slices.ContainsFunc(rows, func(r judgedRow) bool { return r.target.Paper == name }),
+			"docs/papers.md asks for the verdicts of %q, a paper without targets", name)
 		body := countsTable(rows)
 		if name != "counts" {
 			body = paperTable(rows, name)
@@ -245,9 +228,7 @@ func TestPapersPage(t *testing.T) {
 		}
 		return "<!-- verdicts: " + name + " -->\n" + body + "<!-- end of verdicts -->"
 	})
-	if !strings.Contains(page, "<!-- verdicts: counts -->") {
-		t.Error("docs/papers.md has no counts")
-	}
+	simtest.ErrorIf(t, !strings.Contains(page, "<!-- verdicts: counts -->"), "docs/papers.md has no counts")
 	golden(t, path, []byte(page))
 }
 
@@ -373,9 +354,8 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 // TestTrials: docs/papers-tried.csv names experiments that there are.
 func TestTrials(t *testing.T) {
 	table := simtest.Must(results.ReadTableFile(filepath.Join(root, "docs", "papers-tried.csv")))(t)
-	if want := []string{"paper", "experiment", "case", "quantity", "value", "ci95"}; !slices.Equal(table.Columns, want) {
-		t.Fatalf("columns %v, want %v", table.Columns, want)
-	}
+	want := []string{"paper", "experiment", "case", "quantity", "value", "ci95"}
+	simtest.FatalIf(t, !slices.Equal(table.Columns, want), "columns %v, want %v", table.Columns, want)
 	checked := map[string]bool{}
 	for _, row := range table.Rows {
 		name := "papers/" + row[0] + "/" + row[1]
@@ -383,8 +363,7 @@ func TestTrials(t *testing.T) {
 			continue
 		}
 		checked[name] = true
-		if _, err := experiments.Open(name, experiments.Options{}); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := experiments.Open(name, experiments.Options{})
+		simtest.ErrorIf(t, err != nil, "%s: %v", name, err)
 	}
 }

@@ -133,9 +133,7 @@ func TestRooms(t *testing.T) {
 		}
 		for _, r := range rooms {
 			for _, f := range r.files {
-				if u[f] == nil {
-					t.Errorf("docs/rooms.csv has %s/%s, which is not there", pkg, f)
-				}
+				simtest.ErrorIf(t, u[f] == nil, "docs/rooms.csv has %s/%s, which is not there", pkg, f)
 			}
 		}
 		table += u.table(t, pkg, rooms)
@@ -191,14 +189,11 @@ func (u uses) table(t *testing.T, pkg string, rooms []room) string {
 			arrows, up, above = arrows+len(u[f]), up+within, above+beyond
 		}
 		t.Logf("%s, room %s: %d files, %d arrows within, %d up", pkg, r.name, len(r.files), inside, up)
-		if *roomsOf == "" && (len(r.files) > 12 || 10*up > inside) {
-			t.Errorf("%s, room %s: at most 12 files and a tenth of the arrows up are allowed", pkg, r.name)
-		}
+		simtest.ErrorIf(t, *roomsOf == "" && (len(r.files) > 12 || 10*up > inside),
+			"%s, room %s: at most 12 files and a tenth of the arrows up are allowed", pkg, r.name)
 		start = end
 	}
 	t.Logf("%s: %d files, %d arrows, %d up between rooms", pkg, len(order), arrows, above)
-	if above > 0 {
-		t.Errorf("%s: arrows run up between rooms", pkg)
-	}
+	simtest.ErrorIf(t, above > 0, "%s: arrows run up between rooms", pkg)
 	return b.String()
 }

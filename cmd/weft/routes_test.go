@@ -29,9 +29,8 @@ func unzipped(t *testing.T, path string) string {
 	return string(simtest.Must(io.ReadAll(in))(t))
 }
 
-// TestRoutesAsConfigured: the tables of a configuration are OpenSM's, byte for byte;
-// paths in it are relative to it; what refuses gives way to what is listed, and to
-// nothing else.
+// TestRoutesAsConfigured: the tables of a configuration are OpenSM's, byte for byte; paths in it
+// are relative to it; what refuses gives way to what is listed, and to nothing else.
 func TestRoutesAsConfigured(t *testing.T) {
 	mesh, tree := opensmData(t, "nets", "mesh_5x5_2.net.gz"), opensmData(t, "nets", "ft2_8.net.gz")
 	config, roots := read(t, opensmData(t, "nets", "mesh_5x5_2.torus")), read(t, opensmData(t, "nets", "mesh_5x5_2.roots"))
@@ -100,9 +99,8 @@ func TestRoutesAsConfigured(t *testing.T) {
 	} {
 		status, _, stderr := weft(t, append([]string{"routes"}, c.args...)...)
 		for _, want := range c.want {
-			if status != exitUsage || !strings.Contains(stderr, want) {
-				t.Errorf("%v: status %d, no %q in\n%s", c.args, status, want, stderr)
-			}
+			simtest.ErrorIf(t, status != exitUsage || !strings.Contains(stderr, want),
+				"%v: status %d, no %q in\n%s", c.args, status, want, stderr)
 		}
 	}
 }
@@ -120,20 +118,14 @@ func TestRoutesCompared(t *testing.T) {
 		t.Error(table)
 	}
 	for _, name := range []string{"cables.csv", "hottest.csv", "histogram.csv", "hottest.svg", "histogram.svg"} {
-		if read(t, "out", name) == "" {
-			t.Errorf("%s is empty", name)
-		}
+		simtest.ErrorIf(t, read(t, "out", name) == "", "%s is empty", name)
 	}
-	if !strings.Contains(stdout, "dor: ") || !strings.Contains(stderr, "lash took") {
-		t.Errorf("%s%s", stdout, stderr)
-	}
+	simtest.ErrorIf(t, !strings.Contains(stdout, "dor: ") || !strings.Contains(stderr, "lash took"), "%s%s", stdout, stderr)
 	if _, err := os.Stat("out/jobs.csv"); err == nil {
 		t.Error("a table of jobs without jobs")
 	}
 	succeeds(t, "routes", "ring.toml", "--engine", "dor", "--engine", "ftree,lash", "-o", "out2")
-	if read(t, "out/cables.csv") != read(t, "out2/cables.csv") {
-		t.Error("a second run differs")
-	}
+	simtest.ErrorIf(t, read(t, "out/cables.csv") != read(t, "out2/cables.csv"), "a second run differs")
 }
 
 // TestInfiniBandPage runs the commands of docs/infiniband.md that name a cluster's
@@ -153,19 +145,14 @@ func TestInfiniBandPage(t *testing.T) {
 		// The report that the page shows is that of this tree.
 		if strings.Contains(line, "-o tables") {
 			for report := range strings.Lines(stdout) {
-				if !strings.Contains(page, "    "+report) {
-					t.Errorf("the page does not show %q", report)
-				}
+				simtest.ErrorIf(t, !strings.Contains(page, "    "+report), "the page does not show %q", report)
 			}
 		}
 	}
-	if commands != 2 {
-		t.Errorf("%d commands, want 2", commands)
-	}
+	simtest.ErrorIf(t, commands != 2, "%d commands, want 2", commands)
 	for _, name := range []string{"tables/lft", "tables/sl", "tables/sl2vl", "compared/hottest.svg", "compared/histogram.svg"} {
-		if _, err := os.Stat(name); err != nil {
-			t.Error(err)
-		}
+		_, err := os.Stat(name)
+		simtest.ErrorIf(t, err != nil, "%v", err)
 	}
 }
 
@@ -194,21 +181,17 @@ func TestInfiniBandEngines(t *testing.T) {
 		}
 		load, err := strconv.ParseFloat(row["fullest_cable_load"], 64)
 		share, err2 := strconv.ParseFloat(row["throughput_bound"], 64)
-		if err != nil || err2 != nil {
-			t.Fatal(row)
-		}
+		simtest.FatalIf(t, err != nil || err2 != nil, "%v", row)
 		lines[engine] += fmt.Sprintf(" %.2f, %.1f %% |", load, 100*share)
 	}
 	var table strings.Builder
 	for _, engine := range engines {
 		table.WriteString(lines[engine] + "\n")
 	}
-	if want := table.String(); !found || len(engines) != 7 || !strings.Contains(page, want) {
-		t.Errorf("the page does not have the table\n%s", want)
-	}
-	if rows := simtest.Table(t, "engines/jobs.csv"); len(rows) != 3*7 {
-		t.Errorf("%d rows of jobs", len(rows))
-	}
+	want := table.String()
+	simtest.ErrorIf(t, !found || len(engines) != 7 || !strings.Contains(page, want), "the page does not have the table\n%s", want)
+	rows := simtest.Table(t, "engines/jobs.csv")
+	simtest.ErrorIf(t, len(rows) != 3*7, "%d rows of jobs", len(rows))
 }
 
 // dump is one of OpenSM's files.
@@ -234,17 +217,13 @@ func TestMulticastFiles(t *testing.T) {
 		}
 	}
 	for _, e := range []string{"mr4lms", "minhop-mc", "opensm-sssp", "gw-sssp"} {
-		if rows[e] == nil || !strings.Contains(stderr, "80 switches, 128 terminals") {
-			t.Errorf("no row for %s:\n%s%s", e, stdout, stderr)
-		}
+		simtest.ErrorIf(t, rows[e] == nil || !strings.Contains(stderr, "80 switches, 128 terminals"),
+			"no row for %s:\n%s%s", e, stdout, stderr)
 	}
 	installed, engine := rows["installed"], rows["minhop-mc"]
-	if len(installed) != 5 || strings.Join(installed[1:], " ") != strings.Join(engine[1:5], " ") {
-		t.Errorf("installed %q, minhop-mc %q:\n%s", installed, engine, stdout)
-	}
-	if read(t, "out/minhop-mc.mcfdbs") != text {
-		t.Error("other tables than OpenSM's")
-	}
+	simtest.ErrorIf(t, len(installed) != 5 || strings.Join(installed[1:], " ") != strings.Join(engine[1:5], " "),
+		"installed %q, minhop-mc %q:\n%s", installed, engine, stdout)
+	simtest.ErrorIf(t, read(t, "out/minhop-mc.mcfdbs") != text, "other tables than OpenSM's")
 	mlid := strings.ToLower(strings.Fields(row)[0])
 	stdout, _ = succeeds(t, "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "cut.mcfdbs")
 	if !strings.Contains(stdout, "1 of ") || !strings.Contains(stdout, "MLID "+mlid+": from ") || !strings.Contains(stdout, "which has no row") {
@@ -278,9 +257,8 @@ func TestMulticastProblems(t *testing.T) {
 	} {
 		refuses(t, c[1], strings.Fields("multicast -o out "+c[0])...)
 	}
-	if files := left(t); files != before {
-		t.Errorf("left %s", files)
-	}
+	files := left(t)
+	simtest.ErrorIf(t, files != before, "left %s", files)
 }
 
 // fourHosts is two switches with two hosts each and one cable between them.
@@ -337,13 +315,9 @@ func TestServiceLevels(t *testing.T) {
 		}
 		succeeds(t, args...)
 		rows := simtest.Table(t, "results/levels.csv")
-		if len(rows) != 2 {
-			t.Fatal(rows)
-		}
+		simtest.FatalIf(t, len(rows) != 2, "%v", rows)
 		for i, row := range rows {
-			if row["service_level"] != strconv.Itoa(i) {
-				t.Errorf("row %d is of level %s", i, row["service_level"])
-			}
+			simtest.ErrorIf(t, row["service_level"] != strconv.Itoa(i), "row %d is of level %s", i, row["service_level"])
 			flits[i], _ = strconv.ParseFloat(row["flits_per_cycle"], 64)
 		}
 		return flits
@@ -358,9 +332,9 @@ func TestServiceLevels(t *testing.T) {
 	} {
 		// Offered: 1 flit a cycle of each host, at random; the sources' queues are never
 		// long empty, but at first.
-		if got := shares(c.settings...); math.Abs(got[0]-c.want[0]) > 0.01 || math.Abs(got[1]-c.want[1]) > 0.01 {
-			t.Errorf("%v: %v flits a cycle, want %v", c.settings, got, c.want)
-		}
+		got := shares(c.settings...)
+		simtest.ErrorIf(t, math.Abs(got[0]-c.want[0]) > 0.01 || math.Abs(got[1]-c.want[1]) > 0.01,
+			"%v: %v flits a cycle, want %v", c.settings, got, c.want)
 	}
 	// Blame by level: the parts add up to the level's mean latency.
 	shares("measure.blame=true", "measure.window=20000", "traffic.load=0.3")
@@ -378,9 +352,7 @@ func TestServiceLevels(t *testing.T) {
 			}
 		}
 	}
-	if blamed != 2 {
-		t.Errorf("%d levels in blame.csv", blamed)
-	}
+	simtest.ErrorIf(t, blamed != 2, "%d levels in blame.csv", blamed)
 	for _, c := range []struct{ set, want string }{
 		{"routing.type=table", "routing.service_levels is not a key of"},
 		{"switch.flow_control=wormhole", "switch.flow_control = wormhole: want cut-through"},

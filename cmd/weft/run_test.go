@@ -29,23 +29,18 @@ func TestMerge(t *testing.T) {
 	weft(exitSuccess, "", "run examples/torus --out whole")
 	weft(exitSuccess, "", "run examples/torus --shard 1/2 --out one")
 	weft(exitUsage, "points are in no share", "merge examples/torus one --out merged")
-	if strings.Contains(left(t), "merged") {
-		t.Error("a folder was made of one share of two")
-	}
+	simtest.ErrorIf(t, strings.Contains(left(t), "merged"), "a folder was made of one share of two")
 	weft(exitSuccess, "", "run examples/torus --shard 2/2 --out two")
 	weft(exitSuccess, "", "merge examples/torus one two --out merged")
 	for _, name := range []string{"results.csv", "resolved.toml"} {
-		if read(t, "merged", name) != read(t, "whole", name) {
-			t.Errorf("%s of the merged shares differs", name)
-		}
+		simtest.ErrorIf(t, read(t, "merged", name) != read(t, "whole", name), "%s of the merged shares differs", name)
 	}
 	before := left(t)
 	for _, args := range []string{"3/2 --out other", "two --out other", "0/2 --out other", "1/2 --out -", "1/2 --executor slurm --out other"} {
 		weft(exitUsage, "", "run examples/torus --shard "+args)
 	}
-	if got := left(t); got != before {
-		t.Errorf("left %s", got)
-	}
+	got := left(t)
+	simtest.ErrorIf(t, got != before, "left %s", got)
 }
 
 // TestFigureWithoutPoint: one iteration has no steady one, so that the only figure of the example has
@@ -55,16 +50,14 @@ func TestFigureWithoutPoint(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": "[sweep]\n\"switch.vcs\" = [4, 8]\n\"traffic.load\" = [0.1, 0.2]\n[[plot]]\nx = \"switch.vcs\"\ny = \"latency_mean_ns\"\nby = \"seed\"\n"})
 	says(t, exitSuccess, "", "examples/alltoall.toml: warning: plot time: no point to draw: no row has a number in both columns",
 		"run", "examples/alltoall", "--quick", "--set", "workload.iterations=1", "--out", "out")
-	if files := left(t); !strings.Contains(files, "results.csv") || strings.Contains(files, "time.") {
-		t.Errorf("left %s", files)
-	}
+	files := left(t)
+	simtest.ErrorIf(t, !strings.Contains(files, "results.csv") || strings.Contains(files, "time."), "left %s", files)
 	before := left(t)
 	for _, command := range []string{"check", "run"} {
 		says(t, exitUsage, "", "x.toml:4:1: plot[0] cannot be drawn: points of one series at switch.vcs = 4 differ in traffic.load", command, "x.toml")
 	}
-	if got := left(t); got != before {
-		t.Errorf("left %s", got)
-	}
+	got := left(t)
+	simtest.ErrorIf(t, got != before, "left %s", got)
 }
 
 // TestSnapshotOptions: what does not go with --snapshot-every is refused, with status 2 and
@@ -112,26 +105,21 @@ func TestFinishedFolder(t *testing.T) {
 		refuses(t, "result folder o: holds the results of a finished run: replace them with --force, ", strings.Fields(args)...)
 	}
 	for name, text := range contents(t) {
-		if before[name] != text {
-			t.Errorf("%s has changed", name)
-		}
+		simtest.ErrorIf(t, before[name] != text, "%s has changed", name)
 	}
 	if _, stderr := succeeds(t, "run", "small.toml", "--out", "o", "--resume", "--quiet"); stderr != "" {
 		t.Errorf("resumed: %s", stderr)
 	}
-	if got := contents(t); got["o/results.csv"] != before["o/results.csv"] || got["o/latency.svg"] != before["o/latency.svg"] {
-		t.Error("resumed: other results or another figure")
-	}
+	got := contents(t)
+	simtest.ErrorIf(t, got["o/results.csv"] != before["o/results.csv"] || got["o/latency.svg"] != before["o/latency.svg"],
+		"resumed: other results or another figure")
 	if _, stderr := succeeds(t, "run", "other.toml", "--out", "o", "--force", "--quiet"); stderr != "" {
 		t.Errorf("forced: %s", stderr)
 	}
 	want := "o/journal o/manifest.json o/notes.txt o/performance.csv o/resolved.toml o/results.csv o/throughput.data.csv o/throughput.png o/throughput.svg other.toml small.toml"
-	if got := left(t); got != want {
-		t.Errorf("forced: left %s\nwant %s", got, want)
-	}
-	if contents(t)["o/results.csv"] == before["o/results.csv"] {
-		t.Error("forced: the results are still those of the earlier run")
-	}
+	simtest.Equal(t, left(t), want, "forced: left")
+	simtest.ErrorIf(t, contents(t)["o/results.csv"] == before["o/results.csv"],
+		"forced: the results are still those of the earlier run")
 	refusesAll(t, [][2]string{
 		{"run small.toml --out o --force --resume", "--resume keeps what --force replaces"},
 		{"run small.toml --out - --force", "--force needs a result folder"},
@@ -144,17 +132,15 @@ func TestOccupiedFolders(t *testing.T) {
 	inFolder(t, map[string]string{"a.toml": small, "b.toml": small})
 	succeeds(t, "run", "b.toml", "--out", "o/b", "--quiet")
 	refuses(t, filepath.Join("o", "b"), "run", "a.toml", "b.toml", "--out", "o", "--quiet")
-	if files := left(t); strings.Contains(files, filepath.Join("o", "a")) {
-		t.Errorf("left %s", files)
-	}
+	files := left(t)
+	simtest.ErrorIf(t, strings.Contains(files, filepath.Join("o", "a")), "left %s", files)
 	for _, name := range []string{"theorem1", "theorem2", "faults", "overhead", "permutations"} {
 		simtest.Check(t, os.MkdirAll(filepath.Join("r/dswitch", name), 0o755))
 		simtest.Check(t, os.WriteFile(filepath.Join("r/dswitch", name, "manifest.json"), nil, 0o644))
 	}
 	status, _, stderr := weft(t, "reproduce", "dswitch", "--quick", "--out", "r")
-	if status != exitUsage || strings.Count(stderr, "--force") != 3 || !strings.Contains(stderr, "\nand 2 more\n") {
-		t.Errorf("reproduce: status %d: %s", status, stderr)
-	}
+	simtest.ErrorIf(t, status != exitUsage || strings.Count(stderr, "--force") != 3 || !strings.Contains(stderr, "\nand 2 more\n"),
+		"reproduce: status %d: %s", status, stderr)
 }
 
 // TestForceInterrupted: --force begins again where a run was interrupted.
@@ -166,9 +152,7 @@ func TestForceInterrupted(t *testing.T) {
 	}
 	refuses(t, "begin again with --force", "run", "small.toml", "--out", "o")
 	succeeds(t, "run", "small.toml", "--out", "o", "--force", "--quiet")
-	if strings.Contains(left(t), "slurm") {
-		t.Errorf("left %s", left(t))
-	}
+	simtest.ErrorIf(t, strings.Contains(left(t), "slurm"), "left %s", left(t))
 }
 
 // TestManifestSaysHow: the manifest holds the command line, what --set and --seed
@@ -184,17 +168,14 @@ func TestManifestSaysHow(t *testing.T) {
 	}
 	m := manifest("small.toml", "--quick", "--set", "switch.vcs=4", "--set", "traffic.load=0.2", "--seed", "7")
 	want := []string{"weft", "run", "small.toml", "--force=true", "--out=o", "--quick=true", "--quiet=true", "--seed=7", "--set=switch.vcs=4", "--set=traffic.load=0.2"}
-	if !slices.Equal(m.Command, want) {
-		t.Errorf("command %q\nwant %q", m.Command, want)
-	}
+	simtest.ErrorIf(t, !slices.Equal(m.Command, want), "command %q\nwant %q", m.Command, want)
 	if want := []string{"switch.vcs=4", "traffic.load=0.2", "seed=7"}; !slices.Equal(m.Set, want) || !m.Quick {
 		t.Errorf("set %q, quick %v", m.Set, m.Quick)
 	}
 	// Uniform traffic on a torus of 4x4: the bisection of 16 cables would carry more,
 	// the terminals' own channels are full at a flit a cycle.
-	if b := manifest("none.toml").Bounds; len(b) != 1 || math.Abs(b[0]-1) > 1e-9 {
-		t.Errorf("bounds %v", b)
-	}
+	b := manifest("none.toml").Bounds
+	simtest.ErrorIf(t, len(b) != 1 || math.Abs(b[0]-1) > 1e-9, "bounds %v", b)
 	if m := manifest("none.toml", "--quick"); m.Quick || m.Set != nil {
 		t.Errorf("a file without [quick]: quick %v, set %q", m.Quick, m.Set)
 	}
@@ -225,10 +206,9 @@ window = 200
 "fault.rack 1.at" = [0, 150]
 `
 
-// TestResultFolderStandsAlone: report works on a result folder, and its resolved
-// file gives the same results again, also from elsewhere and again from its own
-// resolved file; where names need quotes, and where the inputs have relative paths,
-// swept ones among them, compressed or not.
+// TestResultFolderStandsAlone: report works on a result folder, and its resolved file gives the
+// same results again, also from elsewhere and again from its own resolved file; where names need
+// quotes, and where the inputs have relative paths, swept ones among them, compressed or not.
 func TestResultFolderStandsAlone(t *testing.T) {
 	inFolder(t, map[string]string{"quoted.toml": faulty, "x.toml": small})
 	simtest.Check(t, os.MkdirAll("in/put", 0o777))
@@ -270,12 +250,9 @@ func TestManifestComesLast(t *testing.T) {
 	succeeds(t, "run", "x.toml", "--quiet", "--out", "r")
 	manifest := simtest.Must(os.Stat("r/manifest.json"))(t)
 	figures, err := filepath.Glob("r/latency.*")
-	if err != nil || len(figures) != 3 {
-		t.Fatal(figures, err)
-	}
+	simtest.FatalIf(t, err != nil || len(figures) != 3, "%v %v", figures, err)
 	for _, name := range figures {
-		if figure, err := os.Stat(name); err != nil || figure.ModTime().After(manifest.ModTime()) {
-			t.Errorf("%s was written after the manifest", name)
-		}
+		figure, err := os.Stat(name)
+		simtest.ErrorIf(t, err != nil || figure.ModTime().After(manifest.ModTime()), "%s was written after the manifest", name)
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// realSlurm, if set, makes the tests use the Slurm of this machine: make
-// test-slurm.
+// realSlurm, if set, makes the tests use the Slurm of this machine: make test-slurm.
 const realSlurm = "WEFT_TEST_SLURM"
 
 const slurmSweep = `
@@ -104,9 +103,8 @@ func sameAsHere(t *testing.T, local, cluster string, patterns ...string) (names 
 	for _, name := range names {
 		want := simtest.Must(os.ReadFile(name))(t)
 		got, err := os.ReadFile(cluster + strings.TrimPrefix(name, local))
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s of the cluster (%v):\n%s\nof one process:\n%s", name, err, got, want)
-		}
+		simtest.ErrorIf(t, err != nil || !bytes.Equal(got, want),
+			"%s of the cluster (%v):\n%s\nof one process:\n%s", name, err, got, want)
 	}
 	return names
 }
@@ -119,9 +117,8 @@ func TestSlurmResultsAreTheSame(t *testing.T) {
 		folder := fakeSlurm(t, "1")
 		lost = "1 tasks were lost and are submitted again"
 		defer func() {
-			if arrays, _ := os.ReadFile(filepath.Join(folder, "arrays")); string(arrays) != "0-2\n1\n" {
-				t.Errorf("arrays submitted: %q, want 0-2, then 1", arrays)
-			}
+			arrays, _ := os.ReadFile(filepath.Join(folder, "arrays"))
+			simtest.ErrorIf(t, string(arrays) != "0-2\n1\n", "arrays submitted: %q, want 0-2, then 1", arrays)
 		}()
 	}
 	file, local, cluster := computedHere(t, slurmSweep)
@@ -143,9 +140,7 @@ func TestSlurmGivesUp(t *testing.T) {
 	simtest.Check(t, os.WriteFile(filepath.Join(folder, "sbatch"), []byte(script), 0o755))
 	file, dir := sweepFile(t, slurmSweep), filepath.Join(t.TempDir(), "r")
 	out := ends(t, exitFailure, "", "run", file, "--out", dir, "--executor", "slurm", "--poll", "20ms")
-	if strings.Count(out, "its Slurm task was lost 3 times") != 5 {
-		t.Error(out)
-	}
+	simtest.ErrorIf(t, strings.Count(out, "its Slurm task was lost 3 times") != 5, "%v", out)
 	ends(t, exitSuccess, "", "run", file, "--out", dir, "--resume", "--quiet")
 }
 
@@ -193,14 +188,12 @@ echo '7 1'; echo '7 2'
 	simtest.Check(t, os.WriteFile(filepath.Join(folder, "squeue"), []byte(script), 0o755))
 	t.Setenv("RESULTS", dir)
 	ends(t, exitFailure, "interrupted: 2 of 5 points", "run", file, "--out", dir, "--executor", "slurm", "--chunk", "2", "--poll", "50ms")
-	if text, _ := os.ReadFile(filepath.Join(folder, "cancelled")); string(text) != "7\n" {
-		t.Errorf("cancelled %q, want job 7", text)
-	}
+	text, _ := os.ReadFile(filepath.Join(folder, "cancelled"))
+	simtest.ErrorIf(t, string(text) != "7\n", "cancelled %q, want job 7", text)
 }
 
-// Points that refinement adds, and the files of points, are the same from job
-// arrays, one for each step, as from one process: a 3x3 mesh keeps up with
-// little of 1.
+// Points that refinement adds, and the files of points, are the same from job arrays, one for each
+// step, as from one process: a 3x3 mesh keeps up with little of 1.
 func TestSlurmRefines(t *testing.T) {
 	if os.Getenv(realSlurm) == "" {
 		fakeSlurm(t, "")
@@ -211,22 +204,18 @@ func TestSlurmRefines(t *testing.T) {
 	out := ends(t, exitSuccess, "", "run", file, "--out", cluster, "--executor", "slurm", "--poll", "100ms")
 	names := sameAsHere(t, local, cluster, "results.csv", "resolved.toml", "series/*", "traces/*")
 	// From 0.1 to 1 there are 5 spacings: 2 or 3 points find the knee to one.
-	if points := (len(names) - 2) / 3; points != 4 && points != 5 {
-		t.Errorf("%d points, files %v", points, names)
-	}
-	if strings.Count(out, "job array") < 3 {
-		t.Errorf("one job array a step: %s", out)
-	}
+	points := (len(names) - 2) / 3
+	simtest.ErrorIf(t, points != 4 && points != 5, "%d points, files %v", points, names)
+	simtest.ErrorIf(t, strings.Count(out, "job array") < 3, "one job array a step: %s", out)
 }
 
 // longSlurmSweep is a sweep of twelve points, each of which takes some tenths of a second.
 var longSlurmSweep = strings.NewReplacer("window = 400", "window = 200_000",
 	"[0.1, 0.2, 0.3, 0.4, 0.5]", "{ from = 0.05, to = 0.6, step = 0.05 }").Replace(slurmSweep)
 
-// TestSlurmTasksCancelledAndNodeDaemonKilled: of a sweep on a real Slurm, twelve
-// tasks on four slots, a running task and a waiting one are cancelled, and then
-// the node's daemon is killed while tasks run and comes back two seconds later.
-// The results are those of one process on this machine.
+// TestSlurmTasksCancelledAndNodeDaemonKilled: of a sweep on a real Slurm, twelve tasks on four
+// slots, a running task and a waiting one are cancelled, and then the node's daemon is killed while
+// tasks run and comes back two seconds later. The results are those of one process on this machine.
 func TestSlurmTasksCancelledAndNodeDaemonKilled(t *testing.T) {
 	if os.Getenv(realSlurm) == "" {
 		t.Skip("needs a real Slurm: make test-slurm")
@@ -252,9 +241,8 @@ func TestSlurmTasksCancelledAndNodeDaemonKilled(t *testing.T) {
 	if err := run.Wait(); err != nil {
 		t.Fatalf("%v: %s", err, out.String())
 	}
-	if !strings.Contains(out.String(), "lost and are submitted again") {
-		t.Errorf("nothing is said of the tasks %v that were cancelled: %s", victims, out.String())
-	}
+	simtest.ErrorIf(t, !strings.Contains(out.String(), "lost and are submitted again"),
+		"nothing is said of the tasks %v that were cancelled: %s", victims, out.String())
 	sameAsHere(t, local, cluster, "results.csv")
 	if rows, err := os.ReadFile(filepath.Join(local, "results.csv")); err != nil || bytes.Count(rows, []byte("\n")) != 13 {
 		t.Errorf("results.csv of one process, %v:\n%s", err, rows)
@@ -283,9 +271,8 @@ func restartNodeDaemon(t *testing.T, after time.Duration) {
 	daemon := simtest.Must(os.FindProcess(pid))(t)
 	simtest.Check(t, daemon.Kill())
 	time.Sleep(after)
-	if err := exec.Command("slurmd", "-f", conf).Run(); err != nil {
-		t.Fatalf("slurmd does not start again: %v", err)
-	}
+	err := exec.Command("slurmd", "-f", conf).Run()
+	simtest.FatalIf(t, err != nil, "slurmd does not start again: %v", err)
 }
 
 // TestSlurmPercent: sbatch replaces %j in the path of an output, and %% by one %.
@@ -298,7 +285,6 @@ func TestSlurmPercent(t *testing.T) {
 	simtest.Check(t, os.WriteFile(filepath.Join(folder, "sbatch"), []byte(script), 0o755))
 	dir := filepath.Join(t.TempDir(), "r%j")
 	ends(t, exitUsage, "sbatch refuses", "run", sweepFile(t, slurmSweep), "--out", dir, "--executor", "slurm")
-	if got := string(simtest.Must(os.ReadFile(filepath.Join(folder, "output")))(t)); !strings.Contains(got, "/r%%j/") || !strings.HasSuffix(got, "/task-%a.log\n") {
-		t.Errorf("sbatch is given %s", got)
-	}
+	got := string(simtest.Must(os.ReadFile(filepath.Join(folder, "output")))(t))
+	simtest.ErrorIf(t, !strings.Contains(got, "/r%%j/") || !strings.HasSuffix(got, "/task-%a.log\n"), "sbatch is given %s", got)
 }

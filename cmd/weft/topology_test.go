@@ -32,13 +32,11 @@ func TestTopologyPictures(t *testing.T) {
 		t.Error("not PNG or PDF")
 	}
 	picture("small.toml", "-o", "net.json")
-	if imported := picture("net.json", "-o", "b.svg"); !strings.Contains(imported, "16 switches") {
-		t.Errorf("%.300s", imported)
-	}
+	imported := picture("net.json", "-o", "b.svg")
+	simtest.ErrorIf(t, !strings.Contains(imported, "16 switches"), "%.300s", imported)
 	high, second, first := picture("o", "-o", "o.svg"), picture("o", "--point", "1", "-o", "1.svg"), picture("o", "--point", "0", "-o", "0.svg")
-	if !strings.Contains(high, "flits per cycle") || high != second || high == first {
-		t.Error("the picture does not show the loads of the point of the highest load, or of the one that is asked for")
-	}
+	simtest.ErrorIf(t, !strings.Contains(high, "flits per cycle") || high != second || high == first,
+		"the picture does not show the loads of the point of the highest load, or of the one that is asked for")
 	refusesAll(t, [][2]string{
 		{"topology o --point 2 -o x.svg", "result folder o: has no point 2: want 0 to 1"},
 		{"topology small.toml --point 0 -o x.svg", "weft: --point is for result folders; small.toml is none"},
@@ -56,9 +54,7 @@ func TestTopologyDiff(t *testing.T) {
 	after := before
 	edit := func(old, new string) {
 		t.Helper()
-		if !strings.Contains(after, old) {
-			t.Fatalf("no %q in the dump", old)
-		}
+		simtest.FatalIf(t, !strings.Contains(after, old), "no %q in the dump", old)
 		after = strings.ReplaceAll(after, old, new)
 	}
 	lines := func(drop func(line string) bool) {
@@ -82,9 +78,7 @@ func TestTopologyDiff(t *testing.T) {
 	// ib5's port 23, and the other end, at half the speed.
 	for _, end := range []string{"[23]\t\"S-f4521403007ea570\"[28]", "[28]\t\"S-f4521403001165a0\"[23]"} {
 		from := strings.Index(after, end)
-		if from < 0 {
-			t.Fatalf("no %q", end)
-		}
+		simtest.FatalIf(t, from < 0, "no %q", end)
 		after = after[:from] + strings.Replace(after[from:], "4xFDR10", "4xSDR", 1)
 	}
 	inFolder(t, map[string]string{"before.txt": before, "after.txt": after})
@@ -114,9 +108,8 @@ func TestTopologyDiffOfTables(t *testing.T) {
 	// The first switch, in the corner of nine, loses its row for the last host; it is on
 	// no other's way there, so one pair has no path left.
 	after := strings.Replace(text, "0x0009 002 # Channel Adapter portguid 0x0000000000100011: 'H8'\n", "", 1)
-	if err := os.WriteFile("after.lfts", []byte(after), 0o644); err != nil || len(after) == len(text) {
-		t.Fatal(err, text)
-	}
+	err := os.WriteFile("after.lfts", []byte(after), 0o644)
+	simtest.FatalIf(t, err != nil || len(after) == len(text), "%v %v", err, text)
 	// Dimension order takes shortest paths. Two places in a row of three are 8/9 apart
 	// on average, so the 81 pairs with those of a host and itself add up to 81*16/9 =
 	// 144 hops: 2 for each of the 72.
@@ -153,9 +146,8 @@ func TestAtlasPage(t *testing.T) {
 	}
 	for _, n := range atlas.Networks() {
 		documented := rows(table, n.Family)
-		if !strings.Contains(page, "\n| "+n.Family+" |") || len(documented) == 0 {
-			t.Errorf("docs/atlas.md or docs/atlas.csv has no %s: run make atlas", n.Family)
-		}
+		simtest.ErrorIf(t, !strings.Contains(page, "\n| "+n.Family+" |") || len(documented) == 0,
+			"docs/atlas.md or docs/atlas.csv has no %s: run make atlas", n.Family)
 		if some := []string{"dragonfly", "hyperx", "megafly", "oft", "kautz"}; os.Getenv("SOAK_TIME") == "" && !slices.Contains(some, n.Family) {
 			continue
 		}
@@ -171,14 +163,10 @@ func TestAtlasCommand(t *testing.T) {
 	stdout, _ := succeeds(t, "atlas", "--terminals", "200", "--radix", "16", "--rank", "diameter")
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	// Of 16 ports Slim Fly q = 5 has 7 and 4; a full mesh does not reach 200 terminals.
-	if !strings.Contains(stdout, "slim-fly") || strings.Contains(stdout, "dims = [15]") {
-		t.Fatal(stdout)
-	}
+	simtest.FatalIf(t, !strings.Contains(stdout, "slim-fly") || strings.Contains(stdout, "dims = [15]"), "%v", stdout)
 	at := strings.Index(lines[0], "diameter_hops")
 	for i := 2; i < len(lines); i++ {
-		if lines[i][at] < lines[i-1][at] {
-			t.Errorf("not sorted by the diameter:\n%s", stdout)
-		}
+		simtest.ErrorIf(t, lines[i][at] < lines[i-1][at], "not sorted by the diameter:\n%s", stdout)
 	}
 	succeeds(t, "atlas", "--topology", "oft", "--out", "o", "--set", "price.optical=1")
 	holds(t, "o/pictures.md", "| table, hop_vcs = \"any\" | 1 | ")
@@ -250,18 +238,12 @@ func TestReproduceAtlasDamaged(t *testing.T) {
 		cut+",polarfly_q7,minhopvc,uniform\n"+graph+",jellyfish_n57_r8,minhopvc,uniform\nabsent,slimfly_q5,min,uniform\n")
 	put("targets.csv", "id,topology,instance,metric,value,kind\na,Slim Fly,\"q=5, p=4\",routers,50,exact\nb,Jellyfish,\"graphs/jellyfish_n57_r8.edges.gz, 4 terminals a router\",routers,57,exact\nc,Slim Fly\n")
 	status, stdout, stderr := weft(t, "reproduce", "atlas", "--data", "d", "--quick", "--out", "r")
-	if status != exitUsage {
-		t.Errorf("status %d", status)
-	}
+	simtest.ErrorIf(t, status != exitUsage, "status %d", status)
 	for _, want := range []string{"of 3 numbers 1 agree, 0 differ, 0 not judged, 0 not run, 2 unreadable", "d/curves/" + cut + ".csv:2: 3 cells, want 4",
 		"jellyfish_n57_r8.edges.gz: cannot be read: damaged gzip file: unexpected EOF", `d/curves.csv:6: curve "absent" is not in the folder curves`,
 		"d/targets.csv:4: 2 cells, want 6", "2 of 2 curves agree; points: 2 agree, 0 differ, 1 not judged, 0 not run, 3 unreadable"} {
-		if !strings.Contains(stderr, want) {
-			t.Errorf("no %q in\n%s", want, stderr)
-		}
+		simtest.ErrorIf(t, !strings.Contains(stderr, want), "no %q in\n%s", want, stderr)
 	}
 	holds(t, "r/atlas/verdicts.csv", ",0.6,deadlock,", "weft refuses the network: ")
-	if strings.Count(stdout, "unreadable") != 5 {
-		t.Error(stdout)
-	}
+	simtest.ErrorIf(t, strings.Count(stdout, "unreadable") != 5, "%v", stdout)
 }

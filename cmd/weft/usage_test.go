@@ -75,9 +75,9 @@ func TestUsage(t *testing.T) {
 func untouched(t *testing.T, before, want string, args ...string) {
 	t.Helper()
 	status, _, stderr := weft(t, args...)
-	if files := left(t); status != exitUsage || !strings.HasPrefix(stderr, want) || files != before {
-		t.Errorf("weft %q: status %d, left %s\n%s\nwant\n%s", args, status, files, stderr, want)
-	}
+	files := left(t)
+	simtest.ErrorIf(t, status != exitUsage || !strings.HasPrefix(stderr, want) || files != before,
+		"weft %q: status %d, left %s\n%s\nwant\n%s", args, status, files, stderr, want)
 }
 
 // TestShellCompletion: names and values are completed, not only files.
@@ -101,9 +101,9 @@ func TestShellCompletion(t *testing.T) {
 		{[]string{"plot", "a.csv", "--x", "off"}, "offered_load\n"},
 		{[]string{"compare", "a.csv", "--between", ""}, "point\noffered_load\n"},
 	} {
-		if status, stdout, _ := weft(t, append([]string{"__complete"}, c.args...)...); status != exitSuccess || !strings.HasPrefix(stdout, c.want) {
-			t.Errorf("%q: status %d: %s", c.args, status, stdout)
-		}
+		status, stdout, _ := weft(t, append([]string{"__complete"}, c.args...)...)
+		simtest.ErrorIf(t, status != exitSuccess || !strings.HasPrefix(stdout, c.want),
+			"%q: status %d: %s", c.args, status, stdout)
 	}
 }
 
@@ -142,8 +142,7 @@ func TestBlockedFolder(t *testing.T) {
 	}
 }
 
-// TestBadInputFiles: problems of a file that an experiment names stand under the key
-// that names it.
+// TestBadInputFiles: problems of a file that an experiment names stand under the key that names it.
 func TestBadInputFiles(t *testing.T) {
 	inFolder(t, map[string]string{
 		"net.toml":  "[topology]\ntype = \"file\"\npath = \"net.json\"\n[routing]\ntype = \"table\"\n",
@@ -160,8 +159,7 @@ func TestBadInputFiles(t *testing.T) {
 	}
 }
 
-// TestHelpExamples: the examples of the help texts name commands and options that
-// there are.
+// TestHelpExamples: the examples of the help texts name commands and options that there are.
 func TestHelpExamples(t *testing.T) {
 	root := command.Root(io.Discard, io.Discard)
 	for _, c := range root.Commands() {
@@ -182,9 +180,8 @@ func TestHelpExamples(t *testing.T) {
 				t.Errorf("%q: %v", line, err)
 			}
 			if of.Args != nil {
-				if err := of.Args(of, of.Flags().Args()); err != nil {
-					t.Errorf("%q: %v", line, err)
-				}
+				err := of.Args(of, of.Flags().Args())
+				simtest.ErrorIf(t, err != nil, "%q: %v", line, err)
 			}
 		}
 		if !own {

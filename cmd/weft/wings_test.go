@@ -34,9 +34,7 @@ func readWings(t *testing.T) (wings []wing) {
 		}
 		wings = append(wings, w)
 	}
-	if len(wings) < 4 {
-		t.Fatalf("%d wings in docs/architecture.md", len(wings))
-	}
+	simtest.FatalIf(t, len(wings) < 4, "%d wings in docs/architecture.md", len(wings))
 	return wings
 }
 
@@ -63,19 +61,15 @@ func TestWings(t *testing.T) {
 		roots = append(roots, w.root)
 		needs[w.name] = dependencies(t, w.root)
 		for _, p := range w.packages {
-			if slices.Contains(house, p) {
-				t.Errorf("the house needs %s of wing %s", p, w.name)
-			}
-			if !slices.Contains(needs[w.name], p) {
-				t.Errorf("%s, which brings wing %s, does not bring %s", w.root, w.name, p)
-			}
+			simtest.ErrorIf(t, slices.Contains(house, p), "the house needs %s of wing %s", p, w.name)
+			simtest.ErrorIf(t, !slices.Contains(needs[w.name], p),
+				"%s, which brings wing %s, does not bring %s", w.root, w.name, p)
 		}
 	}
 	for _, w := range wings {
 		for _, p := range needs[w.name] {
-			if !slices.Contains(house, p) && !slices.Contains(w.packages, p) {
-				t.Errorf("wing %s needs %s, which belongs neither to it nor to the house", w.name, p)
-			}
+			simtest.ErrorIf(t, !slices.Contains(house, p) && !slices.Contains(w.packages, p),
+				"wing %s needs %s, which belongs neither to it nor to the house", w.name, p)
 		}
 	}
 	var blank []string
@@ -87,9 +81,7 @@ func TestWings(t *testing.T) {
 	}
 	slices.Sort(roots)
 	slices.Sort(blank)
-	if !slices.Equal(blank, roots) {
-		t.Errorf("main.go imports %v, the wings are %v", blank, roots)
-	}
+	simtest.ErrorIf(t, !slices.Equal(blank, roots), "main.go imports %v, the wings are %v", blank, roots)
 }
 
 // TestHouse: a program of the house alone runs the quick start to the same results, and knows nothing
@@ -107,9 +99,8 @@ func TestHouse(t *testing.T) {
 	simtest.Check(t, os.WriteFile(list, overlay, 0o644))
 	build := exec.Command("go", "build", "-overlay", list, "-o", house, "./cmd/house")
 	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out, err := build.CombinedOutput()
+	simtest.FatalIf(t, err != nil, "%v\n%s", err, out)
 	quickstart := read(t, root, "experiments", "examples", "quickstart.toml")
 	inFolder(t, map[string]string{"small.toml": small, "quickstart.toml": quickstart})
 	alone := func(status int, message string, args ...string) string {
@@ -124,12 +115,10 @@ func TestHouse(t *testing.T) {
 	}
 	run := []string{"run", "quickstart.toml", "--quick", "--out", "-", "--quiet"}
 	want, _ := succeeds(t, run...)
-	if got := alone(exitSuccess, "", run...); got != want || strings.Count(got, "\n") < 10 {
-		t.Errorf("the house computes\n%s\nweft\n%s", got, want)
-	}
-	if text := alone(exitSuccess, "", "check", "papers/mr4lms/fig7", "--quick", "--no-cache"); !strings.Contains(text, "\n  verdict      can run") {
-		t.Errorf("a paper's multicast:\n%s", text)
-	}
+	got := alone(exitSuccess, "", run...)
+	simtest.ErrorIf(t, got != want || strings.Count(got, "\n") < 10, "the house computes\n%s\nweft\n%s", got, want)
+	text := alone(exitSuccess, "", "check", "papers/mr4lms/fig7", "--quick", "--no-cache")
+	simtest.ErrorIf(t, !strings.Contains(text, "\n  verdict      can run"), "a paper's multicast:\n%s", text)
 	for _, args := range [][2]string{{"topology small.toml --format ibsim", `unknown format "ibsim"`}, {"topology small.toml --lfts x", "no form of them"}, {"check small.toml --set routing.type=opensm-updn", "unknown routing"}, {"check small.toml --set topology.type=kautz", "unknown topology"}} {
 		alone(exitUsage, args[1], strings.Fields(args[0])...)
 	}
@@ -138,8 +127,8 @@ func TestHouse(t *testing.T) {
 	for _, kind := range []string{"cost", "flows", "jobs"} {
 		alone(exitUsage, strconv.Quote(kind)+": unknown kind", "run", "small.toml", "--set", "kind="+kind)
 	}
-	if help := alone(exitSuccess, "", "reproduce", "--help"); strings.Contains(help, "--data") || strings.Contains(help, "BookSim") {
-		t.Errorf("the house is held against\n%s", help)
-	}
+	help := alone(exitSuccess, "", "reproduce", "--help")
+	simtest.ErrorIf(t, strings.Contains(help, "--data") || strings.Contains(help, "BookSim"),
+		"the house is held against\n%s", help)
 	alone(exitSuccess, "", "run", "small.toml", "--out", "o")
 }

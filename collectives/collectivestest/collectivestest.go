@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // most is the largest number of ranks that is tried.
@@ -44,9 +45,7 @@ func Conform(t *testing.T, name string) {
 					}
 				}
 			}
-			if accepted < 3 {
-				t.Errorf("%d numbers of ranks of 1 to %d are accepted", accepted, most)
-			}
+			simtest.ErrorIf(t, accepted < 3, "%d numbers of ranks of 1 to %d are accepted", accepted, most)
 		})
 	}
 }
@@ -57,9 +56,7 @@ func Verify(t testing.TB, name string, env collectives.Env, set func(config any)
 	t.Helper()
 	for _, root := range []int{0, env.Ranks / 2, env.Ranks - 1} {
 		config, err := collectives.Registry.Config(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, err)
 		if set != nil {
 			set(config)
 		}
@@ -108,9 +105,7 @@ type variant struct {
 // variants are the defaults and every other allowed value of a setting.
 func variants(t testing.TB, name string) []variant {
 	config, err := collectives.Registry.Config(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	all := []variant{{"defaults", nil}}
 	param.EachSetting(config, func(f *param.Field, v reflect.Value) {
 		key := f.Key

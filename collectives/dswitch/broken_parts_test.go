@@ -61,11 +61,10 @@ func subsets(n, size int, visit func([]int)) {
 	grow(0, 0)
 }
 
-// expectedReach counts living pairs by the combinatorics of the design alone:
-// the living processors whose channel to a living block lives are pairwise
-// joined by that block and by no other, so that there are sum of C(a_b, 2)
-// direct pairs; two processors are restored if some third shares such a block
-// with each.
+// expectedReach counts living pairs by the combinatorics of the design alone: the living processors
+// whose channel to a living block lives are pairwise joined by that block and by no other, so that
+// there are sum of C(a_b, 2) direct pairs; two processors are restored if some third shares such a
+// block with each.
 func expectedReach(d *topology.Design, faults []Fault) Reach {
 	N, m := d.Points(), d.Size()
 	deadPoint, deadBlock, deadChannel := make([]bool, N), make([]bool, N), make([]bool, N*m)
@@ -123,13 +122,12 @@ func expectedReach(d *topology.Design, faults []Fault) Reach {
 	return r
 }
 
-// Every set of up to three faulty processors, switches and channels for N = 7
-// (35 parts) and of up to two for N = 13 (78; three without -short), and every single one for N = 21,
-// against the combinatorics. Up to m-1 faults of any kind never separate two living
-// processors: if their common block is lost, of the (m-1)^2 third processors
-// at which another block of x meets another of y each further fault spoils at
-// most m-1, so that m-2 more leave at least m-1 of them. m faults can (all
-// channels of one processor).
+// Every set of up to three faulty processors, switches and channels for N = 7 (35 parts) and of up
+// to two for N = 13 (78; three without -short), and every single one for N = 21, against the
+// combinatorics. Up to m-1 faults of any kind never separate two living processors: if their common
+// block is lost, of the (m-1)^2 third processors at which another block of x meets another of y
+// each further fault spoils at most m-1, so that m-2 more leave at least m-1 of them. m faults can
+// (all channels of one processor).
 func TestSessionsFaultsExhaustive(t *testing.T) {
 	for _, c := range []struct{ m, most int }{{3, 3}, {4, 3}, {5, 1}} {
 		n := pccNetwork(t, c.m, 1)
@@ -146,12 +144,8 @@ func TestSessionsFaultsExhaustive(t *testing.T) {
 				}
 				n.Fail(faults...)
 				got, want := n.Reach(), expectedReach(n.sw.Design(), faults)
-				if got != want {
-					t.Fatalf("%+v: %+v, want %+v", faults, got, want)
-				}
-				if got.Cut > 0 && size < c.m {
-					t.Fatalf("%+v: %d pairs cut by fewer than m faults", faults, got.Cut)
-				}
+				simtest.FatalIf(t, got != want, "%+v: %+v, want %+v", faults, got, want)
+				simtest.FatalIf(t, got.Cut > 0 && size < c.m, "%+v: %d pairs cut by fewer than m faults", faults, got.Cut)
 				separated = separated || got.Cut > 0
 			})
 		}
@@ -164,9 +158,7 @@ func TestSessionsFaultsExhaustive(t *testing.T) {
 		if got := n.Reach(); got.Cut != n.Processors()-1 {
 			t.Errorf("m = %d: without its channels processor 0 has %d lost pairs, want all others", c.m, got.Cut)
 		}
-		if c.m == 3 && !separated {
-			t.Error("no three faults separate two processors")
-		}
+		simtest.ErrorIf(t, c.m == 3 && !separated, "no three faults separate two processors")
 	}
 }
 
@@ -256,9 +248,7 @@ func TestSessionsInnerSwitchFault(t *testing.T) {
 		faults = append(faults, Fault{Kind: UnitFault, Stage: 2, Index: u})
 	}
 	n.Fail(faults...)
-	if got, want := n.Reach(), (Reach{Living: 15, Direct: 105 - 16, Detour: 16}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	simtest.Equal(t, n.Reach(), (Reach{Living: 15, Direct: 105 - 16, Detour: 16}), "")
 	checkFaultsByFlit(t, n, faults)
 }
 
@@ -275,9 +265,8 @@ func TestRelaysShareTheWork(t *testing.T) {
 			all++
 		}
 	}
-	if len(sessions) != 2 || all != 6 || len(load) != 4 {
-		t.Errorf("%d relays by %v in %d sessions, want 6 by four in 2", all, load, len(sessions))
-	}
+	simtest.ErrorIf(t, len(sessions) != 2 || all != 6 || len(load) != 4,
+		"%d relays by %v in %d sessions, want 6 by four in 2", all, load, len(sessions))
 }
 
 // After the accelerated all-to-all of a damaged network relays give every
@@ -290,9 +279,8 @@ func TestSessionsRelays(t *testing.T) {
 				config.Schedule, config.FailSwitches, config.FailChannels, config.FailProcessors = "digits", 2, 3, 1
 				n := pkNetwork(t, c)
 				r := simtest.Must(RunSessions(t.Context(), n.sw, config, seed, nil))(t)
-				if r.Row.RelayedPairs != 2*r.Reach.Detour || r.Row.MissingPairs != 2*(r.Reach.Detour+r.Reach.Cut) {
-					t.Errorf("relayed %d, missing %d, %+v", r.Row.RelayedPairs, r.Row.MissingPairs, r.Reach)
-				}
+				simtest.ErrorIf(t, r.Row.RelayedPairs != 2*r.Reach.Detour || r.Row.MissingPairs != 2*(r.Reach.Detour+r.Reach.Cut),
+					"relayed %d, missing %d, %+v", r.Row.RelayedPairs, r.Row.MissingPairs, r.Reach)
 			})
 		}
 	}

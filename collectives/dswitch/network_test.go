@@ -22,11 +22,10 @@ func onlyPackets(of *SessionSchedule, m int, send func(t, x, j int) bool) *Sessi
 	return &some
 }
 
-// TestAccessBound: the pairs of PK_3(35, 3) that every rule of multiple access
-// loses, 63 of 1,190; the paper's rule, the lowest port first, loses 84. No rule
-// loses fewer than 63 by the proof at accessBound, and 63 can be had: if only
-// the packets of a largest matching are sent, none of them meets another, and
-// all but 63 pairs are served. Where the theorem holds the bound is 0.
+// TestAccessBound: the pairs of PK_3(35, 3) that every rule of multiple access loses, 63 of 1,190;
+// the paper's rule, the lowest port first, loses 84. No rule loses fewer than 63 by the proof at
+// accessBound, and 63 can be had: if only the packets of a largest matching are sent, none of them
+// meets another, and all but 63 pairs are served. Where the theorem holds the bound is 0.
 func TestAccessBound(t *testing.T) {
 	for _, c := range []struct {
 		config      topology.PKConfig
@@ -88,20 +87,16 @@ func TestLargestMatching(t *testing.T) {
 		{[][]int{{1, 2}, {2, 3}, {1}}, 3}, // 1 to the last row, 2 to the first, 3 to the second
 		{[][]int{{1}, {1}, {}, {2}}, 2},
 	} {
-		if got := len(largestMatching(c.wanted)); got != c.want {
-			t.Errorf("%v: %d, want %d", c.wanted, got, c.want)
-		}
+		simtest.Equal(t, len(largestMatching(c.wanted)), c.want, "%v:", c.wanted)
 	}
 }
 
-// Routes read off the paper's tables 1 and 2 by hand, ports and processors
-// from 1. PK_1: 1 and 7 stand in row 1 of table 1, at ports 1 and 2, row 1
-// being switch 1 at port 1 of processor 1: (1, 2). PK_2: 15 and 6 stand in row
-// 2 of table 2, which is the second of the rows of 15, so c_1 = 2; there they
-// have ports 7 and 3 of PK_1, which meet in row 3 of table 1, at its ports 3
-// and 1: (2, 3, 1). 1 and 8 stand together in rows 1, 2 and 4; the first is
-// taken, c_1 = 1, ports 1 and 4; these meet in row 4 of table 1 at ports 3 and
-// 1: (1, 3, 1).
+// Routes read off the paper's tables 1 and 2 by hand, ports and processors from 1. PK_1: 1 and 7
+// stand in row 1 of table 1, at ports 1 and 2, row 1 being switch 1 at port 1 of processor 1: (1,
+// 2). PK_2: 15 and 6 stand in row 2 of table 2, which is the second of the rows of 15, so c_1 = 2;
+// there they have ports 7 and 3 of PK_1, which meet in row 3 of table 1, at its ports 3 and 1: (2,
+// 3, 1). 1 and 8 stand together in rows 1, 2 and 4; the first is taken, c_1 = 1, ports 1 and 4;
+// these meet in row 4 of table 1 at ports 3 and 1: (1, 3, 1).
 func TestSessionsRoutes(t *testing.T) {
 	for _, c := range []struct {
 		cascades, from, to int
@@ -118,9 +113,7 @@ func TestSessionsRoutes(t *testing.T) {
 		for _, p := range route {
 			got = append(got, p+1)
 		}
-		if !ok || !slices.Equal(got, c.want) {
-			t.Errorf("%d to %d: route %v, want %v", c.from, c.to, got, c.want)
-		}
+		simtest.ErrorIf(t, !ok || !slices.Equal(got, c.want), "%d to %d: route %v, want %v", c.from, c.to, got, c.want)
 	}
 	// With copy 0 (row 1) switched off, 1 reaches 8 over row 2.
 	n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2})

@@ -30,11 +30,10 @@ func column(t *testing.T, r *SessionsResult, name string) float64 {
 	return 0
 }
 
-// The published numbers, and the overhead remark of section 2: m^k sessions
-// against R_k/m. The paper bounds the difference by m^(k-1), a 1/m-th of the
-// time; its inequality takes m - 1 + 1/m for at least m. One cascade: m - N/m
-// = 1 - 1/m, within the bound. Two: m*m - (N(m-1) + 1)/m = 2m - 2, which is
-// above m for m > 2: 4/9 of the time for PK_2(15, 3, 1|3), not 1/3.
+// The published numbers, and the overhead remark of section 2: m^k sessions against R_k/m. The
+// paper bounds the difference by m^(k-1), a 1/m-th of the time; its inequality takes m - 1 + 1/m
+// for at least m. One cascade: m - N/m = 1 - 1/m, within the bound. Two: m*m - (N(m-1) + 1)/m = 2m
+// - 2, which is above m for m > 2: 4/9 of the time for PK_2(15, 3, 1|3), not 1/3.
 func TestRunSessionsPaper(t *testing.T) {
 	for _, c := range []struct {
 		topology.PKConfig
@@ -53,9 +52,8 @@ func TestRunSessionsPaper(t *testing.T) {
 	} {
 		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).sw, DefaultSessionsConfig(), 1, nil))(t)
 		for name, want := range c.want {
-			if got := column(t, r, name); math.Abs(got-want) > 1e-12 {
-				t.Errorf("%s: %s = %g, want %g", r.Row.Name, name, got, want)
-			}
+			got := column(t, r, name)
+			simtest.ErrorIf(t, math.Abs(got-want) > 1e-12, "%s: %s = %g, want %g", r.Row.Name, name, got, want)
 		}
 	}
 }
@@ -72,19 +70,16 @@ func TestRunSessionsSchedules(t *testing.T) {
 		}
 		first := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
 		again := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
-		if fmt.Sprint(first.Row) != fmt.Sprint(again.Row) || !slices.Equal(first.Faults, again.Faults) {
-			t.Errorf("%s: two runs differ", schedule)
-		}
+		simtest.ErrorIf(t, fmt.Sprint(first.Row) != fmt.Sprint(again.Row) || !slices.Equal(first.Faults, again.Faults),
+			"%s: two runs differ", schedule)
 		if schedule != "sigma" {
 			c.Addressing = "indirect"
 			indirect := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
-			if fmt.Sprint(first.Row) != fmt.Sprint(indirect.Row) {
-				t.Errorf("%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Row, indirect.Row)
-			}
+			simtest.ErrorIf(t, fmt.Sprint(first.Row) != fmt.Sprint(indirect.Row),
+				"%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Row, indirect.Row)
 		}
-		if misrouted := column(t, first, "misrouted"); misrouted != 0 {
-			t.Errorf("%s: %g packets misrouted", schedule, misrouted)
-		}
+		misrouted := column(t, first, "misrouted")
+		simtest.ErrorIf(t, misrouted != 0, "%s: %g packets misrouted", schedule, misrouted)
 	}
 }
 
@@ -109,15 +104,13 @@ func TestRunSessionsRefusals(t *testing.T) {
 		for _, want := range c.want {
 			simtest.Fail(t, err, want)
 		}
-		if check := CheckSessions(c.top, config, 1); check == nil || check.Error() != fmt.Sprint(err) {
-			t.Errorf("CheckSessions says %v, RunSessions %v", check, err)
-		}
+		check := CheckSessions(c.top, config, 1)
+		simtest.ErrorIf(t, check == nil || check.Error() != fmt.Sprint(err), "CheckSessions says %v, RunSessions %v", check, err)
 	}
 }
 
-// sessions_to_complete is the last session that brought anything new, and has
-// no value where some pair was never served: the printed formula on two
-// cascades, and the counterexample to theorem 2.
+// sessions_to_complete is the last session that brought anything new, and has no value where some
+// pair was never served: the printed formula on two cascades, and the counterexample to theorem 2.
 func TestRunSessionsToComplete(t *testing.T) {
 	for _, c := range []struct {
 		topology.PKConfig
@@ -134,9 +127,9 @@ func TestRunSessionsToComplete(t *testing.T) {
 		config := DefaultSessionsConfig()
 		config.Schedule = c.schedule
 		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).sw, config, 1, nil))(t)
-		if got := column(t, r, "sessions_to_complete"); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
-			t.Errorf("%s, %s: complete after %g sessions, want %g", r.Row.Name, c.schedule, got, c.want)
-		}
+		got := column(t, r, "sessions_to_complete")
+		simtest.ErrorIf(t, got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)),
+			"%s, %s: complete after %g sessions, want %g", r.Row.Name, c.schedule, got, c.want)
 	}
 }
 
@@ -146,16 +139,14 @@ func TestRunSessionsLivingReceive(t *testing.T) {
 	config := DefaultSessionsConfig()
 	config.FailProcessors = 2
 	r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, topology.PKConfig{M: 3, Cascades: 1}).sw, config, 1, nil))(t)
-	if r.Row.PacketsReceived != 4 || r.Row.PacketsReceivedMax != 4 || r.Row.LivingProcessors != 5 {
-		t.Errorf("%d to %d packets at %d processors, want 4 at 5", r.Row.PacketsReceived, r.Row.PacketsReceivedMax, r.Row.LivingProcessors)
-	}
+	simtest.ErrorIf(t, r.Row.PacketsReceived != 4 || r.Row.PacketsReceivedMax != 4 || r.Row.LivingProcessors != 5,
+		"%d to %d packets at %d processors, want 4 at 5", r.Row.PacketsReceived, r.Row.PacketsReceivedMax, r.Row.LivingProcessors)
 }
 
 // A run ends soon after its context.
 func TestRunSessionsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := RunSessions(ctx, pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).sw, DefaultSessionsConfig(), 1, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	_, err := RunSessions(ctx, pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).sw, DefaultSessionsConfig(), 1, nil)
+	simtest.ErrorIf(t, !errors.Is(err, context.Canceled), "got %v", err)
 }

@@ -2,7 +2,6 @@ package dswitch
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -24,9 +23,8 @@ func pccNetwork(t testing.TB, m, sigma int) *SessionNetwork {
 // checkConserved: every packet sent ends somewhere. It returns the outcome.
 func checkConserved(t *testing.T, o *SessionsRow) *SessionsRow {
 	t.Helper()
-	if end := o.Received + o.Duplicates + o.Own + o.Conflicts + o.AccessDrops + o.Unplugged + o.FaultDrops; end != o.Injected {
-		t.Errorf("%d packets sent, %d accounted for: %+v", o.Injected, end, o)
-	}
+	end := o.Received + o.Duplicates + o.Own + o.Conflicts + o.AccessDrops + o.Unplugged + o.FaultDrops
+	simtest.ErrorIf(t, end != o.Injected, "%d packets sent, %d accounted for: %+v", o.Injected, end, o)
 	return o
 }
 
@@ -35,9 +33,8 @@ func checkComplete(t *testing.T, n *SessionNetwork, o *SessionsRow) *SessionsRow
 	t.Helper()
 	checkConserved(t, o)
 	R := n.Processors()
-	if o.Received != R*(R-1) || o.MissingPairs != 0 || o.LostPairs != 0 || o.Conflicts != 0 {
-		t.Errorf("received %d of %d packets, %d pairs missing, %d lost, %d conflicts", o.Received, R*(R-1), o.MissingPairs, o.LostPairs, o.Conflicts)
-	}
+	simtest.ErrorIf(t, o.Received != R*(R-1) || o.MissingPairs != 0 || o.LostPairs != 0 || o.Conflicts != 0,
+		"received %d of %d packets, %d pairs missing, %d lost, %d conflicts", o.Received, R*(R-1), o.MissingPairs, o.LostPairs, o.Conflicts)
 	for d := range R {
 		if got := o.got[d].count(); got != R-1 || o.Heard(d, d) {
 			t.Errorf("processor %d has %d packets, want %d", d, got, R-1)
@@ -46,10 +43,9 @@ func checkComplete(t *testing.T, n *SessionNetwork, o *SessionsRow) *SessionsRow
 	return o
 }
 
-// Theorem 1: on PK_1(N, m, 1) m sessions give every processor the N-1 foreign
-// packets, m of them in each of the m-1 sessions that are
-// not empty. In session t = m-1 (from 1) the printed rule returns every packet:
-// (t + j) mod m + 1 = j.
+// Theorem 1: on PK_1(N, m, 1) m sessions give every processor the N-1 foreign packets, m of them in
+// each of the m-1 sessions that are not empty. In session t = m-1 (from 1) the printed rule returns
+// every packet: (t + j) mod m + 1 = j.
 func TestSessionsTheorem1(t *testing.T) {
 	for _, m := range []int{3, 4, 5, 6, 8, 9, 10, 12, 14, 17, 18} { // all up to 18 with m-1 a prime power
 		for _, indirect := range []bool{true, false} {
@@ -66,14 +62,11 @@ func TestSessionsTheorem1(t *testing.T) {
 					if s+1 == m-1 {
 						want = 0
 					}
-					if got != want {
-						t.Errorf("session %d brought %d packets, want %d", s+1, got, want)
-					}
+					simtest.ErrorIf(t, got != want, "session %d brought %d packets, want %d", s+1, got, want)
 				}
 				short := checkComplete(t, n, n.Run(newDigits(n, digitsShort, indirect), SessionOptions{PacketFlits: 1}))
-				if short.Sessions != m-1 || short.Own != 0 || short.Injected != N*(N-1) {
-					t.Errorf("short form: %d sessions, %d own, %d packets", short.Sessions, short.Own, short.Injected)
-				}
+				simtest.ErrorIf(t, short.Sessions != m-1 || short.Own != 0 || short.Injected != N*(N-1),
+					"short form: %d sessions, %d own, %d packets", short.Sessions, short.Own, short.Injected)
 				checkComplete(t, n, n.Run(newDigits(n, digitsPrinted, indirect), SessionOptions{PacketFlits: 1})) // with one cascade a_k is a_1
 			})
 		}
@@ -98,33 +91,25 @@ func TestSessionsTheorem2(t *testing.T) {
 	} {
 		n := pkNetwork(t, c.PKConfig)
 		t.Run(n.sw.Name(), func(t *testing.T) {
-			if n.Processors() != c.processors {
-				t.Fatalf("%d processors, want %d", n.Processors(), c.processors)
-			}
+			simtest.FatalIf(t, n.Processors() != c.processors, "%d processors, want %d", n.Processors(), c.processors)
 			for _, indirect := range []bool{true, false} {
 				o := checkComplete(t, n, n.Run(newDigits(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1}))
 				short := checkComplete(t, n, n.Run(newDigits(n, digitsShort, indirect), SessionOptions{PacketFlits: 1}))
-				if o.Sessions != c.sessions || short.Sessions != c.short || short.Own != 0 {
-					t.Errorf("%d and %d sessions, %d own packets in the short form", o.Sessions, short.Sessions, short.Own)
-				}
-				if o.MaxPerSession > n.m {
-					t.Errorf("%d packets in one session over %d ports", o.MaxPerSession, n.m)
-				}
+				simtest.ErrorIf(t, o.Sessions != c.sessions || short.Sessions != c.short || short.Own != 0,
+					"%d and %d sessions, %d own packets in the short form", o.Sessions, short.Sessions, short.Own)
+				simtest.ErrorIf(t, o.MaxPerSession > n.m, "%d packets in one session over %d ports", o.MaxPerSession, n.m)
 			}
 			printed := n.Run(newDigits(n, digitsPrinted, true), SessionOptions{PacketFlits: 1})
-			if printed.MissingPairs == 0 {
-				t.Error("the printed formula, whose digit a_1 steers nothing, reached everyone")
-			}
+			simtest.ErrorIf(t, printed.MissingPairs == 0, "the printed formula, whose digit a_1 steers nothing, reached everyone")
 		})
 	}
 }
 
-// Where the inner PK_2 has a partial group (R_2 = N(m-1) + 1, the largest),
-// theorem 2 fails with three cascades: the last port of a PK_1 is plugged into
-// splitter port 1, 2 or 3 depending on the copy, so that a session's packets
-// may reach a joiner of the second stage over two of its ports. Those packets
-// have different sources, and where the two processors share one path only the
-// loser never arrives. The numbers are those of the plain model below.
+// Where the inner PK_2 has a partial group (R_2 = N(m-1) + 1, the largest), theorem 2 fails with
+// three cascades: the last port of a PK_1 is plugged into splitter port 1, 2 or 3 depending on the
+// copy, so that a session's packets may reach a joiner of the second stage over two of its ports.
+// Those packets have different sources, and where the two processors share one path only the loser
+// never arrives. The numbers are those of the plain model below.
 func TestSessionsTheorem2FailsOnPartialGroups(t *testing.T) {
 	for _, c := range []struct{ m, processors, lost int }{{3, 35, 84}, {4, 130, 520}} {
 		n := pkNetwork(t, topology.PKConfig{M: c.m, Cascades: 3})
@@ -211,9 +196,8 @@ func plainSessions(n *SessionNetwork, schedule *SessionSchedule) map[[2]int]bool
 	return heard
 }
 
-// Time of S sessions of F flits: a flit spends one cycle at each of the 2k+1
-// stages. Without gaps sessions start every F cycles: S*F + 2k in all; if each
-// waits for the last, S*(F + 2k).
+// Time of S sessions of F flits: a flit spends one cycle at each of the 2k+1 stages. Without gaps
+// sessions start every F cycles: S*F + 2k in all; if each waits for the last, S*(F + 2k).
 func TestSessionsTiming(t *testing.T) {
 	for _, k := range []int{1, 2, 3} {
 		n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: k})
@@ -272,18 +256,15 @@ func TestSessionsSigma(t *testing.T) {
 			continue
 		}
 		o := checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: 1}))
-		if n.Processors() != c.processors || o.Sessions != c.sessions || o.Duplicates+o.Own != 0 {
-			t.Errorf("m = %d: %d processors, %d sessions, %d duplicates", c.m, n.Processors(), o.Sessions, o.Duplicates)
-		}
+		simtest.ErrorIf(t, n.Processors() != c.processors || o.Sessions != c.sessions || o.Duplicates+o.Own != 0,
+			"m = %d: %d processors, %d sessions, %d duplicates", c.m, n.Processors(), o.Sessions, o.Duplicates)
 		twice := checkComplete(t, n, n.Run(newDigits(n, digitsShort, true), SessionOptions{PacketFlits: 1}))
-		if twice.Duplicates != twice.Received {
-			t.Errorf("m = %d: %d duplicates of %d packets", c.m, twice.Duplicates, twice.Received)
-		}
+		simtest.ErrorIf(t, twice.Duplicates != twice.Received,
+			"m = %d: %d duplicates of %d packets", c.m, twice.Duplicates, twice.Received)
 	}
 }
 
-// collide sends a packet from every port of every processor to output port 0
-// of its switch.
+// collide sends a packet from every port of every processor to output port 0 of its switch.
 func collide(n *SessionNetwork) *SessionSchedule {
 	return &SessionSchedule{Sessions: 2, Fill: func(_ int, h *Headers) {
 		for x := range n.Processors() {
@@ -300,32 +281,25 @@ func TestSessionsDetectCollisions(t *testing.T) {
 	for _, F := range []int{1, 4} {
 		n := pkNetwork(t, topology.PKConfig{M: 4, Cascades: 1}) // N = 13
 		o := checkConserved(t, n.Run(collide(n), SessionOptions{PacketFlits: F}))
-		if o.Conflicts != 2*13*3 || o.Injected != 2*13*4 {
-			t.Errorf("%d flits: %d conflicts of %d packets, want 78 of 104", F, o.Conflicts, o.Injected)
-		}
+		simtest.ErrorIf(t, o.Conflicts != 2*13*3 || o.Injected != 2*13*4,
+			"%d flits: %d conflicts of %d packets, want 78 of 104", F, o.Conflicts, o.Injected)
 		// At an output three packets of others meet in each of two sessions: whoever wins, one
 		// pair of three is left over at each of 13.
-		if got := n.accessBound(collide(n)); got != 13 {
-			t.Errorf("%d flits: at least %d pairs lost under any rule, want 13", F, got)
-		}
+		got := n.accessBound(collide(n))
+		simtest.ErrorIf(t, got != 13, "%d flits: at least %d pairs lost under any rule, want 13", F, got)
 		n.SingleAccess = true
 		o = checkConserved(t, n.Run(newDigits(n, digitsShort, true), SessionOptions{PacketFlits: F}))
-		if o.AccessDrops != 3*13*3 || o.Received != 3*13 || o.LostPairs != 13*12-39 {
-			t.Errorf("%d flits, single access: %d drops, %d received, %d lost", F, o.AccessDrops, o.Received, o.LostPairs)
-		}
+		simtest.ErrorIf(t, o.AccessDrops != 3*13*3 || o.Received != 3*13 || o.LostPairs != 13*12-39,
+			"%d flits, single access: %d drops, %d received, %d lost", F, o.AccessDrops, o.Received, o.LostPairs)
 	}
 }
 
 // N = 993 (m = 32): all-to-all of 985,056 packets.
 func TestSessionsLarge(t *testing.T) {
 	n := pkNetwork(t, topology.PKConfig{M: 32, Cascades: 1})
-	if n.Processors() != 993 {
-		t.Fatalf("%d processors", n.Processors())
-	}
+	simtest.FatalIf(t, n.Processors() != 993, "%d processors", n.Processors())
 	o := checkComplete(t, n, n.Run(newDigits(n, digitsCorrected, true), SessionOptions{PacketFlits: 1}))
-	if o.Sessions != 32 || o.Busy != 31 {
-		t.Errorf("%d sessions, %d of use", o.Sessions, o.Busy)
-	}
+	simtest.ErrorIf(t, o.Sessions != 32 || o.Busy != 31, "%d sessions, %d of use", o.Sessions, o.Busy)
 }
 
 func BenchmarkSessions(b *testing.B) {
@@ -350,14 +324,10 @@ func TestSessionsOrder(t *testing.T) {
 	for session := range d.Sessions {
 		h.Clear()
 		d.Fill(session, &h)
-		if got, want := h.Packet(4, 2), []uint8{uint8(session / 3), uint8((session%3 + 2) % 3)}; !slices.Equal(got, want) {
-			t.Errorf("session %d: route %v, want %v", session, got, want)
-		}
+		simtest.EqualSlices(t, h.Packet(4, 2), []uint8{uint8(session / 3), uint8((session%3 + 2) % 3)}, "session %d: route", session)
 	}
 	c := newCyclic(n, false)
 	for session, want := range map[int]int{0: 13, 1: 14, 2: 0, 13: 11} {
-		if got := c.to(session, 12); got != want {
-			t.Errorf("session %d of the cyclic permutations: processor 12 sends to %d, want %d", session, got, want)
-		}
+		simtest.Equal(t, c.to(session, 12), want, "session %d of the cyclic permutations: processor 12 sends to", session)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // The suites that weft's own things pass are for those of others, too.
@@ -25,13 +26,9 @@ func TestConformance(t *testing.T) {
 // for each terminal, which all goes by its switch's chord, 200 flits a thousand cycles.
 func TestProbe(t *testing.T) {
 	net, err := topology.Registry.New("chords", struct{}{}, param.Set("switches", 8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	way, err := routing.Registry.New("chord-first", routing.Env{Topology: net})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	probe := fabric.Probe{Interval: 1000, Quantities: []fabric.Quantity{fabric.Sent}}
 	g := net.Graph()
 	for s := range topology.SwitchID(8) {
@@ -41,14 +38,10 @@ func TestProbe(t *testing.T) {
 	config := fabric.DefaultConfig()
 	config.Probes = []fabric.Probe{probe}
 	f, err := core.New(g, config, way, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	load := measure.NewOpenLoop(8, opposite{8, 1}, routingtest.AtRate(0.2), routingtest.Single{}, 1)
 	r, err := measure.Run(t.Context(), f, load, 0.2, measure.Plan{Warmup: 1000, Window: 3000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	for i := range probe.Ports {
 		for k := 1; k < 3; k++ {
 			if n := r.Samples[0].At(k, 0, i); n < 150 || n > 250 {

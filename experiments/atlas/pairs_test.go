@@ -43,9 +43,7 @@ func TestPairs(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs, %d with a cycle, %d refused", pairs, cycles, refused)
-	if pairs < 20 || cycles == 0 {
-		t.Errorf("%d pairs, %d with a cycle", pairs, cycles)
-	}
+	simtest.ErrorIf(t, pairs < 20 || cycles == 0, "%d pairs, %d with a cycle", pairs, cycles)
 }
 
 // TestSoakPairs checks, for every registered topology and every variant of every registered
@@ -58,9 +56,8 @@ func TestSoakPairs(t *testing.T) {
 	}
 	seed := uint64(1)
 	if setting := os.Getenv("SOAK_SEED"); setting != "" {
-		if _, err := fmt.Sscan(setting, &seed); err != nil {
-			t.Fatalf("SOAK_SEED = %q: want a number", setting)
-		}
+		_, err := fmt.Sscan(setting, &seed)
+		simtest.FatalIf(t, err != nil, "SOAK_SEED = %q: want a number", setting)
 	}
 	var all routingtest.Tally
 	pairs := map[[2]string]bool{}
@@ -79,9 +76,7 @@ func TestSoakPairs(t *testing.T) {
 		fmt.Println(family, all)
 	}
 	t.Logf("%d pairs of topology and routing: %v", len(pairs), all)
-	if all.Certified < 300 || all.Stopped == 0 {
-		t.Errorf("%v: want 300 with a certificate, and some that stop", all)
-	}
+	simtest.ErrorIf(t, all.Certified < 300 || all.Stopped == 0, "%v: want 300 with a certificate, and some that stop", all)
 }
 
 // channelRow is how weft has a row of vcs.csv: networks and routings, and the virtual
@@ -156,9 +151,7 @@ func TestChannels(t *testing.T) {
 	}) {
 		t.Fatal("no vcs.csv")
 	}
-	if rows != len(channelRows) {
-		t.Errorf("%d rows, %d are compared", rows, len(channelRows))
-	}
+	simtest.ErrorIf(t, rows != len(channelRows), "%d rows, %d are compared", rows, len(channelRows))
 	for _, row := range channelRows {
 		for _, n := range row.networks {
 			x := simtest.Must(n.Build())(t)
@@ -176,9 +169,8 @@ func checkChannels(t *testing.T, row *channelRow, x topology.Topology, family, n
 		t.Errorf("%s on %s: %v", name, family, err)
 		return
 	}
-	if built.VCs() > row.vcs {
-		t.Errorf("%s on %s needs %d virtual channels, vcs.csv says %d", name, family, built.VCs(), row.vcs)
-	}
+	simtest.ErrorIf(t, built.VCs() > row.vcs,
+		"%s on %s needs %d virtual channels, vcs.csv says %d", name, family, built.VCs(), row.vcs)
 	if c, err := network.Certify(x.Graph(), built, built.VCs()); err != nil || !c.Acyclic || !c.Exact {
 		t.Errorf("%s on %s: %v %s%s", name, family, err, c.Text, c.Cycle)
 	}
@@ -266,7 +258,5 @@ func TestCycles(t *testing.T) {
 			t.Errorf("%s: %s; weft: %v %s%s", cells[0], cells[1], err, proof.Text, proof.Cycle)
 		}
 	})
-	if !found || seen < 30 {
-		t.Errorf("%d cases", seen)
-	}
+	simtest.ErrorIf(t, !found || seen < 30, "%d cases", seen)
 }

@@ -36,9 +36,7 @@ func TestTargets(t *testing.T) {
 		}
 	}
 	t.Log(kinds)
-	if kinds["exact"][judge.Agrees]+kinds["bound"][judge.Agrees] < 140 {
-		t.Errorf("%v", kinds)
-	}
+	simtest.ErrorIf(t, kinds["exact"][judge.Agrees]+kinds["bound"][judge.Agrees] < 140, "%v", kinds)
 }
 
 // TestInstances: networks that targets.csv of another folder may name. By the rules of the
@@ -102,9 +100,7 @@ func TestCandidates(t *testing.T) {
 			}
 		}
 	}
-	if len(families) != 10 {
-		t.Errorf("families %v", families)
-	}
+	simtest.ErrorIf(t, len(families) != 10, "families %v", families)
 }
 
 // Besta and Hoefler's instance is what is found at its size: 10,830 terminals on 44 ports.
@@ -123,9 +119,7 @@ func TestCandidateOfPaper(t *testing.T) {
 func TestListRanks(t *testing.T) {
 	for _, rank := range Ranks() {
 		all, err := List(context.Background(), 100, 16, rank, nil)
-		if err != nil || len(all) < 6 {
-			t.Fatalf("%s: %d networks, %v", rank, len(all), err)
-		}
+		simtest.FatalIf(t, err != nil || len(all) < 6, "%s: %d networks, %v", rank, len(all), err)
 		by := ranks[rank]
 		for i := 1; i < len(all); i++ {
 			if by(&all[i-1]) > by(&all[i]) {
@@ -134,9 +128,7 @@ func TestListRanks(t *testing.T) {
 		}
 	}
 	dear, err := List(context.Background(), 100, 16, "price", []string{"price.switch_port=100000"})
-	if err != nil || dear[0].Price < 1e6 {
-		t.Errorf("a price that was set does nothing: %v", err)
-	}
+	simtest.ErrorIf(t, err != nil || dear[0].Price < 1e6, "a price that was set does nothing: %v", err)
 	simtest.Refuse(List(context.Background(), 100, 16, "price", []string{"price.beauty=1"}))(t, "price.beauty")
 }
 
@@ -149,14 +141,10 @@ func own(t testing.TB) *Reference {
 func run(t *testing.T, r *Reference, name string, loads []float64, seeds int) []booksim.Row {
 	t.Helper()
 	i := slices.IndexFunc(r.Curves, func(c Curve) bool { return c.Name == name })
-	if i < 0 {
-		t.Fatalf("no curve %s", name)
-	}
+	simtest.FatalIf(t, i < 0, "no curve %s", name)
 	c := r.Curves[i]
 	text, files, canDeadlock, err := r.Experiment(&c, loads, seeds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	dir := t.TempDir()
 	for name, content := range files {
 		simtest.Check(t, os.WriteFile(filepath.Join(dir, name), content, 0o666))
@@ -175,9 +163,7 @@ func TestCurvesMap(t *testing.T) {
 	for _, c := range r.Curves {
 		text, files, canDeadlock, err := r.Experiment(&c, c.Loads(), 2)
 		if err != nil {
-			if !c.SecondReading() {
-				t.Errorf("%s: %v", c.Name, err)
-			}
+			simtest.ErrorIf(t, !c.SecondReading(), "%s: %v", c.Name, err)
 			continue
 		}
 		for name, content := range files {
@@ -188,9 +174,7 @@ func TestCurvesMap(t *testing.T) {
 		}
 		mapped++
 	}
-	if mapped < 30 {
-		t.Errorf("%d curves are mapped", mapped)
-	}
+	simtest.ErrorIf(t, mapped < 30, "%d curves are mapped", mapped)
 }
 
 // TestCurvePoints: a light point and one beyond saturation of curves of each kind of graph.
@@ -208,18 +192,15 @@ func TestCurvePoints(t *testing.T) {
 		{"hyperx_4x4__ran_min_shift0_vc4_buf16_speedup2", []float64{0.1, 0.3}},
 	} {
 		for _, row := range run(t, r, c.curve, c.loads, 2) {
-			if row.Verdict == judge.Differs || row.Verdict == judge.NotRun {
-				t.Errorf("%+v", row)
-			}
+			simtest.ErrorIf(t, row.Verdict == judge.Differs || row.Verdict == judge.NotRun, "%+v", row)
 		}
 	}
 }
 
-// TestDecidedAsInBookSim2: UGAL beside its knee depends on how old the queues are that
-// terminals see, and UGAL-PF on which of several equally empty neighbours it takes. With
-// queues newer by two cycles the first two points read 22.9 and 18.9 cycles, and with
-// neighbours drawn the third 24.1. Permitted are three standard deviations of the mean of
-// three seeds, whose own is 7, 0.5 and 2 %.
+// TestDecidedAsInBookSim2: UGAL beside its knee depends on how old the queues are that terminals
+// see, and UGAL-PF on which of several equally empty neighbours it takes. With queues newer by two
+// cycles the first two points read 22.9 and 18.9 cycles, and with neighbours drawn the third 24.1.
+// Permitted are three standard deviations of the mean of three seeds, whose own is 7, 0.5 and 2 %.
 func TestDecidedAsInBookSim2(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for some seconds")
@@ -249,10 +230,9 @@ func TestDecidedAsInBookSim2(t *testing.T) {
 	}
 }
 
-// The largest accepted load of polarfly_q7 ugalhopvc rperm is 0.484484; at 0.4, 0.826 of
-// it, seeds.csv has 20.3853, 21.1569 and 20.601 beside the curve's 20.601: a mean of 20.686,
-// a standard deviation of 0.3305, 1.6 %. Nearer to saturation lies slimfly_q5 minhopvc
-// uniform at 0.9.
+// The largest accepted load of polarfly_q7 ugalhopvc rperm is 0.484484; at 0.4, 0.826 of it,
+// seeds.csv has 20.3853, 21.1569 and 20.601 beside the curve's 20.601: a mean of 20.686, a standard
+// deviation of 0.3305, 1.6 %. Nearer to saturation lies slimfly_q5 minhopvc uniform at 0.9.
 func TestNoise(t *testing.T) {
 	r := own(t)
 	for i := range r.Curves {
@@ -266,9 +246,8 @@ func TestNoise(t *testing.T) {
 				t.Errorf("noise %v far from saturation", got)
 			}
 		case "slimfly_q5__minhopvc_uniform_vc4_buf16_speedup2":
-			if got := c.Noise[0.9]; got < 0.1 || got > 0.2 {
-				t.Errorf("noise %v beside saturation", got)
-			}
+			got := c.Noise[0.9]
+			simtest.ErrorIf(t, got < 0.1 || got > 0.2, "noise %v beside saturation", got)
 		}
 	}
 }

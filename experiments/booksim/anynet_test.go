@@ -25,9 +25,8 @@ func TestAnynet(t *testing.T) {
 	}
 	// Ties go by the number of the router that is settled first: 0 reaches 3 over 1, not over 2.
 	g := simtest.Must(cables.ReadAnynet("net", []byte("router 0 node 0 router 2 router 1\nrouter 3 node 1 router 2 router 1\n")))(t).Graph()
-	if got := string(nextHops(g)); !strings.HasPrefix(got, "-1 1 2 1\n") {
-		t.Errorf("next hops %q", got)
-	}
+	got := string(nextHops(g))
+	simtest.ErrorIf(t, !strings.HasPrefix(got, "-1 1 2 1\n"), "next hops %q", got)
 }
 
 // TestAnynetNotMapped: what weft has no counterpart of, by the file and its line.

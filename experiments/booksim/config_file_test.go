@@ -31,13 +31,9 @@ func parse(t *testing.T, text string) *Config {
 func TestParseConfig(t *testing.T) {
 	c := parse(t, "\ufeff// a comment; with = in it\nk = 4; n=1;  // the size; of it\nnum_vcs\n =\n 3 ;\r\nk = 16;\npacket_size = { 8 };\ninternal_speedup = 2.0;\ninjection_rate = {0.1,0.2};")
 	for name, want := range map[string]float64{"k": 16, "n": 1, "num_vcs": 3, "packet_size": 8, "internal_speedup": 2, "vc_buf_size": 8, "routing_delay": 1} {
-		if got := c.number(name); got != want {
-			t.Errorf("%s = %v, want %v", name, got, want)
-		}
+		simtest.Equal(t, c.number(name), want, "%s =", name)
 	}
-	if got := c.Text("topology"); got != "torus" {
-		t.Errorf("topology = %s, want the default", got)
-	}
+	simtest.Equal(t, c.Text("topology"), "torus", "topology =")
 }
 
 func TestParseConfigProblems(t *testing.T) {
@@ -74,9 +70,7 @@ func FuzzParseConfig(f *testing.F) {
 		c, err := ParseConfig("a.cfg", text)
 		if err != nil {
 			for _, problem := range err.(document.Problems) {
-				if !strings.HasPrefix(problem.At, "a.cfg") {
-					t.Errorf("problem %v names no place", problem)
-				}
+				simtest.ErrorIf(t, !strings.HasPrefix(problem.At, "a.cfg"), "problem %v names no place", problem)
 			}
 			return
 		}
@@ -89,9 +83,8 @@ func FuzzParseConfig(f *testing.F) {
 // mesh is a configuration that weft has a counterpart of.
 const mesh = "topology = mesh; routing_function = dim_order; num_vcs = 2;"
 
-// TestExperiment: settings carry over one to one. What is not in a file has
-// BookSim2's default (routing_delay 1, credit_delay 0, vc_buf_size 8), and the
-// experiments are ones that weft accepts.
+// TestExperiment: settings carry over one to one. What is not in a file has BookSim2's default
+// (routing_delay 1, credit_delay 0, vc_buf_size 8), and the experiments are ones that weft accepts.
 func TestExperiment(t *testing.T) {
 	for _, c := range []struct {
 		name, config string
@@ -125,33 +118,23 @@ func TestExperiment(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text, _, canDeadlock, err := parse(t, c.config).Experiment("test", []float64{0.1, 0.25}, 2)
-			if err != nil || canDeadlock != c.canDeadlock {
-				t.Fatalf("can deadlock: %v, error %v", canDeadlock, err)
-			}
+			simtest.FatalIf(t, err != nil || canDeadlock != c.canDeadlock, "can deadlock: %v, error %v", canDeadlock, err)
 			for _, want := range c.want {
-				if !strings.Contains(text, want) {
-					t.Errorf("no %q in\n%s", want, text)
-				}
+				simtest.ErrorIf(t, !strings.Contains(text, want), "no %q in\n%s", want, text)
 			}
-			if c.name == "torus of unit channels" && strings.Contains(text, "channel") {
-				t.Errorf("channels of another latency than 1:\n%s", text)
-			}
+			simtest.ErrorIf(t, c.name == "torus of unit channels" && strings.Contains(text, "channel"),
+				"channels of another latency than 1:\n%s", text)
 			file, err := experiments.Load("test.toml", text, experiments.Options{AllowDeadlock: canDeadlock})
-			if err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
-			if len(file.Points) != 4 {
-				t.Errorf("%d points, want 2 loads with 2 seeds", len(file.Points))
-			}
+			simtest.FatalIf(t, err != nil, "%v\n%s", err, text)
+			simtest.ErrorIf(t, len(file.Points) != 4, "%d points, want 2 loads with 2 seeds", len(file.Points))
 		})
 	}
 }
 
-// TestPatternsAreTheSame: the patterns that are a permutation lead where BookSim2's
-// definitions do, on an 8x8 mesh, whose node number is x + 8y. By hand, of node 11 =
-// (3, 1) = 0b001011: bit complement 52; reversed 0b110100 = 52; rotated left 22;
-// halves swapped 0b011001 = 25; ceil(8/2) - 1 = 3 on in both, (6, 4) = 38;
-// one on in both, (4, 2) = 20.
+// TestPatternsAreTheSame: the patterns that are a permutation lead where BookSim2's definitions do,
+// on an 8x8 mesh, whose node number is x + 8y. By hand, of node 11 = (3, 1) = 0b001011: bit
+// complement 52; reversed 0b110100 = 52; rotated left 22; halves swapped 0b011001 = 25; ceil(8/2) -
+// 1 = 3 on in both, (6, 4) = 38; one on in both, (4, 2) = 20.
 func TestPatternsAreTheSame(t *testing.T) {
 	for name, want := range map[string]int{"bitcomp": 52, "bitrev": 52, "shuffle": 22, "transpose": 25, "tornado": 38, "neighbor": 20} {
 		grid := simtest.Must(param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{8, 8} }))(t)
@@ -223,9 +206,7 @@ func TestReadFolder(t *testing.T) {
 		"b.csv":     header + "0.1,stable,27.5,0.0998\n0.5,saturated,,0.4\n0.6,saturated,nan,0.41\n",
 		"seeds.csv": "curve,seed,status,offered_flits_per_node_cycle,accepted_flits_per_node_cycle,avg_packet_latency_cycles\na,1,stable,0.2,0.2,20\nb,1,stable,0.1,0.1,28\na,2,stable,0.2,0.21,21\n",
 	}), "data")
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	if want := []string{"data/empty.csv", "data/speed.csv"}; !reflect.DeepEqual(ignored, want) {
 		t.Errorf("left aside %v, want %v", ignored, want)
 	}
@@ -235,9 +216,8 @@ func TestReadFolder(t *testing.T) {
 		{Name: "b", File: "seeds.csv", Points: []Point{{0.1, "1", false, false, false, 28, 0.1, 3}}},
 	}
 	for i := range curves {
-		if k := curves[i].Config.Whole("k"); k != map[string]int{"a": 4, "b": 8}[curves[i].Name] {
-			t.Errorf("%s has k = %d", curves[i].Name, k)
-		}
+		k := curves[i].Config.Whole("k")
+		simtest.ErrorIf(t, k != map[string]int{"a": 4, "b": 8}[curves[i].Name], "%s has k = %d", curves[i].Name, k)
 		curves[i].Config = nil
 		for j, p := range curves[i].Points {
 			if math.IsNaN(p.Latency) {
@@ -245,9 +225,7 @@ func TestReadFolder(t *testing.T) {
 			}
 		}
 	}
-	if !reflect.DeepEqual(curves, want) {
-		t.Errorf("got  %+v\nwant %+v", curves, want)
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(curves, want), "got  %+v\nwant %+v", curves, want)
 }
 
 // readable is what is wrong with a folder if no curve can be judged.
@@ -282,14 +260,11 @@ func TestReadFolderProblems(t *testing.T) {
 		{one("\xff\xfea\x00"), `data/a.csv: not a CSV table: the file is UTF-16`},
 	} {
 		err := readable(c.files)
-		if _, ok := err.(document.Problems); !ok || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%q: %v\nwant %s", c.files, err, c.want)
-		}
+		_, ok := err.(document.Problems)
+		simtest.ErrorIf(t, !ok || !strings.HasPrefix(err.Error(), c.want), "%q: %v\nwant %s", c.files, err, c.want)
 	}
 	err := readable(map[string]string{"a.cfg": "x_y = 1;", "a.csv": header + "2,fine,20,0.1\n"})
-	if err == nil || strings.Count(err.Error(), "\n") != 2 {
-		t.Errorf("not all problems of all files together: %v", err)
-	}
+	simtest.ErrorIf(t, err == nil || strings.Count(err.Error(), "\n") != 2, "not all problems of all files together: %v", err)
 }
 
 // FuzzReadFolder: any table is curves, or something else, or problems that name it.
@@ -302,25 +277,20 @@ func FuzzReadFolder(f *testing.F) {
 		curves, _, _ := ReadFolder(folder(files), "data")
 		if err := readable(files); err != nil {
 			for _, problem := range err.(document.Problems) {
-				if !strings.HasPrefix(problem.At, "data") {
-					t.Errorf("problem %v names no place", problem)
-				}
+				simtest.ErrorIf(t, !strings.HasPrefix(problem.At, "data"), "problem %v names no place", problem)
 			}
 			return
 		}
 		for _, c := range curves {
-			if c.Config == nil || len(c.Points) == 0 || strings.ContainsAny(c.Name, "/\\") {
-				t.Errorf("curve %+v", c)
-			}
+			simtest.ErrorIf(t, c.Config == nil || len(c.Points) == 0 || strings.ContainsAny(c.Name, "/\\"), "curve %+v", c)
 		}
 	})
 }
 
-// TestHalfWidth: by hand, with Student's quantiles for 99 % of 1, 2 and 3 degrees of
-// freedom, 63.657, 9.9248 and 5.8409. {10, 12} and {11, 13} have variances of 2:
-// sqrt(2/2 + 2/2) with (1 + 1)^2 / (1/1 + 1/1) = 2 degrees; a single value is taken
-// to have the other's variance: sqrt(2 (1/1 + 1/2)) with 1. {1, 2, 3, 4} has 5/3, and
-// sqrt(5/3 (1 + 1/4)) with 3.
+// TestHalfWidth: by hand, with Student's quantiles for 99 % of 1, 2 and 3 degrees of freedom,
+// 63.657, 9.9248 and 5.8409. {10, 12} and {11, 13} have variances of 2: sqrt(2/2 + 2/2) with (1 +
+// 1)^2 / (1/1 + 1/1) = 2 degrees; a single value is taken to have the other's variance: sqrt(2 (1/1
+// + 1/2)) with 1. {1, 2, 3, 4} has 5/3, and sqrt(5/3 (1 + 1/4)) with 3.
 func TestHalfWidth(t *testing.T) {
 	for _, c := range []struct {
 		peer, own sample
@@ -333,9 +303,8 @@ func TestHalfWidth(t *testing.T) {
 		{sample{10}, sample{11}, 0},
 		{sample{10, 10}, sample{11, 11}, 0},
 	} {
-		if got := halfWidth(c.peer, c.own); math.Abs(got-c.want) > 1e-4*c.want {
-			t.Errorf("%v and %v: %v, want %v", c.peer, c.own, got, c.want)
-		}
+		got := halfWidth(c.peer, c.own)
+		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-4*c.want, "%v and %v: %v, want %v", c.peer, c.own, got, c.want)
 	}
 }
 
@@ -377,19 +346,14 @@ func TestJudge(t *testing.T) {
 		"0.4 latency   not-run", "0.4 accepted   not-run",
 		"0.5 latency   differs", "0.5 accepted 0 1.5 agrees", // no latency where BookSim2 has one
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(got, want), "got  %q\nwant %q", got, want)
 	if want := "noise: seeds leave 74 % open (1 of BookSim2's, 2 of weft's), more than the 9 % that are judged"; rows[2].Note != want {
 		t.Errorf("note %q, want %q", rows[2].Note, want)
 	}
-	if rows[4].Note != "saturated in 1 of BookSim2's 2 runs" {
-		t.Errorf("note %q", rows[4].Note)
-	}
+	simtest.ErrorIf(t, rows[4].Note != "saturated in 1 of BookSim2's 2 runs", "note %q", rows[4].Note)
 	rows, _ = c.Judge(Run{Why: errors.New("no such topology")})
-	if len(rows) != 1 || rows[0].Verdict != judge.NotRun || tableOf(rows).Rows[0][15] != "no such topology" {
-		t.Errorf("without results: %+v", rows)
-	}
+	simtest.ErrorIf(t, len(rows) != 1 || rows[0].Verdict != judge.NotRun || tableOf(rows).Rows[0][15] != "no such topology",
+		"without results: %+v", rows)
 	if _, err := c.Judge(Run{Results: &results.Table{Columns: []string{"a"}}}); err == nil {
 		t.Error("results without the columns are judged")
 	}
@@ -467,9 +431,8 @@ func TestDeadlocks(t *testing.T) {
 		if err != nil || len(rows) != 3 || rows[2].Metric != "deadlock" || rows[2].Verdict != x.verdict || !strings.Contains(rows[2].Note, x.note) {
 			t.Errorf("%v: %+v\nwant %s: %s", err, rows, x.verdict, x.note)
 		}
-		if cells := tableOf(rows).Rows[2]; cells[2] != "0.6" || cells[12] != "" || cells[13] != "" {
-			t.Errorf("%v", cells)
-		}
+		cells := tableOf(rows).Rows[2]
+		simtest.ErrorIf(t, cells[2] != "0.6" || cells[12] != "" || cells[13] != "", "%v", cells)
 	}
 }
 

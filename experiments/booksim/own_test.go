@@ -26,9 +26,7 @@ import (
 func own(t *testing.T) []Curve {
 	t.Helper()
 	curves, ignored, err := ReadFolder(Own(), "curves")
-	if err != nil || len(ignored) > 0 {
-		t.Fatal(err, ignored)
-	}
+	simtest.FatalIf(t, err != nil || len(ignored) > 0, "%v %v", err, ignored)
 	return curves
 }
 
@@ -66,9 +64,7 @@ func TestOwnCurvesMap(t *testing.T) {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	}
-	if len(names) != 24 {
-		t.Errorf("%d curves, want 24", len(names))
-	}
+	simtest.ErrorIf(t, len(names) != 24, "%d curves, want 24", len(names))
 }
 
 // TestLongPackets holds packets of 8 flits and speedup 2 against five seeds of
@@ -89,24 +85,19 @@ func TestLongPackets(t *testing.T) {
 		all := judged(t, c, nil)
 		rows = append(rows, all...)
 		for _, r := range all {
-			if len(r.Peer) < 3 || len(r.Own) < len(r.Peer) {
-				t.Errorf("%s, load %v: %d and %d seeds", c.Name, r.Load, len(r.Peer), len(r.Own))
-			}
-			if r.Verdict != judge.Agrees && r.Verdict != judge.NotJudged {
-				t.Errorf("%s, load %v, %s: %s: %v, BookSim2's %v", c.Name, r.Load, r.Metric, r.Verdict, r.Own, r.Peer)
-			}
+			simtest.ErrorIf(t, len(r.Peer) < 3 || len(r.Own) < len(r.Peer),
+				"%s, load %v: %d and %d seeds", c.Name, r.Load, len(r.Peer), len(r.Own))
+			simtest.ErrorIf(t, r.Verdict != judge.Agrees && r.Verdict != judge.NotJudged,
+				"%s, load %v, %s: %s: %v, BookSim2's %v", c.Name, r.Load, r.Metric, r.Verdict, r.Own, r.Peer)
 		}
 		if strings.HasPrefix(c.Name, "torus_8x8") {
 			for _, r := range judged(t, c, []float64{0.7}, "switch.credits_per_cycle=0") {
-				if r.Load == 0.7 && r.Metric == "accepted" && r.Verdict != judge.Differs {
-					t.Errorf("all credits at once, load %v: %s: %v, BookSim2's %v", r.Load, r.Verdict, r.Own, r.Peer)
-				}
+				simtest.ErrorIf(t, r.Load == 0.7 && r.Metric == "accepted" && r.Verdict != judge.Differs,
+					"all credits at once, load %v: %s: %v, BookSim2's %v", r.Load, r.Verdict, r.Own, r.Peer)
 			}
 		}
 	}
-	if seen != 4 {
-		t.Errorf("%d curves with seeds, want 4", seen)
-	}
+	simtest.ErrorIf(t, seen != 4, "%d curves with seeds, want 4", seen)
 	if *updateValidation {
 		writeValidation(t, rows)
 	}
@@ -140,9 +131,8 @@ func TestSettings(t *testing.T) {
 		}
 		if strings.HasSuffix(c.Name, "buf4_wait_for_tail_credit") {
 			for _, r := range judged(t, c, []float64{0.9}, "switch.vc_reuse=tail-sent") {
-				if r.Load == 0.9 && r.Metric == "accepted" && r.Verdict != judge.Differs {
-					t.Errorf("virtual channels that wait for nothing, load 0.9: %s: %v, BookSim2's %v", r.Verdict, r.Own, r.Peer)
-				}
+				simtest.ErrorIf(t, r.Load == 0.9 && r.Metric == "accepted" && r.Verdict != judge.Differs,
+					"virtual channels that wait for nothing, load 0.9: %s: %v, BookSim2's %v", r.Verdict, r.Own, r.Peer)
 			}
 		}
 	}
@@ -150,22 +140,18 @@ func TestSettings(t *testing.T) {
 	if len(thirds) == 3 {
 		want = 70
 	}
-	if curves != 14 || agree < want {
-		t.Errorf("%d curves, want 14; %d means agree, want at least %d of 82", curves, agree, want)
-	}
+	simtest.ErrorIf(t, curves != 14 || agree < want,
+		"%d curves, want 14; %d means agree, want at least %d of 82", curves, agree, want)
 }
 
-// TestTerminalBuffers: packets of 4 flits on a 4x4x4 torus whose buffers, those of terminals
-// too, have 8 flits. At a load of 0.8 BookSim2 accepts 0.7780 +- 0.0024 (ten seeds), with
-// switches bounded by 16 flits that wait for a terminal, and no credits, weft accepts 1.5 %
-// more.
+// TestTerminalBuffers: packets of 4 flits on a 4x4x4 torus whose buffers, those of terminals too,
+// have 8 flits. At a load of 0.8 BookSim2 accepts 0.7780 +- 0.0024 (ten seeds), with switches
+// bounded by 16 flits that wait for a terminal, and no credits, weft accepts 1.5 % more.
 func TestTerminalBuffers(t *testing.T) {
 	config := parse(t, "topology = torus; k = 4; n = 3; routing_function = dim_order; num_vcs = 2; packet_size = 4; sample_period = 400; warmup_periods = 3; max_samples = 6;"+
 		"routing_delay = 0; credit_delay = 2; internal_speedup = 2.0; vc_allocator = islip; sw_allocator = islip; alloc_iters = 1;")
 	text, _, _, err := config.Experiment("torus", []float64{0.8}, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	accepted := func(set ...string) (mean float64) {
 		file := simtest.Must(experiments.Load("torus", text, experiments.Options{Set: set}))(t)
 		outcome := simtest.Must(engine.Execute(context.Background(), file, engine.Execution{}))(t)
@@ -185,9 +171,8 @@ func TestTerminalBuffers(t *testing.T) {
 
 var updateValidation = flag.Bool("update-validation", false, "rewrite docs/validation-longpackets.csv and its figure")
 
-// writeValidation writes the verdicts on the curves with five seeds, and a figure of
-// their latencies with 95 % confidence intervals of both simulators, to the
-// documentation.
+// writeValidation writes the verdicts on the curves with five seeds, and a figure of their
+// latencies with 95 % confidence intervals of both simulators, to the documentation.
 func writeValidation(t *testing.T, rows []Row) {
 	t.Helper()
 	docs := filepath.Join("..", "..", "docs")

@@ -64,16 +64,13 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s: %v", c.word, err)
 		}
 		for _, want := range c.want {
-			if !strings.Contains(b.String(), want) {
-				t.Errorf("%s: no %q in\n%s", c.word, want, b.String())
-			}
+			simtest.ErrorIf(t, !strings.Contains(b.String(), want), "%s: no %q in\n%s", c.word, want, b.String())
 		}
 	}
 	simtest.Fail(t, catalogue.Explain(&strings.Builder{}, "latency_p99"), `did you mean "latency_p99_ns"?`)
 	for _, word := range []string{"", ".", "[]", "=", "no such word"} {
-		if err := catalogue.Explain(&strings.Builder{}, word); err == nil {
-			t.Errorf("%q has a meaning", word)
-		}
+		err := catalogue.Explain(&strings.Builder{}, word)
+		simtest.ErrorIf(t, err == nil, "%q has a meaning", word)
 	}
 }
 
@@ -86,9 +83,7 @@ func TestEverythingIsExplained(t *testing.T) {
 	words := map[string]bool{}
 	for _, w := range catalogue.Words() {
 		words[w] = true
-		if strings.TrimSpace(w) == "" {
-			t.Error("an empty word")
-		}
+		simtest.ErrorIf(t, strings.TrimSpace(w) == "", "an empty word")
 	}
 	want := append(verdict.Names(), measure.Steady.String(), measure.Saturated.String(), measure.Undecided.String(),
 		measure.ByBound, measure.ByGrowth, measure.ByDrain, measure.ByTests, measure.ByPackets, measure.ByWindow, measure.ByBacklog, measure.ByLatency, measure.ByAccepting,
@@ -104,9 +99,7 @@ func TestEverythingIsExplained(t *testing.T) {
 			want = append(want, c.Name)
 		}
 		for _, c := range columns {
-			if leaning.MatchString(c.Doc) {
-				t.Errorf("kind %s: column %s is %q", k.Name, c.Name, c.Doc)
-			}
+			simtest.ErrorIf(t, leaning.MatchString(c.Doc), "kind %s: column %s is %q", k.Name, c.Name, c.Doc)
 		}
 		for _, table := range k.Tables {
 			for _, p := range table.Params {
@@ -115,20 +108,15 @@ func TestEverythingIsExplained(t *testing.T) {
 		}
 	}
 	for _, w := range want {
-		if !words[w] {
-			t.Errorf("%q is not explained", w)
-		}
+		simtest.ErrorIf(t, !words[w], "%q is not explained", w)
 	}
 }
 
-// TestStart: what a kind begins with is valid and runs, has no warning, and shows
-// every setting of the kind; with the comments taken off the settings, it is the same
-// experiment.
+// TestStart: what a kind begins with is valid and runs, has no warning, and shows every setting of
+// the kind; with the comments taken off the settings, it is the same experiment.
 func TestStart(t *testing.T) {
 	files, err := os.ReadDir("starts")
-	if err != nil || len(files) < 7 {
-		t.Fatalf("%d files in starts (%v)", len(files), err)
-	}
+	simtest.FatalIf(t, err != nil || len(files) < 7, "%d files in starts (%v)", len(files), err)
 	for _, file := range files {
 		name := strings.TrimSuffix(file.Name(), ".toml")
 		text := simtest.Must(catalogue.Start(name))(t)
@@ -142,9 +130,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if len(f.Warnings)+len(report.Warnings) > 0 {
-			t.Errorf("%s: warnings %v %v", name, f.Warnings, report.Warnings)
-		}
+		simtest.ErrorIf(t, len(f.Warnings)+len(report.Warnings) > 0, "%s: warnings %v %v", name, f.Warnings, report.Warnings)
 		outcome, err := engine.Execute(t.Context(), f, engine.Execution{Dir: t.TempDir()})
 		if err != nil || len(outcome.Failures) > 0 || len(outcome.Figures) == 0 {
 			t.Errorf("%s: %v, failures %v, figures %v", name, err, outcome.Failures, outcome.Figures)
@@ -178,9 +164,8 @@ func TestStart(t *testing.T) {
 	}
 	simtest.Refuse(catalogue.Start("traffik"))(t, `did you mean "traffic"?`)
 	for _, name := range experiments.KindNames() {
-		if _, err := catalogue.Start(name); err != nil {
-			t.Error(err)
-		}
+		_, err := catalogue.Start(name)
+		simtest.ErrorIf(t, err != nil, "%v", err)
 	}
 }
 
@@ -192,28 +177,21 @@ func TestGlossary(t *testing.T) {
 	last, terms := "", 0
 	for _, row := range regexp.MustCompile(`<tr><td>([^<]*)</td>`).FindAllStringSubmatch(glossary, -1) {
 		word := strings.ToLower(row[1])
-		if word <= last {
-			t.Errorf("%q behind %q", word, last)
-		}
+		simtest.ErrorIf(t, word <= last, "%q behind %q", word, last)
 		last = word
 		terms++
 	}
-	if terms < 50 {
-		t.Errorf("%d terms", terms)
-	}
+	simtest.ErrorIf(t, terms < 50, "%d terms", terms)
 }
 
 // TestListIsCheap: the list does not expand the sweeps of the files that come with weft,
 // which takes several times as much.
 func TestListIsCheap(t *testing.T) {
 	allocations := testing.AllocsPerRun(1, func() {
-		if err := catalogue.List(io.Discard); err != nil {
-			t.Error(err)
-		}
+		err := catalogue.List(io.Discard)
+		simtest.ErrorIf(t, err != nil, "%v", err)
 	})
-	if allocations > 200_000 {
-		t.Errorf("%v allocations", allocations)
-	}
+	simtest.ErrorIf(t, allocations > 200_000, "%v allocations", allocations)
 }
 
 // TestReferenceIsWhole: the page and the manual have every setting, and the tables of every
@@ -223,9 +201,7 @@ func TestReferenceIsWhole(t *testing.T) {
 	simtest.Check(t, catalogue.Page(&page))
 	manual := catalogue.Manual()
 	settings := catalogue.Settings()
-	if len(settings) < 300 {
-		t.Errorf("%d settings", len(settings))
-	}
+	simtest.ErrorIf(t, len(settings) < 300, "%d settings", len(settings))
 	type place struct{ kind, table, choice, entry, key string }
 	seen := map[place]bool{}
 	for _, s := range settings {
@@ -239,9 +215,8 @@ func TestReferenceIsWhole(t *testing.T) {
 		}
 	}
 	for _, title := range []string{"[[plot.reference]]", "[sweep]", "[quick]"} {
-		if !strings.Contains(page.String(), ">"+title+"</h") || !strings.Contains(manual, "# "+title+"\n") {
-			t.Errorf("%s is missing", title)
-		}
+		simtest.ErrorIf(t, !strings.Contains(page.String(), ">"+title+"</h") || !strings.Contains(manual, "# "+title+"\n"),
+			"%s is missing", title)
 	}
 }
 
@@ -251,14 +226,11 @@ func TestCompletions(t *testing.T) {
 	keys := catalogue.Completions("traffic")
 	for key, value := range map[string]string{"topology.type": "dragonfly", "topology.p": "", "fabric.unit": "packet", "seed": ""} {
 		values, known := keys[key]
-		if !known || value != "" && !slices.Contains(values, value) {
-			t.Errorf("%s: %v, %v", key, values, known)
-		}
+		simtest.ErrorIf(t, !known || value != "" && !slices.Contains(values, value), "%s: %v, %v", key, values, known)
 	}
 	for _, key := range []string{"channel.CLASS.latency", "channel.latency", "job.ranks", "plot.x", "title"} {
-		if _, known := keys[key]; known {
-			t.Errorf("%s is completed", key)
-		}
+		_, known := keys[key]
+		simtest.ErrorIf(t, known, "%s is completed", key)
 	}
 }
 
@@ -266,9 +238,8 @@ func TestCompletions(t *testing.T) {
 // own is found without NAME.
 func TestMentions(t *testing.T) {
 	for word, want := range map[string]string{"osu_bw": `"osu_bw" stands in what weft explain says of osu-bandwidth`, "traffic.phase": `"phase" stands in what weft explain says of phase.NAME, `} {
-		if err := catalogue.Explain(io.Discard, word); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want %s", word, err, want)
-		}
+		err := catalogue.Explain(io.Discard, word)
+		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "%s: %v; want %s", word, err, want)
 	}
 	if err := catalogue.Explain(io.Discard, "xyzzy"); err == nil || strings.Contains(err.Error(), "stands in") {
 		t.Errorf("xyzzy: %v", err)

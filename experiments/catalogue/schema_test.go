@@ -36,15 +36,12 @@ func TestSchema(t *testing.T) {
 		names := simtest.Must(filepath.Glob(pattern))(t)
 		for _, name := range names {
 			text := simtest.Must(os.ReadFile(name))(t)
-			if err := check(string(text)); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			err := check(string(text))
+			simtest.ErrorIf(t, err != nil, "%s: %v", name, err)
 			files++
 		}
 	}
-	if files < 80 {
-		t.Errorf("%d files", files)
-	}
+	simtest.ErrorIf(t, files < 80, "%d files", files)
 	for _, c := range []struct{ text, want string }{
 		{"[traffic]\nlaod = 0.1", "traffic.laod"},
 		{"[traffic]\nload = 1.5", "traffic.load"},
@@ -72,9 +69,8 @@ func TestSchema(t *testing.T) {
 		"[topology]\ntype = \"torus\"\np = 2\n[sweep]\ntopology.type = [\"torus\", \"dragonfly\"]",
 		"[topology]\ntype = \"torus\"\np = 2\n[[sweep.lockstep]]\n\"topology.type\" = [\"torus\", \"dragonfly\"]",
 		"kind = \"multicast-routing\"\n[multicast]\nentries = 16", "kind = \"multicast-routing\"\n[multicast]\nentries = \"unlimited\""} {
-		if err := check(good); err != nil {
-			t.Errorf("%q: %v", good, err)
-		}
+		err := check(good)
+		simtest.ErrorIf(t, err != nil, "%q: %v", good, err)
 	}
 }
 

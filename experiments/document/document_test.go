@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestPlaces: the scanner knows exactly the keys that the TOML library finds.
@@ -39,9 +40,7 @@ w = 3
 		"array[1].sub": "f:19:1", "array[1].sub.w": "f:20:1",
 	}
 	for key, place := range want {
-		if at[key].String() != place {
-			t.Errorf("%s at %v, want %s", key, at[key], place)
-		}
+		simtest.ErrorIf(t, at[key].String() != place, "%s at %v, want %s", key, at[key], place)
 	}
 	if len(at) != len(want) {
 		t.Errorf("found %v", results.SortedKeys(at))
@@ -67,30 +66,23 @@ func TestKeys(t *testing.T) {
 		{"plot[0]", []string{"plot[0]"}, "plot"},
 		{`a."b`, []string{"a", `"b`}, "a"},
 	} {
-		if names := SplitKey(c.key); !slices.Equal(names, c.names) {
-			t.Errorf("%s: names %q, want %q", c.key, names, c.names)
-		}
-		if p := Parent(c.key); p != c.parent {
-			t.Errorf("%s: parent %s, want %s", c.key, p, c.parent)
-		}
+		simtest.EqualSlices(t, SplitKey(c.key), c.names, "%s: names", c.key)
+		simtest.Equal(t, Parent(c.key), c.parent, "%s: parent", c.key)
 	}
 	for _, names := range [][]string{{"a", "b.c", ""}, {`"`, `'`, `\`}, {"x y", "\t\x01", "µ"}} {
-		if back := SplitKey(JoinNames(names)); !slices.Equal(back, names) {
-			t.Errorf("%q became %q", names, back)
-		}
+		back := SplitKey(JoinNames(names))
+		simtest.ErrorIf(t, !slices.Equal(back, names), "%q became %q", names, back)
 	}
 	for _, key := range []string{`sweep."traffic.load"`, "sweep.traffic.load"} {
-		if got := KeyUnder("sweep", key); got != "traffic.load" {
-			t.Errorf("%s is about %s", key, got)
-		}
+		got := KeyUnder("sweep", key)
+		simtest.ErrorIf(t, got != "traffic.load", "%s is about %s", key, got)
 	}
 	for setting, want := range map[string]string{
 		`fault."rack = 1".fraction=0.5`: `fault."rack = 1".fraction`,
 		`fault.'a.b'.fraction = 0.5`:    `fault."a.b".fraction`,
 		`traffic.load=a=b`:              "traffic.load",
 	} {
-		if key, _, err := ParseSetting(setting); err != nil || key != want {
-			t.Errorf("%s: %s, %v; want %s", setting, key, err, want)
-		}
+		key, _, err := ParseSetting(setting)
+		simtest.ErrorIf(t, err != nil || key != want, "%s: %s, %v; want %s", setting, key, err, want)
 	}
 }

@@ -73,16 +73,12 @@ func TestResults(t *testing.T) {
 		"2,box,0.5,5,1,0.5,0.5,4,D,steady\n3,box,0.75,5,1,0.75,0.6,8,D,saturated\n"
 	// Common random numbers: the same draw in every point.
 	draw := o.Results.Rows[0][8]
-	if got := strings.ReplaceAll(written(t, o.Results), ","+draw+",", ",D,"); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	simtest.Equal(t, strings.ReplaceAll(written(t, o.Results), ","+draw+",", ",D,"), want, "got\n")
 	links := o.Tables["links"]
-	if got := strings.Join(links.Columns, ","); got != "point,shape.type,traffic.load,seed,link,utilisation" {
-		t.Errorf("columns of links: %s", got)
-	}
-	if len(links.Rows) != 8 || strings.Join(links.Rows[3], ",") != "1,ring,0.75,5,b,0.375" {
-		t.Errorf("links: %v", links.Rows)
-	}
+	got := strings.Join(links.Columns, ",")
+	simtest.ErrorIf(t, got != "point,shape.type,traffic.load,seed,link,utilisation", "columns of links: %s", got)
+	simtest.ErrorIf(t, len(links.Rows) != 8 || strings.Join(links.Rows[3], ",") != "1,ring,0.75,5,b,0.375",
+		"links: %v", links.Rows)
 }
 
 // TestSameBytes: the result files do not depend on the number of jobs.
@@ -95,26 +91,21 @@ func TestSameBytes(t *testing.T) {
 		files := map[string]string{}
 		for _, name := range []string{"results.csv", "links.csv", "resolved.toml", "latency.svg", "latency.png"} {
 			files[name] = read(t, dir, name)
-			if first != nil && first[name] != files[name] {
-				t.Errorf("%s differs with %d jobs", name, jobs)
-			}
+			simtest.ErrorIf(t, first != nil && first[name] != files[name], "%s differs with %d jobs", name, jobs)
 		}
 		first = files
 	}
 }
 
-// TestFailures: points that fail or panic are listed with their reason and do
-// not stop the others.
+// TestFailures: points that fail or panic are listed with their reason and do not stop the others.
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"fail\", \"\", \"panic\"]\n")
 	o := execute(t, f, Execution{Dir: dir})
-	if len(o.Failures) != 2 || o.Failures[0].Point.Index != 0 || o.Failures[0].Reason != "told to fail" {
-		t.Fatalf("failures: %+v", o.Failures)
-	}
-	if !strings.HasPrefix(o.Failures[1].Reason, "internal error, please report it: told to panic\n") {
-		t.Errorf("reason: %s", o.Failures[1].Reason)
-	}
+	simtest.FatalIf(t, len(o.Failures) != 2 || o.Failures[0].Point.Index != 0 || o.Failures[0].Reason != "told to fail",
+		"failures: %+v", o.Failures)
+	simtest.ErrorIf(t, !strings.HasPrefix(o.Failures[1].Reason, "internal error, please report it: told to panic\n"),
+		"reason: %s", o.Failures[1].Reason)
 	if got := read(t, dir, "results.csv"); strings.Count(got, "\n") != 2 || !strings.Contains(got, "\n1,,1,1,0.5,") {
 		t.Errorf("results:\n%s", got)
 	}
@@ -132,9 +123,7 @@ func TestInterrupt(t *testing.T) {
 	text := "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 2, 3]\n\"traffic.mode\" = [\"\", \"wait\"]\n"
 	f := load(t, text)
 	o, err := Execute(ctx, f, Execution{Dir: dir, Jobs: 1})
-	if !errors.Is(err, experiments.ErrInterrupted) || o.Finished != 1 {
-		t.Fatalf("got %v, %+v", err, o)
-	}
+	simtest.FatalIf(t, !errors.Is(err, experiments.ErrInterrupted) || o.Finished != 1, "got %v, %+v", err, o)
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 || entries[0].Name() != "journal" {
 		t.Errorf("left %v", entries)
 	}
@@ -158,12 +147,9 @@ func TestResumeAfterChange(t *testing.T) {
 	f := load(t, changed)
 	o := execute(t, f, Execution{Dir: dir, Resume: true})
 	// 9 boxes with p = 2 and 9 rings, which stand for two points each
-	if o.Reused != 9+18 || o.Finished != 36 {
-		t.Errorf("reused %d of %d", o.Reused, o.Finished)
-	}
-	if written(t, outcomeOf(t, changed).Results) != read(t, dir, "results.csv") {
-		t.Error("resumed results differ from fresh ones")
-	}
+	simtest.ErrorIf(t, o.Reused != 9+18 || o.Finished != 36, "reused %d of %d", o.Reused, o.Finished)
+	simtest.ErrorIf(t, written(t, outcomeOf(t, changed).Results) != read(t, dir, "results.csv"),
+		"resumed results differ from fresh ones")
 }
 
 // TestTornJournal: a journal cut or damaged anywhere gives whole records up to
@@ -177,37 +163,29 @@ func TestTornJournal(t *testing.T) {
 	for cut := 0; cut <= len(whole); cut += 97 {
 		simtest.Check(t, os.WriteFile(filepath.Join(dir, "journal"), whole[:cut], 0o644))
 		o := execute(t, f, Execution{Dir: dir, Resume: true})
-		if lines := bytes.Count(whole[:cut], []byte("\n")); o.Reused != lines {
-			t.Errorf("cut at %d: reused %d of %d whole records", cut, o.Reused, lines)
-		}
-		if read(t, dir, "results.csv") != want {
-			t.Fatalf("cut at %d: other results", cut)
-		}
+		lines := bytes.Count(whole[:cut], []byte("\n"))
+		simtest.ErrorIf(t, o.Reused != lines, "cut at %d: reused %d of %d whole records", cut, o.Reused, lines)
+		simtest.FatalIf(t, read(t, dir, "results.csv") != want, "cut at %d: other results", cut)
 	}
 	damaged := bytes.Clone(whole)
 	damaged[len(whole)/2] ^= 1
 	records, end := readJournal(damaged, f)
-	if end > int64(len(whole)/2) || len(records) != bytes.Count(whole[:len(whole)/2], []byte("\n")) {
-		t.Errorf("damaged in the middle: %d records, good up to %d of %d", len(records), end, len(whole))
-	}
+	simtest.ErrorIf(t, end > int64(len(whole)/2) || len(records) != bytes.Count(whole[:len(whole)/2], []byte("\n")),
+		"damaged in the middle: %d records, good up to %d of %d", len(records), end, len(whole))
 }
 
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte("00000000 {}\n"))
 	toy, err := experiments.Load("x.toml", "kind = \"toy\"\n", experiments.Options{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	simtest.Check(f, err)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if _, end := readJournal(text, toy); end > int64(len(text)) {
-			t.Errorf("good up to %d of %d", end, len(text))
-		}
+		_, end := readJournal(text, toy)
+		simtest.ErrorIf(t, end > int64(len(text)), "good up to %d of %d", end, len(text))
 	})
 }
 
-// TestKill: a process killed with SIGKILL in the middle of a sweep, again and
-// again, loses no finished point; the resumed sweep gives the same bytes. The
-// process is this test binary.
+// TestKill: a process killed with SIGKILL in the middle of a sweep, again and again, loses no
+// finished point; the resumed sweep gives the same bytes. The process is this test binary.
 func TestKill(t *testing.T) {
 	text := "kind = \"toy\"\n[traffic]\nmode = \"wait\"\n[sweep]\n\"shape.p\" = { from = 1, to = 20, step = 1 }\n"
 	if dir := os.Getenv("WEFT_TEST_KILL"); dir != "" {
@@ -231,18 +209,13 @@ func TestKill(t *testing.T) {
 			break
 		}
 	}
-	// Every killed run finishes 3 or 4 of its 5 points, and a few more if the
-	// other worker gets on before the signal arrives: 20 points take at most
-	// ceil(16/3) + 1 runs, and more than one.
-	if runs < 1 || runs > 7 {
-		t.Errorf("finished after %d kills", runs)
-	}
+	// Every killed run finishes 3 or 4 of its 5 points, and a few more if the other worker gets on
+	// before the signal arrives: 20 points take at most ceil(16/3) + 1 runs, and more than one.
+	simtest.ErrorIf(t, runs < 1 || runs > 7, "finished after %d kills", runs)
 	kindtest.Gate = func(context.Context) {}
 	other := t.TempDir()
 	execute(t, load(t, text), Execution{Dir: other})
-	if read(t, dir, "results.csv") != read(t, other, "results.csv") {
-		t.Error("other results after kills")
-	}
+	simtest.ErrorIf(t, read(t, dir, "results.csv") != read(t, other, "results.csv"), "other results after kills")
 }
 
 // TestFullDisk: where a finished point cannot be kept, that is said once.
@@ -251,13 +224,11 @@ func TestFullDisk(t *testing.T) {
 	simtest.Check(t, r.open())
 	r.journal.close() // as with a full disk, nothing more can be written
 	r.compute(t.Context())
-	if r.writeError == nil || strings.Count(r.writeError.Error(), "cannot keep a finished point") != 1 {
-		t.Errorf("got %v", r.writeError)
-	}
+	simtest.ErrorIf(t, r.writeError == nil || strings.Count(r.writeError.Error(), "cannot keep a finished point") != 1,
+		"got %v", r.writeError)
 }
 
-// TestFolders: folders that cannot be used are refused before anything is
-// computed.
+// TestFolders: folders that cannot be used are refused before anything is computed.
 func TestFolders(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	simtest.Check(t, os.WriteFile(file, nil, 0o644))
@@ -272,9 +243,9 @@ func TestFolders(t *testing.T) {
 		t.Errorf("two writers: %v", err)
 	}
 	for _, again := range [][2]bool{{false, false}, {true, false}, {false, true}} { // resume, force
-		if err := CheckFolder(dir, again[0], again[1]); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft process is computing in it") {
-			t.Errorf("a second run (%v) while the first goes on: %v", again, err)
-		}
+		err := CheckFolder(dir, again[0], again[1])
+		simtest.ErrorIf(t, !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft process is computing in it"),
+			"a second run (%v) while the first goes on: %v", again, err)
 	}
 	j.close()
 	if err := CheckFolder(dir, false, false); !errors.As(err, &folder) || !strings.Contains(err.Error(), "an interrupted run") {
@@ -291,9 +262,7 @@ func TestInterruptDeafPoint(t *testing.T) {
 	kindtest.Gate = func(context.Context) { cancel(); <-forever }
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"\", \"wait\"]\n")
 	o, err := Execute(ctx, f, Execution{Dir: t.TempDir(), Jobs: 1})
-	if !errors.Is(err, experiments.ErrInterrupted) || o.Finished != 1 {
-		t.Errorf("%v, %+v", err, o)
-	}
+	simtest.ErrorIf(t, !errors.Is(err, experiments.ErrInterrupted) || o.Finished != 1, "%v, %+v", err, o)
 }
 
 // TestSnapshotsGo: the snapshots of a point that has failed go when the run is done, so that it
@@ -323,26 +292,18 @@ func TestPool(t *testing.T) {
 			return err
 		})
 	}
-	if err := all.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, all.Wait())
 	for i, set := range loads {
-		if got, want := written(t, outcomes[i].Results), written(t, outcomeOf(t, toySweep, set...).Results); got != want {
-			t.Errorf("execution %d: %s\nwant %s", i, got, want)
-		}
+		simtest.Equal(t, written(t, outcomes[i].Results), written(t, outcomeOf(t, toySweep, set...).Results), "execution %d:", i)
 	}
-	if n := beside.Load(); n > 1 {
-		t.Errorf("%d points at a time, want 1", n)
-	}
+	n := beside.Load()
+	simtest.ErrorIf(t, n > 1, "%d points at a time, want 1", n)
 	// Two shapes at four loads: 8 points that differ, of 12.
 	kept := 0
 	pool.finished.Range(func(any, any) bool { kept++; return true })
-	if kept != 8 {
-		t.Errorf("the pool keeps %d points, want 8", kept)
-	}
+	simtest.ErrorIf(t, kept != 8, "the pool keeps %d points, want 8", kept)
 	var last Progress
 	again := execute(t, load(t, toySweep, loads[0]...), Execution{Dir: t.TempDir(), Pool: pool, Progress: func(p Progress) { last = p }})
-	if last.Events != 0 || last.Done != 6 || again.Finished != 6 {
-		t.Errorf("points that are known: %d events, %d done, %d finished; want 0, 6, 6", last.Events, last.Done, again.Finished)
-	}
+	simtest.ErrorIf(t, last.Events != 0 || last.Done != 6 || again.Finished != 6,
+		"points that are known: %d events, %d done, %d finished; want 0, 6, 6", last.Events, last.Done, again.Finished)
 }

@@ -26,23 +26,19 @@ func TestReadFolder(t *testing.T) {
 	execute(t, load(t, text), Execution{Dir: dir})
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "mine.csv"), []byte("x\n1,2\n"), 0o666))
 	f := simtest.Must(ReadFolder(dir))(t)
-	if len(f.Results.Rows) != 1 || len(f.Failures.Rows) != 1 || len(f.Tables) != 1 || f.Tables["links"] == nil {
-		t.Errorf("%+v", f)
-	}
-	if table := simtest.Must(results.ReadTableFile(dir))(t); !slices.EqualFunc(table.Rows, f.Results.Rows, slices.Equal) {
-		t.Errorf("the folder's table has %v", table.Rows)
-	}
-	if got := strings.Join(f.File.Question(), "|"); got != "Why?||Because." {
-		t.Errorf("question %q", got)
-	}
+	simtest.ErrorIf(t, len(f.Results.Rows) != 1 || len(f.Failures.Rows) != 1 || len(f.Tables) != 1 || f.Tables["links"] == nil,
+		"%+v", f)
+	table := simtest.Must(results.ReadTableFile(dir))(t)
+	simtest.ErrorIf(t, !slices.EqualFunc(table.Rows, f.Results.Rows, slices.Equal), "the folder's table has %v", table.Rows)
+	got := strings.Join(f.File.Question(), "|")
+	simtest.ErrorIf(t, got != "Why?||Because.", "question %q", got)
 	// The same folder once more, by an experiment without that table.
 	execute(t, load(t, "kind = \"parts\"\n"), Execution{Dir: dir, Force: true})
 	if f = simtest.Must(ReadFolder(dir))(t); len(f.Tables) != 0 || f.Failures != nil {
 		t.Errorf("%+v", f)
 	}
-	if results.Exists(filepath.Join(dir, "links.csv")) || !results.Exists(filepath.Join(dir, "mine.csv")) {
-		t.Error("links.csv of the earlier run is still there, or mine.csv is not")
-	}
+	simtest.ErrorIf(t, results.Exists(filepath.Join(dir, "links.csv")) || !results.Exists(filepath.Join(dir, "mine.csv")),
+		"links.csv of the earlier run is still there, or mine.csv is not")
 	simtest.Check(t, os.Remove(filepath.Join(dir, resultsFile)))
 	simtest.Refuse(ReadFolder(dir))(t, "results.csv cannot be read: no such file")
 }
@@ -98,24 +94,21 @@ func TestForgedJournal(t *testing.T) {
 			simtest.Check(t, os.WriteFile(filepath.Join(dir, "journal"), []byte(line(t, forged)), 0o666))
 			o, err := Execute(t.Context(), load(t, text), Execution{Dir: dir, Resume: true})
 			if name == "other columns" { // of the first point; the second point's are honest, and have no place beside them
-				if o == nil || len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "other columns") {
-					t.Errorf("%v, %+v", err, o)
-				}
+				simtest.ErrorIf(t, o == nil || len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "other columns"),
+					"%v, %+v", err, o)
 			} else if err != nil || o.Finished != 2 || o.Reused != 0 {
 				t.Errorf("%v, %+v", err, o)
 			}
 			for _, outside := range []string{parent, filepath.Join(parent, "a")} {
-				if entries, _ := os.ReadDir(outside); len(entries) != 1 {
-					t.Errorf("written outside: %v", entries)
-				}
+				entries, _ := os.ReadDir(outside)
+				simtest.ErrorIf(t, len(entries) != 1, "written outside: %v", entries)
 			}
 		})
 	}
 }
 
-// TestLinksInFolder: a link in a result folder is replaced or refused, never
-// followed: not for the journal, which is emptied, nor for a table, nor for
-// a folder from which old files are removed.
+// TestLinksInFolder: a link in a result folder is replaced or refused, never followed: not for the
+// journal, which is emptied, nor for a table, nor for a folder from which old files are removed.
 func TestLinksInFolder(t *testing.T) {
 	const text = "kind = \"toy\"\n"
 	outside := t.TempDir()
@@ -132,9 +125,7 @@ func TestLinksInFolder(t *testing.T) {
 		}
 		_, err := Execute(t.Context(), load(t, text), Execution{Dir: dir, Force: true})
 		var folder *FolderError
-		if link == "journal" && !errors.As(err, &folder) || link != "journal" && err != nil {
-			t.Errorf("%s: %v", link, err)
-		}
+		simtest.ErrorIf(t, link == "journal" && !errors.As(err, &folder) || link != "journal" && err != nil, "%s: %v", link, err)
 		if entries, _ := os.ReadDir(outside); len(entries) != 1 || read(t, outside, "victim") != "precious" {
 			t.Fatalf("%s was followed: %v", link, entries)
 		}
@@ -153,9 +144,8 @@ func TestTemporaryFiles(t *testing.T) {
 	}
 	execute(t, load(t, "kind = \"toy\"\n"), Execution{Dir: dir, Resume: true})
 	for name, want := range map[string]bool{".weft-123": false, "traces/.weft-45": false, "kept": true, ".weftrc": true} {
-		if results.Exists(filepath.Join(dir, filepath.FromSlash(name))) != want {
-			t.Errorf("%s: want it there: %v", name, want)
-		}
+		simtest.ErrorIf(t, results.Exists(filepath.Join(dir, filepath.FromSlash(name))) != want,
+			"%s: want it there: %v", name, want)
 	}
 }
 
@@ -165,12 +155,10 @@ func TestFigureWithoutPoint(t *testing.T) {
 	dir := t.TempDir()
 	f := load(t, "kind = \"toy\"\n[[plot]]\nfile = \"f\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\nwhere = { state = \"saturated\" }\n[[plot]]\nfile = \"g\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n")
 	o := execute(t, f, Execution{Dir: dir})
-	if got := strings.Join(o.Empty, "; "); got != "plot f: no row has state = saturated: there are steady" {
-		t.Errorf("empty: %s", got)
-	}
-	if strings.Join(o.Figures, " ") != "g.svg g.png g.data.csv" || !results.Exists(filepath.Join(dir, manifestFile)) {
-		t.Errorf("%+v", o)
-	}
+	got := strings.Join(o.Empty, "; ")
+	simtest.ErrorIf(t, got != "plot f: no row has state = saturated: there are steady", "empty: %s", got)
+	simtest.ErrorIf(t, strings.Join(o.Figures, " ") != "g.svg g.png g.data.csv" || !results.Exists(filepath.Join(dir, manifestFile)),
+		"%+v", o)
 }
 
 // TestReferenceFileOfRun: the path is relative to the experiment file, and the result
@@ -183,14 +171,12 @@ func TestReferenceFileOfRun(t *testing.T) {
 	f := simtest.Must(experiments.Open(name, experiments.Options{}))(t)
 	out := filepath.Join(dir, "out")
 	execute(t, f, Execution{Dir: out})
-	if data := read(t, out, "latency.data.csv"); !strings.Contains(data, "testbed,0.5,33") {
-		t.Error(data)
-	}
+	data := read(t, out, "latency.data.csv")
+	simtest.ErrorIf(t, !strings.Contains(data, "testbed,0.5,33"), "%v", data)
 	folder := simtest.Must(ReadFolder(out))(t)
 	source := simtest.Must(folder.PlotSource(&folder.File.Plots[0]))(t)
-	if picture, err := folder.File.Plots[0].Draw(source, "svg"); err != nil || !strings.Contains(string(picture), ">testbed<") {
-		t.Errorf("drawn again: %v", err)
-	}
+	picture, err := folder.File.Plots[0].Draw(source, "svg")
+	simtest.ErrorIf(t, err != nil || !strings.Contains(string(picture), ">testbed<"), "drawn again: %v", err)
 }
 
 // TestFormats: a folder has its tables in the forms that were asked for, too; the same
@@ -203,20 +189,15 @@ func TestFormats(t *testing.T) {
 	execute(t, f, Execution{Dir: other, Formats: []string{"jsonl"}, Jobs: 1})
 	for _, name := range []string{"results.csv", "results.jsonl", "links.jsonl"} {
 		a, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Error(err)
-		}
+		simtest.ErrorIf(t, err != nil, "%v", err)
 		if b, err := os.ReadFile(filepath.Join(other, name)); err != nil || !bytes.Equal(a, b) {
 			t.Errorf("%s of two runs differ (%v)", name, err)
 		}
-		if strings.HasSuffix(name, "s.jsonl") && strings.Count(string(a), "\n") < 2 {
-			t.Errorf("%s\n%s", name, a)
-		}
+		simtest.ErrorIf(t, strings.HasSuffix(name, "s.jsonl") && strings.Count(string(a), "\n") < 2, "%s\n%s", name, a)
 	}
 	execute(t, f, Execution{Dir: dir, Force: true})
 	for _, name := range []string{"results.jsonl", "links.jsonl"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			t.Errorf("%s of the run before is still there", name)
-		}
+		_, err := os.Stat(filepath.Join(dir, name))
+		simtest.ErrorIf(t, err == nil, "%s of the run before is still there", name)
 	}
 }

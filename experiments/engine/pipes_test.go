@@ -44,8 +44,7 @@ func TestMask(t *testing.T) {
 		err := results.WriteFile(path, []byte("x"))
 		syscall.Umask(before)
 		simtest.Check(t, err)
-		if got := simtest.Must(os.Stat(path))(t).Mode().Perm(); got != want {
-			t.Errorf("umask %o: mode %o, want %o", mask, got, want)
-		}
+		got := simtest.Must(os.Stat(path))(t).Mode().Perm()
+		simtest.ErrorIf(t, got != want, "umask %o: mode %o, want %o", mask, got, want)
 	}
 }

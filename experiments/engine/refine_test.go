@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -49,9 +48,7 @@ func TestRefine(t *testing.T) {
 	o := execute(t, load(t, toyRefined), Execution{Dir: dir, Jobs: 1})
 	want := []string{"0.2", "0.9", "0.55", "0.7", "0.6", "0.65"}
 	for _, shape := range []string{"ring", "box"} {
-		if got := sweptLoads(t, o.Results, shape); !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", shape, got, want)
-		}
+		simtest.EqualSlices(t, sweptLoads(t, o.Results, shape), want, "%s:", shape)
 	}
 	// The points of a step of both variants, then the points of the next step.
 	if got := strings.Join(o.Results.Rows[6][:3], ","); got != "6,ring,0.7" || o.Points != 12 {
@@ -79,9 +76,7 @@ func TestRefine(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, experiments.ErrInterrupted) {
-			t.Fatal(err)
-		}
+		simtest.FatalIf(t, !errors.Is(err, experiments.ErrInterrupted), "%v", err)
 	}
 	if stops != 11 { // one point a run, the last one to its end
 		t.Errorf("%d interruptions", stops)
@@ -93,9 +88,8 @@ func TestRefine(t *testing.T) {
 		t.Errorf("%d points reused", o.Reused)
 	}
 	f := simtest.Must(ReadFolder(dir))(t)
-	if len(f.File.Points) != 12 || hashOf(f.File.Points) != f.Manifest.Hash || f.Manifest.Points != 12 {
-		t.Errorf("%d points read back, %d in the manifest", len(f.File.Points), f.Manifest.Points)
-	}
+	simtest.ErrorIf(t, len(f.File.Points) != 12 || hashOf(f.File.Points) != f.Manifest.Hash || f.Manifest.Points != 12,
+		"%d points read back, %d in the manifest", len(f.File.Points), f.Manifest.Points)
 	if got := strings.Join(f.File.Points[7].Swept, ","); got != "box,0.7" {
 		t.Errorf("point 7 is %s", got)
 	}
@@ -105,9 +99,7 @@ func TestRefine(t *testing.T) {
 func sameFiles(t *testing.T, a, b string) {
 	t.Helper()
 	for _, name := range []string{resultsFile, "links.csv", resolvedFile} {
-		if read(t, a, name) != read(t, b, name) {
-			t.Errorf("%s differs\n%s\n%s", name, read(t, a, name), read(t, b, name))
-		}
+		simtest.ErrorIf(t, read(t, a, name) != read(t, b, name), "%s differs\n%s\n%s", name, read(t, a, name), read(t, b, name))
 	}
 }
 
@@ -118,13 +110,10 @@ func TestRefineResolved(t *testing.T) {
 	execute(t, load(t, toyRefined), Execution{Dir: dir})
 	f := simtest.Must(experiments.ReadFile(filepath.Join(dir, resolvedFile), experiments.Options{}))(t)
 	execute(t, f, Execution{Dir: again})
-	if read(t, dir, resultsFile) != read(t, again, resultsFile) {
-		t.Error("other results")
-	}
+	simtest.ErrorIf(t, read(t, dir, resultsFile) != read(t, again, resultsFile), "other results")
 }
 
-// TestRefineEnds: where there is nothing to find, and where points fail, the
-// sweep ends.
+// TestRefineEnds: where there is nothing to find, and where points fail, the sweep ends.
 func TestRefineEnds(t *testing.T) {
 	for _, c := range []struct{ loads, spacing, want string }{
 		{"[0.1, 0.6]", "0.01", "0.1 0.6"},            // keeps up
@@ -139,9 +128,7 @@ func TestRefineEnds(t *testing.T) {
 		for _, r := range o.Results.Rows {
 			got = append(got, r[1])
 		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%s by %s: %v, want %s", c.loads, c.spacing, got, c.want)
-		}
+		simtest.ErrorIf(t, strings.Join(got, " ") != c.want, "%s by %s: %v, want %s", c.loads, c.spacing, got, c.want)
 	}
 	// No size of the box makes a difference.
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 9]\n\"traffic.load\" = [0.5, 0.7]\nrefine = { \"shape.p\" = 2 }\n")
@@ -152,9 +139,8 @@ func TestRefineEnds(t *testing.T) {
 	dir := t.TempDir()
 	f = load(t, strings.Replace(toyRefined, "\"shape.type\"", "\"traffic.mode\" = [\"\", \"fail\"]\n\"shape.type\"", 1))
 	o := execute(t, f, Execution{Dir: dir})
-	if len(o.Failures) != 4 || len(o.Results.Rows) != 12 {
-		t.Errorf("%d failures, %d rows", len(o.Failures), len(o.Results.Rows))
-	}
+	simtest.ErrorIf(t, len(o.Failures) != 4 || len(o.Results.Rows) != 12,
+		"%d failures, %d rows", len(o.Failures), len(o.Results.Rows))
 	if _, err := ReadFolder(dir); err != nil {
 		t.Error(err)
 	}
@@ -192,21 +178,15 @@ func TestShares(t *testing.T) {
 			share := filepath.Join(dir, Shard{i, of}.String())
 			o := execute(t, f(), Execution{Dir: share, Shard: Shard{i, of}})
 			points += o.Points
-			if len(o.Failures)+o.Finished != o.Points {
-				t.Errorf("share %d of %d: %+v", i, of, o)
-			}
+			simtest.ErrorIf(t, len(o.Failures)+o.Finished != o.Points, "share %d of %d: %+v", i, of, o)
 			shares = append(shares, share)
 		}
-		if points != 18 {
-			t.Errorf("%d shares of %d points in all, want 18", of, points)
-		}
+		simtest.ErrorIf(t, points != 18, "%d shares of %d points in all, want 18", of, points)
 		merged := filepath.Join(dir, "merged")
 		simtest.Must(Execute(t.Context(), f(), Execution{Dir: merged, Shares: shares}))(t)
 		sameFiles(t, whole, merged)
 		for _, name := range []string{failuresFile, "latency_mean_ns-offered_load.svg"} {
-			if read(t, whole, name) != read(t, merged, name) {
-				t.Errorf("%s differs", name)
-			}
+			simtest.ErrorIf(t, read(t, whole, name) != read(t, merged, name), "%s differs", name)
 		}
 	}
 }
@@ -237,9 +217,8 @@ func TestSharesMissing(t *testing.T) {
 	check := func(name, want string, f *experiments.File, shares ...string) {
 		t.Helper()
 		_, err := Execute(t.Context(), f, Execution{Dir: merged, Shares: shares})
-		if err == nil || !strings.Contains(err.Error(), want) || results.Exists(merged) {
-			t.Errorf("%s: %v, want %s", name, err, want)
-		}
+		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want) || results.Exists(merged),
+			"%s: %v, want %s", name, err, want)
 	}
 	check("one of two", "9 of 18 points are in no share: give the folders of all", f(), one)
 	check("other settings", "18 of 18 points are in no share", load(t, toyShared, "traffic.delay=7ns"), one, two)
@@ -255,9 +234,8 @@ func TestParseShard(t *testing.T) {
 		t.Errorf("%v, %v", s, err)
 	}
 	for _, text := range []string{"", "2", "/", "0/8", "9/8", "-1/8", "1/0", "1/8/2", "a/b", "1/100000000"} {
-		if s, err := ParseShard(text); err == nil {
-			t.Errorf("%q is read as %v", text, s)
-		}
+		s, err := ParseShard(text)
+		simtest.ErrorIf(t, err == nil, "%q is read as %v", text, s)
 	}
 }
 

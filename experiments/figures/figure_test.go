@@ -29,16 +29,14 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 `)
 	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type", "switch.vcs"}}
 	f := simtest.Must(p.figure(results))(t)
-	if got := names(f); got != "min, vcs 2; val, vcs 2; val, vcs 4; min, vcs 4" {
-		t.Errorf("series %s", got)
-	}
+	got := names(f)
+	simtest.ErrorIf(t, got != "min, vcs 2; val, vcs 2; val, vcs 4; min, vcs 4", "series %s", got)
 	first := f.Series[0] // sorted by x; the empty interval is not a number
 	if !slices.Equal(first.X, []float64{0.2, 0.4}) || !slices.Equal(first.Y, []float64{20, 30}) || first.HalfWidth[0] == first.HalfWidth[0] || first.HalfWidth[1] != 3 {
 		t.Errorf("first series %+v", first)
 	}
-	if f.Series[3].States[0] != plot.Saturated || f.YLabel != "Mean latency (ns)" {
-		t.Errorf("last series %+v, label %q", f.Series[3], f.YLabel)
-	}
+	simtest.ErrorIf(t, f.Series[3].States[0] != plot.Saturated || f.YLabel != "Mean latency (ns)",
+		"last series %+v, label %q", f.Series[3], f.YLabel)
 
 	p = PlotConfig{Style: "bar", X: "routing.type", Y: []string{"latency_mean_ns"}, By: []string{"switch.vcs"}, Where: map[string]string{"offered_load": "0.2"}}
 	f = simtest.Must(p.figure(results))(t)
@@ -46,9 +44,8 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 		t.Errorf("bars: %v, %+v", f.Categories, f.Series)
 	}
 	for format, start := range map[string]string{"svg": "<?xml", "png": "\x89PNG", "pdf": "%PDF"} {
-		if picture, err := p.Draw(&PlotSource{Table: results}, format); err != nil || !strings.HasPrefix(string(picture), start) {
-			t.Errorf("%s: %v", format, err)
-		}
+		picture, err := p.Draw(&PlotSource{Table: results}, format)
+		simtest.ErrorIf(t, err != nil || !strings.HasPrefix(string(picture), start), "%s: %v", format, err)
 	}
 	p.By = []string{"routing"}
 	simtest.Refuse(p.figure(results))(t, `no column "routing"`)
@@ -87,9 +84,7 @@ point,routing.type,traffic.load,switch.vcs,seed,replications,offered_load,accept
 		"routing.type":  "traffic.load",
 	} {
 		p := PlotConfig{X: x}
-		if got := strings.Join(p.defaultBy(results), " "); got != want {
-			t.Errorf("over %s: by %q, want %q", x, got, want)
-		}
+		simtest.Equal(t, strings.Join(p.defaultBy(results), " "), want, "over %s: by", x)
 	}
 }
 
@@ -111,15 +106,11 @@ point,topology.dims,job.ranks,routing.type,seed,replications,offered_load,elapse
 		"offered_load":  "job.ranks routing.type", // a metric: the longest axis, the dimensions, runs along
 	} {
 		p := PlotConfig{X: x}
-		if got := strings.Join(p.defaultBy(results), " "); got != want {
-			t.Errorf("over %s: by %q, want %q", x, got, want)
-		}
+		simtest.Equal(t, strings.Join(p.defaultBy(results), " "), want, "over %s: by", x)
 	}
 	p := PlotConfig{Style: "bar", X: "topology.dims", Y: []string{"elapsed_s"}}
 	f := simtest.Must(p.figure(results))(t)
-	if names(f) != "min; val" || len(f.Categories) != 3 {
-		t.Errorf("series %s over %v", names(f), f.Categories)
-	}
+	simtest.ErrorIf(t, names(f) != "min; val" || len(f.Categories) != 3, "series %s over %v", names(f), f.Categories)
 }
 
 // TestSweptKeyAlongX: variants are series whether the figure is asked for in the
@@ -135,17 +126,15 @@ point,routing.type,traffic.load,seed,replications,offered_load,latency_mean_ns
 	for _, x := range []string{"traffic.load", "offered_load"} {
 		p := PlotConfig{Style: "line", X: x, Y: []string{"latency_mean_ns"}}
 		f, err := p.figure(results)
-		if err != nil || len(f.Series) != 2 || f.Series[0].Name != "min" || !slices.Equal(f.Series[1].Y, []float64{30, 40}) {
-			t.Errorf("over %s: %v, %+v", x, err, f)
-		}
+		simtest.ErrorIf(t, err != nil || len(f.Series) != 2 || f.Series[0].Name != "min" || !slices.Equal(f.Series[1].Y, []float64{30, 40}),
+			"over %s: %v, %+v", x, err, f)
 	}
 }
 
-// TestSeedsAreReplications: rows that differ only in their seed are one point,
-// their mean, with Student's interval: 10, 12 and 14 have the mean 12, the
-// standard deviation 2, and t = 4.302653 of 2 degrees of freedom, so that the
-// half-width is 4.302653 * 2 / sqrt(3) = 4.968275. A point with one seed keeps
-// the interval of its row, and one is saturated if any of its runs is.
+// TestSeedsAreReplications: rows that differ only in their seed are one point, their mean, with
+// Student's interval: 10, 12 and 14 have the mean 12, the standard deviation 2, and t = 4.302653 of
+// 2 degrees of freedom, so that the half-width is 4.302653 * 2 / sqrt(3) = 4.968275. A point with
+// one seed keeps the interval of its row, and one is saturated if any of its runs is.
 func TestSeedsAreReplications(t *testing.T) {
 	results := table(t, `
 point,seed,traffic.load,routing.type,replications,offered_load,latency_mean_ns,latency_ci95_ns,saturated
@@ -161,17 +150,14 @@ point,seed,traffic.load,routing.type,replications,offered_load,latency_mean_ns,l
 	for _, style := range []string{"line", "bar"} {
 		p := PlotConfig{Style: style, X: "offered_load", Y: []string{"latency_mean_ns"}}
 		f, err := p.figure(results)
-		if err != nil || len(f.Series) != 2 || f.Series[0].Name != "min" || f.Series[1].Name != "val" {
-			t.Fatalf("%s: %v, %+v", style, err, f)
-		}
+		simtest.FatalIf(t, err != nil || len(f.Series) != 2 || f.Series[0].Name != "min" || f.Series[1].Name != "val",
+			"%s: %v, %+v", style, err, f)
 		s := f.Series[0]
 		if !slices.Equal(s.Y[:3], []float64{12, 23, 99}) || math.Abs(s.HalfWidth[0]-4.968275) > 1e-6 || s.HalfWidth[2] != 3 || !slices.Equal(s.States, []plot.State{plot.Steady, plot.Saturated, plot.Steady, plot.Saturated}) {
 			t.Errorf("%s: %+v", style, s)
 		}
 		// Nothing arrived at load 0.4: the point has a place, but no value.
-		if style == "line" && s.X[3] != 0.4 || !math.IsNaN(s.Y[3]) {
-			t.Errorf("%s: %+v", style, s)
-		}
+		simtest.ErrorIf(t, style == "line" && s.X[3] != 0.4 || !math.IsNaN(s.Y[3]), "%s: %+v", style, s)
 	}
 	// Those who ask for the seeds get them.
 	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type", "seed"}}
@@ -231,9 +217,8 @@ point,multicast.engine,topology.type,topology.groups,groups.dims,seed,replicatio
 `)
 	p := PlotConfig{Style: "bar", X: "groups.dims", Y: []string{"colours"}, By: []string{"multicast.engine"}}
 	f := simtest.Must(p.figure(results))(t)
-	if got := strings.Join(f.Categories, "; "); got != "2x2, tree, groups 34; 2x2, tree, groups 160; 2x2, torus; 8x8" {
-		t.Errorf("categories %s", got)
-	}
+	got := strings.Join(f.Categories, "; ")
+	simtest.ErrorIf(t, got != "2x2, tree, groups 34; 2x2, tree, groups 160; 2x2, torus; 8x8", "categories %s", got)
 	// Keys in lockstep with the series do not make their bars different places.
 	lockstep := table(t, `
 point,connections.mode,job.per_node,job.ranks,seed,replications,memory
@@ -243,19 +228,16 @@ point,connections.mode,job.per_node,job.ranks,seed,replications,memory
 3,srq,16,16000,1,1,13
 `)
 	p2 := PlotConfig{Style: "bar", X: "connections.mode", Y: []string{"memory"}, By: []string{"job.per_node"}}
-	if g, err := p2.figure(lockstep); err != nil || strings.Join(g.Categories, "; ") != "rc; srq" || g.LegendTitle != "per node" {
-		t.Errorf("lockstep: %v, %+v", err, g)
-	}
+	g, err := p2.figure(lockstep)
+	simtest.ErrorIf(t, err != nil || strings.Join(g.Categories, "; ") != "rc; srq" || g.LegendTitle != "per node",
+		"lockstep: %v, %+v", err, g)
 	for i, s := range f.Series {
-		if !slices.Equal(s.X, []float64{0, 1, 2, 3}) || s.Y[2] != float64(12+10*i) {
-			t.Errorf("series %d: %+v", i, s)
-		}
+		simtest.ErrorIf(t, !slices.Equal(s.X, []float64{0, 1, 2, 3}) || s.Y[2] != float64(12+10*i), "series %d: %+v", i, s)
 	}
 }
 
-// TestDensity: bins of unequal width and two seeds. 6 + 2 of 16 packets in a bin
-// of 1 ns are 0.5 a ns, 8 in one of 4 ns are 8 / 16 / 4 = 0.125; the bin from 5
-// to 8 is empty.
+// TestDensity: bins of unequal width and two seeds. 6 + 2 of 16 packets in a bin of 1 ns are 0.5 a
+// ns, 8 in one of 4 ns are 8 / 16 / 4 = 0.125; the bin from 5 to 8 is empty.
 func TestDensity(t *testing.T) {
 	bins := table(t, `
 point,seed,latency_from_ns,latency_to_ns,packets
@@ -267,16 +249,13 @@ point,seed,latency_from_ns,latency_to_ns,packets
 	for _, y := range [][]string{{"packets"}, nil} {
 		p := PlotConfig{Style: "histogram", Table: "histogram", X: "latency_from_ns", Y: y}
 		f, err := p.figure(bins)
-		if err != nil || len(f.Series) != 1 {
-			t.Fatal(err, f)
-		}
+		simtest.FatalIf(t, err != nil || len(f.Series) != 1, "%v %v", err, f)
 		s := f.Series[0]
 		if !slices.Equal(s.X, []float64{4, 8}) || !slices.Equal(s.XEnd, []float64{5, 12}) || !slices.Equal(s.Y, []float64{0.5, 0.125}) {
 			t.Errorf("%+v", s)
 		}
-		if f.YLabel != "Share of packets per ns" || f.XLabel != "Latency (ns)" {
-			t.Errorf("labels %q, %q", f.XLabel, f.YLabel)
-		}
+		simtest.ErrorIf(t, f.YLabel != "Share of packets per ns" || f.XLabel != "Latency (ns)",
+			"labels %q, %q", f.XLabel, f.YLabel)
 	}
 	p := PlotConfig{Style: "histogram", X: "packets", Y: []string{"seed"}}
 	simtest.Refuse(p.figure(bins))(t, "want x to be the column of their lower edges, such as latency_from_ns")
@@ -315,9 +294,9 @@ point,routing.type,switch.vcs,workload.bytes,traffic.load,seed,replications,late
 			t.Error(err)
 			continue
 		}
-		if got := names(f); got != c.want || f.LegendTitle != c.title {
-			t.Errorf("%+v: %q, %q, want %q, %q", c.p, f.LegendTitle, got, c.title, c.want)
-		}
+		got := names(f)
+		simtest.ErrorIf(t, got != c.want || f.LegendTitle != c.title,
+			"%+v: %q, %q, want %q, %q", c.p, f.LegendTitle, got, c.title, c.want)
 	}
 }
 
@@ -332,13 +311,10 @@ func TestLabelOfSeveralColumns(t *testing.T) {
 		"Time (s)":                            {"elapsed_s", "steady_iteration_s"},
 		"95th percentile of latency (ns), accepted load (flits per terminal and cycle)": {"latency_p95_ns", "accepted_load"},
 	} {
-		if got := commonLabel(columns); got != want {
-			t.Errorf("%v: %q, want %q", columns, got, want)
-		}
+		simtest.Equal(t, commonLabel(columns), want, "%v:", columns)
 	}
-	if got := commonLabel([]string{"latency_p50_ns", "latency_p99_ns"}); got != "Latency (ns)" {
-		t.Errorf("common label %q", got)
-	}
+	got := commonLabel([]string{"latency_p50_ns", "latency_p99_ns"})
+	simtest.ErrorIf(t, got != "Latency (ns)", "common label %q", got)
 }
 
 // TestRefused: values of fewer groups than were asked for say so.
@@ -349,16 +325,13 @@ point,multicast.engine,seed,replications,refused,colours
 1,minhop,1,1,8,16
 `)
 	p := PlotConfig{Style: "bar", X: "multicast.engine", Y: []string{"colours"}}
-	if f := simtest.Must(p.figure(results))(t); !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Refused}) {
-		t.Errorf("%v", f.Series[0].States)
-	}
-	if data := simtest.Must(p.Draw(&PlotSource{Table: results}, "csv"))(t); !strings.HasSuffix(string(data), "minhop,16,,some refused\n") {
-		t.Errorf("%s", data)
-	}
+	f := simtest.Must(p.figure(results))(t)
+	simtest.ErrorIf(t, !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Refused}), "%v", f.Series[0].States)
+	data := simtest.Must(p.Draw(&PlotSource{Table: results}, "csv"))(t)
+	simtest.ErrorIf(t, !strings.HasSuffix(string(data), "minhop,16,,some refused\n"), "%s", data)
 }
 
-// TestVerdictOfRow: the state says it where there is one; of seeds, the worst
-// counts.
+// TestVerdictOfRow: the state says it where there is one; of seeds, the worst counts.
 func TestVerdictOfRow(t *testing.T) {
 	results := table(t, `
 point,seed,traffic.load,replications,latency_mean_ns,state,saturated
@@ -371,21 +344,19 @@ point,seed,traffic.load,replications,latency_mean_ns,state,saturated
 `)
 	p := PlotConfig{Style: "line", X: "traffic.load", Y: []string{"latency_mean_ns"}}
 	f, err := p.figure(results)
-	if err != nil || !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Undecided, plot.Saturated}) {
-		t.Errorf("%v, %+v", err, f)
-	}
+	simtest.ErrorIf(t, err != nil || !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Undecided, plot.Saturated}),
+		"%v, %+v", err, f)
 	// The seed that is left of a saturated point is not its latency, however several seeds are
 	// summed up, nor is that a baseline, nor a percentile of a histogram.
 	for _, how := range []string{"mean", "median", "smallest", "largest"} {
 		p.Aggregate = how
-		if s := simtest.Must(p.figure(results))(t).Series[0]; !slices.Equal(s.Y[:2], []float64{10, 10}) || !math.IsNaN(s.Y[2]) || !math.IsNaN(s.HalfWidth[2]) {
-			t.Errorf("%s: %v ± %v", how, s.Y, s.HalfWidth)
-		}
+		s := simtest.Must(p.figure(results))(t).Series[0]
+		simtest.ErrorIf(t, !slices.Equal(s.Y[:2], []float64{10, 10}) || !math.IsNaN(s.Y[2]) || !math.IsNaN(s.HalfWidth[2]),
+			"%s: %v ± %v", how, s.Y, s.HalfWidth)
 	}
 	heat := PlotConfig{Style: "heat", X: "traffic.load", Y: []string{"replications"}, Z: "latency_mean_ns"}
-	if v := simtest.Must(heat.figure(results))(t).Field.Values[0]; v[1] != 10 || !math.IsNaN(v[2]) {
-		t.Errorf("cells %v", v)
-	}
+	v := simtest.Must(heat.figure(results))(t).Field.Values[0]
+	simtest.ErrorIf(t, v[1] != 10 || !math.IsNaN(v[2]), "cells %v", v)
 	related := PlotConfig{Style: "line", X: "traffic.load", Y: []string{"replications"}, Baseline: map[string]string{"replications": "1"}}
 	if s := simtest.Must(related.figure(results))(t).Series[0]; s.Y[2] != 1 {
 		t.Errorf("a column that has all values: %v", s.Y)
@@ -404,9 +375,7 @@ point,seed,traffic.load,latency_from_ns,latency_to_ns,packets,state
 	if s := simtest.Must(tail.figure(bins))(t).Series[0]; s.Y[0] != 5 || !math.IsNaN(s.Y[1]) {
 		t.Errorf("medians %v", s.Y)
 	}
-	if results.State(3) == measure.Saturated || results.State(4) != measure.Saturated {
-		t.Error("rows 3 and 4")
-	}
+	simtest.ErrorIf(t, results.State(3) == measure.Saturated || results.State(4) != measure.Saturated, "rows 3 and 4")
 }
 
 // figure is [PlotConfig.Figure] of a table of which nothing else is known.

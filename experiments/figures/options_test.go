@@ -111,9 +111,8 @@ func TestHeatSums(t *testing.T) {
 	f := plotted(t, "point,seed,job,slowed_by,slowdown\n0,1,a,b,1\n0,1,a,b,2\n1,2,a,b,3\n1,2,a,b,4\n1,2,b,a,6\n", func(p *PlotConfig) {
 		p.Style, p.X, p.Y, p.Z, p.Aggregate = "heat", "slowed_by", []string{"job"}, "slowdown", "sum"
 	})
-	if got := f.Field.Values; got[0][1] != 5 || got[1][0] != 3 || !math.IsNaN(got[0][0]) {
-		t.Errorf("the field is %v", got)
-	}
+	got := f.Field.Values
+	simtest.ErrorIf(t, got[0][1] != 5 || got[1][0] != 3 || !math.IsNaN(got[0][0]), "the field is %v", got)
 	p := NewPlot()
 	if p.Aggregate = "sum"; p.Validate() == nil {
 		t.Error("lines of sums are drawn")
@@ -134,13 +133,9 @@ func TestAggregate(t *testing.T) {
 	f := plotted(t, optionsTable, func(p *PlotConfig) {
 		p.Intervals, p.Where = "none", map[string]string{"traffic.pattern": "uniform"}
 	})
-	if !math.IsNaN(f.Series[0].HalfWidth[0]) {
-		t.Error("intervals none: there is one")
-	}
+	simtest.ErrorIf(t, !math.IsNaN(f.Series[0].HalfWidth[0]), "intervals none: there is one")
 	for q, want := range map[float64]float64{0: 1, 0.25: 1.75, 0.5: 2.5, 1: 4} {
-		if got := quantile([]float64{4, 2, 1, 3}, q); got != want {
-			t.Errorf("quantile %v: %v, want %v", q, got, want)
-		}
+		simtest.Equal(t, quantile([]float64{4, 2, 1, 3}, q), want, "quantile %v:", q)
 	}
 }
 
@@ -169,9 +164,8 @@ func TestRelative(t *testing.T) {
 		p.Baseline, p.Relative = map[string]string{"routing.type": "min"}, "difference"
 		p.Where = map[string]string{"traffic.pattern": "uniform", "routing.type": "val"}
 	})
-	if len(alone.Series) != 1 || !slices.Equal(alone.Series[0].Y, []float64{12, 180}) {
-		t.Errorf("val alone: %v", alone.Series)
-	}
+	simtest.ErrorIf(t, len(alone.Series) != 1 || !slices.Equal(alone.Series[0].Y, []float64{12, 180}),
+		"val alone: %v", alone.Series)
 	p := NewPlot()
 	p.X, p.Y, p.Baseline = "offered_load", []string{"latency_mean_ns"}, map[string]string{"routing.type": "ugal"}
 	simtest.Refuse(p.figure(table(t, optionsTable)))(t, "baseline: no row has routing.type = ugal")
@@ -189,15 +183,15 @@ func TestIntervalsOfFigures(t *testing.T) {
 		all := plotted(t, rows, func(p *PlotConfig) {
 			p.By, p.Baseline, p.Relative = []string{"routing.type"}, map[string]string{"routing.type": "min"}, relative
 		}).Series
-		if s := all[len(all)-1]; !(math.Abs(s.Y[0]-want[0]) < 1e-12 && math.Abs(s.HalfWidth[0]-want[1]) < 1e-12) {
-			t.Errorf("%s: %v +- %v, want %v", relative, s.Y[0], s.HalfWidth[0], want)
-		}
+		s := all[len(all)-1]
+		simtest.ErrorIf(t, !(math.Abs(s.Y[0]-want[0]) < 1e-12 && math.Abs(s.HalfWidth[0]-want[1]) < 1e-12),
+			"%s: %v +- %v, want %v", relative, s.Y[0], s.HalfWidth[0], want)
 	}
 	for _, how := range []string{"median", "smallest", "largest"} {
 		f := plotted(t, rows+"2,val,0.1,2,1,0.1,60,6\n", func(p *PlotConfig) { p.Aggregate, p.By = how, []string{"routing.type"} })
-		if one, two := f.Series[0].HalfWidth[0], f.Series[1].HalfWidth[0]; one != 2 || !math.IsNaN(two) {
-			t.Errorf("%s: intervals of %v with one seed and %v with two, want 2 and none", how, one, two)
-		}
+		one, two := f.Series[0].HalfWidth[0], f.Series[1].HalfWidth[0]
+		simtest.ErrorIf(t, one != 2 || !math.IsNaN(two),
+			"%s: intervals of %v with one seed and %v with two, want 2 and none", how, one, two)
 	}
 }
 
@@ -207,9 +201,9 @@ func TestFormulaOfColumns(t *testing.T) {
 		p.Y = []string{"100 * accepted_load / offered_load"}
 		p.Where = map[string]string{"traffic.pattern": "tornado"}
 	})
-	if got := f.Series[0].Y; math.Abs(got[0]-50) > 1e-9 || math.Abs(got[1]-25) > 1e-9 || f.YLabel != "100 * accepted_load / offered_load" {
-		t.Errorf("%v, label %q", got, f.YLabel)
-	}
+	got := f.Series[0].Y
+	simtest.ErrorIf(t, math.Abs(got[0]-50) > 1e-9 || math.Abs(got[1]-25) > 1e-9 || f.YLabel != "100 * accepted_load / offered_load",
+		"%v, label %q", got, f.YLabel)
 }
 
 // binTable is a distribution of 100 packets: 50 from 0 to 10, 49 from 10 to 20, 1 from
@@ -234,9 +228,7 @@ func TestDistributions(t *testing.T) {
 	if s := f.Series[0]; len(s.X) != 3 || math.Abs(s.X[1]-math.Log10(2)) > 1e-12 || math.Abs(s.X[2]-2) > 1e-9 || !slices.Equal(s.Y, []float64{0, 10, 20}) {
 		t.Errorf("percentile %v %v", s.X, s.Y)
 	}
-	if !f.Nines {
-		t.Error("an axis without nines")
-	}
+	simtest.ErrorIf(t, !f.Nines, "an axis without nines")
 	f = plotted(t, binTable, func(p *PlotConfig) { p.X, p.Y, p.Percentiles = "traffic.load", nil, []float64{50, 99} })
 	if names(f) != "50 %; 99 %" || !slices.Equal(f.Series[0].Y, []float64{10, 5}) || f.Series[1].Y[0] != 20 || !math.IsNaN(f.Series[1].Y[1]) || f.YLabel != "Latency (ns)" {
 		t.Errorf("percentiles %+v", f.Series)
@@ -248,9 +240,7 @@ func TestDistributions(t *testing.T) {
 	f = plotted(t, optionsTable, func(p *PlotConfig) {
 		p.Style, p.X, p.By, p.Where = "box", "routing.type", []string{"traffic.pattern"}, map[string]string{"traffic.load": "0.1", "traffic.pattern": "uniform"}
 	})
-	if f.Series[0].Quantiles[0] != [5]float64{10, 11, 12, 13, 14} {
-		t.Errorf("box of seeds %v", f.Series[0].Quantiles)
-	}
+	simtest.ErrorIf(t, f.Series[0].Quantiles[0] != [5]float64{10, 11, 12, 13, 14}, "box of seeds %v", f.Series[0].Quantiles)
 }
 
 // TestHeatOfTable: numbers in their order, means of seeds, empty where there is no
@@ -267,9 +257,8 @@ func TestHeatOfTable(t *testing.T) {
 	p.Style, p.X, p.Y, p.Z = "heat", "traffic.load", []string{"routing.type"}, "latency_mean_ns"
 	simtest.Refuse(p.figure(table(t, optionsTable)))(t, "differ in traffic.pattern")
 	p.Where = map[string]string{"traffic.pattern": "uniform"}
-	if text, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "csv"); err != nil || !strings.HasSuffix(string(text), "0.2,val,200,saturated\n") {
-		t.Errorf("%v\n%s", err, text)
-	}
+	text, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "csv")
+	simtest.ErrorIf(t, err != nil || !strings.HasSuffix(string(text), "0.2,val,200,saturated\n"), "%v\n%s", err, text)
 }
 
 // TestColourBy: numbers have colours of a scale, names colours of the palette; series of
@@ -283,14 +272,13 @@ func TestColourBy(t *testing.T) {
 	}
 	f := by("traffic.load") // min 0.1, min 0.2, val 0.1, val 0.2
 	for i, want := range []plot.Series{{Hue: -1, Tint: 0, Look: 1}, {Hue: -1, Tint: 1, Look: 1}, {Hue: -1, Tint: 0, Look: 2}, {Hue: -1, Tint: 1, Look: 2}} {
-		if s := f.Series[i]; s.Hue != want.Hue || s.Tint != want.Tint || s.Look != want.Look {
-			t.Errorf("series %d: %d %v %d", i, s.Hue, s.Tint, s.Look)
-		}
+		s := f.Series[i]
+		simtest.ErrorIf(t, s.Hue != want.Hue || s.Tint != want.Tint || s.Look != want.Look,
+			"series %d: %d %v %d", i, s.Hue, s.Tint, s.Look)
 	}
 	f = by("routing.type")
-	if f.Series[0].Hue != 1 || f.Series[1].Hue != 1 || f.Series[2].Hue != 2 || f.Series[1].Look != 2 {
-		t.Errorf("%+v", f.Series)
-	}
+	simtest.ErrorIf(t, f.Series[0].Hue != 1 || f.Series[1].Hue != 1 || f.Series[2].Hue != 2 || f.Series[1].Look != 2,
+		"%+v", f.Series)
 }
 
 // TestBinsOfX: the range of x in four parts, each the mean of its rows; parts without
@@ -331,9 +319,7 @@ func TestBeginning(t *testing.T) {
 		{"buffers per size: as many", "", "integer", "Buffers per size"},
 		{"of a plane, parents of a child at each level", "", "integer", ""},
 	} {
-		if got := beginning(param.Param{Doc: c.doc, Unit: c.unit, Type: c.kind}); got != c.want {
-			t.Errorf("%s: %q, want %q", c.doc, got, c.want)
-		}
+		simtest.Equal(t, beginning(param.Param{Doc: c.doc, Unit: c.unit, Type: c.kind}), c.want, "%s:", c.doc)
 	}
 }
 
@@ -358,9 +344,9 @@ func TestReferences(t *testing.T) {
 		if len(got) != 3 || got[0].Name != "testbed" || len(got[0].X) != 2 || got[0].X[0] != 0.1 || got[0].Y[1] != 30 || got[1].Y[0] != 12 {
 			t.Errorf("panel %d: %+v", i, got)
 		}
-		if last := got[len(got)-1]; last.Name != "paper" || last.X[0] != 0.2 || math.Abs(last.Y[0]-46.4) > 1e-9 || last.Bar != "min" {
-			t.Errorf("panel %d: %+v", i, last)
-		}
+		last := got[len(got)-1]
+		simtest.ErrorIf(t, last.Name != "paper" || last.X[0] != 0.2 || math.Abs(last.Y[0]-46.4) > 1e-9 || last.Bar != "min",
+			"panel %d: %+v", i, last)
 		marks := panel.Marks
 		if i == 1 {
 			if m := marks[0]; m.Name != "paper" || m.Vertical || math.Abs(m.From-4640) > 1e-9 || m.Label != "all 4640" || m.Hue != plot.ReferenceHue {
@@ -377,15 +363,11 @@ func TestReferences(t *testing.T) {
 	p.Where = map[string]string{"traffic.pattern": "uniform"}
 	data := simtest.Must(p.Draw(&PlotSource{Table: table(t, optionsTable)}, "csv"))(t)
 	for _, row := range []string{"\"testbed, b\",0.1,11,", "\"paper, min\",0.2,46.", "\"testbed, a\",0.15,12,"} {
-		if !strings.Contains(string(data), row) {
-			t.Errorf("the data lack %s:\n%s", row, data)
-		}
+		simtest.ErrorIf(t, !strings.Contains(string(data), row), "the data lack %s:\n%s", row, data)
 	}
 	picture, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg")
 	for _, entry := range []string{">testbed, a<", ">testbed, b<", ">paper<"} {
-		if err != nil || strings.Count(string(picture), entry) != 1 {
-			t.Errorf("the legend lacks %s (%v)", entry, err)
-		}
+		simtest.ErrorIf(t, err != nil || strings.Count(string(picture), entry) != 1, "the legend lacks %s (%v)", entry, err)
 	}
 	write("load,latency\n0.1,11\n")
 	simtest.Refuse(p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg"))(t, "testbed.csv: want columns \"offered_load\" and \"latency_mean_ns\", or x and y: there are load, latency")
@@ -405,16 +387,13 @@ const spreadTable = `point,routing.type,role,flits_per_cycle
 // least and the largest, not one over the other so that the largest is read.
 func TestBarsOfManyRows(t *testing.T) {
 	f := plotted(t, spreadTable, func(p *PlotConfig) { p.Style, p.X, p.Y = "bar", "role", []string{"flits_per_cycle"} })
-	if len(f.Series) != 1 || len(f.Series[0].Y) != 2 || math.Abs(f.Series[0].Y[0]-0.2) > 1e-9 || f.Series[0].Y[1] != 0.9 {
-		t.Fatalf("%+v", f.Series)
-	}
-	if q := f.Series[0].Quantiles[0]; q[0] != 0.1 || q[4] != 0.4 {
-		t.Errorf("spread %v", q)
-	}
+	simtest.FatalIf(t, len(f.Series) != 1 || len(f.Series[0].Y) != 2 || math.Abs(f.Series[0].Y[0]-0.2) > 1e-9 || f.Series[0].Y[1] != 0.9,
+		"%+v", f.Series)
+	q := f.Series[0].Quantiles[0]
+	simtest.ErrorIf(t, q[0] != 0.1 || q[4] != 0.4, "spread %v", q)
 	picture, err := f.Render("svg")
-	if err != nil || !strings.Contains(string(picture), "mean, from least to largest") {
-		t.Errorf("the legend says nothing of the spread (%v)", err)
-	}
+	simtest.ErrorIf(t, err != nil || !strings.Contains(string(picture), "mean, from least to largest"),
+		"the legend says nothing of the spread (%v)", err)
 }
 
 // TestPanelsOfBars: a panel has its own categories, not all panels' categories.

@@ -61,9 +61,8 @@ flows = true
 `)
 	o := execute(t, f, engine.Execution{Jobs: 2})
 	victims, tails := numbers(t, o, "victim_us"), numbers(t, o, "tail_us")
-	if victims[0] < 176 || victims[0] > 352 || victims[1] < 176 || victims[1] > victims[0] || victims[2] < 20*176 {
-		t.Errorf("the victim takes %v us", victims)
-	}
+	simtest.ErrorIf(t, victims[0] < 176 || victims[0] > 352 || victims[1] < 176 || victims[1] > victims[0] || victims[2] < 20*176,
+		"the victim takes %v us", victims)
 	// The columns of incast and victim are those of flows.csv without and with the last flow.
 	each := o.Tables["flows"]
 	took, slowdowns, bytes := simtest.Must(each.Numbers("fct_us"))(t), simtest.Must(each.Numbers("slowdown"))(t), 2e6
@@ -80,15 +79,13 @@ flows = true
 			"victim_us": took[125], "victim_slowdown": slowdowns[125], "incast_slowdown_mean": slowdown, "incast_jain_index": sum * sum / (125 * squares),
 			"incast_fct_p50_us": sorted[62], "incast_fct_p99_us": sorted[123], // the 63rd and the 124th of 125
 		} {
-			if got := numbers(t, o, column)[i]; math.Abs(got/want-1) > 1e-9 {
-				t.Errorf("point %d: %s = %g, want %g", i, column, got, want)
-			}
+			got := numbers(t, o, column)[i]
+			simtest.ErrorIf(t, math.Abs(got/want-1) > 1e-9, "point %d: %s = %g, want %g", i, column, got, want)
 		}
 	}
 	for _, tail := range tails {
-		if ideal := 125. * (490*64 + 2_000_000) * 80e-6; tail < ideal || tail > 1.03*ideal {
-			t.Errorf("the incasts end at %v us, their bytes take %v", tails, ideal)
-		}
+		ideal := 125. * (490*64 + 2_000_000) * 80e-6
+		simtest.ErrorIf(t, tail < ideal || tail > 1.03*ideal, "the incasts end at %v us, their bytes take %v", tails, ideal)
 	}
 }
 
@@ -132,9 +129,8 @@ sizes = %q
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Log(text)
 			o := execute(t, load(t, text), engine.Execution{})
-			if all, complete := numbers(t, o, "flows"), numbers(t, o, "flows_completed"); !slices.Equal(all, complete) {
-				t.Errorf("%v flows, %v complete", all, complete)
-			}
+			all, complete := numbers(t, o, "flows"), numbers(t, o, "flows_completed")
+			simtest.ErrorIf(t, !slices.Equal(all, complete), "%v flows, %v complete", all, complete)
 		})
 	}
 }
@@ -154,9 +150,8 @@ func TestPausesCertified(t *testing.T) {
 	simtest.Refuse(f.Preflight(false))(t, `switch.full = "pause" can deadlock: a cycle of 5 channels`)
 	f = load(t, ring+"allow_deadlock = true\n"+round)
 	o, err := engine.Execute(t.Context(), f, engine.Execution{Jobs: 1})
-	if err != nil || len(o.Failures) != 1 || !strings.Contains(fmt.Sprint(o.Failures), "wait for each other for ever") {
-		t.Errorf("%v, %v", err, o)
-	}
+	simtest.ErrorIf(t, err != nil || len(o.Failures) != 1 || !strings.Contains(fmt.Sprint(o.Failures), "wait for each other for ever"),
+		"%v, %v", err, o)
 	f = load(t, strings.Replace(tree128, "kind", "title = \"x\"\nkind", 1)+"[switch]\nfull = \"pause\"\n")
 	if _, err := f.Preflight(false); err != nil {
 		t.Error(err)
@@ -169,9 +164,9 @@ func TestSlowdownFromStart(t *testing.T) {
 	simtest.Check(t, os.WriteFile(path, []byte("Nodes 4\n0->1 start 10 size 4086\n"), 0o600))
 	o := execute(t, load(t, tree128+fmt.Sprintf("[flows]\nfile = %q\n", path)), engine.Execution{Jobs: 1})
 	took := numbers(t, o, "fct_p50_us")[0]
-	if slowdown, tail := numbers(t, o, "slowdown_mean")[0], numbers(t, o, "tail_us")[0]; slowdown != 1 || math.Abs(tail-took-10) > 1e-9 {
-		t.Errorf("slowdown %v, complete at %v us after %v us; want 1, and 10 us between", slowdown, tail, took)
-	}
+	slowdown, tail := numbers(t, o, "slowdown_mean")[0], numbers(t, o, "tail_us")[0]
+	simtest.ErrorIf(t, slowdown != 1 || math.Abs(tail-took-10) > 1e-9,
+		"slowdown %v, complete at %v us after %v us; want 1, and 10 us between", slowdown, tail, took)
 }
 
 // TestSizeClasses: a flow of a power of ten is the largest of its class.
@@ -180,9 +175,7 @@ func TestSizeClasses(t *testing.T) {
 	simtest.Check(t, os.WriteFile(path, []byte("Nodes 4\n0->1 start 0 size 1000\n1->2 start 0 size 1001\n2->3 start 0 size 10000\n"), 0o600))
 	table := execute(t, load(t, tree128+fmt.Sprintf("[flows]\nfile = %q\n", path)), engine.Execution{Jobs: 1}).Tables["size_classes"]
 	for column, want := range map[string][]float64{"bytes_above": {0, 1000}, "bytes_to": {1000, 10_000}, "flows": {1, 2}} {
-		if got := simtest.Must(table.Numbers(column))(t); !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", column, got, want)
-		}
+		simtest.EqualSlices(t, simtest.Must(table.Numbers(column))(t), want, "%s:", column)
 	}
 }
 
@@ -195,9 +188,8 @@ flows = { pattern = "incast", senders = 8, receiver = 0, bytes = "4MB" }
 switch = { full = "pause" }
 transport = { control = "none", spray = "single" }
 `), engine.Execution{Jobs: 1})
-	if paused, all := numbers(t, o, "paused_us")[0], numbers(t, o, "tail_us")[0]; paused < 6.3*all || paused > 7.1*all {
-		t.Errorf("paused for %v us in sum, want 6.3 to 7.1 times %v us", paused, all)
-	}
+	paused, all := numbers(t, o, "paused_us")[0], numbers(t, o, "tail_us")[0]
+	simtest.ErrorIf(t, paused < 6.3*all || paused > 7.1*all, "paused for %v us in sum, want 6.3 to 7.1 times %v us", paused, all)
 }
 
 // TestFlowsFileBeside: a matrix is looked for beside the experiment file, and another content makes another
@@ -215,9 +207,8 @@ func TestFlowsFileBeside(t *testing.T) {
 		return simtest.Must(experiments.ReadFile(file, experiments.Options{}))(t).Points[0].Hash
 	}
 	first := hash("Nodes 4\n0->1 start 0 size 4096\n")
-	if hash("Nodes 4\n0->1 start 0 size 8192\n") == first || hash("Nodes 4\n0->1 start 0 size 4096\n") != first {
-		t.Error("the point does not follow the content of its matrix")
-	}
+	simtest.ErrorIf(t, hash("Nodes 4\n0->1 start 0 size 8192\n") == first || hash("Nodes 4\n0->1 start 0 size 4096\n") != first,
+		"the point does not follow the content of its matrix")
 }
 
 // TestFlowsRefuses: what cannot be is told before a run: times below zero, queues whose thresholds do not fit into
@@ -259,9 +250,7 @@ func TestFlowsEstimated(t *testing.T) {
 		}
 		o := execute(t, f, engine.Execution{})
 		hops := numbers(t, o, "packet_hops")[0]
-		if 2*said < hops || said > 2*hops {
-			t.Errorf("%s: %g hops said, %g hops", flows, said, hops)
-		}
+		simtest.ErrorIf(t, 2*said < hops || said > 2*hops, "%s: %g hops said, %g hops", flows, said, hops)
 		if _, counted := enginetest.WorkOf(t, f); counted != hops {
 			t.Errorf("%s: performance.csv counts %g hops, the table %g", flows, counted, hops)
 		}
@@ -281,9 +270,9 @@ func TestFlowsEstimatedApart(t *testing.T) {
 		return hops
 	}
 	end, fifth, both := said("[0]"), said("[4]"), said("[0, 4]")
-	if ratio, want := end/fifth, (28.0/7+2)/(16.0/7+2); math.Abs(ratio-want) > 0.02*want || math.Abs(both-end-fifth) > 0.02*both {
-		t.Errorf("%g and %g hops, together %g", end, fifth, both)
-	}
+	ratio, want := end/fifth, (28.0/7+2)/(16.0/7+2)
+	simtest.ErrorIf(t, math.Abs(ratio-want) > 0.02*want || math.Abs(both-end-fifth) > 0.02*both,
+		"%g and %g hops, together %g", end, fifth, both)
 }
 
 // TestFlowsMemory: 261,632 flows are refused where they do not fit, before they are listed.
@@ -301,9 +290,8 @@ func TestFlowsOfTerabytes(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	execute(t, f, engine.Execution{})
 	runtime.ReadMemStats(&after)
-	if taken := after.TotalAlloc - before.TotalAlloc; taken > 64<<20 {
-		t.Errorf("%d bytes taken", taken)
-	}
+	taken := after.TotalAlloc - before.TotalAlloc
+	simtest.ErrorIf(t, taken > 64<<20, "%d bytes taken", taken)
 }
 
 // TestFlowsMemoryWarned: 4,032 flows of some hundred bytes fit into 10 MiB, but not what the program takes
@@ -342,9 +330,9 @@ func TestFlowsWarned(t *testing.T) {
 		}
 	}
 	f := load(t, star+dcqcn+"\"pause\"\n[flows]\npattern = \"incast\"\nsenders = 3\nbytes = \"1MB\"\n")
-	if o := execute(t, f, engine.Execution{}); numbers(t, o, "packets_marked")[0] == 0 || numbers(t, o, "packets_cnp")[0] == 0 {
-		t.Error("DCQCN with pauses has no marks by default")
-	}
+	o := execute(t, f, engine.Execution{})
+	simtest.ErrorIf(t, numbers(t, o, "packets_marked")[0] == 0 || numbers(t, o, "packets_cnp")[0] == 0,
+		"DCQCN with pauses has no marks by default")
 }
 
 // TestFlowsIdleSettings: settings of congestion control that change nothing are told.
@@ -360,16 +348,15 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",
 	} {
 		f := load(t, "kind = \"flows\"\n"+text)
-		if got := f.Warnings; len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want) {
-			t.Errorf("%s: %v, want %s", text, got, want)
-		}
+		got := f.Warnings
+		simtest.ErrorIf(t, len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want),
+			"%s: %v, want %s", text, got, want)
 	}
 	for _, text := range []string{
 		"[switch]\nfull = \"pause\"\nmark_max = 0.5\nmark_to = \"90kB\"\n", "[switch]\nfull = \"pause\"\nmark_max = 0.5\n[transport]\ncontrol = \"dcqcn\"\n",
 	} {
-		if got := load(t, "kind = \"flows\"\n"+text).Warnings; len(got) != 0 {
-			t.Errorf("%s: %v", text, got)
-		}
+		got := load(t, "kind = \"flows\"\n"+text).Warnings
+		simtest.ErrorIf(t, len(got) != 0, "%s: %v", text, got)
 	}
 	for text, want := range map[string]string{
 		"[transport]\nrepeat = \"go-back-n\"\n":                                                       `transport.repeat = go-back-n: want "selective", or transport.spray = "single"`,
@@ -396,17 +383,15 @@ measure = { flows = true, links = true }
 `), engine.Execution{})
 	flows, links := o.Tables["flows"], o.Tables["links"]
 	start, end, fct := enginetest.Numbers(t, flows, "start_us"), enginetest.Numbers(t, flows, "end_us"), enginetest.Numbers(t, flows, "fct_us")
-	if len(start) != 3 || start[1] != end[0] || start[2] != end[1] || math.Abs(fct[2]-fct[0]) > 1e-9 {
-		t.Errorf("begin %v, end %v, take %v", start, end, fct)
-	}
+	simtest.ErrorIf(t, len(start) != 3 || start[1] != end[0] || start[2] != end[1] || math.Abs(fct[2]-fct[0]) > 1e-9,
+		"begin %v, end %v, take %v", start, end, fct)
 	bytes, percent, from := enginetest.Numbers(t, links, "bytes"), enginetest.Numbers(t, links, "percent"), enginetest.Column(t, links, "from")
 	at := slices.Index(from, "terminal "+enginetest.Column(t, flows, "source")[0])
-	if want := 100 * 609408 * 8 / (100e3 * end[2]); at < 0 || bytes[at] != 609408 || math.Abs(percent[at]-want) > 1e-9 {
-		t.Errorf("%v carries %v bytes, %v %%, want 609,408 and %v", from, bytes, percent, want)
-	}
-	if slices.Contains(enginetest.Column(t, links, "between_switches"), "true") {
-		t.Error("one switch has a cable to another one")
-	}
+	want := 100 * 609408 * 8 / (100e3 * end[2])
+	simtest.ErrorIf(t, at < 0 || bytes[at] != 609408 || math.Abs(percent[at]-want) > 1e-9,
+		"%v carries %v bytes, %v %%, want 609,408 and %v", from, bytes, percent, want)
+	simtest.ErrorIf(t, slices.Contains(enginetest.Column(t, links, "between_switches"), "true"),
+		"one switch has a cable to another one")
 	simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\nflows.repeat = 0\n", experiments.Options{}))(t, "flows.repeat = 0: want 1 to 1000000")
 }
 
@@ -431,9 +416,9 @@ func TestFlowsCounted(t *testing.T) {
 	for pattern, want := range map[string]float64{"permutation": 16, "incast": 3, "victim": 4, "all-to-all": 240} {
 		table := flowsTable{Pattern: pattern, Senders: 3, Receiver: 1, Bytes: 1000, Repeat: 2}
 		flows, _, err := table.flows(16, 100e9, 1)
-		if got := table.count(16, 100e9); err != nil || got != 2*want || len(flows) != int(got) {
-			t.Errorf("%s: %g flows expected, %d made, %v; want %g", pattern, got, len(flows), err, 2*want)
-		}
+		got := table.count(16, 100e9)
+		simtest.ErrorIf(t, err != nil || got != 2*want || len(flows) != int(got),
+			"%s: %g flows expected, %d made, %v; want %g", pattern, got, len(flows), err, 2*want)
 	}
 }
 
@@ -444,10 +429,7 @@ func TestVictimRepeated(t *testing.T) {
 	fct := enginetest.Numbers(t, o.Tables["flows"], "fct_us")
 	incast := slices.Concat(fct[:3], fct[4:7])
 	slices.Sort(incast)
-	if got := numbers(t, o, "victim_us")[0]; len(fct) != 8 || math.Abs(got-(fct[3]+fct[7])/2) > 1e-9 {
-		t.Errorf("victim %v of %v", got, fct)
-	}
-	if got := numbers(t, o, "incast_fct_p99_us")[0]; got != incast[5] {
-		t.Errorf("the slowest of the incast takes %v, want %v", got, incast[5])
-	}
+	got := numbers(t, o, "victim_us")[0]
+	simtest.ErrorIf(t, len(fct) != 8 || math.Abs(got-(fct[3]+fct[7])/2) > 1e-9, "victim %v of %v", got, fct)
+	simtest.Equal(t, numbers(t, o, "incast_fct_p99_us")[0], incast[5], "the slowest of the incast takes")
 }

@@ -59,9 +59,7 @@ func TestJudge(t *testing.T) {
 		i := slices.IndexFunc(rows, func(r judge.Row) bool {
 			return r.Cells[0] == system && strings.HasPrefix(r.Cells[2], test) && r.Cells[6] == bytes
 		})
-		if i < 0 {
-			t.Fatalf("no row %s %s %s B", system, test, bytes)
-		}
+		simtest.FatalIf(t, i < 0, "no row %s %s %s B", system, test, bytes)
 		return rows[i]
 	}
 	for _, c := range []struct{ system, test, bytes, verdict, note string }{
@@ -79,24 +77,21 @@ func TestJudge(t *testing.T) {
 		{"psi-merlin7-a100", "incast", "8388608", judge.NotJudged, "GPUs"},
 	} {
 		r := of(c.system, c.test, c.bytes)
-		if r.Verdict != c.verdict || !strings.Contains(r.Note, c.note) {
-			t.Errorf("%s %s of %s B: %s (%s), want %s (%s)", c.system, c.test, c.bytes, r.Verdict, r.Note, c.verdict, c.note)
-		}
+		simtest.ErrorIf(t, r.Verdict != c.verdict || !strings.Contains(r.Note, c.note),
+			"%s %s of %s B: %s (%s), want %s (%s)", c.system, c.test, c.bytes, r.Verdict, r.Note, c.verdict, c.note)
 	}
 	// Of latencies of edr one is neither fitted nor the smallest of its series: 512 B, and 16 B over verbs.
 	if i := slices.IndexFunc(errors.Rows, func(r []string) bool { return r[0] == "edr" && r[1] == "latency" && r[2] == "all" }); i < 0 || errors.Rows[i][3] != "2" {
 		t.Errorf("errors of edr: %v", errors.Rows)
 	}
 	picture := string(simtest.Must(os.ReadFile(filepath.Join(out, "alaska-ib.svg")))(t))
-	if strings.Count(picture, "<svg") < 5 || !strings.Contains(picture, "alaska-ib: latency") {
-		t.Error("the picture has not a figure for each class and its errors")
-	}
+	simtest.ErrorIf(t, strings.Count(picture, "<svg") < 5 || !strings.Contains(picture, "alaska-ib: latency"),
+		"the picture has not a figure for each class and its errors")
 	for _, jobs := range []int{0, 5} {
 		_, _, other := judged(t, "testdata", jobs)
 		for _, file := range []string{"verdicts.csv", "errors.csv", "alaska-ib.svg"} {
-			if a, b := simtest.Must(os.ReadFile(filepath.Join(out, file)))(t), simtest.Must(os.ReadFile(filepath.Join(other, file)))(t); !bytes.Equal(a, b) {
-				t.Errorf("with %d rows at once %s differs", jobs, file)
-			}
+			a, b := simtest.Must(os.ReadFile(filepath.Join(out, file)))(t), simtest.Must(os.ReadFile(filepath.Join(other, file)))(t)
+			simtest.ErrorIf(t, !bytes.Equal(a, b), "with %d rows at once %s differs", jobs, file)
 		}
 	}
 }
@@ -121,9 +116,8 @@ func TestRefusals(t *testing.T) {
 	folder := folderOf(t, "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\nsockets = 2\ncores = 16\nnodes = 3\nadapters = -1\n[system.z]\npreset = \"edrr\"\nlibrary = \"lam\"\n", text+"z,osu_latency,2,1,2,8,1,us,MPI,A\n")
 	r := simtest.Must(Open(folder))(t)
 	for _, want := range []string{`rows.csv:2: value = "-1"`, `rows.csv:3: nodes = "two"`, `system.z.preset = "edrr": want one of edr`, `system.z.library = "lam": want one of intel-mpi`, "system.x.nodes is no key", "system.x.adapters = -1: want a number from 0"} {
-		if all := r.Faults.Error(); !strings.Contains(all, want) {
-			t.Errorf("faults: %v; want %s", all, want)
-		}
+		all := r.Faults.Error()
+		simtest.ErrorIf(t, !strings.Contains(all, want), "faults: %v; want %s", all, want)
 	}
 	verdicts, _, _ := judged(t, folder, 2)
 	var notes []string
@@ -132,9 +126,7 @@ func TestRefusals(t *testing.T) {
 	}
 	const tooMany = "not-judged more than 1000000 messages a call, or parts of long ones, are too many to simulate here"
 	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", tooMany, tooMany, "not-judged Open MPI 5 goes by levels of nodes (coll/han, its default), which weft has not", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
-	if !slices.Equal(notes, want) {
-		t.Errorf("verdicts %q, want %q", notes, want)
-	}
+	simtest.ErrorIf(t, !slices.Equal(notes, want), "verdicts %q, want %q", notes, want)
 }
 
 // TestKindsOfRows: what benchmarks measure by their names and units. A window of messages from one of two
@@ -202,9 +194,9 @@ func TestSpellings(t *testing.T) {
 		}
 	}
 	for i, note := range []string{"over TCP", "size is not given", "the tables of MVAPICH2"} {
-		if r := rows[10+i]; !strings.Contains(r.Note, note) || (r.Verdict == judge.NotJudged) != (i < 2) {
-			t.Errorf("%v: %s (%s), want %s", r.Cells, r.Verdict, r.Note, note)
-		}
+		r := rows[10+i]
+		simtest.ErrorIf(t, !strings.Contains(r.Note, note) || (r.Verdict == judge.NotJudged) != (i < 2),
+			"%v: %s (%s), want %s", r.Cells, r.Verdict, r.Note, note)
 	}
 }
 
@@ -227,9 +219,7 @@ func TestFittedRows(t *testing.T) {
 		count(systems.Library(name))
 	}
 	for system, n := range fitted {
-		if 5*n > given[system] {
-			t.Errorf("%s: fitted to %d of %d rows", system, n, given[system])
-		}
+		simtest.ErrorIf(t, 5*n > given[system], "%s: fitted to %d of %d rows", system, n, given[system])
 	}
 }
 
@@ -267,9 +257,7 @@ func TestLibraryOf(t *testing.T) {
 		"Fujitsu MPI":                        "open-mpi  whose the library is is not known",
 	} {
 		library, transport, why := s.libraryOf(name)
-		if got := library + " " + transport + " " + why; got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		simtest.Equal(t, library+" "+transport+" "+why, want, "%s:", name)
 	}
 }
 
@@ -280,7 +268,6 @@ func TestErrorsOfPresets(t *testing.T) {
 	}
 	_, _, out := judged(t, "testdata/given", 2)
 	path := filepath.Join(out, "errors.csv")
-	if got, want := simtest.Must(os.ReadFile(path))(t), simtest.Must(os.ReadFile("../../mpi/systems/errors.csv"))(t); !bytes.Equal(got, want) {
-		t.Errorf("errors.csv is out of date; weft has\n%s", got)
-	}
+	got, want := simtest.Must(os.ReadFile(path))(t), simtest.Must(os.ReadFile("../../mpi/systems/errors.csv"))(t)
+	simtest.ErrorIf(t, !bytes.Equal(got, want), "errors.csv is out of date; weft has\n%s", got)
 }

@@ -67,9 +67,8 @@ func TestPanel(t *testing.T) {
 	const header = "file,variant,metric,truth\nqueue,traffic.load = 0.5,latency_mean_ns,"
 	rows, outcome, text := verdicts(t, header+"4.375\n")
 	for _, metric := range []string{"state", "latency_mean_ns", "pairs", "accepted_load"} {
-		if r := rows[metric]; r.Verdict != judge.Agrees {
-			t.Errorf("%s: %v", metric, r)
-		}
+		r := rows[metric]
+		simtest.ErrorIf(t, r.Verdict != judge.Agrees, "%s: %v", metric, r)
 	}
 	if truth := rows["accepted_load"].Cells; outcome.Failed || len(truth) < 6 || truth[3] != "0.5" || truth[5] != "40" || !strings.Contains(text, "40 of 40 (100.0 %) verdicts are not wrong") {
 		t.Errorf("%+v %v\n%s", outcome, truth, text)
@@ -84,9 +83,8 @@ func TestPanel(t *testing.T) {
 // read whole.
 func TestTruths(t *testing.T) {
 	_, outcome, text := verdicts(t, "file,variant,metric,truth\nqueue,traffic.load = 0.5,latency_mean_ns,4.375\nqueue,x,y,many\n")
-	if !outcome.Unreadable || !strings.Contains(text, `truths.csv:3: truth = "many": want a number`) {
-		t.Errorf("%+v\n%s", outcome, text)
-	}
+	simtest.ErrorIf(t, !outcome.Unreadable || !strings.Contains(text, `truths.csv:3: truth = "many": want a number`),
+		"%+v\n%s", outcome, text)
 	r := simtest.Must(Open(""))(t)
 	var names []string
 	for _, e := range r.Sections[0].Entries {
@@ -94,17 +92,14 @@ func TestTruths(t *testing.T) {
 	}
 	want := []string{"closed-loop", "dragonfly", "dragonfly-knee", "fat-tree", "hyperx", "long-cables", "long-ring", "queue", "saturated", "torus", "worst-case"}
 	slices.Sort(names)
-	if !slices.Equal(names, want) || len(r.Faults) > 0 {
-		t.Errorf("set-ups %v, %v", names, r.Faults)
-	}
+	simtest.ErrorIf(t, !slices.Equal(names, want) || len(r.Faults) > 0, "set-ups %v, %v", names, r.Faults)
 }
 
 // TestLikely: of 200 intervals 10 miss in the mean, with a standard deviation of 3.08: 22 or more do
 // 0.5 times in 1,000, 21 or more 1.2 times. None is always likely.
 func TestLikely(t *testing.T) {
 	for missed, want := range map[int]bool{0: true, 10: true, 21: true, 22: false, 40: false} {
-		if got := likely(missed, 200); got != want {
-			t.Errorf("%d of 200 miss: %v", missed, got)
-		}
+		got := likely(missed, 200)
+		simtest.ErrorIf(t, got != want, "%d of 200 miss: %v", missed, got)
 	}
 }

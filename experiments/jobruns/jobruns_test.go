@@ -34,9 +34,7 @@ func forged(t *testing.T, first float64, changed map[string]string) string {
 		if other, ok := changed[name]; ok {
 			text = other
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	return dir
 }
@@ -57,14 +55,11 @@ func TestJudge(t *testing.T) {
 	const want = 130e6 + (0.55+0.19)*2*29516800*0.75
 	for median, verdict := range map[float64]string{want: judge.Agrees, 1.2 * want: judge.Differs} {
 		r, err := Open(forged(t, median, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, err)
 		s, out := session(t)
 		o, err := s.Judge(r)
-		if err != nil || o.Failed != (verdict == judge.Differs) || o.Unreadable || !strings.Contains(out.String(), verdict) {
-			t.Errorf("%v ns: %+v, %v\n%s", median, o, err, out)
-		}
+		simtest.ErrorIf(t, err != nil || o.Failed != (verdict == judge.Differs) || o.Unreadable || !strings.Contains(out.String(), verdict),
+			"%v ns: %+v, %v\n%s", median, o, err, out)
 	}
 }
 
@@ -91,9 +86,7 @@ func TestFolderProblems(t *testing.T) {
 			}
 			said += out.String()
 		}
-		if !strings.Contains(said, text) {
-			t.Errorf("says %s, want %q", said, text)
-		}
+		simtest.ErrorIf(t, !strings.Contains(said, text), "says %s, want %q", said, text)
 	}
 }
 
@@ -125,8 +118,7 @@ func TestIdleNetwork(t *testing.T) {
 		}
 		ranks := o.Tables["job_ranks"]
 		got := simtest.Must(strconv.ParseFloat(ranks.Rows[0][slices.Index(ranks.Columns, "finish_ns")], 64))(t) / 10
-		if math.Abs(got-want) > 4*float64(len(c.channels)) {
-			t.Errorf("%v B to terminal %d: %.1f ns, want %.1f", c.bytes, c.to, got, want)
-		}
+		simtest.ErrorIf(t, math.Abs(got-want) > 4*float64(len(c.channels)),
+			"%v B to terminal %d: %.1f ns, want %.1f", c.bytes, c.to, got, want)
 	}
 }

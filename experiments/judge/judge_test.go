@@ -10,15 +10,14 @@ import (
 	"testing/fstest"
 
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestTable: a row that is cut, or no row at all, leaves those after it.
 func TestTable(t *testing.T) {
 	folder := fstest.MapFS{"a.csv": {Data: []byte("\ufeffa, b\n1,2\n3\n4,\"5\"x\n 6 ,7\n8,\"9")}, "empty.csv": {}, "wide.csv": {Data: []byte("\xff\xfea\x00")}, "sub/x": {}}
 	table, err := OpenTable(folder, "data", "a.csv", ',', "b", "c")
-	if err == nil || err.Error() != "data/a.csv:1: has no column c; want b, c" {
-		t.Error(err)
-	}
+	simtest.ErrorIf(t, err == nil || err.Error() != "data/a.csv:1: has no column c; want b, c", "%v", err)
 	var got []string
 	for problem := range table.Rows {
 		got = append(got, fmt.Sprintf("%d %s %s %t", table.Line, table.Cell("a"), table.Cell("b"), problem == nil))
@@ -27,9 +26,8 @@ func TestTable(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for file, want := range map[string]string{"empty.csv": "data/empty.csv: an empty file; want a table with the columns a", "sub": "data/sub: cannot be read: it is no regular file", "wide.csv": "data/wide.csv: not a CSV table: the file is UTF-16"} {
-		if _, err := OpenTable(folder, "data", file, ',', "a"); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Error(err)
-		}
+		_, err := OpenTable(folder, "data", file, ',', "a")
+		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), want), "%v", err)
 	}
 	if table, err := OpenTable(folder, "data", "none", ',', "a"); table != nil || err != nil {
 		t.Error(err)
@@ -41,16 +39,13 @@ func TestCount(t *testing.T) {
 	for _, v := range []string{Agrees, Agrees, NotJudged} {
 		c.Add(v)
 	}
-	if c.String() != "2 agree, 0 differ, 1 not judged, 0 not run" {
-		t.Error(c)
-	}
+	simtest.ErrorIf(t, c.String() != "2 agree, 0 differ, 1 not judged, 0 not run", "%v", c)
 	if c.Add(Unreadable); c.String() != "2 agree, 0 differ, 1 not judged, 0 not run, 1 unreadable" {
 		t.Error(c)
 	}
 	p := &document.Problem{At: "a.csv:2", Message: "is cut"}
-	if all := Merged(document.Problems{p}, document.Problems{p, {Message: "other"}}); len(all) != 2 || Note(all) != "a.csv:2: is cut (and 1 more)" {
-		t.Errorf("%v", all)
-	}
+	all := Merged(document.Problems{p}, document.Problems{p, {Message: "other"}})
+	simtest.ErrorIf(t, len(all) != 2 || Note(all) != "a.csv:2: is cut (and 1 more)", "%v", all)
 }
 
 // session judges a reference of three curves: one agrees, one differs, and the data of one
@@ -99,9 +94,7 @@ func TestSession(t *testing.T) {
 		if want := "curve,verdict,note " + c.rows; err != nil || strings.Join(strings.Fields(table), " ") != want || strings.Join(strings.Fields(stderr), " ") != c.stderr || outcome != c.outcome {
 			t.Errorf("%s: %v %+v\n%s\n%s", c.names, err, outcome, table, stderr)
 		}
-		if !strings.HasPrefix(stdout, "curve  verdict") {
-			t.Errorf("%s: printed\n%s", c.names, stdout)
-		}
+		simtest.ErrorIf(t, !strings.HasPrefix(stdout, "curve  verdict"), "%s: printed\n%s", c.names, stdout)
 	}
 	if _, _, _, table, err := session(t, "x/c"); err == nil || err.Error() != "c.csv:2: is cut" || table != "" {
 		t.Errorf("%v\n%s", err, table)
@@ -132,8 +125,7 @@ func TestSideBySide(t *testing.T) {
 		var out strings.Builder
 		s := &Session{Out: t.TempDir(), Stdout: &out, Stderr: &out, Jobs: 2}
 		_, err := s.Judge(&Reference{Name: "x", Sections: []*Section{{File: "v.csv", Columns: []string{"run"}, Entries: entries, SideBySide: true}}})
-		if a, b := strings.Index(out.String(), "\na "), strings.Index(out.String(), "\nb "); !errors.Is(err, fault) || fault == nil && (a < 0 || b < a) {
-			t.Errorf("%v:\n%s", err, &out)
-		}
+		a, b := strings.Index(out.String(), "\na "), strings.Index(out.String(), "\nb ")
+		simtest.ErrorIf(t, !errors.Is(err, fault) || fault == nil && (a < 0 || b < a), "%v:\n%s", err, &out)
 	}
 }

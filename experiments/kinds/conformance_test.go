@@ -25,23 +25,18 @@ var (
 func TestConformance(t *testing.T) {
 	for _, k := range experiments.DescribeKinds() {
 		t.Run(k.Name, func(t *testing.T) {
-			if !kindName.MatchString(k.Name) || k.Doc == "" {
-				t.Errorf("documented %q", k.Doc)
-			}
+			simtest.ErrorIf(t, !kindName.MatchString(k.Name) || k.Doc == "", "documented %q", k.Doc)
 			seen := map[string]bool{"point": true, "seed": true, "replications": true}
 			for _, c := range k.Columns {
-				if !keyName.MatchString(c.Name) || c.Doc == "" || seen[c.Name] {
-					t.Errorf("column %q, documented %q, or twice", c.Name, c.Doc)
-				}
+				simtest.ErrorIf(t, !keyName.MatchString(c.Name) || c.Doc == "" || seen[c.Name],
+					"column %q, documented %q, or twice", c.Name, c.Doc)
 				seen[c.Name] = true
 			}
 			for _, table := range k.Tables {
 				checkTable(t, &table)
 			}
 			f, err := experiments.Load("defaults", fmt.Sprintf("kind = %q", k.Name), experiments.Options{})
-			if err != nil {
-				t.Fatalf("the defaults are not valid: %v", err)
-			}
+			simtest.FatalIf(t, err != nil, "the defaults are not valid: %v", err)
 			if _, err := experiments.Load("resolved.toml", f.Resolved(), experiments.Options{}); err != nil {
 				t.Errorf("the defaults spelt out cannot be read again: %v", err)
 			}
@@ -51,9 +46,7 @@ func TestConformance(t *testing.T) {
 
 func checkTable(t *testing.T, table *experiments.TableDescription) {
 	t.Helper()
-	if table.Doc == "" {
-		t.Errorf("table %s has no documentation", table.Name)
-	}
+	simtest.ErrorIf(t, table.Doc == "", "table %s has no documentation", table.Name)
 	own := map[string]bool{}
 	for _, p := range table.Params {
 		checkParam(t, table.Name, p)
@@ -65,9 +58,8 @@ func checkTable(t *testing.T, table *experiments.TableDescription) {
 			for _, p := range e.Params {
 				where := table.Name + " " + e.Name
 				checkParam(t, where, p)
-				if own[p.Key] || others[p.Key] != "" && others[p.Key] != c.Key {
-					t.Errorf("%s: %s is hidden by another key of the table", where, p.Key)
-				}
+				simtest.ErrorIf(t, own[p.Key] || others[p.Key] != "" && others[p.Key] != c.Key,
+					"%s: %s is hidden by another key of the table", where, p.Key)
 				others[p.Key] = c.Key
 			}
 		}
@@ -76,9 +68,7 @@ func checkTable(t *testing.T, table *experiments.TableDescription) {
 
 func checkParam(t *testing.T, where string, p param.Param) {
 	t.Helper()
-	if !keyName.MatchString(p.Key) || p.Doc == "" {
-		t.Errorf("%s: key %q, documented %q", where, p.Key, p.Doc)
-	}
+	simtest.ErrorIf(t, !keyName.MatchString(p.Key) || p.Doc == "", "%s: key %q, documented %q", where, p.Key, p.Doc)
 }
 
 // TestEveryFabricIsCertified: every kind that runs a fabric refuses the torus

@@ -135,9 +135,7 @@ func (r *longRun) file(t *testing.T) *experiments.File {
 func (r *longRun) same(t *testing.T, got, want string) {
 	t.Helper()
 	for _, name := range append([]string{"results.csv", "resolved.toml"}, r.tables...) {
-		if enginetest.Read(t, got, name) != enginetest.Read(t, want, name) {
-			t.Errorf("%s differs", name)
-		}
+		simtest.ErrorIf(t, enginetest.Read(t, got, name) != enginetest.Read(t, want, name), "%s differs", name)
 	}
 }
 
@@ -146,9 +144,8 @@ func (r *longRun) same(t *testing.T, got, want string) {
 func TestKindsAreKept(t *testing.T) {
 	for _, k := range experiments.DescribeKinds() {
 		tested := slices.ContainsFunc(slices.Collect(maps.Values(longRuns)), func(r longRun) bool { return r.kind == k.Name })
-		if tested == (k.BeginsAgain != "") {
-			t.Errorf("kind %s is tested: %v; its points begin again: %q", k.Name, tested, k.BeginsAgain)
-		}
+		simtest.ErrorIf(t, tested == (k.BeginsAgain != ""),
+			"kind %s is tested: %v; its points begin again: %q", k.Name, tested, k.BeginsAgain)
 	}
 }
 
@@ -247,12 +244,10 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 	for kill := range kills {
 		// Two points side by side take in all at least 35 questions.
 		last := 4 + random.IntN(4)
-		if c, err := run(last); err == nil || c.ProcessState.Exited() {
-			t.Fatalf("kill %d: the process ended by itself (%v): the points are too short", kill, err)
-		}
-		if last%2 == 1 && !isKept(dir) {
-			t.Errorf("kill %d: nothing is kept", kill)
-		}
+		c, err := run(last)
+		simtest.FatalIf(t, err == nil || c.ProcessState.Exited(),
+			"kill %d: the process ended by itself (%v): the points are too short", kill, err)
+		simtest.ErrorIf(t, last%2 == 1 && !isKept(dir), "kill %d: nothing is kept", kill)
 	}
 	if _, err := run(0); err != nil {
 		t.Fatalf("the run does not end: %v", err)
@@ -263,9 +258,8 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 	}
 }
 
-// TestInterrupted: points that are told to end are kept as far as they are, although the
-// time for a snapshot has not come, and the run goes on from there on other threads with the
-// same bytes.
+// TestInterrupted: points that are told to end are kept as far as they are, although the time for a
+// snapshot has not come, and the run goes on from there on other threads with the same bytes.
 func TestInterrupted(t *testing.T) {
 	enginetest.DivideAlways(t)
 	experiments.Grace = time.Hour
@@ -291,9 +285,7 @@ func checkInterrupted(t *testing.T, r *longRun) {
 		}
 		kept += outcome.Kept
 	}
-	if kept == 0 {
-		t.Fatal("nothing is kept")
-	}
+	simtest.FatalIf(t, kept == 0, "nothing is kept")
 	enginetest.Execute(t, f, engine.Execution{Dir: dir, Jobs: 1, Threads: 2, Resume: true, SnapshotEvery: time.Hour})
 	r.same(t, dir, want)
 }
@@ -308,9 +300,7 @@ func TestKeptIsDamaged(t *testing.T) {
 		simtest.Check(t, os.WriteFile(filepath.Join(dir, "snapshots", p.Hash+".0.weft"), []byte("weft snapshot\n\x01 and more"), 0o666))
 	}
 	got := enginetest.Execute(t, f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
-	if !reflect.DeepEqual(got.Results, want) {
-		t.Errorf("%v\nwant\n%v", got.Results.Rows, want.Rows)
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(got.Results, want), "%v\nwant\n%v", got.Results.Rows, want.Rows)
 }
 
 // moments is a context that counts how often it is asked whether work is to end. Simulations
@@ -352,27 +342,21 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 		slurm := filepath.Join(dir, folder, "slurm")
 		job := map[string]any{"file": toml, "threads": 2, "snapshot_every": time.Microsecond, "tasks": [][]string{{file.Points[0].Hash}}}
 		content, err := json.Marshal(job)
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, err)
 		simtest.Check(t, os.MkdirAll(slurm, 0o777))
 		simtest.Check(t, os.WriteFile(filepath.Join(slurm, "job.json"), content, 0o666))
 		if err := engine.SlurmTask(ctx, filepath.Join(slurm, "job.json"), 0); err != nil {
 			return nil, err
 		}
 		journal, err := os.ReadFile(filepath.Join(slurm, "task-0.journal"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, err)
 		lines := strings.Split(strings.TrimSpace(string(journal)), "\n")
 		var last map[string]any
 		simtest.Check(t, json.Unmarshal([]byte(lines[len(lines)-1][len("01234567 "):]), &last))
 		return last["cells"], nil
 	}
 	want, err := task(t.Context(), "whole")
-	if err != nil || want == nil {
-		t.Fatal(want, err)
-	}
+	simtest.FatalIf(t, err != nil || want == nil, "%v %v", want, err)
 	kept := filepath.Join(dir, "killed", "snapshots", file.Points[0].Hash+".*.weft")
 	if _, err := task(endingAt(t.Context(), 20), "killed"); err == nil {
 		t.Fatal("the task was through before it was told to end")
@@ -383,9 +367,7 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 	got := simtest.Must(task(t.Context(), "killed"))(t)
 	a, _ := json.Marshal(got)
 	b, _ := json.Marshal(want)
-	if string(a) != string(b) {
-		t.Errorf("went on to\n%s\nwant\n%s", a, b)
-	}
+	simtest.ErrorIf(t, string(a) != string(b), "went on to\n%s\nwant\n%s", a, b)
 	if states, _ := filepath.Glob(kept); len(states) != 0 {
 		t.Errorf("%q are left", states)
 	}

@@ -47,16 +47,13 @@ func TestQueues(t *testing.T) {
 		points[row[0]] += strings.Join(row[3:], ",") + "\n" // behind the point, its keys and its seed
 		ports[row[4]] = true
 	}
-	if len(points) != 2 || points["0"] != points["1"] {
-		t.Errorf("%d points; those of packets have other series than those of flits", len(points))
-	}
-	if n := strings.Count(points["0"], "\n"); n != 30*len(ports) || len(ports) != 48 || !ports["switch 1 port 3"] || ports["switch 2 port 0"] {
-		t.Errorf("%d rows of %d ports", n, len(ports))
-	}
+	simtest.ErrorIf(t, len(points) != 2 || points["0"] != points["1"],
+		"%d points; those of packets have other series than those of flits", len(points))
+	n := strings.Count(points["0"], "\n")
+	simtest.ErrorIf(t, n != 30*len(ports) || len(ports) != 48 || !ports["switch 1 port 3"] || ports["switch 2 port 0"],
+		"%d rows of %d ports", n, len(ports))
 	for _, name := range []string{"waiting_flits", "outstanding_flits", "sent_flits", "marked_packets"} {
-		if slices.Max(enginetest.Numbers(t, table, name)) == 0 {
-			t.Errorf("all is 0 in column %s", name)
-		}
+		simtest.ErrorIf(t, slices.Max(enginetest.Numbers(t, table, name)) == 0, "all is 0 in column %s", name)
 	}
 }
 
@@ -137,14 +134,10 @@ func TestProgramsBearLosses(t *testing.T) {
 	enginetest.DivideAlways(t)
 	o := enginetest.SameOnThreads(t, "losses", enginetest.Load(t, losses), simtest.Threads(t, 0), true, "program")
 	for _, lost := range enginetest.Numbers(t, o.Results, "packets_lost") {
-		if lost == 0 {
-			t.Error("no packet was lost")
-		}
+		simtest.ErrorIf(t, lost == 0, "no packet was lost")
 	}
 	counts := enginetest.Numbers(t, o.Tables["program"], "count")
-	if len(counts) != 2 || counts[0] < 1_000 || counts[1] == 0 {
-		t.Errorf("%v packets without a mark, with one", counts)
-	}
+	simtest.ErrorIf(t, len(counts) != 2 || counts[0] < 1_000 || counts[1] == 0, "%v packets without a mark, with one", counts)
 	enginetest.Refused(t, strings.Replace(losses, "bearing", "heeding", 1), `program.type "heeding" does not go with faults that come or go during the run: it would wait for answers to packets that are lost`)
 }
 
@@ -175,11 +168,11 @@ func TestMarksReachPrograms(t *testing.T) {
 	}
 	for point := range 8 {
 		unmarked, marks := counts[2*point], counts[2*point+1]
-		if none := point%4 == 3; unmarked == 0 || (marks == 0) != none {
-			t.Errorf("point %d: %g packets without a mark, %g with one", point, unmarked, marks)
-		}
-		if unit := counts[2*(point%4)]; unmarked != unit {
-			t.Errorf("point %d: %g packets without a mark; with flits as the unit %g", point, unmarked, unit)
-		}
+		none := point%4 == 3
+		simtest.ErrorIf(t, unmarked == 0 || (marks == 0) != none,
+			"point %d: %g packets without a mark, %g with one", point, unmarked, marks)
+		unit := counts[2*(point%4)]
+		simtest.ErrorIf(t, unmarked != unit,
+			"point %d: %g packets without a mark; with flits as the unit %g", point, unmarked, unit)
 	}
 }

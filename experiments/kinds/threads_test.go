@@ -41,21 +41,15 @@ func TestFilesOnThreads(t *testing.T) {
 		})
 	}
 	t.Logf("%d files; points: %v; of these simulated by several threads: %v", files, ran, divided)
-	if files > 0 && !soak && divided["mpi"] == 0 {
-		t.Error("none")
-	}
+	simtest.ErrorIf(t, files > 0 && !soak && divided["mpi"] == 0, "none")
 	if files < len(names) { // or -run names some
 		return
 	}
 	for _, k := range experiments.DescribeKinds() {
-		if ran[k.Name] == 0 {
-			t.Errorf("no file of kind %s", k.Name)
-		}
+		simtest.ErrorIf(t, ran[k.Name] == 0, "no file of kind %s", k.Name)
 	}
 	for _, kind := range []string{"traffic", "mpi", "multicast-latency", "exchange"} {
-		if divided[kind] == 0 {
-			t.Errorf("no point of kind %s was simulated by several threads", kind)
-		}
+		simtest.ErrorIf(t, divided[kind] == 0, "no point of kind %s was simulated by several threads", kind)
 	}
 }
 
@@ -115,13 +109,10 @@ func sameFilesOnThreads(t *testing.T, f *experiments.File) (points, divided int)
 			first = got
 			continue
 		}
-		if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, slices.Sorted(maps.Keys(first))) {
-			t.Errorf("%d threads write %v", n, names)
-		}
+		names := slices.Sorted(maps.Keys(got))
+		simtest.ErrorIf(t, !slices.Equal(names, slices.Sorted(maps.Keys(first))), "%d threads write %v", n, names)
 		for name, text := range got {
-			if text != first[name] {
-				t.Errorf("%s, %d threads:\n%.1000s\none:\n%.1000s", name, n, text, first[name])
-			}
+			simtest.ErrorIf(t, text != first[name], "%s, %d threads:\n%.1000s\none:\n%.1000s", name, n, text, first[name])
 		}
 	}
 	return points, divided

@@ -16,8 +16,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// unitCase is an example, or the like, on which flits and packets as the unit are
-// compared.
+// unitCase is an example, or the like, on which flits and packets as the unit are compared.
 type unitCase struct {
 	name, file string
 	set        []string
@@ -240,14 +239,12 @@ func TestUnitTableIsTrue(t *testing.T) {
 			continue
 		}
 		cells := strings.Split(line, " | ")
-		if want := strings.TrimSuffix(cells[2], " %") + " and " + cells[3]; !strings.Contains(strings.ReplaceAll(string(page), "\n", " "), want) {
-			t.Errorf("docs/validation.md lacks %q: %s", want, line)
-		}
+		want := strings.TrimSuffix(cells[2], " %") + " and " + cells[3]
+		simtest.ErrorIf(t, !strings.Contains(strings.ReplaceAll(string(page), "\n", " "), want),
+			"docs/validation.md lacks %q: %s", want, line)
 	}
 	for _, want := range []string{fmt.Sprintf("%d steady points of %d networks and patterns", points, len(lines)), fmt.Sprintf("In %d of %d networks means", equal, len(lines))} {
-		if !strings.Contains(string(page), want) {
-			t.Errorf("docs/validation.md lacks %q", want)
-		}
+		simtest.ErrorIf(t, !strings.Contains(string(page), want), "docs/validation.md lacks %q", want)
 	}
 }
 
@@ -273,9 +270,8 @@ func TestUnitsSame(t *testing.T) {
 		}
 		for k, name := range columns {
 			same := func(a, b float64) bool { return a == b || a != a && b != b }
-			if !slices.EqualFunc(got[0][k], got[1][k], same) {
-				t.Errorf("%s: %s of flits %v, of packets %v", c.name, name, got[0][k], got[1][k])
-			}
+			simtest.ErrorIf(t, !slices.EqualFunc(got[0][k], got[1][k], same),
+				"%s: %s of flits %v, of packets %v", c.name, name, got[0][k], got[1][k])
 		}
 	}
 }

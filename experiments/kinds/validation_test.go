@@ -20,9 +20,8 @@ import (
 
 var updateValidation = flag.Bool("update-validation", false, "rewrite docs/validation.csv and its figure (takes a minute)")
 
-// peerCase is a curve of BookSim2 with the settings that give the same switch
-// and traffic here. booksim/curves holds the curves; they were measured with
-// the public snapshot of 2017-06-27.
+// peerCase is a curve of BookSim2 with the settings that give the same switch and traffic here.
+// booksim/curves holds the curves; they were measured with the public snapshot of 2017-06-27.
 type peerCase struct {
 	name, file, curve string
 	set               []string
@@ -105,8 +104,7 @@ func TestAgainstBookSim(t *testing.T) {
 	}
 }
 
-// TestValidationTable rewrites the table and figure of docs/validation.md, on
-// request.
+// TestValidationTable rewrites the table and figure of docs/validation.md, on request.
 func TestValidationTable(t *testing.T) {
 	if !*updateValidation {
 		t.Skip("-update-validation rewrites the documentation")

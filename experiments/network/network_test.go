@@ -52,9 +52,7 @@ func TestDiff(t *testing.T) {
 			var out strings.Builder
 			change.Write(&out)
 			for _, line := range c.want {
-				if !strings.Contains(out.String(), line) {
-					t.Errorf("no %q in\n%s", line, out.String())
-				}
+				simtest.ErrorIf(t, !strings.Contains(out.String(), line), "no %q in\n%s", line, out.String())
 			}
 		})
 	}
@@ -82,9 +80,7 @@ func TestCheckFit(t *testing.T) {
 		errors.As(CheckFit(&p, &s, c.most), &problem)
 		if got := ""; problem != nil {
 			got = problem.Key
-			if got != c.key {
-				t.Errorf("%+v: %v", c, problem)
-			}
+			simtest.ErrorIf(t, got != c.key, "%+v: %v", c, problem)
 		} else if c.key != "" {
 			t.Errorf("%+v: accepted", c)
 		}
@@ -99,13 +95,9 @@ func TestPeriodsNameEveryProblem(t *testing.T) {
 		"c": {Fraction: 0.2, At: 10, Until: 10},
 	}}
 	_, err := x.Periods(torus(t, 5).Graph())
-	if err == nil {
-		t.Fatal("accepted")
-	}
+	simtest.FatalIf(t, err == nil, "accepted")
 	for _, key := range []string{"fault.a.switches", "fault.b.links", "fault.c.until"} {
-		if !strings.Contains(err.Error(), key) {
-			t.Errorf("%q does not name %s", err, key)
-		}
+		simtest.ErrorIf(t, !strings.Contains(err.Error(), key), "%q does not name %s", err, key)
 	}
 }
 
@@ -118,15 +110,13 @@ func TestPeriodsAndJoinedTraffic(t *testing.T) {
 	g := ring.Graph()
 	x := &Faults{Tables: map[string]FaultTable{"cut": {Links: []string{"switch 0 - switch 1", "switch 2 - switch 3"}, At: 10, Until: 20}}}
 	periods, err := x.Periods(g)
-	if err != nil || len(periods) != 3 {
-		t.Fatalf("%d eras, %v", len(periods), err)
-	}
+	simtest.FatalIf(t, err != nil || len(periods) != 3, "%d eras, %v", len(periods), err)
 	if pairs, _, _ := periods[1].Down.Cut(); periods[1].From != 10 || periods[2].From != 20 || pairs != 12 || periods[1].Down.Links() != 2 {
 		t.Errorf("from %d to %d, %d pairs, %d links", periods[1].From, periods[2].From, pairs, periods[1].Down.Links())
 	}
-	if text := x.Describe(periods)[1]; !strings.Contains(text, "from cycle 10 on") || !strings.Contains(text, "12 pairs of terminals have no path") {
-		t.Error(text)
-	}
+	text := x.Describe(periods)[1]
+	simtest.ErrorIf(t, !strings.Contains(text, "from cycle 10 on") || !strings.Contains(text, "12 pairs of terminals have no path"),
+		"%v", text)
 	uniform := simtest.Must(traffic.Patterns.New("uniform", traffic.Env{Topology: ring}))(t)
 	joined := Joined(uniform.(traffic.Matrix), periods[1].Down, g)
 	for src, want := range []float64{2, 1, 1, 2, 2} {

@@ -98,12 +98,10 @@ func TestReadFolderProblems(t *testing.T) {
 	}
 	// Problems of the fabric and of options show when they are used.
 	f, err = ReadFolder(write(t, map[string]string{"index.tsv": tinyIndex + tinyRow("updn", "root_guid_file nets/none", sum(tinyLFT)), "nets/tiny.net": tinyNet}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if row := f.Judge(&f.Runs[0]); row.Verdict != judge.Unreadable || !strings.Contains(row.Note, "index.tsv:2: options:1: root_guid_file") {
-		t.Errorf("%+v, want the file that is missing", row)
-	}
+	simtest.Check(t, err)
+	row := f.Judge(&f.Runs[0])
+	simtest.ErrorIf(t, row.Verdict != judge.Unreadable || !strings.Contains(row.Note, "index.tsv:2: options:1: root_guid_file"),
+		"%+v, want the file that is missing", row)
 }
 
 // TestOthersAreJudged: a fabric without its network, a line that is cut and a table that is
@@ -116,9 +114,8 @@ func TestOthersAreJudged(t *testing.T) {
 		{judge.Agrees, ""}, {judge.Unreadable, "lost.net: is not there"}, {judge.Unreadable, "updn.lft:2: the file ends"},
 		{judge.Unreadable, "index.tsv:5: 6 cells, want 15"}, {judge.Agrees, ""},
 	} {
-		if row := f.Judge(&f.Runs[i]); row.Verdict != want.verdict || !strings.Contains(row.Note, want.note) {
-			t.Errorf("%+v, want %+v", row, want)
-		}
+		row := f.Judge(&f.Runs[i])
+		simtest.ErrorIf(t, row.Verdict != want.verdict || !strings.Contains(row.Note, want.note), "%+v, want %+v", row, want)
 	}
 }
 
@@ -143,9 +140,9 @@ func TestSomeLevels(t *testing.T) {
 		f := &Folder{path: write(t, map[string]string{"index.tsv": row(c.rows), "nets/tiny.net": tinyNet, "runs/tiny/dfsssp.sl": header + c.columns + c.rows})}
 		f.readIndex(os.DirFS(f.path))
 		f.checkFiles(&f.Runs[0])
-		if got := f.Judge(&f.Runs[0]); got.Verdict != c.verdict || !strings.Contains(got.Note, c.note) || c.note == "" && got.Note != "" {
-			t.Errorf("%q%q: %s: %s, want %s: %s", c.columns, c.rows, got.Verdict, got.Note, c.verdict, c.note)
-		}
+		got := f.Judge(&f.Runs[0])
+		simtest.ErrorIf(t, got.Verdict != c.verdict || !strings.Contains(got.Note, c.note) || c.note == "" && got.Note != "",
+			"%q%q: %s: %s, want %s: %s", c.columns, c.rows, got.Verdict, got.Note, c.verdict, c.note)
 	}
 	// No file, and the index has nothing of it.
 	bare := tinyIndex + tinyRow("dfsssp", "-", sum(tinyLFT))
@@ -160,9 +157,8 @@ func FuzzTables(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		in := input.NewLines(strings.NewReader(text), "x")
 		if table := parseLFT(in); in.Finish() == nil {
-			if d := compare(table, table); d.cells > 0 || d.shape != "" {
-				t.Fatalf("differs from itself: %+v", d)
-			}
+			d := compare(table, table)
+			simtest.FatalIf(t, d.cells > 0 || d.shape != "", "differs from itself: %+v", d)
 		}
 		parseSL(input.NewLines(strings.NewReader(text), "x"))
 	})
@@ -174,9 +170,8 @@ func FuzzIndex(f *testing.F) {
 		folder := &Folder{}
 		folder.readIndex(fstest.MapFS{"index.tsv": {Data: []byte(text)}})
 		for _, r := range folder.Runs {
-			if len(r.Faults) == 0 && strings.ContainsAny(r.Fabric+r.Variant+r.SameAs, "/\\") {
-				t.Fatalf("%q/%q leads out of the folder", r.Fabric, r.Variant)
-			}
+			simtest.FatalIf(t, len(r.Faults) == 0 && strings.ContainsAny(r.Fabric+r.Variant+r.SameAs, "/\\"),
+				"%q/%q leads out of the folder", r.Fabric, r.Variant)
 		}
 	})
 }

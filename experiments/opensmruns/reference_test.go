@@ -18,9 +18,7 @@ const reference = "testdata/reference"
 // entry, refusals must have the same reason.
 func TestReference(t *testing.T) {
 	f := simtest.Must(ReadFolder(reference))(t)
-	if len(f.Runs) != 220 {
-		t.Errorf("%d runs, want 220", len(f.Runs))
-	}
+	simtest.ErrorIf(t, len(f.Runs) != 220, "%d runs, want 220", len(f.Runs))
 	for i := range f.Runs {
 		r := &f.Runs[i]
 		row := f.Judge(r)
@@ -38,9 +36,7 @@ func TestDumps(t *testing.T) {
 	f := simtest.Must(ReadFolder(reference))(t)
 	i := slices.IndexFunc(f.Runs, func(r Run) bool { return r.Fabric == "ft2_8" && r.Variant == "dfsssp" })
 	s, c, err := f.subnet(&f.Runs[i], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	engine := simtest.Must(opensm.EngineOf("dfsssp"))(t)
 	tables := simtest.Must(engine.Route(s, &c.Options))(t)
 	for name, write := range map[string]func(io.Writer) error{
@@ -57,8 +53,6 @@ func TestDumps(t *testing.T) {
 				break
 			}
 		}
-		if len(got) != len(lines) {
-			t.Errorf("%s has %d lines, want %d", name, len(got), len(lines))
-		}
+		simtest.ErrorIf(t, len(got) != len(lines), "%s has %d lines, want %d", name, len(got), len(lines))
 	}
 }

@@ -49,9 +49,8 @@ func TestLegendClearOfData(t *testing.T) {
 			legend.Max = vg.Point{X: max(legend.Max.X, b.Max.X), Y: max(legend.Max.Y, b.Max.Y)}
 		}
 		for _, s := range f.Series {
-			if !slices.ContainsFunc(tape.marks[start:], func(m mark) bool { return m.text == s.Name }) {
-				t.Errorf("%s: %q is not in the legend", name, s.Name)
-			}
+			simtest.ErrorIf(t, !slices.ContainsFunc(tape.marks[start:], func(m mark) bool { return m.text == s.Name }),
+				"%s: %q is not in the legend", name, s.Name)
 		}
 		for _, m := range tape.marks[:start] {
 			if m.ofSeries() && m.covers(legend) {
@@ -102,12 +101,10 @@ func TestSaturatedPointsAreOneLine(t *testing.T) {
 				if states[j] != Saturated {
 					continue
 				}
-				if at.X != trX(f.Series[i].X[j]) || at.Y <= trY(f.ceiling()) || at.Y >= l.data.Max.Y {
-					t.Errorf("%s: saturated point %d of series %d at %v", name, j, i, at)
-				}
-				if height == height && at.Y != height {
-					t.Errorf("%s: saturated points of series %d at %v and %v", name, i, height, at.Y)
-				}
+				simtest.ErrorIf(t, at.X != trX(f.Series[i].X[j]) || at.Y <= trY(f.ceiling()) || at.Y >= l.data.Max.Y,
+					"%s: saturated point %d of series %d at %v", name, j, i, at)
+				simtest.ErrorIf(t, height == height && at.Y != height,
+					"%s: saturated points of series %d at %v and %v", name, i, height, at.Y)
 				height = at.Y
 				if !slices.ContainsFunc(tape.marks, func(m mark) bool {
 					b := m.box()
@@ -118,24 +115,18 @@ func TestSaturatedPointsAreOneLine(t *testing.T) {
 				}
 			}
 			for j, state := range f.Series[i].States {
-				if x := trX(f.Series[i].X[j]); state == Saturated && !slices.ContainsFunc(points, func(at vg.Point) bool { return at.X == x }) {
-					t.Errorf("%s: saturated point %d of series %d is not drawn", name, j, i)
-				}
+				x := trX(f.Series[i].X[j])
+				simtest.ErrorIf(t, state == Saturated && !slices.ContainsFunc(points, func(at vg.Point) bool { return at.X == x }),
+					"%s: saturated point %d of series %d is not drawn", name, j, i)
 			}
 			if height == height {
-				if heights[height] {
-					t.Errorf("%s: two series share the line at %v", name, height)
-				}
+				simtest.ErrorIf(t, heights[height], "%s: two series share the line at %v", name, height)
 				heights[height] = true
 			}
 		}
-		if len(heights) == 0 {
-			t.Errorf("%s: no strip", name)
-		}
+		simtest.ErrorIf(t, len(heights) == 0, "%s: no strip", name)
 		for _, tick := range l.plot.Y.Tick.Marker.Ticks(l.plot.Y.Min, l.plot.Y.Max) {
-			if tick.Value > f.ceiling() {
-				t.Errorf("%s: a tick at %v, in the strip above %v", name, tick.Value, f.ceiling())
-			}
+			simtest.ErrorIf(t, tick.Value > f.ceiling(), "%s: a tick at %v, in the strip above %v", name, tick.Value, f.ceiling())
 		}
 	}
 }
@@ -161,9 +152,7 @@ func TestMarkersTellStates(t *testing.T) {
 					t.Errorf("shape %d: the half of an undecided marker at %v is filled at %v", shape, trY(1), b)
 				}
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("shape %d, point %d: fills %v, want %v", shape, i, got, want)
-			}
+			simtest.ErrorIf(t, !slices.Equal(got, want), "shape %d, point %d: fills %v, want %v", shape, i, got, want)
 		}
 	}
 }
@@ -196,13 +185,10 @@ func TestReferencesTakeTurns(t *testing.T) {
 	f := &Figure{References: []Reference{{Name: "a"}, {Name: "b"}, {Name: "a"}}, Panels: []*Figure{panel}}
 	f.tellReferences()
 	for i, want := range []int{0, 1, 0} {
-		if got := f.References[i].turn; got != want {
-			t.Errorf("reference %d: turned by %d, want %d", i, got, want)
-		}
+		simtest.Equal(t, f.References[i].turn, want, "reference %d: turned by", i)
 	}
-	if c, b := panel.References[0].turn, panel.References[1].turn; c != 0 || b != 1 {
-		t.Errorf("in a panel: turned by %d and %d, want 0 and 1", c, b)
-	}
+	c, b := panel.References[0].turn, panel.References[1].turn
+	simtest.ErrorIf(t, c != 0 || b != 1, "in a panel: turned by %d and %d, want 0 and 1", c, b)
 }
 
 // TestBinsHaveTheirEdges: a bin from 4 to 5 is a unit wide on an axis from 4 to
@@ -216,14 +202,11 @@ func TestBinsHaveTheirEdges(t *testing.T) {
 			areas = append(areas, m.box())
 		}
 	}
-	if len(areas) != 2 {
-		t.Fatalf("areas %v", areas)
-	}
+	simtest.FatalIf(t, len(areas) != 2, "areas %v", areas)
 	for i, left := range []vg.Length{0, 30} {
 		want := [2]vg.Length{l.data.Min.X + left*unit, l.data.Min.X + (left+1)*unit}
-		if math.Abs(float64(areas[i].Min.X-want[0])) > 0.01 || math.Abs(float64(areas[i].Max.X-want[1])) > 0.01 {
-			t.Errorf("bin %d from %v to %v, want %v", i, areas[i].Min.X, areas[i].Max.X, want)
-		}
+		simtest.ErrorIf(t, math.Abs(float64(areas[i].Min.X-want[0])) > 0.01 || math.Abs(float64(areas[i].Max.X-want[1])) > 0.01,
+			"bin %d from %v to %v, want %v", i, areas[i].Min.X, areas[i].Max.X, want)
 	}
 }
 
@@ -233,9 +216,9 @@ func TestNoFootOnLogarithmicAxes(t *testing.T) {
 	for _, name := range []string{"log-bar", "log-histogram"} {
 		l, tape := record(samples()[name])
 		for _, m := range tape.marks {
-			if b := m.box(); m.ofSeries() && b.Min.Y < l.data.Min.Y+0.5 && b.Max.Y > l.data.Min.Y+2*markerRadius {
-				t.Errorf("%s: something stands on the axis at %v", name, b)
-			}
+			b := m.box()
+			simtest.ErrorIf(t, m.ofSeries() && b.Min.Y < l.data.Min.Y+0.5 && b.Max.Y > l.data.Min.Y+2*markerRadius,
+				"%s: something stands on the axis at %v", name, b)
 		}
 	}
 }
@@ -258,12 +241,8 @@ func TestByteTicks(t *testing.T) {
 		p := plot.New()
 		p.X.Label.Text = f.XLabel
 		f.axes(p)
-		if got := labelsOf(p.X.Tick.Marker, c.least, c.most); got != c.want {
-			t.Errorf("%v to %v: %s, want %s", c.least, c.most, got, c.want)
-		}
-		if p.X.Label.Text != "Message size" {
-			t.Errorf("label %q", p.X.Label.Text)
-		}
+		simtest.Equal(t, labelsOf(p.X.Tick.Marker, c.least, c.most), c.want, "%v to %v:", c.least, c.most)
+		simtest.ErrorIf(t, p.X.Label.Text != "Message size", "label %q", p.X.Label.Text)
 	}
 }
 
@@ -292,17 +271,14 @@ func TestTicksAtPowers(t *testing.T) {
 		f := &Figure{XLabel: c.label, LogX: c.log, Style: Line, Series: []Series{s}}
 		l, _ := record(f)
 		p := l.plot
-		if got := labelsOf(p.X.Tick.Marker, p.X.Min, p.X.Max); got != c.want {
-			t.Errorf("%v, logarithmic %v: %s, want %s", c.values, c.log, got, c.want)
-		}
+		simtest.Equal(t, labelsOf(p.X.Tick.Marker, p.X.Min, p.X.Max), c.want, "%v, logarithmic %v:", c.values, c.log)
 		panels := &Figure{Style: Line, Panels: []*Figure{
 			{XLabel: c.label, LogX: c.log, Style: Line, Series: []Series{{X: c.values[:1], Y: s.Y[:1]}}},
 			{XLabel: c.label, LogX: c.log, Style: Line, Series: []Series{{X: c.values[1:], Y: s.Y[1:]}}},
 		}}
 		panels.panels()
-		if got := panels.Panels[0].powers(); (got != nil) != !slices.Contains(c.values, 12) {
-			t.Errorf("powers in panels: %v", got)
-		}
+		got := panels.Panels[0].powers()
+		simtest.ErrorIf(t, (got != nil) != !slices.Contains(c.values, 12), "powers in panels: %v", got)
 	}
 	// An axis that shows one of them has other ticks.
 	f := &Figure{XLabel: "Ranks", LogX: true, XRange: []float64{7, 12}, Style: Line, Series: []Series{{X: []float64{4, 8, 16}, Y: []float64{1, 1, 1}}}}
@@ -327,26 +303,20 @@ func TestLegendTitle(t *testing.T) {
 			texts = append(texts, m.text)
 		}
 	}
-	if got := strings.Join(texts, "|"); strings.Count(got, "buffers") != 1 || !strings.HasSuffix(got, "|buffers|16|256") {
-		t.Errorf("texts %s", got)
-	}
+	got := strings.Join(texts, "|")
+	simtest.ErrorIf(t, strings.Count(got, "buffers") != 1 || !strings.HasSuffix(got, "|buffers|16|256"), "texts %s", got)
 }
 
-// TestRender: every style in every format gives a picture of that format, the
-// same bytes each time. With WEFT_FIGURES set the pictures are left there to
-// be looked at.
+// TestRender: every style in every format gives a picture of that format, the same bytes each time.
+// With WEFT_FIGURES set the pictures are left there to be looked at.
 func TestRender(t *testing.T) {
 	magic := map[string]string{"svg": "<?xml", "png": "\x89PNG", "pdf": "%PDF"}
 	for name, f := range samples() {
 		for format, start := range magic {
 			first, err := f.Render(format)
-			if err != nil {
-				t.Fatalf("%s.%s: %v", name, format, err)
-			}
+			simtest.FatalIf(t, err != nil, "%s.%s: %v", name, format, err)
 			again, err := f.Render(format)
-			if err != nil || !bytes.Equal(first, again) {
-				t.Errorf("%s.%s differs when drawn again (%v)", name, format, err)
-			}
+			simtest.ErrorIf(t, err != nil || !bytes.Equal(first, again), "%s.%s differs when drawn again (%v)", name, format, err)
 			if !bytes.HasPrefix(first, []byte(start)) {
 				t.Errorf("%s.%s begins with %q", name, format, first[:8])
 			}
@@ -408,9 +378,7 @@ func TestTicks(t *testing.T) {
 		{0, 3e9, "0 500 M 1 G 1.5 G 2 G 2.5 G 3 G"},
 		{0, 2e-5, "0 5e-06 1e-05 1.5e-05 2e-05"},
 	} {
-		if got := labelsOf(ticks{}, c.least, c.most); got != c.want {
-			t.Errorf("%v to %v: %s, want %s", c.least, c.most, got, c.want)
-		}
+		simtest.Equal(t, labelsOf(ticks{}, c.least, c.most), c.want, "%v to %v:", c.least, c.most)
 	}
 	for _, c := range []struct {
 		least, most float64
@@ -423,16 +391,12 @@ func TestTicks(t *testing.T) {
 		{12, 45, "", "20 30 40"},                                        // of 1, 2 and 5 times a power only 20 is there
 		{1.017, 1.031, "", "1.018 1.020 1.022 1.024 1.026 1.028 1.030"}, // of no digit of the first place
 	} {
-		if got := labelsOf(logTicks{c.unit}, c.least, c.most); got != c.want {
-			t.Errorf("%v to %v, logarithmic: %s, want %s", c.least, c.most, got, c.want)
-		}
+		simtest.Equal(t, labelsOf(logTicks{c.unit}, c.least, c.most), c.want, "%v to %v, logarithmic:", c.least, c.most)
 	}
 	// -log10(1 - 0.999) is 3. Of 100 points 50 % is a tenth behind 0 %, within its letters and a gap, and
 	// 90 % a third.
 	for room, want := range map[vg.Length]string{500: "0 % 50 % 90 % 99 % 99.9 %", 100: "0 % 90 % 99 % 99.9 %"} {
-		if got := labelsOf(nines{labelSpace{Words(9, text.XCenter, text.YTop), room}}, 0, 3); got != want {
-			t.Errorf("nines in %v: %s, want %s", room, got, want)
-		}
+		simtest.Equal(t, labelsOf(nines{labelSpace{Words(9, text.XCenter, text.YTop), room}}, 0, 3), want, "nines in %v:", room)
 	}
 	// A unit that stands at the numbers does not stand in the label, too.
 	for most, want := range map[float64]string{10: "Time (s)", 1e-3: "Time"} {
@@ -440,9 +404,7 @@ func TestTicks(t *testing.T) {
 		p := plot.New()
 		p.Y.Label.Text = f.YLabel
 		f.axes(p)
-		if p.Y.Label.Text != want {
-			t.Errorf("up to %v: label %q, want %q", most, p.Y.Label.Text, want)
-		}
+		simtest.ErrorIf(t, p.Y.Label.Text != want, "up to %v: label %q, want %q", most, p.Y.Label.Text, want)
 	}
 }
 
@@ -469,17 +431,15 @@ func TestLogarithmicAxesFillTheCanvas(t *testing.T) {
 	width, height := area(false)
 	w, h := area(true)
 	// Tick labels at the ends may hang over by half their size.
-	if math.Abs(w-width) > 15 || math.Abs(h-height) > 15 {
-		t.Errorf("linear axes are %.0f x %.0f, logarithmic ones %.0f x %.0f", width, height, w, h)
-	}
+	simtest.ErrorIf(t, math.Abs(w-width) > 15 || math.Abs(h-height) > 15,
+		"linear axes are %.0f x %.0f, logarithmic ones %.0f x %.0f", width, height, w, h)
 }
 
 // Without YMax an axis that begins below zero still holds the values above it.
 func TestRangeAroundZero(t *testing.T) {
 	f := &Figure{Style: Line, Series: []Series{{X: []float64{1, 2}, Y: []float64{-0.5, 2}}}}
-	if _, y := f.ranges(); y.min > -0.5 || y.max < 2 {
-		t.Errorf("vertical axis from %g to %g", y.min, y.max)
-	}
+	_, y := f.ranges()
+	simtest.ErrorIf(t, y.min > -0.5 || y.max < 2, "vertical axis from %g to %g", y.min, y.max)
 }
 
 // TestControlCharactersInLabels: whatever names are made of, an SVG file is XML.
@@ -495,9 +455,7 @@ func TestControlCharactersInLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if f.Title != bad || f.Categories[0] != bad {
-		t.Error("drawing has changed the figure")
-	}
+	simtest.ErrorIf(t, f.Title != bad || f.Categories[0] != bad, "drawing has changed the figure")
 }
 
 // TestLegendClearOfMarks: of two corners that a rising line leaves free, the upper left comes first,
@@ -508,8 +466,8 @@ func TestLegendClearOfMarks(t *testing.T) {
 			{Name: "one", X: []float64{0, 1}, Y: []float64{0, 1}}, {Name: "other", X: []float64{0, 1}, Y: []float64{0, 1}},
 		}})
 		left, top := l.box.Max.X < (l.data.Min.X+l.data.Max.X)/2, l.box.Min.Y > (l.data.Min.Y+l.data.Max.Y)/2
-		if want := marks == nil; left != want || top != want {
-			t.Errorf("%d marks: legend at %v of %v: left %v, top %v, want %v", len(marks), l.box, l.data, left, top, want)
-		}
+		want := marks == nil
+		simtest.ErrorIf(t, left != want || top != want,
+			"%d marks: legend at %v of %v: left %v, top %v, want %v", len(marks), l.box, l.data, left, top, want)
 	}
 }

@@ -47,8 +47,7 @@ func TestHotSpot(t *testing.T) {
 		marks  int // elements of the hot channel
 		shapes int // elements in all that show a load
 	}{
-		// 4x4 torus: 64 directed links, 16 of them closing rings (two stubs
-		// each); 16 switches.
+		// 4x4 torus: 64 directed links, 16 of them closing rings (two stubs each); 16 switches.
 		{"torus", torus(t, 4, 4), false, 0, 1, "switch 0 to switch 1", 1, 48 + 2*16 + 16},
 		{"torus, closing a ring", torus(t, 4, 4), false, 0, 3, "switch 0 to switch 3", 2, 48 + 2*16 + 16},
 		// 3x3x2 mesh: between planes only the square shows; each plane has 12
@@ -72,9 +71,7 @@ func TestHotSpot(t *testing.T) {
 					m.Loads[p], found = 0.8, true
 				}
 			}
-			if !found {
-				t.Fatal("no such channel")
-			}
+			simtest.FatalIf(t, !found, "no such channel")
 			picture, _ := m.Draw()
 			if c.matrix {
 				picture, _, _ = m.Matrix()
@@ -84,18 +81,15 @@ func TestHotSpot(t *testing.T) {
 				switch {
 				case e.title == c.title+": 0.800":
 					marks++
-					if e.colour != hottest {
-						t.Errorf("%s has colour %s", e.title, e.colour)
-					}
+					simtest.ErrorIf(t, e.colour != hottest, "%s has colour %s", e.title, e.colour)
 				case e.colour != coldest || !strings.HasSuffix(e.title, ": 0.000"):
 					t.Errorf("%s has colour %s", e.title, e.colour)
 				}
 				shapes++
 			}
 			recordDrawing(t, &picture.Drawing)
-			if marks != c.marks || shapes != c.shapes || shapes != len(picture.Heats) {
-				t.Errorf("%d marks and %d shapes for %d loads, want %d and %d", marks, shapes, len(picture.Heats), c.marks, c.shapes)
-			}
+			simtest.ErrorIf(t, marks != c.marks || shapes != c.shapes || shapes != len(picture.Heats),
+				"%d marks and %d shapes for %d loads, want %d and %d", marks, shapes, len(picture.Heats), c.marks, c.shapes)
 		})
 	}
 }
@@ -120,9 +114,8 @@ func recordDrawing(t *testing.T, d *Drawing) *tape {
 		element(draw.Canvas{Canvas: tape, Rectangle: vg.Rectangle{Max: d.Size}})
 	}
 	for _, m := range tape.marks {
-		if !within(grown(vg.Rectangle{Max: d.Size}, 1), m.box()) {
-			t.Errorf("%q at %v lies outside of %v", m.text, m.box(), d.Size)
-		}
+		simtest.ErrorIf(t, !within(grown(vg.Rectangle{Max: d.Size}, 1), m.box()),
+			"%q at %v lies outside of %v", m.text, m.box(), d.Size)
 	}
 	return tape
 }
@@ -167,9 +160,8 @@ func TestNetworkNames(t *testing.T) {
 		}
 		for a, at := range names {
 			for b, other := range names {
-				if a != b && math.Hypot(float64(at.X-other.X), float64(at.Y-other.Y)) < 4 {
-					t.Errorf("%s: %q and %q stand in one place", name, a, b)
-				}
+				simtest.ErrorIf(t, a != b && math.Hypot(float64(at.X-other.X), float64(at.Y-other.Y)) < 4,
+					"%s: %q and %q stand in one place", name, a, b)
 			}
 		}
 	}
@@ -179,15 +171,11 @@ func TestNetworkNames(t *testing.T) {
 func TestNetworkFormats(t *testing.T) {
 	m := &Network{Topology: fatTree(t, 4, 3)}
 	picture, how := m.Draw()
-	if !strings.HasPrefix(how, "Leaf switches at the bottom") {
-		t.Error(how)
-	}
+	simtest.ErrorIf(t, !strings.HasPrefix(how, "Leaf switches at the bottom"), "%v", how)
 	for _, format := range []string{"svg", "png", "pdf"} {
 		first, err := picture.Render(format)
 		second, err2 := picture.Render(format)
-		if err != nil || err2 != nil || !bytes.Equal(first, second) {
-			t.Fatalf("%s: %v, %v", format, err, err2)
-		}
+		simtest.FatalIf(t, err != nil || err2 != nil || !bytes.Equal(first, second), "%s: %v, %v", format, err, err2)
 		switch format {
 		case "png":
 			image, err := png.Decode(bytes.NewReader(first))
@@ -195,13 +183,9 @@ func TestNetworkFormats(t *testing.T) {
 				t.Errorf("png: %v, %v", err, image.Bounds())
 			}
 		case "pdf":
-			if !bytes.Contains(first, []byte("/FontFile2")) {
-				t.Error("pdf: no embedded font")
-			}
+			simtest.ErrorIf(t, !bytes.Contains(first, []byte("/FontFile2")), "pdf: no embedded font")
 		case "svg":
-			if !bytes.HasPrefix(first, []byte("<?xml")) {
-				t.Errorf("svg: %.60s", first)
-			}
+			simtest.ErrorIf(t, !bytes.HasPrefix(first, []byte("<?xml")), "svg: %.60s", first)
 		}
 	}
 	if _, err := picture.Render("gif"); err == nil {

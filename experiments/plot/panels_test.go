@@ -49,33 +49,27 @@ func TestPanels(t *testing.T) {
 		"Two patterns": 1, "uniform": 1, "worst-case": 1, "min": 1, "val": 1, "routing": 1, "hollow: saturated": 1,
 		"Offered load (flits per terminal and cycle)": 1, "Mean latency (ns)": 1, "0.4": 2,
 	} {
-		if texts[text] != times {
-			t.Errorf("%d times %q, want %d", texts[text], text, times)
-		}
+		simtest.ErrorIf(t, texts[text] != times, "%d times %q, want %d", texts[text], text, times)
 	}
 	parts := p.panels
 	if len(parts) != 2 || parts[0].data.Size() != parts[1].data.Size() || parts[0].plot.Y.Max != parts[1].plot.Y.Max || parts[0].plot.X.Min != parts[1].plot.X.Min {
 		t.Errorf("panels of %v and %v", parts[0].data.Size(), parts[1].data.Size())
 	}
 	// One series keeps its look in all panels, one the same ceiling.
-	if a, b := parts[0].figure.ceiling(), parts[1].figure.ceiling(); a != b || math.IsInf(a, 0) {
-		t.Errorf("ceilings %v and %v", a, b)
-	}
+	a, b := parts[0].figure.ceiling(), parts[1].figure.ceiling()
+	simtest.ErrorIf(t, a != b || math.IsInf(a, 0), "ceilings %v and %v", a, b)
 	empty := panelled()
 	empty.Panels[1].Series = nil
-	if _, err := empty.Render("svg"); err != nil {
-		t.Errorf("an empty panel: %v", err)
-	}
+	_, err := empty.Render("svg")
+	simtest.ErrorIf(t, err != nil, "an empty panel: %v", err)
 	page := simtest.Must(panelled().Render(Page))(t)
 	for text, want := range map[string]int{`data-series="min"`: 2, `data-series="val"`: 1, `data-entry="min"`: 1} {
-		if got := strings.Count(string(page), text); got != want {
-			t.Errorf("%d times %s, want %d", got, text, want)
-		}
+		got := strings.Count(string(page), text)
+		simtest.ErrorIf(t, got != want, "%d times %s, want %d", got, text, want)
 	}
 }
 
-// TestHeat: a cell for every value, dark for high ones, with its number; the scale
-// beside it.
+// TestHeat: a cell for every value, dark for high ones, with its number; the scale beside it.
 func TestHeat(t *testing.T) {
 	f := &Figure{Title: "Latency", XLabel: "Load", YLabel: "Routing", Style: Heat, Field: &Field{
 		Columns: []string{"0.1", "0.2", "0.3"}, Rows: []string{"min", "val"}, Label: "Latency (ns)", Log: true,
@@ -92,18 +86,13 @@ func TestHeat(t *testing.T) {
 	}
 	// Four values: NaN and, on a logarithmic scale, 0 have no colour. 1000 is the
 	// darkest, 10 the palest.
-	if len(filled) != 4 || filled["440154"] != 1 || filled["b5de2b"] != 1 {
-		t.Errorf("cells %v", filled)
-	}
+	simtest.ErrorIf(t, len(filled) != 4 || filled["440154"] != 1 || filled["b5de2b"] != 1, "cells %v", filled)
 	for _, text := range []string{"10", "20", "1,000*", "12", "*", "min", "val", "0.3", "100", "Latency (ns)"} {
-		if texts[text] == 0 {
-			t.Errorf("no %q in the picture", text)
-		}
+		simtest.ErrorIf(t, texts[text] == 0, "no %q in the picture", text)
 	}
 	page, err := f.Render(Page)
-	if err != nil || !strings.Contains(string(page), `data-tip="0.3&#10;min&#10;1000"`) {
-		t.Errorf("no value under the pointer (%v)", err)
-	}
+	simtest.ErrorIf(t, err != nil || !strings.Contains(string(page), `data-tip="0.3&#10;min&#10;1000"`),
+		"no value under the pointer (%v)", err)
 	f.Field.Values = [][]float64{{math.NaN(), 0, 0}, {0, 0, 0}}
 	if _, err := f.Render("svg"); err == nil {
 		t.Error("a field without values: no error")
@@ -118,31 +107,20 @@ func TestSizes(t *testing.T) {
 		f.Width, f.Height, f.FontSize = c.width, c.height, c.font
 		text := simtest.Must(f.Render("svg"))(t)
 		found := regexp.MustCompile(`<svg width="([0-9.]+)pt" height="([0-9.]+)pt"`).FindSubmatch(text)
-		if found == nil {
-			t.Fatalf("%.200s", text)
-		}
+		simtest.FatalIf(t, found == nil, "%.200s", text)
 		width, height, font := c.width, c.height, c.font
 		if width == 0 {
 			width, height, font = 6.2, 4, 9
 		}
 		w, err := strconv.ParseFloat(string(found[1]), 64)
 		h, err2 := strconv.ParseFloat(string(found[2]), 64)
-		if err != nil || err2 != nil {
-			t.Fatal(err, err2)
-		}
-		if math.Abs(w-72*width) > 0.1 {
-			t.Errorf("%v inches: %v points", width, w)
-		}
-		if h < 72*height-0.1 || h > 72*height*1.5 {
-			t.Errorf("%v inches: %v points high", height, h)
-		}
-		if k := f.scale(); math.Abs(9*k-font) > 1e-9 {
-			t.Errorf("a font of %v points, want %v", 9*k, font)
-		}
+		simtest.FatalIf(t, err != nil || err2 != nil, "%v %v", err, err2)
+		simtest.ErrorIf(t, math.Abs(w-72*width) > 0.1, "%v inches: %v points", width, w)
+		simtest.ErrorIf(t, h < 72*height-0.1 || h > 72*height*1.5, "%v inches: %v points high", height, h)
+		k := f.scale()
+		simtest.ErrorIf(t, math.Abs(9*k-font) > 1e-9, "a font of %v points, want %v", 9*k, font)
 		pdf, err := f.Render("pdf")
-		if err != nil || !bytes.Contains(pdf, []byte("/FontFile2")) {
-			t.Errorf("pdf: no embedded font (%v)", err)
-		}
+		simtest.ErrorIf(t, err != nil || !bytes.Contains(pdf, []byte("/FontFile2")), "pdf: no embedded font (%v)", err)
 	}
 }
 
@@ -179,9 +157,7 @@ func TestMarks(t *testing.T) {
 			lines++
 		}
 	}
-	if lines != 1 || areas != 1 {
-		t.Errorf("%d bounds and %d knees", lines, areas)
-	}
+	simtest.ErrorIf(t, lines != 1 || areas != 1, "%d bounds and %d knees", lines, areas)
 	entries := f.markEntries()
 	ink := func(e entry) color.NRGBA {
 		t := &tape{}
@@ -190,9 +166,8 @@ func TestMarks(t *testing.T) {
 	}
 	knee := palette[1] // hue 2, as a band
 	knee.A = 0x28
-	if len(entries) != 2 || entries[1].name != "bound" || ink(entries[1]) != (&Mark{}).color() || ink(entries[0]) != knee {
-		t.Errorf("legend %+v", entries)
-	}
+	simtest.ErrorIf(t, len(entries) != 2 || entries[1].name != "bound" || ink(entries[1]) != (&Mark{}).color() || ink(entries[0]) != knee,
+		"legend %+v", entries)
 }
 
 // TestBarsAtTicks: the bars of a category have their middle at its tick, whichever series have one
@@ -230,9 +205,9 @@ func TestBarsAtTicks(t *testing.T) {
 		}
 		for x := range f.Categories {
 			at := float64(x)
-			if middle := (from[at] + to[at]) / 2; math.Abs(float64(middle-trX(at))) > 0.01 {
-				t.Errorf("%s: the bars of category %d have their middle at %v, the tick is at %v", style, x, middle, trX(at))
-			}
+			middle := (from[at] + to[at]) / 2
+			simtest.ErrorIf(t, math.Abs(float64(middle-trX(at))) > 0.01,
+				"%s: the bars of category %d have their middle at %v, the tick is at %v", style, x, middle, trX(at))
 		}
 		// The middle of y is the middle of category 0; x is a bar, 0.8/3, to its left.
 		if style == Bar && (f.besides("y", 0) != 0 || math.Abs(f.besides("x", 0)+groupWidth/3) > 1e-9 || math.Abs(f.besides("z", 2)) > 1e-9) {
@@ -253,9 +228,7 @@ func TestBarsTellStates(t *testing.T) {
 		l, tape := record(f)
 		texts := tape.texts(t, "bars", l.size)
 		for _, want := range []string{"half filled: undecided", "hatched: some refused", "hollow: saturated", "saturated", "no value", "refused"} {
-			if texts[want] != 1 {
-				t.Errorf("logarithmic %v: %d times %q", logarithmic, texts[want], want)
-			}
+			simtest.ErrorIf(t, texts[want] != 1, "logarithmic %v: %d times %q", logarithmic, texts[want], want)
 		}
 		if logarithmic {
 			continue
@@ -276,9 +249,8 @@ func TestBarsTellStates(t *testing.T) {
 					strokes++
 				}
 			}
-			if math.Abs(float64(got-want)) > 0.01 || (strokes > 0) != (i == 2) {
-				t.Errorf("bar %d: %v of %v filled, %d strokes", i, got, width, strokes)
-			}
+			simtest.ErrorIf(t, math.Abs(float64(got-want)) > 0.01 || (strokes > 0) != (i == 2),
+				"bar %d: %v of %v filled, %d strokes", i, got, width, strokes)
 		}
 	}
 }
@@ -312,9 +284,8 @@ func TestPanelsHeight(t *testing.T) {
 		for range n {
 			f.Panels = append(f.Panels, &Figure{Series: []Series{{Name: "a", X: []float64{0, 1}, Y: []float64{1, 2}}}})
 		}
-		if got := f.panels().size.Y; math.Abs(float64(got)-5*72) > 1 {
-			t.Errorf("%d panels: %v points high, want %v", n, got, 5*72)
-		}
+		got := f.panels().size.Y
+		simtest.ErrorIf(t, math.Abs(float64(got)-5*72) > 1, "%d panels: %v points high, want %v", n, got, 5*72)
 	}
 }
 
@@ -326,9 +297,8 @@ func TestPanelsShowAllThatIsSteady(t *testing.T) {
 	f := &Figure{Style: Line, Panels: []*Figure{one, other}}
 	f.panels()
 	for _, panel := range f.Panels {
-		if top := panel.ceiling(); top < 33 || top > 50 {
-			t.Errorf("the axis ends at %v", top)
-		}
+		top := panel.ceiling()
+		simtest.ErrorIf(t, top < 33 || top > 50, "the axis ends at %v", top)
 	}
 }
 
@@ -348,27 +318,20 @@ func TestTimeline(t *testing.T) {
 	var from, to vg.Length
 	boxes := map[int]int{}
 	l.spans(row.Spans, func(time float64) vg.Length { return vg.Length(6 * time) }, func(part int, a, b vg.Length, title string) {
-		if a < to-1e-9 || a > to+1e-9 {
-			t.Errorf("a box from %v on, behind one that ends at %v", a, to)
-		}
+		simtest.ErrorIf(t, a < to-1e-9 || a > to+1e-9, "a box from %v on, behind one that ends at %v", a, to)
 		from, to = a, b
 		boxes[part]++
 	})
-	if boxes[0] != 1 || boxes[1] != 0 || boxes[2] > 800 || boxes[2] < 600 || to < 599.9 || from > to {
-		t.Errorf("boxes %v, the last from %v to %v", boxes, from, to)
-	}
+	simtest.ErrorIf(t, boxes[0] != 1 || boxes[1] != 0 || boxes[2] > 800 || boxes[2] < 600 || to < 599.9 || from > to,
+		"boxes %v, the last from %v to %v", boxes, from, to)
 	l.Path = []PathStep{{0, 0, 0, 1, "in a row"}, {0, 1, 1, 50, "to another"}}
 	for _, width := range []vg.Length{340, 900} {
 		d := l.Draw(width)
 		svg := simtest.Must(d.Render("svg"))(t)
 		for _, want := range []string{"<title>work</title>", "<title>to another</title>", "mostly often", ">often<", ">rank 1<", ">0 us<"} {
-			if !bytes.Contains(svg, []byte(want)) {
-				t.Errorf("%v wide: no %s", width, want)
-			}
+			simtest.ErrorIf(t, !bytes.Contains(svg, []byte(want)), "%v wide: no %s", width, want)
 		}
-		if bytes.Contains(svg, []byte("never")) {
-			t.Error("the legend has a part that no row has")
-		}
+		simtest.ErrorIf(t, bytes.Contains(svg, []byte("never")), "the legend has a part that no row has")
 		for _, x := range regexp.MustCompile(`d="M([0-9.]+),`).FindAllSubmatch(svg, -1) {
 			if at, err := strconv.ParseFloat(string(x[1]), 64); err != nil || vg.Length(at) > width {
 				t.Errorf("%v wide: something at %s", width, x[1])

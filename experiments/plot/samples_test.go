@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/vg"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // latency is a load-latency curve with the shape of a queue: base / (1 - load
@@ -229,7 +231,5 @@ func TestRandomFigures(t *testing.T) {
 			}
 		}
 	}
-	if drawn < 200 {
-		t.Errorf("%d figures drawn", drawn)
-	}
+	simtest.ErrorIf(t, drawn < 200, "%d figures drawn", drawn)
 }

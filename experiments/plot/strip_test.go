@@ -32,18 +32,14 @@ func testStrip(t *testing.T, f *Figure) {
 	l, tape := record(f)
 	canvas := draw.Canvas{Rectangle: l.data}
 	strip := f.roof().area(canvas, l.plot)
-	if strip.Size().Y < 20 {
-		t.Fatalf("no strip: %v", strip)
-	}
+	simtest.FatalIf(t, strip.Size().Y < 20, "no strip: %v", strip)
 	label, breaks := 0, 0
 	for _, m := range tape.marks {
 		box := m.box()
 		switch {
 		case m.text == "saturated":
 			label++
-			if !within(grown(strip, 0.5), box) {
-				t.Errorf("the label lies at %v, the strip at %v", box, strip)
-			}
+			simtest.ErrorIf(t, !within(grown(strip, 0.5), box), "the label lies at %v, the strip at %v", box, strip)
 			for _, other := range tape.marks {
 				if other.ofSeries() && overlap(box, other.box()) {
 					t.Errorf("the label lies over %v", other.box())
@@ -55,9 +51,7 @@ func testStrip(t *testing.T, f *Figure) {
 			t.Errorf("a line leads into the strip: %v", box)
 		}
 	}
-	if label != 1 || breaks != 4 {
-		t.Errorf("%d labels and %d strokes of breaks, want 1, and 2 at each side", label, breaks)
-	}
+	simtest.ErrorIf(t, label != 1 || breaks != 4, "%d labels and %d strokes of breaks, want 1, and 2 at each side", label, breaks)
 }
 
 // TestIntervalsEndBelowTheStrip: a band, or bars, of intervals wider than the axis end at the foot of the
@@ -79,9 +73,8 @@ func TestIntervalsEndBelowTheStrip(t *testing.T) {
 					t.Errorf("logarithmic %v, bars %v: an interval up to %v, the strip begins at %v", logarithmic, bars, box.Max.Y, strip.Min.Y)
 				}
 			}
-			if drawn == 0 || strip.Size().Y < 20 {
-				t.Errorf("logarithmic %v, bars %v: no interval is drawn", logarithmic, bars)
-			}
+			simtest.ErrorIf(t, drawn == 0 || strip.Size().Y < 20,
+				"logarithmic %v, bars %v: no interval is drawn", logarithmic, bars)
 		}
 	}
 }
@@ -108,21 +101,19 @@ func TestStripsAreAlike(t *testing.T) {
 				hollow[i]++
 			}
 		}
-		if names := newLegend(f).entries; len(names) != 3 {
-			t.Errorf("logarithmic %v: %d entries in the legend, want a, b and hollow", logarithmic, len(names))
-		}
+		names := newLegend(f).entries
+		simtest.ErrorIf(t, len(names) != 3,
+			"logarithmic %v: %d entries in the legend, want a, b and hollow", logarithmic, len(names))
 		// The panel of b alone has the ceiling of the other.
 		panels := &Figure{Style: Line, Panels: []*Figure{
 			{Style: Line, LogY: logarithmic, Series: f.Series[:1]}, {Style: Line, LogY: logarithmic, Series: f.Series[1:]},
 		}}
 		panels.panels()
-		if a, b := panels.Panels[0].ceiling(), panels.Panels[1].ceiling(); a != b || math.IsInf(b, 0) {
-			t.Errorf("logarithmic %v: ceilings of panels %v and %v", logarithmic, a, b)
-		}
+		a, b := panels.Panels[0].ceiling(), panels.Panels[1].ceiling()
+		simtest.ErrorIf(t, a != b || math.IsInf(b, 0), "logarithmic %v: ceilings of panels %v and %v", logarithmic, a, b)
 	}
-	if hollow != [2]int{3, 3} || math.Abs(float64(strips[0].Size().Y-strips[1].Size().Y)) > 0.01 || strips[0].Size().Y < 20 {
-		t.Errorf("%v hollow markers in strips of %v", hollow, strips)
-	}
+	simtest.ErrorIf(t, hollow != [2]int{3, 3} || math.Abs(float64(strips[0].Size().Y-strips[1].Size().Y)) > 0.01 || strips[0].Size().Y < 20,
+		"%v hollow markers in strips of %v", hollow, strips)
 }
 
 // TestPanelsLegendStates: the legend explains hollow and half-filled markers, whichever panel
@@ -139,9 +130,8 @@ func TestPanelsLegendStates(t *testing.T) {
 	}
 	// Curves without markers have no strip for points without a value.
 	hidden := &Figure{Style: Curve, Series: []Series{{Name: "min", X: []float64{0.1, 0.2}, Y: []float64{10, math.NaN()}, States: []State{Steady, Saturated}}}}
-	if l := newLegend(hidden); len(l.entries) != 1 || l.entries[0].name != "min" {
-		t.Errorf("the legend explains what is not drawn: %v", l.entries)
-	}
+	l := newLegend(hidden)
+	simtest.ErrorIf(t, len(l.entries) != 1 || l.entries[0].name != "min", "the legend explains what is not drawn: %v", l.entries)
 }
 
 // TestMarkLabels: labels of bounds lie between the axes, over no marker, line, legend or
@@ -162,17 +152,12 @@ func TestMarkLabels(t *testing.T) {
 				labels = append(labels, grown(m.box(), -1))
 			}
 		}
-		if len(labels) != 4 {
-			t.Fatalf("%d labels", len(labels))
-		}
+		simtest.FatalIf(t, len(labels) != 4, "%d labels", len(labels))
 		for i, box := range labels {
-			if !within(l.data, box) || overlap(box, l.box) {
-				t.Errorf("vertical %v: label %d lies at %v, the axes at %v, the legend at %v", vertical, i, box, l.data, l.box)
-			}
+			simtest.ErrorIf(t, !within(l.data, box) || overlap(box, l.box),
+				"vertical %v: label %d lies at %v, the axes at %v, the legend at %v", vertical, i, box, l.data, l.box)
 			for j, other := range labels {
-				if i != j && overlap(box, other) {
-					t.Errorf("vertical %v: labels %d and %d overlap", vertical, i, j)
-				}
+				simtest.ErrorIf(t, i != j && overlap(box, other), "vertical %v: labels %d and %d overlap", vertical, i, j)
 			}
 			for _, m := range tape.marks {
 				if m.ofSeries() && m.covers(box) {
@@ -207,25 +192,18 @@ func TestReferencesShowAll(t *testing.T) {
 		if far > 20 {
 			continue // in the legend
 		}
-		if near < markerRadius || far < near {
-			t.Errorf("an arm from %v to %v covers the marker at %v, %v", from, to, x, y)
-		}
+		simtest.ErrorIf(t, near < markerRadius || far < near, "an arm from %v to %v covers the marker at %v, %v", from, to, x, y)
 		directions[fmt.Sprintf("%.0f", math.Atan2(float64(to.Y)-y, float64(to.X)-x)*180/math.Pi)]++
 	}
-	if len(directions) != 8 {
-		t.Errorf("arms in directions %v, want eight", directions)
-	}
+	simtest.ErrorIf(t, len(directions) != 8, "arms in directions %v, want eight", directions)
 	for _, name := range []string{"paper, rc", "paper, xrc"} {
-		if texts[name] != 1 {
-			t.Errorf("%q stands %d times in the picture", name, texts[name])
-		}
+		simtest.ErrorIf(t, texts[name] != 1, "%q stands %d times in the picture", name, texts[name])
 	}
 	// Bars tell by their place.
 	f.Style, f.Categories = Bar, []string{"a", "b", "c", "d"}
 	f.tellReferences()
-	if all := f.referenceEntries(); len(all) != 1 || all[0].name != "paper" {
-		t.Errorf("entries of a bar chart: %v", all)
-	}
+	all := f.referenceEntries()
+	simtest.ErrorIf(t, len(all) != 1 || all[0].name != "paper", "entries of a bar chart: %v", all)
 }
 
 // TestNamesBeginAtTheAxis: in an SVG picture the viewer's font may be wider than the one that
@@ -252,13 +230,11 @@ func TestNamesBeginAtTheAxis(t *testing.T) {
 		names++
 		style := l.plot.X.Tick.Label
 		line := m.box().Min.X + style.FontExtents().Descent
-		if middle := line + style.Font.Size/4; math.Abs(float64(middle-at)) > 0.6 {
-			t.Errorf("the letters of a name have their middle at %v, its tick is at %v", middle, at)
-		}
+		middle := line + style.Font.Size/4
+		simtest.ErrorIf(t, math.Abs(float64(middle-at)) > 0.6,
+			"the letters of a name have their middle at %v, its tick is at %v", middle, at)
 	}
-	if names != len(f.Categories) {
-		t.Errorf("%d names", names)
-	}
+	simtest.ErrorIf(t, names != len(f.Categories), "%d names", names)
 	svg := simtest.Must(f.Render("svg"))(t)
 	if n := strings.Count(string(svg), "font-family"); n == 0 || strings.Count(string(svg), ",Arial,Helvetica,sans-serif;") != n {
 		t.Error("fonts to take in the place of Liberation Sans are not named")
@@ -267,9 +243,8 @@ func TestNamesBeginAtTheAxis(t *testing.T) {
 		t.Errorf("%d of %d texts have their length", n, all)
 	}
 	// A digit of Liberation Sans is as wide as Arial's, 1139 of 2048 em: ten at 10 points 55.6.
-	if got, want := measured("<text x=\"1\"\n\tstyle=\"font-size:10px\">0000000000</text>"), ` textLength="55.6`; !strings.Contains(got, want) {
-		t.Errorf("%s, want %s", got, want)
-	}
+	got, want := measured("<text x=\"1\"\n\tstyle=\"font-size:10px\">0000000000</text>"), ` textLength="55.6`
+	simtest.ErrorIf(t, !strings.Contains(got, want), "%s, want %s", got, want)
 }
 
 // tape is a canvas that keeps what is drawn on it, in the order of drawing and

@@ -16,8 +16,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestBlameOfSaturatedPoints: a point that did not keep up leaves the others
-// their length.
+// TestBlameOfSaturatedPoints: a point that did not keep up leaves the others their length.
 func TestBlameOfSaturatedPoints(t *testing.T) {
 	point := func(label string, behind bool, total float64) blamedPoint {
 		p := blamedPoint{label: label, behind: behind}
@@ -29,12 +28,11 @@ func TestBlameOfSaturatedPoints(t *testing.T) {
 		x, end := across(t, withTitles(parse(t, []byte("<p><style></style>"+svg+"</p>")))[n])
 		return end - x
 	}
-	if a, b, c, d := width(0), width(1), width(2), width(3); math.Abs(a-2*b) > 0.1 || c != a || d != b || a < 500 {
-		t.Errorf("bars of %v, %v, %v and %v for 10, 5, 1000 (saturated) and 5", a, b, c, d)
-	}
-	if strings.Count(svg, "not to scale") != 1 || !strings.Contains(svg, ">c (saturated: the bar is not to scale)<") {
-		t.Error("the shrunk bar does not say so, or others do")
-	}
+	a, b, c, d := width(0), width(1), width(2), width(3)
+	simtest.ErrorIf(t, math.Abs(a-2*b) > 0.1 || c != a || d != b || a < 500,
+		"bars of %v, %v, %v and %v for 10, 5, 1000 (saturated) and 5", a, b, c, d)
+	simtest.ErrorIf(t, strings.Count(svg, "not to scale") != 1 || !strings.Contains(svg, ">c (saturated: the bar is not to scale)<"),
+		"the shrunk bar does not say so, or others do")
 }
 
 // TestBlame: a report of a run with blame has a bar for each load, whose pieces
@@ -48,9 +46,7 @@ func TestBlame(t *testing.T) {
 			bars = svg
 		}
 	}
-	if bars == nil {
-		t.Fatal("no bars")
-	}
+	simtest.FatalIf(t, bars == nil, "no bars")
 	// Two loads for each of two numbers of virtual channels. In a bar pieces
 	// touch, and their titles have the times that their widths show.
 	starts, perUnit := 0, 0.0
@@ -60,9 +56,7 @@ func TestBlame(t *testing.T) {
 		width := next - x
 		if x < end-0.1 || starts == 0 {
 			starts++
-			if x != 4 {
-				t.Errorf("a bar begins at %v", x)
-			}
+			simtest.ErrorIf(t, x != 4, "a bar begins at %v", x)
 		} else if x > end+0.1 {
 			t.Errorf("a gap from %v to %v", end, x)
 		}
@@ -79,27 +73,20 @@ func TestBlame(t *testing.T) {
 			t.Errorf("%q is %v wide; others have %v ns a unit", part.Children[0].Text, width, perUnit)
 		}
 	}
-	if starts != 4 {
-		t.Errorf("%d bars, want 4", starts)
-	}
+	simtest.ErrorIf(t, starts != 4, "%d bars, want 4", starts)
 	text := string(html)
 	for _, name := range core.PartNames {
-		if !strings.Contains(text, ">"+name+"<") {
-			t.Errorf("no legend for %s", name)
-		}
+		simtest.ErrorIf(t, !strings.Contains(text, ">"+name+"<"), "no legend for %s", name)
 	}
-	if !strings.Contains(text, "The channels most to blame: ") || !strings.Contains(text, "<td>grid</td>") {
-		t.Error("no table of the worst channels")
-	}
+	simtest.ErrorIf(t, !strings.Contains(text, "The channels most to blame: ") || !strings.Contains(text, "<td>grid</td>"),
+		"no table of the worst channels")
 }
 
 func TestPercentage(t *testing.T) {
 	for share, want := range map[float64]string{
 		1: "100.0 %", 0.1234: "12.3 %", 0.0567: "5.7 %", 0.01: "1.0 %", 0.00346: "0.35 %", 0.0012: "0.12 %", 0.000456: "0.046 %", 0.0001: "0.010 %", 0.00002: "< 0.01 %",
 	} {
-		if got := percentage(share); got != want {
-			t.Errorf("%v: %q, want %q", share, got, want)
-		}
+		simtest.Equal(t, percentage(share), want, "%v:", share)
 	}
 }
 
@@ -132,9 +119,8 @@ func TestBlameInOrder(t *testing.T) {
 	for _, p := range points {
 		labels = append(labels, strings.NewReplacer("switch.vcs = ", "", " traffic.load = ", "").Replace(p.label))
 	}
-	if got := strings.Join(labels, " "); got != "2,0.1 2,0.2 2,0.3 4,0.1 4,0.2 4,0.3" {
-		t.Errorf("bars %s", got)
-	}
+	got := strings.Join(labels, " ")
+	simtest.ErrorIf(t, got != "2,0.1 2,0.2 2,0.3 4,0.1 4,0.2 4,0.3", "bars %s", got)
 }
 
 const twoHalos = `
@@ -167,9 +153,7 @@ func TestJobBlame(t *testing.T) {
 	} {
 		_, html := reported(t, twoHalos+more)
 		for _, words := range append(want, "Who slows whom") {
-			if !strings.Contains(string(html), words) {
-				t.Errorf("%q: the page has not %q", more, words)
-			}
+			simtest.ErrorIf(t, !strings.Contains(string(html), words), "%q: the page has not %q", more, words)
 		}
 	}
 }

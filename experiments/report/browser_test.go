@@ -15,9 +15,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// everything is an experiment whose report has all that a report can have: on rings
-// of 8, tornado traffic goes 3 hops in one direction, so that the channels are full
-// at a load of 1/3.
+// everything is an experiment whose report has all that a report can have: on rings of 8, tornado
+// traffic goes 3 hops in one direction, so that the channels are full at a load of 1/3.
 var everything = strings.NewReplacer("links = true", "links = true\nblame = true\nseries = 5", "[4, 4]", "[8, 4]", "[0.1, 1.0]", "[0.05, 0.1, 0.2, 1.0]").Replace(ring)
 
 // opened is the report of an experiment in a browser.
@@ -69,8 +68,7 @@ func TestBrowserWidths(t *testing.T) {
 	b.picture("page-print")
 }
 
-// TestBrowserChart: values show under the pointer, and series can be switched off, at
-// both widths.
+// TestBrowserChart: values show under the pointer, and series can be switched off, at both widths.
 func TestBrowserChart(t *testing.T) {
 	b, dir := opened(t, everything, 1280)
 	folder := simtest.Must(engine.ReadFolder(dir))(t)
@@ -192,15 +190,13 @@ func TestBrowserBars(t *testing.T) {
 		point := fmt.Sprintf("document.querySelectorAll('.figures figure')[%d].querySelector('[data-tip]')", i)
 		x, y := b.center(point)
 		b.mouse("mouseMoved", x, y)
-		if tip := b.eval(fmt.Sprintf("document.querySelectorAll('.tip')[%d].innerText", i)).(string); strings.Count(tip, "\n") < 1 {
-			t.Errorf("figure %d: %q", i, tip)
-		}
+		tip := b.eval(fmt.Sprintf("document.querySelectorAll('.tip')[%d].innerText", i)).(string)
+		simtest.ErrorIf(t, strings.Count(tip, "\n") < 1, "figure %d: %q", i, tip)
 	}
 	b.picture("bars")
 }
 
-// TestBrowserPanels: panels, percentiles, scatters and heat maps are drawn for both
-// widths.
+// TestBrowserPanels: panels, percentiles, scatters and heat maps are drawn for both widths.
 func TestBrowserPanels(t *testing.T) {
 	text := strings.NewReplacer("links = true", "histogram = true", "[4, 4]", "[8, 4]", "[0.1, 1.0]", "[0.1, 0.2, 1.0]").Replace(ring) + `panels = "switch.vcs"
 annotate = "bound"

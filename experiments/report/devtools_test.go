@@ -20,8 +20,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// browser is a headless Chromium, spoken to by the DevTools protocol through a pair
-// of pipes.
+// browser is a headless Chromium, spoken to by the DevTools protocol through a pair of pipes.
 type browser struct {
 	t       *testing.T
 	in      io.Writer
@@ -50,18 +49,14 @@ var errGone = errors.New("the browser has gone")
 func openBrowser(t *testing.T, page string, width int) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("needs chromium (Debian package chromium)")
-	}
+	simtest.FatalIf(t, err != nil, "needs chromium (Debian package chromium)")
 	for range 5 {
 		b, said := startBrowser(t, path)
 		if err = b.show(page, width); err == nil {
 			return b
 		}
 		t.Logf("%v: %s", err, said())
-		if b.hung.Load() || !errors.Is(err, errGone) {
-			t.Fatal("the page does not open")
-		}
+		simtest.FatalIf(t, b.hung.Load() || !errors.Is(err, errGone), "the page does not open")
 	}
 	t.Skip("the browser ends before it has opened a page, five times in a row")
 	return nil
@@ -77,13 +72,9 @@ func startBrowser(t *testing.T, path string) (b *browser, said func() string) {
 		"--no-first-run", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	theirs, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	out, answers, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	problems := simtest.Must(os.Create(filepath.Join(profile, "errors.txt")))(t)
 	command.Stderr = problems
 	command.ExtraFiles = []*os.File{theirs, answers} // descriptors 3 and 4

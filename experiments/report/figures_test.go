@@ -46,17 +46,14 @@ func withClass(e *element, name, class string) []*element {
 	return some
 }
 
-// TestTimelapse: both variants at load 1, each with 5 intervals of 80 cycles. A
-// digit of a frame is the load of the element of the picture at its place: for
-// the line from one switch to another, its channel's, found in the series and
-// rounded to 35ths of the hottest in any interval.
+// TestTimelapse: both variants at load 1, each with 5 intervals of 80 cycles. A digit of a frame is
+// the load of the element of the picture at its place: for the line from one switch to another, its
+// channel's, found in the series and rounded to 35ths of the hottest in any interval.
 func TestTimelapse(t *testing.T) {
 	dir, html := reported(t, lapsed)
 	page := parse(t, html)
 	lapses := withClass(page, "figure", "timelapse")
-	if len(lapses) != 2 {
-		t.Fatalf("%d time-lapses", len(lapses))
-	}
+	simtest.FatalIf(t, len(lapses) != 2, "%d time-lapses", len(lapses))
 	folder := simtest.Must(engine.ReadFolder(dir))(t)
 	top := 0.0
 	for _, point := range []int{1, 3} {
@@ -80,14 +77,10 @@ func TestTimelapse(t *testing.T) {
 		named := withTitles(lapse)
 		// 16 switches, and 64 channels between them; those that close a ring
 		// of 4 are drawn at both ends: 16 more.
-		if len(frames) != 5 || len(named) != 16+64+16 {
-			t.Fatalf("%d frames, %d elements", len(frames), len(named))
-		}
+		simtest.FatalIf(t, len(frames) != 5 || len(named) != 16+64+16, "%d frames, %d elements", len(frames), len(named))
 		checked := 0
 		for k, frame := range frames {
-			if len(frame) != len(named) {
-				t.Fatalf("frame %d has %d digits for %d elements", k, len(frame), len(named))
-			}
+			simtest.FatalIf(t, len(frame) != len(named), "frame %d has %d digits for %d elements", k, len(frame), len(named))
 			for j, e := range named {
 				name, _, _ := strings.Cut(e.Text, ":")
 				if !strings.Contains(name, " to ") {
@@ -100,9 +93,7 @@ func TestTimelapse(t *testing.T) {
 				checked++
 			}
 		}
-		if checked != 5*80 {
-			t.Errorf("%d lines compared", checked)
-		}
+		simtest.ErrorIf(t, checked != 5*80, "%d lines compared", checked)
 		stills := withClass(lapse, "div", "stills")[0]
 		if got := len(stills.all("svg")); got != 5 || stills.all("p")[4].Text != "cycles 320 to 400 of the window" {
 			t.Errorf("%d stills, %s", got, stills.Text)
@@ -120,9 +111,7 @@ func TestTimelapse(t *testing.T) {
 				near(t, colour, "#%02X%02X%02X", digit)
 				j++
 			}
-			if j != len(named) {
-				t.Errorf("a still of %d elements", j)
-			}
+			simtest.ErrorIf(t, j != len(named), "a still of %d elements", j)
 		}
 	}
 }
@@ -133,9 +122,8 @@ func near(t *testing.T, got, format string, digit int64) {
 	t.Helper()
 	want := plot.LoadColours.At(float64(digit) / 35)
 	var rgb [3]int
-	if _, err := fmt.Sscanf(got, format, &rgb[0], &rgb[1], &rgb[2]); err != nil {
-		t.Fatalf("colour %q: %v", got, err)
-	}
+	_, err := fmt.Sscanf(got, format, &rgb[0], &rgb[1], &rgb[2])
+	simtest.FatalIf(t, err != nil, "colour %q: %v", got, err)
 	for i, w := range []uint8{want.R, want.G, want.B} {
 		if d := rgb[i] - int(w); d < -9 || d > 9 {
 			t.Errorf("colour %s, want about %v", got, want)
@@ -149,9 +137,7 @@ func TestDamagedSeries(t *testing.T) {
 	dir, _ := reported(t, lapsed)
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "series", "1.csv"), []byte("from,to,class,0-80,90-100\n"), 0o666))
 	page := simtest.Must(Make([]string{dir}, ""))(t)
-	if !strings.Contains(string(page), "want an interval that begins at 80") {
-		t.Error("the damage is not told")
-	}
+	simtest.ErrorIf(t, !strings.Contains(string(page), "want an interval that begins at 80"), "the damage is not told")
 }
 
 // TestLinkMaps: a map for each variant, with a frame for each load, lowest first. Two
@@ -160,14 +146,11 @@ func TestDamagedSeries(t *testing.T) {
 func TestLinkMaps(t *testing.T) {
 	f := readBack(t, strings.Replace(ring, "[0.1, 1.0]", "[1.0, 0.1, 0.5]", 1))
 	loads, err := f.ChannelLoads()
-	if err != nil || len(loads) != 6 {
-		t.Fatalf("%v, loads of %d points", err, len(loads))
-	}
+	simtest.FatalIf(t, err != nil || len(loads) != 6, "%v, loads of %d points", err, len(loads))
 	top := hottestLoad(loads)
 	maps, note := linkMaps(f)
-	if len(maps) != 2 || !strings.Contains(note, "Each variant is shown at its highest load.") {
-		t.Fatalf("%d maps, %s", len(maps), note)
-	}
+	simtest.FatalIf(t, len(maps) != 2 || !strings.Contains(note, "Each variant is shown at its highest load."),
+		"%d maps, %s", len(maps), note)
 	for i, m := range maps {
 		frames := strings.Fields(m.Frames)
 		if m.Name != "switch.vcs = "+[]string{"2", "4"}[i] || m.Labels != "load 0.1|load 0.5|load 1" || m.Last != 2 || len(frames) != 3 || math.Abs(m.Top-top) > 1e-12 {
@@ -179,9 +162,7 @@ func TestLinkMaps(t *testing.T) {
 			titles = append(titles, e.Text)
 		}
 		for k, point := range []int{3*i + 1, 3*i + 2, 3 * i} { // points in the order of their loads
-			if len(frames[k]) != 2*len(titles) {
-				t.Fatalf("%d digits for %d elements", len(frames[k]), len(titles))
-			}
+			simtest.FatalIf(t, len(frames[k]) != 2*len(titles), "%d digits for %d elements", len(frames[k]), len(titles))
 			of := map[string]float64{}
 			for _, c := range loads[point] {
 				of[ends(c.From, c.To)] = c.Load
@@ -194,21 +175,18 @@ func TestLinkMaps(t *testing.T) {
 					continue // a switch
 				}
 				level, err := strconv.ParseInt(frames[k][2*j:2*j+2], 36, 64)
-				if err != nil || level != int64(math.Round(load/top*1295)) {
-					t.Errorf("%s at %v: level %d", name, load, level)
-				}
+				simtest.ErrorIf(t, err != nil || level != int64(math.Round(load/top*1295)),
+					"%s at %v: level %d", name, load, level)
 				if shown, err := strconv.ParseFloat(number, 64); k == 2 && (err != nil || math.Abs(shown-load) > 0.0006) {
 					t.Errorf("%s: the picture says %s, want %v", name, number, load)
 				}
 				checked++
 			}
 			// 64 channels between 16 switches, 16 of them drawn at both ends.
-			if checked != 80 {
-				t.Errorf("%d links", checked)
-			}
-			if h := m.Hottest[k]; h.Frame != k || h.Shown != (k == 2) || h.Channels[0] != hottestOf(loads[point])[0] {
-				t.Errorf("hottest %+v", h)
-			}
+			simtest.ErrorIf(t, checked != 80, "%d links", checked)
+			h := m.Hottest[k]
+			simtest.ErrorIf(t, h.Frame != k || h.Shown != (k == 2) || h.Channels[0] != hottestOf(loads[point])[0],
+				"hottest %+v", h)
 		}
 	}
 }
@@ -235,16 +213,12 @@ timeline = true
 `)
 	f := simtest.Must(engine.ReadFolder(dir))(t)
 	list, note := timelines(f)
-	if len(list) != 1 || note == "" {
-		t.Fatalf("%d timelines", len(list))
-	}
+	simtest.FatalIf(t, len(list) != 1 || note == "", "%d timelines", len(list))
 	share, time := 0.0, 0.0
 	for _, s := range list[0].Steps {
 		percent, err := strconv.ParseFloat(strings.Trim(s.Share, "< %"), 64)
 		us, err2 := strconv.ParseFloat(s.Time, 64)
-		if err != nil || err2 != nil {
-			t.Fatal(err, err2)
-		}
+		simtest.FatalIf(t, err != nil || err2 != nil, "%v %v", err, err2)
 		share, time = share+percent, time+us
 	}
 	elapsed, err := f.Results.Numbers("elapsed_s")
@@ -253,9 +227,7 @@ timeline = true
 	}
 	parse(t, html)
 	for _, want := range []string{"Timeline of ranks", `aria-label="timeline of ranks"`, ">rank 5<", "On the critical path", "<td>serialisation</td>", "<title>message "} {
-		if !strings.Contains(string(html), want) {
-			t.Errorf("no %s", want)
-		}
+		simtest.ErrorIf(t, !strings.Contains(string(html), want), "no %s", want)
 	}
 	// A table that somebody has changed is left out.
 	f.Tables["timeline"].Rows[0][len(f.Tables["timeline"].Rows[0])-4] = "x"
@@ -279,10 +251,8 @@ func TestTimelineOfManyRanks(t *testing.T) {
 	if !strings.Contains(last.Caption, "32 of 100 ranks") || !strings.Contains(string(last.Picture), ">rank 99<") || !strings.Contains(string(last.Picture), ">rank 29<") || strings.Contains(string(last.Picture), ">rank 30<") {
 		t.Errorf("%s: not the 30 first ranks and the two of the path", last.Caption)
 	}
-	if !strings.Contains(string(last.Picture), "<title>message 98:0 to rank 99: 3 us</title>") {
-		t.Error("the message is no line of its own")
-	}
-	if s := last.Steps; len(s) != 4 || s[0].Cable != "a to b" || s[0].Share != "40.0 %" || s[0].Time != "2.000" {
-		t.Errorf("parts %+v", s)
-	}
+	simtest.ErrorIf(t, !strings.Contains(string(last.Picture), "<title>message 98:0 to rank 99: 3 us</title>"),
+		"the message is no line of its own")
+	s := last.Steps
+	simtest.ErrorIf(t, len(s) != 4 || s[0].Cable != "a to b" || s[0].Share != "40.0 %" || s[0].Time != "2.000", "parts %+v", s)
 }

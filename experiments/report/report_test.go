@@ -87,8 +87,7 @@ func (e *element) all(name string) []*element {
 	return found
 }
 
-// parse reads a page, which must be well-formed, and checks that it needs
-// nothing from elsewhere.
+// parse reads a page, which must be well-formed, and checks that it needs nothing from elsewhere.
 func parse(t *testing.T, page []byte) *element {
 	t.Helper()
 	root := &element{}
@@ -99,22 +98,17 @@ func parse(t *testing.T, page []byte) *element {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatalf("not well-formed: %v", err)
-		}
+		simtest.FatalIf(t, err != nil, "not well-formed: %v", err)
 		switch x := token.(type) {
 		case xml.StartElement:
 			e := &element{Name: x.Name.Local, Attr: map[string]string{}}
 			for _, a := range x.Attr {
 				e.Attr[a.Name.Local] = a.Value
 				elsewhere := a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") && !strings.HasPrefix(a.Value, "./") && !strings.HasPrefix(a.Value, "../")
-				if elsewhere || a.Name.Local == "src" {
-					t.Errorf("<%s> refers to %s", e.Name, a.Value)
-				}
+				simtest.ErrorIf(t, elsewhere || a.Name.Local == "src", "<%s> refers to %s", e.Name, a.Value)
 			}
-			if e.Name == "link" || e.Name == "img" || e.Name == "script" && len(x.Attr) > 0 {
-				t.Errorf("the page has a <%s>", e.Name)
-			}
+			simtest.ErrorIf(t, e.Name == "link" || e.Name == "img" || e.Name == "script" && len(x.Attr) > 0,
+				"the page has a <%s>", e.Name)
 			last := open[len(open)-1]
 			last.Children = append(last.Children, e)
 			open = append(open, e)
@@ -130,9 +124,8 @@ func parse(t *testing.T, page []byte) *element {
 		t.Errorf("the style sheet refers elsewhere: %s", s)
 	}
 	for _, script := range root.all("script") {
-		if s := regexp.MustCompile(`//\w|import|fetch|XMLHttp|eval`).FindString(script.Text); s != "" {
-			t.Errorf("the script may reach elsewhere: %s", s)
-		}
+		s := regexp.MustCompile(`//\w|import|fetch|XMLHttp|eval`).FindString(script.Text)
+		simtest.ErrorIf(t, s != "", "the script may reach elsewhere: %s", s)
 	}
 	return root
 }
@@ -141,9 +134,7 @@ func parse(t *testing.T, page []byte) *element {
 func TestPage(t *testing.T) {
 	dir, page := reported(t, ring)
 	again, err := Make([]string{dir}, "")
-	if err != nil || !bytes.Equal(page, again) {
-		t.Errorf("a second report differs (%v)", err)
-	}
+	simtest.ErrorIf(t, err != nil || !bytes.Equal(page, again), "a second report differs (%v)", err)
 	root := parse(t, page)
 	if got := root.all("h1")[0].Text; got != "Tornado <on> a torus" {
 		t.Errorf("title %q", got)
@@ -158,13 +149,12 @@ func TestPage(t *testing.T) {
 		t.Errorf("question %q", questions)
 	}
 	// 1 plot and, of 2 variants, a map of the higher load.
-	if n := len(root.all("svg")); n != 4 {
-		t.Errorf("%d pictures, want the figure for two widths, and two maps", n)
-	}
+	n := len(root.all("svg"))
+	simtest.ErrorIf(t, n != 4, "%d pictures, want the figure for two widths, and two maps", n)
 	for i, vcs := range []string{"2", "4"} {
-		if got := root.all("figcaption")[i].Text; !strings.HasPrefix(got, "switch.vcs = "+vcs+", traffic.load = 1. Switches at their coordinates") {
-			t.Errorf("caption %q", got)
-		}
+		got := root.all("figcaption")[i].Text
+		simtest.ErrorIf(t, !strings.HasPrefix(got, "switch.vcs = "+vcs+", traffic.load = 1. Switches at their coordinates"),
+			"caption %q", got)
 	}
 	// A row is marked in the page where it is not steady in the results.
 	text := simtest.Must(os.ReadFile(filepath.Join(dir, "results.csv")))(t)
@@ -172,17 +162,14 @@ func TestPage(t *testing.T) {
 	at := simtest.Must(table.Column("state"))(t)
 	tables := root.all("table")
 	rows := tables[len(tables)-1].all("tr")[1:]
-	if len(rows) != 4 {
-		t.Fatalf("%d rows of results", len(rows))
-	}
+	simtest.FatalIf(t, len(rows) != 4, "%d rows of results", len(rows))
 	for i, r := range rows {
 		want := table.Rows[i][at]
 		if want == "steady" {
 			want = ""
 		}
-		if r.Attr["class"] != want || !strings.Contains(r.Text, want) {
-			t.Errorf("row %d: %q, want %q", i, r.Attr["class"], want)
-		}
+		simtest.ErrorIf(t, r.Attr["class"] != want || !strings.Contains(r.Text, want),
+			"row %d: %q, want %q", i, r.Attr["class"], want)
 	}
 	if got := root.all("pre"); len(got) != 13 || !strings.Contains(got[1].Text, "dims = [4, 4]") {
 		t.Errorf("%d tables of settings", len(got))
@@ -216,9 +203,8 @@ func TestSections(t *testing.T) {
 		for _, h := range root.all("h3") {
 			heads = append(heads, h.Text)
 		}
-		if fmt.Sprint(contents) != "[Answer Figures Why Every point How]" || fmt.Sprint(heads) != fmt.Sprint(contents) {
-			t.Errorf("contents %v, sections %v", contents, heads)
-		}
+		simtest.ErrorIf(t, fmt.Sprint(contents) != "[Answer Figures Why Every point How]" || fmt.Sprint(heads) != fmt.Sprint(contents),
+			"contents %v, sections %v", contents, heads)
 		linked := map[string]bool{}
 		for _, a := range root.all("a") {
 			link := simtest.Must(url.Parse(a.Attr["href"]))(t)
@@ -229,15 +215,12 @@ func TestSections(t *testing.T) {
 				continue
 			}
 			path := filepath.Join(filepath.Dir(out), filepath.FromSlash(link.Path))
-			if _, err := os.Stat(path); err != nil {
-				t.Error(err)
-			}
+			_, err := os.Stat(path)
+			simtest.ErrorIf(t, err != nil, "%v", err)
 			linked[filepath.Base(path)] = true
 		}
 		for _, name := range []string{"results.csv", "links.csv", "resolved.toml", "manifest.json", "latency_mean_ns-offered_load.svg", "latency_mean_ns-offered_load.png"} {
-			if !linked[name] {
-				t.Errorf("no link to %s", name)
-			}
+			simtest.ErrorIf(t, !linked[name], "no link to %s", name)
 		}
 	}
 }
@@ -246,18 +229,15 @@ func TestSections(t *testing.T) {
 // blame and lines of a figure as one without, and its blame is the mean.
 func TestSeedsAreNoVariants(t *testing.T) {
 	f := readBack(t, strings.NewReplacer("links = true", "links = true\nblame = true", "[0.1, 1.0]", "[0.1, 0.2]\nseed = [1, 2, 3]").Replace(ring))
-	if maps, note := linkMaps(f); len(maps) != 2 || !strings.Contains(note, "Of several seeds, the first is shown.") {
-		t.Errorf("%d maps, %s", len(maps), note)
-	}
+	maps, note := linkMaps(f)
+	simtest.ErrorIf(t, len(maps) != 2 || !strings.Contains(note, "Of several seeds, the first is shown."),
+		"%d maps, %s", len(maps), note)
 	points := blamedPoints(f, f.Tables["blame"])
-	if len(points) != 4 || points[0].label != "switch.vcs = 2, traffic.load = 0.1" {
-		t.Fatalf("%d points, %+v", len(points), points)
-	}
+	simtest.FatalIf(t, len(points) != 4 || points[0].label != "switch.vcs = 2, traffic.load = 0.1",
+		"%d points, %+v", len(points), points)
 	results := simtest.Must(f.Results.Where(map[string]string{"switch.vcs": "2", "traffic.load": "0.1"}))(t)
 	means, err := results.Numbers("latency_mean_ns")
-	if err != nil || len(means) != 3 {
-		t.Fatal(err, means)
-	}
+	simtest.FatalIf(t, err != nil || len(means) != 3, "%v %v", err, means)
 	parts, roots := 0.0, 0.0
 	for _, x := range points[0].parts {
 		parts += x
@@ -268,13 +248,10 @@ func TestSeedsAreNoVariants(t *testing.T) {
 	if want := (means[0] + means[1] + means[2]) / 3; math.Abs(parts-want) > 1e-6*want || math.Abs(points[0].total-want) > 1e-6*want {
 		t.Errorf("parts %v, total %v, want %v", parts, points[0].total, want)
 	}
-	if roots > 1+1e-9 {
-		t.Errorf("shares of the channels come to %v", roots)
-	}
+	simtest.ErrorIf(t, roots > 1+1e-9, "shares of the channels come to %v", roots)
 	picture, err := drawFigure(f, &f.File.Plots[0])
-	if svg := string(picture.Wide); err != nil || strings.Contains(svg, "seed") || strings.Count(svg, ">vcs<") != 1 {
-		t.Errorf("%v\n%s", err, svg)
-	}
+	svg := string(picture.Wide)
+	simtest.ErrorIf(t, err != nil || strings.Contains(svg, "seed") || strings.Count(svg, ">vcs<") != 1, "%v\n%s", err, svg)
 }
 
 // TestVerdicts: a published number beside the measured one. fig8b's minimal
@@ -289,19 +266,14 @@ func TestVerdicts(t *testing.T) {
 		{"dragonfly", "fig8b", "WC MIN", "saturation throughput", "0.03125", "0.031", "-0.8 %", "predicted", "met", ""},
 		{"dragonfly", "fig8b", "WC VAL", "saturation throughput", "0.5", "0.031", "-93.8 %", "predicted", "missed", "far off"},
 	}
-	if fmt.Sprint(e.Verdicts) != fmt.Sprint(want) {
-		t.Errorf("got %q\nwant %q", e.Verdicts, want)
-	}
+	simtest.ErrorIf(t, fmt.Sprint(e.Verdicts) != fmt.Sprint(want), "got %q\nwant %q", e.Verdicts, want)
 	for x, want := range map[float64]string{0.0004: "0.0 %", -0.0004: "0.0 %", 0.0006: "+0.1 %", -1: "-100.0 %"} {
-		if got := percent(x); got != want {
-			t.Errorf("percent(%v) = %q, want %q", x, got, want)
-		}
+		simtest.Equal(t, percent(x), want, "percent(%v) =", x)
 	}
 	c := content{Experiments: make([]experiment, 2)}
 	c.sum(verdicts)
-	if fmt.Sprint(c.Counts) != "[{met 1} {missed 1}]" || len(c.Verdicts) != 1 || len(c.Verdicts[0]) != 2 {
-		t.Errorf("counts %v, papers %v", c.Counts, c.Verdicts)
-	}
+	simtest.ErrorIf(t, fmt.Sprint(c.Counts) != "[{met 1} {missed 1}]" || len(c.Verdicts) != 1 || len(c.Verdicts[0]) != 2,
+		"counts %v, papers %v", c.Counts, c.Verdicts)
 }
 
 // TestFolders: several folders below one, an interrupted one among them, and
@@ -318,9 +290,8 @@ func TestFolders(t *testing.T) {
 	root := parse(t, page)
 	var contents []string
 	for _, a := range root.all("a") {
-		if leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")) != 1 {
-			t.Errorf("link %s leads to %d places", a.Attr["href"], leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")))
-		}
+		simtest.ErrorIf(t, leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")) != 1,
+			"link %s leads to %d places", a.Attr["href"], leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")))
 	}
 	for _, a := range root.all("nav")[0].all("a") {
 		contents = append(contents, a.Text)
@@ -328,17 +299,14 @@ func TestFolders(t *testing.T) {
 	if fmt.Sprint(contents) != "[paper/a paper/b paper/aa]" { // what stands beside others comes last
 		t.Errorf("contents %v", contents)
 	}
-	if lists := root.all("nav")[0].all("ol"); len(lists) != 2 || lists[1].Attr["start"] != "3" {
-		t.Errorf("%d lists of contents", len(lists))
-	}
-	if !strings.Contains(root.all("header")[0].Text, "Interrupted, without results: "+filepath.Join(dir, "half")) {
-		t.Error("the interrupted folder is not mentioned")
-	}
+	lists := root.all("nav")[0].all("ol")
+	simtest.ErrorIf(t, len(lists) != 2 || lists[1].Attr["start"] != "3", "%d lists of contents", len(lists))
+	simtest.ErrorIf(t, !strings.Contains(root.all("header")[0].Text, "Interrupted, without results: "+filepath.Join(dir, "half")),
+		"the interrupted folder is not mentioned")
 	var folder *engine.FolderError
 	for _, bad := range []string{t.TempDir(), filepath.Join(dir, "nothing")} {
-		if _, err := Make([]string{bad}, ""); !errors.As(err, &folder) {
-			t.Errorf("%s: %v", bad, err)
-		}
+		_, err := Make([]string{bad}, "")
+		simtest.ErrorIf(t, !errors.As(err, &folder), "%s: %v", bad, err)
 	}
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "half", "manifest.json"), []byte("{"), 0o666))
 	if _, err := Make([]string{dir}, ""); !errors.As(err, &folder) || !strings.Contains(err.Error(), "damaged") {
@@ -352,9 +320,8 @@ func TestFolders(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	f := readBack(t, ring)
 	rows, bounds := knees(f)
-	if len(rows) != 2 || rows[0].Variant != "switch.vcs = 2" || rows[1].Variant != "switch.vcs = 4" || !bounds {
-		t.Fatalf("%+v", rows)
-	}
+	simtest.FatalIf(t, len(rows) != 2 || rows[0].Variant != "switch.vcs = 2" || rows[1].Variant != "switch.vcs = 4" || !bounds,
+		"%+v", rows)
 	for i, k := range f.Results.Knees() {
 		if rows[i].Bound != "1" || !strings.HasSuffix(rows[i].Idle, " at 0.1") || !strings.HasPrefix(rows[i].Idle, results.Short(k.Idle)) {
 			t.Errorf("%+v, want %+v", rows[i], k)
@@ -393,13 +360,11 @@ func TestAnswerOfKinds(t *testing.T) {
 		}
 		winner := variants[best*len(variants)/len(values)]
 		want := fmt.Sprintf("%s has the %s, %s", winner, c.name, results.Short(values[best]))
-		if got := strings.Join(answer(f), " "); !strings.Contains(got, want) {
-			t.Errorf("%s\nwant %s", got, want)
-		}
+		got := strings.Join(answer(f), " ")
+		simtest.ErrorIf(t, !strings.Contains(got, want), "%s\nwant %s", got, want)
 		page := string(simtest.Must(Make([]string{f.Dir}, ""))(t))
-		if at, points := strings.Index(page, `<p class="answer">Of 2 variants, `+winner+" has the "), strings.Index(page, "Every point</h3>"); at < 0 || at > points {
-			t.Errorf("%s: the page has no answer at its head", c.name)
-		}
+		at, points := strings.Index(page, `<p class="answer">Of 2 variants, `+winner+" has the "), strings.Index(page, "Every point</h3>")
+		simtest.ErrorIf(t, at < 0 || at > points, "%s: the page has no answer at its head", c.name)
 	}
 }
 

@@ -62,18 +62,15 @@ func places(x *Ranking) string {
 // which all three are steady.
 func TestRank(t *testing.T) {
 	r := simtest.Must(loadSweep(t).Rank([]Goal{throughput, tail}, nil))(t)
-	if len(r.All) != 4 || strings.Join(r.Demand, " ") != "traffic.pattern" || strings.Join(r.Design, " ") != "routing.type" {
-		t.Fatalf("%+v", r)
-	}
+	simtest.FatalIf(t, len(r.All) != 4 || strings.Join(r.Demand, " ") != "traffic.pattern" || strings.Join(r.Design, " ") != "routing.type",
+		"%+v", r)
 	u := &r.All[0]
 	if got := places(u); got != "a best, b behind, c behind" || u.Highest != 0.6 || !math.IsNaN(u.Load) || !u.Places[0].Full || u.Places[1].Full {
 		t.Errorf("%s: %+v", got, u)
 	}
 	d := u.Places[1].From
 	for _, x := range [][2]float64{{d.Delta, -0.145}, {d.HalfWidth, 0.0508248}, {d.P, 0.0175574}, {u.Places[2].From.P, 0.0086326}, {d.Holm, 0.0175574}, {u.Places[2].Mean, 0.305}, {u.Places[0].HalfWidth, 0.0127062}} {
-		if math.Abs(x[0]-x[1]) > 1e-6 {
-			t.Errorf("%v, want %v", x[0], x[1])
-		}
+		simtest.ErrorIf(t, math.Abs(x[0]-x[1]) > 1e-6, "%v, want %v", x[0], x[1])
 	}
 	if got := places(&r.All[1]); r.All[1].Load != 0.2 || got != "a tie, c tie, b tie" {
 		t.Errorf("tails at %v: %s", r.All[1].Load, got)
@@ -126,9 +123,7 @@ func TestAnswer(t *testing.T) {
 		{"a value missing", csvTable(t, head, "0,8,b,x,1,1,3,0.5", "0,8,a,x,1,1,,"), []Goal{runTime}, nil, "Only b has a run time."},
 	} {
 		r := simtest.Must(c.table.Rank(c.goals, c.by))(t)
-		if got := strings.Join(r.Answer(), "|"); got != c.want {
-			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
-		}
+		simtest.Equal(t, strings.Join(r.Answer(), "|"), c.want, "%s:\n", c.name)
 	}
 	// Differences have the digits of their intervals.
 	r := simtest.Must(csvTable(t, head, "0,8,b,x,1,1,3000,12", "1,8,a,x,1,1,2000,5").Rank([]Goal{runTime}, nil))(t)
@@ -160,12 +155,9 @@ func TestNamed(t *testing.T) {
 		{[]string{"routing.type", "switch.vcs"}, []string{"min", "4"}, "routing.type = min (switch.vcs = 4)"},
 	} {
 		r := Rankings{Design: c.design}
-		if got := r.named([]Place{{Design: c.cells}}); got != c.want {
-			t.Errorf("%s, want %s", got, c.want)
-		}
-		if got := r.named(slices.Repeat([]Place{{Design: c.cells}}, 6)); got != c.want+" and 5 others" {
-			t.Error(got)
-		}
+		simtest.Equal(t, r.named([]Place{{Design: c.cells}}), c.want, "")
+		got := r.named(slices.Repeat([]Place{{Design: c.cells}}, 6))
+		simtest.ErrorIf(t, got != c.want+" and 5 others", "%v", got)
 	}
 }
 
@@ -186,9 +178,7 @@ func TestDivide(t *testing.T) {
 	}
 	// Where no load is offered, it is a demand as others are.
 	r := simtest.Must(x.Rank([]Goal{runTime}, nil))(t)
-	if strings.Join(r.Demand, " ") != "traffic.pattern fault.x.fraction traffic.load" {
-		t.Error(r.Demand)
-	}
+	simtest.ErrorIf(t, strings.Join(r.Demand, " ") != "traffic.pattern fault.x.fraction traffic.load", "%v", r.Demand)
 	simtest.Refuse(x.Rank(nil, []string{"nothing"}))(t, `no column "nothing"`)
 }
 
@@ -198,9 +188,7 @@ func TestFoundLoads(t *testing.T) {
 	x := csvTable(t, "point,routing.type,seed,replications,offered_load,accepted_load,accepted_ci95,latency_p99_ns,state",
 		"0,a,1,1,0.4,0.4,0.001,30,steady", "1,b,1,1,0.41,0.41,0.001,90,steady")
 	r := simtest.Must(x.Rank([]Goal{throughput, tail}, nil))(t)
-	if len(r.All) != 1 || places(&r.All[0]) != "b first, a no interval" {
-		t.Errorf("%+v", r)
-	}
+	simtest.ErrorIf(t, len(r.All) != 1 || places(&r.All[0]) != "b first, a no interval", "%+v", r)
 }
 
 // TestErrorOfRankings: of five equal variants with five seeds of their own, one is said to be

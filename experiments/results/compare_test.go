@@ -95,27 +95,22 @@ func TestCompare(t *testing.T) {
 				name      string
 				got, want float64
 			}{{"t", d.T, c.t}, {"df", d.DF, c.df}, {"p", d.P, c.p}, {"half-width", d.HalfWidth, c.half}} {
-				if same := x.got == x.want || math.IsNaN(x.got) && math.IsNaN(x.want); !same && !(math.Abs(x.got-x.want) <= 2e-5*math.Abs(x.want)+5e-6) {
-					t.Errorf("%s = %v, want %v", x.name, x.got, x.want)
-				}
+				same := x.got == x.want || math.IsNaN(x.got) && math.IsNaN(x.want)
+				simtest.ErrorIf(t, !same && !(math.Abs(x.got-x.want) <= 2e-5*math.Abs(x.want)+5e-6),
+					"%s = %v, want %v", x.name, x.got, x.want)
 			}
-			if d.Method != c.method || d.Significance != c.conclusion || len(r.Differences) != 1 {
-				t.Errorf("%+v", r)
-			}
+			simtest.ErrorIf(t, d.Method != c.method || d.Significance != c.conclusion || len(r.Differences) != 1, "%+v", r)
 		})
 	}
 }
 
-// TestHolm: p of 0.01, 0.04 and 0.03 become 3*0.01, then 2*0.03, and for 0.04
-// not less than that.
+// TestHolm: p of 0.01, 0.04 and 0.03 become 3*0.01, then 2*0.03, and for 0.04 not less than that.
 func TestHolm(t *testing.T) {
 	c := Comparison{Differences: []Difference{{P: 0.01, Delta: 1}, {P: 0.04, Delta: 1}, {P: math.NaN(), Significance: NoInterval}, {P: 0.03, Delta: -1}}}
 	adjust(c.Differences)
 	want := []float64{0.03, 0.06, 0, 0.06}
 	for i, d := range c.Differences {
-		if math.Abs(d.Holm-want[i]) > 1e-12 {
-			t.Errorf("%d: %v, want %v", i, d.Holm, want[i])
-		}
+		simtest.ErrorIf(t, math.Abs(d.Holm-want[i]) > 1e-12, "%d: %v, want %v", i, d.Holm, want[i])
 	}
 	if c.Significant() != 1 || c.Tests() != 3 || c.Differences[0].Significance != Higher || c.Differences[3].Significance != Unclear {
 		t.Errorf("%+v", c)
@@ -241,12 +236,9 @@ func TestErrorOfSmallSamples(t *testing.T) {
 				hits++
 			}
 		}
-		if !within(hits, trials) {
-			t.Errorf("%s: %d of %d differ", c.name, hits, trials)
-		}
-		if strings.HasPrefix(c.name, "single rows") && hits < trials*3/100 {
-			t.Errorf("%s: only %d of %d differ: far from 5 %%", c.name, hits, trials)
-		}
+		simtest.ErrorIf(t, !within(hits, trials), "%s: %d of %d differ", c.name, hits, trials)
+		simtest.ErrorIf(t, strings.HasPrefix(c.name, "single rows") && hits < trials*3/100,
+			"%s: only %d of %d differ: far from 5 %%", c.name, hits, trials)
 	}
 }
 
@@ -260,9 +252,8 @@ func TestResolution(t *testing.T) {
 		{[]float64{406, 500, math.NaN()}, 2}, {[]float64{16, 48, 32}, 16}, {[]float64{406.5, 513.5}, 0.5}, {[]float64{0.29, 0.31}, 0.01},
 		{[]float64{0, 0}, 0}, {[]float64{math.Inf(1), -6, 4}, 2}, {nil, 0},
 	} {
-		if got := resolution(c.values); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%v: %v, want %v", c.values, got, c.want)
-		}
+		got := resolution(c.values)
+		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-9, "%v: %v, want %v", c.values, got, c.want)
 	}
 	if got := resolution([]float64{7.405584986980336, 7.569293458055114, 6.91117120931}); got > 1e-4 {
 		t.Errorf("means: %v", got)
@@ -273,9 +264,8 @@ func TestResolution(t *testing.T) {
 func TestIntervalColumn(t *testing.T) {
 	x := csvTable(t, "latency_mean_ns,latency_ci95_ns,elapsed_s,elapsed_ci95_s,slowdown_max,slowdown_max_ci95,accepted_load,accepted_ci95,latency_p99_ns,latency_p99_ci95_ns,offered_load,hops_mean", "1,2,3,4,5,6,7,8,9,10,11,12")
 	for metric, want := range map[string]float64{"latency_mean_ns": 2, "elapsed_s": 4, "slowdown_max": 6, "accepted_load": 8, "latency_p99_ns": 10, "offered_load": math.NaN(), "hops_mean": math.NaN()} {
-		if got := simtest.Must(x.HalfWidths(metric))(t)[0]; got != want && got == got {
-			t.Errorf("%s: %v, want %v", metric, got, want)
-		}
+		got := simtest.Must(x.HalfWidths(metric))(t)[0]
+		simtest.ErrorIf(t, got != want && got == got, "%s: %v, want %v", metric, got, want)
 	}
 }
 
@@ -285,9 +275,7 @@ func TestMatching(t *testing.T) {
 	a := csvTable(t, "point,load,vcs,seed,replications,x_mean_ns,x_ci95_ns", "0,0.1,2,1,1,10,1", "1,0.2,2,1,1,10,1", "2,0.4,2,1,1,10,1")
 	b := csvTable(t, "point,load,mode,seed,replications,x_mean_ns,x_ci95_ns", "0,0.20,m,1,1,20,1", "1,0.3,m,1,1,20,1", "2,0.1,m,1,1,10,1")
 	c := simtest.Must(Compare(a, b, "x_mean_ns", nil))(t)
-	if c.OnlyA != 1 || c.OnlyB != 1 || strings.Join(c.Keys, " ") != "load" {
-		t.Errorf("%+v", c)
-	}
+	simtest.ErrorIf(t, c.OnlyA != 1 || c.OnlyB != 1 || strings.Join(c.Keys, " ") != "load", "%+v", c)
 	rows := c.Table().Rows
 	if len(rows) != 2 || strings.Join(rows[1][:4], " ") != "0.2 10 20 10" || rows[1][len(rows[1])-1] != Higher || rows[0][len(rows[0])-1] != Unclear {
 		t.Errorf("%v", rows)

@@ -37,19 +37,13 @@ func FuzzParseSeries(f *testing.F) {
 		}
 		last := int64(0)
 		for _, end := range s.Ends {
-			if end <= last {
-				t.Errorf("ends %v", s.Ends)
-			}
+			simtest.ErrorIf(t, end <= last, "ends %v", s.Ends)
 			last = end
 		}
 		for _, c := range s.Channels {
-			if len(c.Flits) != len(s.Ends) {
-				t.Errorf("%d loads", len(c.Flits))
-			}
+			simtest.ErrorIf(t, len(c.Flits) != len(s.Ends), "%d loads", len(c.Flits))
 			for _, x := range c.Flits {
-				if !(x >= 0) || math.IsInf(x, 0) {
-					t.Errorf("load %v", x)
-				}
+				simtest.ErrorIf(t, !(x >= 0) || math.IsInf(x, 0), "load %v", x)
 			}
 		}
 	})

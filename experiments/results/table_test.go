@@ -35,25 +35,18 @@ func TestFormulaCells(t *testing.T) {
 		{"'=from", "plain"},
 		{"'=cmd|' /C calc'!A0", "-1.5"}, {"'@SUM(A1)", "+2e9"}, {"'-x", "''=quoted"}, {"'+1+1", "''"}, {"'apostrophe", ""}, {"'\t=1", "-Inf"}, {"'\r=1", "a=b"},
 	}
-	if !reflect.DeepEqual(raw, want) {
-		t.Errorf("written %q\nwant    %q", raw, want)
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(raw, want), "written %q\nwant    %q", raw, want)
 	back, err := ReadTable("t", &b)
-	if err != nil || !reflect.DeepEqual(back, table) {
-		t.Errorf("read back %q, %v", back, err)
-	}
+	simtest.ErrorIf(t, err != nil || !reflect.DeepEqual(back, table), "read back %q, %v", back, err)
 }
 
 // Swept settings with units can be drawn and selected.
 func TestCellsWithUnits(t *testing.T) {
 	for cell, want := range map[string]float64{"16B": 16, "4KiB": 4096, "2.5us": 2500, "40Gb/s": 40e9, "0.25": 0.25} {
-		if got := Number(cell); got != want {
-			t.Errorf("number(%q) = %v, want %v", cell, got, want)
-		}
+		simtest.Equal(t, Number(cell), want, "number(%q) =", cell)
 	}
-	if got := Number("rc-srq"); got == got {
-		t.Errorf("number of text is %v", got)
-	}
+	got := Number("rc-srq")
+	simtest.ErrorIf(t, got == got, "number of text is %v", got)
 }
 
 // TestCountStates: a verdict that no row has is left out, and a table without any has none.
@@ -80,13 +73,9 @@ func TestJSONLines(t *testing.T) {
 {"point":"01","a.b":"4KiB","c":"say \"\u003chi\u003e\""}
 {"point":18446744073709551615,"a.b":"null","c":" 1"}
 `
-	if string(b) != want {
-		t.Errorf("got\n%s\nwant\n%s", string(b), want)
-	}
+	simtest.ErrorIf(t, string(b) != want, "got\n%s\nwant\n%s", string(b), want)
 	for line := range bytes.Lines(b) {
-		if !json.Valid(line) {
-			t.Errorf("not JSON: %s", line)
-		}
+		simtest.ErrorIf(t, !json.Valid(line), "not JSON: %s", line)
 	}
 }
 
@@ -105,14 +94,11 @@ func TestFormula(t *testing.T) {
 		"(a+b)/2 - 4.5 + b*0":     0,
 	} {
 		f, err := ParseFormula(text, []string{"a", "b"})
-		if err != nil || f(of) != want {
-			t.Errorf("%s = %v (%v), want %v", text, f, err, want)
-		}
+		simtest.ErrorIf(t, err != nil || f(of) != want, "%s = %v (%v), want %v", text, f, err, want)
 	}
 	for _, text := range []string{"", "a", "a + c", "a % b", "f(a, b)", "a + \"b\"", "a; b", "a + b.c", "a && b", "!a + b", "a[b]", "func() { a; b }", "min(a)", "min(a, b, 1)", "max(a, b...)", "a.min(a, b)"} {
-		if _, err := ParseFormula(text, []string{"a", "b"}); err == nil {
-			t.Errorf("%q accepted", text)
-		}
+		_, err := ParseFormula(text, []string{"a", "b"})
+		simtest.ErrorIf(t, err == nil, "%q accepted", text)
 	}
 }
 
@@ -187,9 +173,7 @@ func TestWriteFile(t *testing.T) {
 		t.Skip(err)
 	}
 	end, err := os.OpenFile(at("pipe"), os.O_RDWR, 0) // does not wait for the other end
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	defer end.Close()
 	simtest.Check(t, WriteFile(at("pipe"), []byte("four")))
 	if info, err := os.Stat(at("pipe")); err != nil || info.Mode().IsRegular() {
@@ -206,14 +190,11 @@ func TestWriteFile(t *testing.T) {
 		at(strings.Repeat("x", 300)): "cannot be written: file name too long",
 	} {
 		err := WriteFile(path, nil)
-		if w := (*WriteError)(nil); !errors.As(err, &w) || err.Error() != path+": "+want {
-			t.Errorf("%v, want %s: %s", err, path, want)
-		}
+		w := (*WriteError)(nil)
+		simtest.ErrorIf(t, !errors.As(err, &w) || err.Error() != path+": "+want, "%v, want %s: %s", err, path, want)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 3 {
-		t.Errorf("left %v, %v", entries, err)
-	}
+	simtest.ErrorIf(t, err != nil || len(entries) != 3, "left %v, %v", entries, err)
 }
 
 // sweepTable is a table of results: two routings, two seeds.
@@ -238,9 +219,7 @@ const sweepTable = `point,routing.type,traffic.load,seed,replications,offered_lo
 func TestKnees(t *testing.T) {
 	table := simtest.Must(ReadTable("t", strings.NewReader(sweepTable)))(t)
 	knees := table.Knees()
-	if len(knees) != 3 {
-		t.Fatalf("%d knees", len(knees))
-	}
+	simtest.FatalIf(t, len(knees) != 3, "%d knees", len(knees))
 	k := knees[0]
 	if k.Variant != "routing.type = min" || k.Point != 0 || k.Seeds != 2 || k.Steady != 0.2 || k.Not != 0.4 ||
 		math.Abs(k.Accepted-0.2) > 1e-12 || math.Abs(k.AcceptedHalf-12.706*0.02) > 1e-4 || k.Idle != 11 || k.IdleLoad != 0.1 {
@@ -282,8 +261,6 @@ func without(t *Table, column string) *Table {
 
 func TestIndexList(t *testing.T) {
 	for text, tasks := range map[string][]int{"0": {0}, "0-2": {0, 1, 2}, "3,7-8,10": {3, 7, 8, 10}, "": nil} {
-		if got := IndexList(tasks); got != text {
-			t.Errorf("%v written %q, want %q", tasks, got, text)
-		}
+		simtest.Equal(t, IndexList(tasks), text, "%v written", tasks)
 	}
 }

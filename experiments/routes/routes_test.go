@@ -44,13 +44,11 @@ func TestLoads(t *testing.T) {
 	if e.hops != 0.5 || e.maxHops != 1 || load.Throughput() != 1 || load.mean != 1 {
 		t.Errorf("hops %v, at most %d, throughput %v", e.hops, e.maxHops, load.Throughput())
 	}
-	if refusal := c.Engines[1].Refusal; !strings.Contains(refusal, "more than one root") {
-		t.Errorf("ftree: %q", refusal)
-	}
+	refusal := c.Engines[1].Refusal
+	simtest.ErrorIf(t, !strings.Contains(refusal, "more than one root"), "ftree: %q", refusal)
 	table := c.Table()
-	if len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) || len(table.Rows[1]) != len(table.Columns) {
-		t.Errorf("%v", table)
-	}
+	simtest.ErrorIf(t, len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) || len(table.Rows[1]) != len(table.Columns),
+		"%v", table)
 }
 
 // A list falls back to what is on it, and to nothing else.
@@ -58,9 +56,8 @@ func TestConfigure(t *testing.T) {
 	r := Request{Network: chain(), Config: opensm.DefaultConfig(), Lanes: 8}
 	r.Config.Engines = []string{"ftree", "lash"}
 	c, err := r.Configure()
-	if err != nil || c.Tables == nil || c.Tables.Engine != "lash" || len(c.Refusals) != 1 || c.Refused() != nil {
-		t.Errorf("%+v, %v", c, err)
-	}
+	simtest.ErrorIf(t, err != nil || c.Tables == nil || c.Tables.Engine != "lash" || len(c.Refusals) != 1 || c.Refused() != nil,
+		"%+v, %v", c, err)
 	r.Config.Engines = []string{"ftree"}
 	if c, err = r.Configure(); err != nil || c.Tables != nil || c.Refused() == nil {
 		t.Errorf("%+v, %v", c, err)
@@ -103,25 +100,23 @@ func TestHottestOfEveryEngine(t *testing.T) {
 				found = cell(hottest, other, "load_share") == load
 			}
 		}
-		if !found {
-			t.Errorf("%s: its hottest cable, %s with %s, is not among those of\\n%v", engine, from, load, hottest.Rows)
-		}
+		simtest.ErrorIf(t, !found,
+			"%s: its hottest cable, %s with %s, is not among those of\\n%v", engine, from, load, hottest.Rows)
 		fullest, _ := strconv.ParseFloat(cell(engines, row, "fullest_cable_load"), 64)
 		if one, _ := strconv.ParseFloat(load, 64); fullest < one {
 			t.Errorf("%s: the fullest of each draw %v, one cable %v", engine, fullest, one)
 		}
 	}
 	files := simtest.Must(c.Files())(t)
-	if picture := string(files["histogram.svg"]); strings.Count(picture, ">minhop<") != 1 || strings.Count(picture, ">lash<") != 1 {
-		t.Error("the histogram has no panel for each engine")
-	}
+	picture := string(files["histogram.svg"])
+	simtest.ErrorIf(t, strings.Count(picture, ">minhop<") != 1 || strings.Count(picture, ">lash<") != 1,
+		"the histogram has no panel for each engine")
 	uniform := simtest.Must(PatternDemand(r.Network, "uniform", 1))(t)
 	several := simtest.Must(r.Compare([]string{"minhop", "lash"}, []*Demand{permutation, uniform}, func() float64 { return 0 }))(t)
 	files = simtest.Must(several.Files())(t)
 	for _, text := range []string{">permutation<", ">uniform<", ">minhop<", ">lash<"} {
-		if n := strings.Count(string(files["hottest.svg"]), text); n != 1 {
-			t.Errorf("%s stands %d times in the picture of the hottest cables under two patterns", text, n)
-		}
+		n := strings.Count(string(files["hottest.svg"]), text)
+		simtest.ErrorIf(t, n != 1, "%s stands %d times in the picture of the hottest cables under two patterns", text, n)
 	}
 	documented := map[string]bool{}
 	for _, o := range experiments.CommandTables() {
@@ -132,9 +127,7 @@ func TestHottestOfEveryEngine(t *testing.T) {
 	for name, table := range map[string]*results.Table{"engines.csv": engines, "hottest.csv": hottest, "cables.csv": c.Cables(), "histogram.csv": c.Histogram()} {
 		for _, column := range table.Columns {
 			word, _, _ := strings.Cut(column, " ")
-			if !documented[name+" "+word] {
-				t.Errorf("%s: column %s is not documented", name, column)
-			}
+			simtest.ErrorIf(t, !documented[name+" "+word], "%s: column %s is not documented", name, column)
 		}
 	}
 }
@@ -157,11 +150,10 @@ func fewCables() topology.Topology {
 	return topology.NewFileNetwork(g)
 }
 
-// Job a is n1 and n5, two rails each, all to all: two rails send all that they have over
-// the cable. Job b is n2 and n6 to n8, uniform with half a rate: one host sends all of it over the
-// cable, three send a third of it back. Job c stays at its switch. So the cable carries
-// 2 + 1/2 one way: a gets 1/2 of what it wants alone, and 2/5 with b; b as much with a
-// and all alone.
+// Job a is n1 and n5, two rails each, all to all: two rails send all that they have over the cable.
+// Job b is n2 and n6 to n8, uniform with half a rate: one host sends all of it over the cable,
+// three send a third of it back. Job c stays at its switch. So the cable carries 2 + 1/2 one way: a
+// gets 1/2 of what it wants alone, and 2/5 with b; b as much with a and all alone.
 func TestJobs(t *testing.T) {
 	network := fewCables()
 	jobs := simtest.Must(ReadJobs(strings.NewReader("# a list\na n[1,5]\nb n2,n[6-8] uniform 0.5 # half\n\nc block:2 permutation\n"), "x", network, 1))(t)
@@ -180,9 +172,8 @@ func TestJobs(t *testing.T) {
 		}
 	}
 	table := c.Jobs()
-	if len(table.Rows) != 3 || !slices.Equal(table.Rows[2], []string{"c", "minhop", "2", "permutation", "1", "1", "1", ""}) {
-		t.Errorf("%v", table)
-	}
+	simtest.ErrorIf(t, len(table.Rows) != 3 || !slices.Equal(table.Rows[2], []string{"c", "minhop", "2", "permutation", "1", "1", "1", ""}),
+		"%v", table)
 }
 
 // Hosts that are chosen by a rule are those that nobody has.
@@ -214,9 +205,7 @@ func TestPlacements(t *testing.T) {
 			}
 			parts = append(parts, strings.Trim(fmt.Sprint(hosts), "[]"))
 		}
-		if got := strings.Join(parts, "|"); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
+		simtest.Equal(t, strings.Join(parts, "|"), want, "%q:", text)
 	}
 }
 
@@ -251,9 +240,8 @@ func FuzzReadJobs(f *testing.F) {
 		jobs, err := ReadJobs(strings.NewReader(text), "fuzz", network, 1)
 		if err != nil {
 			for _, line := range strings.Split(err.Error(), "\n") {
-				if !strings.HasPrefix(line, "fuzz:") && !strings.Contains(line, "want") {
-					t.Errorf("%q: no place in %q", text, line)
-				}
+				simtest.ErrorIf(t, !strings.HasPrefix(line, "fuzz:") && !strings.Contains(line, "want"),
+					"%q: no place in %q", text, line)
 			}
 			return
 		}
@@ -262,15 +250,12 @@ func FuzzReadJobs(f *testing.F) {
 			for _, rails := range jobs[i].Hosts {
 				sent := 0.0
 				for _, rail := range rails {
-					if seen[rail] {
-						t.Errorf("%q: terminal %d twice", text, rail)
-					}
+					simtest.ErrorIf(t, seen[rail], "%q: terminal %d twice", text, rail)
 					seen[rail] = true
 				}
 				jobs[i].Weights(rails[0], func(_ topology.TerminalID, w float64) { sent += w })
-				if len(jobs[i].Hosts) > 1 && math.Abs(sent-jobs[i].Load) > 1e-9 {
-					t.Errorf("%q: a rail sends %v", text, sent)
-				}
+				simtest.ErrorIf(t, len(jobs[i].Hosts) > 1 && math.Abs(sent-jobs[i].Load) > 1e-9,
+					"%q: a rail sends %v", text, sent)
 			}
 		}
 	})

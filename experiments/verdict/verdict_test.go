@@ -21,14 +21,10 @@ func TestTargets(t *testing.T) {
 		want += strings.Count(string(text), "\n") - 1
 	}
 	targets := Targets()
-	if len(targets) != want {
-		t.Errorf("%d targets, want %d", len(targets), want)
-	}
+	simtest.ErrorIf(t, len(targets) != want, "%d targets, want %d", len(targets), want)
 	seen := map[string]bool{}
 	for _, x := range targets {
-		if seen[x.ID] || math.IsNaN(x.Value) {
-			t.Errorf("%s twice, or without value", x.ID)
-		}
+		simtest.ErrorIf(t, seen[x.ID] || math.IsNaN(x.Value), "%s twice, or without value", x.ID)
 		seen[x.ID] = true
 		x.Judge(x.Value) // panics on an unknown kind of tolerance
 	}
@@ -103,9 +99,8 @@ func judgeOne(rows *results.Table, e Expect) Verdict {
 func judged(t *testing.T, name string, v Verdict, want float64, verdict, note string) {
 	t.Helper()
 	same := math.Abs(v.Measured-want) < 1e-12 || math.IsNaN(v.Measured) && math.IsNaN(want)
-	if !same || v.Verdict != verdict || v.Note != note {
-		t.Errorf("%s: %v %s %q, want %v %s %q", name, v.Measured, v.Verdict, v.Note, want, verdict, note)
-	}
+	simtest.ErrorIf(t, !same || v.Verdict != verdict || v.Note != note,
+		"%s: %v %s %q, want %v %s %q", name, v.Measured, v.Verdict, v.Note, want, verdict, note)
 }
 
 // TestVerdictOverSeeds: with several seeds the value is computed for each by
@@ -126,33 +121,29 @@ b,3,1,0.552
 	e := Expect{Target: fig8bRatio, Metric: "accepted_load", Formula: "b / a",
 		Of: map[string]map[string]string{"a": {"routing.type": "a"}, "b": {"routing.type": "b"}}}
 	v := judgeOne(rows, e)
-	if math.Abs(v.Measured-0.9) > 1e-12 || math.Abs(v.Half-0.0497) > 1e-4 || v.Verdict != Met || v.Note != IntervalHasBound {
-		t.Errorf("%v +- %v %s %q", v.Measured, v.Half, v.Verdict, v.Note)
-	}
+	simtest.ErrorIf(t, math.Abs(v.Measured-0.9) > 1e-12 || math.Abs(v.Half-0.0497) > 1e-4 || v.Verdict != Met || v.Note != IntervalHasBound,
+		"%v +- %v %s %q", v.Measured, v.Half, v.Verdict, v.Note)
 	e.Formula = "b / a - 0.2" // far from the bound
 	if v := judgeOne(rows, e); v.Verdict != Met || v.Note != "" || math.Abs(v.Half-0.0497) > 1e-4 {
 		t.Errorf("%v +- %v %s %q", v.Measured, v.Half, v.Verdict, v.Note)
 	}
 }
 
-// TestVerdictInterval: with one seed the interval comes from the columns. Means
-// of 30 +- 3 and 24 +- 1 give a ratio of 0.8. Moving them by their half-widths
-// one at a time gives 24/33 = 0.72727 and 25/30 = 0.83333, so that the half-width
-// is sqrt(0.07273^2 + 0.03333^2) = 0.0800.
+// TestVerdictInterval: with one seed the interval comes from the columns. Means of 30 +- 3 and 24
+// +- 1 give a ratio of 0.8. Moving them by their half-widths one at a time gives 24/33 = 0.72727
+// and 25/30 = 0.83333, so that the half-width is sqrt(0.07273^2 + 0.03333^2) = 0.0800.
 func TestVerdictInterval(t *testing.T) {
 	rows := table(t, "routing.type,seed,latency_mean_ns,latency_ci95_ns\na,1,30,3\nb,1,24,1")
 	v := judgeOne(rows, Expect{Target: fig8bRatio, Metric: "latency_mean_ns", Formula: "b / a",
 		Of: map[string]map[string]string{"a": {"routing.type": "a"}, "b": {"routing.type": "b"}}})
-	if math.Abs(v.Measured-0.8) > 1e-12 || math.Abs(v.Half-0.0800) > 1e-4 || v.Note != "" {
-		t.Errorf("%v +- %v %q", v.Measured, v.Half, v.Note)
-	}
+	simtest.ErrorIf(t, math.Abs(v.Measured-0.8) > 1e-12 || math.Abs(v.Half-0.0800) > 1e-4 || v.Note != "",
+		"%v +- %v %q", v.Measured, v.Half, v.Note)
 	// The mean of two rows: (3^2 + 1^2)^(1/2) / 2 = 1.5811.
 	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "latency_mean_ns"}); v.Measured != 27 || math.Abs(v.Half-1.5811) > 1e-4 {
 		t.Errorf("%v +- %v", v.Measured, v.Half)
 	}
-	if cell := Table([]Verdict{{Half: math.Inf(1)}}).Rows[0][7]; cell != "" {
-		t.Errorf("an infinite interval is written %q", cell)
-	}
+	cell := Table([]Verdict{{Half: math.Inf(1)}}).Rows[0][7]
+	simtest.ErrorIf(t, cell != "", "an infinite interval is written %q", cell)
 }
 
 // TestVerdictEach: every case that a row names is judged, or they are combined.
@@ -197,9 +188,9 @@ job.ranks,kind,seed,x
 func TestVerdictFarthest(t *testing.T) {
 	rows := table(t, "n,seed,x_load,x_ci95\n1,1,0.6,3\n2,1,0.2,4\n3,1,1,12")
 	for target, want := range map[string]float64{fig8bRatio: 1, "dragonfly-fig8a-ur-min-saturation-throughput": 0.2, fig8bVAL: 1} {
-		if v := judgeOne(rows, Expect{Target: target, Metric: "x_load", Each: []string{"n"}}); v.Measured != want || v.Verdict != Missed {
-			t.Errorf("%s: %v is shown, %s, want %v", target, v.Measured, v.Verdict, want)
-		}
+		v := judgeOne(rows, Expect{Target: target, Metric: "x_load", Each: []string{"n"}})
+		simtest.ErrorIf(t, v.Measured != want || v.Verdict != Missed,
+			"%s: %v is shown, %s, want %v", target, v.Measured, v.Verdict, want)
 	}
 	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "x_load", Each: []string{"n"}, Combine: "mean"}); !(math.Abs(v.Measured-0.6) < 1e-12 && math.Abs(v.Half-13./3) < 1e-12) {
 		t.Errorf("the mean is %v +- %v, want 0.6 +- 13/3", v.Measured, v.Half)
@@ -238,9 +229,9 @@ some,2,0.5,49
 		{"the baseline misses", Expect{Where: where("good"), Baseline: where("far"), BaselineIs: "without connections"}, Met, "missed without connections (0.9)"},
 	} {
 		c.e.Target, c.e.Metric = fig8bVAL, "x"
-		if v := judgeOne(rows, c.e); v.Verdict != c.verdict || v.Note != c.note {
-			t.Errorf("%s: %s %q, want %s %q", c.name, v.Verdict, v.Note, c.verdict, c.note)
-		}
+		v := judgeOne(rows, c.e)
+		simtest.ErrorIf(t, v.Verdict != c.verdict || v.Note != c.note,
+			"%s: %s %q, want %s %q", c.name, v.Verdict, v.Note, c.verdict, c.note)
 	}
 	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "x", Take: "count", Where: where("none")}); v.Measured != 0 || v.Verdict != Missed {
 		t.Errorf("no rows to count: %v %s", v.Measured, v.Verdict)
@@ -333,9 +324,8 @@ b,0.6,2,0.5,0.01,0.48,steady
 			judged(t, fmt.Sprintf("%s, reversed %v", c.name, reversed), judgeOne(rows, c.e), c.want, c.verdict, c.note)
 		}
 		largest := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "accepted_load", Where: of("a"), Each: []string{"traffic.load"}, Combine: "largest"})
-		if largest.Measured != 0.56 || largest.Half != 0.03 {
-			t.Errorf("reversed %v: the largest case is %v +- %v", reversed, largest.Measured, largest.Half)
-		}
+		simtest.ErrorIf(t, largest.Measured != 0.56 || largest.Half != 0.03,
+			"reversed %v: the largest case is %v +- %v", reversed, largest.Measured, largest.Half)
 	}
 }
 
@@ -370,25 +360,18 @@ func TestJudge(t *testing.T) {
 		{Target{Kind: "calibrated", Value: 3, Tolerance: 0.3, ToleranceKind: "rel"}, 3.8, Calibrated},
 		{Target{Kind: "reported", Value: 3, Tolerance: nan}, 7, Reported},
 	} {
-		if got := c.target.Judge(c.measured); got != c.want {
-			t.Errorf("%+v, measured %v: %s, want %s", c.target, c.measured, got, c.want)
-		}
+		simtest.Equal(t, c.target.Judge(c.measured), c.want, "%+v, measured %v:", c.target, c.measured)
 	}
 }
 
-// TestCasesText: twelve cases are listed, of thirteen the smallest and the
-// largest are told.
+// TestCasesText: twelve cases are listed, of thirteen the smallest and the largest are told.
 func TestCasesText(t *testing.T) {
 	var cases []measured
 	for _, label := range []string{"m", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"} {
 		cases = append(cases, measured{value: float64(label[0] - 'a'), label: label})
 	}
 	want := "mean of m: 12, a: 0, b: 1, c: 2, d: 3, e: 4, f: 5, g: 6, h: 7, i: 8, j: 9, k: 10"
-	if got := casesText("mean", cases); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	simtest.Equal(t, casesText("mean", cases), want, "")
 	cases = append(cases, measured{value: 11, label: "l"})
-	if got, want := casesText("mean", cases), "mean of 13, from a: 0 to m: 12"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	simtest.Equal(t, casesText("mean", cases), "mean of 13, from a: 0 to m: 12", "")
 }

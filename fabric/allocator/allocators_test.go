@@ -45,9 +45,7 @@ func steps(t *testing.T, a allocator.Allocator, requests []allocator.Request, wa
 		for _, m := range matches {
 			same = same && got[m]
 		}
-		if !same {
-			t.Fatalf("step %d: %v cross, want %v", step, got, matches)
-		}
+		simtest.FatalIf(t, !same, "step %d: %v cross, want %v", step, got, matches)
 	}
 }
 
@@ -124,9 +122,8 @@ func TestWavefrontTurns(t *testing.T) {
 		[][3]int{{1, 1, 1}}) // diagonal 2
 }
 
-// The packet born in cycle 3 is the oldest. The one born in 4 shares its input, the one
-// born in 5 its output; the one born in 6 shares neither. Of equal ages the lower input
-// goes first.
+// The packet born in cycle 3 is the oldest. The one born in 4 shares its input, the one born in 5
+// its output; the one born in 6 shares neither. Of equal ages the lower input goes first.
 func TestAge(t *testing.T) {
 	requests := []allocator.Request{ask(0, 0, 0), ask(1, 0, 0), ask(1, 1, 1), ask(2, 0, 1)}
 	for i, born := range []int64{5, 3, 4, 6} {
@@ -208,13 +205,12 @@ func TestAllocatorSeesQueues(t *testing.T) {
 	f := simtest.Must(core.New(topo.Graph(), config, table, 1))(t)
 	f.Attach(fabric.Ends{Source: b, Sink: b})
 	f.Advance(100)
-	if want := []topology.TerminalID{0, 1, 0, 1, 0, 1}; !slices.Equal(b.sources, want) {
-		t.Errorf("from terminals %v, want %v", b.sources, want)
-	}
+	want := []topology.TerminalID{0, 1, 0, 1, 0, 1}
+	simtest.ErrorIf(t, !slices.Equal(b.sources, want), "from terminals %v, want %v", b.sources, want)
 	config.Fabric.Unit, config.Switch.Hold, config.Switch.FlowControl = fabric.UnitPacket, true, fabric.CutThrough
-	if _, err := core.New(topo.Graph(), config, table, 1); err == nil || !strings.Contains(err.Error(), "longest-queue") {
-		t.Errorf("packets as the unit: %v, want a refusal", err)
-	}
+	_, err := core.New(topo.Graph(), config, table, 1)
+	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "longest-queue"),
+		"packets as the unit: %v, want a refusal", err)
 }
 
 // told is the configuration of an allocator with a setting.
@@ -239,18 +235,16 @@ func TestAllocatorKnowsItsSwitch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for s, env := range made {
-		if env.Switch != s || env.Seed != 7 {
-			t.Errorf("switch %d of the run with seed 7 is told %+v", s, env)
-		}
+		simtest.ErrorIf(t, env.Switch != s || env.Seed != 7, "switch %d of the run with seed 7 is told %+v", s, env)
 	}
 	simtest.Check(t, config.Switch.Allocator.Choose("told"))
 	config.Switch.Allocator.Config().(*told).Share = 0.25
 	if _, err := core.New(topo.Graph(), config, r, 7); err != nil {
 		t.Fatal(err)
 	}
-	if want := []float64{0.5, 0.5, 0.5, 0.25, 0.25, 0.25}; len(made) != 6 || !slices.Equal(shares, want) {
-		t.Errorf("%d allocators for 3 switches and 3 others have shares %v, want %v", len(made), shares, want)
-	}
+	want := []float64{0.5, 0.5, 0.5, 0.25, 0.25, 0.25}
+	simtest.ErrorIf(t, len(made) != 6 || !slices.Equal(shares, want),
+		"%d allocators for 3 switches and 3 others have shares %v, want %v", len(made), shares, want)
 	config.Switch.Allocator.Config().(*told).Share = 2
 	if _, err := core.New(topo.Graph(), config, r, 7); err == nil || err.Error() != "switch.share = 2: want 0 to 1" {
 		t.Errorf("a share of 2: %v", err)

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func entries(t testing.TB, text string) []Entry {
 	t.Helper()
 	e, err := ParseEntries(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	return e
 }
 
@@ -23,12 +23,9 @@ func sequence(t testing.TB, tables *Tables, ready uint32, n int, bytes func(lane
 	var text strings.Builder
 	for range n {
 		c, ok := a.Choose(ready)
-		if !ok {
-			t.Fatal("nothing chosen")
-		}
-		if again, _ := a.Choose(ready); again != c {
-			t.Fatalf("chosen %v, then %v", c, again)
-		}
+		simtest.FatalIf(t, !ok, "nothing chosen")
+		again, _ := a.Choose(ready)
+		simtest.FatalIf(t, again != c, "chosen %v, then %v", c, again)
 		counts[c.Lane]++
 		text.WriteString(fmt.Sprint(c.Lane))
 		a.Send(c, bytes(int(c.Lane)))
@@ -38,8 +35,7 @@ func sequence(t testing.TB, tables *Tables, ready uint32, n int, bytes func(lane
 
 func fixed(bytes int64) func(int) int64 { return func(int) int64 { return bytes } }
 
-// What the tables promise of lanes that always have a packet of an MTU of 4,096 bytes,
-// 64 units.
+// What the tables promise of lanes that always have a packet of an MTU of 4,096 bytes, 64 units.
 func TestClosedForms(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -69,9 +65,8 @@ func TestClosedForms(t *testing.T) {
 		{"a lane in both tables", "0:1", "0:1,1:1", 0, 64, "000100010001"},
 	} {
 		tables := &Tables{entries(t, c.high), entries(t, c.low), c.limit}
-		if _, order := sequence(t, tables, tables.Lanes(), 12, fixed(c.bytes)); order != c.order {
-			t.Errorf("%s: %s, want %s", c.name, order, c.order)
-		}
+		_, order := sequence(t, tables, tables.Lanes(), 12, fixed(c.bytes))
+		simtest.ErrorIf(t, order != c.order, "%s: %s, want %s", c.name, order, c.order)
 	}
 }
 
@@ -118,9 +113,8 @@ func TestIdleLanes(t *testing.T) {
 	} {
 		send(ready)
 	}
-	if want := "000011" + "-" + "22" + "-" + "00"; order != want {
-		t.Errorf("%s, want %s", order, want)
-	}
+	want := "000011" + "-" + "22" + "-" + "00"
+	simtest.ErrorIf(t, order != want, "%s, want %s", order, want)
 }
 
 // Shares in bytes follow the weights where these are multiples of the packets.
@@ -129,9 +123,8 @@ func TestUnequalPackets(t *testing.T) {
 	size := func(lane int) int64 { return []int64{1024, 4096, 512}[lane] }
 	counts, _ := sequence(t, tables, 0b111, 8*8+8*1+8*4, size)
 	// A round is 8 packets of 1,024 B, one of 4,096 and four of 512.
-	if want := []int{64, 8, 32}; !slices.Equal(counts[:3], want) {
-		t.Errorf("%v, want %v", counts[:3], want)
-	}
+	want := []int{64, 8, 32}
+	simtest.ErrorIf(t, !slices.Equal(counts[:3], want), "%v, want %v", counts[:3], want)
 }
 
 func TestParseEntries(t *testing.T) {
@@ -139,9 +132,8 @@ func TestParseEntries(t *testing.T) {
 		t.Error(got)
 	}
 	for _, text := range []string{"1", "1:256", "15:1", "-1:1", "1:x", "1:1,", ":", strings.Repeat("0:1,", 64) + "0:1"} {
-		if _, err := ParseEntries(text); err == nil {
-			t.Errorf("%q was read", text)
-		}
+		_, err := ParseEntries(text)
+		simtest.ErrorIf(t, err == nil, "%q was read", text)
 	}
 	if got := (&Tables{High: entries(t, "0:4,1:0"), Low: entries(t, "3:1")}).Lanes(); got != 0b1001 {
 		t.Errorf("lanes %b", got)
@@ -159,9 +151,7 @@ func FuzzParseEntries(f *testing.F) {
 		if set := tables.Lanes(); set != 0 {
 			counts, _ := sequence(t, tables, set, MaxEntries*255, fixed(64)) // the longest round
 			for lane := range counts {
-				if (set>>lane&1 != 0) != (counts[lane] > 0) {
-					t.Errorf("lane %d has sent %d packets", lane, counts[lane])
-				}
+				simtest.ErrorIf(t, (set>>lane&1 != 0) != (counts[lane] > 0), "lane %d has sent %d packets", lane, counts[lane])
 			}
 		}
 	})
@@ -180,18 +170,17 @@ func TestPackets(t *testing.T) {
 					c, _ := a.Choose(ready)
 					for i := range a.Packets(c, ready, bytes) {
 						if i > 0 { // as the first, but for the limit's beginning
-							if again, _ := a.Choose(ready); again.Lane != c.Lane {
-								t.Fatalf("limit %d, packets of %d B: packet %d of a turn is of lane %d, not %d", limit, bytes, i, again.Lane, c.Lane)
-							}
+							again, _ := a.Choose(ready)
+							simtest.FatalIf(t, again.Lane != c.Lane,
+								"limit %d, packets of %d B: packet %d of a turn is of lane %d, not %d", limit, bytes, i, again.Lane, c.Lane)
 						}
 						again, _ := a.Choose(ready)
 						a.Send(again, bytes)
 						got.WriteString(fmt.Sprint(c.Lane))
 					}
 				}
-				if got.String()[:600] != want {
-					t.Errorf("limit %d, packets of %d B, lanes %b: %s, want %s", limit, bytes, ready, got.String()[:600], want)
-				}
+				simtest.ErrorIf(t, got.String()[:600] != want,
+					"limit %d, packets of %d B, lanes %b: %s, want %s", limit, bytes, ready, got.String()[:600], want)
 			}
 		}
 	}

@@ -32,23 +32,18 @@ func TestDCQCNVectors(t *testing.T) {
 		case "cnp":
 			r.OnCNP(now)
 		case "alpha":
-			if r.nextAlpha != now {
-				t.Errorf("%s: alpha falls at %v", where, r.nextAlpha)
-			}
+			simtest.ErrorIf(t, r.nextAlpha != now, "%s: alpha falls at %v", where, r.nextAlpha)
 			r.expire()
 		default:
-			if r.nextTimer != now {
-				t.Errorf("%s: the timer goes off at %v", where, r.nextTimer)
-			}
+			simtest.ErrorIf(t, r.nextTimer != now, "%s: the timer goes off at %v", where, r.nextTimer)
 			r.expire()
-			if additive := row["event"] == "timer_additive"; r.target > before.target && !additive || r.target == before.target && additive && r.target < 40e9 {
-				t.Errorf("%s: the target goes from %g to %g", where, before.target, r.target)
-			}
+			additive := row["event"] == "timer_additive"
+			simtest.ErrorIf(t, r.target > before.target && !additive || r.target == before.target && additive && r.target < 40e9,
+				"%s: the target goes from %g to %g", where, before.target, r.target)
 		}
 		got := fmt.Sprintf("%d %d", r.timerStage, r.byteStage)
-		if want := row["timer_stage"] + " " + row["byte_stage"]; got != want {
-			t.Errorf("%s: stages %s, want %s", where, got, want)
-		}
+		want := row["timer_stage"] + " " + row["byte_stage"]
+		simtest.ErrorIf(t, got != want, "%s: stages %s, want %s", where, got, want)
 		for _, c := range []struct {
 			what                   string
 			got, printed, rounding float64
@@ -57,14 +52,10 @@ func TestDCQCNVectors(t *testing.T) {
 			{"target", r.target / 1e9, number(t, row["rt_gbps"]), 0.5001e-6},
 			{"alpha", r.alpha, number(t, row["alpha"]), 0.5001e-8},
 		} {
-			if math.Abs(c.got-c.printed) > c.rounding {
-				t.Errorf("%s: %s %.9f, want %.9f", where, c.what, c.got, c.printed)
-			}
+			simtest.ErrorIf(t, math.Abs(c.got-c.printed) > c.rounding, "%s: %s %.9f, want %.9f", where, c.what, c.got, c.printed)
 		}
 	}
-	if len(rows) != 323 {
-		t.Errorf("%d rows, want 323", len(rows))
-	}
+	simtest.ErrorIf(t, len(rows) != 323, "%d rows, want 323", len(rows))
 }
 
 // TestDCQCNHyper: 6 stages of both kinds after a cut to 20 Gb/s, one of the timer and one of the
@@ -106,12 +97,9 @@ func TestDCQCNPace(t *testing.T) {
 			sent++
 		}
 	}
-	if sent != 2 {
-		t.Errorf("%d notifications in 100 us of marks, want 2", sent)
-	}
-	if err := param.Validate(&settings); err != nil {
-		t.Error(err)
-	}
+	simtest.ErrorIf(t, sent != 2, "%d notifications in 100 us of marks, want 2", sent)
+	err := param.Validate(&settings)
+	simtest.ErrorIf(t, err != nil, "%v", err)
 }
 
 // bottleneck is a switch with one queue of 40 Gb/s, to which each flow has a link of its own; a
@@ -291,13 +279,12 @@ func TestDCQCNBottleneck(t *testing.T) {
 }
 
 // fixedPoint is the share of packets marked at which the rates of so many flows through one
-// bottleneck stay: rate / flows each. It follows from the fluid model of Zhu et al. ("ECN or
-// delay: lessons learnt from analysis of DCQCN and TIMELY", CoNEXT 2016) where few are marked.
-// With R the packets of a flow a second, A those of the additive increase, t the interval of
-// notifications, and K = 1/B + 1/(T R) the increases for a packet sent, by bytes and by the
-// timer: alpha = p t R; what a cut takes, R alpha/2, at a rate of p R, increases give back:
-// p^2 t R^2 = (target - R) K; and the target's loss, (target - R) p, is its gain, A K. Hence
-// p^3 = A K^2 / (t R^2).
+// bottleneck stay: rate / flows each. It follows from the fluid model of Zhu et al. ("ECN or delay:
+// lessons learnt from analysis of DCQCN and TIMELY", CoNEXT 2016) where few are marked. With R the
+// packets of a flow a second, A those of the additive increase, t the interval of notifications,
+// and K = 1/B + 1/(T R) the increases for a packet sent, by bytes and by the timer: alpha = p t R;
+// what a cut takes, R alpha/2, at a rate of p R, increases give back: p^2 t R^2 = (target - R) K;
+// and the target's loss, (target - R) p, is its gain, A K. Hence p^3 = A K^2 / (t R^2).
 func fixedPoint(c *DCQCN, flows int, bottleneck sim.Rate, packet int64) float64 {
 	bits := 8 * float64(packet)
 	rate := float64(bottleneck) / float64(flows) / bits

@@ -67,22 +67,16 @@ func TestNSCCVectors(t *testing.T) {
 					w.window = want
 				}
 			}
-			if did.String() != row["action"] {
-				t.Errorf("%s: %v, want %s", where, did, row["action"])
-			}
+			simtest.ErrorIf(t, did.String() != row["action"], "%s: %v, want %s", where, did, row["action"])
 			for _, c := range []struct{ what, got, want string }{
 				{"mean delay", fmt.Sprintf("%.6g", w.mean.Microseconds()), row["avg_delay_us"]},
 				{"base round trip", strconv.FormatInt(int64(w.base), 10), row["base_rtt_ps"]},
 			} {
-				if c.want != "" && c.got != c.want {
-					t.Errorf("%s: %s %s, want %s", where, c.what, c.got, c.want)
-				}
+				simtest.ErrorIf(t, c.want != "" && c.got != c.want, "%s: %s %s, want %s", where, c.what, c.got, c.want)
 			}
 		}
 	}
-	if windows != 1946 || nacks != 55 {
-		t.Errorf("%d windows and %d trimmed packets, want 1946 and 55", windows, nacks)
-	}
+	simtest.ErrorIf(t, windows != 1946 || nacks != 55, "%d windows and %d trimmed packets, want 1946 and 55", windows, nacks)
 	if len(differing) > 3 {
 		t.Errorf("%d windows differ:\n%s", len(differing), strings.Join(differing, "\n"))
 	}
@@ -92,9 +86,7 @@ func TestNSCCVectors(t *testing.T) {
 // 10.51704 us, b = 0.87642; alpha = 4*4086*a*b/T, and 1.5 products are 262,926 bytes.
 func TestNSCCConstants(t *testing.T) {
 	l := DefaultNSCC().Law(vectorPath)
-	if l.target != 10517040 {
-		t.Errorf("target %v", l.target)
-	}
+	simtest.ErrorIf(t, l.target != 10517040, "target %v", l.target)
 	for _, c := range []struct {
 		what      string
 		got, want float64
@@ -102,14 +94,10 @@ func TestNSCCConstants(t *testing.T) {
 		{"short", l.short, 4 * 4086 * 1.16856 * 0.87642 / 10517040}, {"long", l.long, 5 * 4086 * 1.16856},
 		{"rapid", l.rapid, 0.29214}, {"each", l.each, 0.15 * 4086 * 1.16856},
 	} {
-		if math.Abs(c.got/c.want-1) > 1e-6 {
-			t.Errorf("%s %g, want %g", c.what, c.got, c.want)
-		}
+		simtest.ErrorIf(t, math.Abs(c.got/c.want-1) > 1e-6, "%s %g, want %g", c.what, c.got, c.want)
 	}
 	w := l.Start()
-	if w.Window() != 262926 {
-		t.Errorf("window %d, want 262926", w.Window())
-	}
+	simtest.ErrorIf(t, w.Window() != 262926, "window %d, want 262926", w.Window())
 	dropping := vectorPath
 	dropping.Trimming = false
 	if l := DefaultNSCC().Law(dropping); l.target != dropping.RTT {
@@ -140,9 +128,7 @@ func TestNSCCLosses(t *testing.T) {
 	for range 100 {
 		w.OnTimeout(4150)
 	}
-	if w.Window() != 4150 {
-		t.Errorf("window %d after 100 timeouts, want a packet", w.Window())
-	}
+	simtest.ErrorIf(t, w.Window() != 4150, "window %d after 100 timeouts, want a packet", w.Window())
 	keep := DefaultNSCC()
 	keep.KeepBase = true
 	w = keep.Law(path).Start()
@@ -164,9 +150,8 @@ func TestNSCCQuickAdaptLeast(t *testing.T) {
 // TestSettings: the defaults are allowed, and values out of bounds are refused by their key.
 func TestSettings(t *testing.T) {
 	n := DefaultNSCC()
-	if err := param.Validate(&n); err != nil {
-		t.Error(err)
-	}
+	err := param.Validate(&n)
+	simtest.ErrorIf(t, err != nil, "%v", err)
 	n.Weight = 0
 	simtest.Fail(t, param.Validate(&n), "delay_weight = 0")
 }

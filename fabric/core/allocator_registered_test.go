@@ -8,12 +8,12 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// Two packets for terminal 2 meet at a switch: one of terminal 0, born in cycle 1, and
-// one of terminal 1, born in cycle 0 and sent in cycle 1 behind another packet. Both
-// enter their channels in the same cycle. By age that of terminal 1 goes first; a round
-// robin begins with input 0.
+// Two packets for terminal 2 meet at a switch: one of terminal 0, born in cycle 1, and one of
+// terminal 1, born in cycle 0 and sent in cycle 1 behind another packet. Both enter their channels
+// in the same cycle. By age that of terminal 1 goes first; a round robin begins with input 0.
 func TestAgeIsCountedFromBirth(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	for name, first := range map[string]topology.TerminalID{"age": 1, "islip": 0} {
@@ -29,9 +29,7 @@ func TestAgeIsCountedFromBirth(t *testing.T) {
 				sources = append(sources, d.Src)
 			}
 		}
-		if len(sources) != 2 || sources[0] != first {
-			t.Errorf("%s: from terminals %v, want %d first", name, sources, first)
-		}
+		simtest.ErrorIf(t, len(sources) != 2 || sources[0] != first, "%s: from terminals %v, want %d first", name, sources, first)
 	}
 }
 
@@ -49,15 +47,13 @@ func TestRegisteredAllocators(t *testing.T) {
 			meter.Open(0)
 			if f.Advance(2000); !check.On { // the checked build needs memory for its checks
 				f.Advance(18_000)
-				if allocations := testing.AllocsPerRun(5, func() { f.Advance(1000) }); allocations > 0 {
-					t.Errorf("%v allocations of memory in 1000 cycles", allocations)
-				}
+				allocations := testing.AllocsPerRun(5, func() { f.Advance(1000) })
+				simtest.ErrorIf(t, allocations > 0, "%v allocations of memory in 1000 cycles", allocations)
 			}
 			source.Stop(f.Cycle())
 			f.Advance(1000)
-			if f.InFlight() != 0 || f.InjectedFlits != f.DeliveredFlits || f.Packets == 0 {
-				t.Errorf("%d packets in flight, counters %+v", f.InFlight(), f.Counters)
-			}
+			simtest.ErrorIf(t, f.InFlight() != 0 || f.InjectedFlits != f.DeliveredFlits || f.Packets == 0,
+				"%d packets in flight, counters %+v", f.InFlight(), f.Counters)
 		})
 	}
 }

@@ -99,10 +99,9 @@ func BenchmarkAdaptive(b *testing.B) {
 	}
 }
 
-// BenchmarkTree runs three-level trees of 40-port switches at load 0.3: 16,000
-// terminals with full bisection under uniform traffic, and 40,960 with a quarter
-// of the channels up at two levels, under traffic that stays close: at load 0.3
-// the tapered top carries 0.0625 a terminal.
+// BenchmarkTree runs three-level trees of 40-port switches at load 0.3: 16,000 terminals with full
+// bisection under uniform traffic, and 40,960 with a quarter of the channels up at two levels,
+// under traffic that stays close: at load 0.3 the tapered top carries 0.0625 a terminal.
 func BenchmarkTree(b *testing.B) {
 	for _, tree := range []struct {
 		name    string

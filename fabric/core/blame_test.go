@@ -48,24 +48,19 @@ func observeRun(t *testing.T, n network, config fabric.Config, load float64, fli
 	x.blame.OnPacket = func(d *fabric.Delivery, parts *core.Parts) {
 		x.sum.Add(parts)
 		x.accounts[packetKey{d.Src, d.Inject}] = *parts
-		if got, want := parts.Total(), d.Cycle-d.Birth; got != want {
-			t.Errorf("terminal %d to %d: parts add up to %d, latency %d", d.Src, d.Dst, got, want)
-		}
-		if parts[core.PartSource] != d.Inject-d.Birth {
-			t.Errorf("terminal %d to %d: source queue %d, want %d", d.Src, d.Dst, parts[core.PartSource], d.Inject-d.Birth)
-		}
+		got, want := parts.Total(), d.Cycle-d.Birth
+		simtest.ErrorIf(t, got != want, "terminal %d to %d: parts add up to %d, latency %d", d.Src, d.Dst, got, want)
+		simtest.ErrorIf(t, parts[core.PartSource] != d.Inject-d.Birth,
+			"terminal %d to %d: source queue %d, want %d", d.Src, d.Dst, parts[core.PartSource], d.Inject-d.Birth)
 		wires := int64(d.Hops + 1)
 		if all := config.Channels["terminal"].Latency; all != 0 { // and of all other channels
 			if wires *= int64(all / sim.Nanosecond); parts[core.PartWire] > wires {
 				t.Errorf("terminal %d to %d: wire %d, want %d", d.Src, d.Dst, parts[core.PartWire], wires)
 			}
 		}
-		if parts[core.PartWire] < wires {
-			t.Errorf("terminal %d to %d: wire %d, want %d or more", d.Src, d.Dst, parts[core.PartWire], wires)
-		}
-		if slices.Min(parts[:]) < 0 {
-			t.Errorf("terminal %d to %d: parts %v", d.Src, d.Dst, parts)
-		}
+		simtest.ErrorIf(t, parts[core.PartWire] < wires,
+			"terminal %d to %d: wire %d, want %d or more", d.Src, d.Dst, parts[core.PartWire], wires)
+		simtest.ErrorIf(t, slices.Min(parts[:]) < 0, "terminal %d to %d: parts %v", d.Src, d.Dst, parts)
 	}
 	source := n.traffic(load, flits)
 	f.Attach(fabric.Ends{Source: source, Sink: meter})
@@ -75,15 +70,12 @@ func observeRun(t *testing.T, n network, config fabric.Config, load float64, fli
 	meter.Close(f.Cycle())
 	source.Stop(0)
 	for i := 0; f.InFlight() > 0; i++ {
-		if i == 1000 {
-			t.Fatal("does not drain")
-		}
+		simtest.FatalIf(t, i == 1000, "does not drain")
 		f.Advance(1000)
 	}
 	simtest.Check(t, f.Audit())
-	if f.InjectedFlits != f.DeliveredFlits || f.DeliveredFlits != f.Packets*int64(flits) {
-		t.Errorf("%+v: want packets of %d flits", f.Counters, flits)
-	}
+	simtest.ErrorIf(t, f.InjectedFlits != f.DeliveredFlits || f.DeliveredFlits != f.Packets*int64(flits),
+		"%+v: want packets of %d flits", f.Counters, flits)
 	b := x.blame
 	if packets := meter.Packets(); packets == 0 || packets != b.Packets[0]+b.Packets[1] || int(packets) != len(x.tracer.Packets()) || packets != int64(len(x.accounts)) {
 		t.Errorf("%d packets in parts, %v by class, %d in traces, %d measured", len(x.accounts), b.Packets, len(x.tracer.Packets()), packets)
@@ -94,9 +86,7 @@ func observeRun(t *testing.T, n network, config fabric.Config, load float64, fli
 	for i := range b.Links() {
 		links.Add(&b.Links()[i])
 	}
-	if classes != x.sum || links != x.sum {
-		t.Errorf("packets %v\nclasses %v\nlinks   %v", x.sum, classes, links)
-	}
+	simtest.ErrorIf(t, classes != x.sum || links != x.sum, "packets %v\nclasses %v\nlinks   %v", x.sum, classes, links)
 	for _, p := range x.tracer.Packets() {
 		checkTrace(t, f, p)
 		x.checkDivision(t, p)
@@ -183,9 +173,8 @@ func TestBlame(t *testing.T) {
 			})
 		}
 	}
-	if compared < 10_000 || stalled < 1000 || free < pairs/4 || pairs < 1000 {
-		t.Errorf("%d packets compared, %d cycles of credit stall; %d of %d quickest packets without waiting", compared, stalled, free, pairs)
-	}
+	simtest.ErrorIf(t, compared < 10_000 || stalled < 1000 || free < pairs/4 || pairs < 1000,
+		"%d packets compared, %d cycles of credit stall; %d of %d quickest packets without waiting", compared, stalled, free, pairs)
 }
 
 // TestBlameLargeDragonfly: every packet of a window of the 1056-terminal
@@ -211,11 +200,10 @@ func TestBlameIdle(t *testing.T) {
 		// switch allocation and the crossbar. Wires 1 + 10 + 1.
 		{"stages", 2, 1,
 			core.Parts{core.PartRoute: 2, core.PartVC: 2, core.PartSwitch: 4, core.PartWire: 12}},
-		// Of 5 flits the last follows 4 cycles behind the first. It arrives in
-		// the first switch 4 cycles after the head, which crossed 2 cycles after
-		// its own arrival; flits arrive and cross one a cycle, so that the last
-		// finds two in front, each a cycle; then it crosses, in 2. The same in
-		// the second switch.
+		// Of 5 flits the last follows 4 cycles behind the first. It arrives in the first switch 4
+		// cycles after the head, which crossed 2 cycles after its own arrival; flits arrive and
+		// cross one a cycle, so that the last finds two in front, each a cycle; then it crosses, in
+		// 2. The same in the second switch.
 		{"long", 2, 5,
 			core.Parts{core.PartSerial: 4 + 2*2, core.PartSwitch: 4, core.PartWire: 12}},
 		// More switches than a delivery counts, 255: the same in each of 300,
@@ -241,9 +229,7 @@ func TestBlameIdle(t *testing.T) {
 			s.send(0, fabric.PacketSpec{Birth: 5, Dst: topology.TerminalID(c.switches - 1), Flits: c.flits})
 			f.Attach(fabric.Ends{Source: s, Sink: meter})
 			f.Advance(6000)
-			if got != c.want {
-				t.Errorf("parts %v, want %v", got, c.want)
-			}
+			simtest.ErrorIf(t, got != c.want, "parts %v, want %v", got, c.want)
 		})
 	}
 }
@@ -271,22 +257,18 @@ func TestBlameLongWaits(t *testing.T) {
 		meter.Open(0)
 		f.Attach(fabric.Ends{Source: s, Sink: meter})
 		f.Advance(4*slow + 100)
-		if len(all) != 4 {
-			t.Fatalf("%d packets", len(all))
-		}
+		simtest.FatalIf(t, len(all) != 4, "%d packets", len(all))
 		b.Links() // compares
 		for i, p := range all {
-			// A cycle to the switch, one from it, and two for the stages within:
-			// the first step of the switch, of two in a cycle, is for the first
-			// packet, and what follows within a cycle or two of switch
-			// allocation, in turn, is not waiting for the channel.
+			// A cycle to the switch, one from it, and two for the stages within: the first step of
+			// the switch, of two in a cycle, is for the first packet, and what follows within a
+			// cycle or two of switch allocation, in turn, is not waiting for the channel.
 			extra := p[core.PartSwitch] - 1
 			p[core.PartSwitch] -= extra
 			p[core.PartEjection] += extra
 			want := core.Parts{core.PartSwitch: 1, core.PartEjection: int64(i) * slow, core.PartWire: 2}
-			if extra < 0 || extra > 2 || p != want {
-				t.Errorf("room for %d flits: packet %d: %v and %d cycles more of allocation, want %v", room, i, p, extra, want)
-			}
+			simtest.ErrorIf(t, extra < 0 || extra > 2 || p != want,
+				"room for %d flits: packet %d: %v and %d cycles more of allocation, want %v", room, i, p, extra, want)
 		}
 	}
 }
@@ -297,23 +279,20 @@ func TestObserversCauseNothing(t *testing.T) {
 	run := func(plan measure.Plan) *measure.Result {
 		plan.Warmup, plan.Window = 500, 1000
 		_, r := n.run(t, fabric.DefaultConfig(), 0.4, 2, plan)
-		if (r.Blame != nil) != plan.Blame || len(r.Traces) != plan.Trace.Packets {
-			t.Errorf("%+v: what is asked for is not kept, or what is not is", plan)
-		}
+		simtest.ErrorIf(t, (r.Blame != nil) != plan.Blame || len(r.Traces) != plan.Trace.Packets,
+			"%+v: what is asked for is not kept, or what is not is", plan)
 		r.Blame, r.Traces = nil, nil
 		return r
 	}
 	off := describe(run(measure.Plan{}))
 	for _, plan := range []measure.Plan{{Blame: true}, {Trace: observe.TracePlan{Packets: 50}}} {
-		if on := describe(run(plan)); on != off {
-			t.Errorf("%+v: %.300s\nwithout %.300s", plan, on, off)
-		}
+		on := describe(run(plan))
+		simtest.ErrorIf(t, on != off, "%+v: %.300s\nwithout %.300s", plan, on, off)
 	}
 }
 
-// TestBlameHotSpot: where terminal 0 of a single switch is sent twice what it
-// takes, packets wait for its channel, and the channel is what they are charged
-// to.
+// TestBlameHotSpot: where terminal 0 of a single switch is sent twice what it takes, packets wait
+// for its channel, and the channel is what they are charged to.
 func TestBlameHotSpot(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
 	f := n.fabric(t, fabric.DefaultConfig())
@@ -331,11 +310,10 @@ func TestBlameHotSpot(t *testing.T) {
 	if b.Packets[0] != 600 || b.Links()[hot][core.PartEjection] < b.Links()[hot].Total()/2 {
 		t.Errorf("%d packets; the hot channel is charged %v", b.Packets, b.Links()[hot])
 	}
-	// Whatever waits in the network waits for that channel, but for the 2
-	// cycles that the last of a packet's 3 flits follows the first into it and
-	// for the part of the stalls that these and the wire, 1 cycle, are to blame
-	// for: 3 of the about 90 cycles that a packet is in the network with 32
-	// flits of both terminals in front. Both terminals are the branches, alike.
+	// Whatever waits in the network waits for that channel, but for the 2 cycles that the last of a
+	// packet's 3 flits follows the first into it and for the part of the stalls that these and the
+	// wire, 1 cycle, are to blame for: 3 of the about 90 cycles that a packet is in the network
+	// with 32 flits of both terminals in front. Both terminals are the branches, alike.
 	all, roots := int64(0), b.Roots()
 	for i := range b.Links() {
 		all += b.Links()[i].Waiting()
@@ -349,9 +327,8 @@ func TestBlameHotSpot(t *testing.T) {
 	}
 	ports := n.topo.Graph().NumPorts()
 	up := b.Upstream(hot)
-	if len(up) != 2 || up[0].Channel+up[1].Channel != 2*ports+3 {
-		t.Errorf("branches %v, want the channels of terminals 1 and 2: %d and %d", up, ports+1, ports+2)
-	}
+	simtest.ErrorIf(t, len(up) != 2 || up[0].Channel+up[1].Channel != 2*ports+3,
+		"branches %v, want the channels of terminals 1 and 2: %d and %d", up, ports+1, ports+2)
 }
 
 // BenchmarkBlame measures what blame costs on BenchmarkDragonfly's network with

@@ -30,19 +30,17 @@ func arrivals(f *core.Fabric, in topology.PortID, vcs int, last int64) [][]int64
 	return cycles
 }
 
-// TestOneCreditACycle: two packets of one flit leave two virtual channels of one
-// input in the same cycle, and the second one's credit comes a cycle after the
-// first one's.
+// TestOneCreditACycle: two packets of one flit leave two virtual channels of one input in the same
+// cycle, and the second one's credit comes a cycle after the first one's.
 //
-// A single switch, speedup 2, all stages 1 step, terminal channels of 1 cycle,
-// credit_cycles 3. Terminals 0, 1 and 2 each send a packet to terminal 3 at birth
-// 10: the heads enter the channels in cycle 11 and bid in cycle 12, the output
-// serves input 0 in step 24, input 1 in step 25 and input 2 in step 26, that is, in
-// cycle 13. Terminal 2's second packet, to terminal 4 on the other virtual
-// channel, arrives in cycle 13 and crosses in step 27. Both credits could leave at
-// the end of switch allocation, steps 27 and 28, in cycle 14; they arrive after 1 +
-// 3 cycles, in cycle 18, and the second one in cycle 19 where a cycle carries one.
-// Terminal 2 sends on virtual channel 0 first.
+// A single switch, speedup 2, all stages 1 step, terminal channels of 1 cycle, credit_cycles 3.
+// Terminals 0, 1 and 2 each send a packet to terminal 3 at birth 10: the heads enter the channels
+// in cycle 11 and bid in cycle 12, the output serves input 0 in step 24, input 1 in step 25 and
+// input 2 in step 26, that is, in cycle 13. Terminal 2's second packet, to terminal 4 on the other
+// virtual channel, arrives in cycle 13 and crosses in step 27. Both credits could leave at the end
+// of switch allocation, steps 27 and 28, in cycle 14; they arrive after 1 + 3 cycles, in cycle 18,
+// and the second one in cycle 19 where a cycle carries one. Terminal 2 sends on virtual channel 0
+// first.
 func TestOneCreditACycle(t *testing.T) {
 	for _, c := range []struct {
 		perCycle int
@@ -62,22 +60,20 @@ func TestOneCreditACycle(t *testing.T) {
 		}
 		s.send(2, fabric.PacketSpec{Birth: 11, Dst: 4, Flits: 1})
 		f.Attach(fabric.Ends{Source: s, Sink: s})
-		if got := arrivals(f, n.topo.Graph().TerminalPort[2], 2, 40); !slices.EqualFunc(got, c.want, slices.Equal) {
-			t.Errorf("credits_per_cycle %d: credits of the two virtual channels in cycles %v, want %v", c.perCycle, got, c.want)
-		}
-		if err := f.Audit(); err != nil {
-			t.Error(err)
-		}
+		got := arrivals(f, n.topo.Graph().TerminalPort[2], 2, 40)
+		simtest.ErrorIf(t, !slices.EqualFunc(got, c.want, slices.Equal),
+			"credits_per_cycle %d: credits of the two virtual channels in cycles %v, want %v", c.perCycle, got, c.want)
+		err := f.Audit()
+		simtest.ErrorIf(t, err != nil, "%v", err)
 	}
 }
 
-// TestCreditsOfABurst: a packet of 8 flits has waited for another one and then
-// leaves its buffer at 4 flits a cycle. The other one, 12 flits, arrives one flit a
-// cycle and so leaves one a cycle. Both heads enter their channels in cycle 1 and
-// bid in cycle 2; terminal 0 wins the only virtual channel, its tail comes in cycle
-// 13 and crosses in the first of its four steps. The packet of terminal 1 crosses
-// in the other three, 4 flits in cycle 14, 1 in cycle 15. Credits leave the cycle
-// after, and take 1 + 1 cycles.
+// TestCreditsOfABurst: a packet of 8 flits has waited for another one and then leaves its buffer at
+// 4 flits a cycle. The other one, 12 flits, arrives one flit a cycle and so leaves one a cycle.
+// Both heads enter their channels in cycle 1 and bid in cycle 2; terminal 0 wins the only virtual
+// channel, its tail comes in cycle 13 and crosses in the first of its four steps. The packet of
+// terminal 1 crosses in the other three, 4 flits in cycle 14, 1 in cycle 15. Credits leave the
+// cycle after, and take 1 + 1 cycles.
 func TestCreditsOfABurst(t *testing.T) {
 	for perCycle, want := range map[int][]int64{
 		0: {16, 16, 16, 17, 17, 17, 17, 18},
@@ -94,18 +90,15 @@ func TestCreditsOfABurst(t *testing.T) {
 		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 12})
 		s.send(1, fabric.PacketSpec{Dst: 2, Flits: 8})
 		f.Attach(fabric.Ends{Source: s, Sink: s})
-		if got := arrivals(f, n.topo.Graph().TerminalPort[1], 1, 60)[0]; !slices.Equal(got, want) {
-			t.Errorf("credits_per_cycle %d: credits in cycles %v, want %v", perCycle, got, want)
-		}
+		simtest.EqualSlices(t, arrivals(f, n.topo.Graph().TerminalPort[1], 1, 60)[0], want, "credits_per_cycle %d: credits in cycles", perCycle)
 	}
 }
 
-// TestHeldCredits: a credit that is held back joins the queue when its time comes,
-// behind those of before and with no gap for it among them. Credits take 1 cycle
-// and 1 of processing. Two may leave in cycle 5 but are held for 10 cycles, in one
-// case for 100,000, beyond the reach of the wheels; they leave in cycles 15 and 16.
-// Others, for cycles 6, 15 and 15, which come to the queue before, leave in 6, 15
-// and 16: the held ones then in 17 and 18.
+// TestHeldCredits: a credit that is held back joins the queue when its time comes, behind those of
+// before and with no gap for it among them. Credits take 1 cycle and 1 of processing. Two may leave
+// in cycle 5 but are held for 10 cycles, in one case for 100,000, beyond the reach of the wheels;
+// they leave in cycles 15 and 16. Others, for cycles 6, 15 and 15, which come to the queue before,
+// leave in 6, 15 and 16: the held ones then in 17 and 18.
 func TestHeldCredits(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 	config := fabric.DefaultConfig()
@@ -129,9 +122,9 @@ func TestHeldCredits(t *testing.T) {
 		for _, ready := range c.other {
 			f.SendCredit(in, 2, ready)
 		}
-		if got := arrivals(f, in, 3, c.late+50); !slices.EqualFunc(got, c.want, slices.Equal) {
-			t.Errorf("held for %d cycles beside %v: credits in cycles %v, want %v", c.late, c.other, got, c.want)
-		}
+		got := arrivals(f, in, 3, c.late+50)
+		simtest.ErrorIf(t, !slices.EqualFunc(got, c.want, slices.Equal),
+			"held for %d cycles beside %v: credits in cycles %v, want %v", c.late, c.other, got, c.want)
 	}
 }
 
@@ -172,9 +165,9 @@ func TestCreditsAreBounded(t *testing.T) {
 						most = 0 // the constant
 					}
 				}
-				if limit := int64(perCycle); perCycle > 0 && most != limit || perCycle == 0 && most < 3 {
-					t.Errorf("at most %d credits a channel and cycle", most)
-				}
+				limit := int64(perCycle)
+				simtest.ErrorIf(t, perCycle > 0 && most != limit || perCycle == 0 && most < 3,
+					"at most %d credits a channel and cycle", most)
 				source.Stop(0)
 				f.Advance(5000)
 				simtest.Check(t, f.Audit())
@@ -183,10 +176,9 @@ func TestCreditsAreBounded(t *testing.T) {
 	}
 }
 
-// TestCreditsAtSpeedupOne: a core of one step a cycle frees at most one slot of an
-// input in it, so that one credit a cycle is what there is: results are those with
-// any number of credits, to the flit. (Credits that sensing holds back may fall
-// into one cycle all the same.)
+// TestCreditsAtSpeedupOne: a core of one step a cycle frees at most one slot of an input in it, so
+// that one credit a cycle is what there is: results are those with any number of credits, to the
+// flit. (Credits that sensing holds back may fall into one cycle all the same.)
 func TestCreditsAtSpeedupOne(t *testing.T) {
 	cases := goldenCases()
 	for _, i := range simtest.Seeds(t, len(cases), 3) {
@@ -199,9 +191,8 @@ func TestCreditsAtSpeedupOne(t *testing.T) {
 				})
 				return got
 			}
-			if one, unlimited := digest(1), digest(0); one != unlimited {
-				t.Errorf("digest %#x with one credit a cycle, %#x with any number", one, unlimited)
-			}
+			one, unlimited := digest(1), digest(0)
+			simtest.ErrorIf(t, one != unlimited, "digest %#x with one credit a cycle, %#x with any number", one, unlimited)
 		})
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// Of two rivals the round robins choose the same, played out for them alone or
-// for any number.
+// Of two rivals the round robins choose the same, played out for them alone or for any number.
 func TestMatchPair(t *testing.T) {
 	random := sim.NewStream(1, "pairs", 0)
 	for _, vcs := range []int{1, 3} {
@@ -18,9 +18,8 @@ func TestMatchPair(t *testing.T) {
 		f := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 5 }).fabric(t, config)
 		f.OpenIdle()
 		for range 20_000 {
-			if pair, plain := f.MatchPair(random.IntN); pair != plain {
-				t.Fatalf("chose queue, input, output %v, want %v", pair, plain)
-			}
+			pair, plain := f.MatchPair(random.IntN)
+			simtest.FatalIf(t, pair != plain, "chose queue, input, output %v, want %v", pair, plain)
 		}
 	}
 }
@@ -45,13 +44,9 @@ func TestManyPorts(t *testing.T) {
 	alone := arrival(0)[0]
 	for _, sources := range [][]topology.TerminalID{{0, 64}, {0, 64, 128}, {3, 67, 10, 138}} {
 		got := arrival(sources...)
-		if len(got) != len(sources) {
-			t.Fatalf("from %v: %d packets arrived", sources, len(got))
-		}
+		simtest.FatalIf(t, len(got) != len(sources), "from %v: %d packets arrived", sources, len(got))
 		for _, cycle := range got {
-			if cycle != alone {
-				t.Errorf("from %v: arrivals in cycles %v, want %d", sources, got, alone)
-			}
+			simtest.ErrorIf(t, cycle != alone, "from %v: arrivals in cycles %v, want %d", sources, got, alone)
 		}
 	}
 }

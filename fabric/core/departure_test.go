@@ -38,10 +38,9 @@ func pairOfSwitches(t *testing.T, set func(*fabric.Config)) (*core.Fabric, *onlo
 	return f, o
 }
 
-// TestDepartureSeesTheCycleBefore: a terminal decides in the cycle before a head enters
-// its channel, and by what the cycle before that has left, as BookSim2's do: its terminals
-// send before routers take the credits of a cycle, and their heads reach a router two
-// cycles later.
+// TestDepartureSeesTheCycleBefore: a terminal decides in the cycle before a head enters its
+// channel, and by what the cycle before that has left, as BookSim2's do: its terminals send before
+// routers take the credits of a cycle, and their heads reach a router two cycles later.
 //
 // A first packet is born in cycle 0. With injection_cycles = 1 it enters its channel in
 // cycle 1 and reaches the switch in cycle 2, which grants it: a credit is taken. It leaves
@@ -67,12 +66,10 @@ func TestDepartureSeesTheCycleBefore(t *testing.T) {
 				if birth >= first && birth <= first+5 {
 					want = 1
 				}
-				if !slices.Equal(o.seen, []int{0, want}) {
-					t.Errorf("injection_cycles %d, born in cycle %d: saw %v credits outstanding, want 0 and %d", injection, birth, o.seen, want)
-				}
-				if err := f.Audit(); err != nil {
-					t.Error(err)
-				}
+				simtest.ErrorIf(t, !slices.Equal(o.seen, []int{0, want}),
+					"injection_cycles %d, born in cycle %d: saw %v credits outstanding, want 0 and %d", injection, birth, o.seen, want)
+				err := f.Audit()
+				simtest.ErrorIf(t, err != nil, "%v", err)
 			}
 		}
 	}
@@ -90,9 +87,8 @@ func TestSuccessorDecidedAhead(t *testing.T) {
 		}
 		f.Attach(fabric.Ends{Source: s, Sink: s})
 		f.Advance(40)
-		if want := []int{0, 1}; !slices.Equal(o.seen, want) {
-			t.Errorf("saw %v credits outstanding, want %v", o.seen, want)
-		}
+		want := []int{0, 1}
+		simtest.ErrorIf(t, !slices.Equal(o.seen, want), "saw %v credits outstanding, want %v", o.seen, want)
 	}
 }
 
@@ -114,11 +110,9 @@ func TestTerminalBuffer(t *testing.T) {
 		for _, d := range s.delivered {
 			got = append(got, d.Cycle)
 		}
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("buffer of %d flits: arrivals in cycles %v, want %v", flits, got, want)
-		}
-		if err := f.Audit(); err != nil {
-			t.Error(err)
-		}
+		simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want),
+			"buffer of %d flits: arrivals in cycles %v, want %v", flits, got, want)
+		err := f.Audit()
+		simtest.ErrorIf(t, err != nil, "%v", err)
 	}
 }

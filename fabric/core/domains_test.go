@@ -73,9 +73,8 @@ func TestThreads(t *testing.T) {
 							t.Errorf("run %d: %d threads, %d domains, want %d threads", i, f.Threads(), f.Domains(), threads)
 						}
 						got := fmt.Sprint(f.Counters, r.Latency().Quantile(0.5), r.Latency().Quantile(0.99)) + describe(r)
-						if r.Levels()[0].Packets != r.Packets() {
-							t.Errorf("%d packets of level 0, %d in all", r.Levels()[0].Packets, r.Packets())
-						}
+						simtest.ErrorIf(t, r.Levels()[0].Packets != r.Packets(),
+							"%d packets of level 0, %d in all", r.Levels()[0].Packets, r.Packets())
 						if want == "" {
 							want = got
 						}
@@ -108,9 +107,8 @@ func sameForThreads(t *testing.T, run func(t *testing.T, threads int) string) {
 // of another that is late, from the last on; nobody does a part twice.
 func TestLateThread(t *testing.T) {
 	first, second := core.TaskOrders()
-	if want := []int{0, 1, 2, 3, 7, 6, 5, 4}; !slices.Equal(first, want) || len(second) > 0 {
-		t.Errorf("parts %v and %v, want %v and none", first, second, want)
-	}
+	want := []int{0, 1, 2, 3, 7, 6, 5, 4}
+	simtest.ErrorIf(t, !slices.Equal(first, want) || len(second) > 0, "parts %v and %v, want %v and none", first, second, want)
 }
 
 // Routings that read other switches and small networks keep to one thread.
@@ -131,9 +129,7 @@ func TestThreadsRefused(t *testing.T) {
 		config := fabric.DefaultConfig()
 		config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: sim.Nanosecond}, "local": {Latency: sim.Nanosecond}}
 		f, _ := n.run(t, config, 0.1, 1, plan)
-		if f.Threads() != 1 {
-			t.Errorf("%s was divided", remote)
-		}
+		simtest.ErrorIf(t, f.Threads() != 1, "%s was divided", remote)
 	}
 }
 
@@ -154,9 +150,8 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// TestPartition: a dragonfly falls into whole groups, a torus into slabs, a fat
-// tree into halves of its leaves with the switches above them; parts are of nearly
-// equal size.
+// TestPartition: a dragonfly falls into whole groups, a torus into slabs, a fat tree into halves of
+// its leaves with the switches above them; parts are of nearly equal size.
 func TestPartition(t *testing.T) {
 	dragonfly := dragonflyNetwork(t, "min", 2, 4, 2)
 	config := fabric.DefaultConfig()
@@ -164,25 +159,21 @@ func TestPartition(t *testing.T) {
 	groups := dragonfly.topo.(topology.Grouped)
 	part := dragonfly.fabric(t, config).Partition(3, nil)
 	for s := range part {
-		if part[s] != groups.GroupOf(topology.SwitchID(s))/3 {
-			t.Errorf("dragonfly: switch %d of group %d is in part %d", s, groups.GroupOf(topology.SwitchID(s)), part[s])
-		}
+		simtest.ErrorIf(t, part[s] != groups.GroupOf(topology.SwitchID(s))/3,
+			"dragonfly: switch %d of group %d is in part %d", s, groups.GroupOf(topology.SwitchID(s)), part[s])
 	}
 	torus := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4, 6} })
 	part = torus.fabric(t, fabric.DefaultConfig()).Partition(2, nil)
 	for s := range part {
-		if part[s] != s/12 {
-			t.Errorf("torus: switch %d is in part %d", s, part[s])
-		}
+		simtest.ErrorIf(t, part[s] != s/12, "torus: switch %d is in part %d", s, part[s])
 	}
 	// 4-ary: 4 pods of 2 leaves and 2 middles, 4 tops: parts of 2 pods and 2 tops.
 	tree := smallTree(t)
 	g := tree.topo.Graph()
 	part = tree.fabric(t, fabric.DefaultConfig()).Partition(2, nil)
 	for terminal := range g.Terminals() {
-		if got := part[g.TerminalSwitch(topology.TerminalID(terminal))]; got != terminal/8 {
-			t.Errorf("tree: terminal %d is in part %d", terminal, got)
-		}
+		got := part[g.TerminalSwitch(topology.TerminalID(terminal))]
+		simtest.ErrorIf(t, got != terminal/8, "tree: terminal %d is in part %d", terminal, got)
 	}
 	cut := 0
 	for p := range g.NumPorts() {
@@ -207,9 +198,8 @@ func TestPartition(t *testing.T) {
 	}
 	part = tree.fabric(t, fabric.DefaultConfig()).Partition(2, weights)
 	for terminal := range 8 {
-		if got := part[g.TerminalSwitch(topology.TerminalID(terminal))]; got != terminal/4 {
-			t.Errorf("tree, half empty: terminal %d is in part %d", terminal, got)
-		}
+		got := part[g.TerminalSwitch(topology.TerminalID(terminal))]
+		simtest.ErrorIf(t, got != terminal/4, "tree, half empty: terminal %d is in part %d", terminal, got)
 	}
 	if tops := part[16:]; !slices.Equal(tops, []int{0, 0, 1, 1}) {
 		t.Errorf("tree, half empty: tops are in parts %v", tops)

@@ -33,12 +33,10 @@ func let[T any](cleanup func(func()), variable *T, value T) {
 	cleanup(func() { *variable = before })
 }
 
-// DivideAlways lets networks of any size be divided among threads while a test
-// runs.
+// DivideAlways lets networks of any size be divided among threads while a test runs.
 func DivideAlways(cleanup func(func())) { let(cleanup, &worthThreads, 0) }
 
-// PrefetchAlways lets networks of any size ask for memory ahead while a test
-// runs.
+// PrefetchAlways lets networks of any size ask for memory ahead while a test runs.
 func PrefetchAlways(cleanup func(func())) {
 	let(cleanup, &largeState, 0)
 	let(cleanup, &deepPool, 0)
@@ -67,8 +65,7 @@ func (f *Fabric) Partition(n int, weights []int32) []int {
 	return partition(f.graph, func(p topology.PortID) int32 { return int32(f.Latency(&f.Out[p])) }, n, weights)
 }
 
-// Granted has f's credit sensing note a flit, and CreditBack a credit, as a
-// switch does.
+// Granted has f's credit sensing note a flit, and CreditBack a credit, as a switch does.
 func (f *Fabric) Granted(in topology.PortID, ov, outstanding int32, cycle int64) (late int64) {
 	port0 := f.Switches[f.graph.PortSwitch[in]].Port0
 	return f.sensing.granted(&f.network, port0, int32(in), ov, outstanding, cycle)

@@ -14,16 +14,14 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestCreditRoundTrip: a channel whose buffers are too shallow for its round
-// trip carries buffer/round-trip flits a cycle. From one switch to another
-// (mesh of 2 switches, latency 20, speedup 2, one VC): a flit is granted the
-// crossbar at cycle t, leaves at t+1.5 rounded up to t+2 (granted in the
-// second step), arrives at t+22, is granted there in the same cycle, and its
-// credit leaves at t+23, arrives at t+43, and may be used credit_cycles = 1
-// later: 44 cycles. The VC allocation of the next packet is done meanwhile,
-// so that a granted flit that waited for its credit goes in the first step of
-// its cycle and arrives a cycle earlier, at t+21: 43 cycles. Where its credit takes 3 or 31 of its own
-// back in place of 20, 26 or 54.
+// TestCreditRoundTrip: a channel whose buffers are too shallow for its round trip carries
+// buffer/round-trip flits a cycle. From one switch to another (mesh of 2 switches, latency 20,
+// speedup 2, one VC): a flit is granted the crossbar at cycle t, leaves at t+1.5 rounded up to t+2
+// (granted in the second step), arrives at t+22, is granted there in the same cycle, and its credit
+// leaves at t+23, arrives at t+43, and may be used credit_cycles = 1 later: 44 cycles. The VC
+// allocation of the next packet is done meanwhile, so that a granted flit that waited for its
+// credit goes in the first step of its cycle and arrives a cycle earlier, at t+21: 43 cycles. Where
+// its credit takes 3 or 31 of its own back in place of 20, 26 or 54.
 func TestCreditRoundTrip(t *testing.T) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
 	for back, want := range map[sim.Time]float64{0: 43, 3 * sim.Nanosecond: 26, 31 * sim.Nanosecond: 54} {
@@ -32,9 +30,9 @@ func TestCreditRoundTrip(t *testing.T) {
 		config.Switch.BufferFlits = 4
 		config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 20 * sim.Nanosecond, CreditLatency: back}}
 		_, result := n.run(t, config, 1, 1, measure.Plan{Warmup: 1000, Window: 43000})
-		if got := 4 / result.Accepted; math.Abs(got-want) > 1 {
-			t.Errorf("credits that take %v back: accepted %.4f: a round trip of %.2f cycles, want %v", back, result.Accepted, got, want)
-		}
+		got := 4 / result.Accepted
+		simtest.ErrorIf(t, math.Abs(got-want) > 1,
+			"credits that take %v back: accepted %.4f: a round trip of %.2f cycles, want %v", back, result.Accepted, got, want)
 	}
 }
 
@@ -67,9 +65,7 @@ func TestShortWindows(t *testing.T) {
 				t.Errorf("seed %d, load %v: accepted %.4f, %v (%s)", seed, load, result.Accepted, result.State, result.Reason)
 			}
 		}
-		if decided < c.least {
-			t.Errorf("load %v, %d cycles: %d of 40 runs are decided", load, c.window, decided)
-		}
+		simtest.ErrorIf(t, decided < c.least, "load %v, %d cycles: %d of 40 runs are decided", load, c.window, decided)
 	}
 }
 
@@ -95,12 +91,10 @@ func TestChannelCounts(t *testing.T) {
 		}
 	}
 	want := result.Accepted * float64(result.Window) * float64(g.Terminals())
-	if math.Abs(injected-want) > 0.005*want || math.Abs(ejected-want) > 0.005*want {
-		t.Errorf("%v flits injected, %v ejected, want %v", injected, ejected, want)
-	}
-	if hops := all / ejected; math.Abs(hops-result.MeanHops()) > 0.01*hops {
-		t.Errorf("%v channels a flit, %v hops", hops, result.MeanHops())
-	}
+	simtest.ErrorIf(t, math.Abs(injected-want) > 0.005*want || math.Abs(ejected-want) > 0.005*want,
+		"%v flits injected, %v ejected, want %v", injected, ejected, want)
+	hops := all / ejected
+	simtest.ErrorIf(t, math.Abs(hops-result.MeanHops()) > 0.01*hops, "%v channels a flit, %v hops", hops, result.MeanHops())
 }
 
 // TestIdleNetworkIsSkipped: cycles in which nothing moves are not simulated,
@@ -110,9 +104,8 @@ func TestIdleNetworkIsSkipped(t *testing.T) {
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Birth: 1 << 40, Dst: 1, Flits: 1})
 	n.play(t, pipelined(), s, 1<<40+100)
-	if len(s.delivered) != 1 || s.delivered[0].Cycle != 1<<40+5 {
-		t.Errorf("delivered %+v, want a packet in cycle 2^40+5", s.delivered)
-	}
+	simtest.ErrorIf(t, len(s.delivered) != 1 || s.delivered[0].Cycle != 1<<40+5,
+		"delivered %+v, want a packet in cycle 2^40+5", s.delivered)
 }
 
 // TestAgainstKernelClock runs the fabric under a kernel and on its own.
@@ -131,15 +124,13 @@ func TestAgainstKernelClock(t *testing.T) {
 		}
 		counters[i] = f.Counters
 	}
-	if counters[0] != counters[1] || counters[0].Packets == 0 {
-		t.Errorf("alone %+v, under a kernel %+v", counters[0], counters[1])
-	}
+	simtest.ErrorIf(t, counters[0] != counters[1] || counters[0].Packets == 0,
+		"alone %+v, under a kernel %+v", counters[0], counters[1])
 }
 
-// TestBufferWarnings: with channels of 10 and 100 cycles, speedup 2 and one
-// cycle for each of VC allocation, switch allocation, crossbar and credit, the
-// round trips are 1 + L + 1 + L + 1 = 2L + 3: 203 cycles on global channels,
-// 23 on local ones and 5 to and from terminals.
+// TestBufferWarnings: with channels of 10 and 100 cycles, speedup 2 and one cycle for each of VC
+// allocation, switch allocation, crossbar and credit, the round trips are 1 + L + 1 + L + 1 = 2L +
+// 3: 203 cycles on global channels, 23 on local ones and 5 to and from terminals.
 func TestBufferWarnings(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
 	config := pipelined()
@@ -153,12 +144,8 @@ func TestBufferWarnings(t *testing.T) {
 		got := config.BufferWarnings(n.topo.Graph())
 		text := strings.Join(got, "\n")
 		for _, w := range want {
-			if !strings.Contains(text, w) {
-				t.Errorf("%d flits: %q lacks %q", buffer, text, w)
-			}
+			simtest.ErrorIf(t, !strings.Contains(text, w), "%d flits: %q lacks %q", buffer, text, w)
 		}
-		if len(want) == 0 && len(got) > 0 {
-			t.Errorf("%d flits: %q, want no warning", buffer, text)
-		}
+		simtest.ErrorIf(t, len(want) == 0 && len(got) > 0, "%d flits: %q, want no warning", buffer, text)
 	}
 }

@@ -64,8 +64,7 @@ func (c *counted) born() (n int64) {
 	return n
 }
 
-// onceEach is a sink that wants no packet twice. What a terminal gets is its own, for
-// threads.
+// onceEach is a sink that wants no packet twice. What a terminal gets is its own, for threads.
 type onceEach struct {
 	t    testing.TB
 	seen []map[uint64]fabric.Delivery
@@ -116,9 +115,7 @@ func drawFaultTrial(t testing.TB, seed uint64) *faultTrial {
 		topo, err = param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 4, 2+r.IntN(2) })
 		name = "nca"
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	g := topo.Graph()
 	var failures []topology.Failure
 	for range 1 + r.IntN(4) {
@@ -161,10 +158,9 @@ func drawFaultTrial(t testing.TB, seed uint64) *faultTrial {
 	return &faultTrial{seed, g, name, plan, config, most, 0.1 + 0.5*r.Float64(), trace}
 }
 
-// run sends packets for 2000 cycles. Nothing may be lost silently: every packet born is
-// delivered once, lost or unreachable; every flit that entered has left or was
-// discarded; every buffer is empty in the end, every virtual channel free, every credit
-// home (Audit).
+// run sends packets for 2000 cycles. Nothing may be lost silently: every packet born is delivered
+// once, lost or unreachable; every flit that entered has left or was discarded; every buffer is
+// empty in the end, every virtual channel free, every credit home (Audit).
 func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (*core.Fabric, *onceEach) {
 	seed := x.seed
 	f := simtest.Must(core.New(x.graph, config, x.plan.Routing[0], seed))(t)
@@ -183,23 +179,19 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (*core
 		sink.seen[i] = map[uint64]fabric.Delivery{}
 	}
 	source.Stop(2000)
-	if err := measure.RunToEnd(t.Context(), f, fabric.Ends{Source: source, Sink: sink}, measure.ToEnd{}); err != nil {
-		t.Fatalf("seed %d: %v", seed, err)
-	}
+	err := measure.RunToEnd(t.Context(), f, fabric.Ends{Source: source, Sink: sink}, measure.ToEnd{})
+	simtest.FatalIf(t, err != nil, "seed %d: %v", seed, err)
 	tally := f.FaultTally()
 	if traced != nil {
 		checkTraces(t, seed, traced)
 		sink.lives = traced.Packets()
 	}
-	if delivered := sink.packets(); source.born() != delivered+tally.Lost+tally.Unreachable {
-		t.Errorf("seed %d: %d packets born, %d delivered, %+v", seed, source.born(), delivered, tally)
-	}
-	if f.Packets != sink.packets()+tally.Duplicates {
-		t.Errorf("seed %d: %d transmissions delivered, %d of them packets, %+v", seed, f.Packets, sink.packets(), tally)
-	}
-	if f.InjectedFlits != f.DeliveredFlits+f.DiscardedFlits {
-		t.Errorf("seed %d: %+v", seed, f.Counters)
-	}
+	delivered := sink.packets()
+	simtest.ErrorIf(t, source.born() != delivered+tally.Lost+tally.Unreachable,
+		"seed %d: %d packets born, %d delivered, %+v", seed, source.born(), delivered, tally)
+	simtest.ErrorIf(t, f.Packets != sink.packets()+tally.Duplicates,
+		"seed %d: %d transmissions delivered, %d of them packets, %+v", seed, f.Packets, sink.packets(), tally)
+	simtest.ErrorIf(t, f.InjectedFlits != f.DeliveredFlits+f.DiscardedFlits, "seed %d: %+v", seed, f.Counters)
 	return f, sink
 }
 
@@ -212,9 +204,7 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 // checkTraces wants the stages of recorded packets, none of them shorter than
 // nothing, to add up to their latency.
 func checkTraces(t testing.TB, seed uint64, traced *observe.Tracer) {
-	if len(traced.Packets()) == 0 {
-		t.Errorf("seed %d: nothing recorded", seed)
-	}
+	simtest.ErrorIf(t, len(traced.Packets()) == 0, "seed %d: nothing recorded", seed)
 	for _, p := range traced.Packets() {
 		sum := int64(0)
 		for i, cycles := range p.Stages() {
@@ -222,14 +212,11 @@ func checkTraces(t testing.TB, seed uint64, traced *observe.Tracer) {
 				t.Fatalf("seed %d: %d cycles of %s: %+v", seed, cycles, observe.StageNames[i], p)
 			}
 		}
-		if sum != p.Cycle-p.Birth {
-			t.Fatalf("seed %d: stages of %d cycles, latency %d", seed, sum, p.Cycle-p.Birth)
-		}
+		simtest.FatalIf(t, sum != p.Cycle-p.Birth, "seed %d: stages of %d cycles, latency %d", seed, sum, p.Cycle-p.Birth)
 	}
 }
 
-// TestRandomFaults: random networks, in which everything that can
-// happen does.
+// TestRandomFaults: random networks, in which everything that can happen does.
 func TestRandomFaults(t *testing.T) {
 	var all fabric.FaultTally
 	ran := map[string]int64{}
@@ -244,9 +231,7 @@ func TestRandomFaults(t *testing.T) {
 		t.Errorf("not everything has happened: %+v", all)
 	}
 	for _, name := range []string{"table", "nca", "min", "val", "ugal-g", "ugal-l", "ugal-l-vch", "ugal-pb"} {
-		if ran[name] == 0 && simtest.Soak() {
-			t.Errorf("nothing was dropped under %s", name)
-		}
+		simtest.ErrorIf(t, ran[name] == 0 && simtest.Soak(), "nothing was dropped under %s", name)
 	}
 }
 

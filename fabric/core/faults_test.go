@@ -65,33 +65,27 @@ func births(flits int32, cycles ...int64) *script {
 	return s
 }
 
-// TestFaultOnRing: from switch 0 to switch 1 of a ring of four, a packet takes
-// 1 cycle to enter its channel, 1 on it, 1 + 10 for each switch on the way and
-// 1 + 1 for the last: 15 by the direct cable, 37 the other way round. The cable
-// is down in cycles 100 to 199, and the routing goes by it 50 cycles late: what
-// is sent from 100 to 149 is dropped at switch 0, which it reaches 2 cycles
+// TestFaultOnRing: from switch 0 to switch 1 of a ring of four, a packet takes 1 cycle to enter its
+// channel, 1 on it, 1 + 10 for each switch on the way and 1 + 1 for the last: 15 by the direct
+// cable, 37 the other way round. The cable is down in cycles 100 to 199, and the routing goes by it
+// 50 cycles late: what is sent from 100 to 149 is dropped at switch 0, which it reaches 2 cycles
 // after its birth; from 150 to 249 packets go the long way.
 func TestFaultOnRing(t *testing.T) {
 	topo := ring(4)
 	cable := between(topo.Graph(), 0, 1)
 	s := births(1, 0, 80, 90, 97, 110, 147, 148, 180, 220, 247, 248)
 	f := runFaults(t, topo, []topology.Failure{{Links: cable, At: 100, Until: 200}}, s, func(p *fabric.FaultPlan) { p.Reroute = 50 })
-	// Born in 90, a packet is on the cable from cycle 93 to 103; born in 80,
-	// from 83 to 93. Born in 97 it is at the switch in 99, and its channel from
-	// 100 on.
+	// Born in 90, a packet is on the cable from cycle 93 to 103; born in 80, from 83 to 93. Born in
+	// 97 it is at the switch in 99, and its channel from 100 on.
 	want := map[uint64]int64{0: 15, 80: 15, 148: 37, 180: 37, 220: 37, 247: 37, 248: 15}
 	for _, d := range s.delivered {
-		if latency := d.Cycle - d.Birth; want[d.Tag] != latency {
-			t.Errorf("born in %d: latency %d, want %d", d.Tag, latency, want[d.Tag])
-		}
+		latency := d.Cycle - d.Birth
+		simtest.ErrorIf(t, want[d.Tag] != latency, "born in %d: latency %d, want %d", d.Tag, latency, want[d.Tag])
 		delete(want, d.Tag)
 	}
-	if len(want) > 0 {
-		t.Errorf("not delivered: %v", want)
-	}
-	if got := f.FaultTally(); got != (fabric.FaultTally{Dropped: 4, Lost: 4, GivenUpFlits: 4}) {
-		t.Errorf("%+v", got)
-	}
+	simtest.ErrorIf(t, len(want) > 0, "not delivered: %v", want)
+	got := f.FaultTally()
+	simtest.ErrorIf(t, got != (fabric.FaultTally{Dropped: 4, Lost: 4, GivenUpFlits: 4}), "%+v", got)
 }
 
 // TestFaultAgainstRetry follows one packet from switch 0 to switch 1, which a
@@ -145,9 +139,8 @@ func TestFaultAgainstRetry(t *testing.T) {
 	}
 }
 
-// TestFaultInPacket cuts packets of 8 flits in two. Flit i enters its terminal's
-// channel in cycle 1+i, switch 0 in 2+i, the cable in 3+i, switch 1 in 13+i and
-// terminal 1 in 15+i.
+// TestFaultInPacket cuts packets of 8 flits in two. Flit i enters its terminal's channel in cycle
+// 1+i, switch 0 in 2+i, the cable in 3+i, switch 1 in 13+i and terminal 1 in 15+i.
 func TestFaultInPacket(t *testing.T) {
 	for _, c := range []struct {
 		at                           int64
@@ -165,9 +158,8 @@ func TestFaultInPacket(t *testing.T) {
 		if f.InjectedFlits != c.injected+8 || f.DeliveredFlits != c.delivered+8 || f.DiscardedFlits != c.dropped {
 			t.Errorf("cut in cycle %d: %+v, want %d injected, %d delivered, %d dropped, and 8 more", c.at, f.Counters, c.injected, c.delivered, c.dropped)
 		}
-		if last := s.delivered[len(s.delivered)-1]; last.Cycle != 40+15+7 {
-			t.Errorf("the second packet arrives in cycle %d, want 62", last.Cycle)
-		}
+		last := s.delivered[len(s.delivered)-1]
+		simtest.ErrorIf(t, last.Cycle != 40+15+7, "the second packet arrives in cycle %d, want 62", last.Cycle)
 	}
 }
 
@@ -209,9 +201,7 @@ func TestTableAroundFaults(t *testing.T) {
 	source := network{topo, r}.traffic(0.3, 1)
 	source.Stop(1000)
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: source, Sink: &hops}, measure.ToEnd{}))
-	if hops.packets == 0 {
-		t.Error("no packets")
-	}
+	simtest.ErrorIf(t, hops.packets == 0, "no packets")
 }
 
 // shortestHops is a sink that wants shortest paths.
@@ -230,14 +220,12 @@ func (s *shortestHops) Deliver(d *fabric.Delivery) {
 	}
 }
 
-// TestFaultFreesOthers: a packet of 20 flits from terminal 0 at switch 0 to
-// switch 2 holds the only virtual channel of its class from switch 0 to switch
-// 1 when the cable from switch 1 to switch 2 fails in cycle 20: its head left
-// switch 0 in cycle 4, two cycles after its arrival (virtual-channel allocation
-// is a stage of its own here), and switch 1 in cycle 16. Another, from terminal 1
-// to switch 1, has waited for that virtual channel since cycle 7. It is freed in
-// cycle 20: the packet leaves switch 0 in 22, arrives in 32, leaves in 34 and is
-// there in 35.
+// TestFaultFreesOthers: a packet of 20 flits from terminal 0 at switch 0 to switch 2 holds the only
+// virtual channel of its class from switch 0 to switch 1 when the cable from switch 1 to switch 2
+// fails in cycle 20: its head left switch 0 in cycle 4, two cycles after its arrival
+// (virtual-channel allocation is a stage of its own here), and switch 1 in cycle 16. Another, from
+// terminal 1 to switch 1, has waited for that virtual channel since cycle 7. It is freed in cycle
+// 20: the packet leaves switch 0 in 22, arrives in 32, leaves in 34 and is there in 35.
 func TestFaultFreesOthers(t *testing.T) {
 	b := topology.NewBuilder(3, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "link", Latency: 10})
 	for _, s := range []topology.SwitchID{0, 0, 1, 2} {
@@ -252,7 +240,6 @@ func TestFaultFreesOthers(t *testing.T) {
 	s.send(0, fabric.PacketSpec{Dst: 3, Flits: 20})
 	s.send(1, fabric.PacketSpec{Birth: 5, Dst: 2, Flits: 1})
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
-	if len(s.delivered) != 1 || s.delivered[0].Src != 1 || s.delivered[0].Cycle != 35 {
-		t.Errorf("%+v, want a packet from terminal 1 in cycle 35", s.delivered)
-	}
+	simtest.ErrorIf(t, len(s.delivered) != 1 || s.delivered[0].Src != 1 || s.delivered[0].Cycle != 35,
+		"%+v, want a packet from terminal 1 in cycle 35", s.delivered)
 }

@@ -116,9 +116,8 @@ func TestInstructions(t *testing.T) {
 		table += fmt.Sprintf("%v,%.0f\n", s, now)
 		was := kept[s.String()]
 		t.Logf("%-46v %5.0f instructions a flit-hop (%.0f kept)", s, now, was)
-		if mode != "update" && math.Abs(now-was) > moved*was {
-			t.Errorf("%v takes %.0f instructions a flit-hop, the table has %.0f: find out why, or make bench-check UPDATE=1", s, now, was)
-		}
+		simtest.ErrorIf(t, mode != "update" && math.Abs(now-was) > moved*was,
+			"%v takes %.0f instructions a flit-hop, the table has %.0f: find out why, or make bench-check UPDATE=1", s, now, was)
 	}
 	if mode == "update" {
 		simtest.Check(t, errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(instructionTable, []byte(table), 0o666)))
@@ -140,9 +139,7 @@ func instructionsOf(t *testing.T, form, cycles int) (instructions, hops int64) {
 	}
 	number := instructionCount.FindSubmatch(out)
 	_, said, ok := strings.Cut(string(out), "flit-hops ")
-	if number == nil || !ok {
-		t.Fatalf("no count in\n%s", out)
-	}
+	simtest.FatalIf(t, number == nil || !ok, "no count in\n%s", out)
 	if _, err := fmt.Sscan(strings.ReplaceAll(string(number[1]), ",", ""), &instructions); err != nil {
 		t.Fatal(err)
 	}
@@ -154,9 +151,8 @@ func instructionsOf(t *testing.T, form, cycles int) (instructions, hops int64) {
 
 func instructionJob(t *testing.T, job string) {
 	var form, cycles int
-	if _, err := fmt.Sscan(job, &form, &cycles); err != nil {
-		t.Fatal(err)
-	}
+	_, err := fmt.Sscan(job, &form, &cycles)
+	simtest.FatalIf(t, err != nil, "%v", err)
 	s := switchForms()[form]
 	n := dragonflyNetwork(t, "min", 4, 8, 4)
 	s.tile(t.Cleanup)

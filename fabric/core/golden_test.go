@@ -36,12 +36,11 @@ type mixed struct{ most int }
 
 func (m mixed) Draw(r *sim.Stream) int { return 1 + r.IntN(m.most) }
 
-// TestGolden pins what the switch does, flit by flit: the hash of all
-// deliveries of runs that reach every path through the allocators. The numbers
-// were recorded from a plainer implementation of the same switch; they say
-// nothing about right or wrong, but a change that is meant to leave results
-// alone must leave them alone. A change of the model records
-// them anew (the failure prints them) and says so in the change log.
+// TestGolden pins what the switch does, flit by flit: the hash of all deliveries of runs that reach
+// every path through the allocators. The numbers were recorded from a plainer implementation of the
+// same switch; they say nothing about right or wrong, but a change that is meant to leave results
+// alone must leave them alone. A change of the model records them anew (the failure prints them)
+// and says so in the change log.
 //
 // Asking for memory ahead, as large networks do, changes nothing; the loops for the usual case do
 // what those for every case do; and iSLIP and input-first as they are registered do what the loops
@@ -54,9 +53,9 @@ func TestGolden(t *testing.T) {
 			t.Run(c.name+form, func(t *testing.T) {
 				forms[form](t.Cleanup)
 				for perCycle, want := range map[int]uint64{1: c.want, 0: c.unlimited} {
-					if got, counters := c.digest(t, n, func(s *fabric.SwitchConfig) { s.CreditsPerCycle = perCycle }); got != want {
-						t.Errorf("credits_per_cycle %d: digest %#x, want %#x: %+v", perCycle, got, want, counters)
-					}
+					got, counters := c.digest(t, n, func(s *fabric.SwitchConfig) { s.CreditsPerCycle = perCycle })
+					simtest.ErrorIf(t, got != want,
+						"credits_per_cycle %d: digest %#x, want %#x: %+v", perCycle, got, want, counters)
 				}
 			})
 		}
@@ -111,9 +110,7 @@ func goldenCases() []goldenCase {
 			r, err := param.Make(routing.Registry, "ugal-l-vch", routing.Env{Topology: n.topo, Seed: 1}, func(c *routing.UGALSettings) {
 				c.DecidedAt, c.Decision = decidedAt, decision
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, err)
 			n.routing = r
 			return n
 		}

@@ -55,12 +55,10 @@ func checkHosted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets int)
 		plan := keeps(0, &again)
 		plan.From = snapshot.Reader(kept)
 		got, _ := runHosted(t, tr, pause, threads, plan)
-		if !bytes.Equal(again, kept) {
-			t.Fatalf("%v: the state in front of slice %d, restored on %d threads, is another", tr, at, threads)
-		}
-		if got != want {
-			t.Fatalf("%v: from slice %d on, %d threads come to\n%.200s\nwant\n%.200s", tr, at, threads, got, want)
-		}
+		simtest.FatalIf(t, !bytes.Equal(again, kept),
+			"%v: the state in front of slice %d, restored on %d threads, is another", tr, at, threads)
+		simtest.FatalIf(t, got != want,
+			"%v: from slice %d on, %d threads come to\n%.200s\nwant\n%.200s", tr, at, threads, got, want)
 	}
 	return packets
 }
@@ -82,7 +80,5 @@ func TestSnapshotsOfHosted(t *testing.T) {
 		}
 		packets += checkHosted(t, units, seed)
 	}
-	if packets < 350 {
-		t.Errorf("%d packets are not a test", packets)
-	}
+	simtest.ErrorIf(t, packets < 350, "%d packets are not a test", packets)
 }

@@ -123,9 +123,9 @@ func TestThreadsHostModel(t *testing.T) {
 				}
 				r := newRelay(f, pause, 3, func(t int) int64 { return int64(t % 9) })
 				simtest.Check(t, measure.RunToEnd(t.Context(), f, r, measure.ToEnd{}))
-				if want := (relayStops + 1) * len(r.queued); len(r.log) != want || r.asked > 1300 {
-					t.Errorf("%d packets, want %d; %d windows", len(r.log), want, r.asked)
-				}
+				want := (relayStops + 1) * len(r.queued)
+				simtest.ErrorIf(t, len(r.log) != want || r.asked > 1300,
+					"%d packets, want %d; %d windows", len(r.log), want, r.asked)
 				return fmt.Sprintln(f.Cycle(), f.Counters, r.log)
 			})
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestInvariants: what the checked build checks holds in a network that is full, with
@@ -38,17 +39,15 @@ func TestInvariants(t *testing.T) {
 		f := full(t, set)
 		for range 50 {
 			f.Advance(1)
-			if panicked := checks(f); panicked != "" {
-				t.Fatalf("%s: %s", name, panicked)
-			}
+			panicked := checks(f)
+			simtest.FatalIf(t, panicked != "", "%s: %s", name, panicked)
 		}
 	}
 	for name, damage := range core.Damages {
 		f := full(t, func(*fabric.Config) {})
 		damage(f)
-		if panicked := checks(f); !strings.HasPrefix(panicked, "core: in cycle 999, ") {
-			t.Errorf("%s: panics with %q", name, panicked)
-		}
+		panicked := checks(f)
+		simtest.ErrorIf(t, !strings.HasPrefix(panicked, "core: in cycle 999, "), "%s: panics with %q", name, panicked)
 	}
 }
 

@@ -107,17 +107,15 @@ func TestKernelsGoOn(t *testing.T) {
 			}
 			one := newGame(t, n, 1, flits, set).begin()
 			one.players[0].kernel.Run(now)
-			if !bytes.Equal(one.state(t), kept) {
-				t.Errorf("%s: one thread writes another state at %v, of window %d", name, now, at)
-			}
+			simtest.ErrorIf(t, !bytes.Equal(one.state(t), kept),
+				"%s: one thread writes another state at %v, of window %d", name, now, at)
 			for _, threads := range simtest.Some(t, at, 1, 2, 3) {
 				other := newGame(t, n, threads, flits, set)
 				if err := other.restore(kept); err != nil {
 					t.Fatalf("%s, %d threads: %v", name, threads, err)
 				}
-				if !bytes.Equal(other.state(t), kept) {
-					t.Errorf("%s: the state that %d threads read is another", name, threads)
-				}
+				simtest.ErrorIf(t, !bytes.Equal(other.state(t), kept),
+					"%s: the state that %d threads read is another", name, threads)
 				other.play()
 				for i := range other.log {
 					if other.log[i] != whole.log[i][before[i]:] {
@@ -130,9 +128,8 @@ func TestKernelsGoOn(t *testing.T) {
 			}
 			for cut := range 20 { // what is no state is an error
 				b := kept[:len(kept)*cut/20]
-				if newGame(t, n, 2, flits, set).restore(b) == nil {
-					t.Errorf("%d bytes of %d are taken for a state", len(b), len(kept))
-				}
+				simtest.ErrorIf(t, newGame(t, n, 2, flits, set).restore(b) == nil,
+					"%d bytes of %d are taken for a state", len(b), len(kept))
 			}
 		}
 	}

@@ -177,9 +177,7 @@ func TestKernelsOnThreads(t *testing.T) {
 			}
 		}
 		for i := range want {
-			if g.log[i] != want[i] {
-				t.Fatalf("%d threads: terminal %d heard\n%swant\n%s", threads, i, g.log[i], want[i])
-			}
+			simtest.FatalIf(t, g.log[i] != want[i], "%d threads: terminal %d heard\n%swant\n%s", threads, i, g.log[i], want[i])
 		}
 		// A window is of 21 cycles. A single kernel has none, and is asked now and then.
 		if (g.windows < 10) != (threads == 1) || int64(g.windows) > g.f.Cycle()/21/4 {

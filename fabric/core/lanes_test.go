@@ -70,8 +70,7 @@ type stream struct {
 	random   sim.Stream
 }
 
-// streams sends packets of one size, each stream's born at random as of a Bernoulli
-// process.
+// streams sends packets of one size, each stream's born at random as of a Bernoulli process.
 type streams struct {
 	terminals int
 	size      int32
@@ -202,22 +201,19 @@ func TestLanesShareALink(t *testing.T) {
 			const packets = 1024
 			got := shares(t, config, 64*packets, 2, 2)
 			a, b := got[0], got[1]
-			if a+b < packets-2 {
-				t.Errorf("%s, speedup %v: the link carried %d packets of %d", c.name, speedup, a+b, packets)
-			}
+			simtest.ErrorIf(t, a+b < packets-2,
+				"%s, speedup %v: the link carried %d packets of %d", c.name, speedup, a+b, packets)
 			want := packets / (c.ratio + 1)
-			if math.Abs(float64(b)-want) > 2 {
-				t.Errorf("%s, speedup %v: %d to %d, want %v to 1", c.name, speedup, a, b, c.ratio)
-			}
+			simtest.ErrorIf(t, math.Abs(float64(b)-want) > 2,
+				"%s, speedup %v: %d to %d, want %v to 1", c.name, speedup, a, b, c.ratio)
 		}
 	}
 }
 
 // A lane that is alone has the link, whatever its weight.
 func TestLanesAreWorkConserving(t *testing.T) {
-	if got := shares(t, laneConfig("0:255", "1:1", 255), 64_000, 0, 2); got[1] < 998 {
-		t.Errorf("%d packets of 1000", got[1])
-	}
+	got := shares(t, laneConfig("0:255", "1:1", 255), 64_000, 0, 2)
+	simtest.ErrorIf(t, got[1] < 998, "%d packets of 1000", got[1])
 }
 
 // A packet of the high table waits for the one under way, and for no other, where
@@ -228,9 +224,8 @@ func TestHighLaneWaitsForOnePacket(t *testing.T) {
 		return over(t, newSharedLink(2), laneConfig("0:255", "1:64", 255), flows(size, 0.1, beside), 0, 400_000).mean(2)
 	}
 	alone, beside := mean(0), mean(2)
-	if beside-alone > size || beside < alone {
-		t.Errorf("mean latency %.2f cycles alone, %.2f beside a lane that fills the link", alone, beside)
-	}
+	simtest.ErrorIf(t, beside-alone > size || beside < alone,
+		"mean latency %.2f cycles alone, %.2f beside a lane that fills the link", alone, beside)
 }
 
 // newIncast is a switch in the middle with terminal 9, the hot spot, and switches around
@@ -270,9 +265,8 @@ func TestVictimOnItsOwnLane(t *testing.T) {
 		return got.mean(8)
 	}
 	alone, own, shared := mean(true, false), mean(true, true), mean(false, true)
-	if own > 1.05*alone || shared < 4*alone {
-		t.Errorf("mean latency %.2f cycles alone, %.2f on a lane of its own, %.2f on that of the others", alone, own, shared)
-	}
+	simtest.ErrorIf(t, own > 1.05*alone || shared < 4*alone,
+		"mean latency %.2f cycles alone, %.2f on a lane of its own, %.2f on that of the others", alone, own, shared)
 	t.Logf("mean latency %.2f cycles alone, %.2f on a lane of its own, %.2f on that of the others", alone, own, shared)
 }
 
@@ -282,9 +276,8 @@ func TestLanesRegistered(t *testing.T) {
 	for _, name := range []string{"wavefront", "islip", "input-first"} {
 		config := laneConfig("", "0:128,1:64", 0)
 		config.Switch.Allocator = allocator.Named(name)
-		if got := shares(t, config, 64*3000, 2, 2); math.Abs(float64(got[1])-1000) > 2 {
-			t.Errorf("%s: %v", name, got)
-		}
+		got := shares(t, config, 64*3000, 2, 2)
+		simtest.ErrorIf(t, math.Abs(float64(got[1])-1000) > 2, "%s: %v", name, got)
 	}
 }
 

@@ -59,9 +59,8 @@ func TestRoutingsNameTheirGraph(t *testing.T) {
 			if err != nil {
 				continue // not on this family
 			}
-			if g, ok := r.(fabric.GraphRouting); !ok || g.Graph() != topo.Graph() {
-				t.Errorf("%s on %s: no graph, or another", name, family)
-			}
+			g, ok := r.(fabric.GraphRouting)
+			simtest.ErrorIf(t, !ok || g.Graph() != topo.Graph(), "%s on %s: no graph, or another", name, family)
 		}
 	}
 }
@@ -83,9 +82,8 @@ func TestMisuseByRoutings(t *testing.T) {
 		func() {
 			defer func() {
 				misuse, ok := recover().(*fabric.Misuse)
-				if !ok || !strings.HasPrefix(misuse.Error(), "routing core_test.spy "+want) {
-					t.Errorf("%v, want %s", misuse, want)
-				}
+				simtest.ErrorIf(t, !ok || !strings.HasPrefix(misuse.Error(), "routing core_test.spy "+want),
+					"%v, want %s", misuse, want)
 			}()
 			_ = measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{})
 		}()

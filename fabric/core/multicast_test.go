@@ -24,8 +24,7 @@ func cutThrough(config fabric.Config, vcs int) fabric.Config {
 	return config
 }
 
-// models runs a test with switches that hold no ports, and with each unit under those
-// that do.
+// models runs a test with switches that hold no ports, and with each unit under those that do.
 func models(t *testing.T, test func(t *testing.T, config fabric.Config)) {
 	t.Run("no hold", func(t *testing.T) { test(t, fabric.DefaultConfig()) })
 	units(t, test)
@@ -55,9 +54,8 @@ func terminals(n int) []topology.TerminalID {
 	return all
 }
 
-// One switch: 3 flits from terminal 0 reach terminals 1 to 3 like a unicast
-// packet: injection 1 + channel 1 + switch 1 + channel 1 + 2 further flits = 6
-// cycles. 3 flits in, 9 out, 9 hops.
+// One switch: 3 flits from terminal 0 reach terminals 1 to 3 like a unicast packet: injection 1 +
+// channel 1 + switch 1 + channel 1 + 2 further flits = 6 cycles. 3 flits in, 9 out, 9 hops.
 func TestMulticastOneSwitch(t *testing.T) { models(t, testMulticastOneSwitch) }
 
 func testMulticastOneSwitch(t *testing.T, config fabric.Config) {
@@ -67,16 +65,11 @@ func testMulticastOneSwitch(t *testing.T, config fabric.Config) {
 	got := map[topology.TerminalID]int64{}
 	for _, d := range s.delivered {
 		got[d.Dst] = d.Cycle
-		if d.Src != 0 || d.Tag != 7 || !d.Multicast || d.Hops != 1 {
-			t.Errorf("%+v", d)
-		}
+		simtest.ErrorIf(t, d.Src != 0 || d.Tag != 7 || !d.Multicast || d.Hops != 1, "%+v", d)
 	}
-	if len(s.delivered) != 3 || got[1] != 6 || got[2] != 6 || got[3] != 6 {
-		t.Errorf("arrivals %v", got)
-	}
-	if want := (core.Counters{InjectedFlits: 3, DeliveredFlits: 9, FlitHops: 9, Packets: 3, ReplicatedFlits: 6}); f.Counters != want {
-		t.Errorf("counters %+v, want %+v", f.Counters, want)
-	}
+	simtest.ErrorIf(t, len(s.delivered) != 3 || got[1] != 6 || got[2] != 6 || got[3] != 6, "arrivals %v", got)
+	want := (core.Counters{InjectedFlits: 3, DeliveredFlits: 9, FlitHops: 9, Packets: 3, ReplicatedFlits: 6})
+	simtest.ErrorIf(t, f.Counters != want, "counters %+v, want %+v", f.Counters, want)
 }
 
 // A group of the sender alone: the packet ends at its switch, and is counted.
@@ -86,9 +79,8 @@ func testMulticastNoBranch(t *testing.T, config fabric.Config) {
 	f, s := groupOnSwitch(t, config, 1), &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2})
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
-	if want := (core.Counters{InjectedFlits: 3, DiscardedFlits: 3}); f.Counters != want {
-		t.Errorf("counters %+v, want %+v", f.Counters, want)
-	}
+	want := (core.Counters{InjectedFlits: 3, DiscardedFlits: 3})
+	simtest.ErrorIf(t, f.Counters != want, "counters %+v, want %+v", f.Counters, want)
 }
 
 // In an idle network every member hears a multicast packet when it would hear
@@ -108,9 +100,7 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 			s := &script{}
 			s.send(src, fabric.PacketSpec{Birth: 7, Flits: flits, VCs: 4, MLID: mlid})
 			simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
-			if len(s.delivered) != g.Terminals()-1 {
-				t.Errorf("%s: %d deliveries", st.name, len(s.delivered))
-			}
+			simtest.ErrorIf(t, len(s.delivered) != g.Terminals()-1, "%s: %d deliveries", st.name, len(s.delivered))
 			for _, d := range s.delivered {
 				one := &script{}
 				one.send(src, fabric.PacketSpec{Birth: 7, Dst: d.Dst, Flits: flits})
@@ -123,10 +113,9 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 	}
 }
 
-// Branches do not wait for each other. A packet of 20 flits from terminal 3
-// reaches terminal 1 in cycle 6 + 17 = 23. The copy for terminal 2 of 3 flits
-// born in cycle 2 is not held up and arrives in 2 + 6; the flits for terminal 1
-// follow the 20: 24, 25, 26.
+// Branches do not wait for each other. A packet of 20 flits from terminal 3 reaches terminal 1 in
+// cycle 6 + 17 = 23. The copy for terminal 2 of 3 flits born in cycle 2 is not held up and arrives
+// in 2 + 6; the flits for terminal 1 follow the 20: 24, 25, 26.
 func TestMulticastBranchesApart(t *testing.T) { models(t, testMulticastBranchesApart) }
 
 func testMulticastBranchesApart(t *testing.T, config fabric.Config) {
@@ -138,9 +127,7 @@ func testMulticastBranchesApart(t *testing.T, config fabric.Config) {
 	for _, d := range s.delivered {
 		at[fmt.Sprint(d.Src, " to ", d.Dst)] = d.Cycle
 	}
-	if at["3 to 1"] != 23 || at["0 to 2"] != 8 || at["0 to 1"] != 26 {
-		t.Errorf("arrivals %v", at)
-	}
+	simtest.ErrorIf(t, at["3 to 1"] != 23 || at["0 to 2"] != 8 || at["0 to 1"] != 26, "arrivals %v", at)
 }
 
 // Who wants the same output takes turns. The channel to terminal 1 carries a flit a cycle, from cycle 4 on:
@@ -292,9 +279,7 @@ func (n network) hearAll(t *testing.T, config fabric.Config, threads int) string
 	x := newGroupTraffic(g, groups, 12, 1, 1<<n.routing.VCs())
 	f, got := n.multicast(t, config, m), make(receivers, g.Terminals())
 	f.Split(threads)
-	if f.Threads() != threads {
-		t.Errorf("%d threads, want %d", f.Threads(), threads)
-	}
+	simtest.ErrorIf(t, f.Threads() != threads, "%d threads, want %d", f.Threads(), threads)
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: x, Sink: got}, measure.ToEnd{}))
 	var due, heard []hearing
 	for i := range x.from {
@@ -309,9 +294,8 @@ func (n network) hearAll(t *testing.T, config fabric.Config, threads int) string
 	order := func(a, b hearing) int { return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.dst, b.dst)) }
 	slices.SortFunc(due, order)
 	slices.SortFunc(heard, order)
-	if !slices.Equal(due, heard) {
-		t.Errorf("%d packets are heard, not all of them by those whom they are for, %d", len(heard), len(due))
-	}
+	simtest.ErrorIf(t, !slices.Equal(due, heard),
+		"%d packets are heard, not all of them by those whom they are for, %d", len(heard), len(due))
 	return fmt.Sprintln(f.Counters, f.Cycle(), f.ChannelFlits(), got)
 }
 
@@ -347,17 +331,12 @@ func testMulticastDeadlock(t *testing.T, config fabric.Config) {
 	config.Switch.BufferFlits = 4
 	err := measure.RunToEnd(t.Context(), n.multicast(t, config, m), fabric.Ends{Source: newGroupTraffic(g, groups, 2000, 1, 1<<2), Sink: &script{}}, measure.ToEnd{})
 	var deadlock *core.DeadlockError
-	if !errors.As(err, &deadlock) {
-		t.Fatalf("no deadlock: %v", err)
-	}
-	if len(deadlock.Waits) == 0 || !deadlock.Waits[0].Multicast || !strings.Contains(err.Error(), "to a group") {
-		t.Errorf("waits %+v", deadlock.Waits)
-	}
+	simtest.FatalIf(t, !errors.As(err, &deadlock), "no deadlock: %v", err)
+	simtest.ErrorIf(t, len(deadlock.Waits) == 0 || !deadlock.Waits[0].Multicast || !strings.Contains(err.Error(), "to a group"),
+		"waits %+v", deadlock.Waits)
 	for i, w := range deadlock.Waits {
 		next := deadlock.Waits[(i+1)%len(deadlock.Waits)]
-		if w.Wants != next.Holds {
-			t.Errorf("%+v waits for what %+v does not hold", w, next)
-		}
+		simtest.ErrorIf(t, w.Wants != next.Holds, "%+v waits for what %+v does not hold", w, next)
 	}
 }
 
@@ -372,8 +351,7 @@ func TestMulticastRefusals(t *testing.T) {
 		config := cutThrough(fabric.DefaultConfig(), 2)
 		set(&config.Switch)
 		var wrong *param.ParamError
-		if err := n.fabric(t, config).SetMulticast(newTrees(n.topo.Graph()).tables, 1); !errors.As(err, &wrong) || wrong.Key != key {
-			t.Errorf("%s: %v", key, err)
-		}
+		err := n.fabric(t, config).SetMulticast(newTrees(n.topo.Graph()).tables, 1)
+		simtest.ErrorIf(t, !errors.As(err, &wrong) || wrong.Key != key, "%s: %v", key, err)
 	}
 }

@@ -49,29 +49,26 @@ func TestPipelineClosedForm(t *testing.T) {
 					} else if pipeline == fabric.Overlapped {
 						want = max(c.l, c.r, c.v)
 					}
-					if queue, output := s.PacketSteps(float64(c.l)); max(queue, output*float64(2-outputs)) != float64(want) {
-						t.Errorf("%s, %d outputs, %+v: PacketSteps %v and %v, want %d", pipeline, outputs, c, queue, output, want)
-					}
-					if len(all.delivered) != sent {
-						t.Fatalf("%d of %d packets arrived", len(all.delivered), sent)
-					}
+					queue, output := s.PacketSteps(float64(c.l))
+					simtest.ErrorIf(t, max(queue, output*float64(2-outputs)) != float64(want),
+						"%s, %d outputs, %+v: PacketSteps %v and %v, want %d", pipeline, outputs, c, queue, output, want)
+					simtest.FatalIf(t, len(all.delivered) != sent, "%d of %d packets arrived", len(all.delivered), sent)
 					last, before := all.delivered[sent-1].Cycle, all.delivered[sent-21].Cycle
-					if got := last - before; got != int64(20*want) {
-						t.Errorf("%s, %s, %d outputs, %+v: 20 packets in %d cycles, want %d each", unit, pipeline, outputs, c, got, want)
-					}
+					got := last - before
+					simtest.ErrorIf(t, got != int64(20*want),
+						"%s, %s, %d outputs, %+v: 20 packets in %d cycles, want %d each", unit, pipeline, outputs, c, got, want)
 				}
 			}
 		}
 	}
 }
 
-// TestVCsAheadDoNotDeadlock: on a line of two switches with one virtual channel, dimension
-// order is free of deadlock. Terminals 0 to 2 are on the first, 3 to 5 on the second, and
-// all traffic is for 1 and 4. If virtual channels were given ahead whatever the front
-// waits for, a packet from 0 to 1 could hold the channel to 1 behind one that waits for
-// the far buffer, which is full of a packet to 4; the channel to 4 is held in the same way
-// by a packet from 3 behind one that waits for the near buffer and, in the end, for 1. It
-// takes such a switch some hundred packets to stop.
+// TestVCsAheadDoNotDeadlock: on a line of two switches with one virtual channel, dimension order is
+// free of deadlock. Terminals 0 to 2 are on the first, 3 to 5 on the second, and all traffic is for
+// 1 and 4. If virtual channels were given ahead whatever the front waits for, a packet from 0 to 1
+// could hold the channel to 1 behind one that waits for the far buffer, which is full of a packet
+// to 4; the channel to 4 is held in the same way by a packet from 3 behind one that waits for the
+// near buffer and, in the end, for 1. It takes such a switch some hundred packets to stop.
 func TestVCsAheadDoNotDeadlock(t *testing.T) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 3 })
 	for _, buffer := range []int{3, 5, 7} {
@@ -92,9 +89,8 @@ func TestVCsAheadDoNotDeadlock(t *testing.T) {
 		}
 		f.Attach(fabric.Ends{Source: all, Sink: all})
 		f.Advance(rounds * 30)
-		if len(all.delivered) != 8*rounds {
-			t.Errorf("buffers of %d flits: %d of %d packets arrived", buffer, len(all.delivered), 8*rounds)
-		}
+		simtest.ErrorIf(t, len(all.delivered) != 8*rounds,
+			"buffers of %d flits: %d of %d packets arrived", buffer, len(all.delivered), 8*rounds)
 	}
 }
 

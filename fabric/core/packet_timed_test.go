@@ -28,9 +28,8 @@ func TestLongPauses(t *testing.T) {
 		arrivals[i] = s.byTag()
 	}
 	for tag := range births {
-		if flits, packets := arrivals[0][uint64(tag)], arrivals[1][uint64(tag)]; flits != packets || flits.Flits != 7 {
-			t.Errorf("packet %d: %+v as flits, %+v as a packet", tag, flits, packets)
-		}
+		flits, packets := arrivals[0][uint64(tag)], arrivals[1][uint64(tag)]
+		simtest.ErrorIf(t, flits != packets || flits.Flits != 7, "packet %d: %+v as flits, %+v as a packet", tag, flits, packets)
 	}
 }
 
@@ -58,9 +57,8 @@ func TestRoutesAhead(t *testing.T) {
 				inTurn := run(t, n, load, speedup)
 				t.Run("", func(t *testing.T) {
 					core.PrefetchAlways(t.Cleanup)
-					if !bytes.Equal(run(t, n, load, speedup), inTurn) {
-						t.Errorf("network %d, load %g, speedup %g: another state", i, load, speedup)
-					}
+					simtest.ErrorIf(t, !bytes.Equal(run(t, n, load, speedup), inTurn),
+						"network %d, load %g, speedup %g: another state", i, load, speedup)
 				})
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // arrivalsOf are the cycles in which packets of a script arrive at a terminal of a single switch.
@@ -48,9 +49,8 @@ func TestCreditsBack(t *testing.T) {
 		for range 3 {
 			s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: int32(c.flits)})
 		}
-		if got := arrivalsOf(t, config, 2, 1, s); !slices.Equal(got, c.want) {
-			t.Errorf("%+v: arrive in cycles %v", c, got)
-		}
+		got := arrivalsOf(t, config, 2, 1, s)
+		simtest.ErrorIf(t, !slices.Equal(got, c.want), "%+v: arrive in cycles %v", c, got)
 	}
 }
 
@@ -73,9 +73,9 @@ func TestInputSpeedup(t *testing.T) {
 			s.send(5, fabric.PacketSpec{Birth: 11, Dst: 3, Flits: 1})
 			last[dst] = slices.Max(arrivalsOf(t, config, 6, dst, s))
 		}
-		if got := last[3] - last[2]; max(got, -got) != want {
-			t.Errorf("%d inputs a port: the last packets arrive in cycles %v, want %d between them", inputs, last, want)
-		}
+		got := last[3] - last[2]
+		simtest.ErrorIf(t, max(got, -got) != want,
+			"%d inputs a port: the last packets arrive in cycles %v, want %d between them", inputs, last, want)
 	}
 }
 
@@ -111,13 +111,10 @@ func TestPutVCsForward(t *testing.T) {
 				}
 			}
 		}
-		if len(want) != len(a.Matched) {
-			t.Fatalf("%+v: want %v", a, want)
-		}
+		simtest.FatalIf(t, len(want) != len(a.Matched), "%+v: want %v", a, want)
 		for queue, ov := range want {
-			if got, ok := a.Matched[queue]; !ok || got != ov {
-				t.Fatalf("%+v: want %v", a, want)
-			}
+			got, ok := a.Matched[queue]
+			simtest.FatalIf(t, !ok || got != ov, "%+v: want %v", a, want)
 		}
 	}
 }

@@ -58,9 +58,7 @@ func TestProbesByHand(t *testing.T) {
 			arrived, left := min(8, 2*max(0, c-2)), min(8, max(0, c-4))
 			taken, back := min(8, max(0, c-2)), min(8, max(0, c-8))
 			sent := left - min(8, max(0, c-5))
-			if got, want := seen[0].Rows[c], []uint32{uint32(arrived - left), uint32(taken - back), uint32(sent)}; !slices.Equal(got, want) {
-				t.Errorf("cycle %d: %d, want %d", c, got, want)
-			}
+			simtest.EqualSlices(t, seen[0].Rows[c], []uint32{uint32(arrived - left), uint32(taken - back), uint32(sent)}, "cycle %d:", c)
 		}
 		for c, want := range []uint32{0, 1, 5, 2, 0} { // left before cycles 0, 5, 10, 15, 20
 			if seen[1].At(c, 0, 0) != 0 || seen[1].At(c, 0, 1) != want {
@@ -101,9 +99,8 @@ func TestProbeUnits(t *testing.T) {
 					want = got
 				}
 				for i := range got.Rows {
-					if !slices.Equal(got.Rows[i], want.Rows[i]) {
-						t.Fatalf("%s, speedup %g, %+v: sample %d is another one", algorithm, speedup, c, i)
-					}
+					simtest.FatalIf(t, !slices.Equal(got.Rows[i], want.Rows[i]),
+						"%s, speedup %g, %+v: sample %d is another one", algorithm, speedup, c, i)
 				}
 			}
 			for q := range want.Quantities {
@@ -154,9 +151,7 @@ func TestProbeFaults(t *testing.T) {
 			if got, want := describe(r), describe(bare); got != want {
 				t.Errorf("%s: probes change\n%.300s to\n%.300s", c.routing, want, got)
 			}
-			if !reflect.DeepEqual(rows, want) {
-				t.Errorf("%s: %d threads see another series", c.routing, threads)
-			}
+			simtest.ErrorIf(t, !reflect.DeepEqual(rows, want), "%s: %d threads see another series", c.routing, threads)
 		}
 	}
 }
@@ -171,9 +166,8 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 		reads := map[[2]int64]uint32{} // by cycle and port
 		n := network{plain.topo, spy{plain.routing, fabric.Needs{Sent: true, Marked: true}, func(v *fabric.View, _ *fabric.Head, hop *fabric.Hop) {
 			reads[[2]int64{v.Cycle(), int64(hop.Port)}] = v.Sent(hop.Port)
-			if v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3 {
-				t.Error("there is no marking, and a flit takes 3 cycles")
-			}
+			simtest.ErrorIf(t, v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3,
+				"there is no marking, and a flit takes 3 cycles")
 		}}}
 		probing(n, &config, 1, fabric.Sent)
 		s := &script{}
@@ -221,9 +215,7 @@ func TestMarksOnAnyNetwork(t *testing.T) {
 		heard, _ = heardAndTraced(checkUnicast(t, whole, seed, nil))
 		packets += heard
 	}
-	if packets < 1000 || units < 1000 {
-		t.Errorf("%d and %d packets are not a test", packets, units)
-	}
+	simtest.ErrorIf(t, packets < 1000 || units < 1000, "%d and %d packets are not a test", packets, units)
 }
 
 // mark sets a policy of a switch.
@@ -289,9 +281,8 @@ func TestMarksByHand(t *testing.T) {
 					t.Errorf("%s: the packet of terminal %d born in cycle %d is marked", c.name, d.Src, d.Birth)
 				}
 			}
-			if len(s.delivered) != 20 || marked != c.want {
-				t.Errorf("%s: %v of %d packets marked by lane, want %v of 20", c.name, marked, len(s.delivered), c.want)
-			}
+			simtest.ErrorIf(t, len(s.delivered) != 20 || marked != c.want,
+				"%s: %v of %d packets marked by lane, want %v of 20", c.name, marked, len(s.delivered), c.want)
 		})
 	}
 }
@@ -317,9 +308,9 @@ func byLabel(t *testing.T, r fabric.Routing, told, marked *atomic.Int64) fabric.
 	needs := fabric.NeedsOf(r)
 	needs.Packets = true
 	return spy{r, needs, func(v *fabric.View, h *fabric.Head, hop *fabric.Hop) {
-		if level, entropy := labelFor(h.Src, h.Dst); h.Level != level || h.Entropy != entropy {
-			t.Errorf("a packet from %d to %d has level %d and entropy %d, want %d and %d", h.Src, h.Dst, h.Level, h.Entropy, level, entropy)
-		}
+		level, entropy := labelFor(h.Src, h.Dst)
+		simtest.ErrorIf(t, h.Level != level || h.Entropy != entropy,
+			"a packet from %d to %d has level %d and entropy %d, want %d and %d", h.Src, h.Dst, h.Level, h.Entropy, level, entropy)
 		if told.Add(1); h.Marked {
 			marked.Add(1)
 		}
@@ -370,9 +361,8 @@ func TestLabelsTravel(t *testing.T) {
 					first = got
 				}
 				for i := range got {
-					if !slices.Equal(got[i], first[i]) {
-						t.Errorf("terminal %d hears of other packets on %d threads", i, threads)
-					}
+					simtest.ErrorIf(t, !slices.Equal(got[i], first[i]),
+						"terminal %d hears of other packets on %d threads", i, threads)
 				}
 			}
 		})

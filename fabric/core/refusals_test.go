@@ -112,9 +112,8 @@ func TestRefusals(t *testing.T) {
 		c.set(&config)
 		_, err := core.New(c.net.topo.Graph(), config, c.net.routing, 1)
 		simtest.Fail(t, err, c.want)
-		if p := new(param.ParamError); err != nil && !errors.As(err, &p) {
-			t.Errorf("%v is no ParamError", err)
-		}
+		p := new(param.ParamError)
+		simtest.ErrorIf(t, err != nil && !errors.As(err, &p), "%v is no ParamError", err)
 	}
 }
 

@@ -42,9 +42,8 @@ func (p *pingPong) Deliver(d *fabric.Delivery) {
 	}
 }
 
-// Packets born on arrival: each way of 3 flits over one switch takes injection
-// 1 + terminal channel 1 + switch 1 + terminal channel 1 + 2 further flits = 6
-// cycles, and the run ends after the last.
+// Packets born on arrival: each way of 3 flits over one switch takes injection 1 + terminal channel
+// 1 + switch 1 + terminal channel 1 + 2 further flits = 6 cycles, and the run ends after the last.
 func TestRunToEnd(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 	p := &pingPong{f: n.fabric(t, fabric.DefaultConfig()), left: 5, next: fabric.PacketSpec{Dst: 1, Flits: 3}}
@@ -55,9 +54,7 @@ func TestRunToEnd(t *testing.T) {
 			break
 		}
 	}
-	if len(p.times) != 5 {
-		t.Errorf("%d arrivals, want 5", len(p.times))
-	}
+	simtest.ErrorIf(t, len(p.times) != 5, "%d arrivals, want 5", len(p.times))
 }
 
 // A run ends soon after its context.
@@ -67,18 +64,16 @@ func TestRunToEndInterrupted(t *testing.T) {
 	cancel()
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Dst: 2, Flits: 1})
-	if err := measure.RunToEnd(ctx, n.fabric(t, fabric.DefaultConfig()), fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: %v", err)
-	}
+	err := measure.RunToEnd(ctx, n.fabric(t, fabric.DefaultConfig()), fabric.Ends{Source: s, Sink: s}, measure.ToEnd{})
+	simtest.ErrorIf(t, !errors.Is(err, context.Canceled), "interrupted: %v", err)
 }
 
 // The paths by hand: timings of the default switch and of a slower channel.
 func TestTimings(t *testing.T) {
 	for _, st := range stages {
 		c := fabric.SwitchConfig{RouteCycles: st.route, VCAllocCycles: st.vcAlloc, SwitchAllocCycles: st.alloc, CrossbarCycles: st.crossbar, Speedup: st.speedup}
-		if got := c.Cycles(); got != st.cycles {
-			t.Errorf("%s: %d cycles, want %d", st.name, got, st.cycles)
-		}
+		got := c.Cycles()
+		simtest.ErrorIf(t, got != st.cycles, "%s: %d cycles, want %d", st.name, got, st.cycles)
 	}
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
 	config := fabric.DefaultConfig()

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // plainSensing is credit sensing by its definition: what is ready in the fabric
@@ -97,9 +98,9 @@ func TestSensingIsAsDefined(t *testing.T) {
 			}
 			in := first + topology.PortID(random.IntN(int(end-first)))
 			want := plain.granted(in, ov, c)
-			if got := f.Granted(in, int32(ov), int32(len(plain.out[ov])), c); got != want {
-				t.Fatalf("cycle %d: credit over port %d of a flit to %d is %d cycles late, want %d", c, in, ov, got, want)
-			}
+			got := f.Granted(in, int32(ov), int32(len(plain.out[ov])), c)
+			simtest.FatalIf(t, got != want,
+				"cycle %d: credit over port %d of a flit to %d is %d cycles late, want %d", c, in, ov, got, want)
 			if want > 0 {
 				lateOnes++
 			} else if plain.trip[ov] > plain.idle[ov/2] && g.Classes[g.PortClass[in]].Name != "global" {
@@ -107,7 +108,6 @@ func TestSensingIsAsDefined(t *testing.T) {
 			}
 		}
 	}
-	if lateOnes < 1000 || allLate < 100 {
-		t.Errorf("%d credits were late, %d not because all ports are congested: the test shows little", lateOnes, allLate)
-	}
+	simtest.ErrorIf(t, lateOnes < 1000 || allLate < 100,
+		"%d credits were late, %d not because all ports are congested: the test shows little", lateOnes, allLate)
 }

@@ -31,16 +31,14 @@ func TestCreditRoundTripMeasured(t *testing.T) {
 		s.send(0, fabric.PacketSpec{Birth: i * 200, Dst: 2, Flits: 1})
 	}
 	n.play(t, config, s, 2000)
-	if trip != 44 || excess != 0 || least != 44 {
-		t.Errorf("round trip %d (least %d), excess %d, want 44, 0", trip, least, excess)
-	}
+	simtest.ErrorIf(t, trip != 44 || excess != 0 || least != 44,
+		"round trip %d (least %d), excess %d, want 44, 0", trip, least, excess)
 }
 
-// TestCreditSensingStiffensBackpressure: traffic of two sources meets at one
-// terminal at the end of a line, so that the channel from switch 1 to 2 gets
-// twice what it takes. With sensing, switch 1 returns the credits of channel 0-1
-// late, so that less of the first source's traffic stands in switch 1's
-// buffers.
+// TestCreditSensingStiffensBackpressure: traffic of two sources meets at one terminal at the end of
+// a line, so that the channel from switch 1 to 2 gets twice what it takes. With sensing, switch 1
+// returns the credits of channel 0-1 late, so that less of the first source's traffic stands in
+// switch 1's buffers.
 func TestCreditSensingStiffensBackpressure(t *testing.T) {
 	held := map[string]int{}
 	for _, mode := range []string{"off", "on"} {
@@ -57,12 +55,8 @@ func TestCreditSensingStiffensBackpressure(t *testing.T) {
 		f := n.play(t, config, s, 3000)
 		held[mode] = f.InFlight()
 		f.Advance(40_000)
-		if len(s.delivered) != 12_000 {
-			t.Fatalf("sensing %s: %d of 12000 packets arrived", mode, len(s.delivered))
-		}
+		simtest.FatalIf(t, len(s.delivered) != 12_000, "sensing %s: %d of 12000 packets arrived", mode, len(s.delivered))
 		simtest.Check(t, f.Audit())
 	}
-	if held["on"] >= held["off"] {
-		t.Errorf("packets in the network: %d with sensing, %d without", held["on"], held["off"])
-	}
+	simtest.ErrorIf(t, held["on"] >= held["off"], "packets in the network: %d with sensing, %d without", held["on"], held["off"])
 }

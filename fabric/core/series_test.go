@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // checkSeries: the intervals lie in order and fill the window, and what they
@@ -18,14 +19,11 @@ func checkSeries(t *testing.T, f *core.Fabric, r *measure.Result) {
 	s := r.Series
 	last := int64(0)
 	for _, end := range s.Ends {
-		if end <= last {
-			t.Errorf("intervals end at %v", s.Ends)
-		}
+		simtest.ErrorIf(t, end <= last, "intervals end at %v", s.Ends)
 		last = end
 	}
-	if last != r.Window || len(s.Flits) != len(s.Ends) {
-		t.Errorf("%d intervals of flits end at %v, the window at %d", len(s.Flits), s.Ends, r.Window)
-	}
+	simtest.ErrorIf(t, last != r.Window || len(s.Flits) != len(s.Ends),
+		"%d intervals of flits end at %v, the window at %d", len(s.Flits), s.Ends, r.Window)
 	sum := make([]uint32, len(r.ChannelFlits)/f.VCs())
 	want := make([]uint32, len(sum))
 	for i, n := range r.ChannelFlits {
@@ -36,14 +34,11 @@ func checkSeries(t *testing.T, f *core.Fabric, r *measure.Result) {
 			sum[i] += n
 		}
 	}
-	if !slices.Equal(sum, want) {
-		t.Error("the intervals do not add up to the window")
-	}
+	simtest.ErrorIf(t, !slices.Equal(sum, want), "the intervals do not add up to the window")
 }
 
-// TestSeries: a window of given length is divided to the cycle, one that is
-// found into n to 2n intervals of equal length, with a shorter one at the end.
-// Neither changes the run.
+// TestSeries: a window of given length is divided to the cycle, one that is found into n to 2n
+// intervals of equal length, with a shorter one at the end. Neither changes the run.
 func TestSeries(t *testing.T) {
 	n := dragonflyNetwork(t, "ugal-l", 2, 4, 2)
 	_, off := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 1000})
@@ -53,9 +48,8 @@ func TestSeries(t *testing.T) {
 	if want := []int64{142, 285, 428, 571, 714, 857, 1000}; !slices.Equal(on.Series.Ends, want) {
 		t.Errorf("intervals end at %v, want %v", on.Series.Ends, want)
 	}
-	if off.Series != nil || off.MeanLatency() != on.MeanLatency() || !reflect.DeepEqual(off.ChannelFlits, on.ChannelFlits) {
-		t.Error("the series changes the run")
-	}
+	simtest.ErrorIf(t, off.Series != nil || off.MeanLatency() != on.MeanLatency() || !reflect.DeepEqual(off.ChannelFlits, on.ChannelFlits),
+		"the series changes the run")
 	// More intervals than cycles: one each.
 	f, short := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 5, Series: 50})
 	checkSeries(t, f, short)
@@ -71,16 +65,12 @@ func TestSeries(t *testing.T) {
 		f, on = n.run(t, fabric.DefaultConfig(), 0.3, 2, plan)
 		checkSeries(t, f, on)
 		ends := on.Series.Ends
-		if ends[0]%4 != 0 || intervals < 400 && (len(ends) < intervals || len(ends) > 2*intervals) {
-			t.Errorf("%d intervals asked for, %d: %v", intervals, len(ends), ends)
-		}
+		simtest.ErrorIf(t, ends[0]%4 != 0 || intervals < 400 && (len(ends) < intervals || len(ends) > 2*intervals),
+			"%d intervals asked for, %d: %v", intervals, len(ends), ends)
 		for i, end := range ends[:len(ends)-1] {
-			if end != ends[0]*int64(i+1) {
-				t.Errorf("intervals end at %v", ends)
-			}
+			simtest.ErrorIf(t, end != ends[0]*int64(i+1), "intervals end at %v", ends)
 		}
-		if off.Window != on.Window || off.Window < 1000 || off.MeanLatency() != on.MeanLatency() {
-			t.Errorf("window of %d, with a series %d", off.Window, on.Window)
-		}
+		simtest.ErrorIf(t, off.Window != on.Window || off.Window < 1000 || off.MeanLatency() != on.MeanLatency(),
+			"window of %d, with a series %d", off.Window, on.Window)
 	}
 }

@@ -94,9 +94,8 @@ func TestSnapshotsWithFaults(t *testing.T) {
 		for _, w := range []*watch{nil, {from: 20, plan: observe.TracePlan{Packets: 300, Slowest: i%2 == 0}}} {
 			build := func(threads int) *going {
 				x := start(t, c.fabric(t, func(*fabric.Config) {}), c.network.traffic(0.3, c.flits), threads, w)
-				if x.f.Threads() != threads {
-					t.Errorf("%s, %s: %d threads, want %d", c.routing, c.timing, x.f.Threads(), threads)
-				}
+				simtest.ErrorIf(t, x.f.Threads() != threads,
+					"%s, %s: %d threads, want %d", c.routing, c.timing, x.f.Threads(), threads)
 				return x
 			}
 			whole := build(1)
@@ -105,9 +104,8 @@ func TestSnapshotsWithFaults(t *testing.T) {
 			random := sim.NewStream(uint64(i), "moments", 0)
 			for trial, at := range []int64{136 + int64(i%2), int64(138 + random.IntN(300))} {
 				for _, x := range goesOn(t, c.routing+", "+c.timing, &random, i+trial, at, whole, build) {
-					if x.f.FaultTally() != whole.f.FaultTally() {
-						t.Errorf("%s, %s: %+v, want %+v", c.routing, c.timing, x.f.FaultTally(), whole.f.FaultTally())
-					}
+					simtest.ErrorIf(t, x.f.FaultTally() != whole.f.FaultTally(),
+						"%s, %s: %+v, want %+v", c.routing, c.timing, x.f.FaultTally(), whole.f.FaultTally())
 					if w != nil {
 						traced += len(x.tracer.Packets())
 					}

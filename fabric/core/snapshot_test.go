@@ -50,16 +50,14 @@ func goesOn(t testing.TB, name any, random *sim.Stream, trial int, at int64, who
 	check := func(x *going, before []int, threads int) {
 		t.Helper()
 		for i := range x.heard {
-			if !slices.Equal(x.heard[i], whole.heard[i][before[i]:]) {
-				t.Fatalf("%v: from cycle %d on, terminal %d hears of other packets on %d threads", name, at, i, threads)
-			}
+			simtest.FatalIf(t, !slices.Equal(x.heard[i], whole.heard[i][before[i]:]),
+				"%v: from cycle %d on, terminal %d hears of other packets on %d threads", name, at, i, threads)
 		}
 		if got := x.said(); got != said {
 			t.Fatalf("%v: from cycle %d on, observers say otherwise on %d threads:\n%s", name, at, threads, difference(got, said))
 		}
-		if !bytes.Equal(stateOf(t, x.f), last) {
-			t.Fatalf("%v: from cycle %d on, %d threads come to another state in cycle %d", name, at, threads, end)
-		}
+		simtest.FatalIf(t, !bytes.Equal(stateOf(t, x.f), last),
+			"%v: from cycle %d on, %d threads come to another state in cycle %d", name, at, threads, end)
 	}
 	first, before := build(1+random.IntN(3)), make([]int, len(whole.heard))
 	first.f.Advance(at)
@@ -74,9 +72,8 @@ func goesOn(t testing.TB, name any, random *sim.Stream, trial int, at int64, who
 		x := build(threads)
 		simtest.Check(t, snapshottest.Restore(x.source, births))
 		simtest.Check(t, x.f.RestoreState(state))
-		if !bytes.Equal(stateOf(t, x.f), state) {
-			t.Fatalf("%v: the state of cycle %d, restored on %d threads, is another", name, at, threads)
-		}
+		simtest.FatalIf(t, !bytes.Equal(stateOf(t, x.f), state),
+			"%v: the state of cycle %d, restored on %d threads, is another", name, at, threads)
 		x.f.Advance(end - at)
 		check(x, early, threads)
 		on = append(on, x)
@@ -143,9 +140,8 @@ func drawTrials(t testing.TB, seed uint64) []*routingtest.Trial {
 // TestSnapshots: a run that goes on from a snapshot is the run itself, on random networks,
 // flit by flit and packet by packet.
 func TestSnapshots(t *testing.T) {
-	if packets, _ := snapshotTrials(t, 15, func(tr *routingtest.Trial, seed uint64) []*going { return checkUnicast(t, tr, seed, nil) }); packets < 10_000 {
-		t.Errorf("%d packets are not a test of all", packets)
-	}
+	packets, _ := snapshotTrials(t, 15, func(tr *routingtest.Trial, seed uint64) []*going { return checkUnicast(t, tr, seed, nil) })
+	simtest.ErrorIf(t, packets < 10_000, "%d packets are not a test of all", packets)
 }
 
 // checkGroups is checkSnapshot of a load of which part is for groups.
@@ -157,16 +153,14 @@ func checkGroups(t testing.TB, tr *routingtest.Trial, seed uint64) []*going {
 // TestSnapshotsOfMulticast: packets that are being replicated go on from a snapshot, too:
 // with and without switch.hold, with flits and with packets as the unit.
 func TestSnapshotsOfMulticast(t *testing.T) {
-	if packets, _ := snapshotTrials(t, 12, func(tr *routingtest.Trial, seed uint64) []*going { return checkGroups(t, tr, seed) }); packets < 10_000 {
-		t.Errorf("%d packets are not a test of all", packets)
-	}
+	packets, _ := snapshotTrials(t, 12, func(tr *routingtest.Trial, seed uint64) []*going { return checkGroups(t, tr, seed) })
+	simtest.ErrorIf(t, packets < 10_000, "%d packets are not a test of all", packets)
 }
 
 // TestSnapshotsObserved: what blame and traces have seen is in snapshots, too.
 func TestSnapshotsObserved(t *testing.T) {
-	if _, traced := snapshotTrials(t, 12, func(tr *routingtest.Trial, seed uint64) []*going { return checkUnicast(t, tr, seed, drawWatch(seed)) }); traced < 350 {
-		t.Errorf("%d packets traced are not a test of all", traced)
-	}
+	_, traced := snapshotTrials(t, 12, func(tr *routingtest.Trial, seed uint64) []*going { return checkUnicast(t, tr, seed, drawWatch(seed)) })
+	simtest.ErrorIf(t, traced < 350, "%d packets traced are not a test of all", traced)
 }
 
 // FuzzSnapshots is all three on the networks of any seed.
@@ -191,16 +185,12 @@ func TestSnapshotsOfLearners(t *testing.T) {
 	}
 	for i, seed := range seeds {
 		tr := drawUnitTrial(t, seed)
-		if !strings.Contains(tr.String(), "q-adaptive") {
-			t.Errorf("%v: want a seed that draws q-adaptive", tr)
-		}
+		simtest.ErrorIf(t, !strings.Contains(tr.String(), "q-adaptive"), "%v: want a seed that draws q-adaptive", tr)
 		if i%2 == 0 {
 			tr.Config.Fabric.Unit = fabric.UnitPacket
 		}
 		heard, _ := heardAndTraced(checkUnicast(t, tr, seed, nil))
 		packets += heard
 	}
-	if packets < 350 {
-		t.Errorf("%d packets are not a test", packets)
-	}
+	simtest.ErrorIf(t, packets < 350, "%d packets are not a test", packets)
 }

@@ -60,8 +60,7 @@ func (n network) fabric(t testing.TB, config fabric.Config) *core.Fabric {
 	return simtest.Must(core.New(n.topo.Graph(), config, n.routing, 1))(t)
 }
 
-// pipelined is the default switch with virtual-channel allocation as a stage of
-// its own.
+// pipelined is the default switch with virtual-channel allocation as a stage of its own.
 func pipelined() fabric.Config {
 	config := fabric.DefaultConfig()
 	config.Switch.VCAllocCycles = 1

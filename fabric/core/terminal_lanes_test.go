@@ -37,21 +37,16 @@ func TestTerminalLanesShareAChannel(t *testing.T) {
 		n := newStar(4, 2)
 		got := over(t, n, adapterConfig(c.high, c.low, c.limit), newStreams(4, 64, stream{src: 0, dst: 2, load: 2}, stream{src: 0, dst: 3, load: 2}), 64*packets, 64*packets)
 		a, b := got.packets[2], got.packets[3]
-		if a+b < packets-1 {
-			t.Errorf("%s: the channel carried %d packets of %d", c.name, a+b, packets)
-		}
-		if want := packets / (c.ratio + 1); math.Abs(float64(b)-want) > 2 {
-			t.Errorf("%s: %d to %d, want %v to 1", c.name, a, b, c.ratio)
-		}
+		simtest.ErrorIf(t, a+b < packets-1, "%s: the channel carried %d packets of %d", c.name, a+b, packets)
+		want := packets / (c.ratio + 1)
+		simtest.ErrorIf(t, math.Abs(float64(b)-want) > 2, "%s: %d to %d, want %v to 1", c.name, a, b, c.ratio)
 	}
 }
 
 // The tables of the switches hold for terminals that have none of their own.
 func TestTerminalLanesFallBack(t *testing.T) {
 	got := over(t, newStar(4, 2), laneConfig("", "0:192,1:64", 0), newStreams(4, 64, stream{src: 0, dst: 2, load: 2}, stream{src: 0, dst: 3, load: 2}), 64_000, 64_000)
-	if math.Abs(float64(got.packets[2])-750) > 2 || math.Abs(float64(got.packets[3])-250) > 2 {
-		t.Error(got.packets)
-	}
+	simtest.ErrorIf(t, math.Abs(float64(got.packets[2])-750) > 2 || math.Abs(float64(got.packets[3])-250) > 2, "%v", got.packets)
 }
 
 // Four senders fill the channel to terminal 4, on lane 0, four times over. The first of
@@ -72,12 +67,10 @@ func TestVictimFromTheSameTerminal(t *testing.T) {
 	lanes, fifo := adapterConfig("", "0:64,1:64", 0), laneConfig("", "", 0)
 	alone, own, shared := mean(lanes, false), mean(lanes, true), mean(fifo, true)
 	t.Logf("mean latency %.2f cycles alone, %.2f in queues by lane, %.2f in order of birth", alone, own, shared)
-	if same := mean(fifo, false); same != alone {
-		t.Errorf("alone, %.2f cycles with queues by lane and %.2f without", alone, same)
-	}
-	if own > 1.05*alone || own < alone || shared < 100*alone {
-		t.Errorf("mean latency %.2f cycles alone, %.2f in queues by lane, %.2f in order of birth", alone, own, shared)
-	}
+	same := mean(fifo, false)
+	simtest.ErrorIf(t, same != alone, "alone, %.2f cycles with queues by lane and %.2f without", alone, same)
+	simtest.ErrorIf(t, own > 1.05*alone || own < alone || shared < 100*alone,
+		"mean latency %.2f cycles alone, %.2f in queues by lane, %.2f in order of birth", alone, own, shared)
 }
 
 // Packets of a pair keep their order, and none is lost, made twice or left behind because
@@ -93,16 +86,13 @@ func TestTerminalLanesKeepOrder(t *testing.T) {
 	}
 	births := map[[2]topology.TerminalID]int64{}
 	delivered := 0
-	if err := f.Attach(fabric.Ends{Source: s, Sink: deliver(func(d *fabric.Delivery) {
+	simtest.Check(t, f.Attach(fabric.Ends{Source: s, Sink: deliver(func(d *fabric.Delivery) {
 		pair := [2]topology.TerminalID{d.Src, d.Dst}
-		if d.Birth < births[pair] {
-			t.Fatalf("%v: the packet of cycle %d came after that of %d", pair, d.Birth, births[pair])
-		}
+		simtest.FatalIf(t, d.Birth < births[pair],
+			"%v: the packet of cycle %d came after that of %d", pair, d.Birth, births[pair])
 		births[pair] = d.Birth
 		delivered++
-	})}); err != nil {
-		t.Fatal(err)
-	}
+	})}))
 	s.stop = 20_000
 	f.Advance(100_000)
 	if err := f.Audit(); err != nil || f.InFlight() > 0 {
@@ -120,9 +110,7 @@ func TestTerminalLanesKeepOrder(t *testing.T) {
 			sent++
 		}
 	}
-	if delivered != sent {
-		t.Errorf("%d packets were born and %d delivered", sent, delivered)
-	}
+	simtest.ErrorIf(t, delivered != sent, "%d packets were born and %d delivered", sent, delivered)
 }
 
 type deliver func(*fabric.Delivery)

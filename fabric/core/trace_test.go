@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestTraceZeroLoad follows a packet of 3 flits over a row of 3 switches, born
@@ -37,9 +38,7 @@ func TestTraceZeroLoad(t *testing.T) {
 	source.send(0, fabric.PacketSpec{Birth: 100, Dst: 2, Flits: 3, Tag: 7})
 	f.Attach(fabric.Ends{Source: source, Sink: meter})
 	f.Advance(300)
-	if len(tr.Packets()) != 1 {
-		t.Fatalf("%d packets", len(tr.Packets()))
-	}
+	simtest.FatalIf(t, len(tr.Packets()) != 1, "%d packets", len(tr.Packets()))
 	p := tr.Packets()[0]
 	g := f.Graph()
 	path := p.Path
@@ -48,9 +47,7 @@ func TestTraceZeroLoad(t *testing.T) {
 		Delivery: fabric.Delivery{Src: 0, Dst: 2, Birth: 100, Inject: 104, Cycle: 174, Hops: 3, Flits: 3, Tag: 7},
 		Number:   1, InjectTail: 106, HeadCycle: 172,
 	}
-	if !reflect.DeepEqual(*p, want) {
-		t.Errorf("got  %+v\nwant %+v", *p, want)
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(*p, want), "got  %+v\nwant %+v", *p, want)
 	in := g.TerminalPort[0]
 	for i, h := range path {
 		arrive := int64(107 + 24*i)
@@ -61,9 +58,7 @@ func TestTraceZeroLoad(t *testing.T) {
 					Arrive: arrive, Front: arrive, Routed: arrive + 2, Held: arrive + 5, Cross: arrive + 5, Ready: arrive + 14, Depart: arrive + 14,
 					TailArrive: arrive + 2, TailCross: arrive + 7, TailDepart: arrive + 16,
 				}
-				if !reflect.DeepEqual(h, want) {
-					t.Errorf("switch %d: got  %+v\nwant %+v", i, h, want)
-				}
+				simtest.ErrorIf(t, !reflect.DeepEqual(h, want), "switch %d: got  %+v\nwant %+v", i, h, want)
 				in, _ = g.PeerPort(port)
 			}
 		})
@@ -75,9 +70,9 @@ func TestTraceZeroLoad(t *testing.T) {
 		t.Errorf("divided %+v", d)
 	}
 	// 4; 3+10+10+3; nothing in front; 3 times each stage; nothing; 2 flits.
-	if got := p.Stages(); len(path) != 3 || got != [observe.NumStages]int64{4, 26, 0, 6, 9, 0, 27, 0, 2} {
-		t.Errorf("%d switches, stages %v", len(path), got)
-	}
+	got := p.Stages()
+	simtest.ErrorIf(t, len(path) != 3 || got != [observe.NumStages]int64{4, 26, 0, 6, 9, 0, 27, 0, 2},
+		"%d switches, stages %v", len(path), got)
 }
 
 // checkTrace: a packet's life is in order, hop follows hop by the cables of the network, and
@@ -91,9 +86,7 @@ func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 			t.Errorf("%s takes %d cycles: %+v", observe.StageNames[i], x, p)
 		}
 	}
-	if sum != p.Cycle-p.Birth {
-		t.Errorf("stages add up to %d, latency %d: %+v", sum, p.Cycle-p.Birth, p)
-	}
+	simtest.ErrorIf(t, sum != p.Cycle-p.Birth, "stages add up to %d, latency %d: %+v", sum, p.Cycle-p.Birth, p)
 	if len(p.Path) != p.Hops || p.Path[0].In != g.TerminalPort[p.Src] || p.Path[p.Hops-1].Out != g.TerminalPort[p.Dst] || p.VC != p.Path[0].InVC {
 		t.Fatalf("path %+v", p)
 	}
@@ -101,29 +94,23 @@ func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 	for i, h := range p.Path {
 		if i > 0 {
 			last := p.Path[i-1]
-			if peer, ok := g.PeerPort(last.Out); !ok || peer != h.In || last.OutVC != h.InVC {
-				t.Errorf("switch %d of the path does not follow: %+v", i, p)
-			}
+			peer, ok := g.PeerPort(last.Out)
+			simtest.ErrorIf(t, !ok || peer != h.In || last.OutVC != h.InVC, "switch %d of the path does not follow: %+v", i, p)
 		}
-		if h.VCs>>h.OutVC&1 == 0 || g.PortSwitch[h.In] != g.PortSwitch[h.Out] {
-			t.Errorf("impossible decision: %+v", h)
-		}
+		simtest.ErrorIf(t, h.VCs>>h.OutVC&1 == 0 || g.PortSwitch[h.In] != g.PortSwitch[h.Out], "impossible decision: %+v", h)
 		// The tail is never ahead of the head or of itself.
 		if h.Cross < h.Held || h.Cross > h.Ready || h.TailArrive <= tail || h.TailCross < h.TailArrive || h.TailDepart < h.TailCross || h.TailDepart < h.Depart+int64(p.Flits)-1 {
 			t.Errorf("out of order: %+v", h)
 		}
 		awake := h.Routed
 		for _, w := range h.Waits {
-			if w.From < awake || w.To < w.From || w.To > h.Cross || w.Part != core.PartCredit && w.Part != core.PartVC {
-				t.Errorf("out of order: %+v", h)
-			}
+			simtest.ErrorIf(t, w.From < awake || w.To < w.From || w.To > h.Cross || w.Part != core.PartCredit && w.Part != core.PartVC,
+				"out of order: %+v", h)
 			awake = w.To
 		}
 		tail = h.TailDepart
 	}
-	if p.Cycle <= tail {
-		t.Errorf("arrives before it leaves: %+v", p)
-	}
+	simtest.ErrorIf(t, p.Cycle <= tail, "arrives before it leaves: %+v", p)
 }
 
 // checkDivision: the parts of a packet's division add up to its latency and none is negative.
@@ -137,9 +124,8 @@ func (x *observedRun) checkDivision(t *testing.T, p *observe.PacketTrace) {
 			t.Errorf("%+v: waits %v", p, d.Waits)
 		}
 	}
-	if sum != p.Cycle-p.Birth || d.Way <= 0 || d.Serial < int64(x.flits-1) || d.Source < 0 || len(d.Waits) != p.Hops {
-		t.Errorf("%+v: %+v", p, d)
-	}
+	simtest.ErrorIf(t, sum != p.Cycle-p.Birth || d.Way <= 0 || d.Serial < int64(x.flits-1) || d.Source < 0 || len(d.Waits) != p.Hops,
+		"%+v: %+v", p, d)
 }
 
 // quickest counts the pairs of terminals between which packets went, and those whose quickest
@@ -176,15 +162,12 @@ func (x *observedRun) compare(t *testing.T) (compared int, stalled int64) {
 		got := core.Parts{s[observe.StageSource], s[observe.StageRoute], s[observe.StageVC], s[observe.StageSwitch] + s[observe.StageOutput], s[observe.StageCredit], 0, 0, s[observe.StageWire]}
 		b[core.PartSwitch] += b[core.PartSerial] + b[core.PartEjection]
 		b[core.PartSerial], b[core.PartEjection] = 0, 0
-		if got != b {
-			t.Errorf("trace %v, blame %v: %+v", got, b, p)
-		}
+		simtest.ErrorIf(t, got != b, "trace %v, blame %v: %+v", got, b, p)
 	}
 	return compared, stalled
 }
 
-// TestTraceChoice: what is recorded is what was asked for, found among all
-// packets by brute force.
+// TestTraceChoice: what is recorded is what was asked for, found among all packets by brute force.
 func TestTraceChoice(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
 	run := func(plan observe.TracePlan) []*observe.PacketTrace {
@@ -194,9 +177,7 @@ func TestTraceChoice(t *testing.T) {
 	all := run(observe.TracePlan{Packets: 1 << 20})
 	same := func(what string, got []*observe.PacketTrace, want []*observe.PacketTrace) {
 		t.Helper()
-		if len(want) == 0 || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %d packets, want %d", what, len(got), len(want))
-		}
+		simtest.ErrorIf(t, len(want) == 0 || !reflect.DeepEqual(got, want), "%s: %d packets, want %d", what, len(got), len(want))
 	}
 	same("first", run(observe.TracePlan{Packets: 9}), all[:9])
 
@@ -207,9 +188,7 @@ func TestTraceChoice(t *testing.T) {
 	number := map[topology.TerminalID]int{}
 	for _, p := range all {
 		number[p.Src]++
-		if p.Number != number[p.Src] {
-			t.Errorf("packet %d of terminal %d is called %d", number[p.Src], p.Src, p.Number)
-		}
+		simtest.ErrorIf(t, p.Number != number[p.Src], "packet %d of terminal %d is called %d", number[p.Src], p.Src, p.Number)
 		if only[p.Src] {
 			from = append(from, p)
 		}
@@ -237,7 +216,6 @@ func TestTraceChoice(t *testing.T) {
 			slower++
 		}
 	}
-	if len(slowest) != 9 || slower > 8 {
-		t.Errorf("%d packets, of which the least slow takes %d cycles; %d packets are slower", len(slowest), least, slower)
-	}
+	simtest.ErrorIf(t, len(slowest) != 9 || slower > 8,
+		"%d packets, of which the least slow takes %d cycles; %d packets are slower", len(slowest), least, slower)
 }

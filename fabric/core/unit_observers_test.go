@@ -90,9 +90,8 @@ func compareObserved(t testing.TB, tr *routingtest.Trial, load float64, flits, p
 	if len(packets.parts) != len(flits.parts) || len(packets.traces) != len(flits.traces) || len(flits.traces) == 0 {
 		t.Errorf("%v, load %g: %d packets in parts, %d lives; with packets as the unit %d and %d", tr, load, len(flits.parts), len(flits.traces), len(packets.parts), len(packets.traces))
 	}
-	if packets.drained != flits.drained {
-		t.Errorf("%v, load %g: drained: %v, with packets as the unit %v", tr, load, flits.drained, packets.drained)
-	}
+	simtest.ErrorIf(t, packets.drained != flits.drained,
+		"%v, load %g: drained: %v, with packets as the unit %v", tr, load, flits.drained, packets.drained)
 	if told == 0 && flits.drained && (!reflect.DeepEqual(packets.blame.Links(), flits.blame.Links()) || packets.blame.Classes != flits.blame.Classes || !reflect.DeepEqual(packets.blame.Roots(), flits.blame.Roots())) {
 		t.Errorf("%v, load %g: channels or roots differ: %v, %v", tr, load, packets.blame.Classes, flits.blame.Classes)
 	}

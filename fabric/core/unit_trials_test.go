@@ -37,9 +37,7 @@ func TestUnits(t *testing.T) {
 			for _, seed := range seeds {
 				packets += c.check(t, drawUnitTrial(t, seed), c.cycles)
 			}
-			if packets < c.least*len(seeds)/60 {
-				t.Errorf("%d packets are not a test of all", packets)
-			}
+			simtest.ErrorIf(t, packets < c.least*len(seeds)/60, "%d packets are not a test of all", packets)
 		})
 	}
 }
@@ -172,9 +170,8 @@ func newLedger(tr *routingtest.Trial, load float64, flits int, x *groups) *ledge
 	return &ledger{source, make([]uint64, n), map[arrival]fabric.Delivery{}, x}
 }
 
-// checkUnits compares a network of flits with one of packets, cycle for cycle: every
-// packet's route, and when it entered and left the network, at a moderate load and
-// beyond saturation.
+// checkUnits compares a network of flits with one of packets, cycle for cycle: every packet's
+// route, and when it entered and left the network, at a moderate load and beyond saturation.
 func checkUnits(t testing.TB, tr *routingtest.Trial, cycles int64) (packets int) {
 	t.Helper()
 	return compareLoads(t, tr, func(config fabric.Config, load float64) (*core.Fabric, *ledger) {
@@ -216,9 +213,7 @@ func compareLoads(t testing.TB, tr *routingtest.Trial, build func(config fabric.
 func compareUnits(t testing.TB, tr *routingtest.Trial, load float64, of [2]*ledger, counters [2]core.Counters) (packets int) {
 	t.Helper()
 	flits, packet := of[0].got, of[1].got
-	if len(flits) == 0 {
-		t.Errorf("%v: nothing arrived", tr)
-	}
+	simtest.ErrorIf(t, len(flits) == 0, "%v: nothing arrived", tr)
 	first, differ := fabric.Delivery{Cycle: fabric.Never}, 0
 	for key, want := range flits {
 		if packet[key] != want {
@@ -272,9 +267,8 @@ func multicastNetwork(t testing.TB, tr *routingtest.Trial, config fabric.Config)
 		s.OutputBufferFlits += s.BufferFlits // room for copies as a whole
 	}
 	f := tr.With(t, config)
-	if err := f.SetMulticast(x.trees.tables, x.unicast); err != nil {
-		t.Fatalf("%v: %v", tr, err)
-	}
+	err := f.SetMulticast(x.trees.tables, x.unicast)
+	simtest.FatalIf(t, err != nil, "%v: %v", tr, err)
 	return f, x
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // BenchmarkUnits compares packets as the unit with flits, of wormhole switches and of
@@ -62,9 +63,7 @@ func (n network) sideBySide(b *testing.B, sides []*side, load float64, flits int
 		s.fabric = n.fabric(b, s.config)
 		meter := measure.NewMeter(100)
 		source := n.traffic(load, flits)
-		if err := s.fabric.Attach(fabric.Ends{Source: source, Sink: meter}); err != nil {
-			b.Fatal(err)
-		}
+		simtest.Check(b, s.fabric.Attach(fabric.Ends{Source: source, Sink: meter}))
 		s.fabric.Advance(warmup)
 		meter.Open(s.fabric.Cycle())
 		s.hops = -s.fabric.FlitHops

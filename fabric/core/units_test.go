@@ -100,13 +100,12 @@ func TestUnitsLine(t *testing.T) {
 // cycles 2 to n+1, leaves from cycle 4 to n+3 and has arrived in cycle n+4. B's head
 // crosses in cycle n+2, and its tail of m flits arrives in cycle n+m+4.
 //
-// C, of m flits, follows A from terminal 0, to terminal 1, which is free. Buffers are as
-// long as the longer packet, of k flits. The credit of A's last flit, which crosses in
-// n+1, leaves in n+2, takes the channel and another cycle: n+4. C enters then if it
-// has not room before. The credit of A's flit i is there in i+5, and C needs m of k
-// places, k-n of which are free: it enters in cycle max(n+1, (n+m-k-1)+5), the first of
-// which is when A's tail has left. It finds its output free and arrives m+4 cycles
-// after its head enters, less one: head +1, +2, +1, then m-1 more.
+// C, of m flits, follows A from terminal 0, to terminal 1, which is free. Buffers are as long as
+// the longer packet, of k flits. The credit of A's last flit, which crosses in n+1, leaves in n+2,
+// takes the channel and another cycle: n+4. C enters then if it has not room before. The credit of
+// A's flit i is there in i+5, and C needs m of k places, k-n of which are free: it enters in cycle
+// max(n+1, (n+m-k-1)+5), the first of which is when A's tail has left. It finds its output free and
+// arrives m+4 cycles after its head enters, less one: head +1, +2, +1, then m-1 more.
 func TestUnitsMeeting(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
 	units(t, func(t *testing.T, config fabric.Config) {
@@ -148,9 +147,9 @@ func TestUnitsFinerThanCycles(t *testing.T) {
 			_, r := n.run(t, config, 0.15, 8, measure.Plan{Warmup: 1000, Window: 5000})
 			mean[i], accepted[i] = r.MeanLatency(), r.Accepted
 		}
-		if hops := 7.0; math.Abs(mean[0]-mean[1]) > hops || accepted[0]/accepted[1] < 0.99 || accepted[0]/accepted[1] > 1.01 {
-			t.Errorf("speedup %g: latency %v, accepted %v of flits and packets", speedup, mean, accepted)
-		}
+		hops := 7.0
+		simtest.ErrorIf(t, math.Abs(mean[0]-mean[1]) > hops || accepted[0]/accepted[1] < 0.99 || accepted[0]/accepted[1] > 1.01,
+			"speedup %g: latency %v, accepted %v of flits and packets", speedup, mean, accepted)
 	}
 }
 
@@ -165,9 +164,7 @@ func TestUnitHolds(t *testing.T) {
 		c := course{network: dragonflyNetwork(t, "ugal-l", 2, 4, 2), config: config, load: 0.3, flits: 4}
 		results = append(results, describe(simtest.Must(c.run(t, measure.Plan{Warmup: 300, Window: 600}))(t)))
 	}
-	if results[0] != results[1] {
-		t.Errorf("%s, with switch.hold %s", results[1], results[0])
-	}
+	simtest.ErrorIf(t, results[0] != results[1], "%s, with switch.hold %s", results[1], results[0])
 }
 
 // TestUnitRuns: whole runs, with their verdicts, windows that they find themselves and
@@ -196,9 +193,7 @@ func testUnitRuns(t *testing.T, algorithms ...string) {
 				config := holding(fabric.DefaultConfig())
 				config.Fabric.Unit = c.unit
 				f, r := n.run(t, config, load, 6, measure.Plan{Warmup: 500, Window: 1500, Threads: c.threads})
-				if f.Threads() != c.threads {
-					t.Fatalf("%d threads", f.Threads())
-				}
+				simtest.FatalIf(t, f.Threads() != c.threads, "%d threads", f.Threads())
 				got = append(got, fmt.Sprint(r.MeanLatency(), r.HalfWidth(), r.Latency().Quantile(0.99), r.Latency().Max(), r.MeanNetworkLatency(), r.MeanHops(), r.MinimalFraction(), r.Packets(), r.State, f.Counters, r.Cycles))
 			}
 			if got[1] != got[0] || got[2] != got[0] {

@@ -21,21 +21,15 @@ func (n network) dependencyGraph(t testing.TB, vcs int) (certify.Certificate, ma
 	return routingtest.Certificate(t, n.topo, n.routing, vcs)
 }
 
-// checkWaits holds a wait-for cycle to its meaning: each wants the channel that
-// the next one holds, and every step is a dependency of the certificate's
-// graph.
+// checkWaits holds a wait-for cycle to its meaning: each wants the channel that the next one holds,
+// and every step is a dependency of the certificate's graph.
 func checkWaits(t *testing.T, g map[topology.Dependency]bool, waits []core.Wait) {
 	t.Helper()
-	if len(waits) < 2 {
-		t.Errorf("a cycle of %d", len(waits))
-	}
+	simtest.ErrorIf(t, len(waits) < 2, "a cycle of %d", len(waits))
 	for i, w := range waits {
-		if next := waits[(i+1)%len(waits)]; w.Wants != next.Holds {
-			t.Errorf("step %d wants %+v, the next holds %+v", i, w.Wants, next.Holds)
-		}
-		if !g[w.Dependency()] {
-			t.Errorf("step %d, %+v, is not in the certificate's graph", i, w.Dependency())
-		}
+		next := waits[(i+1)%len(waits)]
+		simtest.ErrorIf(t, w.Wants != next.Holds, "step %d wants %+v, the next holds %+v", i, w.Wants, next.Holds)
+		simtest.ErrorIf(t, !g[w.Dependency()], "step %d, %+v, is not in the certificate's graph", i, w.Dependency())
 	}
 }
 
@@ -64,9 +58,7 @@ func TestDeadlocks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			certificate, g := c.net.dependencyGraph(t, c.vcs)
-			if certificate.Acyclic() {
-				t.Fatal("certified")
-			}
+			simtest.FatalIf(t, certificate.Acyclic(), "certified")
 			config := fabric.DefaultConfig()
 			config.Fabric.AllowDeadlock = true
 			config.Switch.VCs, config.Switch.BufferFlits = c.vcs, 2
@@ -77,13 +69,11 @@ func TestDeadlocks(t *testing.T) {
 			source := c.net.traffic(1, c.flits)
 			_, err := measure.Run(t.Context(), f, source, 1, measure.Plan{Warmup: 5000, Window: 20000})
 			var deadlock *core.DeadlockError
-			if !errors.As(err, &deadlock) {
-				t.Fatalf("no deadlock: %v", err)
-			}
+			simtest.FatalIf(t, !errors.As(err, &deadlock), "no deadlock: %v", err)
 			checkWaits(t, g, deadlock.Waits)
-			if again := f.WaitForCycle(); len(again) != len(deadlock.Waits) {
-				t.Errorf("looking changes what is seen: %d buffers, then %d", len(deadlock.Waits), len(again))
-			}
+			again := f.WaitForCycle()
+			simtest.ErrorIf(t, len(again) != len(deadlock.Waits),
+				"looking changes what is seen: %d buffers, then %d", len(deadlock.Waits), len(again))
 		})
 	}
 }
@@ -91,9 +81,8 @@ func TestDeadlocks(t *testing.T) {
 // TestNoWaits: a network that drains has no wait-for cycle at its end.
 func TestNoWaits(t *testing.T) {
 	f, _ := dragonflyNetwork(t, "min", 2, 4, 2).run(t, fabric.DefaultConfig(), 0.9, 1, measure.Plan{Warmup: 200, Window: 500})
-	if waits := f.WaitForCycle(); waits != nil {
-		t.Errorf("%+v", waits)
-	}
+	waits := f.WaitForCycle()
+	simtest.ErrorIf(t, waits != nil, "%+v", waits)
 }
 
 // unsafeNetwork builds a network whose routing may lack virtual channels.

@@ -31,11 +31,10 @@ func onLine(t *testing.T, switches int, at topology.SwitchID, slots bool) (netwo
 	return n, c
 }
 
-// TestCrossedFlitsWait: two terminals of switch 0 each send 8 flits to switch 1
-// over a channel that takes 4 cycles a flit. The switch, of speedup 2 and
-// without stages, takes both flits of a cycle across at once. They arrive in
-// cycles 2 to 9; the channel takes the first in cycle 3, the next in 7 and 11. So
-// in cycle k there wait, of the 2(k-2) that came before, all but those that left
+// TestCrossedFlitsWait: two terminals of switch 0 each send 8 flits to switch 1 over a channel that
+// takes 4 cycles a flit. The switch, of speedup 2 and without stages, takes both flits of a cycle
+// across at once. They arrive in cycles 2 to 9; the channel takes the first in cycle 3, the next in
+// 7 and 11. So in cycle k there wait, of the 2(k-2) that came before, all but those that left
 // before k; and the one that was routed first in cycle k.
 func TestCrossedFlitsWait(t *testing.T) {
 	n, c := onLine(t, 2, 0, false)
@@ -54,18 +53,15 @@ func TestCrossedFlitsWait(t *testing.T) {
 			t.Errorf("cycle %d: %d waiting, %d of them crossed; want %d, %d", k, c.waiting[k], c.crossed[k], crossed+1, crossed)
 		}
 	}
-	if len(c.waiting) != 8 {
-		t.Errorf("packets were routed in %d cycles, want 8", len(c.waiting))
-	}
+	simtest.ErrorIf(t, len(c.waiting) != 8, "packets were routed in %d cycles, want 8", len(c.waiting))
 	simtest.Check(t, f.Audit())
 }
 
-// TestHeldSlotsWait: three terminals load the channel from switch 2 to switch 3
-// of a line, of which the one of switch 1 sends half a flit a cycle: less than their
-// channel takes, so that hardly anything waits there as long as switch 2 has
-// room. With slots counted until credits are sent, the growing round trip shows
-// at switch 1 long before its own queue does. (Its idle port down the line has
-// no t_d to take off.)
+// TestHeldSlotsWait: three terminals load the channel from switch 2 to switch 3 of a line, of which
+// the one of switch 1 sends half a flit a cycle: less than their channel takes, so that hardly
+// anything waits there as long as switch 2 has room. With slots counted until credits are sent, the
+// growing round trip shows at switch 1 long before its own queue does. (Its idle port down the line
+// has no t_d to take off.)
 func TestHeldSlotsWait(t *testing.T) {
 	most := map[bool]int{}
 	for _, slots := range []bool{false, true} {

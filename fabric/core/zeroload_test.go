@@ -101,9 +101,7 @@ func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 		s.send(src, fabric.PacketSpec{Birth: int64(i)*spacing + int64(i%3), Dst: dst, Flits: flits, Tag: uint64(i)})
 	}
 	f := n.play(t, config, s, int64(pairs)*spacing)
-	if len(s.delivered) != pairs {
-		t.Fatalf("%s: %d of %d packets arrived", name, len(s.delivered), pairs)
-	}
+	simtest.FatalIf(t, len(s.delivered) != pairs, "%s: %d of %d packets arrived", name, len(s.delivered), pairs)
 	for _, d := range s.delivered {
 		want := int64(4) + latency[g.PortClass[g.TerminalPort[d.Src]]] + int64(flits-1)
 		hops := 0
@@ -140,12 +138,10 @@ func (n network) walk(t *testing.T, src, dst topology.TerminalID, vcs int, visit
 	t.Fatalf("no way from terminal %d to %d", src, dst)
 }
 
-// TestFractionalSpeedup: with speedup 1.5, cycle c holds the steps from
-// floor(1.5c): cycles alternate between one step and two. A packet that arrives
-// in cycle c is allocated from step floor(1.5c) on, and after 4 steps leaves in
-// the first cycle that begins no earlier: even c = 2k: step 3k+4 <=
-// floor(1.5x) for x = 2k+3; odd c = 2k+1: step 3k+1+4 for x = 2k+4.
-// Both are 3 cycles.
+// TestFractionalSpeedup: with speedup 1.5, cycle c holds the steps from floor(1.5c): cycles
+// alternate between one step and two. A packet that arrives in cycle c is allocated from step
+// floor(1.5c) on, and after 4 steps leaves in the first cycle that begins no earlier: even c = 2k:
+// step 3k+4 <= floor(1.5x) for x = 2k+3; odd c = 2k+1: step 3k+1+4 for x = 2k+4. Both are 3 cycles.
 func TestFractionalSpeedup(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	for i, st := range stages {
@@ -155,10 +151,9 @@ func TestFractionalSpeedup(t *testing.T) {
 	}
 }
 
-// TestChannelRate: flits of a packet follow one another by the channel's
-// interval, the remainder carried: at 2.5 cycles a flit, 9 flits take 8
-// intervals = 20 cycles from the first to the last departure on each channel;
-// with equal rates everywhere only one of them counts.
+// TestChannelRate: flits of a packet follow one another by the channel's interval, the remainder
+// carried: at 2.5 cycles a flit, 9 flits take 8 intervals = 20 cycles from the first to the last
+// departure on each channel; with equal rates everywhere only one of them counts.
 func TestChannelRate(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 	config := pipelined()
@@ -167,9 +162,8 @@ func TestChannelRate(t *testing.T) {
 	s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 9})
 	n.play(t, config, s, 100)
 	// 1 injection + 1 channel + 2 switch + 1 channel = 5 for the head.
-	if len(s.delivered) != 1 || s.delivered[0].Cycle-10 != 5+20 {
-		t.Errorf("delivered %+v, want one packet after 25 cycles", s.delivered)
-	}
+	simtest.ErrorIf(t, len(s.delivered) != 1 || s.delivered[0].Cycle-10 != 5+20,
+		"delivered %+v, want one packet after 25 cycles", s.delivered)
 }
 
 // TestWokenOnSlowChannel: a terminal that hears of a packet while its channel, at 4
@@ -190,9 +184,8 @@ func TestWokenOnSlowChannel(t *testing.T) {
 		s.send(0, fabric.PacketSpec{Birth: 12, Dst: 1, Flits: 1})
 		f.Wake(0)
 		f.Advance(100)
-		if len(s.delivered) != 2 || s.delivered[0].Inject != 11 || s.delivered[1].Inject != 15 {
-			t.Errorf("%s: delivered %+v, want packets that leave in cycles 11 and 15", unit, s.delivered)
-		}
+		simtest.ErrorIf(t, len(s.delivered) != 2 || s.delivered[0].Inject != 11 || s.delivered[1].Inject != 15,
+			"%s: delivered %+v, want packets that leave in cycles 11 and 15", unit, s.delivered)
 	}
 }
 
@@ -214,13 +207,11 @@ func TestManyHops(t *testing.T) {
 			}
 			n.play(t, config, s, int64(len(ends))*3000)
 			for i, d := range s.delivered {
-				if d.Hops != int(ends[i]) {
-					t.Errorf("%s, %d flits: %d switches crossed, want %d", unit, flits, d.Hops, ends[i])
-				}
+				simtest.ErrorIf(t, d.Hops != int(ends[i]),
+					"%s, %d flits: %d switches crossed, want %d", unit, flits, d.Hops, ends[i])
 			}
-			if len(s.delivered) != len(ends) {
-				t.Errorf("%s, %d flits: %d of %d packets arrived", unit, flits, len(s.delivered), len(ends))
-			}
+			simtest.ErrorIf(t, len(s.delivered) != len(ends),
+				"%s, %d flits: %d of %d packets arrived", unit, flits, len(s.delivered), len(ends))
 		}
 	}
 }

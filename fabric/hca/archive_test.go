@@ -111,24 +111,19 @@ func TestArchive(t *testing.T) {
 			other, otherTurns := &New(&config, 1)[0], &LaneTurns{}
 			simtest.Check(t, restored(b, other, otherTurns))
 			other.SetStats(whole.Stats())
-			if !bytes.Equal(stateOf(other, otherTurns), b) {
-				t.Fatalf("engines %d, seed %d: the state that is restored is another", config.Engines, seed)
-			}
+			simtest.FatalIf(t, !bytes.Equal(stateOf(other, otherTurns), b),
+				"engines %d, seed %d: the state that is restored is another", config.Engines, seed)
 			again := s
 			want, _ := play(whole, turns, &s, lanes, 300, now)
 			got, _ := play(other, otherTurns, &again, lanes, 300, now)
-			if !slices.Equal(got, want) || other.Stats() != whole.Stats() {
-				t.Fatalf("engines %d, seed %d: an adapter that goes on from its state does\n%v\nwant\n%v", config.Engines, seed, got, want)
-			}
-			if !bytes.Equal(stateOf(other, otherTurns), stateOf(whole, turns)) {
-				t.Fatalf("engines %d, seed %d: the end is another", config.Engines, seed)
-			}
+			simtest.FatalIf(t, !slices.Equal(got, want) || other.Stats() != whole.Stats(),
+				"engines %d, seed %d: an adapter that goes on from its state does\n%v\nwant\n%v", config.Engines, seed, got, want)
+			simtest.FatalIf(t, !bytes.Equal(stateOf(other, otherTurns), stateOf(whole, turns)),
+				"engines %d, seed %d: the end is another", config.Engines, seed)
 			bursts += len(want)
 		}
 	}
-	if bursts < 10_000 {
-		t.Errorf("%d bursts and arrivals are not a test", bursts)
-	}
+	simtest.ErrorIf(t, bursts < 10_000, "%d bursts and arrivals are not a test", bursts)
 }
 
 // Lanes keep to their own round robin: whatever the order in which lanes are chosen,
@@ -138,9 +133,7 @@ func TestNextOn(t *testing.T) {
 	config.Quantum = 4096
 	h := &New(&config, 1)[0]
 	var turns LaneTurns
-	if h.Lanes() != 0 {
-		t.Errorf("lanes %b of an idle adapter", h.Lanes())
-	}
+	simtest.ErrorIf(t, h.Lanes() != 0, "lanes %b of an idle adapter", h.Lanes())
 	for _, r := range []struct {
 		qp    QP
 		lane  uint8
@@ -156,9 +149,7 @@ func TestNextOn(t *testing.T) {
 		now = end
 		got = append(got, fmt.Sprintf("%d:%d", b.QP, b.Size))
 	}
-	if h.Lanes() != 0b111 {
-		t.Errorf("lanes %b", h.Lanes())
-	}
+	simtest.ErrorIf(t, h.Lanes() != 0b111, "lanes %b", h.Lanes())
 	// Lane 0 in turn, with lanes 1 and 2 between, each of which leaves 3 and 5 their turn.
 	next(0, 1<<30)
 	next(1, 2048)
@@ -171,12 +162,9 @@ func TestNextOn(t *testing.T) {
 	next(0, 1<<30)
 	next(0, 1<<30)
 	next(0, 1<<30)
-	if want := "1:4096 2:2048 3:4096 2:2048 5:4096 4:100 1:4096 2:4096 3:4096 5:2048 1:4096"; strings.Join(got, " ") != want {
-		t.Errorf("%s, want %s", strings.Join(got, " "), want)
-	}
-	if h.Waiting() || h.Lanes() != 0 {
-		t.Error("something is left")
-	}
+	want := "1:4096 2:2048 3:4096 2:2048 5:4096 4:100 1:4096 2:4096 3:4096 5:2048 1:4096"
+	simtest.ErrorIf(t, strings.Join(got, " ") != want, "%s, want %s", strings.Join(got, " "), want)
+	simtest.ErrorIf(t, h.Waiting() || h.Lanes() != 0, "something is left")
 }
 
 // A QP keeps its turn of a quantum, however small the bursts that the owner allows.
@@ -199,9 +187,8 @@ func TestNextOnKeepsTurns(t *testing.T) {
 		}
 		_, _, now = h.NextOn(now, 0, 1500, &turns)
 	}
-	if want := "0:1500 0:1500 0:1096 1:1500 1:1500 1:1096 0:1500 0:1500 0:1096 1:1500 1:1500 1:1096"; strings.Join(got, " ") != want {
-		t.Errorf("%s, want %s", strings.Join(got, " "), want)
-	}
+	want := "0:1500 0:1500 0:1096 1:1500 1:1500 1:1096 0:1500 0:1500 0:1096 1:1500 1:1500 1:1096"
+	simtest.ErrorIf(t, strings.Join(got, " ") != want, "%s, want %s", strings.Join(got, " "), want)
 }
 
 // With one lane, bursts are what Next gives, whatever the number of engines.
@@ -226,9 +213,7 @@ func TestNextOnOneLane(t *testing.T) {
 			now[0] = end
 			c, _, end := byLane.NextOn(now[1], 0, 1<<40, &turns)
 			now[1] = end
-			if *c != want {
-				t.Fatalf("%d engines, step %d: %+v, want %+v", engines, step, *c, want)
-			}
+			simtest.FatalIf(t, *c != want, "%d engines, step %d: %+v, want %+v", engines, step, *c, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // drain sends everything that is queued, from time now on, and calls sent at
@@ -29,23 +30,18 @@ func TestStreamsShareTheEngine(t *testing.T) {
 	}
 	var ends []sim.Time
 	drain(h, 0, func(id int32, end sim.Time) {
-		if int(id) != len(ends) {
-			t.Errorf("request %d ends as number %d", id, len(ends))
-		}
+		simtest.ErrorIf(t, int(id) != len(ends), "request %d ends as number %d", id, len(ends))
 		ends = append(ends, end)
 	})
 	misses := 9 * QDR.ContextMiss
 	want := 9*65536*8/24.34e9*1e6 + 9*0.05 + misses.Microseconds()
-	if got := ends[8].Microseconds(); math.Abs(got-want) > 1e-5 {
-		t.Errorf("nine streams end at %v us, want %v", got, want)
-	}
+	got := ends[8].Microseconds()
+	simtest.ErrorIf(t, math.Abs(got-want) > 1e-5, "nine streams end at %v us, want %v", got, want)
 	// 65536 = 5 x 11243 + 9321: before the last of nine last parts end, eight do.
-	if gap := (ends[8] - ends[7]).Microseconds(); math.Abs(gap-9321*8/24.34e3) > 1e-5 {
-		t.Errorf("the last two streams end %v us apart, want one last part", gap)
-	}
-	if h.Stats().Bursts != 9*6 || h.Stats().ContextMisses != 9 {
-		t.Errorf("%d bursts, %d misses; want 54, 9", h.Stats().Bursts, h.Stats().ContextMisses)
-	}
+	gap := (ends[8] - ends[7]).Microseconds()
+	simtest.ErrorIf(t, math.Abs(gap-9321*8/24.34e3) > 1e-5, "the last two streams end %v us apart, want one last part", gap)
+	simtest.ErrorIf(t, h.Stats().Bursts != 9*6 || h.Stats().ContextMisses != 9,
+		"%d bursts, %d misses; want 54, 9", h.Stats().Bursts, h.Stats().ContextMisses)
 }
 
 func TestSmallMessageWaitsItsTurn(t *testing.T) {
@@ -63,12 +59,9 @@ func TestSmallMessageWaitsItsTurn(t *testing.T) {
 	for {
 		b, _, end, _ := h.Next(now)
 		if b.ID == 100 {
-			if got, want := now.Microseconds(), 8*quantum; math.Abs(got-want) > 1e-5 {
-				t.Errorf("the small message starts at %v us, want %v", got, want)
-			}
-			if !b.First || !b.Last || b.Size != 64 {
-				t.Errorf("burst %+v", b)
-			}
+			got, want := now.Microseconds(), 8*quantum
+			simtest.ErrorIf(t, math.Abs(got-want) > 1e-5, "the small message starts at %v us, want %v", got, want)
+			simtest.ErrorIf(t, !b.First || !b.Last || b.Size != 64, "burst %+v", b)
 			return
 		}
 		now = end
@@ -88,9 +81,7 @@ func TestRequestsOfOneQPStayInOrder(t *testing.T) {
 			}
 			now = end
 			if b.Last {
-				if posted[b.QP][0] != b.ID {
-					t.Fatalf("QP %d ends request %d, want %d", b.QP, b.ID, posted[b.QP][0])
-				}
+				simtest.FatalIf(t, posted[b.QP][0] != b.ID, "QP %d ends request %d, want %d", b.QP, b.ID, posted[b.QP][0])
 				posted[b.QP] = posted[b.QP][1:]
 			}
 		}
@@ -103,13 +94,9 @@ func TestRequestsOfOneQPStayInOrder(t *testing.T) {
 	}
 	finish(math.MaxInt)
 	for qp, left := range posted {
-		if len(left) > 0 {
-			t.Errorf("QP %d: %d requests left over", qp, len(left))
-		}
+		simtest.ErrorIf(t, len(left) > 0, "QP %d: %d requests left over", qp, len(left))
 	}
-	if h.Waiting() {
-		t.Error("send queues are not empty")
-	}
+	simtest.ErrorIf(t, h.Waiting(), "send queues are not empty")
 }
 
 func TestReceiveEngine(t *testing.T) {
@@ -119,16 +106,10 @@ func TestReceiveEngine(t *testing.T) {
 	us := sim.Microsecond
 	// 30425 B take 10 us at 3.0425 GB/s. Two bursts that arrive at the same
 	// time from two senders are taken in one after the other.
-	if got := h.Receive(1, 30425, 5*us, 15*us); got != 15*us {
-		t.Errorf("first burst in at %v, want 15us", got)
-	}
-	if got := h.Receive(2, 30425, 5*us, 15*us); got != 25*us {
-		t.Errorf("second burst in at %v, want 25us", got)
-	}
+	simtest.Equal(t, h.Receive(1, 30425, 5*us, 15*us), 15*us, "first burst in at")
+	simtest.Equal(t, h.Receive(2, 30425, 5*us, 15*us), 25*us, "second burst in at")
 	// One that comes in slowly is in when its last byte is.
-	if got := h.Receive(1, 30425, 30*us, 60*us); got != 60*us {
-		t.Errorf("slow burst in at %v, want 60us", got)
-	}
+	simtest.Equal(t, h.Receive(1, 30425, 30*us, 60*us), 60*us, "slow burst in at")
 }
 
 // TestWorkOfEngines: a request takes 50 ns, loading a context 400, a packet of at most 2,048 B 10, and a byte an eighth
@@ -143,12 +124,10 @@ func TestWorkOfEngines(t *testing.T) {
 	h.Post(Request{QP: 1 | Responder, Bytes: 2056})
 	_, _, end, _ := h.Next(0)
 	_, _, last, _ := h.Next(end)
-	if end != 727*ns || last != (727+327)*ns {
-		t.Errorf("the engine is free at %v and %v, want 727 and 1054 ns", end, last)
-	}
-	if s := h.Stats(); s.ContextMisses != 1 || s.MissTime != 400*ns || s.SendBusy != last || s.Busiest != last {
-		t.Errorf("%+v, want a miss of 400 ns and 1054 ns at work", s)
-	}
+	simtest.ErrorIf(t, end != 727*ns || last != (727+327)*ns, "the engine is free at %v and %v, want 727 and 1054 ns", end, last)
+	s := h.Stats()
+	simtest.ErrorIf(t, s.ContextMisses != 1 || s.MissTime != 400*ns || s.SendBusy != last || s.Busiest != last,
+		"%+v, want a miss of 400 ns and 1054 ns at work", s)
 }
 
 // TestPartsAreFetched: what is no whole request does not go with the doorbell, however small it is: 64 B at 1 ns a
@@ -162,44 +141,32 @@ func TestPartsAreFetched(t *testing.T) {
 		{Size: 64, Last: true}:                                          702,
 		{Size: 64, First: true, Last: true, Mark: Mark{Source: Packed}}: 702,
 	} {
-		if got := New(&c, 1)[0].Depart(&b, 0, 0); got != want*sim.Nanosecond {
-			t.Errorf("%+v is on the wire after %v, want %d ns", b, got, want)
-		}
+		got := New(&c, 1)[0].Depart(&b, 0, 0)
+		simtest.ErrorIf(t, got != want*sim.Nanosecond, "%+v is on the wire after %v, want %d ns", b, got, want)
 	}
 }
 
 func TestContextCache(t *testing.T) {
-	// Two adapters of one set each: eight QPs fit, a ninth drives out the least
-	// recently used.
+	// Two adapters of one set each: eight QPs fit, a ninth drives out the least recently used.
 	both := newContextCache(8, 2)
 	const first = 1
 	for qp := range QP(8) {
-		if both.touch(first, qp) {
-			t.Errorf("QP %d is there before it was loaded", qp)
-		}
+		simtest.ErrorIf(t, both.touch(first, qp), "QP %d is there before it was loaded", qp)
 	}
 	for i, want := range []bool{true, true, false, true, false} {
-		if qp := []QP{0, 1, 8, 0, 2}[i]; both.touch(first, qp) != want {
-			t.Errorf("QP %d is there: %v, want %v", qp, !want, want)
-		}
+		qp := []QP{0, 1, 8, 0, 2}[i]
+		simtest.ErrorIf(t, both.touch(first, qp) != want, "QP %d is there: %v, want %v", qp, !want, want)
 	}
-	if both.touch(0, 0) {
-		t.Error("the other adapter has QP 0")
-	}
+	simtest.ErrorIf(t, both.touch(0, 0), "the other adapter has QP 0")
 	all := newContextCache(0, 1)
-	if !all.touch(0, 5) {
-		t.Error("a cache without bound misses")
-	}
-	if got := len(newContextCache(1000, 3).sets) * contextWays; got != 3*1024 {
-		t.Errorf("three times 1000 entries become %d, want 3072", got)
-	}
+	simtest.ErrorIf(t, !all.touch(0, 5), "a cache without bound misses")
+	simtest.Equal(t, len(newContextCache(1000, 3).sets)*contextWays, 3*1024, "three times 1000 entries become")
 }
 
 func TestPresets(t *testing.T) {
 	for _, name := range Registry.Names() {
-		if _, err := param.Make[Config](Registry, name, struct{}{}, nil); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := param.Make[Config](Registry, name, struct{}{}, nil)
+		simtest.ErrorIf(t, err != nil, "%s: %v", name, err)
 	}
 }
 
@@ -218,9 +185,8 @@ func TestEngines(t *testing.T) {
 		order = append(order, b.ID)
 	}
 	// 0 is through at the fifth burst, when 2 comes in its place, behind 1.
-	if want := []int32{0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3}; !slices.Equal(order, want) {
-		t.Errorf("order %v, want %v", order, want)
-	}
+	want := []int32{0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3}
+	simtest.ErrorIf(t, !slices.Equal(order, want), "order %v, want %v", order, want)
 }
 
 // plainArbiter does what arbiter does with a limited number of engines, in lists.
@@ -269,9 +235,8 @@ func (p *plainArbiter) next(quantum int64) (id int32, size int64) {
 	return r.ID, size
 }
 
-// Few engines against lists. The QP that is served stays at the head of the ring
-// until its turn is over, so posts happen between whole turns here, when the ring
-// has the order of the lists.
+// Few engines against lists. The QP that is served stays at the head of the ring until its turn is
+// over, so posts happen between whole turns here, when the ring has the order of the lists.
 func TestEnginesAgainstLists(t *testing.T) {
 	s := sim.NewStream(5, "hca", 0)
 	for _, engines := range []int{1, 2, 3, 8} {
@@ -286,13 +251,11 @@ func TestEnginesAgainstLists(t *testing.T) {
 		}
 		for bursts := 0; h.Waiting(); bursts++ {
 			b, _, _, _ := h.Next(h.BusyUntil())
-			if id, size := p.next(int64(c.Quantum)); b.ID != id || b.Size != size {
-				t.Fatalf("%d engines, burst %d: request %d with %d B, want %d with %d", engines, bursts, b.ID, b.Size, id, size)
-			}
+			id, size := p.next(int64(c.Quantum))
+			simtest.FatalIf(t, b.ID != id || b.Size != size,
+				"%d engines, burst %d: request %d with %d B, want %d with %d", engines, bursts, b.ID, b.Size, id, size)
 		}
-		if len(p.ring)+len(p.waiting) > 0 {
-			t.Errorf("%d engines: requests are left over", engines)
-		}
+		simtest.ErrorIf(t, len(p.ring)+len(p.waiting) > 0, "%d engines: requests are left over", engines)
 	}
 }
 
@@ -307,11 +270,7 @@ func TestBurstsDoNotOvertake(t *testing.T) {
 	h.Post(Request{QP: 1, Bytes: 4096})
 	h.Post(Request{QP: 2, Bytes: 64})
 	b, first, end, _ := h.Next(0)
-	if got := h.Depart(b, first, end); got != sim.Microsecond {
-		t.Errorf("the large burst goes out after %v, want 1us", got)
-	}
+	simtest.Equal(t, h.Depart(b, first, end), sim.Microsecond, "the large burst goes out after")
 	b, first, end, _ = h.Next(end)
-	if got, want := h.Depart(b, first, end), sim.Microsecond; got != want {
-		t.Errorf("the small burst goes out after %v, want %v", got, want)
-	}
+	simtest.Equal(t, h.Depart(b, first, end), sim.Microsecond, "the small burst goes out after")
 }

@@ -15,9 +15,8 @@ func TestREDMean(t *testing.T) {
 	for weight, want := range map[float64][4]bool{0.5: {false, true, false, true}, 1: {true, true, false, true}} {
 		p := simtest.Must(Registry.New("red", atPort, param.Set("mark_from_flits", 10), param.Set("mark_to_flits", 11), param.Set("mark_weight", weight)))(t)
 		for i, waiting := range []int{20, 20, 0, 40} {
-			if got := p.Mark(&Leaving{Flits: 1, Waiting: waiting}); got != want[i] {
-				t.Errorf("weight %g, %d flits wait: marked %v", weight, waiting, got)
-			}
+			got := p.Mark(&Leaving{Flits: 1, Waiting: waiting})
+			simtest.ErrorIf(t, got != want[i], "weight %g, %d flits wait: marked %v", weight, waiting, got)
 		}
 	}
 }
@@ -32,9 +31,7 @@ func TestREDProbability(t *testing.T) {
 			marked++
 		}
 	}
-	if marked < 1840 || marked > 2160 {
-		t.Errorf("%d of 10,000 packets are marked, want 2,000", marked)
-	}
+	simtest.ErrorIf(t, marked < 1840 || marked > 2160, "%d of 10,000 packets are marked, want 2,000", marked)
 }
 
 // atPort is port 3 of a switch whose lanes have 30 flits of 64 bytes at either end.
@@ -68,13 +65,11 @@ func TestInfiniBandMarks(t *testing.T) {
 		{"victim in the mask", []param.Setting{param.Set("cc_sw_cong_setting_victim_mask", "0x8")}, Leaving{Flits: 8, InLane: 20, Credits: 8}, true},
 		{"another in the mask", []param.Setting{param.Set("cc_sw_cong_setting_victim_mask", "0x17")}, Leaving{Flits: 8, InLane: 20, Credits: 8}, false},
 	} {
-		if got := ports(t, c.settings...).Mark(&c.leaving); got != c.want {
-			t.Errorf("%s: marked %v", c.what, got)
-		}
+		got := ports(t, c.settings...).Mark(&c.leaving)
+		simtest.ErrorIf(t, got != c.want, "%s: marked %v", c.what, got)
 	}
-	if p := ports(t, param.Set("cc_sw_cong_setting_threshold", 0)); p != nil {
-		t.Errorf("threshold 0 makes %v, want none", p)
-	}
+	p := ports(t, param.Set("cc_sw_cong_setting_threshold", 0))
+	simtest.ErrorIf(t, p != nil, "threshold 0 makes %v, want none", p)
 }
 
 // TestInfiniBandMarkingRate: with a rate of 2 every third packet of either lane is marked, also
@@ -95,9 +90,8 @@ func TestInfiniBandMarkingRate(t *testing.T) {
 		p.Archive(snapshot.Reader(a.Bytes()))
 	}
 	// Lane 1 has packets 3, 7 and 11, of which 11 is the third; of lane 0 2, 6 and 10 are.
-	if want := "001000100011"; marks != want {
-		t.Errorf("marks %s, want %s", marks, want)
-	}
+	want := "001000100011"
+	simtest.ErrorIf(t, marks != want, "marks %s, want %s", marks, want)
 }
 
 // TestInfiniBandRefused: masks that are no numbers of 256 bits, and weights beyond 15.

@@ -31,9 +31,8 @@ func TestHasLearned(t *testing.T) {
 		{"hops rise by 2 %", same(20), ends(3, 3.06), false},
 		{"an empty slice", gap, slices.Clone(gap), true},
 	} {
-		if got := hasLearned(c.latency, c.hops); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
+		got := hasLearned(c.latency, c.hops)
+		simtest.ErrorIf(t, got != c.want, "%s: %v", c.name, got)
 	}
 }
 
@@ -56,9 +55,8 @@ func TestSettles(t *testing.T) {
 		"through three quarters":      {func(i float64) float64 { return 100 + 2*max(0, 48-i) }, false},
 		"a wave":                      {func(i float64) float64 { return 100 + 20*math.Sin(i/10) }, false},
 	} {
-		if got := settles(series(c.at)); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		got := settles(series(c.at))
+		simtest.ErrorIf(t, got != c.want, "%s: %v", name, got)
 	}
 }
 
@@ -98,9 +96,8 @@ func TestEvidenceOfGrowth(t *testing.T) {
 			got  estimate
 			want float64
 		}{{"growing", e.growing, c.growing}, {"behind", e.behind, c.behindBy}, {"latency", e.latency, c.grows}} {
-			if math.Abs(x.got.mean-x.want) > 0.002 || x.got.half > 0.01 {
-				t.Errorf("%s: %s %v +- %v, want %v", c.name, x.what, x.got.mean, x.got.half, x.want)
-			}
+			simtest.ErrorIf(t, math.Abs(x.got.mean-x.want) > 0.002 || x.got.half > 0.01,
+				"%s: %s %v +- %v, want %v", c.name, x.what, x.got.mean, x.got.half, x.want)
 		}
 	}
 }
@@ -112,9 +109,9 @@ func TestEvidenceOfFill(t *testing.T) {
 	for flits, times := range map[float64]float64{1: 1, 4: 2} {
 		var e Evidence
 		e.fill(100, 150, flits, 10_000)
-		if want := times * 2.5758 * math.Sqrt(250) / 10_000; math.Abs(e.filled.mean-0.005) > 1e-12 || math.Abs(e.filled.half-want) > 1e-6 {
-			t.Errorf("packets of %v flits: filled %v +- %v, want 0.005 +- %v", flits, e.filled.mean, e.filled.half, want)
-		}
+		want := times * 2.5758 * math.Sqrt(250) / 10_000
+		simtest.ErrorIf(t, math.Abs(e.filled.mean-0.005) > 1e-12 || math.Abs(e.filled.half-want) > 1e-6,
+			"packets of %v flits: filled %v +- %v, want 0.005 +- %v", flits, e.filled.mean, e.filled.half, want)
 	}
 }
 
@@ -125,9 +122,8 @@ func TestEvidenceOfShortfall(t *testing.T) {
 	e := Evidence{Offered: 1}
 	e.measure(slicesOf(40, always(40), always(1), func(i int) float64 { return 95 + 4*float64(i%2) }), 1, 20)
 	half := 2.7079 * 2 * math.Sqrt(40.0/39) / math.Sqrt(40) / 100
-	if math.Abs(e.short.mean-0.03) > 1e-9 || math.Abs(e.short.half-half) > 1e-6 {
-		t.Errorf("short of %v +- %v, want 0.03 +- %v", e.short.mean, e.short.half, half)
-	}
+	simtest.ErrorIf(t, math.Abs(e.short.mean-0.03) > 1e-9 || math.Abs(e.short.half-half) > 1e-6,
+		"short of %v +- %v, want 0.03 +- %v", e.short.mean, e.short.half, half)
 }
 
 // TestJudge: each verdict wants the whole interval on its side: exponents below 1/3 or above 1/2,
@@ -159,9 +155,9 @@ func TestJudge(t *testing.T) {
 	} {
 		e := steady
 		c.change(&e)
-		if state, reason := e.Judge(); state != c.want || reason != c.reason {
-			t.Errorf("%s: %v (%s), want %v (%s)", c.name, state, reason, c.want, c.reason)
-		}
+		state, reason := e.Judge()
+		simtest.ErrorIf(t, state != c.want || reason != c.reason,
+			"%s: %v (%s), want %v (%s)", c.name, state, reason, c.want, c.reason)
 	}
 }
 
@@ -173,9 +169,8 @@ func TestProgressJoins(t *testing.T) {
 		p.add(progressSlice{end: 16 * (i + 1), cycles: 16, packets: 1, delivered: i})
 	}
 	last := p.slices[len(p.slices)-1]
-	if p.each != 64 || len(p.slices) != 75 || last.end != 4800 || last.cycles != 64 || last.delivered != 296+297+298+299 {
-		t.Errorf("slices of %d cycles, %d of them, the last %+v", p.each, len(p.slices), last)
-	}
+	simtest.ErrorIf(t, p.each != 64 || len(p.slices) != 75 || last.end != 4800 || last.cycles != 64 || last.delivered != 296+297+298+299,
+		"slices of %d cycles, %d of them, the last %+v", p.each, len(p.slices), last)
 	if since := p.since(100); since[0].end != 192 {
 		t.Errorf("the first slice from cycle 100 on ends at %d, want 192", since[0].end)
 	}
@@ -203,9 +198,8 @@ func TestSuffices(t *testing.T) {
 	} {
 		var run course
 		for i, half := range c.halves {
-			if got := run.suffices(half >= 0, math.Abs(half), 1, c.decide); got != c.want[i] {
-				t.Errorf("%s: look %d: %v", c.name, i, got)
-			}
+			got := run.suffices(half >= 0, math.Abs(half), 1, c.decide)
+			simtest.ErrorIf(t, got != c.want[i], "%s: look %d: %v", c.name, i, got)
 		}
 	}
 }
@@ -225,9 +219,8 @@ func TestProves(t *testing.T) {
 	} {
 		var run course
 		for i, now := range []int64{1000, 1399, 1400, 1960} {
-			if got := run.proves(c.states[i], c.reason, now); got != c.want[i] {
-				t.Errorf("%s: at cycle %d %v", c.name, now, got)
-			}
+			got := run.proves(c.states[i], c.reason, now)
+			simtest.ErrorIf(t, got != c.want[i], "%s: at cycle %d %v", c.name, now, got)
 		}
 	}
 }
@@ -244,9 +237,8 @@ func TestRate(t *testing.T) {
 		want     float64
 		ok       bool
 	}{{16, 48, 30.0 / 32, true}, {15, 49, 30.0 / 32, true}, {17, 47, 0, false}} {
-		if got, ok := p.rate(c.from, c.to); got != c.want || ok != c.ok {
-			t.Errorf("from %d to %d: %v, %v", c.from, c.to, got, ok)
-		}
+		got, ok := p.rate(c.from, c.to)
+		simtest.ErrorIf(t, got != c.want || ok != c.ok, "from %d to %d: %v, %v", c.from, c.to, got, ok)
 	}
 }
 
@@ -260,9 +252,8 @@ func TestDefaultBudget(t *testing.T) {
 		latency int64
 		want    int64
 	}{{1, 0.5, 1, 100_000}, {64, 0.5, 1, 512_000}, {64, 0, 1, 256_000}, {1, 0.5, 5000, 1_000_000}} {
-		if got := DefaultBudget(c.longest, c.offered, c.latency); got != c.want {
-			t.Errorf("%+v: %d", c, got)
-		}
+		got := DefaultBudget(c.longest, c.offered, c.latency)
+		simtest.ErrorIf(t, got != c.want, "%+v: %d", c, got)
 	}
 }
 
@@ -273,9 +264,8 @@ func TestHalfWhenFull(t *testing.T) {
 	for _, c := range []struct{ batches, drift, swing, want float64 }{
 		{0.001, 0.002, 0, 0.005}, {0.001, 0.002, 0.004, 0.016}, {0.001, 0.002, 0.01, 0.024}, {0.03, 0.002, 0.01, 0.034},
 	} {
-		if got := halfWhenFull(c.batches, c.drift, c.swing, 0.02); math.Abs(got-c.want) > 1e-15 {
-			t.Errorf("%+v: %v", c, got)
-		}
+		got := halfWhenFull(c.batches, c.drift, c.swing, 0.02)
+		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-15, "%+v: %v", c, got)
 	}
 }
 
@@ -297,9 +287,8 @@ func TestHasFull(t *testing.T) {
 				flits[2*p], flits[2*p+1] = each, each
 			}
 		}
-		if got := hasFull(g, timings, flits, 1000); got != want {
-			t.Errorf("%d flits: %v", 2*each, got)
-		}
+		got := hasFull(g, timings, flits, 1000)
+		simtest.ErrorIf(t, got != want, "%d flits: %v", 2*each, got)
 	}
 }
 
@@ -310,8 +299,7 @@ func TestIsLong(t *testing.T) {
 		delivered, inside float64
 		want              bool
 	}{{1599, 400, false}, {1600, 400, true}, {49_999, 20_000, false}, {50_000, 20_000, true}} {
-		if got := isLong(c.delivered, c.inside); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
+		got := isLong(c.delivered, c.inside)
+		simtest.ErrorIf(t, got != c.want, "%+v: %v", c, got)
 	}
 }

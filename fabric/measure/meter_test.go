@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 	"github.com/weft-sim/weft/sim/stats"
 )
@@ -68,9 +69,7 @@ func TestMeterSums(t *testing.T) {
 			{"latencies of the pair", float64(pair.Sum), 64},
 			{"flits of the pair", float64(pair.Flits), 9},
 		} {
-			if c.got != c.want {
-				t.Errorf("%s: %s is %v, want %v", name, c.what, c.got, c.want)
-			}
+			simtest.ErrorIf(t, c.got != c.want, "%s: %s is %v, want %v", name, c.what, c.got, c.want)
 		}
 	}
 }

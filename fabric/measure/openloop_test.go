@@ -41,31 +41,24 @@ func TestPhasedLoop(t *testing.T) {
 	}{{2, 1}, {5, 1}, {9, 2}, {12, 3}, {15, 3}}
 	var spec fabric.PacketSpec
 	for i, w := range want {
-		if p.Next(0, w.birth-1, &spec) || spec.Birth != w.birth {
-			t.Errorf("packet %d: told of cycle %d, want %d", i, spec.Birth, w.birth)
-		}
-		if !p.Behind(w.birth+1) || w.birth > 5 && p.loops[0].sources[0].next < 7 {
-			t.Errorf("packet %d waits, and nothing is behind", i)
-		}
+		simtest.ErrorIf(t, p.Next(0, w.birth-1, &spec) || spec.Birth != w.birth,
+			"packet %d: told of cycle %d, want %d", i, spec.Birth, w.birth)
+		simtest.ErrorIf(t, !p.Behind(w.birth+1) || w.birth > 5 && p.loops[0].sources[0].next < 7,
+			"packet %d waits, and nothing is behind", i)
 		if i == 3 { // 12 of one terminal, and 2 of the three others, seen from cycle 14
-			if got, want := p.BehindBy(14), math.Sqrt((2*2+3*12*12)/4.0); got != want {
-				t.Errorf("behind by %v, want %v", got, want)
-			}
+			simtest.Equal(t, p.BehindBy(14), math.Sqrt((2*2+3*12*12)/4.0), "behind by")
 			state := snapshottest.State(p)
 			p = fresh()
 			simtest.Check(t, snapshottest.Restore(p, state))
 		}
-		if !p.Next(0, 100, &spec) || spec.Birth != w.birth || spec.Dst != w.dst {
-			t.Errorf("packet %d: born in %d to %d, want %+v", i, spec.Birth, spec.Dst, w)
-		}
+		simtest.ErrorIf(t, !p.Next(0, 100, &spec) || spec.Birth != w.birth || spec.Dst != w.dst,
+			"packet %d: born in %d to %d, want %+v", i, spec.Birth, spec.Dst, w)
 	}
 	for other := range topology.TerminalID(3) {
 		for p.Next(other+1, 17, &spec) {
 		}
 	}
-	if p.Behind(18) || p.BehindBy(18) != 0 {
-		t.Error("all is sent, and something is behind")
-	}
+	simtest.ErrorIf(t, p.Behind(18) || p.BehindBy(18) != 0, "all is sent, and something is behind")
 	if p.Stop(16); p.Next(0, 100, &spec) || spec.Birth != fabric.Never {
 		t.Errorf("born in %d after the end", spec.Birth)
 	}

@@ -80,9 +80,8 @@ func TestEvidenceAddsUp(t *testing.T) {
 
 func TestParseState(t *testing.T) {
 	for _, s := range []measure.State{measure.Undecided, measure.Steady, measure.Saturated} {
-		if got, err := measure.ParseState(s.String()); err != nil || got != s {
-			t.Errorf("%v is read as %v, %v", s, got, err)
-		}
+		got, err := measure.ParseState(s.String())
+		simtest.ErrorIf(t, err != nil || got != s, "%v is read as %v, %v", s, got, err)
 	}
 	if _, err := measure.ParseState("Steady"); err == nil {
 		t.Error("names of states are not to the letter")
@@ -125,7 +124,5 @@ func TestVerdictErrors(t *testing.T) {
 		t.Logf("load %.2f of the capacity: undecided, steady, saturated %v", share, counts)
 	}
 	t.Logf("%d runs, %d wrong, %d reversed", runs, wrong, reversed)
-	if float64(wrong) > 0.02*float64(runs) {
-		t.Errorf("%d of %d verdicts are wrong, more than 2 %%", wrong, runs)
-	}
+	simtest.ErrorIf(t, float64(wrong) > 0.02*float64(runs), "%d of %d verdicts are wrong, more than 2 %%", wrong, runs)
 }

@@ -19,9 +19,8 @@ import (
 func TestVerdictEndsTheWindow(t *testing.T) {
 	plan := measure.Plan{Warmup: 1000, Precision: 1, Budget: 200_000}
 	r := judged(t, 0.235, true, 1, plan)
-	if r.State == measure.Undecided || r.Cycles >= plan.Budget {
-		t.Errorf("0.94 of the capacity: %v (%s) after %d cycles of window", r.State, r.Reason, r.Window)
-	}
+	simtest.ErrorIf(t, r.State == measure.Undecided || r.Cycles >= plan.Budget,
+		"0.94 of the capacity: %v (%s) after %d cycles of window", r.State, r.Reason, r.Window)
 	plan.Budget = 20_000
 	if r := judged(t, 0.25, true, 1, plan); r.State == measure.Steady || r.State == measure.Undecided && r.Warmup+r.Window < plan.Budget {
 		t.Errorf("the capacity: %v (%s) after %d cycles of window", r.State, r.Reason, r.Window)
@@ -49,12 +48,11 @@ func TestIntervalsHoldTheMean(t *testing.T) {
 				held++
 			}
 		}
-		if n := len(seeds); n >= 100 && held < 105*n/120 {
-			t.Errorf("load %v: %d of %d intervals hold %v", load, held, n, truth)
-		}
-		if most := halves.Mean()/4 + 3*math.Sqrt(means.Variance()/float64(means.N())); math.Abs(means.Mean()-truth) > most {
-			t.Errorf("load %v: mean %v, want %v +- %v", load, means.Mean(), truth, most)
-		}
+		n := len(seeds)
+		simtest.ErrorIf(t, n >= 100 && held < 105*n/120, "load %v: %d of %d intervals hold %v", load, held, n, truth)
+		most := halves.Mean()/4 + 3*math.Sqrt(means.Variance()/float64(means.N()))
+		simtest.ErrorIf(t, math.Abs(means.Mean()-truth) > most,
+			"load %v: mean %v, want %v +- %v", load, means.Mean(), truth, most)
 	}
 }
 
@@ -77,9 +75,8 @@ func TestIntervalsBesideFullChannels(t *testing.T) {
 			held++
 		}
 	}
-	if n := len(seeds); 40*held < 33*n {
-		t.Errorf("%d of %d intervals hold the mean", held, n)
-	}
+	n := len(seeds)
+	simtest.ErrorIf(t, 40*held < 33*n, "%d of %d intervals hold the mean", held, n)
 }
 
 // TestWarmUpIsKept: the window begins in the middle of a warm-up that has settled, not behind it;
@@ -88,9 +85,8 @@ func TestIntervalsBesideFullChannels(t *testing.T) {
 func TestWarmUpIsKept(t *testing.T) {
 	for load, window := range map[float64][2]int64{0.5: {640, 672}, 0.1: {1000, 1024}} {
 		r := dragonfly(t, "min").run(t, routingtest.Others(72), load, 1, measure.Plan{Precision: 0.5})
-		if r.Warmup != 256 || r.Window < window[0] || r.Window > window[1] {
-			t.Errorf("load %v: warm-up of %d cycles, window of %d; want 256 and %v", load, r.Warmup, r.Window, window)
-		}
+		simtest.ErrorIf(t, r.Warmup != 256 || r.Window < window[0] || r.Window > window[1],
+			"load %v: warm-up of %d cycles, window of %d; want 256 and %v", load, r.Warmup, r.Window, window)
 	}
 }
 
@@ -98,9 +94,8 @@ func TestWarmUpIsKept(t *testing.T) {
 // begins where the warm-up ends.
 func TestGivenWindow(t *testing.T) {
 	r := dragonfly(t, "min").run(t, routingtest.Others(72), 0.5, 1, measure.Plan{Window: 100})
-	if r.Warmup != 512 || r.Window != 100 {
-		t.Errorf("warm-up of %d cycles, window of %d; want 512 and 100", r.Warmup, r.Window)
-	}
+	simtest.ErrorIf(t, r.Warmup != 512 || r.Window != 100,
+		"warm-up of %d cycles, window of %d; want 512 and 100", r.Warmup, r.Window)
 }
 
 // TestLearningWarmUp: a network that learns warms up for 4,000 cycles, or that doubled, and
@@ -132,13 +127,11 @@ func TestPipeIsFilled(t *testing.T) {
 	if r.State != measure.Steady || math.Abs(r.Accepted-0.5) > r.AcceptedHalf || r.AcceptedHalf > 0.01 || math.Abs(r.MeanLatency()-2005) > 5 {
 		t.Errorf("%v (%s) after %d cycles: accepted %.4f +- %.4f, latency %.1f", r.State, r.Reason, r.Cycles, r.Accepted, r.AcceptedHalf, r.MeanLatency())
 	}
-	if r.Warmup < 3*2005 || r.Window < 19*2005 {
-		t.Errorf("warm-up of %d cycles, window of %d: less than 3 and 19 latencies", r.Warmup, r.Window)
-	}
+	simtest.ErrorIf(t, r.Warmup < 3*2005 || r.Window < 19*2005,
+		"warm-up of %d cycles, window of %d: less than 3 and 19 latencies", r.Warmup, r.Window)
 	for window, want := range map[int64]string{5000: measure.ByWindow, 9000: measure.ByTests} {
-		if r := n.run(t, routingtest.Others(4), 0.5, 1, measure.Plan{Warmup: 3000, Window: window}); r.Reason != want {
-			t.Errorf("window of %d: %v (%s), want %s", window, r.State, r.Reason, want)
-		}
+		r := n.run(t, routingtest.Others(4), 0.5, 1, measure.Plan{Warmup: 3000, Window: window})
+		simtest.ErrorIf(t, r.Reason != want, "window of %d: %v (%s), want %s", window, r.State, r.Reason, want)
 	}
 }
 

@@ -54,9 +54,7 @@ func star(t *testing.T, config Config, senders, packets int) *burst {
 func (b *burst) run(t *testing.T) {
 	t.Helper()
 	b.net.kernel.Run(sim.MaxTime - 1)
-	if b.net.InFlight() != 0 {
-		t.Errorf("%d packets are left", b.net.InFlight())
-	}
+	simtest.ErrorIf(t, b.net.InFlight() != 0, "%d packets are left", b.net.InFlight())
 }
 
 // starAt is a star of another rate, before anything has happened.
@@ -81,16 +79,13 @@ func TestStar(t *testing.T) {
 	config := DefaultConfig()
 	config.Queue = 1 << 20
 	b := star(t, config, 2, 5)
-	if len(b.at) != 10 || b.at[0].Nanoseconds() != 360 || b.at[9].Nanoseconds() != 360+9*80 {
-		t.Errorf("%v", b.at)
-	}
+	simtest.ErrorIf(t, len(b.at) != 10 || b.at[0].Nanoseconds() != 360 || b.at[9].Nanoseconds() != 360+9*80, "%v", b.at)
 	config.Queue = 0
 	if timing := star(t, config, 1, 1).net.timing; timing.RTT != 570_240 || timing.BDP != 7128 || timing.Queue != 8000 || timing.MarkFrom != 2000 || timing.MarkTo != 7000 {
 		t.Errorf("%+v", timing)
 	}
-	if alone := b.net.Alone(1, 0, 5, 1000, 64); alone != 360_000+4*80_000+210_240 {
-		t.Errorf("five packets alone: %d ps, want 890.24 ns", alone)
-	}
+	alone := b.net.Alone(1, 0, 5, 1000, 64)
+	simtest.ErrorIf(t, alone != 360_000+4*80_000+210_240, "five packets alone: %d ps, want 890.24 ns", alone)
 }
 
 // TestThresholds: the bandwidth-delay product is 7,128 B, eight packets: a fifth and four fifths of
@@ -109,9 +104,8 @@ func TestThresholds(t *testing.T) {
 		config := DefaultConfig()
 		config.Full, config.MarkFrom, config.MarkTo = c.full, c.from, c.to
 		timing := starAt(t, 100e9, config, 0, 0).net.timing
-		if timing.MarkFrom != c.wantFrom || timing.MarkTo != c.wantTo {
-			t.Errorf("%s, %v, %v: marks from %d to %d, want %d to %d", c.full, c.from, c.to, timing.MarkFrom, timing.MarkTo, c.wantFrom, c.wantTo)
-		}
+		simtest.ErrorIf(t, timing.MarkFrom != c.wantFrom || timing.MarkTo != c.wantTo,
+			"%s, %v, %v: marks from %d to %d, want %d to %d", c.full, c.from, c.to, timing.MarkFrom, timing.MarkTo, c.wantFrom, c.wantTo)
 		if timing.MarkByDefault(&config); timing.MarkFrom != c.askedFrom || timing.MarkTo != c.askedTo {
 			t.Errorf("%s, %v, %v, asked for: marks from %d to %d, want %d to %d", c.full, c.from, c.to, timing.MarkFrom, timing.MarkTo, c.askedFrom, c.askedTo)
 		}
@@ -124,9 +118,8 @@ func TestThresholds(t *testing.T) {
 func TestHeadroom(t *testing.T) {
 	config := DefaultConfig()
 	n := starAt(t, 100e9, config, 0, 0).net
-	if most, inputs := n.timing.Headroom(n.graph, &config); most != 7*64_500 || inputs != 7 {
-		t.Errorf("%v of %d inputs, want 451,500 of 7", most, inputs)
-	}
+	most, inputs := n.timing.Headroom(n.graph, &config)
+	simtest.ErrorIf(t, most != 7*64_500 || inputs != 7, "%v of %d inputs, want 451,500 of 7", most, inputs)
 }
 
 // TestRates: at 300 Gb/s a packet takes 26,666 2/3 ps, and none of the thirds is lost: 30 packets
@@ -138,15 +131,13 @@ func TestRates(t *testing.T) {
 	config.Queue = 1 << 20
 	b := starAt(t, 300e9, config, 1, 30)
 	b.run(t)
-	if end := b.at[29]; end < 1_026_666 || end > 1_026_667 {
-		t.Errorf("30 packets at 300 Gb/s end at %d ps, want 1,026,666 2/3", end)
-	}
-	if rtt := b.net.timing.RTT; rtt != 456_747 {
-		t.Errorf("round trip %d ps, want 456,746 2/3", rtt)
-	}
-	if alone := b.net.Alone(1, 0, 30, 1000, 64); alone > 1_026_667+203_414 || alone < 1_026_666+203_410 {
-		t.Errorf("30 packets alone %d ps, want 1,026,666 2/3, two flights and twice 1,706 2/3", alone)
-	}
+	end := b.at[29]
+	simtest.ErrorIf(t, end < 1_026_666 || end > 1_026_667, "30 packets at 300 Gb/s end at %d ps, want 1,026,666 2/3", end)
+	rtt := b.net.timing.RTT
+	simtest.ErrorIf(t, rtt != 456_747, "round trip %d ps, want 456,746 2/3", rtt)
+	alone := b.net.Alone(1, 0, 30, 1000, 64)
+	simtest.ErrorIf(t, alone > 1_026_667+203_414 || alone < 1_026_666+203_410,
+		"30 packets alone %d ps, want 1,026,666 2/3, two flights and twice 1,706 2/3", alone)
 	for rate, packet := range map[sim.Rate]sim.Time{6400e9: 1250, 10000e9: 800} {
 		b := starAt(t, rate, config, 1, 30)
 		if b.run(t); b.at[29] != 200_000+31*packet {
@@ -169,9 +160,7 @@ func TestFull(t *testing.T) {
 		for i := range b.arrived {
 			if p := &b.arrived[i]; p.Trimmed {
 				trimmed++
-				if p.Size != 64 || !p.LastHop {
-					t.Errorf("a trimmed packet %+v", p)
-				}
+				simtest.ErrorIf(t, p.Size != 64 || !p.LastHop, "a trimmed packet %+v", p)
 			} else {
 				whole++
 			}
@@ -221,34 +210,30 @@ func TestPauseByHand(t *testing.T) {
 	check := func(a, other int64) {
 		t.Helper()
 		for sender, want := range map[int]int64{1: a, 2: other} {
-			if q := b.net.Counters(ports + sender); q.Paused != 1 || q.PausedFor != want*1000 {
-				t.Errorf("terminal %d is paused %d times for %d ps, want once for %d ns", sender, q.Paused, q.PausedFor, want)
-			}
+			q := b.net.Counters(ports + sender)
+			simtest.ErrorIf(t, q.Paused != 1 || q.PausedFor != want*1000,
+				"terminal %d is paused %d times for %d ps, want once for %d ns", sender, q.Paused, q.PausedFor, want)
 		}
 	}
 	b.net.kernel.Run(980 * sim.Nanosecond)
 	check(220, 300)
 	b.run(t)
 	check(880, 880)
-	if end := b.at[len(b.at)-1]; len(b.at) != 20 || end.Nanoseconds() != 1920 {
-		t.Errorf("%d packets until %v, want 20 until 1920 ns", len(b.at), end)
-	}
+	end := b.at[len(b.at)-1]
+	simtest.ErrorIf(t, len(b.at) != 20 || end.Nanoseconds() != 1920, "%d packets until %v, want 20 until 1920 ns", len(b.at), end)
 	if q := b.net.Counters(int(b.net.graph.TerminalPort[0])); q.Dropped != 0 || q.DeepestData != 10_000 {
 		t.Errorf("%d dropped, deepest %d; want none, 10000", q.Dropped, q.DeepestData)
 	}
 	for sender := range topology.TerminalID(2) {
-		if q := b.net.Counters(int(b.net.graph.TerminalPort[sender+1])); q.DeepestInPort != 5000 {
-			t.Errorf("input %d holds %d B at most, want 5000", sender+1, q.DeepestInPort)
-		}
+		q := b.net.Counters(int(b.net.graph.TerminalPort[sender+1]))
+		simtest.ErrorIf(t, q.DeepestInPort != 5000, "input %d holds %d B at most, want 5000", sender+1, q.DeepestInPort)
 	}
 	b = twoPaused(t, 9_999)
 	if b.run(t); b.net.Counters(int(b.net.graph.TerminalPort[0])).Dropped == 0 {
 		t.Error("9,999 B are enough")
 	}
 	for in, h := range b.net.held {
-		if h.bytes != 0 {
-			t.Errorf("input %d holds %d B when all packets have left or been dropped", in, h.bytes)
-		}
+		simtest.ErrorIf(t, h.bytes != 0, "input %d holds %d B when all packets have left or been dropped", in, h.bytes)
 	}
 }
 
@@ -276,18 +261,16 @@ func TestGivesWay(t *testing.T) {
 			taken++
 		}
 	}
-	if second := n.packets.at(o.data.head).next; taken < 160 || taken > 240 || second != o.data.tail || n.packets.at(second).next >= 0 {
-		t.Errorf("%d of 400 take the last place, want 160 to 240, of two", taken)
-	}
+	second := n.packets.at(o.data.head).next
+	simtest.ErrorIf(t, taken < 160 || taken > 240 || second != o.data.tail || n.packets.at(second).next >= 0,
+		"%d of 400 take the last place, want 160 to 240, of two", taken)
 	for i := range int32(64) {
 		come(400 + i)
 		sum := int64(n.packets.at(o.sending).Size)
 		for id := o.data.head; id >= 0; id = n.packets.at(id).next {
 			sum += int64(n.packets.at(id).Size)
 		}
-		if o.data.bytes != sum {
-			t.Fatalf("counts %d B, and holds %d", o.data.bytes, sum)
-		}
+		simtest.FatalIf(t, o.data.bytes != sum, "counts %d B, and holds %d", o.data.bytes, sum)
 	}
 }
 
@@ -299,9 +282,9 @@ func TestPausesAddUp(t *testing.T) {
 		b.net.flights.put(id, p, uint8(stops+i%2), 0, at)
 	}
 	b.run(t)
-	if q := b.net.Counters(0); q.Paused != 2 || q.PausedFor != 130_000 {
-		t.Errorf("paused %d times for %d ps, want twice, 130 ns", q.Paused, q.PausedFor)
-	}
+	q := b.net.Counters(0)
+	simtest.ErrorIf(t, q.Paused != 2 || q.PausedFor != 130_000,
+		"paused %d times for %d ps, want twice, 130 ns", q.Paused, q.PausedFor)
 }
 
 // TestMarksByHand: two senders of 1,000 packets each. As packet k leaves, 2k have come, so that k
@@ -339,9 +322,7 @@ func twoWays(t *testing.T, paths string) (n *Network, ports []topology.PortID) {
 	n = simtest.Must(New(sim.NewKernel(), g, config, NewTiming(g, nil, nil, &config, nil, Channel{Rate: 100e9}, 1000, 64), nil, 1))(t)
 	to := g.TerminalSwitch(3)
 	ports = n.routes.from(g.TerminalSwitch(0), n.routes.leaf[3])
-	if len(ports) != 2 || to == g.TerminalSwitch(0) {
-		t.Fatalf("%d ports", len(ports))
-	}
+	simtest.FatalIf(t, len(ports) != 2 || to == g.TerminalSwitch(0), "%d ports", len(ports))
 	return n, ports
 }
 
@@ -363,9 +344,9 @@ func TestAdaptiveSteps(t *testing.T) {
 				first++
 			}
 		}
-		if even := first > 0 && first < 64; even != c.even || !even && first == 0 {
-			t.Errorf("queues of %d and %d B: the first is chosen %d times of 64", c.a, c.b, first)
-		}
+		even := first > 0 && first < 64
+		simtest.ErrorIf(t, even != c.even || !even && first == 0,
+			"queues of %d and %d B: the first is chosen %d times of 64", c.a, c.b, first)
 	}
 }
 
@@ -374,9 +355,7 @@ func TestControlPaths(t *testing.T) {
 	n, _ := twoWays(t, "adaptive")
 	first := n.route(0, &Packet{Dst: 3, Control: true})
 	for range 64 {
-		if n.route(0, &Packet{Dst: 3, Control: true}) != first {
-			t.Fatal("an answer takes another port")
-		}
+		simtest.FatalIf(t, n.route(0, &Packet{Dst: 3, Control: true}) != first, "an answer takes another port")
 	}
 }
 
@@ -385,9 +364,8 @@ func TestControlPaths(t *testing.T) {
 func TestPaths(t *testing.T) {
 	n, _ := twoWays(t, "round-robin")
 	for range 100 {
-		if first, second := n.route(0, &Packet{Dst: 3}), n.route(0, &Packet{Dst: 3}); first == second {
-			t.Fatal("a round of two packets takes one port")
-		}
+		first, second := n.route(0, &Packet{Dst: 3}), n.route(0, &Packet{Dst: 3})
+		simtest.FatalIf(t, first == second, "a round of two packets takes one port")
 	}
 	n, _ = twoWays(t, "hash")
 	seen := map[int32]bool{}
@@ -397,9 +375,7 @@ func TestPaths(t *testing.T) {
 			t.Error("a flow and an entropy take two ports")
 		}
 	}
-	if len(seen) != 2 {
-		t.Errorf("64 entropies take %d ports, want 2", len(seen))
-	}
+	simtest.ErrorIf(t, len(seen) != 2, "64 entropies take %d ports, want 2", len(seen))
 }
 
 // TestFlights holds the wheel against a list in which each event is put behind those that come no later: at times up
@@ -432,12 +408,9 @@ func TestFlights(t *testing.T) {
 			}
 			continue
 		}
-		if f.next != plain[0].at {
-			t.Fatalf("the next event is at %d, want %d", f.next, plain[0].at)
-		}
-		if got := f.take(&s); got != plain[0] {
-			t.Fatalf("%+v, want %+v", got, plain[0])
-		}
+		simtest.FatalIf(t, f.next != plain[0].at, "the next event is at %d, want %d", f.next, plain[0].at)
+		got := f.take(&s)
+		simtest.FatalIf(t, got != plain[0], "%+v, want %+v", got, plain[0])
 		s.release(plain[0].id)
 		now, plain = plain[0].at, plain[1:]
 	}
@@ -472,18 +445,15 @@ func TestSettles(t *testing.T) {
 					step = sim.Millisecond
 				}
 				more = a.kernel.Run(at)
-				if b.kernel.Run(at) != more && more {
-					t.Fatalf("%s, %s: one goes on at %v", paths, full, at)
-				}
+				simtest.FatalIf(t, b.kernel.Run(at) != more && more, "%s, %s: one goes on at %v", paths, full, at)
 				for p := range a.out {
 					if x, y := a.Counters(p), b.Counters(p); x != y || a.Waiting(p) != b.Waiting(p) {
 						t.Fatalf("%s, %s, output %d at %v: %+v and %d B, want %+v and %d", paths, full, p, at, x, a.Waiting(p), y, b.Waiting(p))
 					}
 				}
 			}
-			if len(lazy.arrived) < 200 || len(lazy.arrived) != len(plain.arrived) {
-				t.Fatalf("%d and %d packets arrive", len(lazy.arrived), len(plain.arrived))
-			}
+			simtest.FatalIf(t, len(lazy.arrived) < 200 || len(lazy.arrived) != len(plain.arrived),
+				"%d and %d packets arrive", len(lazy.arrived), len(plain.arrived))
 			trimmed := false
 			for i := range lazy.arrived {
 				x, y := lazy.arrived[i], plain.arrived[i]
@@ -491,9 +461,8 @@ func TestSettles(t *testing.T) {
 					t.Fatalf("%s, %s: packet %d is %+v at %v, want %+v at %v", paths, full, i, x, lazy.at[i], y, plain.at[i])
 				}
 			}
-			if trimmed != (full == "trim") || slices.IndexFunc(lazy.arrived, func(p Packet) bool { return p.Marked }) < 0 {
-				t.Errorf("%s: trimmed %v, and nothing is marked, or too much", full, trimmed)
-			}
+			simtest.ErrorIf(t, trimmed != (full == "trim") || slices.IndexFunc(lazy.arrived, func(p Packet) bool { return p.Marked }) < 0,
+				"%s: trimmed %v, and nothing is marked, or too much", full, trimmed)
 		}
 	}
 }

@@ -45,13 +45,9 @@ func TestCongestionControlVectors(t *testing.T) {
 		} else if before := x.at(now-1, delays); before != x.at(now, delays)+1 {
 			t.Errorf("%s: index %d before the timer goes off and %d after it", where, before, x.at(now, delays))
 		}
-		if got, want := x.at(now, delays), int(number("ccti")); got != want {
-			t.Errorf("%s: index %d, want %d", where, got, want)
-		}
+		simtest.Equal(t, x.at(now, delays), int(number("ccti")), "%s: index", where)
 		e := delays.entries[x.at(now, delays)]
-		if got, want := fmt.Sprint(e.shift, " ", e.multiplier), row["shift"]+" "+row["multiplier"]; got != want {
-			t.Errorf("%s: entry %s, want %s", where, got, want)
-		}
+		simtest.Equal(t, fmt.Sprint(e.shift, " ", e.multiplier), row["shift"]+" "+row["multiplier"], "%s: entry", where)
 		if got, want := x.delay(now, 519500, delays).Nanoseconds(), number("inter_packet_delay_ns"); got != want {
 			t.Errorf("%s: delay %g ns, want %g", where, got, want)
 		}
@@ -59,14 +55,12 @@ func TestCongestionControlVectors(t *testing.T) {
 			t.Errorf("%s: share %g, want %g", where, got, want)
 		}
 		if i+1 == len(rows) || rows[i+1]["scenario"] != scenario {
-			if got := rarely.at(now, delays); got != x.at(now, delays) {
-				t.Errorf("%s: index %d when asked at the end, want %d", where, got, x.at(now, delays))
-			}
+			got := rarely.at(now, delays)
+			simtest.ErrorIf(t, got != x.at(now, delays),
+				"%s: index %d when asked at the end, want %d", where, got, x.at(now, delays))
 		}
 	}
-	if len(rows) != 95 {
-		t.Errorf("%d rows, want 95", len(rows))
-	}
+	simtest.ErrorIf(t, len(rows) != 95, "%d rows, want 95", len(rows))
 }
 
 // TestCongestionIndex: a minimum bounds the index, the timer starts anew from there, and without
@@ -82,19 +76,15 @@ func TestCongestionIndex(t *testing.T) {
 	for range 3 {
 		x.onBECN(0, d)
 	}
-	if x.at(0, d) != 5 {
-		t.Errorf("index %d, want the last entry, 5", x.at(0, d))
-	}
-	if back := snapshottest.Copy(t, &x); back != x {
-		t.Errorf("archived %+v, read %+v", x, back)
-	}
+	simtest.ErrorIf(t, x.at(0, d) != 5, "index %d, want the last entry, 5", x.at(0, d))
+	back := snapshottest.Copy(t, &x)
+	simtest.ErrorIf(t, back != x, "archived %+v, read %+v", x, back)
 	if got := x.at(sim.Second, d); got != 3 {
 		t.Errorf("index %d after a second, want the minimum, 3", got)
 	}
 	x.onBECN(sim.Second, d)
-	if x.at(sim.Second+153*sim.Microsecond, d) != 5 {
-		t.Errorf("index %d 153 us after a BECN, want 5: the timer starts anew", x.at(sim.Second+153*sim.Microsecond, d))
-	}
+	simtest.ErrorIf(t, x.at(sim.Second+153*sim.Microsecond, d) != 5,
+		"index %d 153 us after a BECN, want 5: the timer starts anew", x.at(sim.Second+153*sim.Microsecond, d))
 	c.Timer = 0
 	d = simtest.Must(c.delays())(t)
 	if x.onBECN(sim.Second, d); x.at(100*sim.Second, d) != 5 {
@@ -105,9 +95,8 @@ func TestCongestionIndex(t *testing.T) {
 // TestCongestionControlRefused: tables that cannot be, and what points beyond them.
 func TestCongestionControlRefused(t *testing.T) {
 	c := DefaultCongestionControl()
-	if err := param.Validate(&c); err != nil {
-		t.Error(err)
-	}
+	err := param.Validate(&c)
+	simtest.ErrorIf(t, err != nil, "%v", err)
 	for want, set := range map[string]func(*CongestionControl){
 		`in entry 1`:                      func(c *CongestionControl) { c.Table = "1:2,4:5" },
 		`not "7"`:                         func(c *CongestionControl) { c.Table = "7" },

@@ -84,13 +84,12 @@ func (e every) NextGap(*sim.Stream, *uint32) int64 { return int64(e) }
 func TestClosedLoopIdle(t *testing.T) {
 	trip := zeroLoad(4) + zeroLoad(2)
 	result := answers(t, "closed-loop", 0, measure.Plan{Warmup: 10 * trip, Window: 200 * trip}, env(4, nil), param.Set("ack_flits", 2))
-	if want := 6 / float64(trip); math.Abs(result.Accepted-want) > 1e-12 {
-		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
-	}
+	want := 6 / float64(trip)
+	simtest.ErrorIf(t, math.Abs(result.Accepted-want) > 1e-12,
+		"accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	expectMeasures(t, result, map[string]int64{"packet": 25, "acknowledgement": 23, "round trip": 48}, 400)
-	if result.Offered != 0 || result.State != measure.Steady {
-		t.Errorf("offered %v, %v (%s)", result.Offered, result.State, result.Reason)
-	}
+	simtest.ErrorIf(t, result.Offered != 0 || result.State != measure.Steady,
+		"offered %v, %v (%s)", result.Offered, result.State, result.Reason)
 }
 
 // TestClosedLoopWindow: a window of 4 packets of one flit each sends four times as
@@ -98,9 +97,9 @@ func TestClosedLoopIdle(t *testing.T) {
 func TestClosedLoopWindow(t *testing.T) {
 	trip := 2 * zeroLoad(1)
 	result := answers(t, "closed-loop", 0, measure.Plan{Warmup: 10 * trip, Window: 100 * trip}, env(1, nil), param.Set("window", 4))
-	if want := 4 * 2 / float64(trip); math.Abs(result.Accepted-want) > 1e-12 {
-		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
-	}
+	want := 4 * 2 / float64(trip)
+	simtest.ErrorIf(t, math.Abs(result.Accepted-want) > 1e-12,
+		"accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 }
 
 // TestRequestReplyIdle: a request of 3 flits every 100 cycles, and a reply of 5. They
@@ -108,34 +107,27 @@ func TestClosedLoopWindow(t *testing.T) {
 // A terminal takes 8 flits in 100 cycles.
 func TestRequestReplyIdle(t *testing.T) {
 	result := answers(t, "request-reply", 0.08, measure.Plan{Warmup: 1000, Window: 20000}, env(3, every(100)), param.Set("reply_flits", 5))
-	if want := 0.08; math.Abs(result.Accepted-want) > 1e-12 {
-		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
-	}
+	want := 0.08
+	simtest.ErrorIf(t, math.Abs(result.Accepted-want) > 1e-12,
+		"accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	expectMeasures(t, result, map[string]int64{"request": 24, "reply": 26, "round trip": 50}, 400)
-	if result.State != measure.Steady {
-		t.Errorf("%v (%s)", result.State, result.Reason)
-	}
+	simtest.ErrorIf(t, result.State != measure.Steady, "%v (%s)", result.State, result.Reason)
 }
 
-// TestRequestReplyBehind: a request of 3 flits every 4 cycles and a reply of 5 are 8
-// flits in 4 cycles, twice what a channel carries. Replies go first, so requests wait
-// longer and longer.
+// TestRequestReplyBehind: a request of 3 flits every 4 cycles and a reply of 5 are 8 flits in 4
+// cycles, twice what a channel carries. Replies go first, so requests wait longer and longer.
 func TestRequestReplyBehind(t *testing.T) {
 	result := answers(t, "request-reply", 2, measure.Plan{Warmup: 1000, Window: 20000}, env(3, every(4)), param.Set("reply_flits", 5))
-	if result.State != measure.Saturated || result.Reason != measure.ByGrowth {
-		t.Errorf("%v (%s)", result.State, result.Reason)
-	}
-	if math.Abs(result.Accepted-1) > 0.01 {
-		t.Errorf("accepted %v flits a terminal and cycle, want 1: the channel is full", result.Accepted)
-	}
+	simtest.ErrorIf(t, result.State != measure.Saturated || result.Reason != measure.ByGrowth,
+		"%v (%s)", result.State, result.Reason)
+	simtest.ErrorIf(t, math.Abs(result.Accepted-1) > 0.01,
+		"accepted %v flits a terminal and cycle, want 1: the channel is full", result.Accepted)
 }
 
 // expectMeasures: every exchange takes the same time, and all of the window count.
 func expectMeasures(t *testing.T, r *measure.Result, want map[string]int64, count int64) {
 	t.Helper()
-	if len(r.Measures) != len(want) {
-		t.Fatalf("%d measures", len(r.Measures))
-	}
+	simtest.FatalIf(t, len(r.Measures) != len(want), "%d measures", len(r.Measures))
 	for _, m := range r.Measures {
 		if m.Mean() != float64(want[m.Name]) || m.Cycles.Max() != want[m.Name] || m.Cycles.N() != count {
 			t.Errorf("%s: %d of %v cycles in the mean, %d at most; want %d of %d", m.Name, m.Cycles.N(), m.Mean(), m.Cycles.Max(), count, want[m.Name])
@@ -199,9 +191,8 @@ func TestHost(t *testing.T) {
 		}
 	}
 	h := terminal.NewHost(env(1, nil), false, nil, func(id topology.TerminalID) terminal.Program { return programs[id] })
-	if _, err := measure.Run(t.Context(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 300}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := measure.Run(t.Context(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 300})
+	simtest.FatalIf(t, err != nil, "%v", err)
 	// Sent in cycle 100, the head of the first leaves in cycle 101 and its tail in
 	// 102, when the terminal takes the next. Packets of two flits arrive 23 cycles
 	// after a birth that does not wait, and then two cycles apart.
@@ -211,13 +202,9 @@ func TestHost(t *testing.T) {
 		{{"arrived", 123 * ns, 2}, {"arrived", 125 * ns, 3}, {"arrived", 127 * ns, 0}, {"arrived", 129 * ns, 1}},
 	}
 	for i := range programs {
-		if len(programs[i].log) != len(want[i]) {
-			t.Fatalf("terminal %d: %v, want %v", i, programs[i].log, want[i])
-		}
+		simtest.FatalIf(t, len(programs[i].log) != len(want[i]), "terminal %d: %v, want %v", i, programs[i].log, want[i])
 		for k := range want[i] {
-			if programs[i].log[k] != want[i][k] {
-				t.Errorf("terminal %d: %v, want %v", i, programs[i].log[k], want[i][k])
-			}
+			simtest.ErrorIf(t, programs[i].log[k] != want[i][k], "terminal %d: %v, want %v", i, programs[i].log[k], want[i][k])
 		}
 	}
 }
@@ -228,9 +215,7 @@ func TestSendMisuse(t *testing.T) {
 		f := pair(t)
 		bad := &scripted{start: func(p *terminal.Port) { p.Send(packet) }}
 		h := terminal.NewHost(env(1, nil), false, nil, func(topology.TerminalID) terminal.Program { return bad })
-		if misused(t, f, h) == nil {
-			t.Errorf("%+v is sent", packet)
-		}
+		simtest.ErrorIf(t, misused(t, f, h) == nil, "%+v is sent", packet)
 	}
 }
 
@@ -265,9 +250,8 @@ func TestPortCounts(t *testing.T) {
 				}
 				p.SetTimer(200 * sim.Nanosecond)
 			}
-			if took := p.LinkTime(3); took != 4500 {
-				t.Errorf("3 flits take %s", took)
-			}
+			took := p.LinkTime(3)
+			simtest.ErrorIf(t, took != 4500, "3 flits take %s", took)
 		}
 		return s
 	}
@@ -283,9 +267,7 @@ func TestPortCounts(t *testing.T) {
 	want := [2]terminal.Counters{{SentPackets: 3, SentFlits: 6}, {ReceivedPackets: 3, ReceivedFlits: 6}}
 
 	r := run(host(), measure.Plan{Warmup: 150, Window: 150})
-	if seen != want {
-		t.Errorf("%+v, want %+v", seen, want)
-	}
+	simtest.ErrorIf(t, seen != want, "%+v, want %+v", seen, want)
 	for i, value := range []float64{200, 1} {
 		if m := &r.Measures[i]; m.Cycles.N() != 2 || m.Mean() != value {
 			t.Errorf("%s: %d values, mean %v, want 2 and %v", m.Name, m.Cycles.N(), m.Mean(), value)
@@ -296,9 +278,7 @@ func TestPortCounts(t *testing.T) {
 	again := host()
 	simtest.Check(t, snapshottest.Restore(again, state))
 	run(again, measure.Plan{Warmup: 50, Window: 250})
-	if seen != want {
-		t.Errorf("restored: %+v, want %+v", seen, want)
-	}
+	simtest.ErrorIf(t, seen != want, "restored: %+v, want %+v", seen, want)
 }
 
 // TestMeasureMisuse: times are not values, and values not below 0.
@@ -309,9 +289,8 @@ func TestMeasureMisuse(t *testing.T) {
 		"samples -1 for measure":           func(p *terminal.Port) { p.Sample(0, -1) },
 	} {
 		h := terminal.NewHost(env(1, nil), false, []string{"window [packets]", "round trip"}, func(topology.TerminalID) terminal.Program { return &scripted{start: do} })
-		if misuse := misused(t, slow(t), h); misuse == nil || !strings.Contains(misuse.Error(), want) {
-			t.Errorf("%v, want %s", misuse, want)
-		}
+		misuse := misused(t, slow(t), h)
+		simtest.ErrorIf(t, misuse == nil || !strings.Contains(misuse.Error(), want), "%v, want %s", misuse, want)
 	}
 }
 
@@ -333,9 +312,7 @@ func TestUnits(t *testing.T) {
 				Terminals: n, Pattern: shift(n), Sizes: size(5), MeanFlits: 5, Seed: 1, Clock: sim.Nanosecond,
 				Process: func(float64) (measure.Process, error) { return every(40), nil },
 			}, c.set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, err)
 			result := simtest.Must(measure.Run(t.Context(), f, w, 0.3, measure.Plan{Warmup: 500, Window: 2000}))(t)
 			line := fmt.Sprint(result.MeanLatency(), result.Packets(), f.Counters)
 			for i := range result.Measures {
@@ -344,9 +321,7 @@ func TestUnits(t *testing.T) {
 			}
 			got = append(got, line)
 		}
-		if got[0] != got[1] || got[0] == "" {
-			t.Errorf("%s:\n%s\n%s", c.program, got[0], got[1])
-		}
+		simtest.ErrorIf(t, got[0] != got[1] || got[0] == "", "%s:\n%s\n%s", c.program, got[0], got[1])
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // twoSwitches is two switches with a double cable and a host each.
@@ -35,9 +37,8 @@ func TestCompareMatches(t *testing.T) {
 			&Names{Switches: []SwitchName{{Name: "a", GUID: 1}, {Name: "b", GUID: 3}}}, []SwitchID{0, 1}, []TerminalID{0, 1}},
 	} {
 		x := Compare(twoSwitches(c.a), twoSwitches(c.b))
-		if !slices.Equal(x.SwitchTo, c.switches) || !slices.Equal(x.TerminalTo, c.terminals) {
-			t.Errorf("%s: switches %v, terminals %v", c.name, x.SwitchTo, x.TerminalTo)
-		}
+		simtest.ErrorIf(t, !slices.Equal(x.SwitchTo, c.switches) || !slices.Equal(x.TerminalTo, c.terminals),
+			"%s: switches %v, terminals %v", c.name, x.SwitchTo, x.TerminalTo)
 	}
 }
 
@@ -67,8 +68,6 @@ func TestCompareCables(t *testing.T) {
 	} {
 		x := Compare(a, c.b)
 		x.SwitchTo, x.TerminalTo = nil, nil
-		if !reflect.DeepEqual(*x, c.want) {
-			t.Errorf("%s: %+v", c.name, *x)
-		}
+		simtest.ErrorIf(t, !reflect.DeepEqual(*x, c.want), "%s: %+v", c.name, *x)
 	}
 }

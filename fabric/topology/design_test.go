@@ -14,9 +14,8 @@ import (
 // hand: 2 3 4 5 7 8 9 11 13 16 17 19 23 25 27 29 31 32.
 var planeSizes = []int{3, 4, 5, 6, 8, 9, 10, 12, 14, 17, 18, 20, 24, 26, 28, 30, 32, 33}
 
-// Verify counts what the definition demands: N different points in no block
-// twice, every point once at every port, every two points in sigma blocks.
-// Cost: N*m*m steps and N*N counters.
+// Verify counts what the definition demands: N different points in no block twice, every point once
+// at every port, every two points in sigma blocks. Cost: N*m*m steps and N*N counters.
 func (d *Design) Verify() error {
 	if d.sigma*(d.points-1) != d.size*(d.size-1) {
 		return fmt.Errorf("topology: (%d, %d, %d) is not a symmetric design: sigma(N-1) differs from m(m-1)", d.points, d.size, d.sigma)
@@ -63,9 +62,7 @@ func TestDesignProjectivePlanes(t *testing.T) {
 			t.Errorf("m = %d: %v", m, err)
 		}
 	}
-	if !slices.Equal(built, planeSizes) {
-		t.Errorf("built m = %v, want %v", built, planeSizes)
-	}
+	simtest.ErrorIf(t, !slices.Equal(built, planeSizes), "built m = %v, want %v", built, planeSizes)
 }
 
 func TestDesignBiplanes(t *testing.T) {
@@ -91,9 +88,7 @@ func TestDesignPublishedDifferenceSets(t *testing.T) {
 		8: {0, 1, 3, 13, 32, 36, 43, 52},
 	} {
 		d := simtest.Must(NewDesign(m, 1))(t)
-		if !slices.Equal(d.base, want) {
-			t.Errorf("m = %d: difference set %v, want %v", m, d.base, want)
-		}
+		simtest.ErrorIf(t, !slices.Equal(d.base, want), "m = %d: difference set %v, want %v", m, d.base, want)
 	}
 }
 
@@ -121,9 +116,7 @@ func TestDesignPortLabelling(t *testing.T) {
 
 func TestDesignVerifyFindsProblems(t *testing.T) {
 	for _, base := range [][]int{{0, 1, 2}, {0, 1, 1}, {0, 1}} {
-		if newDesign(7, base, false).Verify() == nil {
-			t.Errorf("base %v modulo 7 passed", base)
-		}
+		simtest.ErrorIf(t, newDesign(7, base, false).Verify() == nil, "base %v modulo 7 passed", base)
 	}
 }
 
@@ -157,9 +150,7 @@ func TestDesignFieldAxioms(t *testing.T) {
 				log[i] = -1
 			}
 			for i, a := range f.exp {
-				if a == 0 || log[a] >= 0 {
-					t.Fatalf("power %d is %d again", i, a)
-				}
+				simtest.FatalIf(t, a == 0 || log[a] >= 0, "power %d is %d again", i, a)
 				log[a] = i
 			}
 			multiply := func(a, b int) int {
@@ -170,13 +161,11 @@ func TestDesignFieldAxioms(t *testing.T) {
 			}
 			for a := range f.Order {
 				for b := range f.Order {
-					if f.Add(a, b) != f.Add(b, a) || f.Add(f.Add(a, b), f.scale(b, f.p-1)) != a {
-						t.Fatalf("addition fails at %d, %d", a, b)
-					}
+					simtest.FatalIf(t, f.Add(a, b) != f.Add(b, a) || f.Add(f.Add(a, b), f.scale(b, f.p-1)) != a,
+						"addition fails at %d, %d", a, b)
 					c := (a*7 + b*3 + 1) % f.Order
-					if multiply(c, f.Add(a, b)) != f.Add(multiply(c, a), multiply(c, b)) {
-						t.Fatalf("%d(%d+%d) does not distribute", c, a, b)
-					}
+					simtest.FatalIf(t, multiply(c, f.Add(a, b)) != f.Add(multiply(c, a), multiply(c, b)),
+						"%d(%d+%d) does not distribute", c, a, b)
 				}
 			}
 		})

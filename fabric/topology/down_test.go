@@ -29,9 +29,7 @@ func square() *Graph {
 func TestPeriods(t *testing.T) {
 	g := square()
 	cable, err := NewDirectory(g).Links("switch 0 - switch 1")
-	if err != nil || len(cable) != 1 {
-		t.Fatal(cable, err)
-	}
+	simtest.FatalIf(t, err != nil || len(cable) != 1, "%v %v", cable, err)
 	periods := Periods(g, []Failure{{Links: cable, At: 10, Until: 30}, {Switches: []SwitchID{1}, At: 20, Until: 40}})
 	for i, want := range []struct {
 		from  int64
@@ -52,12 +50,8 @@ func TestPeriods(t *testing.T) {
 			t.Errorf("era %d: from %d, %d links, switch 1 down %v, %d pairs, %q; want %+v", i, e.From, e.Down.Links(), e.Down.Switch(1), pairs, e.Down.Describe(), want)
 		}
 	}
-	if len(periods) != 5 {
-		t.Errorf("%d eras, want 5", len(periods))
-	}
-	if Periods(g, nil) != nil {
-		t.Error("eras without failures")
-	}
+	simtest.ErrorIf(t, len(periods) != 5, "%d eras, want 5", len(periods))
+	simtest.ErrorIf(t, Periods(g, nil) != nil, "eras without failures")
 }
 
 // TestComponents: cables 1-2 and 3-0 down leave {0,1} and {2,3,4}: of 5*4
@@ -76,9 +70,9 @@ func TestComponents(t *testing.T) {
 	check := func(part []int32, pairs int64, src, dst TerminalID) {
 		t.Helper()
 		n, from, to := d.Cut()
-		if got := d.Components(); !slices.Equal(got, part) || n != pairs || from != src || to != dst {
-			t.Errorf("components %v, %d pairs, %d to %d; want %v, %d, %d to %d", got, n, from, to, part, pairs, src, dst)
-		}
+		got := d.Components()
+		simtest.ErrorIf(t, !slices.Equal(got, part) || n != pairs || from != src || to != dst,
+			"components %v, %d pairs, %d to %d; want %v, %d, %d to %d", got, n, from, to, part, pairs, src, dst)
 	}
 	check([]int32{0, 0, 0, 0, 0}, 0, 0, 0)
 	fail("switch 1 - switch 2")
@@ -91,14 +85,11 @@ func TestComponents(t *testing.T) {
 	check([]int32{0, 0, 1, 1, 2}, 16, 0, 2)
 	d.FailSwitch(0) // {1}, {2,3}, {4}: one pair of terminals is left
 	check([]int32{-1, 0, 1, 1, 2}, 18, 0, 1)
-	if !d.Port(g.TerminalPort[0]) || d.Port(g.TerminalPort[1]) {
-		t.Error("terminals' channels go down with their switch alone")
-	}
+	simtest.ErrorIf(t, !d.Port(g.TerminalPort[0]) || d.Port(g.TerminalPort[1]),
+		"terminals' channels go down with their switch alone")
 	for s := range SwitchID(5) {
 		for _, n := range g.NeighborsWithout(d).Of(s) {
-			if s != 2 && s != 3 || n != 2 && n != 3 {
-				t.Errorf("%d and %d are neighbours", s, n)
-			}
+			simtest.ErrorIf(t, s != 2 && s != 3 || n != 2 && n != 3, "%d and %d are neighbours", s, n)
 		}
 	}
 	if text := d.Describe(); !strings.HasPrefix(text, "switch 0, the link from switch 1 port 2 to switch 2 port 1, ") || !strings.HasSuffix(text, " and 1 more") {
@@ -128,9 +119,7 @@ func TestDirectory(t *testing.T) {
 		if err != nil {
 			got = append(got, err.Error())
 		}
-		if text := strings.Join(got, ", "); text != want {
-			t.Errorf("%q: %s, want %s", name, text, want)
-		}
+		simtest.Equal(t, strings.Join(got, ", "), want, "%q:", name)
 	}
 	// Names of imported switches may contain what separates two of them.
 	named := *g
@@ -141,9 +130,8 @@ func TestDirectory(t *testing.T) {
 		"b - c port 1":    g.PortStart[1] + 2,
 		"c port 1 port 2": g.PortStart[2] + 2,
 	} {
-		if ports, err := d.Links(name); err != nil || len(ports) != 1 || ports[0] != want {
-			t.Errorf("%q: %v, %v, want %d", name, ports, err, want)
-		}
+		ports, err := d.Links(name)
+		simtest.ErrorIf(t, err != nil || len(ports) != 1 || ports[0] != want, "%q: %v, %v, want %d", name, ports, err, want)
 	}
 }
 
@@ -151,20 +139,11 @@ func TestDirectory(t *testing.T) {
 func TestRandomLinks(t *testing.T) {
 	g := square()
 	all := g.RandomLinks(1, 7)
-	if len(all) != g.SwitchLinks() {
-		t.Errorf("%d of %d cables", len(all), g.SwitchLinks())
-	}
-	if half := g.RandomLinks(0.5, 7); !slices.Equal(half, all[:3]) {
-		t.Errorf("half of %v is %v", all, half)
-	}
-	if len(g.RandomLinks(0, 7)) != 0 {
-		t.Error("a share of nothing")
-	}
+	simtest.ErrorIf(t, len(all) != g.SwitchLinks(), "%d of %d cables", len(all), g.SwitchLinks())
+	half := g.RandomLinks(0.5, 7)
+	simtest.ErrorIf(t, !slices.Equal(half, all[:3]), "half of %v is %v", all, half)
+	simtest.ErrorIf(t, len(g.RandomLinks(0, 7)) != 0, "a share of nothing")
 	slices.Sort(all)
-	if len(slices.Compact(all)) != g.SwitchLinks() {
-		t.Error("a cable twice")
-	}
-	if slices.Equal(g.RandomLinks(1, 8), g.RandomLinks(1, 7)) {
-		t.Error("the seed does not matter")
-	}
+	simtest.ErrorIf(t, len(slices.Compact(all)) != g.SwitchLinks(), "a cable twice")
+	simtest.ErrorIf(t, slices.Equal(g.RandomLinks(1, 8), g.RandomLinks(1, 7)), "the seed does not matter")
 }

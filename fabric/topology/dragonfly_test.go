@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func dragonfly(t testing.TB, p, a, h, g int, arrangement string) *topology.Dragonfly {
@@ -28,9 +29,8 @@ func TestDragonflyMatchesBookSim(t *testing.T) {
 			peer, ok := g.PeerPort(p)
 			switch {
 			case i < 2:
-				if terminal, _ := g.PeerTerminal(p); ok || int(terminal) != 2*int(s)+i {
-					t.Fatalf("switch %d port %d: terminal %d", s, i, terminal)
-				}
+				terminal, _ := g.PeerTerminal(p)
+				simtest.FatalIf(t, ok || int(terminal) != 2*int(s)+i, "switch %d port %d: terminal %d", s, i, terminal)
 			case i < 5:
 				want := i - 2
 				if want >= local {
@@ -46,9 +46,9 @@ func TestDragonflyMatchesBookSim(t *testing.T) {
 					want, wantJ = j+1, group
 				}
 				u := g.PortSwitch[peer]
-				if gotJ := int(u)%4*2 + g.LocalPort(peer) - 5; int(u)/4 != want || gotJ != wantJ {
-					t.Fatalf("group %d global port %d: group %d port %d, want %d port %d", group, j, u/4, gotJ, want, wantJ)
-				}
+				gotJ := int(u)%4*2 + g.LocalPort(peer) - 5
+				simtest.FatalIf(t, int(u)/4 != want || gotJ != wantJ,
+					"group %d global port %d: group %d port %d, want %d port %d", group, j, u/4, gotJ, want, wantJ)
 			}
 		}
 	}
@@ -65,9 +65,7 @@ func TestDragonflyArrangements(t *testing.T) {
 		g := d.Graph()
 		for j, group := range want {
 			peer, _ := g.PeerPort(g.PortStart[2+j/2] + topology.PortID(2+j%2))
-			if got := d.GroupOf(g.PortSwitch[peer]); got != group {
-				t.Errorf("%s: port %d of group 1 leads to group %d, want %d", arrangement, j, got, group)
-			}
+			simtest.Equal(t, d.GroupOf(g.PortSwitch[peer]), group, "%s: port %d of group 1 leads to group", arrangement, j)
 		}
 	}
 }
@@ -93,9 +91,8 @@ func TestDragonflySpreadsEvenly(t *testing.T) {
 					if a*h*g%2 == 1 {
 						free = g
 					}
-					if most-least > 1 || used != a*h*g-free {
-						t.Errorf("%s a=%d h=%d g=%d: %d to %d cables a pair, %d of %d ports used", arrangement, a, h, g, least, most, used, a*h*g)
-					}
+					simtest.ErrorIf(t, most-least > 1 || used != a*h*g-free,
+						"%s a=%d h=%d g=%d: %d to %d cables a pair, %d of %d ports used", arrangement, a, h, g, least, most, used, a*h*g)
 				}
 			}
 		}
@@ -111,11 +108,10 @@ func BenchmarkBuild(b *testing.B) {
 	})
 }
 
-// The reference data's two networks: pairs of leaves by distance, counted there. Capacity:
-// balanced groups (p = l = s = h = 2, g = 5): 4*5/(2*2*4) = 5/4 by the global channels,
-// 2*10/(2*9) = 10/9 by those up; of 3, 9*10/(3*3*9) = 10/9 by the former, 3*30/(3*29) by the
-// latter. Twice the terminals: half of that. One global port (g = 3): 2*3/(2*2*2) = 3/4 by
-// the global ones.
+// The reference data's two networks: pairs of leaves by distance, counted there. Capacity: balanced
+// groups (p = l = s = h = 2, g = 5): 4*5/(2*2*4) = 5/4 by the global channels, 2*10/(2*9) = 10/9 by
+// those up; of 3, 9*10/(3*3*9) = 10/9 by the former, 3*30/(3*29) by the latter. Twice the
+// terminals: half of that. One global port (g = 3): 2*3/(2*2*2) = 3/4 by the global ones.
 func TestMegafly(t *testing.T) {
 	for _, c := range []struct {
 		config topology.MegaflyConfig
@@ -131,16 +127,13 @@ func TestMegafly(t *testing.T) {
 	} {
 		x := topologytest.Build(t, "megafly", func(d *topology.MegaflyConfig) { *d = c.config }).(*topology.Megafly)
 		m := metrics.Measure(x.Graph())
-		if fmt.Sprint(m.Pairs) != c.pairs || math.Abs(m.MeanDistance-c.mean) > 5e-7 || m.Links != c.links {
-			t.Errorf("%+v: %+v", c.config, m)
-		}
-		if got := x.Forms().UniformCapacity; math.Abs(got-c.most) > 1e-12 {
-			t.Errorf("%+v: %v, want %v", c.config, got, c.most)
-		}
+		simtest.ErrorIf(t, fmt.Sprint(m.Pairs) != c.pairs || math.Abs(m.MeanDistance-c.mean) > 5e-7 || m.Links != c.links,
+			"%+v: %+v", c.config, m)
+		got := x.Forms().UniformCapacity
+		simtest.ErrorIf(t, math.Abs(got-c.most) > 1e-12, "%+v: %v, want %v", c.config, got, c.most)
 	}
 	// Radix 36: 18 leaves and 18 spines a group, 18 terminals and 18 global ports:
 	// 324*325 terminals on 11,700 switches.
-	if f := topologytest.Build(t, "megafly", func(d *topology.MegaflyConfig) { *d = topology.MegaflyConfig{18, 18, 18, 18, 0, "absolute"} }).Facts(); f.Terminals != 105300 || f.Switches != 11700 {
-		t.Errorf("%+v", f)
-	}
+	f := topologytest.Build(t, "megafly", func(d *topology.MegaflyConfig) { *d = topology.MegaflyConfig{18, 18, 18, 18, 0, "absolute"} }).Facts()
+	simtest.ErrorIf(t, f.Terminals != 105300 || f.Switches != 11700, "%+v", f)
 }

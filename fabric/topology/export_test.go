@@ -19,9 +19,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// exported returns the graphs that the exports are tested on: one of each
-// family, one with parallel cables and one with every kind of name, hard to
-// quote.
+// exported returns the graphs that the exports are tested on: one of each family, one with parallel
+// cables and one with every kind of name, hard to quote.
 func exported(t *testing.T) map[string]*topology.Graph {
 	graphs := map[string]*topology.Graph{
 		"parallel": xgft(t, topology.XGFTConfig{M: []int{2, 4}, W: []int{1, 2}, Parallel: []int{1, 3}}).Graph(),
@@ -131,9 +130,7 @@ func TestWriteDOT(t *testing.T) {
 							c.latency = a.Val
 						case "rate":
 							rate, err := sim.ParseRate(unquote(a.Val))
-							if err != nil {
-								t.Error(err)
-							}
+							simtest.ErrorIf(t, err != nil, "%v", err)
 							c.rate = fmt.Sprint(int64(rate))
 						}
 					}
@@ -184,17 +181,14 @@ func TestWriteGraphML(t *testing.T) {
 			names := map[string]string{}
 			for _, n := range file.Nodes {
 				names[n.ID] = find(n.Data, "name")
-				if want := map[byte]string{'s': "switch", 't': "terminal"}[n.ID[0]]; find(n.Data, "kind") != want {
-					t.Errorf("node %s is of kind %q", n.ID, find(n.Data, "kind"))
-				}
+				want := map[byte]string{'s': "switch", 't': "terminal"}[n.ID[0]]
+				simtest.ErrorIf(t, find(n.Data, "kind") != want, "node %s is of kind %q", n.ID, find(n.Data, "kind"))
 			}
 			var got []cable
 			for _, e := range file.Edges {
 				got = append(got, cable{e.Source, e.Target, find(e.Data, "class"), find(e.Data, "latency"), find(e.Data, "rate")})
 				for _, d := range e.Data {
-					if !declared[d.Key] {
-						t.Errorf("key %q is not declared", d.Key)
-					}
+					simtest.ErrorIf(t, !declared[d.Key], "key %q is not declared", d.Key)
 				}
 			}
 			checkExport(t, g, got, names)
@@ -224,9 +218,7 @@ func TestJSONRoundTrip(t *testing.T) {
 			var b bytes.Buffer
 			simtest.Check(t, topology.WriteJSON(&b, g))
 			got := simtest.Must(topology.ReadJSON("export", b.Bytes()))(t)
-			if !reflect.DeepEqual(got, g) {
-				t.Errorf("read back\n%+v %+v, want\n%+v %+v", got, got.Names, g, g.Names)
-			}
+			simtest.ErrorIf(t, !reflect.DeepEqual(got, g), "read back\n%+v %+v, want\n%+v %+v", got, got.Names, g, g.Names)
 		})
 	}
 }

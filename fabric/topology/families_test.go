@@ -70,8 +70,7 @@ func gridSamples() (list []sample) {
 }
 
 func dragonflySamples() []sample {
-	// Two groups of 4: whole groups are the best halves, 4 cables against
-	// 2*4 local ones.
+	// Two groups of 4: whole groups are the best halves, 4 cables against 2*4 local ones.
 	list := []sample{{"dragonfly", true, topologytest.Sets(topology.DragonflyConfig{1, 4, 1, 2, "absolute"})}}
 	for _, arrangement := range []string{"absolute", "relative", "circulant"} {
 		list = append(list, sample{"dragonfly", false, topologytest.Sets([]topology.DragonflyConfig{
@@ -207,8 +206,6 @@ func TestPorts(t *testing.T) {
 		{"hyperx", topologytest.To(topology.HyperXConfig{[]int{4, 3}, []int{1, 2}, 1, 0}), 6, []topology.SwitchID{4, 5, 7, 2, 2, 10, 10}},
 	} {
 		x := simtest.Must(topologytest.Make(c.family, c.set))(t)
-		if got := topologytest.LeadsTo(x.Graph(), c.sw); !slices.Equal(got, c.want) {
-			t.Errorf("%s: ports lead to %v, want %v", c.family, got, c.want)
-		}
+		simtest.EqualSlices(t, topologytest.LeadsTo(x.Graph(), c.sw), c.want, "%s: ports lead to", c.family)
 	}
 }

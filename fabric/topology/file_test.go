@@ -24,26 +24,20 @@ func TestFileExample(t *testing.T) {
 	b.AddLink(0, 1, 1)
 	want := b.Freeze()
 	want.Names = &topology.Names{Switches: []topology.SwitchName{{Name: "left"}, {}}, Terminals: []topology.AdapterPort{{Name: "host A"}, {}}}
-	if !reflect.DeepEqual(topo.Graph(), want) {
-		t.Errorf("%+v, want %+v", topo.Graph(), want)
-	}
-	if got, want := topo.Facts(), (topology.Facts{2, 2, 1, -1, -1}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(topo.Graph(), want), "%+v, want %+v", topo.Graph(), want)
+	simtest.Equal(t, topo.Facts(), (topology.Facts{2, 2, 1, -1, -1}), "")
 	text := simtest.Must(os.ReadFile("file.go"))(t)
 	data := simtest.Must(os.ReadFile(filepath.Join("testdata", "two.json")))(t)
-	if doc := strings.ReplaceAll(string(text), "\n//\t", "\n"); !strings.Contains(doc, strings.TrimSpace(string(data))) {
-		t.Error("the example in the documentation of FileConfig is not testdata/two.json")
-	}
+	doc := strings.ReplaceAll(string(text), "\n//\t", "\n")
+	simtest.ErrorIf(t, !strings.Contains(doc, strings.TrimSpace(string(data))),
+		"the example in the documentation of FileConfig is not testdata/two.json")
 }
 
 func TestFilePaths(t *testing.T) {
 	for _, c := range []struct{ path, want string }{{"x.json", filepath.Join("dir", "x.json")}, {"", ""}, {"/x.json", "/x.json"}} {
 		config := topology.FileConfig{c.path}
 		config.RelativeTo("dir")
-		if config.Path != c.want {
-			t.Errorf("%q from dir is %q, want %q", c.path, config.Path, c.want)
-		}
+		simtest.ErrorIf(t, config.Path != c.want, "%q from dir is %q, want %q", c.path, config.Path, c.want)
 	}
 }
 
@@ -56,9 +50,8 @@ func TestFileProblems(t *testing.T) {
 		link    = "\"links\": [{\"a\": {\"switch\": 0}, \"b\": {\"switch\": 1}, \"class\": \"x\"}]}"
 	)
 	for _, mark := range []string{"", "\ufeff"} {
-		if _, err := topology.ReadJSON("f", []byte(mark+head+classes+nodes+link)); err != nil {
-			t.Fatalf("the correct file, after %q: %v", mark, err)
-		}
+		_, err := topology.ReadJSON("f", []byte(mark+head+classes+nodes+link))
+		simtest.FatalIf(t, err != nil, "the correct file, after %q: %v", mark, err)
 	}
 	for _, c := range []struct {
 		name, text string
@@ -94,9 +87,7 @@ func TestFileProblems(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := topology.ReadJSON("f", []byte(c.text))
 			for _, want := range c.want {
-				if err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("%v\nlacks %q", err, want)
-				}
+				simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "%v\nlacks %q", err, want)
 			}
 		})
 	}
@@ -132,8 +123,6 @@ func FuzzReadJSON(f *testing.F) {
 		var b bytes.Buffer
 		simtest.Check(t, topology.WriteJSON(&b, g))
 		again := simtest.Must(topology.ReadJSON("export", b.Bytes()))(t)
-		if !reflect.DeepEqual(g, again) {
-			t.Errorf("%+v, read back %+v", g, again)
-		}
+		simtest.ErrorIf(t, !reflect.DeepEqual(g, again), "%+v, read back %+v", g, again)
 	})
 }

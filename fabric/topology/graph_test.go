@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/graph/simple"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Gaps between explicit ports close in order, on both ends: switch 0 has
@@ -23,13 +24,9 @@ func TestBuilderClosesGaps(t *testing.T) {
 	// Ports 0, 1, 2 of switch 0 are its 1, 4, 6; ports 3, 4, 5 are switch 1's 0, 2, 5.
 	want := []int32{5, ^int32(0), 3, 2, ^int32(1), 0}
 	for p, peer := range want {
-		if g.Peer[p] != peer {
-			t.Errorf("peer of port %d is %d, want %d", p, g.Peer[p], peer)
-		}
+		simtest.ErrorIf(t, g.Peer[p] != peer, "peer of port %d is %d, want %d", p, g.Peer[p], peer)
 	}
-	if g.TerminalPort[0] != 1 || g.TerminalPort[1] != 4 {
-		t.Errorf("terminals at %v, want [1 4]", g.TerminalPort)
-	}
+	simtest.ErrorIf(t, g.TerminalPort[0] != 1 || g.TerminalPort[1] != 4, "terminals at %v, want [1 4]", g.TerminalPort)
 }
 
 func TestBuilderRefusesMisuse(t *testing.T) {
@@ -39,9 +36,7 @@ func TestBuilderRefusesMisuse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
+				simtest.ErrorIf(t, recover() == nil, "no panic")
 			}()
 			f(topology.NewBuilder(2, topology.Class{Name: "wire"}))
 		})
@@ -69,16 +64,13 @@ func TestDistancesMatchGonum(t *testing.T) {
 				d = n.DistancesFrom(s, d)
 				var near []topology.SwitchID
 				for u, got := range d {
-					if want := all.Weight(int64(s), int64(u)); float64(got) != want {
-						t.Fatalf("distance from %d to %d is %d, gonum says %v", s, u, got, want)
-					}
+					want := all.Weight(int64(s), int64(u))
+					simtest.FatalIf(t, float64(got) != want, "distance from %d to %d is %d, gonum says %v", s, u, got, want)
 					if oracle.HasEdgeBetween(int64(s), int64(u)) {
 						near = append(near, topology.SwitchID(u))
 					}
 				}
-				if !slices.Equal(n.Of(s), near) {
-					t.Fatalf("neighbours of %d are %v, want %v", s, n.Of(s), near)
-				}
+				simtest.FatalIf(t, !slices.Equal(n.Of(s), near), "neighbours of %d are %v, want %v", s, n.Of(s), near)
 			}
 		})
 	}
@@ -87,9 +79,7 @@ func TestDistancesMatchGonum(t *testing.T) {
 func TestDistancesUnreachable(t *testing.T) {
 	b := topology.NewBuilder(3, topology.Class{Name: "wire"})
 	b.AddLink(0, 1, 0)
-	if got, want := b.Freeze().DistancesFrom(1, nil), []int16{1, 0, topology.Unreachable}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	simtest.EqualSlices(t, b.Freeze().DistancesFrom(1, nil), []int16{1, 0, topology.Unreachable}, "")
 }
 
 // A path as long as int16 can tell is measured, a longer one refused.
@@ -101,13 +91,10 @@ func TestDistancesTooFar(t *testing.T) {
 		}
 		return b.Freeze()
 	}
-	if d := line(math.MaxInt16+1).DistancesFrom(0, nil); d[math.MaxInt16] != math.MaxInt16 {
-		t.Errorf("the end is at %d", d[math.MaxInt16])
-	}
+	d := line(math.MaxInt16+1).DistancesFrom(0, nil)
+	simtest.ErrorIf(t, d[math.MaxInt16] != math.MaxInt16, "the end is at %d", d[math.MaxInt16])
 	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
+		simtest.ErrorIf(t, recover() == nil, "no panic")
 	}()
 	line(math.MaxInt16+2).DistancesFrom(0, nil)
 }

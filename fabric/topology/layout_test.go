@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func laidOut[C any](t *testing.T, name string, set func(*C)) (topology.Topology, *topology.Layout) {
@@ -23,15 +24,13 @@ func TestLayouts(t *testing.T) {
 		t.Errorf("torus: %v", l.Places)
 	}
 	_, l = laidOut(t, "mesh", func(c *topology.GridConfig) { c.Dims = []int{3, 3, 2} })
-	if len(l.Frames) != 2 || l.Frames[1].Name != "plane 1" || l.Plane[8] != 0 || l.Plane[9] != 1 {
-		t.Errorf("mesh: %v, %v", l.Frames, l.Plane)
-	}
+	simtest.ErrorIf(t, len(l.Frames) != 2 || l.Frames[1].Name != "plane 1" || l.Plane[8] != 0 || l.Plane[9] != 1,
+		"mesh: %v, %v", l.Frames, l.Plane)
 	x, l := laidOut(t, "dragonfly", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 2, 4, 2 })
 	for s, at := range l.Places {
 		f := l.Frames[x.(topology.Grouped).GroupOf(topology.SwitchID(s))]
-		if d := math.Hypot(at.X-f.Center.X, at.Y-f.Center.Y); d > f.Radius {
-			t.Errorf("switch %d is %v from the centre of its group of radius %v", s, d, f.Radius)
-		}
+		d := math.Hypot(at.X-f.Center.X, at.Y-f.Center.Y)
+		simtest.ErrorIf(t, d > f.Radius, "switch %d is %v from the centre of its group of radius %v", s, d, f.Radius)
 	}
 }
 
@@ -43,27 +42,23 @@ func TestTreeLayout(t *testing.T) {
 	heights := map[int]float64{}
 	for s, at := range l.Places {
 		level := tree.LevelOf(topology.SwitchID(s))
-		if y, known := heights[level]; known && y != at.Y {
-			t.Errorf("level %d at %v and %v", level, y, at.Y)
-		}
+		y, known := heights[level]
+		simtest.ErrorIf(t, known && y != at.Y, "level %d at %v and %v", level, y, at.Y)
 		heights[level] = at.Y
 	}
-	if !(heights[0] > heights[1] && heights[1] > heights[2]) {
-		t.Errorf("levels at %v", heights)
-	}
+	simtest.ErrorIf(t, !(heights[0] > heights[1] && heights[1] > heights[2]), "levels at %v", heights)
 	// k = 6: pods of 3 leaves and 3 switches above, 6 of them; leaf 3i is in pod i.
 	for pod := range 6 {
 		low, high := l.Places[3*pod].X, l.Places[3*pod+2].X
 		for i := range 3 {
-			if at := l.Places[18+3*pod+i].X; at < low || at > high {
-				t.Errorf("switch %d of pod %d at %v, its leaves from %v to %v", i, pod, at, low, high)
-			}
+			at := l.Places[18+3*pod+i].X
+			simtest.ErrorIf(t, at < low || at > high,
+				"switch %d of pod %d at %v, its leaves from %v to %v", i, pod, at, low, high)
 		}
 	}
 	imported := topology.LayoutOf(topology.NewFileNetwork(x.Graph()))
-	if imported.Shape != topology.Levels || !slices.Equal(imported.Places, l.Places) {
-		t.Error("the imported tree is drawn in another way")
-	}
+	simtest.ErrorIf(t, imported.Shape != topology.Levels || !slices.Equal(imported.Places, l.Places),
+		"the imported tree is drawn in another way")
 }
 
 // TestFamilyLayouts: no two switches stand on each other, in the shape of the family.

@@ -30,9 +30,8 @@ func ports(s *topology.DistributedSwitch, r int) [][]int {
 // Podlazov 2012, table 1: the processors at ports 1, 2, 3 of switches 1 to 7.
 func TestPKTable1(t *testing.T) {
 	want := [][]int{{1, 7, 5}, {2, 1, 6}, {3, 2, 7}, {4, 3, 1}, {5, 4, 2}, {6, 5, 3}, {7, 6, 4}}
-	if got := ports(simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: 3, Cascades: 1}))(t), 1); !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("got %v\nwant %v", got, want)
-	}
+	got := ports(simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: 3, Cascades: 1}))(t), 1)
+	simtest.ErrorIf(t, !slices.EqualFunc(got, want, slices.Equal), "got %v\nwant %v", got, want)
 }
 
 // Podlazov 2012, table 2: rows are the copies of PK_1(7, 3, 1), the last
@@ -48,12 +47,9 @@ func TestPKTable2(t *testing.T) {
 		{7, 6, 4, 14, 13, 11, 0},
 	}
 	s := simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: 3, Cascades: 2}))(t)
-	if got := ports(s, 2); !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("got %v\nwant %v", got, want)
-	}
-	if s.Name() != "PK_2(15, 3, 1|3)" {
-		t.Errorf("named %s", s.Name())
-	}
+	got := ports(s, 2)
+	simtest.ErrorIf(t, !slices.EqualFunc(got, want, slices.Equal), "got %v\nwant %v", got, want)
+	simtest.ErrorIf(t, s.Name() != "PK_2(15, 3, 1|3)", "named %s", s.Name())
 }
 
 // The largest R_k: with R_1 = N = m(m-1)+1 one port of each copy is left over,
@@ -63,22 +59,15 @@ func TestPKSizes(t *testing.T) {
 	for _, m := range []int{3, 4, 5, 6, 8} {
 		n := m*(m-1) + 1
 		s := simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: m, Cascades: 3}))(t)
-		if got, want := s.Level(2), n*(m-1)+1; got != want {
-			t.Errorf("m = %d: R_2 = %d, want %d", m, got, want)
-		}
-		if got, want := s.Level(3), n*(m*m-2*m+2); got != want {
-			t.Errorf("m = %d: R_3 = %d, want %d", m, got, want)
-		}
+		simtest.Equal(t, s.Level(2), n*(m-1)+1, "m = %d: R_2 =", m)
+		simtest.Equal(t, s.Level(3), n*(m*m-2*m+2), "m = %d: R_3 =", m)
 	}
 	// m = 3: R_3 = 35 leaves 35 mod 3 = 2 ports; the Fano plane has four
 	// points of which no three are on a line, so R_4 = 7*11 + 4.
-	if got := simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: 3, Cascades: 4}))(t).Level(4); got != 81 {
-		t.Errorf("R_4 = %d, want 81", got)
-	}
+	simtest.Equal(t, simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: 3, Cascades: 4}))(t).Level(4), 81, "R_4 =")
 	// R_2 = 14 leaves 2 ports of 14: R_3 = 7*4 + 4.
-	if got := simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: 3, Cascades: 3, Inner: []int{14}}))(t).Level(3); got != 32 {
-		t.Errorf("R_3 over R_2 = 14 is %d, want 32", got)
-	}
+	got := simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: 3, Cascades: 3, Inner: []int{14}}))(t).Level(3)
+	simtest.ErrorIf(t, got != 32, "R_3 over R_2 = 14 is %d, want 32", got)
 }
 
 func TestPKRefusals(t *testing.T) {
@@ -102,10 +91,9 @@ func TestPKRefusals(t *testing.T) {
 	}
 }
 
-// Every port of every copy holds at most one cable, every unit and switch is
-// where Up and Node say, every two terminals are Diameter cables apart, and
-// the number of shortest paths between them is 1, or m for each stage on which
-// they stand on equal elements.
+// Every port of every copy holds at most one cable, every unit and switch is where Up and Node say,
+// every two terminals are Diameter cables apart, and the number of shortest paths between them is
+// 1, or m for each stage on which they stand on equal elements.
 func TestPKGraph(t *testing.T) {
 	for _, c := range []topology.PKConfig{
 		{M: 3, Cascades: 1}, {M: 3, Cascades: 2}, {M: 3, Cascades: 2, Terminals: 14}, {M: 3, Cascades: 3},
@@ -127,16 +115,14 @@ func TestPKGraph(t *testing.T) {
 						if !ok || g.PortSwitch[peer] != s.Node(stage+1, to) {
 							t.Fatalf("stage %d unit %d port %d: cable leads to %s", stage, u, j, g.PortName(peer))
 						}
-						if g.LocalPort(peer) != port {
-							t.Fatalf("stage %d unit %d port %d: arrives at port %d, want %d", stage, u, j, g.LocalPort(peer), port)
-						}
+						simtest.FatalIf(t, g.LocalPort(peer) != port,
+							"stage %d unit %d port %d: arrives at port %d, want %d", stage, u, j, g.LocalPort(peer), port)
 					}
 				}
 			}
 			for b := range s.Copies(0) {
-				if d := g.Degree(s.Node(k+1, b)); d != m {
-					t.Fatalf("spine switch %d has %d cables", b, d)
-				}
+				d := g.Degree(s.Node(k+1, b))
+				simtest.FatalIf(t, d != m, "spine switch %d has %d cables", b, d)
 			}
 			checkPKPaths(t, s)
 		})
@@ -169,12 +155,9 @@ func checkPKPaths(t *testing.T, s *topology.DistributedSwitch) {
 			if y == x {
 				continue
 			}
-			if distance[y] != s.Facts().Diameter {
-				t.Fatalf("terminals %d and %d are %d cables apart", x, y, distance[y])
-			}
-			if want := countPaths(s, s.Cascades(), x, y); paths[y] != want {
-				t.Fatalf("terminals %d and %d: %d paths, want %d", x, y, paths[y], want)
-			}
+			simtest.FatalIf(t, distance[y] != s.Facts().Diameter, "terminals %d and %d are %d cables apart", x, y, distance[y])
+			want := countPaths(s, s.Cascades(), x, y)
+			simtest.FatalIf(t, paths[y] != want, "terminals %d and %d: %d paths, want %d", x, y, paths[y], want)
 		}
 	}
 }
@@ -222,9 +205,7 @@ func TestPCC(t *testing.T) {
 			top := topologytest.Build(t, "pcc", func(p *topology.PCCConfig) { *p = c })
 			n := c.M*(c.M-1)/c.Sigma + 1
 			want := topology.Facts{Switches: 2 * n, Terminals: n, Links: n * c.M, Diameter: 2, Bisection: -1}
-			if top.Facts() != want {
-				t.Errorf("facts %+v, want %+v", top.Facts(), want)
-			}
+			simtest.ErrorIf(t, top.Facts() != want, "facts %+v, want %+v", top.Facts(), want)
 			g := top.Graph()
 			if g.Switches() != 2*n || g.SwitchLinks() != n*c.M {
 				t.Errorf("%d nodes, %d cables", g.Switches(), g.SwitchLinks())

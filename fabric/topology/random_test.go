@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func randomRegular(t testing.TB, c topology.RandomRegularConfig) *topology.Graph {
@@ -20,17 +21,14 @@ func randomRegular(t testing.TB, c topology.RandomRegularConfig) *topology.Graph
 func TestRandomRegularOfPaper(t *testing.T) {
 	g := randomRegular(t, topology.RandomRegularConfig{2048, 20, 20, 1})
 	topologytest.CheckGraph(t, g)
-	if g.Terminals() != 40960 {
-		t.Errorf("%d terminals", g.Terminals())
-	}
+	simtest.ErrorIf(t, g.Terminals() != 40960, "%d terminals", g.Terminals())
 	n := g.Neighbors()
 	for s := range topology.SwitchID(g.Switches()) {
 		if len(n.Of(s)) != 20 || g.Degree(s) != 40 {
 			t.Fatalf("switch %d has %d neighbours on %d ports", s, len(n.Of(s)), g.Degree(s))
 		}
-		if !slices.Equal(topologytest.LeadsTo(g, s), n.Of(s)) {
-			t.Fatalf("ports of switch %d lead to %v, its neighbours are %v", s, topologytest.LeadsTo(g, s), n.Of(s))
-		}
+		simtest.FatalIf(t, !slices.Equal(topologytest.LeadsTo(g, s), n.Of(s)),
+			"ports of switch %d lead to %v, its neighbours are %v", s, topologytest.LeadsTo(g, s), n.Of(s))
 	}
 }
 
@@ -38,15 +36,12 @@ func TestRandomRegularSeeds(t *testing.T) {
 	config := topology.RandomRegularConfig{32, 5, 1, 1}
 	first := randomRegular(t, config)
 	config.Seed = 2
-	if slices.Equal(first.Peer, randomRegular(t, config).Peer) {
-		t.Error("two seeds, one graph")
-	}
+	simtest.ErrorIf(t, slices.Equal(first.Peer, randomRegular(t, config).Peer), "two seeds, one graph")
 }
 
-// All 70 labelled 3-regular simple graphs of 6 switches are connected (the two
-// shapes are K33 with 10 labellings and the prism with 60), so that over 7,000
-// seeds each is expected 100 times. Chi-square with 69 degrees of freedom has
-// mean 69 and standard deviation sqrt(138) = 11.7.
+// All 70 labelled 3-regular simple graphs of 6 switches are connected (the two shapes are K33 with
+// 10 labellings and the prism with 60), so that over 7,000 seeds each is expected 100 times.
+// Chi-square with 69 degrees of freedom has mean 69 and standard deviation sqrt(138) = 11.7.
 func TestRandomRegularIsUniform(t *testing.T) {
 	counts := map[string]int{}
 	for seed := range 7000 {
@@ -57,14 +52,10 @@ func TestRandomRegularIsUniform(t *testing.T) {
 		}
 		counts[key]++
 	}
-	if len(counts) != 70 {
-		t.Fatalf("%d different graphs, want 70", len(counts))
-	}
+	simtest.FatalIf(t, len(counts) != 70, "%d different graphs, want 70", len(counts))
 	chi := 0.0
 	for _, n := range counts {
 		chi += math.Pow(float64(n)-100, 2) / 100
 	}
-	if chi > 69+4*11.7 {
-		t.Errorf("chi-square %.1f, expected 69 +- 11.7", chi)
-	}
+	simtest.ErrorIf(t, chi > 69+4*11.7, "chi-square %.1f, expected 69 +- 11.7", chi)
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
-// TestConformance holds every registered topology to the conformance suite, and
-// to the samples.
+// TestConformance holds every registered topology to the conformance suite, and to the samples.
 func TestConformance(t *testing.T) {
 	for _, name := range topology.Registry.Names() {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func xgft(t testing.TB, c topology.XGFTConfig) *topology.XGFT {
@@ -20,15 +21,13 @@ var taperedTree = topology.XGFTConfig{M: []int{32, 32, 40}, W: []int{1, 8, 8}}
 func TestTaperedTree(t *testing.T) {
 	x := xgft(t, taperedTree)
 	for s := range topology.SwitchID(x.Graph().Switches()) {
-		if d := x.Graph().Degree(s); d != 40 {
-			t.Fatalf("switch %d has %d ports", s, d)
-		}
+		d := x.Graph().Degree(s)
+		simtest.FatalIf(t, d != 40, "switch %d has %d ports", s, d)
 	}
 }
 
-// The three-level tree of 8-port switches as InfiniBand netlists wire it: leaf
-// l of pod p, port 4+i, goes to middle switch i of the pod, port l; its port
-// 4+j goes to top 4*i+j, port p.
+// The three-level tree of 8-port switches as InfiniBand netlists wire it: leaf l of pod p, port
+// 4+i, goes to middle switch i of the pod, port l; its port 4+j goes to top 4*i+j, port p.
 func TestFatTreeWiring(t *testing.T) {
 	g := topologytest.Build(t, "fat-tree", func(c *topology.FatTreeConfig) { *c = topology.FatTreeConfig{8, 3} }).Graph()
 	ends := func(s, port int) [2]int {
@@ -38,16 +37,12 @@ func TestFatTreeWiring(t *testing.T) {
 	for pod := range 8 {
 		for l := range 4 {
 			for i := range 4 {
-				if got, want := ends(pod*4+l, 4+i), [2]int{32 + pod*4 + i, l}; got != want {
-					t.Errorf("pod %d leaf %d up %d: %v, want %v", pod, l, i, got, want)
-				}
+				simtest.Equal(t, ends(pod*4+l, 4+i), [2]int{32 + pod*4 + i, l}, "pod %d leaf %d up %d:", pod, l, i)
 			}
 		}
 		for i := range 4 {
 			for j := range 4 {
-				if got, want := ends(32+pod*4+i, 4+j), [2]int{64 + 4*i + j, pod}; got != want {
-					t.Errorf("pod %d middle %d up %d: %v, want %v", pod, i, j, got, want)
-				}
+				simtest.Equal(t, ends(32+pod*4+i, 4+j), [2]int{64 + 4*i + j, pod}, "pod %d middle %d up %d:", pod, i, j)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // The two Sunway machines of the multicast paper, as its numbers fit best.
@@ -18,8 +19,7 @@ func TestSunwayTrees(t *testing.T) {
 		lastLeaf  int // terminals on the last leaf of a group
 		middleUps int // cables from a middle switch up
 	}{
-		// 15 leaves a board: 14 of 18 and one of 4. Links 34*(15*16 + 32*8);
-		// cut 17*256.
+		// 15 leaves a board: 14 of 18 and one of 4. Links 34*(15*16 + 32*8); cut 17*256.
 		{"BlueLight", topology.TrimmedTreeConfig{34, 256, 18, 16, 32, 8, "blocks"}, topology.Facts{34*31 + 32, 8704, 34 * (240 + 256), 4, 17 * 256}, 8, 4, 16},
 		// 8 leaves of 32. Links 160*(8*8 + 40*2); cut the lesser of 80*80 and
 		// half of 1,280 leaves * 8 = 5,120.
@@ -38,9 +38,8 @@ func TestSunwayTrees(t *testing.T) {
 			}
 			paths := map[topology.SwitchID]int{}
 			for _, middle := range topologytest.LeadsTo(g, 0) {
-				if up, end := x.UpPorts(middle); int(end-up) != c.middleUps {
-					t.Errorf("switch %d has %d cables up, want %d", middle, end-up, c.middleUps)
-				}
+				up, end := x.UpPorts(middle)
+				simtest.ErrorIf(t, int(end-up) != c.middleUps, "switch %d has %d cables up, want %d", middle, end-up, c.middleUps)
 				for _, top := range topologytest.LeadsTo(g, middle) {
 					if x.LevelOf(top) == 2 {
 						paths[top]++
@@ -48,22 +47,17 @@ func TestSunwayTrees(t *testing.T) {
 				}
 			}
 			for top, n := range paths {
-				if n != c.pathsUp {
-					t.Errorf("%d paths from leaf 0 to switch %d, want %d", n, top, c.pathsUp)
-				}
+				simtest.ErrorIf(t, n != c.pathsUp, "%d paths from leaf 0 to switch %d, want %d", n, top, c.pathsUp)
 			}
-			if len(paths) != c.config.Tops {
-				t.Errorf("leaf 0 reaches %d of %d tops", len(paths), c.config.Tops)
-			}
+			simtest.ErrorIf(t, len(paths) != c.config.Tops, "leaf 0 reaches %d of %d tops", len(paths), c.config.Tops)
 		})
 	}
 }
 
-// TestTopWiring: the middle switches of every top, in both wirings. BlueLight's
-// 32 tops with 8 cables each on 16 middles: alternating, even tops take 0 to 7
-// and odd ones 8 to 15; in blocks, tops 0 to 15 take 0 to 7. Where it does not
-// come out even, 5 tops of 2 cables on 3 middles start at 0 2 1 0 2 (2t mod 3),
-// in blocks at 0 0 1 2 2.
+// TestTopWiring: the middle switches of every top, in both wirings. BlueLight's 32 tops with 8
+// cables each on 16 middles: alternating, even tops take 0 to 7 and odd ones 8 to 15; in blocks,
+// tops 0 to 15 take 0 to 7. Where it does not come out even, 5 tops of 2 cables on 3 middles start
+// at 0 2 1 0 2 (2t mod 3), in blocks at 0 0 1 2 2.
 func TestTopWiring(t *testing.T) {
 	for _, c := range []struct {
 		config topology.TrimmedTreeConfig
@@ -79,16 +73,13 @@ func TestTopWiring(t *testing.T) {
 		middles, tops := c.config.Groups*c.config.Leaves(), c.config.Groups*(c.config.Leaves()+c.config.Middles)
 		for top, first := range c.first {
 			start, end := g.Ports(topology.SwitchID(tops + top))
-			if int(end-start) != c.config.Groups*c.config.TopCables {
-				t.Fatalf("%+v: top %d has %d ports", c.config, top, end-start)
-			}
+			simtest.FatalIf(t, int(end-start) != c.config.Groups*c.config.TopCables,
+				"%+v: top %d has %d ports", c.config, top, end-start)
 			for i := range int(end - start) {
 				peer, _ := g.PeerPort(start + topology.PortID(i))
 				group, cable := i/c.config.TopCables, i%c.config.TopCables
 				want := middles + group*c.config.Middles + (first+cable)%c.config.Middles
-				if got := int(g.PortSwitch[peer]); got != want {
-					t.Errorf("%+v: cable %d of top %d leads to switch %d, want %d", c.config, i, top, got, want)
-				}
+				simtest.Equal(t, int(g.PortSwitch[peer]), want, "%+v: cable %d of top %d leads to switch", c.config, i, top)
 			}
 		}
 	}

@@ -50,11 +50,10 @@ func fixedOf(t testing.TB, name string, topo topology.Topology) []topology.Termi
 	return pattern[struct{}](t, name, topo, nil).(fixed)
 }
 
-// TestPatternConformance: of every pattern, on every topology that carries it,
-// the shares of each source add up to 1, and draws agree with them. Agreement:
-// 20,000 draws of 3 sources each; chi-square against the shares with classes of
-// at least 5 expected draws, at a false-alarm probability of 10^-9 a case (some
-// 150 cases). A destination of share 0 fails at once.
+// TestPatternConformance: of every pattern, on every topology that carries it, the shares of each
+// source add up to 1, and draws agree with them. Agreement: 20,000 draws of 3 sources each;
+// chi-square against the shares with classes of at least 5 expected draws, at a false-alarm
+// probability of 10^-9 a case (some 150 cases). A destination of share 0 fails at once.
 func TestPatternConformance(t *testing.T) {
 	const draws = 20000
 	topologies := map[string]topology.Topology{
@@ -80,22 +79,17 @@ func TestPatternConformance(t *testing.T) {
 					share[dst] += weight
 					total += weight
 				})
-				if math.Abs(total-1) > 1e-12 {
-					t.Errorf("%s on %s: shares of %d add up to %v", name, on, src, total)
-				}
+				simtest.ErrorIf(t, math.Abs(total-1) > 1e-12, "%s on %s: shares of %d add up to %v", name, on, src, total)
 				stream := sim.NewStream(9, "test", int(src))
 				count := make([]float64, n)
 				for range draws {
 					count[p.Destination(src, &stream)]++
 				}
-				if problem := chiSquare(count, share, draws, 1e-9); problem != "" {
-					t.Errorf("%s on %s from %d: %s", name, on, src, problem)
-				}
+				problem := chiSquare(count, share, draws, 1e-9)
+				simtest.ErrorIf(t, problem != "", "%s on %s from %d: %s", name, on, src, problem)
 			}
 		}
-		if carried == 0 {
-			t.Errorf("no topology of the suite carries pattern %q", name)
-		}
+		simtest.ErrorIf(t, carried == 0, "no topology of the suite carries pattern %q", name)
 	}
 }
 
@@ -135,9 +129,7 @@ func TestPermutations(t *testing.T) {
 		for _, dst := range p.(fixed) {
 			reached[dst] = true
 		}
-		if len(p.(fixed)) != 256 || len(reached) != 256 {
-			t.Errorf("%s reaches %d of 256 terminals", name, len(reached))
-		}
+		simtest.ErrorIf(t, len(p.(fixed)) != 256 || len(reached) != 256, "%s reaches %d of 256 terminals", name, len(reached))
 	}
 }
 
@@ -162,14 +154,11 @@ func TestByHand(t *testing.T) {
 		{"tornado", grid(t, "torus", 1, 7), 5, 1},            // ceil(7/2) - 1 = 3 on
 		{"tornado", dragonfly(t, 2, 4, 2), 8*7 + 3, 8*2 + 3}, // 9/2 = 4 groups on: 7 to 2
 	} {
-		if got := fixedOf(t, c.name, c.topo)[c.src]; got != c.dst {
-			t.Errorf("%s: %d sends to %d, want %d", c.name, c.src, got, c.dst)
-		}
+		simtest.Equal(t, fixedOf(t, c.name, c.topo)[c.src], c.dst, "%s: %d sends to", c.name, c.src)
 	}
 }
 
-// TestUniformSelf: without self, no terminal draws itself; with it, all are
-// equally likely.
+// TestUniformSelf: without self, no terminal draws itself; with it, all are equally likely.
 func TestUniformSelf(t *testing.T) {
 	topo := single(t, 4)
 	for _, self := range []bool{false, true} {
@@ -180,12 +169,9 @@ func TestUniformSelf(t *testing.T) {
 			count[p.Destination(1, &stream)]++
 		}
 		p.(Matrix).Weights(1, func(dst topology.TerminalID, weight float64) { share[dst] += weight })
-		if problem := chiSquare(count, share, 30000, 1e-9); problem != "" {
-			t.Error(problem)
-		}
-		if self != (share[1] > 0) || self && share[1] != 0.25 {
-			t.Errorf("self = %v: share of itself %v", self, share[1])
-		}
+		problem := chiSquare(count, share, 30000, 1e-9)
+		simtest.ErrorIf(t, problem != "", "%v", problem)
+		simtest.ErrorIf(t, self != (share[1] > 0) || self && share[1] != 0.25, "self = %v: share of itself %v", self, share[1])
 	}
 }
 
@@ -198,13 +184,9 @@ func TestWorstCaseOffset(t *testing.T) {
 			n := 0
 			p.(Matrix).Weights(src, func(dst topology.TerminalID, weight float64) {
 				n++
-				if int(dst/8) != (int(src/8)+offset%9)%9 {
-					t.Errorf("offset %d: %d sends to %d", offset, src, dst)
-				}
+				simtest.ErrorIf(t, int(dst/8) != (int(src/8)+offset%9)%9, "offset %d: %d sends to %d", offset, src, dst)
 			})
-			if n != 8 {
-				t.Errorf("offset %d: %d has %d destinations, want 8", offset, src, n)
-			}
+			simtest.ErrorIf(t, n != 8, "offset %d: %d has %d destinations, want 8", offset, src, n)
 		}
 	}
 }
@@ -215,9 +197,8 @@ func TestWorstCaseOffset(t *testing.T) {
 func TestPermutationSeeds(t *testing.T) {
 	topo := single(t, 4)
 	first := pattern[PermutationConfig](t, "permutation", topo, nil).(fixed)
-	if again := pattern[PermutationConfig](t, "permutation", topo, nil).(fixed); !slices.Equal(first, again) {
-		t.Error("equal seeds, different permutations")
-	}
+	again := pattern[PermutationConfig](t, "permutation", topo, nil).(fixed)
+	simtest.ErrorIf(t, !slices.Equal(first, again), "equal seeds, different permutations")
 	for _, self := range []bool{false, true} {
 		fixedPoints := 0
 		for seed := range uint64(300) {
@@ -226,9 +207,8 @@ func TestPermutationSeeds(t *testing.T) {
 				fixedPoints++
 			}
 		}
-		if self && (fixedPoints == 0 || fixedPoints == 300) || !self && fixedPoints != 0 {
-			t.Errorf("self = %v: %d of 300 have fixed points", self, fixedPoints)
-		}
+		simtest.ErrorIf(t, self && (fixedPoints == 0 || fixedPoints == 300) || !self && fixedPoints != 0,
+			"self = %v: %d of 300 have fixed points", self, fixedPoints)
 	}
 }
 
@@ -244,9 +224,7 @@ func TestHotSpotShares(t *testing.T) {
 		share := make([]float64, 6)
 		p.(Matrix).Weights(src, func(dst topology.TerminalID, weight float64) { share[dst] += weight })
 		for dst := range share {
-			if math.Abs(share[dst]-want[dst]) > 1e-12 {
-				t.Errorf("shares of %d: %v, want %v", src, share, want)
-			}
+			simtest.ErrorIf(t, math.Abs(share[dst]-want[dst]) > 1e-12, "shares of %d: %v, want %v", src, share, want)
 		}
 	}
 }
@@ -295,14 +273,12 @@ func TestDestinationAllocatesNothing(t *testing.T) {
 			continue
 		}
 		stream := sim.NewStream(1, "test", 0)
-		if n := testing.AllocsPerRun(100, func() { p.Destination(3, &stream) }); n != 0 {
-			t.Errorf("%s allocates %v times a packet", name, n)
-		}
+		n := testing.AllocsPerRun(100, func() { p.Destination(3, &stream) })
+		simtest.ErrorIf(t, n != 0, "%s allocates %v times a packet", name, n)
 	}
 }
 
-// Every terminal sends to the terminal of its own index on another switch, all of a switch
-// to one.
+// Every terminal sends to the terminal of its own index on another switch, all of a switch to one.
 func TestSwitchPermutation(t *testing.T) {
 	topo := grid(t, "mesh", 3, 4, 4)
 	g := topo.Graph()
@@ -310,24 +286,20 @@ func TestSwitchPermutation(t *testing.T) {
 	to := pattern[SwitchPermutationConfig](t, "switch-permutation", topo, nil).(fixed)
 	for src, dst := range to {
 		s, d := g.TerminalSwitch(topology.TerminalID(src)), g.TerminalSwitch(dst)
-		if s == d || src%3 != int(dst)%3 || d != g.TerminalSwitch(to[src/3*3]) {
-			t.Errorf("terminal %d of switch %d sends to %d of switch %d", src, s, dst, d)
-		}
+		simtest.ErrorIf(t, s == d || src%3 != int(dst)%3 || d != g.TerminalSwitch(to[src/3*3]),
+			"terminal %d of switch %d sends to %d of switch %d", src, s, dst, d)
 		reached[dst] = true
 	}
-	if len(reached) != 48 {
-		t.Errorf("%d terminals are reached", len(reached))
-	}
+	simtest.ErrorIf(t, len(reached) != 48, "%d terminals are reached", len(reached))
 	config, _ := Patterns.Config("switch-permutation")
 	if _, err := Patterns.Build("switch-permutation", config, Env{Topology: single(t, 4)}); err == nil || !strings.Contains(err.Error(), "two switches with terminals") {
 		t.Error(err)
 	}
 }
 
-// TestLocalShares: an xgft of two pods with two leaves of three terminals each,
-// a third of the packets in the leaf, half in the pod. Of terminal 4's packets a
-// third is divided among 2 others of its leaf, a half among 5 of its pod, a
-// sixth among all 11:
+// TestLocalShares: an xgft of two pods with two leaves of three terminals each, a third of the
+// packets in the leaf, half in the pod. Of terminal 4's packets a third is divided among 2 others
+// of its leaf, a half among 5 of its pod, a sixth among all 11:
 //
 //	same leaf     1/6 + 1/10 + 1/66
 //	same pod      1/10 + 1/66
@@ -347,9 +319,7 @@ func TestLocalShares(t *testing.T) {
 		case dst < 6:
 			want += 1. / 10
 		}
-		if math.Abs(got-want) > 1e-12 {
-			t.Errorf("share of %d: %v, want %v", dst, got, want)
-		}
+		simtest.ErrorIf(t, math.Abs(got-want) > 1e-12, "share of %d: %v, want %v", dst, got, want)
 	}
 }
 
@@ -357,9 +327,7 @@ func TestLocalShares(t *testing.T) {
 func TestLocalGroups(t *testing.T) {
 	p := pattern(t, "local", dragonfly(t, 2, 4, 2), func(c *LocalConfig) { c.Switch, c.Group = 0, 1 })
 	p.(Matrix).Weights(9, func(dst topology.TerminalID, weight float64) {
-		if dst/8 != 1 || math.Abs(weight-1./7) > 1e-12 {
-			t.Errorf("share of %d: %v", dst, weight)
-		}
+		simtest.ErrorIf(t, dst/8 != 1 || math.Abs(weight-1./7) > 1e-12, "share of %d: %v", dst, weight)
 	})
 }
 
@@ -392,14 +360,11 @@ func TestFile(t *testing.T) {
 	}
 	path := write("# pairs\n1\n0\r\n\n3\n2\n")
 	got := pattern(t, "file", single(t, 4), func(c *FileConfig) { c.Path = path }).(fixed)
-	if !slices.Equal(got, []topology.TerminalID{1, 0, 3, 2}) {
-		t.Errorf("%v", got)
-	}
+	simtest.ErrorIf(t, !slices.Equal(got, []topology.TerminalID{1, 0, 3, 2}), "%v", got)
 	for _, text := range []string{"1\n-\n-\n0\n", "3 ,0\nterminal 0,terminal 1\n"} {
 		got := pattern(t, "file", single(t, 4), func(c *FileConfig) { c.Path = write(text) }).(sparse)
-		if !slices.Equal(got.fixed, []topology.TerminalID{1, silent, silent, 0}) || got.Silent(0) || !got.Silent(1) {
-			t.Errorf("%q: %v", text, got)
-		}
+		simtest.ErrorIf(t, !slices.Equal(got.fixed, []topology.TerminalID{1, silent, silent, 0}) || got.Silent(0) || !got.Silent(1),
+			"%q: %v", text, got)
 		for src, dst := range got.fixed {
 			weights := 0
 			got.Weights(topology.TerminalID(src), func(to topology.TerminalID, w float64) {
@@ -407,9 +372,8 @@ func TestFile(t *testing.T) {
 					t.Errorf("%d: %v of %d", src, w, to)
 				}
 			})
-			if silence := dst == silent; silence == (weights == 1) {
-				t.Errorf("%d has %d weights", src, weights)
-			}
+			silence := dst == silent
+			simtest.ErrorIf(t, silence == (weights == 1), "%d has %d weights", src, weights)
 		}
 	}
 	for _, c := range []struct {
@@ -442,9 +406,8 @@ func FuzzReadDestinations(f *testing.F) {
 		if !all {
 			to = p.(sparse).fixed
 		}
-		if len(to) != 2 || slices.Contains(to, silent) == all || slices.Max(to) < 0 || slices.Max(to) > 1 {
-			t.Errorf("%q: %v", data, p)
-		}
+		simtest.ErrorIf(t, len(to) != 2 || slices.Contains(to, silent) == all || slices.Max(to) < 0 || slices.Max(to) > 1,
+			"%q: %v", data, p)
 	})
 }
 
@@ -458,7 +421,6 @@ func TestHotSpotItself(t *testing.T) {
 	for range 14_000 {
 		to[p.Destination(0, &r)]++
 	}
-	if to[0] != 0 || to[1] < 8000-234 || to[1] > 8000+234 {
-		t.Errorf("sends %v, want none to itself and 8,000 to terminal 1", to)
-	}
+	simtest.ErrorIf(t, to[0] != 0 || to[1] < 8000-234 || to[1] > 8000+234,
+		"sends %v, want none to itself and 8,000 to terminal 1", to)
 }

@@ -36,27 +36,26 @@ func count(born []bool) (n float64) {
 	return n
 }
 
-// TestBernoulli: packets in n = 10^6 cycles at rate p are binomial; within 6
-// standard deviations but for a probability of 2*10^-9. So are pairs in
-// neighbouring cycles, at rate p^2 (their variance is at most
-// n*p^2*(1-p^2+2p), for overlapping pairs).
+// TestBernoulli: packets in n = 10^6 cycles at rate p are binomial; within 6 standard deviations
+// but for a probability of 2*10^-9. So are pairs in neighbouring cycles, at rate p^2 (their
+// variance is at most n*p^2*(1-p^2+2p), for overlapping pairs).
 func TestBernoulli(t *testing.T) {
 	const n = 1e6
 	for i, c := range []struct{ load, flits float64 }{{0.1, 1}, {0.5, 1}, {0.9, 4}, {1, 1}, {0.001, 1}} {
 		p := c.load / c.flits
 		born := births(process[struct{}](t, "bernoulli", ProcessEnv{c.load, c.flits}, nil), n, i)
-		if got := count(born); math.Abs(got-n*p) > 6*math.Sqrt(n*p*(1-p)) {
-			t.Errorf("load %v of %v flits: %v packets, want %v", c.load, c.flits, got, n*p)
-		}
+		got := count(born)
+		simtest.ErrorIf(t, math.Abs(got-n*p) > 6*math.Sqrt(n*p*(1-p)),
+			"load %v of %v flits: %v packets, want %v", c.load, c.flits, got, n*p)
 		pairs := 0.0
 		for at := range born[1:] {
 			if born[at] && born[at+1] {
 				pairs++
 			}
 		}
-		if want := n * p * p; math.Abs(pairs-want) > 6*math.Sqrt(n*p*p*(1-p*p+2*p))+1 {
-			t.Errorf("load %v: %v pairs, want %v", c.load, pairs, want)
-		}
+		want := n * p * p
+		simtest.ErrorIf(t, math.Abs(pairs-want) > 6*math.Sqrt(n*p*p*(1-p*p+2*p))+1,
+			"load %v: %v pairs, want %v", c.load, pairs, want)
 	}
 }
 
@@ -76,13 +75,12 @@ func onOffByCycle(n int, r1, alpha, beta, on float64, id int) []bool {
 	return born
 }
 
-// TestOnOff compares with the chain simulated cycle by cycle, and with its
-// rate. Births at distance d are correlated: covariance r1^2 * v * (1-a-b)^d
-// with v = on*(1-on), so that a count over n cycles has variance of about
-// n*(p*(1-p) + 2*r1^2*v*(1-a-b)/(a+b)); 6 standard deviations fail by chance
-// once in 5*10^8. The number of births whose next cycle has one too separates
-// bursts from Bernoulli traffic; its variance is bounded by the variance of runs,
-// whose correlation is the same: (1 + 2/(a+b)) times binomial.
+// TestOnOff compares with the chain simulated cycle by cycle, and with its rate. Births at distance
+// d are correlated: covariance r1^2 * v * (1-a-b)^d with v = on*(1-on), so that a count over n
+// cycles has variance of about n*(p*(1-p) + 2*r1^2*v*(1-a-b)/(a+b)); 6 standard deviations fail by
+// chance once in 5*10^8. The number of births whose next cycle has one too separates bursts from
+// Bernoulli traffic; its variance is bounded by the variance of runs, whose correlation is the
+// same: (1 + 2/(a+b)) times binomial.
 func TestOnOff(t *testing.T) {
 	const n = 2e6
 	for i, c := range []struct{ load, flits, burst, peak float64 }{
@@ -109,9 +107,7 @@ func TestOnOff(t *testing.T) {
 				pairs++
 			}
 		}
-		if math.Abs(pairs-want) > 6*math.Sqrt(want*(1+2/(alpha+beta))) {
-			t.Errorf("%+v: %v pairs, want %v", c, pairs, want)
-		}
+		simtest.ErrorIf(t, math.Abs(pairs-want) > 6*math.Sqrt(want*(1+2/(alpha+beta))), "%+v: %v pairs, want %v", c, pairs, want)
 	}
 }
 
@@ -127,9 +123,8 @@ func TestOnOffStarts(t *testing.T) {
 				got++
 			}
 		}
-		if math.Abs(got-0.2*n) > 6*math.Sqrt(n*0.2*0.8) {
-			t.Errorf("%v of %d terminals start a packet in cycle %d, want %v", got, n, cycle, 0.2*n)
-		}
+		simtest.ErrorIf(t, math.Abs(got-0.2*n) > 6*math.Sqrt(n*0.2*0.8),
+			"%v of %d terminals start a packet in cycle %d, want %v", got, n, cycle, 0.2*n)
 	}
 }
 
@@ -138,9 +133,8 @@ func TestNoLoad(t *testing.T) {
 	for _, name := range Processes.Names() {
 		config, _ := Processes.Config(name)
 		p := simtest.Must(Processes.Build(name, config, ProcessEnv{0, 1}))(t)
-		if born := births(p, 1000, 0); count(born) != 0 {
-			t.Errorf("%s: %v packets at load 0", name, count(born))
-		}
+		born := births(p, 1000, 0)
+		simtest.ErrorIf(t, count(born) != 0, "%s: %v packets at load 0", name, count(born))
 	}
 }
 
@@ -184,9 +178,8 @@ func TestProcessErrors(t *testing.T) {
 			_, err = param.Make(Processes, c.name, c.env, c.set)
 		}
 		var problem *param.ParamError
-		if !errors.As(err, &problem) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %+v: %v, want %s", c.name, c.env, err, c.want)
-		}
+		simtest.ErrorIf(t, !errors.As(err, &problem) || !strings.Contains(err.Error(), c.want),
+			"%s %+v: %v, want %s", c.name, c.env, err, c.want)
 	}
 }
 
@@ -207,27 +200,19 @@ func TestSizes(t *testing.T) {
 			t.Fatal("a size that was not given")
 		}
 	}
-	if math.Abs(long-10000) > 6*math.Sqrt(40000*0.25*0.75) {
-		t.Errorf("%v of 40000 packets are long", long)
-	}
+	simtest.ErrorIf(t, math.Abs(long-10000) > 6*math.Sqrt(40000*0.25*0.75), "%v of 40000 packets are long", long)
 	equal, _ := NewSizes([]int{2, 4, 9}, nil)
-	if equal.Mean() != 5 {
-		t.Errorf("mean %v of 2, 4, 9 at equal weights", equal.Mean())
-	}
+	simtest.ErrorIf(t, equal.Mean() != 5, "mean %v of 2, 4, 9 at equal weights", equal.Mean())
 	one, _ := NewSizes([]int{7}, nil)
 	before := stream
-	if one.Draw(&stream) != 7 || stream != before {
-		t.Error("a fixed size draws a random number")
-	}
+	simtest.ErrorIf(t, one.Draw(&stream) != 7 || stream != before, "a fixed size draws a random number")
 }
 
 // TestSizesErrors: all problems together.
 func TestSizesErrors(t *testing.T) {
 	_, err := NewSizes([]int{1, 0, -3}, []float64{1, -1})
 	for _, want := range []string{"packet_flits[1] = 0", "packet_flits[2] = -3", "packet_weights = [1 -1]: want one weight for each of the 3 sizes", "packet_weights[1] = -1"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v lacks %q", err, want)
-		}
+		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "%v lacks %q", err, want)
 	}
 	if _, err := NewSizes(nil, nil); err == nil {
 		t.Error("no sizes at all")

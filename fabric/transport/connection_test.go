@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/shared"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestKarnsRule: an answer shows a round trip if the packet was sent once, or twice and the answer is
@@ -43,12 +44,11 @@ func TestTimeoutNotNeeded(t *testing.T) {
 	r := prepare(t, star(t, 4), DefaultConfig(), of, 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4086}})
 	window := r.connections[0].window.Window()
 	r.finish(t)
-	if n := r.Counts; math.Abs(r.tail()-80.67424) > 1e-6 || n.Timeouts != 4 || n.Sent != 5 || n.Again != 4 || n.Duplicates != 2 {
-		t.Errorf("%v us, %+v; want 80.67424, 4 timeouts, 5 sent, 2 twice there", r.tail(), r.Counts)
-	}
-	if got := r.connections[0].window.Window(); got != window-4*4150 {
-		t.Errorf("window %d, want four packets less than %d", got, window)
-	}
+	n := r.Counts
+	simtest.ErrorIf(t, math.Abs(r.tail()-80.67424) > 1e-6 || n.Timeouts != 4 || n.Sent != 5 || n.Again != 4 || n.Duplicates != 2,
+		"%v us, %+v; want 80.67424, 4 timeouts, 5 sent, 2 twice there", r.tail(), r.Counts)
+	got := r.connections[0].window.Window()
+	simtest.ErrorIf(t, got != window-4*4150, "window %d, want four packets less than %d", got, window)
 
 	// An answer between the timeout and the repetition: the packet is not sent again.
 	r = prepare(t, star(t, 4), DefaultConfig(), of, 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4086}})
@@ -74,9 +74,8 @@ func TestRecordsAreOfWhatIsInFlight(t *testing.T) {
 	if c.packets != 244_739 || c.next < 2900 || c.records.Len() > 22 || c.receiver.got.words.Len() > 2 || c.order.Len() > 200 {
 		t.Errorf("%d packets, %d sent, %d records, %d words, %d in order", c.packets, c.next, c.records.Len(), c.receiver.got.words.Len(), c.order.Len())
 	}
-	if err := r.config.CheckFlows(4, []Flow{{Src: 1, Dst: 0, Bytes: 1 << 50}}); err == nil || !strings.Contains(err.Error(), "want at most 2147483647") {
-		t.Errorf("a flow of 1 PB: %v", err)
-	}
+	err := r.config.CheckFlows(4, []Flow{{Src: 1, Dst: 0, Bytes: 1 << 50}})
+	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "want at most 2147483647"), "a flow of 1 PB: %v", err)
 }
 
 // TestNothingInFlight: an answer counts both packets of a flow as received and names the second only,
@@ -88,9 +87,7 @@ func TestNothingInFlight(t *testing.T) {
 	c := r.connections[0]
 	c.answered(&shared.Packet{Kind: acknowledgement, Seq: 1, Ask: true, Map: 1, Bytes: 8300})
 	c.lose(0)
-	if c.backlog != 8300 || c.inFlight != 0 || c.awaited != 0 {
-		t.Fatalf("backlog %d, in flight %d", c.backlog, c.inFlight)
-	}
+	simtest.FatalIf(t, c.backlog != 8300 || c.inFlight != 0 || c.awaited != 0, "backlog %d, in flight %d", c.backlog, c.inFlight)
 	c.send()
 	if c.answered(&shared.Packet{Kind: acknowledgement, Seq: 0, Cum: 2, Bytes: 8300, Again: true}); c.inFlight != 0 || c.backlog != 4150 {
 		t.Errorf("in flight %d, backlog %d, want none and a packet", c.inFlight, c.backlog)
@@ -133,9 +130,8 @@ func TestSprayingInTurn(t *testing.T) {
 	s = newSpraying("oblivious", 8, 1, 0)
 	for range 20 {
 		s.heard(3, pathTrimmed)
-		if list := entropies(&s, 8, 0); !each(list, 1) {
-			t.Fatalf("oblivious: %v", list)
-		}
+		list := entropies(&s, 8, 0)
+		simtest.FatalIf(t, !each(list, 1), "oblivious: %v", list)
 	}
 }
 
@@ -158,9 +154,8 @@ func TestSprayingBitmap(t *testing.T) {
 				passed++
 			}
 		}
-		if passed != c.turns {
-			t.Errorf("signal %d, %d times: passed over %d times, want %d", c.signal, c.times, passed, c.turns)
-		}
+		simtest.ErrorIf(t, passed != c.turns,
+			"signal %d, %d times: passed over %d times, want %d", c.signal, c.times, passed, c.turns)
 	}
 }
 
@@ -187,22 +182,17 @@ func TestSprayingReps(t *testing.T) {
 	for range 200 { // of 64: a few are missing
 		seen[s.next(0)&63] = true
 	}
-	if len(seen) < 50 {
-		t.Errorf("200 random entropies are %d", len(seen))
-	}
+	simtest.ErrorIf(t, len(seen) < 50, "200 random entropies are %d", len(seen))
 	hear()
 	s.expired(5)
 	for i := range 24 {
-		if e := s.next(4 + repsFrozenFor); e != uint16(2+i%8) {
-			t.Fatalf("frozen: packet %d takes %d", i, e)
-		}
+		e := s.next(4 + repsFrozenFor)
+		simtest.FatalIf(t, e != uint16(2+i%8), "frozen: packet %d takes %d", i, e)
 	}
 	for range 8 {
 		s.next(5 + repsFrozenFor)
 	}
-	if s.good.Len() != 0 {
-		t.Errorf("thawed: %d entropies are left", s.good.Len())
-	}
+	simtest.ErrorIf(t, s.good.Len() != 0, "thawed: %d entropies are left", s.good.Len())
 }
 
 // TestSprayingMixed: recycled entropies first, any number of them, those trimmed at the last hop among
@@ -230,9 +220,8 @@ func TestTimeoutOfSpray(t *testing.T) {
 	config.Spray, of.Queue = "reps", 5000
 	r := prepare(t, star(t, 4), config, of, 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4086}})
 	r.kernel.Run(18 * sim.Microsecond)
-	if got := r.connections[0].spray.frozen; got != 17_400_000+10_000_000_000 {
-		t.Errorf("frozen until %d ps", got)
-	}
+	got := r.connections[0].spray.frozen
+	simtest.ErrorIf(t, got != 17_400_000+10_000_000_000, "frozen until %d ps", got)
 }
 
 // TestRequests: three packets time out at 17.4, 17.732 and 18.064 us without credit. The first has credit asked
@@ -245,9 +234,9 @@ func TestRequests(t *testing.T) {
 	c := r.connections[0]
 	c.credit.bytes, c.requested = 0, -r.timing.RTT
 	r.kernel.Run(19 * sim.Microsecond)
-	if n := r.Counts; n.Timeouts != 3 || n.Requests != 1 || n.Again != 0 {
-		t.Errorf("%+v, want 3 timeouts, a request and nothing sent again", n)
-	}
+	n := r.Counts
+	simtest.ErrorIf(t, n.Timeouts != 3 || n.Requests != 1 || n.Again != 0,
+		"%+v, want 3 timeouts, a request and nothing sent again", n)
 }
 
 // TestRefusedOnceAGap: a receiver that goes back refuses the first packet behind a gap, and the first behind
@@ -259,9 +248,9 @@ func TestRefusedOnceAGap(t *testing.T) {
 	r.kernel.Run(sim.Microsecond)
 	for i, seq := range []int32{0, 2, 3, 4, 1, 3, 4} {
 		r.connections[0].arrivedData(&shared.Packet{Kind: data, Seq: seq, Size: 4150})
-		if want := []int64{0, 1, 1, 1, 1, 2, 2}[i]; r.Counts.Refused != want {
-			t.Errorf("after packet %d, the %d of all: %d refused, want %d", seq, i, r.Counts.Refused, want)
-		}
+		want := []int64{0, 1, 1, 1, 1, 2, 2}[i]
+		simtest.ErrorIf(t, r.Counts.Refused != want,
+			"after packet %d, the %d of all: %d refused, want %d", seq, i, r.Counts.Refused, want)
 	}
 }
 
@@ -272,7 +261,5 @@ func TestRateOfShortPackets(t *testing.T) {
 	config, of := DefaultConfig(), shared.DefaultConfig()
 	config.Control, config.Share, of.Queue, of.MarkFrom, of.MarkTo = "dcqcn", true, 1<<20, 1<<20, 1<<20
 	r := simulate(t, star(t, 4), config, of, []Flow{{Src: 1, Dst: 0, Bytes: 1000, Connection: 1}, {Src: 1, Dst: 0, Bytes: 1000, Connection: 1}})
-	if math.Abs(r.tail()-4.2656) > 1e-6 {
-		t.Errorf("%v us, want 4.2656", r.tail())
-	}
+	simtest.ErrorIf(t, math.Abs(r.tail()-4.2656) > 1e-6, "%v us, want 4.2656", r.tail())
 }

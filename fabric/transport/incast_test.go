@@ -63,12 +63,12 @@ func TestIncastByHand(t *testing.T) {
 		for _, e := range ends {
 			first = min(first, e.Nanoseconds())
 		}
-		if got := 1000 * r.tail(); math.Abs(got-tail) > 0.001 || first < tail-332*float64(c.apart)-0.001 {
-			t.Errorf("%s, %d flows: ends %v, want the last at %.2f ns, the first at most %d packets before", c.control, c.n, ends, tail, c.apart)
-		}
-		if deepest := r.net.Counters(0).DeepestData; deepest < c.low*4150 || deepest > c.high*4150 {
-			t.Errorf("%s, %d flows: %d B wait at most, want %d to %d packets", c.control, c.n, deepest, c.low, c.high)
-		}
+		got := 1000 * r.tail()
+		simtest.ErrorIf(t, math.Abs(got-tail) > 0.001 || first < tail-332*float64(c.apart)-0.001,
+			"%s, %d flows: ends %v, want the last at %.2f ns, the first at most %d packets before", c.control, c.n, ends, tail, c.apart)
+		deepest := r.net.Counters(0).DeepestData
+		simtest.ErrorIf(t, deepest < c.low*4150 || deepest > c.high*4150,
+			"%s, %d flows: %d B wait at most, want %d to %d packets", c.control, c.n, deepest, c.low, c.high)
 		if n := &r.Counts; n.Sent != 60*int64(c.n) || n.Again != 0 || n.Timeouts != 0 || n.Trimmed != 0 || n.Notified != c.notices || (n.Pulls > 0) != r.config.hasCredit() {
 			t.Errorf("%s, %d flows: %+v, want %d notifications, nothing twice", c.control, c.n, *n, c.notices)
 		}
@@ -97,9 +97,7 @@ func TestPullTarget(t *testing.T) {
 		c.credit = creditSender{bytes: x.credit, granted: 100}
 		c.backlog = x.backlog
 		r.hosts[1].waiting = x.waiting
-		if got := c.target(); got != x.want {
-			t.Errorf("%d B wait with %d of credit, %d flows: target %d, want %d", x.backlog, x.credit, x.waiting, got, x.want)
-		}
+		simtest.Equal(t, c.target(), x.want, "%d B wait with %d of credit, %d flows: target", x.backlog, x.credit, x.waiting)
 	}
 }
 
@@ -111,9 +109,7 @@ func TestPullTargetOfWindow(t *testing.T) {
 	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
 	c := r.connections[0]
 	c.credit, c.backlog = creditSender{granted: 100}, 1<<20
-	if got := c.target(); got != 100+82 {
-		t.Errorf("target %d, want 182", got)
-	}
+	simtest.Equal(t, c.target(), 100+82, "target")
 }
 
 // TestCreditKept: 40 units, 10,240 B, come to 5,000 B of credit in full, and to 80,000 B until it is 1.5
@@ -167,9 +163,9 @@ func TestSeen(t *testing.T) {
 	h.seen(true, true, true)
 	h.seen(false, true, false)
 	h.seen(false, false, true)
-	if p := &h.pacer; p.packets != 4 || p.trims != 1 || p.whole != 2 || p.marked != 1 {
-		t.Errorf("%d packets, %d trimmed, %d whole, %d of them marked; want 4, 1, 2, 1", p.packets, p.trims, p.whole, p.marked)
-	}
+	p := &h.pacer
+	simtest.ErrorIf(t, p.packets != 4 || p.trims != 1 || p.whole != 2 || p.marked != 1,
+		"%d packets, %d trimmed, %d whole, %d of them marked; want 4, 1, 2, 1", p.packets, p.trims, p.whole, p.marked)
 }
 
 // TestPace: a share m of the packets marked moves g half way to it; a share t trimmed under way is
@@ -221,8 +217,6 @@ func TestPoisson(t *testing.T) {
 		t.Errorf("%d flows, want 100,000", n)
 	}
 	for s, n := range from {
-		if n < 6250-316 || n > 6250+316 {
-			t.Errorf("terminal %d sends %d flows, want 6,250", s, n)
-		}
+		simtest.ErrorIf(t, n < 6250-316 || n > 6250+316, "terminal %d sends %d flows, want 6,250", s, n)
 	}
 }

@@ -72,9 +72,8 @@ func (r *run) tail() float64 {
 func TestOneFlow(t *testing.T) {
 	r := simulate(t, pods(t, 4), DefaultConfig(), shared.DefaultConfig(), []Flow{{ID: 1, Src: 0, Dst: 13, Bytes: 2_000_000}})
 	want := 489*0.332 + 5*0.332 + 2010*80e-6 + 12 + 6*0.00512
-	if math.Abs(r.tail()-want) > 0.001 || r.Counts.Acknowledged != 124 {
-		t.Errorf("%v us, want %v; %+v", r.tail(), want, r.Counts)
-	}
+	simtest.ErrorIf(t, math.Abs(r.tail()-want) > 0.001 || r.Counts.Acknowledged != 124,
+		"%v us, want %v; %+v", r.tail(), want, r.Counts)
 }
 
 // TestIncast: 15 flows of 489 full packets and one of 2,010 B into one link take 2,437.632 us of it;
@@ -87,9 +86,7 @@ func TestIncast(t *testing.T) {
 		config.Control = control
 		r := simulate(t, pods(t, 4), config, shared.DefaultConfig(), flows)
 		n, ideal := r.Counts, 15*(489*4150+2010)*80e-6
-		if r.tail() < ideal || r.tail() > 1.015*ideal {
-			t.Errorf("%s: %v us, want %v", control, r.tail(), ideal)
-		}
+		simtest.ErrorIf(t, r.tail() < ideal || r.tail() > 1.015*ideal, "%s: %v us, want %v", control, r.tail(), ideal)
 		if n.Trimmed == 0 || n.Refused != n.Trimmed || n.Again != n.Trimmed || n.Sent != 15*490+n.Again || n.Timeouts != 0 || n.Duplicates != 0 {
 			t.Errorf("%s: %+v", control, n)
 		}
@@ -137,9 +134,8 @@ func TestTriggers(t *testing.T) {
 		config, of := DefaultConfig(), shared.DefaultConfig()
 		config.Control, of.Queue = "none", 1<<20
 		began, _ := simulate(t, star(t, 4), config, of, m.Flows, m.Triggers...).Ends()
-		if got := began[1].Nanoseconds(); math.Abs(got-want) > 0.001 {
-			t.Errorf("%s: begins at %v ns, want %v", key, got, want)
-		}
+		got := began[1].Nanoseconds()
+		simtest.ErrorIf(t, math.Abs(got-want) > 0.001, "%s: begins at %v ns, want %v", key, got, want)
 		simtest.Refuse(ReadMatrix("x.cm", []byte("Nodes 4\n1->0 id 1 start 0 size 4086 "+key+" 2\n")))(t, "x.cm:2: "+key+" 2 is not in the file")
 	}
 }
@@ -148,9 +144,7 @@ func TestTriggers(t *testing.T) {
 func TestMatrixTimes(t *testing.T) {
 	for text, want := range map[string]sim.Time{"0.000000": 0, "0.500000": 500 * sim.Nanosecond, "2e1": 20 * sim.Microsecond, "500000000ps": 500 * sim.Microsecond, "1.5ms": 1500 * sim.Microsecond} {
 		m := simtest.Must(ReadMatrix("x.cm", []byte("Nodes 4\nConnections 1\n1->3 start "+text+" size 4096\n")))(t)
-		if m.Flows[0].Start != want {
-			t.Errorf("start %s: %v, want %v", text, m.Flows[0].Start, want)
-		}
+		simtest.ErrorIf(t, m.Flows[0].Start != want, "start %s: %v, want %v", text, m.Flows[0].Start, want)
 	}
 }
 

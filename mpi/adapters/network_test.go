@@ -66,9 +66,8 @@ func TestEnoughWaits(t *testing.T) {
 		for _, lanes := range []string{"", "0:64,1:64"} {
 			_, _, made := paceTransport(t, "flit", lanes, &adapter)
 			n := &made.(*transport).nodes[0]
-			if n.enough != want || lanes != "" && n.lanes.enough != int32(want+1) {
-				t.Errorf("%d ns, lanes %q: %d packets are enough, of a lane %+v, want %d and one more", latency, lanes, n.enough, n.lanes, want)
-			}
+			simtest.ErrorIf(t, n.enough != want || lanes != "" && n.lanes.enough != int32(want+1),
+				"%d ns, lanes %q: %d packets are enough, of a lane %+v, want %d and one more", latency, lanes, n.enough, n.lanes, want)
 		}
 	}
 	adapter := lanesAdapter()
@@ -81,9 +80,9 @@ func TestEnoughWaits(t *testing.T) {
 		want bool
 	}{{0, 20, false}, {0, 21, true}, {1, 30, false}, {1, 31, true}, {2, 1000, false}} {
 		n.head = c.head
-		if got := p.behind(&n, (c.at+sim.Time(p.delay))*sim.Nanosecond); got != c.want || p.delay == 0 {
-			t.Errorf("head %d, at %d and %d cycles more: behind %v, want %v", c.head, c.at, p.delay, got, c.want)
-		}
+		got := p.behind(&n, (c.at+sim.Time(p.delay))*sim.Nanosecond)
+		simtest.ErrorIf(t, got != c.want || p.delay == 0,
+			"head %d, at %d and %d cycles more: behind %v, want %v", c.head, c.at, p.delay, got, c.want)
 	}
 }
 
@@ -104,9 +103,8 @@ func TestMessagesOfAPairStayInOrder(t *testing.T) {
 	}
 	k.Run(sim.MaxTime - 1)
 	for m, cycle := range []sim.Time{300, 400, 400} {
-		if want := cycle*sim.Nanosecond + adapter.RecvLatency; sink.at[int32(m)] != want {
-			t.Errorf("message %d at %v, want %v", m, sink.at[int32(m)], want)
-		}
+		want := cycle*sim.Nanosecond + adapter.RecvLatency
+		simtest.ErrorIf(t, sink.at[int32(m)] != want, "message %d at %v, want %v", m, sink.at[int32(m)], want)
 	}
 }
 
@@ -207,9 +205,8 @@ func lanesTransport(t *testing.T, terminals int, low string) (*sim.Kernel, *lane
 	return k, sink, transport
 }
 
-// An adapter with messages on two lanes that each could fill its link divides it by the
-// weights, message by message of many packets of an MTU of 4,096 bytes, and among the QPs
-// of a lane evenly.
+// An adapter with messages on two lanes that each could fill its link divides it by the weights,
+// message by message of many packets of an MTU of 4,096 bytes, and among the QPs of a lane evenly.
 func TestAdapterDividesItsLink(t *testing.T) {
 	for _, c := range []struct {
 		low   string
@@ -232,12 +229,11 @@ func TestAdapterDividesItsLink(t *testing.T) {
 			got[id%4]++
 		}
 		lane0, lane1 := got[0]+got[2], got[1]+got[3]
-		if all := lane0 + lane1; math.Abs(lane0/all-c.ratio/(1+c.ratio)) > 0.01 || all < 0.98*messages {
-			t.Errorf("%s: %v messages on lane 0 and %v on lane 1, want %v to 1", c.low, lane0, lane1, c.ratio)
-		}
-		if math.Abs(got[0]-got[2]) > 1 || math.Abs(got[1]-got[3]) > 1 {
-			t.Errorf("%s: QPs of a lane have sent %v messages", c.low, got)
-		}
+		all := lane0 + lane1
+		simtest.ErrorIf(t, math.Abs(lane0/all-c.ratio/(1+c.ratio)) > 0.01 || all < 0.98*messages,
+			"%s: %v messages on lane 0 and %v on lane 1, want %v to 1", c.low, lane0, lane1, c.ratio)
+		simtest.ErrorIf(t, math.Abs(got[0]-got[2]) > 1 || math.Abs(got[1]-got[3]) > 1,
+			"%s: QPs of a lane have sent %v messages", c.low, got)
 	}
 }
 
@@ -265,15 +261,12 @@ func TestAdapterLanesDoNotWaitForEachOther(t *testing.T) {
 		sum := sim.Time(0)
 		for m, from := range began {
 			at, ok := sink.at[small+int32(m)]
-			if !ok {
-				t.Fatalf("message %d of lane 1 has not arrived", m)
-			}
+			simtest.FatalIf(t, !ok, "message %d of lane 1 has not arrived", m)
 			sum += at - from
 		}
 		return sum / sim.Time(len(began))
 	}
 	alone, beside, fifo := mean("0:64,1:64", false), mean("0:64,1:64", true), mean("", true)
-	if beside > alone+alone/20 || fifo < 2*alone {
-		t.Errorf("%v alone, %v beside a congested lane, %v without lanes", alone, beside, fifo)
-	}
+	simtest.ErrorIf(t, beside > alone+alone/20 || fifo < 2*alone,
+		"%v alone, %v beside a congested lane, %v without lanes", alone, beside, fifo)
 }

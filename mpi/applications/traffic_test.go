@@ -39,15 +39,11 @@ func TestTraffic(t *testing.T) {
 		to := map[[2]int32]int{}
 		for r, all := range w.to {
 			for _, x := range all {
-				if int(x) == r {
-					t.Errorf("%s: rank %d sends to itself", pattern, r)
-				}
+				simtest.ErrorIf(t, int(x) == r, "%s: rank %d sends to itself", pattern, r)
 				to[[2]int32{int32(r), x}]++
 			}
 		}
-		if !c.right(w, to) {
-			t.Errorf("%s: messages %v, expected %v", pattern, to, w.expected)
-		}
+		simtest.ErrorIf(t, !c.right(w, to), "%s: messages %v, expected %v", pattern, to, w.expected)
 		messages := 0
 		for _, times := range to {
 			messages += times
@@ -62,9 +58,9 @@ func TestTraffic(t *testing.T) {
 		}
 		// 1000 B at half of 0.4 Gb/s are 40 us each.
 		last := slices.Max(l.Finish)
-		if want := 400 * 40000.0; float64(last) < want || pattern != "hot" && float64(last) > 1.05*want {
-			t.Errorf("%s: ends at %d ns, want %v", pattern, last, want)
-		}
+		want := 400 * 40000.0
+		simtest.ErrorIf(t, float64(last) < want || pattern != "hot" && float64(last) > 1.05*want,
+			"%s: ends at %d ns, want %v", pattern, last, want)
 	}
 }
 
@@ -75,9 +71,8 @@ func TestProgramAndMatrixProblems(t *testing.T) {
 		simtest.Fail(t, err, want)
 	}
 	for _, text := range []string{"", "x = [", "iterations = -1\n[[step]]\ntype = \"milc\"\n"} {
-		if _, err := parseProgram("p.toml", text, skeletons.Env{Ranks: 16, PerNode: 1}); err == nil || !strings.HasPrefix(err.Error(), "p.toml: ") {
-			t.Errorf("%q: %v", text, err)
-		}
+		_, err := parseProgram("p.toml", text, skeletons.Env{Ranks: 16, PerNode: 1})
+		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), "p.toml: "), "%q: %v", text, err)
 	}
 	_, err = readMatrix("m.csv", strings.NewReader("0,1,1\n0,9,1\n1,1,1\n2,1,-1\n"), 4)
 	for _, want := range []string{"m.csv:2: 0,9", "m.csv:3: 1,1", "m.csv:4: weight -1"} {
@@ -88,11 +83,7 @@ func TestProgramAndMatrixProblems(t *testing.T) {
 // TestByKind: shifts have a digit of base 3 for each dimension, 1 in the middle: 4 and 13. Faces are
 // 1, 3 and 9 from there; of corners no digit is 1, of edges one is.
 func TestByKind(t *testing.T) {
-	if got, want := byKind(2, 0), []int{3, 5, 1, 7, 0, 2, 6, 8}; !slices.Equal(got, want) {
-		t.Errorf("two dimensions: %v, want %v", got, want)
-	}
+	simtest.EqualSlices(t, byKind(2, 0), []int{3, 5, 1, 7, 0, 2, 6, 8}, "two dimensions:")
 	want := []int{14, 12, 16, 10, 22, 4, 0, 2, 6, 8, 18, 20, 24, 26, 1, 3, 5, 7, 9, 11, 15, 17, 19, 21, 23, 25}
-	if got := byKind(3, 2); !slices.Equal(got, want) {
-		t.Errorf("three dimensions: %v, want %v", got, want)
-	}
+	simtest.EqualSlices(t, byKind(3, 2), want, "three dimensions:")
 }

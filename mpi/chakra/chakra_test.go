@@ -62,9 +62,8 @@ func TestSamples(t *testing.T) {
 		CollBytes map[string]int64 `json:"coll_bytes"`
 	}
 	var want map[string]counts
-	if err := json.Unmarshal(text, &want); err != nil || len(want) == 0 {
-		t.Fatal(err)
-	}
+	err := json.Unmarshal(text, &want)
+	simtest.FatalIf(t, err != nil || len(want) == 0, "%v", err)
 	types := map[nodeType]string{compute: "COMP", send: "COMM_SEND", receive: "COMM_RECV", collective: "COMM_COLL"}
 	for file, want := range want {
 		nodes := simtest.Must(read(samples + file))(t)
@@ -89,9 +88,7 @@ func TestSamples(t *testing.T) {
 				got.CollBytes[name] += size
 			}
 		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s:\n%+v\nwant:\n%+v", file, got, want)
-		}
+		simtest.ErrorIf(t, !reflect.DeepEqual(got, want), "%s:\n%+v\nwant:\n%+v", file, got, want)
 	}
 }
 
@@ -112,18 +109,16 @@ func TestImportSamples(t *testing.T) {
 		{"custom_ring_allreduce_8npus_1MB.0.et", 8 * 14, 8 * 14 << 17},
 	} {
 		g, _ := simtest.Must2(Import(samples+c.file, "", trace.Default()))(t)
-		if n, size := g.Count(mpi.Send); n != c.messages || size != c.bytes {
-			t.Errorf("%s: %d messages of %d B in all, want %d of %d", c.file, n, size, c.messages, c.bytes)
-		}
+		n, size := g.Count(mpi.Send)
+		simtest.ErrorIf(t, n != c.messages || size != c.bytes,
+			"%s: %d messages of %d B in all, want %d of %d", c.file, n, size, c.messages, c.bytes)
 		simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	}
 	_, report, err := Import(samples+"pytorch_rank0_first400.et.gz", "", trace.Default())
 	simtest.Fail(t, err, "4 x collective cannot be replayed: no attribute comm_type")
 	var b strings.Builder
 	report.Write(&b)
-	if !strings.Contains(b.String(), "replayed            394  compute\n") {
-		t.Errorf("report:\n%s", b.String())
-	}
+	simtest.ErrorIf(t, !strings.Contains(b.String(), "replayed            394  compute\n"), "report:\n%s", b.String())
 }
 
 // traceOf writes a trace of ranks under PREFIX.RANK.et and returns the first name.
@@ -157,9 +152,7 @@ func TestExport(t *testing.T) {
 		back, _ := simtest.Must2(Import(file(1), "", trace.Default()))(t)
 		var b bytes.Buffer
 		back.WriteText(&b)
-		if b.String() != text {
-			t.Errorf("%s: comes back as:\n%s", name, b.String())
-		}
+		simtest.ErrorIf(t, b.String() != text, "%s: comes back as:\n%s", name, b.String())
 	}
 	for what, text := range map[string]string{
 		"any rank":   "num_ranks 1\nrank 0 {\nrecv 8b from -1\n}\n",
@@ -168,9 +161,8 @@ func TestExport(t *testing.T) {
 	} {
 		g := simtest.Must(goal.Parse("x", strings.NewReader(text)))(t)
 		err := Export(g, func(int) (io.WriteCloser, error) { return os.Create(filepath.Join(t.TempDir(), "x")) })
-		if err == nil || !strings.HasPrefix(err.Error(), "x:") || !strings.Contains(err.Error(), what) {
-			t.Errorf("%s: %v", what, err)
-		}
+		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), "x:") || !strings.Contains(err.Error(), what),
+			"%s: %v", what, err)
 	}
 }
 
@@ -190,17 +182,14 @@ func TestGroupsAndScale(t *testing.T) {
 	s.Compute = 0.5
 	g, report := simtest.Must2(Import(file, groups, s))(t)
 	// The ring of two: 2 rounds of half the vector for each of the two.
-	if n, size := g.Count(mpi.Send); n != 4 || size != 4*300 {
-		t.Errorf("%d messages, %d B", n, size)
-	}
-	if _, ns := g.Count(mpi.Calc); ns != 4000 {
-		t.Errorf("computing %d ns", ns)
-	}
+	n, size := g.Count(mpi.Send)
+	simtest.ErrorIf(t, n != 4 || size != 4*300, "%d messages, %d B", n, size)
+	_, ns := g.Count(mpi.Calc)
+	simtest.ErrorIf(t, ns != 4000, "computing %d ns", ns)
 	var b strings.Builder
 	report.Write(&b)
-	if want := "replayed              2  compute\nreplayed              1  metadata\napproximated          2  all-reduce: combining takes no time\n"; b.String() != want {
-		t.Errorf("report:\n%s\nwant:\n%s", b.String(), want)
-	}
+	want := "replayed              2  compute\nreplayed              1  metadata\napproximated          2  all-reduce: combining takes no time\n"
+	simtest.ErrorIf(t, b.String() != want, "report:\n%s\nwant:\n%s", b.String(), want)
 }
 
 // TestRefused: what is wrong is named with its file and place.
@@ -240,9 +229,9 @@ func TestRefused(t *testing.T) {
 	for _, content := range foreign {
 		simtest.Check(t, os.WriteFile(file, []byte(content), 0o666))
 		nodes, err := read(file)
-		if description := string(whole[:8]); (err == nil) != (content == description) || content == description && len(nodes) > 0 {
-			t.Errorf("%q: %v", content, err)
-		}
+		description := string(whole[:8])
+		simtest.ErrorIf(t, (err == nil) != (content == description) || content == description && len(nodes) > 0,
+			"%q: %v", content, err)
 	}
 	file = traceOf(t, sends(0), sends(0), sends(0))
 	simtest.Check(t, os.Remove(strings.Replace(file, "t.0", "t.1", 1)))
@@ -269,9 +258,7 @@ func TestBounds(t *testing.T) {
 		edges += len(s.After)
 		return nil
 	}))
-	if edges != 1 {
-		t.Errorf("%d dependencies, want 1", edges)
-	}
+	simtest.ErrorIf(t, edges != 1, "%d dependencies, want 1", edges)
 	long := protowire.AppendVarint(write(t, nil), mostMessage+1)
 	simtest.Check(t, os.WriteFile(file, long, 0o666))
 	simtest.Refuse2(Import(file, "", trace.Default()))(t, "a message of 16777217 bytes: want at most 16777216")
@@ -285,8 +272,7 @@ func FuzzImport(f *testing.F) {
 		simtest.Check(t, os.WriteFile(file, content, 0o666))
 		s := trace.Default()
 		s.Drop = true
-		if g, _, err := Import(file, "", s); err == nil && g.Ranks() == 0 {
-			t.Error("no ranks")
-		}
+		g, _, err := Import(file, "", s)
+		simtest.ErrorIf(t, err == nil && g.Ranks() == 0, "no ranks")
 	})
 }

@@ -149,17 +149,12 @@ func TestHostile(t *testing.T) {
 			if err == nil {
 				read++
 			}
-			if err == nil && g.Ranks() != ranks || err != nil && !strings.Contains(err.Error(), "t.") {
-				t.Errorf("ranks %d, error %v", ranks, err)
-			}
+			simtest.ErrorIf(t, err == nil && g.Ranks() != ranks || err != nil && !strings.Contains(err.Error(), "t."),
+				"ranks %d, error %v", ranks, err)
 		})
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+		simtest.FatalIf(t, t.Failed(), "seed %d", seed)
 	}
-	if read == 0 {
-		t.Error("none is read")
-	}
+	simtest.ErrorIf(t, read == 0, "none is read")
 }
 
 // TestHostilePacked: packed files of some kilobytes, of a node that repeats what it may: one
@@ -181,9 +176,8 @@ func TestHostilePacked(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "t.0.et.gz")
 		simtest.Check(t, os.WriteFile(file, b.Bytes(), 0o666))
 		simtest.Bounded(t, func() {
-			if _, _, err := Import(file, "", trace.Default()); err != nil && !strings.Contains(err.Error(), "t.0.et.gz") {
-				t.Errorf("%s: %v", what, err)
-			}
+			_, _, err := Import(file, "", trace.Default())
+			simtest.ErrorIf(t, err != nil && !strings.Contains(err.Error(), "t.0.et.gz"), "%s: %v", what, err)
 		})
 	}
 }

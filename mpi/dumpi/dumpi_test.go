@@ -160,18 +160,14 @@ func TestProgram(t *testing.T) {
 		if *update {
 			simtest.Check(t, os.WriteFile(name, program(r), 0o666))
 		}
-		if content, err := os.ReadFile(name); err != nil || !bytes.Equal(content, program(r)) {
-			t.Fatal(name, err)
-		}
+		content, err := os.ReadFile(name)
+		simtest.FatalIf(t, err != nil || !bytes.Equal(content, program(r)), "%v %v", name, err)
 	}
 	g, report := simtest.Must2(Import("testdata/ring-0002.bin", trace.Default()))(t)
 	n, sent := g.Count(mpi.Send)
-	if n != 4*3+8+3+3+6+8 || sent != 192+3200+48+12+48+8 {
-		t.Errorf("%d messages, %d B", n, sent)
-	}
-	if _, ns := g.Count(mpi.Calc); ns != 4*69000 {
-		t.Errorf("computing %d ns", ns)
-	}
+	simtest.ErrorIf(t, n != 4*3+8+3+3+6+8 || sent != 192+3200+48+12+48+8, "%d messages, %d B", n, sent)
+	_, ns := g.Count(mpi.Calc)
+	simtest.ErrorIf(t, ns != 4*69000, "computing %d ns", ns)
 	checkCounts(t, report, " 4  Waitsome: waits for what it completed\n")
 	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	// The first rank: the other of its row, by the key, is rank 2, which is first there.
@@ -203,9 +199,7 @@ func checkCounts(t *testing.T, report *trace.Report, ends ...string) {
 	var b strings.Builder
 	report.Write(&b)
 	for _, end := range ends {
-		if !strings.Contains(b.String(), end) {
-			t.Errorf("%s\nlacks %q", b.String(), end)
-		}
+		simtest.ErrorIf(t, !strings.Contains(b.String(), end), "%s\nlacks %q", b.String(), end)
 	}
 }
 
@@ -254,9 +248,7 @@ func TestSamples(t *testing.T) {
 		got[file+" bytes sent by point-to-point calls"] = fmt.Sprint(bytes["send"])
 		got[file+" bytes of posted Irecv"] = fmt.Sprint(bytes["Irecv"])
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%v\nwant %v", got, want)
-	}
+	simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "%v\nwant %v", got, want)
 	for _, name := range []string{"testtrace-0003.bin", "testtrace.meta"} {
 		g, report := simtest.Must2(Import(samples+name, trace.Default()))(t)
 		if checkCounts(t, report, " 4  Isend\n", " 4  Allreduce: combining takes no time\n"); g.Ranks() != 4 {
@@ -271,9 +263,7 @@ func TestSamples(t *testing.T) {
 			}
 			return nil
 		})
-		if ns != 97000 {
-			t.Errorf("%s: rank 0 computes %d ns", name, ns)
-		}
+		simtest.ErrorIf(t, ns != 97000, "%s: rank 0 computes %d ns", name, ns)
 		simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	}
 }
@@ -331,9 +321,8 @@ func TestRefused(t *testing.T) {
 	// What is dropped leaves the rest.
 	s := trace.Default()
 	s.Drop = true
-	if _, report, err := Import(written(t, scan), s); err != nil || len(report.Notes()) != 1 {
-		t.Error(err, report)
-	}
+	_, report, err := Import(written(t, scan), s)
+	simtest.ErrorIf(t, err != nil || len(report.Notes()) != 1, "%v %v", err, report)
 }
 
 // FuzzImport: whatever a file holds is a schedule or an error.
@@ -354,8 +343,7 @@ func FuzzImport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		s := trace.Default()
 		s.Drop = true
-		if g, _, err := Import(written(t, content), s); err == nil && g.Ranks() == 0 {
-			t.Error("no ranks")
-		}
+		g, _, err := Import(written(t, content), s)
+		simtest.ErrorIf(t, err == nil && g.Ranks() == 0, "no ranks")
 	})
 }

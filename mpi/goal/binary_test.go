@@ -17,9 +17,7 @@ import (
 // binaries are files that LogGOPSim's txt2bin has written.
 func binaries(t testing.TB) []string {
 	files, err := filepath.Glob("../testdata/goal/*.bin")
-	if err != nil || len(files) < 3 {
-		t.Fatal("no files", err)
-	}
+	simtest.FatalIf(t, err != nil || len(files) < 3, "no files %v", err)
 	return files
 }
 
@@ -50,17 +48,14 @@ func TestBinaryAndText(t *testing.T) {
 	for _, file := range files {
 		content := simtest.Must(os.ReadFile(file))(t)
 		g := readSchedule(t, content)
-		if !bytes.Equal(asBinary(t, g), content) {
-			t.Errorf("%s: written, it is another file", file)
-		}
+		simtest.ErrorIf(t, !bytes.Equal(asBinary(t, g), content), "%s: written, it is another file", file)
 		text := asText(t, g)
-		if again := readSchedule(t, text); !bytes.Equal(asBinary(t, again), content) || !bytes.Equal(asText(t, again), text) {
-			t.Errorf("%s: over text, it is another file", file)
-		}
+		again := readSchedule(t, text)
+		simtest.ErrorIf(t, !bytes.Equal(asBinary(t, again), content) || !bytes.Equal(asText(t, again), text),
+			"%s: over text, it is another file", file)
 		beside, err := os.ReadFile(strings.TrimSuffix(file, ".bin") + ".goal")
-		if err == nil && !bytes.Equal(asText(t, readSchedule(t, beside)), text) {
-			t.Errorf("%s: the text beside it has other operations", file)
-		}
+		simtest.ErrorIf(t, err == nil && !bytes.Equal(asText(t, readSchedule(t, beside)), text),
+			"%s: the text beside it has other operations", file)
 	}
 }
 
@@ -90,18 +85,14 @@ func TestBinaryCounts(t *testing.T) {
 	}
 }
 
-// TestBinaryRefuses: what is wrong is named with its byte. The schedule has one
-// rank with two operations, the second of which depends on the first: the rank's part
-// begins at byte 30 with 8 bytes of numbers, a root at 38, records at 42 and 81, and an
-// appendix of one entry at 120.
+// TestBinaryRefuses: what is wrong is named with its byte. The schedule has one rank with two
+// operations, the second of which depends on the first: the rank's part begins at byte 30 with 8
+// bytes of numbers, a root at 38, records at 42 and 81, and an appendix of one entry at 120.
 func TestBinaryRefuses(t *testing.T) {
 	right := asBinary(t, readSchedule(t, []byte("num_ranks 1\nrank 0 {\na: calc 1\nb: recv 8b from -1 tag -1\nb requires a\n}\n")))
-	if len(right) != 124 {
-		t.Fatalf("%d bytes", len(right))
-	}
-	if g := readSchedule(t, right); !reflect.DeepEqual(asBinary(t, g), right) {
-		t.Error("any rank and any tag do not come back")
-	}
+	simtest.FatalIf(t, len(right) != 124, "%d bytes", len(right))
+	g := readSchedule(t, right)
+	simtest.ErrorIf(t, !reflect.DeepEqual(asBinary(t, g), right), "any rank and any tag do not come back")
 	for _, c := range []struct {
 		name  string
 		at    int
@@ -157,9 +148,8 @@ func FuzzBinary(f *testing.F) {
 		}
 		written := asBinary(t, g)
 		again := readSchedule(t, written)
-		if !bytes.Equal(asText(t, again), asText(t, g)) || !bytes.Equal(asBinary(t, again), written) {
-			t.Error("written and read again, it is another schedule")
-		}
+		simtest.ErrorIf(t, !bytes.Equal(asText(t, again), asText(t, g)) || !bytes.Equal(asBinary(t, again), written),
+			"written and read again, it is another schedule")
 		readSchedule(t, asText(t, g))
 	})
 }

@@ -27,9 +27,8 @@ func TestParseAccepts(t *testing.T) {
 		t.Errorf("with a byte order mark: %v", err)
 	}
 	const want = "num_ranks 2\n\nrank 0 {\nl1: send 100b to 1 tag 7 cpu 2 nic 1\nl2: calc 5\nl3: calc 9\nl2 requires l1\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 100b from -1 tag -1\n}\n"
-	if got := string(asText(t, g)); got != want {
-		t.Errorf("written:\n%s\nwant:\n%s", got, want)
-	}
+	got := string(asText(t, g))
+	simtest.ErrorIf(t, got != want, "written:\n%s\nwant:\n%s", got, want)
 }
 
 // TestLengths: what no order of matching gives room is refused, as the second of the sends by length, of 9 B,
@@ -103,13 +102,10 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Whatever is accepted survives writing and reading, and runs or fails the
-// same way both times.
+// Whatever is accepted survives writing and reading, and runs or fails the same way both times.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("../testdata/goal/*.goal")
-	if err != nil || len(files) == 0 {
-		f.Fatal("no seed files", err)
-	}
+	simtest.FatalIf(f, err != nil || len(files) == 0, "no seed files %v", err)
 	for _, file := range files {
 		text := simtest.Must(os.ReadFile(file))(f)
 		f.Add(text)
@@ -127,12 +123,8 @@ func FuzzParse(f *testing.F) {
 		again := readSchedule(t, asText(t, g))
 		first, err1 := mpi.DefaultLogGOPS.Run(g.Replay(1), nil)
 		second, err2 := mpi.DefaultLogGOPS.Run(again.Replay(1), nil)
-		if (err1 == nil) != (err2 == nil) {
-			t.Fatalf("first run: %v; second run: %v", err1, err2)
-		}
-		if !slices.Equal(first.Finish, second.Finish) {
-			t.Fatalf("ranks finish at %d and %d", first.Finish, second.Finish)
-		}
+		simtest.FatalIf(t, (err1 == nil) != (err2 == nil), "first run: %v; second run: %v", err1, err2)
+		simtest.FatalIf(t, !slices.Equal(first.Finish, second.Finish), "ranks finish at %d and %d", first.Finish, second.Finish)
 	})
 }
 
@@ -180,18 +172,13 @@ func TestSpilled(t *testing.T) {
 		}
 	}
 	g := simtest.Must(b.Schedule())(t)
-	if runtime.GOOS == "linux" && !g.memory.OnFile() {
-		t.Error("not in a file")
-	}
+	simtest.ErrorIf(t, runtime.GOOS == "linux" && !g.memory.OnFile(), "not in a file")
 	binary := asBinary(t, g)
 	h := readSchedule(t, binary)
-	if !bytes.Equal(asBinary(t, h), binary) {
-		t.Error("written again it is another")
-	}
+	simtest.ErrorIf(t, !bytes.Equal(asBinary(t, h), binary), "written again it is another")
 	result := simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 100}).Run(h.Replay(1), nil))(t)
-	if f := result.Finish; f[0] != n+100 || f[1] != n+1200 {
-		t.Error(f)
-	}
+	f := result.Finish
+	simtest.ErrorIf(t, f[0] != n+100 || f[1] != n+1200, "%v", f)
 	// A cycle at its end is found.
 	b = NewBuilder("cyclic", 1)
 	b.Rank()

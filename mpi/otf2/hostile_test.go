@@ -178,13 +178,9 @@ func TestHostile(t *testing.T) {
 				t.Error("no ranks, or an error without a file:", err)
 			}
 		})
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+		simtest.FatalIf(t, t.Failed(), "seed %d", seed)
 	}
-	if read == 0 {
-		t.Error("none is read")
-	}
+	simtest.ErrorIf(t, read == 0, "none is read")
 }
 
 // TestHostilePacked: packed definitions of some kilobytes, which repeat what they may: a location
@@ -234,14 +230,12 @@ func TestHostilePacked(t *testing.T) {
 		}
 		dir := t.TempDir()
 		name := written(t, dir, files)
-		if info := simtest.Must(os.Stat(filepath.Join(dir, "t.def")))(t); info.Size() > 8<<20 {
-			t.Errorf("%s: %d bytes", what, info.Size())
-		}
+		info := simtest.Must(os.Stat(filepath.Join(dir, "t.def")))(t)
+		simtest.ErrorIf(t, info.Size() > 8<<20, "%s: %d bytes", what, info.Size())
 		simtest.Bounded(t, func() {
 			_, _, err := Import(name, trace.Default())
-			if refused := err != nil && strings.Contains(err.Error(), "more than 2097152 numbers are mapped"); refused != (what == "maps") || err != nil && !refused {
-				t.Errorf("%s: %v", what, err)
-			}
+			refused := err != nil && strings.Contains(err.Error(), "more than 2097152 numbers are mapped")
+			simtest.ErrorIf(t, refused != (what == "maps") || err != nil && !refused, "%s: %v", what, err)
 		})
 	}
 }

@@ -201,20 +201,18 @@ func written(t *testing.T, dir string, files map[string][]byte) string {
 	return filepath.Join(dir, "t.otf2")
 }
 
-// TestRing: the trace under testdata, which this test writes with -update, becomes what its
-// ranks do. Messages: 4 of 1000 B, 4 of 200 B; a ring allreduce of 2 ranks, 2 rounds of 32 B:
-// 4 messages, 128 B; a broadcast of 16 B: 3; a gather of 32 B: 3; a dissemination barrier of 1
-// B: 2 rounds, 8. Computing: 9 + 1 (the call without events) + 1 us, 10, 20, and 30 before
-// the barrier.
+// TestRing: the trace under testdata, which this test writes with -update, becomes what its ranks
+// do. Messages: 4 of 1000 B, 4 of 200 B; a ring allreduce of 2 ranks, 2 rounds of 32 B: 4 messages,
+// 128 B; a broadcast of 16 B: 3; a gather of 32 B: 3; a dissemination barrier of 1 B: 2 rounds, 8.
+// Computing: 9 + 1 (the call without events) + 1 us, 10, 20, and 30 before the barrier.
 func TestRing(t *testing.T) {
 	files := archiveOf(4, ring)
 	if *update {
 		written(t, "testdata", files)
 	}
 	for name, content := range files {
-		if got, err := os.ReadFile(filepath.Join("testdata", name)); err != nil || !bytes.Equal(got, content) {
-			t.Fatal(name, err)
-		}
+		got, err := os.ReadFile(filepath.Join("testdata", name))
+		simtest.FatalIf(t, err != nil || !bytes.Equal(got, content), "%v %v", name, err)
 	}
 	g, report := simtest.Must2(Import("testdata/t.otf2", trace.Default()))(t)
 	if n, sent := g.Count(mpi.Send); n != 4+4+4+3+3+8 || sent != 4800+128+48+96+8 {
@@ -226,9 +224,8 @@ func TestRing(t *testing.T) {
 	if _, ns := g.Count(mpi.Calc); ns != 4*71000 {
 		t.Errorf("computing %d ns", ns)
 	}
-	if notes := fmt.Sprint(report.Notes()); strings.Contains(notes, "refused") || !strings.Contains(notes, "2 x MPI_REQUEST_CANCELLED") {
-		t.Error(notes)
-	}
+	notes := fmt.Sprint(report.Notes())
+	simtest.ErrorIf(t, strings.Contains(notes, "refused") || !strings.Contains(notes, "2 x MPI_REQUEST_CANCELLED"), "%v", notes)
 	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 100}).Run(g.Replay(1), nil))(t)
 	// Rank 0: the receive begins before the send, the Sendrecv does both at once.
 	var text strings.Builder
@@ -316,9 +313,7 @@ func TestSample(t *testing.T) {
 			if location != 0 {
 				event, printed[0] = strings.Fields(event)[0], strings.Fields(printed[0])[0]
 			}
-			if printed[0] != event {
-				t.Errorf("location %d: %s, want %s", location, event, printed[0])
-			}
+			simtest.ErrorIf(t, printed[0] != event, "location %d: %s, want %s", location, event, printed[0])
 			printed = printed[1:]
 			key := fmt.Sprint(location, " ", name)
 			sum[0] = 1
@@ -332,13 +327,9 @@ func TestSample(t *testing.T) {
 			}
 		}
 		d.Close()
-		if d.Err != nil || len(printed) > 0 {
-			t.Error(location, d.Err, printed)
-		}
+		simtest.ErrorIf(t, d.Err != nil || len(printed) > 0, "%v %v %v", location, d.Err, printed)
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%v\nwant %v", got, want)
-	}
+	simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "%v\nwant %v", got, want)
 	// A broadcast of 4096 B among 4 ranks is 3 messages. Rank 0 computes from Init's end, tick
 	// ...28081171, to Bcast's start, ...28117035, and from its end to Finalize's start, 2454
 	// ticks: at 2,000,000,653 a second, 17932 and 1227 ns.
@@ -348,9 +339,7 @@ func TestSample(t *testing.T) {
 	}
 	var text strings.Builder
 	g.WriteText(&text)
-	if !sameLines(text.String(), "l2: calc 17932\nl6: calc 1227\n") {
-		t.Error(text.String())
-	}
+	simtest.ErrorIf(t, !sameLines(text.String(), "l2: calc 17932\nl6: calc 1227\n"), "%v", text.String())
 	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 }
 
@@ -439,9 +428,8 @@ func TestRefused(t *testing.T) {
 	files := archiveOf(4, ring)
 	delete(files, "t/1.evt")
 	simtest.Refuse2(Import(written(t, t.TempDir(), files), trace.Default()))(t, "1.evt: no such file")
-	if got := Files("testdata/t.otf2"); len(got) != 2+2*4 || got[3] != filepath.Join("testdata", "t", "0.evt") {
-		t.Error(got)
-	}
+	got := Files("testdata/t.otf2")
+	simtest.ErrorIf(t, len(got) != 2+2*4 || got[3] != filepath.Join("testdata", "t", "0.evt"), "%v", got)
 }
 
 // FuzzImport: whatever the files hold is a schedule or an error.
@@ -455,8 +443,7 @@ func FuzzImport(f *testing.F) {
 		files["t.def"], files["t/0.def"], files["t/0.evt"] = defs, local, events
 		s := trace.Default()
 		s.Drop = true
-		if g, _, err := Import(written(t, t.TempDir(), files), s); err == nil && g.Ranks() == 0 {
-			t.Error("no ranks")
-		}
+		g, _, err := Import(written(t, t.TempDir(), files), s)
+		simtest.ErrorIf(t, err == nil && g.Ranks() == 0, "no ranks")
 	})
 }

@@ -23,23 +23,19 @@ import (
 
 const pairGOAL = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
 
-// TestGOALCompressed: a schedule is the same from a gzip or a zstd file, whatever
-// its name.
+// TestGOALCompressed: a schedule is the same from a gzip or a zstd file, whatever its name.
 func TestGOALCompressed(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	if _, err := z.Write([]byte(pairGOAL)); err != nil || z.Close() != nil {
-		t.Fatal(err)
-	}
+	_, err := z.Write([]byte(pairGOAL))
+	simtest.FatalIf(t, err != nil || z.Close() != nil, "%v", err)
 	standard := simtest.Must(zstd.NewWriter(nil))(t)
 	for name, content := range map[string][]byte{"plain.zst": []byte(pairGOAL), "a.goal": packed.Bytes(), "b.goal": standard.EncodeAll([]byte(pairGOAL), nil)} {
 		path := filepath.Join(t.TempDir(), name)
 		simtest.Check(t, os.WriteFile(path, content, 0o666))
 		p := simtest.Must(skeletons.Registry.Build("goal", &replay.Goal{File: path}, skeletons.Env{}))(t)
 		want := simtest.Must(goal.Parse(path, strings.NewReader(pairGOAL)))(t)
-		if !reflect.DeepEqual(p, skeletons.Program(want)) {
-			t.Errorf("%s: %+v, want %+v", name, p, want)
-		}
+		simtest.ErrorIf(t, !reflect.DeepEqual(p, skeletons.Program(want)), "%s: %+v, want %+v", name, p, want)
 	}
 }
 
@@ -56,9 +52,8 @@ func TestExport(t *testing.T) {
 	}
 	run := func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{Combine: 500}) }
 	g, report := simtest.Must2(trace.Export("x", []mpi.Job{{Program: run, Repeat: 1}}))(t)
-	if notes := report.Notes(); len(notes) > 0 {
-		t.Errorf("notes %v", notes)
-	}
+	notes := report.Notes()
+	simtest.ErrorIf(t, len(notes) > 0, "notes %v", notes)
 	got := simtest.Must(mpi.DefaultLogGOPS.Run(g.Replay(1), nil))(t)
 	if want := simtest.Must(mpi.DefaultLogGOPS.Run(run(), nil))(t); !slices.Equal(got.Finish, want.Finish) || got.Messages == 0 {
 		t.Errorf("ends at %v, want %v", got.Finish, want.Finish)

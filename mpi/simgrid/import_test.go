@@ -51,9 +51,7 @@ func TestSamples(t *testing.T) {
 		g, report := simtest.Must2(Import(file, 1e9, trace.Default()))(t)
 		got := counted(report)
 		delete(got, "request") // sends that no rank waits for are no action of their own
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%s: %v, want %v", file, got, want)
-		}
+		simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "%s: %v, want %v", file, got, want)
 		simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	}
 }
@@ -101,9 +99,8 @@ l3 requires l2
 	}
 	// Ring allreduce of 3 ranks: 4 rounds, a message a rank in each, and 1 s of computing.
 	g, _ = simtest.Must2(Import(written(t, "0 init\n1 init\n2 init\n0 allreduce 300 1e9\n1 allreduce 300 1e9\n2 allreduce 300 1e9\n0 finalize\n1 finalize\n2 finalize\n"), 1e9, trace.Default()))(t)
-	if n, bytes := g.Count(mpi.Send); n != 12 || bytes != 1200 {
-		t.Errorf("%d messages, %d B", n, bytes)
-	}
+	n, bytes := g.Count(mpi.Send)
+	simtest.ErrorIf(t, n != 12 || bytes != 1200, "%d messages, %d B", n, bytes)
 	if _, ns := g.Count(mpi.Calc); ns != 3e9 {
 		t.Errorf("computing %d ns", ns)
 	}
@@ -117,13 +114,11 @@ func TestOldDialect(t *testing.T) {
 	if n, bytes := g.Count(mpi.Send); n != 6 || bytes != 4*25_000+1_000_000+24 {
 		t.Errorf("%d messages of %d B", n, bytes)
 	}
-	if got := fmt.Sprint(counted(report)); got != "map[allreduce:2 compute:1 finalize:2 init:2 irecv:1 isend:1 recv:1 send:1 wait:2]" {
-		t.Error(got)
-	}
+	got := fmt.Sprint(counted(report))
+	simtest.ErrorIf(t, got != "map[allreduce:2 compute:1 finalize:2 init:2 irecv:1 isend:1 recv:1 send:1 wait:2]", "%v", got)
 	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
-	if in := bufio.NewReader(strings.NewReader("0 Irecv 1 8\n")); !Is(in) {
-		t.Error("an old trace is not told")
-	}
+	in := bufio.NewReader(strings.NewReader("0 Irecv 1 8\n"))
+	simtest.ErrorIf(t, !Is(in), "an old trace is not told")
 	// With capitals, and tags by the sizes behind them.
 	g, _ = simtest.Must2(Import(written(t, "0 init\n1 init\n0 Isend 1 7 100\n0 wait\n1 recv 0 7 100\n0 finalize\n1 finalize\n"), 1e9, trace.Default()))(t)
 	if _, bytes := g.Count(mpi.Send); bytes != 100 {
@@ -159,9 +154,8 @@ func TestRefused(t *testing.T) {
 		simtest.Refuse2(Import(written(t, text), 1e9, trace.Default()))(t, want)
 	}
 	for text, want := range map[string]bool{"# a\n\n0 init\n": true, "\ufeff0 init\n": true, "num_ranks 1\n": false, "0 fly\n": false, "": false} {
-		if got := Is(bufio.NewReader(strings.NewReader(text))); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
+		got := Is(bufio.NewReader(strings.NewReader(text)))
+		simtest.ErrorIf(t, got != want, "%q: %v", text, got)
 	}
 }
 
@@ -169,8 +163,7 @@ func TestRefused(t *testing.T) {
 func FuzzImport(f *testing.F) {
 	f.Add("0 init 1\n1 init 1\n0 isend 1 5 3\n0 compute 4e3\n1 recv 0 5 3\n0 wait 0 1 5\n0 bcast 8 0 1\n1 bcast 8 0 1\n0 finalize\n1 finalize\n")
 	f.Fuzz(func(t *testing.T, content string) {
-		if g, _, err := Import(written(t, content), 1e9, trace.Default()); err == nil && g.Ranks() == 0 {
-			t.Error("no ranks")
-		}
+		g, _, err := Import(written(t, content), 1e9, trace.Default())
+		simtest.ErrorIf(t, err == nil && g.Ranks() == 0, "no ranks")
 	})
 }

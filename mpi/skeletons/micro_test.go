@@ -37,8 +37,6 @@ func same(t *testing.T, name string, got, want Figures) {
 		if pair[0] != pair[0] && pair[1] != pair[1] {
 			continue
 		}
-		if !(math.Abs(pair[0]/pair[1]-1) < 1e-12) {
-			t.Errorf("%s, figure %d: %v, want %v", name, i, pair[0], pair[1])
-		}
+		simtest.ErrorIf(t, !(math.Abs(pair[0]/pair[1]-1) < 1e-12), "%s, figure %d: %v, want %v", name, i, pair[0], pair[1])
 	}
 }

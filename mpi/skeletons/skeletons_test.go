@@ -46,13 +46,10 @@ func TestSkeletonsRun(t *testing.T) {
 			timed := mpi.DefaultLogGOPS
 			timed.Timeline = mpi.NewTimeline(1 << 20)
 			again := simtest.Must(timed.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil))(t)
-			if !slices.Equal(again.Finish, l.Finish) {
-				t.Error("a timeline changes the times of the LogGOPS machine")
-			}
+			simtest.ErrorIf(t, !slices.Equal(again.Finish, l.Finish), "a timeline changes the times of the LogGOPS machine")
 			checkTimeline(t, timed.Timeline, inPicoseconds(again.Finish))
-			if r.Stats.Messages != l.Messages || l.Messages == 0 {
-				t.Errorf("%d messages on the runtime, %d on the LogGOPS machine", r.Stats.Messages, l.Messages)
-			}
+			simtest.ErrorIf(t, r.Stats.Messages != l.Messages || l.Messages == 0,
+				"%d messages on the runtime, %d on the LogGOPS machine", r.Stats.Messages, l.Messages)
 			run, ok := work.(*mpi.ScheduleRun)
 			if !ok {
 				return
@@ -116,28 +113,20 @@ func checkTimeline(t *testing.T, l *mpi.Timeline, r *mpi.Result) {
 	for rank, finish := range r.Finish {
 		free := sim.Time(0)
 		l.Of(rank, func(a mpi.Activity) {
-			if a.Start != free || a.End <= a.Start {
-				t.Fatalf("rank %d: %+v behind %d", rank, a, free)
-			}
+			simtest.FatalIf(t, a.Start != free || a.End <= a.Start, "rank %d: %+v behind %d", rank, a, free)
 			free = a.End
 		})
-		if free < finish {
-			t.Fatalf("rank %d ends at %d, want %d", rank, free, finish)
-		}
+		simtest.FatalIf(t, free < finish, "rank %d ends at %d, want %d", rank, free, finish)
 		if finish > r.Finish[last] {
 			last = rank
 		}
 	}
 	at := sim.Time(0)
 	for _, s := range l.CriticalPath(last, r.Elapsed) {
-		if s.Start != at || s.End <= s.Start || s.What == mpi.Waiting {
-			t.Fatalf("step %+v behind %d", s, at)
-		}
+		simtest.FatalIf(t, s.Start != at || s.End <= s.Start || s.What == mpi.Waiting, "step %+v behind %d", s, at)
 		at = s.End
 	}
-	if at != r.Elapsed {
-		t.Fatalf("the path is %d long, want %d", at, r.Elapsed)
-	}
+	simtest.FatalIf(t, at != r.Elapsed, "the path is %d long, want %d", at, r.Elapsed)
 }
 
 // countSends is the number and the bytes of a schedule's messages.
@@ -167,21 +156,14 @@ func TestFTCommunication(t *testing.T) {
 	// Class A: 256 x 256 x 128 points of 16 B. On 64 ranks (1-D): every rank
 	// sends 63 of 64 parts of its 2 MiB, and the tree has 63 messages of 16 B.
 	m, b := countSends(skeleton(t, "nas-ft", 64, func(c *skeletons.FT) { c.Iterations.Iterations = 1 }))
-	if m != 64*63+63 || b != 64*63*(2<<20)/64+63*16 {
-		t.Errorf("1-D: %d messages, %d B", m, b)
-	}
+	simtest.ErrorIf(t, m != 64*63+63 || b != 64*63*(2<<20)/64+63*16, "1-D: %d messages, %d B", m, b)
 	// On 512 (2-D, 128 x 4): 3 messages within rows, 127 within columns.
 	m, b = countSends(skeleton(t, "nas-ft", 512, func(c *skeletons.FT) { c.Iterations.Iterations = 1 }))
 	rank := int64(256 * 256 * 128 * 16 / 512)
-	if m != 512*(3+127)+511 || b != 512*(3*rank/4+127*rank/128)+511*16 {
-		t.Errorf("2-D: %d messages, %d B", m, b)
-	}
-	// Class E on 16,384: 33.5 million messages an iteration,
-	// 16,384 x (7 + 2047) and the tree's.
+	simtest.ErrorIf(t, m != 512*(3+127)+511 || b != 512*(3*rank/4+127*rank/128)+511*16, "2-D: %d messages, %d B", m, b)
+	// Class E on 16,384: 33.5 million messages an iteration, 16,384 x (7 + 2047) and the tree's.
 	np1, np2 := skeletons.FTLayout("E", 16384)
-	if np1 != 2048 || np2 != 8 {
-		t.Errorf("class E on 16,384 ranks: %d x %d, want 2048 x 8", np1, np2)
-	}
+	simtest.ErrorIf(t, np1 != 2048 || np2 != 8, "class E on 16,384 ranks: %d x %d, want 2048 x 8", np1, np2)
 }
 
 // TestFTLayoutOfRanks: class A on 512 ranks is 128 x 4: a row is four consecutive ranks, a column every fourth rank.
@@ -201,33 +183,26 @@ func TestFTLayoutOfRanks(t *testing.T) {
 		}
 	}
 	slices.Sort(row)
-	if !slices.Equal(row, []int32{4, 5, 7}) {
-		t.Errorf("rank 6 sends within its row to %v", row)
-	}
+	simtest.ErrorIf(t, !slices.Equal(row, []int32{4, 5, 7}), "rank 6 sends within its row to %v", row)
 	slices.Sort(column)
-	if same := slices.ContainsFunc(column, func(peer int32) bool { return peer%4 != 2 }); same || len(slices.Compact(column)) != 127 {
-		t.Errorf("rank 6 sends within its column to %v", column)
-	}
+	same := slices.ContainsFunc(column, func(peer int32) bool { return peer%4 != 2 })
+	simtest.ErrorIf(t, same || len(slices.Compact(column)) != 127, "rank 6 sends within its column to %v", column)
 }
 
 // TestContentionBall: from 8 KiB on the ball is an RDMA write, below it goes eagerly.
 func TestContentionBall(t *testing.T) {
 	for bytes, want := range map[sim.Bytes]collectives.Protocol{8191: collectives.Eager, 8192: collectives.Direct} {
 		s := skeleton(t, "contention", 3, func(c *skeletons.Contention) { c.Bytes = bytes })
-		if ops := s.Round(0, 0, nil); len(ops) != 1 || ops[0].Protocol != want {
-			t.Errorf("%v: %+v, want protocol %v", bytes, ops, want)
-		}
+		ops := s.Round(0, 0, nil)
+		simtest.ErrorIf(t, len(ops) != 1 || ops[0].Protocol != want, "%v: %+v, want protocol %v", bytes, ops, want)
 	}
 }
 
 func TestLUCommunication(t *testing.T) {
-	// Class A on 4 x 4: 24 pairs of neighbours exchange a message in each of 2
-	// x 62 planes, one way, and a face both ways. 16 points of 5 words a
-	// message; a face is two layers of 64 planes.
+	// Class A on 4 x 4: 24 pairs of neighbours exchange a message in each of 2 x 62 planes, one
+	// way, and a face both ways. 16 points of 5 words a message; a face is two layers of 64 planes.
 	m, b := countSends(skeleton(t, "nas-lu", 16, func(c *skeletons.NAS) { c.Iterations.Iterations = 1 }))
-	if m != 2*62*24+48 || b != 2*62*24*640+48*2*64*640 {
-		t.Errorf("%d messages, %d B", m, b)
-	}
+	simtest.ErrorIf(t, m != 2*62*24+48 || b != 2*62*24*640+48*2*64*640, "%d messages, %d B", m, b)
 }
 
 // The wavefront of one sweep without communication costs: the last rank starts
@@ -237,9 +212,8 @@ func TestLUWavefront(t *testing.T) {
 	s := skeleton(t, "nas-lu", 16, func(c *skeletons.NAS) { c.Iterations = skeletons.Iterations{1, 124 * sim.Millisecond} })
 	r := simtest.Must(mpi.DefaultLogGOPS.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil))(t)
 	want := 2 * (62 + 6) * 1e6 // planes of 1 ms, in ns
-	if got := float64(slices.Max(r.Finish)); got < want || got > 1.04*want {
-		t.Errorf("finishes at %v ns, want %v and up to 4 %% of communication", got, want)
-	}
+	got := float64(slices.Max(r.Finish))
+	simtest.ErrorIf(t, got < want || got > 1.04*want, "finishes at %v ns, want %v and up to 4 %% of communication", got, want)
 }
 
 func TestSkeletonsRefuse(t *testing.T) {
@@ -296,9 +270,9 @@ func TestApplicationsCommunication(t *testing.T) {
 		// columns of 12 and a barrier of 8, 6 writers.
 		{"a program file", programOf(t, "../applications/testdata/steps.toml", 16), 2 * (3*84 + 2*32 + 4*20 + 6*2), 2 * (3*(48*1024+36*64) + 2*32*2048 + 4*(12*1024+8) + 6*(65536+4))},
 	} {
-		if m, b := countSends(c.s); m != c.messages || b != c.bytes {
-			t.Errorf("%s: %d messages, %d B, want %d, %d", c.what, m, b, c.messages, c.bytes)
-		}
+		m, b := countSends(c.s)
+		simtest.ErrorIf(t, m != c.messages || b != c.bytes,
+			"%s: %d messages, %d B, want %d, %d", c.what, m, b, c.messages, c.bytes)
 	}
 }
 
@@ -331,9 +305,9 @@ func TestApplicationsAsMFNetSim(t *testing.T) {
 		{"a sum of Cosmoflow", sum, 150, 80 / 5, 294015000 / 5},
 		{"a sum of Cosmoflow", sum, 299, 80 / 5, 294015000 / 5},
 	} {
-		if sends, bytes := rankSends(c.s, c.rank); sends != c.sends || bytes != c.bytes {
-			t.Errorf("%s, rank %d: %d sends of %d B, want %d of %d", c.what, c.rank, sends, bytes, c.sends, c.bytes)
-		}
+		sends, bytes := rankSends(c.s, c.rank)
+		simtest.ErrorIf(t, sends != c.sends || bytes != c.bytes,
+			"%s, rank %d: %d sends of %d B, want %d of %d", c.what, c.rank, sends, bytes, c.sends, c.bytes)
 	}
 }
 
@@ -351,7 +325,6 @@ func TestSweepWavefront(t *testing.T) {
 	free := mpi.DefaultLogGOPS
 	r := simtest.Must(free.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil))(t)
 	// At least all 32 blocks and one way across; at most four ways across.
-	if ms := float64(slices.Max(r.Finish)) / 1e6; ms < 32+6 || ms > 1.02*(32+4*6) {
-		t.Errorf("takes %v ms", ms)
-	}
+	ms := float64(slices.Max(r.Finish)) / 1e6
+	simtest.ErrorIf(t, ms < 32+6 || ms > 1.02*(32+4*6), "takes %v ms", ms)
 }

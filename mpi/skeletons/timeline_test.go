@@ -46,15 +46,12 @@ func TestTimelineOfSettings(t *testing.T) {
 				without := simtest.Must(config.Run(program.Run(sim.Picosecond, mpi.Costs{})))(t)
 				config.Timeline = mpi.NewTimeline(1 << 20)
 				r := simtest.Must(config.Run(program.Run(sim.Picosecond, mpi.Costs{})))(t)
-				if fmt.Sprint(r) != fmt.Sprint(without) {
-					t.Errorf("%s: %+v, without a timeline %+v", skeleton, r, without)
-				}
+				simtest.ErrorIf(t, fmt.Sprint(r) != fmt.Sprint(without), "%s: %+v, without a timeline %+v", skeleton, r, without)
 				checkTimeline(t, config.Timeline, &r)
 				for rank := range config.Timeline.Ranks() {
 					config.Timeline.Of(rank, func(a mpi.Activity) {
-						if a.What == mpi.Pausing && skeleton != "traffic" && !pauses[name] {
-							t.Fatalf("%s: rank %d waits for nothing: %+v", skeleton, rank, a)
-						}
+						simtest.FatalIf(t, a.What == mpi.Pausing && skeleton != "traffic" && !pauses[name],
+							"%s: rank %d waits for nothing: %+v", skeleton, rank, a)
 					})
 				}
 			}
@@ -88,9 +85,8 @@ func checkExport(t *testing.T, programs []mpi.Job) []int64 {
 	text, binary := written(g.WriteText), written(g.WriteBinary)
 	fromText := simtest.Must(goal.Parse("text", strings.NewReader(text)))(t)
 	fromBinary := simtest.Must(goal.Parse("binary", strings.NewReader(binary)))(t)
-	if written(fromBinary.WriteText) != text || written(fromText.WriteBinary) != binary {
-		t.Error("the text or the binary form is another schedule")
-	}
+	simtest.ErrorIf(t, written(fromBinary.WriteText) != text || written(fromText.WriteBinary) != binary,
+		"the text or the binary form is another schedule")
 	var n, size [3]int64
 	for _, p := range programs {
 		for range p.Repeat {
@@ -107,9 +103,7 @@ func checkExport(t *testing.T, programs []mpi.Job) []int64 {
 		}
 	}
 	r := simtest.Must(mpi.DefaultLogGOPS.Run(fromText.Replay(1), nil))(t)
-	if r.Messages != n[mpi.Send] {
-		t.Errorf("%d messages in the replay, want %d", r.Messages, n[mpi.Send])
-	}
+	simtest.ErrorIf(t, r.Messages != n[mpi.Send], "%d messages in the replay, want %d", r.Messages, n[mpi.Send])
 	return r.Finish
 }
 
@@ -123,9 +117,8 @@ func TestExport(t *testing.T) {
 			run := func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{Combine: 500}) }
 			finish := checkExport(t, []mpi.Job{{Program: run, Repeat: 1}})
 			want := simtest.Must(mpi.DefaultLogGOPS.Run(run(), nil))(t)
-			if name != "traffic" && !slices.Equal(finish, want.Finish) {
-				t.Errorf("ends at %v, want %v", finish, want.Finish)
-			}
+			simtest.ErrorIf(t, name != "traffic" && !slices.Equal(finish, want.Finish),
+				"ends at %v, want %v", finish, want.Finish)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestLayers: values of a library hold against those of a machine, and those of a transport over it only.
@@ -39,9 +40,7 @@ func TestWays(t *testing.T) {
 // TestLibraryFor: versions up to 4.0 have rules of their own.
 func TestLibraryFor(t *testing.T) {
 	for version, want := range map[string]string{"3.1.6": "open-mpi-4.0", "4.0.3": "open-mpi-4.0", "4.1.6": "open-mpi", "5.0.8": "open-mpi", "": "open-mpi"} {
-		if got := LibraryFor("open-mpi", version); got != want {
-			t.Errorf("%q: %s, want %s", version, got, want)
-		}
+		simtest.Equal(t, LibraryFor("open-mpi", version), want, "%q:", version)
 	}
 }
 
@@ -50,19 +49,14 @@ func TestErrors(t *testing.T) {
 	n := 0
 	for _, name := range Registry.Names() {
 		p, err := Registry.New(name, struct{}{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, err)
 		for _, e := range p.Errors() {
 			n++
 			median, err1 := strconv.ParseFloat(e.Median, 64)
 			p90, err2 := strconv.ParseFloat(e.P90, 64)
-			if err1 != nil || err2 != nil || p90 < median {
-				t.Errorf("%s: %+v", name, e)
-			}
+			simtest.ErrorIf(t, err1 != nil || err2 != nil || p90 < median, "%s: %+v", name, e)
 		}
 	}
-	if lines := strings.Count(measured, "\n"); n == 0 || n != lines-1 {
-		t.Errorf("%d rows of presets, %d lines", n, lines)
-	}
+	lines := strings.Count(measured, "\n")
+	simtest.ErrorIf(t, n == 0 || n != lines-1, "%d rows of presets, %d lines", n, lines)
 }

@@ -3,6 +3,8 @@ package trace
 import (
 	"fmt"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // The ranks of six make communicators. Members follow from MPI's rules: of a split, those of one
@@ -58,8 +60,6 @@ func TestResolve(t *testing.T) {
 			}
 			got += fmt.Sprint(last.Members)
 		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		simtest.ErrorIf(t, got != c.want, "%s: %s, want %s", c.name, got, c.want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // of makes a graph of single-VC channels from pairs of ports.
@@ -44,20 +45,15 @@ func TestCycles(t *testing.T) {
 			continue
 		}
 		for i, channel := range got.Cycle {
-			if channel.Port != c.want[i] {
-				t.Errorf("%s: cycle %v, want %v", c.name, got.Cycle, c.want)
-			}
+			simtest.ErrorIf(t, channel.Port != c.want[i], "%s: cycle %v, want %v", c.name, got.Cycle, c.want)
 		}
 	}
 }
 
-// TestCounts: channels and dependencies are counted once, however often they
-// are entered.
+// TestCounts: channels and dependencies are counted once, however often they are entered.
 func TestCounts(t *testing.T) {
 	c := of([2]int{0, 1}, [2]int{0, 1}, [2]int{5, 1}).Certify(3, 9)
-	if c.Channels != 3 || c.Dependencies != 2 || c.Exact() {
-		t.Errorf("%+v, want 3 channels, 2 dependencies, a sample", c)
-	}
+	simtest.ErrorIf(t, c.Channels != 3 || c.Dependencies != 2 || c.Exact(), "%+v, want 3 channels, 2 dependencies, a sample", c)
 }
 
 // TestAgainstGonum compares random graphs around the threshold where cycles
@@ -85,13 +81,10 @@ func TestAgainstGonum(t *testing.T) {
 		}
 		want := shortest(edges)
 		got := g.Certify(1, 1)
-		if len(got.Cycle) != want {
-			t.Fatalf("round %d: cycle of %d, want %d", round, len(got.Cycle), want)
-		}
+		simtest.FatalIf(t, len(got.Cycle) != want, "round %d: cycle of %d, want %d", round, len(got.Cycle), want)
 		for i, held := range got.Cycle {
-			if !edges[g.node(held)][g.node(got.Cycle[(i+1)%len(got.Cycle)])] {
-				t.Fatalf("round %d: the cycle is not in the graph", round)
-			}
+			simtest.FatalIf(t, !edges[g.node(held)][g.node(got.Cycle[(i+1)%len(got.Cycle)])],
+				"round %d: the cycle is not in the graph", round)
 		}
 		if want > 0 {
 			cyclic++
@@ -101,13 +94,10 @@ func TestAgainstGonum(t *testing.T) {
 		for _, c := range topo.TarjanSCC(reference) {
 			wantSizes = append(wantSizes, int32(len(c)))
 		}
-		if many, wantMany := larger(sizes), larger(wantSizes); many != wantMany {
-			t.Fatalf("round %d: %d components of several nodes, want %d", round, many, wantMany)
-		}
+		many, wantMany := larger(sizes), larger(wantSizes)
+		simtest.FatalIf(t, many != wantMany, "round %d: %d components of several nodes, want %d", round, many, wantMany)
 	}
-	if cyclic < 50 || cyclic > 250 {
-		t.Errorf("%d of 300 graphs have a cycle: not a test of both", cyclic)
-	}
+	simtest.ErrorIf(t, cyclic < 50 || cyclic > 250, "%d of 300 graphs have a cycle: not a test of both", cyclic)
 }
 
 func larger(sizes []int32) int {
@@ -181,9 +171,7 @@ func TestRow(t *testing.T) {
 		want = slices.Compact(want)
 		var got []int
 		r.each(func(node int) { got = append(got, node) })
-		if !slices.Equal(got, want) {
-			t.Fatalf("members %v, want %v", got, want)
-		}
+		simtest.FatalIf(t, !slices.Equal(got, want), "members %v, want %v", got, want)
 	}
 }
 
@@ -241,14 +229,12 @@ func TestLocal(t *testing.T) {
 		}
 		want := plain.Certify(1, 1)
 		got, acyclic := local.Certify(1)
-		if got.Channels != want.Channels || got.Dependencies != want.Dependencies || acyclic != want.Acyclic() {
-			t.Fatalf("round %d: %+v, acyclic %v, want %+v", round, got, acyclic, want)
-		}
+		simtest.FatalIf(t, got.Channels != want.Channels || got.Dependencies != want.Dependencies || acyclic != want.Acyclic(),
+			"round %d: %+v, acyclic %v, want %+v", round, got, acyclic, want)
 		if !acyclic {
 			cyclic++
 		}
 	}
-	if cyclic < rounds/10 || cyclic > 9*rounds/10 {
-		t.Errorf("%d of %d graphs have a cycle: not a test of both", cyclic, rounds)
-	}
+	simtest.ErrorIf(t, cyclic < rounds/10 || cyclic > 9*rounds/10,
+		"%d of %d graphs have a cycle: not a test of both", cyclic, rounds)
 }

@@ -57,9 +57,8 @@ func networks(t *testing.T) []topologytest.Network {
 	}
 }
 
-// The tables of other routings, written and read back, lead by the same ports: the
-// loads of all channels are equal. On trees the suite of all routings holds "lft" to
-// its contracts.
+// The tables of other routings, written and read back, lead by the same ports: the loads of all
+// channels are equal. On trees the suite of all routings holds "lft" to its contracts.
 func TestLFTOfOtherRoutings(t *testing.T) {
 	carried := 0
 	for _, name := range []string{"nca", "dor"} {
@@ -83,15 +82,11 @@ func TestLFTOfOtherRoutings(t *testing.T) {
 				read := simtest.Must(routing.Registry.Build("lft", v.Config, routing.Env{Topology: n.Topology}))(t)
 				routingtest.ConformOn(t, n, v, read)
 				a, b := loads(t, g, r), loads(t, g, read)
-				if !slices.Equal(a.Port, b.Port) {
-					t.Errorf("loads %v, want %v", b.Port, a.Port)
-				}
+				simtest.ErrorIf(t, !slices.Equal(a.Port, b.Port), "loads %v, want %v", b.Port, a.Port)
 			})
 		}
 	}
-	if carried < 5 {
-		t.Errorf("%d networks carried", carried)
-	}
+	simtest.ErrorIf(t, carried < 5, "%d networks carried", carried)
 }
 
 func loads(t *testing.T, g *topology.Graph, r fabric.Routing) *routing.Load {
@@ -123,9 +118,8 @@ func readNetlist(t *testing.T, name string) topology.Topology {
 	return simtest.Must(topology.ReadFile(filepath.Join("testdata", name)))(t)
 }
 
-// OpenSM's torus-2QoS on a torus: with its service levels and
-// SL2VL tables two lanes are in use and there is no cycle; with all packets on one
-// level there is, and so there is under its engine sssp.
+// OpenSM's torus-2QoS on a torus: with its service levels and SL2VL tables two lanes are in use and
+// there is no cycle; with all packets on one level there is, and so there is under its engine sssp.
 func TestLFTOfOpenSM(t *testing.T) {
 	topo := readNetlist(t, torus2QoS+".net.gz")
 	file := func(ending string) string { return filepath.Join("testdata", torus2QoS+"."+ending+".gz") }
@@ -221,9 +215,7 @@ func TestLFTProblems(t *testing.T) {
 			continue
 		}
 		for _, want := range c.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v\nwant %q", c.name, err, want)
-			}
+			simtest.ErrorIf(t, !strings.Contains(err.Error(), want), "%s: %v\nwant %q", c.name, err, want)
 		}
 	}
 }
@@ -269,7 +261,5 @@ func TestLFTArbitration(t *testing.T) {
 		simtest.Refuse(opened(text))(t, "tables give lane 0 no turn")
 	}
 	plain, err := routing.Registry.Build("lft", &lft.Config{Tables: path}, routing.Env{Topology: topo})
-	if err != nil || plain.(fabric.LaneArbitration).ArbitratesLanes() {
-		t.Errorf("arbitrates without tables, %v", err)
-	}
+	simtest.ErrorIf(t, err != nil || plain.(fabric.LaneArbitration).ArbitratesLanes(), "arbitrates without tables, %v", err)
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// A chain of 63 switches is a branch that OpenSM follows to its end; it stops
-// before the 64th.
+// A chain of 63 switches is a branch that OpenSM follows to its end; it stops before the 64th.
 func TestMinHopMCDepth(t *testing.T) {
 	// Both ends and the switch of one end as members pull the root to the
 	// middle, so the branch is counted from an end by hand: b.divide.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestColourBound by hand, on a ring of eight switches with a terminal each.
@@ -32,9 +33,8 @@ func TestColourBound(t *testing.T) {
 		// components, and one more: 2 others. (The arc is 6.)
 		{[]topology.SwitchID{0, 2, 5}, 5},
 	} {
-		if got := sizes.least(c.span); got != c.want {
-			t.Errorf("a tree of %v has at least %d switches, want %d", c.span, got, c.want)
-		}
+		got := sizes.least(c.span)
+		simtest.ErrorIf(t, got != c.want, "a tree of %v has at least %d switches, want %d", c.span, got, c.want)
 	}
 
 	// Load: terminal 0 and 4 in two groups each. Volume: 6 + 6 + 5 of 8
@@ -45,9 +45,7 @@ func TestColourBound(t *testing.T) {
 		NewGroup(2, []topology.TerminalID{0, 4}, nil),
 	}
 	r := run(t, env, "mr4lms", groups, true)
-	if r.ColourBound != 3 || r.Colours != 3 {
-		t.Errorf("bound %d, colours %d, want 3 and 3", r.ColourBound, r.Colours)
-	}
+	simtest.ErrorIf(t, r.ColourBound != 3 || r.Colours != 3, "bound %d, colours %d, want 3 and 3", r.ColourBound, r.Colours)
 	// A table per port: 5 + 5 + 4 of 8 cables, 2 colours.
 	env.PerPort = true
 	if got := ColourBound(env, groups); got != 2 {
@@ -82,16 +80,12 @@ func TestTreeSizes(t *testing.T) {
 				}
 			}
 			got := sizes.least(span)
-			if got > want {
-				t.Fatalf("a tree of %v has at least %d switches, but one has %d", span, got, want)
-			}
+			simtest.FatalIf(t, got > want, "a tree of %v has at least %d switches, but one has %d", span, got, want)
 			if got == want {
 				exact++
 			}
 		}
-		if exact < groups/2 {
-			t.Errorf("only %d of %d bounds are exact", exact, groups)
-		}
+		simtest.ErrorIf(t, exact < groups/2, "only %d of %d bounds are exact", exact, groups)
 	})
 }
 
@@ -138,9 +132,8 @@ func TestColoursAtLeast(t *testing.T) {
 				}
 			}
 			if r.Refused == 0 && r.Trees == r.Groups {
-				if r.Colours < r.ColourBound {
-					t.Errorf("%s: %d colours, fewer than the bound %d", v.name, r.Colours, r.ColourBound)
-				}
+				simtest.ErrorIf(t, r.Colours < r.ColourBound,
+					"%s: %d colours, fewer than the bound %d", v.name, r.Colours, r.ColourBound)
 				engine, _, _ := strings.Cut(v.name, "/")
 				judged[engine] = true
 			}
@@ -171,9 +164,7 @@ func TestPaperBounds(t *testing.T) {
 		{random, []int{128, 32, 40}, 4, 164},
 	} {
 		got := ColourBound(c.env, gridPattern(t, c.env.Graph, c.ranks, c.dims...))
-		if got < c.want {
-			t.Errorf("%v: bound %d, want at least %d", c.dims, got, c.want)
-		}
+		simtest.ErrorIf(t, got < c.want, "%v: bound %d, want at least %d", c.dims, got, c.want)
 		t.Logf("%v: %d", c.dims, got)
 	}
 }

@@ -76,12 +76,9 @@ func churn(t *testing.T, e Engine, env Env, steps int, draw *sim.Stream) {
 	}
 	verify := func(step int) {
 		f := e.Forest()
-		if err := f.Check(); err != nil {
-			t.Fatalf("step %d: %v", step, err)
-		}
-		if f.NumGroups() != len(present) {
-			t.Fatalf("step %d: %d groups, want %d", step, f.NumGroups(), len(present))
-		}
+		err := f.Check()
+		simtest.FatalIf(t, err != nil, "step %d: %v", step, err)
+		simtest.FatalIf(t, f.NumGroups() != len(present), "step %d: %d groups, want %d", step, f.NumGroups(), len(present))
 	}
 	for step := range steps {
 		if len(present) > 0 && draw.IntN(24) < len(present) {
@@ -104,9 +101,8 @@ func churn(t *testing.T, e Engine, env Env, steps int, draw *sim.Stream) {
 		leave()
 	}
 	verify(steps)
-	if m := e.Forest().Measure(); m.Colours != 0 || m.MaxEFI != 0 || m.Trees != 0 {
-		t.Errorf("after the last group left: %+v", m)
-	}
+	m := e.Forest().Measure()
+	simtest.ErrorIf(t, m.Colours != 0 || m.MaxEFI != 0 || m.Trees != 0, "after the last group left: %+v", m)
 }
 
 // TestChurn: ten thousand random joins and leaves on each small network.
@@ -150,9 +146,8 @@ type variant struct {
 	env    Env
 }
 
-// engineVariants makes every registered engine with every choice of its
-// settings, with unlimited and few entries, with a table per switch and per
-// port.
+// engineVariants makes every registered engine with every choice of its settings, with unlimited
+// and few entries, with a table per switch and per port.
 func engineVariants(t *testing.T, env Env) []variant {
 	var variants []variant
 	for _, name := range Registry.Names() {
@@ -219,9 +214,7 @@ func pattern(t testing.TB, name string, env PatternEnv, settings ...param.Settin
 	t.Helper()
 	groups := simtest.Must(Patterns.New(name, env, settings...))(t)
 	for i, g := range groups {
-		if g.ID != GroupID(i) {
-			t.Fatalf("group %d has number %d", i, g.ID)
-		}
+		simtest.FatalIf(t, g.ID != GroupID(i), "group %d has number %d", i, g.ID)
 	}
 	return groups
 }
@@ -275,16 +268,13 @@ func TestPlainEntries(t *testing.T) {
 		return simtest.Must(e.Forest().Planted(id))(t).Colour
 	}
 	for id := range GroupID(4) {
-		if got := entry(id); got != Colour(id) {
-			t.Errorf("group %d has entry %d", id, got)
-		}
+		got := entry(id)
+		simtest.ErrorIf(t, got != Colour(id), "group %d has entry %d", id, got)
 	}
 	simtest.Check(t, e.Leave(2))
 	simtest.Check(t, e.Leave(1))
 	for i, want := range []Colour{1, 2, 4} {
-		if got := entry(GroupID(10 + i)); got != want {
-			t.Errorf("join %d after two groups have left entries 1 and 2: entry %d, want %d", i, got, want)
-		}
+		simtest.Equal(t, entry(GroupID(10+i)), want, "join %d after two groups have left entries 1 and 2: entry", i)
 	}
 }
 
@@ -295,15 +285,13 @@ func TestGWSSSPBalances(t *testing.T) {
 	ring := simtest.Must(Registry.New("gw-sssp", newEnv(t, gridNet(true, 1, 4))))(t)
 	for id, want := range []topology.SwitchID{1, 3, 1, 3} {
 		simtest.Check(t, ring.Join(NewGroup(GroupID(id), []topology.TerminalID{0, 2}, nil)))
-		if root := simtest.Must(ring.Forest().Planted(GroupID(id)))(t).Switches[0]; root != want {
-			t.Errorf("group %d has switch %d as its root, want %d", id, root, want)
-		}
+		root := simtest.Must(ring.Forest().Planted(GroupID(id)))(t).Switches[0]
+		simtest.ErrorIf(t, root != want, "group %d has switch %d as its root, want %d", id, root, want)
 	}
 	line := simtest.Must(Registry.New("gw-sssp", newEnv(t, smallNets()["parallel cables"])))(t)
 	for id := range GroupID(4) {
 		simtest.Check(t, line.Join(NewGroup(id, []topology.TerminalID{0, 4}, nil)))
-		if got, want := line.Forest().Measure().MaxEFI, int(id)/2+1; got != want {
-			t.Errorf("%d groups: %d over one cable, want %d", id+1, got, want)
-		}
+		got, want := line.Forest().Measure().MaxEFI, int(id)/2+1
+		simtest.ErrorIf(t, got != want, "%d groups: %d over one cable, want %d", id+1, got, want)
 	}
 }

@@ -34,31 +34,26 @@ func ringPaths(g *topology.Graph) []*Tree {
 	return trees
 }
 
-// In each direction the path that starts at switch i has the dependencies i ->
-// i+1 and i+1 -> i+2 of the ring's four (of cable on next cable). Any two paths
-// that start next to each other have three together, any two opposite ones all
-// four, which is a cycle. So paths 0 and 1 share a layer, and 2 and 3: two layers
-// of three dependencies in each direction, twelve in all. With one layer the
-// third path closes the circle of four.
+// In each direction the path that starts at switch i has the dependencies i -> i+1 and i+1 -> i+2
+// of the ring's four (of cable on next cable). Any two paths that start next to each other have
+// three together, any two opposite ones all four, which is a cycle. So paths 0 and 1 share a layer,
+// and 2 and 3: two layers of three dependencies in each direction, twelve in all. With one layer
+// the third path closes the circle of four.
 func TestLayersRing(t *testing.T) {
 	g := gridNet(true, 1, 4)
 	trees := ringPaths(g)
 	l, err := AssignLayers(g, trees, 16)
-	if err != nil || l.Count != 2 || l.Dependencies != 12 || l.Of[0] != 0 || l.Of[1] != 0 || l.Of[2] != 1 || l.Of[3] != 1 {
-		t.Errorf("%+v, %v", l, err)
-	}
+	simtest.ErrorIf(t, err != nil || l.Count != 2 || l.Dependencies != 12 || l.Of[0] != 0 || l.Of[1] != 0 || l.Of[2] != 1 || l.Of[3] != 1,
+		"%+v, %v", l, err)
 	var cyclic *CyclicError
 	if _, err = AssignLayers(g, trees, 1); !errors.As(err, &cyclic) || cyclic.Tree != 2 || len(cyclic.Cycle) != 4 {
 		t.Fatalf("one layer: %v", err)
 	}
 	for i, p := range cyclic.Cycle { // each channel ends where the next begins
-		if peer, _ := g.PeerPort(p); g.PortSwitch[peer] != g.PortSwitch[cyclic.Cycle[(i+1)%4]] {
-			t.Errorf("no cycle: %v", err)
-		}
+		peer, _ := g.PeerPort(p)
+		simtest.ErrorIf(t, g.PortSwitch[peer] != g.PortSwitch[cyclic.Cycle[(i+1)%4]], "no cycle: %v", err)
 	}
-	if !strings.Contains(err.Error(), "4 channels wait for each other") {
-		t.Error(err)
-	}
+	simtest.ErrorIf(t, !strings.Contains(err.Error(), "4 channels wait for each other"), "%v", err)
 }
 
 // Paths 0 and 2 alone have all four dependencies of each direction: the pair of
@@ -68,9 +63,7 @@ func TestLayersPair(t *testing.T) {
 	trees := ringPaths(g)
 	pair := []*Tree{trees[0], trees[2]}
 	l, err := AssignLayers(g, pair, 2)
-	if err != nil || l.Count != 2 || l.Of[0] != 0 || l.Of[1] != 1 || l.Dependencies != 8 {
-		t.Errorf("%+v, %v", l, err)
-	}
+	simtest.ErrorIf(t, err != nil || l.Count != 2 || l.Of[0] != 0 || l.Of[1] != 1 || l.Dependencies != 8, "%+v, %v", l, err)
 	_, err = AssignLayers(g, pair, 1)
 	if err == nil || !strings.HasPrefix(err.Error(), "multicast tree 1 can deadlock") || strings.Count(err.Error(), " on layer 0 waits for switch ") != 4 {
 		t.Errorf("one layer: %v", err)
@@ -104,8 +97,7 @@ func topTrees(g *topology.Graph, ports, count int) []*Tree {
 
 func isTop(g *topology.Graph, s topology.SwitchID, tops int) bool { return int(s) >= g.Switches()-tops }
 
-// BenchmarkAssignLayers: 10,000 trees on 5,120 switches, each to the 2,048
-// leaves of the network.
+// BenchmarkAssignLayers: 10,000 trees on 5,120 switches, each to the 2,048 leaves of the network.
 func BenchmarkAssignLayers(b *testing.B) {
 	g := fatTreeNet(64)
 	trees := topTrees(g, 64, 1024)
@@ -113,9 +105,8 @@ func BenchmarkAssignLayers(b *testing.B) {
 		trees = append(trees, trees[len(trees)-1024])
 	}
 	for b.Loop() {
-		if l, err := AssignLayers(g, trees, 1); err != nil || l.Count != 1 {
-			b.Fatal(err)
-		}
+		l, err := AssignLayers(g, trees, 1)
+		simtest.FatalIf(b, err != nil || l.Count != 1, "%v", err)
 	}
 }
 
@@ -145,9 +136,8 @@ func TestLayers(t *testing.T) {
 				}
 				dependencies += graph.Edges().Len()
 			}
-			if dependencies != l.Dependencies {
-				t.Errorf("%s, %s: %d dependencies, said %d", name, v.name, dependencies, l.Dependencies)
-			}
+			simtest.ErrorIf(t, dependencies != l.Dependencies,
+				"%s, %s: %d dependencies, said %d", name, v.name, dependencies, l.Dependencies)
 			for i, of := range l.Of {
 				for n := range of { // with the trees before it
 					before := append([]int(nil), l.Of[:i+1]...)
@@ -161,8 +151,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// layerGraph is the dependency graph of a layer, made the plain way: by trying
-// all pairs of ports.
+// layerGraph is the dependency graph of a layer, made the plain way: by trying all pairs of ports.
 func layerGraph(g *topology.Graph, trees []*Tree, of []int, layer int) *simple.DirectedGraph {
 	graph := simple.NewDirectedGraph()
 	for i, t := range trees {

@@ -31,13 +31,12 @@ func join(t *testing.T, e *mr4lms, groups [][]topology.TerminalID, after func(id
 func TestMergeFewestGroups(t *testing.T) {
 	e := limited(t, smallNets()["single switch"], 2, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "fewest-groups"})
 	join(t, e, [][]topology.TerminalID{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}}, func(id int) {
-		if p := simtest.Must(e.forest.Planted(GroupID(id)))(t); int(p.Colour) != id%2 {
-			t.Errorf("group %d has entry %d, want %d", id, p.Colour, id%2)
-		}
+		p := simtest.Must(e.forest.Planted(GroupID(id)))(t)
+		simtest.ErrorIf(t, int(p.Colour) != id%2, "group %d has entry %d, want %d", id, p.Colour, id%2)
 	})
-	if m := e.forest.Measure(); m.MeanTFI != 2.5 || m.MaxTFI != 3 || m.Colours != 2 {
-		t.Errorf("%d colours, %v groups a tree, %d at most; want 2, 2.5, 3", m.Colours, m.MeanTFI, m.MaxTFI)
-	}
+	m := e.forest.Measure()
+	simtest.ErrorIf(t, m.MeanTFI != 2.5 || m.MaxTFI != 3 || m.Colours != 2,
+		"%d colours, %v groups a tree, %d at most; want 2, 2.5, 3", m.Colours, m.MeanTFI, m.MaxTFI)
 }
 
 // TestBuildTurns is algorithm 7 on a row of ten switches with one entry and two successes: a merge
@@ -47,9 +46,7 @@ func TestBuildTurns(t *testing.T) {
 	e := limited(t, gridNet(false, 1, 10), 1, MR4LMSConfig{Build: "auto", Successes: 2, Merge: "fewest-groups"})
 	fctb := []bool{false, true, true, true, true, false} // the second and the fourth group merge
 	join(t, e, [][]topology.TerminalID{{0, 1}, {0, 1}, {2, 3}, {2, 3}, {4, 5}, {6, 7}}, func(id int) {
-		if e.fctb != fctb[id] {
-			t.Errorf("after group %d colours come first: %v, want %v", id, e.fctb, fctb[id])
-		}
+		simtest.ErrorIf(t, e.fctb != fctb[id], "after group %d colours come first: %v, want %v", id, e.fctb, fctb[id])
 	})
 }
 
@@ -63,9 +60,9 @@ func TestMergedTree(t *testing.T) {
 		e := limited(t, gridNet(true, 1, 5), 1, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "fewest-groups", OldTrees: oldTrees})
 		join(t, e, [][]topology.TerminalID{{0, 2}, {0, 2, 3, 4}}, func(int) {})
 		p := simtest.Must(e.forest.Planted(0))(t)
-		if got := slices.Sorted(slices.Values(p.Switches)); p.Switches[0] != 3 || !slices.Equal(got, want) {
-			t.Errorf("%s: switches %v from root %d, want %v from 3", oldTrees, got, p.Switches[0], want)
-		}
+		got := slices.Sorted(slices.Values(p.Switches))
+		simtest.ErrorIf(t, p.Switches[0] != 3 || !slices.Equal(got, want),
+			"%s: switches %v from root %d, want %v from 3", oldTrees, got, p.Switches[0], want)
 	}
 }
 
@@ -75,9 +72,9 @@ func TestRemovedGroup(t *testing.T) {
 	e := limited(t, gridNet(false, 1, 4), 1, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "fewest-groups"})
 	join(t, e, [][]topology.TerminalID{{0, 1}, {1, 2, 3}}, func(int) {})
 	simtest.Check(t, e.forest.Remove(1))
-	if p := simtest.Must(e.forest.Planted(0))(t); !slices.Equal(p.Switches, []topology.SwitchID{2, 1, 0}) || p.Height != 3 {
-		t.Errorf("switches %v, height %d; want 2 1 0 and 3", p.Switches, p.Height)
-	}
+	p := simtest.Must(e.forest.Planted(0))(t)
+	simtest.ErrorIf(t, !slices.Equal(p.Switches, []topology.SwitchID{2, 1, 0}) || p.Height != 3,
+		"switches %v, height %d; want 2 1 0 and 3", p.Switches, p.Height)
 }
 
 // TestNextRoot: if no colour is free on the tree from the least loaded root, the others follow by load.
@@ -103,9 +100,8 @@ func TestNextRoot(t *testing.T) {
 		}
 	}
 	join(t, e, [][]topology.TerminalID{{3, 4}}, func(int) {})
-	if p := simtest.Must(e.forest.Planted(0))(t); p.Switches[0] != 2 || p.Colour != 2 {
-		t.Errorf("root %d and colour %d, want 2 and 2", p.Switches[0], p.Colour)
-	}
+	p := simtest.Must(e.forest.Planted(0))(t)
+	simtest.ErrorIf(t, p.Switches[0] != 2 || p.Colour != 2, "root %d and colour %d, want 2 and 2", p.Switches[0], p.Colour)
 }
 
 // TestNearestIsByMean: formula 1 divides by the members of both. On a row, {4} is 1 from {5, 6}, which are 1
@@ -115,9 +111,8 @@ func TestNearestIsByMean(t *testing.T) {
 	e := limited(t, gridNet(false, 1, 10), 2, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
 	join(t, e, [][]topology.TerminalID{{4}, {7, 8, 9}}, func(int) {})
 	g := NewGroup(2, []topology.TerminalID{5, 6}, nil)
-	if p := e.nearest(&g); p.Groups[0].ID != 0 {
-		t.Errorf("group %d is nearest, want 0", p.Groups[0].ID)
-	}
+	p := e.nearest(&g)
+	simtest.ErrorIf(t, p.Groups[0].ID != 0, "group %d is nearest, want 0", p.Groups[0].ID)
 }
 
 // TestNearestClearsTheWay: with one entry {2, 3} has to share. Switches 0 to 3 are a row, with a row of 5
@@ -136,9 +131,9 @@ func TestNearestClearsTheWay(t *testing.T) {
 	}
 	e := limited(t, b.Freeze(), 1, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
 	join(t, e, [][]topology.TerminalID{{0}, {1, 8}, {3, 17}, {2, 3}}, func(int) {})
-	if m := e.forest.Measure(); m.Groups != 4 || m.Trees != 1 || m.MaxTFI != 4 {
-		t.Errorf("%d groups on %d trees, at most %d; want 4 on one", m.Groups, m.Trees, m.MaxTFI)
-	}
+	m := e.forest.Measure()
+	simtest.ErrorIf(t, m.Groups != 4 || m.Trees != 1 || m.MaxTFI != 4,
+		"%d groups on %d trees, at most %d; want 4 on one", m.Groups, m.Trees, m.MaxTFI)
 }
 
 // TestMetricsByHand: on a row of three switches two groups of switches 0 and 1 have a tree each, of one cable, which
@@ -150,9 +145,7 @@ func TestMetricsByHand(t *testing.T) {
 	if m := e.forest.Measure(); m.Colours != 2 || m.Trees != 2 || m.MaxEFI != 2 || m.MeanEFI != 1 || m.MeanTFI != 1 || m.MeanHeight != 2 || m.TreeLinks != 2 {
 		t.Errorf("%+v", m)
 	}
-	if got := e.forest.EFIHistogram(); !slices.Equal(got, []int{1, 0, 1}) {
-		t.Errorf("cables by the groups over them: %v, want 1 0 1", got)
-	}
+	simtest.EqualSlices(t, e.forest.EFIHistogram(), []int{1, 0, 1}, "cables by the groups over them:")
 	simtest.Check(t, e.forest.Remove(0))
 	if m := e.forest.Measure(); m.Colours != 1 || m.Trees != 1 || m.MaxEFI != 1 || m.MeanEFI != 0.5 {
 		t.Errorf("without the first group: %+v", m)

@@ -40,8 +40,7 @@ func plainDistances(g *topology.Graph) [][]int {
 	return d
 }
 
-// TestMinHop: distances and lowest ports against Floyd and Warshall, for any
-// number of threads.
+// TestMinHop: distances and lowest ports against Floyd and Warshall, for any number of threads.
 func TestMinHop(t *testing.T) {
 	nets := smallNets()
 	apart := topology.NewBuilder(4, topology.Class{Name: "local"})
@@ -54,9 +53,8 @@ func TestMinHop(t *testing.T) {
 			m := simtest.Must(NewMinHop(g, threads))(t)
 			for s := range topology.SwitchID(g.Switches()) {
 				for u := range topology.SwitchID(g.Switches()) {
-					if m.Hops(s, u) != want[s][u] {
-						t.Fatalf("%s: %d to %d is %d hops, want %d", name, s, u, m.Hops(s, u), want[s][u])
-					}
+					simtest.FatalIf(t, m.Hops(s, u) != want[s][u],
+						"%s: %d to %d is %d hops, want %d", name, s, u, m.Hops(s, u), want[s][u])
 					lowest := topology.NoPort
 					first, end := g.Ports(s)
 					for p := first; p < end && lowest == topology.NoPort; p++ {
@@ -83,9 +81,7 @@ func TestMinHopLongChain(t *testing.T) {
 		return b.Freeze()
 	}
 	m, err := NewMinHop(chain(255), 2)
-	if err != nil || m.far != 254 || m.Hops(0, 254) != 254 {
-		t.Errorf("chain of 255 switches: %v", err)
-	}
+	simtest.ErrorIf(t, err != nil || m.far != 254 || m.Hops(0, 254) != 254, "chain of 255 switches: %v", err)
 	if _, err := NewMinHop(chain(256), 2); err == nil {
 		t.Error("a chain of 256 switches needs 255 hops and was accepted")
 	}
@@ -116,9 +112,8 @@ func TestRoots(t *testing.T) {
 				}
 			}
 			gotHeight, got := finder.find(&group, nil)
-			if gotHeight != height || !slices.Equal(got, want) {
-				t.Fatalf("%s: group %v: height %d roots %v, want %d %v", name, group, gotHeight, got, height, want)
-			}
+			simtest.FatalIf(t, gotHeight != height || !slices.Equal(got, want),
+				"%s: group %v: height %d roots %v, want %d %v", name, group, gotHeight, got, height, want)
 		}
 	}
 }
@@ -141,9 +136,8 @@ func TestBytes(t *testing.T) {
 			if x < 255 {
 				up++
 			}
-			if uint8(most>>(8*i)) != max(x, y) || uint8(least>>(8*i)) != min(x, y) || uint8(more>>(8*i)) != up {
-				t.Fatalf("%#x, %#x: byte %d", a, b, i)
-			}
+			simtest.FatalIf(t, uint8(most>>(8*i)) != max(x, y) || uint8(least>>(8*i)) != min(x, y) || uint8(more>>(8*i)) != up,
+				"%#x, %#x: byte %d", a, b, i)
 		}
 	}
 }
@@ -173,9 +167,8 @@ func TestWidenNear(t *testing.T) {
 			}
 		}
 		for i := range 8*words - padding {
-			if a, b := uint8(fast[i/8]>>(i%8*8)), uint8(plain[i/8]>>(i%8*8)); a != b {
-				t.Fatalf("byte %d of %v: %d, want %d", i, rows, a, b)
-			}
+			a, b := uint8(fast[i/8]>>(i%8*8)), uint8(plain[i/8]>>(i%8*8))
+			simtest.FatalIf(t, a != b, "byte %d of %v: %d, want %d", i, rows, a, b)
 		}
 	}
 }
@@ -198,9 +191,7 @@ func TestLeastHeight(t *testing.T) {
 				}
 			}
 		}
-		if colours["mr4lms-plus-offline"] > colours["mr4lms-plus"] {
-			t.Errorf("%s: %v", name, colours)
-		}
+		simtest.ErrorIf(t, colours["mr4lms-plus-offline"] > colours["mr4lms-plus"], "%s: %v", name, colours)
 	}
 }
 
@@ -241,9 +232,7 @@ func TestFirstRoot(t *testing.T) {
 	for p := range e.forest.Trees {
 		trees = append(trees, p.Switches)
 	}
-	if len(trees) != 2 || len(trees[0]) != 3 || trees[0][0] >= trees[1][0] {
-		t.Errorf("switches of the trees: %v", trees)
-	}
+	simtest.ErrorIf(t, len(trees) != 2 || len(trees[0]) != 3 || trees[0][0] >= trees[1][0], "switches of the trees: %v", trees)
 }
 
 // TestCheckFinds: the checker sees each kind of damage.
@@ -267,9 +256,7 @@ func TestCheckFinds(t *testing.T) {
 	} {
 		f := fresh()
 		damage(f)
-		if f.Check() == nil {
-			t.Errorf("%s: not found", name)
-		}
+		simtest.ErrorIf(t, f.Check() == nil, "%s: not found", name)
 	}
 }
 
@@ -287,9 +274,7 @@ func TestRefusals(t *testing.T) {
 		if errors.As(err, new(*opensm.InfinityError)) {
 			continue // wants a connected network
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, err)
 		for _, c := range []struct {
 			group Group
 			want  string

@@ -5,11 +5,11 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// paperCase is a network and pattern of Chen et al. 2021, section 4.2, at full
-// size. The Sunway machines are modelled as trimmed trees that fit the figures
-// that the paper prints.
+// paperCase is a network and pattern of Chen et al. 2021, section 4.2, at full size. The Sunway
+// machines are modelled as trimmed trees that fit the figures that the paper prints.
 type paperCase struct {
 	name    string
 	graph   func() *topology.Graph
@@ -118,9 +118,8 @@ func TestPaper(t *testing.T) {
 					if w.maxTFI > 0 {
 						inside("largest TFI", r.MaxTFI, [2]int{2, w.maxTFI})
 					}
-					if !w.limited && r.Colours < r.ColourBound {
-						t.Errorf("%s: %d colours, fewer than the bound %d", w.engine, r.Colours, r.ColourBound)
-					}
+					simtest.ErrorIf(t, !w.limited && r.Colours < r.ColourBound,
+						"%s: %d colours, fewer than the bound %d", w.engine, r.Colours, r.ColourBound)
 				}
 			}
 		})
@@ -170,9 +169,8 @@ func BenchmarkMinHop(b *testing.B) {
 		b.Run("net="+c.name, func(b *testing.B) {
 			g := c.graph()
 			for b.Loop() {
-				if _, err := NewMinHop(g, 1); err != nil {
-					b.Fatal(err)
-				}
+				_, err := NewMinHop(g, 1)
+				simtest.FatalIf(b, err != nil, "%v", err)
 			}
 		})
 	}

@@ -24,9 +24,7 @@ func TestGridPattern(t *testing.T) {
 		{[]int{256, 160}, 1, 416},
 	} {
 		groups := pattern(t, "grid", PatternEnv{Terminals: 40960}, param.Set("dims", c.dims), param.Set("ranks_per_terminal", c.ranks))
-		if len(groups) != c.want {
-			t.Errorf("%v: %d groups, want %d", c.dims, len(groups), c.want)
-		}
+		simtest.ErrorIf(t, len(groups) != c.want, "%v: %d groups, want %d", c.dims, len(groups), c.want)
 	}
 }
 
@@ -58,8 +56,7 @@ func same(a, b []Group) bool {
 	return slices.EqualFunc(a, b, func(x, y Group) bool { return slices.Equal(x.Terminals, y.Terminals) })
 }
 
-// TestRandomPattern: every terminal is in as many groups as asked, and the seed
-// decides which.
+// TestRandomPattern: every terminal is in as many groups as asked, and the seed decides which.
 func TestRandomPattern(t *testing.T) {
 	draw := func(seed uint64) []Group {
 		return pattern(t, "random", PatternEnv{Terminals: 50, Seed: seed}, param.Set("groups", 9), param.Set("joins", 3))
@@ -71,26 +68,19 @@ func TestRandomPattern(t *testing.T) {
 		}
 	}
 	for m, n := range joins {
-		if n != 3 {
-			t.Errorf("terminal %d is in %d groups, want 3", m, n)
-		}
+		simtest.ErrorIf(t, n != 3, "terminal %d is in %d groups, want 3", m, n)
 	}
-	if !same(draw(1), draw(1)) || same(draw(1), draw(2)) {
-		t.Error("the seed does not decide the groups")
-	}
+	simtest.ErrorIf(t, !same(draw(1), draw(1)) || same(draw(1), draw(2)), "the seed does not decide the groups")
 }
 
-// TestFixedSizePattern: as many groups of as many different terminals as asked;
-// the seed decides which, and asking for more groups leaves the first ones. Of
-// 20,000 groups of 2 from 5 terminals, each of the 10 pairs gets 2,000 on
-// average, with a standard deviation of sqrt(20000*0.1*0.9) = 42; five of them
-// are 212.
+// TestFixedSizePattern: as many groups of as many different terminals as asked; the seed decides
+// which, and asking for more groups leaves the first ones. Of 20,000 groups of 2 from 5 terminals,
+// each of the 10 pairs gets 2,000 on average, with a standard deviation of sqrt(20000*0.1*0.9) =
+// 42; five of them are 212.
 func TestFixedSizePattern(t *testing.T) {
 	draw := func(seed uint64, terminals, count, size int) []Group {
 		groups := pattern(t, "random-fixed-size", PatternEnv{Terminals: terminals, Seed: seed}, param.Set("count", count), param.Set("size", size))
-		if len(groups) != count {
-			t.Fatalf("%d groups, want %d", len(groups), count)
-		}
+		simtest.FatalIf(t, len(groups) != count, "%d groups, want %d", len(groups), count)
 		for i, g := range groups {
 			if len(g.Terminals) != size { // NewGroup has removed copies
 				t.Fatalf("group %d: %v, want %d terminals", i, g, size)
@@ -99,23 +89,18 @@ func TestFixedSizePattern(t *testing.T) {
 		return groups
 	}
 	five := draw(1, 50, 5, 7)
-	if !same(five, draw(1, 50, 9, 7)[:5]) || same(five, draw(2, 50, 5, 7)) {
-		t.Error("the seed and the number of a group do not decide its members")
-	}
-	if whole := draw(3, 6, 2, 6); !slices.Equal(whole[1].Terminals, []topology.TerminalID{0, 1, 2, 3, 4, 5}) {
-		t.Errorf("a group of all terminals has %v", whole[1].Terminals)
-	}
+	simtest.ErrorIf(t, !same(five, draw(1, 50, 9, 7)[:5]) || same(five, draw(2, 50, 5, 7)),
+		"the seed and the number of a group do not decide its members")
+	whole := draw(3, 6, 2, 6)
+	simtest.ErrorIf(t, !slices.Equal(whole[1].Terminals, []topology.TerminalID{0, 1, 2, 3, 4, 5}),
+		"a group of all terminals has %v", whole[1].Terminals)
 	pairs := map[[2]topology.TerminalID]int{}
 	for _, g := range draw(4, 5, 20000, 2) {
 		pairs[[2]topology.TerminalID(g.Terminals)]++
 	}
-	if len(pairs) != 10 {
-		t.Errorf("%d pairs of 10", len(pairs))
-	}
+	simtest.ErrorIf(t, len(pairs) != 10, "%d pairs of 10", len(pairs))
 	for pair, n := range pairs {
-		if n < 2000-212 || n > 2000+212 {
-			t.Errorf("pair %v: %d times, want 2000 within 212", pair, n)
-		}
+		simtest.ErrorIf(t, n < 2000-212 || n > 2000+212, "pair %v: %d times, want 2000 within 212", pair, n)
 	}
 }
 

@@ -40,9 +40,8 @@ func plainSearch(g *subgraph, root topology.SwitchID) (dist []int32, sum []int64
 	return dist, sum, parent
 }
 
-// loaded is a subgraph of net in which switches (with a table per port, cables)
-// are shut and cables carry groups, both at random, and members of open
-// switches.
+// loaded is a subgraph of net in which switches (with a table per port, cables) are shut and cables
+// carry groups, both at random, and members of open switches.
 func loaded(t *testing.T, net *topology.Graph, perPort bool, draw *sim.Stream) (*subgraph, []member) {
 	t.Helper()
 	env := newEnv(t, net)
@@ -109,9 +108,8 @@ func TestSearch(t *testing.T) {
 						continue
 					}
 					got, ok := g.search(root, members)
-					if ok != connected || ok && got != height {
-						t.Fatalf("%s: height %d, connected %v, want %d, %v", name, got, ok, height, connected)
-					}
+					simtest.FatalIf(t, ok != connected || ok && got != height,
+						"%s: height %d, connected %v, want %d, %v", name, got, ok, height, connected)
 					if !ok {
 						apart++
 						continue
@@ -145,9 +143,7 @@ func TestSearch(t *testing.T) {
 			}
 		}
 	}
-	if far == 0 || apart == 0 {
-		t.Errorf("far %d, apart %d: want both of them tried", far, apart)
-	}
+	simtest.ErrorIf(t, far == 0 || apart == 0, "far %d, apart %d: want both of them tried", far, apart)
 }
 
 // TestNearestMember: byte by byte, on a network that is connected and on two
@@ -174,9 +170,7 @@ func TestNearestMember(t *testing.T) {
 				for _, m := range members {
 					want = min(want, hops.Hops(v, m.sw))
 				}
-				if int(near[v]) != want {
-					t.Fatalf("%d members: %d at %d, want %d", n, near[v], v, want)
-				}
+				simtest.FatalIf(t, int(near[v]) != want, "%d members: %d at %d, want %d", n, near[v], v, want)
 			}
 		}
 	}
@@ -198,9 +192,8 @@ func TestHeap(t *testing.T) {
 			continue
 		}
 		slices.SortFunc(plain, order)
-		if got := h.pop(); got != plain[0] {
-			t.Fatalf("%v came out, want %v", got, plain[0])
-		}
+		got := h.pop()
+		simtest.FatalIf(t, got != plain[0], "%v came out, want %v", got, plain[0])
 		plain = plain[1:]
 	}
 }

@@ -29,23 +29,17 @@ qos_vlarb_high 0:4,1:0
 perfmgr_redir TRUE
 shiny 1
 `), "opensm.conf", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	if !slices.Equal(c.Engines, []string{"ftree", "updn"}) || !c.NoFallback || c.GUID != 0x2c903000010f1 || c.LMC != 2 || !c.ConnectRoots ||
 		!slices.Equal(c.Roots, []uint64{0x2c90000000001, 18}) || !c.HasRoots || c.HasNodes || c.ScatterPorts != 7 || !c.QoS {
 		t.Errorf("%+v", c)
 	}
 	// max_op_vls 3 is the code of four lanes.
-	if c.OperationalVLs != 4 || c.MaxVLs != 4 {
-		t.Errorf("%d lanes, want 4", c.OperationalVLs)
-	}
-	if got := written(c.OperationalVLs, c.SL2VL.SwitchPort, c.SL2VL.All); got != [16]uint8{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 15, 15} {
-		t.Errorf("SL2VL %v", got)
-	}
-	if len(c.Warnings) != 1 || c.Warnings[0] != `opensm.conf:15: unknown key "shiny": passed over` {
-		t.Errorf("warnings %q", c.Warnings)
-	}
+	simtest.ErrorIf(t, c.OperationalVLs != 4 || c.MaxVLs != 4, "%d lanes, want 4", c.OperationalVLs)
+	got := written(c.OperationalVLs, c.SL2VL.SwitchPort, c.SL2VL.All)
+	simtest.ErrorIf(t, got != [16]uint8{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 15, 15}, "SL2VL %v", got)
+	simtest.ErrorIf(t, len(c.Warnings) != 1 || c.Warnings[0] != `opensm.conf:15: unknown key "shiny": passed over`,
+		"warnings %q", c.Warnings)
 }
 
 // TestFilesOfOtherEngines: OpenSM opens no files of engines that it is not asked for; opensm --create-config
@@ -53,9 +47,7 @@ shiny 1
 func TestFilesOfOtherEngines(t *testing.T) {
 	const text = "torus_config /nowhere/torus-2QoS.conf\nroot_guid_file /nowhere/roots\ncn_guid_file /nowhere/nodes\nlfts_file /nowhere/lfts\nrouting_engine minhop\n"
 	c := simtest.Must(ReadConfig(strings.NewReader(text), "x", "."))(t)
-	if c.HasRoots || c.HasNodes || c.Torus != nil || len(c.Named) > 0 || len(c.Warnings) > 0 {
-		t.Errorf("%+v", c)
-	}
+	simtest.ErrorIf(t, c.HasRoots || c.HasNodes || c.Torus != nil || len(c.Named) > 0 || len(c.Warnings) > 0, "%+v", c)
 	for engine, want := range map[string]string{"ftree": "x:3: cn_guid_file", "updn": "x:2: root_guid_file", "torus-2QoS": "x:1: torus_config"} {
 		simtest.Refuse(ReadConfig(strings.NewReader(text), "x", ".", "sssp", engine))(t, want)
 	}
@@ -119,9 +111,7 @@ func FuzzReadConfig(f *testing.F) {
 			return // would open files of any name
 		}
 		c, err := ReadConfig(strings.NewReader(text), "opensm.conf", dir)
-		if err == nil && (c.LMC < 0 || c.LMC > 7 || c.OperationalVLs < 1 || c.OperationalVLs > 15) {
-			t.Fatalf("%+v", c)
-		}
+		simtest.FatalIf(t, err == nil && (c.LMC < 0 || c.LMC > 7 || c.OperationalVLs < 1 || c.OperationalVLs > 15), "%+v", c)
 	})
 }
 
@@ -144,9 +134,7 @@ func FuzzReadTorusConfig(f *testing.F) {
 			return
 		}
 		for _, size := range c.Size {
-			if size < 1 || size > maxTorusSize {
-				t.Fatalf("%+v", c)
-			}
+			simtest.FatalIf(t, size < 1 || size > maxTorusSize, "%+v", c)
 		}
 	})
 }

@@ -14,12 +14,11 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestLargeFabrics holds tables against hashes of OpenSM's: more than 255 LIDs, whose order
-// nue takes with the bytes swapped; lash with layers of 9,999 pairs and more; cables side
-// by side and switches without a coordinate in lash's analysis of meshes. The fabrics and
-// their source are in testdata. Service levels are those from the first host of each
-// switch, 16 hexadecimal digits of SHA-256 as the forwarding tables' hashes have; "" where
-// OpenSM was not asked.
+// TestLargeFabrics holds tables against hashes of OpenSM's: more than 255 LIDs, whose order nue
+// takes with the bytes swapped; lash with layers of 9,999 pairs and more; cables side by side and
+// switches without a coordinate in lash's analysis of meshes. The fabrics and their source are in
+// testdata. Service levels are those from the first host of each switch, 16 hexadecimal digits of
+// SHA-256 as the forwarding tables' hashes have; "" where OpenSM was not asked.
 func TestLargeFabrics(t *testing.T) {
 	for _, c := range []struct{ net, engine, conf, tables, levels string }{
 		{"ft3_16.net.gz", "lash", "", "f0985459d01485ba", "79fa9ca3f3a1b388"},
@@ -82,21 +81,17 @@ func TestTorusShape(t *testing.T) {
 		{[]int32{1, 3, 3}, meshShape{6, -225, -672, -733, -352, -67, 0}},
 	} {
 		got, ok := torusShape(c.across)
-		if !ok || got != c.want {
-			t.Errorf("%v: %v, want %v", c.across, got, c.want)
-		}
-		if d := meshDimensions()[got]; d != len(c.across) {
-			t.Errorf("%v: %d dimensions", c.across, d)
-		}
+		simtest.ErrorIf(t, !ok || got != c.want, "%v: %v, want %v", c.across, got, c.want)
+		d := meshDimensions()[got]
+		simtest.ErrorIf(t, d != len(c.across), "%v: %d dimensions", c.across, d)
 	}
 	if _, ok := torusShape([]int32{4, 4, 4, 4, 0}); ok {
 		t.Error("nine links are analysed")
 	}
 	// Of 1 to 8 dimensions 4, 10, 20, 35, 20, 10, 4 and 1 have up to eight links; five of
 	// the four-dimensional ones are not known, and one mesh with a corner missing is.
-	if n := len(meshDimensions()); n != 100 {
-		t.Errorf("%d shapes, want 100", n)
-	}
+	n := len(meshDimensions())
+	simtest.ErrorIf(t, n != 100, "%d shapes, want 100", n)
 }
 
 // TestNueCanDeadlock: on this network, with one lane, OpenSM's rule of shortcuts

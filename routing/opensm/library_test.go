@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestHeap inserts, lowers, removes and pops at random: what is popped always has the
@@ -17,9 +18,8 @@ func TestHeap(t *testing.T) {
 	for range 5000 {
 		v := int32(r.IntN(40))
 		key, in := keys[v]
-		if has := h.at[v] != outside; has != in {
-			t.Fatalf("vertex %d: in the heap %t, want %t", v, has, in)
-		}
+		has := h.at[v] != outside
+		simtest.FatalIf(t, has != in, "vertex %d: in the heap %t, want %t", v, has, in)
 		switch {
 		case !in:
 			keys[v] = uint64(r.IntN(30))
@@ -36,18 +36,14 @@ func TestHeap(t *testing.T) {
 			for _, k := range keys {
 				all = append(all, k)
 			}
-			if keys[least] != slices.Min(all) {
-				t.Fatalf("popped a key of %d, the smallest is %d", keys[least], slices.Min(all))
-			}
+			simtest.FatalIf(t, keys[least] != slices.Min(all),
+				"popped a key of %d, the smallest is %d", keys[least], slices.Min(all))
 			delete(keys, least)
 		}
 		for i, e := range h.entries {
-			if i > 0 && h.entries[(i-1)/4].key > e.key || h.at[e.vertex] != int32(i) || keys[e.vertex] != e.key {
-				t.Fatalf("entry %d is out of place", i)
-			}
+			simtest.FatalIf(t, i > 0 && h.entries[(i-1)/4].key > e.key || h.at[e.vertex] != int32(i) || keys[e.vertex] != e.key,
+				"entry %d is out of place", i)
 		}
-		if h.size() != len(keys) {
-			t.Fatalf("%d entries, want %d", h.size(), len(keys))
-		}
+		simtest.FatalIf(t, h.size() != len(keys), "%d entries, want %d", h.size(), len(keys))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // randomNetwork has switches with unlike numbers of hosts, parallel cables, random
@@ -89,19 +90,15 @@ func TestRandomNetworks(t *testing.T) {
 			if refused := (*Refusal)(nil); err != nil && (errors.As(err, &refused) || name == "torus-2QoS") {
 				continue
 			}
-			if err != nil {
-				t.Fatalf("round %d, %s: %v", round, name, err)
-			}
+			simtest.FatalIf(t, err != nil, "round %d, %s: %v", round, name, err)
 			routed[name]++
-			if problem := checkTables(tables, e.Acyclic || name == "nue"); problem != "" {
-				t.Errorf("round %d, %s: %s", round, name, problem)
-			}
+			problem := checkTables(tables, e.Acyclic || name == "nue")
+			simtest.ErrorIf(t, problem != "", "round %d, %s: %s", round, name, problem)
 		}
 	}
 	for _, name := range Engines() {
-		if routed[name] < rounds/20 && name != "torus-2QoS" && name != "ftree" {
-			t.Errorf("%s routed %d of %d networks", name, routed[name], rounds)
-		}
+		simtest.ErrorIf(t, routed[name] < rounds/20 && name != "torus-2QoS" && name != "ftree",
+			"%s routed %d of %d networks", name, routed[name], rounds)
 	}
 }
 
@@ -160,9 +157,8 @@ func TestOrdered(t *testing.T) {
 			next := g.peer[c]
 			d := g.start[next] + int32(r.IntN(int(g.start[next+1]-g.start[next])))
 			want := !plainReaches(in, d, c)
-			if got := g.add(c, d); got != want {
-				t.Fatalf("%d on %d: added %t, a plain search says %t", d, c, got, want)
-			}
+			got := g.add(c, d)
+			simtest.FatalIf(t, got != want, "%d on %d: added %t, a plain search says %t", d, c, got, want)
 			if want {
 				in = append(in, dependency{c, d})
 			}

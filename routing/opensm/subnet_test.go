@@ -47,9 +47,7 @@ func TestLIDs(t *testing.T) {
 	if want := []int32{6, 10, 2, 12}; !slices.Equal(s.TerminalLID, want) {
 		t.Errorf("LIDs of hosts %v, want %v", s.TerminalLID, want)
 	}
-	if s.MaxLID != 13 || s.Ends[13].Terminal != 3 || s.Ends[5] != nobody {
-		t.Errorf("LIDs up to %d: %v", s.MaxLID, s.Ends)
-	}
+	simtest.ErrorIf(t, s.MaxLID != 13 || s.Ends[13].Terminal != 3 || s.Ends[5] != nobody, "LIDs up to %d: %v", s.MaxLID, s.Ends)
 	// Stated LIDs stay, but one that is taken, or too large.
 	s = newSubnet(t, chain(&topology.Names{Terminals: []topology.AdapterPort{{LID: 9}, {LID: 9}, {}, {LID: 60000}}, Switches: []topology.SwitchName{{LID: 1}, {}}}), 2, 0)
 	if want := []int32{9, 4, 2, 5}; !slices.Equal(s.TerminalLID, want) || !slices.Equal(s.SwitchLID, []int32{1, 3}) {
@@ -64,9 +62,8 @@ func TestNewSubnetProblems(t *testing.T) {
 	} {
 		simtest.Refuse(NewSubnet(chain(names), 0, 0))(t, want)
 	}
-	if _, err := NewSubnet(chain(nil), 4, 0); err == nil {
-		t.Error("a manager that is not there")
-	}
+	_, err := NewSubnet(chain(nil), 4, 0)
+	simtest.ErrorIf(t, err == nil, "a manager that is not there")
 }
 
 // minhop on two cables: switch 0 sends its own hosts by ports 1 and 2 (counted, too),
@@ -77,16 +74,13 @@ func TestMinHop(t *testing.T) {
 	o := DefaultOptions()
 	tables := simtest.Must(routeMinHop("minhop", s, &o, false))(t)
 	// LIDs: host 0 1, switch 0 2, switch 1 3, hosts 1, 2, 3: 4, 5, 6.
-	if want := []uint8{noPath, 1, 0, 3, 2, 3, 4}; !slices.Equal(tables.LFT[0], want) {
-		t.Errorf("switch 0: %v, want %v", tables.LFT[0], want)
-	}
-	if pairs, _ := tables.Unreachable(); pairs != 0 {
-		t.Errorf("%d pairs without a path", pairs)
-	}
+	want := []uint8{noPath, 1, 0, 3, 2, 3, 4}
+	simtest.ErrorIf(t, !slices.Equal(tables.LFT[0], want), "switch 0: %v, want %v", tables.LFT[0], want)
+	pairs, _ := tables.Unreachable()
+	simtest.ErrorIf(t, pairs != 0, "%d pairs without a path", pairs)
 	// A chain cannot have a cycle.
-	if problem := checkTables(tables, true); problem != "" {
-		t.Error(problem)
-	}
+	problem := checkTables(tables, true)
+	simtest.ErrorIf(t, problem != "", "%v", problem)
 }
 
 // The aggregation nodes of switches are adapters to OpenSM: every engine makes the same
@@ -114,9 +108,7 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 		units := simtest.Must(ib.ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text.String(), "Reducing unit", "Aggregation Node")), "units"))(t)
 		lmc := r.IntN(2)
 		a, b := subnetOf(t, hosts.Graph(), lmc), subnetOf(t, units.Graph(), lmc)
-		if a.adapterPorts() != b.adapterPorts() {
-			t.Fatalf("%d and %d adapter ports", a.adapterPorts(), b.adapterPorts())
-		}
+		simtest.FatalIf(t, a.adapterPorts() != b.adapterPorts(), "%d and %d adapter ports", a.adapterPorts(), b.adapterPorts())
 		o := randomOptions(&r, a)
 		for _, e := range engines {
 			name := e.Name
@@ -125,9 +117,7 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 			}
 			want, problem := e.Route(a, o)
 			got, again := e.Route(b, o)
-			if fmt.Sprint(problem) != fmt.Sprint(again) {
-				t.Fatalf("round %d, %s: %v, want %v", round, name, again, problem)
-			}
+			simtest.FatalIf(t, fmt.Sprint(problem) != fmt.Sprint(again), "round %d, %s: %v, want %v", round, name, again, problem)
 			if problem != nil {
 				refusals++
 				continue
@@ -137,15 +127,11 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 				t.Fatalf("round %d, %s: other tables than with hosts", round, name)
 			}
 			for _, write := range []func(*Tables) string{levelsText, lanesText(o)} {
-				if write(got) != write(want) {
-					t.Fatalf("round %d, %s: other levels or lanes than with hosts", round, name)
-				}
+				simtest.FatalIf(t, write(got) != write(want), "round %d, %s: other levels or lanes than with hosts", round, name)
 			}
 		}
 	}
-	if tables < 5*rounds || refusals == 0 {
-		t.Errorf("%d tables and %d refusals", tables, refusals)
-	}
+	simtest.ErrorIf(t, tables < 5*rounds || refusals == 0, "%d tables and %d refusals", tables, refusals)
 }
 
 func subnetOf(t *testing.T, g *topology.Graph, lmc int) *Subnet {

@@ -10,18 +10,15 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/proof"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func build(t *testing.T, family, name string, topo, set []param.Setting) (*topology.Graph, fabric.Routing) {
 	t.Helper()
 	x, err := topology.Registry.New(family, struct{}{}, topo...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	r, err := routing.Registry.New(name, routing.Env{Topology: x}, set...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	return x.Graph(), r
 }
 
@@ -40,25 +37,18 @@ func TestOf(t *testing.T) {
 	for name, more := range map[string]int{"min": 0, "val": 36 * 2, "ugal-l": 36 * 2} {
 		g, r := build(t, "dragonfly", name, dragonfly, nil)
 		whole, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !whole.Fits || !whole.Exact() || whole.AtMost || name == "min" && whole.Dependencies != 36*3*2+36*2*3 {
-			t.Errorf("%s without a budget: %+v", name, whole)
-		}
+		simtest.Check(t, err)
+		simtest.ErrorIf(t, !whole.Fits || !whole.Exact() || whole.AtMost || name == "min" && whole.Dependencies != 36*3*2+36*2*3,
+			"%s without a budget: %+v", name, whole)
 		var first proof.Proof
 		for _, threads := range []int{1, 2, 3, 5} {
 			runtime.GOMAXPROCS(threads)
 			p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 1000})
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, err)
 			if threads == 1 {
 				first = p
 			}
-			if !reflect.DeepEqual(p, first) {
-				t.Errorf("%s, %d threads: %+v, want %+v", name, threads, p, first)
-			}
+			simtest.ErrorIf(t, !reflect.DeepEqual(p, first), "%s, %d threads: %+v, want %+v", name, threads, p, first)
 		}
 		if first.Fits || !first.Exact() || !first.Acyclic() || !first.AtMost || first.Dependencies != whole.Dependencies+more {
 			t.Errorf("%s within 1,000 hops: %+v, want those of %+v and %d more", name, first, whole, more)
@@ -71,32 +61,23 @@ func TestOfCycle(t *testing.T) {
 	g, r := build(t, "random-regular", "val", []param.Setting{param.Set("switches", 30), param.Set("degree", 4), param.Set("terminals", 1)},
 		[]param.Setting{param.Set("hop_vcs", "any")})
 	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: 1}, proof.Settings{Budget: 5000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Acyclic() || p.Exact() || p.AtMost {
-		t.Errorf("%+v, want a cycle by a sample", p)
-	}
+	simtest.Check(t, err)
+	simtest.ErrorIf(t, p.Acyclic() || p.Exact() || p.AtMost, "%+v, want a cycle by a sample", p)
 }
 
 // TestOfWidened: paths chosen by a hash are proven by all of which one is chosen.
 func TestOfWidened(t *testing.T) {
 	g, r := build(t, "random-regular", "table", []param.Setting{param.Set("switches", 40), param.Set("degree", 4), param.Set("terminals", 3)}, nil)
 	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !p.Acyclic() || !p.Exact() || p.Fits || p.Of != 40 {
-		t.Errorf("%+v, want a proof by all 40 switches", p)
-	}
+	simtest.Check(t, err)
+	simtest.ErrorIf(t, !p.Acyclic() || !p.Exact() || p.Fits || p.Of != 40, "%+v, want a proof by all 40 switches", p)
 }
 
-// TestOfNumbered: adaptive routings whose hops are numbered are proven by any way that has
-// as many hops, whatever the budget. From each channel into a switch, of 6 in HyperX 4x4 and
-// 5 in the dragonfly, every channel out of it is reached with the next class: switches *
-// degree^2 * (classes - 1) dependencies. OmniWAR has 2+2 classes and DAL 4; polarized
-// routing takes 8, as it is told; detours of ugal-pf in a network of diameter 2 have 4
-// hops; q-adaptive always 5.
+// TestOfNumbered: adaptive routings whose hops are numbered are proven by any way that has as many
+// hops, whatever the budget. From each channel into a switch, of 6 in HyperX 4x4 and 5 in the
+// dragonfly, every channel out of it is reached with the next class: switches * degree^2 * (classes
+// - 1) dependencies. OmniWAR has 2+2 classes and DAL 4; polarized routing takes 8, as it is told;
+// detours of ugal-pf in a network of diameter 2 have 4 hops; q-adaptive always 5.
 func TestOfNumbered(t *testing.T) {
 	hyperX := []param.Setting{param.Set("dims", []int{4, 4})}
 	for _, c := range []struct {
@@ -112,13 +93,10 @@ func TestOfNumbered(t *testing.T) {
 	} {
 		g, r := build(t, c.family, c.routing, c.topology, c.set)
 		p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 500})
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, err)
 		want := c.switches * c.degree * c.degree * (c.classes - 1)
-		if !p.Acyclic() || !p.Exact() || !p.AtMost || p.Fits || p.Dependencies != want {
-			t.Errorf("%s on %s: %+v, want an exact proof with %d dependencies", c.routing, c.family, p, want)
-		}
+		simtest.ErrorIf(t, !p.Acyclic() || !p.Exact() || !p.AtMost || p.Fits || p.Dependencies != want,
+			"%s on %s: %+v, want an exact proof with %d dependencies", c.routing, c.family, p, want)
 	}
 }
 
@@ -128,10 +106,6 @@ func TestOfNumbered(t *testing.T) {
 func TestOfDense(t *testing.T) {
 	g, r := build(t, "hyperx", "dimwar", []param.Setting{param.Set("dims", []int{300})}, nil)
 	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: 16}, proof.Settings{Budget: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !p.Acyclic() || p.Exact() || p.AtMost || p.Of != 300 {
-		t.Errorf("%+v, want a sample without a cycle", p.Certificate)
-	}
+	simtest.Check(t, err)
+	simtest.ErrorIf(t, !p.Acyclic() || p.Exact() || p.AtMost || p.Of != 300, "%+v, want a sample without a cycle", p.Certificate)
 }

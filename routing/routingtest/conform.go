@@ -56,9 +56,7 @@ func checkPaths(t *testing.T, topo topology.Topology, v Variant, r fabric.Routin
 		if !c.Acyclic() && !v.CanDeadlock {
 			t.Errorf("%d virtual channels: %s", vcs, c.Describe(topo.Graph()))
 		}
-		if !c.Exact() {
-			t.Error("a walk without budget is not exact")
-		}
+		simtest.ErrorIf(t, !c.Exact(), "a walk without budget is not exact")
 	}
 }
 
@@ -117,12 +115,8 @@ func Certificate(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int
 		walked, all = simtest.Must2(routing.EscapeDependencies(topo.Graph(), e, vcs, true, 0, extended.Add))(t)
 		return extended.Certify(walked, all), dependencies
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if walked != all || all == 0 {
-		t.Fatalf("walked %d of %d destinations", walked, all)
-	}
+	simtest.Check(t, err)
+	simtest.FatalIf(t, walked != all || all == 0, "walked %d of %d destinations", walked, all)
 	return g.Certify(walked, all), dependencies
 }
 
@@ -141,13 +135,10 @@ func checkWeights(t *testing.T, topo topology.Topology, r fabric.Routing) {
 			if weight == 0 {
 				zeros++
 			}
-			if state>>fabric.StateBits != 0 {
-				t.Errorf("to terminal %d: state %x does not fit", dst, state)
-			}
+			simtest.ErrorIf(t, state>>fabric.StateBits != 0, "to terminal %d: state %x does not fit", dst, state)
 		})
-		if zeros != hops && math.Abs(total-1) > 1e-12 || zeros != 0 && zeros != hops {
-			t.Errorf("to terminal %d: %d hops, %d of weight 0, sum %v", dst, hops, zeros, total)
-		}
+		simtest.ErrorIf(t, zeros != hops && math.Abs(total-1) > 1e-12 || zeros != 0 && zeros != hops,
+			"to terminal %d: %d hops, %d of weight 0, sum %v", dst, hops, zeros, total)
 	}
 }
 
@@ -155,9 +146,8 @@ func checkWeights(t *testing.T, topo topology.Topology, r fabric.Routing) {
 func checkInjection(t *testing.T, r fabric.Routing) {
 	t.Helper()
 	for vcs := r.VCs(); vcs <= fabric.MaxVCs; vcs++ {
-		if set := r.InjectionVCs(vcs); set == 0 || bits.Len32(set) > vcs {
-			t.Errorf("InjectionVCs(%d) = %b", vcs, set)
-		}
+		set := r.InjectionVCs(vcs)
+		simtest.ErrorIf(t, set == 0 || bits.Len32(set) > vcs, "InjectionVCs(%d) = %b", vcs, set)
 	}
 }
 
@@ -181,14 +171,11 @@ func checkDecisions(t *testing.T, topo topology.Topology, r fabric.Routing) {
 	}
 	source.Stop(cycles)
 	f.Advance(cycles + 2000)
-	if f.InFlight() != 0 || sink.Delivered == 0 || t.Failed() {
-		t.Fatalf("%d packets delivered, %d left behind", sink.Delivered, f.InFlight())
-	}
+	simtest.FatalIf(t, f.InFlight() != 0 || sink.Delivered == 0 || t.Failed(),
+		"%d packets delivered, %d left behind", sink.Delivered, f.InFlight())
 	load, err := routing.Loads(g, r, f.VCs(), pattern)
 	if err != nil {
-		if !errors.Is(err, routing.ErrAdaptive) {
-			t.Fatal(err)
-		}
+		simtest.FatalIf(t, !errors.Is(err, routing.ErrAdaptive), "%v", err)
 		return // no loads to compare with
 	}
 	for p, count := range o.Ports {
@@ -248,9 +235,7 @@ func ConformAroundFaults(t *testing.T, name string, seeds []uint64, faulty func(
 					}
 				}
 			}
-			if served == 0 && !refused {
-				t.Error("no network")
-			}
+			simtest.ErrorIf(t, served == 0 && !refused, "no network")
 		})
 	}
 }
@@ -280,9 +265,7 @@ func checkPeriod(t testing.TB, topo topology.Topology, r fabric.Routing, down *t
 	t.Helper()
 	g := topo.Graph()
 	part := down.Components()
-	if r.VCs() != vcs {
-		t.Errorf("%d virtual channels in one period, %d in all", r.VCs(), vcs)
-	}
+	simtest.ErrorIf(t, r.VCs() != vcs, "%d virtual channels in one period, %d in all", r.VCs(), vcs)
 	for dst := range topology.TerminalID(g.Terminals()) {
 		served := map[fabric.Head]bool{} // heads that have been walked: whether a path ends
 		var walk func(h fabric.Head) bool
@@ -296,9 +279,7 @@ func checkPeriod(t testing.TB, topo topology.Topology, r fabric.Routing, down *t
 					t.Fatalf("to %d by %s, which is down", dst, g.PortName(hop.Port))
 				}
 				if end, ok := g.PeerTerminal(hop.Port); ok {
-					if end != dst {
-						t.Fatalf("to %d instead of %d", end, dst)
-					}
+					simtest.FatalIf(t, end != dst, "to %d instead of %d", end, dst)
 					ends = true
 					return
 				}
@@ -314,9 +295,8 @@ func checkPeriod(t testing.TB, topo topology.Topology, r fabric.Routing, down *t
 			from, to := part[g.TerminalSwitch(src)], part[g.TerminalSwitch(dst)]
 			port := g.TerminalPort[src]
 			ends := walk(fabric.Head{Switch: g.PortSwitch[port], In: port, Dst: dst})
-			if joined := from >= 0 && from == to; joined != ends {
-				t.Errorf("from %d to %d: a path %v, joined %v", src, dst, ends, joined)
-			}
+			joined := from >= 0 && from == to
+			simtest.ErrorIf(t, joined != ends, "from %d to %d: a path %v, joined %v", src, dst, ends, joined)
 		}
 	}
 }

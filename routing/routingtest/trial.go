@@ -161,9 +161,8 @@ func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 			t.Errorf("%v: %s, but %v", tr, c.Describe(tr.Graph()), err)
 		}
 		for i, w := range deadlock.Waits {
-			if !dependencies[w.Dependency()] || w.Wants != deadlock.Waits[(i+1)%len(deadlock.Waits)].Holds {
-				t.Errorf("%v: step %d is not in the dependency graph: %v", tr, i, err)
-			}
+			simtest.ErrorIf(t, !dependencies[w.Dependency()] || w.Wants != deadlock.Waits[(i+1)%len(deadlock.Waits)].Holds,
+				"%v: step %d is not in the dependency graph: %v", tr, i, err)
 		}
 	case err != nil:
 		t.Errorf("%v: %v", tr, err)
@@ -187,9 +186,7 @@ func (tr *Trial) Fabric(t testing.TB) *core.Fabric {
 func (tr *Trial) With(t testing.TB, config fabric.Config) *core.Fabric {
 	t.Helper()
 	f, err := core.New(tr.Graph(), config, tr.Routing, 5)
-	if err != nil {
-		t.Fatalf("%v: %v", tr, err)
-	}
+	simtest.FatalIf(t, err != nil, "%v: %v", tr, err)
 	return f
 }
 
@@ -256,9 +253,9 @@ func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
 	held := float64(path * tr.Config.Switch.BufferFlits * tr.VCs)
 	n := float64(cycles) + held
 	limit := n / most * (1 + 6/math.Sqrt(n/float64(tr.Flits)))
-	if least := slices.Min(count); least > limit {
-		t.Errorf("%v: every terminal gets %.0f flits through in %d cycles, channel loads allow %.0f", tr, least, cycles, limit)
-	}
+	least := slices.Min(count)
+	simtest.ErrorIf(t, least > limit,
+		"%v: every terminal gets %.0f flits through in %d cycles, channel loads allow %.0f", tr, least, cycles, limit)
 	return true
 }
 
@@ -308,9 +305,7 @@ func (tr *Trial) checkIdle(t testing.TB) {
 	f := tr.Fabric(t)
 	f.Attach(fabric.Ends{Source: l, Sink: l})
 	f.Advance(20 * l.spacing)
-	if len(l.delivered) == 0 {
-		t.Fatalf("%v: nothing arrived", tr)
-	}
+	simtest.FatalIf(t, len(l.delivered) == 0, "%v: nothing arrived", tr)
 	stages := int64(math.Ceil(float64(s.RouteCycles+s.VCAllocCycles+s.SwitchAllocCycles+s.CrossbarCycles) / s.Speedup))
 	for _, d := range l.delivered {
 		want := int64(tr.Config.Terminal.InjectionCycles) + tr.latency + int64(d.Hops)*(stages+tr.latency) + int64(flits-1)

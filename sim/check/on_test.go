@@ -2,7 +2,11 @@
 
 package check
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
+)
 
 // TestBounds: the checked build finds what is not there.
 func TestBounds(t *testing.T) {
@@ -15,9 +19,7 @@ func TestBounds(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
+				simtest.ErrorIf(t, recover() == nil, "%s: no panic", name)
 			}()
 			read()
 		}()

@@ -13,27 +13,24 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func gzipped(t *testing.T, content []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	if _, err := w.Write(content); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Write(content)
+	simtest.FatalIf(t, err != nil, "%v", err)
+	simtest.Check(t, w.Close())
 	return b.Bytes()
 }
 
 func zstandard(t *testing.T, content []byte) []byte {
 	t.Helper()
 	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	defer w.Close()
 	return w.EncodeAll(content, nil)
 }
@@ -52,16 +49,13 @@ func TestInputByContent(t *testing.T) {
 		"shorter-magic": {0x28, 0xb5},
 	} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(path, content, 0o666))
 		want := text
 		if len(content) < 4 {
 			want = string(content)
 		}
-		if got, err := ReadInput(path, 1<<20); err != nil || string(got) != want {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
+		got, err := ReadInput(path, 1<<20)
+		simtest.ErrorIf(t, err != nil || string(got) != want, "%s: %q, %v", name, got, err)
 	}
 }
 
@@ -91,23 +85,17 @@ func TestInputRefused(t *testing.T) {
 	} {
 		path := filepath.Join(dir, name)
 		if c.content != nil {
-			if err := os.WriteFile(path, c.content, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, os.WriteFile(path, c.content, 0o666))
 		}
 		content, err := ReadInput(path, c.limit)
 		var input *InputError
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), dir) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
-		if int64(len(content)) > c.limit {
-			t.Errorf("%s: %d bytes read", name, len(content))
-		}
+		simtest.ErrorIf(t, !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), dir),
+			"%s: %v, want %q", name, err, c.want)
+		simtest.ErrorIf(t, int64(len(content)) > c.limit, "%s: %d bytes read", name, len(content))
 	}
 	if _, err := os.Stat("/dev/zero"); err == nil {
-		if _, err := ReadInput("/dev/zero", MaxInput); err == nil || !strings.Contains(err.Error(), "more than 16 MiB") {
-			t.Errorf("a device without end: %v", err)
-		}
+		_, err := ReadInput("/dev/zero", MaxInput)
+		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "more than 16 MiB"), "a device without end: %v", err)
 	}
 }
 
@@ -120,21 +108,15 @@ func TestSwollen(t *testing.T) {
 		mebibytes int
 		limit     int64
 	}{{34, MaxInput}, {64, MaxStream}} {
-		if err := os.WriteFile(path, gzipped(t, make([]byte, c.mebibytes<<20)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(path, gzipped(t, make([]byte, c.mebibytes<<20)), 0o666))
 		in, err := OpenInput(path, c.limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, err)
 		n, err := io.Copy(io.Discard, in)
 		if err == nil || !strings.Contains(err.Error(), "times the packed size") || n > int64(c.mebibytes)<<20 {
 			t.Errorf("%d MiB: %d bytes, %v", c.mebibytes, n, err)
 		}
 	}
-	if err := os.WriteFile(path, []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(path, []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00"), 0o666))
 	if err := os.Truncate(path, 1<<40); err != nil {
 		t.Skip(err) // no such files here
 	}
@@ -146,12 +128,9 @@ func TestSwollen(t *testing.T) {
 // A content as long as the limit is not too long.
 func TestInputAtTheLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(path, gzipped(t, []byte("12345")), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := ReadInput(path, 5); err != nil || string(text) != "12345" {
-		t.Errorf("%q, %v", text, err)
-	}
+	simtest.Check(t, os.WriteFile(path, gzipped(t, []byte("12345")), 0o666))
+	text, err := ReadInput(path, 5)
+	simtest.ErrorIf(t, err != nil || string(text) != "12345", "%q, %v", text, err)
 }
 
 // tarred is an archive of files, by name and content.
@@ -160,16 +139,11 @@ func tarred(t *testing.T, files ...string) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for i := 0; i < len(files); i += 2 {
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: files[i], Size: int64(len(files[i+1])), Mode: 0o644}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(files[i+1])); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: files[i], Size: int64(len(files[i+1])), Mode: 0o644}))
+		_, err := w.Write([]byte(files[i+1]))
+		simtest.FatalIf(t, err != nil, "%v", err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, w.Close())
 	return b.Bytes()
 }
 
@@ -178,18 +152,14 @@ func TestArchive(t *testing.T) {
 	content := tarred(t, "./run/a.txt", "one", "run/b", string(gzipped(t, []byte("two"))), "../out", "no", "c", "")
 	for name, packed := range map[string][]byte{"x.tar": content, "x.tar.gz": gzipped(t, content), "x.tar.zst": zstandard(t, content)} {
 		file := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(file, packed, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(file, packed, 0o666))
 		for member, want := range map[string]string{"run/a.txt": "one", "run/b": "two", "c": ""} {
-			if got, err := ReadInput(filepath.Join(file, member), 1<<20); err != nil || string(got) != want {
-				t.Errorf("%s/%s: %q, %v", name, member, got, err)
-			}
+			got, err := ReadInput(filepath.Join(file, member), 1<<20)
+			simtest.ErrorIf(t, err != nil || string(got) != want, "%s/%s: %q, %v", name, member, got, err)
 		}
 		for folder, want := range map[string]string{"": "[c run/a.txt run/b]", "run": "[a.txt b]", "c": "[]"} {
-			if got, err := Names(filepath.Join(file, folder)); err != nil || fmt.Sprint(got) != want {
-				t.Errorf("%s/%s: %v, %v", name, folder, got, err)
-			}
+			got, err := Names(filepath.Join(file, folder))
+			simtest.ErrorIf(t, err != nil || fmt.Sprint(got) != want, "%s/%s: %v, %v", name, folder, got, err)
 		}
 		if _, err := ReadInput(filepath.Join(file, "run"), 1<<20); err == nil || err.Error() != "no such file in the archive" {
 			t.Error(err)
@@ -198,21 +168,16 @@ func TestArchive(t *testing.T) {
 			t.Error(err)
 		}
 		// One that is written again is read again.
-		if err := os.WriteFile(file, tarred(t, "d", "other"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(file, tarred(t, "d", "other"), 0o666))
 		if got, err := ReadInput(filepath.Join(file, "d"), 1<<20); err != nil || string(got) != "other" {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
 	file := filepath.Join(t.TempDir(), "cut.tar")
 	for n, want := range map[int]string{1000: "is it truncated?", 700: "damaged tar file", 100: "not a directory"} {
-		if err := os.WriteFile(file, tarred(t, "a", strings.Repeat("x", 600))[:n], 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ReadInput(filepath.Join(file, "a"), 1<<20); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%d: %v, want %s", n, err, want)
-		}
+		simtest.Check(t, os.WriteFile(file, tarred(t, "a", strings.Repeat("x", 600))[:n], 0o666))
+		_, err := ReadInput(filepath.Join(file, "a"), 1<<20)
+		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "%d: %v, want %s", n, err, want)
 	}
 }
 
@@ -221,9 +186,7 @@ func FuzzArchive(f *testing.F) {
 	f.Add([]byte(strings.Repeat("a", 600)))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		file := filepath.Join(t.TempDir(), "x")
-		if err := os.WriteFile(file, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(file, content, 0o666))
 		names, _ := Names(file)
 		for _, name := range names {
 			if _, err := OpenInput(filepath.Join(file, name), 1<<20); err != nil {
@@ -243,11 +206,7 @@ func TestPrintable(t *testing.T) {
 		"\u202eabc\u2066":     `\u202eabc\u2066`,
 		"a\xffb":              "a\ufffdb",
 	} {
-		if got := Printable(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-		if HasControl(in) != HasControl(want) && HasControl(want) {
-			t.Errorf("%q still steers", want)
-		}
+		simtest.Equal(t, Printable(in), want, "%q:", in)
+		simtest.ErrorIf(t, HasControl(in) != HasControl(want) && HasControl(want), "%q still steers", want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestLines: numbers from 1, no white space around, and whether the last line is whole.
@@ -30,9 +31,8 @@ func TestLines(t *testing.T) {
 			}
 			got = append(got, line)
 		}
-		if err := in.Finish(); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
-		}
+		err := in.Finish()
+		simtest.ErrorIf(t, err != nil || !slices.Equal(got, want), "%q: %q, %v; want %q", text, got, err, want)
 	}
 }
 
@@ -43,9 +43,8 @@ func TestNextWords(t *testing.T) {
 	for words := in.NextWords(); words != nil; words = in.NextWords() {
 		got = append(got, fmt.Sprintf("%d%s", in.Number, words))
 	}
-	if want := []string{"3[b c]", "5[f]"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	want := []string{"3[b c]", "5[f]"}
+	simtest.ErrorIf(t, !slices.Equal(got, want), "%q, want %q", got, want)
 }
 
 // TestLinesProblems: problems come together, with their lines; a file that has one in each
@@ -57,26 +56,22 @@ func TestLinesProblems(t *testing.T) {
 			in.Problem("%s is wrong", input.Quote(in.Text))
 		}
 	}
-	if got, want := fmt.Sprint(in.Finish()), "x:1: \"a\" is wrong\nx:3: \"c\" is wrong"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	simtest.Equal(t, fmt.Sprint(in.Finish()), "x:1: \"a\" is wrong\nx:3: \"c\" is wrong", "")
 	lines := 0
 	for in = input.NewLines(strings.NewReader(strings.Repeat("a\n", 1000)), "x"); in.Next(); lines++ {
 		in.Problem("wrong")
 	}
 	err := fmt.Sprint(in.Finish())
-	if lines != 1000 || !strings.HasSuffix(err, "\nx: 990 more problems") || strings.Count(err, "\n") != input.MostProblems {
-		t.Errorf("%d lines: %s", lines, err)
-	}
+	simtest.ErrorIf(t, lines != 1000 || !strings.HasSuffix(err, "\nx: 990 more problems") || strings.Count(err, "\n") != input.MostProblems,
+		"%d lines: %s", lines, err)
 	broken := errors.New("broken")
 	in = input.NewLines(iotest.ErrReader(broken), "x")
 	if in.Next() || !errors.Is(in.Finish(), broken) || in.Finish().Error() != "x:1: broken" {
 		t.Error(in.Finish())
 	}
 	in = input.NewLines(strings.NewReader("a\n"+strings.Repeat("b", 1<<24+1)), "x")
-	if !in.Next() || in.Next() || !strings.HasPrefix(fmt.Sprint(in.Finish()), "x:2: ") {
-		t.Error("a line without end is read")
-	}
+	simtest.ErrorIf(t, !in.Next() || in.Next() || !strings.HasPrefix(fmt.Sprint(in.Finish()), "x:2: "),
+		"a line without end is read")
 }
 
 // TestProblems: those that come after the text is read, such as of the file as a whole, are
@@ -87,15 +82,13 @@ func TestProblems(t *testing.T) {
 		t.Error(p.Err())
 	}
 	p.Add(nil)
-	if p.Any() {
-		t.Error("no error is a problem")
-	}
+	simtest.ErrorIf(t, p.Any(), "no error is a problem")
 	for i := range 60 {
 		p.ProblemAt(i, "wrong")
 	}
-	if err := p.Err().Error(); !strings.HasSuffix(err, "\nx: 50 more problems") || strings.Count(err, "\n") != input.MostProblems {
-		t.Error(err)
-	}
+	err := p.Err().Error()
+	simtest.ErrorIf(t, !strings.HasSuffix(err, "\nx: 50 more problems") || strings.Count(err, "\n") != input.MostProblems,
+		"%v", err)
 }
 
 func TestQuote(t *testing.T) {
@@ -130,9 +123,7 @@ func FuzzLines(f *testing.F) {
 		if strings.TrimPrefix(text, "\ufeff") == "" {
 			want = nil
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		simtest.ErrorIf(t, !slices.Equal(got, want), "%q: %q, want %q", text, got, want)
 	})
 }
 

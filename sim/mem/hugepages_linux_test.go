@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // After a reservation, what is allocated in small pieces lies where the operating
@@ -53,9 +55,8 @@ func askedRanges(t *testing.T) (ranges [][2]uint64) {
 				ranges = append(ranges, r)
 			}
 		} else if first, _, _ := strings.Cut(line, " "); strings.Contains(first, "-") {
-			if _, err := fmt.Sscanf(first, "%x-%x", &r[0], &r[1]); err != nil {
-				t.Fatal(err)
-			}
+			_, err := fmt.Sscanf(first, "%x-%x", &r[0], &r[1])
+			simtest.FatalIf(t, err != nil, "%v", err)
 		}
 	}
 	if !told {

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"unsafe"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Every record is handed out once and stays where it is, for all owners.
@@ -31,9 +33,7 @@ func TestRecords(t *testing.T) {
 	seen := map[int32]bool{}
 	for _, own := range addresses {
 		for i, at := range own {
-			if seen[i] {
-				t.Fatalf("record %d has two owners", i)
-			}
+			simtest.FatalIf(t, seen[i], "record %d has two owners", i)
 			seen[i] = true
 			if table.At(i) != at || *at != int64(i) {
 				t.Fatalf("record %d has moved, or holds %d", i, *at)
@@ -49,9 +49,9 @@ func TestPieces(t *testing.T) {
 		piece  int
 		offset uint32
 	}{{0, 0, 0}, {63, 0, 63}, {64, 1, 0}, {127, 1, 63}, {128, 2, 0}, {255, 2, 127}, {256, 3, 0}, {1<<31 - 1, 25, 1<<30 - 1}} {
-		if piece, offset := pieceOf(c.i); piece != c.piece || offset != c.offset {
-			t.Errorf("record %d is at %d of piece %d, want %d of %d", c.i, offset, piece, c.offset, c.piece)
-		}
+		piece, offset := pieceOf(c.i)
+		simtest.ErrorIf(t, piece != c.piece || offset != c.offset,
+			"record %d is at %d of piece %d, want %d of %d", c.i, offset, piece, c.offset, c.piece)
 	}
 }
 
@@ -107,9 +107,8 @@ func TestSpill(t *testing.T) {
 		if n != items || list.Len() != items || *list.At(items - 1) != (items-1)*(items-1) {
 			t.Error(n, list.Len())
 		}
-		if want := s != nil && !s.failed && runtime.GOOS == "linux"; s.OnFile() != want {
-			t.Error(s.OnFile())
-		}
+		want := s != nil && !s.failed && runtime.GOOS == "linux"
+		simtest.ErrorIf(t, s.OnFile() != want, "%v", s.OnFile())
 		s.Free()
 		s.Free()
 	}
@@ -120,15 +119,12 @@ func TestSpillFolder(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()+"/none")
 	s := &Spill{}
 	Slice[byte](s, 2*spillAfter)[0] = 1
-	if s.OnFile() {
-		t.Error("a file in no folder")
-	}
+	simtest.ErrorIf(t, s.OnFile(), "a file in no folder")
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
 	s = &Spill{}
 	Slice[byte](s, 2*spillAfter)[2*spillAfter-1] = 1
-	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
-		t.Error(left, err)
-	}
+	left, err := os.ReadDir(folder)
+	simtest.ErrorIf(t, err != nil || len(left) > 0, "%v %v", left, err)
 	s.Free()
 }

@@ -1,6 +1,10 @@
 package param
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
+)
 
 type seeded struct{}
 
@@ -13,8 +17,6 @@ func TestSeedFor(t *testing.T) {
 		if i > 1 {
 			want = 0
 		}
-		if got := SeedFor(config, 7); got != want {
-			t.Errorf("%T: %d, want %d", config, got, want)
-		}
+		simtest.Equal(t, SeedFor(config, 7), want, "%T:", config)
 	}
 }

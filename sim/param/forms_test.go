@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 	"slices"
 	"strings"
 	"testing"
@@ -40,9 +41,7 @@ func shapes() *Registry[string, string] {
 func TestForms(t *testing.T) {
 	r := shapes()
 	config, err := r.Config("body")
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	// "round" comes before "square": its settings are the first.
 	var keys []string
 	for _, p := range DescribeParams(config) {
@@ -52,9 +51,8 @@ func TestForms(t *testing.T) {
 		t.Errorf("settings %v, want %v", keys, want)
 	}
 	for env, want := range map[string]string{"round": "round 3 light", "square": "square 3 5ps", "square and round": "round 3 light"} {
-		if got, err := r.Build("body", config, env); got != want || err != nil {
-			t.Errorf("in %q: %q, %v; want %q", env, got, err, want)
-		}
+		got, err := r.Build("body", config, env)
+		simtest.ErrorIf(t, got != want || err != nil, "in %q: %q, %v; want %q", env, got, err, want)
 	}
 	// A configuration of one form asks for that form.
 	if got, err := Make(r, "body", "square and round", func(c *squareConfig) { c.Size = 4 }); got != "square 4 5ps" || err != nil {
@@ -66,9 +64,7 @@ func TestForms(t *testing.T) {
 		`param: shape "body" is configured by *param.roundConfig or *param.squareConfig`: second(Make[struct{}](r, "body", "round", nil)),
 		`size = 1: want 2 to 9`: second(r.New("body", "square", Set("size", 1))),
 	} {
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), want), "error %v, want %s", err, want)
 	}
 	d, err := r.Describe("body")
 	if err != nil || d.Doc != "with round: made of rounds; with square: made of squares" {
@@ -93,9 +89,8 @@ func TestFormElsewhere(t *testing.T) {
 	Register(r, "body", "made of dots", struct{}{}, func(struct{}, string) (string, error) { return "dots", nil })
 	RegisterFor(r, round, "body", "made of rounds", roundConfig{3, "light"}, func(roundConfig, string) (string, error) { return "rounds", nil })
 	for env, want := range map[string]string{"round": "rounds", "flat": "dots"} {
-		if got, err := r.New("body", env); got != want || err != nil {
-			t.Errorf("in %q: %q, %v; want %q", env, got, err, want)
-		}
+		got, err := r.New("body", env)
+		simtest.ErrorIf(t, got != want || err != nil, "in %q: %q, %v; want %q", env, got, err, want)
 	}
 	if d, err := r.Describe("body"); err != nil || d.Doc != "with round: made of rounds; elsewhere: made of dots" {
 		t.Errorf("%q, %v", d.Doc, err)
@@ -124,13 +119,9 @@ func TestNew(t *testing.T) {
 		got, err := r.New("body", c.env, c.settings...)
 		if err != nil {
 			got = err.Error()
-			if !errors.As(err, new(*ParamError)) {
-				t.Errorf("%v: %T", c.settings, err)
-			}
+			simtest.ErrorIf(t, !errors.As(err, new(*ParamError)), "%v: %T", c.settings, err)
 		}
-		if got != c.want {
-			t.Errorf("%v in %q: %q, want %q", c.settings, c.env, got, c.want)
-		}
+		simtest.ErrorIf(t, got != c.want, "%v in %q: %q, want %q", c.settings, c.env, got, c.want)
 	}
 	if _, err := r.New("bodies", ""); !errors.As(err, new(*UnknownNameError)) {
 		t.Errorf("error %v", err)
@@ -140,8 +131,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestRegisterTwice: a name has one constructor for a need; forms agree about what
-// they share.
+// TestRegisterTwice: a name has one constructor for a need; forms agree about what they share.
 func TestRegisterTwice(t *testing.T) {
 	build := func(roundConfig, string) (string, error) { return "", nil }
 	for name, register := range map[string]func(r *Registry[string, string]){
@@ -155,9 +145,8 @@ func TestRegisterTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "param: shape") {
-					t.Errorf("panic %q", text)
-				}
+				text := fmt.Sprint(recover())
+				simtest.ErrorIf(t, !strings.HasPrefix(text, "param: shape"), "panic %q", text)
 			}()
 			register(shapes())
 		})

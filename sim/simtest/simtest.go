@@ -5,11 +5,13 @@ package simtest
 import (
 	"compress/gzip"
 	"encoding/csv"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -141,12 +143,42 @@ func Check(t testing.TB, err error) {
 	}
 }
 
+// ErrorIf fails the test if something is wrong.
+func ErrorIf(t testing.TB, wrong bool, format string, args ...any) {
+	if wrong {
+		t.Helper()
+		t.Errorf(format, args...)
+	}
+}
+
+// FatalIf ends the test if something is wrong.
+func FatalIf(t testing.TB, wrong bool, format string, args ...any) {
+	if wrong {
+		t.Helper()
+		t.Fatalf(format, args...)
+	}
+}
+
+// Equal fails the test if a value is not the one that is wanted.
+func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) {
+	if got != want {
+		t.Helper()
+		t.Errorf("%s %v, want %v", fmt.Sprintf(format, args...), got, want)
+	}
+}
+
+// EqualSlices is Equal for lists.
+func EqualSlices[T comparable](t testing.TB, got, want []T, format string, args ...any) {
+	if !slices.Equal(got, want) {
+		t.Helper()
+		t.Errorf("%s %v, want %v", fmt.Sprintf(format, args...), got, want)
+	}
+}
+
 // Fail takes an error that says something.
 func Fail(t testing.TB, err error, want string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
-	}
+	ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "error %v, want %q", err, want)
 }
 
 // Refuse is Fail of a call.

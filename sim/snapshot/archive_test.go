@@ -62,9 +62,9 @@ func TestArchive(t *testing.T) {
 		r := Reader(b)
 		y.Archive(r)
 		simtest.Check(t, r.End())
-		if again := written(&y); !bytes.Equal(again, b) || !slices.Equal(x.list, y.list) || x.i64 != y.i64 || x.f != y.f || x.s != y.s {
-			t.Errorf("%+v came back as %+v", x, y)
-		}
+		again := written(&y)
+		simtest.ErrorIf(t, !bytes.Equal(again, b) || !slices.Equal(x.list, y.list) || x.i64 != y.i64 || x.f != y.f || x.s != y.s,
+			"%+v came back as %+v", x, y)
 	}
 }
 
@@ -75,9 +75,7 @@ func TestArchiveErrors(t *testing.T) {
 		var y all
 		r := Reader(b[:n])
 		y.Archive(r)
-		if r.End() == nil {
-			t.Errorf("%d of %d bytes are read without an error", n, len(b))
-		}
+		simtest.ErrorIf(t, r.End() == nil, "%d of %d bytes are read without an error", n, len(b))
 	}
 	for _, c := range []struct {
 		name, want string
@@ -99,8 +97,7 @@ func TestArchiveErrors(t *testing.T) {
 	}
 }
 
-// FuzzArchive: whatever is read ends without a panic, and what is read without an error
-// is a state.
+// FuzzArchive: whatever is read ends without a panic, and what is read without an error is a state.
 func FuzzArchive(f *testing.F) {
 	f.Add(written(example()))
 	f.Add([]byte(nil))
@@ -150,19 +147,14 @@ func text(s *string) func(*Archive) { return func(a *Archive) { String(a, s) } }
 func TestFile(t *testing.T) {
 	state := strings.Repeat("state", 100)
 	whole := fileOf(t, "v1", "a", text(&state))
-	if !bytes.Equal(whole, fileOf(t, "v1", "a", text(&state))) {
-		t.Error("equal states give other bytes")
-	}
+	simtest.ErrorIf(t, !bytes.Equal(whole, fileOf(t, "v1", "a", text(&state))), "equal states give other bytes")
 	var back string
-	if err := read(whole, "v1", "a", text(&back)); err != nil || back != state {
-		t.Errorf("%q, %v", back, err)
-	}
+	err := read(whole, "v1", "a", text(&back))
+	simtest.ErrorIf(t, err != nil || back != state, "%q, %v", back, err)
 	for i := range whole {
 		bad := slices.Clone(whole)
 		bad[i]++
-		if read(bad, "v1", "a", text(&back)) == nil {
-			t.Errorf("a change of byte %d is not noticed", i)
-		}
+		simtest.ErrorIf(t, read(bad, "v1", "a", text(&back)) == nil, "a change of byte %d is not noticed", i)
 	}
 }
 
@@ -174,9 +166,8 @@ func FuzzFile(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var back string
-		if read(b, "v1", "a", text(&back)) == nil && !bytes.HasPrefix(b, []byte(magic)) {
-			t.Error("what is no file is read")
-		}
+		simtest.ErrorIf(t, read(b, "v1", "a", text(&back)) == nil && !bytes.HasPrefix(b, []byte(magic)),
+			"what is no file is read")
 	})
 }
 
@@ -259,9 +250,7 @@ func TestStream(t *testing.T) {
 	if !slices.Equal(x.numbers, y.numbers) || !slices.Equal(x.bits, y.bits) || !bytes.Equal(x.text, y.text) || !slices.Equal(x.names, y.names) {
 		t.Error("another state has come back")
 	}
-	if source.closed != 1 {
-		t.Errorf("closed %d times", source.closed)
-	}
+	simtest.ErrorIf(t, source.closed != 1, "closed %d times", source.closed)
 }
 
 // TestStreamErrors: what ends too soon, goes on too long, is larger than it may be or cannot
@@ -275,18 +264,13 @@ func TestStreamErrors(t *testing.T) {
 		a := ReaderFrom(source, most)
 		new(long).archive(a)
 		err := a.End()
-		if source.closed != 1 {
-			t.Errorf("%d of %d bytes: closed %d times", len(b), len(whole), source.closed)
-		}
+		simtest.ErrorIf(t, source.closed != 1, "%d of %d bytes: closed %d times", len(b), len(whole), source.closed)
 		return err
 	}
 	for _, n := range []int{0, 1, 5, 1000, pieceBytes - 1, pieceBytes, pieceBytes + 1, len(whole) / 2, len(whole) - 1} {
-		if read(whole[:n], 1<<30) == nil {
-			t.Errorf("%d of %d bytes are read without an error", n, len(whole))
-		}
-		if err := read(whole, int64(n)); err == nil {
-			t.Errorf("a state of %d bytes is read where %d are allowed", len(whole), n)
-		}
+		simtest.ErrorIf(t, read(whole[:n], 1<<30) == nil, "%d of %d bytes are read without an error", n, len(whole))
+		err := read(whole, int64(n))
+		simtest.ErrorIf(t, err == nil, "a state of %d bytes is read where %d are allowed", len(whole), n)
 	}
 	if err := read(append(slices.Clone(whole), 0), 1<<30); err == nil || !strings.Contains(err.Error(), "1 bytes more") {
 		t.Errorf("a byte too many: %v", err)
@@ -320,9 +304,7 @@ func TestWrite(t *testing.T) {
 	if err := a.End(); err != nil || !slices.Equal(x.numbers, y.numbers) || !bytes.Equal(x.text, y.text) {
 		t.Errorf("%v, or another state has come back", err)
 	}
-	if f.closed != 1 {
-		t.Errorf("closed %d times", f.closed)
-	}
+	simtest.ErrorIf(t, f.closed != 1, "closed %d times", f.closed)
 	change := func(i int) []byte { b := slices.Clone(whole); b[i]++; return b }
 	for _, c := range []struct {
 		b                []byte
@@ -348,13 +330,10 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%v, want that of the state", err)
 	}
 	simtest.Check(t, out.Close())
-	if Write(out, "v1", "a", func(*Archive) error { return nil }) == nil {
-		t.Error("written to a file that is closed")
-	}
+	simtest.ErrorIf(t, Write(out, "v1", "a", func(*Archive) error { return nil }) == nil, "written to a file that is closed")
 }
 
-// FuzzStream: a state that is read in pieces is the one that is read at once, whatever the
-// bytes.
+// FuzzStream: a state that is read in pieces is the one that is read at once, whatever the bytes.
 func FuzzStream(f *testing.F) {
 	f.Add(written(example()))
 	f.Add([]byte(nil))
@@ -363,11 +342,7 @@ func FuzzStream(f *testing.F) {
 		r, s := Reader(b), ReaderFrom(&trickle{b: b}, 1<<20)
 		x.Archive(r)
 		y.Archive(s)
-		if (r.End() == nil) != (s.End() == nil) {
-			t.Errorf("at once: %v; in pieces: %v", r.End(), s.End())
-		}
-		if r.End() == nil && !bytes.Equal(written(&x), written(&y)) {
-			t.Errorf("%+v in pieces, %+v at once", y, x)
-		}
+		simtest.ErrorIf(t, (r.End() == nil) != (s.End() == nil), "at once: %v; in pieces: %v", r.End(), s.End())
+		simtest.ErrorIf(t, r.End() == nil && !bytes.Equal(written(&x), written(&y)), "%+v in pieces, %+v at once", y, x)
 	})
 }

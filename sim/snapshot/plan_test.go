@@ -54,16 +54,11 @@ func TestValue(t *testing.T) {
 	r := Reader(b)
 	Value(r, &y)
 	simtest.Check(t, r.End())
-	if want := plannedExample(); !reflect.DeepEqual(&y, want) {
-		t.Errorf("read %+v, want %+v", y, want)
-	}
-	if &lanes[0] != &y.lanes[0] {
-		t.Error("a slice of fixed length has moved")
-	}
+	want := plannedExample()
+	simtest.ErrorIf(t, !reflect.DeepEqual(&y, want), "read %+v, want %+v", y, want)
+	simtest.ErrorIf(t, &lanes[0] != &y.lanes[0], "a slice of fixed length has moved")
 	for range 10 {
-		if !bytes.Equal(written(&y), b) {
-			t.Fatal("what is read is not written again byte for byte")
-		}
+		simtest.FatalIf(t, !bytes.Equal(written(&y), b), "what is read is not written again byte for byte")
 	}
 	for n := range b {
 		y := planned{lanes: lanes}
@@ -96,9 +91,8 @@ func TestValueWithoutPlan(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if why, _ := recover().(string); !strings.Contains(why, want) {
-					t.Errorf("panics with %q, want %q", why, want)
-				}
+				why, _ := recover().(string)
+				simtest.ErrorIf(t, !strings.Contains(why, want), "panics with %q, want %q", why, want)
 			}()
 			call(Writer())
 		}()

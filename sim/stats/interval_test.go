@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // alternating is 1 and 3 in turn: the mean is 2, and neighbours are not positively correlated.
@@ -22,9 +23,8 @@ func alternating(n int) []float64 {
 // 8/(1.5 * 1.354/0.646) = 2, too few.
 func TestBatches(t *testing.T) {
 	for n, want := range map[int]int{40: 19, 100: 20, 128: 20, 8: 0, 0: 0} {
-		if got := Batches(alternating(n)); got != want {
-			t.Errorf("%d batches of %d observations, want %d", got, n, want)
-		}
+		got := Batches(alternating(n))
+		simtest.ErrorIf(t, got != want, "%d batches of %d observations, want %d", got, n, want)
 	}
 }
 
@@ -57,9 +57,8 @@ func TestCorrelationTimes(t *testing.T) {
 	for i := range 96 {
 		y = append(y, float64(1-i/16%2*2)+0.45*float64(1-i%2*2))
 	}
-	if time, longest := correlationTimes(y); math.Abs(time-18.404) > 0.01 || math.Abs(longest-24.237) > 0.01 {
-		t.Errorf("%v, up to %v", time, longest)
-	}
+	time, longest := correlationTimes(y)
+	simtest.ErrorIf(t, math.Abs(time-18.404) > 0.01 || math.Abs(longest-24.237) > 0.01, "%v, up to %v", time, longest)
 }
 
 // TestCorrelatedBatches: of 1 (20 times), 2 (20 times) and so on up to 5, batch by batch, the
@@ -72,20 +71,18 @@ func TestCorrelatedBatches(t *testing.T) {
 		y = append(y, float64(1+i/20))
 	}
 	want := 2.776445 * math.Sqrt(2.5/5*9)
-	if got := MeanInterval(y, 0.95, 5); math.Abs(got-want) > 1e-6*want {
-		t.Errorf("half-width %v, want %v", got, want)
-	}
+	got := MeanInterval(y, 0.95, 5)
+	simtest.ErrorIf(t, math.Abs(got-want) > 1e-6*want, "half-width %v, want %v", got, want)
 }
 
 // TestJoined: what is left over goes at the beginning.
 func TestJoined(t *testing.T) {
 	got := Joined([]float64{100, 1, 3, 5, 7, 2, 4}, 3)
-	if want := []float64{3, 13.0 / 3}; len(got) != 2 || math.Abs(got[0]-want[0]) > 1e-12 || math.Abs(got[1]-want[1]) > 1e-12 {
-		t.Errorf("joined %v, want %v", got, want)
-	}
-	if y := alternating(6); len(Joined(y, 6)) != 6 {
-		t.Error("six of six are joined")
-	}
+	want := []float64{3, 13.0 / 3}
+	simtest.ErrorIf(t, len(got) != 2 || math.Abs(got[0]-want[0]) > 1e-12 || math.Abs(got[1]-want[1]) > 1e-12,
+		"joined %v, want %v", got, want)
+	y := alternating(6)
+	simtest.ErrorIf(t, len(Joined(y, 6)) != 6, "six of six are joined")
 }
 
 // TestMeanIntervalCoverage draws 600 series with correlations r between neighbours
@@ -126,16 +123,14 @@ func TestMeanIntervalCoverage(t *testing.T) {
 			}
 		}
 		if !c.any {
-			if intervals > 60 {
-				t.Errorf("correlation %v: %d of 600 series of %d have an interval", c.correlation, intervals, c.n)
-			}
+			simtest.ErrorIf(t, intervals > 60,
+				"correlation %v: %d of 600 series of %d have an interval", c.correlation, intervals, c.n)
 			continue
 		}
-		if share := float64(held) / float64(intervals); intervals < 300 || c.all && intervals < 570 || share < 0.914 || share > 0.986 {
-			t.Errorf("correlation %v: %d of %d intervals of %d observations hold the mean", c.correlation, held, intervals, c.n)
-		}
-		if c.correlation == 0.9 && naive > 300 {
-			t.Errorf("the naive interval holds the mean %d times of 600: the series is not correlated", naive)
-		}
+		share := float64(held) / float64(intervals)
+		simtest.ErrorIf(t, intervals < 300 || c.all && intervals < 570 || share < 0.914 || share > 0.986,
+			"correlation %v: %d of %d intervals of %d observations hold the mean", c.correlation, held, intervals, c.n)
+		simtest.ErrorIf(t, c.correlation == 0.9 && naive > 300,
+			"the naive interval holds the mean %d times of 600: the series is not correlated", naive)
 	}
 }

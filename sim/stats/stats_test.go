@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func sample(n int) []float64 {
@@ -29,28 +30,22 @@ func TestRunningAgainstGonum(t *testing.T) {
 	if math.Abs(r.Mean()-mean) > 1e-9*mean || math.Abs(r.Variance()-variance) > 1e-9*variance {
 		t.Errorf("mean %v variance %v, want %v %v", r.Mean(), r.Variance(), mean, variance)
 	}
-	if r.Min() != slices.Min(x) || r.Max() != slices.Max(x) {
-		t.Error("extremes differ")
-	}
+	simtest.ErrorIf(t, r.Min() != slices.Min(x) || r.Max() != slices.Max(x), "extremes differ")
 	// Two observations a and b: t(0.975, 1 degree) = 12.706, standard error |a-b|/2.
 	var two Running
 	two.Add(1)
 	two.Add(3)
-	if got := two.HalfWidth(0.95); math.Abs(got-12.706) > 0.001 {
-		t.Errorf("half width of {1, 3} = %v, want 12.706", got)
-	}
+	got := two.HalfWidth(0.95)
+	simtest.ErrorIf(t, math.Abs(got-12.706) > 0.001, "half width of {1, 3} = %v, want 12.706", got)
 }
 
 func TestHistogramBuckets(t *testing.T) {
 	last := -1
 	for x := int64(0); x < 1<<20; x++ {
 		i := bucket(x)
-		if from, to := BucketBounds(i); x < from || x >= to {
-			t.Fatalf("%d is in bucket %d = [%d, %d)", x, i, from, to)
-		}
-		if i != last && i != last+1 {
-			t.Fatalf("bucket of %d is %d after %d", x, i, last)
-		}
+		from, to := BucketBounds(i)
+		simtest.FatalIf(t, x < from || x >= to, "%d is in bucket %d = [%d, %d)", x, i, from, to)
+		simtest.FatalIf(t, i != last && i != last+1, "bucket of %d is %d after %d", x, i, last)
 		last = i
 	}
 	if i := bucket(math.MaxInt64); i < 0 || i > 1<<14 {
@@ -75,9 +70,8 @@ func TestHistogramQuantiles(t *testing.T) {
 	slices.Sort(x)
 	for _, q := range []float64{0.001, 0.5, 0.95, 0.99, 1} {
 		want := x[max(1, int(math.Ceil(q*float64(len(x)))))-1]
-		if got := h.Quantile(q); math.Abs(got-want) > want/256 {
-			t.Errorf("quantile %v = %v, want %v within 1/256", q, got, want)
-		}
+		got := h.Quantile(q)
+		simtest.ErrorIf(t, math.Abs(got-want) > want/256, "quantile %v = %v, want %v within 1/256", q, got, want)
 	}
 	if h.N() != 5000 || float64(h.Max()) != x[4999] {
 		t.Errorf("n = %d, max = %d", h.N(), h.Max())
@@ -92,9 +86,7 @@ func TestQuantileIsTheNearestRank(t *testing.T) {
 		h.Add(x + 1)
 	}
 	for q, want := range map[float64]float64{0.25: 3, 0.5: 5, 0.51: 6, 0: 1, 1: 10} {
-		if got := h.Quantile(q); got != want {
-			t.Errorf("quantile %v of 1 to 10 is %v, want %v", q, got, want)
-		}
+		simtest.Equal(t, h.Quantile(q), want, "quantile %v of 1 to 10 is", q)
 	}
 }
 
@@ -106,35 +98,32 @@ func TestGrowthOfALine(t *testing.T) {
 		x, y = append(x, i), append(y, 6+3*i)
 	}
 	g, ok := MeasureGrowth(x, y)
-	if !ok || math.Abs(g.Slope-3) > 1e-12 || math.Abs(g.Level-21) > 1e-12 || g.Time != 5 || g.StandardError > 1e-12 {
-		t.Fatalf("%+v %v, want slope 3, level 21, time 5, no error", g, ok)
-	}
-	if e, low, high := g.Exponent(g.Level-6, 0.99); math.Abs(e-1) > 1e-12 || math.Abs(low-1) > 1e-9 || math.Abs(high-1) > 1e-9 {
-		t.Errorf("exponent %v from %v to %v, want 1", e, low, high)
-	}
+	simtest.FatalIf(t, !ok || math.Abs(g.Slope-3) > 1e-12 || math.Abs(g.Level-21) > 1e-12 || g.Time != 5 || g.StandardError > 1e-12,
+		"%+v %v, want slope 3, level 21, time 5, no error", g, ok)
+	e, low, high := g.Exponent(g.Level-6, 0.99)
+	simtest.ErrorIf(t, math.Abs(e-1) > 1e-12 || math.Abs(low-1) > 1e-9 || math.Abs(high-1) > 1e-9,
+		"exponent %v from %v to %v, want 1", e, low, high)
 	if _, ok := MeasureGrowth(x[:7], y[:7]); ok {
 		t.Error("seven observations are enough")
 	}
 }
 
-// TestGrowthError: five observations worth of white noise by hand. With
-// y = 0 1 0 1 0 1 0 1 at t = 0..7 the mean is 1/2, the sum of squares of t is 42,
-// of t*y -1/2*... = 2 (each pair adds 1/2), so the slope is 2/42 = 1/21. The
-// residuals alternate, so that their correlation counts as none and the error is
-// sqrt(RSS/6/42) with RSS = 8/4 - 2*2/42 = 80/42.
+// TestGrowthError: five observations worth of white noise by hand. With y = 0 1 0 1 0 1 0 1 at t =
+// 0..7 the mean is 1/2, the sum of squares of t is 42, of t*y -1/2*... = 2 (each pair adds 1/2), so
+// the slope is 2/42 = 1/21. The residuals alternate, so that their correlation counts as none and
+// the error is sqrt(RSS/6/42) with RSS = 8/4 - 2*2/42 = 80/42.
 func TestGrowthError(t *testing.T) {
 	g, _ := MeasureGrowth([]float64{0, 1, 2, 3, 4, 5, 6, 7}, []float64{0, 1, 0, 1, 0, 1, 0, 1})
-	if want := math.Sqrt(80.0 / 42 / 6 / 42); math.Abs(g.Slope-1.0/21) > 1e-12 || math.Abs(g.StandardError-want) > 1e-12 || g.Freedom != 6 {
-		t.Errorf("%+v, want slope 1/21, error %v, 6 degrees of freedom", g, want)
-	}
+	want := math.Sqrt(80.0 / 42 / 6 / 42)
+	simtest.ErrorIf(t, math.Abs(g.Slope-1.0/21) > 1e-12 || math.Abs(g.StandardError-want) > 1e-12 || g.Freedom != 6,
+		"%+v, want slope 1/21, error %v, 6 degrees of freedom", g, want)
 }
 
-// TestGrowthErrorOfCorrelatedResiduals: y = 0 0 1 1 three times and then mirrored has, at t = 0
-// to 23, no slope, the mean 1/2 and residuals of +-1/2, whose squares add up to 6. Of their 23
-// pairs of neighbours 13 agree and 10 do not: the products add up to 3/4, so that their
-// correlation is 1/8 in the sample, and (1/8 + 2/24)/(1 - 4/24) = 1/4 without what the line takes
-// of it. The observations are worth 24 (3/4)/(5/4) = 14.4, the sum of squares of t is
-// 24 (24^2-1)/12 = 1150.
+// TestGrowthErrorOfCorrelatedResiduals: y = 0 0 1 1 three times and then mirrored has, at t = 0 to
+// 23, no slope, the mean 1/2 and residuals of +-1/2, whose squares add up to 6. Of their 23 pairs
+// of neighbours 13 agree and 10 do not: the products add up to 3/4, so that their correlation is
+// 1/8 in the sample, and (1/8 + 2/24)/(1 - 4/24) = 1/4 without what the line takes of it. The
+// observations are worth 24 (3/4)/(5/4) = 14.4, the sum of squares of t is 24 (24^2-1)/12 = 1150.
 func TestGrowthErrorOfCorrelatedResiduals(t *testing.T) {
 	var at, y []float64
 	for i := range 24 {
@@ -142,9 +131,9 @@ func TestGrowthErrorOfCorrelatedResiduals(t *testing.T) {
 		y = append(y, float64(min(i, 23-i)%4/2))
 	}
 	g, _ := MeasureGrowth(at, y)
-	if want := math.Sqrt(6.0 / 22 / 1150 * 24 / 14.4); math.Abs(g.Slope) > 1e-12 || math.Abs(g.StandardError-want) > 1e-12 || math.Abs(g.Freedom-12.4) > 1e-9 {
-		t.Errorf("%+v, want no slope, error %v, 12.4 degrees of freedom", g, want)
-	}
+	want := math.Sqrt(6.0 / 22 / 1150 * 24 / 14.4)
+	simtest.ErrorIf(t, math.Abs(g.Slope) > 1e-12 || math.Abs(g.StandardError-want) > 1e-12 || math.Abs(g.Freedom-12.4) > 1e-9,
+		"%+v, want no slope, error %v, 12.4 degrees of freedom", g, want)
 }
 
 // TestTruncationPoint: behind one observation of 100 the series alternates between 1 and 2, and
@@ -202,9 +191,8 @@ func TestGrowthCoverage(t *testing.T) {
 				held++
 			}
 		}
-		if held < least || held == 1000 {
-			t.Errorf("correlation %v: %d of 1000 intervals hold 0, want %d to 999", correlation, held, least)
-		}
+		simtest.ErrorIf(t, held < least || held == 1000,
+			"correlation %v: %d of 1000 intervals hold 0, want %d to 999", correlation, held, least)
 	}
 }
 

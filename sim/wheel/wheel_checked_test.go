@@ -2,7 +2,11 @@
 
 package wheel
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
+)
 
 // TestWheelPast: the checked build finds what is filed for a cycle that is over, within
 // the wheel's reach of it or not.
@@ -13,9 +17,7 @@ func TestWheelPast(t *testing.T) {
 		w.Place(1001)
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%d cycles late: no panic", late)
-				}
+				simtest.ErrorIf(t, recover() == nil, "%d cycles late: no panic", late)
 			}()
 			w.Place(1000 - late)
 		}()

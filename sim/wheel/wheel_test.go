@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestWheelAgainstMap files random items at near and far cycles and compares
@@ -36,9 +37,7 @@ func TestWheelAgainstMap(t *testing.T) {
 				push(cycle + 1 + int64(r.IntN(200))) // reach is 127: some go to the heap
 			}
 		}
-		if !slices.Equal(got, want[cycle]) {
-			t.Fatalf("cycle %d: got %v, want %v", cycle, got, want[cycle])
-		}
+		simtest.FatalIf(t, !slices.Equal(got, want[cycle]), "cycle %d: got %v, want %v", cycle, got, want[cycle])
 		delete(want, cycle)
 		pending := 0
 		next := int64(-1)
@@ -51,13 +50,10 @@ func TestWheelAgainstMap(t *testing.T) {
 		if cycle%10 == 0 {
 			listed := map[int64][]int{}
 			w.Items(func(c int64, id *int) { listed[c] = append(listed[c], *id) })
-			if !maps.EqualFunc(listed, want, slices.Equal) {
-				t.Fatalf("cycle %d: Items lists %v, want %v", cycle, listed, want)
-			}
+			simtest.FatalIf(t, !maps.EqualFunc(listed, want, slices.Equal),
+				"cycle %d: Items lists %v, want %v", cycle, listed, want)
 		}
-		if w.Len() != pending {
-			t.Fatalf("cycle %d: Len = %d, want %d", cycle, w.Len(), pending)
-		}
+		simtest.FatalIf(t, w.Len() != pending, "cycle %d: Len = %d, want %d", cycle, w.Len(), pending)
 		if c, ok := w.NextCycle(); ok != (pending > 0) || ok && c != next {
 			t.Fatalf("cycle %d: NextCycle = %d, %v, want %d", cycle, c, ok, next)
 		}
@@ -83,9 +79,8 @@ func TestWheelAllocatesNothingInSteadyState(t *testing.T) {
 	}
 	run()
 	run()
-	if n := testing.AllocsPerRun(5, run); n > 0 {
-		t.Errorf("%v allocations in 1000 cycles, want 0", n)
-	}
+	n := testing.AllocsPerRun(5, run)
+	simtest.ErrorIf(t, n > 0, "%v allocations in 1000 cycles, want 0", n)
 }
 
 // TestWheelRemove takes every third item away, near and far ones, from wheels of
@@ -114,13 +109,10 @@ func TestWheelRemove(t *testing.T) {
 			for batch := w.Next(cycle); batch != nil; batch = w.Next(cycle) {
 				got = append(got, batch...)
 			}
-			if !slices.Equal(got, want[cycle]) {
-				t.Fatalf("%d items, cycle %d: got %v, want %v", items, cycle, got, want[cycle])
-			}
+			simtest.FatalIf(t, !slices.Equal(got, want[cycle]),
+				"%d items, cycle %d: got %v, want %v", items, cycle, got, want[cycle])
 		}
-		if w.Len() != 0 {
-			t.Fatalf("%d items: %d left", items, w.Len())
-		}
+		simtest.FatalIf(t, w.Len() != 0, "%d items: %d left", items, w.Len())
 	}
 }
 
@@ -149,9 +141,7 @@ func TestWheelDrain(t *testing.T) {
 			for batch := w.Next(now); batch != nil; batch = w.Next(now) {
 				got = append(got, batch...)
 			}
-			if !slices.Equal(got, want[now]) {
-				t.Fatalf("cycle %d: got %v, want %v", now, got, want[now])
-			}
+			simtest.FatalIf(t, !slices.Equal(got, want[now]), "cycle %d: got %v, want %v", now, got, want[now])
 			delete(want, now)
 		}
 		if r.IntN(2) == 0 {
@@ -162,24 +152,19 @@ func TestWheelDrain(t *testing.T) {
 		}
 		got, last := map[int64][]int{}, now
 		w.Drain(now, func(cycle int64, batch []int) {
-			if cycle <= w.reach && cycle < last || len(batch) == 0 {
-				t.Fatalf("%d items of cycle %d come after those of %d", len(batch), cycle, last)
-			}
+			simtest.FatalIf(t, cycle <= w.reach && cycle < last || len(batch) == 0,
+				"%d items of cycle %d come after those of %d", len(batch), cycle, last)
 			last = cycle
 			got[cycle] = append(got[cycle], batch...)
 			drained += len(batch)
 		})
-		if !maps.EqualFunc(got, want, slices.Equal) {
-			t.Fatalf("drained in cycle %d: %v, want %v", now, got, want)
-		}
+		simtest.FatalIf(t, !maps.EqualFunc(got, want, slices.Equal), "drained in cycle %d: %v, want %v", now, got, want)
 		clear(want)
 		if _, any := w.NextCycle(); any || w.Len() != 0 || w.filed != 0 {
 			t.Fatalf("drained in cycle %d: %d items and %d chunks are left", now, w.Len(), w.filed)
 		}
 	}
-	if drained < 10_000 {
-		t.Errorf("%d items drained are no test", drained)
-	}
+	simtest.ErrorIf(t, drained < 10_000, "%d items drained are no test", drained)
 }
 
 // TestWheelDrainFreesChunks: what has been drained makes room for the same again, without
@@ -193,16 +178,13 @@ func TestWheelDrainFreesChunks(t *testing.T) {
 		}
 		items := 0
 		w.Drain(cycle, func(_ int64, batch []int) { items += len(batch) })
-		if items != 40*chunkItems {
-			t.Errorf("%d items", items)
-		}
+		simtest.ErrorIf(t, items != 40*chunkItems, "%d items", items)
 		cycle += 31
 		w.Next(cycle)
 	}
 	run()
-	if n := testing.AllocsPerRun(20, run); n > 0 {
-		t.Errorf("%v allocations, want 0", n)
-	}
+	n := testing.AllocsPerRun(20, run)
+	simtest.ErrorIf(t, n > 0, "%v allocations, want 0", n)
 }
 
 // TestWheelFar files items up to 2^40 cycles ahead, goes from one cycle that has some
@@ -234,9 +216,8 @@ func TestWheelFar(t *testing.T) {
 			}
 			slices.SortStableFunc(want, func(a, b filed) int { return cmp.Compare(a.cycle, b.cycle) })
 			next, ok := w.NextCycle()
-			if ok != (len(want) > 0) || ok && next != want[0].cycle {
-				t.Fatalf("seed %d, step %d: NextCycle = %d, %v of %v", seed, step, next, ok, want)
-			}
+			simtest.FatalIf(t, ok != (len(want) > 0) || ok && next != want[0].cycle,
+				"seed %d, step %d: NextCycle = %d, %v of %v", seed, step, next, ok, want)
 			if !ok {
 				next = now + 1
 			}
@@ -252,21 +233,17 @@ func TestWheelFar(t *testing.T) {
 				expected = append(expected, want[0].id)
 				want = want[1:]
 			}
-			if !slices.Equal(got, expected) {
-				t.Fatalf("seed %d, step %d, cycle %d: %v, want %v", seed, step, now, got, expected)
-			}
+			simtest.FatalIf(t, !slices.Equal(got, expected),
+				"seed %d, step %d, cycle %d: %v, want %v", seed, step, now, got, expected)
 			if r.IntN(50) == 0 {
 				w.Remove(func(i *int) bool { return *i%5 == 0 })
 				want = slices.DeleteFunc(want, func(f filed) bool { return f.id%5 == 0 })
 			}
 			seen := 0
 			w.Each(func(int) { seen++ })
-			if w.Len() != len(want) || seen != len(want) {
-				t.Fatalf("seed %d, step %d: Len = %d, Each visits %d, want %d", seed, step, w.Len(), seen, len(want))
-			}
+			simtest.FatalIf(t, w.Len() != len(want) || seen != len(want),
+				"seed %d, step %d: Len = %d, Each visits %d, want %d", seed, step, w.Len(), seen, len(want))
 		}
-		if now < 1<<30 {
-			t.Errorf("seed %d: ended at cycle %d: distances were small", seed, now)
-		}
+		simtest.ErrorIf(t, now < 1<<30, "seed %d: ended at cycle %d: distances were small", seed, now)
 	}
 }

@@ -40,9 +40,7 @@ func ResultCells(t *testing.T, o *engine.Outcome) []map[string]string {
 func CheckCells(t *testing.T, what string, got, want map[string]string) {
 	t.Helper()
 	for column, cell := range want {
-		if got[column] != cell {
-			t.Errorf("%s: %s = %q, want %q", what, column, got[column], cell)
-		}
+		simtest.ErrorIf(t, got[column] != cell, "%s: %s = %q, want %q", what, column, got[column], cell)
 	}
 }
 
@@ -199,12 +197,10 @@ func CheckGoesOn(t *testing.T, name string, trial int, through func(threads int,
 		}
 		seen = 0
 		got := through(threads, measure.ToEnd{From: snapshot.Reader(kept), Snapshot: keepsSlice(0, &again, &seen)})
-		if !bytes.Equal(again, kept) {
-			t.Errorf("%s: the state behind slice %d, read by %d threads, is written in another form", name, at, threads)
-		}
-		if got != want {
-			t.Errorf("%s: from slice %d of %d on, %d threads come to\n%.300s\nwant\n%.300s", name, at, slices, threads, got, want)
-		}
+		simtest.ErrorIf(t, !bytes.Equal(again, kept),
+			"%s: the state behind slice %d, read by %d threads, is written in another form", name, at, threads)
+		simtest.ErrorIf(t, got != want,
+			"%s: from slice %d of %d on, %d threads come to\n%.300s\nwant\n%.300s", name, at, slices, threads, got, want)
 	}
 }
 
@@ -225,9 +221,8 @@ func SameOnThreads(t *testing.T, what string, f *experiments.File, threads []int
 		o = Execute(t, f, engine.Execution{Jobs: 1, Threads: n})
 		all := []any{o.Results.Rows}
 		for _, name := range tables {
-			if o.Tables[name] == nil || len(o.Tables[name].Rows) == 0 {
-				t.Fatalf("%s, %d threads: no rows of table %s", what, n, name)
-			}
+			simtest.FatalIf(t, o.Tables[name] == nil || len(o.Tables[name].Rows) == 0,
+				"%s, %d threads: no rows of table %s", what, n, name)
 			all = append(all, o.Tables[name].Rows)
 		}
 		if got := fmt.Sprint(all...); first == "" {
@@ -235,9 +230,7 @@ func SameOnThreads(t *testing.T, what string, f *experiments.File, threads []int
 		} else if got != first {
 			t.Errorf("%s, %d threads:\n%.2000s\none:\n%.2000s", what, n, got, first)
 		}
-		if divided && len(o.OnOneThread) > 0 {
-			t.Errorf("%s, %d threads: %v", what, n, o.OnOneThread)
-		}
+		simtest.ErrorIf(t, divided && len(o.OnOneThread) > 0, "%s, %d threads: %v", what, n, o.OnOneThread)
 	}
 	return o
 }

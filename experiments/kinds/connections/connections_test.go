@@ -18,17 +18,14 @@ func TestPaperMemory(t *testing.T) {
 		f := simtest.Must(experiments.Open("papers/connections/"+name, experiments.Options{}))(t)
 		o := enginetest.Execute(t, f, engine.Execution{})
 		verdicts := f.Verdicts(o.Results, o.Tables)
-		if len(verdicts) == 0 {
-			t.Errorf("%s expects nothing", name)
-		}
+		simtest.ErrorIf(t, len(verdicts) == 0, "%s expects nothing", name)
 		for _, v := range verdicts {
 			want := verdict.Met
 			if v.Target.Case == "RC over XRC_M m=1000 c=8 per node: two orders of magnitude" {
 				want = verdict.Missed
 			}
-			if v.Verdict != want {
-				t.Errorf("%s: %s %s: %v, target %v: %s %s", name, v.Target.Case, v.Target.Metric, v.Measured, v.Target.Value, v.Verdict, v.Note)
-			}
+			simtest.ErrorIf(t, v.Verdict != want,
+				"%s: %s %s: %v, target %v: %s %s", name, v.Target.Case, v.Target.Metric, v.Measured, v.Target.Value, v.Verdict, v.Note)
 		}
 	}
 }

@@ -33,10 +33,9 @@ func exchangeRows(t *testing.T, text string) []map[string]string {
 // way of injection 1 + channel 1 + switch 1 + channel 1: 4 + 4 - 1 = 7 cycles.
 // 6 packets of 2 flits cross 2 channels each, of 3 channels in 2 directions.
 //
-// PCC(7, 3, 1), 2 sessions of 2 flits: way of 1 + 3 stages + 2 channels = 6,
-// 6 + 4 - 1 = 9; emptied after each session 2*(6 + 2 - 1) = 14. Cyclic: 6
-// sessions, terminal channels at both ends: way of 8, 8 + 12 - 1 = 19; 7
-// channels of terminals more. With channels of 10 cycles 4*9 more.
+// PCC(7, 3, 1), 2 sessions of 2 flits: way of 1 + 3 stages + 2 channels = 6, 6 + 4 - 1 = 9; emptied
+// after each session 2*(6 + 2 - 1) = 14. Cyclic: 6 sessions, terminal channels at both ends: way of
+// 8, 8 + 12 - 1 = 19; 7 channels of terminals more. With channels of 10 cycles 4*9 more.
 func TestExchangeByHand(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -77,9 +76,8 @@ func TestExchangeFamilies(t *testing.T) {
 			if results.Number(row["packets"]) != n*(n-1) || cycles < 3*(n-1) || results.Number(row["efficiency"]) > 1 || results.Number(row["channel_utilisation"]) > 1 {
 				t.Errorf("%q: %v", family, row)
 			}
-			if row["cycles"] != again[i]["cycles"] {
-				t.Errorf("%q: %s cycles, then %s", family, row["cycles"], again[i]["cycles"])
-			}
+			simtest.ErrorIf(t, row["cycles"] != again[i]["cycles"],
+				"%q: %s cycles, then %s", family, row["cycles"], again[i]["cycles"])
 		}
 		if rows[0]["cycles"] == rows[1]["cycles"] && rows[0]["network_latency_mean_ns"] == rows[1]["network_latency_mean_ns"] {
 			t.Errorf("%q: the order makes no difference", family)
@@ -94,17 +92,13 @@ func TestExchangeIncomplete(t *testing.T) {
 	sink.Deliver(&fabric.Delivery{Src: 0, Dst: 1})
 	simtest.Fail(t, x.complete(0), "still lacked 1 packets, of which 0 were given up")
 	sink.Deliver(&fabric.Delivery{Src: 1, Dst: 0})
-	if err := x.complete(0); err != nil {
-		t.Error(err)
-	}
+	err := x.complete(0)
+	simtest.ErrorIf(t, err != nil, "%v", err)
 	f := enginetest.Load(t, "kind = \"exchange\"\n[topology]\ntype = \"pk\"\ncascades = 3\n[exchange]\nthrough = \"sessions\"\nschedule = \"digits\"\n")
-	if len(f.Warnings) != 1 || f.Warnings[0].Key != "exchange.schedule" {
-		t.Errorf("warnings: %v", f.Warnings)
-	}
+	simtest.ErrorIf(t, len(f.Warnings) != 1 || f.Warnings[0].Key != "exchange.schedule", "warnings: %v", f.Warnings)
 	o := simtest.Must(engine.Execute(t.Context(), f, engine.Execution{}))(t)
-	if len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "left 84 pairs of PK_3(35, 3, 1|9)") {
-		t.Errorf("failures: %v", o.Failures)
-	}
+	simtest.ErrorIf(t, len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "left 84 pairs of PK_3(35, 3, 1|9)"),
+		"failures: %v", o.Failures)
 }
 
 func TestExchangeRefusals(t *testing.T) {
@@ -118,10 +112,9 @@ func TestExchangeRefusals(t *testing.T) {
 	})
 }
 
-// TestExchangeAroundFaults: a cable of a switch down from the start makes the
-// exchange longer, and all of its 16*15 packets arrive; one that fails in the
-// middle takes packets with it, which retries bring in the end; without retries
-// they are given up and counted.
+// TestExchangeAroundFaults: a cable of a switch down from the start makes the exchange longer, and
+// all of its 16*15 packets arrive; one that fails in the middle takes packets with it, which
+// retries bring in the end; without retries they are given up and counted.
 func TestExchangeAroundFaults(t *testing.T) {
 	const torus = "[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"table\"\n[exchange]\npacket_flits = 8\n"
 	run := func(text string) (cycles, arrived, retransmitted, givenUp int) {
@@ -133,21 +126,17 @@ func TestExchangeAroundFaults(t *testing.T) {
 		return cycles, arrived, retransmitted, givenUp
 	}
 	whole, arrived, retransmitted, givenUp := run("")
-	if arrived != 240 || retransmitted+givenUp != 0 {
-		t.Errorf("without faults: %d arrived, %d sent again, %d given up", arrived, retransmitted, givenUp)
-	}
+	simtest.ErrorIf(t, arrived != 240 || retransmitted+givenUp != 0,
+		"without faults: %d arrived, %d sent again, %d given up", arrived, retransmitted, givenUp)
 	if cycles, arrived, retransmitted, givenUp := run("[fault.a]\nfraction = 0.2\n"); cycles <= whole || arrived != 240 || retransmitted+givenUp != 0 {
 		t.Errorf("a fifth of the cables down: %d cycles instead of %d, %d arrived, %d sent again, %d given up", cycles, whole, arrived, retransmitted, givenUp)
 	}
 	const fails = "[fault.a]\nlinks = [\"switch 0 - switch 1\"]\nat = 50\n[recovery]\nreroute = 20\ntimeout = \"5us\"\n"
 	_, arrived, _, givenUp = run(fails)
-	if givenUp == 0 || arrived+givenUp != 240 {
-		t.Errorf("without retries: %d arrived, %d given up", arrived, givenUp)
-	}
+	simtest.ErrorIf(t, givenUp == 0 || arrived+givenUp != 240, "without retries: %d arrived, %d given up", arrived, givenUp)
 	cycles, arrived, retransmitted, givenUp := run(fails + "retries = 3\n")
-	if arrived != 240 || givenUp != 0 || retransmitted == 0 || cycles < 5000 {
-		t.Errorf("with retries: %d cycles, %d arrived, %d sent again, %d given up", cycles, arrived, retransmitted, givenUp)
-	}
+	simtest.ErrorIf(t, arrived != 240 || givenUp != 0 || retransmitted == 0 || cycles < 5000,
+		"with retries: %d cycles, %d arrived, %d sent again, %d given up", cycles, arrived, retransmitted, givenUp)
 }
 
 // Exchanges give the same bytes on any number of threads, with faults and without.
@@ -190,9 +179,7 @@ func TestExchangeGoesOn(t *testing.T) {
 					}
 				}
 				x, f := simtest.Must2(run(threads, plan))(t)
-				if i == 2 && f.FaultTally().Retransmitted == 0 {
-					t.Error("nothing is sent again")
-				}
+				simtest.ErrorIf(t, i == 2 && f.FaultTally().Retransmitted == 0, "nothing is sent again")
 				return fmt.Sprintf("%+v %d %+v %+v", x.all(), f.Cycle(), f.Counters, f.FaultTally())
 			})
 		}
@@ -224,8 +211,7 @@ func TestExchangeIdleSettings(t *testing.T) {
 		}
 	}
 	for _, set := range []string{"switch.crossbar_cycles=3 exchange.through=sessions", "routing.type=table switch.credit_cycles=9", "routing.type=table exchange.order=random"} {
-		if f := enginetest.Load(t, text, strings.Fields(set)...); len(f.Warnings) != 0 || strings.Join(row(f), ",") == same {
-			t.Errorf("%s: %v", set, f.Warnings)
-		}
+		f := enginetest.Load(t, text, strings.Fields(set)...)
+		simtest.ErrorIf(t, len(f.Warnings) != 0 || strings.Join(row(f), ",") == same, "%s: %v", set, f.Warnings)
 	}
 }

@@ -20,14 +20,11 @@ func TestStandardWorkload(t *testing.T) {
 	)
 	list := simtest.Must(readBatch("x", strings.NewReader(header+text), []string{"x"}))(t)
 	want := []batchJob{{"1", "", 4, 0, 3, 100, 600}, {"2", "", 5, 2, 4, 50.5, math.Inf(1)}}
-	if len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1] || list.steps != 1 || list.never != 1 {
-		t.Errorf("%+v, want %+v", list, want)
-	}
+	simtest.ErrorIf(t, len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1] || list.steps != 1 || list.never != 1,
+		"%+v, want %+v", list, want)
 	// Without a header a processor is a host.
 	list = simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
-	if list.jobs[0].nodes != 9 || list.jobs[1].nodes != 16 {
-		t.Errorf("%+v", list.jobs)
-	}
+	simtest.ErrorIf(t, list.jobs[0].nodes != 9 || list.jobs[1].nodes != 16, "%+v", list.jobs)
 	simtest.Refuse(readBatch("x", strings.NewReader(header+"1 5 0 100\n"), []string{"x"}))(t, "x:4: 4 columns: want 18")
 	simtest.Refuse(readBatch("x", strings.NewReader(strings.Replace(text, "1 5 0 100 9", "1 5 0 100 0", 1)), []string{"x"}))(t, `x:1: processors = "0": want a whole number`)
 }
@@ -39,9 +36,8 @@ func TestSacctColumns(t *testing.T) {
 		"1|2024-02-21T10:30:00+0100|2K|90|5|\n2|2024-02-21T09:00:00Z|3|10|UNLIMITED|\n"
 	list := simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
 	want := []batchJob{{"2", "", 3, 0, 3, 10, math.Inf(1)}, {"1", "", 2, 1800, 2048, 90, 300}}
-	if len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1] {
-		t.Errorf("%+v, want %+v", list.jobs, want)
-	}
+	simtest.ErrorIf(t, len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1],
+		"%+v, want %+v", list.jobs, want)
 }
 
 // TestBatchSeparators: the columns of a list are divided by what its first line has, and cells may be quoted, as
@@ -55,9 +51,8 @@ func TestBatchSeparators(t *testing.T) {
 	} {
 		list := simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
 		want := []batchJob{{"a", "", 2, 0, 2, 90, math.Inf(1)}, {"b", "", 3, 10, 3, 5, math.Inf(1)}}
-		if len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1] {
-			t.Errorf("%s%+v, want %+v", text, list.jobs, want)
-		}
+		simtest.ErrorIf(t, len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1],
+			"%s%+v, want %+v", text, list.jobs, want)
 	}
 	table := "JobID            Submit  Elapsed\n----- ----------------- --------\n"
 	simtest.Refuse(readBatch("x", strings.NewReader(table), nil))(t, "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2")

@@ -25,25 +25,17 @@ const (
 // TestReadBatch reads both forms. From 23:59:50 to midnight it is 10 s; a day has 86,400.
 func TestReadBatch(t *testing.T) {
 	list, err := readBatch("x", strings.NewReader(batchCSV), []string{"x", "y"})
-	if err != nil || len(list.jobs) != 4 {
-		t.Fatalf("%v, %+v", err, list)
-	}
+	simtest.FatalIf(t, err != nil || len(list.jobs) != 4, "%v, %+v", err, list)
 	for i, want := range []batchJob{
 		{"a", "", 3, 0, 6, 100, math.Inf(1)}, {"b", "x", 5, 1, 8, 50, 50}, {"c", "", 6, 2, 4, 200, 200}, {"d", "y", 4, 3, 4, 50, 50},
 	} {
-		if list.jobs[i] != want {
-			t.Errorf("job %d is %+v, want %+v", i, list.jobs[i], want)
-		}
+		simtest.ErrorIf(t, list.jobs[i] != want, "job %d is %+v, want %+v", i, list.jobs[i], want)
 	}
 	for _, text := range []string{sacct, strings.ReplaceAll(sacct, "|", ",")} { // and with --delimiter=,
 		list, err = readBatch("x", strings.NewReader(text), []string{"x"})
-		if err != nil || len(list.jobs) != 2 || list.steps != 1 || list.never != 1 {
-			t.Fatalf("%v, %+v", err, list)
-		}
+		simtest.FatalIf(t, err != nil || len(list.jobs) != 2 || list.steps != 1 || list.never != 1, "%v, %+v", err, list)
 		for i, want := range []batchJob{{"7", "x", 2, 0, 6, 100, math.Inf(1)}, {"8", "", 4, 10, 3, 86401.5, 86400}} {
-			if list.jobs[i] != want {
-				t.Errorf("job %d is %+v, want %+v", i, list.jobs[i], want)
-			}
+			simtest.ErrorIf(t, list.jobs[i] != want, "job %d is %+v, want %+v", i, list.jobs[i], want)
 		}
 	}
 }
@@ -98,9 +90,7 @@ func checkSchedule(t *testing.T, jobs []batchedJob) {
 	t.Helper()
 	for i := range jobs {
 		a := &jobs[i]
-		if a.start < a.submit || len(a.hosts) != a.nodes {
-			t.Errorf("job %+v", a)
-		}
+		simtest.ErrorIf(t, a.start < a.submit || len(a.hosts) != a.nodes, "job %+v", a)
 		for j := range jobs[:i] {
 			b := &jobs[j]
 			if a.start >= b.end() || b.start >= a.end() {
@@ -108,9 +98,7 @@ func checkSchedule(t *testing.T, jobs []batchedJob) {
 			}
 			for _, h := range a.hosts {
 				for _, other := range b.hosts {
-					if h == other {
-						t.Errorf("jobs %+v and %+v share host %d", a, b, h)
-					}
+					simtest.ErrorIf(t, h == other, "jobs %+v and %+v share host %d", a, b, h)
 				}
 			}
 		}
@@ -128,9 +116,7 @@ func TestBatchPolicies(t *testing.T) {
 		for _, j := range jobs {
 			got = append(got, fmt.Sprintf("%s %v", j.name, j.start))
 		}
-		if got := strings.Join(got, ", "); got != want {
-			t.Errorf("reserves %v: %s, want %s", reserves, got, want)
-		}
+		simtest.Equal(t, strings.Join(got, ", "), want, "reserves %v:", reserves)
 	}
 }
 
@@ -162,12 +148,10 @@ func TestBatchOfOneNode(t *testing.T) {
 	text := fmt.Sprintf("kind = \"jobs\"\n[topology]\ntype = \"torus\"\ndims = [4]\nterminals = 1\n[routing]\ntype = \"dor\"\n[batch]\npolicy = \"backfill\"\nfile = %q\nsecond = \"1ns\"\n[job.a]\nprogram = \"traffic\"\n", list)
 	jobs, tables := jobTables(t, text, "batch")
 	// Four hosts: a has two for 2,962 s, b one from 1 to 601, c two of those that b and a fourth leave then.
-	if got := fmt.Sprint(enginetest.Numbers(t, tables[0], "start_s"), enginetest.Numbers(t, tables[0], "end_s")); got != "[0 1 601] [2962 601 1201]" {
-		t.Errorf("jobs run from and to %s", got)
-	}
-	if slowdown := enginetest.Numbers(t, jobs, "slowdown"); slowdown[1] != 1 {
-		t.Errorf("slowdowns %v, want 1 of the second", slowdown)
-	}
+	got := fmt.Sprint(enginetest.Numbers(t, tables[0], "start_s"), enginetest.Numbers(t, tables[0], "end_s"))
+	simtest.ErrorIf(t, got != "[0 1 601] [2962 601 1201]", "jobs run from and to %s", got)
+	slowdown := enginetest.Numbers(t, jobs, "slowdown")
+	simtest.ErrorIf(t, slowdown[1] != 1, "slowdowns %v, want 1 of the second", slowdown)
 }
 
 // TestBatchRuns runs a list on an imported cluster: its jobs begin when they are scheduled, and what is
@@ -192,18 +176,16 @@ blame = true
 		t.Errorf("jobs begin at %s after %s", starts, waits)
 	}
 	starts, slowdown := enginetest.Numbers(t, jobs, "start_s"), enginetest.Numbers(t, jobs, "slowdown")
-	if got := fmt.Sprint(starts); got != "[0 4e-05 1e-05]" {
-		t.Errorf("programs begin at %s", got)
-	}
+	got := fmt.Sprint(starts)
+	simtest.ErrorIf(t, got != "[0 4e-05 1e-05]", "programs begin at %s", got)
 	sums := map[string]float64{}
 	parts := enginetest.Numbers(t, tables[1], "slowdown")
 	for i, row := range tables[1].Rows {
 		sums[row[2]] += parts[i]
 	}
 	for i, row := range jobs.Rows {
-		if math.Abs(sums[row[2]]-(slowdown[i]-1)) > 1e-9 {
-			t.Errorf("job %s is slowed by %v, of which %v are put down", row[2], slowdown[i]-1, sums[row[2]])
-		}
+		simtest.ErrorIf(t, math.Abs(sums[row[2]]-(slowdown[i]-1)) > 1e-9,
+			"job %s is slowed by %v, of which %v are put down", row[2], slowdown[i]-1, sums[row[2]])
 	}
 	for _, c := range []struct{ old, now, want string }{
 		{`program = "sum"`, `program = "none"`, "batch.program = none: want one of the tables [job.NAME]: halo, sum"},

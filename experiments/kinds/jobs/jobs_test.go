@@ -87,14 +87,10 @@ func TestJobsAreProgramsOfKindMPI(t *testing.T) {
 		jobs, _ := jobTables(t, "kind = \"jobs\"\n"+network+c.more+"[job.m]\nprogram = \""+c.program+"\"\nranks = 8\n"+c.settings)
 		o := enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n[job]\nranks = 8\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[routing]\ntype = \"min\"\n[workload]\ntype = \""+c.program+"\"\n"+c.settings+c.more+network), engine.Execution{Threads: 1})
 		got, want := enginetest.Numbers(t, jobs, "elapsed_s")[0], enginetest.Numbers(t, o.Results, "elapsed_s")[0]
-		if got != want {
-			t.Errorf("%s%s takes %v s, in kind mpi %v", c.more, c.program, got, want)
-		}
+		simtest.ErrorIf(t, got != want, "%s%s takes %v s, in kind mpi %v", c.more, c.program, got, want)
 		times[got] = true
 	}
-	if len(times) != 6 {
-		t.Errorf("times %v: want another one for each", times)
-	}
+	simtest.ErrorIf(t, len(times) != 6, "times %v: want another one for each", times)
 }
 
 // TestJobsOnDisjointCables: jobs in groups of their own, with minimal routing, slow each other not at all.
@@ -102,15 +98,11 @@ func TestJobsAreProgramsOfKindMPI(t *testing.T) {
 func TestJobsOnDisjointCables(t *testing.T) {
 	all, _ := jobTables(t, jobsNetwork+ranHalo("a", "")+ranHalo("b", "")+ranHalo("c", "placement = \"random-group\"\n"))
 	for i, slowdown := range enginetest.Numbers(t, all, "slowdown") {
-		if slowdown != 1 {
-			t.Errorf("job %d is slowed by %v", i, slowdown)
-		}
+		simtest.ErrorIf(t, slowdown != 1, "job %d is slowed by %v", i, slowdown)
 	}
 	mixed, _ := jobTables(t, jobsNetwork+ranHalo("a", "placement = \"fragmented\"\nevery = 2\n")+ranHalo("b", "placement = \"listed\"\nnodes = [1, 3, 5, 7, 9, 11, 13, 15]\n"))
 	for i, slowdown := range enginetest.Numbers(t, mixed, "slowdown") {
-		if slowdown <= 1 {
-			t.Errorf("job %d on the same switches as the other is slowed by %v", i, slowdown)
-		}
+		simtest.ErrorIf(t, slowdown <= 1, "job %d on the same switches as the other is slowed by %v", i, slowdown)
 	}
 }
 
@@ -200,9 +192,7 @@ func TestJobsBlame(t *testing.T) {
 			}
 		}
 	}
-	if slowed < len(mixes)/2 {
-		t.Errorf("only %d jobs of %d mixes are slowed", slowed, len(mixes))
-	}
+	simtest.ErrorIf(t, slowed < len(mixes)/2, "only %d jobs of %d mixes are slowed", slowed, len(mixes))
 }
 
 // TestJobsLevels: a job on a service level of its own that goes first waits for a packet of another
@@ -217,13 +207,10 @@ func TestJobsLevels(t *testing.T) {
 	}
 	// The routing needs two channels: level 1 has 2 and 3.
 	together, alone, messages := latency(strings.NewReplacer("LEVEL", "0").Replace(text))
-	if together <= 1.05*alone {
-		t.Errorf("without levels 99 %% of the messages take up to %v s, alone %v", together, alone)
-	}
+	simtest.ErrorIf(t, together <= 1.05*alone, "without levels 99 %% of the messages take up to %v s, alone %v", together, alone)
 	apart, alone, again := latency(strings.NewReplacer("LEVEL", "1", "HIGH", "2:255,3:255", "LOW", "0:64,1:64").Replace(text + lanes))
-	if apart > alone+1.54e-6 {
-		t.Errorf("on a level of their own 99 %% of the messages take up to %v s, alone %v", apart, alone)
-	}
+	simtest.ErrorIf(t, apart > alone+1.54e-6,
+		"on a level of their own 99 %% of the messages take up to %v s, alone %v", apart, alone)
 	if messages != 64 || again != 64 { // 4 of each of 8 ranks, twice, eager
 		t.Errorf("%v messages, then %v", messages, again)
 	}
@@ -266,14 +253,12 @@ func TestJobsRepeated(t *testing.T) {
 	once, _ := jobTables(t, jobsNetwork+ranHalo("a", ""))
 	more, _ := jobTables(t, jobsNetwork+ranHalo("a", "repeat = 3\n")+ranHalo("b", "repeat = 0\n")+ranHalo("c", "repeat = 100\nuntil = \"1ns\"\n")+ranHalo("d", "start = \"1ms\"\n"))
 	one, three := enginetest.Numbers(t, once, "elapsed_s")[0], enginetest.Numbers(t, more, "elapsed_s")[0]
-	if three < 2.5*one || three > 3.01*one {
-		t.Errorf("three runs take %v s, one %v", three, one)
-	}
+	simtest.ErrorIf(t, three < 2.5*one || three > 3.01*one, "three runs take %v s, one %v", three, one)
 	// d ends the latest, at 1 ms and one: so long b goes on, of whose runs each takes one.
 	runs := enginetest.Numbers(t, more, "runs")
-	if want := 1e-3/one + 1; runs[0] != 3 || math.Abs(runs[1]-want) > 0.1*want || runs[2] != 1 || runs[3] != 1 {
-		t.Errorf("runs are %v, want 3, about %v, 1, 1", runs, want)
-	}
+	want := 1e-3/one + 1
+	simtest.ErrorIf(t, runs[0] != 3 || math.Abs(runs[1]-want) > 0.1*want || runs[2] != 1 || runs[3] != 1,
+		"runs are %v, want 3, about %v, 1, 1", runs, want)
 }
 
 // TestJobsProblems: what is wrong is named with its key.
@@ -330,9 +315,7 @@ func TestIdleMessagesOfJobs(t *testing.T) {
 			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
 		}
 		same := slices.Equal(row(f), row(enginetest.Load(t, text, strings.Fields(c.beside)...)))
-		if same != (c.want != "[]") {
-			t.Errorf("%s beside %q: the same results %v", c.set, c.beside, same)
-		}
+		simtest.ErrorIf(t, same != (c.want != "[]"), "%s beside %q: the same results %v", c.set, c.beside, same)
 	}
 }
 
@@ -369,9 +352,8 @@ func TestWorkOfJobs(t *testing.T) {
 	} {
 		f := enginetest.Load(t, with.Replace(text))
 		flits, counted := enginetest.WorkOf(t, f)
-		if ratio := flits / counted; !(ratio > 1/1.2 && ratio < 1.2) {
-			t.Errorf("%s: %v flit-hops are expected, %v counted", what, flits, counted)
-		}
+		ratio := flits / counted
+		simtest.ErrorIf(t, !(ratio > 1/1.2 && ratio < 1.2), "%s: %v flit-hops are expected, %v counted", what, flits, counted)
 	}
 }
 
@@ -402,9 +384,9 @@ func TestDemandsShared(t *testing.T) {
 		if other := found(key + "=" + c.values[1]); !slices.Equal(want, other) {
 			want = append(want, other...)
 		}
-		if got := found(fmt.Sprintf("sweep.%q=[%s, %s]", key, c.values[0], c.values[1])); !slices.Equal(got, want) || (len(got) == 1) != c.same {
-			t.Errorf("%s: two points %q, each by itself %q", key, got, want)
-		}
+		got := found(fmt.Sprintf("sweep.%q=[%s, %s]", key, c.values[0], c.values[1]))
+		simtest.ErrorIf(t, !slices.Equal(got, want) || (len(got) == 1) != c.same,
+			"%s: two points %q, each by itself %q", key, got, want)
 	}
 }
 

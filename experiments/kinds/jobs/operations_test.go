@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const operationsOf = `
@@ -43,17 +44,12 @@ program = "osu-alltoall"
 	once, twice := jobs("1"), jobs("2")
 	for name, got := range once {
 		want := enginetest.Numbers(t, one, name)[0]
-		if math.IsNaN(want) != (name == "bandwidth_bytes_per_s" || name == "messages_per_s") {
-			t.Errorf("%s = %v", name, want)
-		}
+		simtest.ErrorIf(t, math.IsNaN(want) != (name == "bandwidth_bytes_per_s" || name == "messages_per_s"),
+			"%s = %v", name, want)
 		if math.IsNaN(want) {
 			continue
 		}
-		if math.Abs(got/want-1) > 1e-9 {
-			t.Errorf("%s = %v of a job, %v of kind mpi", name, got, want)
-		}
-		if math.Abs(twice[name]/want-1) > 0.1 {
-			t.Errorf("%s = %v of two runs, %v of one", name, twice[name], want)
-		}
+		simtest.ErrorIf(t, math.Abs(got/want-1) > 1e-9, "%s = %v of a job, %v of kind mpi", name, got, want)
+		simtest.ErrorIf(t, math.Abs(twice[name]/want-1) > 0.1, "%s = %v of two runs, %v of one", name, twice[name], want)
 	}
 }

@@ -9,16 +9,15 @@ import (
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/mpi/adapters"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// Where the network is not contended, the fabric and LogGP agree. Flits of 8 B
-// at 2 ns make a link of 32 Gb/s. A packet takes a cycle from its birth to the
-// channel, 50 cycles on it, 2 steps of a switch with speedup 2, 50 cycles on the
-// second channel: 102 cycles, LogGP's latency of 204 ns. What remains is
-// rounding, each to less than a cycle: births, arrivals, flits that are not full;
-// on a message of several packets nothing adds up, as each is born when the
-// engine comes to it. A round trip has two messages, with rendezvous of four
-// stages each.
+// Where the network is not contended, the fabric and LogGP agree. Flits of 8 B at 2 ns make a link
+// of 32 Gb/s. A packet takes a cycle from its birth to the channel, 50 cycles on it, 2 steps of a
+// switch with speedup 2, 50 cycles on the second channel: 102 cycles, LogGP's latency of 204 ns.
+// What remains is rounding, each to less than a cycle: births, arrivals, flits that are not full;
+// on a message of several packets nothing adds up, as each is born when the engine comes to it. A
+// round trip has two messages, with rendezvous of four stages each.
 func TestFabricAndLogGPAgree(t *testing.T) {
 	o := enginetest.OutcomeOf(t, "", "kind=mpi", "job.ranks=2", "placement.per_node=1", "topology.terminals=2",
 		"fabric.flit_bytes=8B", "fabric.clock=2ns", "switch.buffer_flits=512",
@@ -28,9 +27,8 @@ func TestFabricAndLogGPAgree(t *testing.T) {
 	trips := enginetest.Numbers(t, o.Results, "steady_iteration_s")
 	for i := 0; i < len(trips); i += 2 {
 		loggp, fabric := trips[i], trips[i+1]
-		if math.Abs(loggp-fabric) > 2*4*2*2e-9 {
-			t.Errorf("size %d: a round trip takes %v s over LogGP, %v s through the fabric", i/2, loggp, fabric)
-		}
+		simtest.ErrorIf(t, math.Abs(loggp-fabric) > 2*4*2*2e-9,
+			"size %d: a round trip takes %v s over LogGP, %v s through the fabric", i/2, loggp, fabric)
 	}
 }
 
@@ -47,8 +45,7 @@ func TestOrdersAreBegunAnew(t *testing.T) {
 	defer func(n int) { adapters.FewOrders = n }(adapters.FewOrders)
 	adapters.FewOrders = 1
 	for _, threads := range []int{1, 3} {
-		if got := run(threads); !reflect.DeepEqual(got, want) {
-			t.Errorf("%d threads: %v, want %v", threads, got.Rows, want.Rows)
-		}
+		got := run(threads)
+		simtest.ErrorIf(t, !reflect.DeepEqual(got, want), "%d threads: %v, want %v", threads, got.Rows, want.Rows)
 	}
 }

@@ -82,9 +82,8 @@ func TestExtrapolation(t *testing.T) {
 	o := enginetest.OutcomeOf(t, "", "kind=mpi", "job.ranks=16", "job.extrapolate=10", "workload.type=halo",
 		"workload.iterations=3", "workload.compute=1ms")
 	total, first, steady := enginetest.Numbers(t, o.Results, "total_s")[0], enginetest.Numbers(t, o.Results, "first_iteration_s")[0], enginetest.Numbers(t, o.Results, "steady_iteration_s")[0]
-	if d := total - (first + 9*steady); d > 1e-12 || d < -1e-12 || steady < 1e-3 {
-		t.Errorf("total %v s, first %v, steady %v", total, first, steady)
-	}
+	d := total - (first + 9*steady)
+	simtest.ErrorIf(t, d > 1e-12 || d < -1e-12 || steady < 1e-3, "total %v s, first %v, steady %v", total, first, steady)
 }
 
 // TestSettingsOfCollectives: the settings of the collective that a skeleton runs stand beside
@@ -98,9 +97,7 @@ func TestSettingsOfCollectives(t *testing.T) {
 		return enginetest.Numbers(t, enginetest.OutcomeOf(t, mpi(more)).Tables["ranks"], "finish_ns")
 	}
 	bruck, ring := times(`algorithm = "alltoall-bruck"`), times(`algorithm = "alltoall-ring"`)
-	if slices.Equal(bruck, ring) {
-		t.Fatal("Bruck's algorithm and the ring take the same time")
-	}
+	simtest.FatalIf(t, slices.Equal(bruck, ring), "Bruck's algorithm and the ring take the same time")
 	both := times("algorithm = \"alltoall-library\"\n[sweep]\n\"workload.critical\" = [\"4KiB\", \"4095B\"]")
 	if want := append(bruck, ring...); !slices.Equal(both, want) {
 		t.Errorf("up to 4 KiB by Bruck's algorithm, and up to 4,095 B:\n%v, want\n%v", both, want)
@@ -119,13 +116,9 @@ func TestSettingsOfCollectives(t *testing.T) {
 // qdr's are the defaults.
 func TestPresetsBringCopies(t *testing.T) {
 	for _, name := range hca.Registry.Names() {
-		if mpi.CopyRates[name] == 0 {
-			t.Errorf("preset %s has no rate of copies", name)
-		}
+		simtest.ErrorIf(t, mpi.CopyRates[name] == 0, "preset %s has no rate of copies", name)
 	}
-	if mpi.CopyRates["qdr"] != mpi.DefaultProtocols.CopyRate {
-		t.Error("qdr is not the default")
-	}
+	simtest.ErrorIf(t, mpi.CopyRates["qdr"] != mpi.DefaultProtocols.CopyRate, "qdr is not the default")
 	for text, want := range map[string][2]sim.Rate{
 		"":                          {40e9, 40e9},
 		"[hca]\npreset = \"hdr\"\n": {120e9, 120e9},
@@ -133,9 +126,7 @@ func TestPresetsBringCopies(t *testing.T) {
 		"[hca]\npreset = \"ndr\"\n[workload]\ncopy_rate = \"70Gb/s\"\n": {160e9, 70e9},
 	} {
 		c := mpiOf(t, text)
-		if got := [2]sim.Rate{c.Protocol.CopyRate, c.Workload.CopyRate}; got != want {
-			t.Errorf("%q: copies at %v, want %v", text, got, want)
-		}
+		simtest.Equal(t, [2]sim.Rate{c.Protocol.CopyRate, c.Workload.CopyRate}, want, "%q: copies at", text)
 	}
 }
 
@@ -146,9 +137,7 @@ func TestPresetSetsClock(t *testing.T) {
 		"[hca]\npreset = \"hdr\"\n": 2560,
 		"[hca]\npreset = \"hdr\"\n[fabric]\nclock = \"1ns\"\n": sim.Nanosecond,
 	} {
-		if got := mpiOf(t, text).Fabric.Clock; got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
+		simtest.Equal(t, mpiOf(t, text).Fabric.Clock, want, "%q:", text)
 	}
 }
 
@@ -163,9 +152,8 @@ func TestCopyWarning(t *testing.T) {
 		want    bool
 	}{{"hdr", 1, true, true}, {"hdr", 4, true, false}, {"hdr", 1, false, false}, {"qdr", 1, true, false}} {
 		f := enginetest.Load(t, fmt.Sprintf("kind = \"mpi\"\n[hca]\npreset = %q\n[placement]\nper_node = %d\n[protocol]\neager_copies = %v\n", c.preset, c.perNode, c.copies))
-		if got := strings.Contains(fmt.Sprint(f.Warnings), "limits eager messages"); got != c.want {
-			t.Errorf("%+v: warnings %v", c, f.Warnings)
-		}
+		got := strings.Contains(fmt.Sprint(f.Warnings), "limits eager messages")
+		simtest.ErrorIf(t, got != c.want, "%+v: warnings %v", c, f.Warnings)
 	}
 }
 
@@ -190,8 +178,7 @@ var threadedNetworks = []struct{ name, text string }{
 	{"torus of packets", "[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 1\n[routing]\ntype = \"val\"\n[switch]\nflow_control = \"cut-through\"\nhold = true\nbuffer_flits = 64\n[fabric]\nunit = \"packet\"\nflit_bytes = \"128B\"\nclock = \"32ns\"\n"},
 }
 
-// TestMPIThreads: the number of threads does not change a digit of a program's times
-// and counts.
+// TestMPIThreads: the number of threads does not change a digit of a program's times and counts.
 func TestMPIThreads(t *testing.T) {
 	enginetest.DivideAlways(t)
 	for j, program := range threaded {
@@ -215,9 +202,8 @@ func TestMPIOnOneThread(t *testing.T) {
 		"[job]\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[workload]\ntype = \"halo\"\ndims = [4, 4]\niterations = 2\n[connections]\ngroup = 4\ntear_down = true\n": "tear_down",
 	} {
 		o := enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 2})
-		if len(o.OnOneThread) != 1 || !strings.Contains(fmt.Sprint(o.OnOneThread), want) {
-			t.Errorf("%s\nsays %v, want %q", text, o.OnOneThread, want)
-		}
+		simtest.ErrorIf(t, len(o.OnOneThread) != 1 || !strings.Contains(fmt.Sprint(o.OnOneThread), want),
+			"%s\nsays %v, want %q", text, o.OnOneThread, want)
 		if o = enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 1}); len(o.OnOneThread) > 0 {
 			t.Errorf("one thread was asked for: %v", o.OnOneThread)
 		}
@@ -242,13 +228,10 @@ packet_time = "20ns"
 		return enginetest.Numbers(t, o.Results, "steady_iteration_s")
 	}
 	own, fabric := times("", `mtu = "256B"`), times(`mtu = "256B"`, "")
-	if !slices.Equal(own, fabric) {
-		t.Errorf("%v with hca.mtu, %v with fabric.mtu", own, fabric)
-	}
+	simtest.ErrorIf(t, !slices.Equal(own, fabric), "%v with hca.mtu, %v with fabric.mtu", own, fabric)
 	usual, larger := times("", ""), times(`mtu = "4KiB"`, "")
-	if !slices.Equal(usual, larger) || slices.Equal(usual, own) {
-		t.Errorf("%v without fabric.mtu, %v with 4 KiB, %v with 256 B", usual, larger, own)
-	}
+	simtest.ErrorIf(t, !slices.Equal(usual, larger) || slices.Equal(usual, own),
+		"%v without fabric.mtu, %v with 4 KiB, %v with 256 B", usual, larger, own)
 }
 
 // TestIdleMPISettings: likewise of kind mpi: tables of another machine, modes of connections,
@@ -300,9 +283,7 @@ func TestIdleMPISettings(t *testing.T) {
 				said = append(said, w.Key+" "+w.Message)
 			}
 		}
-		if got := fmt.Sprint(said); got != want {
-			t.Errorf("%s: %s, want %s", set, got, want)
-		}
+		simtest.Equal(t, fmt.Sprint(said), want, "%s:", set)
 	}
 }
 
@@ -323,14 +304,11 @@ func TestIdleMessagesOnLogGP(t *testing.T) {
 				said += fmt.Sprintf("[%s %s]", w.Key, w.Message)
 			}
 		}
-		if said != c.want {
-			t.Errorf("%s beside %q: %q, want %q", c.set, c.beside, said, c.want)
-		}
+		simtest.ErrorIf(t, said != c.want, "%s beside %q: %q, want %q", c.set, c.beside, said, c.want)
 		row := func(f *experiments.File) []string {
 			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
 		}
-		if same := slices.Equal(row(f), row(enginetest.Load(t, text, strings.Fields(c.beside)...))); same != (c.want != "") {
-			t.Errorf("%s beside %q: the same results %v", c.set, c.beside, same)
-		}
+		same := slices.Equal(row(f), row(enginetest.Load(t, text, strings.Fields(c.beside)...)))
+		simtest.ErrorIf(t, same != (c.want != ""), "%s beside %q: the same results %v", c.set, c.beside, same)
 	}
 }

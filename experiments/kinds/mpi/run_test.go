@@ -38,9 +38,7 @@ func TestMPIReplications(t *testing.T) {
 		row := simtest.Must(c.simulate(t.Context(), &experiments.Run{Seed: f.Points[0].Seed}, i, &mpiObserved{}))(t)
 		elapsed[i], steady[i] = row.Elapsed, row.Steady
 	}
-	if elapsed[0] == elapsed[1] || elapsed[1] == elapsed[2] {
-		t.Error("replications are not independent")
-	}
+	simtest.ErrorIf(t, elapsed[0] == elapsed[1] || elapsed[1] == elapsed[2], "replications are not independent")
 	for name, x := range map[string][3]float64{"elapsed": elapsed, "steady_iteration": steady} {
 		mean, want := enginetest.Spread(x)
 		if got := enginetest.Numbers(t, o.Results, name+"_s")[0]; math.Abs(got-mean) > 1e-9*mean {
@@ -74,19 +72,15 @@ func TestCompareMPI(t *testing.T) {
 	f = enginetest.Load(t, noisyExchange+"replications = 5\n")
 	less := enginetest.Execute(t, f, engine.Execution{}).Results
 	c, err := results.Compare(less, more, "elapsed_s", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := c.Differences[0]; d.Significance != results.Higher || !(d.HalfWidth > 0) {
-		t.Errorf("%+v", d)
-	}
+	simtest.Check(t, err)
+	d := c.Differences[0]
+	simtest.ErrorIf(t, d.Significance != results.Higher || !(d.HalfWidth > 0), "%+v", d)
 	if c, err = results.Compare(less, less, "elapsed_s", nil); err != nil || c.Differences[0].Significance != results.Unclear {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
 
-// The number of threads and of points side by side changes nothing in what noise
-// does.
+// The number of threads and of points side by side changes nothing in what noise does.
 func TestNoiseAnyJobs(t *testing.T) {
 	var first string
 	for _, jobs := range []int{1, 3} {
@@ -110,38 +104,30 @@ func TestMPILinks(t *testing.T) {
 	dir := t.TempDir()
 	o := enginetest.Execute(t, f, engine.Execution{Dir: dir})
 	for _, flits := range enginetest.Numbers(t, o.Tables["links"], "flits") {
-		if flits != 160 {
-			t.Errorf("a channel carries %v flits, want 160", flits)
-		}
+		simtest.ErrorIf(t, flits != 160, "a channel carries %v flits, want 160", flits)
 	}
 	slow := enginetest.Execute(t, enginetest.Load(t, onFabric+"ranks = 2\n", "topology.terminals=2", "channel.terminal.cycles_per_flit=4", "measure.links=true"), engine.Execution{}).Tables["links"]
 	rates := enginetest.Numbers(t, slow, "flits_per_cycle")
 	for i, percent := range enginetest.Numbers(t, slow, "percent") { // a channel carries a quarter of a flit a cycle
-		if math.Abs(percent-400*rates[i]) > 1e-9 || !(percent > 0) || percent > 100 {
-			t.Errorf("%v flits a cycle are %v %%", rates[i], percent)
-		}
+		simtest.ErrorIf(t, math.Abs(percent-400*rates[i]) > 1e-9 || !(percent > 0) || percent > 100,
+			"%v flits a cycle are %v %%", rates[i], percent)
 	}
 	rows := strings.Split(strings.TrimSpace(enginetest.Read(t, dir, "series", "0.csv")), "\n")
-	if len(rows) != 5 {
-		t.Fatalf("the series has %d rows, want a header and 4 channels", len(rows))
-	}
+	simtest.FatalIf(t, len(rows) != 5, "the series has %d rows, want a header and 4 channels", len(rows))
 	for _, row := range rows[1:] {
 		sum, cells := 0.0, strings.Split(row, ",")
 		for _, cell := range cells[3:] {
 			sum += results.Number(cell)
 		}
-		if n := len(cells) - 3; sum != 160 || n < 3 || n > 6 {
-			t.Errorf("%s: %v flits in %d intervals", row, sum, n)
-		}
+		n := len(cells) - 3
+		simtest.ErrorIf(t, sum != 160 || n < 3 || n > 6, "%s: %v flits in %d intervals", row, sum, n)
 	}
 	// 20 packets of 16 flits, on channels of a flit a cycle. None waits for another: a cycle at its
 	// terminal, one on each channel, one in the switch, and 15 behind the head on the way to the
 	// terminal: 19 cycles of 16 ns.
 	blame := o.Tables["blame"]
 	for column, want := range map[string]float64{"packets": 20, "total_ns": 19 * 16, "wire_ns": 2 * 16, "source_queue_ns": 16, "credit_stall_ns": 0} {
-		if got := enginetest.Numbers(t, blame, column)[0]; got != want {
-			t.Errorf("%s = %v, want %v", column, got, want)
-		}
+		simtest.Equal(t, enginetest.Numbers(t, blame, column)[0], want, "%s =", column)
 	}
 }
 
@@ -185,9 +171,8 @@ func TestPartsOfPingPong(t *testing.T) {
 				"terminal_links_max_s": 10 * c.flits * 64 * perByte,
 				"network_max_s":        0, // there is one switch
 			} {
-				if got := 1e9 * enginetest.Numbers(t, o.Results, column)[0]; math.Abs(got-want) > 1e-6*want {
-					t.Errorf("%s: %s is %v ns, want %v", c.bytes, column, got, want)
-				}
+				got := 1e9 * enginetest.Numbers(t, o.Results, column)[0]
+				simtest.ErrorIf(t, math.Abs(got-want) > 1e-6*want, "%s: %s is %v ns, want %v", c.bytes, column, got, want)
 			}
 		}
 	}
@@ -207,9 +192,9 @@ func bounded(t *testing.T, name, text string) {
 	t.Helper()
 	o := enginetest.OutcomeOf(t, "kind = \"mpi\"\n"+text)
 	for i, bound := range enginetest.Numbers(t, o.Results, "bound_s") {
-		if elapsed := enginetest.Numbers(t, o.Results, "elapsed_s")[i]; !(bound > 0 && bound <= elapsed) {
-			t.Errorf("%s, point %d: %v s, less than the bound of %v s", name, i, elapsed, bound)
-		}
+		elapsed := enginetest.Numbers(t, o.Results, "elapsed_s")[i]
+		simtest.ErrorIf(t, !(bound > 0 && bound <= elapsed),
+			"%s, point %d: %v s, less than the bound of %v s", name, i, elapsed, bound)
 	}
 }
 
@@ -283,9 +268,9 @@ func TestWorkOfPrograms(t *testing.T) {
 			if strings.Contains(network, "dragonfly") {
 				allowed = 2
 			}
-			if ratio := expected / counted; !(ratio > 1/allowed && ratio < allowed) {
-				t.Errorf("fabric %d, %s: %v flit-hops are expected, %v counted", i, bytes, expected, counted)
-			}
+			ratio := expected / counted
+			simtest.ErrorIf(t, !(ratio > 1/allowed && ratio < allowed),
+				"fabric %d, %s: %v flit-hops are expected, %v counted", i, bytes, expected, counted)
 		}
 	}
 }
@@ -317,8 +302,7 @@ start_skew = "`+skew+`"
 		t.Errorf("in lockstep later iterations take %v times as long as the first, want 1.14", r)
 	}
 	for _, c := range [][3]string{{"96", "12", "1us"}, {"64", "8", "0us"}} {
-		if r := ring(c[0], c[1], c[2]); math.Abs(r-1) > 0.03 {
-			t.Errorf("%v: later iterations take %v times as long as the first", c, r)
-		}
+		r := ring(c[0], c[1], c[2])
+		simtest.ErrorIf(t, math.Abs(r-1) > 0.03, "%v: later iterations take %v times as long as the first", c, r)
 	}
 }

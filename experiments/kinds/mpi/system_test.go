@@ -58,9 +58,7 @@ func TestSystemsAgreeOnIdlePairs(t *testing.T) {
 			for _, v := range link {
 				if v.Key == "hca.link_rate" {
 					var rate sim.Rate
-					if err := rate.UnmarshalText([]byte(v.Value)); err != nil {
-						t.Fatal(err)
-					}
+					simtest.Check(t, rate.UnmarshalText([]byte(v.Value)))
 					flit = fabric.FlitTime(rate, 64).Seconds()
 				}
 			}
@@ -78,36 +76,28 @@ func TestSystemsAgreeOnIdlePairs(t *testing.T) {
 func TestSystemSetsWhatIsNotGiven(t *testing.T) {
 	c := mpiOf(t, "[system]\npreset = \"edr\"\nlibrary = \"mpich\"\n[hca]\nmtu = \"2KiB\"\n[protocol]\nsend_overhead = \"1us\"\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"allreduce-library\"\n")
 	adapter := c.HCA.Preset.Config().(*hca.Config)
-	if adapter.MTU != 2048 || adapter.LinkRate != 100e9 || adapter.InlineLimit != 188 {
-		t.Errorf("the adapter is %+v", adapter)
-	}
+	simtest.ErrorIf(t, adapter.MTU != 2048 || adapter.LinkRate != 100e9 || adapter.InlineLimit != 188,
+		"the adapter is %+v", adapter)
 	if c.Protocol.SendOverhead != sim.Microsecond || c.Protocol.RecvOverhead != 100*sim.Nanosecond || c.Protocol.Rendezvous != "get" {
 		t.Errorf("the protocols are %+v", c.Protocol)
 	}
 	// Two cables of 10 ns and a switch of 65 ns; four and three.
-	if c.LogGP.Latency != 85*sim.Nanosecond || c.LogGP.Far != 235*sim.Nanosecond {
-		t.Errorf("near %v, far %v", c.LogGP.Latency, c.LogGP.Far)
-	}
-	if c.Fabric.Clock != 5120*sim.Picosecond {
-		t.Errorf("the clock is %v, want 64 B at 100 Gb/s", c.Fabric.Clock)
-	}
+	simtest.ErrorIf(t, c.LogGP.Latency != 85*sim.Nanosecond || c.LogGP.Far != 235*sim.Nanosecond,
+		"near %v, far %v", c.LogGP.Latency, c.LogGP.Far)
+	simtest.ErrorIf(t, c.Fabric.Clock != 5120*sim.Picosecond, "the clock is %v, want 64 B at 100 Gb/s", c.Fabric.Clock)
 	library := ""
 	for _, p := range param.DescribeParams(c.Workload.Type.Config().(*skeletons.OSUAlltoall).Algorithm.Config()) {
 		if p.Key == "library" {
 			library = p.Default
 		}
 	}
-	if library != `"mpich"` {
-		t.Errorf("the algorithm is of %s", library)
-	}
+	simtest.ErrorIf(t, library != `"mpich"`, "the algorithm is of %s", library)
 	verbs := mpiOf(t, "[system]\npreset = \"edr\"\nlibrary = \"intel-mpi\"\ntransport = \"verbs\"\n")
-	if verbs.Protocol.SendOverhead != 690*sim.Nanosecond {
-		t.Errorf("over verbs a message is posted in %v", verbs.Protocol.SendOverhead)
-	}
+	simtest.ErrorIf(t, verbs.Protocol.SendOverhead != 690*sim.Nanosecond,
+		"over verbs a message is posted in %v", verbs.Protocol.SendOverhead)
 	none := mpiOf(t, "[hca]\npreset = \"edr\"\n")
-	if none.Protocol.SendOverhead != mpi.DefaultProtocols.SendOverhead || none.LogGP != mpi.DefaultLogGP {
-		t.Errorf("without a system the protocols are %+v", none.Protocol)
-	}
+	simtest.ErrorIf(t, none.Protocol.SendOverhead != mpi.DefaultProtocols.SendOverhead || none.LogGP != mpi.DefaultLogGP,
+		"without a system the protocols are %+v", none.Protocol)
 }
 
 // TestSystemsAreSound: every value of every preset and library is a key of the kind, and has a source.
@@ -132,23 +122,18 @@ func TestSystemsAreSound(t *testing.T) {
 	}
 	check := func(p *systems.Preset) {
 		for _, v := range p.Value {
-			if !keys[v.Key] || strings.TrimSpace(v.Source) == "" {
-				t.Errorf("%s: %s = %s (%s) is no key of kind mpi, or has no source", p.Name, v.Key, v.Value, v.Source)
-			}
+			simtest.ErrorIf(t, !keys[v.Key] || strings.TrimSpace(v.Source) == "",
+				"%s: %s = %s (%s) is no key of kind mpi, or has no source", p.Name, v.Key, v.Value, v.Source)
 		}
 		for _, f := range p.Fitted {
 			for _, key := range f.Values {
-				if !keys[key] {
-					t.Errorf("%s: fitted value %s is no key of kind mpi", p.Name, key)
-				}
+				simtest.ErrorIf(t, !keys[key], "%s: fitted value %s is no key of kind mpi", p.Name, key)
 			}
 		}
 	}
 	for _, name := range systems.Registry.Names() {
 		p, err := systems.Registry.New(name, struct{}{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, err)
 		check(p)
 		mpiOf(t, "[system]\npreset = \""+name+"\"\n")
 	}

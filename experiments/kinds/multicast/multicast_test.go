@@ -72,10 +72,9 @@ func TestMulticastStatesAreWhole(t *testing.T) {
 	snapshottest.Names[latencySimulation](t, "kernel", "fabric", "hosts", "loop", "hardware", "plan", "timings")
 }
 
-// groupNetworks and groupMessages are groups on networks that fall into parts in different
-// ways, and what they send: by the network or by their members, one after the other and
-// with pauses, with overheads that allow long windows and without any, alone and beside
-// unicast packets.
+// groupNetworks and groupMessages are groups on networks that fall into parts in different ways,
+// and what they send: by the network or by their members, one after the other and with pauses, with
+// overheads that allow long windows and without any, alone and beside unicast packets.
 var groupNetworks = []struct{ name, text string }{
 	{"torus", "[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 2\n[routing]\ntype = \"dor\"\n"},
 	{"tree", "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[channel.level1]\nlatency = \"160ns\"\n"},
@@ -182,9 +181,8 @@ multicast = { engine = "mr4lms" }
 	}
 	said := one("3").Warnings
 	with, without := enginetest.Execute(t, one("3"), engine.Execution{}), enginetest.Execute(t, one("unlimited"), engine.Execution{})
-	if len(said) != 1 || said[0].Key != "multicast.entries" || !slices.Equal(with.Results.Rows[0], without.Results.Rows[0]) {
-		t.Errorf("one tree has its entries limited: %v, %v, %v", said, with.Results.Rows, without.Results.Rows)
-	}
+	simtest.ErrorIf(t, len(said) != 1 || said[0].Key != "multicast.entries" || !slices.Equal(with.Results.Rows[0], without.Results.Rows[0]),
+		"one tree has its entries limited: %v, %v, %v", said, with.Results.Rows, without.Results.Rows)
 	for _, c := range []struct{ entries, set string }{{"3", "merge=nearest"}, {"3", "old_trees=extend"}, {"unlimited", "merge=nearest"}, {"unlimited", "old_trees=extend"}, {"unlimited", "successes=1"}} {
 		limit, set := "multicast.entries="+c.entries, "multicast."+c.set
 		f := enginetest.Load(t, text, limit, set)
@@ -192,9 +190,9 @@ multicast = { engine = "mr4lms" }
 		row := func(f *experiments.File) []string {
 			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
 		}
-		if same := slices.Equal(row(f), row(enginetest.Load(t, text, limit))); same != (c.entries == "unlimited") || same != said {
-			t.Errorf("%s beside %s: the same %v, said %v", set, limit, same, f.Warnings)
-		}
+		same := slices.Equal(row(f), row(enginetest.Load(t, text, limit)))
+		simtest.ErrorIf(t, same != (c.entries == "unlimited") || same != said,
+			"%s beside %s: the same %v, said %v", set, limit, same, f.Warnings)
 	}
 }
 
@@ -226,15 +224,12 @@ func TestLatencyIdleSettings(t *testing.T) {
 		}
 		key, _, _ := strings.Cut(c.set, "=")
 		said := slices.ContainsFunc(load(c.beside+" "+c.set).Warnings, func(w experiments.Warning) bool { return w.Idle && w.Key == key })
-		if said != c.said {
-			t.Errorf("%s beside %q: said %v", c.set, c.beside, said)
-		}
+		simtest.ErrorIf(t, said != c.said, "%s beside %q: said %v", c.set, c.beside, said)
 		row := func(f *experiments.File) []string {
 			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
 		}
-		if same := slices.Equal(row(load(c.beside+" "+c.set)), row(load(c.beside))); said && !same {
-			t.Errorf("%s beside %q changes the results", c.set, c.beside)
-		}
+		same := slices.Equal(row(load(c.beside+" "+c.set)), row(load(c.beside)))
+		simtest.ErrorIf(t, said && !same, "%s beside %q changes the results", c.set, c.beside)
 	}
 }
 
@@ -256,16 +251,13 @@ func TestLatencyRow(t *testing.T) {
 		{"median", row.LatencyP50, 1000, 0.002}, {"99th percentile", row.LatencyP99, 2000, 0.002},
 		{"fastest group", row.GroupMin, 1000, 1e-9}, {"slowest group", row.GroupMax, 2250, 1e-9}, {"messages a microsecond", row.Rate, 5, 1e-9},
 	} {
-		if !(math.Abs(c.got-c.want) <= c.part*c.want) {
-			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
-		}
+		simtest.ErrorIf(t, !(math.Abs(c.got-c.want) <= c.part*c.want), "%s: %v, want %v", c.name, c.got, c.want)
 	}
 }
 
 // TestWarmupMessages: a group of two has three messages that are not measured and two that are: five reach the other.
 func TestWarmupMessages(t *testing.T) {
 	o := enginetest.OutcomeOf(t, "kind = \"multicast-latency\"\ntopology = { type = \"single-switch\", terminals = 2 }\ngroups = { pattern = \"blocks\", size = 2 }\nmessages = { bytes = \"64B\", count = 2, warmup = 3 }\n")
-	if messages, taken := enginetest.Numbers(t, o.Results, "messages")[0], enginetest.Numbers(t, o.Results, "deliveries")[0]; messages != 2 || taken != 5 {
-		t.Errorf("%v messages measured, %v packets taken; want 2 and 5", messages, taken)
-	}
+	messages, taken := enginetest.Numbers(t, o.Results, "messages")[0], enginetest.Numbers(t, o.Results, "deliveries")[0]
+	simtest.ErrorIf(t, messages != 2 || taken != 5, "%v messages measured, %v packets taken; want 2 and 5", messages, taken)
 }

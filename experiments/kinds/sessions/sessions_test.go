@@ -9,9 +9,8 @@ import (
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
 )
 
-// The paper's example and the counterexample to its theorem 2, by file. PK_2:
-// m^k = 9 sessions of 15*3 broadcast packets; overhead 9 - 15/3 = 4 sessions,
-// where the paper allows m^(k-1) = 3.
+// The paper's example and the counterexample to its theorem 2, by file. PK_2: m^k = 9 sessions of
+// 15*3 broadcast packets; overhead 9 - 15/3 = 4 sessions, where the paper allows m^(k-1) = 3.
 func TestSessionsKind(t *testing.T) {
 	f := enginetest.Load(t, `kind = "sessions"
 [sweep.lockstep]

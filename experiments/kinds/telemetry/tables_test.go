@@ -28,9 +28,8 @@ func TestBlameTables(t *testing.T) {
 	for i, x := range enginetest.Numbers(t, blame, "total_ns") {
 		parts := 0.0
 		for j, name := range core.PartNames { // in the order in which the columns are filled
-			if column := telemetry.Tables.Named("blame").Columns[5+j].Name; column != name+"_ns" {
-				t.Fatalf("column of part %s is %s", name, column)
-			}
+			column := telemetry.Tables.Named("blame").Columns[5+j].Name
+			simtest.FatalIf(t, column != name+"_ns", "column of part %s is %s", name, column)
 			parts += enginetest.Numbers(t, blame, name+"_ns")[i]
 		}
 		if math.Abs(parts-x) > 1e-6 {
@@ -40,16 +39,13 @@ func TestBlameTables(t *testing.T) {
 	}
 	// Replications weigh as many packets as they have here, alike in the row.
 	mean := enginetest.Numbers(t, o.Results, "latency_mean_ns")[0]
-	if math.Abs(sums["all"]/mean-1) > 0.05 || math.Abs(sums["channel"]-sums["all"]) > 1e-6*mean {
-		t.Errorf("mean latency %v, sums %v", mean, sums)
-	}
+	simtest.ErrorIf(t, math.Abs(sums["all"]/mean-1) > 0.05 || math.Abs(sums["channel"]-sums["all"]) > 1e-6*mean,
+		"mean latency %v, sums %v", mean, sums)
 	tree := o.Tables["congestion"]
-	if len(tree.Rows) < 3 {
-		t.Fatalf("congestion: %v", tree.Rows)
-	}
-	if depth := enginetest.Numbers(t, tree, "depth"); depth[0] != 0 || depth[1] != 1 || !strings.HasPrefix(enginetest.Column(t, tree, "to")[0], "terminal") {
-		t.Errorf("congestion: %v", tree.Rows)
-	}
+	simtest.FatalIf(t, len(tree.Rows) < 3, "congestion: %v", tree.Rows)
+	depth := enginetest.Numbers(t, tree, "depth")
+	simtest.ErrorIf(t, depth[0] != 0 || depth[1] != 1 || !strings.HasPrefix(enginetest.Column(t, tree, "to")[0], "terminal"),
+		"congestion: %v", tree.Rows)
 }
 
 // TestSeriesFile: the intervals of a channel carry what links.csv says that it
@@ -68,9 +64,8 @@ measure = { warmup = 100, window = 1000, links = true, series = 8 }
 	folder := simtest.Must(engine.ReadFolder(dir))(t)
 	s := simtest.Must(folder.Series(1))(t)
 	// 125 cycles each; 24 channels between switches, 18 at terminals.
-	if len(s.Ends) != 8 || s.Ends[0] != 125 || s.Ends[7] != 1000 || len(s.Channels) != 24+18 {
-		t.Fatalf("%d channels, intervals end at %v", len(s.Channels), s.Ends)
-	}
+	simtest.FatalIf(t, len(s.Ends) != 8 || s.Ends[0] != 125 || s.Ends[7] != 1000 || len(s.Channels) != 24+18,
+		"%d channels, intervals end at %v", len(s.Channels), s.Ends)
 	want := map[string]float64{}
 	for _, r := range o.Tables["links"].Rows {
 		if r[0] == "1" {
@@ -82,13 +77,11 @@ measure = { warmup = 100, window = 1000, links = true, series = 8 }
 		for _, x := range c.Flits {
 			mean += x / 8
 		}
-		if name := c.From + " to " + c.To; math.Abs(mean-want[name]) > 1e-9 || mean == 0 {
-			t.Errorf("%s carries %v, want %v", name, mean, want[name])
-		}
+		name := c.From + " to " + c.To
+		simtest.ErrorIf(t, math.Abs(mean-want[name]) > 1e-9 || mean == 0, "%s carries %v, want %v", name, mean, want[name])
 	}
-	if none, err := folder.Series(2); none != nil || err != nil {
-		t.Errorf("a series of no point: %v, %v", none, err)
-	}
+	none, err := folder.Series(2)
+	simtest.ErrorIf(t, none != nil || err != nil, "a series of no point: %v, %v", none, err)
 }
 
 // TestPerformanceAndPackets: figures of what points took to compute, by the settings
@@ -121,9 +114,8 @@ y = ["latency_ns", "hops"]
 	dir := t.TempDir()
 	f := enginetest.Load(t, text)
 	o := simtest.Must(engine.Execute(t.Context(), f, engine.Execution{Dir: dir}))(t)
-	if got := strings.Join(o.Figures, " "); got != "cost.svg cost.png cost.data.csv time.svg time.png time.data.csv" {
-		t.Errorf("figures %s", got)
-	}
+	got := strings.Join(o.Figures, " ")
+	simtest.ErrorIf(t, got != "cost.svg cost.png cost.data.csv time.svg time.png time.data.csv", "figures %s", got)
 	packets := o.Tables["packets"]
 	born, err := packets.Numbers("born_ns")
 	latency, err2 := packets.Numbers("latency_ns")
@@ -167,7 +159,6 @@ func TestCarried(t *testing.T) {
 	var c telemetry.Carried
 	c.Add([]uint32{1, 2, 3, 4, 5, 6}, 10)
 	c.Add([]uint32{0, 0, 1, 2, 0, 0}, 15)
-	if got := c.Rate(1, 3); got != 10.0/25 {
-		t.Errorf("%v flits per cycle, want 0.4", got)
-	}
+	got := c.Rate(1, 3)
+	simtest.ErrorIf(t, got != 10.0/25, "%v flits per cycle, want 0.4", got)
 }

@@ -53,13 +53,9 @@ func TestTimelineThroughAFabric(t *testing.T) {
 	seen := map[string]int{}
 	for _, e := range events.TraceEvents {
 		seen[e.Ph]++
-		if e.Name == "wait" && (e.Ts != 0 || e.Dur != 2.293) {
-			t.Errorf("%+v, want 2.293 us from 0 on", e)
-		}
+		simtest.ErrorIf(t, e.Name == "wait" && (e.Ts != 0 || e.Dur != 2.293), "%+v, want 2.293 us from 0 on", e)
 	}
-	if seen["X"] != 3+5 || seen["s"] != 1 || seen["f"] != 1 {
-		t.Errorf("%v, want 8 spans and a flow", seen)
-	}
+	simtest.ErrorIf(t, seen["X"] != 3+5 || seen["s"] != 1 || seen["f"] != 1, "%v, want 8 spans and a flow", seen)
 }
 
 // behindSeed leaves out the number of the point and its seed.
@@ -83,24 +79,20 @@ func TestTimelineOfNetworks(t *testing.T) {
 			return enginetest.OutcomeOf(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 12\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\ntimeline = %v\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"alltoall-linear\"\niterations = 1\n%s", timeline, text))
 		}
 		with, without := run(true), run(false)
-		if fmt.Sprint(with.Results.Rows) != fmt.Sprint(without.Results.Rows) {
-			t.Errorf("%s: with a timeline\n%v\nwithout\n%v", text, with.Results.Rows, without.Results.Rows)
-		}
+		simtest.ErrorIf(t, fmt.Sprint(with.Results.Rows) != fmt.Sprint(without.Results.Rows),
+			"%s: with a timeline\n%v\nwithout\n%v", text, with.Results.Rows, without.Results.Rows)
 		waits += checkPath(t, with.Tables["critical_path"], enginetest.Numbers(t, with.Results, "elapsed_s")[0])
 		checkTimelineRows(t, with.Tables["timeline"])
 	}
-	if waits == 0 {
-		t.Error("no path waits for a cable")
-	}
+	simtest.ErrorIf(t, waits == 0, "no path waits for a cable")
 }
 
 // TestTimelineRefused: of a machine on which times go backwards; and its points begin again when killed.
 func TestTimelineRefused(t *testing.T) {
 	enginetest.Refused(t, "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[loggops]\nloggopsim = true\n[measure]\ntimeline = true\n", "measure.timeline needs loggops.loggopsim = false")
 	f := enginetest.Load(t, "kind = \"mpi\"\n[measure]\ntimeline = true\n")
-	if why := f.BeginsAgain(f.Points[0]); why != telemetry.AgainTimeline {
-		t.Errorf("begins again: %q", why)
-	}
+	why := f.BeginsAgain(f.Points[0])
+	simtest.ErrorIf(t, why != telemetry.AgainTimeline, "begins again: %q", why)
 }
 
 // TestTimelineOfJobs: each job that has a number of repetitions has a path to its own end, over its own
@@ -115,13 +107,11 @@ func TestTimelineOfJobs(t *testing.T) {
 	for i, job := range []string{"halo", "late"} {
 		path := simtest.Must(all.Where(map[string]string{"job": job}))(t)
 		checkPath(t, path, elapsed[i]+starts[i])
-		if first := path.Rows[0]; job == "late" && (first[5] != "3000" || first[6] != "pause") {
-			t.Errorf("begins with %v, want a pause of 3000 ns", first)
-		}
+		first := path.Rows[0]
+		simtest.ErrorIf(t, job == "late" && (first[5] != "3000" || first[6] != "pause"),
+			"begins with %v, want a pause of 3000 ns", first)
 	}
-	if strings.Contains(fmt.Sprint(all.Rows), "noise") {
-		t.Error("a background has a path")
-	}
+	simtest.ErrorIf(t, strings.Contains(fmt.Sprint(all.Rows), "noise"), "a background has a path")
 	checkTimelineRows(t, o.Tables["timeline"])
 }
 
@@ -140,9 +130,9 @@ func checkPath(t *testing.T, path *results.Table, elapsed float64) (cables int) 
 			}
 		}
 	}
-	if last := enginetest.Numbers(t, path, "end_ns")[len(end)-1]; fmt.Sprintf("%.3f", last) != fmt.Sprintf("%.3f", elapsed*1e9) {
-		t.Errorf("a path of %v ns, want %v ns", last, elapsed*1e9)
-	}
+	last := enginetest.Numbers(t, path, "end_ns")[len(end)-1]
+	simtest.ErrorIf(t, fmt.Sprintf("%.3f", last) != fmt.Sprintf("%.3f", elapsed*1e9),
+		"a path of %v ns, want %v ns", last, elapsed*1e9)
 	return cables
 }
 

@@ -48,26 +48,20 @@ func events(t *testing.T, text string) []event {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	simtest.Check(t, d.Decode(&file))
-	if file.DisplayTimeUnit != "ns" {
-		t.Errorf("times are displayed in %q", file.DisplayTimeUnit)
-	}
+	simtest.ErrorIf(t, file.DisplayTimeUnit != "ns", "times are displayed in %q", file.DisplayTimeUnit)
 	return file.TraceEvents
 }
 
-// TestTraceOfPacket: a packet of 3 flits that meets no other, over a row of 3
-// switches, told by hand. From the cycle b of its birth, 1 cycle of injection
-// and 1 of the terminal's channel to switch 0; there 1 cycle for the virtual
-// channel, then 1 of allocation and 2 of the crossbar; 10 ns are 5 cycles of
-// channel. So the head reaches switch 0 in b+2 and its channel in b+6, switch 1
-// in b+11, switch 2 in b+20, its channel in b+24, and terminal 2 in b+25, the
-// tail in b+27.
+// TestTraceOfPacket: a packet of 3 flits that meets no other, over a row of 3 switches, told by
+// hand. From the cycle b of its birth, 1 cycle of injection and 1 of the terminal's channel to
+// switch 0; there 1 cycle for the virtual channel, then 1 of allocation and 2 of the crossbar; 10
+// ns are 5 cycles of channel. So the head reaches switch 0 in b+2 and its channel in b+6, switch 1
+// in b+11, switch 2 in b+20, its channel in b+24, and terminal 2 in b+25, the tail in b+27.
 func TestTraceOfPacket(t *testing.T) {
 	o := enginetest.OutcomeOf(t, tracedRow)
 	text := o.Files["traces/0.txt"]
 	found := regexp.MustCompile(`(?m)^packet (\d+) of terminal 0: terminal 0 to terminal 2, 3 flits, minimal, 27 cycles\n +(\d+) +born\n`).FindStringSubmatch(text)
-	if found == nil {
-		t.Fatalf("no packet met no other:\n%s", text)
-	}
+	simtest.FatalIf(t, found == nil, "no packet met no other:\n%s", text)
 	var b int64
 	fmt.Sscan(found[2], &b)
 	section := text[strings.Index(text, found[0]):]
@@ -89,9 +83,8 @@ func TestTraceOfPacket(t *testing.T) {
 		if line.tail >= 0 {
 			tail = fmt.Sprint(b + line.tail)
 		}
-		if want := fmt.Sprintf("%10d%10s  %s", b+line.head, tail, line.what); !strings.Contains(section, want) {
-			t.Errorf("no line %q", want)
-		}
+		want := fmt.Sprintf("%10d%10s  %s", b+line.head, tail, line.what)
+		simtest.ErrorIf(t, !strings.Contains(section, want), "no line %q", want)
 	}
 	// 1 at the terminal, 1+5+5+1 on the way, 3 times 1 and 3 cycles, 2 flits.
 	if want := "source_queue 1 + wire 12 + buffer 0 + route 0 + vc_allocation 3 + credit_stall 0 + switch_allocation 9 + output_queue 0 + tail 2: 27 cycles"; !strings.Contains(section, want) {
@@ -122,17 +115,16 @@ func TestTraceOfPacket(t *testing.T) {
 		"switch 0 in": {2, 8}, "switch 0 out": {6, 13}, "switch 1 in": {11, 17}, "switch 2 in": {20, 26}, "switch 2 out": {24, 27},
 	} {
 		from, length := float64(b+cycles[0])*0.002, float64(cycles[1]-cycles[0])*0.002
-		if got := spans[where]; math.Abs(got[0]-from) > 1e-9 || math.Abs(got[1]-length) > 1e-9 {
-			t.Errorf("%s: %v, want %v for %v", where, got, from, length)
-		}
+		got := spans[where]
+		simtest.ErrorIf(t, math.Abs(got[0]-from) > 1e-9 || math.Abs(got[1]-length) > 1e-9,
+			"%s: %v, want %v for %v", where, got, from, length)
 	}
 }
 
-// TestTraceEvents holds a busy network's trace to what readers of the format
-// rely on: complete events with times, those of a thread nested; named
-// processes and threads; a flow for each packet that starts once, ends once,
-// never goes back in time and always stands at the start of a complete event,
-// which comes before it.
+// TestTraceEvents holds a busy network's trace to what readers of the format rely on: complete
+// events with times, those of a thread nested; named processes and threads; a flow for each packet
+// that starts once, ends once, never goes back in time and always stands at the start of a complete
+// event, which comes before it.
 func TestTraceEvents(t *testing.T) {
 	for _, clock := range []string{"1ns", "0.3ns", "7ns"} {
 		t.Run(clock, func(t *testing.T) { testTraceEvents(t, clock) })
@@ -165,9 +157,7 @@ choose = "slowest"
 	order := -1.0
 	var before event
 	for _, e := range events(t, o.Files["traces/0.json"]) {
-		if e.Pid == nil || *e.Pid < 1 {
-			t.Fatalf("process of %+v", e)
-		}
+		simtest.FatalIf(t, e.Pid == nil || *e.Pid < 1, "process of %+v", e)
 		switch e.Ph {
 		case "M":
 			names[e.Name]++
@@ -176,9 +166,7 @@ choose = "slowest"
 			}
 			continue
 		case "i":
-			if e.S != "t" {
-				t.Errorf("instant of scope %q", e.S)
-			}
+			simtest.ErrorIf(t, e.S != "t", "instant of scope %q", e.S)
 		case "X":
 			if e.Dur == nil || *e.Dur < 0 || *e.Dur == 0 && clock != "0.3ns" {
 				t.Errorf("no duration: %+v", e)
@@ -192,25 +180,18 @@ choose = "slowest"
 			if len(stack) > 0 && (s.from < stack[len(stack)-1].from-1e-9 || s.to > stack[len(stack)-1].to+1e-9) {
 				t.Errorf("%+v is not inside %v", e, stack[len(stack)-1])
 			}
-			if e.Cat == "packet" && len(stack) > 0 {
-				t.Errorf("%+v is inside %v", e, stack)
-			}
+			simtest.ErrorIf(t, e.Cat == "packet" && len(stack) > 0, "%+v is inside %v", e, stack)
 			open[*e.Tid] = append(stack, s)
 			packets[e.Name]++
 		case "s", "t", "f":
 			flows[e.ID] = append(flows[e.ID], e)
-			if (e.BP == "e") != (e.Ph == "f") {
-				t.Errorf("binding %+v", e)
-			}
-			if before.Ph != "X" || *before.TS != *e.TS || *before.Tid != *e.Tid || *before.Pid != *e.Pid {
-				t.Errorf("%+v after %+v", e, before)
-			}
+			simtest.ErrorIf(t, (e.BP == "e") != (e.Ph == "f"), "binding %+v", e)
+			simtest.ErrorIf(t, before.Ph != "X" || *before.TS != *e.TS || *before.Tid != *e.Tid || *before.Pid != *e.Pid,
+				"%+v after %+v", e, before)
 		default:
 			t.Errorf("phase %q", e.Ph)
 		}
-		if *e.TS < order {
-			t.Errorf("%+v after %v", e, order)
-		}
+		simtest.ErrorIf(t, *e.TS < order, "%+v after %v", e, order)
 		if p, known := owner[*e.Tid]; known && p != *e.Pid {
 			t.Errorf("thread %d in two processes", *e.Tid)
 		}
@@ -221,9 +202,8 @@ choose = "slowest"
 	for _, p := range owner {
 		processes[p] = true
 	}
-	if len(flows) != 150 || names["thread_name"] != len(owner) || names["process_name"] != len(processes) || order <= 0.1 {
-		t.Errorf("%d flows, %v for %d threads in %d processes, last at %v us", len(flows), names, len(owner), len(processes), order)
-	}
+	simtest.ErrorIf(t, len(flows) != 150 || names["thread_name"] != len(owner) || names["process_name"] != len(processes) || order <= 0.1,
+		"%d flows, %v for %d threads in %d processes, last at %v us", len(flows), names, len(owner), len(processes), order)
 	for id, steps := range flows {
 		for i, e := range steps {
 			want := "t"
@@ -232,9 +212,7 @@ choose = "slowest"
 			} else if i == len(steps)-1 {
 				want = "f"
 			}
-			if e.Ph != want {
-				t.Errorf("flow %d: step %d is %q", id, i, e.Ph)
-			}
+			simtest.ErrorIf(t, e.Ph != want, "flow %d: step %d is %q", id, i, e.Ph)
 		}
 	}
 }
@@ -250,22 +228,16 @@ func TestTraceFiles(t *testing.T) {
 	for _, name := range names {
 		want = append(want, enginetest.Read(t, dir, "traces", name))
 	}
-	if want[0] == want[2] || !strings.HasPrefix(want[0], "4 packets, ") {
-		t.Errorf("traces/0.txt\n%s", want[0])
-	}
+	simtest.ErrorIf(t, want[0] == want[2] || !strings.HasPrefix(want[0], "4 packets, "), "traces/0.txt\n%s", want[0])
 	simtest.Check(t, os.Remove(filepath.Join(dir, "traces", "1.txt")))
-	if o := enginetest.Execute(t, f, engine.Execution{Dir: dir, Resume: true}); o.Reused != 2 {
-		t.Errorf("%d points reused", o.Reused)
-	}
+	o := enginetest.Execute(t, f, engine.Execution{Dir: dir, Resume: true})
+	simtest.ErrorIf(t, o.Reused != 2, "%d points reused", o.Reused)
 	for i, name := range names {
-		if enginetest.Read(t, dir, "traces", name) != want[i] {
-			t.Errorf("%s differs", name)
-		}
+		simtest.ErrorIf(t, enginetest.Read(t, dir, "traces", name) != want[i], "%s differs", name)
 	}
 	enginetest.Execute(t, enginetest.Load(t, strings.Replace(tracedRow, "packets = 4", "packets = 0", 1)), engine.Execution{Dir: dir, Force: true})
-	if entries, err := os.ReadDir(filepath.Join(dir, "traces")); err == nil {
-		t.Errorf("left behind: %v", entries)
-	}
+	entries, err := os.ReadDir(filepath.Join(dir, "traces"))
+	simtest.ErrorIf(t, err == nil, "left behind: %v", entries)
 }
 
 // TestTraceProblems: terminals that do not exist are told by their place.

@@ -36,21 +36,16 @@ func TestCache(t *testing.T) {
 	want := run(nil)
 	for _, when := range []string{"filled", "read", "damaged"} {
 		paths := simtest.Must(filepath.Glob(filepath.Join(cache.Dir, "*")))(t)
-		if when != "filled" && len(paths) != 5 {
-			t.Fatalf("%s: %d entries, want 5", when, len(paths))
-		}
+		simtest.FatalIf(t, when != "filled" && len(paths) != 5, "%s: %d entries, want 5", when, len(paths))
 		for _, path := range paths {
 			if when == "damaged" {
 				simtest.Check(t, os.Truncate(path, 50))
 			}
 		}
-		if got := run(cache); got != want {
-			t.Errorf("%s:\n%s\nwithout a cache:\n%s", when, got, want)
-		}
+		got := run(cache)
+		simtest.ErrorIf(t, got != want, "%s:\n%s\nwithout a cache:\n%s", when, got, want)
 	}
-	if len(warnings) != 5 {
-		t.Errorf("warnings %q, want one for each damaged entry", warnings)
-	}
+	simtest.ErrorIf(t, len(warnings) != 5, "warnings %q, want one for each damaged entry", warnings)
 }
 
 // Points share routings that depend on the network only, so that files of tables are read
@@ -72,9 +67,7 @@ func TestPointsShareTables(t *testing.T) {
 			parts := simtest.Must(f.Points[i].Config().(*trafficConfig).build(f.Points[i].Seed))(t)
 			built[i] = parts.Routing
 		}
-		if same := built[0] == built[1]; same != c.same {
-			t.Errorf("%s: one routing is %v, want %v", c.sweep, same, c.same)
-		}
+		simtest.Equal(t, built[0] == built[1], c.same, "%s: one routing is", c.sweep)
 	}
 }
 
@@ -103,8 +96,6 @@ func TestSeedsShare(t *testing.T) {
 		{"[traffic]\npattern = \"switch-permutation\"\n[routing]\ntype = \"table\"\n", false},
 	} {
 		found := loads(c.settings)
-		if same := slices.Equal(found[0].Port, found[1].Port); same != c.same {
-			t.Errorf("%s: the channel loads of both seeds are the same: %v, want %v", c.settings, same, c.same)
-		}
+		simtest.Equal(t, slices.Equal(found[0].Port, found[1].Port), c.same, "%s: the channel loads of both seeds are the same:", c.settings)
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// A fabric of two switches with cables of the given speeds between switches and to
-// hosts.
+// A fabric of two switches with cables of the given speeds between switches and to hosts.
 func speedFabric(t *testing.T, trunk, edge string) string {
 	t.Helper()
 	text := strings.NewReplacer("TRUNK", trunk, "EDGE", edge).Replace(`Switch 4 "S-a" # "a" base port 0 lid 1 lmc 0
@@ -33,8 +32,7 @@ Ca 1 "H-d" # "d"
 	return path
 }
 
-// The clock of an imported fabric is the time of a flit of 64 bytes on its fastest
-// cable: 512 bits.
+// The clock of an imported fabric is the time of a flit of 64 bytes on its fastest cable: 512 bits.
 func TestClockFollowsTheFabric(t *testing.T) {
 	for _, c := range []struct {
 		name, trunk, edge, more string
@@ -55,9 +53,7 @@ func TestClockFollowsTheFabric(t *testing.T) {
 		{"link", "4xEDR", "4xEDR", "[fabric]\nlink = \"4xHDR\"\n", 2560},
 	} {
 		f := enginetest.Load(t, "[topology]\ntype = \"ibnetdiscover\"\npath = \""+speedFabric(t, c.trunk, c.edge)+"\"\n[routing]\ntype = \"table\"\n"+c.more)
-		if got := f.Points[0].Config().(*trafficConfig).Fabric.Clock; got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		simtest.Equal(t, f.Points[0].Config().(*trafficConfig).Fabric.Clock, c.want, "%s:", c.name)
 	}
 }
 
@@ -73,9 +69,7 @@ func TestClockOfLinks(t *testing.T) {
 		{"[fabric]\nlink = \"4xNDR\"\nflit_bytes = \"32B\"\n", 640},
 		{"[fabric]\nlink = \"4xNDR\"\nclock = \"1280ps\"\n", 1280}, // as the resolved file says it
 	} {
-		if got := enginetest.Load(t, torus+c.text).Points[0].Config().(*trafficConfig).Fabric.Clock; got != c.want {
-			t.Errorf("%q: %v, want %v", c.text, got, c.want)
-		}
+		simtest.Equal(t, enginetest.Load(t, torus+c.text).Points[0].Config().(*trafficConfig).Fabric.Clock, c.want, "%q:", c.text)
 	}
 	enginetest.Refusals(t, torus, map[string]string{
 		"[fabric]\nlink = \"4xNDR\"\nclock = \"1ns\"\n":        "fabric.clock = 1ns: want 1.28ns, the time of a flit on fabric.link = \"4xNDR\", or either of them left out",
@@ -87,9 +81,8 @@ func TestClockOfLinks(t *testing.T) {
 	f := enginetest.Load(t, torus+"[fabric]\nclock = \"1ns\"\n[channel.grid]\nlink = \"4xEDR\"\n")
 	parts := simtest.Must(f.Points[0].Config().(*trafficConfig).build(1))(t)
 	timings, err := parts.fabric.ChannelTimings(parts.topology.Graph())
-	if err != nil || timings[1].CyclesPerFlit < 5.11999 || timings[1].CyclesPerFlit > 5.12001 {
-		t.Errorf("%+v, %v", timings, err)
-	}
+	simtest.ErrorIf(t, err != nil || timings[1].CyclesPerFlit < 5.11999 || timings[1].CyclesPerFlit > 5.12001,
+		"%+v, %v", timings, err)
 }
 
 // TestCyclesAsTimes: settings in cycles take times, in any table, swept or given with --set.
@@ -111,9 +104,7 @@ measure = { warmup = 100, window = 300 }
 	}
 	times := row([]string{"AT", `"600ns"`, "REROUTE", `"100ns"`, "WARMUP", `["1us", "1.5us"]`}, "switch.credit_cycles=4ns", "terminal.injection_cycles=6ns")
 	cycles := row([]string{"AT", "200", "REROUTE", "34", "WARMUP", "[334, 500]"}, "switch.credit_cycles=2", "terminal.injection_cycles=2")
-	if !slices.Equal(times, cycles) {
-		t.Errorf("as times\n%v\nas cycles\n%v", times, cycles)
-	}
+	simtest.ErrorIf(t, !slices.Equal(times, cycles), "as times\n%v\nas cycles\n%v", times, cycles)
 	_, err := experiments.Load("x.toml", strings.NewReplacer("AT", `"-1us"`, "REROUTE", `"2"`, "WARMUP", "[334]").Replace(text), experiments.Options{})
 	for _, want := range []string{"x.toml:5:29: fault.a.at = -333: want at least 0", `x.toml:6:14: recovery.reroute = "2": want an integer, in cycles, or a time with its unit in quotes, for example "2us"`} {
 		simtest.Fail(t, err, want)

@@ -60,9 +60,7 @@ func TestFailuresRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := experiments.Load("x.toml", torus16+c.text, experiments.Options{})
-			if got, want := fmt.Sprint(err), strings.Join(c.want, "\n"); got != want {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
+			simtest.Equal(t, fmt.Sprint(err), strings.Join(c.want, "\n"), "got\n")
 		})
 	}
 }
@@ -82,38 +80,33 @@ func TestFailuresOfGroups(t *testing.T) {
 		{"type = \"ugal-l\"\n[fault.a]\nlinks = [\"switch 0 port 5\"]\nat = 100\n", ``},
 	} {
 		_, err := experiments.Load("x.toml", "kind = \"traffic\"\n"+"topology = { type = \"dragonfly\", p = 2, a = 4, h = 2 }\n[routing]\n"+c.text, experiments.Options{})
-		if got := fmt.Sprint(err); got != c.want && (c.want != "" || err != nil) {
-			t.Errorf("got\n%s\nwant\n%s", got, c.want)
-		}
+		got := fmt.Sprint(err)
+		simtest.ErrorIf(t, got != c.want && (c.want != "" || err != nil), "got\n%s\nwant\n%s", got, c.want)
 	}
 }
 
-// TestSwitchDown: with one of 16 switches down from the start, 30 of 240 pairs
-// of terminals have no path, and uniform traffic has 30/240 of its packets given
-// up, the rest delivered in the predicted time. At a load of 0.02 some 6,500
-// packets are born: the share of those given up has a standard deviation of 0.4
-// points, the accepted load one of 1.3 %, the mean latency one of 0.3 %, and
+// TestSwitchDown: with one of 16 switches down from the start, 30 of 240 pairs of terminals have no
+// path, and uniform traffic has 30/240 of its packets given up, the rest delivered in the predicted
+// time. At a load of 0.02 some 6,500 packets are born: the share of those given up has a standard
+// deviation of 0.4 points, the accepted load one of 1.3 %, the mean latency one of 0.3 %, and
 // queues add 1 % to it.
 func TestSwitchDown(t *testing.T) {
 	f := enginetest.Load(t, torus16+"[fault.a]\nswitches = [\"switch 3\"]\n[recovery]\nunreachable = \"count\"\n[traffic]\nload = 0.02\n")
 	want := forecastOf(t, f)
 	o := enginetest.Execute(t, f, engine.Execution{})
 	delivered, unreachable := single(t, o, "packets_measured"), single(t, o, "packets_unreachable")
-	if share := unreachable * 20 / 20.5 / (delivered + unreachable*20/20.5); math.Abs(share-0.125) > 0.013 {
-		t.Errorf("%v packets delivered, %v unreachable: a share of %v, want 0.125", delivered, unreachable, share)
-	}
-	if accepted := single(t, o, "accepted_load"); math.Abs(accepted/0.0175-1) > 0.04 {
-		t.Errorf("accepted %v, want 0.0175", accepted)
-	}
-	if latency := single(t, o, "latency_mean_ns"); math.Abs(latency/want.latency-1) > 0.02 {
-		t.Errorf("latency %v, want %v", latency, want.latency)
-	}
-	if single(t, o, "packets_dropped") != 0 || single(t, o, "packets_lost") != 0 {
-		t.Error("packets without a path are not sent")
-	}
-	if at, err := o.Results.Column("state"); err != nil || o.Results.Rows[0][at] != "steady" {
-		t.Error("a network that delivers what can be delivered is not steady")
-	}
+	share := unreachable * 20 / 20.5 / (delivered + unreachable*20/20.5)
+	simtest.ErrorIf(t, math.Abs(share-0.125) > 0.013,
+		"%v packets delivered, %v unreachable: a share of %v, want 0.125", delivered, unreachable, share)
+	accepted := single(t, o, "accepted_load")
+	simtest.ErrorIf(t, math.Abs(accepted/0.0175-1) > 0.04, "accepted %v, want 0.0175", accepted)
+	latency := single(t, o, "latency_mean_ns")
+	simtest.ErrorIf(t, math.Abs(latency/want.latency-1) > 0.02, "latency %v, want %v", latency, want.latency)
+	simtest.ErrorIf(t, single(t, o, "packets_dropped") != 0 || single(t, o, "packets_lost") != 0,
+		"packets without a path are not sent")
+	at, err := o.Results.Column("state")
+	simtest.ErrorIf(t, err != nil || o.Results.Rows[0][at] != "steady",
+		"a network that delivers what can be delivered is not steady")
 }
 
 // TestLinkFails: a cable that fails while the network is busy takes packets with
@@ -122,18 +115,15 @@ func TestLinkFails(t *testing.T) {
 	const fault = "[fault.a]\nlinks = [\"switch 0 - switch 1\"]\nat = 1000\nuntil = 3000\n[recovery]\nreroute = 200\ntimeout = \"2us\"\n[traffic]\nload = 0.4\n"
 	plain := enginetest.OutcomeOf(t, torus16+fault)
 	dropped, lost := single(t, plain, "packets_dropped"), single(t, plain, "packets_lost")
-	if dropped == 0 || lost != dropped {
-		t.Errorf("%v dropped, %v lost without retries", dropped, lost)
-	}
+	simtest.ErrorIf(t, dropped == 0 || lost != dropped, "%v dropped, %v lost without retries", dropped, lost)
 	// Waiting for timers, longer than the network may drain, is not saturation.
 	patient := enginetest.OutcomeOf(t, torus16+fault, "recovery.retries=7", "recovery.timeout=12us", "measure.window=3000")
 	if at, err := patient.Results.Column("state"); err != nil || patient.Results.Rows[0][at] != "steady" || single(t, patient, "latency_max_ns") < 12_000 {
 		t.Errorf("%v", patient.Results.Rows)
 	}
 	again := enginetest.OutcomeOf(t, torus16+fault, "recovery.retries=7")
-	if d, r, l := single(t, again, "packets_dropped"), single(t, again, "packets_retransmitted"), single(t, again, "packets_lost"); d == 0 || r != d || l != 0 {
-		t.Errorf("%v dropped, %v sent again, %v lost", d, r, l)
-	}
+	d, r, l := single(t, again, "packets_dropped"), single(t, again, "packets_retransmitted"), single(t, again, "packets_lost")
+	simtest.ErrorIf(t, d == 0 || r != d || l != 0, "%v dropped, %v sent again, %v lost", d, r, l)
 }
 
 // TestFailuresInNetwork: the description of the network says what fails.
@@ -143,9 +133,7 @@ func TestFailuresInNetwork(t *testing.T) {
 	var b strings.Builder
 	n.Describe(&b)
 	want := "faults     from cycle 0 on nothing is down\nfaults     from cycle 7 on the link from switch 0 port 1 to switch 1 port 2; 1 links in all\n"
-	if !strings.HasSuffix(b.String(), want) {
-		t.Errorf("%s, want at the end %s", b.String(), want)
-	}
+	simtest.ErrorIf(t, !strings.HasSuffix(b.String(), want), "%s, want at the end %s", b.String(), want)
 }
 
 // TestFailuresInPreflight: what is down when is said for each point, and points
@@ -160,9 +148,7 @@ func TestFailuresInPreflight(t *testing.T) {
 		"deadlock fault.a.fraction = 0: free from deadlock: ",
 		"deadlock fault.a.fraction = 0.1: free from deadlock: ",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+		simtest.ErrorIf(t, !strings.Contains(text, want), "no %q in\n%s", want, text)
 	}
 }
 
@@ -174,14 +160,10 @@ func TestFaultsAfterWarmup(t *testing.T) {
 	for _, more := range []string{"", "[sweep]\nseed = [1, 2]\n\"traffic.load\" = [0.1, 0.4]\n"} {
 		got := enginetest.Execute(t, enginetest.Load(t, enginetest.OwnFaults+more), engine.Execution{Threads: 2}).Results
 		want := enginetest.OutcomeOf(t, fromStart+more).Results
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%v\nwant\n%v", got.Rows, want.Rows)
-		}
+		simtest.ErrorIf(t, !reflect.DeepEqual(got, want), "%v\nwant\n%v", got.Rows, want.Rows)
 		for _, column := range []string{"packets_dropped", "packets_retransmitted"} {
 			for i, n := range enginetest.Numbers(t, got, column) {
-				if n == 0 {
-					t.Errorf("point %d: no %s", i, column)
-				}
+				simtest.ErrorIf(t, n == 0, "point %d: no %s", i, column)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Networks of several tests, with which files begin.
@@ -40,8 +41,6 @@ func warnings(f *experiments.File, key string) (n int) {
 func single(t *testing.T, o *engine.Outcome, column string) float64 {
 	t.Helper()
 	x, err := o.Results.Numbers(column)
-	if err != nil || len(x) != 1 {
-		t.Fatal(x, err)
-	}
+	simtest.FatalIf(t, err != nil || len(x) != 1, "%v %v", x, err)
 	return x[0]
 }

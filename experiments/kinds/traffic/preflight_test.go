@@ -41,11 +41,10 @@ func forecastOf(t *testing.T, f *experiments.File) forecast {
 	return x
 }
 
-// TestBound: MIN saturates at no more than the bound and comes within 10 % of
-// it. In the worst case the eight terminals of a group share its one channel to
-// the next: 1/8. Under uniform traffic, terminals' channels are the first to be
-// full: 1; iSLIP with speedup 2 and buffers of 64 flits carries nine tenths.
-// What a window counts may exceed what entered in it by the drain of buffers,
+// TestBound: MIN saturates at no more than the bound and comes within 10 % of it. In the worst case
+// the eight terminals of a group share its one channel to the next: 1/8. Under uniform traffic,
+// terminals' channels are the first to be full: 1; iSLIP with speedup 2 and buffers of 64 flits
+// carries nine tenths. What a window counts may exceed what entered in it by the drain of buffers,
 // at most the flits in flight at its beginning: less than 1 % here.
 func TestBound(t *testing.T) {
 	for _, c := range []struct {
@@ -54,12 +53,9 @@ func TestBound(t *testing.T) {
 	}{{"uniform", 1, 1}, {"worst-case", 0.25, 0.125}} {
 		f := enginetest.Load(t, only72+"[switch]\nvcs = 4\nbuffer_flits = 64\n[traffic]\npattern = \""+c.pattern+"\"\n", "traffic.load="+fmt.Sprint(c.load))
 		bound := forecastOf(t, f).bound
-		if math.Abs(bound-c.wanted) > 1e-9 {
-			t.Errorf("%s: bound %v, want %v", c.pattern, bound, c.wanted)
-		}
-		if accepted := single(t, enginetest.Execute(t, f, engine.Execution{}), "accepted_load"); accepted > 1.01*bound || accepted < 0.9*bound {
-			t.Errorf("%s: accepted %v, bound %v", c.pattern, accepted, bound)
-		}
+		simtest.ErrorIf(t, math.Abs(bound-c.wanted) > 1e-9, "%s: bound %v, want %v", c.pattern, bound, c.wanted)
+		accepted := single(t, enginetest.Execute(t, f, engine.Execution{}), "accepted_load")
+		simtest.ErrorIf(t, accepted > 1.01*bound || accepted < 0.9*bound, "%s: accepted %v, bound %v", c.pattern, accepted, bound)
 	}
 }
 
@@ -99,9 +95,8 @@ func TestFirstChannel(t *testing.T) {
 		if got := single(t, o, "accepted_load"); got < c.low || c.caps && got > c.bound*1.004 {
 			t.Errorf("%s: accepts %v", c.set, got)
 		}
-		if state := o.Results.Rows[0][slices.Index(o.Results.Columns, "state_reason")]; (state == measure.ByBound) != (c.bound < 1) {
-			t.Errorf("%s: %v", c.set, state)
-		}
+		state := o.Results.Rows[0][slices.Index(o.Results.Columns, "state_reason")]
+		simtest.ErrorIf(t, (state == measure.ByBound) != (c.bound < 1), "%s: %v", c.set, state)
 	}
 	f := enginetest.Load(t, file, strings.Fields("topology.type=dragonfly topology.p=2 topology.a=4 topology.h=2 routing.type=ugal-l switch.vcs=3 switch.speedup=1 switch.vc_alloc_cycles=3 traffic.pattern=hot-spot traffic.fraction=0.9")...)
 	if got := simtest.Must(f.Points[0].Config().(*trafficConfig).LoadBound(1))(t); math.Abs(got-3.0/256) > 1e-12 {
@@ -115,9 +110,8 @@ func TestFirstChannel(t *testing.T) {
 	}
 }
 
-// TestIdleLatency: at a load of 0.5 % the mean latency is the predicted one.
-// 9,000 packets and more leave an error of the mean below 0.4 %, queues add as
-// much: 1.2 % in all.
+// TestIdleLatency: at a load of 0.5 % the mean latency is the predicted one. 9,000 packets and more
+// leave an error of the mean below 0.4 %, queues add as much: 1.2 % in all.
 func TestIdleLatency(t *testing.T) {
 	for _, set := range []string{
 		"",
@@ -132,9 +126,7 @@ func TestIdleLatency(t *testing.T) {
 	} {
 		f := enginetest.Load(t, only72, append(strings.Fields(set), "traffic.load=0.005", "measure.window=100000")...)
 		want := forecastOf(t, f)
-		if want.least || want.most {
-			t.Errorf("%s: not exact", set)
-		}
+		simtest.ErrorIf(t, want.least || want.most, "%s: not exact", set)
 		o := enginetest.Execute(t, f, engine.Execution{})
 		if got := single(t, o, "latency_mean_ns"); math.Abs(got/want.latency-1) > 0.012 {
 			t.Errorf("%s: mean latency %v, predicted %v", set, got, want.latency)
@@ -190,8 +182,7 @@ func init() {
 	})
 }
 
-// TestUncertified: a routing that cannot list its decisions is no proof, and no
-// obstacle.
+// TestUncertified: a routing that cannot list its decisions is no proof, and no obstacle.
 func TestUncertified(t *testing.T) {
 	report := simtest.Must(enginetest.Load(t, only72, "routing.type=blind").Preflight(false))(t)
 	if len(report.Notes) != 0 || len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "has no certificate") {
@@ -206,10 +197,9 @@ type unstaged struct {
 	routing.TerminalBlind
 }
 
-// TestSample: a certificate that stops at its budget says so, and finds the cycles of what
-// it has seen; channel loads then follow what they may, or nothing. To a destination leads a
-// hop at least from each of the 36 switches, so that a budget of 36 is spent after
-// the first.
+// TestSample: a certificate that stops at its budget says so, and finds the cycles of what it has
+// seen; channel loads then follow what they may, or nothing. To a destination leads a hop at least
+// from each of the 36 switches, so that a budget of 36 is spent after the first.
 func TestSample(t *testing.T) {
 	f := enginetest.Load(t, only72)
 	c := f.Points[0].Config().(*trafficConfig)
@@ -232,10 +222,9 @@ func TestSample(t *testing.T) {
 	}
 	ring := enginetest.Load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n")
 	o = simtest.Must(ring.Points[0].Config().(*trafficConfig).Network(1).Open())(t)
-	// To each of 8 destinations lead 17 hops: 9 of sources, since the one opposite
-	// goes either way, 4 behind hops up and 4 behind hops down the ring. 105 are
-	// spent after 7, and one step of the cycle is on the way to three
-	// destinations: all 8 steps have been seen.
+	// To each of 8 destinations lead 17 hops: 9 of sources, since the one opposite goes either way,
+	// 4 behind hops up and 4 behind hops down the ring. 105 are spent after 7, and one step of the
+	// cycle is on the way to three destinations: all 8 steps have been seen.
 	if p, err := network.CertifyWithin(o, 105, true); err != nil || p.Acyclic || p.Exact || p.Text != "can deadlock: a cycle of 8 channels (sample: 7 of 8 destinations)" {
 		t.Errorf("%+v", p)
 	}
@@ -257,24 +246,19 @@ func TestEvenLoads(t *testing.T) {
 		return l, even, proof
 	}
 	exact, even, hashed := loads(`"hashed"`, 1000)
-	if even {
-		t.Error("few terminals, but split evenly")
-	}
+	simtest.ErrorIf(t, even, "few terminals, but split evenly")
 	split, even, _ := loads(`"hashed"`, 10)
 	random, _, all := loads(`"random"`, 10)
-	if !even || !slices.Equal(split.Port, random.Port) || slices.Equal(split.Port, exact.Port) {
-		t.Errorf("even %v: %v\nrandom %v\nexact %v", even, split.Port, random.Port, exact.Port)
-	}
-	if hashed != all || !hashed.Exact || !hashed.Acyclic {
-		t.Errorf("certificate %+v, that of all shortest paths %+v", hashed, all)
-	}
+	simtest.ErrorIf(t, !even || !slices.Equal(split.Port, random.Port) || slices.Equal(split.Port, exact.Port),
+		"even %v: %v\nrandom %v\nexact %v", even, split.Port, random.Port, exact.Port)
+	simtest.ErrorIf(t, hashed != all || !hashed.Exact || !hashed.Acyclic,
+		"certificate %+v, that of all shortest paths %+v", hashed, all)
 	f := enginetest.Load(t, text+`"random"`+"\n")
 	network := simtest.Must(f.TopologyOf(f.Points[0]))(t)
 	graph := network.Graph()
 	bound, worst := proven.Bound(nil)
-	if math.Abs(bound-1) > 1e-12 || worst != topology.NoPort || !slices.Equal(proven.Injection, split.Injection) {
-		t.Errorf("bound %v at port %d", bound, worst)
-	}
+	simtest.ErrorIf(t, math.Abs(bound-1) > 1e-12 || worst != topology.NoPort || !slices.Equal(proven.Injection, split.Injection),
+		"bound %v at port %d", bound, worst)
 	for p, x := range proven.Port {
 		if _, ok := graph.PeerTerminal(topology.PortID(p)); ok != (x != 0) || ok && x != split.Port[p] {
 			t.Errorf("port %d: load %v, of all %v", p, x, split.Port[p])
@@ -309,9 +293,7 @@ func TestBisection(t *testing.T) {
 				t.Errorf("%s: bisection bounds by %v, the channel loads of %s by %v", topology, cut*4*(n-1)/(n*n), name, bound)
 			}
 		}
-		if judged == 0 {
-			t.Errorf("%s: no routing", topology)
-		}
+		simtest.ErrorIf(t, judged == 0, "%s: no routing", topology)
 	}
 }
 
@@ -324,9 +306,8 @@ func TestNearShare(t *testing.T) {
 		adaptive bool
 		want     float64
 	}{{1.44e6, false, 0.6321}, {5.76e6, false, 0.3935}, {1.44e6, true, 0.6321}, {5.76e6, true, 0.4734}} {
-		if got := nearShare(100, c.sent, c.adaptive); math.Abs(got-c.want) > 1e-4 {
-			t.Errorf("%g packets, adaptive %v: %.4f, want %g", c.sent, c.adaptive, got, c.want)
-		}
+		got := nearShare(100, c.sent, c.adaptive)
+		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-4, "%g packets, adaptive %v: %.4f, want %g", c.sent, c.adaptive, got, c.want)
 	}
 }
 
@@ -334,12 +315,8 @@ func TestNearShare(t *testing.T) {
 // that is proven ends the search at its load.
 func TestSearchedLoads(t *testing.T) {
 	c := enginetest.Load(t, only72).Points[0].Config().(*trafficConfig)
-	if got, want := c.searchedLoads(0.125, 0), []float64{0.5, 0.25, 0.12, 0.18, 0.15, 0.13}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	if got, want := c.searchedLoads(0.125, 0.125), []float64{0.06, 0.09, 0.11, 0.12}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	simtest.EqualSlices(t, c.searchedLoads(0.125, 0), []float64{0.5, 0.25, 0.12, 0.18, 0.15, 0.13}, "")
+	simtest.EqualSlices(t, c.searchedLoads(0.125, 0.125), []float64{0.06, 0.09, 0.11, 0.12}, "")
 }
 
 // TestIdleSettings: a setting that changes nothing beside the others is named, once, with the
@@ -433,9 +410,7 @@ func TestIdleSettings(t *testing.T) {
 				said = append(said, w.Key+" "+w.Message)
 			}
 		}
-		if got := strings.Join(said, "; "); got != c.want {
-			t.Errorf("%s beside %q: %q, want %q", c.set, c.beside, got, c.want)
-		}
+		simtest.Equal(t, strings.Join(said, "; "), c.want, "%s beside %q:", c.set, c.beside)
 		if c.want == "" {
 			continue
 		}
@@ -443,9 +418,9 @@ func TestIdleSettings(t *testing.T) {
 			o := enginetest.Execute(t, f, engine.Execution{})
 			return o.Results.Rows[0]
 		}
-		if with, without := rows(f), rows(file("")); !slices.Equal(with, without) {
-			t.Errorf("%s beside %q changes the results:\n%v\n%v", c.set, c.beside, with, without)
-		}
+		with, without := rows(f), rows(file(""))
+		simtest.ErrorIf(t, !slices.Equal(with, without),
+			"%s beside %q changes the results:\n%v\n%v", c.set, c.beside, with, without)
 	}
 	if w := enginetest.Load(t, enginetest.Random16, "routing.type=ugal-l", "routing.decision=sequential").Warnings; len(w) != 1 || w[0].Key != "routing.decision" {
 		t.Errorf("on any graph: %v", w)
@@ -457,8 +432,6 @@ func TestIdleSettings(t *testing.T) {
 		for _, w := range enginetest.Load(t, swept, set).Warnings {
 			said = append(said, w.Key)
 		}
-		if got := strings.Join(said, " "); got != want {
-			t.Errorf("%s: %q, want %q", set, got, want)
-		}
+		simtest.Equal(t, strings.Join(said, " "), want, "%s:", set)
 	}
 }

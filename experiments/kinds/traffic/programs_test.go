@@ -40,9 +40,8 @@ measure = { warmup = 60000, window = 60000, links = true }
 		}
 	}
 	plain, controlled := rates[:2], rates[2:]
-	if len(rates) != 4 || plain[0] < 0.99 || plain[1] > 0.2 || controlled[0] < 0.8 || controlled[1] < 0.38 {
-		t.Errorf("hot terminal and victim: %v without congestion control, %v with it", plain, controlled)
-	}
+	simtest.ErrorIf(t, len(rates) != 4 || plain[0] < 0.99 || plain[1] > 0.2 || controlled[0] < 0.8 || controlled[1] < 0.38,
+		"hot terminal and victim: %v without congestion control, %v with it", plain, controlled)
 }
 
 // TestInfiniBandIncast: sixty hosts send to one over four cables into the core switch above it,
@@ -102,11 +101,8 @@ measure = { warmup = 500, window = 8000, fairness = true, pairs = ["3,0", "0,3"]
 	}
 	fairness := o.Tables["fairness"]
 	jain, least := enginetest.Numbers(t, fairness, "jain_index"), enginetest.Column(t, fairness, "min_terminal")
-	if jain[0] < 0.99 || jain[1] != 0.125 || least[0] != "terminal 3" && least[0] != "terminal 5" {
-		t.Errorf("sent and received: Jain's index %v, the least by %v", jain, least)
-	}
+	simtest.ErrorIf(t, jain[0] < 0.99 || jain[1] != 0.125 || least[0] != "terminal 3" && least[0] != "terminal 5",
+		"sent and received: Jain's index %v, the least by %v", jain, least)
 	rates := enginetest.Numbers(t, o.Tables["pairs"], "flits_per_cycle")
-	if rates[0] < 0.27 || rates[1] != 0 {
-		t.Errorf("pairs carry %v, want 0.3 and nothing", rates)
-	}
+	simtest.ErrorIf(t, rates[0] < 0.27 || rates[1] != 0, "pairs carry %v, want 0.3 and nothing", rates)
 }

@@ -74,9 +74,7 @@ func TestReplications(t *testing.T) {
 			flits += float64(n)
 		}
 	}
-	if means[0] == means[1] || means[1] == means[2] {
-		t.Error("replications are not independent")
-	}
+	simtest.ErrorIf(t, means[0] == means[1] || means[1] == means[2], "replications are not independent")
 	mean, half := enginetest.Spread(means)
 	sum := func(x *results.Table, name string) float64 { return sumOf(enginetest.Numbers(t, x, name)) }
 	for _, x := range []struct {
@@ -92,9 +90,7 @@ func TestReplications(t *testing.T) {
 		{"links", sum(o.Tables["links"], "flits"), flits},
 		{"rate", sum(o.Tables["links"], "flits_per_cycle"), flits / window},
 	} {
-		if math.Abs(x.got-x.want) > 1e-6*math.Abs(x.want) {
-			t.Errorf("%s: %v, want %v", x.name, x.got, x.want)
-		}
+		simtest.ErrorIf(t, math.Abs(x.got-x.want) > 1e-6*math.Abs(x.want), "%s: %v, want %v", x.name, x.got, x.want)
 	}
 	single := enginetest.OutcomeOf(t, smallTorus)
 	if got := enginetest.Numbers(t, single.Results, "latency_mean_ns")[0]; got != means[0] {
@@ -102,26 +98,21 @@ func TestReplications(t *testing.T) {
 	}
 }
 
-// TestJainIndex: 1 for equal shares, k/n if k of n have everything; for 1, 2,
-// 3 it is 36/(3*14).
+// TestJainIndex: 1 for equal shares, k/n if k of n have everything; for 1, 2, 3 it is 36/(3*14).
 func TestJainIndex(t *testing.T) {
 	for _, c := range []struct {
 		shares []float64
 		want   float64
 	}{{[]float64{2, 2, 2, 2}, 1}, {[]float64{0, 3, 0, 0}, 0.25}, {[]float64{1, 2, 3}, 36.0 / 42}} {
-		if got := network.JainIndex(c.shares); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%v: %v, want %v", c.shares, got, c.want)
-		}
+		got := network.JainIndex(c.shares)
+		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-12, "%v: %v, want %v", c.shares, got, c.want)
 	}
-	if !math.IsNaN(network.JainIndex([]float64{0, 0})) {
-		t.Error("nothing shared has an index")
-	}
+	simtest.ErrorIf(t, !math.IsNaN(network.JainIndex([]float64{0, 0})), "nothing shared has an index")
 }
 
-// TestFairness: with all packets for terminal 0, whose own go to the others,
-// it receives the most, and what it does is most of all that arrives: 7 of 8
-// terminals send to it alone. Jain's index is then near that of one share of
-// 7p and seven of p/7: (8p)^2 / (8 (49 p^2 + p^2/7)) = 0.163.
+// TestFairness: with all packets for terminal 0, whose own go to the others, it receives the most,
+// and what it does is most of all that arrives: 7 of 8 terminals send to it alone. Jain's index is
+// then near that of one share of 7p and seven of p/7: (8p)^2 / (8 (49 p^2 + p^2/7)) = 0.163.
 func TestFairness(t *testing.T) {
 	o := enginetest.OutcomeOf(t, oneSwitch, "traffic.pattern=hot-spot", "traffic.fraction=1.0", "traffic.load=0.1",
 		"measure.warmup=500", "measure.window=20000", "measure.fairness=true")
@@ -178,9 +169,9 @@ window = 1000
 		for _, w := range f.Warnings {
 			got = append(got, w.Key+" "+w.Message)
 		}
-		if all := strings.Join(got, "\n"); strings.Contains(all, "after 3000 cycles on channels alone") != c.want {
-			t.Errorf("%s, warm-up %s: warnings %q", c.topology, c.warmup, all)
-		}
+		all := strings.Join(got, "\n")
+		simtest.ErrorIf(t, strings.Contains(all, "after 3000 cycles on channels alone") != c.want,
+			"%s, warm-up %s: warnings %q", c.topology, c.warmup, all)
 	}
 }
 
@@ -193,9 +184,7 @@ func TestBisect(t *testing.T) {
 			for first := last + 1; first <= n+1; first++ {
 				tried := map[int]bool{}
 				steady, saturated, err := bisect(n, func(k int) (measure.State, error) {
-					if tried[k] || k < 1 || k > n {
-						t.Fatalf("n = %d: tried %d again or outside", n, k)
-					}
+					simtest.FatalIf(t, tried[k] || k < 1 || k > n, "n = %d: tried %d again or outside", n, k)
 					tried[k] = true
 					switch {
 					case k <= last:
@@ -259,9 +248,8 @@ func TestBisectOverruled(t *testing.T) {
 		"steady above":    {[7]measure.State{measure.Steady, measure.Steady, measure.Steady, measure.Undecided, measure.Steady, measure.Steady, measure.Saturated}, 6, 7},
 	} {
 		steady, saturated, _ := bisect(7, func(k int) (measure.State, error) { return c.states[k-1], nil })
-		if steady != c.steady || saturated != c.saturated {
-			t.Errorf("%s: steady to %d, saturated from %d; want %d and %d", name, steady, saturated, c.steady, c.saturated)
-		}
+		simtest.ErrorIf(t, steady != c.steady || saturated != c.saturated,
+			"%s: steady to %d, saturated from %d; want %d and %d", name, steady, saturated, c.steady, c.saturated)
 	}
 }
 
@@ -284,32 +272,24 @@ func TestFindSaturation(t *testing.T) {
 		saturated, undecided := 0.34, 0
 		windows := enginetest.Numbers(t, search, "window_cycles")
 		for i, tried := range enginetest.Numbers(t, search, "offered_load") {
-			if tried > 1.0/3 {
-				t.Errorf("tried %v: the channels carry 1/3", tried)
-			}
+			simtest.ErrorIf(t, tried > 1.0/3, "tried %v: the channels carry 1/3", tried)
 			switch search.State(i) {
 			case measure.Saturated:
 				saturated = min(saturated, tried)
 			case measure.Undecided:
 				undecided++
-				if windows[i] < 90_000 {
-					t.Errorf("load %v is undecided in a window of %v cycles; the budget is 100,000", tried, windows[i])
-				}
+				simtest.ErrorIf(t, windows[i] < 90_000,
+					"load %v is undecided in a window of %v cycles; the budget is 100,000", tried, windows[i])
 			}
 		}
-		if got := enginetest.Numbers(t, o.Results, "saturated_load")[0]; got != saturated {
-			t.Errorf("lowest saturated load %v, want %v", got, saturated)
-		}
-		if (undecided > 0) != (len(o.Warnings) == 1) {
-			t.Errorf("%d loads are undecided, warnings %v", undecided, o.Warnings)
-		}
+		simtest.Equal(t, enginetest.Numbers(t, o.Results, "saturated_load")[0], saturated, "lowest saturated load")
+		simtest.ErrorIf(t, (undecided > 0) != (len(o.Warnings) == 1),
+			"%d loads are undecided, warnings %v", undecided, o.Warnings)
 	}
-	if math.Abs(found[0]-found[1]) >= 0.03 {
-		t.Errorf("found %v, and %v with a window ten times as long", found[0], found[1])
-	}
-	if w := enginetest.Load(t, text).Warnings; len(w) != 1 || w[0].Key != "traffic.load" {
-		t.Errorf("warnings %v", w)
-	}
+	simtest.ErrorIf(t, math.Abs(found[0]-found[1]) >= 0.03,
+		"found %v, and %v with a window ten times as long", found[0], found[1])
+	w := enginetest.Load(t, text).Warnings
+	simtest.ErrorIf(t, len(w) != 1 || w[0].Key != "traffic.load", "warnings %v", w)
 }
 
 // TestFindNothing: where a budget of a few cycles leaves every load undecided, no load is said to
@@ -344,9 +324,8 @@ load_precision = 0.2
 	}
 }
 
-// TestFindBounds: nothing beyond what the process can offer is tried: bursts
-// of load 0.5 make averages below that, in steps of 0.1 up to 0.4. A single
-// switch keeps up with all of them.
+// TestFindBounds: nothing beyond what the process can offer is tried: bursts of load 0.5 make
+// averages below that, in steps of 0.1 up to 0.4. A single switch keeps up with all of them.
 func TestFindBounds(t *testing.T) {
 	o := enginetest.OutcomeOf(t, oneSwitch, "traffic.pattern=neighbour", "traffic.process=on-off", "traffic.peak=0.5",
 		"measure.warmup=500", "measure.window=5000", "measure.find=saturation",
@@ -360,15 +339,12 @@ func TestFindBounds(t *testing.T) {
 func TestTrafficTables(t *testing.T) {
 	o := enginetest.OutcomeOf(t, enginetest.Mesh9, "traffic.load=0.3", "measure.warmup=500", "measure.window=2000",
 		"measure.links=true")
-	// A 3x3 mesh has 12 cables, 24 channels between switches, and 9 terminals
-	// with a channel each way. What the terminals' channels carry away in the
-	// window is the accepted load; all channels together carry a flit once
-	// for each switch that it crosses and once to get in.
+	// A 3x3 mesh has 12 cables, 24 channels between switches, and 9 terminals with a channel each
+	// way. What the terminals' channels carry away in the window is the accepted load; all channels
+	// together carry a flit once for each switch that it crosses and once to get in.
 	links := o.Tables["links"]
 	vcs := len(links.Rows) / (24 + 2*9)
-	if vcs*(24+2*9) != len(links.Rows) {
-		t.Fatalf("%d rows", len(links.Rows))
-	}
+	simtest.FatalIf(t, vcs*(24+2*9) != len(links.Rows), "%d rows", len(links.Rows))
 	delivered, total := 0.0, 0.0
 	from, to, between := enginetest.Column(t, links, "from"), enginetest.Column(t, links, "to"), enginetest.Column(t, links, "between_switches")
 	for i, flits := range enginetest.Numbers(t, links, "flits") {
@@ -398,9 +374,8 @@ func TestPipelineNote(t *testing.T) {
 		stages + "pipeline = \"overlapped\"\n": 0,
 		"kind = \"traffic\"\n":                 0,
 	} {
-		if notes := warnings(enginetest.Load(t, text), "switch.pipeline"); notes != want {
-			t.Errorf("%d notes of the pipeline, want %d:\n%s", notes, want, text)
-		}
+		notes := warnings(enginetest.Load(t, text), "switch.pipeline")
+		simtest.ErrorIf(t, notes != want, "%d notes of the pipeline, want %d:\n%s", notes, want, text)
 	}
 }
 
@@ -408,13 +383,9 @@ func TestPipelineNote(t *testing.T) {
 // the sum of the latencies of packet and acknowledgement.
 func TestPrograms(t *testing.T) {
 	o := enginetest.OutcomeOf(t, enginetest.Mesh9+"[program]\ntype = \"closed-loop\"\nack_flits = 2\n[measure]\nwarmup = 500\nwindow = 2000\nreplications = 2\n")
-	if offered := enginetest.Column(t, o.Results, "offered_load")[0]; offered != "" {
-		t.Errorf("offered load %q, want none", offered)
-	}
+	simtest.Equal(t, enginetest.Column(t, o.Results, "offered_load")[0], "", "offered load")
 	means, err := o.Tables["program"].Numbers("mean_ns")
-	if err != nil || len(means) != 3 {
-		t.Fatalf("%v, %v", means, err)
-	}
+	simtest.FatalIf(t, err != nil || len(means) != 3, "%v, %v", means, err)
 	// Packets at both edges of the window are not the same: some of hundreds.
 	if sum := means[0] + means[1]; means[2] < 0.99*sum || means[2] > 1.01*sum {
 		t.Errorf("a round trip of %v ns, of a packet of %v and an acknowledgement of %v", means[2], means[0], means[1])

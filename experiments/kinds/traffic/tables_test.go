@@ -25,9 +25,7 @@ func FuzzMatches(f *testing.F) {
 		if err != nil {
 			t.Skip(err) // it is no text
 		}
-		if got, want := matches(pattern, name), expression.MatchString(name); got != want {
-			t.Errorf("pattern %q and %q: %v, want %v", pattern, name, got, want)
-		}
+		simtest.Equal(t, matches(pattern, name), expression.MatchString(name), "pattern %q and %q:", pattern, name)
 	})
 }
 
@@ -64,9 +62,9 @@ func TestPhases(t *testing.T) {
 			t.Errorf("interval %d: %.3f of the packets minimal, %.1f ns", i, minimal[i], latency[i])
 		}
 	}
-	if all := enginetest.Numbers(t, o.Results, "accepted_load")[0]; len(accepted) != 8 || math.Abs(sum/8-all) > 1e-12 {
-		t.Errorf("%d intervals accept %v in the mean, the window %v", len(accepted), sum/8, all)
-	}
+	all := enginetest.Numbers(t, o.Results, "accepted_load")[0]
+	simtest.ErrorIf(t, len(accepted) != 8 || math.Abs(sum/8-all) > 1e-12,
+		"%d intervals accept %v in the mean, the window %v", len(accepted), sum/8, all)
 }
 
 // TestPhaseLoads: two terminals send each other a flit in every cycle, none from cycle 100 to 300 of the
@@ -87,12 +85,10 @@ window = 400
 time_lapse = "100ns"
 `)
 	accepted, latency := enginetest.Numbers(t, o.Tables["time_lapse"], "accepted_load"), enginetest.Numbers(t, o.Tables["time_lapse"], "latency_mean_ns")[0]
-	if want := []float64{1, latency / 100, 0, 1 - latency/100}; !slices.Equal(accepted, want) || latency < 3 || latency > 20 {
-		t.Errorf("accepted %v, want %v", accepted, want)
-	}
-	if offered := enginetest.Numbers(t, o.Results, "offered_load")[0]; offered != 0.5 {
-		t.Errorf("%v offered, want 0.5", offered)
-	}
+	want := []float64{1, latency / 100, 0, 1 - latency/100}
+	simtest.ErrorIf(t, !slices.Equal(accepted, want) || latency < 3 || latency > 20, "accepted %v, want %v", accepted, want)
+	offered := enginetest.Numbers(t, o.Results, "offered_load")[0]
+	simtest.ErrorIf(t, offered != 0.5, "%v offered, want 0.5", offered)
 }
 
 // TestOfferedInPhases: half a flit for 100 cycles, one for 200, a quarter for the last 100 of 400: 275 flits, 0.6875 a cycle.
@@ -104,9 +100,8 @@ phase.busy = { at = 100, load = 1 }
 phase.calm = { at = 300, load = 0.25 }
 measure = { warmup = 100, window = 400 }
 `).Points[0].Config().(*trafficConfig)
-	if got := c.offered(); got != 0.6875 {
-		t.Errorf("%v offered, want 0.6875", got)
-	}
+	got := c.offered()
+	simtest.ErrorIf(t, got != 0.6875, "%v offered, want 0.6875", got)
 }
 
 // TestLapse: intervals of 150 cycles of a window of 400, the last of which has 100, in two replications. Two of
@@ -120,9 +115,9 @@ traffic = { pattern = "file", path = %q, load = 1 }
 measure = { warmup = 100, window = 400, replications = 2, time_lapse = "150ns" }
 `, path))
 	lapse := o.Tables["time_lapse"]
-	if got, from := enginetest.Numbers(t, lapse, "accepted_load"), enginetest.Numbers(t, lapse, "time_ns"); !slices.Equal(got, []float64{1, 1, 1}) || !slices.Equal(from, []float64{0, 150, 300}) {
-		t.Errorf("from %v %v are accepted, want 1 in each", from, got)
-	}
+	got, from := enginetest.Numbers(t, lapse, "accepted_load"), enginetest.Numbers(t, lapse, "time_ns")
+	simtest.ErrorIf(t, !slices.Equal(got, []float64{1, 1, 1}) || !slices.Equal(from, []float64{0, 150, 300}),
+		"from %v %v are accepted, want 1 in each", from, got)
 }
 
 // TestGlobalChannels: of five groups of two switches each has its channels in the order of the other groups, two
@@ -140,9 +135,7 @@ measure = { warmup = 500, window = 8000, global_channels = true }
 	table := o.Tables["global_channels"]
 	groups, offsets := enginetest.Numbers(t, table, "group"), enginetest.Numbers(t, table, "offset")
 	rates, roles := enginetest.Numbers(t, table, "flits_per_cycle"), enginetest.Column(t, table, "role")
-	if len(roles) != 20 {
-		t.Fatalf("%d channels, want 20", len(roles))
-	}
+	simtest.FatalIf(t, len(roles) != 20, "%d channels, want 20", len(roles))
 	for i, role := range roles {
 		want, rate := "other", 0.0
 		switch offsets[i] {

@@ -23,11 +23,10 @@ import (
 // idle switch is a queue with one server: its channel, which takes D cycles a
 // packet. Packets are born with probability p a cycle.
 //
-// Exact mean wait (Geo/D/1). Let V be the work, in cycles, found by a packet
-// born in a cycle; with A = 1 if one is born in the cycle (probability p) and
-// U = V + D A, the next cycle finds V' = max(U - 1, 0). The channel is busy
-// for a share rho = pD of the cycles, so P(U = 0) = 1 - rho. V' differs from
-// U - 1 only there, where it is 0 and not -1:
+// Exact mean wait (Geo/D/1). Let V be the work, in cycles, found by a packet born in a cycle; with
+// A = 1 if one is born in the cycle (probability p) and U = V + D A, the next cycle finds V' =
+// max(U - 1, 0). The channel is busy for a share rho = pD of the cycles, so P(U = 0) = 1 - rho. V'
+// differs from U - 1 only there, where it is 0 and not -1:
 //
 //	E V'^2 = E (U-1)^2 - P(U = 0) = E U^2 - 2 E U + rho.
 //
@@ -80,14 +79,11 @@ seed = { from = 1, to = 200, step = 1 }
 				}
 			}
 			t.Logf("mean %v, exact %v, half-width %v, %d of %d inside", sum, exact, width, inside, runs)
-			if inside < 0.90*runs || inside > 0.98*runs {
-				t.Errorf("%d of %d intervals contain the exact mean %v", inside, runs, exact)
-			}
-			// The mean of all runs has a standard error of about
-			// width/1.96/sqrt(runs).
-			if slack := 4 * width / 1.96 / math.Sqrt(runs); math.Abs(sum-exact) > slack {
-				t.Errorf("the mean of all runs is %v, want %v within %v", sum, exact, slack)
-			}
+			simtest.ErrorIf(t, inside < 0.90*runs || inside > 0.98*runs,
+				"%d of %d intervals contain the exact mean %v", inside, runs, exact)
+			// The mean of all runs has a standard error of about width/1.96/sqrt(runs).
+			slack := 4 * width / 1.96 / math.Sqrt(runs)
+			simtest.ErrorIf(t, math.Abs(sum-exact) > slack, "the mean of all runs is %v, want %v within %v", sum, exact, slack)
 		})
 	}
 }
@@ -224,9 +220,7 @@ func TestVerdictTableIsTrue(t *testing.T) {
 		fmt.Sprintf("| 48,000 | %d | %d | %d |", counts[2][measure.Steady], counts[2][measure.Saturated], counts[2][measure.Undecided]),
 		fmt.Sprintf("%d of them changed between steady and saturated", flips),
 	} {
-		if !strings.Contains(string(page), sentence) {
-			t.Errorf("docs/validation.md lacks %q", sentence)
-		}
+		simtest.ErrorIf(t, !strings.Contains(string(page), sentence), "docs/validation.md lacks %q", sentence)
 	}
 }
 
@@ -241,13 +235,10 @@ func TestAcceptedLoadOfAWindowThatFills(t *testing.T) {
 	o := enginetest.OutcomeOf(t, enginetest.FatTree, "fabric.clock=1ns", "switch.buffer_flits=4000", "traffic.load=0.8",
 		"measure.warmup=1000", "measure.window=3000", `sweep.channel.terminal.latency=["1ns", "1us"]`).Results
 	accepted, measured, latency := enginetest.Numbers(t, o, "accepted_load"), enginetest.Numbers(t, o, "packets_measured"), enginetest.Numbers(t, o, "latency_mean_ns")
-	if measured[0] != measured[1] || math.Abs(measured[0]/(0.8*16*3000)-1) > 0.01 {
-		t.Errorf("%v packets measured, want %v of both", measured, 0.8*16*3000)
-	}
+	simtest.ErrorIf(t, measured[0] != measured[1] || math.Abs(measured[0]/(0.8*16*3000)-1) > 0.01,
+		"%v packets measured, want %v of both", measured, 0.8*16*3000)
 	for i, want := range []float64{0.8, 0.8 * (4000 - latency[1]) / 3000} {
-		if math.Abs(accepted[i]-want) > 0.008 {
-			t.Errorf("accepted load %v, want %v", accepted[i], want)
-		}
+		simtest.ErrorIf(t, math.Abs(accepted[i]-want) > 0.008, "accepted load %v, want %v", accepted[i], want)
 	}
 }
 
@@ -258,9 +249,9 @@ func TestPacketsMeasuredWhenSaturated(t *testing.T) {
 	o := enginetest.OutcomeOf(t, "", "kind=traffic", "topology.type=mesh", "routing.type=dor", "traffic.load=0.8",
 		"measure.warmup=1000", "measure.window=3000").Results
 	accepted, measured := enginetest.Numbers(t, o, "accepted_load")[0]*64*3000, enginetest.Numbers(t, o, "packets_measured")[0]
-	if born := 0.8 * 64 * 3000; accepted > 0.9*born || measured > accepted {
-		t.Errorf("of %v packets of the window %v are measured, while %v arrived in it", born, measured, accepted)
-	}
+	born := 0.8 * 64 * 3000
+	simtest.ErrorIf(t, accepted > 0.9*born || measured > accepted,
+		"of %v packets of the window %v are measured, while %v arrived in it", born, measured, accepted)
 }
 
 // TestFillingIsNotSteady: packets of a dragonfly whose global channels take 100 cycles are under
@@ -278,9 +269,8 @@ func TestFillingIsNotSteady(t *testing.T) {
 	} {
 		for warmup, want := range map[int]measure.State{10: measure.Undecided, 2000: measure.Steady} {
 			f := enginetest.Load(t, fmt.Sprintf("%s%sload = %v\n[measure]\nwarmup = %d\nwindow = 1000\n", filling, c.text, c.load, warmup))
-			if warned := len(f.Warnings) > 0 && f.Warnings[0].Key == "measure.warmup"; warned != (warmup == 10) {
-				t.Errorf("%s, warm-up %d: warnings %v", c.name, warmup, f.Warnings)
-			}
+			warned := len(f.Warnings) > 0 && f.Warnings[0].Key == "measure.warmup"
+			simtest.ErrorIf(t, warned != (warmup == 10), "%s, warm-up %d: warnings %v", c.name, warmup, f.Warnings)
 			r := replicationOf(t, f, 1, 0, 0)
 			if r.State != want || want == measure.Undecided && r.Reason != measure.ByAccepting && r.Reason != measure.ByLatency {
 				t.Errorf("%s, warm-up %d: %v (%s), accepts %.3f of %.1f", c.name, warmup, r.State, r.Reason, r.Accepted, c.load)
@@ -297,9 +287,8 @@ func TestChanceIsNotFilling(t *testing.T) {
 	f := enginetest.Load(t, torusDOR+"[channel.grid]\nlatency = \"100ns\"\n[switch]\nbuffer_flits = 256\n[traffic]\nload = 0.05\n[measure]\nwarmup = 2000\nwindow = 2000\n")
 	for _, seed := range []uint64{4, 30} {
 		r := replicationOf(t, f, seed, 0, 0)
-		if r.Accepted < 0.0499 || r.State != measure.Steady {
-			t.Errorf("seed %d: %v (%s), accepts %.5f of 0.05", seed, r.State, r.Reason, r.Accepted)
-		}
+		simtest.ErrorIf(t, r.Accepted < 0.0499 || r.State != measure.Steady,
+			"seed %d: %v (%s), accepts %.5f of 0.05", seed, r.State, r.Reason, r.Accepted)
 	}
 	// After 2,000 cycles this dragonfly has filled. 3.6 packets of four flits are born a cycle and
 	// 760 are under way: the root of that, times the root of two, is 1 % of 3,600 packets. Without
@@ -308,9 +297,8 @@ func TestChanceIsNotFilling(t *testing.T) {
 	f = enginetest.Load(t, filling+"[routing]\ntype = \"val\"\n[traffic]\npacket_flits = [4]\nload = 0.2\n[measure]\nwarmup = 2000\nwindow = 1000\n")
 	for seed := range uint64(20) {
 		r := replicationOf(t, f, seed+1, 0, 0)
-		if r.Reason == measure.ByAccepting {
-			t.Errorf("seed %d: accepts %.4f of 0.2, %v (%s)", seed+1, r.Accepted, r.State, r.Reason)
-		}
+		simtest.ErrorIf(t, r.Reason == measure.ByAccepting,
+			"seed %d: accepts %.4f of 0.2, %v (%s)", seed+1, r.Accepted, r.State, r.Reason)
 	}
 }
 
@@ -320,14 +308,11 @@ func TestChanceIsNotFilling(t *testing.T) {
 func TestIdleWarmupWarning(t *testing.T) {
 	for warmup, want := range map[int]bool{30: true, 200: false} {
 		f := enginetest.Load(t, fmt.Sprintf("%s[channel.grid]\nlatency = \"20ns\"\n[switch]\nbuffer_flits = 64\n[measure]\nwarmup = %d\nwindow = 1000\n", torusDOR, warmup))
-		if len(f.Warnings) > 0 {
-			t.Errorf("warm-up %d: %v", warmup, f.Warnings)
-		}
+		simtest.ErrorIf(t, len(f.Warnings) > 0, "warm-up %d: %v", warmup, f.Warnings)
 		p := simtest.Must(f.Preflight(true))(t)
 		got := fmt.Sprint(p.Warnings)
-		if strings.Contains(got, "that a packet takes in an idle network") != want {
-			t.Errorf("warm-up %d: warnings %s", warmup, got)
-		}
+		simtest.ErrorIf(t, strings.Contains(got, "that a packet takes in an idle network") != want,
+			"warm-up %d: warnings %s", warmup, got)
 	}
 }
 
@@ -338,11 +323,7 @@ func TestSaturatedHasNoLatency(t *testing.T) {
 	o := simtest.Must(f.Points[0].Config().(*trafficConfig).replicate(context.Background(), &experiments.Run{Seed: 1}))(t)
 	row := o.row(1)
 	for name, x := range map[string]float64{"mean": row.LatencyMean, "median": row.LatencyP50, "largest": row.LatencyMax, "in the network": row.NetworkLatency} {
-		if !math.IsNaN(x) {
-			t.Errorf("the %s latency is %v", name, x)
-		}
+		simtest.ErrorIf(t, !math.IsNaN(x), "the %s latency is %v", name, x)
 	}
-	if !row.Saturated || row.Packets == 0 || !(row.AcceptedLoad > 0.2) || !(row.Hops > 1) {
-		t.Errorf("%+v", row)
-	}
+	simtest.ErrorIf(t, !row.Saturated || row.Packets == 0 || !(row.AcceptedLoad > 0.2) || !(row.Hops > 1), "%+v", row)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -30,9 +31,7 @@ func Conform(t *testing.T, name string) {
 				env := allocator.Env{Ports: ports, VCs: vcs, Iterations: iterations}
 				build := func() allocator.Allocator {
 					a, err := allocator.Registry.New(name, env)
-					if err != nil {
-						t.Fatal(err)
-					}
+					simtest.Check(t, err)
 					return a
 				}
 				if err := Check(build, env, traits); err != nil {

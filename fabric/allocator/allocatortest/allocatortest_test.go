@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -55,9 +56,8 @@ func TestCheckFinds(t *testing.T) {
 		}, allocator.Traits{}, "allocations of memory"},
 	} {
 		err := Check(func() allocator.Allocator { return c.allocate }, env, c.traits)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		simtest.ErrorIf(t, c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)),
+			"%s: %v, want %q", name, err, c.want)
 	}
 }
 
@@ -77,7 +77,6 @@ func (r *rotating) Allocate(requests []allocator.Request, matches []int) []int {
 // TestCheckFindsForgotten: an allocator that leaves something out of its snapshot.
 func TestCheckFindsForgotten(t *testing.T) {
 	err := Check(func() allocator.Allocator { return &rotating{} }, allocator.Env{Ports: 4, VCs: 1, Iterations: 1}, allocator.Traits{})
-	if err == nil || !strings.Contains(err.Error(), "after a snapshot") {
-		t.Errorf("%v, want matches that differ after a snapshot", err)
-	}
+	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "after a snapshot"),
+		"%v, want matches that differ after a snapshot", err)
 }

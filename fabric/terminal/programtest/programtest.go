@@ -64,12 +64,9 @@ func Make(t testing.TB, name string, topo topology.Topology, load float64, setti
 			return traffic.Processes.New("bernoulli", traffic.ProcessEnv{Load: load, MeanFlits: flits})
 		},
 	}, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := w.Terminals(), topo.Graph().Terminals(); got != want {
-		t.Fatalf("made for %d terminals, want %d", got, want)
-	}
+	simtest.Check(t, err)
+	got, want := w.Terminals(), topo.Graph().Terminals()
+	simtest.FatalIf(t, got != want, "made for %d terminals, want %d", got, want)
 	return w
 }
 
@@ -82,12 +79,9 @@ func checkThreads(t *testing.T, name string) {
 			topo, f := dragonfly(t, "min")
 			w := Make(t, name, topo, load)
 			result := simtest.Must(measure.Run(context.Background(), f, w, load, measure.Plan{Warmup: 300, Window: 1000, Threads: threads}))(t)
-			if f.Threads() != threads {
-				t.Fatalf("%d threads, want %d", f.Threads(), threads)
-			}
-			if result.Packets() == 0 || f.InjectedFlits != f.DeliveredFlits {
-				t.Errorf("%d packets measured; %d flits entered the network and %d left it", result.Packets(), f.InjectedFlits, f.DeliveredFlits)
-			}
+			simtest.FatalIf(t, f.Threads() != threads, "%d threads, want %d", f.Threads(), threads)
+			simtest.ErrorIf(t, result.Packets() == 0 || f.InjectedFlits != f.DeliveredFlits,
+				"%d packets measured; %d flits entered the network and %d left it", result.Packets(), f.InjectedFlits, f.DeliveredFlits)
 			got := fmt.Sprint(f.Counters, result.MeanLatency(), result.HalfWidth(), result.Latency().Max(), result.Accepted, result.Cycles, result.State, result.Reason, result.ChannelFlits)
 			for _, m := range result.Measures {
 				got += fmt.Sprint(" ", m.Name, m.Cycles.N(), m.Mean(), m.Cycles.Max())
@@ -95,9 +89,7 @@ func checkThreads(t *testing.T, name string) {
 			if want == "" {
 				want = got
 			}
-			if got != want {
-				t.Errorf("load %v, %d threads:\n%.300s\nwant\n%.300s", load, threads, got, want)
-			}
+			simtest.ErrorIf(t, got != want, "load %v, %d threads:\n%.300s\nwant\n%.300s", load, threads, got, want)
 		}
 	}
 }
@@ -161,9 +153,8 @@ func checkContract(t *testing.T, name string) {
 		if err := snapshottest.Restore(again, state); err != nil {
 			return err
 		}
-		if got := snapshottest.State(again); string(got) != string(state) {
-			t.Errorf("after %d packets the restored state differs", w.sent)
-		}
+		got := snapshottest.State(again)
+		simtest.ErrorIf(t, string(got) != string(state), "after %d packets the restored state differs", w.sent)
 		if err := snapshottest.Restore(Make(t, name, topo, 0.5), append(state, 1)); err == nil {
 			t.Error("a state that is too long is accepted")
 		}
@@ -175,9 +166,8 @@ func checkContract(t *testing.T, name string) {
 	if _, err := measure.Run(context.Background(), f, workload, 0.5, measure.Plan{Warmup: 300, Window: 700, Threads: 1, Snapshot: check}); err != nil {
 		t.Fatal(err)
 	}
-	if w.sent == 0 || w.stop == fabric.Never || w.last < w.stop/2 || states < 3 {
-		t.Errorf("%d packets, the last born in cycle %d of %d; %d states", w.sent, w.last, w.stop, states)
-	}
+	simtest.ErrorIf(t, w.sent == 0 || w.stop == fabric.Never || w.last < w.stop/2 || states < 3,
+		"%d packets, the last born in cycle %d of %d; %d states", w.sent, w.last, w.stop, states)
 }
 
 // checkSnapshots ends runs of a program at several moments, and has others go on from what
@@ -193,9 +183,7 @@ func checkSnapshots(t *testing.T, name string) {
 		return fmt.Sprint(result.Packets(), result.Accepted, result.MeanLatency(), result.Measures, result.Cycles, result.Evidence, result.ChannelFlits), nil
 	}
 	want, err := run(measure.Plan{Threads: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	for i, at := range []int{3, 6, 11} { // in the warm-up, in the window twice
 		var kept []byte
 		killed, calls := errors.New("killed"), 0
@@ -207,9 +195,7 @@ func checkSnapshots(t *testing.T, name string) {
 			}
 			return err
 		}})
-		if !errors.Is(err, killed) {
-			t.Fatalf("a run is not ended: %v", err)
-		}
+		simtest.FatalIf(t, !errors.Is(err, killed), "a run is not ended: %v", err)
 		if got, err := run(measure.Plan{Threads: 1 + (i+1)%3, From: snapshot.Reader(kept)}); err != nil || got != want {
 			t.Errorf("a run that goes on from its state in slice %d ends otherwise (error: %v): Archive may leave a field out\n%.200s\nwant\n%.200s", at, err, got, want)
 		}

@@ -32,9 +32,8 @@ func TestAnynet(t *testing.T) {
 	if want := []int{1, 5, 20, 1, 1}; !slices.Equal(got, want) {
 		t.Errorf("cycles %v, want %v", got, want)
 	}
-	if doubts := n.(topology.Doubtful).Doubts(); len(doubts) != 1 || !strings.Contains(doubts[0], "1 cables have other cycles") {
-		t.Errorf("%q", doubts)
-	}
+	doubts := n.(topology.Doubtful).Doubts()
+	simtest.ErrorIf(t, len(doubts) != 1 || !strings.Contains(doubts[0], "1 cables have other cycles"), "%q", doubts)
 	if marked := simtest.Must(ReadAnynet("f", []byte("\ufeff"+text)))(t).Graph(); marked.Switches() != 3 { // as editors write it
 		t.Errorf("%d switches behind a byte order mark", marked.Switches())
 	}
@@ -60,8 +59,7 @@ func TestAnynet(t *testing.T) {
 func FuzzAnynet(f *testing.F) {
 	f.Add([]byte("router 0 node 0 node 1 5 router 1 15\nrouter 1 node 2\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if n, err := ReadAnynet("f", text); err == nil && n.Graph().Terminals() == 0 {
-			t.Error("no terminals")
-		}
+		n, err := ReadAnynet("f", text)
+		simtest.ErrorIf(t, err == nil && n.Graph().Terminals() == 0, "no terminals")
 	})
 }

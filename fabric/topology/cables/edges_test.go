@@ -44,9 +44,8 @@ func TestEdges(t *testing.T) {
 			t.Errorf("%q: %d terminals, names %+v", c.text, g.Terminals(), g.Names)
 		}
 		for s, row := range c.rows {
-			if got := g.Neighbors().Of(topology.SwitchID(s)); !reflect.DeepEqual(got, row) {
-				t.Errorf("%q: switch %d has neighbours %v, want %v", c.text, s, got, row)
-			}
+			got := g.Neighbors().Of(topology.SwitchID(s))
+			simtest.ErrorIf(t, !reflect.DeepEqual(got, row), "%q: switch %d has neighbours %v, want %v", c.text, s, got, row)
 		}
 	}
 }
@@ -61,16 +60,11 @@ c0-0c0s1a0l10(0:0:1) green -> c0-0c0s0a0l00(0:0:0)
 c0-0c0s1a0l11(0:0:1) black -> c0-0c1s1a0l12(0:1:1)
 c0-0c1s1a0l12(0:1:1) black -> c0-0c0s1a0l11(0:0:1)
 `), 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g.Switches() != 3 || g.SwitchLinks() != 2 || g.SwitchName(2) != "c0-0c1s1a0" || g.Classes[2].Name != "black" {
-		t.Errorf("%+v, names %+v", g, g.Names)
-	}
+	simtest.Check(t, err)
+	simtest.ErrorIf(t, g.Switches() != 3 || g.SwitchLinks() != 2 || g.SwitchName(2) != "c0-0c1s1a0" || g.Classes[2].Name != "black",
+		"%+v, names %+v", g, g.Names)
 	g, _, err = ReadEdges("rtr", []byte("c0-0c0s0g0l02[(0,0,0)] Z+ -> c0-0c0s0g1l21[(0,0,1)] LinkType: mezzanine\nc0-0c0s0g1l21[(0,0,1)] Z- -> c0-0c0s0g0l02[(0,0,0)] LinkType: mezzanine\n"), 2)
-	if err != nil || g.Switches() != 2 || g.SwitchLinks() != 1 || g.Classes[1].Name != "z" {
-		t.Errorf("%+v, %v", g, err)
-	}
+	simtest.ErrorIf(t, err != nil || g.Switches() != 2 || g.SwitchLinks() != 1 || g.Classes[1].Name != "z", "%+v, %v", g, err)
 }
 
 // TestEdgesAsMeant: what is in files beside cables is told from them. The chordal ring of 8 switches has
@@ -161,9 +155,7 @@ func TestForeign(t *testing.T) {
 // TestEdgesFromOne: a ring whose switches have the numbers 1 to 3 keeps their order, and these as names.
 func TestEdgesFromOne(t *testing.T) {
 	g, _, err := ReadEdges("f", []byte("3 1\n1 2\n2 3\n"), 1)
-	if err != nil || g.Switches() != 3 || g.SwitchName(0) != "1" || g.SwitchName(2) != "3" {
-		t.Errorf("%+v, %v", g, err)
-	}
+	simtest.ErrorIf(t, err != nil || g.Switches() != 3 || g.SwitchName(0) != "1" || g.SwitchName(2) != "3", "%+v, %v", g, err)
 }
 
 func TestEdgesRefuses(t *testing.T) {
@@ -216,9 +208,7 @@ func TestLongPaths(t *testing.T) {
 		return b.String()
 	}
 	g, _, err := ReadEdges("f", []byte(line(1<<14)), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	var b strings.Builder
 	simtest.Check(t, topology.WriteJSON(&b, g))
 	simtest.Must(topology.ReadJSON("f", []byte(b.String())))(t)
@@ -249,9 +239,8 @@ func TestManyCables(t *testing.T) {
 		t.Fatal(g.SwitchLinks(), err)
 	}
 	runtime.ReadMemStats(&after)
-	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 499_500*400 {
-		t.Errorf("%d bytes are allocated for 499,500 cables, want at most 400 each", bytes)
-	}
+	bytes := after.TotalAlloc - before.TotalAlloc
+	simtest.ErrorIf(t, bytes > 499_500*400, "%d bytes are allocated for 499,500 cables, want at most 400 each", bytes)
 	simtest.Refuse2(ReadEdges("f", []byte(adjacency(2897)), 1))(t, "more than 4194304 cables") // 4,194,856
 }
 
@@ -269,9 +258,8 @@ func TestReadFileFindsLists(t *testing.T) {
 		}
 		var b strings.Builder
 		simtest.Check(t, topology.WriteJSON(&b, n.Graph()))
-		if again := simtest.Must(read(b.String()))(t); again.Graph().SwitchLinks() != 3 {
-			t.Errorf("%q: %d links in JSON", text, again.Graph().SwitchLinks())
-		}
+		again := simtest.Must(read(b.String()))(t)
+		simtest.ErrorIf(t, again.Graph().SwitchLinks() != 3, "%q: %d links in JSON", text, again.Graph().SwitchLinks())
 	}
 	// networkx's adjacency list of the complete graph of 4, whose first row has four words.
 	if g := simtest.Must(read("0 1 2 3\n1 2 3\n2 3\n3\n"))(t).Graph(); g.Switches() != 4 || g.SwitchLinks() != 6 {
@@ -308,9 +296,7 @@ func TestRows(t *testing.T) {
 		if far := slices.Max(g.DistancesFrom(2, nil)); g.Switches() != 10 || g.NumPorts() != 10+2*11 || far != 5 {
 			t.Errorf("%s: %d switches, %d ports, the farthest from 2 at %d; want 10, 32 and 5", name, g.Switches(), g.NumPorts(), far)
 		}
-		if !isList([]byte(text)) {
-			t.Errorf("%s: not found to be a list", name)
-		}
+		simtest.ErrorIf(t, !isList([]byte(text)), "%s: not found to be a list", name)
 	}
 	// What a list of cables says, whose first line happens to count: a ring of 4, from 1 on.
 	if g, _, err := ReadEdges("ring", []byte("4 4\n1 2\n2 3\n3 4\n4 1\n"), 1); err != nil || g.Switches() != 4 || g.NumPorts() != 4+2*4 {

@@ -23,15 +23,13 @@ func TestSlurm(t *testing.T) {
 	for h := range topology.TerminalID(11) {
 		names = append(names, g.Names.Terminals[h].Name)
 	}
-	if want := strings.Fields("host01 host02 host03 host04 host7 login rack0n1 rack0n2 rack1n1 rack1n2 gpu1"); !slices.Equal(names, want) {
-		t.Errorf("%q, want %q", names, want)
-	}
+	want := strings.Fields("host01 host02 host03 host04 host7 login rack0n1 rack0n2 rack1n1 rack1n2 gpu1")
+	simtest.ErrorIf(t, !slices.Equal(names, want), "%q, want %q", names, want)
 	if g.Names.Switches[2].Name != "leaf3" || g.TerminalSwitch(10) != 2 {
 		t.Errorf("%+v, gpu1 at %d", g.Names.Switches, g.TerminalSwitch(10))
 	}
-	if doubts := n.(topology.Doubtful).Doubts(); len(doubts) != 1 || !strings.Contains(doubts[0], "does not tell how many cables") {
-		t.Errorf("%q", doubts)
-	}
+	doubts := n.(topology.Doubtful).Doubts()
+	simtest.ErrorIf(t, len(doubts) != 1 || !strings.Contains(doubts[0], "does not tell how many cables"), "%q", doubts)
 }
 
 // TestSlurmOfScontrol: what scontrol prints lists below a switch of others all nodes that they have; in the file
@@ -52,9 +50,7 @@ func TestSlurmOfScontrol(t *testing.T) {
 // TestSlurmRefuses: the faults of a file are told together.
 func TestSlurmRefuses(t *testing.T) {
 	_, err := readSlurm("f", []byte("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[1-2] Colour=red\nSwitchName=a Nodes=x\nSwitchName=c Nodes=h[1-\n\nSwitchName=d \\\n Switches=a,d,e[0-1]\nNodes=n9\nSwitchName=e\n"))
-	if err == nil {
-		t.Fatal("read")
-	}
+	simtest.FatalIf(t, err == nil, "read")
 	want := `f:2: "Colour=red": want SwitchName=, Nodes=, Switches= or LinkSpeed= and a value
 f:2: node "n1" is below the switch of line 1: want one switch
 f:3: switch "a" is a duplicate: first described in line 1
@@ -64,9 +60,7 @@ f:9: SwitchName="e": want the name of a switch, or a list of them, with Nodes or
 f:6: switch "d" is below itself
 f:6: no switch "e0": want names that a line describes
 f:6: no switch "e1": want names that a line describes`
-	if err.Error() != want {
-		t.Errorf("%v\nwant\n%s", err, want)
-	}
+	simtest.ErrorIf(t, err.Error() != want, "%v\nwant\n%s", err, want)
 	simtest.Refuse(readSlurm("f", []byte("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n")))(t, "f:2: no path from switch 0 to switch 1")
 }
 
@@ -84,9 +78,7 @@ func FuzzReadSlurm(f *testing.F) {
 	f.Add("SwitchName=a Nodes=n[1-2]\\\nSwitchName=b Switches=a")
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := readSlurm("f", []byte(text))
-		if err != nil && !strings.HasPrefix(err.Error(), "f:") {
-			t.Errorf("an error without a line: %v", err)
-		}
+		simtest.ErrorIf(t, err != nil && !strings.HasPrefix(err.Error(), "f:"), "an error without a line: %v", err)
 		if err == nil && (n.Graph().Switches() == 0 || n.Graph().Terminals() == 0) {
 			t.Errorf("%d switches", n.Graph().Switches())
 		}
@@ -98,9 +90,7 @@ func FuzzReadSlurm(f *testing.F) {
 func TestSlurmLists(t *testing.T) {
 	const leaves = "SwitchName=l0 Nodes=n0\nSwitchName=l1 Nodes=n1\nSwitchName=l2 Nodes=n2\n"
 	built, err := readSlurm("t", []byte("SwitchName=s[0-1] Switches=l[0-2]\n"+leaves))
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	if g := built.Graph(); g.Switches() != 5 || g.Terminals() != 3 || g.NumPorts() != 3+2*6 {
 		t.Errorf("%d switches, %d terminals, %d ports; want 5, 3 and 15", g.Switches(), g.Terminals(), g.NumPorts())
 	}
@@ -111,8 +101,7 @@ func TestSlurmLists(t *testing.T) {
 		"SwitchName=l[0- Switches=l0\nSwitchName=l0 Nodes=n\n": `t:1: "[0-": a bracket is not closed`,
 		"SwitchName=s[0-1] Switches=l[0-3]\n" + leaves:         "t:1: no switch \"l3\": want names that a line describes",
 	} {
-		if _, err := readSlurm("t", []byte(text)); err == nil || err.Error() != want {
-			t.Errorf("%q: %v; want %s", text, err, want)
-		}
+		_, err := readSlurm("t", []byte(text))
+		simtest.ErrorIf(t, err == nil || err.Error() != want, "%q: %v; want %s", text, err, want)
 	}
 }

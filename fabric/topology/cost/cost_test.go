@@ -27,9 +27,7 @@ func TestCostOfRing(t *testing.T) {
 	c := simtest.Must(Of(ring(t), floor, price))(t)
 	want := Cost{Switches: 4, Terminals: 8, Cabinets: 2, Ports: 16, Radix: 4, Inside: Kind{10, 15}, Copper: Kind{10, 15}, Optical: Kind{2, 5.2}, Longest: 2.6,
 		Watts: 16*2 + 10*0.5 + 2*5, Price: 16*10 + 10*3 + 15 + 2*20 + 5.2*2}
-	if c != want {
-		t.Errorf("%+v, want %+v", c, want)
-	}
+	simtest.ErrorIf(t, c != want, "%+v, want %+v", c, want)
 }
 
 // A switch whose terminals need more than a cabinet begins a new one and takes as many as
@@ -38,9 +36,7 @@ func TestCostOfLargeSwitches(t *testing.T) {
 	floor := DefaultFloor
 	floor.CabinetUnits, floor.TerminalUnits = 4, 4
 	c, err := Of(ring(t), floor, DefaultPrice)
-	if err != nil || c.Cabinets != 12 {
-		t.Errorf("%+v, %v", c, err)
-	}
+	simtest.ErrorIf(t, err != nil || c.Cabinets != 12, "%+v, %v", c, err)
 	floor.CabinetUnits, floor.TerminalUnits = 1, 1e7
 	if _, err := Of(ring(t), floor, DefaultPrice); !errors.As(err, new(*param.ParamError)) {
 		t.Errorf("%v, want a problem of cabinet_units", err)

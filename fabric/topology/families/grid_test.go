@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // The way round: 2a steps along dimension 1 come back to the start, half way they are a
@@ -15,26 +16,19 @@ func TestTwistedTorus(t *testing.T) {
 	g := topologytest.Build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{10, 5}, []int{0, 5}, 1} }).Graph()
 	at := topology.SwitchID(3)
 	for i := range 10 {
-		if i == 5 && at != 8 {
-			t.Errorf("after 5 steps at %d, want 3 + 5", at)
-		}
+		simtest.ErrorIf(t, i == 5 && at != 8, "after 5 steps at %d, want 3 + 5", at)
 		peer, _ := g.PeerPort(g.PortStart[at] + 3)
 		at = g.PortSwitch[peer]
 	}
-	if at != 3 {
-		t.Errorf("after 10 steps at %d", at)
-	}
+	simtest.ErrorIf(t, at != 3, "after 10 steps at %d", at)
 	plain := topologytest.Build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{4, 3, 5}, []int{0, 0, 0}, 2} }).Graph()
 	torus := topologytest.Build(t, "torus", func(c *topology.GridConfig) { *c = topology.GridConfig{Dims: []int{4, 3, 5}, Terminals: 2} }).Graph()
-	if !slices.Equal(plain.Peer, torus.Peer) {
-		t.Error("without a twist it is not the torus")
-	}
+	simtest.ErrorIf(t, !slices.Equal(plain.Peer, torus.Peer), "without a twist it is not the torus")
 	// Cámara et al.: the doubly twisted 2a x a x a torus has a smaller diameter than the
 	// torus, 2a: here a = 4.
 	prism := topologytest.Build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{8, 4, 4}, []int{0, 4, 4}, 1} }).Graph()
-	if d := metrics.Measure(prism).Diameter(); d != 6 {
-		t.Errorf("diameter %d", d)
-	}
+	d := metrics.Measure(prism).Diameter()
+	simtest.ErrorIf(t, d != 6, "diameter %d", d)
 }
 
 // From a switch of the first stage to one of the last there is one path of n-1 cables.
@@ -55,9 +49,8 @@ func TestButterflyPaths(t *testing.T) {
 					}
 				}
 			}
-			if last := paths[g.Switches()-rows:]; slices.Min(last) != 1 || slices.Max(last) != 1 {
-				t.Fatalf("%+v: paths from switch %d: %v", c, s, last)
-			}
+			last := paths[g.Switches()-rows:]
+			simtest.FatalIf(t, slices.Min(last) != 1 || slices.Max(last) != 1, "%+v: paths from switch %d: %v", c, s, last)
 		}
 	}
 }
@@ -68,9 +61,7 @@ func TestButterflyIsTree(t *testing.T) {
 	tree := topologytest.Build(t, "xgft", func(c *topology.XGFTConfig) { c.M, c.W = []int{3, 3, 3}, []int{1, 3, 3} })
 	fly := topologytest.Build(t, "butterfly", func(c *ButterflyConfig) { *c = ButterflyConfig{3, 3, "first"} })
 	a, b := metrics.Measure(tree.Graph()), metrics.Measure(fly.Graph())
-	if !slices.Equal(a.Pairs, b.Pairs) || a.Links != b.Links || a.Switches != b.Switches {
-		t.Errorf("%+v, %+v", a, b)
-	}
+	simtest.ErrorIf(t, !slices.Equal(a.Pairs, b.Pairs) || a.Links != b.Links || a.Switches != b.Switches, "%+v, %+v", a, b)
 }
 
 // First principles: the words are listed, and each is joined to those that drop its
@@ -96,9 +87,7 @@ func TestKautzWords(t *testing.T) {
 			number[word] = topology.SwitchID(i)
 		}
 		g := topologytest.Build(t, "kautz", func(d *KautzConfig) { *d = c }).Graph()
-		if g.Switches() != len(words) {
-			t.Fatalf("%+v: %d switches, %d words", c, g.Switches(), len(words))
-		}
+		simtest.FatalIf(t, g.Switches() != len(words), "%+v: %d switches, %d words", c, g.Switches(), len(words))
 		for s, word := range words {
 			at := g.PortStart[s] + 1
 			for a := range c.D + 1 {

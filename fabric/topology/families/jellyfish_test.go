@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Every port but one at most is used, no two cables are parallel, over all small sizes
@@ -19,17 +20,15 @@ func TestJellyfish(t *testing.T) {
 				topologytest.CheckGraph(t, g)
 				n, ends := g.Neighbors(), 0
 				for s := range topology.SwitchID(switches) {
-					if len(n.Of(s)) != g.Degree(s)-1 {
-						t.Fatalf("%d switches of %d ports: parallel cables", switches, degree)
-					}
+					simtest.FatalIf(t, len(n.Of(s)) != g.Degree(s)-1,
+						"%d switches of %d ports: parallel cables", switches, degree)
 					ends += len(n.Of(s))
 				}
-				if ends != switches*degree-switches*degree%2 {
-					t.Fatalf("%d switches of %d ports, seed %d: %d ends of cables", switches, degree, seed, ends)
-				}
-				if m := metrics.Measure(g); m.MeanDistance < metrics.MeanDistanceBound(switches, degree)-1e-12 {
-					t.Errorf("%d switches of %d ports: mean distance %v", switches, degree, m.MeanDistance)
-				}
+				simtest.FatalIf(t, ends != switches*degree-switches*degree%2,
+					"%d switches of %d ports, seed %d: %d ends of cables", switches, degree, seed, ends)
+				m := metrics.Measure(g)
+				simtest.ErrorIf(t, m.MeanDistance < metrics.MeanDistanceBound(switches, degree)-1e-12,
+					"%d switches of %d ports: mean distance %v", switches, degree, m.MeanDistance)
 			}
 		}
 	}
@@ -38,16 +37,14 @@ func TestJellyfish(t *testing.T) {
 // 57 switches of degree 8: 8 at distance 1, the other 48 at 2: (8 + 96)/56. The reference
 // data's graph of this size has a mean distance of 2.124.
 func TestMeanDistanceBound(t *testing.T) {
-	if got, want := metrics.MeanDistanceBound(57, 8), 104.0/56; math.Abs(got-want) > 1e-12 {
-		t.Errorf("%v, want %v", got, want)
-	}
+	got, want := metrics.MeanDistanceBound(57, 8), 104.0/56
+	simtest.ErrorIf(t, math.Abs(got-want) > 1e-12, "%v, want %v", got, want)
 	total := 0.0
 	for seed := range uint64(20) {
 		total += metrics.Measure(topologytest.Build(t, "jellyfish", func(c *JellyfishConfig) { *c = JellyfishConfig{57, 8, 4, seed} }).Graph()).MeanDistance
 	}
-	if mean := total / 20; math.Abs(mean-2.124) > 0.02 {
-		t.Errorf("mean distance %v over 20 graphs", mean)
-	}
+	mean := total / 20
+	simtest.ErrorIf(t, math.Abs(mean-2.124) > 0.02, "mean distance %v over 20 graphs", mean)
 }
 
 // A lift of the complete graph: every switch has one cable to each other meta-node and
@@ -62,9 +59,9 @@ func TestXpander(t *testing.T) {
 			met[int(u)/32]++
 		}
 		for node, k := range met {
-			if want := 1; k != want && node != int(s)/32 || k != 0 && node == int(s)/32 {
-				t.Fatalf("switch %d has %d cables to meta-node %d", s, k, node)
-			}
+			want := 1
+			simtest.FatalIf(t, k != want && node != int(s)/32 || k != 0 && node == int(s)/32,
+				"switch %d has %d cables to meta-node %d", s, k, node)
 		}
 	}
 	if gap, want := metrics.AlgebraicConnectivity(g), 10-2*math.Sqrt(9); gap < 0.8*want {

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Every order to 27 has diameter 2 and algebraic connectivity q. The cables of q = 5
@@ -19,22 +20,19 @@ import (
 func TestSlimFly(t *testing.T) {
 	for _, q := range []int{3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27} {
 		x := topologytest.Build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = q })
-		if d := metrics.Measure(x.Graph()).Diameter(); d != 2 {
-			t.Errorf("q = %d: diameter %d", q, d)
-		}
-		if gap := metrics.AlgebraicConnectivity(x.Graph()); math.Abs(gap-float64(q)) > 1e-6 {
-			t.Errorf("q = %d: algebraic connectivity %v", q, gap)
-		}
+		d := metrics.Measure(x.Graph()).Diameter()
+		simtest.ErrorIf(t, d != 2, "q = %d: diameter %d", q, d)
+		gap := metrics.AlgebraicConnectivity(x.Graph())
+		simtest.ErrorIf(t, math.Abs(gap-float64(q)) > 1e-6, "q = %d: algebraic connectivity %v", q, gap)
 	}
 	x := topologytest.Build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = 5 })
-	if got := edgesHash(x.Graph()); got != "6d4effacea9da68c61345eb2026bc76d074e7195186ac7ba3ecdef23661520a6" {
-		t.Errorf("q = 5 has other cables than the reference: %s", got)
-	}
+	got := edgesHash(x.Graph())
+	simtest.ErrorIf(t, got != "6d4effacea9da68c61345eb2026bc76d074e7195186ac7ba3ecdef23661520a6",
+		"q = 5 has other cables than the reference: %s", got)
 }
 
-// Every two switches have exactly one path of two hops where a loop is one, that is
-// A² = J + qI: neighbours have one common neighbour, or none if one of them is a
-// quadric; others have one.
+// Every two switches have exactly one path of two hops where a loop is one, that is A² = J + qI:
+// neighbours have one common neighbour, or none if one of them is a quadric; others have one.
 func TestPolarityGraph(t *testing.T) {
 	for _, q := range []int{2, 3, 4, 5, 8, 9} {
 		rows, quadric := polarity(q)
@@ -59,14 +57,12 @@ func TestPolarityGraph(t *testing.T) {
 				step(topology.SwitchID(s))
 			}
 			for u, k := range paths {
-				if want := 1; u != s && k != want || u == s && k != q+1 {
-					t.Fatalf("q = %d: %d paths of two hops from %d to %d", q, k, s, u)
-				}
+				want := 1
+				simtest.FatalIf(t, u != s && k != want || u == s && k != q+1,
+					"q = %d: %d paths of two hops from %d to %d", q, k, s, u)
 			}
 		}
-		if n != q+1 {
-			t.Errorf("q = %d: %d quadrics", q, n)
-		}
+		simtest.ErrorIf(t, n != q+1, "q = %d: %d quadrics", q, n)
 	}
 }
 
@@ -83,39 +79,31 @@ func TestPolarFly(t *testing.T) {
 		{13, 10.39445, "151d4e217d610330cf8f78a14cf3e8b7423f52fb6833de5277fa8603fb4380f7"},
 	} {
 		x := topologytest.Build(t, "polarfly", func(d *PolarFlyConfig) { d.Q = c.q })
-		if got := edgesHash(x.Graph()); got != c.hash {
-			t.Errorf("q = %d has other cables than the reference: %s", c.q, got)
-		}
-		if gap := metrics.AlgebraicConnectivity(x.Graph()); math.Abs(gap-c.gap) > 1e-5 {
-			t.Errorf("q = %d: algebraic connectivity %v, want %v", c.q, gap, c.gap)
-		}
+		got := edgesHash(x.Graph())
+		simtest.ErrorIf(t, got != c.hash, "q = %d has other cables than the reference: %s", c.q, got)
+		gap := metrics.AlgebraicConnectivity(x.Graph())
+		simtest.ErrorIf(t, math.Abs(gap-c.gap) > 1e-5, "q = %d: algebraic connectivity %v, want %v", c.q, gap, c.gap)
 	}
 	// Lakhotia et al.'s size: 993 of the 1 + 32*32 switches of the Moore bound.
 	x := topologytest.Build(t, "polarfly", func(c *PolarFlyConfig) { c.Q = 31 })
 	m := metrics.Measure(x.Graph())
-	if m.Switches != 993 || m.Terminals != 15888 || m.Diameter() != 2 || math.Abs(m.MooreEfficiency()-993.0/1025) > 1e-12 {
-		t.Errorf("%+v", m)
-	}
+	simtest.ErrorIf(t, m.Switches != 993 || m.Terminals != 15888 || m.Diameter() != 2 || math.Abs(m.MooreEfficiency()-993.0/1025) > 1e-12,
+		"%+v", m)
 }
 
-// The two properties of supernodes that the diameter rests on: every vertex has d
-// neighbours, and G and f(G) have nothing in common and together all pairs, but for
-// (i, f(i)) with iq.
+// The two properties of supernodes that the diameter rests on: every vertex has d neighbours, and G
+// and f(G) have nothing in common and together all pairs, but for (i, f(i)) with iq.
 func TestPolarStarSupernodes(t *testing.T) {
 	check := func(name string, d int, rows [][]int, f []int, but func(i, j int) bool) {
 		for i, row := range rows {
-			if len(row) != d {
-				t.Fatalf("%s %d: vertex %d has %d neighbours", name, d, i, len(row))
-			}
+			simtest.FatalIf(t, len(row) != d, "%s %d: vertex %d has %d neighbours", name, d, i, len(row))
 			for j := range rows {
 				own := slices.Contains(row, j)
 				image := slices.Contains(rows[slices.Index(f, i)], slices.Index(f, j))
-				if want := i != j && !but(i, j); (own != image) != want || own && image {
-					t.Fatalf("%s %d: vertices %d and %d: joined in G %v, in f(G) %v", name, d, i, j, own, image)
-				}
-				if slices.Contains(rows[f[f[i]]], f[f[j]]) != own {
-					t.Fatalf("%s %d: f twice is no automorphism", name, d)
-				}
+				want := i != j && !but(i, j)
+				simtest.FatalIf(t, (own != image) != want || own && image,
+					"%s %d: vertices %d and %d: joined in G %v, in f(G) %v", name, d, i, j, own, image)
+				simtest.FatalIf(t, slices.Contains(rows[f[f[i]]], f[f[j]]) != own, "%s %d: f twice is no automorphism", name, d)
 			}
 		}
 	}

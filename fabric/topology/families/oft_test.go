@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // One path of two hops between different points, k between a point and its copy.
@@ -24,9 +25,7 @@ func TestOFTPaths(t *testing.T) {
 				if int(u)%n == int(s)%n {
 					want = k
 				}
-				if paths[u] != want {
-					t.Fatalf("k = %d: %d paths from %d to %d, want %d", k, paths[u], s, u, want)
-				}
+				simtest.FatalIf(t, paths[u] != want, "k = %d: %d paths from %d to %d, want %d", k, paths[u], s, u, want)
 			}
 		}
 	}

@@ -5,11 +5,11 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// The counts of NVIDIA's DGX SuperPOD B200 reference architecture, table of larger
-// counts: nodes, adapters, leaves, spines, cores, and cables node-leaf, leaf-spine,
-// spine-core.
+// The counts of NVIDIA's DGX SuperPOD B200 reference architecture, table of larger counts: nodes,
+// adapters, leaves, spines, cores, and cables node-leaf, leaf-spine, spine-core.
 func TestRailOptimisedSuperPOD(t *testing.T) {
 	for _, c := range []struct {
 		config RailConfig
@@ -28,18 +28,15 @@ func TestRailOptimisedSuperPOD(t *testing.T) {
 		got := [8]int{x.NodeOf(topology.TerminalID(g.Terminals()-1)) + 1, g.Terminals()}
 		for s := range topology.SwitchID(g.Switches()) {
 			got[2+x.LevelOf(s)]++
-			if ports := g.Degree(s); ports > 64 {
-				t.Errorf("switch %d has %d ports", s, ports)
-			}
+			ports := g.Degree(s)
+			simtest.ErrorIf(t, ports > 64, "switch %d has %d ports", s, ports)
 		}
 		for p := range topology.PortID(g.NumPorts()) {
 			if peer, ok := g.PeerPort(p); !ok || p < peer {
 				got[5+g.PortClass[p]]++
 			}
 		}
-		if got != c.want {
-			t.Errorf("%+v: %v, want %v", c.config, got, c.want)
-		}
+		simtest.ErrorIf(t, got != c.want, "%+v: %v, want %v", c.config, got, c.want)
 	}
 }
 
@@ -60,9 +57,8 @@ func TestRailOptimisedPaths(t *testing.T) {
 				case c.Cores > 0 && (x.RailOf(a) != x.RailOf(b) || unitA/2 != unitB/2):
 					want = 4
 				}
-				if got := int(d[g.TerminalSwitch(b)]); got != want {
-					t.Fatalf("%+v: terminals %d and %d: %d cables, want %d", c, a, b, got, want)
-				}
+				got := int(d[g.TerminalSwitch(b)])
+				simtest.FatalIf(t, got != want, "%+v: terminals %d and %d: %d cables, want %d", c, a, b, got, want)
 			}
 		}
 	}
@@ -99,9 +95,7 @@ func TestMultiPlane(t *testing.T) {
 		met := make([]int, c.Planes)
 		for _, u := range topologytest.LeadsTo(g, s) {
 			to := planeOf(x, u)
-			if at >= 0 && to >= 0 && at != to {
-				t.Fatalf("a cable between planes %d and %d", at, to)
-			}
+			simtest.FatalIf(t, at >= 0 && to >= 0 && at != to, "a cable between planes %d and %d", at, to)
 			if at < 0 {
 				met[to]++
 			} else if to >= 0 {

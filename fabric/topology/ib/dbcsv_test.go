@@ -57,9 +57,8 @@ func TestReadDBCSV(t *testing.T) {
 		if a, b := cablesByGUID(g), cablesByGUID(db.Graph()); !maps.Equal(a, b) {
 			t.Errorf("%s: other cables", file)
 		}
-		if !reflect.DeepEqual(db.Graph().Classes, g.Classes) {
-			t.Errorf("%s: classes %v, want %v", file, db.Graph().Classes, g.Classes)
-		}
+		simtest.ErrorIf(t, !reflect.DeepEqual(db.Graph().Classes, g.Classes),
+			"%s: classes %v, want %v", file, db.Graph().Classes, g.Classes)
 		if a, b := db.Graph().Names, g.Names; !slices.Equal(a.Switches, b.Switches) {
 			t.Errorf("%s: switches have other LIDs or names", file)
 		}
@@ -70,9 +69,7 @@ func TestReadDBCSV(t *testing.T) {
 			}
 			return m
 		}
-		if !maps.Equal(lids(g), lids(db.Graph())) {
-			t.Errorf("%s: hosts have other LIDs", file)
-		}
+		simtest.ErrorIf(t, !maps.Equal(lids(g), lids(db.Graph())), "%s: hosts have other LIDs", file)
 	}
 }
 

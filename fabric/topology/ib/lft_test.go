@@ -82,9 +82,7 @@ Unicast lids [0x0-0x9] of switch Lid 9 guid 0x0000000000200001 ('S1'):
 0x0005 001 # Channel Adapter portguid 0x0000000000100001: 'H0'
 2 valid lids dumped
 `), "x", g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	// Ports of switch 1 are numbered 1 and 2; LID 4 goes by the second.
 	if p := l.ToTerminal(1, 0); g.LocalPort(p) != 1 || l.ToSwitch(1, 0) != topology.NoPort {
 		t.Errorf("by %s, to the switch by %d", g.PortName(p), l.ToSwitch(1, 0))

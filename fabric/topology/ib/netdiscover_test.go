@@ -41,16 +41,11 @@ func TestNetDiscoverFields(t *testing.T) {
 			{Name: "1xXDR", Latency: 1, Rate: 200e9}, {Name: "4xNDR", Latency: 1, Rate: 400e9},
 		}},
 	} {
-		if !reflect.DeepEqual(c.got, c.want) {
-			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
-		}
+		simtest.ErrorIf(t, !reflect.DeepEqual(c.got, c.want), "%s: %v, want %v", c.what, c.got, c.want)
 	}
-	if f := im.Facts(); f.Switches != 2 || f.Terminals != 3 || f.Links != 1 {
-		t.Errorf("facts %+v", f)
-	}
-	if len(im.Warnings()) > 0 {
-		t.Errorf("warnings %q", im.Warnings())
-	}
+	f := im.Facts()
+	simtest.ErrorIf(t, f.Switches != 2 || f.Terminals != 3 || f.Links != 1, "facts %+v", f)
+	simtest.ErrorIf(t, len(im.Warnings()) > 0, "warnings %q", im.Warnings())
 }
 
 // Each peculiarity leaves the graph as it was, and some are worth a warning.
@@ -58,9 +53,7 @@ func TestNetDiscoverPeculiarities(t *testing.T) {
 	want := readSmall(t, smallFabric).Graph()
 	replace := func(old, new string) string {
 		t.Helper()
-		if !strings.Contains(smallFabric, old) {
-			t.Fatalf("%q is not in the sample", old)
-		}
+		simtest.FatalIf(t, !strings.Contains(smallFabric, old), "%q is not in the sample", old)
 		return strings.ReplaceAll(smallFabric, old, new)
 	}
 	for _, c := range []struct{ name, text, warning string }{
@@ -87,13 +80,10 @@ func TestNetDiscoverPeculiarities(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			im := readSmall(t, c.text)
-			if !reflect.DeepEqual(im.Graph(), want) {
-				t.Errorf("another graph: %+v, want %+v", im.Graph().Names, want.Names)
-			}
+			simtest.ErrorIf(t, !reflect.DeepEqual(im.Graph(), want), "another graph: %+v, want %+v", im.Graph().Names, want.Names)
 			all := strings.Join(im.Warnings(), "\n")
-			if c.warning == "" && all != "" || !strings.Contains(all, c.warning) {
-				t.Errorf("warnings %q, want %q", all, c.warning)
-			}
+			simtest.ErrorIf(t, c.warning == "" && all != "" || !strings.Contains(all, c.warning),
+				"warnings %q, want %q", all, c.warning)
 		})
 	}
 }
@@ -114,17 +104,13 @@ Ca 1 "H-e" # "node1 HCA-1"
 [1](e) "S-a"[3] # lid 9 lmc 0 "sw" lid 0 2xHDR
 `)
 	g := im.Graph()
-	if got, want := countsOf(g), (counts{switches: 1, terminals: 2, hosts: 2}); got != want {
-		t.Errorf("counts %+v, want %+v", got, want)
-	}
+	simtest.Equal(t, countsOf(g), (counts{switches: 1, terminals: 2, hosts: 2}), "counts")
 	// In file order; a port GUID may equal the node's. The aggregation node and the router
 	// are no terminals.
-	if x := g.Names.Terminals; len(x) != 2 || x[0].PortGUID != 0xd || x[1].PortGUID != 0xe {
-		t.Errorf("ports %+v", x)
-	}
-	if c := g.Classes[g.PortClass[0]]; c.Name != "2xHDR" {
-		t.Errorf("the first host's cable has class %+v", c)
-	}
+	x := g.Names.Terminals
+	simtest.ErrorIf(t, len(x) != 2 || x[0].PortGUID != 0xd || x[1].PortGUID != 0xe, "ports %+v", x)
+	c := g.Classes[g.PortClass[0]]
+	simtest.ErrorIf(t, c.Name != "2xHDR", "the first host's cable has class %+v", c)
 	if want := []topology.AdapterPort{{Name: "Mellanox Technologies Aggregation Node", Switch: 0, Port: 41, NodeGUID: 0xb, NodePort: 1, PortGUID: 0xb, LID: 14, Rate: "4xHDR"},
 		{Name: "router", Switch: 0, Port: 1, NodeGUID: 0xc, NodePort: 1, PortGUID: 0xc1, Router: true}}; !reflect.DeepEqual(g.Names.Aggregation, want) {
 		t.Errorf("aggregation nodes %+v, want %+v", g.Names.Aggregation, want)
@@ -136,9 +122,8 @@ Ca 1 "H-e" # "node1 HCA-1"
 	var text bytes.Buffer
 	simtest.Check(t, WriteNetDiscover(&text, g))
 	again, err := ReadNetDiscover(&text, "again")
-	if err != nil || !reflect.DeepEqual(again.Graph().Names.Aggregation, g.Names.Aggregation) {
-		t.Errorf("read back %+v, %v", again, err)
-	}
+	simtest.ErrorIf(t, err != nil || !reflect.DeepEqual(again.Graph().Names.Aggregation, g.Names.Aggregation),
+		"read back %+v, %v", again, err)
 	text.Reset()
 	simtest.Check(t, WriteSim(&text, g))
 	if again, err = ReadSim(&text, "again"); err != nil || len(again.Graph().Names.Aggregation) != 2 || again.Graph().Terminals() != 2 {
@@ -158,9 +143,8 @@ Ca 1 "H-e" # "node1 HCA-1"
 	if _, err := ReadLFTs(strings.NewReader(tables), "x", g); err != nil {
 		t.Error(err)
 	}
-	if all := strings.Join(im.Warnings(), "\n"); !strings.Contains(all, "LID of another") || !strings.Contains(all, "no LID") {
-		t.Errorf("warnings %q", all)
-	}
+	all := strings.Join(im.Warnings(), "\n")
+	simtest.ErrorIf(t, !strings.Contains(all, "LID of another") || !strings.Contains(all, "no LID"), "warnings %q", all)
 }
 
 func TestRates(t *testing.T) {
@@ -176,18 +160,15 @@ func TestRates(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"4x", "4xQD", "3xQDR", "xQDR", "4xFDR1", "4xqdr"} {
-		if r, err := parseRate(bad); err == nil {
-			t.Errorf("%s: read as %+v", bad, r)
-		}
+		r, err := parseRate(bad)
+		simtest.ErrorIf(t, err == nil, "%s: read as %+v", bad, r)
 	}
 }
 
 func TestNetDiscoverProblems(t *testing.T) {
 	edit := func(old, new string) string {
 		t.Helper()
-		if strings.Count(smallFabric, old) == 0 {
-			t.Fatalf("%q is not in the sample", old)
-		}
+		simtest.FatalIf(t, strings.Count(smallFabric, old) == 0, "%q is not in the sample", old)
 		return strings.Replace(smallFabric, old, new, 1)
 	}
 	checkProblems(t, "small.txt", ReadNetDiscover, []problem{
@@ -246,9 +227,8 @@ func TestUnknownRates(t *testing.T) {
 	text := string(simtest.Must(os.ReadFile("testdata/unknown-rate.txt"))(t))
 	for rate, setting := range map[string]string{"??HDR": "channel.unknown.rate", "4x???": "channel.unknown.rate", "": "channel.cable.rate"} {
 		im := simtest.Must(ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text, "??HDR", rate)), "x"))(t)
-		if want := "x:3: this cable has no known rate, as 3 of 4: they take a flit a cycle of fabric.clock, which the fastest cable sets, unless " + setting + " says otherwise"; len(im.Doubts()) != 1 || im.Doubts()[0] != want {
-			t.Errorf("%q: %q", rate, im.Doubts())
-		}
+		want := "x:3: this cable has no known rate, as 3 of 4: they take a flit a cycle of fabric.clock, which the fastest cable sets, unless " + setting + " says otherwise"
+		simtest.ErrorIf(t, len(im.Doubts()) != 1 || im.Doubts()[0] != want, "%q: %q", rate, im.Doubts())
 	}
 	if im := simtest.Must(ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text, "4xNDR", "??HDR")), "x"))(t); len(im.Doubts()) > 0 {
 		t.Errorf("%q", im.Doubts())
@@ -257,14 +237,11 @@ func TestUnknownRates(t *testing.T) {
 
 func TestProblemsAreReportedTogether(t *testing.T) {
 	_, err := ReadNetDiscover(strings.NewReader("what\n"+strings.Replace(smallFabric, "lid 2 4xFDR10", "lid x", 1)), "two.txt")
-	if err == nil || !strings.Contains(err.Error(), "two.txt:1:") || !strings.Contains(err.Error(), "two.txt:11:") {
-		t.Errorf("%v, want problems of lines 1 and 11", err)
-	}
+	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "two.txt:1:") || !strings.Contains(err.Error(), "two.txt:11:"),
+		"%v, want problems of lines 1 and 11", err)
 	// The port lines of a record with a problem are no problems of their own.
 	_, err = ReadNetDiscover(strings.NewReader(strings.Replace(smallFabric, "Switch\t36", "Switch\tx", 1)), "node.txt")
-	if err == nil || strings.Count(err.Error(), "\n") != 0 {
-		t.Errorf("%v, want one problem", err)
-	}
+	simtest.ErrorIf(t, err == nil || strings.Count(err.Error(), "\n") != 0, "%v, want one problem", err)
 	_, err = ReadNetDiscover(strings.NewReader(strings.Repeat("what\n", 10000)), "many.txt")
 	if err == nil || strings.Count(err.Error(), "\n") != input.MostProblems {
 		t.Errorf("%d lines of problems, want %d and a last word", strings.Count(err.Error(), "\n")+1, input.MostProblems)

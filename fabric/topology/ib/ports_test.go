@@ -37,13 +37,10 @@ func TestReports(t *testing.T) {
 		for h := range topology.TerminalID(4) {
 			at, lids = append(at, int(g.TerminalSwitch(h))), append(lids, int(g.Names.Terminals[h].LID))
 		}
-		if !slices.Equal(at, []int{0, 1, 0, 1}) || !slices.Equal(lids, []int{1, 2, 3, 4}) {
-			t.Errorf("%s: terminals at %v with LIDs %v", file, at, lids)
-		}
+		simtest.ErrorIf(t, !slices.Equal(at, []int{0, 1, 0, 1}) || !slices.Equal(lids, []int{1, 2, 3, 4}),
+			"%s: terminals at %v with LIDs %v", file, at, lids)
 		told := simtest.Must(topology.ReadFile(filepath.Join("testdata", file)))(t)
-		if countsOf(told.Graph()) != want {
-			t.Errorf("%s is told as another format: %+v", file, told)
-		}
+		simtest.ErrorIf(t, countsOf(told.Graph()) != want, "%s is told as another format: %+v", file, told)
 	}
 }
 
@@ -52,9 +49,7 @@ func TestReportProblems(t *testing.T) {
 	change := func(file string, pairs ...string) string {
 		text := string(readTestdata(t, file))
 		for i := 0; i < len(pairs); i += 2 {
-			if !strings.Contains(text, pairs[i]) {
-				t.Fatalf("%s has no %q", file, pairs[i])
-			}
+			simtest.FatalIf(t, !strings.Contains(text, pairs[i]), "%s has no %q", file, pairs[i])
 			text = strings.Replace(text, pairs[i], pairs[i+1], 1)
 		}
 		return text

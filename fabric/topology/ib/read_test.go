@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -70,9 +69,8 @@ func fuzzTables[T any](f *testing.F, read func(io.Reader, string, *topology.Grap
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := read(strings.NewReader(text), "fuzz", g, NewLFTs(g).LIDs()); err != nil && !strings.HasPrefix(err.Error(), "fuzz:") {
-			t.Errorf("an error without file: %v", err)
-		}
+		_, err := read(strings.NewReader(text), "fuzz", g, NewLFTs(g).LIDs())
+		simtest.ErrorIf(t, err != nil && !strings.HasPrefix(err.Error(), "fuzz:"), "an error without file: %v", err)
 	})
 }
 
@@ -135,14 +133,11 @@ func TestRealClusters(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			im := imported(t, ReadNetDiscover, c.file)
 			g := im.Graph()
-			if got := countsOf(g); got != c.want {
-				t.Errorf("counts %+v, want %+v", got, c.want)
-			}
+			simtest.Equal(t, countsOf(g), c.want, "counts")
 			topologytest.CheckGraph(t, g)
 			terminals, links := classCounts(g)
-			if !reflect.DeepEqual(terminals, c.terminals) || !reflect.DeepEqual(links, c.links) {
-				t.Errorf("terminals %v links %v, want %v and %v", terminals, links, c.terminals, c.links)
-			}
+			simtest.ErrorIf(t, !reflect.DeepEqual(terminals, c.terminals) || !reflect.DeepEqual(links, c.links),
+				"terminals %v links %v, want %v and %v", terminals, links, c.terminals, c.links)
 			hosts := make([]int, g.Switches())
 			dual := 0
 			for m := range g.Terminals() {
@@ -154,9 +149,8 @@ func TestRealClusters(t *testing.T) {
 					}
 				}
 				// In both files a port's GUID is its node's plus its number.
-				if x := g.Names.Terminals[m]; x.PortGUID != x.NodeGUID+topology.GUID(x.NodePort) {
-					t.Errorf("terminal %d: %+v", m, x)
-				}
+				x := g.Names.Terminals[m]
+				simtest.ErrorIf(t, x.PortGUID != x.NodeGUID+topology.GUID(x.NodePort), "terminal %d: %+v", m, x)
 			}
 			empty := 0
 			for _, n := range hosts {
@@ -164,12 +158,9 @@ func TestRealClusters(t *testing.T) {
 					empty++
 				}
 			}
-			if empty != c.switchless || dual != c.dual {
-				t.Errorf("%d switches without hosts, %d hosts with two ports, want %d and %d", empty, dual, c.switchless, c.dual)
-			}
-			if len(im.Warnings()) != 0 {
-				t.Errorf("warnings: %q", im.Warnings())
-			}
+			simtest.ErrorIf(t, empty != c.switchless || dual != c.dual,
+				"%d switches without hosts, %d hosts with two ports, want %d and %d", empty, dual, c.switchless, c.dual)
+			simtest.ErrorIf(t, len(im.Warnings()) != 0, "warnings: %q", im.Warnings())
 		})
 	}
 }
@@ -250,9 +241,8 @@ func TestWrongType(t *testing.T) {
 	simtest.Check(t, os.WriteFile(path, []byte("Switch 2 \"L0\"\n[1] \"H0\"[1]\n[2] \"H1\"[1]\n\nHca 1 \"H0\"\n[1] \"L0\"[1]\n\nHca 1 \"H1\"\n[1] \"L0\"[2]\n"), 0o666))
 	for name, want := range map[string]string{"ibnetdiscover": `topology.type = "ibsim"`, "ibdiagnet": `topology.type = "ibsim"`, "ibsim": "<nil>"} {
 		_, err := topology.Registry.New(name, struct{}{}, param.Set("path", path))
-		if got := fmt.Sprint(err); strings.Count(got, "\n") > 0 || !strings.Contains(got, want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
-		}
+		got := fmt.Sprint(err)
+		simtest.ErrorIf(t, strings.Count(got, "\n") > 0 || !strings.Contains(got, want), "%s: %v, want %q", name, err, want)
 	}
 }
 
@@ -275,8 +265,6 @@ func TestHostsOf(t *testing.T) {
 		for _, name := range c.names {
 			names.Terminals = append(names.Terminals, topology.AdapterPort{Name: name})
 		}
-		if got := hostsOf(names); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		simtest.EqualSlices(t, hostsOf(names), c.want, "%s:", c.name)
 	}
 }

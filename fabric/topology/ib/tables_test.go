@@ -47,9 +47,7 @@ func TestReadSL2VL(t *testing.T) {
 					}
 				}
 			}
-			if m.Host(3) != ordinary || m.Host(3).Lane(9) != 1 {
-				t.Errorf("H3: %x", m.Host(3))
-			}
+			simtest.ErrorIf(t, m.Host(3) != ordinary || m.Host(3).Lane(9) != 1, "H3: %x", m.Host(3))
 		})
 	}
 	checkProblems(t, "x", inSubnet(ReadSL2VL, g, lids), []problem{
@@ -121,9 +119,7 @@ func TestReadPathLevels(t *testing.T) {
 	var lidOf []int // by terminal
 	for lid := range lids.Highest() + 1 {
 		if h, ok := lids.of(lid); ok && h < g.Terminals() {
-			if h != len(lidOf) {
-				t.Fatalf("LID %d is of terminal %d", lid, h)
-			}
+			simtest.FatalIf(t, h != len(lidOf), "LID %d is of terminal %d", lid, h)
 			lidOf = append(lidOf, lid)
 		}
 	}
@@ -150,9 +146,9 @@ func TestReadPathLevels(t *testing.T) {
 		}
 		for src := range g.Terminals() {
 			for dst := range g.Terminals() {
-				if got := l.Of(topology.TerminalID(src), topology.TerminalID(dst)); got != levelOf(src, dst) {
-					t.Fatalf("%s: level %d from H%d to H%d, want %d", form, got, src, dst, levelOf(src, dst))
-				}
+				got := l.Of(topology.TerminalID(src), topology.TerminalID(dst))
+				simtest.FatalIf(t, got != levelOf(src, dst),
+					"%s: level %d from H%d to H%d, want %d", form, got, src, dst, levelOf(src, dst))
 			}
 		}
 	}

@@ -99,16 +99,13 @@ func TestRoundTrips(t *testing.T) {
 			var text bytes.Buffer
 			simtest.Check(t, WriteNetDiscover(&text, g))
 			again := simtest.Must(ReadNetDiscover(&text, "again.txt"))(t)
-			if !reflect.DeepEqual(again.Graph(), g) {
-				t.Error("the ibnetdiscover form reads as another graph")
-			}
+			simtest.ErrorIf(t, !reflect.DeepEqual(again.Graph(), g), "the ibnetdiscover form reads as another graph")
 			text.Reset()
 			simtest.Check(t, WriteSim(&text, g))
 			again = simtest.Must(ReadSim(&text, "again.net"))(t)
 			// A netlist has no rates and no LIDs.
-			if a, b := cablesByGUID(again.Graph()), cablesByGUID(g); !reflect.DeepEqual(a, b) {
-				t.Error("the netlist reads as another fabric")
-			}
+			a, b := cablesByGUID(again.Graph()), cablesByGUID(g)
+			simtest.ErrorIf(t, !reflect.DeepEqual(a, b), "the netlist reads as another fabric")
 		})
 	}
 }
@@ -140,20 +137,17 @@ Hca 1 "H1"
 [1]	"S0"[2]
 
 `
-	if text.String() != want {
-		t.Errorf("netlist\n%s\nwant\n%s", text.String(), want)
-	}
+	simtest.ErrorIf(t, text.String() != want, "netlist\n%s\nwant\n%s", text.String(), want)
 	sim := simtest.Must(ReadSim(&text, "own.net"))(t)
 	text.Reset()
 	simtest.Check(t, WriteNetDiscover(&text, g))
 	found := simtest.Must(ReadNetDiscover(&text, "own.txt"))(t)
 	own := cablesByGUID(g)
-	if !reflect.DeepEqual(own, cablesByGUID(sim.Graph())) || !reflect.DeepEqual(own, cablesByGUID(found.Graph())) {
-		t.Error("the written forms read as another fabric")
-	}
-	if n := topology.NamesOf(g); n.Switches[1].GUID != 0x200001 || n.Terminals[1].PortGUID != 0x100003 || n.Terminals[1].NodeGUID != 0x100002 {
-		t.Errorf("%+v", n)
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(own, cablesByGUID(sim.Graph())) || !reflect.DeepEqual(own, cablesByGUID(found.Graph())),
+		"the written forms read as another fabric")
+	n := topology.NamesOf(g)
+	simtest.ErrorIf(t, n.Switches[1].GUID != 0x200001 || n.Terminals[1].PortGUID != 0x100003 || n.Terminals[1].NodeGUID != 0x100002,
+		"%+v", n)
 }
 
 func TestSimDialect(t *testing.T) {
@@ -174,9 +168,8 @@ Ca 1 "h2"
 [1] "sw b"
 `
 	_, err := ReadSim(strings.NewReader("# a comment\n"+strings.Replace(text, "[3] \"sw b\"[2]", "", 1)), "x.net")
-	if want := `x.net:10: one-sided link: "sw b" port 2 leads to "sw a" port 3`; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, want %q", err, want)
-	}
+	want := `x.net:10: one-sided link: "sw b" port 2 leads to "sw a" port 3`
+	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "%v, want %q", err, want)
 	im := simtest.Must(ReadSim(strings.NewReader(text), "x.net"))(t)
 	// LIDs are not stated, so numbered: three terminals, then three switches. h1 takes its own
 	// GUID and two for its ports.
@@ -187,9 +180,7 @@ Ca 1 "h2"
 		{Name: "h1", NodeGUID: 0x500000, NodePort: 2, PortGUID: 0x500002, LID: 2},
 		{Name: "h2", NodeGUID: 0x500003, NodePort: 1, PortGUID: 0x500004, LID: 3},
 	}
-	if !reflect.DeepEqual(n.Switches, switches) || !reflect.DeepEqual(n.Terminals, terminals) {
-		t.Errorf("%+v", n)
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(n.Switches, switches) || !reflect.DeepEqual(n.Terminals, terminals), "%+v", n)
 	simtest.Refuse(ReadSim(strings.NewReader("include \"other.net\"\n"), "x.net"))(t, "x.net:1: ibsim's include")
 }
 
@@ -201,9 +192,7 @@ func fuzzReader(f *testing.F, read func(io.Reader, string) (*Imported, error), w
 	f.Fuzz(func(t *testing.T, text string) {
 		im, err := read(strings.NewReader(text), "fuzz")
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "fuzz:") {
-				t.Errorf("an error without file: %v", err)
-			}
+			simtest.ErrorIf(t, !strings.HasPrefix(err.Error(), "fuzz:"), "an error without file: %v", err)
 			return
 		}
 		g := im.Graph()
@@ -232,15 +221,12 @@ func FuzzReadSim(f *testing.F) {
 		"switchguid+0x10\nSwitch 4 \"a\"\n[1] \"h\"[2] w=4\n[2] \"b\"\nSwitch 1 \"b\" # \"x#y\"\n[1] \"a\"[2]\nHca 2 \"h\"\n[2] \"a\"[1]\n")
 }
 
-// Names of several lines, which JSON can give, do not break the lines of the other
-// forms.
+// Names of several lines, which JSON can give, do not break the lines of the other forms.
 func TestWritersOfNamesWithLineBreaks(t *testing.T) {
 	g, err := topology.ReadJSON("f", []byte(`{"format": "weft-topology", "version": 1, "classes": [{"name": "c", "latency": 1}],
 "switches": [{"name": "a\"b\nc"}, {}], "terminals": [{"switch": 0, "class": "c", "name": "t\r\t1"}, {"switch": 1, "class": "c"}],
 "links": [{"a": {"switch": 0}, "b": {"switch": 1}, "class": "c"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	for name, form := range map[string]struct {
 		write func(io.Writer, *topology.Graph) error
 		read  func(io.Reader, string) (*Imported, error)
@@ -254,7 +240,5 @@ func TestWritersOfNamesWithLineBreaks(t *testing.T) {
 			t.Errorf("names %+v", n)
 		}
 	}
-	if g.Names.Switches[0].Name != "a\"b\nc" {
-		t.Errorf("the network's own name has become %q", g.Names.Switches[0].Name)
-	}
+	simtest.ErrorIf(t, g.Names.Switches[0].Name != "a\"b\nc", "the network's own name has become %q", g.Names.Switches[0].Name)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func checkGrouped(t testing.TB, x topology.Grouped) {
@@ -32,23 +33,22 @@ func checkGrouped(t testing.TB, x topology.Grouped) {
 	}
 	for from := range x.Groups() {
 		for to := range x.Groups() {
-			if got, want := x.Gateways(from, to), gateways[from*x.Groups()+to]; !slices.Equal(got, want) {
-				t.Errorf("gateways from group %d to %d: %v, the graph has %v", from, to, got, want)
-			}
+			got, want := x.Gateways(from, to), gateways[from*x.Groups()+to]
+			simtest.ErrorIf(t, !slices.Equal(got, want),
+				"gateways from group %d to %d: %v, the graph has %v", from, to, got, want)
 		}
 	}
 	for s := range topology.SwitchID(g.Switches()) {
 		for u := range topology.SwitchID(g.Switches()) {
 			p := x.LocalTo(s, u)
-			if p == topology.NoPort != !local[[2]topology.SwitchID{s, u}] {
-				t.Fatalf("LocalTo(%d, %d) = %d, but a local cable exists: %v", s, u, p, local[[2]topology.SwitchID{s, u}])
-			}
+			simtest.FatalIf(t, p == topology.NoPort != !local[[2]topology.SwitchID{s, u}],
+				"LocalTo(%d, %d) = %d, but a local cable exists: %v", s, u, p, local[[2]topology.SwitchID{s, u}])
 			if p == topology.NoPort {
 				continue
 			}
-			if peer, ok := g.PeerPort(p); !ok || g.PortSwitch[p] != s || g.PortSwitch[peer] != u {
-				t.Fatalf("LocalTo(%d, %d) = %d leads elsewhere", s, u, p)
-			}
+			peer, ok := g.PeerPort(p)
+			simtest.FatalIf(t, !ok || g.PortSwitch[p] != s || g.PortSwitch[peer] != u,
+				"LocalTo(%d, %d) = %d leads elsewhere", s, u, p)
 		}
 	}
 }
@@ -60,21 +60,15 @@ func checkGrid(t testing.TB, x topology.Grid) {
 	for s := range topology.SwitchID(g.Switches()) {
 		for d, size := range dims {
 			at := x.Coordinate(s, d)
-			if at < 0 || at >= size {
-				t.Fatalf("switch %d at %d of %d", s, at, size)
-			}
+			simtest.FatalIf(t, at < 0 || at >= size, "switch %d at %d of %d", s, at, size)
 			for _, up := range []bool{false, true} {
 				p := x.Towards(s, d, up)
 				edge := !up && at == 0 || up && at == size-1
 				if p == topology.NoPort {
-					if !edge || x.Wraps(d) {
-						t.Fatalf("switch %d has no port along dimension %d, up %v", s, d, up)
-					}
+					simtest.FatalIf(t, !edge || x.Wraps(d), "switch %d has no port along dimension %d, up %v", s, d, up)
 					continue
 				}
-				if edge && !x.Wraps(d) {
-					t.Fatalf("switch %d has port %d over the edge of dimension %d", s, p, d)
-				}
+				simtest.FatalIf(t, edge && !x.Wraps(d), "switch %d has port %d over the edge of dimension %d", s, p, d)
 				to := at - 1 + size
 				if up {
 					to = at + 1
@@ -83,9 +77,7 @@ func checkGrid(t testing.TB, x topology.Grid) {
 			}
 		}
 	}
-	if len(seen) != 2*g.SwitchLinks() {
-		t.Errorf("directions name %d ports, the graph has %d", len(seen), 2*g.SwitchLinks())
-	}
+	simtest.ErrorIf(t, len(seen) != 2*g.SwitchLinks(), "directions name %d ports, the graph has %d", len(seen), 2*g.SwitchLinks())
 }
 
 // checkStep tells that a port of switch s leads to the switch at coordinate to of dimension d
@@ -98,18 +90,17 @@ func checkStep(t testing.TB, x interface {
 	t.Helper()
 	g := x.Graph()
 	peer, ok := g.PeerPort(p)
-	if !ok || g.PortSwitch[p] != s || seen[p] {
-		t.Fatalf("port %d is not a cable of switch %d, or leads to two places", p, s)
-	}
+	simtest.FatalIf(t, !ok || g.PortSwitch[p] != s || seen[p],
+		"port %d is not a cable of switch %d, or leads to two places", p, s)
 	seen[p] = true
 	for e := range x.Dims() {
 		want := x.Coordinate(s, e)
 		if e == d {
 			want = to
 		}
-		if got := x.Coordinate(g.PortSwitch[peer], e); got != want {
-			t.Fatalf("switch %d, dimension %d to %d: neighbour at %d in dimension %d, want %d", s, d, to, got, e, want)
-		}
+		got := x.Coordinate(g.PortSwitch[peer], e)
+		simtest.FatalIf(t, got != want,
+			"switch %d, dimension %d to %d: neighbour at %d in dimension %d, want %d", s, d, to, got, e, want)
 	}
 }
 
@@ -120,23 +111,16 @@ func checkHamming(t testing.TB, x topology.Hamming) {
 	for s := range topology.SwitchID(g.Switches()) {
 		for d, size := range dims {
 			at, next := x.Coordinate(s, d), topology.NoPort
-			if at < 0 || at >= size {
-				t.Fatalf("switch %d at %d of %d", s, at, size)
-			}
+			simtest.FatalIf(t, at < 0 || at >= size, "switch %d at %d of %d", s, at, size)
 			for to := range size {
 				first, count := x.To(s, d, to)
 				if to == at {
-					if first != topology.NoPort || count != 0 {
-						t.Fatalf("switch %d has %d ports to itself", s, count)
-					}
+					simtest.FatalIf(t, first != topology.NoPort || count != 0, "switch %d has %d ports to itself", s, count)
 					continue
 				}
-				if count < 1 {
-					t.Fatalf("switch %d has no port to %d in dimension %d", s, to, d)
-				}
-				if next != topology.NoPort && first != next {
-					t.Fatalf("switch %d: ports along dimension %d are not consecutive at %d", s, d, to)
-				}
+				simtest.FatalIf(t, count < 1, "switch %d has no port to %d in dimension %d", s, to, d)
+				simtest.FatalIf(t, next != topology.NoPort && first != next,
+					"switch %d: ports along dimension %d are not consecutive at %d", s, d, to)
 				next = first + topology.PortID(count)
 				for p := first; p < first+topology.PortID(count); p++ {
 					checkStep(t, x, seen, s, p, d, to)
@@ -144,9 +128,8 @@ func checkHamming(t testing.TB, x topology.Hamming) {
 			}
 		}
 	}
-	if len(seen) != 2*g.SwitchLinks() {
-		t.Errorf("coordinates name %d ports, the graph has %d", len(seen), 2*g.SwitchLinks())
-	}
+	simtest.ErrorIf(t, len(seen) != 2*g.SwitchLinks(),
+		"coordinates name %d ports, the graph has %d", len(seen), 2*g.SwitchLinks())
 }
 
 func checkTree(t testing.TB, x topology.Tree) {
@@ -157,29 +140,23 @@ func checkTree(t testing.TB, x topology.Tree) {
 		level := x.LevelOf(s)
 		levels[level] = append(levels[level], s)
 		upFirst, upEnd := x.UpPorts(s)
-		if level == x.Levels()-1 && upFirst != upEnd {
-			t.Fatalf("switch %d at the top has up ports", s)
-		}
+		simtest.FatalIf(t, level == x.Levels()-1 && upFirst != upEnd, "switch %d at the top has up ports", s)
 		first, end := g.Ports(s)
-		if upFirst < first || upEnd > end || upFirst > upEnd {
-			t.Fatalf("switch %d has ports [%d, %d), up ports [%d, %d)", s, first, end, upFirst, upEnd)
-		}
+		simtest.FatalIf(t, upFirst < first || upEnd > end || upFirst > upEnd,
+			"switch %d has ports [%d, %d), up ports [%d, %d)", s, first, end, upFirst, upEnd)
 		for p := first; p < end; p++ {
 			peer, ok := g.PeerPort(p)
 			up := p >= upFirst && p < upEnd
 			if !ok {
-				if up || level != 0 {
-					t.Fatalf("a terminal at port %d, level %d, up %v", p, level, up)
-				}
+				simtest.FatalIf(t, up || level != 0, "a terminal at port %d, level %d, up %v", p, level, up)
 				continue
 			}
 			want := level - 1
 			if up {
 				want = level + 1
 			}
-			if got := x.LevelOf(g.PortSwitch[peer]); got != want {
-				t.Fatalf("port %d of level %d, up %v, leads to level %d", p, level, up, got)
-			}
+			got := x.LevelOf(g.PortSwitch[peer])
+			simtest.FatalIf(t, got != want, "port %d of level %d, up %v, leads to level %d", p, level, up, got)
 		}
 	}
 	// Level by level: below[s] holds the terminals under s.
@@ -189,9 +166,9 @@ func checkTree(t testing.TB, x topology.Tree) {
 			below[s] = make([]bool, g.Terminals())
 			checkDownTo(t, x, s, below)
 			// A packet that goes up anywhere must be able to go on to a common ancestor.
-			if first, end := x.UpPorts(s); first == end && slices.Contains(below[s], false) {
-				t.Fatalf("switch %d reaches some terminals neither downwards nor upwards", s)
-			}
+			first, end := x.UpPorts(s)
+			simtest.FatalIf(t, first == end && slices.Contains(below[s], false),
+				"switch %d reaches some terminals neither downwards nor upwards", s)
 		}
 	}
 }

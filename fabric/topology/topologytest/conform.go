@@ -17,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Sample is one set of settings of a registered topology.
@@ -36,13 +37,10 @@ const draws = 8
 // *param.ParamError where none is named; give such samples to [Check].
 func Conform(t *testing.T, name string) {
 	config, err := topology.Registry.Config(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	if readsFile(config) {
-		if _, err := topology.Registry.Build(name, config, struct{}{}); !errors.As(err, new(*param.ParamError)) {
-			t.Errorf("%s without a path: %v, want a *param.ParamError", name, err)
-		}
+		_, err := topology.Registry.Build(name, config, struct{}{})
+		simtest.ErrorIf(t, !errors.As(err, new(*param.ParamError)), "%s without a path: %v, want a *param.ParamError", name, err)
 		return
 	}
 	t.Run("defaults", func(t *testing.T) { Check(t, name, Sample{Config: config}) })
@@ -59,19 +57,13 @@ func Check(t testing.TB, name string, s Sample) {
 	t.Helper()
 	build := func() topology.Topology {
 		topo, err := topology.Registry.Build(name, s.Config, struct{}{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, err)
 		return topo
 	}
 	topo := build()
 	g := topo.Graph()
-	if g != topo.Graph() {
-		t.Error("Graph differs from call to call")
-	}
-	if !reflect.DeepEqual(g, build().Graph()) {
-		t.Error("two builds with one configuration differ")
-	}
+	simtest.ErrorIf(t, g != topo.Graph(), "Graph differs from call to call")
+	simtest.ErrorIf(t, !reflect.DeepEqual(g, build().Graph()), "two builds with one configuration differ")
 	CheckGraph(t, g)
 	checkFacts(t, topo, s.TightBisection)
 	if x, ok := topo.(topology.Formed); ok {
@@ -110,14 +102,12 @@ func CheckGraph(t testing.TB, g *topology.Graph) {
 			if g.PortSwitch[p] != s || g.LocalPort(p) != int(p-first) {
 				t.Fatalf("port %d of switch %d says switch %d, local %d", p, s, g.PortSwitch[p], g.LocalPort(p))
 			}
-			if int(g.PortClass[p]) >= len(g.Classes) {
-				t.Fatalf("port %d has class %d of %d", p, g.PortClass[p], len(g.Classes))
-			}
+			simtest.FatalIf(t, int(g.PortClass[p]) >= len(g.Classes),
+				"port %d has class %d of %d", p, g.PortClass[p], len(g.Classes))
 			if terminal, ok := g.PeerTerminal(p); ok {
 				terminals++
-				if g.TerminalPort[terminal] != p || g.TerminalSwitch(terminal) != s {
-					t.Fatalf("port %d leads to terminal %d, which hangs from port %d", p, terminal, g.TerminalPort[terminal])
-				}
+				simtest.FatalIf(t, g.TerminalPort[terminal] != p || g.TerminalSwitch(terminal) != s,
+					"port %d leads to terminal %d, which hangs from port %d", p, terminal, g.TerminalPort[terminal])
 				continue
 			}
 			peer, _ := g.PeerPort(p)
@@ -126,17 +116,11 @@ func CheckGraph(t testing.TB, g *topology.Graph) {
 			}
 		}
 	}
-	if terminals != g.Terminals() {
-		t.Fatalf("%d ports lead to %d terminals", terminals, g.Terminals())
-	}
+	simtest.FatalIf(t, terminals != g.Terminals(), "%d ports lead to %d terminals", terminals, g.Terminals())
 	for _, c := range g.Classes {
-		if c.Name == "" || c.Latency < 1 {
-			t.Errorf("class %+v", c)
-		}
+		simtest.ErrorIf(t, c.Name == "" || c.Latency < 1, "class %+v", c)
 	}
-	if g.Switches() > 0 && slices.Contains(g.DistancesFrom(0, nil), topology.Unreachable) {
-		t.Error("not connected")
-	}
+	simtest.ErrorIf(t, g.Switches() > 0 && slices.Contains(g.DistancesFrom(0, nil), topology.Unreachable), "not connected")
 }
 
 // checkFacts compares the closed forms with the graph: the diameter by breadth-first search, the
@@ -148,20 +132,15 @@ func checkFacts(t testing.TB, topo topology.Topology, tightBisection bool) {
 		what      string
 		fact, got int
 	}{{"switches", f.Switches, g.Switches()}, {"terminals", f.Terminals, g.Terminals()}, {"links", f.Links, g.SwitchLinks()}} {
-		if c.fact >= 0 && c.fact != c.got {
-			t.Errorf("Facts say %d %s, the graph has %d", c.fact, c.what, c.got)
-		}
+		simtest.ErrorIf(t, c.fact >= 0 && c.fact != c.got, "Facts say %d %s, the graph has %d", c.fact, c.what, c.got)
 	}
-	if d := metrics.Measure(g).Diameter(); f.Diameter >= 0 && f.Diameter != d {
-		t.Errorf("Facts say diameter %d, search says %d", f.Diameter, d)
-	}
-	if tightBisection && g.Switches() > 20 {
-		t.Fatal("too large for a check of the bisection")
-	}
+	d := metrics.Measure(g).Diameter()
+	simtest.ErrorIf(t, f.Diameter >= 0 && f.Diameter != d, "Facts say diameter %d, search says %d", f.Diameter, d)
+	simtest.FatalIf(t, tightBisection && g.Switches() > 20, "too large for a check of the bisection")
 	if f.Bisection >= 0 && g.Switches() <= 16 || tightBisection {
-		if b := bisection(g); f.Bisection < b || tightBisection && f.Bisection != b {
-			t.Errorf("Facts say bisection %d (tight: %v), trying all halvings says %d", f.Bisection, tightBisection, b)
-		}
+		b := bisection(g)
+		simtest.ErrorIf(t, f.Bisection < b || tightBisection && f.Bisection != b,
+			"Facts say bisection %d (tight: %v), trying all halvings says %d", f.Bisection, tightBisection, b)
 	}
 }
 
@@ -170,23 +149,19 @@ func checkForms(t testing.TB, topo topology.Formed) {
 	t.Helper()
 	g, f := topo.Graph(), topo.Forms()
 	m := metrics.Measure(g)
-	if f.Degree != [2]int{} && f.Degree != m.Degree {
-		t.Errorf("Forms say degrees %v, the graph has %v", f.Degree, m.Degree)
-	}
-	if f.MeanDistance != 0 && math.Abs(f.MeanDistance-m.MeanDistance) > 1e-9 {
-		t.Errorf("Forms say a mean distance of %v, search says %v", f.MeanDistance, m.MeanDistance)
-	}
-	if f.UniformCapacity > m.UniformCapacity*(1+1e-9) {
-		t.Errorf("Forms say a capacity of %v, all channels together have %v", f.UniformCapacity, m.UniformCapacity)
-	}
+	simtest.ErrorIf(t, f.Degree != [2]int{} && f.Degree != m.Degree, "Forms say degrees %v, the graph has %v", f.Degree, m.Degree)
+	simtest.ErrorIf(t, f.MeanDistance != 0 && math.Abs(f.MeanDistance-m.MeanDistance) > 1e-9,
+		"Forms say a mean distance of %v, search says %v", f.MeanDistance, m.MeanDistance)
+	simtest.ErrorIf(t, f.UniformCapacity > m.UniformCapacity*(1+1e-9),
+		"Forms say a capacity of %v, all channels together have %v", f.UniformCapacity, m.UniformCapacity)
 	if f.BisectionAtLeast != 0 {
-		if least := metrics.AlgebraicConnectivity(g) * metrics.Halving(m.Switches); f.BisectionAtLeast > least*(1+1e-6) {
-			t.Errorf("Forms say a bisection of at least %v, the spectrum says %v", f.BisectionAtLeast, least)
-		}
+		least := metrics.AlgebraicConnectivity(g) * metrics.Halving(m.Switches)
+		simtest.ErrorIf(t, f.BisectionAtLeast > least*(1+1e-6),
+			"Forms say a bisection of at least %v, the spectrum says %v", f.BisectionAtLeast, least)
 		if g.Switches() <= 16 {
-			if b := bisection(g); f.BisectionAtLeast > float64(b)+1e-9 {
-				t.Errorf("Forms say a bisection of at least %v, trying all halvings says %d", f.BisectionAtLeast, b)
-			}
+			b := bisection(g)
+			simtest.ErrorIf(t, f.BisectionAtLeast > float64(b)+1e-9,
+				"Forms say a bisection of at least %v, trying all halvings says %d", f.BisectionAtLeast, b)
 		}
 	}
 }
@@ -236,15 +211,11 @@ func CheckLayout(t testing.TB, topo topology.Topology, apart float64) *topology.
 	if len(l.Places) != n || l.Plane != nil && len(l.Plane) != n || l.How == "" {
 		t.Fatalf("layout of %d switches: %d places, %d planes, %q", n, len(l.Places), len(l.Plane), l.How)
 	}
-	if !reflect.DeepEqual(l, topology.LayoutOf(topo)) {
-		t.Error("two layouts of one topology differ")
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(l, topology.LayoutOf(topo)), "two layouts of one topology differ")
 	// Squares of side apart: near switches are in the same one or in neighbours.
 	squares := map[[2]int][]int{}
 	for s, at := range l.Places {
-		if math.IsNaN(at.X+at.Y) || math.IsInf(at.X+at.Y, 0) {
-			t.Fatalf("layout: switch %d at %v", s, at)
-		}
+		simtest.FatalIf(t, math.IsNaN(at.X+at.Y) || math.IsInf(at.X+at.Y, 0), "layout: switch %d at %v", s, at)
 		x, y := int(math.Floor(at.X/apart)), int(math.Floor(at.Y/apart))
 		for dx := -1; dx <= 1; dx++ {
 			for dy := -1; dy <= 1; dy++ {

@@ -270,9 +270,7 @@ func Refuses(t *testing.T, family, key string, set func(any)) {
 	t.Helper()
 	_, err := Make(family, set)
 	var problem *param.ParamError
-	if !errors.As(err, &problem) || problem.Key != key {
-		t.Errorf("%s: %v, want a problem of %s", family, err, key)
-	}
+	simtest.ErrorIf(t, !errors.As(err, &problem) || problem.Key != key, "%s: %v, want a problem of %s", family, err, key)
 }
 
 // CheckFacts checks a network against closed forms that were counted by hand, or elsewhere.
@@ -284,17 +282,16 @@ func CheckFacts(t *testing.T, family string, set func(any), want topology.Facts)
 		t.Errorf("%s: %+v, want %+v; the graph has %d switches, %d terminals, %d links", family, got, want, g.Switches(), g.Terminals(), g.SwitchLinks())
 	}
 	CheckGraph(t, g)
-	if d := metrics.Measure(g).Diameter(); g.Switches() < 2000 && d != want.Diameter {
-		t.Errorf("%s: diameter %d, want %d", family, d, want.Diameter)
-	}
+	d := metrics.Measure(g).Diameter()
+	simtest.ErrorIf(t, g.Switches() < 2000 && d != want.Diameter, "%s: diameter %d, want %d", family, d, want.Diameter)
 }
 
 // CheckShape is [CheckLayout] of a family's network, which has a shape and a number of frames.
 func CheckShape(t *testing.T, family string, set func(any), shape topology.Shape, frames int) {
 	t.Helper()
-	if l := CheckLayout(t, simtest.Must(Make(family, set))(t), 0.99); l.Shape != shape || len(l.Frames) != frames {
-		t.Errorf("%s: shape %v with %d frames: %s", family, l.Shape, len(l.Frames), l.How)
-	}
+	l := CheckLayout(t, simtest.Must(Make(family, set))(t), 0.99)
+	simtest.ErrorIf(t, l.Shape != shape || len(l.Frames) != frames,
+		"%s: shape %v with %d frames: %s", family, l.Shape, len(l.Frames), l.How)
 }
 
 // LeadsTo lists the switches at the other ends of a switch's ports to switches.

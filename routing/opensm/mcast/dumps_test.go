@@ -28,9 +28,8 @@ func TestSADumpRoundTrip(t *testing.T) {
 	}
 }
 
-// What OpenSM wrote of 24 groups that hosts joined over the network, with the
-// broadcast group that no one joined, holds the groups of the file that the
-// joins came from.
+// What OpenSM wrote of 24 groups that hosts joined over the network, with the broadcast group that
+// no one joined, holds the groups of the file that the joins came from.
 func TestSADumpOfJoinedGroups(t *testing.T) {
 	env := opensmFabric(t, "ft3_8")
 	joined := groupsOf(t, env.Graph, "ft3_8.grid_8x16.opensm-sa.dump.gz")
@@ -40,9 +39,8 @@ func TestSADumpOfJoinedGroups(t *testing.T) {
 	}
 	for i, g := range planned {
 		j := joined[i+1]
-		if j.MLID != g.MLID || !reflect.DeepEqual(j.Terminals, g.Terminals) {
-			t.Errorf("group %#x has terminals %v, planned are %v of %#x", j.MLID, j.Terminals, g.Terminals, g.MLID)
-		}
+		simtest.ErrorIf(t, j.MLID != g.MLID || !reflect.DeepEqual(j.Terminals, g.Terminals),
+			"group %#x has terminals %v, planned are %v of %#x", j.MLID, j.Terminals, g.Terminals, g.MLID)
 	}
 }
 
@@ -75,13 +73,9 @@ func TestReadSADump(t *testing.T) {
 		got = append(got, members{g.Terminals, g.Switches})
 	}
 	want := []members{{[]topology.TerminalID{0, 3}, []topology.SwitchID{2}}, {[]topology.TerminalID{0, 1}, nil}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(got, want), "%v, want %v", got, want)
 	// 0 and 1 are the hosts with the port GUIDs 0x100001 and 0x100003.
-	if groups[0].Line != 2 || groups[0].ID != 0 || groups[1].ID != 1 {
-		t.Errorf("lines and ids: %+v", groups)
-	}
+	simtest.ErrorIf(t, groups[0].Line != 2 || groups[0].ID != 0 || groups[1].ID != 1, "lines and ids: %+v", groups)
 }
 
 func TestReadSADumpProblems(t *testing.T) {
@@ -134,8 +128,7 @@ func TestReadMCFDBsProblems(t *testing.T) {
 	}
 }
 
-// What reads without problem reads the same after being written; problems name
-// file and line.
+// What reads without problem reads the same after being written; problems name file and line.
 func FuzzReadSADump(f *testing.F) {
 	graph := chain(4)
 	f.Add(saRecord("0xc001", "0x1:0x1") + saMember("0x200002") + saMember("0x100001"))
@@ -143,9 +136,7 @@ func FuzzReadSADump(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		groups, err := ReadSADump(strings.NewReader(text), "fuzz", graph)
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "fuzz:") {
-				t.Errorf("an error without file: %v", err)
-			}
+			simtest.ErrorIf(t, !strings.HasPrefix(err.Error(), "fuzz:"), "an error without file: %v", err)
 			return
 		}
 		var out bytes.Buffer
@@ -154,9 +145,8 @@ func FuzzReadSADump(f *testing.F) {
 		for i := range groups {
 			groups[i].Line, again[i].Line = 0, 0
 		}
-		if len(again) != len(groups) || !reflect.DeepEqual(again, groups) && len(groups) > 0 {
-			t.Errorf("%+v, then %+v", groups, again)
-		}
+		simtest.ErrorIf(t, len(again) != len(groups) || !reflect.DeepEqual(again, groups) && len(groups) > 0,
+			"%+v, then %+v", groups, again)
 	})
 }
 
@@ -171,9 +161,7 @@ func FuzzReadMCFDBs(f *testing.F) {
 		var out bytes.Buffer
 		simtest.Check(t, WriteMCFDBs(&out, graph, tables))
 		again, err := ReadMCFDBs(&out, "fuzz", graph)
-		if err != nil || fmt.Sprint(again) != fmt.Sprint(tables) {
-			t.Errorf("%v, then %v, %v", tables, again, err)
-		}
+		simtest.ErrorIf(t, err != nil || fmt.Sprint(again) != fmt.Sprint(tables), "%v, then %v, %v", tables, again, err)
 	})
 }
 
@@ -184,17 +172,14 @@ func FuzzReadLIDMatrix(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := ReadLIDMatrix(strings.NewReader(text), "fuzz", graph)
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "fuzz:") {
-				t.Errorf("an error without file: %v", err)
-			}
+			simtest.ErrorIf(t, !strings.HasPrefix(err.Error(), "fuzz:"), "an error without file: %v", err)
 			return
 		}
 		env := newEnv(t, graph)
 		e := simtest.Must(NewMinHopMCFrom(env, m))(t)
 		if e.Join(multicast.NewGroup(0, []topology.TerminalID{0, 1}, nil)) == nil {
-			if err := e.Forest().Check(); err != nil {
-				t.Error(err)
-			}
+			err := e.Forest().Check()
+			simtest.ErrorIf(t, err != nil, "%v", err)
 		}
 	})
 }

@@ -30,12 +30,10 @@ func TestJob(t *testing.T) {
 	if got, want := string(files["minhop-mc.sa"]), string(opensmFile(t, "random_64_256x8.sa.gz")); got != want {
 		t.Errorf("groups: %s", firstDifference(got, want))
 	}
-	// Without sharing every one of the 256 groups takes an entry; EFI 40 and
-	// 79 are OpenSM's.
+	// Without sharing every one of the 256 groups takes an entry; EFI 40 and 79 are OpenSM's.
 	for _, want := range []string{"minhop-mc,256,", ",40,", "opensm-sssp,256,", ",79,"} {
-		if table := string(files["engines.csv"]); !strings.Contains(table, want) {
-			t.Errorf("no %q in\n%s", want, table)
-		}
+		table := string(files["engines.csv"])
+		simtest.ErrorIf(t, !strings.Contains(table, want), "no %q in\n%s", want, table)
 	}
 	// What a folder has of other engines goes, files of other names stay.
 	if names := FileNames(); !slices.Contains(names, "opensm-sssp.mcfdbs") || !slices.Contains(names, "opensm-sssp.sa") || slices.Contains(names, "notes.sa") {
@@ -48,9 +46,7 @@ func TestJob(t *testing.T) {
 		t.Errorf("%d refused with 100 entries for 256 groups, %d used", refused, report.Reports[0].Limited.Colours)
 	}
 	kept, err := ReadSADump(bytes.NewReader(filesOf(t, report)["minhop-mc.sa"]), "kept", env.Graph)
-	if err != nil || len(kept) != 100 {
-		t.Errorf("%d groups kept, %v", len(kept), err)
-	}
+	simtest.ErrorIf(t, err != nil || len(kept) != 100, "%d groups kept, %v", len(kept), err)
 	var text bytes.Buffer
 	if err := report.WriteTable(&text); err != nil || !strings.Contains(text.String(), "limited_max_efi") {
 		t.Errorf("%v\n%s", err, text.String())
@@ -61,9 +57,7 @@ func filesOf(t *testing.T, r *JobReport) map[string][]byte {
 	t.Helper()
 	files := simtest.Must(r.Files())(t)
 	for name := range files {
-		if !slices.Contains(FileNames(), name) {
-			t.Errorf("%s is none of the names of files", name)
-		}
+		simtest.ErrorIf(t, !slices.Contains(FileNames(), name), "%s is none of the names of files", name)
 	}
 	return files
 }
@@ -75,14 +69,11 @@ func TestJobWithSharedEntries(t *testing.T) {
 	report := simtest.Must(Job{Graph: env.Graph, Groups: groups, Entries: multicast.Unlimited, Engine: "mr4lms", Engines: []string{"minhop-mc"}, Seed: 1}.Run())(t)
 	rows := simtest.Must(ReadMCFDBs(bytes.NewReader(filesOf(t, report)["mr4lms.mcfdbs"]), "tables", env.Graph))(t)
 	colours := report.Reports[0].Unlimited.Colours
-	if colours >= len(groups) {
-		t.Fatalf("%d entries for %d groups: nothing is shared", colours, len(groups))
-	}
+	simtest.FatalIf(t, colours >= len(groups), "%d entries for %d groups: nothing is shared", colours, len(groups))
 	for _, table := range rows {
 		for _, row := range table {
-			if int(row.MLID) >= FirstMLID+colours || row.MLID < FirstMLID {
-				t.Errorf("MLID %#x with %d entries", row.MLID, colours)
-			}
+			simtest.ErrorIf(t, int(row.MLID) >= FirstMLID+colours || row.MLID < FirstMLID,
+				"MLID %#x with %d entries", row.MLID, colours)
 		}
 	}
 }
@@ -125,9 +116,7 @@ func TestJobProblems(t *testing.T) {
 	both := good
 	both.Engines = []string{"minhop-mc", "opensm-sssp"}
 	r, err := both.Run()
-	if err != nil || r.Reports[1].Err == nil {
-		t.Errorf("%+v, %v", r, err)
-	}
+	simtest.ErrorIf(t, err != nil || r.Reports[1].Err == nil, "%+v, %v", r, err)
 	both.Engine = "opensm-sssp"
 	if _, err := both.Run(); err == nil {
 		t.Error("the engine asked for failed in silence")
@@ -151,9 +140,8 @@ func TestJobOnRealClusters(t *testing.T) {
 		again := simtest.Must(ReadSADump(&dump, "sa", graph))(t)
 		for _, engine := range multicast.Registry.Names() {
 			r := simtest.Must(Job{Graph: graph, Groups: again, Engine: engine, Engines: []string{}, Entries: multicast.Unlimited, Seed: 1}.Run())(t)
-			if err := r.Reports[0].forest.Check(); err != nil {
-				t.Errorf("%s, %s: %v", file, engine, err)
-			}
+			err := r.Reports[0].forest.Check()
+			simtest.ErrorIf(t, err != nil, "%s, %s: %v", file, engine, err)
 			filesOf(t, r)
 		}
 	}
@@ -176,8 +164,7 @@ func TestJobIsReproducible(t *testing.T) {
 	}
 }
 
-// saGroups gives groups consecutive MLIDs, and MGIDs as transient, link-local groups
-// have.
+// saGroups gives groups consecutive MLIDs, and MGIDs as transient, link-local groups have.
 func saGroups(t *testing.T, groups []multicast.Group) []SAGroup {
 	t.Helper()
 	list := make([]SAGroup, len(groups))

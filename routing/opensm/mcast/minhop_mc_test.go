@@ -10,9 +10,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// BenchmarkMinHopMC routes the lines of a process grid on the networks of the
-// MR4LMS paper (Chen et al. 2021). OpenSM itself takes 20 to 40 ms a group on
-// the fat tree.
+// BenchmarkMinHopMC routes the lines of a process grid on the networks of the MR4LMS paper (Chen et
+// al. 2021). OpenSM itself takes 20 to 40 ms a group on the fat tree.
 func BenchmarkMinHopMC(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -34,9 +33,8 @@ func BenchmarkMinHopMC(b *testing.B) {
 			b.ReportAllocs()
 			next := 0
 			for b.Loop() {
-				if _, err := builder.Build(&groups[next%len(groups)], nil); err != nil {
-					b.Fatal(err)
-				}
+				_, err := builder.Build(&groups[next%len(groups)], nil)
+				simtest.FatalIf(b, err != nil, "%v", err)
 				next++
 			}
 		})
@@ -48,9 +46,8 @@ func BenchmarkMinHopMC(b *testing.B) {
 func BenchmarkSSSPUnicast(b *testing.B) {
 	topo := simtest.Must(param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 }))(b)
 	for b.Loop() {
-		if _, err := newSSSPMC(topo.Graph(), 0); err != nil {
-			b.Fatal(err)
-		}
+		_, err := newSSSPMC(topo.Graph(), 0)
+		simtest.FatalIf(b, err != nil, "%v", err)
 	}
 }
 

@@ -81,9 +81,7 @@ func TestOpenSMTables(t *testing.T) {
 			if r["engine"] == "sssp" {
 				e, err = param.Make(multicast.Registry, engines[r["engine"]], env, func(*OpenSMSSSPConfig) {})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, err)
 			mlid := joinSA(t, e, groups)
 			if err := e.Forest().Check(); err != nil {
 				t.Error(err)
@@ -96,9 +94,7 @@ func TestOpenSMTables(t *testing.T) {
 				t.Errorf("the tables differ: %s", firstDifference(dump.String(), string(want)))
 			}
 			read, err := ReadMCFDBs(bytes.NewReader(want), name, env.Graph)
-			if err != nil || fmt.Sprint(read) != fmt.Sprint(tables) {
-				t.Errorf("tables read back differ, or %v", err)
-			}
+			simtest.ErrorIf(t, err != nil || fmt.Sprint(read) != fmt.Sprint(tables), "tables read back differ, or %v", err)
 			checkEFI(t, e.Forest(), opensmFile(t, name+".efi.csv.gz"))
 			checkResults(t, e.Forest(), groups, r)
 		})
@@ -143,13 +139,9 @@ func checkEFI(t *testing.T, f *multicast.Forest, file []byte) {
 		}
 		used++
 		key := fmt.Sprintf("%#x,%d,%#x,%d", x, graph.Names.Port[p], y, graph.Names.Port[q])
-		if want[key] != strconv.Itoa(efi) {
-			t.Errorf("EFI of %s is %d, want %q", key, efi, want[key])
-		}
+		simtest.ErrorIf(t, want[key] != strconv.Itoa(efi), "EFI of %s is %d, want %q", key, efi, want[key])
 	}
-	if used != len(want) || used == 0 {
-		t.Errorf("%d links in use, want %d", used, len(want))
-	}
+	simtest.ErrorIf(t, used != len(want) || used == 0, "%d links in use, want %d", used, len(want))
 }
 
 func checkResults(t *testing.T, f *multicast.Forest, groups []SAGroup, r map[string]string) {
@@ -185,9 +177,7 @@ func checkResults(t *testing.T, f *multicast.Forest, groups []SAGroup, r map[str
 		"distinct_roots":         float64(len(roots)),
 		"first_fit_colors":       float64(firstFitColours(f, groups)),
 	} {
-		if round(got) != number(key) {
-			t.Errorf("%s = %s, want %s", key, round(got), number(key))
-		}
+		simtest.ErrorIf(t, round(got) != number(key), "%s = %s, want %s", key, round(got), number(key))
 	}
 }
 
@@ -241,9 +231,8 @@ func TestOpenSMEnginesForgetOtherGroups(t *testing.T) {
 		backwards := slices.Clone(groups)
 		slices.Reverse(backwards)
 		want := trees(groups, false)
-		if trees(backwards, false) != want || trees(groups, true) != want {
-			t.Errorf("%s: trees depend on other groups", name)
-		}
+		simtest.ErrorIf(t, trees(backwards, false) != want || trees(groups, true) != want,
+			"%s: trees depend on other groups", name)
 	}
 }
 
@@ -254,17 +243,13 @@ func TestLIDMatrix(t *testing.T) {
 		env := opensmFabric(t, net)
 		dump := opensmFile(t, net+".minhop.lid-matrix.dump.gz")
 		m := simtest.Must(ReadLIDMatrix(bytes.NewReader(dump), net, env.Graph))(t)
-		if !m.matchesShortestPaths(env.Hops) {
-			t.Errorf("%s: the dump differs from breadth-first distances", net)
-		}
+		simtest.ErrorIf(t, !m.matchesShortestPaths(env.Hops), "%s: the dump differs from breadth-first distances", net)
 		groups := readableGroups(t, env.Graph, map[string]string{"ft3_8": "grid_4x4x8.sa.gz", "torus_4x4x4_1": "random_64_256x8.sa.gz"}[net])
 		own := simtest.Must(multicast.Registry.Build("minhop-mc", new(struct{}), env))(t)
 		fed := simtest.Must(NewMinHopMCFrom(env, m))(t)
 		a, _ := TablesOf(own.Forest(), joinSA(t, own, groups))
 		b, _ := TablesOf(fed.Forest(), joinSA(t, fed, groups))
-		if fmt.Sprint(a) != fmt.Sprint(b) {
-			t.Errorf("%s: the engine fed from the dump gives other tables", net)
-		}
+		simtest.ErrorIf(t, fmt.Sprint(a) != fmt.Sprint(b), "%s: the engine fed from the dump gives other tables", net)
 		lines := strings.SplitAfter(string(dump), "\n")
 		for _, c := range []struct{ name, text, want string }{
 			{"cut", strings.Join(lines[:len(lines)/2], ""), "the file is cut"},
