@@ -61,7 +61,7 @@ f:6: switch "d" is below itself
 f:6: no switch "e0": want names that a line describes
 f:6: no switch "e1": want names that a line describes`
 	simtest.ErrorIf(t, err.Error() != want, "%v\nwant\n%s", err, want)
-	simtest.Refuse(readSlurm("f", []byte("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n")))(t, "f:2: no path from switch 0 to switch 1")
+	simtest.Refuse(readSlurm("f", []byte("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n")))(t, `f:2: no path from switch "a" to switch "b"`)
 }
 
 // TestSlurmContinues: a list goes on in the next line, behind its comma, as Slurm joins lines.
