@@ -72,7 +72,7 @@ func TestResolve(t *testing.T) {
 func TestFiles(t *testing.T) {
 	naming := Naming{Pattern: input.Pattern(`^(|.*[^0-9])(0|[1-9][0-9]*)(\.et)$`), Digits: 1, Sure: "."}
 	for name, want := range map[string]string{
-		"a.1.et": "a.0.et a.1.et", "rank_0.et": "rank_0.et rank_1.et", "1.et": "0.et 1.et", "b.2.et": "b.0.et b.1.et", "resnet50.et": "resnet50.et", "x.et": "x.et",
+		"a.1.et": "a.0.et a.1.et", "rank_0.et": "rank_0.et rank_1.et", "1.et": "0.et 1.et", "b.2.et": "b.0.et b.1.et b.2.et", "resnet50.et": "resnet50.et", "x.et": "x.et",
 	} {
 		dir := t.TempDir()
 		for _, file := range append(strings.Fields(want), name) {
