@@ -470,7 +470,7 @@ var foreign = []struct {
 	begins *regexp.Regexp // somewhere in the first bytes
 	advice string
 }{
-	{"Slurm's topology.conf of blocks", regexp.MustCompile(`(?m)^\s*BlockName=`), "it names no switches; on InfiniBand, weft reads what ibnetdiscover prints"},
+	{"Slurm's topology.conf of blocks or rings", regexp.MustCompile(`(?m)^\s*(Block|Ring)Name=`), "it names no switches; on InfiniBand, weft reads what ibnetdiscover prints"},
 	{"Slurm's topology.yaml", regexp.MustCompile(`(?m)^\s*(-\s*)?topology:\s`), "give the same switches as topology.conf has them, SwitchName= lines"},
 	{"ibdiagnet's .lst", regexp.MustCompile(`(?m)^\s*\{\s*(CA|SW|RT|CA-SW)\s+Ports:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
 	{"ibdiagnet's net_dump", regexp.MustCompile(`(?m)^\s*#\s*:\s*IB#\s*:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
