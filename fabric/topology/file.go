@@ -480,7 +480,7 @@ var foreign = []struct {
 	{"a graph in DOT or GML", regexp.MustCompile(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*(\n\s*)?[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},
 	{"a graph of Pajek", regexp.MustCompile(`(?im)^\*vertices\s`), "write the lines below *Edges, or *Arcs, alone, for topology.type = \"edges\""},
 	{"networkx's multiline adjacency list", regexp.MustCompile(`(?m)^[^\s{}#":]+ \{.*\}$`), "write it with networkx.write_adjlist(GRAPH, OUT), for topology.type = \"edges\""},
-	{"a list of pairs, as Python or JSON has it", regexp.MustCompile(`^\s*\[?\s*[(\[]\s*['"]?\w+['"]?\s*,`), "write a line \"0 1\" for each, as for pair in PAIRS: print(*pair), for topology.type = \"edges\""},
+	{"a list of pairs, as Python or JSON has it", regexp.MustCompile(`^\s*(\[\s*[(\[]?\s*['"]?\w+['"]?\s*,|\(\s*['"]?\w+['"]?\s*,[^()\n]*\)\s*(,|;|\n|$))`), "write a line \"0 1\" for each, as for pair in PAIRS: print(*pair), for topology.type = \"edges\""},
 	{"networkx's JSON", regexp.MustCompile(`^\s*\{\s*"(directed|multigraph|graph|nodes)"\s*:`), "write a list of cables, as networkx.write_edgelist(GRAPH, OUT, data=False) does, for topology.type = \"edges\""},
 	{"networkx's, Sage's or Python's table of neighbours", regexp.MustCompile(`^\s*\{\s*['"]?\d+['"]?\s*:\s*[\[{(]`), "write a line \"0 1 2 3\" for each, the switch and its neighbours, for topology.type = \"edges\""},
 	{"a graph in graph6 or sparse6", regexp.MustCompile(`^(>>(graph|sparse)6<<|:[?-~]{2,}\s*$)`), "write a list of cables, as networkx.write_edgelist(networkx.read_graph6(FILE), OUT, data=False) does, for topology.type = \"edges\""},

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // listing is what a list of cables is found to be, before it is read.
@@ -20,10 +22,16 @@ type listing struct {
 	columns   int   // of every line, where ends tells them
 }
 
+// tuple matches a name of a switch that is one of Python's tuples, as those of networkx's grids are.
+var tuple = input.Pattern(`\([\w'. -]+(, *[\w'. -]+)+,?\)`)
+
 // words divides a line of a list into its words, between spaces, commas and semicolons, without a
 // comment or an arrow between two. Attributes that networkx writes behind an edge, a dictionary in braces, are cut
 // off and returned.
 func words(line string) (fields []string, attributes string) {
+	if strings.Contains(line, "(") {
+		line = tuple().ReplaceAllStringFunc(line, func(name string) string { return strings.Join(strings.Fields(name), "") })
+	}
 	fields = strings.Fields(line)
 	if at := slices.IndexFunc(fields, func(w string) bool { return w[0] == '#' || w[0] == '%' || strings.HasPrefix(w, "//") }); at >= 0 {
 		fields = fields[:at]

@@ -72,7 +72,7 @@ func isList(data []byte) bool {
 		if endColumns(string(line)) != nil {
 			return true
 		}
-		plain := (attributes == "" || strings.HasSuffix(attributes, "}")) && !slices.ContainsFunc(fields, func(w string) bool { return strings.ContainsAny(w, `"'=<>[]();`) })
+		plain := (attributes == "" || strings.HasSuffix(attributes, "}")) && !slices.ContainsFunc(fields, func(w string) bool { return strings.ContainsAny(w, `"'=<>[]();`) && !tuple().MatchString(w) })
 		if isCray(fields) || !plain || len(fields) == 2 || len(fields) == 3 || withPorts(fields) {
 			return plain || isCray(fields)
 		}
