@@ -99,7 +99,7 @@ func TestEdgesAsMeant(t *testing.T) {
 		{"node1 node2\nnode2 node3\nnode3 node1\n", "", 3, 3}, // switches of these names
 		{"1 First one\r\n2 b\r\n3 c\r\n#\r\n1 2 x\r\n2 3\r\n", "f: taken as a graph in the Trivial Graph Format", 3, 2},
 		{"(0, 0) (1, 0) {}\n(0, 0) ('b', 1) {}\n(1,0) ('b', 1) {}\n", "", 3, 3}, // networkx's grids
-		{"1 2\n2 3\n#\n3 1\n", "", 3, 3}, // a comment between cables
+		{"1 2\n2 3\n#\n3 1\n", "", 3, 3},                                        // a comment between cables
 		{",a,b,c,d\na,0,1,1,1\nb,1,0,1,1\nc,1,1,0,1\nd,1,1,1,0\n", "f: taken as a matrix of cables\nf: all 6 cables stand in the list in both directions: taken once each", 4, 6},
 		{"leaf -- spine\nspine => top\n", "", 3, 2},
 		{"// by hand\na|b\nb|c\n", "", 3, 2},
