@@ -112,6 +112,7 @@ func (w *JobsRun) First(job int) int { return int(w.jobs[job].first) }
 // Ranks implements [Workload]: the ranks of all jobs, one job behind the other.
 func (w *JobsRun) Ranks() int { return len(w.ranks) }
 
+// CPUs and NICs implement [Workload]: the most of any job, at least 1.
 func (w *JobsRun) CPUs() int { return w.most(Workload.CPUs) }
 func (w *JobsRun) NICs() int { return w.most(Workload.NICs) }
 
@@ -162,6 +163,7 @@ func (w *JobsRun) Start(rank int32, dst []Op) []Op {
 	return w.begin(j, rank, 0, dst)
 }
 
+// Started implements [Workload].
 func (w *JobsRun) Started(rank, id int32, now int64, dst []Op) []Op {
 	if id == startID {
 		return dst
@@ -271,6 +273,7 @@ type Timed interface {
 // Operations counts all iterations but the first, which makes connections; a single one counts.
 func (s *Iterated) Operations() int { return max(1, s.times-1) }
 
+// Timed implements [Timed].
 func (s *Iterated) Timed(rank, round int) bool {
 	n := s.rounds.of(rank)
 	return (s.times == 1 || uint32(round) >= n) && uint32(round)%n < s.timed.of(rank)

@@ -21,6 +21,7 @@ type Noise struct {
 	DaemonTime  sim.Time `toml:"daemon_time" doc:"how long it takes each time; less than daemon_every" min:"0ns"`
 }
 
+// DefaultNoise is none.
 var DefaultNoise = Noise{CallLaw: Exponential, ComputeLaw: Exponential, Spread: 0.25}
 
 // The distributions of noise.

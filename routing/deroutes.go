@@ -133,8 +133,8 @@ type least struct {
 
 var noneYet = least{topology.NoPort, math.MaxInt, 0}
 
-// offer weighs the cables of row that are not in but, by which hops hops are left. Its result stays
-// in registers.
+// offer weighs the cables of row that are not in but; hops is the number of hops left by them. Its
+// result stays in registers.
 func (l least) offer(q *queues, row, but trunk, hops int) least {
 	for p, end := row.port, row.port+topology.PortID(row.count); p < end; p++ {
 		if p == but.port {

@@ -26,6 +26,7 @@ type Load struct {
 	Injection []float64
 }
 
+// NewLoad is the load of g whose channels have these: by port, and by terminal.
 func NewLoad(g *topology.Graph, port, injection []float64) *Load { return &Load{g, port, injection} }
 
 // ErrAdaptive is the error of [Loads] for a routing whose choices depend on the state

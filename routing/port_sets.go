@@ -299,8 +299,8 @@ type widely struct {
 	one    bool        // one port of several is left, chosen by a hash
 	// byNumber makes that hash go by the leaf's number as a switch, not by its column.
 	byNumber bool
-	// reached is told of leaves (bits of fresh, from column base on) that are hops hops from a
-	// switch in a phase; may be nil.
+	// reached is told of leaves (bits of fresh, from column base on) at distance hops from a switch
+	// in a phase; may be nil.
 	reached func(phase int, s topology.SwitchID, base int, fresh uint64, hops int)
 
 	ends            []topology.SwitchID // by column

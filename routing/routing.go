@@ -228,6 +228,7 @@ func BuildPeriods(env Env, periods []topology.Period, build func(Env) (fabric.Ro
 	return e, nil
 }
 
+// During is the routing of a period.
 func (e *Periods) During(period int) fabric.Routing { return e.list[period] }
 
 // VCs implements [fabric.Routing].
@@ -248,8 +249,10 @@ func (e *Periods) InjectionVCs(vcs int) uint32 {
 	return set
 }
 
+// Route is the hop in the first period.
 func (e *Periods) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return e.list[0].Route(v, h) }
 
+// IgnoresTerminals implements [TerminalBlind].
 func (e *Periods) IgnoresTerminals() bool {
 	return !slices.ContainsFunc(e.list, func(r fabric.Routing) bool { return !ignoresTerminals(r) })
 }

@@ -123,7 +123,7 @@ func (g Geometric) tabulate() *geometricSteps {
 	return t
 }
 
-// leastAbove is the least fraction, in units of 2^-53, that gives more than trials trials; 2^53 if
+// leastAbove is the least fraction, in units of 2^-53, that gives more trials than so many; 2^53 if
 // none does. It is 1-(1-p)^trials but for some units of rounding.
 func (g Geometric) leastAbove(trials int64) uint64 {
 	guess := int(-math.Expm1(float64(trials)/g.scale) * (1 << 53))

@@ -175,6 +175,7 @@ func (d *Domain) mayRouteAhead() bool {
 	return d.large && d.memory == nil && d.Unit != nil && d.Unit.timed
 }
 
+// NextTick implements [sim.Clocked].
 func (d *Domain) NextTick() sim.Time {
 	next := d.nextWork()
 	if next == fabric.Never {
@@ -183,6 +184,7 @@ func (d *Domain) NextTick() sim.Time {
 	return sim.Time(next) * d.Config.Fabric.Clock
 }
 
+// Tick implements [sim.Clocked].
 func (d *Domain) Tick(now sim.Time) { d.tick(int64(now / d.Config.Fabric.Clock)) }
 
 // stopTicks is the number of ticks after which a single kernel stops to ask its models, which may
@@ -250,6 +252,7 @@ func (f *Fabric) Ended() bool {
 	return f.Idle() && f.Settled()
 }
 
+// Idle tells whether nothing is going to happen any more.
 func (f *Fabric) Idle() bool {
 	for _, d := range f.domains {
 		if d.anyActive() || min(d.nextArrival(), d.sent) < fabric.Never {

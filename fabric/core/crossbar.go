@@ -65,8 +65,8 @@ func (d *Domain) file(v *InVC) {
 	u.any, u.hop, u.back, u.arrival = false, false, 0, 0
 }
 
-// findLate prepares what is timed of flits that cross: late, the cycles by which credit sensing
-// delays each credit, and the lists for flits that leave at once.
+// findLate prepares what is timed of flits that cross: the cycles by which credit sensing delays
+// each credit, and the lists for flits that leave at once.
 func (d *Domain) findLate(sw *SwitchState, matches []Request, t *StepTime) {
 	if d.behind != nil {
 		d.leaving = d.behind.list(d, t.Depart)

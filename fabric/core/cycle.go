@@ -233,7 +233,7 @@ func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
 }
 
 // requestVCs lists the packets that find a virtual channel free in this step; the others wait.
-// search: rivals must be found, as some packet asks for several, an observer is to be told who
+// several: rivals must be found, as some packet asks for several, an observer is to be told who
 // wins, the switch has more than 64, or packets put one forward.
 func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, several bool) {
 	requests, n, choices := check.Of(d.Matcher.requests), uint32(0), d.allRivals

@@ -47,6 +47,7 @@ type Fabric struct {
 	Counters
 }
 
+// Routing is the network's routing.
 func (f *Fabric) Routing() fabric.Routing { return f.routing }
 
 // Seed is what its streams of random numbers are derived from.

@@ -310,6 +310,7 @@ func (f *Fabric) Divide(threads int, worth int64) {
 	}
 }
 
+// Check tells why f cannot be attached to a source; nil: it can.
 func (f *Fabric) Check(source fabric.Source) error {
 	if f.attached {
 		return errors.New("the fabric has been run or attached before; a run needs a new one")

@@ -172,12 +172,14 @@ func (p *Parts) Total() int64 {
 	return sum
 }
 
+// Add adds other.
 func (p *Parts) Add(other *Parts) {
 	for i, x := range other {
 		p[i] += x
 	}
 }
 
+// Subtract takes other away.
 func (p *Parts) Subtract(other *Parts) {
 	for i, x := range other {
 		p[i] -= x

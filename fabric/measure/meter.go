@@ -150,6 +150,7 @@ func extend[T any](list *[]T, n int) {
 	}
 }
 
+// Deliver implements Sink.
 func (m *Meter) Deliver(d *fabric.Delivery) {
 	latency := d.Cycle - d.Birth
 	m.trailing.latency += latency

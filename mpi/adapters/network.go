@@ -130,8 +130,10 @@ func New(f *core.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int, jobs *J
 // Parts implements mpi.Division.
 func (t *Network) Parts() int { return t.fabric.Domains() }
 
+// PartOf implements mpi.Division.
 func (t *Network) PartOf(node int32) int { return int(t.partOf[node]) }
 
+// Transport implements mpi.Division.
 func (t *Network) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transport, error) {
 	p := &transport{Network: t, number: uint8(part), kernel: k, sink: sink, orderOf: map[qpPair]int32{}}
 	if t.tracer != nil {
@@ -170,6 +172,7 @@ func (t *Network) Part(domain int) fabric.Ends {
 	return fabric.Ends{Source: t.parts[domain], Sink: t.parts[domain]}
 }
 
+// Run implements mpi.Division.
 func (t *Network) Run(kernels []*sim.Kernel, m mpi.Meeting) {
 	t.Ran = true
 	t.fabric.RunKernels(kernels, m)

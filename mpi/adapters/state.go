@@ -32,6 +32,7 @@ type orderState struct {
 	flights  []int32 // ids
 }
 
+// Archive implements [mpi.Stater].
 func (t *Network) Archive(a *snapshot.Archive) {
 	x := &networkState{Archive: a, t: t}
 	t.state = x

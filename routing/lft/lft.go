@@ -38,12 +38,14 @@ func init() {
 
 var _ topology.PathConfig = (*Config)(nil)
 
+// RelativeTo implements [topology.PathConfig].
 func (c *Config) RelativeTo(dir string) {
 	for _, path := range []*string{&c.Tables, &c.Levels, &c.SL2VL, &c.VLArb} {
 		*path = input.In(dir, *path)
 	}
 }
 
+// Files implements [topology.PathConfig].
 func (c *Config) Files() []string {
 	return slices.DeleteFunc([]string{c.Tables, c.Levels, c.SL2VL, c.VLArb}, func(path string) bool { return path == "" })
 }
@@ -151,6 +153,7 @@ func readTable[T any](key, path string, read func(io.Reader) (*T, error)) (*T, e
 	return read(f)
 }
 
+// Tables are the forwarding tables of a routing; see [routing.FillTables].
 func Tables(g *topology.Graph, r fabric.Routing, vcs int) (*ib.LFTs, error) {
 	if l, ok := r.(*lft); ok {
 		return l.tables, nil

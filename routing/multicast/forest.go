@@ -77,6 +77,7 @@ func NewForest(env Env) (*Forest, error) {
 	return f, nil
 }
 
+// Env is what the forest stands on.
 func (f *Forest) Env() Env { return f.env }
 
 // NumGroups is the number of groups carried.

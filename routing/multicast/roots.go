@@ -97,6 +97,7 @@ func (m *MinHop) search(s topology.SwitchID, queue []topology.SwitchID) int {
 	return deepest
 }
 
+// Graph is the graph that the tables describe.
 func (m *MinHop) Graph() *topology.Graph { return m.graph }
 
 // Row lists the distances between s and every switch (len = switches). It must not be changed.

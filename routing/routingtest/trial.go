@@ -176,6 +176,7 @@ func (tr *Trial) String() string {
 	return fmt.Sprintf("seed %d: %s, %d virtual channels, on %s", tr.Seed, tr.name, tr.VCs, tr.network.Name)
 }
 
+// Fabric builds the network.
 func (tr *Trial) Fabric(t testing.TB) *core.Fabric {
 	t.Helper()
 	return tr.With(t, tr.Config)
@@ -189,6 +190,7 @@ func (tr *Trial) With(t testing.TB, config fabric.Config) *core.Fabric {
 	return f
 }
 
+// Graph is the graph of the network.
 func (tr *Trial) Graph() *topology.Graph { return tr.network.Topology.Graph() }
 
 // Traffic is a source of uniform traffic at a load, with packets of one size.

@@ -37,7 +37,8 @@ func pieceOf(i uint32) (piece int, offset uint32) {
 	return piece, i &^ (firstRecords << piece >> 1 &^ (firstRecords - 1))
 }
 
-// Take hands out new records first to end-1: at most most, or with 0 as many as lie in one piece.
+// Take hands out new records first to end-1: most of them or fewer, or with most = 0 as many as lie
+// in one piece.
 func (r *Records[T]) Take(most int) (first, end int32) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -68,6 +68,7 @@ func (c *Choice[E, T]) Choose(name string) error {
 	return err
 }
 
+// UnmarshalText is Choose.
 func (c *Choice[E, T]) UnmarshalText(name []byte) error {
 	err := c.Choose(string(name))
 	if err != nil {
