@@ -367,14 +367,18 @@ func (q *FIFO[T]) At(i int) *T { return &q.ring[(q.first+uint32(i))&uint32(len(q
 // Put appends an item.
 func (q *FIFO[T]) Put(item T) {
 	if int(q.count) == len(q.ring) {
-		ring := make([]T, max(8, 2*len(q.ring)))
-		for i := range q.count {
-			ring[i] = *q.At(int(i))
-		}
-		q.ring, q.first = ring, 0
+		q.grow()
 	}
 	q.count++
 	*q.At(int(q.count) - 1) = item
+}
+
+func (q *FIFO[T]) grow() {
+	ring := make([]T, max(8, 2*len(q.ring)))
+	for i := range q.count {
+		ring[i] = *q.At(int(i))
+	}
+	q.ring, q.first = ring, 0
 }
 
 // Take removes the first item.
