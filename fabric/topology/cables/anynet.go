@@ -4,7 +4,6 @@ package cables
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +12,11 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
+var isAnynet = input.Pattern(`^(?:\x{feff})?(?:\s*(?:#|//).*)*\s*(router|node)\s+\d+\s+(router|node)\s+\d`)
+
 func init() {
 	topology.RegisterFormat(topology.Format{Name: "anynet", Called: "a network of BookSim2's anynet", Doc: "a network from a file of BookSim2's anynet", Read: ReadAnynet,
-		Is: regexp.MustCompile(`^(?:\x{feff})?(?:\s*(?:#|//).*)*\s*(router|node)\s+\d+\s+(router|node)\s+\d`).Match})
+		Is: func(data []byte) bool { return isAnynet().Match(data) }})
 }
 
 // anynetReader collects cables.
@@ -192,6 +193,9 @@ func finish(p *input.Problems, b *topology.Builder, n network) (topology.Topolog
 	}
 	g := b.Freeze()
 	g.Classes = n.classes
+	if n.names != nil {
+		g.SetNames(n.names)
+	}
 	if g.Switches() == 0 || g.Terminals() == 0 {
 		p.ProblemAt(1, "%d switches and %d terminals: want at least one of each", g.Switches(), g.Terminals())
 	} else if lost, err := g.CheckReach(); err != nil {
@@ -199,9 +203,6 @@ func finish(p *input.Problems, b *topology.Builder, n network) (topology.Topolog
 	}
 	if p.Any() {
 		return nil, p.Err()
-	}
-	if n.names != nil {
-		g.SetNames(n.names)
 	}
 	return topology.NewFileNetwork(g, n.doubts...), nil
 }
