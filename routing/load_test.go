@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -241,7 +242,7 @@ func plainLoads(g *topology.Graph, r fabric.Routing, vcs int, m routing.Matrix) 
 func TestLoadsOnThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	compared := 0
-	for _, n := range networks(t) {
+	for _, n := range topologytest.Special(t) {
 		g := n.Topology.Graph()
 		for _, name := range routing.Registry.Names() {
 			for _, v := range routingtest.Variants(t, name) {

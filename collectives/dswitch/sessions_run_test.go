@@ -100,9 +100,7 @@ func TestRunSessionsRefusals(t *testing.T) {
 		config := DefaultSessionsConfig()
 		c.set(&config)
 		_, err := RunSessions(t.Context(), c.top, config, 1, nil)
-		for _, want := range c.want {
-			simtest.Fail(t, err, want)
-		}
+		simtest.Fail(t, err, c.want...)
 		check := CheckSessions(c.top, config, 1)
 		simtest.ErrorIf(t, check == nil || check.Error() != fmt.Sprint(err), "CheckSessions says %v, RunSessions %v", check, err)
 	}

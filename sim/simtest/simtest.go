@@ -175,22 +175,24 @@ func EqualSlices[T comparable](t testing.TB, got, want []T, format string, args 
 	}
 }
 
-// Fail takes an error that says something.
-func Fail(t testing.TB, err error, want string) {
+// Fail takes an error that says all of some texts.
+func Fail(t testing.TB, err error, want ...string) {
 	t.Helper()
-	ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "error %v, want %q", err, want)
+	for _, text := range want {
+		ErrorIf(t, err == nil || !strings.Contains(err.Error(), text), "error %v, want %q", err, text)
+	}
 }
 
 // Refuse is Fail of a call.
-func Refuse[T any](_ T, err error) func(t testing.TB, want string) {
-	return func(t testing.TB, want string) {
+func Refuse[T any](_ T, err error) func(t testing.TB, want ...string) {
+	return func(t testing.TB, want ...string) {
 		t.Helper()
-		Fail(t, err, want)
+		Fail(t, err, want...)
 	}
 }
 
 // Refuse2 is Refuse for two results.
-func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, want string) { return Refuse(0, err) }
+func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, want ...string) { return Refuse(0, err) }
 
 // Text is what a file holds.
 func Text(t testing.TB, file string) string {
