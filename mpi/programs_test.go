@@ -36,8 +36,7 @@ func TestPingPong(t *testing.T) {
 	config.Protocols.EagerCopies = false
 	s := skeletonSchedule(t, "ping-pong", 2, func(c *skeletons.Micro) { c.Iterations = 4 })
 	ends := phaseEnds(t, config, s)
-	got := float64(ends[3]-ends[2]) / 2 / us
-	simtest.ErrorIf(t, math.Abs(got-1.26) > 0.001, "latency %v us, want 1.26", got)
+	simtest.Near(t, float64(ends[3]-ends[2])/2/us, 1.26, 0.001, "latency in us")
 }
 
 // A window of 64 messages of 64 KiB by rendezvous fills the adapter: 3.04 GB/s.

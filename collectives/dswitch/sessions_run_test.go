@@ -52,8 +52,7 @@ func TestRunSessionsPaper(t *testing.T) {
 	} {
 		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).sw, DefaultSessionsConfig(), 1, nil))(t)
 		for name, want := range c.want {
-			got := column(t, r, name)
-			simtest.ErrorIf(t, math.Abs(got-want) > 1e-12, "%s: %s = %g, want %g", r.Row.Name, name, got, want)
+			simtest.Near(t, column(t, r, name), want, 1e-12, "%s: %s", r.Row.Name, name)
 		}
 	}
 }

@@ -446,8 +446,7 @@ func TestMegafly(t *testing.T) {
 		m := metrics.Measure(x.Graph())
 		simtest.ErrorIf(t, fmt.Sprint(m.Pairs) != c.pairs || math.Abs(m.MeanDistance-c.mean) > 5e-7 || m.Links != c.links,
 			"%+v: %+v", c.config, m)
-		got := x.Forms().UniformCapacity
-		simtest.ErrorIf(t, math.Abs(got-c.most) > 1e-12, "%+v: %v, want %v", c.config, got, c.most)
+		simtest.Near(t, x.Forms().UniformCapacity, c.most, 1e-12, "%+v:", c.config)
 	}
 	// Radix 36: 18 leaves and 18 spines a group, 18 terminals and 18 global ports:
 	// 324*325 terminals on 11,700 switches.
