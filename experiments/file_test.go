@@ -37,7 +37,7 @@ func TestProblems(t *testing.T) {
 			`x.toml:3:1: shape.type = "rin": unknown shape (did you mean "ring"?): known are box, ring`}},
 		{"parameter of another choice", "kind = \"toy\"\n[shape]\ntype = \"ring\"\np = 3\n", nil, []string{
 			`x.toml:4:1: shape.p is not a key of [shape] (did you mean "k"?): allowed are k, type`}},
-		{"out of range, all together", "kind = \"toy\"\n[shape]\np = 0\n[traffic]\nload = 1.7\nmode = \"x\"\ndims = [1, 0]\n", nil, []string{
+		{"out of range, all together, integers with an exponent among them", "kind = \"toy\"\n[shape]\np = 0\n[traffic]\nload = 1.7\nmode = \"x\"\ndims = [1e0, 0.0]\n", nil, []string{
 			`x.toml:3:1: shape.p = 0: want 1 to 100`,
 			`x.toml:5:1: traffic.load = 1.7: want 0 to 1`,
 			`x.toml:6:1: traffic.mode = "x": want "", fail, panic, break, misuse, wait`,

@@ -46,6 +46,13 @@ func splitColumn(column string) (noun, statistic, unit string) {
 	words := strings.Split(column, "_")
 	if n := len(words); n > 1 && unitNames[words[n-1]] != "" {
 		unit, words = unitNames[words[n-1]], words[:n-1]
+		if n > 2 && words[n-2] == "per" { // of a rate
+			of := "1"
+			if words = words[:n-2]; n > 3 && unitNames[words[n-3]] != "" {
+				of, words = unitNames[words[n-3]], words[:n-3]
+			}
+			unit = of + "/" + unit
+		}
 	}
 	var rest []string
 	for _, w := range words {

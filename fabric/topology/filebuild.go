@@ -48,15 +48,15 @@ func (r *fileReader) build() *Graph {
 		return nil
 	}
 	g := b.Freeze()
-	if lost, err := g.CheckReach(); err != nil {
-		r.ProblemAt(r.switches[lost].line, "%v", err)
-	}
 	g.SetNames(r.names())
 	for i, end := range sorted {
 		put(&g.Names.Port, len(sorted), i, ends[end].number)
 	}
 	if reflect.ValueOf(*g.Names).IsZero() {
 		g.Names = nil
+	}
+	if lost, err := g.CheckReach(); err != nil {
+		r.ProblemAt(r.switches[lost].line, "%v", err)
 	}
 	return g
 }

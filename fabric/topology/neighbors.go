@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Neighbors is the adjacency of the switches of a graph in compressed rows, parallel cables merged:
@@ -84,8 +86,14 @@ func (g *Graph) CheckReach() (lost SwitchID, err error) {
 		}
 		queue = next
 	}
-	if lost := slices.Index(seen, false); lost >= 0 {
-		return SwitchID(lost), fmt.Errorf("no path from switch 0 to switch %d: the network is not connected", lost)
+	if lost := SwitchID(slices.Index(seen, false)); lost >= 0 {
+		called := func(s SwitchID) string {
+			if name := at(g.identities().Switches, s).Name; name != "" {
+				return "switch " + input.Quote(name)
+			}
+			return g.SwitchName(s)
+		}
+		return lost, fmt.Errorf("no path from %s to %s: the network is not connected", called(0), called(lost))
 	}
 	return 0, nil
 }

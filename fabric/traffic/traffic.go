@@ -240,6 +240,9 @@ func readDestinations(name string, data []byte, g *topology.Graph) (Pattern, err
 // terminal finds one; it notes what is wrong and returns silent otherwise.
 func (in *destinationReader) terminal(text string) topology.TerminalID {
 	t, err := in.finder.Terminal(text)
+	if inside, quoted := strings.CutPrefix(text, `"`); err != nil && quoted { // as spreadsheets write names
+		t, err = in.finder.Terminal(strings.TrimSuffix(inside, `"`))
+	}
 	if err != nil {
 		in.Problem("%w", err)
 		return silent

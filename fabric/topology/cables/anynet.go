@@ -193,6 +193,9 @@ func finish(p *input.Problems, b *topology.Builder, n network) (topology.Topolog
 	}
 	g := b.Freeze()
 	g.Classes = n.classes
+	if n.names != nil {
+		g.SetNames(n.names)
+	}
 	if g.Switches() == 0 || g.Terminals() == 0 {
 		p.ProblemAt(1, "%d switches and %d terminals: want at least one of each", g.Switches(), g.Terminals())
 	} else if lost, err := g.CheckReach(); err != nil {
@@ -200,9 +203,6 @@ func finish(p *input.Problems, b *topology.Builder, n network) (topology.Topolog
 	}
 	if p.Any() {
 		return nil, p.Err()
-	}
-	if n.names != nil {
-		g.SetNames(n.names)
 	}
 	return topology.NewFileNetwork(g, n.doubts...), nil
 }

@@ -69,13 +69,16 @@ func isList(data []byte) bool {
 		if len(fields) == 0 || len(fields) == 1 && counts(fields) {
 			continue
 		}
-		plain := (attributes == "" || strings.HasSuffix(attributes, "}")) && !slices.ContainsFunc(fields, func(w string) bool { return strings.ContainsAny(w, `"'=<>[]();`) })
+		if endColumns(string(line)) != nil {
+			return true
+		}
+		plain := (attributes == "" || strings.HasSuffix(attributes, "}")) && !slices.ContainsFunc(fields, func(w string) bool { return strings.ContainsAny(w, `"'=<>[]();`) && !tuple().MatchString(w) })
 		if isCray(fields) || !plain || len(fields) == 2 || len(fields) == 3 || withPorts(fields) {
 			return plain || isCray(fields)
 		}
 		is := survey(string(data))
 		_, form := rowsOf(string(data))
-		return form != "" || is.adjacency || is.header > 0 && namesColumns(fields)
+		return form != "" || is.adjacency
 	}
 	return false
 }
@@ -92,7 +95,10 @@ func ReadEdges(name string, data []byte, terminals int) (g *topology.Graph, doub
 	}
 	r := &edgeReader{Problems: input.Problems{Name: name}, number: map[string]int{}, class: map[string]topology.ClassID{}, tiles: map[string]tile{}}
 	text := strings.TrimPrefix(string(data), "\ufeff")
-	if rows, form := rowsOf(text); form != "" {
+	if list := trivial(text); list != "" {
+		text = list
+		r.doubt("taken as a graph in the Trivial Graph Format")
+	} else if rows, form := rowsOf(text); form != "" {
 		text = rows
 		r.doubt("taken as %s", form)
 	}
@@ -152,6 +158,13 @@ func (r *edgeReader) read(line int, text string) {
 		r.doubt("line %d, %s, counts the switches that follow: it is no cable", line, input.Quote(strings.Join(fields, " ")))
 	case line == r.is.header:
 		r.doubt("line %d, %s, names no switch of a further line: taken as names of columns", line, input.Quote(strings.Join(fields, " ")))
+	case r.is.ends != nil && len(fields) != r.is.columns:
+		r.ProblemAt(line, "%d words: want %d, as line %d names columns", len(fields), r.is.columns, r.is.header)
+	case len(r.is.ends) == 2:
+		r.cable(line, fields[r.is.ends[0]], fields[r.is.ends[1]], "link")
+	case len(r.is.ends) == 4:
+		a, p, b, q := fields[r.is.ends[0]], fields[r.is.ends[1]], fields[r.is.ends[2]], fields[r.is.ends[3]]
+		r.joined(line, [2]string{a + " " + p, b + " " + q}, [2]string{a, b}, "link")
 	case r.is.adjacency:
 		for _, peer := range fields[1:] {
 			r.cable(line, strings.TrimSuffix(fields[0], ":"), peer, "link")
@@ -161,7 +174,7 @@ func (r *edgeReader) read(line int, text string) {
 		r.cray(line, fields[0], fields[1], fields[3])
 	case withPorts(fields) && r.is.header == 0:
 		r.joined(line, [2]string{fields[0] + " " + fields[1], fields[2] + " " + fields[3]}, [2]string{fields[0], fields[2]}, "link")
-	case len(fields) == 3 && number(fields[2]) || len(fields) > 3 && r.is.header > 0 || len(fields) == 2 && len(attributes) > len("{}"):
+	case len(fields) == 3 && weight(fields[2]) || len(fields) > 3 && r.is.header > 0 || len(fields) == 2 && len(attributes) > len("{}"):
 		r.weights++
 		r.cable(line, fields[0], fields[1], "link")
 	case len(fields) == 2:
@@ -310,15 +323,15 @@ func (r *edgeReader) graph(terminals int) *topology.Graph {
 		b.AddLink(at(c.ends[0]), at(c.ends[1]), c.class)
 	}
 	g := b.Freeze()
-	if _, err := g.CheckReach(); err != nil {
-		r.ProblemAt(1, "%v", err)
-	}
 	if !numbered || least > 0 {
 		names := &topology.Names{Switches: make([]topology.SwitchName, len(r.names))}
 		for i, name := range r.names {
 			names.Switches[at(int32(i))].Name = name
 		}
 		g.SetNames(names)
+	}
+	if _, err := g.CheckReach(); err != nil {
+		r.ProblemAt(1, "%v", err)
 	}
 	return g
 }

@@ -29,12 +29,19 @@ type TiersConfig struct {
 }
 
 func init() {
+	topology.RegisterFormat(topology.Format{Name: "tiers", Called: "a topology file of htsim", Is: func(data []byte) bool { return tiersLine().Match(data) },
+		Read: func(path string, data []byte) (topology.Topology, error) {
+			return topology.AsTopology(ReadTiers(path, data))
+		}})
 	topology.RegisterFile("tiers", "a tree of two or three levels from a topology file of htsim", TiersConfig{}, input.MaxSettings,
 		func(c TiersConfig) string { return c.Path },
 		func(c TiersConfig, data []byte) (topology.Topology, error) {
 			return topology.AsTopology(ReadTiers(c.Path, data))
 		})
 }
+
+// tiersLine matches the line that tells such a file from others.
+var tiersLine = input.Pattern(`(?im)^Tiers\s+\d+\s*$`)
 
 // Validate checks what the tags cannot.
 func (c *TiersConfig) Validate() error { return topology.CheckPath(c.Path, "a file of tiers") }
@@ -63,7 +70,7 @@ type tier struct {
 var tierKeys = map[string]struct{ least, otherwise int }{
 	"downlink_speed_gbps": {1, -1}, "downlink_latency_ns": {0, -1}, "switch_latency_ns": {0, 0}, "radix_down": {1, -1},
 	"radix_up": {0, 0}, "oversubscribed": {1, 1}, "bundle": {1, 1},
-	"queue_size_up": {0, 0}, "queue_size_down": {0, 0}, // ignored: queues are settings of the network
+	"queue_up": {0, 0}, "queue_down": {0, 0}, "queue_size_up": {0, 0}, "queue_size_down": {0, 0}, // ignored: queues are settings of the network
 }
 
 // mostTierValue bounds every number of a file.

@@ -149,7 +149,7 @@ func (p *lftParser) parse(text string) {
 		p.begin(m[1], false)
 	} else if m := lftEnd().FindStringSubmatch(text); m != nil {
 		p.count(m[1], m[2] != "")
-	} else if (!p.skipping || p.at >= 0) && !chatter().MatchString(text) {
+	} else if (!p.skipping || p.at >= 0) && !chatter().MatchString(text) && !prompt().MatchString(text) {
 		p.Problem("%s is not a line of a forwarding table", input.Quote(text))
 	}
 }
