@@ -273,8 +273,7 @@ func TestForwardingTables(t *testing.T) {
 	simtest.Equal(t, read(t, "again.lfts"), text, "")
 	lines := strings.SplitAfter(text, "\n")
 	for _, c := range []struct {
-		name, text string
-		want       string
+		name, text, want string
 	}{
 		{"cut", strings.Join(lines[:5], ""), "cluster.lfts:5: the file ends within the table of S0\n"},
 		{"LID", strings.Replace(text, "0x0002 ", "0xd002 ", 1), "cluster.lfts:3: LID 0xd002: want 0x0001 to 0xbfff\n"},

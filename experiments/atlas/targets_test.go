@@ -202,9 +202,8 @@ func TestDecidedAsInBookSim2(t *testing.T) {
 	}
 	r := own(t)
 	for _, c := range []struct {
-		curve     string
-		load      float64
-		permitted float64
+		curve           string
+		load, permitted float64
 	}{
 		{"slimfly_q5__ugalhopvc_rperm_vc4_buf16_speedup2", 0.4, 0.12},
 		{"slimfly_q5__ugallnew_rperm_vc4_buf16_speedup2", 0.4, 0.01},

@@ -61,10 +61,8 @@ replications = 2
 
 // longRun has points that take long, or longer by a setting.
 type longRun struct {
-	kind   string
-	text   string
-	longer string
-	tables []string // beside results.csv
+	kind, text, longer string
+	tables             []string // beside results.csv
 }
 
 // longRuns has some of each kind whose points are kept.
