@@ -296,8 +296,7 @@ func TestGone(t *testing.T) {
 			if _, err := Load("x.toml", text, Options{}); err != nil && strings.Contains(err.Error(), "x.toml:3:1: "+table+"."+name+" has gone: "+now+"; leave it out") {
 				refused = true
 				_, err := LoadFinished("x.toml", text)
-				simtest.ErrorIf(t, table != "sweep" && err != nil && strings.Contains(err.Error(), "gone"),
-					"settings of results: %v", err)
+				simtest.ErrorIf(t, table != "sweep" && err != nil && strings.Contains(err.Error(), "gone"), "settings of results: %v", err)
 			}
 		}
 		simtest.ErrorIf(t, !refused, "%s is refused by no kind", key)

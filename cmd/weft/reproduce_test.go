@@ -119,8 +119,7 @@ func TestReproduceOpenSM(t *testing.T) {
 	status, stdout, stderr := weft(t, "reproduce", "opensm/single_8", "--data", data, "--out", "r")
 	holds(t, "r/opensm/verdicts.csv", "fabric,run,engine,options,entries,verdict,note\n", "\nsingle_8,minhop,minhop,,9,agrees,\n",
 		"\nsingle_8,ftree,ftree,,0,agrees,\"refused, as by OpenSM: Fabric has 1 switches - topology is not fat-tree.\"\n")
-	simtest.ErrorIf(t, !strings.Contains(stdout, "refused, as by OpenSM") || status == exitUsage,
-		"status %d\n%s%s", status, stdout, stderr)
+	simtest.ErrorIf(t, !strings.Contains(stdout, "refused, as by OpenSM") || status == exitUsage, "status %d\n%s%s", status, stdout, stderr)
 }
 
 // judgedRow is a row of docs/verdicts.csv, the verdicts.csv of a full run of weft reproduce.

@@ -110,8 +110,7 @@ func TestFinishedFolder(t *testing.T) {
 	simtest.ErrorIf(t, stderr != "", "forced: %s", stderr)
 	want := "o/journal o/manifest.json o/notes.txt o/performance.csv o/resolved.toml o/results.csv o/throughput.data.csv o/throughput.png o/throughput.svg other.toml small.toml"
 	simtest.Equal(t, left(t), want, "forced: left")
-	simtest.ErrorIf(t, contents(t)["o/results.csv"] == before["o/results.csv"],
-		"forced: the results are still those of the earlier run")
+	simtest.ErrorIf(t, contents(t)["o/results.csv"] == before["o/results.csv"], "forced: the results are still those of the earlier run")
 	refusesAll(t, [][2]string{
 		{"run small.toml --out o --force --resume", "--resume keeps what --force replaces"},
 		{"run small.toml --out - --force", "--force needs a result folder"},

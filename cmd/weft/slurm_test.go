@@ -103,8 +103,7 @@ func sameAsHere(t *testing.T, local, cluster string, patterns ...string) (names 
 	for _, name := range names {
 		want := simtest.Must(os.ReadFile(name))(t)
 		got, err := os.ReadFile(cluster + strings.TrimPrefix(name, local))
-		simtest.ErrorIf(t, err != nil || !bytes.Equal(got, want),
-			"%s of the cluster (%v):\n%s\nof one process:\n%s", name, err, got, want)
+		simtest.ErrorIf(t, err != nil || !bytes.Equal(got, want), "%s of the cluster (%v):\n%s\nof one process:\n%s", name, err, got, want)
 	}
 	return names
 }

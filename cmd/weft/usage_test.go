@@ -68,8 +68,7 @@ func TestShellCompletion(t *testing.T) {
 		{[]string{"compare", "a.csv", "--between", ""}, "point\noffered_load\n"},
 	} {
 		status, stdout, _ := weft(t, append([]string{"__complete"}, c.args...)...)
-		simtest.ErrorIf(t, status != exitSuccess || !strings.HasPrefix(stdout, c.want),
-			"%q: status %d: %s", c.args, status, stdout)
+		simtest.ErrorIf(t, status != exitSuccess || !strings.HasPrefix(stdout, c.want), "%q: status %d: %s", c.args, status, stdout)
 	}
 }
 

@@ -142,8 +142,7 @@ func TestRelative(t *testing.T) {
 		p.Baseline, p.Relative = map[string]string{"routing.type": "min"}, "difference"
 		p.Where = map[string]string{"traffic.pattern": "uniform", "routing.type": "val"}
 	})
-	simtest.ErrorIf(t, len(alone.Series) != 1 || !slices.Equal(alone.Series[0].Y, []float64{12, 180}),
-		"val alone: %v", alone.Series)
+	simtest.ErrorIf(t, len(alone.Series) != 1 || !slices.Equal(alone.Series[0].Y, []float64{12, 180}), "val alone: %v", alone.Series)
 	p := NewPlot()
 	p.X, p.Y, p.Baseline = "offered_load", []string{"latency_mean_ns"}, map[string]string{"routing.type": "ugal"}
 	simtest.Refuse(p.figure(table(t, optionsTable)))(t, "baseline: no row has routing.type = ugal")

@@ -308,8 +308,7 @@ func TestFlowsIdleSettings(t *testing.T) {
 	} {
 		f := enginetest.Load(t, "kind = \"flows\"\n"+text)
 		got := f.Warnings
-		simtest.ErrorIf(t, len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want),
-			"%s: %v, want %s", text, got, want)
+		simtest.ErrorIf(t, len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want), "%s: %v, want %s", text, got, want)
 	}
 	for _, text := range []string{
 		"[switch]\nfull = \"pause\"\nmark_max = 0.5\nmark_to = \"90kB\"\n", "[switch]\nfull = \"pause\"\nmark_max = 0.5\n[transport]\ncontrol = \"dcqcn\"\n",
@@ -349,8 +348,7 @@ measure = { flows = true, links = true }
 	want := 100 * 609408 * 8 / (100e3 * end[2])
 	simtest.ErrorIf(t, at < 0 || bytes[at] != 609408 || math.Abs(percent[at]-want) > 1e-9,
 		"%v carries %v bytes, %v %%, want 609,408 and %v", from, bytes, percent, want)
-	simtest.ErrorIf(t, slices.Contains(enginetest.Column(t, links, "between_switches"), "true"),
-		"one switch has a cable to another one")
+	simtest.ErrorIf(t, slices.Contains(enginetest.Column(t, links, "between_switches"), "true"), "one switch has a cable to another one")
 	simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\nflows.repeat = 0\n", experiments.Options{}))(t, "flows.repeat = 0: want 1 to 1000000")
 }
 

@@ -276,8 +276,7 @@ func checkInterrupted(t *testing.T, r *longRun) {
 	kept := 0
 	for _, last := range []int64{whole.asked.Load() / 4, whole.asked.Load() / 3} {
 		outcome, err := engine.Execute(endingAt(t.Context(), last), f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
-		simtest.FatalIf(t, !errors.Is(err, experiments.ErrInterrupted),
-			"ended at question %d of %d: %v", last, whole.asked.Load(), err)
+		simtest.FatalIf(t, !errors.Is(err, experiments.ErrInterrupted), "ended at question %d of %d: %v", last, whole.asked.Load(), err)
 		kept += outcome.Kept
 	}
 	simtest.FatalIf(t, kept == 0, "nothing is kept")

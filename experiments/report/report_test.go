@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -98,8 +97,7 @@ func parse(t *testing.T, page []byte) *element {
 				elsewhere := a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") && !strings.HasPrefix(a.Value, "./") && !strings.HasPrefix(a.Value, "../")
 				simtest.ErrorIf(t, elsewhere || a.Name.Local == "src", "<%s> refers to %s", e.Name, a.Value)
 			}
-			simtest.ErrorIf(t, e.Name == "link" || e.Name == "img" || e.Name == "script" && len(x.Attr) > 0,
-				"the page has a <%s>", e.Name)
+			simtest.ErrorIf(t, e.Name == "link" || e.Name == "img" || e.Name == "script" && len(x.Attr) > 0, "the page has a <%s>", e.Name)
 			last := open[len(open)-1]
 			last.Children = append(last.Children, e)
 			open = append(open, e)
@@ -152,8 +150,7 @@ func TestPage(t *testing.T) {
 		if want == "steady" {
 			want = ""
 		}
-		simtest.ErrorIf(t, r.Attr["class"] != want || !strings.Contains(r.Text, want),
-			"row %d: %q, want %q", i, r.Attr["class"], want)
+		simtest.ErrorIf(t, r.Attr["class"] != want || !strings.Contains(r.Text, want), "row %d: %q, want %q", i, r.Attr["class"], want)
 	}
 	settings := root.all("pre")
 	simtest.Equal(t, len(settings), 13, "tables of settings:")
@@ -204,11 +201,9 @@ func TestSections(t *testing.T) {
 func TestSeedsAreNoVariants(t *testing.T) {
 	f := readBack(t, strings.NewReplacer("links = true", "links = true\nblame = true", "[0.1, 1.0]", "[0.1, 0.2]\nseed = [1, 2, 3]").Replace(ring))
 	maps, note := linkMaps(f)
-	simtest.ErrorIf(t, len(maps) != 2 || !strings.Contains(note, "Of several seeds, the first is shown."),
-		"%d maps, %s", len(maps), note)
+	simtest.ErrorIf(t, len(maps) != 2 || !strings.Contains(note, "Of several seeds, the first is shown."), "%d maps, %s", len(maps), note)
 	points := blamedPoints(f, f.Tables["blame"])
-	simtest.FatalIf(t, len(points) != 4 || points[0].label != "switch.vcs = 2, traffic.load = 0.1",
-		"%d points, %+v", len(points), points)
+	simtest.FatalIf(t, len(points) != 4 || points[0].label != "switch.vcs = 2, traffic.load = 0.1", "%d points, %+v", len(points), points)
 	results := simtest.Must(f.Results.Where(map[string]string{"switch.vcs": "2", "traffic.load": "0.1"}))(t)
 	means, err := results.Numbers("latency_mean_ns")
 	simtest.FatalIf(t, err != nil || len(means) != 3, "%v %v", err, means)
@@ -285,8 +280,7 @@ func TestFolders(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	f := readBack(t, ring)
 	rows, bounds := knees(f)
-	simtest.FatalIf(t, len(rows) != 2 || rows[0].Variant != "switch.vcs = 2" || rows[1].Variant != "switch.vcs = 4" || !bounds,
-		"%+v", rows)
+	simtest.FatalIf(t, len(rows) != 2 || rows[0].Variant != "switch.vcs = 2" || rows[1].Variant != "switch.vcs = 4" || !bounds, "%+v", rows)
 	for i, k := range f.Results.Knees() {
 		simtest.ErrorIf(t, rows[i].Bound != "1" || !strings.HasSuffix(rows[i].Idle, " at 0.1") || !strings.HasPrefix(rows[i].Idle, results.Short(k.Idle)),
 			"%+v, want %+v", rows[i], k)

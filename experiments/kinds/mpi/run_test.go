@@ -167,8 +167,7 @@ func bounded(t *testing.T, name, text string) {
 	o := enginetest.OutcomeOf(t, "kind = \"mpi\"\n"+text)
 	for i, bound := range enginetest.Numbers(t, o.Results, "bound_s") {
 		elapsed := enginetest.Numbers(t, o.Results, "elapsed_s")[i]
-		simtest.ErrorIf(t, !(bound > 0 && bound <= elapsed),
-			"%s, point %d: %v s, less than the bound of %v s", name, i, elapsed, bound)
+		simtest.ErrorIf(t, !(bound > 0 && bound <= elapsed), "%s, point %d: %v s, less than the bound of %v s", name, i, elapsed, bound)
 	}
 }
 

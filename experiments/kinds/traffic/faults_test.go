@@ -77,8 +77,7 @@ func TestSwitchDown(t *testing.T) {
 	simtest.Near(t, enginetest.Single(t, o, "latency_mean_ns"), want.latency, 0.02*want.latency, "latency")
 	simtest.Alike(t, "packets without a path are not sent", enginetest.Single(t, o, "packets_dropped"), 0, enginetest.Single(t, o, "packets_lost"), 0)
 	at, err := o.Results.Column("state")
-	simtest.ErrorIf(t, err != nil || o.Results.Rows[0][at] != "steady",
-		"a network that delivers what can be delivered is not steady")
+	simtest.ErrorIf(t, err != nil || o.Results.Rows[0][at] != "steady", "a network that delivers what can be delivered is not steady")
 }
 
 // TestLinkFails: a cable that fails while the network is busy takes packets with
