@@ -52,6 +52,23 @@ measure = { warmup = 1000, window = 4000 }
 	simtest.ErrorIf(t, err != nil || len(short.Notes) != 2 || len(short.Warnings) != 0, "before a run: %+v, %v", short, err)
 }
 
+// TestLargeSweepsWalkLess: programs of 2 and 9 million operations are within the 1e8 that 10,000 points have, and beyond
+// the 1e7 that more have: of these the longer is left out.
+func TestLargeSweepsWalkLess(t *testing.T) {
+	for points, most := range map[int]float64{10_000: 1e8 / 2, 10_001: 1e7 / 2} {
+		of, examined := make([]int, points), make([]*Preflight, 2)
+		for i, operations := range []float64{2e6, 9e6} {
+			examined[i] = &Preflight{programs: map[string]float64{fmt.Sprint(i): operations}, lack: "are not walked", rest: func(float64) error { return nil }}
+		}
+		for i := range of {
+			of[i] = i % 2
+		}
+		got, large := afford(examined, of), points > 10_000
+		simtest.ErrorIf(t, got != most || examined[0].rest == nil || (examined[1].rest == nil) != large || (len(examined[1].notes) > 0) != large,
+			"%d points: %v operations a program, want %v; the longer has notes %v", points, got, most, examined[1].notes)
+	}
+}
+
 // TestMostWalked: a ping-pong between two ranks has 4 operations an iteration, a send and a receive of each rank, so
 // that the programs have 40, 8 and 16. Both buffers share a walk. The shortest are gone through as far as their sum
 // allows, one at least; of the others it is said that they are not counted.

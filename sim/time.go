@@ -224,21 +224,21 @@ type division struct {
 	rest  uint64
 }
 
-func (d *Divider) of(bytes int64) *division {
-	k := &d.known[uint64(bytes)*0x9e3779b97f4a7c15>>60]
-	if k.bytes != bytes {
-		const bitPicoseconds = 8 * 1e12 // picoseconds times bit/s of one byte
-		hi, lo := bits.Mul64(uint64(bytes), bitPicoseconds)
-		quotient, rest := bits.Div64(hi, lo, d.rate)
-		*k = division{bytes, Time(quotient), rest}
-	}
-	return k
+// divide finds what k is to be of bytes.
+func (d *Divider) divide(k *division, bytes int64) {
+	const bitPicoseconds = 8 * 1e12 // picoseconds times bit/s of one byte
+	hi, lo := bits.Mul64(uint64(bytes), bitPicoseconds)
+	quotient, rest := bits.Div64(hi, lo, d.rate)
+	*k = division{bytes, Time(quotient), rest}
 }
 
 // Time is how long the bytes take: whole picoseconds, one more where the remainders of earlier
 // bytes make one up.
 func (s *Serializer) Time(bytes int64, d *Divider) Time {
-	k := d.of(bytes)
+	k := &d.known[uint64(bytes)*0x9e3779b97f4a7c15>>60]
+	if k.bytes != bytes {
+		d.divide(k, bytes)
+	}
 	t := k.time
 	s.remainder += k.rest
 	if s.remainder >= d.rate {

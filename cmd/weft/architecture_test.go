@@ -204,6 +204,19 @@ func TestLinkedVersion(t *testing.T) {
 	}
 }
 
+// TestTopLevel: the repository keeps at its root what the issues fix, and files that begin with a dot.
+func TestTopLevel(t *testing.T) {
+	out, err := exec.Command("git", "-C", root, "ls-files").Output()
+	if err != nil {
+		t.Skip("not a clone")
+	}
+	fixed := strings.Fields("sim fabric routing collectives mpi experiments cmd docs go.mod go.sum Makefile LICENSE README.md CITATION.cff")
+	for _, path := range strings.Fields(string(out)) {
+		top, _, _ := strings.Cut(path, "/")
+		simtest.ErrorIf(t, !strings.HasPrefix(top, ".") && !slices.Contains(fixed, top), "%s stands at the root", path)
+	}
+}
+
 // TestCitation: the file that says how to cite names the newest version of the change
 // log, with its date.
 func TestCitation(t *testing.T) {

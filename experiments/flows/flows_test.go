@@ -169,6 +169,26 @@ transport = { control = "none", spray = "single" }
 	simtest.ErrorIf(t, paused < 6.3*all || paused > 7.1*all, "paused for %v us in sum, want 6.3 to 7.1 times %v us", paused, all)
 }
 
+// TestColumnsByHand: two flows of 60 packets each into one link, 5 us after the start, end 43.85024 and 44.18224 us later,
+// and 61 packets of 4,150 B wait at most (TestIncastByHand of transport). Goodput counts from the start.
+func TestColumnsByHand(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "two.cm")
+	simtest.Check(t, os.WriteFile(file, []byte("Nodes 4\n1->0 start 5 size 245160\n2->0 start 5 size 245160\n"), 0o600))
+	o := execute(t, load(t, fmt.Sprintf(`kind = "flows"
+topology = { type = "single-switch", terminals = 4 }
+flows = { file = %q }
+switch = { queue = "1MiB", mark_from = "1MiB", mark_to = "1MiB" }
+transport = { control = "none" }
+`, file)), engine.Execution{Jobs: 1})
+	for column, want := range map[string]float64{
+		"first_us": 48.85024, "tail_us": 49.18224, "mean_us": 49.01624, "fct_p50_us": 43.85024, "fct_p99_us": 44.18224,
+		"goodput_gbps": 2 * 245_160 * 8 / 49_182.24, "queue_max_bytes": 61 * 4150, "packets_data": 120, "packets_dropped": 0,
+	} {
+		got := numbers(t, o, column)[0]
+		simtest.ErrorIf(t, math.Abs(got-want) > 1e-6, "%s = %v, want %v", column, got, want)
+	}
+}
+
 // TestFlowsFileBeside: a matrix is looked for beside the experiment file, and another content makes another
 // point, whose results before are not taken for its own.
 func TestFlowsFileBeside(t *testing.T) {

@@ -464,23 +464,23 @@ func at[E any, I ~int32](list []E, i I) E {
 // foreign are forms of files that hold networks, or parts of such, that weft does not read, with what to do.
 var foreign = []struct {
 	name   string
-	begins *regexp.Regexp // somewhere in the first bytes
+	begins func() *regexp.Regexp // somewhere in the first bytes
 	advice string
 }{
-	{"Slurm's topology.conf of blocks", regexp.MustCompile(`(?m)^\s*BlockName=`), "it names no switches; on InfiniBand, weft reads what ibnetdiscover prints"},
-	{"Slurm's topology.yaml", regexp.MustCompile(`(?m)^\s*(-\s*)?topology:\s`), "give the same switches as topology.conf has them, SwitchName= lines"},
-	{"ibdiagnet's .lst", regexp.MustCompile(`(?m)^\s*\{\s*(CA|SW|RT|CA-SW)\s+Ports:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
-	{"ibdiagnet's net_dump", regexp.MustCompile(`(?m)^\s*#\s*:\s*IB#\s*:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
-	{"a list of nodes alone, of ibnetdiscover -l or ibswitches", regexp.MustCompile(`(?m)^(Ca|Switch|Rt)\s*:\s*0x[0-9A-Fa-f]+ ports \d`), "give what ibnetdiscover prints without -l"},
-	{"a matrix of flows of htsim", regexp.MustCompile(`(?m)^Nodes \d+\s+Connections \d`), "it is for flows.file"},
-	{"a graph in DIMACS's form", regexp.MustCompile(`(?m)^p (edge|col|sp) \d+ \d+`), `write its lines "e 0 1" as "0 1", for topology.type = "edges"`},
-	{"a graph in DOT or GML", regexp.MustCompile(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},
-	{"a graph of Pajek", regexp.MustCompile(`(?im)^\*vertices\s`), "write the lines below *Edges, or *Arcs, alone, for topology.type = \"edges\""},
-	{"networkx's multiline adjacency list", regexp.MustCompile(`(?m)^[^\s{}#":]+ \{.*\}$`), "write it with networkx.write_adjlist(GRAPH, OUT), for topology.type = \"edges\""},
-	{"a list of pairs, as Python or JSON has it", regexp.MustCompile(`^\s*\[?\s*[(\[]\s*['"]?\w+['"]?\s*,`), "write a line \"0 1\" for each, as for pair in PAIRS: print(*pair), for topology.type = \"edges\""},
-	{"networkx's JSON", regexp.MustCompile(`^\s*\{\s*"directed"\s*:`), "write a list of cables, as networkx.write_edgelist(GRAPH, OUT, data=False) does, for topology.type = \"edges\""},
-	{"GraphML", regexp.MustCompile(`<graphml[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_graphml(FILE), OUT, data=False) does, for topology.type = \"edges\""},
-	{"a platform of SimGrid", regexp.MustCompile(`<platform[\s>]`), "weft has generators for its clusters (fat tree, torus, dragonfly): see weft list topologies; or write a list of cables, for topology.type = \"edges\""},
+	{"Slurm's topology.conf of blocks", input.Pattern(`(?m)^\s*BlockName=`), "it names no switches; on InfiniBand, weft reads what ibnetdiscover prints"},
+	{"Slurm's topology.yaml", input.Pattern(`(?m)^\s*(-\s*)?topology:\s`), "give the same switches as topology.conf has them, SwitchName= lines"},
+	{"ibdiagnet's .lst", input.Pattern(`(?m)^\s*\{\s*(CA|SW|RT|CA-SW)\s+Ports:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
+	{"ibdiagnet's net_dump", input.Pattern(`(?m)^\s*#\s*:\s*IB#\s*:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
+	{"a list of nodes alone, of ibnetdiscover -l or ibswitches", input.Pattern(`(?m)^(Ca|Switch|Rt)\s*:\s*0x[0-9A-Fa-f]+ ports \d`), "give what ibnetdiscover prints without -l"},
+	{"a matrix of flows of htsim", input.Pattern(`(?m)^Nodes \d+\s+Connections \d`), "it is for flows.file"},
+	{"a graph in DIMACS's form", input.Pattern(`(?m)^p (edge|col|sp) \d+ \d+`), `write its lines "e 0 1" as "0 1", for topology.type = "edges"`},
+	{"a graph in DOT or GML", input.Pattern(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},
+	{"a graph of Pajek", input.Pattern(`(?im)^\*vertices\s`), "write the lines below *Edges, or *Arcs, alone, for topology.type = \"edges\""},
+	{"networkx's multiline adjacency list", input.Pattern(`(?m)^[^\s{}#":]+ \{.*\}$`), "write it with networkx.write_adjlist(GRAPH, OUT), for topology.type = \"edges\""},
+	{"a list of pairs, as Python or JSON has it", input.Pattern(`^\s*\[?\s*[(\[]\s*['"]?\w+['"]?\s*,`), "write a line \"0 1\" for each, as for pair in PAIRS: print(*pair), for topology.type = \"edges\""},
+	{"networkx's JSON", input.Pattern(`^\s*\{\s*"directed"\s*:`), "write a list of cables, as networkx.write_edgelist(GRAPH, OUT, data=False) does, for topology.type = \"edges\""},
+	{"GraphML", input.Pattern(`<graphml[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_graphml(FILE), OUT, data=False) does, for topology.type = \"edges\""},
+	{"a platform of SimGrid", input.Pattern(`<platform[\s>]`), "weft has generators for its clusters (fat tree, torus, dragonfly): see weft list topologies; or write a list of cables, for topology.type = \"edges\""},
 }
 
 // ForeignBytes are the first bytes of a file by which it is told.
@@ -493,7 +493,7 @@ func CheckForeign(name string, data []byte) error {
 	}
 	begin := data[:min(len(data), ForeignBytes)]
 	for _, f := range foreign {
-		if f.begins.Match(begin) {
+		if f.begins().Match(begin) {
 			return fmt.Errorf("%s:1: this is %s, which weft does not read: %s", name, f.name, f.advice)
 		}
 	}

@@ -192,6 +192,14 @@ func (g *Graph) Hosts() [][]TerminalID {
 	return hosts
 }
 
+// HostCount is the number of hosts.
+func (g *Graph) HostCount() int {
+	if g.identities().Host == nil {
+		return g.Terminals()
+	}
+	return len(g.Hosts())
+}
+
 // identities are the graph's names; empty ones where it has none.
 func (g *Graph) identities() *Names {
 	if g.Names == nil {

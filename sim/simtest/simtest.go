@@ -223,6 +223,12 @@ func Near(t testing.TB, got, want, slack float64, format string, args ...any) {
 	}
 }
 
+// Text is what a file holds.
+func Text(t testing.TB, file string) string {
+	t.Helper()
+	return string(Must(os.ReadFile(file))(t))
+}
+
 // Rows are the lines of a CSV file behind its header.
 func Rows(t testing.TB, file string) [][]string {
 	t.Helper()
