@@ -174,7 +174,7 @@ transport = { control = "none", spray = "single" }
 func TestColumnsByHand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "two.cm")
 	simtest.Check(t, os.WriteFile(file, []byte("Nodes 4\n1->0 start 5 size 245160\n2->0 start 5 size 245160\n"), 0o600))
-	o := execute(t, load(t, fmt.Sprintf(`kind = "flows"
+	o := enginetest.Execute(t, enginetest.Load(t, fmt.Sprintf(`kind = "flows"
 topology = { type = "single-switch", terminals = 4 }
 flows = { file = %q }
 switch = { queue = "1MiB", mark_from = "1MiB", mark_to = "1MiB" }
@@ -184,8 +184,7 @@ transport = { control = "none" }
 		"first_us": 48.85024, "tail_us": 49.18224, "mean_us": 49.01624, "fct_p50_us": 43.85024, "fct_p99_us": 44.18224,
 		"goodput_gbps": 2 * 245_160 * 8 / 49_182.24, "queue_max_bytes": 61 * 4150, "packets_data": 120, "packets_dropped": 0,
 	} {
-		got := numbers(t, o, column)[0]
-		simtest.ErrorIf(t, math.Abs(got-want) > 1e-6, "%s = %v, want %v", column, got, want)
+		simtest.Near(t, enginetest.Single(t, o, column), want, 1e-6, "%s =", column)
 	}
 }
 
