@@ -227,6 +227,9 @@ func (d *decoder) value(path string, v reflect.Value, raw any) {
 			d.doc.Problem(path, "= %s: holds a control character: of those only line ends and tabs may stand in a text", document.Show(raw))
 			return
 		}
+		if x, ok := raw.(float64); ok && x == math.Trunc(x) && math.Abs(x) < 1<<53 && (v.CanInt() || v.CanUint()) {
+			raw = int64(x) // 1e6
+		}
 		if x, _ := raw.(float64); math.IsNaN(x) || math.IsInf(x, 0) || !param.SetScalar(v, raw) {
 			d.doc.Problem(path, "= %s: want %s%s", document.Show(raw), wanted(v), sweepHint(path, raw))
 		}

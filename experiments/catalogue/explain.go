@@ -266,8 +266,8 @@ func addColumns(add func(meaning)) {
 // unitOf reads the unit off the name of a column.
 func unitOf(column string) string {
 	for _, u := range []struct{ end, unit string }{
-		{"_ns", "nanoseconds"}, {"_ms", "milliseconds"}, {"_per_us", "per microsecond"}, {"_us", "microseconds"}, {"_s", "seconds"}, {"_bytes", "bytes"}, {"_mib", "MiB"},
-		{"_seconds", "seconds"}, {"_flits_per_cycle", "flits per cycle"}, {"_cycles", "cycles"},
+		{"_ns", "nanoseconds"}, {"_ms", "milliseconds"}, {"_per_us", "per microsecond"}, {"_bytes_per_s", "bytes per second"}, {"_per_s", "per second"}, {"_us", "microseconds"}, {"_s", "seconds"}, {"_bytes", "bytes"}, {"_mib", "MiB"},
+		{"_seconds", "seconds"}, {"_flits_per_cycle", "flits per cycle"}, {"_cycles", "cycles"}, {"_gbps", "gigabits per second"}, {"_m", "metres"}, {"_w", "watts"},
 	} {
 		if strings.HasSuffix(column, u.end) {
 			return u.unit

@@ -48,6 +48,7 @@ func TestExplain(t *testing.T) {
 		{"val", []string{"val: a routing", `written   routing.type = "val"`}},
 		{"plot.y_max", []string{"plot.y_max: a key of [[plot]]"}},
 		{"latency_p99_ns", []string{"a column of results.csv\n  99th percentile of packet latency.", "unit      nanoseconds"}},
+		{"busbw_bytes_per_s", []string{"unit      bytes per second"}},
 		{"credit_stall_ns", []string{"a column of blame.csv"}},
 		{"links.csv", []string{"links.csv: a table of results", "measure.links asks for it"}},
 		{"saturated", []string{"saturated: a verdict on a point", "saturated: a column of results.csv"}},

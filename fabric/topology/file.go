@@ -54,8 +54,8 @@ type FileConfig struct {
 	Path string `toml:"path" doc:"file of switches, terminals and links; relative to the experiment file"`
 }
 
-// PathConfig is implemented by configurations that read files. The reader of
-// dir/experiment.toml calls RelativeTo(dir) on the configuration.
+// PathConfig is implemented by configurations that read files. The reader of dir/experiment.toml
+// calls RelativeTo(dir).
 type PathConfig interface {
 	// RelativeTo makes relative paths of the configuration start at dir.
 	RelativeTo(dir string)
@@ -80,8 +80,7 @@ func (c *FileConfig) Files() []string { return []string{c.Path} }
 // Validate checks what the tags cannot.
 func (c *FileConfig) Validate() error { return CheckPath(c.Path, "a topology file") }
 
-// FileNetwork is a network read from a file; see [FileConfig]. It has no
-// closed forms beyond its counts.
+// FileNetwork is a network from a file; see [FileConfig]. Its only closed forms are its counts.
 type FileNetwork struct {
 	Built
 	doubts []string
@@ -115,8 +114,8 @@ type Format struct {
 
 var formats []Format
 
-// RegisterFormat makes a format known to [ReadFile], and a topology of its name. The
-// package of the format calls it when it is initialized.
+// RegisterFormat makes a format known to [ReadFile], and a topology of its name. The format's
+// package calls it when initialized.
 func RegisterFormat(f Format) {
 	formats = append(formats, f)
 	slices.SortStableFunc(formats, func(a, b Format) int {
@@ -144,12 +143,15 @@ func RegisterFormat(f Format) {
 // Formats lists the registered formats.
 func Formats() []Format { return slices.Clone(formats) }
 
-// ReadFile reads a network from a file in weft's JSON, which begins with a brace (see [FileConfig]), or in
-// a registered format, found out from the content.
+// ReadFile reads a network from a file in weft's JSON, which begins with a brace (see [FileConfig]), in
+// a registered format, found out from the content, or as [WriteGraphML] and [WriteDOT] write it.
 func ReadFile(path string) (Topology, error) {
 	data, err := input.ReadInput(path, input.MaxInput)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
+	}
+	if g, is, err := readDrawing(path, data); is {
+		return fileNetwork(g, err)
 	}
 	if err := CheckForeign(path, data); err != nil {
 		return nil, err
@@ -170,7 +172,7 @@ func ReadFile(path string) (Topology, error) {
 	return nil, fmt.Errorf("%s:1: not a topology in JSON", path)
 }
 
-// OtherFormat is the error for a file that cannot be read in a format, and is in another; else it is err.
+// OtherFormat is the error for a file that is in another format than the one tried; else err.
 func OtherFormat(err error, path, format string, data []byte) error {
 	for _, f := range append(Formats(), Format{Name: "file", Is: IsJSON}) {
 		if f.Loose {
@@ -198,8 +200,8 @@ func fileNetwork(g *Graph, err error) (Topology, error) {
 	return NewFileNetwork(g), nil
 }
 
-// ReadJSON reads a network in the format of [FileConfig]. name stands for the
-// file in error messages, which are joined, each with its line.
+// ReadJSON reads a network in the format of [FileConfig]. name stands for the file in errors, which
+// are joined, each with its line.
 func ReadJSON(name string, data []byte) (*Graph, error) {
 	if err := CheckForeign(name, data); err != nil {
 		return nil, err
@@ -214,7 +216,7 @@ func ReadJSON(name string, data []byte) (*Graph, error) {
 	return nil, r.Err()
 }
 
-// fileReader collects the elements of a file, each with its line, then builds the graph from them.
+// fileReader collects the elements of a file, with their lines, then builds the graph.
 type fileReader struct {
 	input.Problems
 	data      []byte
@@ -232,8 +234,8 @@ type located[E any] struct {
 	value E
 }
 
-// parse checks the syntax of the whole file first, so that the walk over its
-// elements that follows meets problems of contents only.
+// parse checks the whole file's syntax first: the walk over its elements then meets problems of
+// contents only.
 func (r *fileReader) parse() {
 	var whole json.RawMessage
 	if err := json.Unmarshal(r.data, &whole); err != nil {
@@ -336,8 +338,8 @@ func jsonProblem(err error) string {
 	return fmt.Sprintf("%s%s: want %s", where, wrong.Value, want)
 }
 
-// leastElement is the fewest bytes, in the mean, that a file has for an element of a list with more than a
-// million: a network is connected, and a link takes more.
+// leastElement is the fewest bytes that an element takes, in the mean, in lists of more than a
+// million: networks are connected, and links take more.
 const leastElement = 32
 
 func decodeList[E any](r *fileReader, d *elementDecoder) []located[E] {
@@ -461,24 +463,29 @@ func at[E any, I ~int32](list []E, i I) E {
 	return list[i]
 }
 
-// foreign are forms of files that hold networks, or parts of such, that weft does not read, with what to do.
+// foreign are files of networks, or parts of such, that weft does not read, with what to do.
 var foreign = []struct {
 	name   string
 	begins func() *regexp.Regexp // somewhere in the first bytes
 	advice string
 }{
-	{"Slurm's topology.conf of blocks", input.Pattern(`(?m)^\s*BlockName=`), "it names no switches; on InfiniBand, weft reads what ibnetdiscover prints"},
+	{"Slurm's topology.conf of blocks or rings", input.Pattern(`(?m)^\s*(Block|Ring)Name=`), "it names no switches; on InfiniBand, weft reads what ibnetdiscover prints"},
 	{"Slurm's topology.yaml", input.Pattern(`(?m)^\s*(-\s*)?topology:\s`), "give the same switches as topology.conf has them, SwitchName= lines"},
 	{"ibdiagnet's .lst", input.Pattern(`(?m)^\s*\{\s*(CA|SW|RT|CA-SW)\s+Ports:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
 	{"ibdiagnet's net_dump", input.Pattern(`(?m)^\s*#\s*:\s*IB#\s*:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
 	{"a list of nodes alone, of ibnetdiscover -l or ibswitches", input.Pattern(`(?m)^(Ca|Switch|Rt)\s*:\s*0x[0-9A-Fa-f]+ ports \d`), "give what ibnetdiscover prints without -l"},
 	{"a matrix of flows of htsim", input.Pattern(`(?m)^Nodes \d+\s+Connections \d`), "it is for flows.file"},
 	{"a graph in DIMACS's form", input.Pattern(`(?m)^p (edge|col|sp) \d+ \d+`), `write its lines "e 0 1" as "0 1", for topology.type = "edges"`},
-	{"a graph in DOT or GML", input.Pattern(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},
+	{"a graph in DOT or GML", input.Pattern(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*(\n\s*)?[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},
 	{"a graph of Pajek", input.Pattern(`(?im)^\*vertices\s`), "write the lines below *Edges, or *Arcs, alone, for topology.type = \"edges\""},
 	{"networkx's multiline adjacency list", input.Pattern(`(?m)^[^\s{}#":]+ \{.*\}$`), "write it with networkx.write_adjlist(GRAPH, OUT), for topology.type = \"edges\""},
-	{"a list of pairs, as Python or JSON has it", input.Pattern(`^\s*\[?\s*[(\[]\s*['"]?\w+['"]?\s*,`), "write a line \"0 1\" for each, as for pair in PAIRS: print(*pair), for topology.type = \"edges\""},
-	{"networkx's JSON", input.Pattern(`^\s*\{\s*"directed"\s*:`), "write a list of cables, as networkx.write_edgelist(GRAPH, OUT, data=False) does, for topology.type = \"edges\""},
+	{"a list of pairs, as Python or JSON has it", input.Pattern(`^\s*(\[\s*[(\[]?\s*['"]?\w+['"]?\s*,|\(\s*['"]?\w+['"]?\s*,[^()\n]*\)\s*(,|;|\n|$))`), "write a line \"0 1\" for each, as for pair in PAIRS: print(*pair), for topology.type = \"edges\""},
+	{"networkx's JSON", input.Pattern(`^\s*\{\s*"(directed|multigraph|graph|nodes)"\s*:`), "write a list of cables, as networkx.write_edgelist(GRAPH, OUT, data=False) does, for topology.type = \"edges\""},
+	{"networkx's, Sage's or Python's table of neighbours", input.Pattern(`^\s*\{\s*['"]?\d+['"]?\s*:\s*[\[{(]`), "write a line \"0 1 2 3\" for each, the switch and its neighbours, for topology.type = \"edges\""},
+	{"a graph in graph6 or sparse6", input.Pattern(`^(>>(graph|sparse)6<<|:[?-~]{2,}\s*$)`), "write a list of cables, as networkx.write_edgelist(networkx.read_graph6(FILE), OUT, data=False) does, for topology.type = \"edges\""},
+	{"GEXF", input.Pattern(`<gexf[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_gexf(FILE), OUT, data=False) does, for topology.type = \"edges\""},
+	{"a topology of ns-3, as HPCC and SimAI have it", input.Pattern(`(?m)^\s*\d+\s+\d+\s+[\d.]+[KMG]bps\s+[\d.e-]+[mun]?s\s`), "of the lines between two switches write \"0 1\" each, for topology.type = \"edges\""},
+	{"a configuration of CODES", input.Pattern(`(?m)^\s*LPGROUPS\b`), "weft has generators for its networks (dragonfly, fat tree, torus, slim fly): see weft list topologies"},
 	{"GraphML", input.Pattern(`<graphml[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_graphml(FILE), OUT, data=False) does, for topology.type = \"edges\""},
 	{"a platform of SimGrid", input.Pattern(`<platform[\s>]`), "weft has generators for its clusters (fat tree, torus, dragonfly): see weft list topologies; or write a list of cables, for topology.type = \"edges\""},
 }
@@ -486,7 +493,7 @@ var foreign = []struct {
 // ForeignBytes are the first bytes of a file by which it is told.
 const ForeignBytes = 1 << 16
 
-// CheckForeign refuses files that hold no network in any form that weft reads, and says what they are.
+// CheckForeign refuses files of no form that weft reads, and says what they are.
 func CheckForeign(name string, data []byte) error {
 	if err := input.CheckUTF8(data); err != nil {
 		return fmt.Errorf("%s:1: %w", name, err)

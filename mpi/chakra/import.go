@@ -22,8 +22,8 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// naming is how files of a trace are named: PREFIX.RANK.et, of any packing.
-var naming = trace.Naming{Pattern: input.Pattern(`^(.*\.)(0|[1-9][0-9]{0,8})(\.et(?:\.gz|\.zst)?)$`), Digits: 1}
+// naming is how files of a trace are named: PREFIX.RANK.et, or rank_RANK.et and the like, of any packing.
+var naming = trace.Naming{Pattern: input.Pattern(`^(|.*[^0-9])(0|[1-9][0-9]{0,8})(\.et(?:\.gz|\.zst)?)$`), Digits: 1, Sure: "."}
 
 // Files are the files of the trace to which one of them belongs, by rank.
 func Files(name string) []string { return naming.Files(name) }

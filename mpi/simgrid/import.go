@@ -140,7 +140,7 @@ func modern(name string) string {
 var capitals = map[string]string{}
 
 func init() {
-	for _, name := range strings.Fields("Isend Irecv waitAll allReduce allToAll allToAllV gatherV allGather allGatherV scatterV reduceScatter") {
+	for _, name := range strings.Fields("Isend Irecv waitAll waitAny sendRecv allReduce allToAll allToAllV gatherV allGather allGatherV scatterV reduceScatter") {
 		capitals[strings.ToLower(name)] = name
 	}
 }
@@ -340,7 +340,7 @@ func init() {
 		"sleep":   {1, 1, "", func(p *process, args []float64) error { return p.Work(max(args[0], 0) * 1e9) }},
 		"send":    {3, 4, "", message(mpi.Send, true)}, "isend": {3, 4, "", message(mpi.Send, false)},
 		"recv": {3, 4, "", message(mpi.Recv, true)}, "irecv": {3, 4, "", message(mpi.Recv, false)},
-		"wait": {0, 3, "", (*process).wait}, "waitall": {0, 0, "", (*process).waitAll},
+		"wait": {0, 3, "", (*process).wait}, "waitall": {0, 1, "", (*process).waitAll}, // with the number of requests, as SMPI writes it and passes it over
 		"test":    {0, 3, "takes no time and completes nothing", nothing},
 		"barrier": {0, 0, "", collective(trace.Barrier, -1, -1)}, "bcast": {1, 3, "", collective(trace.Broadcast, 1, 2)},
 		"reduce": {2, 4, computes, reduction(trace.Reduce, 2, 3)}, "allreduce": {2, 3, computes, reduction(trace.Allreduce, -1, 2)},

@@ -63,6 +63,20 @@ func written(t *testing.T, text string) string {
 	return file
 }
 
+// TestWaitAllCounts: SMPI writes behind waitall how many requests there are (CpuTIData("waitall", count)): all are
+// waited for, as without a number.
+func TestWaitAllCounts(t *testing.T) {
+	const trace1 = "0 init\n1 init\n0 isend 1 0 8\n0 irecv 1 0 8\n0 WAIT\n1 irecv 0 0 8\n1 isend 0 0 8\n1 WAIT\n0 finalize\n1 finalize\n"
+	var texts []string
+	for _, wait := range []string{"waitall", "waitall 2", "waitAll"} {
+		g, _ := simtest.Must2(Import(written(t, strings.ReplaceAll(trace1, "WAIT", wait)), 1e9, trace.Default()))(t)
+		var text strings.Builder
+		simtest.Check(t, g.WriteText(&text))
+		texts = append(texts, text.String())
+	}
+	simtest.ErrorIf(t, texts[0] != texts[1] || texts[0] != texts[2], "%s", texts)
+}
+
 // TestImport: a rank does one action after another; what begins with i lets it go on until it
 // waits. At 2e9 operations a second 4000 are 2000 ns; scaled by 0.5, 1000. Counts are in
 // doubles after "init 1": 3 are 24 B, and 2 of type 1 (int) 8 B.

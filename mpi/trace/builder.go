@@ -408,10 +408,12 @@ func (p *Process) behind(id int32, err error) (int32, error) {
 }
 
 // Naming is how the files of the ranks of a trace are named: a pattern of three parts,
-// of which the second is the rank, and the fewest digits of it.
+// of which the second is the rank, and the fewest digits of it. Sure is the end of a first part
+// behind which the number is a rank even where files of ranks are missing.
 type Naming struct {
 	Pattern func() *regexp.Regexp
 	Digits  int
+	Sure    string
 }
 
 // Files lists the files of the trace to which name belongs, by rank: files of the same name with
@@ -430,6 +432,9 @@ func (n Naming) Files(name string) []string {
 			ranks = max(ranks, r+1)
 			found++
 		}
+	}
+	if found <= ranks && !strings.HasSuffix(parts[1], n.Sure) { // name has been found twice
+		return []string{name}
 	}
 	var files []string
 	for r := range min(ranks, found) {

@@ -2,8 +2,12 @@ package trace
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -61,5 +65,22 @@ func TestResolve(t *testing.T) {
 			got += fmt.Sprint(last.Members)
 		}
 		simtest.ErrorIf(t, got != c.want, "%s: %s, want %s", c.name, got, c.want)
+	}
+}
+
+// TestFiles: where no dot stands before a number it is a rank only if there are files from 0 on.
+func TestFiles(t *testing.T) {
+	naming := Naming{Pattern: input.Pattern(`^(|.*[^0-9])(0|[1-9][0-9]*)(\.et)$`), Digits: 1, Sure: "."}
+	for name, want := range map[string]string{
+		"a.1.et": "a.0.et a.1.et", "rank_0.et": "rank_0.et rank_1.et", "1.et": "0.et 1.et", "b.2.et": "b.0.et b.1.et b.2.et", "resnet50.et": "resnet50.et", "x.et": "x.et",
+	} {
+		dir := t.TempDir()
+		for _, file := range append(strings.Fields(want), name) {
+			if name != "b.2.et" || file == "b.0.et" || file == name {
+				simtest.Check(t, os.WriteFile(filepath.Join(dir, file), nil, 0o666))
+			}
+		}
+		got := strings.ReplaceAll(strings.Join(naming.Files(filepath.Join(dir, name)), " "), dir+"/", "")
+		simtest.ErrorIf(t, got != want, "%s: %s, want %s", name, got, want)
 	}
 }

@@ -6,21 +6,31 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // listing is what a list of cables is found to be, before it is read.
 type listing struct {
-	cray      bool // lines so far are Cray's, or have ports: each end of a cable may have one
-	adjacency bool // rows of neighbours, as networkx writes them
-	counts    int  // the line that counts switches and cables; 0: none
-	unclear   bool // that line may be a cable, too
-	header    int  // the line that names the columns; 0: none
+	cray      bool  // lines so far are Cray's, or have ports: each end of a cable may have one
+	adjacency bool  // rows of neighbours, as networkx writes them
+	counts    int   // the line that counts switches and cables; 0: none
+	unclear   bool  // that line may be a cable, too
+	header    int   // the line that names the columns; 0: none
+	ends      []int // columns of the two switches, each with its port behind it if there are; nil: the first two
+	columns   int   // of every line, where ends tells them
 }
 
-// words divides a line of a list into its words, between spaces, commas and semicolons, without a
-// comment or an arrow between two. Attributes that networkx writes behind an edge, a dictionary in braces, are cut
-// off and returned.
+// tuple matches a name of a switch that is one of Python's tuples, as those of networkx's grids are.
+var tuple = input.Pattern(`\([\w'. -]+(, *[\w'. -]+)+,?\)`)
+
+// words divides a line into its words, between spaces, commas and semicolons, without a comment or
+// an arrow. Attributes behind an edge (networkx: a dictionary in braces) are cut off and returned.
 func words(line string) (fields []string, attributes string) {
+	if strings.Contains(line, "(") {
+		line = tuple().ReplaceAllStringFunc(line, func(name string) string { return strings.Join(strings.Fields(name), "") })
+	}
 	fields = strings.Fields(line)
 	if at := slices.IndexFunc(fields, func(w string) bool { return w[0] == '#' || w[0] == '%' || strings.HasPrefix(w, "//") }); at >= 0 {
 		fields = fields[:at]
@@ -44,8 +54,8 @@ func words(line string) (fields []string, attributes string) {
 	return fields, attributes
 }
 
-// withPorts tells whether words are two switches, each with the port that the cable is in behind its name, as lists
-// made of what switches tell of their neighbours (LLDP) have them: leaf1 eth1/1 spine1 eth1/2.
+// withPorts tells whether words are two switches, each with a port behind its name, as in lists
+// made from neighbours (LLDP): leaf1 eth1/1 spine1 eth1/2.
 func withPorts(fields []string) bool {
 	return len(fields) == 4 && fields[2] != "->" && !number(fields[0]) && !number(fields[2]) && strings.ContainsAny(fields[1], digits) && strings.ContainsAny(fields[3], digits)
 }
@@ -55,9 +65,9 @@ func isCray(fields []string) bool { return len(fields) >= 4 && fields[2] == "->"
 
 // survey finds out what a list is. Adjacency lists (networkx, write_adjlist: "The first label in a
 // line is the source node. Further labels in the line are considered target nodes") have a row for
-// every switch, whose further words are switches with rows; of an undirected graph the last row has no
-// neighbours left, and else every cable stands in two rows. That is no list of cables: there a line has
-// two or three words.
+// every switch, whose further words are switches with rows; in an undirected graph's list either
+// the last row has no neighbours, or every cable is in two rows. Lines of lists of cables have two
+// or three words.
 func survey(text string) listing {
 	var l listing
 	var first []string // the first line
@@ -78,11 +88,23 @@ func survey(text string) listing {
 		if first == nil {
 			first, firstLine = fields, line
 			heads = counts(first) || len(first) >= 2 && !strings.ContainsAny(first[0]+first[1], digits)
-			named = namesColumns(first)
+			ends := endColumns(whole)
+			if named = ends != nil; named && !slices.Equal(ends, []int{0, 1}) {
+				return listing{cray: len(ends) > 2, header: line, ends: ends, columns: len(headings(whole))}
+			}
+			heads = heads || named
 		} else if cables++; heads && len(fields) >= 2 {
 			degree[fields[0]]++
 			degree[fields[1]]++
-			heads = number(first[0]) || named && !slices.Contains(first[:2], fields[0]) && !slices.Contains(first[:2], fields[1]) || strings.ContainsAny(fields[0], digits) && strings.ContainsAny(fields[1], digits)
+			switch stem := strings.ToLower(first[0][:len(first[0])-1]); {
+			case number(first[0]):
+			case named && (alike(fields[0], stem) || alike(fields[1], stem)): // node1 and node2 are switches, as node3 is
+				heads, named = false, false
+			case named:
+				heads = !slices.Contains(first[:2], fields[0]) && !slices.Contains(first[:2], fields[1])
+			default:
+				heads = strings.ContainsAny(fields[0], digits) && strings.ContainsAny(fields[1], digits)
+			}
 		}
 		single = len(fields) == 1
 		from := strings.TrimSuffix(fields[0], ":")
@@ -112,9 +134,41 @@ func survey(text string) listing {
 	return l
 }
 
+// trivial writes a graph in the Trivial Graph Format, a line with number and name for each node, # alone, a line for
+// each edge, as a list of cables with the same lines; "" of what is none, such as cables around an empty comment.
+func trivial(text string) string {
+	nodes, edges, found := strings.Cut("\n"+strings.ReplaceAll(text, "\r\n", "\n"), "\n#\n")
+	known, cables := map[string]bool{}, 0
+	var names []string
+	var list strings.Builder
+	list.WriteString(strings.Repeat("\n", strings.Count(nodes, "\n")+1))
+	for line := range strings.Lines(nodes) {
+		if fields := strings.Fields(line); len(fields) > 0 {
+			found = found && !known[fields[0]]
+			known[fields[0]] = true
+			names = append(names, strings.Join(fields[1:], " "))
+		}
+	}
+	if !found || slices.ContainsFunc(names, func(name string) bool { return known[name] }) {
+		return ""
+	}
+	for line := range strings.Lines(edges) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || !known[fields[0]] || !known[fields[1]] {
+			return ""
+		}
+		list.WriteString(fields[0] + " " + fields[1] + "\n")
+		cables++
+	}
+	if cables == 0 {
+		return ""
+	}
+	return list.String()
+}
+
 // rowsOf writes a graph in METIS's form ("n m fmt", then for each vertex, from 1 on, its neighbours, with the
-// weights that fmt tells), or a matrix that is not 0 where two of four or more switches are joined, as an
-// adjacency list with the same lines. form is "" of what is neither.
+// weights that fmt tells), or a matrix that is not 0 where two of four or more switches are joined, perhaps with the
+// names of all in its first line and column, as an adjacency list with the same lines. form is "" of what is neither.
 func rowsOf(text string) (list, form string) {
 	var head []string
 	total := 0
@@ -127,7 +181,8 @@ func rowsOf(text string) (list, form string) {
 		}
 	}
 	counted := total > 3 && len(head) <= 3 && head[0] == strconv.Itoa(total-1)
-	if !counted && (total < 4 || len(head) != total) {
+	labelled := !counted && total > 4 && len(head) == total-1
+	if !counted && !labelled && (total < 4 || len(head) != total) {
 		return "", ""
 	}
 	lines := strings.SplitAfter(text, "\n")
@@ -141,8 +196,18 @@ func rowsOf(text string) (list, form string) {
 	}
 	metis := counted && len(head) > 1
 	before, each := 0, 1 // words of a vertex that are no neighbour, and of a neighbour
-	if counted {
+	if counted || labelled {
 		rows, at = rows[1:], at[1:]
+	}
+	name := func(i int) string { return strconv.Itoa(i + 1) }
+	if labelled {
+		name = func(i int) string { return head[i] }
+		for i, row := range rows {
+			if row[0] != head[i] {
+				return "", ""
+			}
+			rows[i] = row[1:]
+		}
 	}
 	if form = "a matrix of cables"; metis {
 		flags := fmt.Sprintf("%03s", strings.Join(head[2:], ""))
@@ -150,7 +215,7 @@ func rowsOf(text string) (list, form string) {
 	}
 	a := arcs{number: map[string]uint32{}}
 	for i, row := range rows {
-		own := []string{strconv.Itoa(i + 1)}
+		own := []string{name(i)}
 		for j := before; j < len(row); j += each {
 			peer, err := strconv.ParseFloat(row[j], 64)
 			if !metis && peer != 0 {
@@ -160,7 +225,7 @@ func rowsOf(text string) (list, form string) {
 			case err != nil || !metis && len(row) != len(rows) || peer == float64(i+1) || peer > float64(len(rows)) || metis && peer < 1:
 				return "", ""
 			case peer != 0:
-				own = append(own, strconv.Itoa(int(peer)))
+				own = append(own, name(int(peer)-1))
 				a.add(own[0], own[len(own)-1])
 			}
 		}
@@ -203,16 +268,16 @@ func (a *arcs) symmetric() bool {
 	return slices.Equal(a.up, a.down)
 }
 
-// counts tells whether a first line may count switches, and perhaps cables: it has such numbers, of
-// switches twice where the list is a matrix (Matrix Market).
+// counts tells whether a first line may count switches, and perhaps cables; a matrix (Matrix
+// Market) counts switches twice.
 func counts(first []string) bool {
 	return !slices.ContainsFunc(first, func(w string) bool { return !number(w) }) && (len(first) < 3 || len(first) == 3 && first[0] == first[1])
 }
 
 // countsIn tells whether the first line, with numbers, counts the switches that the others have,
-// and perhaps their cables: as a cable it would lead to a switch that no other line has, alone, or from
-// a switch to itself. It is unclear where both are switches, and the network is a tree of so many
-// cables, which has such switches, or is numbered from 1.
+// and perhaps their cables: as a cable it would lead to a switch of no other line, or to itself. It
+// is unclear if both are switches, and the network is a tree of so many cables or is numbered from
+// 1.
 func (l *listing) countsIn(first []string, line, cables int, degree map[string]int) {
 	switches, err := strconv.Atoi(first[0])
 	stated, err2 := strconv.Atoi(first[len(first)-1])
@@ -232,14 +297,66 @@ func (l *listing) countsIn(first []string, line, cables int, degree map[string]i
 	}
 }
 
-// namesColumns tells whether a line has the names that columns of cables usually have.
-func namesColumns(fields []string) bool {
-	return len(fields) >= 2 && slices.Contains([]string{"source", "from", "src"}, strings.ToLower(fields[0])) &&
-		slices.Contains([]string{"target", "to", "dst", "dest", "destination"}, strings.ToLower(fields[1]))
+// headings are the words of a line that names columns, in small letters and digits.
+func headings(line string) []string {
+	split := unicode.IsSpace
+	if strings.ContainsAny(line, ",;|\t") {
+		split = func(r rune) bool { return strings.ContainsRune(",;|\t", r) }
+	}
+	names := strings.FieldsFunc(strings.TrimSpace(line), split)
+	for i, name := range names {
+		names[i] = strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, name)
+	}
+	return names
 }
+
+// endNames are names of the columns of the two switches, apart from what kind of thing they are.
+var endNames = map[string]string{"source": "target destination dest", "src": "dst dest target", "from": "to", "1": "2", "a": "b", "local": "remote"}
+
+// endColumns finds the columns of the two switches, and of their ports, by what a line that names columns usually
+// calls them: "id,src,dst", "node1 node2 length", "Switch A;Port A;Switch B;Port B"; nil if it names none.
+func endColumns(line string) []int {
+	names := headings(line)
+	var ends, ports []int
+	first := ""
+	for i, name := range names {
+		bare, kind := name, false
+		for _, word := range []string{"switch", "node", "device", "router", "host", "name"} {
+			if rest := strings.Replace(bare, word, "", 1); rest != "" && rest != bare {
+				bare, kind = rest, true
+			}
+		}
+		switch other, known := endNames[bare]; {
+		case strings.Contains(name, "port") || strings.Contains(name, "interface"):
+			ports = append(ports, i)
+		case len(ends) == 0 && known && (kind || len(bare) > 1):
+			ends, first = append(ends, i), other
+		case len(ends) == 1 && slices.Contains(strings.Fields(first), bare):
+			ends = append(ends, i)
+		}
+	}
+	switch {
+	case len(ends) < 2:
+		return nil
+	case len(ports) == 2:
+		return []int{ends[0], ports[0], ends[1], ports[1]}
+	}
+	return ends
+}
+
+// alike tells whether a switch is called as the heading of a column, but for what follows its stem.
+func alike(name, stem string) bool { return strings.HasPrefix(strings.ToLower(name), stem) }
 
 // digits are in all names of switches behind a line that names columns of another name, and in none of its words.
 const digits = "0123456789"
+
+// weight tells whether the word behind a cable is a number, or a length or time with its unit.
+func weight(word string) bool { return number(strings.TrimRight(word, "kcmnus")) }
 
 // number tells whether a word is a number, as weights and lengths are.
 func number(word string) bool {
@@ -260,8 +377,8 @@ const (
 	mostParallel = 1 << 12
 )
 
-// fold makes one cable of two that stand in the list in both orders, if all do, and says so; lists
-// of which only some do are left as they are. Cables between two switches in one order are parallel.
+// fold merges cables that stand in the list in both orders, if all do, and says so; otherwise lists
+// stay. Cables between two switches in one order are parallel.
 func (r *edgeReader) fold() {
 	distinct := slices.Clone(r.cables)
 	slices.SortFunc(distinct, edge.compare)

@@ -1,5 +1,4 @@
-// Package cables reads networks from lists of their cables, as BookSim2, Cray's tools, networkx and Slurm have
-// them.
+// Package cables reads networks from lists of cables of BookSim2, Cray's tools, networkx and Slurm.
 package cables
 
 import (
@@ -193,6 +192,9 @@ func finish(p *input.Problems, b *topology.Builder, n network) (topology.Topolog
 	}
 	g := b.Freeze()
 	g.Classes = n.classes
+	if n.names != nil {
+		g.SetNames(n.names)
+	}
 	if g.Switches() == 0 || g.Terminals() == 0 {
 		p.ProblemAt(1, "%d switches and %d terminals: want at least one of each", g.Switches(), g.Terminals())
 	} else if lost, err := g.CheckReach(); err != nil {
@@ -200,9 +202,6 @@ func finish(p *input.Problems, b *topology.Builder, n network) (topology.Topolog
 	}
 	if p.Any() {
 		return nil, p.Err()
-	}
-	if n.names != nil {
-		g.SetNames(n.names)
 	}
 	return topology.NewFileNetwork(g, n.doubts...), nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// EdgesConfig configures the topology "edges": any network, from a list of its cables,
-// all switches having the same number of terminals. Lines are
+// EdgesConfig configures the topology "edges": any network, from a list of cables, with the same
+// number of terminals at each switch. Lines are
 //
 //	u v            a cable between switches u and v
 //	u v class      and its channel class; "link" if there is none
@@ -61,21 +61,24 @@ func (c EdgesConfig) network(data []byte) (topology.Topology, error) {
 	return topology.NewFileNetwork(g, doubts...), nil
 }
 
-// isList tells whether the first line of a file with words is one of a list of cables: two or three words
-// with letters or digits, Cray's, the first of an adjacency list, or columns of which the first is a source.
+// isList tells whether the first line with words starts a list of cables: two or three words with
+// letters or digits, Cray's, an adjacency list's, or columns of which the first is a source.
 func isList(data []byte) bool {
 	for line := range bytes.Lines(data[:min(len(data), topology.ForeignBytes)]) {
 		fields, attributes := words(string(line))
 		if len(fields) == 0 || len(fields) == 1 && counts(fields) {
 			continue
 		}
-		plain := (attributes == "" || strings.HasSuffix(attributes, "}")) && !slices.ContainsFunc(fields, func(w string) bool { return strings.ContainsAny(w, `"'=<>[]();`) })
+		if endColumns(string(line)) != nil {
+			return true
+		}
+		plain := (attributes == "" || strings.HasSuffix(attributes, "}")) && !slices.ContainsFunc(fields, func(w string) bool { return strings.ContainsAny(w, `"'=<>[]();`) && !tuple().MatchString(w) })
 		if isCray(fields) || !plain || len(fields) == 2 || len(fields) == 3 || withPorts(fields) {
 			return plain || isCray(fields)
 		}
 		is := survey(string(data))
 		_, form := rowsOf(string(data))
-		return form != "" || is.adjacency || is.header > 0 && namesColumns(fields)
+		return form != "" || is.adjacency
 	}
 	return false
 }
@@ -83,16 +86,18 @@ func isList(data []byte) bool {
 // Validate checks what the tags cannot.
 func (c *EdgesConfig) Validate() error { return topology.CheckPath(c.Path, "a list of cables") }
 
-// ReadEdges reads a list of cables in the format of [EdgesConfig]. name stands for the file
-// in error messages, which are joined, each with its line. doubts say what was taken in one way, and
-// may have been meant in another.
+// ReadEdges reads a list of cables in the format of [EdgesConfig]. name stands for the file in
+// errors, which are joined, each with its line. doubts say what may have been meant in another way.
 func ReadEdges(name string, data []byte, terminals int) (g *topology.Graph, doubts []string, err error) {
 	if err := topology.CheckForeign(name, data); err != nil {
 		return nil, nil, err
 	}
 	r := &edgeReader{Problems: input.Problems{Name: name}, number: map[string]int{}, class: map[string]topology.ClassID{}, tiles: map[string]tile{}}
 	text := strings.TrimPrefix(string(data), "\ufeff")
-	if rows, form := rowsOf(text); form != "" {
+	if list := trivial(text); list != "" {
+		text = list
+		r.doubt("taken as a graph in the Trivial Graph Format")
+	} else if rows, form := rowsOf(text); form != "" {
 		text = rows
 		r.doubt("taken as %s", form)
 	}
@@ -152,6 +157,13 @@ func (r *edgeReader) read(line int, text string) {
 		r.doubt("line %d, %s, counts the switches that follow: it is no cable", line, input.Quote(strings.Join(fields, " ")))
 	case line == r.is.header:
 		r.doubt("line %d, %s, names no switch of a further line: taken as names of columns", line, input.Quote(strings.Join(fields, " ")))
+	case r.is.ends != nil && len(fields) != r.is.columns:
+		r.ProblemAt(line, "%d words: want %d, as line %d names columns", len(fields), r.is.columns, r.is.header)
+	case len(r.is.ends) == 2:
+		r.cable(line, fields[r.is.ends[0]], fields[r.is.ends[1]], "link")
+	case len(r.is.ends) == 4:
+		a, p, b, q := fields[r.is.ends[0]], fields[r.is.ends[1]], fields[r.is.ends[2]], fields[r.is.ends[3]]
+		r.joined(line, [2]string{a + " " + p, b + " " + q}, [2]string{a, b}, "link")
 	case r.is.adjacency:
 		for _, peer := range fields[1:] {
 			r.cable(line, strings.TrimSuffix(fields[0], ":"), peer, "link")
@@ -161,7 +173,7 @@ func (r *edgeReader) read(line int, text string) {
 		r.cray(line, fields[0], fields[1], fields[3])
 	case withPorts(fields) && r.is.header == 0:
 		r.joined(line, [2]string{fields[0] + " " + fields[1], fields[2] + " " + fields[3]}, [2]string{fields[0], fields[2]}, "link")
-	case len(fields) == 3 && number(fields[2]) || len(fields) > 3 && r.is.header > 0 || len(fields) == 2 && len(attributes) > len("{}"):
+	case len(fields) == 3 && weight(fields[2]) || len(fields) > 3 && r.is.header > 0 || len(fields) == 2 && len(attributes) > len("{}"):
 		r.weights++
 		r.cable(line, fields[0], fields[1], "link")
 	case len(fields) == 2:
@@ -195,7 +207,7 @@ func (r *edgeReader) cray(line int, from, kind, to string) {
 	r.joined(line, ends, router, kind)
 }
 
-// joined takes in a cable between tiles, or ports, of two routers, if it is not known from the other end.
+// joined adds a cable between tiles, or ports, of two routers, unless its other end has.
 func (r *edgeReader) joined(line int, ends, router [2]string, kind string) {
 	switch here, known := r.tiles[ends[0]]; {
 	case known && here.stated:
@@ -253,7 +265,7 @@ func (r *edgeReader) cable(line int, a, b, class string) {
 	r.cables = append(r.cables, edge{ends, id})
 }
 
-// numbers gives the switches the numbers that are their names, if all are.
+// numbers gives the switches the numbers that they are named by, if all are.
 func (r *edgeReader) numbers() (own []int, all bool) {
 	for _, name := range r.names {
 		n, err := strconv.Atoi(name)
@@ -310,15 +322,15 @@ func (r *edgeReader) graph(terminals int) *topology.Graph {
 		b.AddLink(at(c.ends[0]), at(c.ends[1]), c.class)
 	}
 	g := b.Freeze()
-	if _, err := g.CheckReach(); err != nil {
-		r.ProblemAt(1, "%v", err)
-	}
 	if !numbered || least > 0 {
 		names := &topology.Names{Switches: make([]topology.SwitchName, len(r.names))}
 		for i, name := range r.names {
 			names.Switches[at(int32(i))].Name = name
 		}
 		g.SetNames(names)
+	}
+	if _, err := g.CheckReach(); err != nil {
+		r.ProblemAt(1, "%v", err)
 	}
 	return g
 }

@@ -91,6 +91,15 @@ func TestEdgesAsMeant(t *testing.T) {
 		{"Source,Target\r\n0,1\r\n1,2\r\n2,0\r\n", `f: line 1, "Source Target", names no switch of a further line: taken as names of columns`, 3, 3},
 		{"n0; n1; 2.5\nn1; n2; 1\n", "f: 2 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
 		{"leaf spine\nspine top\n", "", 3, 2},
+		{"id,src,dst\n0,1,2\n1,2,3\n2,3,1\n", `f: line 1, "id src dst", names no switch of a further line: taken as names of columns`, 3, 3},
+		{"Switch A;Port A;Switch B;Port B\nl1;1;s;1\nl2;1;s;2\ns;1;l1;1\n", `f: line 1, "Switch A Port A Switch B Port B", names no switch of a further line: taken as names of columns`, 3, 2},
+		{"Node1 Node2 Length(m)\nsw-a sw-b 3m\nsw-b sw-c 5m\n", "f: line 1, \"Node1 Node2 Length(m)\", names no switch of a further line: taken as names of columns\n" +
+			"f: 2 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
+		{"node1 node2\nnode2 node3\nnode3 node1\n", "", 3, 3}, // switches of these names
+		{"1 First one\r\n2 b\r\n3 c\r\n#\r\n1 2 x\r\n2 3\r\n", "f: taken as a graph in the Trivial Graph Format", 3, 2},
+		{"(0, 0) (1, 0) {}\n(0, 0) ('b', 1) {}\n(1,0) ('b', 1) {}\n", "", 3, 3}, // networkx's grids
+		{"1 2\n2 3\n#\n3 1\n", "", 3, 3},                                        // a comment between cables
+		{",a,b,c,d\na,0,1,1,1\nb,1,0,1,1\nc,1,1,0,1\nd,1,1,1,0\n", "f: taken as a matrix of cables\nf: all 6 cables stand in the list in both directions: taken once each", 4, 6},
 		{"leaf -- spine\nspine => top\n", "", 3, 2},
 		{"// by hand\na|b\nb|c\n", "", 3, 2},
 		{"leaf1 e1 top e1\ntop e1 leaf1 e1\nleaf1 e2 top e3\nleaf2,e1,top,e2\n", "", 3, 3}, // two cables from leaf1, the first from both ends
@@ -139,6 +148,13 @@ func TestForeign(t *testing.T) {
 		"*Vertices 2\n1 \"a\"\n2 \"b\"\n*Edges\n1 2\n":                   "this is a graph of Pajek",
 		"{\"directed\": false, \"nodes\": [{\"id\": 0}], \"links\": []}": "this is networkx's JSON",
 		"#x.py\n# GMT\n#\na 2\nb {\"weight\": 1}\nc {}\nb 0\nc 0\n":      "this is networkx's multiline adjacency list",
+		"Creator \"x\"\ngraph\n[\n node [ id 0 ]\n":                      "this is a graph in DOT or GML",
+		"<gexf version=\"1.3\"/>":                                        "this is GEXF",
+		">>graph6<<C~\n":                                                 "this is a graph in graph6",
+		"{0: [1, 2], 1: [0, 2], 2: [0, 1]}":                              "table of neighbours",
+		"{\"nodes\": [], \"links\": []}":                                 "this is networkx's JSON",
+		"4 1 2\n0\n1 0 100Gbps 1us 0\n2 0 100Gbps 0.001ms 0\n":           "this is a topology of ns-3",
+		"LPGROUPS\n{\n   MODELNET_GRP\n":                                 "this is a configuration of CODES",
 		"<?xml version='1.0'?>\n<platform version=\"4.1\">\n":            "this is a platform of SimGrid",
 		"\x01\x00\x00\x00\x02\x00\x00\x00":                               "UTF-16",
 		"\x01\x02\x00\x00\x02\x00\x00\x00":                               "a binary file",
@@ -167,7 +183,9 @@ func TestEdgesRefuses(t *testing.T) {
 		{"5 6\n1 2\n2 3\n3 4\n4 5\n5 1\n1 3\n", `f:1: "5 6" may be a cable, or count the 5 switches and 6 cables that follow`},
 		{"0 <= 1\n", `f:1: "<=" is no name of a switch`},
 		{"0: 1 2\n1: 0 2\n", `f:1: "0:" is no name of a switch`},
-		{"a b\nc d\n", "f:1: no path from switch 0 to switch 2"},
+		{"a b\nc d\n", `f:1: no path from switch "a" to switch "c"`},
+		{"id,src,dst\n1,a,b\n2,b\n", "f:3: 2 words: want 3, as line 1 names columns"},
+		{"src,srcport,dst,dstport\na,1,b,1\nc,1,b,1\n", `f:3: "c 1" leads to "b 1"; by line 2 that has the cable of "a 1"`},
 		{"0 1\n01 2\n", `f:1: switches "1" and "01" have one number`},
 		{"0 1\n2 3\n", "f:1: no path from switch 0 to switch 2"},
 		{"0 1 terminal\n", `f:1: class "terminal"`},
@@ -347,7 +365,7 @@ f:6: switch "d" is below itself
 f:6: no switch "e0": want names that a line describes
 f:6: no switch "e1": want names that a line describes`
 	simtest.ErrorIf(t, err.Error() != want, "%v\nwant\n%s", err, want)
-	simtest.Refuse(readSlurm("f", []byte("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n")))(t, "f:2: no path from switch 0 to switch 1")
+	simtest.Refuse(readSlurm("f", []byte("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n")))(t, `f:2: no path from switch "a" to switch "b"`)
 }
 
 // TestSlurmContinues: a list goes on in the next line, behind its comma, as Slurm joins lines.

@@ -3,6 +3,8 @@ package families
 import (
 	_ "embed"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -164,6 +166,12 @@ func TestTiers(t *testing.T) {
 	simtest.ErrorIf(t, f.Terminals != 32 || f.Switches != 6 || f.Links != 8, "%+v: want 32 terminals, 4 leaves and 2 spines, 8 cables", f)
 	if x.CableLatency(0).Nanoseconds() != 1000 || x.CableLatency(1).Nanoseconds() != 500 || x.SwitchDelay(0).Nanoseconds() != 300 || x.SwitchDelay(5) != 0 {
 		t.Errorf("%v, %v", x.flights, x.delays)
+	}
+	// Found out by its content; queues are settings of the network.
+	name := filepath.Join(t.TempDir(), "x")
+	simtest.Check(t, os.WriteFile(name, []byte(strings.Replace(twoTiers, "Radix_Up 2", "Radix_Up 2\r\nQueue_Up 1002\r\nQueue_Down 1001", 1)), 0o666))
+	if f := simtest.Must(topology.ReadFile(name))(t).Facts(); f != x.Facts() {
+		t.Errorf("%+v, want %+v", f, x.Facts())
 	}
 	// 16 pods of 8 leaves of 8, each of which has 8 aggregations of 8: the tree of switches of 16 ports.
 	three := "Nodes 1024\nTiers 3\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nDownlink_Latency_ns 1\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\nDownlink_Latency_ns 1\nTier 2\nDownlink_speed_Gbps 100\nRadix_Down 16\nDownlink_Latency_ns 1\n"

@@ -22,19 +22,26 @@ import (
 //	Oversubscribed        rate below over rate above; 1 if it is left out
 //	Bundle                parallel cables to a switch of the level below; 1 if it is left out
 //
-// How many switches a level has follows: leaves have Radix_Down terminals, and the rate above a
-// level is that below over Oversubscribed. The network is then an [XGFT], with its numbers.
+// Level sizes follow: leaves have Radix_Down terminals, and a level's rate up is its rate down over
+// Oversubscribed. The network is an [XGFT], with its numbers.
 type TiersConfig struct {
 	Path string `toml:"path" doc:"file of tiers; relative to the experiment file" file:"read"`
 }
 
 func init() {
+	topology.RegisterFormat(topology.Format{Name: "tiers", Called: "a topology file of htsim", Is: func(data []byte) bool { return tiersLine().Match(data) },
+		Read: func(path string, data []byte) (topology.Topology, error) {
+			return topology.AsTopology(ReadTiers(path, data))
+		}})
 	topology.RegisterFile("tiers", "a tree of two or three levels from a topology file of htsim", TiersConfig{}, input.MaxSettings,
 		func(c TiersConfig) string { return c.Path },
 		func(c TiersConfig, data []byte) (topology.Topology, error) {
 			return topology.AsTopology(ReadTiers(c.Path, data))
 		})
 }
+
+// tiersLine matches the line that tells such a file from others.
+var tiersLine = input.Pattern(`(?im)^Tiers\s+\d+\s*$`)
 
 // Validate checks what the tags cannot.
 func (c *TiersConfig) Validate() error { return topology.CheckPath(c.Path, "a file of tiers") }
@@ -58,12 +65,11 @@ type tier struct {
 	set  map[string]int
 }
 
-// tierKeys are the names of a level, with the least value and what stands for one that is left
-// out; -1: it must be there.
+// tierKeys are a level's names, their least value and their default; -1: required.
 var tierKeys = map[string]struct{ least, otherwise int }{
 	"downlink_speed_gbps": {1, -1}, "downlink_latency_ns": {0, -1}, "switch_latency_ns": {0, 0}, "radix_down": {1, -1},
 	"radix_up": {0, 0}, "oversubscribed": {1, 1}, "bundle": {1, 1},
-	"queue_size_up": {0, 0}, "queue_size_down": {0, 0}, // ignored: queues are settings of the network
+	"queue_up": {0, 0}, "queue_down": {0, 0}, "queue_size_up": {0, 0}, "queue_size_down": {0, 0}, // ignored: queues are settings of the network
 }
 
 // mostTierValue bounds every number of a file.

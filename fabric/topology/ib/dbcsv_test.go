@@ -167,11 +167,30 @@ func TestReportProblems(t *testing.T) {
 			"x:5: speed \"25.8 Gbps\": want 2.5, 5.0, 10.0 (also with (FDR10)), 14.0625, 25.78125, 53.125, 106.25 or 212.5 Gbps\nx:10: rate \"9xEDR\": want a width of 1x"},
 		{"switches only", string(readTestdata(t, "iblinkinfo.txt"))[strings.Index(string(readTestdata(t, "iblinkinfo.txt")), "Switch: "):], "x:2: leads to a node that is not listed, as all of its kind: print the fabric again without --switches-only or --cas-only"},
 		{"no header", "  5 5[  ] ==( Down/ Polling)==> [  ] \"\" ( )\n", "x:1: port line without a node before it"},
-		{"line mode", "0x1 \" a\" 5 5[  ] ==( Down/ Polling)==> [  ] \"\" ( )\n", "(without --line)"},
 		{"no GUID", "CA: a:\n1 1[  ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 2 1[  ] \"b\" ( )\n", "x:2: "},
 		{"alike", "Switch 0x1 a:\n1 1[  ] ==( 4X 2.5 Gbps Active /  LinkUp)==> 1 1[  ] \"a\" ( )\nSwitch: 0x2 a:\n1 1[  ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 1 1[  ] \"a\" ( )\n",
 			`x:4: "a", LID 1 is "S-0000000000000002", and "S-0000000000000001" of line 1: want nodes that differ`},
 	})
+}
+
+// TestLinkInfoByLine: with --line kinds of nodes are not told. Ports 15 and 20 of one node have LID 496: that is a
+// switch, with LIDs of adapters around it; an adapter's second port that is down has LID 0.
+func TestLinkInfoByLine(t *testing.T) {
+	im := simtest.Must(ReadLinkInfo(strings.NewReader(`0x10 "   thing4 HCA-1"  612    1[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==>  0x30    496   20[  ] "Switch \"IB\"" ( )
+0x10 "   thing4 HCA-1"    0    2[  ] ==(                Down/ Polling)==>             [  ] "" ( )
+0x20 "  quorum HCA-2"  558    1[  ] ==( 2X      106.25 Gbps Active/  LinkUp)==>  0x30    496   15[  ] "Switch \"IB\"" ( )
+0x30 "Switch \"IB\""  496    9[  ] ==(                Down/ Polling)==>             [  ] "" ( )
+0x30 "Switch \"IB\""  496   15[  ] ==( 2X      106.25 Gbps Active/  LinkUp)==>  0x20    558    1[  ] "quorum HCA-2" ( )
+0x30 "Switch \"IB\""  496   20[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==>  0x10    612    1[  ] "thing4 HCA-1" ( Could be 53.125 Gbps)
+`), "x"))(t)
+	g := im.Graph()
+	n := topology.NamesOf(g)
+	if g.Switches() != 1 || g.Terminals() != 2 || n.Switches[0].LID != 496 || n.Switches[0].GUID != 0x30 || n.Terminals[1].LID != 558 || n.Terminals[0].Name != "thing4 HCA-1" {
+		t.Errorf("%d switches, %d terminals, %+v, %+v", g.Switches(), g.Terminals(), n.Switches, n.Terminals)
+	}
+	if classes := g.Classes; len(classes) != 2 || classes[0].Name != "4xEDR" || classes[1].Name != "2xNDR" {
+		t.Errorf("%+v", classes)
+	}
 }
 
 // fuzzReport reads what is written of a report as ibnetdiscover's other output.

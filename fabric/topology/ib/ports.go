@@ -3,6 +3,8 @@ package ib
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,7 +34,11 @@ func ReadPorts(r io.Reader, name string) (*Imported, error) {
 //	           4    1[  ] ==(                Down/ Polling)==>             [  ] "" ( )
 //	           4    2[  ] ==( 4X          53.125 Gbps Active/  LinkUp)==>       1    1[  ] "node1 mlx5_0" ( )
 //
-// A port line has the LID, the port, that on the chassis, width, rate of a lane and state, then the peer's LID,
+// or with --line, each port with the GUID and name of its node before it, and the GUID of the peer's behind the arrow:
+//
+//	0xb8599f0300000001 "leaf"  4    2[  ] ==( 4X  53.125 Gbps Active/  LinkUp)==>  0x0c42a10300000001  1    1[  ] "node1 mlx5_0" ( )
+//
+// There, a node of which two ports have one LID is a switch. A port line has the LID, the port, that on the chassis, width, rate of a lane and state, then the peer's LID,
 // port and name. A node is told by LID and name. The GUID of an adapter's first port is taken as the adapter's.
 // Ports that are down are skipped.
 func ReadLinkInfo(r io.Reader, name string) (*Imported, error) {
@@ -42,26 +48,37 @@ func ReadLinkInfo(r io.Reader, name string) (*Imported, error) {
 // report collects nodes from lines of their ports.
 type report struct {
 	*listing
-	owner map[string]*nodeRecord // by what the ends of cables call it
-	last  int                    // port of the line before
+	owner map[string]*nodeRecord         // by what the ends of cables call it
+	last  int                            // port of the line before
+	lids  map[*nodeRecord]map[int32]bool // of nodes whose kind is not known, and whether a second port has it
 }
 
-// readReport reads a report whose lines parse takes in; it is false of a line that it does not know.
+// readReport reads a report by its lines; parse is false for a line that it does not know.
 func readReport(r io.Reader, name string, parse func(p *report, line int, text string) bool) (*Imported, error) {
-	p := &report{listing: newListing(name), owner: map[string]*nodeRecord{}}
+	p := &report{listing: newListing(name), owner: map[string]*nodeRecord{}, lids: map[*nodeRecord]map[int32]bool{}}
 	return p.read(r, func(in *input.Lines) {
 		switch {
 		case in.Text == "" || in.Text[0] == '#' || parse(p, in.Number, in.Text):
 		case chatter().MatchString(in.Text) || prompt().MatchString(in.Text):
 			p.warn(in.Number, "skipped %s", input.Quote(in.Text))
 		default:
-			in.Problem("%s is not a line of a port, as ibnetdiscover --ports and iblinkinfo (without --line) print them", input.Quote(in.Text))
+			in.Problem("%s is not a line of a port, as ibnetdiscover --ports and iblinkinfo print them", input.Quote(in.Text))
 		}
 	}, p.join)
 }
 
 // join puts the ids of nodes in the place of what the ends of cables call them.
 func (p *report) join(int) {
+	for n, lids := range p.lids {
+		if slices.Contains(slices.Collect(maps.Values(lids)), true) {
+			delete(p.byID, n.id)
+			n.kind, n.id = switchNode, "S"+n.id[1:]
+			p.byID[n.id] = n
+			for i := range n.ends {
+				n.lid, n.ends[i].lid = n.ends[i].lid, 0
+			}
+		}
+	}
 	some := map[bool]bool{} // nodes that are switches, or are not
 	lost := 0               // line of a cable to a node that is not listed
 	for _, n := range p.nodes {
@@ -91,7 +108,7 @@ func (p *report) identify(line int, guid uint64) {
 	p.take(line, n)
 }
 
-// end adds a port of the current node, by the name that other ports give it. A port with a peer is an end of a cable.
+// end adds a port of the current node, by others' name for it. With a peer it ends a cable.
 func (p *report) end(e cableEnd, called string) {
 	n := p.current
 	p.last = e.port
@@ -168,16 +185,21 @@ var (
 	// linkNode matches a header of iblinkinfo.
 	linkNode = input.Pattern(`^(?:Switch:? 0x([0-9A-Fa-f]{1,16})|(CA|Router):) (.*):$`)
 	// linkLine matches a line of one of its ports, linkPeer what follows the arrow.
-	linkLine = input.Pattern(`^(?:0x([0-9A-Fa-f]{1,16})\s+)?(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+==\((.*?)\s*(\w+) */\s*[\w ]+\)(?: \(HOQ:.*\))?==>\s*(.*)$`)
-	linkPeer = input.Pattern(`^(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+"(.*)"\s+\(.*\)$`)
+	linkLine  = input.Pattern(`^(?:0x([0-9A-Fa-f]{1,16})\s+)?(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+==\((.*?)\s*(\w+) */\s*[\w ]+\)(?: \(HOQ:.*\))?==>\s*(.*)$`)
+	linkWhole = input.Pattern(`^0x([0-9A-Fa-f]{1,16}) "\s*(.*?)"\s+(\d.* ==\(.*\)==>\s+)(?:0x([0-9A-Fa-f]{1,16})\s+)?(\S.*)$`)
+	linkPeer  = input.Pattern(`^(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+"(.*)"\s+\(.*\)$`)
 )
 
-// laneSpeeds are the speeds of a lane as libibmad's mad_dump_linkspeed and mad_dump_linkspeedext print them.
+// laneSpeeds are a lane's speeds as libibmad's mad_dump_linkspeed and mad_dump_linkspeedext print.
 var laneSpeeds = map[string]string{"2.5 Gbps": "SDR", "5.0 Gbps": "DDR", "10.0 Gbps": "QDR", "10.0 Gbps (FDR10)": "FDR10",
 	"14.0625 Gbps": "FDR", "25.78125 Gbps": "EDR", "53.125 Gbps": "HDR", "106.25 Gbps": "NDR", "212.5 Gbps": "XDR"}
 
 func (p *report) link(line int, text string) bool {
-	if m := linkNode().FindStringSubmatch(text); m != nil {
+	whole := linkWhole().FindStringSubmatch(text)
+	if whole != nil {
+		p.whole(line, number(whole[1], 16), whole[2])
+		text = whole[3] + whole[5]
+	} else if m := linkNode().FindStringSubmatch(text); m != nil {
 		if m[2] == "" {
 			p.node(line, switchNode, m[3])
 			p.identify(line, number(m[1], 16))
@@ -193,15 +215,25 @@ func (p *report) link(line int, text string) bool {
 	case p.current == nil:
 		p.ProblemAt(line, "port line without a node before it")
 		return true
-	case (m[1] == "") != (p.current.kind == switchNode):
+	case whole == nil && (m[1] == "") != (p.current.kind == switchNode):
 		p.ProblemAt(line, "%s of %s %q: want a GUID before the LID at adapters and routers, and none at switches", input.Quote(text), p.current.kind, p.current.description)
 		return true
 	}
 	e := cableEnd{line: line, lid: int32(number(m[2], 10)), port: int(number(m[3], 10)), guid: number(m[1], 16), peerLID: -1}
+	called := linkName(e.lid, p.current.description)
+	if whole != nil {
+		called = "0x" + p.current.id[2:]
+		lids := p.lids[p.current]
+		_, again := lids[e.lid]
+		lids[e.lid] = again && e.lid > 0
+	}
 	if m[5] != "Down" {
 		if peer := linkPeer().FindStringSubmatch(m[6]); peer != nil {
 			e.peerLID, e.peerPort = int32(number(peer[1], 10)), int(number(peer[2], 10))
 			e.peer = linkName(e.peerLID, peer[3])
+			if whole != nil {
+				e.peer = fmt.Sprintf("0x%016x", number(whole[4], 16))
+			}
 		} else if !strings.HasSuffix(m[6], `"Port not available"`) {
 			return false
 		}
@@ -210,8 +242,18 @@ func (p *report) link(line int, text string) bool {
 	if p.current.id == "" {
 		p.identify(line, e.guid)
 	}
-	p.end(e, linkName(e.lid, p.current.description))
+	p.end(e, called)
 	return true
+}
+
+// whole makes the node of a line that tells its GUID and name, but not its kind, the current one: an adapter until
+// its ports tell.
+func (p *report) whole(line int, guid uint64, description string) {
+	if p.current = p.byID[fmt.Sprintf("%c-%016x", adapterNode, guid)]; p.current == nil {
+		p.node(line, adapterNode, description)
+		p.identify(line, guid)
+		p.lids[p.current] = map[int32]bool{}
+	}
 }
 
 // linkName is what iblinkinfo calls a node at the end of a cable.
@@ -219,7 +261,8 @@ func linkName(lid int32, description string) string {
 	return fmt.Sprintf("%q, LID %d", description, lid)
 }
 
-// lanes reads the width and speed of a port, "4X 25.78125 Gbps". Those that the tool could not name are unknown.
+// lanes reads a port's width and speed, "4X 25.78125 Gbps", unknown if the tool could not name
+// them.
 func (p *report) lanes(line int, words []string) cableRate {
 	if len(words) == 0 || words[0] == "undefined" || len(words) > 1 && strings.Trim(words[1], "0123456789.") != "" {
 		return cableRate{text: unknownRate}

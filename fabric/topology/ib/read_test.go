@@ -198,7 +198,7 @@ func TestReadFileFindsTheFormat(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ name, text, want string }{
-		{"none.txt", "hello\n", "none.txt:1: neither a network of BookSim2's anynet, Slurm's topology.conf, ibnetdiscover output, ibdiagnet's db_csv, ibnetdiscover's report of ports, iblinkinfo output, an ibsim netlist, a list of cables nor a topology in JSON"},
+		{"none.txt", "hello\n", "none.txt:1: neither a network of BookSim2's anynet, Slurm's topology.conf, a topology file of htsim, ibnetdiscover output, ibdiagnet's db_csv, ibnetdiscover's report of ports, iblinkinfo output, an ibsim netlist, a list of cables nor a topology in JSON"},
 		{"empty.txt", "", "empty.txt:1: neither"},
 		{"cut.txt", smallFabric[:300], "cut.txt:"},
 	} {
