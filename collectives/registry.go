@@ -97,9 +97,7 @@ func (c Rooted) absolute(v, ranks int) int    { return (v + c.Root) % ranks }
 type None struct{}
 
 // chunk is the size of chunk i of n of a vector; sizes differ by at most one byte.
-func chunk(bytes int64, i, n int) int64 {
-	return chunkStart(bytes, i+1, n) - chunkStart(bytes, i, n)
-}
+func chunk(bytes int64, i, n int) int64 { return chunkStart(bytes, i+1, n) - chunkStart(bytes, i, n) }
 
 // chunkStart is where chunk i of n begins.
 func chunkStart(bytes int64, i, n int) int64 {

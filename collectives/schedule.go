@@ -240,7 +240,5 @@ func Divide(s Schedule, ranks, stride int) Schedule {
 	block := s.Ranks() * stride
 	return Split(s, ranks, func(r int) (group, index int) {
 		return r/block*stride + r%stride, r % block / stride
-	}, func(group, index int) int {
-		return group/stride*block + index*stride + group%stride
-	})
+	}, func(group, index int) int { return group/stride*block + index*stride + group%stride })
 }

@@ -188,9 +188,7 @@ func TestVerifyFindsErrors(t *testing.T) {
 			err := collectivestest.VerifyContract(sumOfTwo{collectives.Uniform(2, 1, func(rank, round int, dst []collectives.Op) []collectives.Op {
 				return c.change(rank, good(rank, round, dst))
 			})})
-			got := fmt.Sprint(err)
-			simtest.ErrorIf(t, c.want == "" && err != nil || !strings.Contains(got, c.want),
-				"error %v, want one with %q", err, c.want)
+			simtest.ErrorIf(t, c.want == "" && err != nil || !strings.Contains(fmt.Sprint(err), c.want), "error %v, want one with %q", err, c.want)
 		})
 	}
 }
@@ -217,14 +215,12 @@ func TestComposition(t *testing.T) {
 	s := collectives.Sequence(collectives.Work(4, 5), barrier, barrier, barrier)
 	simtest.Equal(t, s.Rounds(2), 1+3*2, "rounds =")
 	// Round 6 is round 1 of the third barrier: distance 2.
-	if ops := s.Round(3, 6, nil); len(ops) != 2 || ops[1].Peer != 1 {
-		t.Errorf("round 6 of rank 3 = %v", ops)
-	}
+	ops := s.Round(3, 6, nil)
+	simtest.ErrorIf(t, len(ops) != 2 || ops[1].Peer != 1, "round 6 of rank 3 = %v", ops)
 	// Columns of a 4 x 3 grid: rank 3*i + j is index i of group j.
 	columns := collectives.Split(barrier, 12, func(rank int) (int, int) { return rank % 3, rank / 3 }, func(group, index int) int { return 3*index + group })
-	if ops := columns.Round(10, 0, nil); ops[1].Peer != 1 || ops[0].Peer != 7 {
-		t.Errorf("rank 10 sends to %d, receives from %d; want 1, 7", ops[1].Peer, ops[0].Peer)
-	}
+	ops = columns.Round(10, 0, nil)
+	simtest.ErrorIf(t, ops[1].Peer != 1 || ops[0].Peer != 7, "rank 10 sends to %d, receives from %d; want 1, 7", ops[1].Peer, ops[0].Peer)
 }
 
 // sends are the messages that a rank sends in all its rounds.
@@ -248,13 +244,9 @@ func TestLeadersExchange(t *testing.T) {
 	for critical, rounds := range map[sim.Bytes]int{512: 10, 511: 6} {
 		for _, segment := range []bool{true, false} {
 			c := collectives.AlltoallLeaders(env, 2, collectives.LeaderSettings{Segment: segment, SwitchOver: collectives.SwitchOver{Critical: critical}})
-			if got := c.Rounds(0); got != rounds {
-				t.Errorf("critical %v: %d rounds, want %d", critical, got, rounds)
-			}
+			simtest.Equal(t, c.Rounds(0), rounds, "critical %v: rounds", critical)
 			atOnce := collectives.AlltoallLeaders(env, 2, collectives.LeaderSettings{Segment: segment, SwitchOver: collectives.SwitchOver{Critical: critical}, AtOnce: true})
-			if got, want := atOnce.Rounds(0), map[int]int{10: 10, 6: 3}[rounds]; got != want {
-				t.Errorf("critical %v, all at once: %d rounds, want %d", critical, got, want)
-			}
+			simtest.Equal(t, atOnce.Rounds(0), map[int]int{10: 10, 6: 3}[rounds], "critical %v, all at once: rounds", critical)
 			in, out := collectives.In, collectives.Out
 			if !segment {
 				in, out = collectives.InAndOut, collectives.InAndOut
@@ -313,8 +305,7 @@ func TestOrderOfExchange(t *testing.T) {
 		for round := range s.Rounds(1) {
 			for _, op := range s.Round(1, round, nil) {
 				peers[op.Kind] = append(peers[op.Kind], op.Peer)
-				simtest.ErrorIf(t, op.Control && c.name == "alltoall-direct-eager" && op.Bytes != 64,
-					"%s: a note of %d B, want 64", c.name, op.Bytes)
+				simtest.ErrorIf(t, op.Control && c.name == "alltoall-direct-eager" && op.Bytes != 64, "%s: a note of %d B, want 64", c.name, op.Bytes)
 			}
 		}
 		simtest.EqualSlices(t, peers[collectives.Send], c.sends, "%s: sends to", c.name)

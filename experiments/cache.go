@@ -136,30 +136,7 @@ type Shared struct {
 	cache       *Cache // nil: nothing is kept for later runs
 	entries     sync.Map
 	used, given sync.Map // by dotted key: bool
-	lately      sync.Map // by name: toldText, or what Latest keeps
-}
-
-// toldText is a text about a copy of a configuration.
-type toldText struct {
-	config any
-	text   string
-}
-
-// textOf is what write says of a configuration, a pointer to a struct. It is asked again where
-// that is not what it was when the text of that name was asked for last. What slices and maps
-// of a configuration hold must not change in place.
-func (s *Shared) textOf(name string, config any, write func() string) string {
-	if s == nil {
-		return write()
-	}
-	if before, ok := s.lately.Load(name); ok && reflect.DeepEqual(before.(toldText).config, config) {
-		return before.(toldText).text
-	}
-	kept := reflect.New(reflect.TypeOf(config).Elem())
-	kept.Elem().Set(reflect.ValueOf(config).Elem())
-	told := toldText{kept.Interface(), write()}
-	s.lately.Store(name, told)
-	return told.text
+	lately      sync.Map // by name: what Latest keeps
 }
 
 // note says whether something built uses a parameter, and whether the file sets it.
@@ -220,24 +197,31 @@ func Share[T any](s *Shared, key string, build func() (T, error)) (T, error) {
 	return value.(T), nil
 }
 
-// Latest is [Share] of what is large: under a name, only what was asked for last is kept.
-func Latest[T any](s *Shared, name, key string, build func() (T, error)) (T, error) {
+// Latest is [Share] of what is large or cheap: under a name, only what was asked for last is kept, and
+// what it was built of: a text, or a pointer to a struct, of which a copy is kept. What slices and
+// maps hold there must not change in place.
+func Latest[T any](s *Shared, name string, of any, build func() (T, error)) (T, error) {
 	type kept struct {
-		key   string
+		of    any
 		value T
 	}
 	if s == nil {
 		return build()
 	}
-	before, _ := s.lately.Load(name)
-	if of, ok := before.(kept); ok && of.key == key {
-		return of.value, nil
+	if before, _ := s.lately.Load(name); before != nil && reflect.DeepEqual(before.(*kept).of, of) {
+		return before.(*kept).value, nil
 	}
 	value, err := build()
-	if err == nil {
-		s.lately.Store(name, kept{key, value})
+	if err != nil {
+		return value, err
 	}
-	return value, err
+	if v := reflect.ValueOf(of); v.Kind() == reflect.Pointer {
+		own := reflect.New(v.Type().Elem())
+		own.Elem().Set(v.Elem())
+		of = own.Interface()
+	}
+	s.lately.Store(name, &kept{of, value})
+	return value, nil
 }
 
 // forget lets go of everything; what is asked for again is built again.

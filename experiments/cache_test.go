@@ -1,6 +1,8 @@
 package experiments
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -46,8 +48,7 @@ func TestCached(t *testing.T) {
 	for range 2 {
 		simtest.ErrorIf(t, !keep(t, c, "quick", a), "what took less than an hour was kept")
 	}
-	got := entries(t, c)
-	simtest.ErrorIf(t, len(got) != 2, "%d entries, want those of a and b", len(got))
+	simtest.Equal(t, len(entries(t, c)), 2, "entries, want those of a and b:")
 	simtest.ErrorIf(t, !keep(t, nil, "a", a), "read without a cache")
 }
 
@@ -97,12 +98,9 @@ func TestCachedLimit(t *testing.T) {
 	age("0", 3)
 	age("1", 2)
 	age("2", 1)
-	if keep(t, c, "0", value) { // it is the latest now
-		t.Error("entry 0 is gone")
-	}
+	simtest.ErrorIf(t, keep(t, c, "0", value), "entry 0 is gone") // it is the latest now
 	keep(t, c, "3", value)
-	got := entries(t, c)
-	simtest.ErrorIf(t, len(got) != 3, "%d entries, want 3", len(got))
+	simtest.Equal(t, len(entries(t, c)), 3, "entries:")
 	for key, gone := range map[string]bool{"0": false, "2": false, "3": false} {
 		simtest.ErrorIf(t, keep(t, c, key, value) != gone, "entry %s: gone %v", key, !gone)
 	}
@@ -163,8 +161,38 @@ func TestMemoryRefused(t *testing.T) {
 	for _, c := range []struct{ kind, set string }{
 		{"mpi", "placement.per_node=9223372036854775807"}, {"mpi", "job.ranks=100000"}, {"bandwidth", "workload.window=100000"}, {"latency", "host.mtu=\"1B\""},
 	} {
-		if _, err := Load("x.toml", base[c.kind], Options{Set: strings.Fields(c.set)}); err != nil {
-			t.Errorf("%s, %s: %v", c.kind, c.set, err)
-		}
+		_, err := Load("x.toml", base[c.kind], Options{Set: strings.Fields(c.set)})
+		simtest.ErrorIf(t, err != nil, "%s, %s: %v", c.kind, c.set, err)
+	}
+}
+
+// TestContentOf: a file that Go's linker has not named is known by its bytes, and an executable
+// by what the linker called it, so that what stands behind that does not count.
+func TestContentOf(t *testing.T) {
+	text := []byte("no executable")
+	path := filepath.Join(t.TempDir(), "file")
+	simtest.Check(t, os.WriteFile(path, text, 0o666))
+	want := sha256.Sum256(text)
+	simtest.ErrorIf(t, !bytes.Equal(simtest.Must(contentOf(path))(t), want[:]), "a text is not known by its bytes")
+	test := simtest.Must(os.Executable())(t)
+	known := simtest.Must(contentOf(test))(t)
+	program := append(simtest.Must(os.ReadFile(test))(t), text...)
+	if hash := sha256.Sum256(program[:len(program)-len(text)]); bytes.Equal(known, hash[:]) {
+		t.Skip("no executable in which Go's linker notes a name")
+	}
+	simtest.Check(t, os.WriteFile(path, program, 0o666))
+	simtest.ErrorIf(t, !bytes.Equal(simtest.Must(contentOf(path))(t), known), "the same program has another name")
+}
+
+// TestGarbageShare: 16 MiB of garbage stand in any case, half of what lives, 128 MiB at most: 16 of
+// 1 MiB are 1,600 %, as many of 16 100 %; half of 256 MiB are 128, and 128 of 1 GiB are 12.5 %. While
+// many points are checked 192 stand: 120 % of 160 MiB.
+func TestGarbageShare(t *testing.T) {
+	for live, want := range map[uint64]int{0: 1600, 1: 1600, 16: 100, 32: 50, 256: 50, 1024: 12, 1 << 20: 1} {
+		got := garbageShare(live<<20, leastGarbage)
+		simtest.ErrorIf(t, got != want, "%d MiB live: %d %%, want %d", live, got, want)
+	}
+	if got := garbageShare(160<<20, checkGarbage); got != 120 {
+		t.Errorf("160 MiB live, many points: %d %%, want 120", got)
 	}
 }

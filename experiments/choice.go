@@ -78,10 +78,11 @@ func (c *Choice[E, T]) Shared() *Shared { return c.shared }
 
 // Fingerprint names the choice with all its parameters, and what the files hold that these name.
 func (c *Choice[E, T]) Fingerprint() string {
-	return c.shared.textOf(document.Join(c.table, c.key)+" "+c.Name(), c.Config(), c.fingerprint)
+	text, _ := Latest(c.shared, document.Join(c.table, c.key)+" "+c.Name(), c.Config(), c.fingerprint)
+	return text
 }
 
-func (c *Choice[E, T]) fingerprint() string {
+func (c *Choice[E, T]) fingerprint() (string, error) {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%s %s", c.Kind(), c.Name())
 	for f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
@@ -94,7 +95,7 @@ func (c *Choice[E, T]) fingerprint() string {
 			fmt.Fprintf(&key, "\ncontent = %s", c.shared.digest(path))
 		}
 	}
-	return key.String()
+	return key.String(), nil
 }
 
 // place tells a choice where it stands in a file, and what the points of that share.

@@ -39,8 +39,7 @@ func TestChoicesInTablesOfNames(t *testing.T) {
 // to the one who declares it.
 func TestChoicesWithoutRegistry(t *testing.T) {
 	defer func() {
-		said := fmt.Sprint(recover())
-		simtest.ErrorIf(t, !strings.Contains(said, "setting type of experiments.bare chooses from nothing"), "%v", said)
+		simtest.Says(t, fmt.Sprint(recover()), "setting type of experiments.bare chooses from nothing")
 	}()
 	newElement(reflect.TypeFor[bare]())
 }
@@ -56,9 +55,7 @@ func TestInputsByContent(t *testing.T) {
 		return `{"format": "weft-topology", "version": 1, "classes": [{"name": "c", "latency": ` + latency + `}], "switches": [{}],
 "terminals": [{"switch": 0, "class": "c"}, {"switch": 0, "class": "c"}], "links": []}`
 	}
-	write := func(path, text string) {
-		simtest.Check(t, os.WriteFile(path, []byte(text), 0o644))
-	}
+	write := func(path, text string) { simtest.Check(t, os.WriteFile(path, []byte(text), 0o644)) }
 	dir := t.TempDir()
 	write(filepath.Join(dir, "net.json"), network("1"))
 	write(filepath.Join(dir, "x.toml"), "kind = \"traffic\"\n[topology]\ntype = \"file\"\npath = \"net.json\"\n[routing]\ntype = \"table\"\n")
@@ -67,8 +64,7 @@ func TestInputsByContent(t *testing.T) {
 		return f.Points[0].Hash
 	}
 	before := hash()
-	again := hash()
-	simtest.ErrorIf(t, again != before, "the same file is another point")
+	simtest.Equal(t, hash(), before, "the same file is another point")
 	write(filepath.Join(dir, "net.json"), network("2"))
 	simtest.ErrorIf(t, hash() == before, "the point is the same after its topology file has changed")
 }
@@ -88,9 +84,7 @@ func TestTaggedInputs(t *testing.T) {
 		}
 		return f.Points[0].Hash, nil
 	}
-	if _, err := read(); err == nil || !strings.Contains(err.Error(), "routing.next_hops") || !strings.Contains(err.Error(), filepath.Join(dir, "next.txt")) {
-		t.Errorf("without the file: %v", err)
-	}
+	simtest.Refuse(read())(t, "routing.next_hops", filepath.Join(dir, "next.txt"))
 	direct := "-1 1 2 3\n0 -1 2 3\n0 1 -1 3\n0 1 2 -1\n"
 	write("next.txt", direct)
 	before := simtest.Must(read())(t)
@@ -143,12 +137,9 @@ func TestResolvedWithoutUnused(t *testing.T) {
 	again, err := Load("resolved.toml", f.Resolved(), Options{})
 	simtest.ErrorIf(t, err != nil || !samePoints(again, f), "another experiment: %v", err)
 	before := strings.Replace(f.Resolved(), "[routing]\n", "[routing]\nvc_rule = \"dateline\"\n", 1)
-	if _, err := Load("resolved.toml", before, Options{}); err == nil {
-		t.Error("vc_rule is not refused")
-	}
-	if again, err = LoadFinished("resolved.toml", before); err != nil || !samePoints(again, f) {
-		t.Errorf("of an earlier version: %v", err)
-	}
+	simtest.Refuse(Load("resolved.toml", before, Options{}))(t, "")
+	again, err = LoadFinished("resolved.toml", before)
+	simtest.ErrorIf(t, err != nil || !samePoints(again, f), "of an earlier version: %v", err)
 }
 
 // TestUnaskedTable: a figure of a table that no point writes is a problem of the file,
@@ -200,9 +191,7 @@ func TestTablesOfKinds(t *testing.T) {
 		}
 		slices.Sort(written)
 		slices.Sort(all)
-		if !slices.Equal(written, all) {
-			t.Errorf("kind %s wrote %s of %s", c.kind, strings.Join(written, ", "), strings.Join(all, ", "))
-		}
+		simtest.EqualSlices(t, written, all, "kind %s wrote %s of %s", c.kind, strings.Join(written, ", "), strings.Join(all, ", "))
 	}
 	for name, k := range kinds {
 		known := map[string]bool{}

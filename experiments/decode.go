@@ -18,7 +18,6 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
-	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -106,8 +105,8 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 // toml tags, and checks the result with [param.Validate].
 func (d *decoder) read(path string, values map[string]any, config any) {
 	before := len(d.later)
-	known := slices.AppendSeq(make([]field, 0, param.Settings(reflect.TypeOf(config).Elem())), fieldsOf(reflect.ValueOf(config).Elem()))
-	unjudged := false // of an unknown choice: its parameters cannot be judged
+	parts := []any{config} // with what its choices have chosen
+	unjudged := false      // of an unknown choice: its parameters cannot be judged
 	var place func(f field, of interface{ give(string) })
 	place = func(f field, of interface{ give(string) }) {
 		raw, given := values[f.name]
@@ -126,9 +125,8 @@ func (d *decoder) read(path string, values map[string]any, config any) {
 				unjudged = true
 				return
 			}
-			own := len(known)
-			known = slices.AppendSeq(known, fieldsOf(reflect.ValueOf(c.Config()).Elem()))
-			for _, p := range known[own:] {
+			parts = append(parts, c.Config())
+			for p := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
 				place(p, of)
 			}
 		} else if given {
@@ -137,12 +135,12 @@ func (d *decoder) read(path string, values map[string]any, config any) {
 			d.table(document.Join(path, f.name), nil, f.value.Addr().Interface()) // its choices take their defaults
 		}
 	}
-	for _, f := range known {
+	for f := range fieldsOf(reflect.ValueOf(config).Elem()) {
 		place(f, nil)
 	}
-	for _, name := range results.SortedKeys(values) {
-		if !unjudged && !slices.ContainsFunc(known, func(f field) bool { return f.name == name }) {
-			d.unknown[document.Join(path, document.QuoteName(name))] = unknownKey(path, name, known)
+	for name := range values { // in any order
+		if !unjudged && !slices.ContainsFunc(parts, func(part any) bool { return param.Has(part, name) }) {
+			d.unknown[document.Join(path, document.QuoteName(name))] = unknownKey(path, name, parts)
 		}
 	}
 	check := func(sim.Time) { d.doc.ProblemsFrom(path, param.Validate(config)) }
@@ -170,7 +168,7 @@ func (d *decoder) choose(path string, f field, c param.Chooser, raw any, given b
 }
 
 // unknownKey says that a table has no such key, and what it has.
-func unknownKey(path, name string, known []field) string {
+func unknownKey(path, name string, parts []any) string {
 	if gone := hasGone(document.Join(path, name)); gone != "" {
 		return gone
 	}
@@ -178,10 +176,13 @@ func unknownKey(path, name string, known []field) string {
 	if path != "" {
 		what = fmt.Sprintf("is not a key of [%s]", path)
 	}
-	if len(known) == 0 {
+	var candidates []string
+	for _, part := range parts {
+		param.EachSetting(part, func(f *param.Field, _ reflect.Value) { candidates = append(candidates, f.Key) })
+	}
+	if len(candidates) == 0 {
 		return what + "; it takes none"
 	}
-	candidates := lists.Map(known, func(f field) string { return f.name })
 	slices.Sort(candidates)
 	return fmt.Sprintf("%s%s: allowed are %s", what, param.DidYouMean(name, candidates), strings.Join(slices.Compact(candidates), ", "))
 }

@@ -94,9 +94,7 @@ y = "latency_mean_ns"
 	}
 	load(t, head+line+"where = { \"routing.type\" = \"val\" }\n", "routing.type=min")
 	load(t, head+line+"where = { \"routing.type\" = \"val\" }\n[quick]\nsweep.routing.type = [\"min\"]\n")
-	if _, err := LoadFinished("x.toml", head+"x = \"traffic.load\"\nby = \"routing.type\"\n"); err != nil {
-		t.Errorf("results that are there: %v", err)
-	}
+	simtest.Must(LoadFinished("x.toml", head+"x = \"traffic.load\"\nby = \"routing.type\"\n"))(t)
 }
 
 // TestLoadBound: uniform traffic on a ring of 8 by the shortest way. Half of the 7
@@ -105,13 +103,11 @@ y = "latency_mean_ns"
 // a channel carries x*8/7, so 7/8 is the bound. The bisection gives 2*4*7/64 = 7/8.
 func TestLoadBound(t *testing.T) {
 	f := load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\n")
-	if got := f.LoadBound(f.Points[0]); math.Abs(got-7.0/8) > 1e-9 {
-		t.Errorf("bound %v, want 7/8", got)
-	}
+	got := f.LoadBound(f.Points[0])
+	simtest.ErrorIf(t, math.Abs(got-7.0/8) > 1e-9, "bound %v, want 7/8", got)
 	f = load(t, "kind = \"connections\"\n")
-	if got := f.LoadBound(f.Points[0]); got != 0 {
-		t.Error(fmt.Sprint("a kind without loads: ", got))
-	}
+	got = f.LoadBound(f.Points[0])
+	simtest.ErrorIf(t, got != 0, "%v", fmt.Sprint("a kind without loads: ", got))
 }
 
 // TestPlotOptionProblems: what cannot be is refused with what is allowed.
@@ -174,8 +170,7 @@ func TestPublishedNumbersLeave(t *testing.T) {
 	} {
 		f := load(t, text, c.set...)
 		got, resolved := len(f.Plots[1].References), strings.Count(f.Resolved(), "dragonfly-fig8a")
-		simtest.ErrorIf(t, got != c.want || resolved != c.want-1,
-			"%q: %d references, %d published in the resolved file; want %d, %d", c.set, got, resolved, c.want, c.want-1)
+		simtest.Alike(t, fmt.Sprint(c.set), got, c.want, resolved, c.want-1)
 	}
 }
 
@@ -211,9 +206,7 @@ func TestTitlesFollowSettings(t *testing.T) {
 		}
 	}
 	f := load(t, load(t, titled, "switch.vcs=4").Resolved(), "switch.vcs=8")
-	if want := "Torus 4x4, uniform traffic, 16 terminals, switch.vcs = 8"; f.Title != want {
-		t.Errorf("set twice: %s", f.Title)
-	}
+	simtest.Equal(t, f.Title, "Torus 4x4, uniform traffic, 16 terminals, switch.vcs = 8", "set twice:")
 	refused(t, strings.Replace(titled, "{traffic.pattern}", "{trafic.pattern}", 1), `x.toml:1:1: title = "Torus {topology.dims}, {trafic.pattern} traffic, {terminals} terminals": {trafic.pattern} is not a setting of this experiment (did you mean "traffic.pattern"?): want a setting of a point, as weft check --resolved lists them, or seed, terminals or switches`)
 	typo := strings.Replace(strings.Replace(titled, "{terminals} terminals", "{terminal} of {grops}", 1), "{traffic.load}", "{load}", 1)
 	for _, want := range []string{

@@ -65,6 +65,8 @@ type File struct {
 	keys   []string                   // swept, in order
 	swept  map[string]document.Origin // of keys that the sweep sets
 
+	sweptTables []string // of these
+
 	read    sync.Map // by name: [readTable], of the point decoded last
 	tables  sync.Map // by name: *[listedTable], likewise
 	listing sync.Mutex

@@ -219,9 +219,7 @@ delay = "1ns"
 	f := load(t, text)
 	simtest.Equal(t, sweptRows(f), want, "got\n")
 	again, err := Load("resolved.toml", f.Resolved(), Options{})
-	if err != nil || sweptRows(again) != want {
-		t.Errorf("resolved: %v\n%s", err, f.Resolved())
-	}
+	simtest.ErrorIf(t, err != nil || sweptRows(again) != want, "resolved: %v\n%s", err, f.Resolved())
 	pinned := load(t, text, "traffic.load=0.7", "shape.p=1")
 	simtest.Equal(t, sweptRows(pinned), "1 0.7 10 1ns\n1 0.7 20 2ns", "pinned: got\n")
 	none := load(t, text, "sweep.one_at_a_time=[]", "shape.p=1")
@@ -247,9 +245,7 @@ func TestSet(t *testing.T) {
 	}
 	f := load(t, "kind = \"toy\"\n", "shape.type=ring", "shape.k=7", "traffic.delay=3us", "title=two words")
 	simtest.ErrorIf(t, f.Title != "two words", "title %q", f.Title)
-	got := f.Resolved()
-	simtest.ErrorIf(t, !strings.Contains(got, "type = \"ring\"\nk = 7\n") || !strings.Contains(got, "delay = \"3us\""),
-		"resolved:\n%s", got)
+	simtest.Says(t, f.Resolved(), "type = \"ring\"\nk = 7\n", "delay = \"3us\"")
 }
 
 // TestUnknownToSomePoints: a parameter that one swept choice knows is no problem
@@ -276,9 +272,8 @@ func TestResolved(t *testing.T) {
 			t.Errorf("%v\n%s", err, f.Resolved())
 			continue
 		}
-		if !samePoints(f, again) || sweptRows(f) != sweptRows(again) || len(f.Plots) != len(again.Plots) {
-			t.Errorf("the resolved file differs:\n%s\nof\n%s", f.Resolved(), text)
-		}
+		simtest.ErrorIf(t, !samePoints(f, again) || sweptRows(f) != sweptRows(again) || len(f.Plots) != len(again.Plots),
+			"the resolved file differs:\n%s\nof\n%s", f.Resolved(), text)
 	}
 }
 
@@ -324,9 +319,7 @@ func TestDepth(t *testing.T) {
 			t.Errorf("%s: %.200s\nwant %q", name, text, c.want)
 		}
 	}
-	if _, _, err := document.ParseSetting("traffic.x=" + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)); err == nil || !strings.Contains(err.Error(), "nested deeper") {
-		t.Errorf("--set: %v", err)
-	}
+	simtest.Refuse2(document.ParseSetting("traffic.x="+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)))(t, "nested deeper")
 }
 
 // TestLongMessages: however large the input, what is said about it is not; no
@@ -358,5 +351,32 @@ func TestLongMessages(t *testing.T) {
 		if name == "unknown" && !strings.HasSuffix(message, "\nand 980 more problems") {
 			t.Errorf("1000 problems end with %.100q", message[max(0, len(message)-100):])
 		}
+	}
+}
+
+// TestGone: what has gone is no setting of any kind. A file that has it is refused with what is
+// always so now; settings of results that are there may have it.
+func TestGone(t *testing.T) {
+	settings := map[string]bool{}
+	for key := range everySetting {
+		settings[key] = true
+	}
+	for key, now := range gone() {
+		simtest.ErrorIf(t, settings[key], "%s is a setting", key)
+		refused := false
+		table, name, _ := strings.Cut(strings.ReplaceAll(key, "NAME", "one"), ".")
+		if table == "job" {
+			table, name = "job.one", strings.TrimPrefix(name, "one.")
+		}
+		for _, kind := range KindNames() {
+			text := "kind = \"" + kind + "\"\n[" + table + "]\n" + name + " = 1\n"
+			if _, err := Load("x.toml", text, Options{}); err != nil && strings.Contains(err.Error(), "x.toml:3:1: "+table+"."+name+" has gone: "+now+"; leave it out") {
+				refused = true
+				_, err := LoadFinished("x.toml", text)
+				simtest.ErrorIf(t, table != "sweep" && err != nil && strings.Contains(err.Error(), "gone"),
+					"settings of results: %v", err)
+			}
+		}
+		simtest.ErrorIf(t, !refused, "%s is refused by no kind", key)
 	}
 }

@@ -178,9 +178,9 @@ type Idle[C any] struct {
 	Because string         // follows "changes nothing: "
 }
 
-// IdleOf warns of the settings of a list that change nothing in c, for Check to pass on, which
-// need not look at their values: see [Warning].
-func IdleOf[C any](list []Idle[C], c C) (warnings []Warning) {
+// IdleOf adds to warnings those of the settings of a list that change nothing in c, for Check to pass
+// on, which need not look at their values: see [Warning].
+func IdleOf[C any](warnings []Warning, list []Idle[C], c C) []Warning {
 	for _, x := range list {
 		if x.When == nil || x.When(c) {
 			warnings = append(warnings, Warning{Key: x.Key, Message: x.Because, Idle: true})

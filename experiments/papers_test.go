@@ -35,9 +35,8 @@ func TestPaperExperiments(t *testing.T) {
 				maps.Copy(where, e.Where)
 				maps.Copy(where, more)
 				maps.DeleteFunc(where, func(column, _ string) bool { return !slices.Contains(settings.Columns, column) })
-				if rows, err := settings.Where(where); err != nil || len(rows.Rows) == 0 {
-					t.Errorf("%s: %s: no point has %v (%v)", name, e.Target, where, err)
-				}
+				rows, err := settings.Where(where)
+				simtest.ErrorIf(t, err != nil || len(rows.Rows) == 0, "%s: %s: no point has %v (%v)", name, e.Target, where, err)
 			}
 		}
 	}
@@ -142,9 +141,7 @@ func TestDragonflySizes(t *testing.T) {
 		found.Rows = append(found.Rows, compute(t, f, p).Cells)
 	}
 	offered, accepted, packets := numbers(t, found, "offered_load"), numbers(t, found, "accepted_load"), numbers(t, found, "packets_measured")
-	if len(offered) != 10 { // 5 networks, 2 patterns
-		t.Fatalf("%d points", len(offered))
-	}
+	simtest.FatalIf(t, len(offered) != 10, "%d points", len(offered)) // 5 networks, 2 patterns
 	most := 0.0
 	for i, load := range offered {
 		simtest.ErrorIf(t, accepted[i] < 0.9*load, "point %d accepts %v of %v", i, accepted[i], load)

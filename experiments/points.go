@@ -32,6 +32,7 @@ func (f *File) expand(finished bool) {
 		f.keys = append(f.keys, a.keys...)
 		for j, key := range a.keys {
 			f.swept[document.Unquoted(key)] = f.doc.OriginOf(a.places[j])
+			f.sweptTables = results.AddNew(f.sweptTables, document.SplitKey(key)[0])
 		}
 	}
 	var all [][]int
@@ -114,7 +115,12 @@ type settled struct {
 // settle decodes the settings that the given values on the axes of the sweep lead to, of one point or several.
 func (f *File) settle(values [][]any, several bool) *settled {
 	d := f.pointDocument()
-	d.Root = document.Clone(f.doc.Root)
+	d.Root = maps.Clone(f.doc.Root)
+	for _, name := range f.sweptTables { // the others are the file's
+		if table, ok := d.Root[name].(map[string]any); ok {
+			d.Root[name] = document.Clone(table)
+		}
+	}
 	for i, a := range f.sweep {
 		for j, key := range a.keys {
 			if key != results.SeedKey {

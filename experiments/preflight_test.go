@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -34,8 +35,7 @@ measure = { warmup = 1000, window = 4000 }
 		"cost||roughly ",
 	} {
 		all := "\n" + strings.Join(got, "\n")
-		count := strings.Count(all, "\n"+want)
-		simtest.ErrorIf(t, count != 1, "%d of %q in%s", count, want, all)
+		simtest.Equal(t, strings.Count(all, "\n"+want), 1, "of %q in%s:", want, all)
 	}
 	if len(report.Warnings) != 1 || report.Warnings[0].Key != "traffic.load" || !strings.Contains(report.Warnings[0].Message, "from 0.3 on, with a bound of 0.125") {
 		t.Errorf("warnings: %+v", report.Warnings)
@@ -50,6 +50,23 @@ measure = { warmup = 1000, window = 4000 }
 	simtest.ErrorIf(t, proofs != 2, "%d certificates for 8 points of 2 networks", proofs)
 	short, err := f.Preflight(false)
 	simtest.ErrorIf(t, err != nil || len(short.Notes) != 2 || len(short.Warnings) != 0, "before a run: %+v, %v", short, err)
+}
+
+// TestLargeSweepsWalkLess: programs of 2 and 9 million operations are within the 1e8 that 10,000 points have, and beyond
+// the 1e7 that more have: of these the longer is left out.
+func TestLargeSweepsWalkLess(t *testing.T) {
+	for points, most := range map[int]float64{10_000: 1e8 / 2, 10_001: 1e7 / 2} {
+		of, examined := make([]int, points), make([]*Preflight, 2)
+		for i, operations := range []float64{2e6, 9e6} {
+			examined[i] = &Preflight{programs: map[string]float64{fmt.Sprint(i): operations}, lack: "are not walked", rest: func(float64) error { return nil }}
+		}
+		for i := range of {
+			of[i] = i % 2
+		}
+		got, large := afford(examined, of), points > 10_000
+		simtest.ErrorIf(t, got != most || examined[0].rest == nil || (examined[1].rest == nil) != large || (len(examined[1].notes) > 0) != large,
+			"%d points: %v operations a program, want %v; the longer has notes %v", points, got, most, examined[1].notes)
+	}
 }
 
 // TestMostWalked: a ping-pong between two ranks has 4 operations an iteration, a send and a receive of each rank, so
@@ -103,9 +120,8 @@ func TestPreflightOfResumedRun(t *testing.T) {
 	} {
 		f := file(c.loads)
 		report, err := f.PreflightRest(finished)
-		if err != nil || len(report.Warnings) != c.warnings {
-			t.Errorf("%d: %+v, %v; want %d warnings", i, report, err, c.warnings)
-		}
+		simtest.ErrorIf(t, err != nil || len(report.Warnings) != c.warnings,
+			"%d: %+v, %v; want %d warnings", i, report, err, c.warnings)
 		if c.run {
 			finished[f.Points[0].Hash] = compute(t, f, f.Points[0])
 		}
@@ -211,13 +227,9 @@ func TestCostOfOpenWindow(t *testing.T) {
 		}
 	}
 	both := work{effort{1e6, 30, 1e9}, effort{1e6, 30, 1e9}}
-	if got := both.String(); got != "30 messages, 1e+06 flit-hops, 1s of one core" {
-		t.Error(got)
-	}
+	simtest.Equal(t, both.String(), "30 messages, 1e+06 flit-hops, 1s of one core", "")
 	w := work{effort{1e6, 0, 1e9}, effort{2e6, 0, 2e9}}
-	if got := w.String(); got != "1e+06 flit-hops, 1s of one core (at most 2e+06 flit-hops, 2s of one core)" {
-		t.Error(got)
-	}
+	simtest.Equal(t, w.String(), "1e+06 flit-hops, 1s of one core (at most 2e+06 flit-hops, 2s of one core)", "")
 }
 
 // TestCostIsThatOfTheRun: the flit-hops that a sweep with replications takes are those said before,
@@ -260,4 +272,79 @@ measure = { budget = 10000 }
 		simtest.ErrorIf(t, times < 1/1.3 || times > 1.3,
 			"%s: %.3g flit-hops said, %.3g counted", name, said.likely.crossings, got)
 	}
+}
+
+// TestWhere: findings name the points that they are about by the swept settings in which these
+// do not have all values; a set that is no product of such values is counted. Points are 0 to
+// 11: two routings, and of each six loads.
+func TestWhere(t *testing.T) {
+	f := load(t, `
+topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
+[sweep]
+"routing.type" = ["min", "val"]
+"traffic.load" = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+`)
+	for _, c := range []struct {
+		points []int
+		want   string
+	}{
+		{[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, ""},
+		{[]int{6, 7, 8, 9, 10, 11}, "routing.type = val"},
+		{[]int{2, 8}, "traffic.load = 0.3"},
+		{[]int{9}, "routing.type = val, traffic.load = 0.4"},
+		{[]int{0, 1, 2, 6, 7, 8}, "traffic.load = 0.1, 0.2 or 0.3"},
+		{[]int{1, 2, 3, 4, 5}, "routing.type = min, traffic.load = 0.2 to 0.6 (5 values)"},
+		{[]int{0, 7}, "traffic.load = 0.1 or 0.2, 2 of 4 points, the first with routing.type = min, traffic.load = 0.1"},
+		{[]int{0, 1, 2, 3, 4, 5, 11}, "7 of 12 points, the first with routing.type = min, traffic.load = 0.1"},
+	} {
+		var points []*Point
+		for _, i := range c.points {
+			points = append(points, f.Points[i])
+		}
+		simtest.Equal(t, f.where(points, f.byValue()), c.want, "points %v:", c.points)
+	}
+}
+
+// TestWarningsOnce: what the check of a file and its preflight warn of is said once, with the
+// points that it is about. The two loads of "val" are above its bound, below 0.6, those of
+// "min" below the 1 of the terminals' own channels.
+func TestWarningsOnce(t *testing.T) {
+	f := load(t, `
+topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
+channel = { global = { latency = "40ns" } }
+measure = { warmup = 1000, window = 4000 }
+[sweep]
+"switch.buffer_flits" = [8, 200]
+"routing.type" = ["min", "val"]
+"traffic.load" = [0.8, 0.9]
+`)
+	said := func(warnings []Warning) (all []string) {
+		for _, w := range warnings {
+			all = append(all, w.Key+" for "+w.Where)
+		}
+		return all
+	}
+	simtest.Equal(t, fmt.Sprint(said(f.Warnings)), "[switch.buffer_flits for switch.buffer_flits = 8]", "the file:")
+	report, err := f.Preflight(true)
+	simtest.Check(t, err)
+	simtest.Equal(t, strings.Join(said(report.Warnings), "; "), "traffic.load for routing.type = val", "preflight:")
+}
+
+// TestIdleKeys: of settings that change nothing those are named that the file, its sweep or an
+// option gives, each once with the first reason; a whole table stands for those of its settings.
+// Other warnings stay.
+func TestIdleKeys(t *testing.T) {
+	d := &document.Tree{
+		Origins: map[string]document.Origin{"a.x": {}, "a.y": {}, "ab.x": {}, "b.x": {}},
+		Swept:   map[string]document.Origin{"a.w": {}},
+	}
+	got := ""
+	for _, w := range idleKeys([]Warning{
+		{Key: "b.x", Message: "1", Idle: true}, {Key: "b.y", Message: "2", Idle: true}, {Key: "c.x", Message: "3"},
+		{Key: "a.*", Message: "4", Idle: true}, {Key: "a.x", Message: "5", Idle: true}, {Key: "b.x", Message: "6"},
+	}, d) {
+		got += fmt.Sprintf("%s %s, ", w.Key, w.Message)
+	}
+	want := "b.x changes nothing: 1, c.x 3, a.w changes nothing: 4, a.x changes nothing: 4, a.y changes nothing: 4, b.x 6, "
+	simtest.ErrorIf(t, got != want, "%s\nwant %s", got, want)
 }

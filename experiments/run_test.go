@@ -43,12 +43,10 @@ func TestInterruptible(t *testing.T) {
 	begun, forever := make(chan bool), make(chan bool)
 	defer close(forever)
 	go func() { <-begun; cancel() }()
-	if x, err := Interruptible(ctx, func() (int, error) { begun <- true; <-forever; return 3, nil }); x != 0 || !errors.Is(err, ErrInterrupted) {
-		t.Errorf("%d, %v", x, err)
-	}
-	if x, err := interruptible(ctx, time.Hour, func() (int, error) { return 3, nil }); x != 3 || err != nil {
-		t.Errorf("%d, %v", x, err)
-	}
+	x, err := Interruptible(ctx, func() (int, error) { begun <- true; <-forever; return 3, nil })
+	simtest.ErrorIf(t, x != 0 || !errors.Is(err, ErrInterrupted), "%d, %v", x, err)
+	x, err = interruptible(ctx, time.Hour, func() (int, error) { return 3, nil })
+	simtest.ErrorIf(t, x != 3 || err != nil, "%d, %v", x, err)
 }
 
 // TestInsideAPoint: a point tells how far it is, in what its kind counts; where the end

@@ -6,7 +6,6 @@ import (
 	"encoding"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"iter"
 	"path/filepath"
 	"reflect"
@@ -201,10 +200,10 @@ func hashed(settings []document.Setting) (text []byte) {
 func (s *Shared) Fingerprint(config any) string {
 	all, of := sha256.New(), reflect.TypeOf(config).String()
 	for part := range partsOf(config) {
-		io.WriteString(all, s.textOf(of+part.name, part.value.Addr().Interface(), func() string {
-			digest := sha256.Sum256(hashed(appendResolved(nil, part.name, part.value)))
-			return string(digest[:])
-		}))
+		digest, _ := Latest(s, of+part.name, part.value.Addr().Interface(), func() ([sha256.Size]byte, error) {
+			return sha256.Sum256(hashed(appendResolved(nil, part.name, part.value))), nil
+		})
+		all.Write(digest[:])
 	}
 	return hex.EncodeToString(all.Sum(nil))
 }

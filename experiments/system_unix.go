@@ -18,6 +18,4 @@ func ProcessorSeconds() float64 {
 }
 
 // LockFile makes this process the only writer of a file until it is closed.
-func LockFile(f *os.File) error {
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-}
+func LockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

@@ -57,9 +57,7 @@ type Samples struct {
 }
 
 // At is what sample i says about a quantity of a port, by their places in the probe.
-func (s *Samples) At(i, quantity, port int) uint32 {
-	return s.Rows[i][quantity*len(s.Ports)+port]
-}
+func (s *Samples) At(i, quantity, port int) uint32 { return s.Rows[i][quantity*len(s.Ports)+port] }
 
 // Probed tells whether any probe samples a quantity.
 func (c *Config) Probed(q Quantity) bool {

@@ -1,10 +1,12 @@
 package mpi_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -54,9 +56,8 @@ func TestConnectionOnDemand(t *testing.T) {
 		t.Errorf("statistics %+v", s)
 	}
 	// Later messages find the connection; so does the other direction.
-	if r := runSchedule(t, c, collectives.Sequence(messagesBetween(1, 6, 5), messagesBetween(6, 1, 5))); r.Stats.Handshakes != 1 || r.Stats.QPs != 2 {
-		t.Errorf("ten messages: %d handshakes, %d QPs", r.Stats.Handshakes, r.Stats.QPs)
-	}
+	r = runSchedule(t, c, collectives.Sequence(messagesBetween(1, 6, 5), messagesBetween(6, 1, 5)))
+	simtest.ErrorIf(t, r.Stats.Handshakes != 1 || r.Stats.QPs != 2, "ten messages: %d handshakes, %d QPs", r.Stats.Handshakes, r.Stats.QPs)
 	// Static connections: same group, same index.
 	for _, b := range []int{2, 5} {
 		r := runSchedule(t, c, messagesBetween(1, b, 1))
@@ -73,8 +74,7 @@ func TestBothSidesConnect(t *testing.T) {
 		}
 		return dst
 	}))
-	simtest.ErrorIf(t, r.Stats.Handshakes != 2 || r.Stats.QPs != 2,
-		"%d handshakes, %d QPs; want 2, 2", r.Stats.Handshakes, r.Stats.QPs)
+	simtest.ErrorIf(t, r.Stats.Handshakes != 2 || r.Stats.QPs != 2, "%d handshakes, %d QPs; want 2, 2", r.Stats.Handshakes, r.Stats.QPs)
 }
 
 func TestProxy(t *testing.T) {
@@ -107,8 +107,7 @@ func TestXRCConnectsToNodes(t *testing.T) {
 	c := mpi.QDRConfig(4)
 	c.Connections.Mode, c.Connections.Group = mpi.XRCS, 8
 	for b, want := range map[int]int64{1: 0, 4: 0, 8: 0, 11: 0, 12: 1, 15: 1} {
-		got := runSchedule(t, c, between(16, 0, b, collectives.Op{Bytes: 64})).Stats.Handshakes
-		simtest.ErrorIf(t, got != want, "rank 0 to %d: %d handshakes, want %d", b, got, want)
+		simtest.Equal(t, runSchedule(t, c, between(16, 0, b, collectives.Op{Bytes: 64})).Stats.Handshakes, want, "rank 0 to %d: handshakes", b)
 	}
 }
 
@@ -155,4 +154,152 @@ func TestTearDown(t *testing.T) {
 		simtest.ErrorIf(t, closed.QPs < 112 || closed.QPs > 130 || closed.QPsClosed < 104 || closed.QPsPeak > 8,
 			"%s: torn down: %+v", mode, closed)
 	}
+}
+
+// copyAt is a program in which rank r computes for delay[r] and then copies 10,000 B.
+func copyAt(delay ...sim.Time) collectives.Schedule {
+	return collectives.Uniform(len(delay), 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+		if round == 0 {
+			return append(dst, collectives.Op{Kind: collectives.Compute, Time: delay[rank]})
+		}
+		return append(dst, collectives.Op{Kind: collectives.Copy, Bytes: 10000})
+	})
+}
+
+// Copies of 10,000 B at 5 B/ns alone, 2 us. With 5 B/ns for a domain, one from 0 and one from 1 us:
+// the first has 5,000 B left when the second comes; both at 2.5 B/ns, the first ends at 3 us; the
+// second has 5,000 B left, alone: 4 us. With 7.5 B/ns, 3.75 each: the first ends at 1 + 5000/3750 =
+// 2.333 us, when the second has 5,000 B left: 3.333. With 10 B/ns nobody waits. Two domains: a rank
+// each. Three at once with 5 B/ns end together, at 6 us; four of them with 2 domains in pairs.
+func TestCopiesShareMemory(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		bandwidth sim.Rate
+		domains   int
+		delay     []sim.Time
+		want      []float64
+	}{
+		{"shared", 40e9, 1, []sim.Time{0, sim.Microsecond}, []float64{3, 4}},
+		{"half again", 60e9, 1, []sim.Time{0, sim.Microsecond}, []float64{2 + 1./3, 3 + 1./3}},
+		{"enough", 80e9, 1, []sim.Time{0, sim.Microsecond}, []float64{2, 3}},
+		{"no limit", 0, 1, []sim.Time{0, sim.Microsecond}, []float64{2, 3}},
+		{"two domains", 40e9, 2, []sim.Time{0, sim.Microsecond}, []float64{2, 3}},
+		{"three", 40e9, 1, []sim.Time{0, 0, 0}, []float64{6, 6, 6}},
+		{"two pairs", 40e9, 2, []sim.Time{0, 0, 0, 0}, []float64{4, 4, 4, 4}},
+	} {
+		config := mpi.QDRConfig(len(c.delay))
+		config.Memory = mpi.Memory{Bandwidth: c.bandwidth, Domains: c.domains}
+		r := simtest.Must(config.Run(mpi.RunSchedule(copyAt(c.delay...), mpi.Costs{Copy: 200}, sim.Picosecond)))(t)
+		for rank, want := range c.want {
+			within(t, c.name, r.Finish[rank], want)
+		}
+	}
+}
+
+// With more memory than all copies can use, messages take what they do without a
+// limit: eager, rendezvous, shared, expected or not.
+func TestMemoryToSpare(t *testing.T) {
+	for _, bytes := range []string{"64", "8000", "65536"} {
+		for _, perNode := range []int{1, 2} {
+			for _, late := range []string{"0", "100000"} { // the receiver computes first, ns
+				text := "num_ranks 2\nrank 0 {\ns: send " + bytes + "b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nc: calc " + late + "\nr: recv " + bytes + "b from 0\nr requires c\n}\n"
+				config := mpi.QDRConfig(perNode)
+				want := simtest.Must(runGoal(t, config, text))(t)
+				config.Memory = mpi.Memory{Bandwidth: 1e12, Domains: 1}
+				got := simtest.Must(runGoal(t, config, text))(t)
+				for r := range want.Finish {
+					if d := got.Finish[r] - want.Finish[r]; d < -2 || d > 2 {
+						t.Errorf("%s B, %d a node, after %s ns: rank %d ends at %v, want %v", bytes, perNode, late, r, got.Finish[r], want.Finish[r])
+					}
+				}
+			}
+		}
+	}
+}
+
+// Two messages of 8,000 B through the memory of a node, whose copies at 5 B/ns
+// share 5 B/ns. Both senders copy from 0.2 us on, together 3.2 us; 0.2 us later,
+// at 3.6, both receivers begin to take in (0.25) and copy: 3.2 more.
+func TestSharedMessagesShareMemory(t *testing.T) {
+	config := mpi.QDRConfig(4)
+	config.Memory = mpi.Memory{Bandwidth: 40e9, Domains: 1}
+	r := simtest.Must(runGoal(t, config, "num_ranks 4\nrank 0 {\nsend 8000b to 2\n}\nrank 1 {\nsend 8000b to 3\n}\nrank 2 {\nrecv 8000b from 0\n}\nrank 3 {\nrecv 8000b from 1\n}\n"))(t)
+	for rank, want := range []float64{3.4, 3.4, 3.6 + 0.25 + 3.2, 3.6 + 0.25 + 3.2} {
+		within(t, "shared messages", r.Finish[rank], want)
+	}
+}
+
+// A message that arrives while its receiver copies waits for the CPU: rank 1 copies
+// its schedule's 10,000 B from 0 on (2 us), the message of 64 B arrives at 1.26 -
+// 0.25 us and is taken in at 2 us: 0.25 and two small copies.
+func TestArrivalWaitsForCopy(t *testing.T) {
+	schedule := collectives.Uniform(2, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		if rank == 0 {
+			return append(dst, collectives.SendOp(1, 0, 64))
+		}
+		return append(dst, collectives.RecvOp(0, 0, 64), collectives.Op{Kind: collectives.Copy, Bytes: 10000})
+	})
+	config := mpi.QDRConfig(1)
+	config.Memory = mpi.Memory{Bandwidth: 40e9, Domains: 1}
+	r := simtest.Must(config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200}, sim.Picosecond)))(t)
+	within(t, "receiver", r.Finish[1], 2+0.25+copied(64))
+}
+
+// Every algorithm still does its work, however little memory there is, and takes longer.
+func TestAlltoallsShareMemory(t *testing.T) {
+	for _, name := range []string{"alltoall-bruck", "alltoall-ring", "alltoall-plp", "alltoall-m-leader", "alltoall-lss", "alltoall-linear"} {
+		schedule := simtest.Must(collectives.Registry.New(name, collectives.Env{Ranks: 24, PerNode: 6, Bytes: 2000}))(t)
+		var before sim.Time
+		for _, bandwidth := range []sim.Rate{1e15, 40e9, 4e9} {
+			config := mpi.QDRConfig(6)
+			config.Memory = mpi.Memory{Bandwidth: bandwidth, Domains: 2}
+			r := simtest.Must(config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200, Combine: 500}, sim.Picosecond)))(t)
+			simtest.ErrorIf(t, r.Elapsed <= before, "%s with %v: %v, with more memory %v", name, bandwidth, r.Elapsed, before)
+			before = r.Elapsed
+		}
+	}
+}
+
+// Ranks 0 to 3 of a node of two domains; rank 0 sends to rank 1, of its own domain, or to rank 3. CPU time
+// of 30 ns on either side; through shared memory 100 ns, to the other domain 50 ns more, and 10 ns for each
+// of the two other ranks. 80 B are copied twice at 8 B/ns; of more than 80 B the receiver fetches the
+// buffer, 100 or 150 ns; to the other domain the copies go at 4 B/ns.
+func TestSharedMemoryOfDomains(t *testing.T) {
+	c := mpi.QDRConfig(4)
+	p := &c.Protocols
+	p.SharedOverhead, p.SharedLatency, p.SharedPeer, p.SharedShort, p.SharedRate = 30*sim.Nanosecond, 100*sim.Nanosecond, 10*sim.Nanosecond, 80, 64e9
+	c.Memory = mpi.Memory{Domains: 2, Between: 50 * sim.Nanosecond, Across: 32e9}
+	for _, x := range []struct {
+		to     string
+		filled int // ranks of a domain before the next has any
+		bytes  string
+		want   float64
+	}{
+		{"1", 0, "80", 0.03 + 0.01 + 0.12 + 0.03 + 0.01},
+		{"1", 0, "160", 0.03 + 0.02 + 0.12 + 0.13 + 0.02},
+		{"3", 0, "80", 0.03 + 0.02 + 0.17 + 0.03 + 0.02},
+		{"3", 0, "160", 0.03 + 0.04 + 0.17 + 0.18 + 0.04},
+		{"3", 4, "80", 0.03 + 0.01 + 0.12 + 0.03 + 0.01},
+		{"1", 1, "80", 0.03 + 0.02 + 0.17 + 0.03 + 0.02},
+	} {
+		c.Memory.PerDomain = x.filled
+		text := "num_ranks 4\nrank 0 {\nsend " + x.bytes + "b to " + x.to + "\n}\n"
+		for r := 1; r < 4; r++ {
+			text += "rank " + strconv.Itoa(r) + " {\n"
+			if strconv.Itoa(r) == x.to {
+				text += "recv " + x.bytes + "b from 0\n"
+			}
+			text += "}\n"
+		}
+		r := simtest.Must(runGoal(t, c, text))(t)
+		to := simtest.Must(strconv.Atoi(x.to))(t)
+		within(t, x.bytes+" B to rank "+x.to, r.Finish[to], x.want)
+	}
+}
+
+// A short message does not overtake a longer one of the same pair, of which the buffer is fetched.
+func TestSharedMessagesStayInOrder(t *testing.T) {
+	c := mpi.QDRConfig(2)
+	c.Protocols.SharedShort, c.Protocols.SharedLatency = 80, sim.Microsecond
+	simtest.Must(runGoal(t, c, "num_ranks 2\nrank 0 {\na: send 100b to 1 tag 7\nb: send 1b to 1 tag 7\n}\nrank 1 {\na: recv 100b from 0 tag 7\nb: recv 1b from 0 tag 7\nb requires a\n}\n"))(t)
 }

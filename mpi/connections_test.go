@@ -46,27 +46,18 @@ func TestConnectionsOfThePaper(t *testing.T) {
 	grouped := DefaultConnections
 	grouped.Mode, grouped.Group = XRCS, 4096
 	// 1024 nodes of its own group and one process in each of the 78 and 244 other groups.
-	if got := grouped.QPs(320000, 4); got != 1102 {
-		t.Errorf("320,000 ranks: %d QPs, want 1102", got)
-	}
-	if got := grouped.QPs(1000000, 4); got != 1268 {
-		t.Errorf("1,000,000 ranks: %d QPs, want 1268", got)
-	}
+	simtest.Equal(t, grouped.QPs(320000, 4), 1102, "320,000 ranks: QPs")
+	simtest.Equal(t, grouped.QPs(1000000, 4), 1268, "1,000,000 ranks: QPs")
 	// Groups of ten, four a node: a group lies on three nodes, and there are three other groups.
 	// A group of all ranks is as none.
 	small := grouped
 	small.Group = 10
-	if got := small.QPs(40, 4); got != 3+3 {
-		t.Errorf("groups of 10: %d QPs, want 6", got)
-	}
-	if got := small.QPs(10, 4); got != 3 {
-		t.Errorf("one group of 10: %d QPs, want 3", got)
-	}
+	simtest.Equal(t, small.QPs(40, 4), 3+3, "groups of 10: QPs")
+	simtest.Equal(t, small.QPs(10, 4), 3, "one group of 10: QPs")
 	// 1023 connections on demand, as FT makes on 8,192 ranks, nearly double it:
 	// (1025 + 1023) x 9088 B.
 	f := grouped.Footprint(8192, 4, 1023)
-	simtest.ErrorIf(t, f.Process != 2048*9088 || f.ProcessStatic != 1025*9088 || f.Node != 4*f.Process,
-		"with connections on demand: %+v", f)
+	simtest.ErrorIf(t, f.Process != 2048*9088 || f.ProcessStatic != 1025*9088 || f.Node != 4*f.Process, "with connections on demand: %+v", f)
 }
 
 // connected tells whether two processes are connected from the start.
@@ -130,9 +121,8 @@ func TestWay(t *testing.T) {
 							want = mode == XRCS && over/perNode == b/perNode
 						}
 						relay, static := rt.connect.way(a, b)
-						if static != want || !want && relay != over {
-							t.Fatalf("%s, groups of %d, on demand %v: way(%d, %d) = %d, %v; want %d, %v", mode, group, onDemand, a, b, relay, static, over, want)
-						}
+						simtest.FatalIf(t, static != want || !want && relay != over,
+							"%s, groups of %d, on demand %v: way(%d, %d) = %d, %v; want %d, %v", mode, group, onDemand, a, b, relay, static, over, want)
 					}
 				}
 			}
@@ -251,8 +241,7 @@ func TestSharedQueueOfFixedSize(t *testing.T) {
 	} {
 		c := Connections{Mode: mode, Buffer: 1000, Request: 50, SendDepth: 10, Preposted: 2, RecvDepth: 4, Sizes: 2, SRQBuffers: 100}
 		f := c.Footprint(8, 1, 0)
-		simtest.ErrorIf(t, f.Process != want || f.ProcessStatic != want,
-			"%s: %v B, %v static, want %v", mode, f.Process, f.ProcessStatic, want)
+		simtest.ErrorIf(t, f.Process != want || f.ProcessStatic != want, "%s: %v B, %v static, want %v", mode, f.Process, f.ProcessStatic, want)
 	}
 }
 
@@ -293,8 +282,7 @@ func TestSharedQueueGrows(t *testing.T) {
 		for m := (&message{}); rt.connect.takeBuffer(m, 0); taken++ {
 			rt.connect.putBuffer(m, 1)
 		}
-		simtest.ErrorIf(t, taken != c.want,
-			"%d QPs on demand, at least %d buffers: %d, want %d", c.connected, c.least, taken, c.want)
+		simtest.Equal(t, taken, c.want, "%d QPs on demand, at least %d buffers:", c.connected, c.least)
 	}
 }
 
@@ -312,8 +300,7 @@ func TestTearDownOfOneSide(t *testing.T) {
 		c.set(0, 1, linkReady)
 		c.set(1, 0, linkReady)
 		c.tearDown(0, 0)
-		if rt.stats.QPsClosed != want.closed || c.get(0, 1) != linkNone || c.get(1, 0) != want.other {
-			t.Errorf("%s: %d QPs closed, links %d and %d; want %d, none and %d", mode, rt.stats.QPsClosed, c.get(0, 1), c.get(1, 0), want.closed, want.other)
-		}
+		simtest.ErrorIf(t, rt.stats.QPsClosed != want.closed || c.get(0, 1) != linkNone || c.get(1, 0) != want.other,
+			"%s: %d QPs closed, links %d and %d; want %d, none and %d", mode, rt.stats.QPsClosed, c.get(0, 1), c.get(1, 0), want.closed, want.other)
 	}
 }

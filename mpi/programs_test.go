@@ -75,8 +75,7 @@ func TestContentionOfThePaper(t *testing.T) {
 				t.Errorf("the streams end at %v, before the ping-pong", r.Finish[0])
 			}
 			got := sim.Time(ends[99]-ends[0]).Microseconds() / (2 * 99)
-			simtest.ErrorIf(t, math.Abs(got-c.want) > c.tolerance*c.want,
-				"latency %.3f us, want %v within %v", got, c.want, c.tolerance)
+			simtest.ErrorIf(t, math.Abs(got-c.want) > c.tolerance*c.want, "latency %.3f us, want %v within %v", got, c.want, c.tolerance)
 			t.Logf("%.3f us", got)
 		})
 	}
@@ -280,7 +279,6 @@ func TestLoadOfSchedules(t *testing.T) {
 		}
 	}
 	long := mpi.Iterate(collectives.AlltoallRing(collectives.Env{Ranks: 2, Bytes: 8}), 100_000) // 200,000 rounds
-	if got := p.LoadOf(long, false, 16384, 17, 17); math.Abs(got.Sends-200_000) > 0.2*200_000 {
-		t.Errorf("%+v, want 200,000 sends", got)
-	}
+	got := p.LoadOf(long, false, 16384, 17, 17)
+	simtest.ErrorIf(t, math.Abs(got.Sends-200_000) > 0.2*200_000, "%+v, want 200,000 sends", got)
 }

@@ -126,9 +126,7 @@ type wait struct {
 }
 
 // open makes room for so many ranks of so many CPUs.
-func (t *Timeline) open(ranks, cpus int) {
-	t.ranks, t.cpus = make([]rankTimeline, ranks*cpus), cpus
-}
+func (t *Timeline) open(ranks, cpus int) { t.ranks, t.cpus = make([]rankTimeline, ranks*cpus), cpus }
 
 // transit is the way of a message, kept for later messages with the same number.
 func (rt *runtime) transit(m *message) *transit {

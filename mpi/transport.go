@@ -124,9 +124,7 @@ func (p *Protocols) tells(protocol Protocol) bool {
 	return protocol == collectives.Read && p.Rendezvous == "get"
 }
 
-func (p *Protocols) copiesOut(bytes int64) bool {
-	return p.EagerCopies && !p.fromPlace(bytes)
-}
+func (p *Protocols) copiesOut(bytes int64) bool { return p.EagerCopies && !p.fromPlace(bytes) }
 
 // fromPlace tells whether an eager message of so many bytes goes from where it is.
 func (p *Protocols) fromPlace(bytes int64) bool { return p.ZeroCopy > 0 && bytes > int64(p.ZeroCopy) }

@@ -78,12 +78,10 @@ func TestAdaptiveCurves(t *testing.T) {
 func onCurve(t *testing.T, topo topology.Topology, name string, settings []param.Setting, pattern measure.Pattern, load float64, cycles int64, latency, hops float64) {
 	t.Helper()
 	m := measured(t, topo, must(t, topo, 0, name, settings...), pattern, load, cycles)
-	if d := m.MeanLatency()/latency - 1; d > 0.03 || d < -0.03 {
-		t.Errorf("%s at %v: latency %.2f, want %.2f", name, load, m.MeanLatency(), latency)
-	}
-	if d := m.MeanHops()/hops - 1; d > 0.02 || d < -0.02 {
-		t.Errorf("%s at %v: %.3f switches, want %.3f", name, load, m.MeanHops(), hops)
-	}
+	d := m.MeanLatency()/latency - 1
+	simtest.ErrorIf(t, d > 0.03 || d < -0.03, "%s at %v: latency %.2f, want %.2f", name, load, m.MeanLatency(), latency)
+	d = m.MeanHops()/hops - 1
+	simtest.ErrorIf(t, d > 0.02 || d < -0.02, "%s at %v: %.3f switches, want %.3f", name, load, m.MeanHops(), hops)
 }
 
 // TestUGALThreshold: with a threshold that no queue exceeds all packets go minimally,
@@ -94,8 +92,7 @@ func TestUGALThreshold(t *testing.T) {
 		for _, at := range []string{"terminal", "switch"} {
 			r := must(t, topo, 0, "ugal-l", param.Set("threshold", threshold), param.Set("decided_at", at))
 			m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.2, 300)
-			simtest.ErrorIf(t, m.MinimalFraction() != want,
-				"threshold %d, decided at the %s: %v of the packets are minimal", threshold, at, m.MinimalFraction())
+			simtest.Equal(t, m.MinimalFraction(), want, "threshold %d, decided at the %s: share of minimal packets", threshold, at)
 		}
 	}
 }
@@ -129,8 +126,7 @@ func TestUGALPF(t *testing.T) {
 // together as many virtual channels as the longest has hops; a single layer is the shortest paths.
 func TestFatPathsLayers(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
-	n := must(t, topo, 0, "fatpaths", param.Set("layers", 1)).VCs()
-	simtest.ErrorIf(t, n != 2, "%d virtual channels for one layer, want the diameter, 2", n)
+	simtest.Equal(t, must(t, topo, 0, "fatpaths", param.Set("layers", 1)).VCs(), 2, "virtual channels for one layer, the diameter:")
 	r := must(t, topo, 0, "fatpaths", param.Set("layers", 6), param.Set("share", 0.6))
 	several, longest := 0, 0
 	for dst := range topology.TerminalID(50) {
@@ -149,9 +145,8 @@ func TestFatPathsLayers(t *testing.T) {
 			several++
 		}
 	}
-	if several < 40 || longest < 3 || longest > r.VCs() {
-		t.Errorf("%d destinations have several paths, the longest has %d hops; %d virtual channels", several, longest, r.VCs())
-	}
+	simtest.ErrorIf(t, several < 40 || longest < 3 || longest > r.VCs(),
+		"%d destinations have several paths, the longest has %d hops; %d virtual channels", several, longest, r.VCs())
 }
 
 // TestFatPathsTree: with no share of cables a layer is a spanning tree. One of 50
@@ -180,8 +175,7 @@ func TestUpDownPaths(t *testing.T) {
 			shortest := legalSearch(neighbors, src, up)
 			for dst := range topology.TerminalID(57) {
 				count := paths(topo, r, 1, topology.TerminalID(src), dst, func(path []step, _ uint32) {
-					simtest.ErrorIf(t, len(path)-1 != shortest[dst],
-						"%d to %d in %d hops, want %d", src, dst, len(path)-1, shortest[dst])
+					simtest.Equal(t, len(path)-1, shortest[dst], "%d to %d in hops", src, dst)
 					down := false
 					for _, s := range path[:len(path)-1] {
 						simtest.ErrorIf(t, down && up(s.from, s.to), "%d to %d goes up from %d to %d", src, dst, s.from, s.to)
@@ -192,9 +186,8 @@ func TestUpDownPaths(t *testing.T) {
 			}
 		}
 	}
-	if _, err := try(topo, 0, "up-down", param.Set("root", 57)); !errors.As(err, new(*param.ParamError)) {
-		t.Errorf("root 57 of 57 switches: %v", err)
-	}
+	_, err := try(topo, 0, "up-down", param.Set("root", 57))
+	simtest.ErrorIf(t, !errors.As(err, new(*param.ParamError)), "root 57 of 57 switches: %v", err)
 }
 
 // legalSearch is the hops of the shortest allowed paths from a switch.
@@ -263,8 +256,7 @@ func TestPolarizedRoutes(t *testing.T) {
 				}
 				walk(fabric.Head{Switch: 0, In: g.TerminalPort[0], Dst: dst}, 0)
 			}
-			simtest.ErrorIf(t, longer > 0 != (hops < 0),
-				"%s, hops %d: %d arrivals after more hops than the diameter", name, hops, longer)
+			simtest.ErrorIf(t, longer > 0 != (hops < 0), "%s, hops %d: %d arrivals after more hops than the diameter", name, hops, longer)
 		}
 	}
 }
@@ -274,11 +266,9 @@ func TestPolarizedRoutes(t *testing.T) {
 func TestPolarizedSpreads(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 4)
 	r := must(t, topo, 4, "polarized", param.Set("sensing", "waiting"))
-	if m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.001, 5000); m.MinimalFraction() < 0.97 {
-		t.Errorf("%v of the packets are minimal in an idle network", m.MinimalFraction())
-	}
+	m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.001, 5000)
+	simtest.ErrorIf(t, m.MinimalFraction() < 0.97, "%v of the packets are minimal in an idle network", m.MinimalFraction())
 	r = must(t, topo, 4, "polarized")
-	if m := measured(t, topo, r, rperm(t, "slimfly_q5"), 0.4, 1000); m.Accepted < 0.38 {
-		t.Errorf("accepted %v of 0.4", m.Accepted)
-	}
+	m = measured(t, topo, r, rperm(t, "slimfly_q5"), 0.4, 1000)
+	simtest.ErrorIf(t, m.Accepted < 0.38, "accepted %v of 0.4", m.Accepted)
 }

@@ -33,8 +33,7 @@ func TestDORPaths(t *testing.T) {
 					}
 				}
 				count := paths(c.topo, r, r.VCs(), src, dst, func(path []step, _ uint32) {
-					simtest.ErrorIf(t, len(path)-1 != int(distance[to]),
-						"%s %d to %d: %d hops, want %d", c.name, src, dst, len(path)-1, distance[to])
+					simtest.ErrorIf(t, len(path)-1 != int(distance[to]), "%s %d to %d: %d hops, want %d", c.name, src, dst, len(path)-1, distance[to])
 				})
 				simtest.ErrorIf(t, count != want, "%s %d to %d: %d paths, want %d", c.name, src, dst, count, want)
 			}
@@ -67,8 +66,7 @@ func TestDORClasses(t *testing.T) {
 					if rule == "dateline" {
 						want = c.dateline[i]
 					}
-					simtest.ErrorIf(t, s.vcs != want,
-						"%s, %d to %d, hop %d: virtual channels %b, want %b", rule, c.from, c.to, i, s.vcs, want)
+					simtest.ErrorIf(t, s.vcs != want, "%s, %d to %d, hop %d: virtual channels %b, want %b", rule, c.from, c.to, i, s.vcs, want)
 				}
 				last := path[len(path)-1]
 				simtest.ErrorIf(t, last.vcs != 0b1111, "ejection on %b, want every virtual channel", last.vcs)
@@ -119,16 +117,13 @@ func TestNCAHashed(t *testing.T) {
 	g, tree := topo.Graph(), topo.(topology.Tree)
 	r := must(t, topo, 0, "nca", param.Set("up", "hashed"), param.Set("down", "hashed"))
 	for dst := range topology.TerminalID(g.Terminals()) {
-		count := paths(topo, r, 1, 0, dst, func([]step, uint32) {})
-		simtest.ErrorIf(t, count != 1, "%d paths to %d, want 1", count, dst)
+		simtest.Equal(t, paths(topo, r, 1, 0, dst, func([]step, uint32) {}), 1, "paths to %d", dst)
 	}
 	load := simtest.Must(routing.Loads(g, r, 1, uniformly(g.Terminals())))(t)
 	for s := range topology.SwitchID(g.Switches()) {
 		first, end := tree.UpPorts(s)
 		for p := first; p < end; p++ {
-			if load.Port[p] < 0.15 || load.Port[p] > 1.65 {
-				t.Errorf("%s: load %.2f", g.PortName(p), load.Port[p])
-			}
+			simtest.ErrorIf(t, load.Port[p] < 0.15 || load.Port[p] > 1.65, "%s: load %.2f", g.PortName(p), load.Port[p])
 		}
 	}
 }

@@ -135,9 +135,7 @@ func (r *fatPaths) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.take(h, paths.choose(r.ties, v, h, ports, uint32(h.Dst)), v.VCs())
 }
 
-func (r *fatPaths) layer(h *fabric.Head) *hopPaths {
-	return r.layers[h.State>>layerNumber&(1<<6-1)]
-}
+func (r *fatPaths) layer(h *fabric.Head) *hopPaths { return r.layers[h.State>>layerNumber&(1<<6-1)] }
 
 // mark marks a packet whose layer lacks cables.
 func (r *fatPaths) mark(h *fabric.Head) {

@@ -131,9 +131,8 @@ func TestMinSpreadsOverGateways(t *testing.T) {
 				sum, fair := 0.0, 4/float64(len(ports))
 				for _, p := range ports {
 					sum += load.Port[p]
-					if gateway == "random" && !near(load.Port[p], fair) || load.Port[p] < fair/3 || load.Port[p] > 3*fair {
-						t.Errorf("%s: load %.3f on a channel from group %d to %d, fair share %.3f", gateway, load.Port[p], from, to, fair)
-					}
+					simtest.ErrorIf(t, gateway == "random" && !near(load.Port[p], fair) || load.Port[p] < fair/3 || load.Port[p] > 3*fair,
+						"%s: load %.3f on a channel from group %d to %d, fair share %.3f", gateway, load.Port[p], from, to, fair)
 				}
 				simtest.ErrorIf(t, !near(sum, 4), "%s: load %v from group %d to %d, want 4", gateway, sum, from, to)
 			}
@@ -229,8 +228,7 @@ func TestValOnGrid(t *testing.T) {
 		}
 	})
 	// From (0,0) over (x,y) to (3,3): (x+y) + (3-x + 3-y) = 6 hops each.
-	simtest.ErrorIf(t, count != 16 || marked != 14 || hops != 16*6,
-		"%d paths, %d marked, %d hops; want 16, 14, 96", count, marked, hops)
+	simtest.ErrorIf(t, count != 16 || marked != 14 || hops != 16*6, "%d paths, %d marked, %d hops; want 16, 14, 96", count, marked, hops)
 }
 
 // TestCapabilities: what a routing needs of a topology is said by name. A new
@@ -252,8 +250,7 @@ func TestCapabilities(t *testing.T) {
 			t.Errorf("%s on %s: error %v", c.routing, c.family, err)
 		}
 		for _, need := range c.needs {
-			simtest.ErrorIf(t, !strings.Contains(text, need),
-				"%s on %s: error %v does not name %s", c.routing, c.family, err, need)
+			simtest.ErrorIf(t, !strings.Contains(text, need), "%s on %s: error %v does not name %s", c.routing, c.family, err, need)
 		}
 	}
 	simtest.Refuse(param.Make(routing.Registry, "min", routing.Env{Topology: dragonfly(t, 1, 2, 1, 0), VCs: 2}, func(c *routing.MinConfig) { c.FirstVC = 1 }))(t, "at least 3")

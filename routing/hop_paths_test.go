@@ -35,16 +35,14 @@ func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name
 	t.Helper()
 	r := must(t, topo, 0, name, settings...)
 	simtest.ErrorIf(t, r.VCs() != need, "%s %v on %s needs %d virtual channels, want %d", name, settings, what, r.VCs(), need)
-	if cert, _ := routingtest.Certificate(t, topo, r, need); !cert.Acyclic() {
-		t.Errorf("%s %v on %s: %s", name, settings, what, cert.Describe(topo.Graph()))
-	}
+	cert, _ := routingtest.Certificate(t, topo, r, need)
+	simtest.ErrorIf(t, !cert.Acyclic(), "%s %v on %s: %s", name, settings, what, cert.Describe(topo.Graph()))
 	if _, escapes := r.(fabric.EscapeRouting); escapes || need == 1 || less {
 		return
 	}
 	r = must(t, topo, need-1, name, settings...)
-	if cert, _ := routingtest.Certificate(t, topo, r, need-1); cert.Acyclic() {
-		t.Errorf("%s %v on %s: no cycle with %d virtual channels", name, settings, what, need-1)
-	}
+	cert, _ = routingtest.Certificate(t, topo, r, need-1)
+	simtest.ErrorIf(t, cert.Acyclic(), "%s %v on %s: no cycle with %d virtual channels", name, settings, what, need-1)
 	simtest.Refuse(routing.Registry.New(name, routing.Env{Topology: topo, VCs: need - 1}, settings...))(t,
 		fmt.Sprintf("switch.vcs = %d: want at least %d, which routing %q needs", need-1, need, name))
 }
@@ -112,8 +110,7 @@ func TestNextHopsFile(t *testing.T) {
 			paths(topo, r, 4, src, dst, func(path []step, _ uint32) {
 				for hop, s := range path[:len(path)-1] {
 					want, _ := strconv.Atoi(next[s.from][dst])
-					simtest.FatalIf(t, int(s.to) != want || s.vcs != 1<<hop || s.share != 1,
-						"to %d: %+v, want %d", dst, path, want)
+					simtest.FatalIf(t, int(s.to) != want || s.vcs != 1<<hop || s.share != 1, "to %d: %+v, want %d", dst, path, want)
 				}
 			})
 		}
@@ -168,9 +165,8 @@ func TestDetours(t *testing.T) {
 		}
 	}
 	for hops := range 6 {
-		if diff := lengths[hops] - want[hops]; diff > 1e-9 || diff < -1e-9 {
-			t.Errorf("%v of the packets make %d hops, want %v", lengths[hops], hops, want[hops])
-		}
+		diff := lengths[hops] - want[hops]
+		simtest.ErrorIf(t, diff > 1e-9 || diff < -1e-9, "%v of the packets make %d hops, want %v", lengths[hops], hops, want[hops])
 	}
 }
 
@@ -185,8 +181,7 @@ func TestTablePaths(t *testing.T) {
 		for dst := range topology.TerminalID(g.Terminals()) {
 			distance := g.DistancesFrom(g.TerminalSwitch(dst), nil)
 			count := paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
-				hops := len(path) - 1
-				simtest.ErrorIf(t, hops != int(distance[g.TerminalSwitch(0)]), "to %d in %d hops", dst, hops)
+				simtest.Equal(t, len(path)-1, int(distance[g.TerminalSwitch(0)]), "to %d in hops", dst)
 				for n, s := range path[:len(path)-1] {
 					simtest.ErrorIf(t, s.vcs != 1<<n, "hop %d on virtual channels %b", n, s.vcs)
 				}
@@ -286,8 +281,7 @@ func TestShared(t *testing.T) {
 		simtest.ErrorIf(t, c.made != on.made, "step %d: %d tables made, want %d", i, c.made, on.made)
 		for _, vcs := range []int{alone.VCs(), 2*alone.VCs() + 1} {
 			a, b := dependencies(t, on.topo, shared, vcs), dependencies(t, on.topo, alone, vcs)
-			simtest.ErrorIf(t, !slices.Equal(a, b),
-				"step %d: %d dependencies with shared tables, %d without, or others", i, len(a), len(b))
+			simtest.ErrorIf(t, !slices.Equal(a, b), "step %d: %d dependencies with shared tables, %d without, or others", i, len(a), len(b))
 		}
 	}
 }

@@ -101,9 +101,7 @@ func (p progressive) hold(c *candidate, vcs int) {
 func undecided(state uint32) bool { return state&(localDone|fabric.NonMinimal) == localDone }
 
 // resume puts the state of a packet at the gateway back on the minimal path's virtual channel.
-func (p progressive) resume(state uint32) uint32 {
-	return state&^levelMask | p.minimalVC<<levelShift
-}
+func (p progressive) resume(state uint32) uint32 { return state&^levelMask | p.minimalVC<<levelShift }
 
 func (p progressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	here, there := p.sourceGroups(&h)

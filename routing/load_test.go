@@ -100,16 +100,13 @@ func TestGridBounds(t *testing.T) {
 	}{{mesh(t, 1, 8, 8), 2, 0.5}, {torus(t, 1, 8, 8), 1, 1}} {
 		r := must(t, c.topo, 0, "dor")
 		load := simtest.Must(routing.Loads(c.topo.Graph(), r, r.VCs(), uniformly(64)))(t)
-		if got := greatest(c.topo, load, "grid"); math.Abs(got-c.most) > 1e-12 {
-			t.Errorf("greatest load %v, want %v", got, c.most)
-		}
-		if got, _ := load.Bound(nil); math.Abs(got-c.bound) > 1e-12 {
-			t.Errorf("bound %v, want %v", got, c.bound)
-		}
+		got := greatest(c.topo, load, "grid")
+		simtest.ErrorIf(t, math.Abs(got-c.most) > 1e-12, "greatest load %v, want %v", got, c.most)
+		got, _ = load.Bound(nil)
+		simtest.ErrorIf(t, math.Abs(got-c.bound) > 1e-12, "bound %v, want %v", got, c.bound)
 		// Channels of half the rate halve the bound of the mesh: 4 cycles' worth of flits a cycle.
-		if got, _ := load.Bound(&routing.Limits{Class: []float64{1, 2}}); math.Abs(got-1/(2*c.most)) > 1e-12 {
-			t.Errorf("bound %v on slow grid channels, want %v", got, 1/(2*c.most))
-		}
+		got, _ = load.Bound(&routing.Limits{Class: []float64{1, 2}})
+		simtest.ErrorIf(t, math.Abs(got-1/(2*c.most)) > 1e-12, "bound %v on slow grid channels, want %v", got, 1/(2*c.most))
 	}
 }
 
@@ -256,8 +253,7 @@ func TestLoadsOnThreads(t *testing.T) {
 					want, ok := plainLoads(g, r, r.VCs(), m)
 					whole, err := routing.Loads(g, r, r.VCs(), pairwise{m})
 					if !ok {
-						simtest.ErrorIf(t, !errors.Is(err, routing.ErrAdaptive),
-							"%v on %s: %v, want %v", v, n.Name, err, routing.ErrAdaptive)
+						simtest.ErrorIf(t, !errors.Is(err, routing.ErrAdaptive), "%v on %s: %v, want %v", v, n.Name, err, routing.ErrAdaptive)
 						continue
 					}
 					if err != nil {
@@ -278,8 +274,7 @@ func TestLoadsOnThreads(t *testing.T) {
 					for _, p := range g.TerminalPort {
 						whole.Port[p] = 0
 					}
-					simtest.ErrorIf(t, !slices.Equal(whole.Port, want),
-						"%v on %s: other sums than one after the other", v, n.Name)
+					simtest.ErrorIf(t, !slices.Equal(whole.Port, want), "%v on %s: other sums than one after the other", v, n.Name)
 				}
 			}
 		}
@@ -293,9 +288,8 @@ func TestLoadsFail(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	topo := dragonfly(t, 2, 4, 2, 0)
 	r := misdirected{must(t, topo, 0, "min")}
-	if _, _, err := routing.Dependencies(topo.Graph(), r, 2, 0, func(topology.Dependency) {}); err == nil {
-		t.Error("dependencies of an impossible routing")
-	}
+	_, _, err := routing.Dependencies(topo.Graph(), r, 2, 0, func(topology.Dependency) {})
+	simtest.ErrorIf(t, err == nil, "dependencies of an impossible routing")
 	want := ""
 	for _, threads := range []int{1, 3, 5} {
 		runtime.GOMAXPROCS(threads)
@@ -329,8 +323,7 @@ func TestCaps(t *testing.T) {
 			return simtest.Must(routing.Loads(grid.Graph(), r, r.VCs(), m))(t)
 		}
 		load := loads(c.matrix)
-		got := load.Caps(&c.limits, func() *routing.Load { return loads(routing.Weighted(c.matrix)) })
-		simtest.ErrorIf(t, got != c.caps, "%s: %v", c.name, got)
+		simtest.Equal(t, load.Caps(&c.limits, func() *routing.Load { return loads(routing.Weighted(c.matrix)) }), c.caps, "%s:", c.name)
 		own := routing.TerminalLoads(grid.Graph(), c.matrix)
 		for p, x := range own.Port {
 			if _, ok := grid.Graph().PeerTerminal(topology.PortID(p)); ok && math.Abs(x-load.Port[p]) > 1e-12 || !ok && x != 0 {
@@ -346,9 +339,8 @@ func TestAlternatives(t *testing.T) {
 	g := topo.Graph()
 	minimal, detour, ok := routing.Alternatives(must(t, topo, 0, "ugal-l"))
 	simtest.FatalIf(t, !ok, "UGAL-L does not choose")
-	if _, _, ok := routing.Alternatives(must(t, mesh(t, 1, 4, 4), 0, "dor")); ok {
-		t.Error("dimension order has detours")
-	}
+	_, _, ok = routing.Alternatives(must(t, mesh(t, 1, 4, 4), 0, "dor"))
+	simtest.ErrorIf(t, ok, "dimension order has detours")
 	for _, m := range []routing.Matrix{others(g.Terminals()), nextGroup{topo.(topology.Grouped)}} {
 		for name, r := range map[string]fabric.Routing{"min": minimal, "val": detour} {
 			want := simtest.Must(routing.Loads(g, must(t, topo, 0, name), 3, m))(t)
@@ -359,7 +351,6 @@ func TestAlternatives(t *testing.T) {
 	// A packet for the next group crosses its source's switch, the one with the channel but for
 	// 1/4, the one behind, and its destination's but for 1/4: 4 - 2/4 switches.
 	load := simtest.Must(routing.Loads(g, minimal, 3, nextGroup{topo.(topology.Grouped)}))(t)
-	if got := load.Hops(); math.Abs(got-3.5) > 1e-12 {
-		t.Errorf("%v switches, want 3.5", got)
-	}
+	got := load.Hops()
+	simtest.ErrorIf(t, math.Abs(got-3.5) > 1e-12, "%v switches, want 3.5", got)
 }

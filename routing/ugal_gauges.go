@@ -147,9 +147,7 @@ func (w *groupWalk) findCrossings(grouped topology.Grouped) []crossing {
 }
 
 // crossing is the channel from one group to another.
-func (u *ugal) crossing(from, to int32) *crossing {
-	return &u.crossings[int(from)*u.groups+int(to)]
-}
+func (u *ugal) crossing(from, to int32) *crossing { return &u.crossings[int(from)*u.groups+int(to)] }
 
 // minimalHops is the length of the minimal path to another group of a packet at
 // h.Switch, whose state behind the first hop is given; or the number of its

@@ -1,11 +1,15 @@
 package routing
 
 import (
+	"fmt"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -102,8 +106,7 @@ func TestGaugeOfSeveralChannels(t *testing.T) {
 			h := fabric.Head{Switch: at, Dst: 8}
 			minimal := u.minimal(&v, &h, u.minimalVC)
 			want := map[topology.PortID]int{1: 6, 7: 9, 9: 4}[minimal.hop.Port]
-			got := u.globalQueue(&v, &h, minimal, 4)
-			simtest.ErrorIf(t, got != want, "at switch %d by port %d: %d flits, want %d", at, minimal.hop.Port, got, want)
+			simtest.Equal(t, u.globalQueue(&v, &h, minimal, 4), want, "at switch %d by port %d: flits", at, minimal.hop.Port)
 			drawn[minimal.hop.Port]++
 		}
 	}
@@ -118,7 +121,117 @@ func TestUGALOffset(t *testing.T) {
 		u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo, VCs: 3}, param.Set("weight", "global-hops"), param.Set("threshold", offset)))(t).(*ugal)
 		h, minimal, detour := compared(u, &v, 2, 3)
 		chosen := u.best(&v, &h, minimal, func() (uint32, bool) { return detour.launch, true })
-		simtest.ErrorIf(t, (chosen.launch == minimal.launch) != minimally,
-			"offset %d: minimal %v, want %v", offset, !minimally, minimally)
+		simtest.ErrorIf(t, (chosen.launch == minimal.launch) != minimally, "offset %d: minimal %v, want %v", offset, !minimally, minimally)
+	}
+}
+
+// TestOnlyDetour: of three groups, of a terminal on each of two switches, a packet from the first to
+// the second has one detour, by way of the third. Within its group it has none.
+func TestOnlyDetour(t *testing.T) {
+	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 1)))(t)
+	r := simtest.Must(Registry.New("val", Env{Topology: topo}))(t).(*valiant)
+	random := sim.NewStream(1, "detours", 0)
+	state, ok := r.drawDetour(&fabric.Head{Switch: 0, Dst: 2}, &random)
+	simtest.ErrorIf(t, !ok || state&viaMask != 2, "detour by way of group %d, %v; want group 2", state&viaMask, ok)
+	_, ok = r.drawDetour(&fabric.Head{Switch: 0, Dst: 1}, &random)
+	simtest.ErrorIf(t, ok, "a packet within its group has a detour")
+}
+
+// TestAnyRouter: with any-router a detour leads through every switch but those of the source's group, the
+// destination's among them. Switches 0 and 1 are the group of the source, 2 and 3 that of the destination.
+func TestAnyRouter(t *testing.T) {
+	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 1)))(t)
+	u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo}, param.Set("intermediate", "any-router")))(t).(*ugal)
+	random := sim.NewStream(1, "detours", 0)
+	drawn := map[uint32]bool{}
+	for range 200 {
+		if via, ok := u.drawIntermediate(&fabric.Head{Switch: 0, Dst: 2}, &random); ok {
+			drawn[via] = true
+		}
+	}
+	simtest.ErrorIf(t, !maps.Equal(drawn, (map[uint32]bool{2: true, 3: true, 4: true, 5: true})), "detours through %v, want 2 to 5", drawn)
+}
+
+// A path that climbs, crosses, descends, climbs again, crosses twice and descends changes
+// its class as it climbs again and at the second crossing.
+func TestTurnClasses(t *testing.T) {
+	turns := &turns{direction: []uint8{uint8(climbs), uint8(crosses), uint8(descends)}}
+	made, classes := uint32(0), []uint32{}
+	for _, port := range []topology.PortID{0, 1, 2, 0, 1, 1, 2, 2} {
+		var class uint32
+		class, made = turns.step(made, port)
+		classes = append(classes, class)
+	}
+	simtest.EqualSlices(t, classes, []uint32{0, 0, 0, 1, 1, 2, 2, 2}, "classes")
+}
+
+// A file of three switches in a row: 0 - 1 - 2.
+const row3 = "# row r, column d\n-1 1 1\n0 -1 2\n\n1 1 -1\n"
+
+func TestReadNextHops(t *testing.T) {
+	next, err := readNextHops("row.txt", []byte(row3), 3)
+	want := []int32{-1, 1, 1, 0, -1, 2, 1, 1, -1}
+	simtest.ErrorIf(t, err != nil || fmt.Sprint(next) != fmt.Sprint(want), "%v, %v, want %v", next, err, want)
+	for text, want := range map[string]string{
+		"-1 1 1\n0 -1 2\n":             "row.txt:2: 2 rows, want 3, one for each switch",
+		"-1 1 1\n0 -1\n1 1 -1\n":       "row.txt:2: 2 columns, want 3, one for each switch",
+		"-1 1 1\n0 -1 3\n1 x -1\n":     "row.txt:2: column 3: \"3\", want a switch, 0 to 2, or -1\nrow.txt:3: column 2: \"x\", want a switch, 0 to 2, or -1",
+		row3 + "0 0 0\n":               "row.txt:6: 4 rows, want 3, one for each switch",
+		"":                             "row.txt:1: 0 rows, want 3, one for each switch",
+		"-1 1 1\n0 -1 \x1b\n1 1 -1 \n": `row.txt:2: column 3: "\\u001b", want a switch, 0 to 2, or -1`,
+	} {
+		_, err := readNextHops("row.txt", []byte(text), 3)
+		simtest.ErrorIf(t, err == nil || err.Error() != want, "%q: %v, want %s", text, err, want)
+	}
+	many := strings.Repeat("x\n", 100) // after the last problem that is listed comes the remark that there may be more
+	if _, err := readNextHops("row.txt", []byte(many), 100); strings.Count(fmt.Sprint(err), "\n") != input.MostProblems {
+		t.Errorf("%d problems listed, want %d", strings.Count(fmt.Sprint(err), "\n"), input.MostProblems)
+	}
+}
+
+// What is read without a problem is a table of switches.
+func FuzzReadNextHops(f *testing.F) {
+	f.Add([]byte(row3), uint8(3))
+	f.Add([]byte("-1"), uint8(1))
+	f.Fuzz(func(t *testing.T, data []byte, switches uint8) {
+		next, err := readNextHops("x", data, int(switches))
+		if err != nil {
+			return
+		}
+		simtest.FatalIf(t, len(next) != int(switches)*int(switches), "%d entries for %d switches", len(next), switches)
+		for _, n := range next {
+			simtest.FatalIf(t, n < -1 || n >= int32(switches), "entry %d", n)
+		}
+	})
+}
+
+// TestOwnPARDiverts: a packet that has come to the gateway of its minimal path by a local hop may
+// leave it by its global channels only, all of them, on the virtual channel of its source group.
+func TestOwnPARDiverts(t *testing.T) {
+	const a, h = 4, 2
+	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", a), param.Set("h", h)))(t)
+	r := simtest.Must(Registry.New("par-own", Env{Topology: topo}, param.Set("global_vc", "same")))(t)
+	g, grouped := topo.Graph(), topo.(topology.Grouped)
+	explorer := r.(fabric.Explorer)
+	for dst := range g.Terminals() {
+		head := fabric.Head{Switch: 0, In: g.TerminalPort[0], Dst: topology.TerminalID(dst)}
+		if grouped.GroupOf(g.TerminalSwitch(head.Dst)) == 0 {
+			continue
+		}
+		explorer.Explore(3, head, func(hop fabric.Hop, state uint32, _ float64) {
+			peer, _ := g.PeerPort(hop.Port)
+			at := head
+			if at.Switch, at.In, at.State = g.PortSwitch[peer], peer, state; !undecided(state) || grouped.GroupOf(at.Switch) != 0 {
+				return
+			}
+			ports := map[topology.PortID]bool{}
+			explorer.Explore(3, at, func(hop fabric.Hop, _ uint32, _ float64) {
+				ports[hop.Port] = true
+				peer, ok := g.PeerPort(hop.Port)
+				simtest.ErrorIf(t, !ok || grouped.GroupOf(g.PortSwitch[peer]) == 0 || hop.VCs != 1,
+					"terminal %d: port %d, virtual channels %b at its gateway", dst, hop.Port, hop.VCs)
+			})
+			simtest.ErrorIf(t, len(ports) != h, "terminal %d: %d ways out of its gateway, want %d", dst, len(ports), h)
+		})
 	}
 }

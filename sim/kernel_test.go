@@ -54,9 +54,8 @@ func TestQueueAgainstSort(t *testing.T) {
 		}
 		want := pending[best]
 		pending = slices.Delete(pending, best, best+1)
-		if at, ok := q.peek(); !ok || at != want.At {
-			t.Fatalf("round %d: peek = %v, %v, want %v", round, at, ok, want.At)
-		}
+		at, ok := q.peek()
+		simtest.FatalIf(t, !ok || at != want.At, "round %d: peek = %v, %v, want %v", round, at, ok, want.At)
 		got := *q.pop(MaxTime)
 		simtest.FatalIf(t, got != want, "round %d: pop = %+v, want %+v", round, got, want)
 		now = want.At
@@ -85,8 +84,7 @@ func TestCrowdedSlots(t *testing.T) {
 		})
 		for i, want := range all {
 			got := *q.pop(MaxTime)
-			simtest.FatalIf(t, got != want,
-				"%d events, %d handlers: number %d is %+v, want %+v", c.events, c.handlers, i, got, want)
+			simtest.FatalIf(t, got != want, "%d events, %d handlers: number %d is %+v, want %+v", c.events, c.handlers, i, got, want)
 		}
 		simtest.ErrorIf(t, q.size != 0, "%d events left", q.size)
 	}
@@ -128,9 +126,8 @@ func TestRunUntilAndStop(t *testing.T) {
 	}
 	k.Run(MaxTime)
 	simtest.FatalIf(t, k.Now() != 30, "Stop at 30 left now = %v", k.Now())
-	if more := k.Run(MaxTime); more || len(r.seen) != 5 {
-		t.Fatalf("drained: more=%v, %d events, want false, 5", more, len(r.seen))
-	}
+	more := k.Run(MaxTime)
+	simtest.FatalIf(t, more || len(r.seen) != 5, "drained: more=%v, %d events, want false, 5", more, len(r.seen))
 }
 
 type ticker struct {
@@ -211,8 +208,7 @@ func TestKernelAllocatesNothingInSteadyState(t *testing.T) {
 	}
 	k.Run(1 << 28)
 	until := k.Now()
-	n := testing.AllocsPerRun(10, func() { until += 1 << 24; k.Run(until) })
-	simtest.ErrorIf(t, n != 0, "%v allocations a run in steady state, want 0", n)
+	simtest.Equal(t, testing.AllocsPerRun(10, func() { until += 1 << 24; k.Run(until) }), 0, "allocations a run in steady state")
 }
 
 type handlerFunc func(*Kernel, Event)
@@ -259,10 +255,8 @@ func TestScheduleKeyed(t *testing.T) {
 		for _, e := range r.seen {
 			got = append(got, e.Arg)
 		}
-		want := []int64{9, 0, 1, 3, 5, 7}
-		simtest.ErrorIf(t, !slices.Equal(got, want), "at %v: %v, want %v", at, got, want)
-		next := k.Next()
-		simtest.ErrorIf(t, next != MaxTime, "an idle kernel's next event is at %v", next)
+		simtest.EqualSlices(t, got, []int64{9, 0, 1, 3, 5, 7}, "at %v:", at)
+		simtest.Equal(t, k.Next(), MaxTime, "an idle kernel's next event is at")
 	}
 }
 
@@ -362,8 +356,7 @@ func TestArchiveKernels(t *testing.T) {
 			r := snapshot.Reader(state)
 			second.archive(r)
 			simtest.Check(t, r.End())
-			simtest.FatalIf(t, !bytes.Equal(second.state(), state),
-				"at %d ps, %d parts write another state than they read", now, parts)
+			simtest.FatalIf(t, !bytes.Equal(second.state(), state), "at %d ps, %d parts write another state than they read", now, parts)
 			second.run(MaxTime)
 			handled := uint64(0)
 			for _, k := range second.kernels {
@@ -399,9 +392,8 @@ func TestBarrier(t *testing.T) {
 					come[me]++
 					b.WaitThen(func() { opened++ })
 					for other := range come {
-						if come[other] != round+1 || opened != round+1 {
-							t.Errorf("%d of %d: round %d, %d has come %d times, the last one has acted %d times", me, n, round, other, come[other], opened)
-						}
+						simtest.ErrorIf(t, come[other] != round+1 || opened != round+1,
+							"%d of %d: round %d, %d has come %d times, the last one has acted %d times", me, n, round, other, come[other], opened)
 					}
 					b.Wait()
 				}
@@ -409,4 +401,31 @@ func TestBarrier(t *testing.T) {
 		}
 		all.Wait()
 	}
+}
+
+// TestFIFO: items that come and go at random against a list, and through a snapshot.
+func TestFIFO(t *testing.T) {
+	var q FIFO[int]
+	var want []int
+	s := NewStream(1, "fifo", 0)
+	for i := range 2000 {
+		if len(want) > 0 && s.IntN(9) < 4 {
+			got := q.Take()
+			simtest.FatalIf(t, got != want[0], "%d is taken, want %d", got, want[0])
+			want = want[1:]
+		} else {
+			q.Put(i)
+			want = append(want, i)
+		}
+	}
+	w := snapshot.Writer()
+	q.Archive(w)
+	var again FIFO[int]
+	again.Put(1)
+	again.Archive(snapshot.Reader(w.Bytes()))
+	var got []int
+	for again.Len() > 0 {
+		got = append(got, again.Take())
+	}
+	simtest.ErrorIf(t, !slices.Equal(got, want) || *q.At(q.Len() - 1) != want[len(want)-1], "%v, want %v", got, want)
 }

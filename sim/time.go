@@ -163,15 +163,11 @@ func (r *Rate) UnmarshalText(text []byte) error { return unmarshal(r, ParseRate,
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // String prints the rate exactly, in Gb/s.
-func (r Rate) String() string {
-	return strconv.FormatFloat(float64(r)/1e9, 'f', -1, 64) + "Gb/s"
-}
+func (r Rate) String() string { return strconv.FormatFloat(float64(r)/1e9, 'f', -1, 64) + "Gb/s" }
 
 // PicosecondsFor is the time to send n bytes, in picoseconds with their fraction: what
 // callers round once, so that long streams keep the exact rate.
-func (r Rate) PicosecondsFor(n Bytes) float64 {
-	return float64(n) * 8 * 1e12 / float64(r)
-}
+func (r Rate) PicosecondsFor(n Bytes) float64 { return float64(n) * 8 * 1e12 / float64(r) }
 
 // splitUnit divides "2.5 us" into "2.5" and "us".
 func splitUnit(s string) (number, unit string) {
@@ -228,21 +224,21 @@ type division struct {
 	rest  uint64
 }
 
-func (d *Divider) of(bytes int64) *division {
-	k := &d.known[uint64(bytes)*0x9e3779b97f4a7c15>>60]
-	if k.bytes != bytes {
-		const bitPicoseconds = 8 * 1e12 // picoseconds times bit/s of one byte
-		hi, lo := bits.Mul64(uint64(bytes), bitPicoseconds)
-		quotient, rest := bits.Div64(hi, lo, d.rate)
-		*k = division{bytes, Time(quotient), rest}
-	}
-	return k
+// divide finds what k is to be of bytes.
+func (d *Divider) divide(k *division, bytes int64) {
+	const bitPicoseconds = 8 * 1e12 // picoseconds times bit/s of one byte
+	hi, lo := bits.Mul64(uint64(bytes), bitPicoseconds)
+	quotient, rest := bits.Div64(hi, lo, d.rate)
+	*k = division{bytes, Time(quotient), rest}
 }
 
 // Time is how long the bytes take: whole picoseconds, one more where the remainders of earlier
 // bytes make one up.
 func (s *Serializer) Time(bytes int64, d *Divider) Time {
-	k := d.of(bytes)
+	k := &d.known[uint64(bytes)*0x9e3779b97f4a7c15>>60]
+	if k.bytes != bytes {
+		d.divide(k, bytes)
+	}
 	t := k.time
 	s.remainder += k.rest
 	if s.remainder >= d.rate {

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/cmd/command"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -33,9 +34,8 @@ var tableRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| .+ \\|$")
 func TestImports(t *testing.T) {
 	place := map[string]int{}
 	for i, row := range tableRow.FindAllStringSubmatch(read(t, root, "docs", "architecture.md"), -1) {
-		if _, twice := place[row[1]]; twice {
-			t.Errorf("docs/architecture.md has %s twice", row[1])
-		}
+		_, twice := place[row[1]]
+		simtest.ErrorIf(t, twice, "docs/architecture.md has %s twice", row[1])
 		place[row[1]] = i
 	}
 	imports := map[string][]string{}
@@ -52,9 +52,8 @@ func TestImports(t *testing.T) {
 		}
 		simtest.ErrorIf(t, p.Doc == "", "package %s has no documentation", p.ImportPath)
 		from := part(place, strings.TrimPrefix(p.ImportPath, module))
-		if _, known := place[from]; !known {
-			t.Errorf("package %s is in no table of docs/architecture.md", p.ImportPath)
-		}
+		_, known := place[from]
+		simtest.ErrorIf(t, !known, "package %s is in no table of docs/architecture.md", p.ImportPath)
 		list := imports[from]
 		for _, i := range p.Imports {
 			if to, ours := strings.CutPrefix(i, module); ours && part(place, to) != from {
@@ -206,6 +205,19 @@ func TestLinkedVersion(t *testing.T) {
 	}
 }
 
+// TestTopLevel: the repository keeps at its root what the issues fix, and files that begin with a dot.
+func TestTopLevel(t *testing.T) {
+	out, err := exec.Command("git", "-C", root, "ls-files").Output()
+	if err != nil {
+		t.Skip("not a clone")
+	}
+	fixed := strings.Fields("sim fabric routing collectives mpi experiments cmd docs go.mod go.sum Makefile LICENSE README.md CITATION.cff")
+	for _, path := range strings.Fields(string(out)) {
+		top, _, _ := strings.Cut(path, "/")
+		simtest.ErrorIf(t, !strings.HasPrefix(top, ".") && !slices.Contains(fixed, top), "%s stands at the root", path)
+	}
+}
+
 // TestCitation: the file that says how to cite names the newest version of the change
 // log, with its date.
 func TestCitation(t *testing.T) {
@@ -265,13 +277,10 @@ func TestExtending(t *testing.T) {
 		example := filepath.Join(dir, strings.ReplaceAll(path, "/", "-"))
 		simtest.Check(t, os.WriteFile(example, []byte(text), 0o644))
 		target := simtest.Must(filepath.Abs(filepath.Join(root, path)))(t)
-		if _, err := os.Stat(target); err == nil {
-			t.Fatalf("%s is there already", path)
-		}
+		simtest.FatalIf(t, results.Exists(target), "%s is there already", path)
 		replace[target], all["./"+filepath.Dir(path)] = example, true
-		if out, err := exec.Command("gofmt", "-l", example).CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("%s: gofmt: %v %s", path, err, out)
-		}
+		out, err := exec.Command("gofmt", "-l", example).CombinedOutput()
+		simtest.ErrorIf(t, err != nil || len(out) > 0, "%s: gofmt: %v %s", path, err, out)
 	}
 	overlay := simtest.Must(json.Marshal(map[string]map[string]string{"Replace": replace}))(t)
 	list := filepath.Join(dir, "overlay.json")
@@ -324,9 +333,7 @@ func outside(t *testing.T) (run func(name string, args ...string) string) {
 		// The module cache has been verified by the go.sum of weft: no data base of sums is asked.
 		c.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", command.CacheVariable+"="+t.TempDir())
 		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-		}
+		simtest.FatalIf(t, err != nil, "%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 		return string(out)
 	}
 	run("go", "mod", "edit", "-replace", "github.com/weft-sim/weft="+dir)
@@ -344,9 +351,7 @@ func TestOutside(t *testing.T) {
 	}
 	run := outside(t)
 	run("go", "build", "-o", "lab", ".")
-	if out := run("./lab", "check", "chords.toml"); !strings.Contains(out, "chords.toml: valid, 12 points") || !strings.Contains(out, "free from deadlock") {
-		t.Errorf("check:\n%s", out)
-	}
+	simtest.Says(t, run("./lab", "check", "chords.toml"), "chords.toml: valid, 12 points", "free from deadlock")
 	out := run("./lab", "run", "chords.toml", "--out", "-", "--format", "csv", "--quiet")
 	rows := strings.Split(strings.TrimSpace(out), "\n")
 	// A window of one packet: 4 flits take 18 cycles to the opposite switch, 1 takes 15 back:
@@ -369,9 +374,8 @@ func TestOutside(t *testing.T) {
 	run("./lab", "plot", "r/results.csv", "--x", "program.limit", "--y", "accepted_load", "-o", "x.svg")
 	run("./lab", "report", "r")
 	for _, c := range [][3]string{{"list", "topologies", "chords"}, {"list", "routings", "chord-first"}, {"list", "patterns", "opposite"}, {"list", "programs", "aimd"}, {"explain", "limit", "program.limit"}} {
-		if out := run("./lab", c[0], c[1]); !strings.Contains(out, c[2]) {
-			t.Errorf("%s %s does not know %s:\n%s", c[0], c[1], c[2], out)
-		}
+		out := run("./lab", c[0], c[1])
+		simtest.ErrorIf(t, !strings.Contains(out, c[2]), "%s %s does not know %s:\n%s", c[0], c[1], c[2], out)
 	}
 	run("go", "vet", ".")
 	run("go", "test", ".")
@@ -381,7 +385,6 @@ func TestOutside(t *testing.T) {
 func TestOutsideSums(t *testing.T) {
 	own := read(t, root, "go.sum")
 	for line := range strings.Lines(read(t, root, "docs", "outside", "go.sum")) {
-		simtest.ErrorIf(t, !strings.Contains(own, line),
-			"docs/outside/go.sum has %swhich go.sum has not: run go mod tidy there", line)
+		simtest.Says(t, own, line)
 	}
 }

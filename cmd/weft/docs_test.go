@@ -48,9 +48,8 @@ func golden(t *testing.T, path string, got []byte) {
 		simtest.Check(t, os.WriteFile(path, got, 0o644))
 	}
 	want := simtest.Must(os.ReadFile(path))(t)
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is out of date: run go test ./cmd/weft -update; first difference\n%s", path, firstDifference(string(got), string(want)))
-	}
+	simtest.ErrorIf(t, !bytes.Equal(got, want),
+		"%s is out of date: run go test ./cmd/weft -update; first difference\n%s", path, firstDifference(string(got), string(want)))
 }
 
 // firstDifference shows the first line that differs.

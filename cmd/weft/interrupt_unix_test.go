@@ -44,8 +44,7 @@ func TestInterruptedInput(t *testing.T) {
 			status := <-ended
 			simtest.ErrorIf(t, status != exitFailure || !strings.Contains(stderr.String(), "interrupted") || stdout.Len() > 0,
 				"status %d: %s%s", status, &stdout, &stderr)
-			after := left(t)
-			simtest.ErrorIf(t, after != before, "left %s", after)
+			simtest.Equal(t, left(t), before, "left")
 		})
 	}
 }

@@ -31,9 +31,7 @@ func weft(t *testing.T, args ...string) (status int, stdout, stderr string) {
 func succeeds(t *testing.T, args ...string) (stdout, stderr string) {
 	t.Helper()
 	status, stdout, stderr := weft(t, args...)
-	if status != exitSuccess {
-		t.Fatalf("weft %s: status %d: %s%s", strings.Join(args, " "), status, stdout, stderr)
-	}
+	simtest.FatalIf(t, status != exitSuccess, "weft %s: status %d: %s%s", strings.Join(args, " "), status, stdout, stderr)
 	return stdout, stderr
 }
 
@@ -50,9 +48,8 @@ func refuses(t *testing.T, why string, args ...string) {
 func says(t *testing.T, status int, words, message string, args ...string) {
 	t.Helper()
 	got, stdout, stderr := weft(t, args...)
-	if got != status || !strings.Contains(stdout, words) || !strings.Contains(stderr, message) {
-		t.Errorf("weft %s: status %d\n%s%s\nwant %d,\n%s\n%s", strings.Join(args, " "), got, stdout, stderr, status, words, message)
-	}
+	simtest.ErrorIf(t, got != status || !strings.Contains(stdout, words) || !strings.Contains(stderr, message),
+		"weft %s: status %d\n%s%s\nwant %d,\n%s\n%s", strings.Join(args, " "), got, stdout, stderr, status, words, message)
 }
 
 // refusesAll is refuses for command lines without quotes, each with what has to be said.
@@ -155,11 +152,8 @@ func TestBadInput(t *testing.T) {
 			status, stdout, stderr := weft(t, append([]string{"run", "x.toml"}, c.args...)...)
 			simtest.ErrorIf(t, status != exitUsage || stdout != "" || !strings.Contains(stderr, c.want),
 				"status %d, stdout %q, stderr\n%s\nwant\n%s", status, stdout, stderr, c.want)
-			if strings.Count(stderr, "\n")-strings.Count(stderr, "\n  ") != 1 { // indented lines explain
-				t.Errorf("more than one problem:\n%s", stderr)
-			}
-			got := left(t)
-			simtest.ErrorIf(t, got != "x.toml", "left %s", got)
+			simtest.Equal(t, strings.Count(stderr, "\n")-strings.Count(stderr, "\n  "), 1, "more than one problem:\n%s", stderr) // indented lines explain
+			simtest.Equal(t, left(t), "x.toml", "left")
 		})
 	}
 	inFolder(t, nil)
@@ -216,8 +210,7 @@ func TestManualPages(t *testing.T) {
 func TestInitIsNew(t *testing.T) {
 	inFolder(t, map[string]string{"mine.toml": "# mine\n"})
 	refuses(t, "is there already", "init", "traffic", "-o", "mine.toml")
-	text := read(t, "mine.toml")
-	simtest.ErrorIf(t, text != "# mine\n", "%v", text)
+	simtest.Equal(t, read(t, "mine.toml"), "# mine\n", "")
 }
 
 // TestRun: a result folder has the files of the documentation; standard output has the same rows.
@@ -226,12 +219,10 @@ func TestRun(t *testing.T) {
 	status, stdout, stderr := weft(t, "run", "small.toml")
 	simtest.FatalIf(t, status != exitSuccess || stdout != "", "status %d: %s%s", status, stdout, stderr)
 	want := "journal latency.data.csv latency.png latency.svg manifest.json performance.csv resolved.toml results.csv"
-	got := strings.ReplaceAll(left(t), "results/small/", "")
-	simtest.ErrorIf(t, got != want+" small.toml", "left %s", got)
+	simtest.Equal(t, strings.ReplaceAll(left(t), "results/small/", ""), want+" small.toml", "left")
 	results := read(t, "results/small/results.csv")
 	status, stdout, stderr = weft(t, "run", "--out", "-", "--jobs", "1", "--quiet", "results/small/resolved.toml")
-	simtest.ErrorIf(t, status != exitSuccess || stderr != "" || stdout != results,
-		"the resolved file gives (status %d)\n%s%s\nwant\n%s", status, stdout, stderr, results)
+	simtest.Alike(t, "the resolved file, status, messages and results", status, exitSuccess, stderr, "", stdout, results)
 	succeeds(t, "plot", "results/small/results.csv", "--y", "accepted_load", "-o", "a.pdf")
 	refuses(t, `(did you mean "accepted_load"?)`, "plot", "results/small/results.csv", "--y", "acepted_load")
 }
@@ -330,8 +321,7 @@ func TestInformation(t *testing.T) {
 		{"atlas --radix 2", "no family has a network of at least 1000 terminals (--terminals) on switches of at most 2 ports (--radix)"},
 		{"frobnicate", `unknown command "frobnicate" for "weft"`},
 	})
-	got := left(t)
-	simtest.ErrorIf(t, got != "small.toml", "left %s", got)
+	simtest.Equal(t, left(t), "small.toml", "left")
 }
 
 // TestNextCommand: a run ends with the verdicts and the command that shows them; with

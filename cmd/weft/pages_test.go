@@ -48,9 +48,7 @@ func TestTutorialNumbers(t *testing.T) {
 				selection[columns[i]] = cells[i]
 			}
 			row, err := results.Where(selection)
-			if err != nil || len(row.Rows) != 1 {
-				t.Fatalf("%s: %d rows (%v)", line, len(row.Rows), err)
-			}
+			simtest.FatalIf(t, err != nil || len(row.Rows) != 1, "%s: %d rows (%v)", line, len(row.Rows), err)
 			for i := c.keys; i < len(cells); i++ {
 				at := simtest.Must(row.Column(columns[i]))(t)
 				if got := row.Rows[0][at]; !sameDigits(got, cells[i]) {
@@ -250,9 +248,7 @@ func TestNotebook(t *testing.T) {
 		t.Skip("python3 has no pandas: compiled, not run")
 	}
 	t.Setenv("MPLBACKEND", "Agg")
-	if err := python("cells.py"); err != nil {
-		t.Error(err)
-	}
+	simtest.Check(t, python("cells.py"))
 }
 
 const meshOfTwo = `kind = "traffic"

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -36,8 +37,7 @@ func TestPlot(t *testing.T) {
 	}
 	// The title of the legend and two names: one series a variant.
 	for text, times := range map[string]int{">vcs<": 1, ">2<": 1, ">4<": 1, "seed": 0} {
-		got := strings.Count(read(t, "a.svg"), text)
-		simtest.ErrorIf(t, got != times, "%d times %s, want %d", got, text, times)
+		simtest.Equal(t, strings.Count(read(t, "a.svg"), text), times, "times %s:", text)
 	}
 	for args, want := range map[string]string{
 		"":                     "a.svg\n",
@@ -92,8 +92,7 @@ func TestTrace(t *testing.T) {
 	}
 	succeeds(t, "trace", "app.1.et", "-o", "back.goal")
 	for _, file := range []string{"again.goal", "back.goal"} {
-		text := read(t, file)
-		simtest.ErrorIf(t, text != schedule, "%s:\n%s", file, text)
+		simtest.Equal(t, read(t, file), schedule, "%s:", file)
 	}
 	says(t, exitSuccess, "  750 ns\n", "", "trace", "app.goal", "--compute-scale", "0.5")
 	stdout, _ := succeeds(t, "run", "x.toml", "--out", "-")
@@ -133,9 +132,7 @@ func TestTrace(t *testing.T) {
 		{"trace ti.txt --host-flops 0", "want at least 1"},
 	})
 	says(t, exitUsage, "receives              1  1 B\n", "any.goal:3: recv 1 B from any tag 0: any rank or any tag", "trace", "any.goal", "-o", "any.et")
-	if _, err := os.Stat("any.0.et"); err == nil {
-		t.Error("a trace that cannot be written was begun")
-	}
+	simtest.ErrorIf(t, results.Exists("any.0.et"), "a trace that cannot be written was begun")
 }
 
 // TestTraceOfAProgram: what the programs of an experiment do becomes a schedule, of several jobs with

@@ -53,9 +53,7 @@ func TestReproduceBookSim(t *testing.T) {
 	if !strings.Contains(stdout, "not-run") || !strings.Contains(stderr, "good/notes.csv: warning: no table of curves") || !strings.Contains(stderr, "2 agree, 0 differ, 0 not judged, 2 not run") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
-	if _, err := os.Stat(filepath.Join("r", "booksim", "mesh", "results.csv")); err != nil {
-		t.Error(err)
-	}
+	simtest.Must(os.Stat(filepath.Join("r", "booksim", "mesh", "results.csv")))(t)
 	if status, stdout, stderr := weft(t, "reproduce", "booksim/mesh", "--data", "bad", "--quick", "--out", "s"); status != exitFailure || strings.Count(stdout, "differs") != 1 {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
@@ -84,8 +82,7 @@ func TestReproduceRefuses(t *testing.T) {
 		{"atlas booksim", "atlas has verdicts of its own: name it alone"},
 	} {
 		refuses(t, c.want, strings.Fields("reproduce "+c.args+" --out w")...)
-		files := left(t)
-		simtest.ErrorIf(t, files != "", "weft reproduce %s: left %s", c.args, files)
+		simtest.Equal(t, left(t), "", "weft reproduce %s: left", c.args)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -49,9 +50,8 @@ func TestRoutesAsConfigured(t *testing.T) {
 	})
 	equal := func(dir, name, want string) {
 		t.Helper()
-		if got := read(t, dir, name); got != want {
-			t.Errorf("%s/%s differs from OpenSM's\n%s", dir, name, firstDifference(got, want))
-		}
+		got := read(t, dir, name)
+		simtest.ErrorIf(t, got != want, "%s/%s differs from OpenSM's\n%s", dir, name, firstDifference(got, want))
 	}
 	run := func(args ...string) (string, string) {
 		t.Helper()
@@ -67,9 +67,7 @@ func TestRoutesAsConfigured(t *testing.T) {
 	if !strings.Contains(stdout, "refused    ftree: Fabric rank is 1") || !strings.Contains(stdout, "engine     updn") || !strings.Contains(stderr, `list.conf:3: unknown key "no_such_key"`) {
 		t.Errorf("%s%s", stdout, stderr)
 	}
-	if _, err := os.Stat("torus/opensm-lfts.dump"); err == nil {
-		t.Error("a dump of an earlier run is left")
-	}
+	simtest.ErrorIf(t, results.Exists("torus/opensm-lfts.dump"), "a dump of an earlier run is left")
 
 	run(tree, "--opensm", "conf/lmc.conf", "-o", "lmc")
 	equal("lmc", "lft", lmc)
@@ -121,9 +119,7 @@ func TestRoutesCompared(t *testing.T) {
 		simtest.ErrorIf(t, read(t, "out", name) == "", "%s is empty", name)
 	}
 	simtest.ErrorIf(t, !strings.Contains(stdout, "dor: ") || !strings.Contains(stderr, "lash took"), "%s%s", stdout, stderr)
-	if _, err := os.Stat("out/jobs.csv"); err == nil {
-		t.Error("a table of jobs without jobs")
-	}
+	simtest.ErrorIf(t, results.Exists("out/jobs.csv"), "a table of jobs without jobs")
 	succeeds(t, "routes", "ring.toml", "--engine", "dor", "--engine", "ftree,lash", "-o", "out2")
 	simtest.ErrorIf(t, read(t, "out/cables.csv") != read(t, "out2/cables.csv"), "a second run differs")
 }
@@ -190,8 +186,7 @@ func TestInfiniBandEngines(t *testing.T) {
 	}
 	want := table.String()
 	simtest.ErrorIf(t, !found || len(engines) != 7 || !strings.Contains(page, want), "the page does not have the table\n%s", want)
-	rows := simtest.Table(t, "engines/jobs.csv")
-	simtest.ErrorIf(t, len(rows) != 3*7, "%d rows of jobs", len(rows))
+	simtest.Equal(t, len(simtest.Table(t, "engines/jobs.csv")), 3*7, "rows of jobs:")
 }
 
 // dump is one of OpenSM's files.
@@ -226,9 +221,7 @@ func TestMulticastFiles(t *testing.T) {
 	simtest.ErrorIf(t, read(t, "out/minhop-mc.mcfdbs") != text, "other tables than OpenSM's")
 	mlid := strings.ToLower(strings.Fields(row)[0])
 	stdout, _ = succeeds(t, "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "cut.mcfdbs")
-	if !strings.Contains(stdout, "1 of ") || !strings.Contains(stdout, "MLID "+mlid+": from ") || !strings.Contains(stdout, "which has no row") {
-		t.Error(stdout)
-	}
+	simtest.Says(t, stdout, "1 of ", "MLID "+mlid+": from ", "which has no row")
 	refuses(t, "all.sa:", "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "all.sa")
 }
 
@@ -257,8 +250,7 @@ func TestMulticastProblems(t *testing.T) {
 	} {
 		refuses(t, c[1], strings.Fields("multicast -o out "+c[0])...)
 	}
-	files := left(t)
-	simtest.ErrorIf(t, files != before, "left %s", files)
+	simtest.Equal(t, left(t), before, "left")
 }
 
 // fourHosts is two switches with two hosts each and one cable between them.

@@ -39,8 +39,7 @@ func TestMerge(t *testing.T) {
 	for _, args := range []string{"3/2 --out other", "two --out other", "0/2 --out other", "1/2 --out -", "1/2 --executor slurm --out other"} {
 		weft(exitUsage, "", "run examples/torus --shard "+args)
 	}
-	got := left(t)
-	simtest.ErrorIf(t, got != before, "left %s", got)
+	simtest.Equal(t, left(t), before, "left")
 }
 
 // TestFigureWithoutPoint: one iteration has no steady one, so that the only figure of the example has
@@ -56,8 +55,7 @@ func TestFigureWithoutPoint(t *testing.T) {
 	for _, command := range []string{"check", "run"} {
 		says(t, exitUsage, "", "x.toml:4:1: plot[0] cannot be drawn: points of one series at switch.vcs = 4 differ in traffic.load", command, "x.toml")
 	}
-	got := left(t)
-	simtest.ErrorIf(t, got != before, "left %s", got)
+	simtest.Equal(t, left(t), before, "left")
 }
 
 // TestSnapshotOptions: what does not go with --snapshot-every is refused, with status 2 and
@@ -107,15 +105,13 @@ func TestFinishedFolder(t *testing.T) {
 	for name, text := range contents(t) {
 		simtest.ErrorIf(t, before[name] != text, "%s has changed", name)
 	}
-	if _, stderr := succeeds(t, "run", "small.toml", "--out", "o", "--resume", "--quiet"); stderr != "" {
-		t.Errorf("resumed: %s", stderr)
-	}
+	_, stderr := succeeds(t, "run", "small.toml", "--out", "o", "--resume", "--quiet")
+	simtest.ErrorIf(t, stderr != "", "resumed: %s", stderr)
 	got := contents(t)
 	simtest.ErrorIf(t, got["o/results.csv"] != before["o/results.csv"] || got["o/latency.svg"] != before["o/latency.svg"],
 		"resumed: other results or another figure")
-	if _, stderr := succeeds(t, "run", "other.toml", "--out", "o", "--force", "--quiet"); stderr != "" {
-		t.Errorf("forced: %s", stderr)
-	}
+	_, stderr = succeeds(t, "run", "other.toml", "--out", "o", "--force", "--quiet")
+	simtest.ErrorIf(t, stderr != "", "forced: %s", stderr)
 	want := "o/journal o/manifest.json o/notes.txt o/performance.csv o/resolved.toml o/results.csv o/throughput.data.csv o/throughput.png o/throughput.svg other.toml small.toml"
 	simtest.Equal(t, left(t), want, "forced: left")
 	simtest.ErrorIf(t, contents(t)["o/results.csv"] == before["o/results.csv"],
@@ -169,9 +165,7 @@ func TestManifestSaysHow(t *testing.T) {
 	m := manifest("small.toml", "--quick", "--set", "switch.vcs=4", "--set", "traffic.load=0.2", "--seed", "7")
 	want := []string{"weft", "run", "small.toml", "--force=true", "--out=o", "--quick=true", "--quiet=true", "--seed=7", "--set=switch.vcs=4", "--set=traffic.load=0.2"}
 	simtest.ErrorIf(t, !slices.Equal(m.Command, want), "command %q\nwant %q", m.Command, want)
-	if want := []string{"switch.vcs=4", "traffic.load=0.2", "seed=7"}; !slices.Equal(m.Set, want) || !m.Quick {
-		t.Errorf("set %q, quick %v", m.Set, m.Quick)
-	}
+	simtest.Alike(t, "set", m.Set, []string{"switch.vcs=4", "traffic.load=0.2", "seed=7"}, m.Quick, true)
 	// Uniform traffic on a torus of 4x4: the bisection of 16 cables would carry more,
 	// the terminals' own channels are full at a flit a cycle.
 	b := manifest("none.toml").Bounds
@@ -232,16 +226,14 @@ func TestResultFolderStandsAlone(t *testing.T) {
 			succeeds(t, "run", file, "--quiet", "--out", dir)
 			succeeds(t, "report", dir)
 			results := read(t, dir, "results.csv")
-			if first = cmp.Or(first, results); results != first {
-				t.Errorf("%s gives\n%s\nwant\n%s", file, results, first)
-			}
+			first = cmp.Or(first, results)
+			simtest.Equal(t, results, first, "%s gives", file)
 			file = filepath.Join(dir, "resolved.toml")
 		}
 	}
 	// Four points of names in quotes, under columns that name them.
-	if header, _, _ := strings.Cut(read(t, "quoted/r/results.csv"), "\n"); !strings.HasPrefix(header, `point,"fault.""a.b"".fraction","fault.""rack 1"".at",`) {
-		t.Errorf("columns %s", header)
-	}
+	header, _, _ := strings.Cut(read(t, "quoted/r/results.csv"), "\n")
+	simtest.ErrorIf(t, !strings.HasPrefix(header, `point,"fault.""a.b"".fraction","fault.""rack 1"".at",`), "columns %s", header)
 }
 
 // TestManifestComesLast: a folder with a manifest has its figures.

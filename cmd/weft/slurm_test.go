@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -70,9 +71,8 @@ func ends(t *testing.T, status int, words string, args ...string) string {
 	t.Setenv(asCommand, "1")
 	c := exec.CommandContext(t.Context(), self, args...)
 	out, err := c.CombinedOutput()
-	if err != nil && c.ProcessState == nil || c.ProcessState.ExitCode() != status || !strings.Contains(string(out), words) {
-		t.Fatalf("weft %s: %v, want status %d and %q: %s", strings.Join(args, " "), err, status, words, out)
-	}
+	simtest.FatalIf(t, err != nil && c.ProcessState == nil || c.ProcessState.ExitCode() != status || !strings.Contains(string(out), words),
+		"weft %s: %v, want status %d and %q: %s", strings.Join(args, " "), err, status, words, out)
 	return string(out)
 }
 
@@ -124,9 +124,7 @@ func TestSlurmResultsAreTheSame(t *testing.T) {
 	file, local, cluster := computedHere(t, slurmSweep)
 	ends(t, exitSuccess, lost, "run", file, "--out", cluster, "--executor", "slurm", "--chunk", "2", "--poll", "300ms")
 	sameAsHere(t, local, cluster, "results.csv")
-	if _, err := os.Stat(filepath.Join(cluster, "slurm")); err == nil {
-		t.Error("the folder of the tasks is left behind")
-	}
+	simtest.ErrorIf(t, results.Exists(filepath.Join(cluster, "slurm")), "the folder of the tasks is left behind")
 }
 
 // A task that is lost again and again is given up; its points are the failures,
@@ -163,9 +161,7 @@ func TestSlurmRefusals(t *testing.T) {
 		{[]string{"--chunk", "2", "--out", dir}, "are for --executor slurm"},
 	} {
 		ends(t, exitUsage, c.want, append([]string{"run", file}, c.args...)...)
-		if _, err := os.Stat(dir); err == nil {
-			t.Errorf("%v: a result folder is left behind", c.args)
-		}
+		simtest.ErrorIf(t, results.Exists(dir), "%v: a result folder is left behind", c.args)
 	}
 	t.Setenv("PATH", t.TempDir())
 	ends(t, exitUsage, "sbatch is not in PATH", "run", file, "--executor", "slurm", "--out", dir)
@@ -230,23 +226,20 @@ func TestSlurmTasksCancelledAndNodeDaemonKilled(t *testing.T) {
 	victims := []string{waitForTasks(t, "RUNNING", 1)[0]}
 	array, _, _ := strings.Cut(victims[0], "_")
 	victims = append(victims, array+"_11")
-	if text, err := exec.Command("scancel", victims...).CombinedOutput(); err != nil {
-		t.Fatalf("scancel %v: %v: %s", victims, err, text)
-	}
+	text, err := exec.Command("scancel", victims...).CombinedOutput()
+	simtest.FatalIf(t, err != nil, "scancel %v: %v: %s", victims, err, text)
 	// Slurm takes a minute to end a task whose node's daemon dies meanwhile.
 	waitForTasks(t, "COMPLETING", 0)
 	waitForTasks(t, "RUNNING", 1)
 	restartNodeDaemon(t, 2*time.Second)
 
-	if err := run.Wait(); err != nil {
-		t.Fatalf("%v: %s", err, out.String())
-	}
+	err = run.Wait()
+	simtest.FatalIf(t, err != nil, "%v: %s", err, out.String())
 	simtest.ErrorIf(t, !strings.Contains(out.String(), "lost and are submitted again"),
 		"nothing is said of the tasks %v that were cancelled: %s", victims, out.String())
 	sameAsHere(t, local, cluster, "results.csv")
-	if rows, err := os.ReadFile(filepath.Join(local, "results.csv")); err != nil || bytes.Count(rows, []byte("\n")) != 13 {
-		t.Errorf("results.csv of one process, %v:\n%s", err, rows)
-	}
+	rows, err := os.ReadFile(filepath.Join(local, "results.csv"))
+	simtest.ErrorIf(t, err != nil || bytes.Count(rows, []byte("\n")) != 13, "results.csv of one process, %v:\n%s", err, rows)
 }
 
 // waitForTasks returns the array tasks in a state, once there are so many at

@@ -125,9 +125,8 @@ func TestFullOutput(t *testing.T) {
 		room := fullWriter(3)
 		var stderr bytes.Buffer
 		status := command.Run(t.Context(), strings.Fields(args), &room, &stderr)
-		if status != exitFailure || stderr.String() != "standard output: no space left on device\n" {
-			t.Errorf("weft %s: status %d: %s", args, status, stderr.String())
-		}
+		simtest.ErrorIf(t, status != exitFailure || stderr.String() != "standard output: no space left on device\n",
+			"weft %s: status %d: %s", args, status, stderr.String())
 	}
 }
 
@@ -184,8 +183,6 @@ func TestHelpExamples(t *testing.T) {
 				simtest.ErrorIf(t, err != nil, "%q: %v", line, err)
 			}
 		}
-		if !own {
-			t.Errorf("%s: no example of its own", c.Name())
-		}
+		simtest.ErrorIf(t, !own, "%s: no example of its own", c.Name())
 	}
 }

@@ -33,14 +33,12 @@ func TestSessionsRandomPermutations(t *testing.T) {
 		}
 		n.SingleAccess = true // one packet a processor and session is enough
 		o := n.Run(schedule, SessionOptions{PacketFlits: 1, Received: func(session, source, destination int) {
-			if schedule.to(session, source) != destination {
-				t.Fatalf("%s: session %d: packet of %d at %d", n.sw.Name(), session, source, destination)
-			}
+			simtest.FatalIf(t, schedule.to(session, source) != destination,
+				"%s: session %d: packet of %d at %d", n.sw.Name(), session, source, destination)
 			arrived++
 		}})
-		if o.Conflicts+o.AccessDrops+o.Unplugged != 0 || arrived != count*n.Processors()-fixed {
-			t.Errorf("%s: %d of %d packets arrived: %+v", n.sw.Name(), arrived, count*n.Processors()-fixed, o)
-		}
+		simtest.ErrorIf(t, o.Conflicts+o.AccessDrops+o.Unplugged != 0 || arrived != count*n.Processors()-fixed,
+			"%s: %d of %d packets arrived: %+v", n.sw.Name(), arrived, count*n.Processors()-fixed, o)
 	}
 }
 
@@ -188,9 +186,8 @@ func checkFaultsByFlit(t *testing.T, n *SessionNetwork, faults []Fault) {
 			}
 		}
 	}
-	if detours != reach.Detour {
-		t.Fatalf("%s with %+v: %d pairs have a detour, analysis says %d", n.sw.Name(), faults, detours, reach.Detour)
-	}
+	simtest.FatalIf(t, detours != reach.Detour,
+		"%s with %+v: %d pairs have a detour, analysis says %d", n.sw.Name(), faults, detours, reach.Detour)
 }
 
 func TestSessionsFaultsByFlit(t *testing.T) {
@@ -229,9 +226,7 @@ func TestSessionsProcessorFaults(t *testing.T) {
 		for k := 1; 2*k < R; k++ {
 			faults = append(faults, Fault{Kind: UnitFault, Stage: 1, Index: (k * 2) % R})
 			n.Fail(faults...)
-			if got, want := n.Reach(), (Reach{Living: R - k, Direct: (R - k) * (R - k - 1) / 2}); got != want {
-				t.Errorf("%s, %d failed: %+v, want %+v", n.sw.Name(), k, got, want)
-			}
+			simtest.Equal(t, n.Reach(), (Reach{Living: R - k, Direct: (R - k) * (R - k - 1) / 2}), "%s, %d failed", n.sw.Name(), k)
 		}
 	}
 }

@@ -90,9 +90,7 @@ func (r *sessionRun) cycle() {
 	r.now++
 }
 
-func (r *sessionRun) processorOf(flit int32) int {
-	return int(flit/2-1) % r.perSlot / r.n.m
-}
+func (r *sessionRun) processorOf(flit int32) int { return int(flit/2-1) % r.perSlot / r.n.m }
 
 // route is digit i of the header of flit's packet.
 func (r *sessionRun) route(flit int32, i int) int {

@@ -36,9 +36,8 @@ func checkComplete(t *testing.T, n *SessionNetwork, o *SessionsRow) *SessionsRow
 	simtest.ErrorIf(t, o.Received != R*(R-1) || o.MissingPairs != 0 || o.LostPairs != 0 || o.Conflicts != 0,
 		"received %d of %d packets, %d pairs missing, %d lost, %d conflicts", o.Received, R*(R-1), o.MissingPairs, o.LostPairs, o.Conflicts)
 	for d := range R {
-		if got := o.got[d].count(); got != R-1 || o.Heard(d, d) {
-			t.Errorf("processor %d has %d packets, want %d", d, got, R-1)
-		}
+		got := o.got[d].count()
+		simtest.ErrorIf(t, got != R-1 || o.Heard(d, d), "processor %d has %d packets, want %d", d, got, R-1)
 	}
 	return o
 }
@@ -54,9 +53,8 @@ func TestSessionsTheorem1(t *testing.T) {
 				N := m*(m-1) + 1
 				perSession := make([]int, m)
 				o := checkComplete(t, n, n.Run(newDigits(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1, Received: func(session, _, _ int) { perSession[session]++ }}))
-				if o.Sessions != m || o.Busy != m-1 || o.Own != N*m || o.Duplicates != 0 || o.AccessDrops != 0 {
-					t.Errorf("%d sessions, %d of use, %d own packets, %d duplicates, %d access drops", o.Sessions, o.Busy, o.Own, o.Duplicates, o.AccessDrops)
-				}
+				simtest.ErrorIf(t, o.Sessions != m || o.Busy != m-1 || o.Own != N*m || o.Duplicates != 0 || o.AccessDrops != 0,
+					"%d sessions, %d of use, %d own packets, %d duplicates, %d access drops", o.Sessions, o.Busy, o.Own, o.Duplicates, o.AccessDrops)
 				for s, got := range perSession {
 					want := N * m
 					if s+1 == m-1 {
@@ -115,15 +113,13 @@ func TestSessionsTheorem2FailsOnPartialGroups(t *testing.T) {
 		n := pkNetwork(t, topology.PKConfig{M: c.m, Cascades: 3})
 		schedule := newDigits(n, digitsCorrected, true)
 		o := checkConserved(t, n.Run(schedule, SessionOptions{PacketFlits: 1}))
-		if n.Processors() != c.processors || o.MissingPairs != c.lost || o.LostPairs != c.lost {
-			t.Errorf("%s: %d pairs missing, %d of them lost to multiple access, want %d", n.sw.Name(), o.MissingPairs, o.LostPairs, c.lost)
-		}
+		simtest.ErrorIf(t, n.Processors() != c.processors || o.MissingPairs != c.lost || o.LostPairs != c.lost,
+			"%s: %d pairs missing, %d of them lost to multiple access, want %d", n.sw.Name(), o.MissingPairs, o.LostPairs, c.lost)
 		heard := plainSessions(n, schedule)
 		for d := range n.Processors() {
 			for s := range n.Processors() {
-				if s != d && o.Heard(d, s) != heard[[2]int{d, s}] {
-					t.Fatalf("%s: destination %d, source %d: flit by flit %t, plain %t", n.sw.Name(), d, s, o.Heard(d, s), heard[[2]int{d, s}])
-				}
+				simtest.FatalIf(t, s != d && o.Heard(d, s) != heard[[2]int{d, s}],
+					"%s: destination %d, source %d: flit by flit %t, plain %t", n.sw.Name(), d, s, o.Heard(d, s), heard[[2]int{d, s}])
 			}
 		}
 		// The accelerated form is complete on the same network.
@@ -205,13 +201,9 @@ func TestSessionsTiming(t *testing.T) {
 			schedule := newAccelerated(n, true)
 			S := schedule.Sessions
 			o := checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: F}))
-			if want := S*F + 2*k; o.Cycles != want {
-				t.Errorf("k = %d, F = %d: %d cycles, want %d", k, F, o.Cycles, want)
-			}
+			simtest.Equal(t, o.Cycles, S*F+2*k, "k = %d, F = %d: cycles", k, F)
 			o = checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: F, Drain: true}))
-			if want := S * (F + 2*k); o.Cycles != want {
-				t.Errorf("k = %d, F = %d, drained: %d cycles, want %d", k, F, o.Cycles, want)
-			}
+			simtest.Equal(t, o.Cycles, S*(F+2*k), "k = %d, F = %d, drained: cycles", k, F)
 		}
 	}
 }
@@ -234,13 +226,11 @@ func TestSessionsCyclicAndAccelerated(t *testing.T) {
 		n := pkNetwork(t, c.PKConfig)
 		for _, indirect := range []bool{true, false} {
 			o := checkComplete(t, n, n.Run(newCyclic(n, indirect), SessionOptions{PacketFlits: 2}))
-			if o.Sessions != n.Processors()-1 || o.Duplicates+o.AccessDrops+o.Unplugged+o.Own != 0 || o.MaxPerSession != 1 {
-				t.Errorf("%s, cyclic: %+v", n.sw.Name(), o)
-			}
+			simtest.ErrorIf(t, o.Sessions != n.Processors()-1 || o.Duplicates+o.AccessDrops+o.Unplugged+o.Own != 0 || o.MaxPerSession != 1,
+				"%s, cyclic: %+v", n.sw.Name(), o)
 			o = checkComplete(t, n, n.Run(newAccelerated(n, indirect), SessionOptions{PacketFlits: 2}))
-			if o.Sessions != c.accelerated || o.AccessDrops+o.Unplugged+o.Own != 0 || o.Sessions*n.m < n.Processors()-1 {
-				t.Errorf("%s, accelerated: %+v", n.sw.Name(), o)
-			}
+			simtest.ErrorIf(t, o.Sessions != c.accelerated || o.AccessDrops+o.Unplugged+o.Own != 0 || o.Sessions*n.m < n.Processors()-1,
+				"%s, accelerated: %+v", n.sw.Name(), o)
 		}
 	}
 }
@@ -259,8 +249,7 @@ func TestSessionsSigma(t *testing.T) {
 		simtest.ErrorIf(t, n.Processors() != c.processors || o.Sessions != c.sessions || o.Duplicates+o.Own != 0,
 			"m = %d: %d processors, %d sessions, %d duplicates", c.m, n.Processors(), o.Sessions, o.Duplicates)
 		twice := checkComplete(t, n, n.Run(newDigits(n, digitsShort, true), SessionOptions{PacketFlits: 1}))
-		simtest.ErrorIf(t, twice.Duplicates != twice.Received,
-			"m = %d: %d duplicates of %d packets", c.m, twice.Duplicates, twice.Received)
+		simtest.ErrorIf(t, twice.Duplicates != twice.Received, "m = %d: %d duplicates of %d packets", c.m, twice.Duplicates, twice.Received)
 	}
 }
 
@@ -285,8 +274,7 @@ func TestSessionsDetectCollisions(t *testing.T) {
 			"%d flits: %d conflicts of %d packets, want 78 of 104", F, o.Conflicts, o.Injected)
 		// At an output three packets of others meet in each of two sessions: whoever wins, one
 		// pair of three is left over at each of 13.
-		got := n.accessBound(collide(n))
-		simtest.ErrorIf(t, got != 13, "%d flits: at least %d pairs lost under any rule, want 13", F, got)
+		simtest.Equal(t, n.accessBound(collide(n)), 13, "%d flits: at least pairs lost under any rule", F)
 		n.SingleAccess = true
 		o = checkConserved(t, n.Run(newDigits(n, digitsShort, true), SessionOptions{PacketFlits: F}))
 		simtest.ErrorIf(t, o.AccessDrops != 3*13*3 || o.Received != 3*13 || o.LostPairs != 13*12-39,

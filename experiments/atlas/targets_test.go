@@ -91,9 +91,8 @@ func TestCandidates(t *testing.T) {
 				for s := range topology.SwitchID(g.Switches()) {
 					most = max(most, g.Degree(s))
 				}
-				if g.Terminals() < terminals || most > radix {
-					t.Errorf("%d terminals on %d ports: %s %s has %d on %d", terminals, radix, c.Family, c.Line(), g.Terminals(), most)
-				}
+				simtest.ErrorIf(t, g.Terminals() < terminals || most > radix,
+					"%d terminals on %d ports: %s %s has %d on %d", terminals, radix, c.Family, c.Line(), g.Terminals(), most)
 				if m := metrics.Measure(g); m.UniformCapacity < 0.85 {
 					t.Errorf("%d terminals on %d ports: %s %s carries %v", terminals, radix, c.Family, c.Line(), m.UniformCapacity)
 				}
@@ -106,14 +105,12 @@ func TestCandidates(t *testing.T) {
 // Besta and Hoefler's instance is what is found at its size: 10,830 terminals on 44 ports.
 func TestCandidateOfPaper(t *testing.T) {
 	all := Candidates(10830, 44)
-	if i := slices.IndexFunc(all, func(c Candidate) bool { return c.Family == "slim-fly" }); i < 0 || all[i].Line() != "q = 19, p = 15" {
-		t.Errorf("%v", all)
-	}
+	i := slices.IndexFunc(all, func(c Candidate) bool { return c.Family == "slim-fly" })
+	simtest.ErrorIf(t, i < 0 || all[i].Line() != "q = 19, p = 15", "%v", all)
 	// A fat tree of two levels on 64 ports: 2,048 terminals, 64 + 32 switches.
 	all = Candidates(2048, 64)
-	if i := slices.IndexFunc(all, func(c Candidate) bool { return c.Family == "xgft" }); i < 0 || all[i].Line() != "m = [32, 64], w = [1, 32], parallel = [1, 1]" {
-		t.Errorf("%v", all)
-	}
+	i = slices.IndexFunc(all, func(c Candidate) bool { return c.Family == "xgft" })
+	simtest.ErrorIf(t, i < 0 || all[i].Line() != "m = [32, 64], w = [1, 32], parallel = [1, 1]", "%v", all)
 }
 
 func TestListRanks(t *testing.T) {
@@ -122,9 +119,7 @@ func TestListRanks(t *testing.T) {
 		simtest.FatalIf(t, err != nil || len(all) < 6, "%s: %d networks, %v", rank, len(all), err)
 		by := ranks[rank]
 		for i := 1; i < len(all); i++ {
-			if by(&all[i-1]) > by(&all[i]) {
-				t.Errorf("%s: %s before %s", rank, all[i-1].Line(), all[i].Line())
-			}
+			simtest.ErrorIf(t, by(&all[i-1]) > by(&all[i]), "%s: %s before %s", rank, all[i-1].Line(), all[i].Line())
 		}
 	}
 	dear, err := List(context.Background(), 100, 16, "price", []string{"price.switch_port=100000"})
@@ -239,12 +234,9 @@ func TestNoise(t *testing.T) {
 		c := &r.Curves[i]
 		switch c.Name {
 		case "polarfly_q7__ugalhopvc_rperm_vc4_buf16_speedup2":
-			if got := c.Noise[0.4]; math.Abs(got-0.01598) > 1e-4 {
-				t.Errorf("noise %v at 0.4", got)
-			}
-			if got := slices.Sorted(maps.Values(c.Noise)); got[0] > 1e-3 {
-				t.Errorf("noise %v far from saturation", got)
-			}
+			simtest.Near(t, c.Noise[0.4], 0.01598, 1e-4, "noise at 0.4:")
+			all := slices.Sorted(maps.Values(c.Noise))
+			simtest.ErrorIf(t, all[0] > 1e-3, "noise %v far from saturation", all)
 		case "slimfly_q5__minhopvc_uniform_vc4_buf16_speedup2":
 			got := c.Noise[0.9]
 			simtest.ErrorIf(t, got < 0.1 || got > 0.2, "noise %v beside saturation", got)

@@ -15,6 +15,7 @@ import (
 	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/cables"
 	_ "github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim/param"
@@ -51,9 +52,8 @@ func TestParseConfigProblems(t *testing.T) {
 		{"k\x00 = 8\x00;\x00", "a.cfg: the file is UTF-16"},
 	} {
 		_, err := ParseConfig("a.cfg", c.text)
-		if _, ok := err.(document.Problems); !ok || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%q: %v\nwant %s", c.text, err, c.want)
-		}
+		_, ok := err.(document.Problems)
+		simtest.ErrorIf(t, !ok || !strings.HasPrefix(err.Error(), c.want), "%q: %v\nwant %s", c.text, err, c.want)
 	}
 	if _, err := ParseConfig("a.cfg", "x_y = 1;\nnum_vcs = z;"); err == nil || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("not all problems together: %v", err)
@@ -140,9 +140,7 @@ func TestPatternsAreTheSame(t *testing.T) {
 		grid := simtest.Must(param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{8, 8} }))(t)
 		config := simtest.Must(traffic.Patterns.Config(patterns[name]))(t)
 		pattern := simtest.Must(traffic.Patterns.Build(patterns[name], config, traffic.Env{Topology: grid, Seed: 1}))(t)
-		if got := int(pattern.Destination(11, nil)); got != want {
-			t.Errorf("%s (%s here): node 11 sends to %d, want %d", name, patterns[name], got, want)
-		}
+		simtest.Equal(t, int(pattern.Destination(11, nil)), want, "%s (%s here): node 11 sends to", name, patterns[name])
 	}
 }
 
@@ -182,9 +180,7 @@ func TestNotMapped(t *testing.T) {
 		{"topology = mesh; routing_function = dor; k = 1;", "k = 1, n = 2: want"},
 	} {
 		_, _, _, err := parse(t, c.config).Experiment("test", []float64{0.1}, 1)
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%s\ngot  %v\nwant %s", c.config, err, c.want)
-		}
+		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), c.want), "%s\ngot  %v\nwant %s", c.config, err, c.want)
 	}
 }
 
@@ -216,8 +212,7 @@ func TestReadFolder(t *testing.T) {
 		{Name: "b", File: "seeds.csv", Points: []Point{{0.1, "1", false, false, false, 28, 0.1, 3}}},
 	}
 	for i := range curves {
-		k := curves[i].Config.Whole("k")
-		simtest.ErrorIf(t, k != map[string]int{"a": 4, "b": 8}[curves[i].Name], "%s has k = %d", curves[i].Name, k)
+		simtest.Equal(t, curves[i].Config.Whole("k"), map[string]int{"a": 4, "b": 8}[curves[i].Name], "%s has k", curves[i].Name)
 		curves[i].Config = nil
 		for j, p := range curves[i].Points {
 			if math.IsNaN(p.Latency) {
@@ -303,8 +298,7 @@ func TestHalfWidth(t *testing.T) {
 		{sample{10}, sample{11}, 0},
 		{sample{10, 10}, sample{11, 11}, 0},
 	} {
-		got := halfWidth(c.peer, c.own)
-		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-4*c.want, "%v and %v: %v, want %v", c.peer, c.own, got, c.want)
+		simtest.Near(t, halfWidth(c.peer, c.own), c.want, 1e-4*c.want, "%v and %v:", c.peer, c.own)
 	}
 }
 
@@ -347,16 +341,13 @@ func TestJudge(t *testing.T) {
 		"0.5 latency   differs", "0.5 accepted 0 1.5 agrees", // no latency where BookSim2 has one
 	}
 	simtest.ErrorIf(t, !reflect.DeepEqual(got, want), "got  %q\nwant %q", got, want)
-	if want := "noise: seeds leave 74 % open (1 of BookSim2's, 2 of weft's), more than the 9 % that are judged"; rows[2].Note != want {
-		t.Errorf("note %q, want %q", rows[2].Note, want)
-	}
+	simtest.Equal(t, rows[2].Note, "noise: seeds leave 74 % open (1 of BookSim2's, 2 of weft's), more than the 9 % that are judged",
+		"note")
 	simtest.ErrorIf(t, rows[4].Note != "saturated in 1 of BookSim2's 2 runs", "note %q", rows[4].Note)
 	rows, _ = c.Judge(Run{Why: errors.New("no such topology")})
 	simtest.ErrorIf(t, len(rows) != 1 || rows[0].Verdict != judge.NotRun || tableOf(rows).Rows[0][15] != "no such topology",
 		"without results: %+v", rows)
-	if _, err := c.Judge(Run{Results: &results.Table{Columns: []string{"a"}}}); err == nil {
-		t.Error("results without the columns are judged")
-	}
+	simtest.Refuse(c.Judge(Run{Results: &results.Table{Columns: []string{"a"}}}))(t, "")
 }
 
 // TestNoiseIsBounded: the means of torus_4x4x4_dor_uniform_4flit_vc2_buf8_speedup2 at load 0.8.
@@ -373,12 +364,10 @@ func TestNoiseIsBounded(t *testing.T) {
 	if row.Verdict != judge.NotJudged || !strings.Contains(row.Note, "43 % open (3 of BookSim2's, 2 of weft's), more than the 9 %") {
 		t.Errorf("%s: %s", row.Verdict, row.Note)
 	}
-	if got := MoreSeeds([]Row{row, row}, 20); !reflect.DeepEqual(got, []float64{0.8}) {
-		t.Errorf("more seeds at %v", got)
-	}
-	if got := MoreSeeds([]Row{row}, 3); got != nil { // (231.8 + 4) / 4 = 59, sqrt(59 (1/3 + 1/3)) * 4.604 = 29 cycles
-		t.Errorf("more seeds at %v", got)
-	}
+	got := MoreSeeds([]Row{row, row}, 20)
+	simtest.ErrorIf(t, !reflect.DeepEqual(got, []float64{0.8}), "more seeds at %v", got)
+	got = MoreSeeds([]Row{row}, 3)
+	simtest.ErrorIf(t, got != nil, "more seeds at %v", got) // (231.8 + 4) / 4 = 59, sqrt(59 (1/3 + 1/3)) * 4.604 = 29 cycles
 	for i := range 18 {
 		row.Own = append(row.Own, 77+2*float64(i%2))
 	}
@@ -437,3 +426,46 @@ func TestDeadlocks(t *testing.T) {
 }
 
 // tests read experiment files
+
+const anynet = "topology = anynet; routing_function = min; network_file = net; num_vcs = 2;"
+
+// TestAnynet: a ring of four routers, a cable of which takes 3 cycles, and a fifth behind it. By
+// cycles, from 0 to 3 the way is over 1 and 2, 1+1+1 = 3, as short as the cable of 3 itself: router
+// 1 is settled first, then 2 finds 3 at 3, which the cable from 0 found before. So the cable is
+// taken. From 3 to 0 it is found first, too. Behind 3 lies 4.
+func TestAnynet(t *testing.T) {
+	const net = "router 0 node 0 router 1 router 3 3\nrouter 3 router 0 3\nrouter 1 node 1 router 2\nrouter 2 node 2 router 3\nrouter 3 node 3 router 4\nrouter 4 node 4\n"
+	c := parse(t, anynet)
+	c.graph = net
+	_, files, canDeadlock, err := c.Experiment("test", []float64{0.1}, 1)
+	const want = "-1 1 1 3 3\n0 -1 2 2 2\n1 1 -1 3 3\n0 2 2 -1 4\n3 3 3 3 -1\n"
+	if err != nil || !canDeadlock || string(files["network.nexthop"]) != want || string(files["network.anynet"]) != net {
+		t.Errorf("%v, can deadlock %v\ngot  %q\nwant %q", err, canDeadlock, files["network.nexthop"], want)
+	}
+	// Ties go by the number of the router that is settled first: 0 reaches 3 over 1, not over 2.
+	g := simtest.Must(cables.ReadAnynet("net", []byte("router 0 node 0 router 2 router 1\nrouter 3 node 1 router 2 router 1\n")))(t).Graph()
+	got := string(nextHops(g))
+	simtest.ErrorIf(t, !strings.HasPrefix(got, "-1 1 2 1\n"), "next hops %q", got)
+}
+
+// TestAnynetNotMapped: what weft has no counterpart of, by the file and its line.
+func TestAnynetNotMapped(t *testing.T) {
+	for net, want := range map[string]string{
+		"router 0 node 0 router 1 5\nrouter 1 node 1 router 0 7\n": "net: 1 cables have other cycles one way",
+		"router 0 node 0 node 1 5\n":                               "net: 5 cycles to node 1, which BookSim2 does not read as such",
+		"router 0 node 0 node\n":                                   `net:1: "node": want router or node and its number`,
+	} {
+		c := parse(t, anynet)
+		c.graph = net
+		_, _, _, err := c.Experiment("test", []float64{0.1}, 1)
+		simtest.Fail(t, err, want)
+	}
+	files := map[string]string{"a.cfg": anynet, "a.csv": header + "0.1,stable,20,0.1\n"}
+	curves, _, _ := ReadFolder(folder(files), "data")
+	_, _, _, err := curves[0].Config.Experiment("test", []float64{0.1}, 1)
+	simtest.Fail(t, err, "network_file = net: file does not exist")
+	files["net"] = "router 0 node 0 node 1\n"
+	curves, _, _ = ReadFolder(folder(files), "data")
+	_, _, _, err = curves[0].Config.Experiment("test", []float64{0.1}, 1)
+	simtest.Check(t, err)
+}

@@ -60,9 +60,8 @@ func TestOwnCurvesMap(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range own(t) {
 		names[c.Name] = true
-		if _, err := load(t, c, c.Loads()); err != nil {
-			t.Errorf("%s: %v", c.Name, err)
-		}
+		_, err := load(t, c, c.Loads())
+		simtest.ErrorIf(t, err != nil, "%s: %v", c.Name, err)
 	}
 	simtest.ErrorIf(t, len(names) != 24, "%d curves, want 24", len(names))
 }
@@ -161,12 +160,10 @@ func TestTerminalBuffers(t *testing.T) {
 		}
 		return mean
 	}
-	if got := accepted(); math.Abs(got/0.7780-1) > 0.005 {
-		t.Errorf("accepted %v, BookSim2 0.7780", got)
-	}
-	if got := accepted("terminal.buffer_flits=0"); got < 1.01*0.7780 {
-		t.Errorf("accepted %v by terminals that take every flit: what was to be told apart is not", got)
-	}
+	got := accepted()
+	simtest.ErrorIf(t, math.Abs(got/0.7780-1) > 0.005, "accepted %v, BookSim2 0.7780", got)
+	got = accepted("terminal.buffer_flits=0")
+	simtest.ErrorIf(t, got < 1.01*0.7780, "accepted %v by terminals that take every flit: what was to be told apart is not", got)
 }
 
 var updateValidation = flag.Bool("update-validation", false, "rewrite docs/validation-longpackets.csv and its figure")

@@ -61,9 +61,8 @@ func TestExplain(t *testing.T) {
 		{"mpi", []string{"mpi: a kind of experiment", "begin     weft init mpi"}},
 	} {
 		var b strings.Builder
-		if err := catalogue.Explain(&b, c.word); err != nil {
-			t.Errorf("%s: %v", c.word, err)
-		}
+		err := catalogue.Explain(&b, c.word)
+		simtest.ErrorIf(t, err != nil, "%s: %v", c.word, err)
 		for _, want := range c.want {
 			simtest.ErrorIf(t, !strings.Contains(b.String(), want), "%s: no %q in\n%s", c.word, want, b.String())
 		}
@@ -133,9 +132,8 @@ func TestStart(t *testing.T) {
 		}
 		simtest.ErrorIf(t, len(f.Warnings)+len(report.Warnings) > 0, "%s: warnings %v %v", name, f.Warnings, report.Warnings)
 		outcome, err := engine.Execute(t.Context(), f, engine.Execution{Dir: t.TempDir()})
-		if err != nil || len(outcome.Failures) > 0 || len(outcome.Figures) == 0 {
-			t.Errorf("%s: %v, failures %v, figures %v", name, err, outcome.Failures, outcome.Figures)
-		}
+		simtest.ErrorIf(t, err != nil || len(outcome.Failures) > 0 || len(outcome.Figures) == 0,
+			"%s: %v, failures %v, figures %v", name, err, outcome.Failures, outcome.Figures)
 		var all strings.Builder
 		mark := false // of a table with a name of the user's
 		for line := range strings.Lines(text) {
@@ -207,9 +205,7 @@ func TestReferenceIsWhole(t *testing.T) {
 	seen := map[place]bool{}
 	for _, s := range settings {
 		at := place{s.Kind, s.Table, s.Choice, s.Entry, s.Key}
-		if seen[at] {
-			t.Errorf("%s of kind %q is there twice", s.Path(), s.Kind)
-		}
+		simtest.ErrorIf(t, seen[at], "%s of kind %q is there twice", s.Path(), s.Kind)
 		seen[at] = true
 		if !strings.Contains(page.String(), "<td><code>"+s.Key+"</code></td>") || !strings.Contains(manual, "\n**"+s.Key+"**\n") {
 			t.Errorf("%s of kind %q is missing", s.Path(), s.Kind)
@@ -248,9 +244,8 @@ func TestMentions(t *testing.T) {
 	var text strings.Builder
 	for word, want := range map[string]string{"G": "loggops.gap_per_byte: ", "osu_bcast": "see skeleton osu-alltoall"} {
 		var text strings.Builder
-		if err := catalogue.Explain(&text, word); err != nil || !strings.Contains(text.String(), want) {
-			t.Errorf("%s: %v, %s", word, err, text.String())
-		}
+		err := catalogue.Explain(&text, word)
+		simtest.ErrorIf(t, err != nil || !strings.Contains(text.String(), want), "%s: %v, %s", word, err, text.String())
 	}
 	if err := catalogue.Explain(&text, "phase"); err != nil || !strings.HasPrefix(text.String(), "phase.NAME: a table") {
 		t.Errorf("phase: %v, %s", err, text.String())

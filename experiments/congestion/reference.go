@@ -19,6 +19,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // Columns of the table of verdicts; the verdict and a note follow.
@@ -84,24 +85,19 @@ type row struct {
 func (x *row) read(t *judge.Table) {
 	x.id, x.group, x.kind, x.topology, x.flow = t.Cell("id"), t.Cell("group"), t.Cell("kind"), t.Cell("topology"), t.Cell("connections")
 	x.args, x.control, x.spray = strings.Fields(t.Cell("args")), t.Cell("cc"), t.Cell("spray")
-	number := func(column string) float64 {
-		v, err := strconv.ParseFloat(t.Cell(column), 64)
-		if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-			x.faults = append(x.faults, t.Problem("%s = %q: want a number", column, t.Cell(column)))
-		}
-		return v
-	}
+	number := func(column string) float64 { return t.Number(column, 1e18) }
 	x.gbps = number("link_gbps")
 	x.expected, x.allowed = [2]float64{number("tail_us"), number("mean_us")}, [2]float64{number("tol_tail_pct"), number("tol_mean_pct")}
 	if events := t.Cell("events"); events != "" {
 		x.large = number("events") > 1e6
 	}
 	if x.kind != "uec" && x.kind != "pfc" {
-		x.faults = append(x.faults, t.Problem("kind = %q: want uec or pfc", x.kind))
+		t.Wrong("kind", "uec or pfc")
 	}
 	if x.id == "" || strings.ContainsAny(x.id, "/\\ ") {
-		x.faults = append(x.faults, t.Problem("id = %q: want a name without blanks and slashes", x.id))
+		t.Wrong("id", "a name without blanks and slashes")
 	}
+	x.faults = append(x.faults, t.Faults()...)
 }
 
 // input is the path of a file of the folder inputs, packed or not; it must exist.
@@ -360,11 +356,7 @@ func conclude(table *results.Table, _ judge.Count, failed bool) (judge.Conclusio
 			}
 		}
 	}
-	median := math.NaN()
-	if len(means) > 0 {
-		slices.Sort(means)
-		median = (means[(len(means)-1)/2] + means[len(means)/2]) / 2
-	}
+	median := stats.Quantile(means, 0.5)
 	enough := 10*agree >= 9*len(rows) && (math.Abs(median) < 1 || len(means) == 0)
 	return judge.Conclusion{Shown: table, Failed: failed || !enough,
 		Text: fmt.Sprintf("%d of %d rows agree in tail and mean (nine tenths are asked for); median difference of the means %.2f %% (1 %%)", agree, len(rows), median)}, nil

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/results"
@@ -42,9 +41,7 @@ w = 3
 	for key, place := range want {
 		simtest.ErrorIf(t, at[key].String() != place, "%s at %v, want %s", key, at[key], place)
 	}
-	if len(at) != len(want) {
-		t.Errorf("found %v", results.SortedKeys(at))
-	}
+	simtest.ErrorIf(t, len(at) != len(want), "found %v", results.SortedKeys(at))
 }
 
 // TestKeys: names in quotes may hold dots, brackets and quotes; what needs quotes and
@@ -70,12 +67,10 @@ func TestKeys(t *testing.T) {
 		simtest.Equal(t, Parent(c.key), c.parent, "%s: parent", c.key)
 	}
 	for _, names := range [][]string{{"a", "b.c", ""}, {`"`, `'`, `\`}, {"x y", "\t\x01", "µ"}} {
-		back := SplitKey(JoinNames(names))
-		simtest.ErrorIf(t, !slices.Equal(back, names), "%q became %q", names, back)
+		simtest.EqualSlices(t, SplitKey(JoinNames(names)), names, "the parts of %q:", JoinNames(names))
 	}
 	for _, key := range []string{`sweep."traffic.load"`, "sweep.traffic.load"} {
-		got := KeyUnder("sweep", key)
-		simtest.ErrorIf(t, got != "traffic.load", "%s is about %s", key, got)
+		simtest.Equal(t, KeyUnder("sweep", key), "traffic.load", "%s is about", key)
 	}
 	for setting, want := range map[string]string{
 		`fault."rack = 1".fraction=0.5`: `fault."rack = 1".fraction`,

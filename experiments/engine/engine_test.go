@@ -75,8 +75,7 @@ func TestResults(t *testing.T) {
 	draw := o.Results.Rows[0][8]
 	simtest.Equal(t, strings.ReplaceAll(written(t, o.Results), ","+draw+",", ",D,"), want, "got\n")
 	links := o.Tables["links"]
-	got := strings.Join(links.Columns, ",")
-	simtest.ErrorIf(t, got != "point,shape.type,traffic.load,seed,link,utilisation", "columns of links: %s", got)
+	simtest.Equal(t, strings.Join(links.Columns, ","), "point,shape.type,traffic.load,seed,link,utilisation", "columns of links:")
 	simtest.ErrorIf(t, len(links.Rows) != 8 || strings.Join(links.Rows[3], ",") != "1,ring,0.75,5,b,0.375",
 		"links: %v", links.Rows)
 }
@@ -106,12 +105,10 @@ func TestFailures(t *testing.T) {
 		"failures: %+v", o.Failures)
 	simtest.ErrorIf(t, !strings.HasPrefix(o.Failures[1].Reason, "internal error, please report it: told to panic\n"),
 		"reason: %s", o.Failures[1].Reason)
-	if got := read(t, dir, "results.csv"); strings.Count(got, "\n") != 2 || !strings.Contains(got, "\n1,,1,1,0.5,") {
-		t.Errorf("results:\n%s", got)
-	}
-	if got := read(t, dir, "failures.csv"); !strings.HasPrefix(got, "point,traffic.mode,reason\n0,fail,told to fail\n2,panic,") {
-		t.Errorf("failures:\n%s", got)
-	}
+	got := read(t, dir, "results.csv")
+	simtest.ErrorIf(t, strings.Count(got, "\n") != 2 || !strings.Contains(got, "\n1,,1,1,0.5,"), "results:\n%s", got)
+	got = read(t, dir, "failures.csv")
+	simtest.ErrorIf(t, !strings.HasPrefix(got, "point,traffic.mode,reason\n0,fail,told to fail\n2,panic,"), "failures:\n%s", got)
 }
 
 // TestInterrupt: after Ctrl-C the finished points are in the journal, nothing
@@ -124,9 +121,8 @@ func TestInterrupt(t *testing.T) {
 	f := load(t, text)
 	o, err := Execute(ctx, f, Execution{Dir: dir, Jobs: 1})
 	simtest.FatalIf(t, !errors.Is(err, experiments.ErrInterrupted) || o.Finished != 1, "got %v, %+v", err, o)
-	if entries, _ := os.ReadDir(dir); len(entries) != 1 || entries[0].Name() != "journal" {
-		t.Errorf("left %v", entries)
-	}
+	entries, _ := os.ReadDir(dir)
+	simtest.ErrorIf(t, len(entries) != 1 || entries[0].Name() != "journal", "left %v", entries)
 	var folder *FolderError
 	if _, err := Execute(t.Context(), f, Execution{Dir: dir}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "--resume") {
 		t.Errorf("running again without --resume: %v", err)
@@ -134,9 +130,7 @@ func TestInterrupt(t *testing.T) {
 	var waited atomic.Int32
 	kindtest.Gate = func(context.Context) { waited.Add(1) }
 	o = execute(t, f, Execution{Dir: dir, Resume: true})
-	if o.Reused != 1 || o.Finished != 6 || waited.Load() != 3 {
-		t.Errorf("resumed: %+v, %d computed of mode wait", o, waited.Load())
-	}
+	simtest.Alike(t, "resumed", o.Reused, 1, o.Finished, 6, waited.Load(), 3)
 }
 
 // TestResumeAfterChange: only stale points are computed again.
@@ -163,8 +157,7 @@ func TestTornJournal(t *testing.T) {
 	for cut := 0; cut <= len(whole); cut += 97 {
 		simtest.Check(t, os.WriteFile(filepath.Join(dir, "journal"), whole[:cut], 0o644))
 		o := execute(t, f, Execution{Dir: dir, Resume: true})
-		lines := bytes.Count(whole[:cut], []byte("\n"))
-		simtest.ErrorIf(t, o.Reused != lines, "cut at %d: reused %d of %d whole records", cut, o.Reused, lines)
+		simtest.Equal(t, o.Reused, bytes.Count(whole[:cut], []byte("\n")), "cut at %d: records reused:", cut)
 		simtest.FatalIf(t, read(t, dir, "results.csv") != want, "cut at %d: other results", cut)
 	}
 	damaged := bytes.Clone(whole)

@@ -30,13 +30,11 @@ func TestReadFolder(t *testing.T) {
 		"%+v", f)
 	table := simtest.Must(results.ReadTableFile(dir))(t)
 	simtest.ErrorIf(t, !slices.EqualFunc(table.Rows, f.Results.Rows, slices.Equal), "the folder's table has %v", table.Rows)
-	got := strings.Join(f.File.Question(), "|")
-	simtest.ErrorIf(t, got != "Why?||Because.", "question %q", got)
+	simtest.Equal(t, strings.Join(f.File.Question(), "|"), "Why?||Because.", "question")
 	// The same folder once more, by an experiment without that table.
 	execute(t, load(t, "kind = \"parts\"\n"), Execution{Dir: dir, Force: true})
-	if f = simtest.Must(ReadFolder(dir))(t); len(f.Tables) != 0 || f.Failures != nil {
-		t.Errorf("%+v", f)
-	}
+	f = simtest.Must(ReadFolder(dir))(t)
+	simtest.ErrorIf(t, len(f.Tables) != 0 || f.Failures != nil, "%+v", f)
 	simtest.ErrorIf(t, results.Exists(filepath.Join(dir, "links.csv")) || !results.Exists(filepath.Join(dir, "mine.csv")),
 		"links.csv of the earlier run is still there, or mine.csv is not")
 	simtest.Check(t, os.Remove(filepath.Join(dir, resultsFile)))
@@ -126,13 +124,10 @@ func TestLinksInFolder(t *testing.T) {
 		_, err := Execute(t.Context(), load(t, text), Execution{Dir: dir, Force: true})
 		var folder *FolderError
 		simtest.ErrorIf(t, link == "journal" && !errors.As(err, &folder) || link != "journal" && err != nil, "%s: %v", link, err)
-		if entries, _ := os.ReadDir(outside); len(entries) != 1 || read(t, outside, "victim") != "precious" {
-			t.Fatalf("%s was followed: %v", link, entries)
-		}
+		entries, _ := os.ReadDir(outside)
+		simtest.FatalIf(t, len(entries) != 1 || read(t, outside, "victim") != "precious", "%s was followed: %v", link, entries)
 	}
-	if err := results.InsideOnly(outside, filepath.Join("..", "x")); err == nil {
-		t.Error("a way out is inside")
-	}
+	simtest.Fail(t, results.InsideOnly(outside, filepath.Join("..", "x")), "")
 }
 
 // TestTemporaryFiles: what a killed run has left is gone after the next.
@@ -144,8 +139,7 @@ func TestTemporaryFiles(t *testing.T) {
 	}
 	execute(t, load(t, "kind = \"toy\"\n"), Execution{Dir: dir, Resume: true})
 	for name, want := range map[string]bool{".weft-123": false, "traces/.weft-45": false, "kept": true, ".weftrc": true} {
-		simtest.ErrorIf(t, results.Exists(filepath.Join(dir, filepath.FromSlash(name))) != want,
-			"%s: want it there: %v", name, want)
+		simtest.Equal(t, results.Exists(filepath.Join(dir, filepath.FromSlash(name))), want, "%s: want it there:", name)
 	}
 }
 
@@ -155,10 +149,8 @@ func TestFigureWithoutPoint(t *testing.T) {
 	dir := t.TempDir()
 	f := load(t, "kind = \"toy\"\n[[plot]]\nfile = \"f\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\nwhere = { state = \"saturated\" }\n[[plot]]\nfile = \"g\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n")
 	o := execute(t, f, Execution{Dir: dir})
-	got := strings.Join(o.Empty, "; ")
-	simtest.ErrorIf(t, got != "plot f: no row has state = saturated: there are steady", "empty: %s", got)
-	simtest.ErrorIf(t, strings.Join(o.Figures, " ") != "g.svg g.png g.data.csv" || !results.Exists(filepath.Join(dir, manifestFile)),
-		"%+v", o)
+	simtest.Equal(t, strings.Join(o.Empty, "; "), "plot f: no row has state = saturated: there are steady", "empty:")
+	simtest.Alike(t, "figures, and a manifest", strings.Join(o.Figures, " "), "g.svg g.png g.data.csv", results.Exists(filepath.Join(dir, manifestFile)), true)
 }
 
 // TestReferenceFileOfRun: the path is relative to the experiment file, and the result
@@ -171,8 +163,7 @@ func TestReferenceFileOfRun(t *testing.T) {
 	f := simtest.Must(experiments.Open(name, experiments.Options{}))(t)
 	out := filepath.Join(dir, "out")
 	execute(t, f, Execution{Dir: out})
-	data := read(t, out, "latency.data.csv")
-	simtest.ErrorIf(t, !strings.Contains(data, "testbed,0.5,33"), "%v", data)
+	simtest.Says(t, read(t, out, "latency.data.csv"), "testbed,0.5,33")
 	folder := simtest.Must(ReadFolder(out))(t)
 	source := simtest.Must(folder.PlotSource(&folder.File.Plots[0]))(t)
 	picture, err := folder.File.Plots[0].Draw(source, "svg")

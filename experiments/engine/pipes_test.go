@@ -44,7 +44,6 @@ func TestMask(t *testing.T) {
 		err := results.WriteFile(path, []byte("x"))
 		syscall.Umask(before)
 		simtest.Check(t, err)
-		got := simtest.Must(os.Stat(path))(t).Mode().Perm()
-		simtest.ErrorIf(t, got != want, "umask %o: mode %o, want %o", mask, got, want)
+		simtest.Equal(t, simtest.Must(os.Stat(path))(t).Mode().Perm(), want, "umask %o: mode", mask)
 	}
 }

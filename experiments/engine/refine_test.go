@@ -51,9 +51,7 @@ func TestRefine(t *testing.T) {
 		simtest.EqualSlices(t, sweptLoads(t, o.Results, shape), want, "%s:", shape)
 	}
 	// The points of a step of both variants, then the points of the next step.
-	if got := strings.Join(o.Results.Rows[6][:3], ","); got != "6,ring,0.7" || o.Points != 12 {
-		t.Errorf("row 6 is %s of %d points", got, o.Points)
-	}
+	simtest.Alike(t, "row 6 is", strings.Join(o.Results.Rows[6][:3], ","), "6,ring,0.7", o.Points, 12)
 	for _, jobs := range []int{2, 5} {
 		other := t.TempDir()
 		execute(t, load(t, toyRefined), Execution{Dir: other, Jobs: jobs})
@@ -78,21 +76,14 @@ func TestRefine(t *testing.T) {
 		}
 		simtest.FatalIf(t, !errors.Is(err, experiments.ErrInterrupted), "%v", err)
 	}
-	if stops != 11 { // one point a run, the last one to its end
-		t.Errorf("%d interruptions", stops)
-	}
+	simtest.ErrorIf(t, stops != 11, "%d interruptions", stops) // one point a run, the last one to its end
 	sameFiles(t, dir, broken)
 
 	kindtest.Gate = func(context.Context) { t.Error("computed again") }
-	if o := execute(t, load(t, toyRefined), Execution{Dir: dir, Resume: true}); o.Reused != 12 {
-		t.Errorf("%d points reused", o.Reused)
-	}
+	simtest.Equal(t, execute(t, load(t, toyRefined), Execution{Dir: dir, Resume: true}).Reused, 12, "points reused:")
 	f := simtest.Must(ReadFolder(dir))(t)
-	simtest.ErrorIf(t, len(f.File.Points) != 12 || hashOf(f.File.Points) != f.Manifest.Hash || f.Manifest.Points != 12,
-		"%d points read back, %d in the manifest", len(f.File.Points), f.Manifest.Points)
-	if got := strings.Join(f.File.Points[7].Swept, ","); got != "box,0.7" {
-		t.Errorf("point 7 is %s", got)
-	}
+	simtest.Alike(t, "points and their hashes", len(f.File.Points), 12, hashOf(f.File.Points), f.Manifest.Hash, f.Manifest.Points, 12)
+	simtest.Equal(t, strings.Join(f.File.Points[7].Swept, ","), "box,0.7", "point 7 is")
 }
 
 // sameFiles compares result folders.
@@ -139,14 +130,10 @@ func TestRefineEnds(t *testing.T) {
 	dir := t.TempDir()
 	f = load(t, strings.Replace(toyRefined, "\"shape.type\"", "\"traffic.mode\" = [\"\", \"fail\"]\n\"shape.type\"", 1))
 	o := execute(t, f, Execution{Dir: dir})
-	simtest.ErrorIf(t, len(o.Failures) != 4 || len(o.Results.Rows) != 12,
-		"%d failures, %d rows", len(o.Failures), len(o.Results.Rows))
-	if _, err := ReadFolder(dir); err != nil {
-		t.Error(err)
-	}
-	if text, err := os.ReadFile(filepath.Join(dir, resultsFile)); err != nil || !strings.Contains(string(text), ",0.65,") {
-		t.Errorf("%v\n%s", err, text)
-	}
+	simtest.Alike(t, "failures and rows", len(o.Failures), 4, len(o.Results.Rows), 12)
+	simtest.Must(ReadFolder(dir))(t)
+	text, err := os.ReadFile(filepath.Join(dir, resultsFile))
+	simtest.ErrorIf(t, err != nil || !strings.Contains(string(text), ",0.65,"), "%v\n%s", err, text)
 }
 
 // toyShared has 24 points. Points of rings are the same for both sizes of boxes:

@@ -29,14 +29,12 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 `)
 	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type", "switch.vcs"}}
 	f := simtest.Must(p.figure(results))(t)
-	got := names(f)
-	simtest.ErrorIf(t, got != "min, vcs 2; val, vcs 2; val, vcs 4; min, vcs 4", "series %s", got)
+	simtest.Equal(t, names(f), "min, vcs 2; val, vcs 2; val, vcs 4; min, vcs 4", "series")
 	first := f.Series[0] // sorted by x; the empty interval is not a number
 	if !slices.Equal(first.X, []float64{0.2, 0.4}) || !slices.Equal(first.Y, []float64{20, 30}) || first.HalfWidth[0] == first.HalfWidth[0] || first.HalfWidth[1] != 3 {
 		t.Errorf("first series %+v", first)
 	}
-	simtest.ErrorIf(t, f.Series[3].States[0] != plot.Saturated || f.YLabel != "Mean latency (ns)",
-		"last series %+v, label %q", f.Series[3], f.YLabel)
+	simtest.Alike(t, "last series", f.Series[3].States[0], plot.Saturated, f.YLabel, "Mean latency (ns)")
 
 	p = PlotConfig{Style: "bar", X: "routing.type", Y: []string{"latency_mean_ns"}, By: []string{"switch.vcs"}, Where: map[string]string{"offered_load": "0.2"}}
 	f = simtest.Must(p.figure(results))(t)
@@ -55,14 +53,10 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 func TestSeriesName(t *testing.T) {
 	p := PlotConfig{Names: map[string]string{"switch.threshold": "limit", "rc": "reliable"}}
 	for _, c := range [][3]string{{"switch.threshold", "15", "limit 15"}, {"switch.other", "15", "other 15"}, {"connections.mode", "rc", "reliable"}} {
-		if got := p.seriesName(c[0], c[1]); got != c[2] {
-			t.Errorf("%s = %s is called %q, want %q", c[0], c[1], got, c[2])
-		}
+		simtest.Equal(t, p.seriesName(c[0], c[1]), c[2], "%s = %s is called", c[0], c[1])
 	}
 	for _, c := range [][3]string{{"connections.mode", "rc", "rc"}, {"connections.group", "4096", "group 4096"}, {"connections.group", "0", "ungrouped"}, {"switch.vcs", "0", "vcs 0"}} {
-		if got := new(PlotConfig).seriesName(c[0], c[1]); got != c[2] {
-			t.Errorf("%s = %s is called %q, want %q", c[0], c[1], got, c[2])
-		}
+		simtest.Equal(t, new(PlotConfig).seriesName(c[0], c[1]), c[2], "%s = %s is called", c[0], c[1])
 	}
 }
 
@@ -196,9 +190,8 @@ point,routing.type,switch.vcs,traffic.load,seed,replications,offered_load,latenc
 		t.Error(err)
 	}
 	p.Where = map[string]string{"switch.vcs": "4"}
-	if f, err := p.figure(results); err != nil || !slices.Equal(f.Series[0].Y, []float64{11, 13}) {
-		t.Errorf("%v, %+v", err, f)
-	}
+	f, err := p.figure(results)
+	simtest.ErrorIf(t, err != nil || !slices.Equal(f.Series[0].Y, []float64{11, 13}), "%v, %+v", err, f)
 }
 
 // TestCategories: no two bars of a series stand in one place; variants with the
@@ -251,11 +244,8 @@ point,seed,latency_from_ns,latency_to_ns,packets
 		f, err := p.figure(bins)
 		simtest.FatalIf(t, err != nil || len(f.Series) != 1, "%v %v", err, f)
 		s := f.Series[0]
-		if !slices.Equal(s.X, []float64{4, 8}) || !slices.Equal(s.XEnd, []float64{5, 12}) || !slices.Equal(s.Y, []float64{0.5, 0.125}) {
-			t.Errorf("%+v", s)
-		}
-		simtest.ErrorIf(t, f.YLabel != "Share of packets per ns" || f.XLabel != "Latency (ns)",
-			"labels %q, %q", f.XLabel, f.YLabel)
+		simtest.Alike(t, "bins", s.X, []float64{4, 8}, s.XEnd, []float64{5, 12}, s.Y, []float64{0.5, 0.125})
+		simtest.Alike(t, "labels", f.YLabel, "Share of packets per ns", f.XLabel, "Latency (ns)")
 	}
 	p := PlotConfig{Style: "histogram", X: "packets", Y: []string{"seed"}}
 	simtest.Refuse(p.figure(bins))(t, "want x to be the column of their lower edges, such as latency_from_ns")
@@ -313,8 +303,7 @@ func TestLabelOfSeveralColumns(t *testing.T) {
 	} {
 		simtest.Equal(t, commonLabel(columns), want, "%v:", columns)
 	}
-	got := commonLabel([]string{"latency_p50_ns", "latency_p99_ns"})
-	simtest.ErrorIf(t, got != "Latency (ns)", "common label %q", got)
+	simtest.Equal(t, commonLabel([]string{"latency_p50_ns", "latency_p99_ns"}), "Latency (ns)", "common label")
 }
 
 // TestRefused: values of fewer groups than were asked for say so.
@@ -325,8 +314,7 @@ point,multicast.engine,seed,replications,refused,colours
 1,minhop,1,1,8,16
 `)
 	p := PlotConfig{Style: "bar", X: "multicast.engine", Y: []string{"colours"}}
-	f := simtest.Must(p.figure(results))(t)
-	simtest.ErrorIf(t, !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Refused}), "%v", f.Series[0].States)
+	simtest.EqualSlices(t, simtest.Must(p.figure(results))(t).Series[0].States, []plot.State{plot.Steady, plot.Refused}, "")
 	data := simtest.Must(p.Draw(&PlotSource{Table: results}, "csv"))(t)
 	simtest.ErrorIf(t, !strings.HasSuffix(string(data), "minhop,16,,some refused\n"), "%s", data)
 }
@@ -351,8 +339,7 @@ point,seed,traffic.load,replications,latency_mean_ns,state,saturated
 	for _, how := range []string{"mean", "median", "smallest", "largest"} {
 		p.Aggregate = how
 		s := simtest.Must(p.figure(results))(t).Series[0]
-		simtest.ErrorIf(t, !slices.Equal(s.Y[:2], []float64{10, 10}) || !math.IsNaN(s.Y[2]) || !math.IsNaN(s.HalfWidth[2]),
-			"%s: %v ± %v", how, s.Y, s.HalfWidth)
+		simtest.Alike(t, how, s.Y[:2], []float64{10, 10}, s.Y[2], math.NaN(), s.HalfWidth[2], math.NaN())
 	}
 	heat := PlotConfig{Style: "heat", X: "traffic.load", Y: []string{"replications"}, Z: "latency_mean_ns"}
 	v := simtest.Must(heat.figure(results))(t).Field.Values[0]

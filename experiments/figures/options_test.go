@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // optionsTable is two routings under two patterns at two loads, with two seeds.
@@ -55,17 +56,13 @@ func TestOrderAndNames(t *testing.T) {
 		p.Where = map[string]string{"traffic.pattern": "uniform"}
 		p.Order, p.Names = []string{"val"}, map[string]string{"val": "Valiant (1982)"}
 	})
-	if got := names(f); got != "Valiant (1982); min" {
-		t.Errorf("series %s", got)
-	}
+	simtest.Equal(t, names(f), "Valiant (1982); min", "series")
 	f = plotted(t, optionsTable, func(p *PlotConfig) {
 		p.Y = []string{"latency_mean_ns", "accepted_load"}
 		p.Where = map[string]string{"traffic.pattern": "uniform", "routing.type": "min"}
 		p.Names = map[string]string{"accepted_load": "throughput"}
 	})
-	if got := names(f); !strings.Contains(got, "throughput") || !strings.Contains(got, "mean latency") {
-		t.Errorf("series %s", got)
-	}
+	simtest.Says(t, names(f), "throughput", "mean latency")
 }
 
 // TestPanelsByKey: a panel for each pattern, in the order of the table; a routing has
@@ -78,9 +75,8 @@ func TestPanelsByKey(t *testing.T) {
 	if len(f.Panels) != 2 || f.Panels[0].Title != "uniform" || f.Panels[1].Title != "worst" || names(f) != "val; min" || names(f.Panels[1]) != "min" {
 		t.Fatalf("panels %+v, series %s", f.Panels, names(f))
 	}
-	if a, b := f.Panels[0].Series[1], f.Panels[1].Series[0]; a.Look != b.Look || a.Hue != b.Hue {
-		t.Errorf("looks %d and %d", a.Look, b.Look)
-	}
+	a, b := f.Panels[0].Series[1], f.Panels[1].Series[0]
+	simtest.ErrorIf(t, a.Look != b.Look || a.Hue != b.Hue, "looks %d and %d", a.Look, b.Look)
 	coloured := plotted(t, optionsTable, func(p *PlotConfig) { p.Panels, p.ColourBy = "traffic.pattern", "seed" })
 	if a, b := coloured.Panels[0].Series[0], coloured.Panels[1].Series[0]; a.Name != "min" || b.Name != "min" || a.Look != b.Look {
 		t.Errorf("with colour_by %s has look %d, %s %d", a.Name, a.Look, b.Name, b.Look)
@@ -114,9 +110,8 @@ func TestHeatSums(t *testing.T) {
 	got := f.Field.Values
 	simtest.ErrorIf(t, got[0][1] != 5 || got[1][0] != 3 || !math.IsNaN(got[0][0]), "the field is %v", got)
 	p := NewPlot()
-	if p.Aggregate = "sum"; p.Validate() == nil {
-		t.Error("lines of sums are drawn")
-	}
+	p.Aggregate = "sum"
+	simtest.ErrorIf(t, p.Validate() == nil, "lines of sums are drawn")
 }
 
 // TestAggregate: 10 and 14 are 12 in the mean, with an interval of t(0.975, 1) *
@@ -135,7 +130,7 @@ func TestAggregate(t *testing.T) {
 	})
 	simtest.ErrorIf(t, !math.IsNaN(f.Series[0].HalfWidth[0]), "intervals none: there is one")
 	for q, want := range map[float64]float64{0: 1, 0.25: 1.75, 0.5: 2.5, 1: 4} {
-		simtest.Equal(t, quantile([]float64{4, 2, 1, 3}, q), want, "quantile %v:", q)
+		simtest.Equal(t, stats.Quantile([]float64{4, 2, 1, 3}, q), want, "quantile %v:", q)
 	}
 }
 
@@ -147,18 +142,13 @@ func TestRelative(t *testing.T) {
 			p.Where = map[string]string{"traffic.pattern": "uniform"}
 		}).Series[1].Y
 	}
-	if got := of("ratio"); !slices.Equal(got, []float64{2, 10}) { // 24/12, 200/20
-		t.Errorf("ratios %v", got)
-	}
-	if got := of("speedup"); !slices.Equal(got, []float64{0.5, 0.1}) {
-		t.Errorf("speed-ups %v", got)
-	}
-	if got := of("difference"); !slices.Equal(got, []float64{12, 180}) { // 24-12, 200-20
-		t.Errorf("differences %v", got)
-	}
-	if got := of("gain"); !slices.Equal(got, []float64{100, 900}) {
-		t.Errorf("gains %v", got)
-	}
+	got := of("ratio")
+	simtest.ErrorIf(t, !slices.Equal(got, []float64{2, 10}), "ratios %v", got) // 24/12, 200/20
+	got = of("speedup")
+	simtest.ErrorIf(t, !slices.Equal(got, []float64{0.5, 0.1}), "speed-ups %v", got)
+	got = of("difference")
+	simtest.ErrorIf(t, !slices.Equal(got, []float64{12, 180}), "differences %v", got) // 24-12, 200-20
+	simtest.EqualSlices(t, of("gain"), []float64{100, 900}, "gains")
 	// The series of the baseline itself left out.
 	alone := plotted(t, optionsTable, func(p *PlotConfig) {
 		p.Baseline, p.Relative = map[string]string{"routing.type": "min"}, "difference"
@@ -190,8 +180,7 @@ func TestIntervalsOfFigures(t *testing.T) {
 	for _, how := range []string{"median", "smallest", "largest"} {
 		f := plotted(t, rows+"2,val,0.1,2,1,0.1,60,6\n", func(p *PlotConfig) { p.Aggregate, p.By = how, []string{"routing.type"} })
 		one, two := f.Series[0].HalfWidth[0], f.Series[1].HalfWidth[0]
-		simtest.ErrorIf(t, one != 2 || !math.IsNaN(two),
-			"%s: intervals of %v with one seed and %v with two, want 2 and none", how, one, two)
+		simtest.Alike(t, how, one, 2, two, math.NaN())
 	}
 }
 
@@ -273,12 +262,10 @@ func TestColourBy(t *testing.T) {
 	f := by("traffic.load") // min 0.1, min 0.2, val 0.1, val 0.2
 	for i, want := range []plot.Series{{Hue: -1, Tint: 0, Look: 1}, {Hue: -1, Tint: 1, Look: 1}, {Hue: -1, Tint: 0, Look: 2}, {Hue: -1, Tint: 1, Look: 2}} {
 		s := f.Series[i]
-		simtest.ErrorIf(t, s.Hue != want.Hue || s.Tint != want.Tint || s.Look != want.Look,
-			"series %d: %d %v %d", i, s.Hue, s.Tint, s.Look)
+		simtest.Alike(t, "series", s.Hue, want.Hue, s.Tint, want.Tint, s.Look, want.Look)
 	}
 	f = by("routing.type")
-	simtest.ErrorIf(t, f.Series[0].Hue != 1 || f.Series[1].Hue != 1 || f.Series[2].Hue != 2 || f.Series[1].Look != 2,
-		"%+v", f.Series)
+	simtest.Alike(t, "hues and a look", f.Series[0].Hue, 1, f.Series[1].Hue, 1, f.Series[2].Hue, 2, f.Series[1].Look, 2)
 }
 
 // TestBinsOfX: the range of x in four parts, each the mean of its rows; parts without
@@ -287,9 +274,8 @@ func TestBinsOfX(t *testing.T) {
 	f := plotted(t, "point,born_ns,latency_ns\n0,0,1\n0,1,3\n0,6,5\n0,8,7\n", func(p *PlotConfig) {
 		p.X, p.Y, p.Bins = "born_ns", []string{"latency_ns"}, 4
 	})
-	if s := f.Series[0]; !slices.Equal(s.X, []float64{0.5, 7}) || !slices.Equal(s.Y, []float64{2, 6}) {
-		t.Errorf("%v %v", s.X, s.Y)
-	}
+	s := f.Series[0]
+	simtest.ErrorIf(t, !slices.Equal(s.X, []float64{0.5, 7}) || !slices.Equal(s.Y, []float64{2, 6}), "%v %v", s.X, s.Y)
 	// The range is that of all series, so that 6 and 8 are in one part of the second, too.
 	f = plotted(t, "point,kind,born_ns,latency_ns\n0,a,0,1\n0,a,8,3\n0,b,6,5\n0,b,8,7\n", func(p *PlotConfig) {
 		p.X, p.Y, p.By, p.Bins = "born_ns", []string{"latency_ns"}, []string{"kind"}, 4
@@ -328,9 +314,7 @@ func TestBeginning(t *testing.T) {
 // 4.64 us, 4640 ns.
 func TestReferences(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "testbed.csv")
-	write := func(text string) {
-		simtest.Check(t, os.WriteFile(name, []byte(text), 0o666))
-	}
+	write := func(text string) { simtest.Check(t, os.WriteFile(name, []byte(text), 0o666)) }
 	write("offered_load,latency_mean_ns,series\n0.2,30,b\n0.1,11,b\n0.15,12,a\n0.3,,a\n")
 	references := []ReferenceConfig{
 		{File: name},

@@ -50,7 +50,7 @@ func (p *PlotConfig) aggregate(values []float64, interval float64) (y, half floa
 	half = interval
 	switch p.Aggregate {
 	case "median":
-		y = quantile(values, 0.5)
+		y = stats.Quantile(values, 0.5)
 	case "smallest":
 		y = slices.Min(values)
 	case "largest":
@@ -100,27 +100,11 @@ func (p *PlotConfig) inBins(whole, t *results.Table) ([][]int, error) {
 	return slices.DeleteFunc(parts, func(rows []int) bool { return len(rows) == 0 }), nil
 }
 
-// quantile of some values, between two of them in proportion (Hyndman and Fan 1996,
-// definition 7); not a number without values.
-func quantile(values []float64, q float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	at := q * float64(len(sorted)-1)
-	i := min(int(at), max(0, len(sorted)-2))
-	if len(sorted) == 1 {
-		return sorted[0]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
-}
-
 // fiveNumbers are what a box shows of some values: extremes, quartiles and median.
 func fiveNumbers(values []float64) [5]float64 {
 	var five [5]float64
 	for i := range five {
-		five[i] = quantile(values, float64(i)/4)
+		five[i] = stats.Quantile(values, float64(i)/4)
 	}
 	return five
 }

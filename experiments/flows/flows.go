@@ -47,7 +47,7 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
-			return append(experiments.IdleOf(idleFlows, c), c.warnings(p)...), c.checkWorkload(p, seed)
+			return append(experiments.IdleOf(nil, idleFlows, c), c.warnings(p)...), c.checkWorkload(p, seed)
 		},
 		Preflight: preflightFlows,
 		Draws:     func(c *flowsConfig) bool { return !otherPattern("poisson")(c) },

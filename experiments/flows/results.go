@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
@@ -156,7 +158,7 @@ func quantile(values []float64, q float64) float64 {
 		return math.NaN()
 	}
 	slices.Sort(values)
-	return values[max(0, int(math.Ceil(q*float64(len(values))))-1)]
+	return stat.Quantile(q, stat.Empirical, values, nil)
 }
 
 // writeFlows keeps every flow: flows.csv.

@@ -132,10 +132,10 @@ func read(path string) (all []*system, faults document.Problems, err error) {
 		faults = append(faults, s.check(at)...)
 		all = append(all, s)
 	}
-	wrong, there := judge.EachRow(folder, path, "rows.csv", func(t *judge.Table) *document.Problem {
-		r, wrong := readRow(t)
-		if wrong != nil {
-			return wrong
+	wrong, there := judge.EachRow(folder, path, "rows.csv", func(t *judge.Table) {
+		r := readRow(t)
+		if !t.Good() {
+			return
 		}
 		i := slices.IndexFunc(all, func(s *system) bool { return s.name == r.system })
 		if i < 0 {
@@ -143,7 +143,6 @@ func read(path string) (all []*system, faults document.Problems, err error) {
 			all = append(all, &system{name: r.system, Note: "systems.toml does not name it"})
 		}
 		all[i].add(r)
-		return nil
 	}, "system", "benchmark", "nodes", "ppn", "ranks", "size_bytes", "value", "unit", "library", "quality")
 	if !there {
 		return nil, nil, document.Problems{{At: path, Message: "holds no rows.csv"}}
@@ -194,34 +193,33 @@ func (s *system) check(at string) (faults document.Problems) {
 // unsized is the size of a row that says none.
 const unsized = -1
 
-func readRow(t *judge.Table) (*row, *document.Problem) {
+func readRow(t *judge.Table) *row {
 	r := &row{system: t.Cell("system"), title: t.Cell("benchmark"), library: t.Cell("library"), quality: t.Cell("quality"), unit: t.Cell("unit"), notes: t.Cell("notes")}
-	var err error
-	if r.measured, err = strconv.ParseFloat(t.Cell("value"), 64); err != nil || !(r.measured > 0 && r.measured < 1e18) {
-		return nil, t.Problem("value = %q: want a number above 0", t.Cell("value"))
-	}
-	number := func(column string) (n int64) {
-		text := t.Cell(column)
-		if text == "" {
+	r.measured = aboveZero(t, "value", 1e18)
+	number := func(column string) int {
+		if t.Cell(column) == "" {
 			return 0
 		}
-		var bad error
-		if n, bad = strconv.ParseInt(text, 10, 64); bad != nil || n < 0 || n > 1<<40 {
-			err = fmt.Errorf("%s = %q: want a whole number from 0 to 2^40", column, text)
-		}
-		return n
+		return min(t.Whole(column, 1<<40), 1<<24)
 	}
 	nodes, perNode, ranks, bytes := number("nodes"), number("ppn"), number("ranks"), sim.Bytes(unsized)
-	if err != nil {
-		return nil, t.Problem("%v", err)
-	}
 	if text := t.Cell("size_bytes"); text != "" {
+		var err error
 		if bytes, err = sim.ParseBytes(text); err != nil || bytes > 1<<40 {
-			return nil, t.Problem("size_bytes = %q: want a size from 0 to 2^40 B, as 4096 or 4KiB", text)
+			t.Wrong("size_bytes", "a size from 0 to 2^40 B, as 4096 or 4KiB")
 		}
 	}
-	r.decode(int(min(nodes, 1<<24)), int(min(perNode, 1<<24)), int(min(ranks, 1<<24)), int64(bytes))
-	return r, nil
+	r.decode(nodes, perNode, ranks, int64(bytes))
+	return r
+}
+
+// aboveZero is a number of the row that is not 0.
+func aboveZero(t *judge.Table, column string, most float64) float64 {
+	x := t.Number(column, most)
+	if x == 0 && t.Good() {
+		t.Wrong(column, "a number above 0")
+	}
+	return x
 }
 
 // Words by which a row is known to be of what weft has not.
@@ -353,13 +351,10 @@ const hops = "hops"
 // parentheses.
 func readPairs(folder fs.FS, path string, all []*system) (rows []*row, faults document.Problems) {
 	latencies := map[string][]float64{}
-	faults, _ = judge.EachRow(folder, path, "pairs.csv", func(t *judge.Table) *document.Problem {
-		us, err := strconv.ParseFloat(t.Cell("latency_us"), 64)
-		if err != nil || !(us > 0 && us < 1e9) {
-			return t.Problem("latency_us = %q: want a number above 0", t.Cell("latency_us"))
+	faults, _ = judge.EachRow(folder, path, "pairs.csv", func(t *judge.Table) {
+		if us := aboveZero(t, "latency_us", 1e9); t.Good() {
+			latencies[t.Cell("system")] = append(latencies[t.Cell("system")], us)
 		}
-		latencies[t.Cell("system")] = append(latencies[t.Cell("system")], us)
-		return nil
 	}, "system", "latency_us")
 	for _, title := range slices.Sorted(maps.Keys(latencies)) {
 		name, library, _ := strings.Cut(title, " (")

@@ -116,8 +116,7 @@ func TestRefusals(t *testing.T) {
 	folder := folderOf(t, "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\nsockets = 2\ncores = 16\nnodes = 3\nadapters = -1\n[system.z]\npreset = \"edrr\"\nlibrary = \"lam\"\n", text+"z,osu_latency,2,1,2,8,1,us,MPI,A\n")
 	r := simtest.Must(Open(folder))(t)
 	for _, want := range []string{`rows.csv:2: value = "-1"`, `rows.csv:3: nodes = "two"`, `system.z.preset = "edrr": want one of edr`, `system.z.library = "lam": want one of intel-mpi`, "system.x.nodes is no key", "system.x.adapters = -1: want a number from 0"} {
-		all := r.Faults.Error()
-		simtest.ErrorIf(t, !strings.Contains(all, want), "faults: %v; want %s", all, want)
+		simtest.Says(t, r.Faults.Error(), want)
 	}
 	verdicts, _, _ := judged(t, folder, 2)
 	var notes []string
@@ -156,9 +155,8 @@ func TestKindsOfRows(t *testing.T) {
 	if weft[0] == 0 || weft[0] != weft[1] || weft[3] != weft[4] || weft[3] <= weft[0] {
 		t.Errorf("one way %v, %v, both ways %v, %v", weft[0], weft[1], weft[3], weft[4])
 	}
-	if rate := weft[0] * 1e6 / 4096; math.Abs(weft[2]-rate) > rate*1e-4 {
-		t.Errorf("%v messages a second at %v MB/s", weft[2], weft[0])
-	}
+	rate := weft[0] * 1e6 / 4096
+	simtest.ErrorIf(t, math.Abs(weft[2]-rate) > rate*1e-4, "%v messages a second at %v MB/s", weft[2], weft[0])
 	if weft[5] == 0 || weft[5] != weft[6] || weft[7] == 0 || weft[7] != weft[8] || weft[9] <= weft[10] || weft[11] != weft[12] {
 		t.Errorf("times %v", weft[5:13])
 	}
@@ -189,9 +187,8 @@ func TestSpellings(t *testing.T) {
 			us = times[units[i]]
 		}
 		weft, err := strconv.ParseFloat(r.Cells[slices.Index(Columns, "weft")], 64)
-		if want, _ := strconv.ParseFloat(rows[0].Cells[slices.Index(Columns, "weft")], 64); err != nil || math.Abs(weft*us/want-1) > 1e-4 {
-			t.Errorf("%v: want %v us", r.Cells, want)
-		}
+		want, _ := strconv.ParseFloat(rows[0].Cells[slices.Index(Columns, "weft")], 64)
+		simtest.ErrorIf(t, err != nil || math.Abs(weft*us/want-1) > 1e-4, "%v: want %v us", r.Cells, want)
 	}
 	for i, note := range []string{"over TCP", "size is not given", "the tables of MVAPICH2"} {
 		r := rows[10+i]
@@ -225,12 +222,10 @@ func TestFittedRows(t *testing.T) {
 
 // TestFarther: two groups around 1 and 2 are 1 apart; values at equal distances are one group.
 func TestFarther(t *testing.T) {
-	if d, clear := farther([]float64{2.0, 1.0, 1.01, 2.01, 1.02, 2.02, 1.03, 2.03, 1.04, 2.04}); !clear || d < 0.999 || d > 1.001 {
-		t.Errorf("%v, %v", d, clear)
-	}
-	if _, clear := farther([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}); clear {
-		t.Error("equal distances make groups")
-	}
+	d, clear := farther([]float64{2.0, 1.0, 1.01, 2.01, 1.02, 2.02, 1.03, 2.03, 1.04, 2.04})
+	simtest.ErrorIf(t, !clear || d < 0.999 || d > 1.001, "%v, %v", d, clear)
+	_, clear = farther([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+	simtest.ErrorIf(t, clear, "equal distances make groups")
 }
 
 // TestLibraryOf: the library of a row by its beginning, its version and its transport.

@@ -81,13 +81,8 @@ type truth struct{ file, variant, metric string }
 
 func readTruths(folder fs.FS, place string) (truths map[truth]float64, faults document.Problems) {
 	truths = map[truth]float64{}
-	faults, _ = judge.EachRow(folder, place, "truths.csv", func(t *judge.Table) *document.Problem {
-		value, err := strconv.ParseFloat(t.Cell("truth"), 64)
-		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-			return t.Problem("truth = %q: want a number", t.Cell("truth"))
-		}
-		truths[truth{t.Cell("file"), t.Cell("variant"), t.Cell("metric")}] = value
-		return nil
+	faults, _ = judge.EachRow(folder, place, "truths.csv", func(t *judge.Table) {
+		truths[truth{t.Cell("file"), t.Cell("variant"), t.Cell("metric")}] = t.Number("truth", math.MaxFloat64)
 	}, "file", "variant", "metric", "truth")
 	return truths, faults
 }

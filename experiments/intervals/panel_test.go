@@ -99,7 +99,6 @@ func TestTruths(t *testing.T) {
 // 0.5 times in 1,000, 21 or more 1.2 times. None is always likely.
 func TestLikely(t *testing.T) {
 	for missed, want := range map[int]bool{0: true, 10: true, 21: true, 22: false, 40: false} {
-		got := likely(missed, 200)
-		simtest.ErrorIf(t, got != want, "%d of 200 miss: %v", missed, got)
+		simtest.Equal(t, likely(missed, 200), want, "%d of 200 miss:", missed)
 	}
 }

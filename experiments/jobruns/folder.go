@@ -8,7 +8,6 @@
 package jobruns
 
 import (
-	"cmp"
 	"os"
 	"slices"
 	"strconv"
@@ -83,8 +82,8 @@ func (r *reader) job(t *judge.Table, add bool) *job {
 	return j
 }
 
-// each calls do for each row of a table; what do returns is wrong with it.
-func (r *reader) each(file string, columns []string, do func(t *judge.Table) *document.Problem) {
+// each calls do for each row of a table.
+func (r *reader) each(file string, columns []string, do func(t *judge.Table)) {
 	faults, there := judge.EachRow(os.DirFS(r.path), r.path, file, do, columns...)
 	if !there {
 		faults = document.Problems{{At: r.path + "/" + file, Message: "cannot be read: no such file or directory; see weft reproduce --help"}}
@@ -92,57 +91,33 @@ func (r *reader) each(file string, columns []string, do func(t *judge.Table) *do
 	r.faults = append(r.faults, faults...)
 }
 
-func number(t *judge.Table, column string) (float64, *document.Problem) {
-	x, err := strconv.ParseFloat(t.Cell(column), 64)
-	if err != nil || !(x >= 0 && x < 1e18) {
-		return 0, t.Problem("%s = %q: want a number from 0 to 1e18", column, t.Cell(column))
-	}
-	return x, nil
-}
-
-func whole(t *judge.Table, column string) (int, *document.Problem) {
-	x, err := strconv.Atoi(t.Cell(column))
-	if err != nil || x < 0 || x > 1<<24 {
-		return 0, t.Problem("%s = %q: want a whole number from 0 to 16777216", column, t.Cell(column))
-	}
-	return x, nil
-}
+// What the numbers of a folder are at most: times in ns, and ranks, terminals and iterations.
+const (
+	mostTime   = 1e18
+	mostNumber = 1 << 24
+)
 
 func read(path string) (*reader, error) {
 	r := &reader{path: path}
 	key := []string{"app", "situation", "placement", "routing"}
-	r.each("ranks.csv", append(key, "rank", "terminal", "io_write_time_ns"), func(t *judge.Table) *document.Problem {
-		number1, problem1 := whole(t, "rank")
-		terminal, problem2 := whole(t, "terminal")
-		held, problem3 := number(t, "io_write_time_ns")
-		if problem := cmp.Or(problem1, problem2, problem3); problem != nil {
-			return problem
+	r.each("ranks.csv", append(key, "rank", "terminal", "io_write_time_ns"), func(t *judge.Table) {
+		x := rank{t.Whole("rank", mostNumber), t.Whole("terminal", mostNumber), t.Number("io_write_time_ns", mostTime)}
+		if t.Good() {
+			if j := r.job(t, true); j != nil {
+				j.ranks = append(j.ranks, x)
+			}
 		}
-		if j := r.job(t, true); j != nil {
-			j.ranks = append(j.ranks, rank{number1, terminal, held})
-		}
-		return nil
 	})
-	r.each("summary.csv", append(key, "metric", "median"), func(t *judge.Table) *document.Problem {
-		j := r.job(t, false)
-		if j == nil || t.Cell("metric") != applications[j.app].metric {
-			return nil
+	r.each("summary.csv", append(key, "metric", "median"), func(t *judge.Table) {
+		if j := r.job(t, false); j != nil && t.Cell("metric") == applications[j.app].metric {
+			j.median = t.Number("median", mostTime)
 		}
-		var problem *document.Problem
-		j.median, problem = number(t, "median")
-		return problem
 	})
-	r.each("iterations.csv", append(key, "iteration", "median_ns"), func(t *judge.Table) *document.Problem {
-		j := r.job(t, false)
-		i, problem1 := whole(t, "iteration")
-		median, problem2 := number(t, "median_ns")
-		if problem := cmp.Or(problem1, problem2); problem != nil {
-			return problem
-		}
-		if j != nil {
+	r.each("iterations.csv", append(key, "iteration", "median_ns"), func(t *judge.Table) {
+		i, median := t.Whole("iteration", mostNumber), t.Number("median_ns", mostTime)
+		if j := r.job(t, false); j != nil && t.Good() {
 			j.iterations[i] = median
 		}
-		return nil
 	})
 	for _, c := range r.cells {
 		c.check(path)

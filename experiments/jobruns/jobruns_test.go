@@ -65,9 +65,7 @@ func TestJudge(t *testing.T) {
 
 // What is wrong with a folder is named with its place.
 func TestFolderProblems(t *testing.T) {
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "ranks.csv") {
-		t.Errorf("an empty folder: %v", err)
-	}
+	simtest.Refuse(Open(t.TempDir()))(t, "ranks.csv")
 	for text, changed := range map[string]map[string]string{
 		"summary.csv:2: median = \"x\"":        {"summary.csv": "app,situation,placement,routing,metric,median\ncosmoflow,alone,random,minimal,comm_minus_io_ns,x\n"},
 		"summary.csv has no median":            {"summary.csv": "app,situation,placement,routing,metric,median\n"},
@@ -113,9 +111,7 @@ func TestIdleNetwork(t *testing.T) {
 			fmt.Sprintf("[job.a]\nprogram = \"ping-pong\"\nbytes = \"%vB\"\niterations = 5\nranks = 2\nplacement = \"listed\"\nnodes = [0, %d]\n", c.bytes, c.to)
 		s, _ := session(t)
 		o, err := s.Run("idle", simtest.Must(s.Load("idle", text, false))(t), t.TempDir())
-		if err != nil || len(o.Failures) > 0 {
-			t.Fatal(err, o.Failures)
-		}
+		simtest.FatalIf(t, err != nil || len(o.Failures) > 0, "%v %v", err, o.Failures)
 		ranks := o.Tables["job_ranks"]
 		got := simtest.Must(strconv.ParseFloat(ranks.Rows[0][slices.Index(ranks.Columns, "finish_ns")], 64))(t) / 10
 		simtest.ErrorIf(t, math.Abs(got-want) > 4*float64(len(c.channels)),

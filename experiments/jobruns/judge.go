@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/lists"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // tolerance is what medians may differ by, as a share of the folder's.
@@ -123,9 +124,7 @@ func (j *job) own(ranks *results.Table, quick bool) (float64, error) {
 			}
 		}
 	}
-	slices.Sort(times)
-	n := len(times)
-	return (times[(n-1)/2] + times[n/2]) / 2, nil
+	return stats.Quantile(times, 0.5), nil
 }
 
 // ordered counts pairs of settings of an application (pairs), and pairs in which the same setting is

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/document"
@@ -23,6 +24,7 @@ type Table struct {
 	width   int
 	row     []string
 	Line    int // of the row
+	faults  document.Problems
 }
 
 // OpenTable reads the header of a table in a folder of that name, with cells separated by a comma or a tab. The
@@ -58,9 +60,9 @@ func OpenTable(folder fs.FS, name, file string, separator rune, wanted ...string
 	return t, nil
 }
 
-// EachRow reads a table as [OpenTable] does, with cells separated by a comma; what do returns is wrong with the
-// row. there is false where there is no such file.
-func EachRow(folder fs.FS, name, file string, do func(t *Table) *document.Problem, wanted ...string) (faults document.Problems, there bool) {
+// EachRow reads a table as [OpenTable] does, with cells separated by a comma, and calls do for each row. It
+// returns what cannot be read and what do finds wrong; there is false where there is no such file.
+func EachRow(folder fs.FS, name, file string, do func(t *Table), wanted ...string) (faults document.Problems, there bool) {
 	t, problem := OpenTable(folder, name, file, ',', wanted...)
 	switch {
 	case problem != nil:
@@ -69,14 +71,46 @@ func EachRow(folder fs.FS, name, file string, do func(t *Table) *document.Proble
 		return nil, false
 	}
 	for problem := range t.Rows {
-		if problem == nil {
-			problem = do(t)
-		}
 		if problem != nil {
 			faults = append(faults, problem)
+			continue
 		}
+		do(t)
+		faults = append(faults, t.Faults()...)
 	}
 	return faults, true
+}
+
+// Number is a number of the row from 0 to most; any other cell is found wrong.
+func (t *Table) Number(column string, most float64) float64 {
+	x, err := strconv.ParseFloat(t.Cell(column), 64)
+	if err != nil || !(x >= 0 && x <= most) {
+		t.Wrong(column, fmt.Sprintf("a number from 0 to %g", most))
+	}
+	return x
+}
+
+// Whole is a whole number of the row from 0 to most; any other cell is found wrong.
+func (t *Table) Whole(column string, most int) int {
+	x, err := strconv.Atoi(t.Cell(column))
+	if err != nil || x < 0 || x > most {
+		t.Wrong(column, fmt.Sprintf("a whole number from 0 to %d", most))
+	}
+	return x
+}
+
+// Wrong finds a cell of the row wrong, in place of which something else is wanted.
+func (t *Table) Wrong(column, want string) {
+	t.faults = append(t.faults, t.Problem("%s = %q: want %s", column, t.Cell(column), want))
+}
+
+// Good tells whether nothing of the row was found wrong.
+func (t *Table) Good() bool { return len(t.faults) == 0 }
+
+// Faults are what was found wrong since the last call.
+func (t *Table) Faults() (faults document.Problems) {
+	faults, t.faults = t.faults, nil
+	return faults
 }
 
 // Problem is a problem of the row.

@@ -1,5 +1,7 @@
 package kinds
 
+// Tests read every example and paper, and hold all kinds, routings and skeletons to their contracts:
+// those of wings, too.
 import (
 	"fmt"
 	"regexp"
@@ -8,6 +10,14 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	_ "github.com/weft-sim/weft/experiments/flows"
+	_ "github.com/weft-sim/weft/experiments/kinds/cost"
+	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
+	_ "github.com/weft-sim/weft/mpi/replay"
+	_ "github.com/weft-sim/weft/routing/lft"
+	_ "github.com/weft-sim/weft/routing/opensm"
+	_ "github.com/weft-sim/weft/routing/opensm/mcast"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -37,9 +47,7 @@ func TestConformance(t *testing.T) {
 			}
 			f, err := experiments.Load("defaults", fmt.Sprintf("kind = %q", k.Name), experiments.Options{})
 			simtest.FatalIf(t, err != nil, "the defaults are not valid: %v", err)
-			if _, err := experiments.Load("resolved.toml", f.Resolved(), experiments.Options{}); err != nil {
-				t.Errorf("the defaults spelt out cannot be read again: %v", err)
-			}
+			simtest.Must(experiments.Load("resolved.toml", f.Resolved(), experiments.Options{}))(t)
 		})
 	}
 }

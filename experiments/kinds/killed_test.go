@@ -249,9 +249,7 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 			"kill %d: the process ended by itself (%v): the points are too short", kill, err)
 		simtest.ErrorIf(t, last%2 == 1 && !isKept(dir), "kill %d: nothing is kept", kill)
 	}
-	if _, err := run(0); err != nil {
-		t.Fatalf("the run does not end: %v", err)
-	}
+	simtest.Must(run(0))(t)
 	r.same(t, dir, want)
 	if _, err := os.Stat(filepath.Join(dir, "snapshots")); !os.IsNotExist(err) {
 		t.Errorf("the snapshots of a finished run are still there: %v", err)
@@ -280,9 +278,8 @@ func checkInterrupted(t *testing.T, r *longRun) {
 	kept := 0
 	for _, last := range []int64{whole.asked.Load() / 4, whole.asked.Load() / 3} {
 		outcome, err := engine.Execute(endingAt(t.Context(), last), f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
-		if !errors.Is(err, experiments.ErrInterrupted) {
-			t.Fatalf("ended at question %d of %d: %v", last, whole.asked.Load(), err)
-		}
+		simtest.FatalIf(t, !errors.Is(err, experiments.ErrInterrupted),
+			"ended at question %d of %d: %v", last, whole.asked.Load(), err)
 		kept += outcome.Kept
 	}
 	simtest.FatalIf(t, kept == 0, "nothing is kept")
@@ -358,17 +355,13 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 	want, err := task(t.Context(), "whole")
 	simtest.FatalIf(t, err != nil || want == nil, "%v %v", want, err)
 	kept := filepath.Join(dir, "killed", "snapshots", file.Points[0].Hash+".*.weft")
-	if _, err := task(endingAt(t.Context(), 20), "killed"); err == nil {
-		t.Fatal("the task was through before it was told to end")
-	}
-	if states, _ := filepath.Glob(kept); len(states) == 0 {
-		t.Fatal("nothing is kept")
-	}
+	simtest.Refuse(task(endingAt(t.Context(), 20), "killed"))(t, "")
+	states, _ := filepath.Glob(kept)
+	simtest.FatalIf(t, len(states) == 0, "nothing is kept")
 	got := simtest.Must(task(t.Context(), "killed"))(t)
 	a, _ := json.Marshal(got)
 	b, _ := json.Marshal(want)
 	simtest.ErrorIf(t, string(a) != string(b), "went on to\n%s\nwant\n%s", a, b)
-	if states, _ := filepath.Glob(kept); len(states) != 0 {
-		t.Errorf("%q are left", states)
-	}
+	states, _ = filepath.Glob(kept)
+	simtest.ErrorIf(t, len(states) != 0, "%q are left", states)
 }

@@ -109,8 +109,7 @@ func sameFilesOnThreads(t *testing.T, f *experiments.File) (points, divided int)
 			first = got
 			continue
 		}
-		names := slices.Sorted(maps.Keys(got))
-		simtest.ErrorIf(t, !slices.Equal(names, slices.Sorted(maps.Keys(first))), "%d threads write %v", n, names)
+		simtest.EqualSlices(t, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(first)), "%d threads write", n)
 		for name, text := range got {
 			simtest.ErrorIf(t, text != first[name], "%s, %d threads:\n%.1000s\none:\n%.1000s", name, n, text, first[name])
 		}
@@ -136,8 +135,6 @@ func folder(t *testing.T, dir string) map[string]string {
 		}
 		return err
 	}))
-	if len(files) < 2 { // results.csv and resolved.toml
-		t.Errorf("%s holds %d files", dir, len(files))
-	}
+	simtest.ErrorIf(t, len(files) < 2, "%s holds %d files", dir, len(files)) // results.csv and resolved.toml
 	return files
 }

@@ -372,22 +372,22 @@ func (u *Use) arbitrates() bool {
 	return s.VLArbLow+s.VLArbHigh+t.VLArbLow+t.VLArbHigh != "" || ok && own.ArbitratesLanes()
 }
 
-// Idle warns of the settings that change nothing.
-func (u *Use) Idle() []experiments.Warning {
-	list := slices.Clone(idle)
+// Idle adds warnings of the settings that change nothing.
+func (u *Use) Idle(warnings []experiments.Warning) []experiments.Warning {
+	warnings = experiments.IdleOf(warnings, idle, u)
 	if r, ok := u.Routing.(param.Idler); ok {
 		for _, s := range r.IdleSettings() {
-			list = append(list, experiments.Idle[*Use]{Key: "routing." + s.Key, Because: s.Because})
+			warnings = append(warnings, experiments.Warning{Key: "routing." + s.Key, Message: s.Because, Idle: true})
 		}
 	}
 	if u.Faults != nil {
 		for _, name := range u.Faults.names() {
 			if !u.Faults.Tables[name].fails() {
-				list = append(list, experiments.Idle[*Use]{Key: "fault." + name + ".*", Because: noFaults})
+				warnings = append(warnings, experiments.Warning{Key: "fault." + name + ".*", Message: noFaults, Idle: true})
 			}
 		}
 	}
-	return experiments.IdleOf(list, u)
+	return warnings
 }
 
 func (u *Use) faulty() bool { return u.Faults != nil && len(u.Faults.Tables) > 0 }

@@ -64,8 +64,7 @@ func TestPanels(t *testing.T) {
 	simtest.ErrorIf(t, err != nil, "an empty panel: %v", err)
 	page := simtest.Must(panelled().Render(Page))(t)
 	for text, want := range map[string]int{`data-series="min"`: 2, `data-series="val"`: 1, `data-entry="min"`: 1} {
-		got := strings.Count(string(page), text)
-		simtest.ErrorIf(t, got != want, "%d times %s, want %d", got, text, want)
+		simtest.Equal(t, strings.Count(string(page), text), want, "times %s:", text)
 	}
 }
 
@@ -94,9 +93,7 @@ func TestHeat(t *testing.T) {
 	simtest.ErrorIf(t, err != nil || !strings.Contains(string(page), `data-tip="0.3&#10;min&#10;1000"`),
 		"no value under the pointer (%v)", err)
 	f.Field.Values = [][]float64{{math.NaN(), 0, 0}, {0, 0, 0}}
-	if _, err := f.Render("svg"); err == nil {
-		t.Error("a field without values: no error")
-	}
+	simtest.Refuse(f.Render("svg"))(t, "")
 }
 
 // TestSizes: the picture has the size that was asked for, plus what the legend adds
@@ -117,8 +114,7 @@ func TestSizes(t *testing.T) {
 		simtest.FatalIf(t, err != nil || err2 != nil, "%v %v", err, err2)
 		simtest.ErrorIf(t, math.Abs(w-72*width) > 0.1, "%v inches: %v points", width, w)
 		simtest.ErrorIf(t, h < 72*height-0.1 || h > 72*height*1.5, "%v inches: %v points high", height, h)
-		k := f.scale()
-		simtest.ErrorIf(t, math.Abs(9*k-font) > 1e-9, "a font of %v points, want %v", 9*k, font)
+		simtest.Near(t, 9*f.scale(), font, 1e-9, "points of a font:")
 		pdf, err := f.Render("pdf")
 		simtest.ErrorIf(t, err != nil || !bytes.Contains(pdf, []byte("/FontFile2")), "pdf: no embedded font (%v)", err)
 	}
@@ -130,9 +126,8 @@ func TestGivenRanges(t *testing.T) {
 	f := samples()["two"]
 	f.XRange, f.YRange = []float64{0.2, 0.6}, []float64{10, 40}
 	x, y := f.ranges()
-	if x != (span{0.2, 0.6}) || y.min != 10 || f.ceiling() != 40 || y.max <= 40 {
-		t.Errorf("axes %v, %v, ceiling %v", x, y, f.ceiling())
-	}
+	simtest.ErrorIf(t, x != (span{0.2, 0.6}) || y.min != 10 || f.ceiling() != 40 || y.max <= 40,
+		"axes %v, %v, ceiling %v", x, y, f.ceiling())
 	f = samples()["logs"]
 	f.YRange = []float64{1, 1e6}
 	if _, y := f.ranges(); y != (span{1, 1e6}) {
@@ -333,9 +328,8 @@ func TestTimeline(t *testing.T) {
 		}
 		simtest.ErrorIf(t, bytes.Contains(svg, []byte("never")), "the legend has a part that no row has")
 		for _, x := range regexp.MustCompile(`d="M([0-9.]+),`).FindAllSubmatch(svg, -1) {
-			if at, err := strconv.ParseFloat(string(x[1]), 64); err != nil || vg.Length(at) > width {
-				t.Errorf("%v wide: something at %s", width, x[1])
-			}
+			at, err := strconv.ParseFloat(string(x[1]), 64)
+			simtest.ErrorIf(t, err != nil || vg.Length(at) > width, "%v wide: something at %s", width, x[1])
 		}
 	}
 	if d := (&Timeline{}).Draw(340); d.Size.X != 340 {

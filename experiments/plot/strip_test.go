@@ -41,9 +41,7 @@ func testStrip(t *testing.T, f *Figure) {
 			label++
 			simtest.ErrorIf(t, !within(grown(strip, 0.5), box), "the label lies at %v, the strip at %v", box, strip)
 			for _, other := range tape.marks {
-				if other.ofSeries() && overlap(box, other.box()) {
-					t.Errorf("the label lies over %v", other.box())
-				}
+				simtest.ErrorIf(t, other.ofSeries() && overlap(box, other.box()), "the label lies over %v", other.box())
 			}
 		case m.text == "" && !m.filled && m.ink == color.NRGBA{A: 0xff} && len(m.points) == 2 && box.Size().X > 0 && box.Size().Y > 0 && math.Abs(float64(box.Min.Y-strip.Min.Y)) < 4:
 			breaks++
@@ -125,9 +123,8 @@ func TestPanelsLegendStates(t *testing.T) {
 	f.Panels[1].Series[0].States[1] = Undecided
 	f.Series = f.Panels[0].Series
 	p, tape := recordPage(f)
-	if texts := tape.texts(t, "panels", p.size); texts["half filled: undecided"] != 1 || texts["hollow: saturated"] != 1 {
-		t.Errorf("the legend of %v", texts)
-	}
+	texts := tape.texts(t, "panels", p.size)
+	simtest.ErrorIf(t, texts["half filled: undecided"] != 1 || texts["hollow: saturated"] != 1, "the legend of %v", texts)
 	// Curves without markers have no strip for points without a value.
 	hidden := &Figure{Style: Curve, Series: []Series{{Name: "min", X: []float64{0.1, 0.2}, Y: []float64{10, math.NaN()}, States: []State{Steady, Saturated}}}}
 	l := newLegend(hidden)
@@ -160,9 +157,8 @@ func TestMarkLabels(t *testing.T) {
 				simtest.ErrorIf(t, i != j && overlap(box, other), "vertical %v: labels %d and %d overlap", vertical, i, j)
 			}
 			for _, m := range tape.marks {
-				if m.ofSeries() && m.covers(box) {
-					t.Errorf("vertical %v: label %d lies over a series at %v", vertical, i, m.box())
-				}
+				simtest.ErrorIf(t, m.ofSeries() && m.covers(box),
+					"vertical %v: label %d lies over a series at %v", vertical, i, m.box())
 			}
 		}
 	}
@@ -239,9 +235,8 @@ func TestNamesBeginAtTheAxis(t *testing.T) {
 	if n := strings.Count(string(svg), "font-family"); n == 0 || strings.Count(string(svg), ",Arial,Helvetica,sans-serif;") != n {
 		t.Error("fonts to take in the place of Liberation Sans are not named")
 	}
-	if n, all := strings.Count(string(svg), `lengthAdjust="spacingAndGlyphs"`), strings.Count(string(svg), "<text "); n != all {
-		t.Errorf("%d of %d texts have their length", n, all)
-	}
+	n, all := strings.Count(string(svg), `lengthAdjust="spacingAndGlyphs"`), strings.Count(string(svg), "<text ")
+	simtest.ErrorIf(t, n != all, "%d of %d texts have their length", n, all)
 	// A digit of Liberation Sans is as wide as Arial's, 1139 of 2048 em: ten at 10 points 55.6.
 	got, want := measured("<text x=\"1\"\n\tstyle=\"font-size:10px\">0000000000</text>"), ` textLength="55.6`
 	simtest.ErrorIf(t, !strings.Contains(got, want), "%s, want %s", got, want)
@@ -283,17 +278,15 @@ func (t *tape) place(p vg.Point) vg.Point {
 	return t.at.Add(vg.Point{X: p.X*vg.Length(cos) - p.Y*vg.Length(sin), Y: p.X*vg.Length(sin) + p.Y*vg.Length(cos)})
 }
 
-func (t *tape) Push()                              { t.saved = append(t.saved, t.state) }
-func (t *tape) Pop()                               { t.state, t.saved = t.saved[len(t.saved)-1], t.saved[:len(t.saved)-1] }
-func (t *tape) Rotate(angle float64)               { t.angle += angle }
-func (t *tape) Translate(by vg.Point)              { t.at = t.place(by) }
-func (t *tape) Scale(x, y float64)                 { panic("not used") }
-func (t *tape) SetColor(c color.Color)             { t.ink = c }
-func (t *tape) SetLineWidth(w vg.Length)           { t.width = w }
-func (t *tape) SetLineDash([]vg.Length, vg.Length) {}
-func (t *tape) DrawImage(vg.Rectangle, image.Image) {
-	panic("not used")
-}
+func (t *tape) Push()                               { t.saved = append(t.saved, t.state) }
+func (t *tape) Pop()                                { t.state, t.saved = t.saved[len(t.saved)-1], t.saved[:len(t.saved)-1] }
+func (t *tape) Rotate(angle float64)                { t.angle += angle }
+func (t *tape) Translate(by vg.Point)               { t.at = t.place(by) }
+func (t *tape) Scale(x, y float64)                  { panic("not used") }
+func (t *tape) SetColor(c color.Color)              { t.ink = c }
+func (t *tape) SetLineWidth(w vg.Length)            { t.width = w }
+func (t *tape) SetLineDash([]vg.Length, vg.Length)  {}
+func (t *tape) DrawImage(vg.Rectangle, image.Image) { panic("not used") }
 
 func (t *tape) path(p vg.Path, filled bool) {
 	m := mark{filled: filled, width: t.width, ink: color.NRGBAModel.Convert(t.ink).(color.NRGBA)}
@@ -341,9 +334,8 @@ func (t *tape) texts(test *testing.T, name string, size vg.Point) map[string]int
 		}
 		all[m.text]++
 		box := grown(m.box(), -1) // lines of a text touch
-		if slices.ContainsFunc(boxes, func(other vg.Rectangle) bool { return overlap(box, other) }) {
-			test.Errorf("%s: %q lies over another text", name, m.text)
-		}
+		simtest.ErrorIf(test, slices.ContainsFunc(boxes, func(other vg.Rectangle) bool { return overlap(box, other) }),
+			"%s: %q lies over another text", name, m.text)
 		boxes = append(boxes, box)
 	}
 	return all

@@ -85,9 +85,8 @@ func TestBrowserChart(t *testing.T) {
 		x, y := b.center(chart + ".querySelectorAll('[data-series=\"2\"] [data-tip]')[1]")
 		b.mouse("mouseMoved", x, y)
 		b.want(tip+".hidden", false)
-		if got, want := b.eval(tip+".textContent").(string), "2\n0.1\n"+number; !strings.HasPrefix(got, want) {
-			t.Errorf("under the pointer: %q, want %q", got, want)
-		}
+		got, want := b.eval(tip+".textContent").(string), "2\n0.1\n"+number
+		simtest.ErrorIf(t, !strings.HasPrefix(got, want), "under the pointer: %q, want %q", got, want)
 		b.picture(fmt.Sprintf("chart-hover-%d", c.width))
 		shown := func(series string) string {
 			return "getComputedStyle(" + chart + ".querySelector('[data-series=\"" + series + "\"]')).visibility"
@@ -150,9 +149,8 @@ func TestBrowserMaps(t *testing.T) {
 		}
 		title := b.eval(fmt.Sprintf("Array.from(%s.querySelectorAll('svg title')).map(t => t.textContent).find(t => t.startsWith('%s:'))", figure, ends(c.From, c.To))).(string)
 		_, number, _ := strings.Cut(title, "about ")
-		if x, err := strconv.ParseFloat(number, 64); err != nil || math.Abs(x-c.Load) > 0.001+top/1295 {
-			t.Errorf("%q, want %v", title, c.Load)
-		}
+		x, err := strconv.ParseFloat(number, 64)
+		simtest.ErrorIf(t, err != nil || math.Abs(x-c.Load) > 0.001+top/1295, "%q, want %v", title, c.Load)
 		if checked++; checked == 12 {
 			break
 		}

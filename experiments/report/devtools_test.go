@@ -196,9 +196,7 @@ func (b *browser) call(method string, params, result any) {
 	if errors.Is(err, errGone) && !b.hung.Load() {
 		b.t.Skip(err)
 	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	simtest.Check(b.t, err)
 }
 
 func (b *browser) window(width int) {
@@ -234,9 +232,8 @@ func (b *browser) eval(expression string) any {
 // want compares the value of an expression.
 func (b *browser) want(expression string, want any) {
 	b.t.Helper()
-	if got := b.eval(expression); fmt.Sprint(got) != fmt.Sprint(want) {
-		b.t.Errorf("%s: %v, want %v", expression, got, want)
-	}
+	got := b.eval(expression)
+	simtest.ErrorIf(b.t, fmt.Sprint(got) != fmt.Sprint(want), "%s: %v, want %v", expression, got, want)
 }
 
 // center scrolls to an element and says where its middle is.
@@ -277,7 +274,5 @@ func (b *browser) picture(name string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, name+".png"), data, 0o666)
 	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	simtest.Check(b.t, err)
 }

@@ -136,8 +136,7 @@ func near(t *testing.T, got, format string, digit int64) {
 func TestDamagedSeries(t *testing.T) {
 	dir, _ := reported(t, lapsed)
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "series", "1.csv"), []byte("from,to,class,0-80,90-100\n"), 0o666))
-	page := simtest.Must(Make([]string{dir}, ""))(t)
-	simtest.ErrorIf(t, !strings.Contains(string(page), "want an interval that begins at 80"), "the damage is not told")
+	simtest.Says(t, string(simtest.Must(Make([]string{dir}, ""))(t)), "want an interval that begins at 80")
 }
 
 // TestLinkMaps: a map for each variant, with a frame for each load, lowest first. Two
@@ -175,8 +174,7 @@ func TestLinkMaps(t *testing.T) {
 					continue // a switch
 				}
 				level, err := strconv.ParseInt(frames[k][2*j:2*j+2], 36, 64)
-				simtest.ErrorIf(t, err != nil || level != int64(math.Round(load/top*1295)),
-					"%s at %v: level %d", name, load, level)
+				simtest.Alike(t, name, err, nil, level, int64(math.Round(load/top*1295)))
 				if shown, err := strconv.ParseFloat(number, 64); k == 2 && (err != nil || math.Abs(shown-load) > 0.0006) {
 					t.Errorf("%s: the picture says %s, want %v", name, number, load)
 				}
@@ -185,8 +183,7 @@ func TestLinkMaps(t *testing.T) {
 			// 64 channels between 16 switches, 16 of them drawn at both ends.
 			simtest.ErrorIf(t, checked != 80, "%d links", checked)
 			h := m.Hottest[k]
-			simtest.ErrorIf(t, h.Frame != k || h.Shown != (k == 2) || h.Channels[0] != hottestOf(loads[point])[0],
-				"hottest %+v", h)
+			simtest.Alike(t, "hottest", h.Frame, k, h.Shown, k == 2, h.Channels[0], hottestOf(loads[point])[0])
 		}
 	}
 }
@@ -251,8 +248,7 @@ func TestTimelineOfManyRanks(t *testing.T) {
 	if !strings.Contains(last.Caption, "32 of 100 ranks") || !strings.Contains(string(last.Picture), ">rank 99<") || !strings.Contains(string(last.Picture), ">rank 29<") || strings.Contains(string(last.Picture), ">rank 30<") {
 		t.Errorf("%s: not the 30 first ranks and the two of the path", last.Caption)
 	}
-	simtest.ErrorIf(t, !strings.Contains(string(last.Picture), "<title>message 98:0 to rank 99: 3 us</title>"),
-		"the message is no line of its own")
+	simtest.Says(t, string(last.Picture), "<title>message 98:0 to rank 99: 3 us</title>")
 	s := last.Steps
 	simtest.ErrorIf(t, len(s) != 4 || s[0].Cable != "a to b" || s[0].Share != "40.0 %" || s[0].Time != "2.000", "parts %+v", s)
 }

@@ -120,9 +120,8 @@ func parse(t *testing.T, page []byte) *element {
 			}
 		}
 	}
-	if s := regexp.MustCompile(`url\(|@import`).FindString(root.all("style")[0].Text); s != "" {
-		t.Errorf("the style sheet refers elsewhere: %s", s)
-	}
+	simtest.Equal(t, regexp.MustCompile(`url\(|@import`).FindString(root.all("style")[0].Text), "",
+		"the style sheet refers elsewhere:")
 	for _, script := range root.all("script") {
 		s := regexp.MustCompile(`//\w|import|fetch|XMLHttp|eval`).FindString(script.Text)
 		simtest.ErrorIf(t, s != "", "the script may reach elsewhere: %s", s)
@@ -136,21 +135,16 @@ func TestPage(t *testing.T) {
 	again, err := Make([]string{dir}, "")
 	simtest.ErrorIf(t, err != nil || !bytes.Equal(page, again), "a second report differs (%v)", err)
 	root := parse(t, page)
-	if got := root.all("h1")[0].Text; got != "Tornado <on> a torus" {
-		t.Errorf("title %q", got)
-	}
+	simtest.Equal(t, root.all("h1")[0].Text, "Tornado <on> a torus", "title")
 	var questions []string
 	for _, p := range root.all("p") {
 		if p.Attr["class"] == "question" {
 			questions = append(questions, p.Text)
 		}
 	}
-	if want := []string{`Where does a <ring> & its "tornado" saturate?`, "A second paragraph, of two lines."}; fmt.Sprint(questions) != fmt.Sprint(want) {
-		t.Errorf("question %q", questions)
-	}
+	simtest.EqualSlices(t, questions, []string{`Where does a <ring> & its "tornado" saturate?`, "A second paragraph, of two lines."}, "question")
 	// 1 plot and, of 2 variants, a map of the higher load.
-	n := len(root.all("svg"))
-	simtest.ErrorIf(t, n != 4, "%d pictures, want the figure for two widths, and two maps", n)
+	simtest.Equal(t, len(root.all("svg")), 4, "pictures, want the figure for two widths, and two maps:")
 	for i, vcs := range []string{"2", "4"} {
 		got := root.all("figcaption")[i].Text
 		simtest.ErrorIf(t, !strings.HasPrefix(got, "switch.vcs = "+vcs+", traffic.load = 1. Switches at their coordinates"),
@@ -203,15 +197,12 @@ func TestSections(t *testing.T) {
 		for _, h := range root.all("h3") {
 			heads = append(heads, h.Text)
 		}
-		simtest.ErrorIf(t, fmt.Sprint(contents) != "[Answer Figures Why Every point How]" || fmt.Sprint(heads) != fmt.Sprint(contents),
-			"contents %v, sections %v", contents, heads)
+		simtest.Alike(t, "contents", fmt.Sprint(contents), "[Answer Figures Why Every point How]", fmt.Sprint(heads), fmt.Sprint(contents))
 		linked := map[string]bool{}
 		for _, a := range root.all("a") {
 			link := simtest.Must(url.Parse(a.Attr["href"]))(t)
 			if link.Path == "" {
-				if leadsTo(root, link.Fragment) != 1 {
-					t.Errorf("%s leads nowhere", a.Attr["href"])
-				}
+				simtest.Equal(t, leadsTo(root, link.Fragment), 1, "places that %s leads to:", a.Attr["href"])
 				continue
 			}
 			path := filepath.Join(filepath.Dir(out), filepath.FromSlash(link.Path))
@@ -290,19 +281,15 @@ func TestFolders(t *testing.T) {
 	root := parse(t, page)
 	var contents []string
 	for _, a := range root.all("a") {
-		simtest.ErrorIf(t, leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")) != 1,
-			"link %s leads to %d places", a.Attr["href"], leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")))
+		simtest.Equal(t, leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")), 1, "link %s leads to places:", a.Attr["href"])
 	}
 	for _, a := range root.all("nav")[0].all("a") {
 		contents = append(contents, a.Text)
 	}
-	if fmt.Sprint(contents) != "[paper/a paper/b paper/aa]" { // what stands beside others comes last
-		t.Errorf("contents %v", contents)
-	}
+	simtest.Equal(t, fmt.Sprint(contents), "[paper/a paper/b paper/aa]", "contents") // what stands beside others comes last
 	lists := root.all("nav")[0].all("ol")
 	simtest.ErrorIf(t, len(lists) != 2 || lists[1].Attr["start"] != "3", "%d lists of contents", len(lists))
-	simtest.ErrorIf(t, !strings.Contains(root.all("header")[0].Text, "Interrupted, without results: "+filepath.Join(dir, "half")),
-		"the interrupted folder is not mentioned")
+	simtest.Says(t, root.all("header")[0].Text, "Interrupted, without results: "+filepath.Join(dir, "half"))
 	var folder *engine.FolderError
 	for _, bad := range []string{t.TempDir(), filepath.Join(dir, "nothing")} {
 		_, err := Make([]string{bad}, "")
@@ -360,8 +347,7 @@ func TestAnswerOfKinds(t *testing.T) {
 		}
 		winner := variants[best*len(variants)/len(values)]
 		want := fmt.Sprintf("%s has the %s, %s", winner, c.name, results.Short(values[best]))
-		got := strings.Join(answer(f), " ")
-		simtest.ErrorIf(t, !strings.Contains(got, want), "%s\nwant %s", got, want)
+		simtest.Says(t, strings.Join(answer(f), " "), want)
 		page := string(simtest.Must(Make([]string{f.Dir}, ""))(t))
 		at, points := strings.Index(page, `<p class="answer">Of 2 variants, `+winner+" has the "), strings.Index(page, "Every point</h3>")
 		simtest.ErrorIf(t, at < 0 || at > points, "%s: the page has no answer at its head", c.name)
@@ -370,10 +356,7 @@ func TestAnswerOfKinds(t *testing.T) {
 
 // TestCommand: a command line is written as a shell takes it.
 func TestCommand(t *testing.T) {
-	if got, want := commandOf([]string{"weft", "run", "my file.toml", "--set=traffic.load=[0.1, 0.2]", "--out=it's"}), `weft run 'my file.toml' '--set=traffic.load=[0.1, 0.2]' '--out=it'\''s'`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got := fmt.Sprint(shortList([]uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13})); got != "[1 2 … 13]" {
-		t.Error(got)
-	}
+	got, want := commandOf([]string{"weft", "run", "my file.toml", "--set=traffic.load=[0.1, 0.2]", "--out=it's"}), `weft run 'my file.toml' '--set=traffic.load=[0.1, 0.2]' '--out=it'\''s'`
+	simtest.ErrorIf(t, got != want, "%s, want %s", got, want)
+	simtest.Equal(t, fmt.Sprint(shortList([]uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13})), "[1 2 … 13]", "")
 }

@@ -65,19 +65,14 @@ func TestRank(t *testing.T) {
 	simtest.FatalIf(t, len(r.All) != 4 || strings.Join(r.Demand, " ") != "traffic.pattern" || strings.Join(r.Design, " ") != "routing.type",
 		"%+v", r)
 	u := &r.All[0]
-	if got := places(u); got != "a best, b behind, c behind" || u.Highest != 0.6 || !math.IsNaN(u.Load) || !u.Places[0].Full || u.Places[1].Full {
-		t.Errorf("%s: %+v", got, u)
-	}
+	simtest.Alike(t, "u", places(u), "a best, b behind, c behind", u.Highest, 0.6, u.Load, math.NaN(), u.Places[0].Full, true, u.Places[1].Full, false)
 	d := u.Places[1].From
 	for _, x := range [][2]float64{{d.Delta, -0.145}, {d.HalfWidth, 0.0508248}, {d.P, 0.0175574}, {u.Places[2].From.P, 0.0086326}, {d.Holm, 0.0175574}, {u.Places[2].Mean, 0.305}, {u.Places[0].HalfWidth, 0.0127062}} {
 		simtest.ErrorIf(t, math.Abs(x[0]-x[1]) > 1e-6, "%v, want %v", x[0], x[1])
 	}
-	if got := places(&r.All[1]); r.All[1].Load != 0.2 || got != "a tie, c tie, b tie" {
-		t.Errorf("tails at %v: %s", r.All[1].Load, got)
-	}
-	if got := places(&r.All[2]); got != "b tie, a tie, c tie" || r.All[2].Demand[0] != "v" {
-		t.Errorf("v: %s", got)
-	}
+	got := places(&r.All[1])
+	simtest.ErrorIf(t, r.All[1].Load != 0.2 || got != "a tie, c tie, b tie", "tails at %v: %s", r.All[1].Load, got)
+	simtest.Alike(t, "v", places(&r.All[2]), "b tie, a tie, c tie", r.All[2].Demand[0], "v")
 	rows := r.Table().Rows
 	if len(rows) != 12 || strings.Join(rows[1][:6], " ") != "u accepted_load  2 b 0.455" || rows[1][len(rows[1])-1] != Behind {
 		t.Errorf("%v", rows[:2])
@@ -127,9 +122,7 @@ func TestAnswer(t *testing.T) {
 	}
 	// Differences have the digits of their intervals.
 	r := simtest.Must(csvTable(t, head, "0,8,b,x,1,1,3000,12", "1,8,a,x,1,1,2000,5").Rank([]Goal{runTime}, nil))(t)
-	if got := r.All[0].ahead(r.All[0].Places[1]); got != "1000 ± 13 s (50.0 %)" { // 13 = sqrt(12^2 + 5^2)
-		t.Error(got)
-	}
+	simtest.Equal(t, r.All[0].ahead(r.All[0].Places[1]), "1000 ± 13 s (50.0 %)", "") // 13 = sqrt(12^2 + 5^2)
 	// Under many demands, how often each is the best.
 	many := []string{head}
 	for i := range 7 {
@@ -138,9 +131,7 @@ func TestAnswer(t *testing.T) {
 		}
 	}
 	r = simtest.Must(csvTable(t, many...).Rank([]Goal{runTime}, nil))(t)
-	if got := strings.Join(r.Answer(), "|"); got != "The best run time under 7 demands: a under 5, a tie under 2." {
-		t.Error(got)
-	}
+	simtest.Equal(t, strings.Join(r.Answer(), "|"), "The best run time under 7 demands: a under 5, a tie under 2.", "")
 }
 
 // TestNamed: names of variants begin no sentence, and stand by themselves only where they are
@@ -156,8 +147,7 @@ func TestNamed(t *testing.T) {
 	} {
 		r := Rankings{Design: c.design}
 		simtest.Equal(t, r.named([]Place{{Design: c.cells}}), c.want, "")
-		got := r.named(slices.Repeat([]Place{{Design: c.cells}}, 6))
-		simtest.ErrorIf(t, got != c.want+" and 5 others", "%v", got)
+		simtest.Equal(t, r.named(slices.Repeat([]Place{{Design: c.cells}}, 6)), c.want+" and 5 others", "")
 	}
 }
 
@@ -170,12 +160,8 @@ func TestDivide(t *testing.T) {
 		d := simtest.Must(x.divide(by))(t)
 		return fmt.Sprint(Pick(x.Columns, d.demand), Pick(x.Columns, d.design), d.load)
 	}
-	if got := names(); got != "[traffic.pattern fault.x.fraction] [topology.type job.a.placement] true" {
-		t.Error(got)
-	}
-	if got := names("traffic.pattern"); got != "[job.a.placement] [traffic.pattern] true" {
-		t.Error(got)
-	}
+	simtest.Equal(t, names(), "[traffic.pattern fault.x.fraction] [topology.type job.a.placement] true", "")
+	simtest.Equal(t, names("traffic.pattern"), "[job.a.placement] [traffic.pattern] true", "")
 	// Where no load is offered, it is a demand as others are.
 	r := simtest.Must(x.Rank([]Goal{runTime}, nil))(t)
 	simtest.ErrorIf(t, strings.Join(r.Demand, " ") != "traffic.pattern fault.x.fraction traffic.load", "%v", r.Demand)

@@ -112,9 +112,7 @@ func TestHolm(t *testing.T) {
 	for i, d := range c.Differences {
 		simtest.ErrorIf(t, math.Abs(d.Holm-want[i]) > 1e-12, "%d: %v, want %v", i, d.Holm, want[i])
 	}
-	if c.Significant() != 1 || c.Tests() != 3 || c.Differences[0].Significance != Higher || c.Differences[3].Significance != Unclear {
-		t.Errorf("%+v", c)
-	}
+	simtest.Alike(t, "Holm's judgement", c.Significant(), 1, c.Tests(), 3, c.Differences[0].Significance, Higher, c.Differences[3].Significance, Unclear)
 }
 
 // normals makes normal numbers, of 12 uniform ones each: variance 1.
@@ -252,8 +250,7 @@ func TestResolution(t *testing.T) {
 		{[]float64{406, 500, math.NaN()}, 2}, {[]float64{16, 48, 32}, 16}, {[]float64{406.5, 513.5}, 0.5}, {[]float64{0.29, 0.31}, 0.01},
 		{[]float64{0, 0}, 0}, {[]float64{math.Inf(1), -6, 4}, 2}, {nil, 0},
 	} {
-		got := resolution(c.values)
-		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-9, "%v: %v, want %v", c.values, got, c.want)
+		simtest.Near(t, resolution(c.values), c.want, 1e-9, "%v:", c.values)
 	}
 	if got := resolution([]float64{7.405584986980336, 7.569293458055114, 6.91117120931}); got > 1e-4 {
 		t.Errorf("means: %v", got)

@@ -41,9 +41,7 @@ func (t *Table) Knees() []Knee {
 	}
 	keys := append(d.demand, d.design...)
 	slices.Sort(keys)
-	variant := func(i int) string {
-		return equations(Pick(t.Columns, keys), Pick(t.Rows[i], keys))
-	}
+	variant := func(i int) string { return equations(Pick(t.Columns, keys), Pick(t.Rows[i], keys)) }
 	var knees []Knee
 	several := false
 	for _, rows := range Grouped(Indices(len(t.Rows)), variant) {

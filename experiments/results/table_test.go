@@ -52,12 +52,8 @@ func TestCellsWithUnits(t *testing.T) {
 // TestCountStates: a verdict that no row has is left out, and a table without any has none.
 func TestCountStates(t *testing.T) {
 	states := &Table{Columns: []string{"point", "state"}, Rows: [][]string{{"0", "steady"}, {"1", "saturated"}, {"2", "steady"}}}
-	if got := states.CountStates(); got != "2 steady, 1 saturated" {
-		t.Errorf("%q", got)
-	}
-	if got := (&Table{Columns: []string{"point"}, Rows: [][]string{{"0"}}}).CountStates(); got != "" {
-		t.Errorf("%q", got)
-	}
+	simtest.Equal(t, states.CountStates(), "2 steady, 1 saturated", "")
+	simtest.Equal(t, (&Table{Columns: []string{"point"}, Rows: [][]string{{"0"}}}).CountStates(), "", "")
 }
 
 // TestJSONLines: numbers stay numbers to the last digit, what only looks like
@@ -117,13 +113,10 @@ func TestSaturationThroughput(t *testing.T) {
 		{"none at all", "", math.NaN()},
 	} {
 		got, err := AcceptedAt95(table(t, "offered_load,accepted_load\n"+c.rows))
-		if err != nil || got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
-			t.Errorf("%s: %v (%v), want %v", c.name, got, err, c.want)
-		}
+		simtest.ErrorIf(t, err != nil || got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)),
+			"%s: %v (%v), want %v", c.name, got, err, c.want)
 	}
-	if _, err := AcceptedAt95(table(t, "offered_load\n1")); err == nil {
-		t.Error("no error without accepted_load")
-	}
+	simtest.Refuse(AcceptedAt95(table(t, "offered_load\n1")))(t, "")
 }
 
 // TestPeaks: a peak begins where packets per ns rise to more than ten times those of a valley that has less
@@ -143,13 +136,10 @@ func TestPeaks(t *testing.T) {
 		{"11 of 1011 are not", "0,1,1000\n5,6,11", 2},
 		{"none", "", 0},
 	} {
-		if got, err := Peaks(table(t, "latency_from_ns,latency_to_ns,packets\n"+c.rows)); err != nil || got != c.want {
-			t.Errorf("%s: %v (%v), want %v", c.name, got, err, c.want)
-		}
+		got, err := Peaks(table(t, "latency_from_ns,latency_to_ns,packets\n"+c.rows))
+		simtest.ErrorIf(t, err != nil || got != c.want, "%s: %v (%v), want %v", c.name, got, err, c.want)
 	}
-	if _, err := Peaks(table(t, "latency_from_ns,packets\n1,1")); err == nil {
-		t.Error("no error without latency_to_ns")
-	}
+	simtest.Refuse(Peaks(table(t, "latency_from_ns,packets\n1,1")))(t, "")
 }
 
 // A symbolic link and a pipe stay what they are; what cannot be written is
@@ -180,9 +170,8 @@ func TestWriteFile(t *testing.T) {
 		t.Fatalf("the pipe has become %v, %v", info.Mode(), err)
 	}
 	text := make([]byte, 10)
-	if n, _ := end.Read(text); string(text[:n]) != "four" {
-		t.Errorf("the pipe held %q", text[:n])
-	}
+	n, _ := end.Read(text)
+	simtest.ErrorIf(t, string(text[:n]) != "four", "the pipe held %q", text[:n])
 
 	for path, want := range map[string]string{
 		at("none/file"):              "cannot be written: no such file or directory",
@@ -237,16 +226,12 @@ func TestKnees(t *testing.T) {
 		t.Errorf("one seed: %+v", k)
 	}
 	single, err := table.Where(map[string]string{"traffic.load": "0.1"})
-	if err != nil || single.Knees() != nil {
-		t.Errorf("one load: %v", single.Knees())
-	}
+	simtest.ErrorIf(t, err != nil || single.Knees() != nil, "one load: %v", single.Knees())
 	// Loads that measure.find has found are no sweep.
-	if got := without(table, "traffic.load").Knees(); got != nil {
-		t.Errorf("found loads: %+v", got)
-	}
-	if got := (&Table{Columns: []string{"point", "hops"}}).Knees(); got != nil {
-		t.Errorf("a table without loads: %v", got)
-	}
+	got := without(table, "traffic.load").Knees()
+	simtest.ErrorIf(t, got != nil, "found loads: %+v", got)
+	got = (&Table{Columns: []string{"point", "hops"}}).Knees()
+	simtest.ErrorIf(t, got != nil, "a table without loads: %v", got)
 }
 
 // without is a table without a column.
@@ -263,4 +248,62 @@ func TestIndexList(t *testing.T) {
 	for text, tasks := range map[string][]int{"0": {0}, "0-2": {0, 1, 2}, "3,7-8,10": {3, 7, 8, 10}, "": nil} {
 		simtest.Equal(t, IndexList(tasks), text, "%v written", tasks)
 	}
+}
+
+// TestSeriesProblems: damaged files are told by what is wrong.
+func TestSeriesProblems(t *testing.T) {
+	for text, want := range map[string]string{
+		"from,to,class\n":               "3 columns",
+		"from,to,class,0-9,8-20\n":      "want an interval that begins at 9",
+		"from,to,class,0-0\n":           "want an interval that begins at 0",
+		"from,to,class,x\n":             `column "x"`,
+		"from,to,class,0-9\na,b,c,-1\n": `"-1" flits from a to b`,
+	} {
+		table := simtest.Must(ReadTable("series", strings.NewReader(text)))(t)
+		simtest.Refuse(ParseSeries(table))(t, want)
+	}
+}
+
+// FuzzParseSeries: what is read has intervals that follow one another and as
+// many loads of each channel.
+func FuzzParseSeries(f *testing.F) {
+	f.Add("from,to,class,0-9,9-20\na,b,c,1,2\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		table, err := ReadTable("series", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		s, err := ParseSeries(table)
+		if err != nil {
+			return
+		}
+		last := int64(0)
+		for _, end := range s.Ends {
+			simtest.ErrorIf(t, end <= last, "ends %v", s.Ends)
+			last = end
+		}
+		for _, c := range s.Channels {
+			simtest.ErrorIf(t, len(c.Flits) != len(s.Ends), "%d loads", len(c.Flits))
+			for _, x := range c.Flits {
+				simtest.ErrorIf(t, !(x >= 0) || math.IsInf(x, 0), "load %v", x)
+			}
+		}
+	})
+}
+
+// TestHottest: a channel of two virtual channels that carries 30 and 20 % of what it can is hotter
+// than one of 40 % between switches; in flits a cycle, as earlier tables have it alone, it is not.
+func TestHottest(t *testing.T) {
+	const text = "point,from,to,flits_per_cycle,percent,between_switches\n0,a,b,0.4,40,true\n0,x,a,0.15,30,false\n0,x,a,0.1,20,false\n1,b,a,0.3,30,true\n"
+	table := simtest.Must(ReadTable("links", strings.NewReader(text)))(t)
+	point, c, ok := Hottest(table, false)
+	simtest.ErrorIf(t, !ok || point != 0 || c != (ChannelLoad{"x", "a", 0.5, false}), "point %d: %+v, %v", point, c, ok)
+	if point, c, ok := Hottest(table, true); !ok || point != 0 || c != (ChannelLoad{"a", "b", 0.4, true}) {
+		t.Errorf("between switches, point %d: %+v, %v", point, c, ok)
+	}
+	old := simtest.Must(ReadTable("links", strings.NewReader("point,from,to,flits_per_cycle\n0,a,b,0.4\n0,x,a,0.25\n")))(t)
+	_, c, ok = Hottest(old, false)
+	simtest.ErrorIf(t, !ok || c != (ChannelLoad{"a", "b", 0.4, false}), "of an earlier table: %+v, %v", c, ok)
+	_, _, ok = Hottest(old, true)
+	simtest.ErrorIf(t, ok, "an earlier table tells which cables join switches")
 }

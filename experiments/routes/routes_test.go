@@ -37,15 +37,10 @@ func TestLoads(t *testing.T) {
 	e := c.Engines[0]
 	load := e.loads[0]
 	for l, x := range load.Load {
-		if math.Abs(x-2./3) > 1e-12 {
-			t.Errorf("%s carries %v, want 2/3", cableName(c.subnet, int32(l)), x)
-		}
+		simtest.ErrorIf(t, math.Abs(x-2./3) > 1e-12, "%s carries %v, want 2/3", cableName(c.subnet, int32(l)), x)
 	}
-	if e.hops != 0.5 || e.maxHops != 1 || load.Throughput() != 1 || load.mean != 1 {
-		t.Errorf("hops %v, at most %d, throughput %v", e.hops, e.maxHops, load.Throughput())
-	}
-	refusal := c.Engines[1].Refusal
-	simtest.ErrorIf(t, !strings.Contains(refusal, "more than one root"), "ftree: %q", refusal)
+	simtest.Alike(t, "hops", e.hops, 0.5, e.maxHops, 1, load.Throughput(), 1, load.mean, 1)
+	simtest.Says(t, c.Engines[1].Refusal, "more than one root")
 	table := c.Table()
 	simtest.ErrorIf(t, len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) || len(table.Rows[1]) != len(table.Columns),
 		"%v", table)
@@ -59,17 +54,14 @@ func TestConfigure(t *testing.T) {
 	simtest.ErrorIf(t, err != nil || c.Tables == nil || c.Tables.Engine != "lash" || len(c.Refusals) != 1 || c.Refused() != nil,
 		"%+v, %v", c, err)
 	r.Config.Engines = []string{"ftree"}
-	if c, err = r.Configure(); err != nil || c.Tables != nil || c.Refused() == nil {
-		t.Errorf("%+v, %v", c, err)
-	}
+	c, err = r.Configure()
+	simtest.ErrorIf(t, err != nil || c.Tables != nil || c.Refused() == nil, "%+v, %v", c, err)
 	r.Config.Engines = nil
-	if c, err = r.Configure(); err != nil || c.Tables == nil || c.Tables.Engine != DefaultEngine {
-		t.Errorf("%+v, %v", c, err)
-	}
+	c, err = r.Configure()
+	simtest.ErrorIf(t, err != nil || c.Tables == nil || c.Tables.Engine != DefaultEngine, "%+v, %v", c, err)
 	r.Manager = "nobody"
-	if _, err = r.Configure(); err == nil {
-		t.Error("a manager that is not there")
-	}
+	_, err = r.Configure()
+	simtest.ErrorIf(t, err == nil, "a manager that is not there")
 }
 
 // TestHottestOfEveryEngine: the table of the hottest cables has some of each engine, and
@@ -103,14 +95,12 @@ func TestHottestOfEveryEngine(t *testing.T) {
 		simtest.ErrorIf(t, !found,
 			"%s: its hottest cable, %s with %s, is not among those of\\n%v", engine, from, load, hottest.Rows)
 		fullest, _ := strconv.ParseFloat(cell(engines, row, "fullest_cable_load"), 64)
-		if one, _ := strconv.ParseFloat(load, 64); fullest < one {
-			t.Errorf("%s: the fullest of each draw %v, one cable %v", engine, fullest, one)
-		}
+		one, _ := strconv.ParseFloat(load, 64)
+		simtest.ErrorIf(t, fullest < one, "%s: the fullest of each draw %v, one cable %v", engine, fullest, one)
 	}
 	files := simtest.Must(c.Files())(t)
 	picture := string(files["histogram.svg"])
-	simtest.ErrorIf(t, strings.Count(picture, ">minhop<") != 1 || strings.Count(picture, ">lash<") != 1,
-		"the histogram has no panel for each engine")
+	simtest.Alike(t, "the histogram has no panel for each engine", strings.Count(picture, ">minhop<"), 1, strings.Count(picture, ">lash<"), 1)
 	uniform := simtest.Must(PatternDemand(r.Network, "uniform", 1))(t)
 	several := simtest.Must(r.Compare([]string{"minhop", "lash"}, []*Demand{permutation, uniform}, func() float64 { return 0 }))(t)
 	files = simtest.Must(several.Files())(t)

@@ -142,8 +142,7 @@ func TestVerdictInterval(t *testing.T) {
 	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "latency_mean_ns"}); v.Measured != 27 || math.Abs(v.Half-1.5811) > 1e-4 {
 		t.Errorf("%v +- %v", v.Measured, v.Half)
 	}
-	cell := Table([]Verdict{{Half: math.Inf(1)}}).Rows[0][7]
-	simtest.ErrorIf(t, cell != "", "an infinite interval is written %q", cell)
+	simtest.Equal(t, Table([]Verdict{{Half: math.Inf(1)}}).Rows[0][7], "", "an infinite interval is written")
 }
 
 // TestVerdictEach: every case that a row names is judged, or they are combined.
@@ -189,8 +188,7 @@ func TestVerdictFarthest(t *testing.T) {
 	rows := table(t, "n,seed,x_load,x_ci95\n1,1,0.6,3\n2,1,0.2,4\n3,1,1,12")
 	for target, want := range map[string]float64{fig8bRatio: 1, "dragonfly-fig8a-ur-min-saturation-throughput": 0.2, fig8bVAL: 1} {
 		v := judgeOne(rows, Expect{Target: target, Metric: "x_load", Each: []string{"n"}})
-		simtest.ErrorIf(t, v.Measured != want || v.Verdict != Missed,
-			"%s: %v is shown, %s, want %v", target, v.Measured, v.Verdict, want)
+		simtest.Alike(t, target, v.Measured, want, v.Verdict, Missed)
 	}
 	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "x_load", Each: []string{"n"}, Combine: "mean"}); !(math.Abs(v.Measured-0.6) < 1e-12 && math.Abs(v.Half-13./3) < 1e-12) {
 		t.Errorf("the mean is %v +- %v, want 0.6 +- 13/3", v.Measured, v.Half)
@@ -230,8 +228,7 @@ some,2,0.5,49
 	} {
 		c.e.Target, c.e.Metric = fig8bVAL, "x"
 		v := judgeOne(rows, c.e)
-		simtest.ErrorIf(t, v.Verdict != c.verdict || v.Note != c.note,
-			"%s: %s %q, want %s %q", c.name, v.Verdict, v.Note, c.verdict, c.note)
+		simtest.Alike(t, c.name, v.Verdict, c.verdict, v.Note, c.note)
 	}
 	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "x", Take: "count", Where: where("none")}); v.Measured != 0 || v.Verdict != Missed {
 		t.Errorf("no rows to count: %v %s", v.Measured, v.Verdict)
@@ -324,8 +321,7 @@ b,0.6,2,0.5,0.01,0.48,steady
 			judged(t, fmt.Sprintf("%s, reversed %v", c.name, reversed), judgeOne(rows, c.e), c.want, c.verdict, c.note)
 		}
 		largest := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "accepted_load", Where: of("a"), Each: []string{"traffic.load"}, Combine: "largest"})
-		simtest.ErrorIf(t, largest.Measured != 0.56 || largest.Half != 0.03,
-			"reversed %v: the largest case is %v +- %v", reversed, largest.Measured, largest.Half)
+		simtest.Alike(t, fmt.Sprint("reversed ", reversed), largest.Measured, 0.56, largest.Half, 0.03)
 	}
 }
 

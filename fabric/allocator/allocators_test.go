@@ -205,12 +205,10 @@ func TestAllocatorSeesQueues(t *testing.T) {
 	f := simtest.Must(core.New(topo.Graph(), config, table, 1))(t)
 	f.Attach(fabric.Ends{Source: b, Sink: b})
 	f.Advance(100)
-	want := []topology.TerminalID{0, 1, 0, 1, 0, 1}
-	simtest.ErrorIf(t, !slices.Equal(b.sources, want), "from terminals %v, want %v", b.sources, want)
+	simtest.EqualSlices(t, b.sources, []topology.TerminalID{0, 1, 0, 1, 0, 1}, "from terminals")
 	config.Fabric.Unit, config.Switch.Hold, config.Switch.FlowControl = fabric.UnitPacket, true, fabric.CutThrough
 	_, err := core.New(topo.Graph(), config, table, 1)
-	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "longest-queue"),
-		"packets as the unit: %v, want a refusal", err)
+	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "longest-queue"), "packets as the unit: %v, want a refusal", err)
 }
 
 // told is the configuration of an allocator with a setting.
@@ -231,22 +229,17 @@ func TestAllocatorKnowsItsSwitch(t *testing.T) {
 	})
 	config := fabric.DefaultConfig()
 	config.Switch.Allocator = allocator.Named("told")
-	if _, err := core.New(topo.Graph(), config, r, 7); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(core.New(topo.Graph(), config, r, 7))(t)
 	for s, env := range made {
 		simtest.ErrorIf(t, env.Switch != s || env.Seed != 7, "switch %d of the run with seed 7 is told %+v", s, env)
 	}
 	simtest.Check(t, config.Switch.Allocator.Choose("told"))
 	config.Switch.Allocator.Config().(*told).Share = 0.25
-	if _, err := core.New(topo.Graph(), config, r, 7); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(core.New(topo.Graph(), config, r, 7))(t)
 	want := []float64{0.5, 0.5, 0.5, 0.25, 0.25, 0.25}
 	simtest.ErrorIf(t, len(made) != 6 || !slices.Equal(shares, want),
 		"%d allocators for 3 switches and 3 others have shares %v, want %v", len(made), shares, want)
 	config.Switch.Allocator.Config().(*told).Share = 2
-	if _, err := core.New(topo.Graph(), config, r, 7); err == nil || err.Error() != "switch.share = 2: want 0 to 1" {
-		t.Errorf("a share of 2: %v", err)
-	}
+	_, err := core.New(topo.Graph(), config, r, 7)
+	simtest.ErrorIf(t, err == nil || err.Error() != "switch.share = 2: want 0 to 1", "a share of 2: %v", err)
 }

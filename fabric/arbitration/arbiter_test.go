@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 func entries(t testing.TB, text string) []Entry {
@@ -80,9 +81,8 @@ func TestLimits(t *testing.T) {
 			tables := &Tables{entries(t, "0:255,2:1"), entries(t, "1:7"), uint8(limit)}
 			rounds := int64(2)
 			counts, _ := sequence(t, tables, 0b11, int(rounds*(n+1)), fixed(bytes))
-			if int64(counts[0]) != rounds*n || int64(counts[1]) != rounds {
-				t.Fatalf("limit %d, packets of %d B: %d to %d, want %d to %d", limit, bytes, counts[0], counts[1], rounds*n, rounds)
-			}
+			simtest.FatalIf(t, int64(counts[0]) != rounds*n || int64(counts[1]) != rounds,
+				"limit %d, packets of %d B: %d to %d, want %d to %d", limit, bytes, counts[0], counts[1], rounds*n, rounds)
 		}
 	}
 }
@@ -128,9 +128,8 @@ func TestUnequalPackets(t *testing.T) {
 }
 
 func TestParseEntries(t *testing.T) {
-	if got := entries(t, " 0:4, 1:0,14:0xff"); !slices.Equal(got, []Entry{{0, 4}, {1, 0}, {14, 255}}) {
-		t.Error(got)
-	}
+	got := entries(t, " 0:4, 1:0,14:0xff")
+	simtest.ErrorIf(t, !slices.Equal(got, []Entry{{0, 4}, {1, 0}, {14, 255}}), "%v", got)
 	for _, text := range []string{"1", "1:256", "15:1", "-1:1", "1:x", "1:1,", ":", strings.Repeat("0:1,", 64) + "0:1"} {
 		_, err := ParseEntries(text)
 		simtest.ErrorIf(t, err == nil, "%q was read", text)
@@ -179,9 +178,34 @@ func TestPackets(t *testing.T) {
 						got.WriteString(fmt.Sprint(c.Lane))
 					}
 				}
-				simtest.ErrorIf(t, got.String()[:600] != want,
-					"limit %d, packets of %d B, lanes %b: %s, want %s", limit, bytes, ready, got.String()[:600], want)
+				simtest.Equal(t, got.String()[:600], want, "limit %d, packets of %d B, lanes %b:", limit, bytes, ready)
 			}
+		}
+	}
+}
+
+// TestArbiterSnapshot: an arbiter that goes on from a snapshot chooses as the one that wrote
+// it, packet after packet of 2 units in a table of weights 3 and 5.
+func TestArbiterSnapshot(t *testing.T) {
+	tables := &Tables{High: []Entry{{Lane: 0, Weight: 3}, {Lane: 1, Weight: 5}}, Low: []Entry{{Lane: 2, Weight: 4}, {Lane: 0, Weight: 2}}, Limit: 1}
+	for at := range 40 {
+		one, other := New(tables), New(tables)
+		for i := range 80 {
+			if i == at {
+				w := snapshot.Writer()
+				snapshot.Value(w, &one)
+				r := snapshot.Reader(w.Bytes())
+				snapshot.Value(r, &other)
+				simtest.FatalIf(t, r.End() != nil, "%v", r.End())
+			}
+			c, _ := one.Choose(7)
+			one.Send(c, 2*Unit)
+			if i < at {
+				continue
+			}
+			d, _ := other.Choose(7)
+			simtest.FatalIf(t, d != c, "after a snapshot before choice %d, choice %d is %+v, want %+v", at, i, d, c)
+			other.Send(c, 2*Unit)
 		}
 	}
 }

@@ -33,9 +33,7 @@ type NSCC struct {
 }
 
 // DefaultNSCC holds the values that htsim takes from the Ultra Ethernet specification, 1.0.
-func DefaultNSCC() NSCC {
-	return NSCC{Gamma: 0.8, Weight: 0.0125, Adjust: 8, Gate: 3, Threshold: 4}
-}
+func DefaultNSCC() NSCC { return NSCC{Gamma: 0.8, Weight: 0.0125, Adjust: 8, Gate: 3, Threshold: 4} }
 
 // NSCCLaw is what the windows of all flows with the same settings and paths share.
 type NSCCLaw struct {
@@ -261,10 +259,6 @@ func (w *NSCCWindow) OnNack(now, rtt sim.Time, size int64, lastHop bool, inFligh
 }
 
 // OnTimeout takes into account that a packet of a size has been answered too late.
-func (w *NSCCWindow) OnTimeout(size int64) {
-	w.window = max(w.window-size, w.law.path.PacketBytes)
-}
+func (w *NSCCWindow) OnTimeout(size int64) { w.window = max(w.window-size, w.law.path.PacketBytes) }
 
-func (w *NSCCWindow) bound() {
-	w.window = max(w.law.path.PacketBytes, min(w.window, w.largest))
-}
+func (w *NSCCWindow) bound() { w.window = max(w.law.path.PacketBytes, min(w.window, w.largest)) }

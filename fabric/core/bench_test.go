@@ -1,9 +1,19 @@
 package core_test
 
 import (
+	"bytes"
+	"encoding/csv"
+	"errors"
 	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"regexp"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +24,7 @@ import (
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // BenchmarkDragonfly runs the 1056-terminal dragonfly under minimal routing
@@ -180,4 +191,253 @@ func heapMB() float64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc) / 1e6
+}
+
+// cpuTime is the processor time that the process has used: what benchmarks
+// report, since wall time says little on a shared machine.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkFlits is the cost of a flit-hop by the length of packets: uniform traffic at
+// three loads each on a dragonfly, a fat tree and a mesh. An operation is a cycle.
+func BenchmarkFlits(b *testing.B) {
+	for _, net := range []struct {
+		name   string
+		loads  []float64
+		warmup int64
+		build  func() network
+	}{
+		{"dragonfly-1056", []float64{0.1, 0.4, 0.7}, 1500, func() network { return dragonflyNetwork(b, "min", 4, 8, 4) }},
+		{"fat-tree-1024", []float64{0.1, 0.4, 0.7}, 1500, func() network {
+			return newNetwork(b, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 })
+		}},
+		{"mesh-64", []float64{0.1, 0.3, 0.45}, 5000, func() network {
+			return newNetwork(b, "mesh", "dor", func(c *topology.GridConfig) { c.Dims = []int{8, 8} })
+		}},
+	} {
+		for _, flits := range []int{1, 4, 16, 64} {
+			for _, load := range net.loads {
+				b.Run(fmt.Sprintf("%s/flits=%d/load=%v", net.name, flits, load), func(b *testing.B) {
+					n := net.build()
+					n.benchmark(b, fabric.DefaultConfig(), routingtest.Others(n.topo.Graph().Terminals()), load, flits, net.warmup)
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkUnits compares packets as the unit with flits, of wormhole switches and of
+// switches that hold their ports, on packets of 2 and 4 KiB of flits of 64 B. All are
+// simulated in turn, 1000 cycles each in an operation, so that what else the machine does
+// meets them alike. A packet-hop is a packet that crosses a switch.
+func BenchmarkUnits(b *testing.B) {
+	tree := func(k int) func() network {
+		return func() network {
+			return newNetwork(b, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = k, 3 })
+		}
+	}
+	for _, net := range []struct {
+		name   string
+		warmup int64
+		load   float64
+		build  func() network
+	}{
+		{"dragonfly-1056", 3000, 0.5, func() network { return dragonflyNetwork(b, "min", 4, 8, 4) }},
+		{"fat-tree-16", 3000, 0.5, tree(4)},
+		{"fat-tree-128", 3000, 0.5, tree(8)},
+		{"fat-tree-1024", 3000, 0.5, tree(16)},
+		{"fat-tree-16000", 800, 0.3, tree(40)},
+	} {
+		for _, flits := range []int{32, 64} {
+			b.Run(fmt.Sprintf("%s/flits=%d", net.name, flits), func(b *testing.B) {
+				config := fabric.DefaultConfig()
+				config.Switch.BufferFlits = 2 * flits
+				whole := config
+				packets(&whole)
+				sides := []*side{{name: "flits", config: config}, {name: "flits-hold", config: holding(config)}, {name: "packets", config: whole}}
+				net.build().sideBySide(b, sides, net.load, flits, net.warmup)
+			})
+		}
+	}
+}
+
+// side is one of several simulations of a network.
+type side struct {
+	name   string
+	config fabric.Config
+	fabric *core.Fabric
+	hops   int64 // of flits
+	cpu    time.Duration
+}
+
+// sideBySide simulates all sides in turn, and reports the time of each for a packet-hop.
+func (n network) sideBySide(b *testing.B, sides []*side, load float64, flits int, warmup int64) {
+	hugePages()
+	for _, s := range sides {
+		s.fabric = n.fabric(b, s.config)
+		meter := measure.NewMeter(100)
+		source := n.traffic(load, flits)
+		simtest.Check(b, s.fabric.Attach(fabric.Ends{Source: source, Sink: meter}))
+		s.fabric.Advance(warmup)
+		meter.Open(s.fabric.Cycle())
+		s.hops = -s.fabric.FlitHops
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		for _, s := range sides {
+			start := cpuTime()
+			s.fabric.Advance(1000)
+			s.cpu += cpuTime() - start
+		}
+	}
+	for _, s := range sides {
+		hops := float64(s.hops+s.fabric.FlitHops) / float64(flits)
+		b.ReportMetric(float64(s.cpu.Nanoseconds())/hops, s.name+"-cpu-ns/packet-hop")
+		b.ReportMetric(hops/s.cpu.Seconds()/1e6, s.name+"-Mhops/cpu-s")
+	}
+}
+
+// switchForm is a switch, packets and a load whose cost is watched: the dragonfly of 1,056
+// terminals under uniform traffic and minimal routing, with three virtual channels of 256 flits.
+type switchForm struct {
+	vcAlloc  int // cycles of the stage for virtual channels, as BookSim2's switch has one; 0: none
+	pipeline string
+	flits    int
+	load     float64
+	tiles    bool // of 128 KiB, between which channels take 16 cycles
+}
+
+func (s *switchForm) String() string {
+	name := fmt.Sprintf("vc_alloc=%d/%s/flits=%d/load=%v", s.vcAlloc, s.pipeline, s.flits, s.load)
+	if s.tiles {
+		name += "/tiles"
+	}
+	return name
+}
+
+func (s *switchForm) config() fabric.Config {
+	config := fabric.DefaultConfig()
+	config.Switch.VCs, config.Switch.BufferFlits = 3, 256
+	config.Switch.VCAllocCycles, config.Switch.Pipeline = s.vcAlloc, s.pipeline
+	if s.tiles {
+		config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 16 * sim.Nanosecond}}
+	}
+	return config
+}
+
+// switchForms are those that are watched. Without a stage of their own, stages have no time to overlap.
+func switchForms() (all []*switchForm) {
+	for _, flits := range []int{1, 16} {
+		for _, load := range []float64{0.1, 0.4, 0.9} {
+			for _, pipeline := range []string{fabric.Serial, fabric.Overlapped} {
+				all = append(all, &switchForm{vcAlloc: 1, pipeline: pipeline, flits: flits, load: load})
+			}
+			all = append(all, &switchForm{pipeline: fabric.Serial, flits: flits, load: load})
+		}
+	}
+	return append(all, &switchForm{pipeline: fabric.Serial, flits: 1, load: 0.4, tiles: true})
+}
+
+// tile has networks divided into tiles where the form has some, while a test runs.
+func (s *switchForm) tile(cleanup func(func())) {
+	if s.tiles {
+		core.TileFrom(cleanup, 1<<17, 16)
+	}
+}
+
+// BenchmarkForms is the cost of a flit-hop by the form of the switch. An operation is a cycle.
+func BenchmarkForms(b *testing.B) {
+	for _, s := range switchForms() {
+		b.Run(s.String(), func(b *testing.B) {
+			s.tile(b.Cleanup)
+			n := dragonflyNetwork(b, "min", 4, 8, 4)
+			n.benchmark(b, s.config(), routingtest.Others(n.topo.Graph().Terminals()), s.load, s.flits, 1500)
+		})
+	}
+}
+
+const (
+	instructionTable = "testdata/instructions.csv"
+	instructionForm  = "WEFT_INSTRUCTIONS_OF" // number of a form, and cycles
+	moved            = 0.02                   // the share by which a row may differ from the table
+)
+
+// TestInstructions counts the instructions of a flit-hop for each form of the switch, between
+// two numbers of cycles of one run, and holds them against the table that is kept. It is run
+// by make bench-check, which updates the table with UPDATE=1.
+func TestInstructions(t *testing.T) {
+	if job := os.Getenv(instructionForm); job != "" {
+		instructionJob(t, job)
+		return
+	}
+	mode := os.Getenv("WEFT_INSTRUCTIONS")
+	if mode == "" {
+		t.Skip("see make bench-check")
+	}
+	if _, err := exec.LookPath("valgrind"); err != nil {
+		t.Fatal("needs valgrind, which counts instructions: ", err)
+	}
+	kept := map[string]float64{}
+	if b, err := os.ReadFile(instructionTable); err == nil {
+		rows := simtest.Must(csv.NewReader(bytes.NewReader(b)).ReadAll())(t)
+		for _, row := range rows[1:] {
+			kept[row[0]] = simtest.Must(strconv.ParseFloat(row[1], 64))(t)
+		}
+	}
+	table := "form,instructions_per_flit_hop\n"
+	for i, s := range switchForms() {
+		before, hops := instructionsOf(t, i, 600)
+		after, more := instructionsOf(t, i, 900)
+		now := float64(after-before) / float64(more-hops)
+		table += fmt.Sprintf("%v,%.0f\n", s, now)
+		was := kept[s.String()]
+		t.Logf("%-46v %5.0f instructions a flit-hop (%.0f kept)", s, now, was)
+		simtest.ErrorIf(t, mode != "update" && math.Abs(now-was) > moved*was,
+			"%v takes %.0f instructions a flit-hop, the table has %.0f: find out why, or make bench-check UPDATE=1", s, now, was)
+	}
+	if mode == "update" {
+		simtest.Check(t, errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(instructionTable, []byte(table), 0o666)))
+	}
+}
+
+var instructionCount = regexp.MustCompile(`I\s+refs:\s+([\d,]+)`)
+
+// instructionsOf counts the instructions of a form for so many cycles, and its flit-hops.
+func instructionsOf(t *testing.T, form, cycles int) (instructions, hops int64) {
+	var out []byte
+	for range 40 { // valgrind does not know an instruction by which the runtime sometimes waits for a lock
+		c := exec.Command("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", os.Args[0], "-test.run=^TestInstructions$", "-test.v")
+		c.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d", instructionForm, form, cycles), "GOGC=off", "GOMAXPROCS=1")
+		var err error
+		if out, err = c.CombinedOutput(); err == nil {
+			break
+		}
+	}
+	number := instructionCount.FindSubmatch(out)
+	_, said, ok := strings.Cut(string(out), "flit-hops ")
+	simtest.FatalIf(t, number == nil || !ok, "no count in\n%s", out)
+	simtest.Must(fmt.Sscan(strings.ReplaceAll(string(number[1]), ",", ""), &instructions))(t)
+	simtest.Must(fmt.Sscan(said, &hops))(t)
+	return instructions, hops
+}
+
+func instructionJob(t *testing.T, job string) {
+	var form, cycles int
+	_, err := fmt.Sscan(job, &form, &cycles)
+	simtest.FatalIf(t, err != nil, "%v", err)
+	s := switchForms()[form]
+	n := dragonflyNetwork(t, "min", 4, 8, 4)
+	s.tile(t.Cleanup)
+	f := n.fabric(t, s.config())
+	f.Tile()
+	sizes := routingtest.AtRate(s.load / float64(s.flits))
+	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(n.topo.Graph().Terminals(), routingtest.Others(n.topo.Graph().Terminals()), sizes, routingtest.Fixed(s.flits), 1), Sink: measure.NewMeter(100)})
+	f.Advance(int64(cycles))
+	fmt.Println("flit-hops", f.FlitHops)
 }

@@ -50,16 +50,13 @@ func observeRun(t *testing.T, n network, config fabric.Config, load float64, fli
 		x.accounts[packetKey{d.Src, d.Inject}] = *parts
 		got, want := parts.Total(), d.Cycle-d.Birth
 		simtest.ErrorIf(t, got != want, "terminal %d to %d: parts add up to %d, latency %d", d.Src, d.Dst, got, want)
-		simtest.ErrorIf(t, parts[core.PartSource] != d.Inject-d.Birth,
-			"terminal %d to %d: source queue %d, want %d", d.Src, d.Dst, parts[core.PartSource], d.Inject-d.Birth)
+		simtest.Equal(t, parts[core.PartSource], d.Inject-d.Birth, "terminal %d to %d: source queue", d.Src, d.Dst)
 		wires := int64(d.Hops + 1)
 		if all := config.Channels["terminal"].Latency; all != 0 { // and of all other channels
-			if wires *= int64(all / sim.Nanosecond); parts[core.PartWire] > wires {
-				t.Errorf("terminal %d to %d: wire %d, want %d", d.Src, d.Dst, parts[core.PartWire], wires)
-			}
+			wires *= int64(all / sim.Nanosecond)
+			simtest.ErrorIf(t, parts[core.PartWire] > wires, "terminal %d to %d: wire %d, want %d", d.Src, d.Dst, parts[core.PartWire], wires)
 		}
-		simtest.ErrorIf(t, parts[core.PartWire] < wires,
-			"terminal %d to %d: wire %d, want %d or more", d.Src, d.Dst, parts[core.PartWire], wires)
+		simtest.ErrorIf(t, parts[core.PartWire] < wires, "terminal %d to %d: wire %d, want %d or more", d.Src, d.Dst, parts[core.PartWire], wires)
 		simtest.ErrorIf(t, slices.Min(parts[:]) < 0, "terminal %d to %d: parts %v", d.Src, d.Dst, parts)
 	}
 	source := n.traffic(load, flits)
@@ -307,9 +304,8 @@ func TestBlameHotSpot(t *testing.T) {
 	f.Attach(fabric.Ends{Source: s, Sink: meter})
 	f.Advance(2000)
 	hot := n.topo.Graph().TerminalPort[0]
-	if b.Packets[0] != 600 || b.Links()[hot][core.PartEjection] < b.Links()[hot].Total()/2 {
-		t.Errorf("%d packets; the hot channel is charged %v", b.Packets, b.Links()[hot])
-	}
+	simtest.ErrorIf(t, b.Packets[0] != 600 || b.Links()[hot][core.PartEjection] < b.Links()[hot].Total()/2,
+		"%d packets; the hot channel is charged %v", b.Packets, b.Links()[hot])
 	// Whatever waits in the network waits for that channel, but for the 2 cycles that the last of a
 	// packet's 3 flits follows the first into it and for the part of the stalls that these and the
 	// wire, 1 cycle, are to blame for: 3 of the about 90 cycles that a packet is in the network
@@ -322,9 +318,8 @@ func TestBlameHotSpot(t *testing.T) {
 	for _, x := range roots {
 		sum += x
 	}
-	if math.Abs(sum-float64(all)) > 1e-6*sum || roots[hot] < 0.9*sum {
-		t.Errorf("the root of %v packet-cycles, of %d in all; roots add up to %v", roots[hot], all, sum)
-	}
+	simtest.ErrorIf(t, math.Abs(sum-float64(all)) > 1e-6*sum || roots[hot] < 0.9*sum,
+		"the root of %v packet-cycles, of %d in all; roots add up to %v", roots[hot], all, sum)
 	ports := n.topo.Graph().NumPorts()
 	up := b.Upstream(hot)
 	simtest.ErrorIf(t, len(up) != 2 || up[0].Channel+up[1].Channel != 2*ports+3,

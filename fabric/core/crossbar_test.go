@@ -1,11 +1,17 @@
 package core_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -48,5 +54,154 @@ func TestManyPorts(t *testing.T) {
 		for _, cycle := range got {
 			simtest.ErrorIf(t, cycle != alone, "from %v: arrivals in cycles %v, want %d", sources, got, alone)
 		}
+	}
+}
+
+// Two packets for terminal 2 meet at a switch: one of terminal 0, born in cycle 1, and one of
+// terminal 1, born in cycle 0 and sent in cycle 1 behind another packet. Both enter their channels
+// in the same cycle. By age that of terminal 1 goes first; a round robin begins with input 0.
+func TestAgeIsCountedFromBirth(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
+	for name, first := range map[string]topology.TerminalID{"age": 1, "islip": 0} {
+		config, s := fabric.DefaultConfig(), &script{}
+		config.Switch.Allocator = allocator.Named(name)
+		s.send(0, fabric.PacketSpec{Birth: 1, Dst: 2, Flits: 1})
+		s.send(1, fabric.PacketSpec{Birth: 0, Dst: 3, Flits: 1})
+		s.send(1, fabric.PacketSpec{Birth: 0, Dst: 2, Flits: 1})
+		n.play(t, config, s, 100)
+		var sources []topology.TerminalID
+		for _, d := range s.delivered {
+			if d.Dst == 2 {
+				sources = append(sources, d.Src)
+			}
+		}
+		simtest.ErrorIf(t, len(sources) != 2 || sources[0] != first, "%s: from terminals %v, want %d first", name, sources, first)
+	}
+}
+
+// Every allocator that is registered loses nothing in a loaded network, and needs no
+// memory in steady state.
+func TestRegisteredAllocators(t *testing.T) {
+	for _, name := range allocator.Registry.Names() {
+		t.Run(name, func(t *testing.T) {
+			n := dragonflyNetwork(t, "min", 2, 4, 2)
+			config, meter := fabric.DefaultConfig(), measure.NewMeter(1<<40)
+			config.Switch.Allocator = allocator.Named(name)
+			f := n.fabric(t, config)
+			source := n.traffic(0.4, 1)
+			f.Attach(fabric.Ends{Source: source, Sink: meter})
+			meter.Open(0)
+			if f.Advance(2000); !check.On { // the checked build needs memory for its checks
+				f.Advance(18_000)
+				allocations := testing.AllocsPerRun(5, func() { f.Advance(1000) })
+				simtest.ErrorIf(t, allocations > 0, "%v allocations of memory in 1000 cycles", allocations)
+			}
+			source.Stop(f.Cycle())
+			f.Advance(1000)
+			simtest.ErrorIf(t, f.InFlight() != 0 || f.InjectedFlits != f.DeliveredFlits || f.Packets == 0,
+				"%d packets in flight, counters %+v", f.InFlight(), f.Counters)
+		})
+	}
+}
+
+// onlooker is a routing that notes, as packets leave their terminal, how many credits of
+// a port are outstanding.
+type onlooker struct {
+	fabric.Routing
+	port topology.PortID
+	seen []int
+}
+
+func (o *onlooker) Needs() fabric.Needs { return fabric.Needs{Credits: true, Departs: true} }
+
+func (o *onlooker) Depart(v *fabric.View, h *fabric.Head) uint32 {
+	o.seen = append(o.seen, v.OutstandingAll(o.port))
+	return v.AllVCs()
+}
+
+// pairOfSwitches is a line of two switches with a terminal each, whose stages and channels
+// take a cycle each, and a routing that notes the credits of the channel between them.
+func pairOfSwitches(t *testing.T, set func(*fabric.Config)) (*core.Fabric, *onlooker) {
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
+	o := &onlooker{Routing: n.routing, port: n.topo.(topology.Grid).Towards(0, 0, true)}
+	config := fabric.DefaultConfig()
+	config.Switch.Speedup, config.Switch.VCs = 1, 1
+	set(&config)
+	f := simtest.Must(core.New(n.topo.Graph(), config, o, 1))(t)
+	return f, o
+}
+
+// TestDepartureSeesTheCycleBefore: a terminal decides in the cycle before a head enters its
+// channel, and by what the cycle before that has left, as BookSim2's do: its terminals send before
+// routers take the credits of a cycle, and their heads reach a router two cycles later.
+//
+// A first packet is born in cycle 0. With injection_cycles = 1 it enters its channel in
+// cycle 1 and reaches the switch in cycle 2, which grants it: a credit is taken. It leaves
+// in cycle 4 and is granted at the second switch in cycle 5. The credit leaves in cycle 6
+// and can be used in cycle 6 + 1 + 1 = 8. A packet born in cycle b is decided in cycle b,
+// so that it sees the credit out if b is from 3, the cycle after it was taken, to 8, as
+// terminals decide before the credits of a cycle come. With injection_cycles = 0 all is a
+// cycle earlier, but the decision, which falls in the cycle of the head.
+func TestDepartureSeesTheCycleBefore(t *testing.T) {
+	for _, unit := range []func(*fabric.Config){func(*fabric.Config) {}, packets} {
+		for injection, first := range map[int]int64{1: 3, 0: 2} {
+			for birth := int64(1); birth <= 10; birth++ {
+				f, o := pairOfSwitches(t, func(c *fabric.Config) {
+					unit(c)
+					c.Terminal.InjectionCycles = injection
+				})
+				s := &script{}
+				s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 1})
+				s.send(0, fabric.PacketSpec{Birth: birth, Dst: 1, Flits: 1})
+				f.Attach(fabric.Ends{Source: s, Sink: s})
+				f.Advance(40)
+				want := 0
+				if birth >= first && birth <= first+5 {
+					want = 1
+				}
+				simtest.ErrorIf(t, !slices.Equal(o.seen, []int{0, want}),
+					"injection_cycles %d, born in cycle %d: saw %v credits outstanding, want 0 and %d", injection, birth, o.seen, want)
+				simtest.Check(t, f.Audit())
+			}
+		}
+	}
+}
+
+// TestSuccessorDecidedAhead: so it is where packets follow upon each other. One of 3 flits
+// enters its channel in cycles 1 to 3, its flits are granted in cycles 2 to 4. The next
+// enters in cycle 4; it is decided in cycle 3 and sees the credit taken in cycle 2.
+func TestSuccessorDecidedAhead(t *testing.T) {
+	for _, unit := range []func(*fabric.Config){func(*fabric.Config) {}, packets} {
+		f, o := pairOfSwitches(t, unit)
+		s := &script{}
+		for range 2 {
+			s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 3})
+		}
+		f.Attach(fabric.Ends{Source: s, Sink: s})
+		f.Advance(40)
+		simtest.EqualSlices(t, o.seen, []int{0, 1}, "saw credits outstanding")
+	}
+}
+
+// TestTerminalBuffer: terminals with buffers return credits. Packets of a flit are granted
+// in cycle 2 and every cycle from then on, leave 2 cycles later and arrive a cycle after
+// that, the first in cycle 5. Its credit leaves in cycle 6, and can be used in cycle 6 + 1
+// + 1 = 8, six cycles after it was taken: a buffer of 2 flits takes 2 in 6 cycles.
+func TestTerminalBuffer(t *testing.T) {
+	for flits, want := range map[int][]int64{0: {5, 6, 7, 8, 9, 10}, 2: {5, 6, 11, 12, 17, 18}, 5: {5, 6, 7, 8, 9, 11}} {
+		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
+		config := fabric.DefaultConfig()
+		config.Switch.Speedup, config.Switch.VCs, config.Terminal.BufferFlits = 1, 1, flits
+		s := &script{}
+		for range want {
+			s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 1})
+		}
+		f := n.play(t, config, s, 60)
+		var got []int64
+		for _, d := range s.delivered {
+			got = append(got, d.Cycle)
+		}
+		simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "buffer of %d flits: arrivals in cycles %v, want %v", flits, got, want)
+		simtest.Check(t, f.Audit())
 	}
 }

@@ -69,18 +69,14 @@ func TestThreads(t *testing.T) {
 						source := n.traffic(load, c.flits)
 						plan.Threads = threads
 						r := simtest.Must(measure.Run(t.Context(), f, source, load, plan))(t)
-						if f.Threads() != threads || (f.Domains() > 1) != (i > 0) {
-							t.Errorf("run %d: %d threads, %d domains, want %d threads", i, f.Threads(), f.Domains(), threads)
-						}
+						simtest.ErrorIf(t, f.Threads() != threads || (f.Domains() > 1) != (i > 0),
+							"run %d: %d threads, %d domains, want %d threads", i, f.Threads(), f.Domains(), threads)
 						got := fmt.Sprint(f.Counters, r.Latency().Quantile(0.5), r.Latency().Quantile(0.99)) + describe(r)
-						simtest.ErrorIf(t, r.Levels()[0].Packets != r.Packets(),
-							"%d packets of level 0, %d in all", r.Levels()[0].Packets, r.Packets())
+						simtest.ErrorIf(t, r.Levels()[0].Packets != r.Packets(), "%d packets of level 0, %d in all", r.Levels()[0].Packets, r.Packets())
 						if want == "" {
 							want = got
 						}
-						if got != want {
-							t.Errorf("%d threads, %d domains:\n%.300s\nwant\n%.300s", threads, f.Domains(), got, want)
-						}
+						simtest.ErrorIf(t, got != want, "%d threads, %d domains:\n%.300s\nwant\n%.300s", threads, f.Domains(), got, want)
 					}
 				})
 			}
@@ -97,9 +93,7 @@ func sameForThreads(t *testing.T, run func(t *testing.T, threads int) string) {
 		if threads == 1 {
 			want = got
 		}
-		if got != want {
-			t.Errorf("%d threads:\n%s", threads, difference(got, want))
-		}
+		simtest.ErrorIf(t, got != want, "%d threads:\n%s", threads, difference(got, want))
 	}
 }
 
@@ -119,9 +113,7 @@ func TestThreadsRefused(t *testing.T) {
 		return f
 	}
 	plan := measure.Plan{Threads: 2, Warmup: 100, Window: 100}
-	if f := run(dragonflyNetwork(t, "min", 2, 4, 2), plan); f.Threads() != 1 {
-		t.Error("a small network was divided")
-	}
+	simtest.ErrorIf(t, run(dragonflyNetwork(t, "min", 2, 4, 2), plan).Threads() != 1, "a small network was divided")
 	core.DivideAlways(t.Cleanup)
 	// Channels of one latency: groups are divided.
 	for _, remote := range []string{"ugal-g", "ugal-pb"} {
@@ -144,9 +136,8 @@ func TestTiles(t *testing.T) {
 		config.Switch.VCs = c.vcs
 		config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: sim.Time(c.latency) * sim.Nanosecond}}
 		f, _ := dragonflyNetwork(t, "min", 4, 8, 4).run(t, config, 0.1, 1, measure.Plan{Warmup: 1, Window: 1})
-		if f.Domains() != c.want || f.Threads() != 1 {
-			t.Errorf("%d virtual channels, %d ns: %d domains, %d threads; want %d, 1", c.vcs, c.latency, f.Domains(), f.Threads(), c.want)
-		}
+		simtest.ErrorIf(t, f.Domains() != c.want || f.Threads() != 1,
+			"%d virtual channels, %d ns: %d domains, %d threads; want %d, 1", c.vcs, c.latency, f.Domains(), f.Threads(), c.want)
 	}
 }
 
@@ -172,8 +163,7 @@ func TestPartition(t *testing.T) {
 	g := tree.topo.Graph()
 	part = tree.fabric(t, fabric.DefaultConfig()).Partition(2, nil)
 	for terminal := range g.Terminals() {
-		got := part[g.TerminalSwitch(topology.TerminalID(terminal))]
-		simtest.ErrorIf(t, got != terminal/8, "tree: terminal %d is in part %d", terminal, got)
+		simtest.Equal(t, part[g.TerminalSwitch(topology.TerminalID(terminal))], terminal/8, "tree: terminal %d is in part", terminal)
 	}
 	cut := 0
 	for p := range g.NumPorts() {
@@ -188,9 +178,7 @@ func TestPartition(t *testing.T) {
 		t.Errorf("tree: %d channels are cut, want 16; sizes %v", cut, sizes)
 	}
 	// Tops, each as near to one half as to the other, are divided in order of their numbers.
-	if tops := part[16:]; !slices.Equal(tops, []int{0, 0, 1, 1}) {
-		t.Errorf("tree: tops are in parts %v", tops)
-	}
+	simtest.EqualSlices(t, part[16:], []int{0, 0, 1, 1}, "tree: tops are in parts")
 	// Traffic in the first two pods only: a pod each, and the tops again.
 	weights := make([]int32, g.Terminals())
 	for terminal := range 8 {
@@ -201,7 +189,5 @@ func TestPartition(t *testing.T) {
 		got := part[g.TerminalSwitch(topology.TerminalID(terminal))]
 		simtest.ErrorIf(t, got != terminal/4, "tree, half empty: terminal %d is in part %d", terminal, got)
 	}
-	if tops := part[16:]; !slices.Equal(tops, []int{0, 0, 1, 1}) {
-		t.Errorf("tree, half empty: tops are in parts %v", tops)
-	}
+	simtest.EqualSlices(t, part[16:], []int{0, 0, 1, 1}, "tree, half empty: tops are in parts")
 }

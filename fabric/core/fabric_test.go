@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -104,8 +105,7 @@ func TestIdleNetworkIsSkipped(t *testing.T) {
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Birth: 1 << 40, Dst: 1, Flits: 1})
 	n.play(t, pipelined(), s, 1<<40+100)
-	simtest.ErrorIf(t, len(s.delivered) != 1 || s.delivered[0].Cycle != 1<<40+5,
-		"delivered %+v, want a packet in cycle 2^40+5", s.delivered)
+	simtest.ErrorIf(t, len(s.delivered) != 1 || s.delivered[0].Cycle != 1<<40+5, "delivered %+v, want a packet in cycle 2^40+5", s.delivered)
 }
 
 // TestAgainstKernelClock runs the fabric under a kernel and on its own.
@@ -124,8 +124,7 @@ func TestAgainstKernelClock(t *testing.T) {
 		}
 		counters[i] = f.Counters
 	}
-	simtest.ErrorIf(t, counters[0] != counters[1] || counters[0].Packets == 0,
-		"alone %+v, under a kernel %+v", counters[0], counters[1])
+	simtest.ErrorIf(t, counters[0] != counters[1] || counters[0].Packets == 0, "alone %+v, under a kernel %+v", counters[0], counters[1])
 }
 
 // TestBufferWarnings: with channels of 10 and 100 cycles, speedup 2 and one cycle for each of VC
@@ -148,4 +147,55 @@ func TestBufferWarnings(t *testing.T) {
 		}
 		simtest.ErrorIf(t, len(want) == 0 && len(got) > 0, "%d flits: %q, want no warning", buffer, text)
 	}
+}
+
+// TestInvariants: what the checked build checks holds in a network that is full, with
+// virtual channels given in a stage of their own or not, credits late or not; and each
+// damage to it is found.
+func TestInvariants(t *testing.T) {
+	full := func(t *testing.T, set func(*fabric.Config)) *core.Fabric {
+		config := fabric.DefaultConfig()
+		config.Switch.BufferFlits = 4
+		set(&config)
+		n := dragonflyNetwork(t, "val", 2, 4, 2)
+		f := n.fabric(t, config)
+		f.Attach(fabric.Ends{Source: n.traffic(0.9, 3), Sink: measure.NewMeter(100)})
+		f.Advance(1000)
+		return f
+	}
+	for name, set := range map[string]func(*fabric.Config){
+		"one stage":  func(*fabric.Config) {},
+		"two stages": func(c *fabric.Config) { c.Switch.VCAllocCycles = 1 },
+		"in series":  func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.Pipeline = 1, fabric.Serial },
+		"credits back": func(c *fabric.Config) {
+			c.Switch.VCReuse, c.Switch.VCAllocCycles, c.Switch.VCAllocator = fabric.CreditsBack, 1, fabric.InputFirst
+		},
+		"two inputs a port": func(c *fabric.Config) { c.Switch.InputSpeedup, c.Switch.VCReuse = 2, fabric.CreditsBack },
+		"cut-through":       func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
+		"credit sensing":    func(c *fabric.Config) { c.Switch.CreditSensing = "on" },
+	} {
+		f := full(t, set)
+		for range 50 {
+			f.Advance(1)
+			panicked := checks(f)
+			simtest.FatalIf(t, panicked != "", "%s: %s", name, panicked)
+		}
+	}
+	for name, damage := range core.Damages {
+		f := full(t, func(*fabric.Config) {})
+		damage(f)
+		panicked := checks(f)
+		simtest.ErrorIf(t, !strings.HasPrefix(panicked, "core: in cycle 999, "), "%s: panics with %q", name, panicked)
+	}
+}
+
+// checks is what the checks of f panic with; empty if they do not.
+func checks(f *core.Fabric) (panicked string) {
+	defer func() {
+		if p := recover(); p != nil {
+			panicked = fmt.Sprint(p)
+		}
+	}()
+	f.CheckAll()
+	return ""
 }

@@ -54,8 +54,7 @@ func TestGolden(t *testing.T) {
 				forms[form](t.Cleanup)
 				for perCycle, want := range map[int]uint64{1: c.want, 0: c.unlimited} {
 					got, counters := c.digest(t, n, func(s *fabric.SwitchConfig) { s.CreditsPerCycle = perCycle })
-					simtest.ErrorIf(t, got != want,
-						"credits_per_cycle %d: digest %#x, want %#x: %+v", perCycle, got, want, counters)
+					simtest.ErrorIf(t, got != want, "credits_per_cycle %d: digest %#x, want %#x: %+v", perCycle, got, want, counters)
 				}
 			})
 		}

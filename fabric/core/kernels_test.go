@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // player is the models of a domain's terminals in a game: a terminal that gets a packet
@@ -49,9 +51,7 @@ func newGame(t testing.TB, n network, threads int, flits int32, set ...func(*fab
 	}
 	g := &game{f: n.fabric(t, config), flits: flits}
 	why := g.f.DivideFor(threads, int64(thanked/g.f.Clock()), 0, nil)
-	if (why == "") != (threads > 1) || g.f.Threads() != threads {
-		t.Fatalf("%d threads of %d: %q", g.f.Threads(), threads, why)
-	}
+	simtest.FatalIf(t, (why == "") != (threads > 1) || g.f.Threads() != threads, "%d threads of %d: %q", g.f.Threads(), threads, why)
 	terminals := n.topo.Graph().Terminals()
 	g.left, g.waiting, g.log = make([]int, terminals), make([]int, terminals), make([]string, terminals)
 	for i := range terminals {
@@ -172,21 +172,131 @@ func TestKernelsOnThreads(t *testing.T) {
 		simtest.Check(t, g.f.Rest())
 		if want == nil {
 			want = g.log
-			if g.f.Packets < 300 || g.f.Cycle() < 1_000_000 {
-				t.Errorf("%d packets in %d cycles; want a longer game", g.f.Packets, g.f.Cycle())
-			}
+			simtest.ErrorIf(t, g.f.Packets < 300 || g.f.Cycle() < 1_000_000, "%d packets in %d cycles; want a longer game", g.f.Packets, g.f.Cycle())
 		}
 		for i := range want {
 			simtest.FatalIf(t, g.log[i] != want[i], "%d threads: terminal %d heard\n%swant\n%s", threads, i, g.log[i], want[i])
 		}
 		// A window is of 21 cycles. A single kernel has none, and is asked now and then.
-		if (g.windows < 10) != (threads == 1) || int64(g.windows) > g.f.Cycle()/21/4 {
-			t.Errorf("%d threads: %d windows in %d cycles, few of which have anything in them", threads, g.windows, g.f.Cycle())
-		}
+		simtest.ErrorIf(t, (g.windows < 10) != (threads == 1) || int64(g.windows) > g.f.Cycle()/21/4,
+			"%d threads: %d windows in %d cycles, few of which have anything in them", threads, g.windows, g.f.Cycle())
 	}
 	g := newGame(t, dragonflyNetwork(t, "val", 2, 4, 2), 2, 2).begin()
 	g.stops = 5
-	if g.play(); g.windows != 5 {
-		t.Errorf("%d windows, want 5", g.windows)
+	g.play()
+	simtest.ErrorIf(t, g.windows != 5, "%d windows, want 5", g.windows)
+}
+
+// archive archives a game between two windows: terminals, fabric, kernels.
+func (g *game) archive(a *snapshot.Archive) {
+	var kernels []*sim.Kernel
+	now := sim.Time(0)
+	for i, p := range g.players {
+		g.Take(i)
+		kernels, now = append(kernels, p.kernel), max(now, p.kernel.Now())
+	}
+	for i := range g.left {
+		sim.ArchiveStream(a, &g.streams[i])
+		snapshot.Int(a, &g.left[i])
+		snapshot.Int(a, &g.waiting[i])
+	}
+	g.f.Archive(a, now, g)
+	sim.ArchiveKernels(a, kernels, func(a *snapshot.Archive, e *sim.Event) int {
+		snapshot.Int(a, &e.Arg)
+		a.Check(e.Kind <= 1 && e.Target >= 0 && int(e.Target) < len(g.left), "an event of kind %d for terminal %d", e.Kind, e.Target)
+		if a.Err() != nil {
+			return 0
+		}
+		return g.f.DomainOf(topology.TerminalID(e.Target))
+	})
+}
+
+// ArchiveTag implements core.Packets.
+func (g *game) ArchiveTag(a *snapshot.Archive, tag *uint64) {
+	src := *tag >> 32
+	snapshot.Int(a, &src)
+	*tag = src << 32
+}
+
+func (g *game) state(t testing.TB) []byte {
+	t.Helper()
+	w := snapshot.Writer()
+	g.archive(w)
+	simtest.FatalIf(t, w.Err() != nil, "%v", w.Err())
+	return w.Bytes()
+}
+
+func (g *game) restore(b []byte) error {
+	r := snapshot.Reader(b)
+	g.archive(r)
+	return r.End()
+}
+
+// keptGames are games that are kept: with flits and with packets as the unit.
+var keptGames = map[string]func(*fabric.Config){
+	"flits": func(*fabric.Config) {},
+	"packets": func(c *fabric.Config) {
+		c.Fabric.Unit, c.Switch.Hold, c.Switch.FlowControl, c.Switch.BufferFlits = fabric.UnitPacket, true, fabric.CutThrough, 32
+	},
+}
+
+// TestKernelsGoOn: a network beside kernels that writes its state goes on as if it had not,
+// and another one that reads it, on any number of threads, comes to the same; the state of
+// a moment is the same for any number of threads.
+func TestKernelsGoOn(t *testing.T) {
+	for name, set := range keptGames {
+		n := dragonflyNetwork(t, "val", 2, 4, 2)
+		const flits = 12
+		whole := newGame(t, n, 1, flits, set).begin()
+		whole.play()
+		moments := 3
+		if simtest.Soak() {
+			moments = 40
+		}
+		r := sim.NewStream(1, "moments "+name, 0)
+		for range moments {
+			at := 5 + r.IntN(1000)
+			g := newGame(t, n, 2+r.IntN(2), flits, set).begin()
+			var kept []byte
+			var before []int
+			var now sim.Time
+			g.asked = func() {
+				if g.windows != at {
+					return
+				}
+				kept = bytes.Clone(g.state(t))
+				for i := range g.log {
+					before = append(before, len(g.log[i]))
+				}
+				for _, p := range g.players {
+					now = max(now, p.kernel.Now())
+				}
+			}
+			g.play()
+			simtest.FatalIf(t, kept == nil, "%s: %d windows", name, g.windows)
+			simtest.FatalIf(t, !slices.Equal(g.log, whole.log),
+				"%s: a snapshot in window %d changes what terminals hear:\n%s", name, at, difference(fmt.Sprint(g.log), fmt.Sprint(whole.log)))
+			one := newGame(t, n, 1, flits, set).begin()
+			one.players[0].kernel.Run(now)
+			simtest.ErrorIf(t, !bytes.Equal(one.state(t), kept), "%s: one thread writes another state at %v, of window %d", name, now, at)
+			for _, threads := range simtest.Some(t, at, 1, 2, 3) {
+				other := newGame(t, n, threads, flits, set)
+				err := other.restore(kept)
+				simtest.FatalIf(t, err != nil, "%s, %d threads: %v", name, threads, err)
+				simtest.ErrorIf(t, !bytes.Equal(other.state(t), kept), "%s: the state that %d threads read is another", name, threads)
+				other.play()
+				for i := range other.log {
+					simtest.FatalIf(t, other.log[i] != whole.log[i][before[i]:],
+						"%s: from window %d on, on %d threads, terminal %d hears\n%swant\n%s", name, at, threads, i, other.log[i], whole.log[i][before[i]:])
+				}
+				if err := other.f.Rest(); err != nil || other.f.Counters != whole.f.Counters || other.f.Cycle() != whole.f.Cycle() {
+					t.Errorf("%s: %v; %+v in %d cycles, want %+v in %d", name, err, other.f.Counters, other.f.Cycle(), whole.f.Counters, whole.f.Cycle())
+				}
+			}
+			for cut := range 20 { // what is no state is an error
+				b := kept[:len(kept)*cut/20]
+				simtest.ErrorIf(t, newGame(t, n, 2, flits, set).restore(b) == nil, "%d bytes of %d are taken for a state", len(b), len(kept))
+			}
+		}
 	}
 }

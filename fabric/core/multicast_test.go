@@ -79,8 +79,7 @@ func testMulticastNoBranch(t *testing.T, config fabric.Config) {
 	f, s := groupOnSwitch(t, config, 1), &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2})
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
-	want := (core.Counters{InjectedFlits: 3, DiscardedFlits: 3})
-	simtest.ErrorIf(t, f.Counters != want, "counters %+v, want %+v", f.Counters, want)
+	simtest.Equal(t, f.Counters, (core.Counters{InjectedFlits: 3, DiscardedFlits: 3}), "counters")
 }
 
 // In an idle network every member hears a multicast packet when it would hear
@@ -294,8 +293,7 @@ func (n network) hearAll(t *testing.T, config fabric.Config, threads int) string
 	order := func(a, b hearing) int { return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.dst, b.dst)) }
 	slices.SortFunc(due, order)
 	slices.SortFunc(heard, order)
-	simtest.ErrorIf(t, !slices.Equal(due, heard),
-		"%d packets are heard, not all of them by those whom they are for, %d", len(heard), len(due))
+	simtest.ErrorIf(t, !slices.Equal(due, heard), "%d packets are heard, not all of them by those whom they are for, %d", len(heard), len(due))
 	return fmt.Sprintln(f.Counters, f.Cycle(), f.ChannelFlits(), got)
 }
 

@@ -61,9 +61,8 @@ func TestProbesByHand(t *testing.T) {
 			simtest.EqualSlices(t, seen[0].Rows[c], []uint32{uint32(arrived - left), uint32(taken - back), uint32(sent)}, "cycle %d:", c)
 		}
 		for c, want := range []uint32{0, 1, 5, 2, 0} { // left before cycles 0, 5, 10, 15, 20
-			if seen[1].At(c, 0, 0) != 0 || seen[1].At(c, 0, 1) != want {
-				t.Errorf("cycle %d: %d flits sent, want 0 and %d", 5*c, seen[1].Rows[c], want)
-			}
+			simtest.ErrorIf(t, seen[1].At(c, 0, 0) != 0 || seen[1].At(c, 0, 1) != want,
+				"cycle %d: %d flits sent, want 0 and %d", 5*c, seen[1].Rows[c], want)
 		}
 	})
 }
@@ -99,8 +98,7 @@ func TestProbeUnits(t *testing.T) {
 					want = got
 				}
 				for i := range got.Rows {
-					simtest.FatalIf(t, !slices.Equal(got.Rows[i], want.Rows[i]),
-						"%s, speedup %g, %+v: sample %d is another one", algorithm, speedup, c, i)
+					simtest.FatalIf(t, !slices.Equal(got.Rows[i], want.Rows[i]), "%s, speedup %g, %+v: sample %d is another one", algorithm, speedup, c, i)
 				}
 			}
 			for q := range want.Quantities {
@@ -110,9 +108,7 @@ func TestProbeUnits(t *testing.T) {
 						sum += int(want.At(i, q, port))
 					}
 				}
-				if sum < 500 {
-					t.Errorf("%s: %d in all of %s", algorithm, sum, want.Quantities[q])
-				}
+				simtest.ErrorIf(t, sum < 500, "%s: %d in all of %s", algorithm, sum, want.Quantities[q])
 			}
 		}
 	}
@@ -134,9 +130,7 @@ func TestProbeFaults(t *testing.T) {
 			})
 			plan := measure.Plan{Warmup: 100, Window: 500, Threads: threads, Levels: true, Blame: i%2 == 0, Trace: observe.TracePlan{Packets: 30 * (1 - i%2)}}
 			r := simtest.Must(measure.Run(t.Context(), f, c.network.traffic(0.3, c.flits), 0.3, plan))(t)
-			if r.Faults.Dropped == 0 || f.Threads() != threads {
-				t.Errorf("%s: %+v on %d threads", c.routing, r.Faults, f.Threads())
-			}
+			simtest.ErrorIf(t, r.Faults.Dropped == 0 || f.Threads() != threads, "%s: %+v on %d threads", c.routing, r.Faults, f.Threads())
 			if !probes {
 				return r, nil
 			}
@@ -166,8 +160,7 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 		reads := map[[2]int64]uint32{} // by cycle and port
 		n := network{plain.topo, spy{plain.routing, fabric.Needs{Sent: true, Marked: true}, func(v *fabric.View, _ *fabric.Head, hop *fabric.Hop) {
 			reads[[2]int64{v.Cycle(), int64(hop.Port)}] = v.Sent(hop.Port)
-			simtest.ErrorIf(t, v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3,
-				"there is no marking, and a flit takes 3 cycles")
+			simtest.ErrorIf(t, v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3, "there is no marking, and a flit takes 3 cycles")
 		}}}
 		probing(n, &config, 1, fabric.Sent)
 		s := &script{}
@@ -185,15 +178,12 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 			for i, port := range seen.Ports {
 				all[i] += seen.At(cycle, 0, i)
 				if sent, looked := reads[[2]int64{int64(cycle), int64(port)}]; looked {
-					if looks++; sent != all[i] {
-						t.Fatalf("cycle %d: port %d has sent %d flits, the routing reads %d", cycle, port, all[i], sent)
-					}
+					looks++
+					simtest.FatalIf(t, sent != all[i], "cycle %d: port %d has sent %d flits, the routing reads %d", cycle, port, all[i], sent)
 				}
 			}
 		}
-		if looks < 1000 || all[0] == 0 {
-			t.Errorf("%d looks, %d flits", looks, all[0])
-		}
+		simtest.ErrorIf(t, looks < 1000 || all[0] == 0, "%d looks, %d flits", looks, all[0])
 	})
 }
 
@@ -277,9 +267,8 @@ func TestMarksByHand(t *testing.T) {
 				if !d.Marked {
 					continue
 				}
-				if marked[d.Tag]++; d.Birth < c.first {
-					t.Errorf("%s: the packet of terminal %d born in cycle %d is marked", c.name, d.Src, d.Birth)
-				}
+				marked[d.Tag]++
+				simtest.ErrorIf(t, d.Birth < c.first, "%s: the packet of terminal %d born in cycle %d is marked", c.name, d.Src, d.Birth)
 			}
 			simtest.ErrorIf(t, len(s.delivered) != 20 || marked != c.want,
 				"%s: %v of %d packets marked by lane, want %v of 20", c.name, marked, len(s.delivered), c.want)
@@ -354,17 +343,74 @@ func TestLabelsTravel(t *testing.T) {
 						hops += int64(d.Hops)
 					}
 				}
-				if told.Load() < hops || arrived < 500 || marked.Load() == 0 {
-					t.Errorf("%d packets crossed %d switches; the routing was told of %d, %d of them marked", arrived, hops, told.Load(), marked.Load())
-				}
+				simtest.ErrorIf(t, told.Load() < hops || arrived < 500 || marked.Load() == 0,
+					"%d packets crossed %d switches; the routing was told of %d, %d of them marked", arrived, hops, told.Load(), marked.Load())
 				if first == nil {
 					first = got
 				}
 				for i := range got {
-					simtest.ErrorIf(t, !slices.Equal(got[i], first[i]),
-						"terminal %d hears of other packets on %d threads", i, threads)
+					simtest.ErrorIf(t, !slices.Equal(got[i], first[i]), "terminal %d hears of other packets on %d threads", i, threads)
 				}
 			}
 		})
+	}
+}
+
+// checkSeries: the intervals lie in order and fill the window, and what they
+// carried adds up to what the window did.
+func checkSeries(t *testing.T, f *core.Fabric, r *measure.Result) {
+	t.Helper()
+	s := r.Series
+	last := int64(0)
+	for _, end := range s.Ends {
+		simtest.ErrorIf(t, end <= last, "intervals end at %v", s.Ends)
+		last = end
+	}
+	simtest.ErrorIf(t, last != r.Window || len(s.Flits) != len(s.Ends),
+		"%d intervals of flits end at %v, the window at %d", len(s.Flits), s.Ends, r.Window)
+	sum := make([]uint32, len(r.ChannelFlits)/f.VCs())
+	want := make([]uint32, len(sum))
+	for i, n := range r.ChannelFlits {
+		want[i/f.VCs()] += n
+	}
+	for _, flits := range s.Flits {
+		for i, n := range flits {
+			sum[i] += n
+		}
+	}
+	simtest.ErrorIf(t, !slices.Equal(sum, want), "the intervals do not add up to the window")
+}
+
+// TestSeries: a window of given length is divided to the cycle, one that is found into n to 2n
+// intervals of equal length, with a shorter one at the end. Neither changes the run.
+func TestSeries(t *testing.T) {
+	n := dragonflyNetwork(t, "ugal-l", 2, 4, 2)
+	_, off := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 1000})
+	f, on := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 1000, Series: 7})
+	checkSeries(t, f, on)
+	// floor(1000*i/7)
+	simtest.EqualSlices(t, on.Series.Ends, []int64{142, 285, 428, 571, 714, 857, 1000}, "intervals end at")
+	simtest.ErrorIf(t, off.Series != nil || off.MeanLatency() != on.MeanLatency() || !reflect.DeepEqual(off.ChannelFlits, on.ChannelFlits),
+		"the series changes the run")
+	// More intervals than cycles: one each.
+	f, short := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 5, Series: 50})
+	checkSeries(t, f, short)
+	simtest.ErrorIf(t, !slices.Equal(short.Series.Ends, ([]int64{1, 2, 3, 4, 5})), "intervals end at %v", short.Series.Ends)
+
+	n = newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{3, 3}, 1 })
+	plan := measure.Plan{Precision: 0.004, Budget: 12_000}
+	_, off = n.run(t, fabric.DefaultConfig(), 0.3, 2, plan)
+	for _, intervals := range []int{1, 3, 10, 400} {
+		plan.Series = intervals
+		f, on = n.run(t, fabric.DefaultConfig(), 0.3, 2, plan)
+		checkSeries(t, f, on)
+		ends := on.Series.Ends
+		simtest.ErrorIf(t, ends[0]%4 != 0 || intervals < 400 && (len(ends) < intervals || len(ends) > 2*intervals),
+			"%d intervals asked for, %d: %v", intervals, len(ends), ends)
+		for i, end := range ends[:len(ends)-1] {
+			simtest.ErrorIf(t, end != ends[0]*int64(i+1), "intervals end at %v", ends)
+		}
+		simtest.ErrorIf(t, off.Window != on.Window || off.Window < 1000 || off.MeanLatency() != on.MeanLatency(),
+			"window of %d, with a series %d", off.Window, on.Window)
 	}
 }

@@ -82,9 +82,8 @@ func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 	g := f.Graph()
 	sum := int64(0)
 	for i, x := range p.Stages() {
-		if sum += x; x < 0 {
-			t.Errorf("%s takes %d cycles: %+v", observe.StageNames[i], x, p)
-		}
+		sum += x
+		simtest.ErrorIf(t, x < 0, "%s takes %d cycles: %+v", observe.StageNames[i], x, p)
 	}
 	simtest.ErrorIf(t, sum != p.Cycle-p.Birth, "stages add up to %d, latency %d: %+v", sum, p.Cycle-p.Birth, p)
 	if len(p.Path) != p.Hops || p.Path[0].In != g.TerminalPort[p.Src] || p.Path[p.Hops-1].Out != g.TerminalPort[p.Dst] || p.VC != p.Path[0].InVC {
@@ -120,9 +119,8 @@ func (x *observedRun) checkDivision(t *testing.T, p *observe.PacketTrace) {
 	x.tracer.Divide(p, &d)
 	sum := d.Way + d.Serial + d.Source
 	for _, w := range d.Waits {
-		if sum += w; w < 0 {
-			t.Errorf("%+v: waits %v", p, d.Waits)
-		}
+		sum += w
+		simtest.ErrorIf(t, w < 0, "%+v: waits %v", p, d.Waits)
 	}
 	simtest.ErrorIf(t, sum != p.Cycle-p.Birth || d.Way <= 0 || d.Serial < int64(x.flits-1) || d.Source < 0 || len(d.Waits) != p.Hops,
 		"%+v: %+v", p, d)

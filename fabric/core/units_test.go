@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"testing"
@@ -125,9 +126,8 @@ func TestUnitsMeeting(t *testing.T) {
 			}
 			want := map[uint64]int64{'A': a + 4, 'B': a + b + 4, 'C': enters + b + 3}
 			for tag, d := range s.byTag() {
-				if d.Cycle != want[tag] {
-					t.Errorf("%d and %d flits: packet %c arrives in cycle %d, want %d", a, b, rune(tag), d.Cycle, want[tag])
-				}
+				simtest.ErrorIf(t, d.Cycle != want[tag],
+					"%d and %d flits: packet %c arrives in cycle %d, want %d", a, b, rune(tag), d.Cycle, want[tag])
 			}
 		}
 	})
@@ -147,8 +147,7 @@ func TestUnitsFinerThanCycles(t *testing.T) {
 			_, r := n.run(t, config, 0.15, 8, measure.Plan{Warmup: 1000, Window: 5000})
 			mean[i], accepted[i] = r.MeanLatency(), r.Accepted
 		}
-		hops := 7.0
-		simtest.ErrorIf(t, math.Abs(mean[0]-mean[1]) > hops || accepted[0]/accepted[1] < 0.99 || accepted[0]/accepted[1] > 1.01,
+		simtest.ErrorIf(t, math.Abs(mean[0]-mean[1]) > 7.0 || accepted[0]/accepted[1] < 0.99 || accepted[0]/accepted[1] > 1.01,
 			"speedup %g: latency %v, accepted %v of flits and packets", speedup, mean, accepted)
 	}
 }
@@ -170,9 +169,7 @@ func TestUnitHolds(t *testing.T) {
 // TestUnitRuns: whole runs, with their verdicts, windows that they find themselves and
 // threads, measure the same with both units, but for what is accepted at the edges of
 // the window, where packets count when their tails arrive.
-func TestUnitRuns(t *testing.T) {
-	testUnitRuns(t, "min", "ugal-l", "par")
-}
+func TestUnitRuns(t *testing.T) { testUnitRuns(t, "min", "ugal-l", "par") }
 
 // TestUnitRunsPlainNever: the loop for the usual case does what that for every case does.
 func TestUnitRunsPlainNever(t *testing.T) {
@@ -196,8 +193,60 @@ func testUnitRuns(t *testing.T, algorithms ...string) {
 				simtest.FatalIf(t, f.Threads() != c.threads, "%d threads", f.Threads())
 				got = append(got, fmt.Sprint(r.MeanLatency(), r.HalfWidth(), r.Latency().Quantile(0.99), r.Latency().Max(), r.MeanNetworkLatency(), r.MeanHops(), r.MinimalFraction(), r.Packets(), r.State, f.Counters, r.Cycles))
 			}
-			if got[1] != got[0] || got[2] != got[0] {
-				t.Errorf("%s, load %g:\n%s\n%s\n%s", algorithm, load, got[0], got[1], got[2])
+			simtest.ErrorIf(t, got[1] != got[0] || got[2] != got[0], "%s, load %g:\n%s\n%s\n%s", algorithm, load, got[0], got[1], got[2])
+		}
+	}
+}
+
+// TestLongPauses sends packets by the same queues again after pauses of half to all of the
+// 2^32 steps that numbers of steps tell apart: they must find the queues empty, as flits do.
+// At two steps a cycle these are pauses of 2^30 to 2^31 cycles.
+func TestLongPauses(t *testing.T) {
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims = []int{3} })
+	var arrivals [2]map[uint64]fabric.Delivery
+	births := []int64{0, 5, 1<<30 + 100, 1<<30 + 1<<30/2*3, 4 << 30, 4<<30 + 3}
+	for i, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
+		config := holding(fabric.DefaultConfig())
+		config.Fabric.Unit = unit
+		s := &script{}
+		for tag, birth := range births {
+			s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 7, Tag: uint64(tag)})
+		}
+		n.play(t, config, s, 5<<30)
+		arrivals[i] = s.byTag()
+	}
+	for tag := range births {
+		flits, packets := arrivals[0][uint64(tag)], arrivals[1][uint64(tag)]
+		simtest.ErrorIf(t, flits != packets || flits.Flits != 7, "packet %d: %+v as flits, %+v as a packet", tag, flits, packets)
+	}
+}
+
+// TestRoutesAhead: in networks that are taken to be large switches route while those ahead
+// of them are evaluated, and come to the same state.
+func TestRoutesAhead(t *testing.T) {
+	networks := []network{
+		newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 8, 3 }),
+		dragonflyNetwork(t, "val", 2, 4, 2),
+		newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{5, 4} }),
+	}
+	run := func(t *testing.T, n network, load, speedup float64) []byte {
+		config := fabric.DefaultConfig()
+		packets(&config)
+		config.Switch.Speedup = speedup
+		f := n.fabric(t, config)
+		source := n.traffic(load, 9)
+		simtest.Check(t, f.Attach(fabric.Ends{Source: source, Sink: &script{}}))
+		f.Advance(1500)
+		return stateOf(t, f)
+	}
+	for i, n := range networks {
+		for _, load := range []float64{0.2, 1} {
+			for _, speedup := range []float64{1, 1.5, 2} {
+				inTurn := run(t, n, load, speedup)
+				t.Run("", func(t *testing.T) {
+					core.PrefetchAlways(t.Cleanup)
+					simtest.ErrorIf(t, !bytes.Equal(run(t, n, load, speedup), inTurn), "network %d, load %g, speedup %g: another state", i, load, speedup)
+				})
 			}
 		}
 	}

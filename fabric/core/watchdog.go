@@ -24,9 +24,7 @@ type Watchdog struct {
 const stallCycles = 5000
 
 // Watch begins to watch f.
-func (f *Fabric) Watch() *Watchdog {
-	return &Watchdog{f: f, limit: stallCycles + f.LongestLatency()}
-}
+func (f *Fabric) Watch() *Watchdog { return &Watchdog{f: f, limit: stallCycles + f.LongestLatency()} }
 
 // Look returns a *DeadlockError if nothing has moved, or the same packets have
 // waited for each other in a circle, for longer than any channel takes, and no

@@ -15,8 +15,7 @@ func TestREDMean(t *testing.T) {
 	for weight, want := range map[float64][4]bool{0.5: {false, true, false, true}, 1: {true, true, false, true}} {
 		p := simtest.Must(Registry.New("red", atPort, param.Set("mark_from_flits", 10), param.Set("mark_to_flits", 11), param.Set("mark_weight", weight)))(t)
 		for i, waiting := range []int{20, 20, 0, 40} {
-			got := p.Mark(&Leaving{Flits: 1, Waiting: waiting})
-			simtest.ErrorIf(t, got != want[i], "weight %g, %d flits wait: marked %v", weight, waiting, got)
+			simtest.Equal(t, p.Mark(&Leaving{Flits: 1, Waiting: waiting}), want[i], "weight %g, %d flits wait: marked", weight, waiting)
 		}
 	}
 }
@@ -65,8 +64,7 @@ func TestInfiniBandMarks(t *testing.T) {
 		{"victim in the mask", []param.Setting{param.Set("cc_sw_cong_setting_victim_mask", "0x8")}, Leaving{Flits: 8, InLane: 20, Credits: 8}, true},
 		{"another in the mask", []param.Setting{param.Set("cc_sw_cong_setting_victim_mask", "0x17")}, Leaving{Flits: 8, InLane: 20, Credits: 8}, false},
 	} {
-		got := ports(t, c.settings...).Mark(&c.leaving)
-		simtest.ErrorIf(t, got != c.want, "%s: marked %v", c.what, got)
+		simtest.Equal(t, ports(t, c.settings...).Mark(&c.leaving), c.want, "%s: marked", c.what)
 	}
 	p := ports(t, param.Set("cc_sw_cong_setting_threshold", 0))
 	simtest.ErrorIf(t, p != nil, "threshold 0 makes %v, want none", p)
@@ -90,8 +88,7 @@ func TestInfiniBandMarkingRate(t *testing.T) {
 		p.Archive(snapshot.Reader(a.Bytes()))
 	}
 	// Lane 1 has packets 3, 7 and 11, of which 11 is the third; of lane 0 2, 6 and 10 are.
-	want := "001000100011"
-	simtest.ErrorIf(t, marks != want, "marks %s, want %s", marks, want)
+	simtest.Equal(t, marks, "001000100011", "marks")
 }
 
 // TestInfiniBandRefused: masks that are no numbers of 256 bits, and weights beyond 15.

@@ -8,8 +8,11 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	_ "github.com/weft-sim/weft/fabric/topology/families"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // TestHasLearned: switches that learn have learned when the last quarter of the slices is like
@@ -31,8 +34,7 @@ func TestHasLearned(t *testing.T) {
 		{"hops rise by 2 %", same(20), ends(3, 3.06), false},
 		{"an empty slice", gap, slices.Clone(gap), true},
 	} {
-		got := hasLearned(c.latency, c.hops)
-		simtest.ErrorIf(t, got != c.want, "%s: %v", c.name, got)
+		simtest.Equal(t, hasLearned(c.latency, c.hops), c.want, "%s:", c.name)
 	}
 }
 
@@ -55,8 +57,7 @@ func TestSettles(t *testing.T) {
 		"through three quarters":      {func(i float64) float64 { return 100 + 2*max(0, 48-i) }, false},
 		"a wave":                      {func(i float64) float64 { return 100 + 20*math.Sin(i/10) }, false},
 	} {
-		got := settles(series(c.at))
-		simtest.ErrorIf(t, got != c.want, "%s: %v", name, got)
+		simtest.Equal(t, settles(series(c.at)), c.want, "%s:", name)
 	}
 }
 
@@ -156,8 +157,7 @@ func TestJudge(t *testing.T) {
 		e := steady
 		c.change(&e)
 		state, reason := e.Judge()
-		simtest.ErrorIf(t, state != c.want || reason != c.reason,
-			"%s: %v (%s), want %v (%s)", c.name, state, reason, c.want, c.reason)
+		simtest.ErrorIf(t, state != c.want || reason != c.reason, "%s: %v (%s), want %v (%s)", c.name, state, reason, c.want, c.reason)
 	}
 }
 
@@ -171,9 +171,8 @@ func TestProgressJoins(t *testing.T) {
 	last := p.slices[len(p.slices)-1]
 	simtest.ErrorIf(t, p.each != 64 || len(p.slices) != 75 || last.end != 4800 || last.cycles != 64 || last.delivered != 296+297+298+299,
 		"slices of %d cycles, %d of them, the last %+v", p.each, len(p.slices), last)
-	if since := p.since(100); since[0].end != 192 {
-		t.Errorf("the first slice from cycle 100 on ends at %d, want 192", since[0].end)
-	}
+	since := p.since(100)
+	simtest.ErrorIf(t, since[0].end != 192, "the first slice from cycle 100 on ends at %d, want 192", since[0].end)
 }
 
 // TestSuffices: where a half-width of 1 is wanted, 0.9 suffices at the second look in a row, as 0.25 does, and 0.2 at
@@ -198,8 +197,7 @@ func TestSuffices(t *testing.T) {
 	} {
 		var run course
 		for i, half := range c.halves {
-			got := run.suffices(half >= 0, math.Abs(half), 1, c.decide)
-			simtest.ErrorIf(t, got != c.want[i], "%s: look %d: %v", c.name, i, got)
+			simtest.Equal(t, run.suffices(half >= 0, math.Abs(half), 1, c.decide), c.want[i], "%s: look %d:", c.name, i)
 		}
 	}
 }
@@ -219,8 +217,7 @@ func TestProves(t *testing.T) {
 	} {
 		var run course
 		for i, now := range []int64{1000, 1399, 1400, 1960} {
-			got := run.proves(c.states[i], c.reason, now)
-			simtest.ErrorIf(t, got != c.want[i], "%s: at cycle %d %v", c.name, now, got)
+			simtest.Equal(t, run.proves(c.states[i], c.reason, now), c.want[i], "%s: at cycle %d", c.name, now)
 		}
 	}
 }
@@ -252,8 +249,7 @@ func TestDefaultBudget(t *testing.T) {
 		latency int64
 		want    int64
 	}{{1, 0.5, 1, 100_000}, {64, 0.5, 1, 512_000}, {64, 0, 1, 256_000}, {1, 0.5, 5000, 1_000_000}} {
-		got := DefaultBudget(c.longest, c.offered, c.latency)
-		simtest.ErrorIf(t, got != c.want, "%+v: %d", c, got)
+		simtest.Equal(t, DefaultBudget(c.longest, c.offered, c.latency), c.want, "%+v:", c)
 	}
 }
 
@@ -287,8 +283,7 @@ func TestHasFull(t *testing.T) {
 				flits[2*p], flits[2*p+1] = each, each
 			}
 		}
-		got := hasFull(g, timings, flits, 1000)
-		simtest.ErrorIf(t, got != want, "%d flits: %v", 2*each, got)
+		simtest.Equal(t, hasFull(g, timings, flits, 1000), want, "%d flits:", 2*each)
 	}
 }
 
@@ -299,7 +294,162 @@ func TestIsLong(t *testing.T) {
 		delivered, inside float64
 		want              bool
 	}{{1599, 400, false}, {1600, 400, true}, {49_999, 20_000, false}, {50_000, 20_000, true}} {
-		got := isLong(c.delivered, c.inside)
-		simtest.ErrorIf(t, got != c.want, "%+v: %v", c, got)
+		simtest.Equal(t, isLong(c.delivered, c.inside), c.want, "%+v:", c)
 	}
+}
+
+// TestMeterSums: of four packets of a window [100, 200),
+//
+//	birth  inject  tail  hops  path
+//	 100    103    110    2    minimal      latency 10, in the network  7
+//	 120    120    140    3    not minimal          20                 20
+//	 150    160    171    4    not minimal          21                 11
+//	 199    200    212    2    minimal              13                 12
+//
+// the mean latency is (10+20+21+13)/4 = 16, in the network (7+20+11+12)/4 = 12.5, the
+// mean of the hops (2+3+4+2)/4 = 2.75, and 2 of 4 took a minimal path. Packets born
+// before and after count for nothing. Three of all six arrive in the window, at 110, 140 and 171, whenever
+// born: 9 flits of a pair's; of intervals of 50 cycles the first has two, not minimal one of them, the second one. It is the
+// same with the packets divided among the meters of two domains.
+func TestMeterSums(t *testing.T) {
+	packets := []fabric.Delivery{
+		{Birth: 99, Inject: 99, Cycle: 1000, Hops: 9, NonMinimal: true},
+		{Birth: 100, Inject: 103, Cycle: 110, Hops: 2},
+		{Birth: 120, Inject: 120, Cycle: 140, Hops: 3, NonMinimal: true},
+		{Birth: 150, Inject: 160, Cycle: 171, Hops: 4, NonMinimal: true},
+		{Birth: 199, Inject: 200, Cycle: 212, Hops: 2},
+		{Birth: 200, Inject: 205, Cycle: 220, Hops: 8},
+	}
+	for name, domains := range map[string]int{"alone": 0, "two domains": 2} {
+		m := NewMeter(10)
+		m.tellPairs([]Pair{{AnyTerminal, AnyTerminal}})
+		m.lapse.Every = 50
+		to := []*Meter{m}
+		if domains > 0 {
+			to = to[:0]
+		}
+		for range domains {
+			to = append(to, m.Part())
+		}
+		m.Open(100)
+		m.Close(200)
+		for i := range packets {
+			packets[i].Flits = 3
+			to[i%len(to)].Deliver(&packets[i])
+		}
+		m.gather()
+		m.gather() // nothing is counted twice
+		pair, steps := m.Pairs()[0], m.Lapse()
+		if len(steps) != 2 || steps[0].Packets != 2 || steps[0].NonMinimal != 1 || steps[0].Latency != 30 || steps[1].Packets != 1 || steps[1].NonMinimal != 1 || steps[1].Flits != 3 {
+			t.Errorf("%s: intervals %+v", name, steps)
+		}
+		for _, c := range []struct {
+			what      string
+			got, want float64
+		}{
+			{"packets", float64(m.Packets()), 4},
+			{"mean latency", m.MeanLatency(), 16},
+			{"mean latency in the network", m.MeanNetworkLatency(), 12.5},
+			{"mean hops", m.MeanHops(), 2.75},
+			{"minimal fraction", m.MinimalFraction(), 0.5},
+			{"largest latency", float64(m.Latency().Max()), 21},
+			{"packets of the pair", float64(pair.Packets), 4},
+			{"latencies of the pair", float64(pair.Sum), 64},
+			{"flits of the pair", float64(pair.Flits), 9},
+		} {
+			simtest.ErrorIf(t, c.got != c.want, "%s: %s is %v, want %v", name, c.what, c.got, c.want)
+		}
+	}
+}
+
+// TestEstimate: six slices with a packet of latency 10 and four with three of 30 have the mean
+// (60 + 360)/18 = 70/3. The interval is of what slices have beyond that: 10 - 70/3 = -40/3 and
+// 90 - 70 = 20, times the ten slices over 18 packets, whichever slice has the packets; and
+// wider by five times its share of the mean; where a channel is full 2.5 times as wide. Packets born later, or in slices that are not over,
+// count for nothing.
+func TestEstimate(t *testing.T) {
+	m := NewMeter(10)
+	m.Open(100)
+	var beyond []float64
+	for i := range int64(11) {
+		packets, latency := int64(1), int64(10)
+		if i%4 >= 2 {
+			packets, latency = 3, 30
+		}
+		for range packets {
+			m.Deliver(&fabric.Delivery{Birth: 100 + 10*i, Inject: 100 + 10*i, Cycle: 100 + 10*i + latency})
+		}
+		if i < 10 {
+			beyond = append(beyond, (float64(packets*latency)-70.0/3*float64(packets))*10/18)
+		}
+	}
+	m.Close(210)
+	want := stats.MeanInterval(beyond, 0.95, 5)
+	want *= 1 + 5*want/(70.0/3)
+	if mean, half, of := m.estimate(205, 5); math.Abs(mean-70.0/3) > 1e-12 || math.Abs(half-want) > 1e-9 || of != 5 || !(want > 1) {
+		t.Errorf("%v +- %v by %d batches, want %v +- %v by 5", mean, half, of, 70.0/3, want)
+	}
+	m.full = true
+	_, half, _ := m.estimate(205, 5)
+	simtest.ErrorIf(t, math.Abs(half-2.5*want) > 1e-9, "%v beside a full channel, want %v", half, 2.5*want)
+	mean, half, _ := m.estimate(105, 0)
+	simtest.ErrorIf(t, !math.IsNaN(mean) || !math.IsInf(half, 1), "%v +- %v without a slice", mean, half)
+}
+
+// TestStatesAreWhole: no field is forgotten in snapshots, of types whose state is more than their fields. What is named here is
+// no part of the state, for the reason given.
+func TestStatesAreWhole(t *testing.T) {
+	snapshottest.Names[runner](t, "f", "plan", "ctx", "watch", "statistics", "result", "course", "write", "trace")
+	snapshottest.Names[OpenLoop](t, "sources", "pattern", "process", "sizes", "stop")
+	snapshottest.Names[openSource](t, "next", "births", "contents", "state")
+}
+
+// toOne sends all to one terminal.
+type toOne topology.TerminalID
+
+func (p toOne) Destination(topology.TerminalID, *sim.Stream) topology.TerminalID {
+	return topology.TerminalID(p)
+}
+
+// everyThird has a birth in every third cycle: gaps of 3, the first counted from the cycle before
+// the first, give births in cycles 2, 5, 8 of a phase.
+type everyThird struct{}
+
+func (everyThird) NextGap(*sim.Stream, *uint32) int64 { return 3 }
+
+type oneFlit struct{}
+
+func (oneFlit) Draw(*sim.Stream) int { return 1 }
+
+// TestPhasedLoop: destination 1 from cycle 0, 2 from 7, 3 from 10: births in 2 and 5; 9; 12, 15, and
+// so on; and a source that goes on from a state has the others.
+func TestPhasedLoop(t *testing.T) {
+	fresh := func() *PhasedLoop {
+		return NewPhasedLoop(4, toOne(1), []Phase{{From: 7, Pattern: toOne(2)}, {From: 10, Pattern: toOne(3)}}, everyThird{}, oneFlit{}, 1)
+	}
+	p := fresh()
+	want := []struct {
+		birth int64
+		dst   topology.TerminalID
+	}{{2, 1}, {5, 1}, {9, 2}, {12, 3}, {15, 3}}
+	var spec fabric.PacketSpec
+	for i, w := range want {
+		simtest.ErrorIf(t, p.Next(0, w.birth-1, &spec) || spec.Birth != w.birth, "packet %d: told of cycle %d, want %d", i, spec.Birth, w.birth)
+		simtest.ErrorIf(t, !p.Behind(w.birth+1) || w.birth > 5 && p.loops[0].sources[0].next < 7, "packet %d waits, and nothing is behind", i)
+		if i == 3 { // 12 of one terminal, and 2 of the three others, seen from cycle 14
+			simtest.Equal(t, p.BehindBy(14), math.Sqrt((2*2+3*12*12)/4.0), "behind by")
+			state := snapshottest.State(p)
+			p = fresh()
+			simtest.Check(t, snapshottest.Restore(p, state))
+		}
+		simtest.ErrorIf(t, !p.Next(0, 100, &spec) || spec.Birth != w.birth || spec.Dst != w.dst,
+			"packet %d: born in %d to %d, want %+v", i, spec.Birth, spec.Dst, w)
+	}
+	for other := range topology.TerminalID(3) {
+		for p.Next(other+1, 17, &spec) {
+		}
+	}
+	simtest.ErrorIf(t, p.Behind(18) || p.BehindBy(18) != 0, "all is sent, and something is behind")
+	p.Stop(16)
+	simtest.ErrorIf(t, p.Next(0, 100, &spec) || spec.Birth != fabric.Never, "born in %d after the end", spec.Birth)
 }

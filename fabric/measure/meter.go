@@ -358,9 +358,7 @@ func (p *Pair) holds(d *fabric.Delivery) bool {
 }
 
 // tellPairs has the packets of pairs counted by themselves.
-func (m *Meter) tellPairs(pairs []Pair) {
-	m.pairs, m.pairTallies = pairs, make([]Tally, len(pairs))
-}
+func (m *Meter) tellPairs(pairs []Pair) { m.pairs, m.pairTallies = pairs, make([]Tally, len(pairs)) }
 
 // Pairs is what was measured of each pair of the plan.
 func (m *Meter) Pairs() []Tally { return m.pairTallies }

@@ -168,9 +168,7 @@ func (r *runner) swing() float64 {
 	return math.Sqrt(rates.Variance()) / float64(r.f.Graph().Terminals())
 }
 
-func (r *runner) conclude() {
-	r.result.State, r.result.Reason = r.result.Evidence.Judge()
-}
+func (r *runner) conclude() { r.result.State, r.result.Reason = r.result.Evidence.Judge() }
 
 // Least of what the window of a run that has proved saturated holds, so that what it accepts is
 // not that of a moment: exchanges of the flits inside, or flits delivered in a large network.

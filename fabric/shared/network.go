@@ -30,12 +30,12 @@ type Network struct {
 	timing  Timing
 	packets packets
 	flights flights
-	handled uint64
+	ahead   bool     // outputs are too many for level-2 caches
 	target  int32    // what the event at hand is for
 	out     []output // by port, then by terminal
 	inputs  []input  // by port
 	held    []held   // likewise; nil without pause
-	routes  *routes
+	routes  routes
 	salts   []uint64     // by switch
 	streams []sim.Stream // by switch
 
@@ -50,8 +50,9 @@ type Network struct {
 
 // input is where a channel ends.
 type input struct {
-	from int32 // output that settles before its packets arrive; -1: it is eager
+	from *output // that settles before its packets arrive; nil: it is eager
 	at   topology.SwitchID
+	row  int32 // of the table of routes
 }
 
 const (
@@ -109,11 +110,13 @@ func New(kernel *sim.Kernel, g *topology.Graph, config Config, timing Timing, en
 		n.held = make([]held, g.NumPorts())
 	}
 	for p, from := range g.Peer {
-		if from >= 0 && n.out[from].eager {
-			from = -1
+		in := input{at: g.PortSwitch[p], row: int32(g.PortSwitch[p]) * int32(n.routes.width)}
+		if from >= 0 && !n.out[from].eager {
+			in.from = &n.out[from]
 		}
-		n.inputs = append(n.inputs, input{from, g.PortSwitch[p]})
+		n.inputs = append(n.inputs, in)
 	}
+	n.ahead = len(n.out) > 1<<12
 	n.flights.span(n.out, max(timing.Packet, int64(config.Header)))
 	return n, nil
 }
@@ -121,10 +124,12 @@ func New(kernel *sim.Kernel, g *topology.Graph, config Config, timing Timing, en
 // connect sets up an output.
 func (n *Network) connect(p int, seed uint64) {
 	g, o := n.graph, &n.out[p]
-	o.data.head, o.control.head, o.sending, o.until, o.stream = -1, -1, idle, never, sim.NewStream(seed, "queue", p)
+	o.number, o.data.head, o.control.head, o.sending, o.until, o.stream = int32(p), -1, -1, idle, never, sim.NewStream(seed, "queue", p)
 	o.from, o.full, o.limit = n.timing.MarkFrom, n.timing.MarkTo, n.timing.Queue
 	o.controlLimit = 2 * n.timing.Queue
-	o.marks = n.timing.MarkTo < math.MaxInt64
+	if n.timing.MarkTo == math.MaxInt64 {
+		o.from = never
+	}
 	if n.pauses || n.mixed {
 		o.controlLimit = math.MaxInt64
 	}
@@ -133,11 +138,12 @@ func (n *Network) connect(p int, seed uint64) {
 		t := topology.TerminalID(p - g.NumPorts())
 		port = g.TerminalPort[t]
 		o.to = int32(port)
-		o.limit, o.controlLimit, o.marks = math.MaxInt64, math.MaxInt64, false
+		o.limit, o.controlLimit, o.from = math.MaxInt64, math.MaxInt64, math.MaxInt64
 		o.latency = n.timing.flight(g.PortClass[port]) + n.timing.delay(g.PortSwitch[port])
 	} else if t, ok := g.PeerTerminal(port); ok {
-		o.terminal, o.to = true, ^int32(t)
-		o.marks = o.marks && !n.timing.HostsUnmarked
+		if o.to = ^int32(t); n.timing.HostsUnmarked {
+			o.from = math.MaxInt64
+		}
 		o.latency = n.timing.flight(g.PortClass[port])
 	} else {
 		peer, _ := g.PeerPort(port)
@@ -222,9 +228,13 @@ func (n *Network) Take() (int32, *Packet) { return n.packets.take() }
 func (n *Network) InFlight() int { return n.packets.inUse }
 
 // Wake has a terminal send, which may have said that it has nothing.
-func (n *Network) Wake(t topology.TerminalID) {
-	p := int32(n.graph.NumPorts()) + int32(t)
-	n.start(p, &n.out[p], int64(n.kernel.Now()))
+func (n *Network) Wake(t topology.TerminalID) { n.start(&n.out[n.graph.NumPorts()+int(t)]) }
+
+// start has an output send that is idle, unless it is paused.
+func (n *Network) start(o *output) {
+	if o.sending == idle && !o.paused {
+		n.serve(o, int64(n.kernel.Now()))
+	}
 }
 
 // Counters returns the counters of output p up to the present: a port, or terminal t at ports + t.
@@ -247,12 +257,12 @@ func (n *Network) present(p int) *output {
 	if !n.kernel.Stopped() {
 		n.target = math.MaxInt32
 	}
-	n.settle(int32(p), o, int64(n.kernel.Now()))
+	n.settle(o, int64(n.kernel.Now()))
 	return o
 }
 
 // Handled is the number of events so far.
-func (n *Network) Handled() uint64 { return n.handled }
+func (n *Network) Handled() uint64 { return n.flights.listed - uint64(len(n.flights.order)) }
 
 // Rate is the rate of an output, of a port or terminal, numbered as for Counters.
 func (n *Network) Rate(p int) sim.Rate { return n.out[p].divider.Rate() }
@@ -264,70 +274,127 @@ func (n *Network) Waiting(p int) int64 {
 }
 
 // NextTick implements [sim.Clocked].
-func (n *Network) NextTick() sim.Time { return sim.Time(n.flights.next) }
+func (n *Network) NextTick() sim.Time {
+	return sim.Time(n.flights.first(&n.packets, int64(n.kernel.Now())))
+}
 
 // Tick implements [sim.Clocked].
 func (n *Network) Tick(sim.Time) {
 	f := &n.flights
-	for more := true; more; more = n.kernel.Pass(sim.Time(f.next)) {
-		e := f.take(&n.packets)
-		n.handled++
-		if f.head < len(f.order) && len(n.out) > 1<<12 { // too many for level-2 caches: the one that settles next
-			if t := f.order[f.head].target; uint(t) < uint(len(n.inputs)) && n.inputs[t].from >= 0 {
-				mem.PrefetchRow(unsafe.Pointer(&n.out[n.inputs[t].from]))
-			}
-		}
+	for {
+		e := f.take()
 		n.target = e.target
-		switch p := n.packets.at(e.id); p.event {
-		case arrives:
+		if f.ahead > 0 {
+			f.ahead = n.packets.at(f.ahead-1).next + 1
+		}
+		if p := n.packets.at(e.id); p.event != arrives {
+			n.happened(e, p)
+		} else if e.target >= 0 {
 			n.arrived(e.target, e.id, p)
-		case leaves:
-			n.left(e.target, &n.out[e.target], e.at)
-		default:
-			n.pause(e.target, p.event == stops)
-			n.packets.release(e.id)
+		} else {
+			n.delivered(^e.target, e.id, p)
+		}
+		next := sim.Time(0)
+		if last := len(f.order) - 1; last >= 0 {
+			next = sim.Time(f.order[last].at)
+			if n.ahead {
+				n.prefetch(f.order[last].target)
+			}
+		} else {
+			next = n.NextTick()
+		}
+		if !n.kernel.Pass(next) {
+			return
 		}
 	}
 }
 
-// begin has an output send what is next, if anything waits, from now on.
-func (n *Network) begin(at int32, o *output, now int64) {
-	q := &o.control
-	switch {
-	case o.host:
-		o.sending = asked // it may be woken meanwhile
-		id := n.ends.Next(topology.TerminalID(int(at) - n.graph.NumPorts()))
-		if o.sending = idle; id < 0 {
-			return
-		}
-		p := n.packets.at(id)
-		q = o.class(p, n.mixed)
-		q.put(&n.packets, id, p)
-	case q.head >= 0:
-	case o.data.head >= 0:
-		q = &o.data
-	default:
+// prefetch fetches the output that settles next into caches.
+func (n *Network) prefetch(target int32) {
+	if uint(target) < uint(len(n.inputs)) && n.inputs[target].from != nil {
+		mem.PrefetchRow(unsafe.Pointer(n.inputs[target].from))
+	}
+}
+
+// happened is an event of an output.
+func (n *Network) happened(e flight, p *Packet) {
+	o := &n.out[e.target]
+	if p.event == leaves {
+		n.serve(o, e.at)
 		return
 	}
-	id := q.head
-	p := n.packets.at(id)
-	q.head = p.next
-	o.sending, o.size, o.first, o.in = id, p.Size, p.Control && !n.mixed, p.target
-	now += int64(o.serializer.Time(int64(p.Size), o.divider))
-	if o.eager {
-		n.flights.put(id, p, leaves, at, now)
-		return
-	}
-	o.until = now
-	n.flights.put(id, p, arrives, o.to, now+o.latency)
+	n.pause(o, p.event == stops)
+	n.packets.release(e.id)
 }
 
 // settle has packets leave an output that have left before the event at hand. They leave late, but before anything
 // depends on it: at the latest as they arrive.
-func (n *Network) settle(at int32, o *output, now int64) {
-	for o.until < now || o.until == now && at < n.target {
-		n.left(at, o, o.until)
+func (n *Network) settle(o *output, now int64) {
+	if o.until < now || o.until == now && o.number < n.target {
+		n.serve(o, now)
 	}
+}
+
+// serve has an output go on from the end of what it sends, or from now on if it is idle or an event tells the end, and
+// then with what waits, up to the event at hand.
+func (n *Network) serve(o *output, now int64) {
+	for from := min(o.until, now); ; {
+		if o.sending >= 0 {
+			o.sent++
+			o.sentBytes += int64(o.size)
+			if o.first {
+				o.control.bytes -= int64(o.size)
+			} else if o.data.bytes -= int64(o.size); o.data.bytes > o.from {
+				n.mark(o, n.packets.at(o.sending))
+			}
+			if o.eager {
+				n.letGo(o.in, o.size)
+				n.flights.put(o.sending, n.packets.at(o.sending), arrives, o.to, from+o.latency)
+			}
+			if o.sending, o.until = idle, never; o.paused {
+				return
+			}
+		}
+		q := &o.control
+		if q.head < 0 {
+			if q = &o.data; q.head < 0 {
+				if q = n.ask(o); q == nil {
+					return
+				}
+			}
+		}
+		id := q.head
+		p := n.packets.at(id)
+		q.head = p.next
+		o.sending, o.size, o.first, o.in = id, p.Size, q == &o.control, p.target
+		from += int64(o.serializer.Time(int64(p.Size), o.divider))
+		if o.eager {
+			n.flights.put(id, p, leaves, o.number, from)
+			return
+		}
+		o.until = from
+		n.flights.put(id, p, arrives, o.to, from+o.latency)
+		if from > now || from == now && o.number >= n.target {
+			return
+		}
+	}
+}
+
+// ask has a terminal say what its output sends next, and returns the queue that it is in; nil: nothing, or the output is a
+// switch's.
+func (n *Network) ask(o *output) *fifo {
+	if !o.host {
+		return nil
+	}
+	o.sending = asked // it may be woken meanwhile
+	id := n.ends.Next(topology.TerminalID(int(o.number) - n.graph.NumPorts()))
+	if o.sending = idle; id < 0 {
+		return nil
+	}
+	p := n.packets.at(id)
+	q := o.class(p, n.mixed)
+	q.put(&n.packets, id, p)
+	return q
 }
 
 // class is the queue of a packet.
@@ -336,26 +403,6 @@ func (o *output) class(p *Packet, mixed bool) *fifo {
 		return &o.control
 	}
 	return &o.data
-}
-
-// left is the end of a packet's service.
-func (n *Network) left(at int32, o *output, now int64) {
-	id := o.sending
-	o.sending, o.until = idle, never
-	o.sent++
-	o.sentBytes += int64(o.size)
-	if o.first {
-		o.control.bytes -= int64(o.size)
-	} else if o.data.bytes -= int64(o.size); o.marks && o.data.bytes > o.from {
-		n.mark(o, n.packets.at(id))
-	}
-	if o.eager {
-		n.letGo(o.in, o.size)
-		n.flights.put(id, n.packets.at(id), arrives, o.to, now+o.latency)
-	}
-	if !o.paused {
-		n.begin(at, o, now)
-	}
 }
 
 // mark marks a packet, perhaps, that leaves more behind than may stay unmarked.
@@ -367,38 +414,48 @@ func (n *Network) mark(o *output, p *Packet) {
 	}
 }
 
-// arrived takes a packet from a channel.
+// delivered takes a packet from the channel to a terminal.
+func (n *Network) delivered(t, id int32, p *Packet) {
+	n.settle(&n.out[n.graph.TerminalPort[t]], p.at)
+	n.ends.Arrived(topology.TerminalID(t), p)
+	n.packets.release(id)
+}
+
+// arrived takes a packet from a channel to a switch.
 func (n *Network) arrived(at, id int32, p *Packet) {
-	now := p.at
-	if at < 0 {
-		port := int32(n.graph.TerminalPort[^at])
-		n.settle(port, &n.out[port], now)
-		n.ends.Arrived(topology.TerminalID(^at), p)
-		n.packets.release(id)
-		return
-	}
-	in := n.inputs[at]
-	if in.from >= 0 {
-		n.settle(in.from, &n.out[in.from], now)
-	}
-	if n.pauses {
+	in, r := &n.inputs[at], &n.routes
+	if in.from == nil {
 		n.holdUp(at, p)
+	} else if in.from.until <= p.at {
+		n.settle(in.from, p.at)
 	}
-	n.enqueue(n.route(in.at, p), id, p)
+	port := alone - r.set[int(in.row)+int(r.leaf[p.Dst])]
+	if port < 0 {
+		port = n.route(in.at, p)
+	}
+	n.enqueue(&n.out[port], id, p)
 }
 
 // enqueue appends a packet to an output, or to another class of it as its header, or drops it.
-func (n *Network) enqueue(port, id int32, p *Packet) {
-	o := &n.out[port]
-	now := p.at
-	n.settle(port, o, now)
+func (n *Network) enqueue(o *output, id int32, p *Packet) {
+	if o.until <= p.at {
+		n.settle(o, p.at)
+	}
+	q := &o.data
+	if bytes := q.bytes + int64(p.Size); !p.Control && bytes <= o.limit {
+		o.deepest = max(o.deepest, bytes)
+	} else if q = n.squeeze(o, id, p); q == nil {
+		return
+	}
+	q.put(&n.packets, id, p)
+	if o.sending == idle && !o.paused {
+		n.serve(o, p.at)
+	}
+}
+
+// squeeze finds the queue of a control packet, or of the header of a data packet that has no room; nil: it is dropped.
+func (n *Network) squeeze(o *output, id int32, p *Packet) *fifo {
 	if !p.Control {
-		if o.data.bytes+int64(p.Size) <= o.limit {
-			o.data.put(&n.packets, id, p)
-			o.deepest = max(o.deepest, o.data.bytes)
-			n.start(port, o, now)
-			return
-		}
 		if o.data.head >= 0 && o.stream.Uint64()>>63 == 0 { // the last one gives way, under the other's number
 			last := n.packets.at(o.data.tail)
 			o.data.bytes += int64(p.Size) - int64(last.Size)
@@ -407,25 +464,17 @@ func (n *Network) enqueue(port, id int32, p *Packet) {
 		}
 		if !n.trims {
 			n.drop(o, id, p)
-			return
+			return nil
 		}
-		p.Size, p.Trimmed, p.Control, p.LastHop = int32(n.config.Header), true, true, o.terminal
+		p.Size, p.Trimmed, p.Control, p.LastHop = int32(n.config.Header), true, true, o.to < 0
 		o.Trimmed++
 	}
 	q := o.class(p, n.mixed)
 	if bytes := q.bytes + int64(p.Size); bytes > o.limit && bytes > o.controlLimit {
 		n.drop(o, id, p)
-		return
+		return nil
 	}
-	q.put(&n.packets, id, p)
-	n.start(port, o, now)
-}
-
-// start has an output send that is idle, unless it is paused.
-func (n *Network) start(port int32, o *output, now int64) {
-	if o.sending == idle && !o.paused {
-		n.begin(port, o, now)
-	}
+	return q
 }
 
 func (n *Network) drop(o *output, id int32, p *Packet) {

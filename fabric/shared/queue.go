@@ -1,11 +1,9 @@
 package shared
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 	"slices"
-	"sort"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -85,22 +83,21 @@ type output struct {
 	data, control fifo
 	until         int64 // when the packet in service leaves, if no event tells; never
 	sending       int32 // packet in service; idle, asked
-	host          bool  // it is a terminal's
+	first         bool  // it goes before data
+	host          bool  // the output is a terminal's
 	eager         bool  // an event tells that a packet leaves: something depends on it before it arrives
 	paused        bool
-	marks         bool
 	limit         int64 // of data
 	deepest       int64 // data has been, in bytes
 
+	number          int32
 	size            int32        // of the packet in service
+	in              int32        // input that it came by
 	to              int32        // input at the far end: port, or ^terminal
 	latency         int64        // until it is in a queue of the far end
 	divider         *sim.Divider // of its rate
 	serializer      sim.Serializer
-	from            int64 // marks
-	in              int32 // input that the packet in service came by
-	first           bool  // it goes before data
-	terminal        bool  // the far end is one
+	from            int64 // marks; never
 	sent, sentBytes int64
 
 	seldom
@@ -152,13 +149,14 @@ func (q *fifo) put(s *packets, id int32, p *Packet) {
 // flights are the packets that have events to come: a timing wheel whose slots hold lists of them. Simultaneous
 // events come in ascending order of targets, those of one target in the order of filing.
 type flights struct {
-	next  int64 // time of the first event; never
-	now   int64 // slot at hand: a time >> shift. Lists have events of later ones
-	shift uint
-	order []flight // events up to the slot at hand, in order
-	head  int      // of order: the events before it are taken
-	used  sim.SlotSet
-	lists [sim.Slots]int32 // of used slots: the packet filed last
+	slot   int64 // at hand: a time >> shift. Lists have events of later ones
+	shift  uint
+	order  []flight // events up to the slot at hand, the first one last
+	spare  []flight // as long
+	listed uint64   // events that order has had
+	ahead  int32    // of a later slot, from which packets are fetched into caches: packet + 1; 0: none
+	used   sim.SlotSet
+	lists  [sim.Slots]int32 // the packet filed last + 1; 0: none
 }
 
 type flight struct {
@@ -171,7 +169,7 @@ func (e *flight) before(o *flight) bool { return e.at < o.at || e.at == o.at && 
 // span makes slots so wide that packets of at most so many bytes arrive within a turn of the wheel, from when they
 // begin to be sent.
 func (f *flights) span(out []output, bytes int64) {
-	f.next, f.now = never, -1
+	f.slot = -1
 	longest := int64(0)
 	for i := range out {
 		longest = max(longest, out[i].latency+int64(out[i].divider.Rate().PicosecondsFor(sim.Bytes(bytes))))
@@ -182,70 +180,97 @@ func (f *flights) span(out []output, bytes int64) {
 // put files a packet for an event.
 func (f *flights) put(id int32, p *Packet, event uint8, target int32, at int64) {
 	p.event, p.target, p.at = event, target, at
-	f.next = min(f.next, at)
 	slot := at >> (f.shift & 63)
-	if slot <= f.now {
-		e, rest := flight{at, target, id}, f.order[f.head:]
-		i := sort.Search(len(rest), func(i int) bool { return e.before(&rest[i]) })
-		f.order = slices.Insert(f.order, f.head+i, e)
+	if slot <= f.slot {
+		e, i := flight{at, target, id}, 0
+		for i < len(f.order) && e.before(&f.order[i]) {
+			i++
+		}
+		f.order = slices.Insert(f.order, i, e)
+		f.listed++
 		return
 	}
 	i := int(slot) & (sim.Slots - 1)
-	if p.next = -1; !f.used.Add(i) {
-		p.next = f.lists[i]
+	last := f.lists[i]
+	if p.next, f.lists[i] = last-1, id+1; last == 0 {
+		f.used.Add(i)
 	}
-	f.lists[i] = id
 }
 
-// take takes the first event.
-func (f *flights) take(s *packets) flight {
-	if f.head == len(f.order) { // it comes after a time without any
-		f.now = f.next>>f.shift - 1
-		f.turn(s)
+// first is the time of the first event, from now on; never, if there is none.
+func (f *flights) first(s *packets, now int64) int64 {
+	if len(f.order) == 0 && !f.turn(s, now) {
+		return never
 	}
-	e := f.order[f.head]
-	if f.head++; f.head == len(f.order) {
-		f.turn(s)
-	} else {
-		f.next = f.order[f.head].at
-	}
+	return f.order[len(f.order)-1].at
+}
+
+// take takes the event that first has told.
+func (f *flights) take() flight {
+	e := f.order[len(f.order)-1]
+	f.order = f.order[:len(f.order)-1]
 	return e
 }
 
-// turn makes the next slot that has events the one at hand.
-func (f *flights) turn(s *packets) {
-	i, ok := f.used.Next(int(f.now+1) & (sim.Slots - 1))
+// turn makes the next slot that has events the one at hand; false if there is none.
+func (f *flights) turn(s *packets, now int64) bool {
+	from := max(f.slot+1, now>>(f.shift&63))
+	i, ok := f.used.Next(int(from) & (sim.Slots - 1))
 	if !ok {
 		if i, ok = f.used.Next(0); !ok {
-			f.next = never
-			return
+			return false
 		}
 	}
 	f.used.Remove(i)
-	order, head := f.order[:0], f.lists[i]
-	for id := head; id >= 0; {
-		p := s.at(id)
-		order = append(order, flight{p.at, p.target, id})
-		id = p.next
-	}
-	f.order, f.head, f.now = order, 0, order[0].at>>(f.shift&63)
-	slices.Reverse(order)
-	if len(order) > 512 {
-		slices.SortStableFunc(order, func(a, b flight) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.target, b.target)) })
-	}
-	for n := 1; n < len(order); n++ {
-		e, i := order[n], n
-		for ; i > 0 && e.before(&order[i-1]); i-- {
-			order[i] = order[i-1]
+	f.slot = from + (int64(i)-from)&(sim.Slots-1)
+	order, count := f.order[:cap(f.order)], 0
+	const run = 16 // sorted by insertion
+	id := f.lists[i] - 1
+	for f.lists[i] = 0; id >= 0; count++ {
+		if count == len(order) {
+			order = append(order, flight{})
+			order = order[:cap(order)]
 		}
-		order[i] = e
+		p, k := s.at(id), count
+		e := flight{p.at, p.target, id}
+		for ; k%run != 0 && order[k-1].before(&e); k-- {
+			order[k] = order[k-1]
+		}
+		order[k], id = e, p.next
 	}
-	f.next = order[0].at
+	order = order[:count]
+	for size := run; size < len(order); size *= 2 {
+		merged := f.spare[:0]
+		for rest := order; len(rest) > 0; {
+			a, b := rest[:min(size, len(rest))], rest[min(size, len(rest)):min(2*size, len(rest))]
+			rest = rest[len(a)+len(b):]
+			for len(a) > 0 && len(b) > 0 {
+				if a[0].before(&b[0]) {
+					merged, b = append(merged, b[0]), b[1:]
+				} else {
+					merged, a = append(merged, a[0]), a[1:]
+				}
+			}
+			merged = append(append(merged, a...), b...)
+		}
+		f.spare, order = order, merged
+	}
+	if i, ok = f.used.Next(i + 1); ok {
+		f.ahead = f.lists[i]
+	} else {
+		f.ahead = 0
+	}
+	f.order = order
+	f.listed += uint64(len(order))
+	return true
 }
 
 // holdUp counts a packet that has come in by a port, and pauses the sender if there are too
 // many bytes of it in the switch (priority flow control, IEEE 802.1Qbb, with one priority).
 func (n *Network) holdUp(in int32, p *Packet) {
+	if !n.pauses {
+		return
+	}
 	h := &n.held[in]
 	h.bytes += int64(p.Size)
 	h.deepest = max(h.deepest, h.bytes)
@@ -280,13 +305,12 @@ func (n *Network) tell(in int32, event uint8) {
 }
 
 // pause stops an output behind the packet in service, or lets it go on.
-func (n *Network) pause(at int32, stop bool) {
-	o := &n.out[at]
+func (n *Network) pause(o *output, stop bool) {
 	if o.paused = stop; stop {
 		o.Paused++
 		o.PausedFor -= int64(n.kernel.Now())
 		return
 	}
 	o.PausedFor += int64(n.kernel.Now())
-	n.start(at, o, int64(n.kernel.Now()))
+	n.start(o)
 }

@@ -45,8 +45,8 @@ func (r *routes) from(s topology.SwitchID, leaf int32) []topology.PortID {
 const maxRoutes = 1 << 26
 
 // newRoutes finds the ports to each switch with terminals. Cost: a breadth-first search for each.
-func newRoutes(g *topology.Graph, seed uint64) (*routes, error) {
-	r := &routes{leaf: make([]int32, g.Terminals())}
+func newRoutes(g *topology.Graph, seed uint64) (routes, error) {
+	r := routes{leaf: make([]int32, g.Terminals())}
 	var leaves []topology.SwitchID
 	number := slices.Repeat([]int32{-1}, g.Switches())
 	for t := range r.leaf {
@@ -58,7 +58,7 @@ func newRoutes(g *topology.Graph, seed uint64) (*routes, error) {
 		r.leaf[t] = number[s]
 	}
 	if r.width = len(leaves); r.width*g.Switches() > maxRoutes {
-		return nil, fmt.Errorf("%d switches, %d of them with terminals: a table of shortest ways has at most %d entries", g.Switches(), r.width, maxRoutes)
+		return r, fmt.Errorf("%d switches, %d of them with terminals: a table of shortest ways has at most %d entries", g.Switches(), r.width, maxRoutes)
 	}
 	order := orderOfPorts(g, seed)
 	r.set = make([]int32, g.Switches()*r.width)
@@ -74,7 +74,7 @@ func newRoutes(g *topology.Graph, seed uint64) (*routes, error) {
 				continue
 			}
 			if distance[s] < 0 {
-				return nil, fmt.Errorf("no path leads from %s to %s", g.SwitchName(topology.SwitchID(s)), g.SwitchName(leaf))
+				return r, fmt.Errorf("no path leads from %s to %s", g.SwitchName(topology.SwitchID(s)), g.SwitchName(leaf))
 			}
 			first, end := g.Ports(topology.SwitchID(s))
 			key = key[:0]
@@ -124,7 +124,7 @@ func hash(flow int32, entropy uint16, salt uint64) uint64 {
 
 // route is the output of a packet at switch s.
 func (n *Network) route(s topology.SwitchID, p *Packet) int32 {
-	r := n.routes
+	r := &n.routes
 	i := r.set[int(s)*r.width+int(r.leaf[p.Dst])]
 	if i == here {
 		return int32(n.graph.TerminalPort[p.Dst])
@@ -134,7 +134,11 @@ func (n *Network) route(s topology.SwitchID, p *Packet) int32 {
 	set := &r.sets[i]
 	switch {
 	case n.paths == byHash || p.Control:
-		return int32(r.ports[set.first+int32(hash(p.Flow, p.Entropy, n.salts[s])%uint64(set.end-set.first))])
+		h, ways := hash(p.Flow, p.Entropy, n.salts[s]), uint64(set.end-set.first)
+		if ways&(ways-1) == 0 {
+			return int32(r.ports[set.first+int32(h&(ways-1))])
+		}
+		return int32(r.ports[set.first+int32(h%ways)])
 	case n.paths == adaptive:
 		return n.shortest(s, r.ports[set.first:set.end])
 	}
@@ -151,7 +155,7 @@ func (n *Network) shortest(s topology.SwitchID, ports []topology.PortID) int32 {
 	best, least := n.candidates[:0], int64(4)
 	for _, p := range ports {
 		o := &n.out[p]
-		n.settle(int32(p), o, int64(n.kernel.Now()))
+		n.settle(o, int64(n.kernel.Now()))
 		step, full := int64(0), 100*o.data.bytes/o.limit
 		for _, from := range [...]int64{5, 10, 20} { // percent
 			if full >= from {

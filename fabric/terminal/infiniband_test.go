@@ -48,16 +48,11 @@ func TestCongestionControlVectors(t *testing.T) {
 		simtest.Equal(t, x.at(now, delays), int(number("ccti")), "%s: index", where)
 		e := delays.entries[x.at(now, delays)]
 		simtest.Equal(t, fmt.Sprint(e.shift, " ", e.multiplier), row["shift"]+" "+row["multiplier"], "%s: entry", where)
-		if got, want := x.delay(now, 519500, delays).Nanoseconds(), number("inter_packet_delay_ns"); got != want {
-			t.Errorf("%s: delay %g ns, want %g", where, got, want)
-		}
-		if got, want := 1/(1+float64(e.multiplier)/math.Ldexp(1, int(e.shift))), number("rate_share"); math.Abs(got-want) > 0.5001e-6 {
-			t.Errorf("%s: share %g, want %g", where, got, want)
-		}
+		simtest.Equal(t, x.delay(now, 519500, delays).Nanoseconds(), number("inter_packet_delay_ns"), "%s: delay ns", where)
+		got, want := 1/(1+float64(e.multiplier)/math.Ldexp(1, int(e.shift))), number("rate_share")
+		simtest.ErrorIf(t, math.Abs(got-want) > 0.5001e-6, "%s: share %g, want %g", where, got, want)
 		if i+1 == len(rows) || rows[i+1]["scenario"] != scenario {
-			got := rarely.at(now, delays)
-			simtest.ErrorIf(t, got != x.at(now, delays),
-				"%s: index %d when asked at the end, want %d", where, got, x.at(now, delays))
+			simtest.Equal(t, rarely.at(now, delays), x.at(now, delays), "%s: index when asked at the end", where)
 		}
 	}
 	simtest.ErrorIf(t, len(rows) != 95, "%d rows, want 95", len(rows))
@@ -70,33 +65,27 @@ func TestCongestionIndex(t *testing.T) {
 	c.Minimum, c.Increase, c.Table, c.Limit = 3, 2, "0:0, 0:1, 1:1, 2:0x10, 3:9, 0:16383", 0
 	d := simtest.Must(c.delays())(t)
 	var x congestionIndex
-	if got := x.delay(0, 1000, d); got != 250*16 {
-		t.Errorf("delay %d ps at the minimum, want 4000", got)
-	}
+	simtest.Equal(t, x.delay(0, 1000, d), 250*16, "delay ps at the minimum")
 	for range 3 {
 		x.onBECN(0, d)
 	}
 	simtest.ErrorIf(t, x.at(0, d) != 5, "index %d, want the last entry, 5", x.at(0, d))
 	back := snapshottest.Copy(t, &x)
 	simtest.ErrorIf(t, back != x, "archived %+v, read %+v", x, back)
-	if got := x.at(sim.Second, d); got != 3 {
-		t.Errorf("index %d after a second, want the minimum, 3", got)
-	}
+	got := x.at(sim.Second, d)
+	simtest.ErrorIf(t, got != 3, "index %d after a second, want the minimum, 3", got)
 	x.onBECN(sim.Second, d)
-	simtest.ErrorIf(t, x.at(sim.Second+153*sim.Microsecond, d) != 5,
-		"index %d 153 us after a BECN, want 5: the timer starts anew", x.at(sim.Second+153*sim.Microsecond, d))
+	simtest.Equal(t, x.at(sim.Second+153*sim.Microsecond, d), 5, "index 153 us after a BECN, want 5: the timer starts anew")
 	c.Timer = 0
 	d = simtest.Must(c.delays())(t)
-	if x.onBECN(sim.Second, d); x.at(100*sim.Second, d) != 5 {
-		t.Errorf("index %d after 99 seconds without a timer, want 5", x.at(100*sim.Second, d))
-	}
+	x.onBECN(sim.Second, d)
+	simtest.ErrorIf(t, x.at(100*sim.Second, d) != 5, "index %d after 99 seconds without a timer, want 5", x.at(100*sim.Second, d))
 }
 
 // TestCongestionControlRefused: tables that cannot be, and what points beyond them.
 func TestCongestionControlRefused(t *testing.T) {
 	c := DefaultCongestionControl()
-	err := param.Validate(&c)
-	simtest.ErrorIf(t, err != nil, "%v", err)
+	simtest.Check(t, param.Validate(&c))
 	for want, set := range map[string]func(*CongestionControl){
 		`in entry 1`:                      func(c *CongestionControl) { c.Table = "1:2,4:5" },
 		`not "7"`:                         func(c *CongestionControl) { c.Table = "7" },

@@ -85,8 +85,7 @@ func TestClosedLoopIdle(t *testing.T) {
 	trip := zeroLoad(4) + zeroLoad(2)
 	result := answers(t, "closed-loop", 0, measure.Plan{Warmup: 10 * trip, Window: 200 * trip}, env(4, nil), param.Set("ack_flits", 2))
 	want := 6 / float64(trip)
-	simtest.ErrorIf(t, math.Abs(result.Accepted-want) > 1e-12,
-		"accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
+	simtest.ErrorIf(t, math.Abs(result.Accepted-want) > 1e-12, "accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	expectMeasures(t, result, map[string]int64{"packet": 25, "acknowledgement": 23, "round trip": 48}, 400)
 	simtest.ErrorIf(t, result.Offered != 0 || result.State != measure.Steady,
 		"offered %v, %v (%s)", result.Offered, result.State, result.Reason)
@@ -98,8 +97,7 @@ func TestClosedLoopWindow(t *testing.T) {
 	trip := 2 * zeroLoad(1)
 	result := answers(t, "closed-loop", 0, measure.Plan{Warmup: 10 * trip, Window: 100 * trip}, env(1, nil), param.Set("window", 4))
 	want := 4 * 2 / float64(trip)
-	simtest.ErrorIf(t, math.Abs(result.Accepted-want) > 1e-12,
-		"accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
+	simtest.ErrorIf(t, math.Abs(result.Accepted-want) > 1e-12, "accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 }
 
 // TestRequestReplyIdle: a request of 3 flits every 100 cycles, and a reply of 5. They
@@ -108,8 +106,7 @@ func TestClosedLoopWindow(t *testing.T) {
 func TestRequestReplyIdle(t *testing.T) {
 	result := answers(t, "request-reply", 0.08, measure.Plan{Warmup: 1000, Window: 20000}, env(3, every(100)), param.Set("reply_flits", 5))
 	want := 0.08
-	simtest.ErrorIf(t, math.Abs(result.Accepted-want) > 1e-12,
-		"accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
+	simtest.ErrorIf(t, math.Abs(result.Accepted-want) > 1e-12, "accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	expectMeasures(t, result, map[string]int64{"request": 24, "reply": 26, "round trip": 50}, 400)
 	simtest.ErrorIf(t, result.State != measure.Steady, "%v (%s)", result.State, result.Reason)
 }
@@ -118,8 +115,7 @@ func TestRequestReplyIdle(t *testing.T) {
 // cycles, twice what a channel carries. Replies go first, so requests wait longer and longer.
 func TestRequestReplyBehind(t *testing.T) {
 	result := answers(t, "request-reply", 2, measure.Plan{Warmup: 1000, Window: 20000}, env(3, every(4)), param.Set("reply_flits", 5))
-	simtest.ErrorIf(t, result.State != measure.Saturated || result.Reason != measure.ByGrowth,
-		"%v (%s)", result.State, result.Reason)
+	simtest.ErrorIf(t, result.State != measure.Saturated || result.Reason != measure.ByGrowth, "%v (%s)", result.State, result.Reason)
 	simtest.ErrorIf(t, math.Abs(result.Accepted-1) > 0.01,
 		"accepted %v flits a terminal and cycle, want 1: the channel is full", result.Accepted)
 }
@@ -129,9 +125,8 @@ func expectMeasures(t *testing.T, r *measure.Result, want map[string]int64, coun
 	t.Helper()
 	simtest.FatalIf(t, len(r.Measures) != len(want), "%d measures", len(r.Measures))
 	for _, m := range r.Measures {
-		if m.Mean() != float64(want[m.Name]) || m.Cycles.Max() != want[m.Name] || m.Cycles.N() != count {
-			t.Errorf("%s: %d of %v cycles in the mean, %d at most; want %d of %d", m.Name, m.Cycles.N(), m.Mean(), m.Cycles.Max(), count, want[m.Name])
-		}
+		simtest.ErrorIf(t, m.Mean() != float64(want[m.Name]) || m.Cycles.Max() != want[m.Name] || m.Cycles.N() != count,
+			"%s: %d of %v cycles in the mean, %d at most; want %d of %d", m.Name, m.Cycles.N(), m.Mean(), m.Cycles.Max(), count, want[m.Name])
 	}
 }
 
@@ -186,9 +181,8 @@ func TestHost(t *testing.T) {
 		for tag, class := range []terminal.Class{terminal.Low, terminal.Low, terminal.High, terminal.High} {
 			p.Send(terminal.Packet{Dst: 1, Flits: 2, Class: class, Tag: uint64(tag)})
 		}
-		if p.Waiting(terminal.Low) != 2 || p.Waiting(terminal.High) != 2 {
-			t.Errorf("%d and %d packets wait", p.Waiting(terminal.Low), p.Waiting(terminal.High))
-		}
+		simtest.ErrorIf(t, p.Waiting(terminal.Low) != 2 || p.Waiting(terminal.High) != 2,
+			"%d and %d packets wait", p.Waiting(terminal.Low), p.Waiting(terminal.High))
 	}
 	h := terminal.NewHost(env(1, nil), false, nil, func(id topology.TerminalID) terminal.Program { return programs[id] })
 	_, err := measure.Run(t.Context(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 300})
@@ -250,8 +244,7 @@ func TestPortCounts(t *testing.T) {
 				}
 				p.SetTimer(200 * sim.Nanosecond)
 			}
-			took := p.LinkTime(3)
-			simtest.ErrorIf(t, took != 4500, "3 flits take %s", took)
+			simtest.Equal(t, p.LinkTime(3), 4500, "3 flits take")
 		}
 		return s
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/sim/simtest"
@@ -55,12 +54,10 @@ func TestDesignProjectivePlanes(t *testing.T) {
 			continue
 		}
 		built = append(built, m)
-		if d.Points() != m*(m-1)+1 || d.Size() != m || d.Sigma() != 1 {
-			t.Errorf("m = %d: got (%d, %d, %d)", m, d.Points(), d.Size(), d.Sigma())
-		}
-		if err := d.Verify(); err != nil {
-			t.Errorf("m = %d: %v", m, err)
-		}
+		simtest.ErrorIf(t, d.Points() != m*(m-1)+1 || d.Size() != m || d.Sigma() != 1,
+			"m = %d: got (%d, %d, %d)", m, d.Points(), d.Size(), d.Sigma())
+		err = d.Verify()
+		simtest.ErrorIf(t, err != nil, "m = %d: %v", m, err)
 	}
 	simtest.ErrorIf(t, !slices.Equal(built, planeSizes), "built m = %v, want %v", built, planeSizes)
 }
@@ -68,9 +65,7 @@ func TestDesignProjectivePlanes(t *testing.T) {
 func TestDesignBiplanes(t *testing.T) {
 	for _, want := range [][2]int{{7, 4}, {11, 5}, {16, 6}, {37, 9}} {
 		d := simtest.Must(NewDesign(want[1], 2))(t)
-		if d.Points() != want[0] || d.Sigma() != 2 {
-			t.Errorf("m = %d: got (%d, %d, %d)", want[1], d.Points(), d.Size(), d.Sigma())
-		}
+		simtest.ErrorIf(t, d.Points() != want[0] || d.Sigma() != 2, "m = %d: got (%d, %d, %d)", want[1], d.Points(), d.Size(), d.Sigma())
 		if err := d.Verify(); err != nil {
 			t.Errorf("(%d, %d, 2): %v", want[0], want[1], err)
 		}
@@ -102,9 +97,7 @@ func TestDesignPortLabelling(t *testing.T) {
 			for x := range d.Points() {
 				if j, ok := d.Port(b, x); ok {
 					ports[j] = true
-					if d.Point(b, j) != x || d.Block(x, j) != b {
-						t.Fatalf("m = %d: port %d of block %d and of point %d do not meet", c[0], j, b, x)
-					}
+					simtest.FatalIf(t, d.Point(b, j) != x || d.Block(x, j) != b, "m = %d: port %d of block %d and of point %d do not meet", c[0], j, b, x)
 				}
 			}
 			if len(ports) != d.Size() {
@@ -132,9 +125,7 @@ func TestDesignRefusals(t *testing.T) {
 		{3, 3, "sigma = 3: want 1 or 2"},
 	} {
 		_, err := NewDesign(c.m, c.sigma)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("m = %d, sigma = %d: got error %v, want one about %q", c.m, c.sigma, err, c.want)
-		}
+		simtest.Fail(t, err, c.want)
 	}
 }
 
@@ -161,11 +152,9 @@ func TestDesignFieldAxioms(t *testing.T) {
 			}
 			for a := range f.Order {
 				for b := range f.Order {
-					simtest.FatalIf(t, f.Add(a, b) != f.Add(b, a) || f.Add(f.Add(a, b), f.scale(b, f.p-1)) != a,
-						"addition fails at %d, %d", a, b)
+					simtest.FatalIf(t, f.Add(a, b) != f.Add(b, a) || f.Add(f.Add(a, b), f.scale(b, f.p-1)) != a, "addition fails at %d, %d", a, b)
 					c := (a*7 + b*3 + 1) % f.Order
-					simtest.FatalIf(t, multiply(c, f.Add(a, b)) != f.Add(multiply(c, a), multiply(c, b)),
-						"%d(%d+%d) does not distribute", c, a, b)
+					simtest.FatalIf(t, multiply(c, f.Add(a, b)) != f.Add(multiply(c, a), multiply(c, b)), "%d(%d+%d) does not distribute", c, a, b)
 				}
 			}
 		})

@@ -1,10 +1,12 @@
 package topology
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -85,8 +87,7 @@ func TestComponents(t *testing.T) {
 	check([]int32{0, 0, 1, 1, 2}, 16, 0, 2)
 	d.FailSwitch(0) // {1}, {2,3}, {4}: one pair of terminals is left
 	check([]int32{-1, 0, 1, 1, 2}, 18, 0, 1)
-	simtest.ErrorIf(t, !d.Port(g.TerminalPort[0]) || d.Port(g.TerminalPort[1]),
-		"terminals' channels go down with their switch alone")
+	simtest.ErrorIf(t, !d.Port(g.TerminalPort[0]) || d.Port(g.TerminalPort[1]), "terminals' channels go down with their switch alone")
 	for s := range SwitchID(5) {
 		for _, n := range g.NeighborsWithout(d).Of(s) {
 			simtest.ErrorIf(t, s != 2 && s != 3 || n != 2 && n != 3, "%d and %d are neighbours", s, n)
@@ -140,10 +141,101 @@ func TestRandomLinks(t *testing.T) {
 	g := square()
 	all := g.RandomLinks(1, 7)
 	simtest.ErrorIf(t, len(all) != g.SwitchLinks(), "%d of %d cables", len(all), g.SwitchLinks())
-	half := g.RandomLinks(0.5, 7)
-	simtest.ErrorIf(t, !slices.Equal(half, all[:3]), "half of %v is %v", all, half)
+	simtest.EqualSlices(t, g.RandomLinks(0.5, 7), all[:3], "half of %v is", all)
 	simtest.ErrorIf(t, len(g.RandomLinks(0, 7)) != 0, "a share of nothing")
 	slices.Sort(all)
 	simtest.ErrorIf(t, len(slices.Compact(all)) != g.SwitchLinks(), "a cable twice")
 	simtest.ErrorIf(t, slices.Equal(g.RandomLinks(1, 8), g.RandomLinks(1, 7)), "the seed does not matter")
+}
+
+// twoSwitches is two switches with a double cable and a host each.
+func twoSwitches(names *Names) *Graph {
+	b := NewBuilder(2, Class{Name: "x"}, Class{Name: "y"})
+	b.AddTerminal(0, 0)
+	b.AddTerminal(1, 0)
+	b.AddLink(0, 1, 1)
+	b.AddLink(0, 1, 1)
+	g := b.Freeze()
+	g.Names = names
+	return g
+}
+
+// Parts go by their GUIDs first, then by names of their own, then by numbers.
+func TestCompareMatches(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		a, b      *Names
+		switches  []SwitchID
+		terminals []TerminalID
+	}{
+		{"numbers", nil, nil, []SwitchID{0, 1}, []TerminalID{0, 1}},
+		{"GUIDs", &Names{Switches: []SwitchName{{Name: "a", GUID: 1}, {Name: "b", GUID: 2}}, Terminals: []AdapterPort{{PortGUID: 3}, {PortGUID: 4}}},
+			&Names{Switches: []SwitchName{{Name: "a", GUID: 2}, {Name: "b", GUID: 1}}, Terminals: []AdapterPort{{PortGUID: 4}, {PortGUID: 5}}}, []SwitchID{1, 0}, []TerminalID{-1, 0}},
+		{"names", &Names{Switches: []SwitchName{{Name: "a"}, {Name: "b"}}, Terminals: []AdapterPort{{Name: "h"}, {Name: "h"}}},
+			&Names{Switches: []SwitchName{{Name: "b"}, {Name: "c"}}, Terminals: []AdapterPort{{Name: "h"}, {Name: "i"}}}, []SwitchID{-1, 0}, []TerminalID{-1, -1}},
+		{"a replaced switch", &Names{Switches: []SwitchName{{Name: "a", GUID: 1}, {Name: "b", GUID: 2}}},
+			&Names{Switches: []SwitchName{{Name: "a", GUID: 1}, {Name: "b", GUID: 3}}}, []SwitchID{0, 1}, []TerminalID{0, 1}},
+	} {
+		x := Compare(twoSwitches(c.a), twoSwitches(c.b))
+		simtest.ErrorIf(t, !slices.Equal(x.SwitchTo, c.switches) || !slices.Equal(x.TerminalTo, c.terminals),
+			"%s: switches %v, terminals %v", c.name, x.SwitchTo, x.TerminalTo)
+	}
+}
+
+// A cable taken out and another put in between other ports, of another class.
+func TestCompareCables(t *testing.T) {
+	a := twoSwitches(nil)
+	b := twoSwitches(nil)
+	b.PortClass = slices.Clone(a.PortClass)
+	b.PortClass[1], b.PortClass[4] = 0, 0 // the first cable: port 1 of each switch
+	three := NewBuilder(3, Class{Name: "x"}, Class{Name: "y"})
+	three.AddTerminal(0, 0)
+	three.AddTerminal(2, 0)
+	three.AddLink(0, 1, 1)
+	three.AddLink(1, 2, 1)
+	for _, c := range []struct {
+		name string
+		b    *Graph
+		want Changes
+	}{
+		{"class", b, Changes{Cables: []Change{{Altered, "switch 0 port 1 - switch 1 port 1, y is now x"}}}},
+		{"more switches", three.Freeze(), Changes{
+			Switches: []Change{{New, "switch 2"}},
+			Cables: []Change{{Gone, "switch 0 port 1 - switch 1 port 1, y"}, {Gone, "switch 0 port 2 - switch 1 port 2, y"},
+				{New, "switch 0 port 1 - switch 1 port 0, y"}, {New, "switch 1 port 1 - switch 2 port 1, y"}},
+			Hosts: []Change{{Altered, "terminal 1 has moved from switch 1 port 0 to switch 2 port 0"}},
+		}},
+	} {
+		x := Compare(a, c.b)
+		x.SwitchTo, x.TerminalTo = nil, nil
+		simtest.ErrorIf(t, !reflect.DeepEqual(*x, c.want), "%s: %+v", c.name, *x)
+	}
+}
+
+// TestLevelsWithHostsAbove: a few hosts on the roots, as in real fabrics, do not
+// make leaves of them; a torus has no levels.
+func TestLevelsWithHostsAbove(t *testing.T) {
+	b := NewBuilder(6, Class{Name: "terminal"}, Class{Name: "cable"})
+	for leaf := range 4 {
+		for range 5 {
+			b.AddTerminal(SwitchID(leaf), 0)
+		}
+		b.AddLink(SwitchID(leaf), 4, 1)
+		b.AddLink(SwitchID(leaf), 5, 1)
+	}
+	b.AddTerminal(4, 0)
+	simtest.EqualSlices(t, levelsFromTerminals(b.Freeze()), []int{0, 0, 0, 0, 1, 1}, "levels")
+	x := simtest.Must(param.Make(Registry, "torus", struct{}{}, func(c *GridConfig) { c.Dims = []int{4, 4} }))(t)
+	got := levelsFromTerminals(x.Graph())
+	simtest.ErrorIf(t, got != nil, "a torus of levels %v", got)
+}
+
+// TestCuthillMcKee: a path is followed from one of its ends.
+func TestCuthillMcKee(t *testing.T) {
+	b := NewBuilder(5, Class{Name: "terminal"}, Class{Name: "cable"})
+	b.AddTerminal(0, 0)
+	for _, link := range [][2]SwitchID{{3, 0}, {0, 4}, {4, 1}, {1, 2}} {
+		b.AddLink(link[0], link[1], 1)
+	}
+	simtest.EqualSlices(t, cuthillMcKee(b.Freeze()), []SwitchID{2, 1, 4, 0, 3}, "order")
 }

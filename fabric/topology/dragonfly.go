@@ -26,9 +26,7 @@ func init() {
 }
 
 // Validate checks what the tags cannot.
-func (c *DragonflyConfig) Validate() error {
-	return c.cables().check(c.G, "a", c.A*(c.P+c.A-1+c.H))
-}
+func (c *DragonflyConfig) Validate() error { return c.cables().check(c.G, "a", c.A*(c.P+c.A-1+c.H)) }
 
 func (c *DragonflyConfig) cables() groupCables { return newGroupCables(c.G, c.A*c.H, c.Arrangement) }
 

@@ -1,10 +1,15 @@
 package topology_test
 
 import (
+	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
+	"github.com/weft-sim/weft/fabric/topology/metrics"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -208,4 +213,251 @@ func TestPorts(t *testing.T) {
 		x := simtest.Must(topologytest.Make(c.family, c.set))(t)
 		simtest.EqualSlices(t, topologytest.LeadsTo(x.Graph(), c.sw), c.want, "%s: ports lead to", c.family)
 	}
+}
+
+// TestConformance holds every registered topology to the conformance suite, and to the samples.
+func TestConformance(t *testing.T) {
+	for _, name := range topology.Registry.Names() {
+		t.Run(name, func(t *testing.T) {
+			topologytest.Conform(t, name)
+			for _, s := range samples {
+				for _, config := range s.configs {
+					if s.family == name {
+						t.Run(fmt.Sprintf("%+v", config), func(t *testing.T) {
+							topologytest.Check(t, name, topologytest.Sample{Config: config, TightBisection: s.tight})
+						})
+					}
+				}
+			}
+		})
+	}
+}
+
+func xgft(t testing.TB, c topology.XGFTConfig) *topology.XGFT {
+	t.Helper()
+	x := topologytest.Build(t, "xgft", func(d *topology.XGFTConfig) { *d = c })
+	return x.(*topology.XGFT)
+}
+
+// taperedTree is the tree of 40-port switches with 40,960 terminals.
+var taperedTree = topology.XGFTConfig{M: []int{32, 32, 40}, W: []int{1, 8, 8}}
+
+func TestTaperedTree(t *testing.T) {
+	x := xgft(t, taperedTree)
+	for s := range topology.SwitchID(x.Graph().Switches()) {
+		d := x.Graph().Degree(s)
+		simtest.FatalIf(t, d != 40, "switch %d has %d ports", s, d)
+	}
+}
+
+// The three-level tree of 8-port switches as InfiniBand netlists wire it: leaf l of pod p, port
+// 4+i, goes to middle switch i of the pod, port l; its port 4+j goes to top 4*i+j, port p.
+func TestFatTreeWiring(t *testing.T) {
+	g := topologytest.Build(t, "fat-tree", func(c *topology.FatTreeConfig) { *c = topology.FatTreeConfig{8, 3} }).Graph()
+	ends := func(s, port int) [2]int {
+		peer, _ := g.PeerPort(g.PortStart[s] + topology.PortID(port))
+		return [2]int{int(g.PortSwitch[peer]), g.LocalPort(peer)}
+	}
+	for pod := range 8 {
+		for l := range 4 {
+			for i := range 4 {
+				simtest.Equal(t, ends(pod*4+l, 4+i), [2]int{32 + pod*4 + i, l}, "pod %d leaf %d up %d:", pod, l, i)
+			}
+		}
+		for i := range 4 {
+			for j := range 4 {
+				simtest.Equal(t, ends(32+pod*4+i, 4+j), [2]int{64 + 4*i + j, pod}, "pod %d middle %d up %d:", pod, i, j)
+			}
+		}
+	}
+}
+
+// BenchmarkBuildTree builds the tree of 40,960 terminals and reports the heap
+// that the finished topology holds.
+func BenchmarkBuildTree(b *testing.B) {
+	b.ReportAllocs()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var x *topology.XGFT
+	for b.Loop() {
+		x = xgft(b, taperedTree)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/1024, "KiB-held")
+	runtime.KeepAlive(x)
+}
+
+func randomRegular(t testing.TB, c topology.RandomRegularConfig) *topology.Graph {
+	t.Helper()
+	return topologytest.Build(t, "random-regular", func(d *topology.RandomRegularConfig) { *d = c }).Graph()
+}
+
+// The random network of the multicast paper: 2,048 switches, 20 ports to
+// terminals, 20 to other switches. Regular and simple; neighbours in order.
+func TestRandomRegularOfPaper(t *testing.T) {
+	g := randomRegular(t, topology.RandomRegularConfig{2048, 20, 20, 1})
+	topologytest.CheckGraph(t, g)
+	simtest.ErrorIf(t, g.Terminals() != 40960, "%d terminals", g.Terminals())
+	n := g.Neighbors()
+	for s := range topology.SwitchID(g.Switches()) {
+		simtest.FatalIf(t, len(n.Of(s)) != 20 || g.Degree(s) != 40, "switch %d has %d neighbours on %d ports", s, len(n.Of(s)), g.Degree(s))
+		simtest.FatalIf(t, !slices.Equal(topologytest.LeadsTo(g, s), n.Of(s)),
+			"ports of switch %d lead to %v, its neighbours are %v", s, topologytest.LeadsTo(g, s), n.Of(s))
+	}
+}
+
+func TestRandomRegularSeeds(t *testing.T) {
+	config := topology.RandomRegularConfig{32, 5, 1, 1}
+	first := randomRegular(t, config)
+	config.Seed = 2
+	simtest.ErrorIf(t, slices.Equal(first.Peer, randomRegular(t, config).Peer), "two seeds, one graph")
+}
+
+// All 70 labelled 3-regular simple graphs of 6 switches are connected (the two shapes are K33 with
+// 10 labellings and the prism with 60), so that over 7,000 seeds each is expected 100 times.
+// Chi-square with 69 degrees of freedom has mean 69 and standard deviation sqrt(138) = 11.7.
+func TestRandomRegularIsUniform(t *testing.T) {
+	counts := map[string]int{}
+	for seed := range 7000 {
+		n := randomRegular(t, topology.RandomRegularConfig{6, 3, 1, uint64(seed)}).Neighbors()
+		key := ""
+		for s := range topology.SwitchID(6) {
+			key += fmt.Sprint(n.Of(s))
+		}
+		counts[key]++
+	}
+	simtest.FatalIf(t, len(counts) != 70, "%d different graphs, want 70", len(counts))
+	chi := 0.0
+	for _, n := range counts {
+		chi += math.Pow(float64(n)-100, 2) / 100
+	}
+	simtest.ErrorIf(t, chi > 69+4*11.7, "chi-square %.1f, expected 69 +- 11.7", chi)
+}
+
+func dragonfly(t testing.TB, p, a, h, g int, arrangement string) *topology.Dragonfly {
+	t.Helper()
+	return topologytest.Build(t, "dragonfly", func(c *topology.DragonflyConfig) { *c = topology.DragonflyConfig{p, a, h, g, arrangement} }).(*topology.Dragonfly)
+}
+
+// The peer's k = 2: p = 2, a = 4, 9 groups of which each pair has one cable:
+// group G's global port j leads to group j if j < G, else to j+1; ports are
+// terminals, local (complete, self skipped), global.
+func TestDragonflyMatchesBookSim(t *testing.T) {
+	d := dragonfly(t, 2, 4, 2, 0, "absolute")
+	g := d.Graph()
+	for s := range topology.SwitchID(36) {
+		group, local := int(s)/4, int(s)%4
+		for i := range 7 { // radix 4p-1
+			p := g.PortStart[s] + topology.PortID(i)
+			peer, ok := g.PeerPort(p)
+			switch {
+			case i < 2:
+				terminal, _ := g.PeerTerminal(p)
+				simtest.FatalIf(t, ok || int(terminal) != 2*int(s)+i, "switch %d port %d: terminal %d", s, i, terminal)
+			case i < 5:
+				want := i - 2
+				if want >= local {
+					want++
+				}
+				simtest.FatalIf(t, int(g.PortSwitch[peer]) != group*4+want,
+					"switch %d port %d: local switch %d, want %d", s, i, g.PortSwitch[peer]%4, want)
+			default:
+				j := local*2 + i - 5
+				want, wantJ := j, group-1 // the other end is in a smaller group: it counts us as its port group-1
+				if j >= group {
+					want, wantJ = j+1, group
+				}
+				u := g.PortSwitch[peer]
+				gotJ := int(u)%4*2 + g.LocalPort(peer) - 5
+				simtest.FatalIf(t, int(u)/4 != want || gotJ != wantJ,
+					"group %d global port %d: group %d port %d, want %d port %d", group, j, u/4, gotJ, want, wantJ)
+			}
+		}
+	}
+}
+
+// First principles on a = 2, h = 2, g = 5: where port j of group 1 leads.
+func TestDragonflyArrangements(t *testing.T) {
+	for arrangement, want := range map[string][4]int{
+		"absolute":  {0, 2, 3, 4},
+		"relative":  {2, 3, 4, 0},
+		"circulant": {2, 0, 3, 4}, // +1, -1, +2, -2
+	} {
+		d := dragonfly(t, 1, 2, 2, 0, arrangement)
+		g := d.Graph()
+		for j, group := range want {
+			peer, _ := g.PeerPort(g.PortStart[2+j/2] + topology.PortID(2+j%2))
+			simtest.Equal(t, d.GroupOf(g.PortSwitch[peer]), group, "%s: port %d of group 1 leads to group", arrangement, j)
+		}
+	}
+}
+
+// Cables are spread evenly over the pairs of groups, and ports stay free only
+// when their number is odd: then one in each group.
+func TestDragonflySpreadsEvenly(t *testing.T) {
+	for _, arrangement := range []string{"absolute", "relative", "circulant"} {
+		for a := 1; a <= 4; a++ {
+			for h := 1; h <= 4; h++ {
+				for g := 2; g <= a*h+1; g++ {
+					d := dragonfly(t, 1, a, h, g, arrangement)
+					used, least, most := 0, a*h, 0
+					for from := range g {
+						for to := range g {
+							if from != to {
+								n := len(d.Gateways(from, to))
+								used, least, most = used+n, min(least, n), max(most, n)
+							}
+						}
+					}
+					free := 0
+					if a*h*g%2 == 1 {
+						free = g
+					}
+					simtest.ErrorIf(t, most-least > 1 || used != a*h*g-free,
+						"%s a=%d h=%d g=%d: %d to %d cables a pair, %d of %d ports used", arrangement, a, h, g, least, most, used, a*h*g)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkBuild(b *testing.B) {
+	b.Run("dragonfly/terminals=16512", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			dragonfly(b, 8, 16, 8, 0, "absolute")
+		}
+	})
+}
+
+// The reference data's two networks: pairs of leaves by distance, counted there. Capacity: balanced
+// groups (p = l = s = h = 2, g = 5): 4*5/(2*2*4) = 5/4 by the global channels, 2*10/(2*9) = 10/9 by
+// those up; of 3, 9*10/(3*3*9) = 10/9 by the former, 3*30/(3*29) by the latter. Twice the
+// terminals: half of that. One global port (g = 3): 2*3/(2*2*2) = 3/4 by the global ones.
+func TestMegafly(t *testing.T) {
+	for _, c := range []struct {
+		config topology.MegaflyConfig
+		pairs  string
+		mean   float64
+		links  int
+		most   float64 // capacity
+	}{
+		{topology.MegaflyConfig{3, 3, 3, 3, 0, "absolute"}, "[30 0 60 810]", 2.931034, 135, 30. / 29},
+		{topology.MegaflyConfig{2, 2, 2, 2, 0, "absolute"}, "[10 0 10 80]", 2.888889, 30, 10. / 9},
+		{topology.MegaflyConfig{4, 2, 2, 2, 0, "absolute"}, "[10 0 10 80]", 2.888889, 30, 5. / 9},
+		{topology.MegaflyConfig{2, 2, 2, 1, 0, "absolute"}, "[6 0 6 24]", 2.8, 15, 3. / 4},
+	} {
+		x := topologytest.Build(t, "megafly", func(d *topology.MegaflyConfig) { *d = c.config }).(*topology.Megafly)
+		m := metrics.Measure(x.Graph())
+		simtest.ErrorIf(t, fmt.Sprint(m.Pairs) != c.pairs || math.Abs(m.MeanDistance-c.mean) > 5e-7 || m.Links != c.links,
+			"%+v: %+v", c.config, m)
+		got := x.Forms().UniformCapacity
+		simtest.ErrorIf(t, math.Abs(got-c.most) > 1e-12, "%+v: %v, want %v", c.config, got, c.most)
+	}
+	// Radix 36: 18 leaves and 18 spines a group, 18 terminals and 18 global ports:
+	// 324*325 terminals on 11,700 switches.
+	f := topologytest.Build(t, "megafly", func(d *topology.MegaflyConfig) { *d = topology.MegaflyConfig{18, 18, 18, 18, 0, "absolute"} }).Facts()
+	simtest.ErrorIf(t, f.Terminals != 105300 || f.Switches != 11700, "%+v", f)
 }

@@ -467,28 +467,28 @@ func at[E any, I ~int32](list []E, i I) E {
 // foreign are forms of files that hold networks, or parts of such, that weft does not read, with what to do.
 var foreign = []struct {
 	name   string
-	begins *regexp.Regexp // somewhere in the first bytes
+	begins func() *regexp.Regexp // somewhere in the first bytes
 	advice string
 }{
-	{"Slurm's topology.conf of blocks or rings", regexp.MustCompile(`(?m)^\s*(Block|Ring)Name=`), "it names no switches; on InfiniBand, weft reads what ibnetdiscover prints"},
-	{"Slurm's topology.yaml", regexp.MustCompile(`(?m)^\s*(-\s*)?topology:\s`), "give the same switches as topology.conf has them, SwitchName= lines"},
-	{"ibdiagnet's .lst", regexp.MustCompile(`(?m)^\s*\{\s*(CA|SW|RT|CA-SW)\s+Ports:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
-	{"ibdiagnet's net_dump", regexp.MustCompile(`(?m)^\s*#\s*:\s*IB#\s*:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
-	{"a list of nodes alone, of ibnetdiscover -l or ibswitches", regexp.MustCompile(`(?m)^(Ca|Switch|Rt)\s*:\s*0x[0-9A-Fa-f]+ ports \d`), "give what ibnetdiscover prints without -l"},
-	{"a matrix of flows of htsim", regexp.MustCompile(`(?m)^Nodes \d+\s+Connections \d`), "it is for flows.file"},
-	{"a graph in DIMACS's form", regexp.MustCompile(`(?m)^p (edge|col|sp) \d+ \d+`), `write its lines "e 0 1" as "0 1", for topology.type = "edges"`},
-	{"a graph in DOT or GML", regexp.MustCompile(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*(\n\s*)?[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},
-	{"a graph of Pajek", regexp.MustCompile(`(?im)^\*vertices\s`), "write the lines below *Edges, or *Arcs, alone, for topology.type = \"edges\""},
-	{"networkx's multiline adjacency list", regexp.MustCompile(`(?m)^[^\s{}#":]+ \{.*\}$`), "write it with networkx.write_adjlist(GRAPH, OUT), for topology.type = \"edges\""},
-	{"a list of pairs, as Python or JSON has it", regexp.MustCompile(`^\s*(\[\s*[(\[]?\s*['"]?\w+['"]?\s*,|\(\s*['"]?\w+['"]?\s*,[^()\n]*\)\s*(,|;|\n|$))`), "write a line \"0 1\" for each, as for pair in PAIRS: print(*pair), for topology.type = \"edges\""},
-	{"networkx's JSON", regexp.MustCompile(`^\s*\{\s*"(directed|multigraph|graph|nodes)"\s*:`), "write a list of cables, as networkx.write_edgelist(GRAPH, OUT, data=False) does, for topology.type = \"edges\""},
-	{"networkx's, Sage's or Python's table of neighbours", regexp.MustCompile(`^\s*\{\s*['"]?\d+['"]?\s*:\s*[\[{(]`), "write a line \"0 1 2 3\" for each, the switch and its neighbours, for topology.type = \"edges\""},
-	{"a graph in graph6 or sparse6", regexp.MustCompile(`^(>>(graph|sparse)6<<|:[?-~]{2,}\s*$)`), "write a list of cables, as networkx.write_edgelist(networkx.read_graph6(FILE), OUT, data=False) does, for topology.type = \"edges\""},
-	{"GEXF", regexp.MustCompile(`<gexf[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_gexf(FILE), OUT, data=False) does, for topology.type = \"edges\""},
-	{"a topology of ns-3, as HPCC and SimAI have it", regexp.MustCompile(`(?m)^\s*\d+\s+\d+\s+[\d.]+[KMG]bps\s+[\d.e-]+[mun]?s\s`), "of the lines between two switches write \"0 1\" each, for topology.type = \"edges\""},
-	{"a configuration of CODES", regexp.MustCompile(`(?m)^\s*LPGROUPS\b`), "weft has generators for its networks (dragonfly, fat tree, torus, slim fly): see weft list topologies"},
-	{"GraphML", regexp.MustCompile(`<graphml[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_graphml(FILE), OUT, data=False) does, for topology.type = \"edges\""},
-	{"a platform of SimGrid", regexp.MustCompile(`<platform[\s>]`), "weft has generators for its clusters (fat tree, torus, dragonfly): see weft list topologies; or write a list of cables, for topology.type = \"edges\""},
+	{"Slurm's topology.conf of blocks or rings", input.Pattern(`(?m)^\s*(Block|Ring)Name=`), "it names no switches; on InfiniBand, weft reads what ibnetdiscover prints"},
+	{"Slurm's topology.yaml", input.Pattern(`(?m)^\s*(-\s*)?topology:\s`), "give the same switches as topology.conf has them, SwitchName= lines"},
+	{"ibdiagnet's .lst", input.Pattern(`(?m)^\s*\{\s*(CA|SW|RT|CA-SW)\s+Ports:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
+	{"ibdiagnet's net_dump", input.Pattern(`(?m)^\s*#\s*:\s*IB#\s*:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
+	{"a list of nodes alone, of ibnetdiscover -l or ibswitches", input.Pattern(`(?m)^(Ca|Switch|Rt)\s*:\s*0x[0-9A-Fa-f]+ ports \d`), "give what ibnetdiscover prints without -l"},
+	{"a matrix of flows of htsim", input.Pattern(`(?m)^Nodes \d+\s+Connections \d`), "it is for flows.file"},
+	{"a graph in DIMACS's form", input.Pattern(`(?m)^p (edge|col|sp) \d+ \d+`), `write its lines "e 0 1" as "0 1", for topology.type = "edges"`},
+	{"a graph in DOT or GML", input.Pattern(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*(\n\s*)?[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},
+	{"a graph of Pajek", input.Pattern(`(?im)^\*vertices\s`), "write the lines below *Edges, or *Arcs, alone, for topology.type = \"edges\""},
+	{"networkx's multiline adjacency list", input.Pattern(`(?m)^[^\s{}#":]+ \{.*\}$`), "write it with networkx.write_adjlist(GRAPH, OUT), for topology.type = \"edges\""},
+	{"a list of pairs, as Python or JSON has it", input.Pattern(`^\s*(\[\s*[(\[]?\s*['"]?\w+['"]?\s*,|\(\s*['"]?\w+['"]?\s*,[^()\n]*\)\s*(,|;|\n|$))`), "write a line \"0 1\" for each, as for pair in PAIRS: print(*pair), for topology.type = \"edges\""},
+	{"networkx's JSON", input.Pattern(`^\s*\{\s*"(directed|multigraph|graph|nodes)"\s*:`), "write a list of cables, as networkx.write_edgelist(GRAPH, OUT, data=False) does, for topology.type = \"edges\""},
+	{"networkx's, Sage's or Python's table of neighbours", input.Pattern(`^\s*\{\s*['"]?\d+['"]?\s*:\s*[\[{(]`), "write a line \"0 1 2 3\" for each, the switch and its neighbours, for topology.type = \"edges\""},
+	{"a graph in graph6 or sparse6", input.Pattern(`^(>>(graph|sparse)6<<|:[?-~]{2,}\s*$)`), "write a list of cables, as networkx.write_edgelist(networkx.read_graph6(FILE), OUT, data=False) does, for topology.type = \"edges\""},
+	{"GEXF", input.Pattern(`<gexf[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_gexf(FILE), OUT, data=False) does, for topology.type = \"edges\""},
+	{"a topology of ns-3, as HPCC and SimAI have it", input.Pattern(`(?m)^\s*\d+\s+\d+\s+[\d.]+[KMG]bps\s+[\d.e-]+[mun]?s\s`), "of the lines between two switches write \"0 1\" each, for topology.type = \"edges\""},
+	{"a configuration of CODES", input.Pattern(`(?m)^\s*LPGROUPS\b`), "weft has generators for its networks (dragonfly, fat tree, torus, slim fly): see weft list topologies"},
+	{"GraphML", input.Pattern(`<graphml[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_graphml(FILE), OUT, data=False) does, for topology.type = \"edges\""},
+	{"a platform of SimGrid", input.Pattern(`<platform[\s>]`), "weft has generators for its clusters (fat tree, torus, dragonfly): see weft list topologies; or write a list of cables, for topology.type = \"edges\""},
 }
 
 // ForeignBytes are the first bytes of a file by which it is told.
@@ -501,7 +501,7 @@ func CheckForeign(name string, data []byte) error {
 	}
 	begin := data[:min(len(data), ForeignBytes)]
 	for _, f := range foreign {
-		if f.begins.Match(begin) {
+		if f.begins().Match(begin) {
 			return fmt.Errorf("%s:1: this is %s, which weft does not read: %s", name, f.name, f.advice)
 		}
 	}

@@ -133,9 +133,7 @@ func (g *Graph) Ports(s SwitchID) (first, end PortID) { return g.PortStart[s], g
 func (g *Graph) Degree(s SwitchID) int { return int(g.PortStart[s+1] - g.PortStart[s]) }
 
 // PeerPort is the switch port at the other end of p's cable; ok is false if a terminal is there.
-func (g *Graph) PeerPort(p PortID) (peer PortID, ok bool) {
-	return PortID(g.Peer[p]), g.Peer[p] >= 0
-}
+func (g *Graph) PeerPort(p PortID) (peer PortID, ok bool) { return PortID(g.Peer[p]), g.Peer[p] >= 0 }
 
 // PeerTerminal is the terminal at the other end of p's cable; ok is false if a switch is there.
 func (g *Graph) PeerTerminal(p PortID) (t TerminalID, ok bool) {
@@ -192,6 +190,14 @@ func (g *Graph) Hosts() [][]TerminalID {
 		hosts[i] = append(hosts[i], t)
 	}
 	return hosts
+}
+
+// HostCount is the number of hosts.
+func (g *Graph) HostCount() int {
+	if g.identities().Host == nil {
+		return g.Terminals()
+	}
+	return len(g.Hosts())
 }
 
 // identities are the graph's names; empty ones where it has none.

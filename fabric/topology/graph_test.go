@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/graph/simple"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -35,9 +36,7 @@ func TestBuilderRefusesMisuse(t *testing.T) {
 		"occupied": func(b *topology.Builder) { b.AddTerminalAt(0, 3, 0); b.AddLinkAt(0, 3, 1, 0, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() {
-				simtest.ErrorIf(t, recover() == nil, "no panic")
-			}()
+			defer func() { simtest.ErrorIf(t, recover() == nil, "no panic") }()
 			f(topology.NewBuilder(2, topology.Class{Name: "wire"}))
 		})
 	}
@@ -93,8 +92,151 @@ func TestDistancesTooFar(t *testing.T) {
 	}
 	d := line(math.MaxInt16+1).DistancesFrom(0, nil)
 	simtest.ErrorIf(t, d[math.MaxInt16] != math.MaxInt16, "the end is at %d", d[math.MaxInt16])
-	defer func() {
-		simtest.ErrorIf(t, recover() == nil, "no panic")
-	}()
+	defer func() { simtest.ErrorIf(t, recover() == nil, "no panic") }()
 	line(math.MaxInt16+2).DistancesFrom(0, nil)
+}
+
+func laidOut[C any](t *testing.T, name string, set func(*C)) (topology.Topology, *topology.Layout) {
+	t.Helper()
+	x := topologytest.Build(t, name, set)
+	return x, topologytest.CheckLayout(t, x, 0.99)
+}
+
+// TestLayouts: where switches stand in grids and groups.
+func TestLayouts(t *testing.T) {
+	_, l := laidOut(t, "torus", func(c *topology.GridConfig) { c.Dims = []int{5, 3} })
+	// Coordinate 0, 0 is the lower left corner; x runs fastest.
+	if l.Places[0] != (topology.Place{0, 2}) || l.Places[4] != (topology.Place{4, 2}) || l.Places[5] != (topology.Place{0, 1}) || l.Longest == 0 {
+		t.Errorf("torus: %v", l.Places)
+	}
+	_, l = laidOut(t, "mesh", func(c *topology.GridConfig) { c.Dims = []int{3, 3, 2} })
+	simtest.ErrorIf(t, len(l.Frames) != 2 || l.Frames[1].Name != "plane 1" || l.Plane[8] != 0 || l.Plane[9] != 1,
+		"mesh: %v, %v", l.Frames, l.Plane)
+	x, l := laidOut(t, "dragonfly", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 2, 4, 2 })
+	for s, at := range l.Places {
+		f := l.Frames[x.(topology.Grouped).GroupOf(topology.SwitchID(s))]
+		d := math.Hypot(at.X-f.Center.X, at.Y-f.Center.Y)
+		simtest.ErrorIf(t, d > f.Radius, "switch %d is %v from the centre of its group of radius %v", s, d, f.Radius)
+	}
+}
+
+// TestTreeLayout: a fat tree stands in its levels, each pod over its own leaves; the
+// same graph without the knowledge of its levels, as an imported one, is drawn alike.
+func TestTreeLayout(t *testing.T) {
+	x, l := laidOut(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 6, 3 })
+	tree := x.(topology.Tree)
+	heights := map[int]float64{}
+	for s, at := range l.Places {
+		level := tree.LevelOf(topology.SwitchID(s))
+		y, known := heights[level]
+		simtest.ErrorIf(t, known && y != at.Y, "level %d at %v and %v", level, y, at.Y)
+		heights[level] = at.Y
+	}
+	simtest.ErrorIf(t, !(heights[0] > heights[1] && heights[1] > heights[2]), "levels at %v", heights)
+	// k = 6: pods of 3 leaves and 3 switches above, 6 of them; leaf 3i is in pod i.
+	for pod := range 6 {
+		low, high := l.Places[3*pod].X, l.Places[3*pod+2].X
+		for i := range 3 {
+			at := l.Places[18+3*pod+i].X
+			simtest.ErrorIf(t, at < low || at > high, "switch %d of pod %d at %v, its leaves from %v to %v", i, pod, at, low, high)
+		}
+	}
+	imported := topology.LayoutOf(topology.NewFileNetwork(x.Graph()))
+	simtest.ErrorIf(t, imported.Shape != topology.Levels || !slices.Equal(imported.Places, l.Places),
+		"the imported tree is drawn in another way")
+}
+
+// TestFamilyLayouts: no two switches stand on each other, in the shape of the family.
+func TestFamilyLayouts(t *testing.T) {
+	for _, c := range []struct {
+		family string
+		set    func(any)
+		shape  topology.Shape
+		frames int
+	}{
+		{"megafly", topologytest.But(func(*topology.MegaflyConfig) {}), topology.Rings, 5},
+		{"hyperx", topologytest.But(func(c *topology.HyperXConfig) { c.Dims = []int{4, 3, 3} }), topology.Rows, 0},
+		{"torus", topologytest.But(func(c *topology.GridConfig) { c.Dims = []int{12} }), topology.Circle, 0},
+		{"random-regular", topologytest.But(func(c *topology.RandomRegularConfig) { c.Switches, c.Degree = 40, 3 }), topology.Circle, 0},
+		{"single-switch", topologytest.But(func(*topology.SingleSwitchConfig) {}), topology.Circle, 0},
+		// Splitters of both stages below the spine: 3 levels of the same width.
+		{"pk", topologytest.But(func(c *topology.PKConfig) { c.M, c.Cascades = 3, 1 }), topology.Levels, 0},
+	} {
+		topologytest.CheckShape(t, c.family, c.set, c.shape, c.frames)
+	}
+}
+
+// The two Sunway machines of the multicast paper, as its numbers fit best.
+func TestSunwayTrees(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		config    topology.TrimmedTreeConfig
+		facts     topology.Facts
+		pathsUp   int // from a leaf to each top switch
+		lastLeaf  int // terminals on the last leaf of a group
+		middleUps int // cables from a middle switch up
+	}{
+		// 15 leaves a board: 14 of 18 and one of 4. Links 34*(15*16 + 32*8); cut 17*256.
+		{"BlueLight", topology.TrimmedTreeConfig{34, 256, 18, 16, 32, 8, "blocks"}, topology.Facts{34*31 + 32, 8704, 34 * (240 + 256), 4, 17 * 256}, 8, 4, 16},
+		// 8 leaves of 32. Links 160*(8*8 + 40*2); cut the lesser of 80*80 and
+		// half of 1,280 leaves * 8 = 5,120.
+		{"TaihuLight", topology.TrimmedTreeConfig{160, 256, 32, 8, 40, 2, "alternating"}, topology.Facts{160*16 + 40, 40960, 160 * (64 + 80), 4, 5120}, 2, 32, 10},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			topo := topologytest.Build(t, "trimmed-tree", func(d *topology.TrimmedTreeConfig) { *d = c.config })
+			x, g := topo.(*topology.TrimmedTree), topo.Graph()
+			topologytest.CheckGraph(t, g)
+			if got := x.Facts(); got != c.facts || got.Switches != g.Switches() || got.Links != g.SwitchLinks() {
+				t.Errorf("facts %+v, want %+v; the graph has %d switches, %d links", got, c.facts, g.Switches(), g.SwitchLinks())
+			}
+			leaves := c.config.Leaves()
+			if first, _ := x.UpPorts(topology.SwitchID(leaves - 1)); int(first-g.PortStart[leaves-1]) != c.lastLeaf {
+				t.Errorf("last leaf has %d terminals, want %d", first-g.PortStart[leaves-1], c.lastLeaf)
+			}
+			paths := map[topology.SwitchID]int{}
+			for _, middle := range topologytest.LeadsTo(g, 0) {
+				up, end := x.UpPorts(middle)
+				simtest.ErrorIf(t, int(end-up) != c.middleUps, "switch %d has %d cables up, want %d", middle, end-up, c.middleUps)
+				for _, top := range topologytest.LeadsTo(g, middle) {
+					if x.LevelOf(top) == 2 {
+						paths[top]++
+					}
+				}
+			}
+			for top, n := range paths {
+				simtest.ErrorIf(t, n != c.pathsUp, "%d paths from leaf 0 to switch %d, want %d", n, top, c.pathsUp)
+			}
+			simtest.ErrorIf(t, len(paths) != c.config.Tops, "leaf 0 reaches %d of %d tops", len(paths), c.config.Tops)
+		})
+	}
+}
+
+// TestTopWiring: the middle switches of every top, in both wirings. BlueLight's 32 tops with 8
+// cables each on 16 middles: alternating, even tops take 0 to 7 and odd ones 8 to 15; in blocks,
+// tops 0 to 15 take 0 to 7. Where it does not come out even, 5 tops of 2 cables on 3 middles start
+// at 0 2 1 0 2 (2t mod 3), in blocks at 0 0 1 2 2.
+func TestTopWiring(t *testing.T) {
+	for _, c := range []struct {
+		config topology.TrimmedTreeConfig
+		first  []int // middle switch at each top's first cable
+	}{
+		{topology.TrimmedTreeConfig{2, 10, 4, 3, 5, 2, "alternating"}, []int{0, 2, 1, 0, 2}},
+		{topology.TrimmedTreeConfig{2, 10, 4, 3, 5, 2, "blocks"}, []int{0, 0, 1, 2, 2}},
+		{topology.TrimmedTreeConfig{2, 256, 18, 16, 32, 8, "alternating"}, slices.Repeat([]int{0, 8}, 16)},
+		{topology.TrimmedTreeConfig{2, 256, 18, 16, 32, 8, "blocks"}, slices.Concat(slices.Repeat([]int{0}, 16), slices.Repeat([]int{8}, 16))},
+	} {
+		x := topologytest.Build(t, "trimmed-tree", func(d *topology.TrimmedTreeConfig) { *d = c.config })
+		g := x.Graph()
+		middles, tops := c.config.Groups*c.config.Leaves(), c.config.Groups*(c.config.Leaves()+c.config.Middles)
+		for top, first := range c.first {
+			start, end := g.Ports(topology.SwitchID(tops + top))
+			simtest.FatalIf(t, int(end-start) != c.config.Groups*c.config.TopCables, "%+v: top %d has %d ports", c.config, top, end-start)
+			for i := range int(end - start) {
+				peer, _ := g.PeerPort(start + topology.PortID(i))
+				group, cable := i/c.config.TopCables, i%c.config.TopCables
+				want := middles + group*c.config.Middles + (first+cable)%c.config.Middles
+				simtest.Equal(t, int(g.PortSwitch[peer]), want, "%+v: cable %d of top %d leads to switch", c.config, i, top)
+			}
+		}
+	}
 }

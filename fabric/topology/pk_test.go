@@ -3,7 +3,6 @@ package topology_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -85,9 +84,7 @@ func TestPKRefusals(t *testing.T) {
 		{topology.PKConfig{M: 128, Cascades: 6}, "switch ports"},
 	} {
 		_, err := topology.NewDistributedSwitch(c.config)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: got error %v, want one with %q", c.config, err, c.want)
-		}
+		simtest.Fail(t, err, c.want)
 	}
 }
 
@@ -102,9 +99,8 @@ func TestPKGraph(t *testing.T) {
 		s := simtest.Must(topology.NewDistributedSwitch(c))(t)
 		t.Run(s.Name(), func(t *testing.T) {
 			g, facts := s.Graph(), s.Facts()
-			if g.Switches() != facts.Switches || g.Terminals() != facts.Terminals || g.SwitchLinks() != facts.Links {
-				t.Errorf("graph has %d, %d, %d; facts %+v", g.Switches(), g.Terminals(), g.SwitchLinks(), facts)
-			}
+			simtest.ErrorIf(t, g.Switches() != facts.Switches || g.Terminals() != facts.Terminals || g.SwitchLinks() != facts.Links,
+				"graph has %d, %d, %d; facts %+v", g.Switches(), g.Terminals(), g.SwitchLinks(), facts)
 			k, m := s.Cascades(), s.Radix()
 			for stage := 1; stage <= k; stage++ {
 				for u := range s.Units(stage) {
@@ -112,9 +108,8 @@ func TestPKGraph(t *testing.T) {
 					for j := range m {
 						to, port := s.Up(stage, u, j)
 						peer, ok := g.PeerPort(g.PortStart[node] + topology.PortID(g.Degree(node)-m+j))
-						if !ok || g.PortSwitch[peer] != s.Node(stage+1, to) {
-							t.Fatalf("stage %d unit %d port %d: cable leads to %s", stage, u, j, g.PortName(peer))
-						}
+						simtest.FatalIf(t, !ok || g.PortSwitch[peer] != s.Node(stage+1, to),
+							"stage %d unit %d port %d: cable leads to %s", stage, u, j, g.PortName(peer))
 						simtest.FatalIf(t, g.LocalPort(peer) != port,
 							"stage %d unit %d port %d: arrives at port %d, want %d", stage, u, j, g.LocalPort(peer), port)
 					}
@@ -191,9 +186,8 @@ func TestPKPathsOfTwoCascades(t *testing.T) {
 				if x%s.Design().Points() == y%s.Design().Points() {
 					want = m
 				}
-				if got := countPaths(s, 2, x, y); got != want {
-					t.Fatalf("%s: %d and %d are joined by %d paths, want %d", s.Name(), x, y, got, want)
-				}
+				got := countPaths(s, 2, x, y)
+				simtest.FatalIf(t, got != want, "%s: %d and %d are joined by %d paths, want %d", s.Name(), x, y, got, want)
 			}
 		}
 	}
@@ -204,12 +198,9 @@ func TestPCC(t *testing.T) {
 		t.Run(fmt.Sprintf("m=%d,sigma=%d", c.M, c.Sigma), func(t *testing.T) {
 			top := topologytest.Build(t, "pcc", func(p *topology.PCCConfig) { *p = c })
 			n := c.M*(c.M-1)/c.Sigma + 1
-			want := topology.Facts{Switches: 2 * n, Terminals: n, Links: n * c.M, Diameter: 2, Bisection: -1}
-			simtest.ErrorIf(t, top.Facts() != want, "facts %+v, want %+v", top.Facts(), want)
+			simtest.Equal(t, top.Facts(), topology.Facts{Switches: 2 * n, Terminals: n, Links: n * c.M, Diameter: 2, Bisection: -1}, "facts")
 			g := top.Graph()
-			if g.Switches() != 2*n || g.SwitchLinks() != n*c.M {
-				t.Errorf("%d nodes, %d cables", g.Switches(), g.SwitchLinks())
-			}
+			simtest.ErrorIf(t, g.Switches() != 2*n || g.SwitchLinks() != n*c.M, "%d nodes, %d cables", g.Switches(), g.SwitchLinks())
 			// Two processors share sigma switches.
 			for x := range n {
 				near := make([]int, n)
@@ -219,9 +210,7 @@ func TestPCC(t *testing.T) {
 					}
 				}
 				for y := range n {
-					if y != x && near[y] != c.Sigma {
-						t.Fatalf("processors %d and %d share %d switches", x, y, near[y])
-					}
+					simtest.FatalIf(t, y != x && near[y] != c.Sigma, "processors %d and %d share %d switches", x, y, near[y])
 				}
 			}
 		})

@@ -136,6 +136,4 @@ func (w *wiring) switchPair(stream *sim.Stream) {
 }
 
 // redirect makes s's cable to `from` lead to `to`.
-func (w *wiring) redirect(s, from, to SwitchID) {
-	w.rows[s][slices.Index(w.rows[s], from)] = to
-}
+func (w *wiring) redirect(s, from, to SwitchID) { w.rows[s][slices.Index(w.rows[s], from)] = to }

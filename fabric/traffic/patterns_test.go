@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -85,8 +84,7 @@ func TestPatternConformance(t *testing.T) {
 				for range draws {
 					count[p.Destination(src, &stream)]++
 				}
-				problem := chiSquare(count, share, draws, 1e-9)
-				simtest.ErrorIf(t, problem != "", "%s on %s from %d: %s", name, on, src, problem)
+				simtest.Equal(t, chiSquare(count, share, draws, 1e-9), "", "%s on %s from %d:", name, on, src)
 			}
 		}
 		simtest.ErrorIf(t, carried == 0, "no topology of the suite carries pattern %q", name)
@@ -257,9 +255,7 @@ func TestPatternErrors(t *testing.T) {
 			c.set(config)
 		}
 		_, err := Patterns.Build(c.name, config, Env{Topology: c.topo, TopologyName: "single-switch"})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.name, err, c.want)
-		}
+		simtest.Fail(t, err, c.want)
 	}
 }
 
@@ -273,8 +269,7 @@ func TestDestinationAllocatesNothing(t *testing.T) {
 			continue
 		}
 		stream := sim.NewStream(1, "test", 0)
-		n := testing.AllocsPerRun(100, func() { p.Destination(3, &stream) })
-		simtest.ErrorIf(t, n != 0, "%s allocates %v times a packet", name, n)
+		simtest.Equal(t, testing.AllocsPerRun(100, func() { p.Destination(3, &stream) }), 0, "%s: allocations a packet", name)
 	}
 }
 
@@ -292,9 +287,7 @@ func TestSwitchPermutation(t *testing.T) {
 	}
 	simtest.ErrorIf(t, len(reached) != 48, "%d terminals are reached", len(reached))
 	config, _ := Patterns.Config("switch-permutation")
-	if _, err := Patterns.Build("switch-permutation", config, Env{Topology: single(t, 4)}); err == nil || !strings.Contains(err.Error(), "two switches with terminals") {
-		t.Error(err)
-	}
+	simtest.Refuse(Patterns.Build("switch-permutation", config, Env{Topology: single(t, 4)}))(t, "two switches with terminals")
 }
 
 // TestLocalShares: an xgft of two pods with two leaves of three terminals each, a third of the
@@ -344,9 +337,7 @@ func TestLocalErrors(t *testing.T) {
 		config, _ := Patterns.Config("local")
 		config.(*LocalConfig).Switch, config.(*LocalConfig).Group = c.atSwitch, c.grp
 		_, err := Patterns.Build("local", config, Env{Topology: c.topo})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %s", err, c.want)
-		}
+		simtest.Fail(t, err, c.want)
 	}
 }
 
@@ -368,12 +359,10 @@ func TestFile(t *testing.T) {
 		for src, dst := range got.fixed {
 			weights := 0
 			got.Weights(topology.TerminalID(src), func(to topology.TerminalID, w float64) {
-				if weights++; to != dst || w != 1 {
-					t.Errorf("%d: %v of %d", src, w, to)
-				}
+				weights++
+				simtest.ErrorIf(t, to != dst || w != 1, "%d: %v of %d", src, w, to)
 			})
-			silence := dst == silent
-			simtest.ErrorIf(t, silence == (weights == 1), "%d has %d weights", src, weights)
+			simtest.ErrorIf(t, (dst == silent) == (weights == 1), "%d has %d weights", src, weights)
 		}
 	}
 	for _, c := range []struct {
@@ -386,9 +375,7 @@ func TestFile(t *testing.T) {
 		{"", 4, "the path of a file"}, {"nowhere", 4, "a readable file"}, {path, 5, "4 destinations, want 5"}, {path, 3, `:5: "3", want a terminal, 0 to 2`},
 	} {
 		_, err := param.Make(Patterns, "file", Env{Topology: single(t, c.n)}, func(f *FileConfig) { f.Path = c.path })
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q with %d terminals: %v", c.path, c.n, err)
-		}
+		simtest.Fail(t, err, c.want)
 	}
 }
 
@@ -406,8 +393,7 @@ func FuzzReadDestinations(f *testing.F) {
 		if !all {
 			to = p.(sparse).fixed
 		}
-		simtest.ErrorIf(t, len(to) != 2 || slices.Contains(to, silent) == all || slices.Max(to) < 0 || slices.Max(to) > 1,
-			"%q: %v", data, p)
+		simtest.ErrorIf(t, len(to) != 2 || slices.Contains(to, silent) == all || slices.Max(to) < 0 || slices.Max(to) > 1, "%q: %v", data, p)
 	})
 }
 
@@ -421,6 +407,5 @@ func TestHotSpotItself(t *testing.T) {
 	for range 14_000 {
 		to[p.Destination(0, &r)]++
 	}
-	simtest.ErrorIf(t, to[0] != 0 || to[1] < 8000-234 || to[1] > 8000+234,
-		"sends %v, want none to itself and 8,000 to terminal 1", to)
+	simtest.ErrorIf(t, to[0] != 0 || to[1] < 8000-234 || to[1] > 8000+234, "sends %v, want none to itself and 8,000 to terminal 1", to)
 }

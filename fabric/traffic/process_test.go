@@ -45,8 +45,7 @@ func TestBernoulli(t *testing.T) {
 		p := c.load / c.flits
 		born := births(process[struct{}](t, "bernoulli", ProcessEnv{c.load, c.flits}, nil), n, i)
 		got := count(born)
-		simtest.ErrorIf(t, math.Abs(got-n*p) > 6*math.Sqrt(n*p*(1-p)),
-			"load %v of %v flits: %v packets, want %v", c.load, c.flits, got, n*p)
+		simtest.ErrorIf(t, math.Abs(got-n*p) > 6*math.Sqrt(n*p*(1-p)), "load %v of %v flits: %v packets, want %v", c.load, c.flits, got, n*p)
 		pairs := 0.0
 		for at := range born[1:] {
 			if born[at] && born[at+1] {
@@ -54,8 +53,7 @@ func TestBernoulli(t *testing.T) {
 			}
 		}
 		want := n * p * p
-		simtest.ErrorIf(t, math.Abs(pairs-want) > 6*math.Sqrt(n*p*p*(1-p*p+2*p))+1,
-			"load %v: %v pairs, want %v", c.load, pairs, want)
+		simtest.ErrorIf(t, math.Abs(pairs-want) > 6*math.Sqrt(n*p*p*(1-p*p+2*p))+1, "load %v: %v pairs, want %v", c.load, pairs, want)
 	}
 }
 
@@ -94,12 +92,10 @@ func TestOnOff(t *testing.T) {
 		chain := onOffByCycle(n, r1, alpha, beta, on, i)
 		slow := 2 * r1 * r1 * on * (1 - on) * math.Max(0, 1-alpha-beta) / (alpha + beta)
 		deviation := math.Sqrt(n * (rate*(1-rate) + slow))
-		if got := count(born); math.Abs(got-n*rate) > 6*deviation {
-			t.Errorf("%+v: %v packets, want %v", c, got, n*rate)
-		}
-		if got := count(chain); math.Abs(got-n*rate) > 6*deviation {
-			t.Errorf("%+v: the oracle has %v packets, want %v", c, got, n*rate)
-		}
+		got := count(born)
+		simtest.ErrorIf(t, math.Abs(got-n*rate) > 6*deviation, "%+v: %v packets, want %v", c, got, n*rate)
+		got = count(chain)
+		simtest.ErrorIf(t, math.Abs(got-n*rate) > 6*deviation, "%+v: the oracle has %v packets, want %v", c, got, n*rate)
 		// Two births in a row: on, a birth, still on, a birth.
 		pairs, want := 0.0, n*rate*(1-beta)*r1
 		for at := range born[1:] {
@@ -178,8 +174,7 @@ func TestProcessErrors(t *testing.T) {
 			_, err = param.Make(Processes, c.name, c.env, c.set)
 		}
 		var problem *param.ParamError
-		simtest.ErrorIf(t, !errors.As(err, &problem) || !strings.Contains(err.Error(), c.want),
-			"%s %+v: %v, want %s", c.name, c.env, err, c.want)
+		simtest.ErrorIf(t, !errors.As(err, &problem) || !strings.Contains(err.Error(), c.want), "%s %+v: %v, want %s", c.name, c.env, err, c.want)
 	}
 }
 
@@ -214,7 +209,6 @@ func TestSizesErrors(t *testing.T) {
 	for _, want := range []string{"packet_flits[1] = 0", "packet_flits[2] = -3", "packet_weights = [1 -1]: want one weight for each of the 3 sizes", "packet_weights[1] = -1"} {
 		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "%v lacks %q", err, want)
 	}
-	if _, err := NewSizes(nil, nil); err == nil {
-		t.Error("no sizes at all")
-	}
+	_, err = NewSizes(nil, nil)
+	simtest.ErrorIf(t, err == nil, "no sizes at all")
 }

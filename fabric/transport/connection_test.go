@@ -135,22 +135,28 @@ func TestSprayingInTurn(t *testing.T) {
 	}
 }
 
-// TestSprayingBitmap: a mark passes an entropy over once, a trim four times, and 15 is the most. The
-// first packet that meets a penalty takes one from it. Penalties are met in turn, so that 1 mark, 2
+// TestSprayingBitmap: a mark passes an entropy over once, a trim four times, and 15 is the most; a timeout, which
+// tells nothing of an entropy, as often number 0. The first packet that meets a penalty takes one from it. Penalties are met in turn, so that 1 mark, 2
 // marks, 1 trim and 9 trims of an entropy of eight cost 1, 2, 4 and 15 turns.
 func TestSprayingBitmap(t *testing.T) {
-	for _, c := range []struct{ signal, times, turns int }{{pathMarked, 1, 1}, {pathMarked, 2, 2}, {pathTrimmed, 1, 4}, {pathTrimmed, 9, 15}, {pathTrimmedLast, 3, 0}, {pathGood, 3, 0}} {
-		s := newSpraying("bitmap", 8, 1, 0)
+	const timeout = -1
+	for _, c := range []struct{ signal, times, turns int }{{pathMarked, 1, 1}, {pathMarked, 2, 2}, {pathTrimmed, 1, 4}, {pathTrimmed, 9, 15}, {pathTrimmedLast, 3, 0}, {pathGood, 3, 0}, {timeout, 1, 15}} {
+		s, entropy := newSpraying("bitmap", 8, 1, 0), uint16(3)
 		for range c.times {
-			s.heard(s.upper|3, c.signal)
+			if c.signal == timeout {
+				s.expired(0)
+				entropy = 0
+			} else {
+				s.heard(s.upper|entropy, c.signal)
+			}
 		}
 		passed := 0
 		for passed < 99 {
-			before := s.penalty[3]
-			if e := s.next(0) & 7; e == 3 {
+			before := s.penalty[entropy]
+			if e := s.next(0) & 7; e == entropy {
 				break
 			}
-			if s.penalty[3] < before {
+			if s.penalty[entropy] < before {
 				passed++
 			}
 		}
@@ -237,6 +243,69 @@ func TestRequests(t *testing.T) {
 	n := r.Counts
 	simtest.ErrorIf(t, n.Timeouts != 3 || n.Requests != 1 || n.Again != 0,
 		"%+v, want 3 timeouts, a request and nothing sent again", n)
+}
+
+// TestRequestForOthers: a packet that times out while another waits to be sent again has credit asked for although there
+// is some; the next one comes within a round trip of that.
+func TestRequestForOthers(t *testing.T) {
+	config, of := DefaultConfig(), shared.DefaultConfig()
+	config.Control, of.Queue = "rccc", 5000
+	r := prepare(t, star(t, 4), config, of, 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 3 * 4086}})
+	r.kernel.Run(sim.Microsecond)
+	c := r.connections[0]
+	c.credit.bytes, c.requested, c.active = 1<<20, -r.timing.RTT, true // sends nothing meanwhile
+	c.lose(0)
+	r.kernel.Run(19 * sim.Microsecond)
+	n := r.Counts
+	simtest.ErrorIf(t, n.Timeouts != 2 || n.Requests != 1 || n.Again != 0, "%+v, want 2 timeouts, a request and nothing sent again", n)
+}
+
+// TestGoesBackInOrder: what is sent again behind a gap comes in the order of its numbers, also what was lost before.
+func TestGoesBackInOrder(t *testing.T) {
+	config := DefaultConfig()
+	config.Control, config.Spray, config.Repeat = "none", "single", "go-back-n"
+	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 6 * 4086}})
+	r.kernel.Run(3 * sim.Microsecond) // all have been begun, and none is answered
+	c := r.connections[0]
+	c.lose(4)
+	c.goBack(2)
+	simtest.ErrorIf(t, !slices.Equal(c.again, []int32{2, 3, 4, 5}), "%v are sent again, want 2 to 5", c.again)
+}
+
+// TestAcknowledgedBytes: without anything else to tell, a receiver answers the first packet and then each 8,300 B.
+func TestAcknowledgedBytes(t *testing.T) {
+	config := DefaultConfig()
+	config.Control, config.AckBytes = "none", 8300
+	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 6 * 4086}})
+	r.kernel.Run(sim.Microsecond)
+	for seq, want := range []int64{1, 1, 2, 2, 3} {
+		r.connections[0].arrivedData(&shared.Packet{Kind: data, Seq: int32(seq), Size: 4150})
+		simtest.Equal(t, r.Counts.Acknowledged, want, "packets up to number %d: answers", seq)
+	}
+}
+
+// TestControlTurns: a terminal with data sends ten control packets for a packet of data, and without data all.
+func TestControlTurns(t *testing.T) {
+	config := DefaultConfig()
+	config.Control = "none"
+	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4 * 4086}})
+	r.kernel.Run(100 * sim.Nanosecond) // the first packet of data is on its way
+	control := map[int32]bool{}
+	for range 48 {
+		id, _ := r.control(0, 1)
+		control[id] = true
+		r.hosts[1].control.Put(id)
+	}
+	turns := ""
+	for range 51 {
+		if control[r.Next(1)] {
+			turns += "."
+		} else {
+			turns += "D"
+		}
+	}
+	want := strings.Repeat("..........D", 3) + strings.Repeat(".", 18)
+	simtest.ErrorIf(t, turns != want, "turns %s, want %s", turns, want)
 }
 
 // TestRefusedOnceAGap: a receiver that goes back refuses the first packet behind a gap, and the first behind

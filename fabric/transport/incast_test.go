@@ -155,6 +155,22 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestIdleTurns: an idle sender gets turns until it has been granted 1.5 bandwidth-delay products, 87,642 B, more than it
+// wanted: 278 units and a turn are 87,552 B, 279 and a turn 87,808.
+func TestIdleTurns(t *testing.T) {
+	config := DefaultConfig()
+	config.Control = "rccc"
+	for ahead, want := range map[int64]creditReceiver{278: {100, 100 + 278 + 64, inIdle}, 279: {100, 100 + 279, inNone}} {
+		r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1 << 20}})
+		r.kernel.Run(100 * sim.Nanosecond)
+		credit := &r.connections[0].receiver.credit
+		*credit = creditReceiver{100, 100 + ahead, inIdle}
+		r.hosts[0].pacer.idle.Put(0)
+		r.grant(0)
+		simtest.Equal(t, *credit, want, "%d units ahead: credit", ahead)
+	}
+}
+
 // TestSeen: the pace counts headers of packets trimmed under way, not those trimmed on the last hop, and marks of
 // whole ones.
 func TestSeen(t *testing.T) {
@@ -198,6 +214,27 @@ func TestPace(t *testing.T) {
 			t.Errorf("%+v: rate %g", c, p.rate)
 		}
 	}
+}
+
+// TestVictim: beside an incast of five terminals behind the receiver, 10 of 16, the fifth sends to the next one.
+func TestVictim(t *testing.T) {
+	flows := simtest.Must(Victim(16, 5, 10, 1000))(t)
+	for i, want := range [][2]int{{12, 10}, {13, 10}, {14, 10}, {0, 10}, {1, 10}, {15, 11}} {
+		simtest.ErrorIf(t, flows[i].Src != want[0] || flows[i].Dst != want[1], "flow %d: %+v, want %v", i, flows[i], want)
+	}
+	simtest.Equal(t, len(flows), 6, "flows")
+}
+
+// TestRepeated: a flow of a packet, which ends after 4,674.24 ns as in TestTriggers, is sent again then, and once more.
+func TestRepeated(t *testing.T) {
+	config, of := DefaultConfig(), shared.DefaultConfig()
+	config.Control, of.Queue = "none", 1<<20
+	flows, triggers := Repeated([]Flow{{ID: 1, Src: 1, Dst: 0, Bytes: 4086}}, nil, 3)
+	began, _ := simulate(t, star(t, 4), config, of, flows, triggers...).Ends()
+	for i, at := range began {
+		simtest.ErrorIf(t, math.Abs(at.Nanoseconds()-4674.24*float64(i)) > 0.001, "time %d begins at %v", i, at)
+	}
+	simtest.Equal(t, len(began), 3, "flows")
 }
 
 // TestPoisson: 16 terminals at half of 100 Gb/s send 100,000 flows of 1,000 B in a millisecond, 4 *

@@ -267,9 +267,7 @@ func (t *Network) Over() (cycle int64) {
 	return cycle
 }
 
-func (t *Network) flitsOf(bytes int64) int32 {
-	return int32(max(1, (bytes+t.flit-1)/t.flit))
-}
+func (t *Network) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+t.flit-1)/t.flit)) }
 
 // Next implements fabric.Source.
 func (t *transport) Next(terminal topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {

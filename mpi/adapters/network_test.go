@@ -103,8 +103,7 @@ func TestMessagesOfAPairStayInOrder(t *testing.T) {
 	}
 	k.Run(sim.MaxTime - 1)
 	for m, cycle := range []sim.Time{300, 400, 400} {
-		want := cycle*sim.Nanosecond + adapter.RecvLatency
-		simtest.ErrorIf(t, sink.at[int32(m)] != want, "message %d at %v, want %v", m, sink.at[int32(m)], want)
+		simtest.Equal(t, sink.at[int32(m)], cycle*sim.Nanosecond+adapter.RecvLatency, "message %d at", m)
 	}
 }
 
@@ -140,8 +139,7 @@ func TestTransportStateIsWhole(t *testing.T) {
 		"enough") // of the settings
 	snapshottest.Names[senderLanes](t, "arbiter", "turns", "waiting",
 		"tables", "enough") // likewise
-	snapshottest.Names[outgoing](t, "birth", "tag",
-		"dst", "flits") // follow from the tag
+	snapshottest.Names[outgoing](t, "birth", "tag", "dst", "flits") // follow from the tag
 	snapshottest.Names[qpOrder](t, "sent", "expected", "ahead")
 }
 
@@ -232,8 +230,7 @@ func TestAdapterDividesItsLink(t *testing.T) {
 		all := lane0 + lane1
 		simtest.ErrorIf(t, math.Abs(lane0/all-c.ratio/(1+c.ratio)) > 0.01 || all < 0.98*messages,
 			"%s: %v messages on lane 0 and %v on lane 1, want %v to 1", c.low, lane0, lane1, c.ratio)
-		simtest.ErrorIf(t, math.Abs(got[0]-got[2]) > 1 || math.Abs(got[1]-got[3]) > 1,
-			"%s: QPs of a lane have sent %v messages", c.low, got)
+		simtest.ErrorIf(t, math.Abs(got[0]-got[2]) > 1 || math.Abs(got[1]-got[3]) > 1, "%s: QPs of a lane have sent %v messages", c.low, got)
 	}
 }
 

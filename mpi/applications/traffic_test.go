@@ -49,13 +49,10 @@ func TestTraffic(t *testing.T) {
 			messages += times
 		}
 		run := w.Run(sim.Nanosecond, mpi.Costs{})
-		if n := mpi.OperationsOf(run); n != float64(2*messages) {
-			t.Errorf("%s: %v operations, want a send and a receive of each of %d messages", pattern, n, messages)
-		}
+		n := mpi.OperationsOf(run)
+		simtest.ErrorIf(t, n != float64(2*messages), "%s: %v operations, want a send and a receive of each of %d messages", pattern, n, messages)
 		l := simtest.Must(mpi.DefaultLogGOPS.Run(run, nil))(t)
-		if n := run.Unreleased(); n != 0 {
-			t.Errorf("%s: %d operations are left at the end", pattern, n)
-		}
+		simtest.Equal(t, run.Unreleased(), 0, "%s: operations are left at the end", pattern)
 		// 1000 B at half of 0.4 Gb/s are 40 us each.
 		last := slices.Max(l.Finish)
 		want := 400 * 40000.0

@@ -48,9 +48,7 @@ type node struct {
 }
 
 // clear makes the node one without fields, in the same memory.
-func (n *node) clear() {
-	*n = node{control: n.control[:0], data: n.data[:0], attr: n.attr[:0]}
-}
+func (n *node) clear() { *n = node{control: n.control[:0], data: n.data[:0], attr: n.attr[:0]} }
 
 // known are the attributes that are read; others are read over.
 var known = map[string]bool{nanoseconds: true, "comm_dst": true, "comm_src": true, "comm_size": true, "comm_tag": true, "comm_type": true, "root": true, "involved_dim": true, "pg_name": true}

@@ -173,24 +173,8 @@ func TestProgram(t *testing.T) {
 	// The first rank: the other of its row, by the key, is rank 2, which is first there.
 	var text strings.Builder
 	simtest.Check(t, g.WriteText(&text))
-	const want = `rank 0 {
-l1: calc 0
-l2: calc 6000
-l3: calc 10000
-l4: recv 16b from 3 tag 7
-l5: send 16b to 1 tag 7
-l6: calc 20000
-l7: calc 0
-l8: send 12b to 1 tag 8
-l9: recv 12b from 3 tag 8
-l10: calc 0
-l11: calc 1000
-l12: recv 20b from 2 tag 9
-l13: send 20b to 2 tag 9
-`
-	if !strings.Contains(text.String(), want) {
-		t.Errorf("%s\nwant\n%s", text.String()[:600], want)
-	}
+	want := simtest.Text(t, "testdata/ring-rank0.goal")
+	simtest.ErrorIf(t, !strings.Contains(text.String(), want), "%s\nwant\n%s", text.String()[:600], want)
 }
 
 // checkCounts: a report has the lines that end like these.
@@ -214,9 +198,8 @@ func TestSamples(t *testing.T) {
 	footers := map[string]int64{}
 	for _, row := range simtest.Rows(t, samples+"counts.csv") {
 		n, _ := strconv.ParseInt(row[3], 10, 64)
-		if footers[row[0]+" "+row[2]] = n; row[2] != "(all)" && want[row[0]+" "+row[2]] != row[3] {
-			t.Errorf("%v: the body has %s", row, want[row[0]+" "+row[2]])
-		}
+		footers[row[0]+" "+row[2]] = n
+		simtest.ErrorIf(t, row[2] != "(all)" && want[row[0]+" "+row[2]] != row[3], "%v: the body has %s", row, want[row[0]+" "+row[2]])
 	}
 	for _, file := range []string{"testtrace-0000.bin", "testtrace-0001.bin", "testtrace-0002.bin", "testtrace-0003.bin", "BigFFT.bin", "MultiGrid.bin"} {
 		counts, bytes, elements := map[string]int64{}, map[string]int64{}, map[string]map[int64]int64{"send": {}, "Irecv": {}}
@@ -238,9 +221,8 @@ func TestSamples(t *testing.T) {
 			}
 		}
 		for f, n := range end.counts {
-			if n > 0 && (n != counts[functions()[f].name] || n != footers[file+" "+functions()[f].name]) {
-				t.Errorf("%s: %s: the footer has %d, want %d", file, functions()[f].name, n, counts[functions()[f].name])
-			}
+			simtest.ErrorIf(t, n > 0 && (n != counts[functions()[f].name] || n != footers[file+" "+functions()[f].name]),
+				"%s: %s: the footer has %d, want %d", file, functions()[f].name, n, counts[functions()[f].name])
 		}
 		for name, n := range counts {
 			got[file+" "+name] = fmt.Sprint(n)
@@ -251,9 +233,8 @@ func TestSamples(t *testing.T) {
 	simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "%v\nwant %v", got, want)
 	for _, name := range []string{"testtrace-0003.bin", "testtrace.meta"} {
 		g, report := simtest.Must2(Import(samples+name, trace.Default()))(t)
-		if checkCounts(t, report, " 4  Isend\n", " 4  Allreduce: combining takes no time\n"); g.Ranks() != 4 {
-			t.Errorf("%s: %d ranks", name, g.Ranks())
-		}
+		checkCounts(t, report, " 4  Isend\n", " 4  Allreduce: combining takes no time\n")
+		simtest.ErrorIf(t, g.Ranks() != 4, "%s: %d ranks", name, g.Ranks())
 		// From Init's end, at .737670 s, to Finalize's start, at .739939 s, rank 0 is outside of
 		// Barrier (1947 us), Isend (15), Recv (181), Wait (6) and Allreduce (23) for 97 us.
 		var ns int64

@@ -196,9 +196,7 @@ func (w *replay) Unreleased() int64 {
 	return left
 }
 
-func (w *replay) Where(rank, id int32) string {
-	return w.place(w.first[rank] + id)
-}
+func (w *replay) Where(rank, id int32) string { return w.place(w.first[rank] + id) }
 
 func (w *replay) Start(rank int32, dst []mpi.Op) []mpi.Op {
 	for i := w.first[rank]; i < w.first[rank+1]; i++ {

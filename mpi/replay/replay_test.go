@@ -55,9 +55,8 @@ func TestExport(t *testing.T) {
 	notes := report.Notes()
 	simtest.ErrorIf(t, len(notes) > 0, "notes %v", notes)
 	got := simtest.Must(mpi.DefaultLogGOPS.Run(g.Replay(1), nil))(t)
-	if want := simtest.Must(mpi.DefaultLogGOPS.Run(run(), nil))(t); !slices.Equal(got.Finish, want.Finish) || got.Messages == 0 {
-		t.Errorf("ends at %v, want %v", got.Finish, want.Finish)
-	}
+	want := simtest.Must(mpi.DefaultLogGOPS.Run(run(), nil))(t)
+	simtest.ErrorIf(t, !slices.Equal(got.Finish, want.Finish) || got.Messages == 0, "ends at %v, want %v", got.Finish, want.Finish)
 	// Beside another job, the ranks follow each other, and the start is a computation of 1000 ns more.
 	both, _ := simtest.Must2(trace.Export("x", []mpi.Job{{Program: run, Repeat: 1}, {Program: run, Repeat: 1, Start: sim.Microsecond}}))(t)
 	if want := 2 * g.Ranks(); both.Ranks() != want {
@@ -84,9 +83,8 @@ func TestListOfRanks(t *testing.T) {
 	}
 	c := replay.Default()
 	c.File = filepath.Join(dir, "list")
-	if s, _ := simtest.Must2(c.Read())(t); s.Ranks() != 2 {
-		t.Errorf("%d ranks, want 2", s.Ranks())
-	}
+	s, _ := simtest.Must2(c.Read())(t)
+	simtest.ErrorIf(t, s.Ranks() != 2, "%d ranks, want 2", s.Ranks())
 	for _, name := range []string{"gone", "no"} {
 		c.File = filepath.Join(dir, name)
 		simtest.Refuse2(c.Read())(t, ":1: begins as no trace")

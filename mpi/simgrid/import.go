@@ -411,9 +411,7 @@ func (p *process) bytes(count float64, args []float64, i int) (int64, error) {
 	return int64(math.Ceil(count * typeBytes[int(datatype)])), nil
 }
 
-func (p *process) compute(flops float64) error {
-	return p.Work(max(flops, 0) / p.flops * 1e9)
-}
+func (p *process) compute(flops float64) error { return p.Work(max(flops, 0) / p.flops * 1e9) }
 
 // message appends a send or a receive, for which the rank waits at once or not.
 func (p *process) message(kind mpi.Kind, waits bool, args []float64) error {

@@ -84,40 +84,16 @@ func TestImport(t *testing.T) {
 	s := trace.Default()
 	s.Compute = 0.5
 	g, _ := simtest.Must2(Import(written(t, "# two ranks\n0 init 1\n1 init 1\n0 isend 1 5 3\n0 compute 4e3\n1 recv 0 5 3\n0 wait 0 1 5\n1 send 0 0 2 1\n0 recv 1 0 2 1\n\n0 finalize\n1 finalize\n"), 2e9, s))(t)
-	const want = `num_ranks 2
-
-rank 0 {
-l1: calc 0
-l2: send 24b to 1 tag 5
-l3: calc 1000
-l4: calc 0
-l5: recv 8b from 1 tag 0
-l2 requires l1
-l3 requires l1
-l4 requires l2
-l4 requires l3
-l5 requires l4
-}
-
-rank 1 {
-l1: calc 0
-l2: recv 24b from 0 tag 5
-l3: send 8b to 0 tag 0
-l2 requires l1
-l3 requires l2
-}
-`
+	want := simtest.Text(t, "testdata/two-ranks.goal")
 	var got strings.Builder
-	if simtest.Check(t, g.WriteText(&got)); got.String() != want {
-		t.Errorf("%s\nwant:\n%s", got.String(), want)
-	}
+	simtest.Check(t, g.WriteText(&got))
+	simtest.ErrorIf(t, got.String() != want, "%s\nwant:\n%s", got.String(), want)
 	// Ring allreduce of 3 ranks: 4 rounds, a message a rank in each, and 1 s of computing.
 	g, _ = simtest.Must2(Import(written(t, "0 init\n1 init\n2 init\n0 allreduce 300 1e9\n1 allreduce 300 1e9\n2 allreduce 300 1e9\n0 finalize\n1 finalize\n2 finalize\n"), 1e9, trace.Default()))(t)
 	n, bytes := g.Count(mpi.Send)
 	simtest.ErrorIf(t, n != 12 || bytes != 1200, "%d messages, %d B", n, bytes)
-	if _, ns := g.Count(mpi.Calc); ns != 3e9 {
-		t.Errorf("computing %d ns", ns)
-	}
+	_, ns := g.Count(mpi.Calc)
+	simtest.ErrorIf(t, ns != 3e9, "computing %d ns", ns)
 }
 
 // TestOldDialect: SimGrid before 3.20 wrote messages without tags and some names with capitals, and a wait
@@ -125,25 +101,21 @@ l3 requires l2
 // 50 kB on two ranks (2 rounds of 25 kB), a message of 1 MB, and one of 3 doubles begun beside 2 s of work.
 func TestOldDialect(t *testing.T) {
 	g, report := simtest.Must2(Import("testdata/before-3.20.txt", 1e9, trace.Default()))(t)
-	if n, bytes := g.Count(mpi.Send); n != 6 || bytes != 4*25_000+1_000_000+24 {
-		t.Errorf("%d messages of %d B", n, bytes)
-	}
+	n, bytes := g.Count(mpi.Send)
+	simtest.ErrorIf(t, n != 6 || bytes != 4*25_000+1_000_000+24, "%d messages of %d B", n, bytes)
 	got := fmt.Sprint(counted(report))
 	simtest.ErrorIf(t, got != "map[allreduce:2 compute:1 finalize:2 init:2 irecv:1 isend:1 recv:1 send:1 wait:2]", "%v", got)
 	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
-	in := bufio.NewReader(strings.NewReader("0 Irecv 1 8\n"))
-	simtest.ErrorIf(t, !Is(in), "an old trace is not told")
+	simtest.ErrorIf(t, !Is(bufio.NewReader(strings.NewReader("0 Irecv 1 8\n"))), "an old trace is not told")
 	// With capitals, and tags by the sizes behind them.
 	g, _ = simtest.Must2(Import(written(t, "0 init\n1 init\n0 Isend 1 7 100\n0 wait\n1 recv 0 7 100\n0 finalize\n1 finalize\n"), 1e9, trace.Default()))(t)
-	if _, bytes := g.Count(mpi.Send); bytes != 100 {
-		t.Errorf("%d B", bytes)
-	}
+	_, bytes = g.Count(mpi.Send)
+	simtest.ErrorIf(t, bytes != 100, "%d B", bytes)
 	// The oldest have p before a rank.
 	oldest := "p0 init\np1 init\np0 send p1 1e6\np1 recv p0 1e6\np0 finalize\np1 finalize\n"
 	g, _ = simtest.Must2(Import(written(t, oldest), 1e9, trace.Default()))(t)
-	if _, bytes := g.Count(mpi.Send); bytes != 1e6 || !Is(bufio.NewReader(strings.NewReader(oldest))) {
-		t.Errorf("%d B", bytes)
-	}
+	_, bytes = g.Count(mpi.Send)
+	simtest.ErrorIf(t, bytes != 1e6 || !Is(bufio.NewReader(strings.NewReader(oldest))), "%d B", bytes)
 }
 
 func TestRefused(t *testing.T) {
@@ -168,8 +140,7 @@ func TestRefused(t *testing.T) {
 		simtest.Refuse2(Import(written(t, text), 1e9, trace.Default()))(t, want)
 	}
 	for text, want := range map[string]bool{"# a\n\n0 init\n": true, "\ufeff0 init\n": true, "num_ranks 1\n": false, "0 fly\n": false, "": false} {
-		got := Is(bufio.NewReader(strings.NewReader(text)))
-		simtest.ErrorIf(t, got != want, "%q: %v", text, got)
+		simtest.Equal(t, Is(bufio.NewReader(strings.NewReader(text))), want, "%q:", text)
 	}
 }
 

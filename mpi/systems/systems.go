@@ -180,15 +180,18 @@ func (w *Ways) Spine() sim.Time { return cmp.Or(w.SpineLatency, w.CableLatency) 
 
 // Set makes a machine have values, but for keys that are given.
 func (m *Machine) Set(values []Value, given func(key string) bool) {
-	for table, config := range map[string]any{"system": &m.System, "hca": m.HCA, "protocol": m.Protocol, "memory": m.Memory, "workload": m.Workload} { // in any order
-		param.EachSetting(config, func(f *param.Field, to reflect.Value) {
-			key := table + "." + f.Key
-			for i := range values {
-				if values[i].Key == key && !given(key) {
-					if err := set(to, values[i].Value); err != nil {
-						panic(fmt.Sprintf("systems: %s = %s: %v", key, values[i].Value, err))
-					}
-				}
+	tables := map[string]any{"system": &m.System, "hca": m.HCA, "protocol": m.Protocol, "memory": m.Memory, "workload": m.Workload}
+	for _, v := range values {
+		table, key, _ := strings.Cut(v.Key, ".")
+		if tables[table] == nil || given(v.Key) {
+			continue
+		}
+		param.EachSetting(tables[table], func(f *param.Field, to reflect.Value) {
+			if f.Key != key {
+				return
+			}
+			if err := set(to, v.Value); err != nil {
+				panic(fmt.Sprintf("systems: %s = %s: %v", v.Key, v.Value, err))
 			}
 		})
 	}

@@ -29,9 +29,7 @@ func TestLayers(t *testing.T) {
 // TestWays: near are two cables and a switch, far four and three.
 func TestWays(t *testing.T) {
 	w := Ways{CableLatency: 10, SwitchLatency: 100}
-	if w.Near() != 120 || w.Far() != 340 {
-		t.Errorf("near %d, far %d; want 120, 340", w.Near(), w.Far())
-	}
+	simtest.ErrorIf(t, w.Near() != 120 || w.Far() != 340, "near %d, far %d; want 120, 340", w.Near(), w.Far())
 	if w.SpineLatency = 50; w.Near() != 120 || w.Far() != 420 {
 		t.Errorf("near %d, far %d with long cables between switches; want 120, 420", w.Near(), w.Far())
 	}

@@ -327,9 +327,7 @@ func (p *Process) Begin(kind mpi.Kind, bytes, peer, tag int64) (int32, error) {
 }
 
 // Join makes the rank wait for messages that it began.
-func (p *Process) Join(messages []int32) error {
-	return p.Then(p.gather(messages))
-}
+func (p *Process) Join(messages []int32) error { return p.Then(p.gather(messages)) }
 
 // Collect makes the rank take part in a collective, as [Builder.Collective] describes it.
 // By itself it does nothing.

@@ -83,8 +83,7 @@ func TestAgainstGonum(t *testing.T) {
 		got := g.Certify(1, 1)
 		simtest.FatalIf(t, len(got.Cycle) != want, "round %d: cycle of %d, want %d", round, len(got.Cycle), want)
 		for i, held := range got.Cycle {
-			simtest.FatalIf(t, !edges[g.node(held)][g.node(got.Cycle[(i+1)%len(got.Cycle)])],
-				"round %d: the cycle is not in the graph", round)
+			simtest.FatalIf(t, !edges[g.node(held)][g.node(got.Cycle[(i+1)%len(got.Cycle)])], "round %d: the cycle is not in the graph", round)
 		}
 		if want > 0 {
 			cyclic++
@@ -142,13 +141,11 @@ func TestDeepGraph(t *testing.T) {
 	for i := range n {
 		g.Add(topology.Dependency{Held: g.channel(int32(i)), Wanted: g.channel(int32(i + 1))})
 	}
-	if c := g.Certify(1, 1); !c.Acyclic() || c.Channels != n+1 {
-		t.Errorf("%d channels, cycle %v", c.Channels, c.Cycle)
-	}
+	c := g.Certify(1, 1)
+	simtest.ErrorIf(t, !c.Acyclic() || c.Channels != n+1, "%d channels, cycle %v", c.Channels, c.Cycle)
 	g.Add(topology.Dependency{Held: g.channel(n), Wanted: g.channel(n - 2)})
-	if c := g.Certify(1, 1); len(c.Cycle) != 3 {
-		t.Errorf("cycle %v", c.Cycle)
-	}
+	c = g.Certify(1, 1)
+	simtest.ErrorIf(t, len(c.Cycle) != 3, "cycle %v", c.Cycle)
 }
 
 // TestRow: a row is a set, whatever the order in which near and far members
@@ -235,6 +232,5 @@ func TestLocal(t *testing.T) {
 			cyclic++
 		}
 	}
-	simtest.ErrorIf(t, cyclic < rounds/10 || cyclic > 9*rounds/10,
-		"%d of %d graphs have a cycle: not a test of both", cyclic, rounds)
+	simtest.ErrorIf(t, cyclic < rounds/10 || cyclic > 9*rounds/10, "%d of %d graphs have a cycle: not a test of both", cyclic, rounds)
 }

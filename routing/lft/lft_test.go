@@ -142,9 +142,8 @@ func TestLFTOfOpenSM(t *testing.T) {
 			continue
 		}
 		certificate, _ := routingtest.Certificate(t, topo, r, r.VCs())
-		if r.VCs() != c.vcs || certificate.Acyclic() != c.acyclic {
-			t.Errorf("%s: %d virtual channels, want %d: %s", c.name, r.VCs(), c.vcs, certificate.Describe(topo.Graph()))
-		}
+		simtest.ErrorIf(t, r.VCs() != c.vcs || certificate.Acyclic() != c.acyclic,
+			"%s: %d virtual channels, want %d: %s", c.name, r.VCs(), c.vcs, certificate.Describe(topo.Graph()))
 	}
 	simtest.Refuse(routing.Registry.Build("lft", &lft.Config{Tables: file("torus-2QoS.lft"), Levels: file("torus-2QoS.sl"), SL2VL: file("torus-2QoS.sl2vl")},
 		routing.Env{Topology: topo, VCs: 1}))(t, "at least 2")
@@ -242,9 +241,8 @@ func TestLFTArbitration(t *testing.T) {
 	lanes := r.(fabric.LaneArbitration)
 	for p := range topology.PortID(g.NumPorts()) {
 		got := lanes.ArbitrationTables(p)
-		if named := g.PortSwitch[p] == 0 && g.LocalPort(p) == 1; (got != nil) != named || named && (got.Limit != 4 || got.Low[0].Weight != 7) {
-			t.Errorf("%s: %+v", g.PortName(p), got)
-		}
+		named := g.PortSwitch[p] == 0 && g.LocalPort(p) == 1
+		simtest.ErrorIf(t, (got != nil) != named || named && (got.Limit != 4 || got.Low[0].Weight != 7), "%s: %+v", g.PortName(p), got)
 	}
 	config := fabric.DefaultConfig()
 	simtest.Refuse(core.New(g, config, r, 1))(t, "cut-through with arbitration")
@@ -254,9 +252,8 @@ func TestLFTArbitration(t *testing.T) {
 	host := strings.Replace(text, "Lid 3 port 2", "Lid 2 port 1", 1)
 	r = simtest.Must(opened(host))(t)
 	f := simtest.Must(core.New(g, config, r, 1))(t)
-	if none, got := f.TerminalTables(0), f.TerminalTables(1); none != nil || got == nil || got.Low[0].Weight != 7 {
-		t.Errorf("terminal 0 has %+v, terminal 1 %+v", none, got)
-	}
+	none, got := f.TerminalTables(0), f.TerminalTables(1)
+	simtest.ErrorIf(t, none != nil || got == nil || got.Low[0].Weight != 7, "terminal 0 has %+v, terminal 1 %+v", none, got)
 	for _, text := range []string{strings.Replace(host, "|0x7 |", "|0x0 |", 1), strings.Replace(text, "|0x7 |", "|0x0 |", 1)} {
 		simtest.Refuse(opened(text))(t, "tables give lane 0 no turn")
 	}

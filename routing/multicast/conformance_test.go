@@ -268,8 +268,7 @@ func TestPlainEntries(t *testing.T) {
 		return simtest.Must(e.Forest().Planted(id))(t).Colour
 	}
 	for id := range GroupID(4) {
-		got := entry(id)
-		simtest.ErrorIf(t, got != Colour(id), "group %d has entry %d", id, got)
+		simtest.Equal(t, entry(id), Colour(id), "group %d has entry", id)
 	}
 	simtest.Check(t, e.Leave(2))
 	simtest.Check(t, e.Leave(1))
@@ -285,8 +284,7 @@ func TestGWSSSPBalances(t *testing.T) {
 	ring := simtest.Must(Registry.New("gw-sssp", newEnv(t, gridNet(true, 1, 4))))(t)
 	for id, want := range []topology.SwitchID{1, 3, 1, 3} {
 		simtest.Check(t, ring.Join(NewGroup(GroupID(id), []topology.TerminalID{0, 2}, nil)))
-		root := simtest.Must(ring.Forest().Planted(GroupID(id)))(t).Switches[0]
-		simtest.ErrorIf(t, root != want, "group %d has switch %d as its root, want %d", id, root, want)
+		simtest.Equal(t, simtest.Must(ring.Forest().Planted(GroupID(id)))(t).Switches[0], want, "group %d: root", id)
 	}
 	line := simtest.Must(Registry.New("gw-sssp", newEnv(t, smallNets()["parallel cables"])))(t)
 	for id := range GroupID(4) {

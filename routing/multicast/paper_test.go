@@ -1,9 +1,13 @@
 package multicast
 
 import (
+	"math/bits"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -109,9 +113,8 @@ func TestPaper(t *testing.T) {
 					}
 					r := run(t, env, w.engine, groups, true)
 					inside := func(what string, got int, bounds [2]int) {
-						if got < bounds[0] || got > bounds[1] {
-							t.Errorf("%s with %d entries: %s %d, want %d to %d", w.engine, env.Entries, what, got, bounds[0], bounds[1])
-						}
+						simtest.ErrorIf(t, got < bounds[0] || got > bounds[1],
+							"%s with %d entries: %s %d, want %d to %d", w.engine, env.Entries, what, got, bounds[0], bounds[1])
 					}
 					inside("colours", r.Colours, w.colours)
 					inside("largest EFI", r.MaxEFI, w.maxEFI)
@@ -173,5 +176,307 @@ func BenchmarkMinHop(b *testing.B) {
 				simtest.FatalIf(b, err != nil, "%v", err)
 			}
 		})
+	}
+}
+
+// TestGridPattern: the counts that the paper prints (X*Y + Y*Z + X*Z groups),
+// and the groups of a small grid in order.
+func TestGridPattern(t *testing.T) {
+	for _, c := range []struct {
+		dims  []int
+		ranks int
+		want  int
+	}{
+		{[]int{256, 32, 32}, 16, 17408}, // section 1
+		{[]int{64, 16, 34}, 4, 3744},
+		{[]int{128, 32, 40}, 4, 10496}, // section 4.3
+		{[]int{34, 34, 34}, 1, 3468},
+		{[]int{256, 160}, 1, 416},
+	} {
+		groups := pattern(t, "grid", PatternEnv{Terminals: 40960}, param.Set("dims", c.dims), param.Set("ranks_per_terminal", c.ranks))
+		simtest.ErrorIf(t, len(groups) != c.want, "%v: %d groups, want %d", c.dims, len(groups), c.want)
+	}
+}
+
+// TestGroups: the groups of small patterns in order. Ranks 0..5 as 3 x 2, two on a terminal:
+// rows {0 1 2} {3 4 5}, columns {0 3} {1 4} {2 5}, on terminals rank/2. Nine ranks by fours:
+// {0..3} {4..7} {8}, leaders {0 4 8}.
+func TestGroups(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		terminals int
+		settings  []param.Setting
+		want      [][]topology.TerminalID
+	}{
+		{"grid", 3, []param.Setting{param.Set("dims", []int{3, 2}), param.Set("ranks_per_terminal", 2)}, [][]topology.TerminalID{{0, 1}, {1, 2}, {0, 1}, {0, 2}, {1, 2}}},
+		{"hierarchical", 9, []param.Setting{param.Set("sizes", []int{4})}, [][]topology.TerminalID{{0, 1, 2, 3}, {4, 5, 6, 7}, {8}, {0, 4, 8}}},
+		// by threes, then by twos up to the last
+		{"hierarchical", 18, []param.Setting{param.Set("sizes", []int{3, 2})}, [][]topology.TerminalID{
+			{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}, {12, 13, 14}, {15, 16, 17}, {0, 3}, {6, 9}, {12, 15}, {0, 6}, {12}, {0, 12}}},
+	} {
+		groups := pattern(t, c.name, PatternEnv{Terminals: c.terminals}, c.settings...)
+		if !slices.EqualFunc(groups, c.want, func(g Group, want []topology.TerminalID) bool { return slices.Equal(g.Terminals, want) }) {
+			t.Errorf("%s: %v, want %v", c.name, groups, c.want)
+		}
+	}
+}
+
+// same tells whether groups have the same members.
+func same(a, b []Group) bool {
+	return slices.EqualFunc(a, b, func(x, y Group) bool { return slices.Equal(x.Terminals, y.Terminals) })
+}
+
+// TestRandomPattern: every terminal is in as many groups as asked, and the seed decides which.
+func TestRandomPattern(t *testing.T) {
+	draw := func(seed uint64) []Group {
+		return pattern(t, "random", PatternEnv{Terminals: 50, Seed: seed}, param.Set("groups", 9), param.Set("joins", 3))
+	}
+	joins := make([]int, 50)
+	for _, g := range draw(1) {
+		for _, m := range g.Terminals {
+			joins[m]++
+		}
+	}
+	for m, n := range joins {
+		simtest.ErrorIf(t, n != 3, "terminal %d is in %d groups, want 3", m, n)
+	}
+	simtest.ErrorIf(t, !same(draw(1), draw(1)) || same(draw(1), draw(2)), "the seed does not decide the groups")
+}
+
+// TestFixedSizePattern: as many groups of as many different terminals as asked; the seed decides
+// which, and asking for more groups leaves the first ones. Of 20,000 groups of 2 from 5 terminals,
+// each of the 10 pairs gets 2,000 on average, with a standard deviation of sqrt(20000*0.1*0.9) =
+// 42; five of them are 212.
+func TestFixedSizePattern(t *testing.T) {
+	draw := func(seed uint64, terminals, count, size int) []Group {
+		groups := pattern(t, "random-fixed-size", PatternEnv{Terminals: terminals, Seed: seed}, param.Set("count", count), param.Set("size", size))
+		simtest.FatalIf(t, len(groups) != count, "%d groups, want %d", len(groups), count)
+		for i, g := range groups {
+			if len(g.Terminals) != size { // NewGroup has removed copies
+				t.Fatalf("group %d: %v, want %d terminals", i, g, size)
+			}
+		}
+		return groups
+	}
+	five := draw(1, 50, 5, 7)
+	simtest.ErrorIf(t, !same(five, draw(1, 50, 9, 7)[:5]) || same(five, draw(2, 50, 5, 7)),
+		"the seed and the number of a group do not decide its members")
+	whole := draw(3, 6, 2, 6)
+	simtest.EqualSlices(t, whole[1].Terminals, []topology.TerminalID{0, 1, 2, 3, 4, 5}, "a group of all terminals has")
+	pairs := map[[2]topology.TerminalID]int{}
+	for _, g := range draw(4, 5, 20000, 2) {
+		pairs[[2]topology.TerminalID(g.Terminals)]++
+	}
+	simtest.ErrorIf(t, len(pairs) != 10, "%d pairs of 10", len(pairs))
+	for pair, n := range pairs {
+		simtest.ErrorIf(t, n < 2000-212 || n > 2000+212, "pair %v: %d times, want 2000 within 212", pair, n)
+	}
+}
+
+// TestPatternProblems: sizes out of range are told by the setting that is
+// wrong, even where their products would overflow.
+func TestPatternProblems(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		terminals int
+		settings  []param.Setting
+		want      string
+	}{
+		{"random-fixed-size", 9, []param.Setting{param.Set("count", 1), param.Set("size", 10)}, "size = 10: want at most the 9 terminals"},
+		{"random-fixed-size", 9, []param.Setting{param.Set("count", 1), param.Set("size", 0)}, "size = 0"},
+		{"random-fixed-size", 9, []param.Setting{param.Set("count", 1<<25), param.Set("size", 2)}, "count = 33554432"},
+		{"random-fixed-size", 100, []param.Setting{param.Set("count", 1<<24), param.Set("size", 100)}, "count = 16777216: want at most 2684354"}, // 2^28 / 100
+		{"blocks", 9, []param.Setting{param.Set("size", 10)}, "size = 10: want at most 9"},
+		{"blocks", 9, []param.Setting{param.Set("size", 1<<62), param.Set("stride", 4)}, "want at most 2: members 4 apart on 9 terminals"},
+		{"blocks", 9, []param.Setting{param.Set("size", 4), param.Set("count", 3)}, "count = 3: want at most 2"},
+		{"grid", 5, []param.Setting{param.Set("dims", []int{3, 2})}, "dims = 6 processes: want at most 5"},
+	} {
+		simtest.Refuse(Patterns.New(c.name, PatternEnv{Terminals: c.terminals}, c.settings...))(t, c.want)
+	}
+}
+
+// TestColourBound by hand, on a ring of eight switches with a terminal each.
+// Every tree there is an arc.
+func TestColourBound(t *testing.T) {
+	g := gridNet(true, 1, 8)
+	env := newEnv(t, g)
+	sizes := newTreeSizes(env.Hops)
+	for _, c := range []struct {
+		span []topology.SwitchID
+		want int
+	}{
+		{[]topology.SwitchID{3}, 1},
+		{[]topology.SwitchID{6, 7}, 2},
+		{[]topology.SwitchID{0, 1, 2}, 3}, // one component; walk: (2 + 1)/2, rounded up: 2 links
+		// Walk: spanning tree 4, longest edge 4: 4 links. Cover: two components,
+		// no switch next to both: 2 others.
+		{[]topology.SwitchID{0, 4}, 5},
+		// Cover: four components, 1, 3, 5 and 7 next to two each: 2 others. Walk:
+		// spanning tree 6, longest edge 2: 4 links, so 5 switches. (The arc is 7.)
+		{[]topology.SwitchID{0, 2, 4, 6}, 6},
+		// Walk: edges 2 and 3, longest 3: 4 links. Cover: 1 next to two
+		// components, and one more: 2 others. (The arc is 6.)
+		{[]topology.SwitchID{0, 2, 5}, 5},
+	} {
+		simtest.Equal(t, sizes.least(c.span), c.want, "switches of a tree of %v, at least", c.span)
+	}
+
+	// Load: terminal 0 and 4 in two groups each. Volume: 6 + 6 + 5 of 8
+	// switches, 3 colours, which are also enough.
+	groups := []Group{
+		NewGroup(0, []topology.TerminalID{0, 2, 4, 6}, nil),
+		NewGroup(1, []topology.TerminalID{1, 3, 5, 7}, nil),
+		NewGroup(2, []topology.TerminalID{0, 4}, nil),
+	}
+	r := run(t, env, "mr4lms", groups, true)
+	simtest.ErrorIf(t, r.ColourBound != 3 || r.Colours != 3, "bound %d, colours %d, want 3 and 3", r.ColourBound, r.Colours)
+	// A table per port: 5 + 5 + 4 of 8 cables, 2 colours.
+	env.PerPort = true
+	simtest.Equal(t, ColourBound(env, groups), 2, "bound with a table per port")
+	// One group of two members on the ring: 4 of 8 cables; two of them meet in
+	// terminal 0: the load of a terminal, not of its switch.
+	got := ColourBound(env, []Group{groups[2], NewGroup(3, []topology.TerminalID{0, 1}, nil), NewGroup(4, nil, []topology.SwitchID{0, 1})})
+	simtest.ErrorIf(t, got != 2, "bound %d for two groups with terminal 0, want 2", got)
+}
+
+// TestTreeSizes: no bound is above the size of the smallest tree, found by
+// trying all sets of switches, and it is reached often enough to be one.
+func TestTreeSizes(t *testing.T) {
+	onSmallNets(t, func(t *testing.T, env Env) {
+		trees := connectedSets(env.Hops)
+		sizes := newTreeSizes(env.Hops)
+		draw := sim.NewStream(8, "tree sizes", 0)
+		const groups = 100
+		exact := 0
+		for range groups {
+			group := randomGroup(0, env.Graph, &draw)
+			span, want := group.Span(env.Graph), env.Graph.Switches()
+			members := uint32(0)
+			for _, s := range span {
+				members |= 1 << s
+			}
+			for _, set := range trees {
+				if set&members == members {
+					want = min(want, bits.OnesCount32(set))
+				}
+			}
+			got := sizes.least(span)
+			simtest.FatalIf(t, got > want, "a tree of %v has at least %d switches, but one has %d", span, got, want)
+			if got == want {
+				exact++
+			}
+		}
+		simtest.ErrorIf(t, exact < groups/2, "only %d of %d bounds are exact", exact, groups)
+	})
+}
+
+// connectedSets lists the sets of switches that hang together, as bits.
+func connectedSets(hops *MinHop) (connected []uint32) {
+	beside := make([]uint32, hops.n)
+	for s := range beside {
+		for _, v := range hops.neighbours(topology.SwitchID(s)) {
+			beside[s] |= 1 << v
+		}
+	}
+	for set := uint32(1); set < 1<<hops.n; set++ {
+		seen := set & -set
+		for fresh := seen; fresh != 0; {
+			more := beside[bits.TrailingZeros32(fresh)] & set &^ seen
+			seen |= more
+			fresh = fresh&(fresh-1) | more
+		}
+		if seen == set {
+			connected = append(connected, set)
+		}
+	}
+	return connected
+}
+
+// TestColoursAtLeast: with every engine and setting, on every small network, as
+// many colours as the bound says where every group has its own tree; and no tree
+// is smaller than the bound on its size, shared or not.
+func TestColoursAtLeast(t *testing.T) {
+	onSmallNets(t, func(t *testing.T, env Env) {
+		sizes := newTreeSizes(env.Hops)
+		judged := map[string]bool{}
+		for i, v := range engineVariants(t, env) {
+			draw := sim.NewStream(9, "colours at least", i)
+			r, err := Route(v.engine, drawGroups(40, env.Graph, &draw), false, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", v.name, err)
+			}
+			for p := range r.Forest.Trees {
+				for _, group := range p.Groups {
+					if least := sizes.least(group.Span(env.Graph)); len(p.Switches) < least {
+						t.Fatalf("%s: the tree of group %d has %d switches, fewer than the bound %d", v.name, group.ID, len(p.Switches), least)
+					}
+				}
+			}
+			if r.Refused == 0 && r.Trees == r.Groups {
+				simtest.ErrorIf(t, r.Colours < r.ColourBound, "%s: %d colours, fewer than the bound %d", v.name, r.Colours, r.ColourBound)
+				engine, _, _ := strings.Cut(v.name, "/")
+				judged[engine] = true
+			}
+		}
+		for _, engine := range Registry.Names() {
+			if judged[engine] == (engine == "one-tree") { // which all groups share
+				t.Errorf("%s: judged: %v", engine, judged[engine])
+			}
+		}
+	})
+}
+
+// TestPaperBounds: what the bound gives on the paper's networks. The load of one
+// switch gives 5, 18 and 162.
+func TestPaperBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("full-size networks")
+	}
+	torus, random := newEnv(t, paperTorus()), newEnv(t, paperRandom())
+	for _, c := range []struct {
+		env   Env
+		dims  []int
+		ranks int
+		want  int
+	}{
+		{torus, []int{28, 28, 28}, 1, 13},
+		{torus, []int{45, 46, 46}, 4, 47},
+		{random, []int{128, 32, 40}, 4, 164},
+	} {
+		got := ColourBound(c.env, gridPattern(t, c.env.Graph, c.ranks, c.dims...))
+		simtest.ErrorIf(t, got < c.want, "%v: bound %d, want at least %d", c.dims, got, c.want)
+		t.Logf("%v: %d", c.dims, got)
+	}
+}
+
+// BenchmarkColourBound beside the routing that it accompanies, BenchmarkRoute.
+func BenchmarkColourBound(b *testing.B) {
+	for _, c := range paperCases {
+		b.Run("case="+c.name, func(b *testing.B) {
+			env, groups := c.env(b)
+			for b.Loop() {
+				ColourBound(env, groups)
+			}
+		})
+	}
+}
+
+// A chain of 63 switches is a branch that OpenSM follows to its end; it stops before the 64th.
+func TestMinHopMCDepth(t *testing.T) {
+	// Both ends and the switch of one end as members pull the root to the
+	// middle, so the branch is counted from an end by hand: b.divide.
+	builder := topology.NewBuilder(64, topology.Class{Name: "local"})
+	for s := range topology.SwitchID(63) {
+		builder.AddLink(s, s+1, 0)
+	}
+	env := simtest.Must(NewEnv(builder.Freeze(), 1))(t)
+	b := NewMinHopMC(env.Graph, env.Hops).(*minHopMC)
+	for _, c := range []struct {
+		depth int
+		ok    bool
+	}{{62, true}, {63, false}} {
+		b.members = []MemberSwitch{{63, 1, 1}}
+		err := b.divide(branch{sw: 0, from: 0, to: 1, depth: c.depth}, &Tree{})
+		simtest.ErrorIf(t, (err == nil) != c.ok, "a child at depth %d: %v", c.depth+1, err)
 	}
 }

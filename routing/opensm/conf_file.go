@@ -36,9 +36,7 @@ type Options struct {
 }
 
 // DefaultOptions are OpenSM's defaults on ports of eight virtual lanes.
-func DefaultOptions() Options {
-	return Options{NueMaxVLs: 1, OperationalVLs: 8}
-}
+func DefaultOptions() Options { return Options{NueMaxVLs: 1, OperationalVLs: 8} }
 
 // Config is a configuration file of OpenSM as far as it concerns unicast tables.
 type Config struct {

@@ -28,9 +28,7 @@ type LayeredConfig struct {
 var _ topology.PathConfig = (*RoutedConfig)(nil)
 
 // RelativeTo implements [topology.PathConfig].
-func (c *RoutedConfig) RelativeTo(dir string) {
-	c.Config = input.In(dir, c.Config)
-}
+func (c *RoutedConfig) RelativeTo(dir string) { c.Config = input.In(dir, c.Config) }
 
 // Files implements [topology.PathConfig]: the configuration, and the files that it names.
 func (c *RoutedConfig) Files() []string {

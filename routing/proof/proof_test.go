@@ -50,9 +50,8 @@ func TestOf(t *testing.T) {
 			}
 			simtest.ErrorIf(t, !reflect.DeepEqual(p, first), "%s, %d threads: %+v, want %+v", name, threads, p, first)
 		}
-		if first.Fits || !first.Exact() || !first.Acyclic() || !first.AtMost || first.Dependencies != whole.Dependencies+more {
-			t.Errorf("%s within 1,000 hops: %+v, want those of %+v and %d more", name, first, whole, more)
-		}
+		simtest.ErrorIf(t, first.Fits || !first.Exact() || !first.Acyclic() || !first.AtMost || first.Dependencies != whole.Dependencies+more,
+			"%s within 1,000 hops: %+v, want those of %+v and %d more", name, first, whole, more)
 	}
 }
 

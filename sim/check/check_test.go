@@ -10,6 +10,5 @@ import (
 func TestArray(t *testing.T) {
 	s := []int32{5, 6, 7}
 	a := Of(s)
-	simtest.ErrorIf(t, a.At(0) != &s[0] || a.At(2) != &s[2] || a.From(1).At(1) != &s[2] || At(s, 1) != &s[1],
-		"elements are elsewhere")
+	simtest.ErrorIf(t, a.At(0) != &s[0] || a.At(2) != &s[2] || a.From(1).At(1) != &s[2] || At(s, 1) != &s[1], "elements are elsewhere")
 }

@@ -18,9 +18,7 @@ func TestBounds(t *testing.T) {
 		"rest":               func() { Of(s).From(4) },
 	} {
 		func() {
-			defer func() {
-				simtest.ErrorIf(t, recover() == nil, "%s: no panic", name)
-			}()
+			defer func() { simtest.ErrorIf(t, recover() == nil, "%s: no panic", name) }()
 			read()
 		}()
 	}

@@ -70,36 +70,30 @@ func TestLinesProblems(t *testing.T) {
 		t.Error(in.Finish())
 	}
 	in = input.NewLines(strings.NewReader("a\n"+strings.Repeat("b", 1<<24+1)), "x")
-	simtest.ErrorIf(t, !in.Next() || in.Next() || !strings.HasPrefix(fmt.Sprint(in.Finish()), "x:2: "),
-		"a line without end is read")
+	simtest.ErrorIf(t, !in.Next() || in.Next() || !strings.HasPrefix(fmt.Sprint(in.Finish()), "x:2: "), "a line without end is read")
 }
 
 // TestProblems: those that come after the text is read, such as of the file as a whole, are
 // bounded too.
 func TestProblems(t *testing.T) {
 	p := input.Problems{Name: "x"}
-	if p.Any() || p.Err() != nil {
-		t.Error(p.Err())
-	}
+	simtest.ErrorIf(t, p.Any() || p.Err() != nil, "%v", p.Err())
 	p.Add(nil)
 	simtest.ErrorIf(t, p.Any(), "no error is a problem")
 	for i := range 60 {
 		p.ProblemAt(i, "wrong")
 	}
 	err := p.Err().Error()
-	simtest.ErrorIf(t, !strings.HasSuffix(err, "\nx: 50 more problems") || strings.Count(err, "\n") != input.MostProblems,
-		"%v", err)
+	simtest.ErrorIf(t, !strings.HasSuffix(err, "\nx: 50 more problems") || strings.Count(err, "\n") != input.MostProblems, "%v", err)
 }
 
 func TestQuote(t *testing.T) {
-	if got := input.Quote(strings.Repeat("ä\n", 50)); got != `"`+strings.Repeat(`ä\n`, 40)+`..."` {
-		t.Error(got)
-	}
+	got := input.Quote(strings.Repeat("ä\n", 50))
+	simtest.ErrorIf(t, got != `"`+strings.Repeat(`ä\n`, 40)+`..."`, "%s", got)
 	p := input.Problems{Name: "x"} // what a message quotes is cut, whatever its length; what it says is not
 	p.ProblemAt(1, "%q: want %s, %q", strings.Repeat("a", 1<<20), strings.Repeat("b", 100), "c")
-	if got, want := p.Err().Error(), `x:1: "`+strings.Repeat("a", 80)+`...": want `+strings.Repeat("b", 100)+`, "c"`; got != want {
-		t.Error(got)
-	}
+	got, want := p.Err().Error(), `x:1: "`+strings.Repeat("a", 80)+`...": want `+strings.Repeat("b", 100)+`, "c"`
+	simtest.ErrorIf(t, got != want, "%s", got)
 }
 
 // FuzzLines: any text is lines that together are the text without its white space.

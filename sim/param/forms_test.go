@@ -3,11 +3,11 @@ package param
 import (
 	"errors"
 	"fmt"
-	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/simtest"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 type roundConfig struct {
@@ -47,9 +47,7 @@ func TestForms(t *testing.T) {
 	for _, p := range DescribeParams(config) {
 		keys = append(keys, p.Key+" = "+p.Default)
 	}
-	if want := []string{`size = 3`, `shade = "light"`, `edge = "5ps"`}; !slices.Equal(keys, want) {
-		t.Errorf("settings %v, want %v", keys, want)
-	}
+	simtest.EqualSlices(t, keys, []string{`size = 3`, `shade = "light"`, `edge = "5ps"`}, "settings")
 	for env, want := range map[string]string{"round": "round 3 light", "square": "square 3 5ps", "square and round": "round 3 light"} {
 		got, err := r.Build("body", config, env)
 		simtest.ErrorIf(t, got != want || err != nil, "in %q: %q, %v; want %q", env, got, err, want)
@@ -74,9 +72,8 @@ func TestForms(t *testing.T) {
 	if p := d.Params[0]; p.Doc != "with round: how large; with square: how wide" || p.Allowed != "with round: 1 to 9; with square: 2 to 9" {
 		t.Errorf("size: %+v", p)
 	}
-	if p := d.Params[1]; p.Doc != "with round: how dark" || p.Allowed != "light, dark" {
-		t.Errorf("shade: %+v", p)
-	}
+	p := d.Params[1]
+	simtest.ErrorIf(t, p.Doc != "with round: how dark" || p.Allowed != "light, dark", "shade: %+v", p)
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -92,9 +89,8 @@ func TestFormElsewhere(t *testing.T) {
 		got, err := r.New("body", env)
 		simtest.ErrorIf(t, got != want || err != nil, "in %q: %q, %v; want %q", env, got, err, want)
 	}
-	if d, err := r.Describe("body"); err != nil || d.Doc != "with round: made of rounds; elsewhere: made of dots" {
-		t.Errorf("%q, %v", d.Doc, err)
-	}
+	d, err := r.Describe("body")
+	simtest.ErrorIf(t, err != nil || d.Doc != "with round: made of rounds; elsewhere: made of dots", "%q, %v", d.Doc, err)
 }
 
 func TestNew(t *testing.T) {
@@ -123,12 +119,10 @@ func TestNew(t *testing.T) {
 		}
 		simtest.ErrorIf(t, got != c.want, "%v in %q: %q, want %q", c.settings, c.env, got, c.want)
 	}
-	if _, err := r.New("bodies", ""); !errors.As(err, new(*UnknownNameError)) {
-		t.Errorf("error %v", err)
-	}
-	if got, err := r.New("point", ""); got != "point" || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
+	_, err := r.New("bodies", "")
+	simtest.ErrorIf(t, !errors.As(err, new(*UnknownNameError)), "error %v", err)
+	got, err := r.New("point", "")
+	simtest.ErrorIf(t, got != "point" || err != nil, "%q, %v", got, err)
 }
 
 // TestRegisterTwice: a name has one constructor for a need; forms agree about what they share.
@@ -150,5 +144,20 @@ func TestRegisterTwice(t *testing.T) {
 			}()
 			register(shapes())
 		})
+	}
+}
+
+type seeded struct{}
+
+func (seeded) Seeded() {}
+
+// TestSeedFor: a configuration that draws gets the seed, by value as by pointer; another gets 0.
+func TestSeedFor(t *testing.T) {
+	for i, config := range []any{seeded{}, &seeded{}, struct{}{}, nil} {
+		want := uint64(7)
+		if i > 1 {
+			want = 0
+		}
+		simtest.Equal(t, SeedFor(config, 7), want, "%T:", config)
 	}
 }

@@ -195,8 +195,16 @@ func EachSetting(config any, visit func(field *Field, value reflect.Value)) {
 	}
 }
 
-// Settings is the number of settings of a struct type.
-func Settings(t reflect.Type) int { return len(settingsOf(t)) }
+// Has tells whether a pointer to a configuration struct has a setting.
+func Has(config any, key string) bool {
+	list := settingsOf(reflect.TypeOf(config).Elem())
+	for i := range list {
+		if list[i].Key == key {
+			return true
+		}
+	}
+	return false
+}
 
 // Field is a setting of a struct type: what its tags say, read once.
 type Field struct {

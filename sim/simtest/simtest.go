@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -167,6 +168,16 @@ func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) 
 	}
 }
 
+// Alike fails the test if of some pairs, each a value and the one that is wanted, one is not printed as
+// the other: lists, numbers of other types and NaN compare, too.
+func Alike(t testing.TB, what string, pairs ...any) {
+	t.Helper()
+	for pair := range slices.Chunk(pairs, 2) {
+		got, want := fmt.Sprint(pair[0]), fmt.Sprint(pair[1])
+		ErrorIf(t, got != want, "%s: %s, want %s", what, got, want)
+	}
+}
+
 // EqualSlices is Equal for lists.
 func EqualSlices[T comparable](t testing.TB, got, want []T, format string, args ...any) {
 	if !slices.Equal(got, want) {
@@ -175,23 +186,47 @@ func EqualSlices[T comparable](t testing.TB, got, want []T, format string, args 
 	}
 }
 
-// Fail takes an error that says something.
-func Fail(t testing.TB, err error, want string) {
+// Fail takes an error that says something, or several things.
+func Fail(t testing.TB, err error, wants ...string) {
 	t.Helper()
-	ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "error %v, want %q", err, want)
+	for _, want := range wants {
+		ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "error %v, want %q", err, want)
+	}
 }
 
 // Refuse is Fail of a call.
-func Refuse[T any](_ T, err error) func(t testing.TB, want string) {
-	return func(t testing.TB, want string) {
+func Refuse[T any](_ T, err error) func(t testing.TB, wants ...string) {
+	return func(t testing.TB, wants ...string) {
 		t.Helper()
-		Fail(t, err, want)
+		Fail(t, err, wants...)
 	}
 }
 
 // Refuse2 is Refuse for two results.
-func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, want string) {
+func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, wants ...string) {
 	return Refuse(0, err)
+}
+
+// Says fails the test if a text lacks any of the words.
+func Says(t testing.TB, text string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		ErrorIf(t, !strings.Contains(text, word), "no %q in\n%s", word, text)
+	}
+}
+
+// Near fails the test if a number is farther than slack from the one that is wanted, or none.
+func Near(t testing.TB, got, want, slack float64, format string, args ...any) {
+	if !(math.Abs(got-want) <= slack) {
+		t.Helper()
+		t.Errorf("%s %v, want %v within %v", fmt.Sprintf(format, args...), got, want, slack)
+	}
+}
+
+// Text is what a file holds.
+func Text(t testing.TB, file string) string {
+	t.Helper()
+	return string(Must(os.ReadFile(file))(t))
 }
 
 // Rows are the lines of a CSV file behind its header.

@@ -25,15 +25,11 @@ type Archiver interface{ Archive(a *Archive) }
 //
 // It panics, whatever v holds, if a field without a tag is a pointer, an interface, a function
 // or a channel. Cost: a call of a function per number.
-func Value[T any](a *Archive, v *T) {
-	planOf(reflect.TypeFor[T](), "")(a, unsafe.Pointer(v))
-}
+func Value[T any](a *Archive, v *T) { planOf(reflect.TypeFor[T](), "")(a, unsafe.Pointer(v)) }
 
 // Fields is [Value] of a struct by its fields and their tags, for an [Archiver] of which these
 // are all.
-func Fields[T any](a *Archive, v *T) {
-	planOf(reflect.TypeFor[T](), "fields")(a, unsafe.Pointer(v))
-}
+func Fields[T any](a *Archive, v *T) { planOf(reflect.TypeFor[T](), "fields")(a, unsafe.Pointer(v)) }
 
 // plan archives what is at p.
 type plan func(a *Archive, p unsafe.Pointer)

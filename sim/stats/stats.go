@@ -4,6 +4,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 	"math/bits"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -401,4 +402,19 @@ func residuals(n int, residual func(i int) float64) (squares, ratio float64) {
 		squares, neighbours, before = squares+e*e, neighbours+e*before, e
 	}
 	return squares, neighbours / squares
+}
+
+// Quantile of some values, between two of them in proportion (Hyndman and Fan 1996, definition 7);
+// not a number without values.
+func Quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	at := q * float64(len(sorted)-1)
+	i := min(int(at), max(0, len(sorted)-2))
+	if len(sorted) == 1 {
+		return sorted[0]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }

@@ -50,13 +50,11 @@ func TestWheelAgainstMap(t *testing.T) {
 		if cycle%10 == 0 {
 			listed := map[int64][]int{}
 			w.Items(func(c int64, id *int) { listed[c] = append(listed[c], *id) })
-			simtest.FatalIf(t, !maps.EqualFunc(listed, want, slices.Equal),
-				"cycle %d: Items lists %v, want %v", cycle, listed, want)
+			simtest.FatalIf(t, !maps.EqualFunc(listed, want, slices.Equal), "cycle %d: Items lists %v, want %v", cycle, listed, want)
 		}
 		simtest.FatalIf(t, w.Len() != pending, "cycle %d: Len = %d, want %d", cycle, w.Len(), pending)
-		if c, ok := w.NextCycle(); ok != (pending > 0) || ok && c != next {
-			t.Fatalf("cycle %d: NextCycle = %d, %v, want %d", cycle, c, ok, next)
-		}
+		c, ok := w.NextCycle()
+		simtest.FatalIf(t, ok != (pending > 0) || ok && c != next, "cycle %d: NextCycle = %d, %v, want %d", cycle, c, ok, next)
 	}
 }
 
@@ -109,8 +107,7 @@ func TestWheelRemove(t *testing.T) {
 			for batch := w.Next(cycle); batch != nil; batch = w.Next(cycle) {
 				got = append(got, batch...)
 			}
-			simtest.FatalIf(t, !slices.Equal(got, want[cycle]),
-				"%d items, cycle %d: got %v, want %v", items, cycle, got, want[cycle])
+			simtest.FatalIf(t, !slices.Equal(got, want[cycle]), "%d items, cycle %d: got %v, want %v", items, cycle, got, want[cycle])
 		}
 		simtest.FatalIf(t, w.Len() != 0, "%d items: %d left", items, w.Len())
 	}
@@ -160,9 +157,8 @@ func TestWheelDrain(t *testing.T) {
 		})
 		simtest.FatalIf(t, !maps.EqualFunc(got, want, slices.Equal), "drained in cycle %d: %v, want %v", now, got, want)
 		clear(want)
-		if _, any := w.NextCycle(); any || w.Len() != 0 || w.filed != 0 {
-			t.Fatalf("drained in cycle %d: %d items and %d chunks are left", now, w.Len(), w.filed)
-		}
+		_, any := w.NextCycle()
+		simtest.FatalIf(t, any || w.Len() != 0 || w.filed != 0, "drained in cycle %d: %d items and %d chunks are left", now, w.Len(), w.filed)
 	}
 	simtest.ErrorIf(t, drained < 10_000, "%d items drained are no test", drained)
 }
@@ -233,8 +229,7 @@ func TestWheelFar(t *testing.T) {
 				expected = append(expected, want[0].id)
 				want = want[1:]
 			}
-			simtest.FatalIf(t, !slices.Equal(got, expected),
-				"seed %d, step %d, cycle %d: %v, want %v", seed, step, now, got, expected)
+			simtest.FatalIf(t, !slices.Equal(got, expected), "seed %d, step %d, cycle %d: %v, want %v", seed, step, now, got, expected)
 			if r.IntN(50) == 0 {
 				w.Remove(func(i *int) bool { return *i%5 == 0 })
 				want = slices.DeleteFunc(want, func(f filed) bool { return f.id%5 == 0 })

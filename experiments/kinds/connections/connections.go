@@ -4,7 +4,6 @@ package connections
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/verdict"
@@ -23,7 +22,7 @@ func init() {
 		},
 		Check: func(c *connectionsConfig, _ uint64) ([]experiments.Warning, error) {
 			pairs := c.Connections.Footprint(c.Job.Ranks, c.Job.PerNode, int64(c.Job.OnDemandQPs)).NodeQPs
-			return slices.Concat(PairWarnings(pairs, c.Job.MaxQP, "job.max_qp"), experiments.IdleOf(Idle, &c.Connections), experiments.IdleOf(idleFormulas, &c.Connections)), nil
+			return experiments.IdleOf(experiments.IdleOf(PairWarnings(pairs, c.Job.MaxQP, "job.max_qp"), Idle, &c.Connections), idleFormulas, &c.Connections), nil
 		},
 		Run: func(_ context.Context, c *connectionsConfig, _ *experiments.Run) (connectionsRow, error) {
 			f := c.Connections.Footprint(c.Job.Ranks, c.Job.PerNode, int64(c.Job.OnDemandQPs))

@@ -211,11 +211,10 @@ func checkExchange(c *exchangeConfig, seed uint64) ([]experiments.Warning, error
 		for i := range warnings {
 			warnings[i].Key = "exchange.schedule"
 		}
-		return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
+		return experiments.IdleOf(warnings, idleExchange, c), nil
 	}
 	use := network.Use{Config: &p.fabric, Routing: p.Routing, Faults: c.Faults(), Sized: p.topology.Graph(), Longest: c.Exchange.PacketFlits}
-	warnings := append(network.BufferWarnings(&p.fabric, p.topology.Graph()), use.Idle()...)
-	return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
+	return experiments.IdleOf(use.Idle(network.BufferWarnings(&p.fabric, p.topology.Graph())), idleExchange, c), nil
 }
 
 var idleExchange = []experiments.Idle[*exchangeConfig]{

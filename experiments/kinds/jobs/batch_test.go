@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/weft-sim/weft/routing/opensm"
-
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	_ "github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -176,16 +175,14 @@ blame = true
 		t.Errorf("jobs begin at %s after %s", starts, waits)
 	}
 	starts, slowdown := enginetest.Numbers(t, jobs, "start_s"), enginetest.Numbers(t, jobs, "slowdown")
-	got := fmt.Sprint(starts)
-	simtest.ErrorIf(t, got != "[0 4e-05 1e-05]", "programs begin at %s", got)
+	simtest.Equal(t, fmt.Sprint(starts), "[0 4e-05 1e-05]", "programs begin at")
 	sums := map[string]float64{}
 	parts := enginetest.Numbers(t, tables[1], "slowdown")
 	for i, row := range tables[1].Rows {
 		sums[row[2]] += parts[i]
 	}
 	for i, row := range jobs.Rows {
-		simtest.ErrorIf(t, math.Abs(sums[row[2]]-(slowdown[i]-1)) > 1e-9,
-			"job %s is slowed by %v, of which %v are put down", row[2], slowdown[i]-1, sums[row[2]])
+		simtest.Near(t, sums[row[2]], slowdown[i]-1, 1e-9, "slowdown of job %s that is put down:", row[2])
 	}
 	for _, c := range []struct{ old, now, want string }{
 		{`program = "sum"`, `program = "none"`, "batch.program = none: want one of the tables [job.NAME]: halo, sum"},
@@ -195,4 +192,84 @@ blame = true
 	} {
 		enginetest.Refused(t, strings.Replace(text, c.old, c.now, 1), c.want)
 	}
+}
+
+// TestStandardWorkload: 16 hosts have 64 processors, 4 each: 9 processors are on 3 hosts. Of job 2
+// processors are known as asked for only; job 3 is a part of one, job 4 was cancelled before it ran.
+func TestStandardWorkload(t *testing.T) {
+	const (
+		header = "; Version: 2.2\n; MaxNodes: 16\n;MaxProcs: 64\n"
+		text   = "1 5 0 100 9 -1 -1 9 600 -1 1 1 1 1 1 -1 -1 -1\n" +
+			"2 7 3 50.5 -1 -1 -1 16 -1 -1 0 1 1 1 1 -1 -1 -1\n" +
+			"3 8 0 10 4 -1 -1 4 -1 -1 2 1 1 1 1 -1 -1 -1\n" +
+			"4 9 0 -1 4 -1 -1 4 -1 -1 5 1 1 1 1 -1 -1 -1\n"
+	)
+	list := simtest.Must(readBatch("x", strings.NewReader(header+text), []string{"x"}))(t)
+	want := []batchJob{{"1", "", 4, 0, 3, 100, 600}, {"2", "", 5, 2, 4, 50.5, math.Inf(1)}}
+	simtest.ErrorIf(t, len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1] || list.steps != 1 || list.never != 1,
+		"%+v, want %+v", list, want)
+	// Without a header a processor is a host.
+	list = simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
+	simtest.ErrorIf(t, list.jobs[0].nodes != 9 || list.jobs[1].nodes != 16, "%+v", list.jobs)
+	simtest.Refuse(readBatch("x", strings.NewReader(header+"1 5 0 100\n"), []string{"x"}))(t, "x:4: 4 columns: want 18")
+	simtest.Refuse(readBatch("x", strings.NewReader(strings.Replace(text, "1 5 0 100 9", "1 5 0 100 0", 1)), []string{"x"}))(t, `x:1: processors = "0": want a whole number`)
+}
+
+// TestSacctColumns: at 10:00+0100 it is 9:00 in UTC, 30 minutes before 10:30+0100; raw columns hold seconds and,
+// limits, minutes; 2K hosts are 2,048.
+func TestSacctColumns(t *testing.T) {
+	const text = "JobIDRaw|Submit|AllocNodes|ElapsedRaw|TimelimitRaw|\n" +
+		"1|2024-02-21T10:30:00+0100|2K|90|5|\n2|2024-02-21T09:00:00Z|3|10|UNLIMITED|\n"
+	list := simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
+	want := []batchJob{{"2", "", 3, 0, 3, 10, math.Inf(1)}, {"1", "", 2, 1800, 2048, 90, 300}}
+	simtest.ErrorIf(t, len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1],
+		"%+v, want %+v", list.jobs, want)
+}
+
+// TestBatchSeparators: the columns of a list are divided by what its first line has, and cells may be quoted, as
+// R writes them. Two jobs, of 2 hosts for 90 s and, ten seconds later, of 3 for 5 s.
+func TestBatchSeparators(t *testing.T) {
+	for _, text := range []string{
+		"arrival_s,nodes,duration_s,job\n0,2,90,a\n10,3,5,b\n",
+		"\"job\";\"arrival_s\";\"nodes\";\"duration_s\"\n\"a\";0;2;90\n\"b\";10;3;5\n",
+		"JobID\tSubmit\tNNodes\tElapsed\tTimelimit\na\t2024-02-21T10:00:00\t2\t00:01:30\t\nb\t2024-02-21T10:00:10\t3\t00:00:05\n",
+		"JobID,Submit,NNodes,Elapsed\na,2024-02-21T10:00:00,2,00:01:30\nb,2024-02-21T10:00:10,3,00:00:05\n",
+	} {
+		list := simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
+		want := []batchJob{{"a", "", 2, 0, 2, 90, math.Inf(1)}, {"b", "", 3, 10, 3, 5, math.Inf(1)}}
+		simtest.ErrorIf(t, len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1],
+			"%s%+v, want %+v", text, list.jobs, want)
+	}
+	table := "JobID            Submit  Elapsed\n----- ----------------- --------\n"
+	simtest.Refuse(readBatch("x", strings.NewReader(table), nil))(t, "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2")
+	simtest.Refuse(readBatch("x", strings.NewReader("{\n \"jobs\": []\n}\n"), nil))(t, "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2")
+}
+
+// TestQueuePairs: 60 of 7,200 processes are on a node: 7,199 QPs each, 431,940 together, which exceed the
+// 262,144 of an adapter; of XRC it takes 2 * 60 * 120.
+func TestQueuePairs(t *testing.T) {
+	const job = "kind = \"connections\"\njob = { ranks = 7200, per_node = 60 }\n"
+	f := enginetest.Load(t, job)
+	if w := f.Warnings; len(w) != 1 || !strings.Contains(w[0].Message, "262144 is less than the 431940 queue pairs") {
+		t.Errorf("warnings %v", w)
+	}
+	simtest.Equal(t, enginetest.Numbers(t, enginetest.OutcomeOf(t, job).Results, "qps_per_node")[0], 431_940, "QPs on a node:")
+	f = enginetest.Load(t, job, "connections.mode=xrc-s")
+	simtest.ErrorIf(t, len(f.Warnings) != 0, "warnings %v", f.Warnings)
+	// Of kind mpi: 4 processes on each of 2 nodes, 7 QPs each. Of kind jobs: a job of 4, 2 on a node: 3 each.
+	const (
+		program = "kind = \"mpi\"\njob = { ranks = 8 }\n"
+		jobs    = "kind = \"jobs\"\ntopology = { type = \"single-switch\", terminals = 4 }\nrouting = { type = \"table\" }\n[job.a]\nprogram = \"osu-alltoall\"\nranks = 4\nper_node = 2\n[job.b]\nprogram = \"osu-alltoall\"\nranks = 2\n"
+	)
+	for text, most := range map[string][2]string{program: {"27", "28"}, jobs: {"5", "6"}} {
+		for i, want := range [2]bool{true, false} {
+			f := enginetest.Load(t, text, "hca.max_qp="+most[i])
+			warned := false
+			for _, w := range f.Warnings {
+				warned = warned || strings.Contains(w.Message, most[i]+" is less than the "+most[1]+" queue pairs")
+			}
+			simtest.Equal(t, warned, want, "max_qp %s: %v", most[i], f.Warnings)
+		}
+	}
+	simtest.Equal(t, enginetest.Numbers(t, enginetest.OutcomeOf(t, program).Results, "qps_per_node")[0], 28, "QPs on a node:")
 }

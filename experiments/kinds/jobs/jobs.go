@@ -3,7 +3,6 @@
 package jobs
 
 import (
-	"crypto/sha256"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -25,6 +24,7 @@ import (
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -68,11 +68,12 @@ func init() {
 		Check: checkJobs,
 		Draws: func(c *jobsConfig) bool { return experiments.Draws(c) },
 		Preflight: func(c *jobsConfig, p *experiments.Preflight) error {
-			err := network.CheckCertified(p, c.mpi().Spec(p.Seed, c.levels()), c.Fabric.AllowDeadlock)
+			m := c.mpi()
+			err := network.CheckCertified(p, m.Spec(p.Seed, c.levels()), c.Fabric.AllowDeadlock)
 			if err != nil || !p.Thorough {
 				return err
 			}
-			return c.predictWork(p)
+			return c.predictWork(p, m)
 		},
 		Run:         runJobs,
 		BeginsAgain: "the programs of several jobs keep no state from which they could go on",
@@ -194,11 +195,16 @@ func (p *jobPlan) add(job mpi.Job, table jobTable, hosts []int32) {
 	p.jobs, p.tables = append(p.jobs, job), append(p.tables, table)
 }
 
-// sharedPlan is plan before a run, once for points with the same jobs.
+// sharedPlan is plan before a run, once for points one behind the other that have the same jobs.
 func (c *jobsConfig) sharedPlan(seed uint64) (*jobPlan, error) {
-	shared, read := c.Topology.Type.Shared(), jobsConfig{Job: c.Job, Batch: c.Batch, Local: c.Local, Topology: c.Topology}
-	key := fmt.Sprintf("plan %x", sha256.Sum256(fmt.Appendln(nil, shared.Fingerprint(&read), seed)))
-	return experiments.Share(shared, key, func() (*jobPlan, error) { return c.plan(seed) })
+	reads := struct {
+		Job      map[string]jobTable
+		Batch    batchTable
+		Local    mpi.LocalWork
+		Topology network.TopologyTable
+		seed     uint64
+	}{c.Job, c.Batch, c.Local, c.Topology, seed}
+	return experiments.Latest(c.Topology.Type.Shared(), "plan", &reads, func() (*jobPlan, error) { return c.plan(seed) })
 }
 
 // nodes are the hosts of a job, by rank.
@@ -219,12 +225,11 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := t.Graph()
-	env := placeEnv{topology: t}
-	for _, rails := range g.Hosts() {
-		env.hosts = append(env.hosts, g.TerminalSwitch(rails[0]))
-	}
-	p := &jobPlan{}
+	env, p := placeEnv{topology: t}, &jobPlan{}
+	env.hosts, _ = experiments.Share(c.Topology.Type.Shared(), "hosts\n"+c.Topology.Type.Fingerprint(), func() ([]topology.SwitchID, error) {
+		g := t.Graph()
+		return lists.Map(g.Hosts(), func(rails []topology.TerminalID) topology.SwitchID { return g.TerminalSwitch(rails[0]) }), nil
+	})
 	costs := c.Local.Costs()
 	switch policy, err := c.Batch.Policy.Build(struct{}{}); {
 	case err != nil:
@@ -332,11 +337,12 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings := slices.Concat(p.warnings, p.pairWarnings(m, adapter.MaxQP), kind.IdleRuntime(m, programs...), experiments.IdleOf(idleJobs, m))
+	warnings := append(slices.Clone(p.warnings), p.pairWarnings(m, adapter.MaxQP)...)
+	warnings = experiments.IdleOf(kind.IdleRuntime(warnings, m, programs...), idleJobs, m)
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
-	more, err := m.CheckNetwork(&adapter, int(slices.Max(p.hosts))+1, seed, c.levels())
+	warnings, err = m.CheckNetwork(warnings, &adapter, int(slices.Max(p.hosts))+1, seed, c.levels())
 	var problem *param.ParamError
 	if errors.As(err, &problem) && problem.Key == "level" {
 		for _, name := range c.names() {
@@ -345,7 +351,7 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 			}
 		}
 	}
-	return append(warnings, more...), err
+	return warnings, err
 }
 
 // idleJobs are settings of connections that only count for their memory, which kind jobs does not

@@ -10,14 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/weft-sim/weft/experiments/kinds/traffic"
-	_ "github.com/weft-sim/weft/fabric/topology/cables"
-	_ "github.com/weft-sim/weft/mpi/replay"
-
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	_ "github.com/weft-sim/weft/experiments/kinds/traffic"
 	"github.com/weft-sim/weft/experiments/results"
+	_ "github.com/weft-sim/weft/fabric/topology/cables"
+	_ "github.com/weft-sim/weft/mpi/replay"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -211,9 +210,8 @@ func TestJobsLevels(t *testing.T) {
 	apart, alone, again := latency(strings.NewReplacer("LEVEL", "1", "HIGH", "2:255,3:255", "LOW", "0:64,1:64").Replace(text + lanes))
 	simtest.ErrorIf(t, apart > alone+1.54e-6,
 		"on a level of their own 99 %% of the messages take up to %v s, alone %v", apart, alone)
-	if messages != 64 || again != 64 { // 4 of each of 8 ranks, twice, eager
-		t.Errorf("%v messages, then %v", messages, again)
-	}
+	simtest.ErrorIf(t, messages != 64 || again != 64, // 4 of each of 8 ranks, twice, eager
+		"%v messages, then %v", messages, again)
 }
 
 // TestJobsThreads: the number of threads does not change a byte.
@@ -242,9 +240,8 @@ func TestJobsIntervals(t *testing.T) {
 		t.Errorf("slowdown %v ± %v, want %v ± %v", got, half, mean, want)
 	}
 	both := enginetest.Numbers(t, jobs, "slowdown_ci95")
-	if got := enginetest.Numbers(t, o.Results, "slowdown_max_ci95")[0]; got != both[0] && got != both[1] {
-		t.Errorf("the slowest job's interval is %v, those of the jobs %v", got, both)
-	}
+	got := enginetest.Numbers(t, o.Results, "slowdown_max_ci95")[0]
+	simtest.ErrorIf(t, got != both[0] && got != both[1], "the slowest job's interval is %v, those of the jobs %v", got, both)
 }
 
 // TestJobsRepeated: a program that runs three times takes three times as long, up to what its
@@ -308,9 +305,7 @@ func TestIdleMessagesOfJobs(t *testing.T) {
 				said += fmt.Sprintf("[%s %s]", w.Key, w.Message)
 			}
 		}
-		if want := strings.ReplaceAll(c.want, "%s", key); cmp.Or(said, "[]") != want {
-			t.Errorf("%s beside %q: %s, want %s", c.set, c.beside, said, want)
-		}
+		simtest.Equal(t, cmp.Or(said, "[]"), strings.ReplaceAll(c.want, "%s", key), "%s beside %q: %s", c.set, c.beside, said)
 		row := func(f *experiments.File) []string {
 			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
 		}
@@ -335,9 +330,7 @@ func TestPlacements(t *testing.T) {
 		of[row[2][0]-'a'] = append(of[row[2][0]-'a'], int(h))
 	}
 	for r := range 8 {
-		if of[0][r] != r || of[1][r]/8 != of[1][0]/8 || of[2][r]/2 != of[2][r&^1]/2 || of[5][r] != of[5][r&^3] {
-			t.Errorf("rank %d: hosts %d, %d, %d, %d", r, of[0][r], of[1][r], of[2][r], of[5][r])
-		}
+		simtest.Alike(t, "rank", of[0][r], r, of[1][r]/8, of[1][0]/8, of[2][r]/2, of[2][r&^1]/2, of[5][r], of[5][r&^3])
 	}
 }
 
@@ -385,8 +378,7 @@ func TestDemandsShared(t *testing.T) {
 			want = append(want, other...)
 		}
 		got := found(fmt.Sprintf("sweep.%q=[%s, %s]", key, c.values[0], c.values[1]))
-		simtest.ErrorIf(t, !slices.Equal(got, want) || (len(got) == 1) != c.same,
-			"%s: two points %q, each by itself %q", key, got, want)
+		simtest.Alike(t, fmt.Sprint(key), got, want, len(got) == 1, c.same)
 	}
 }
 
@@ -418,4 +410,49 @@ func TestPointsAsAlone(t *testing.T) {
 		}
 	}
 	enginetest.Refused(t, traffic+"[[traffic.phase]]\nat = 5\n", "traffic.phase is not a key of [traffic]: allowed are load, packet_flits, packet_weights, pattern, process, self; there is a table [phase.NAME]")
+}
+
+const operationsOf = `
+topology = { type = "single-switch", terminals = 8 }
+hca = { preset = "ndr" }
+`
+
+// TestOperationsOfJobs: a job by itself has the times that kind mpi has of its program, and runs that repeat
+// are averaged: the second finds connections made, and so is no slower.
+func TestOperationsOfJobs(t *testing.T) {
+	const program = `algorithm = "allreduce-ring"
+bytes = "64KiB"
+iterations = 3
+`
+	one := enginetest.OutcomeOf(t, `kind = "mpi"`+operationsOf+`
+job = { ranks = 8, machine = "fabric" }
+placement = { per_node = 1 }
+[workload]
+type = "osu-alltoall"
+`+program).Results
+	jobs := func(repeat string) map[string]float64 {
+		o := enginetest.OutcomeOf(t, `kind = "jobs"`+operationsOf+`
+routing = { type = "table" }
+[job.it]
+ranks = 8
+repeat = `+repeat+`
+program = "osu-alltoall"
+`+program)
+		m := map[string]float64{}
+		columns := tables.Named("jobs").Columns
+		for _, c := range columns[len(columns)-len(operationSums{}):] {
+			m[c.Name] = enginetest.Numbers(t, o.Tables["jobs"], c.Name)[0]
+		}
+		return m
+	}
+	once, twice := jobs("1"), jobs("2")
+	for name, got := range once {
+		want := enginetest.Numbers(t, one, name)[0]
+		simtest.Equal(t, math.IsNaN(want), name == "bandwidth_bytes_per_s" || name == "messages_per_s", "%s = %v, no number:", name, want)
+		if math.IsNaN(want) {
+			continue
+		}
+		simtest.ErrorIf(t, math.Abs(got/want-1) > 1e-9, "%s = %v of a job, %v of kind mpi", name, got, want)
+		simtest.ErrorIf(t, math.Abs(twice[name]/want-1) > 0.1, "%s = %v of two runs, %v of one", name, twice[name], want)
+	}
 }

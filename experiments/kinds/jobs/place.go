@@ -171,12 +171,11 @@ func newListed(c listedConfig, e placeEnv) (placer, error) {
 
 // predictWork estimates what the point costs: its jobs together, each alone and, for blame, with more
 // and more of the others, where packets take shortest ways and no run is slowed.
-func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
+func (c *jobsConfig) predictWork(p *experiments.Preflight, m *kind.Config) error {
 	plan, err := c.sharedPlan(p.Seed)
 	if err != nil {
 		return err
 	}
-	m := c.mpi()
 	adapter, err := m.Adapter()
 	if err != nil {
 		return err
@@ -185,10 +184,9 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	names, programs := make([]string, len(plan.jobs)), map[string]float64{}
+	names, programs, others := make([]string, len(plan.jobs)), map[string]float64{}, m.Walks(p, &config)
 	for j, job := range plan.jobs {
-		m.Placement.Nodes = plan.nodes(j)
-		name, operations := m.Walk(p, fmt.Sprintln(plan.tables[j].Program.Fingerprint(), plan.tables[j].PerNode), job.Program, &config)
+		name, operations := kind.Walk(p, job.Program, fmt.Sprintln(plan.tables[j].Program.Fingerprint(), c.Local, plan.tables[j].PerNode), plan.nodes(j), others)
 		names[j], programs[name] = name, operations
 	}
 	mtu, bytes := adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))

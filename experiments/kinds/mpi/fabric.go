@@ -83,8 +83,8 @@ func (c *Config) channels(g *topology.Graph, adapter *hca.Config) map[string]fab
 	return all
 }
 
-// CheckNetwork finds what is wrong with the fabric for so many nodes.
-func (c *Config) CheckNetwork(adapter *hca.Config, nodes int, seed uint64, levels int) ([]experiments.Warning, error) {
+// CheckNetwork finds what is wrong with the fabric for so many nodes, and adds to warnings.
+func (c *Config) CheckNetwork(warnings []experiments.Warning, adapter *hca.Config, nodes int, seed uint64, levels int) ([]experiments.Warning, error) {
 	t, config, r, err := c.FabricParts(adapter, seed, levels)
 	if err != nil {
 		return nil, network.ExplainVCs(err, c.Spec(seed, levels))
@@ -92,13 +92,13 @@ func (c *Config) CheckNetwork(adapter *hca.Config, nodes int, seed uint64, level
 	g := t.Graph()
 	packet := int((int64(adapter.MTU) + int64(c.Fabric.FlitBytes) - 1) / int64(c.Fabric.FlitBytes))
 	problems := []error{config.Check(g, r), network.CheckFit(&c.Fabric, &c.Switch, packet)}
-	if n := len(g.Hosts()); nodes > n {
+	if n := g.HostCount(); nodes > n {
 		problems = append(problems, document.At("topology.type", fmt.Errorf("has %d hosts; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
 	}
 	_, bad := c.Trace.Plan(g.Terminals())
 	problems = append(problems, bad)
 	use := network.Use{Config: &config, Routing: r}
-	return append(network.BufferWarnings(&config, g), use.Idle()...), errors.Join(problems...)
+	return use.Idle(append(warnings, network.BufferWarnings(&config, g)...)), errors.Join(problems...)
 }
 
 // Simulation is a fabric on which ranks run.

@@ -284,7 +284,7 @@ func checkMPI(c *Config, seed uint64) ([]experiments.Warning, error) {
 		return nil, err
 	}
 	needs := skeletons.NeedsOf(program)
-	warnings := append(c.traceWarnings(), c.idle()...)
+	warnings := c.idle(c.traceWarnings())
 	if c.Job.Machine == "loggops" {
 		return warnings, nil
 	}
@@ -303,8 +303,7 @@ func checkMPI(c *Config, seed uint64) ([]experiments.Warning, error) {
 	}
 	warnings = slices.Concat(warnings, c.copyWarnings(&adapter), connections.PairWarnings(c.Connections.Footprint(needs.Ranks, c.Placement.PerNode, 0).NodeQPs, adapter.MaxQP, "hca.max_qp"))
 	if c.Job.Machine == "fabric" {
-		more, err := c.CheckNetwork(&adapter, nodes, seed, 1)
-		return append(warnings, more...), err
+		return c.CheckNetwork(warnings, &adapter, nodes, seed, 1)
 	}
 	return warnings, nil
 }
@@ -403,25 +402,25 @@ func (c *Config) checkRanks(ranks, clocks int, key string, adapter *hca.Config) 
 	return input.CheckMemory("hca.context_entries", adapter.ContextEntries, "the contexts of so many adapters and their ranks", bytes+contextBytes*float64(adapter.ContextEntries)*float64(nodes))
 }
 
-// idle warns of the settings of the point that change nothing.
-func (c *Config) idle() []experiments.Warning {
-	idle := append(experiments.IdleOf(idleMachines, c), experiments.IdleOf(idleProgram, c)...)
+// idle adds warnings of the settings of the point that change nothing.
+func (c *Config) idle(warnings []experiments.Warning) []experiments.Warning {
+	warnings = experiments.IdleOf(experiments.IdleOf(warnings, idleMachines, c), idleProgram, c)
 	if c.Job.Machine == "loggops" {
-		return idle
+		return warnings
 	}
-	return slices.Concat(idle, experiments.IdleOf(telemetry.IdleTrace, &c.Trace), IdleRuntime(c, c.Workload.Type.Config()))
+	return IdleRuntime(experiments.IdleOf(warnings, telemetry.IdleTrace, &c.Trace), c, c.Workload.Type.Config())
 }
 
 // IdleRuntime is idle of the tables that kind jobs has, too, beside the settings of programs.
-func IdleRuntime(c *Config, programs ...any) []experiments.Warning {
+func IdleRuntime(warnings []experiments.Warning, c *Config, programs ...any) []experiments.Warning {
 	library := experiments.Idle[[]any]{Key: "system.library", When: c.ignoresLibrary, Because: "it adds no costs over this transport, and no program asks for its algorithms"}
-	return slices.Concat(experiments.IdleOf(connections.Idle, &c.Connections), experiments.IdleOf(idleProtocol, c), experiments.IdleOf(idleNoise, &c.Noise),
-		experiments.IdleOf([]experiments.Idle[[]any]{library}, programs))
+	warnings = experiments.IdleOf(experiments.IdleOf(warnings, connections.Idle, &c.Connections), idleProtocol, c)
+	return experiments.IdleOf(experiments.IdleOf(warnings, idleNoise, &c.Noise), []experiments.Idle[[]any]{library}, programs)
 }
 
 // IdleMessages warns of settings of messages that programs do not send: all take some ways only.
 func (c *Config) IdleMessages(w mpi.Ways) []experiments.Warning {
-	return experiments.IdleOf([]experiments.Idle[mpi.Ways]{
+	return experiments.IdleOf(nil, []experiments.Idle[mpi.Ways]{
 		{Key: "protocol.shared_latency protocol.shared_overhead protocol.shared_short protocol.shared_peer_time protocol.shared_rate protocol.single_copy protocol.single_copy_time protocol.single_copy_rate memory.domains memory.domain_ranks memory.domain_latency memory.domain_rate",
 			When: func(w mpi.Ways) bool { return !w.Inside }, Because: "no message stays in a node"},
 		{Key: "protocol.zero_copy protocol.eager_copies protocol.eager_acknowledged protocol.eager_segment protocol.segment_overhead protocol.staging_page_time",

@@ -99,9 +99,7 @@ func TestSettingsOfCollectives(t *testing.T) {
 	bruck, ring := times(`algorithm = "alltoall-bruck"`), times(`algorithm = "alltoall-ring"`)
 	simtest.FatalIf(t, slices.Equal(bruck, ring), "Bruck's algorithm and the ring take the same time")
 	both := times("algorithm = \"alltoall-library\"\n[sweep]\n\"workload.critical\" = [\"4KiB\", \"4095B\"]")
-	if want := append(bruck, ring...); !slices.Equal(both, want) {
-		t.Errorf("up to 4 KiB by Bruck's algorithm, and up to 4,095 B:\n%v, want\n%v", both, want)
-	}
+	simtest.EqualSlices(t, both, append(bruck, ring...), "up to 4 KiB by Bruck's algorithm, and up to 4,095 B:")
 	for more, want := range map[string]string{
 		"algorithm = \"alltoal-ring\"\n":               `workload.algorithm = "alltoal-ring": unknown collective (did you mean "alltoall-ring"?)`,
 		"algorithm = \"alltoall-ring\"\nroot = 3\n":    "workload.root is not a key of [workload]",
@@ -204,9 +202,8 @@ func TestMPIOnOneThread(t *testing.T) {
 		o := enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 2})
 		simtest.ErrorIf(t, len(o.OnOneThread) != 1 || !strings.Contains(fmt.Sprint(o.OnOneThread), want),
 			"%s\nsays %v, want %q", text, o.OnOneThread, want)
-		if o = enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 1}); len(o.OnOneThread) > 0 {
-			t.Errorf("one thread was asked for: %v", o.OnOneThread)
-		}
+		o = enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 1})
+		simtest.ErrorIf(t, len(o.OnOneThread) > 0, "one thread was asked for: %v", o.OnOneThread)
 	}
 }
 

@@ -268,15 +268,19 @@ func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.C
 // NotWalked is what points lack whose programs a check does not go through.
 const NotWalked = "have no least time here and are not counted below"
 
-// Walk names a program for [experiments.Preflight.Later], the same for points with the same program, by its name, and
-// all that a demand reads: of switches the time to cross them, of routings nothing.
-func (c *Config) Walk(p *experiments.Preflight, program string, begin func() mpi.Workload, config *fabric.Config) (name string, operations float64) {
+// Walks names all that a demand reads but the program and its nodes, which jobs have by themselves: of switches the time to
+// cross them, of routings nothing.
+func (c *Config) Walks(p *experiments.Preflight, config *fabric.Config) string {
 	read := *c
 	read.Switch, read.Routing, read.Placement.Nodes = fabric.SwitchConfig{}, network.RoutingTable{}, nil
-	depends := fmt.Sprintln(program, c.Placement.Nodes, p.Shared().Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
-	name = fmt.Sprintf("%x", sha256.Sum256([]byte(depends))) // short: there may be many
-	operations, _ = experiments.Share(p.Shared(), "operations "+name, func() (float64, error) { return mpi.OperationsOf(begin()), nil })
-	return name, operations
+	return fmt.Sprintln(p.Shared().Fingerprint(&read), config.Switch.Cycles(), config.Switch.CyclesVary(), p.Seed)
+}
+
+// Walk names a program for [experiments.Preflight.Later], the same for points with the same names of what a demand reads.
+func Walk(p *experiments.Preflight, begin func() mpi.Workload, program string, others ...any) (name string, operations float64) {
+	operations, _ = experiments.Share(p.Shared(), "operations "+program, func() (float64, error) { return mpi.OperationsOf(begin()), nil })
+	digest := sha256.Sum256(fmt.Appendln([]byte(program), others...)) // short: there may be many
+	return string(digest[:]), operations
 }
 
 // SharedDemand is DemandOf with hops for a preflight, once for a walk.
@@ -324,9 +328,7 @@ func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Conf
 }
 
 // flits is the number of flits that a transfer of so many bytes takes on a channel, at least 1.
-func (d *fabricDemand) flits(bytes int64) int64 {
-	return max(1, (bytes+d.flit-1)/d.flit)
-}
+func (d *fabricDemand) flits(bytes int64) int64 { return max(1, (bytes+d.flit-1)/d.flit) }
 
 // add counts so many transfers between two nodes.
 func (d *fabricDemand) add(from, to int32, bytes, count int64) {
@@ -425,7 +427,7 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 		return err
 	}
 	begin := func() mpi.Workload { return program.Run(sim.Picosecond, c.Workload.Costs()) }
-	walk, operations := c.Walk(p, "", begin, &config)
+	walk, operations := Walk(p, begin, c.Walks(p, &config), c.Placement.Nodes)
 	mtu, bytes := adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
 	p.Later(map[string]float64{walk: operations}, NotWalked, func(float64) error {
 		d, err := c.SharedDemand(p, walk, begin, 1)

@@ -6,14 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/weft-sim/weft/mpi/applications"
-	_ "github.com/weft-sim/weft/mpi/replay"
-
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/experiments/results"
+	_ "github.com/weft-sim/weft/mpi/applications"
+	_ "github.com/weft-sim/weft/mpi/replay"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -41,24 +40,15 @@ func TestMPIReplications(t *testing.T) {
 	simtest.ErrorIf(t, elapsed[0] == elapsed[1] || elapsed[1] == elapsed[2], "replications are not independent")
 	for name, x := range map[string][3]float64{"elapsed": elapsed, "steady_iteration": steady} {
 		mean, want := enginetest.Spread(x)
-		if got := enginetest.Numbers(t, o.Results, name+"_s")[0]; math.Abs(got-mean) > 1e-9*mean {
-			t.Errorf("%s_s = %v, want %v", name, got, mean)
-		}
-		if got := enginetest.Numbers(t, o.Results, name+"_ci95_s")[0]; math.Abs(got-want) > 1e-6*want {
-			t.Errorf("%s_ci95_s = %v, want %v", name, got, want)
-		}
+		got := enginetest.Numbers(t, o.Results, name+"_s")[0]
+		simtest.ErrorIf(t, math.Abs(got-mean) > 1e-9*mean, "%s_s = %v, want %v", name, got, mean)
+		simtest.Near(t, enginetest.Numbers(t, o.Results, name+"_ci95_s")[0], want, 1e-6*want, "%s_ci95_s", name)
 	}
 	// 56 messages of the exchange an iteration and 24 of the barrier (3 rounds).
-	if got := enginetest.Numbers(t, o.Results, "messages")[0]; got != 3*(56+24) {
-		t.Errorf("%v messages, want those of a run, %d", got, 3*(56+24))
-	}
-	if got := enginetest.Numbers(t, o.Results, "replications")[0]; got != 3 {
-		t.Errorf("%v replications", got)
-	}
+	simtest.Equal(t, enginetest.Numbers(t, o.Results, "messages")[0], 3*(56+24), "messages of a run:")
+	simtest.Equal(t, enginetest.Numbers(t, o.Results, "replications")[0], 3, "replications:")
 	o = enginetest.OutcomeOf(t, noisyExchange)
-	if got := enginetest.Numbers(t, o.Results, "elapsed_s")[0]; got != elapsed[0] {
-		t.Errorf("a single run takes %v s, the first of several %v", got, elapsed[0])
-	}
+	simtest.Equal(t, enginetest.Numbers(t, o.Results, "elapsed_s")[0], elapsed[0], "a single run takes as long as the first of several:")
 	if got := enginetest.Numbers(t, o.Results, "elapsed_ci95_s")[0]; got == got {
 		t.Errorf("a single run has an interval, %v", got)
 	}
@@ -75,9 +65,8 @@ func TestCompareMPI(t *testing.T) {
 	simtest.Check(t, err)
 	d := c.Differences[0]
 	simtest.ErrorIf(t, d.Significance != results.Higher || !(d.HalfWidth > 0), "%+v", d)
-	if c, err = results.Compare(less, less, "elapsed_s", nil); err != nil || c.Differences[0].Significance != results.Unclear {
-		t.Errorf("%+v, %v", c, err)
-	}
+	c, err = results.Compare(less, less, "elapsed_s", nil)
+	simtest.ErrorIf(t, err != nil || c.Differences[0].Significance != results.Unclear, "%+v, %v", c, err)
 }
 
 // The number of threads and of points side by side changes nothing in what noise does.
@@ -171,8 +160,7 @@ func TestPartsOfPingPong(t *testing.T) {
 				"terminal_links_max_s": 10 * c.flits * 64 * perByte,
 				"network_max_s":        0, // there is one switch
 			} {
-				got := 1e9 * enginetest.Numbers(t, o.Results, column)[0]
-				simtest.ErrorIf(t, math.Abs(got-want) > 1e-6*want, "%s: %s is %v ns, want %v", c.bytes, column, got, want)
+				simtest.Near(t, 1e9*enginetest.Numbers(t, o.Results, column)[0], want, 1e-6*want, "%s: %s in ns:", c.bytes, column)
 			}
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
@@ -197,8 +196,8 @@ func checkLatency(c *latencyConfig, seed uint64) ([]experiments.Warning, error) 
 		return nil, network.ExplainVCs(err, c.Network(seed))
 	}
 	use := network.Use{Config: &p.fabric, Routing: p.routing}
-	return slices.Concat(network.BufferWarnings(&p.fabric, p.topology.Graph()), use.Idle(),
-		experiments.IdleOf(idleTrees, &c.Multicast.multicastTable), experiments.IdleOf(idleLatency, builtLatency{c, p})), nil
+	warnings := experiments.IdleOf(use.Idle(network.BufferWarnings(&p.fabric, p.topology.Graph())), idleTrees, &c.Multicast.multicastTable)
+	return experiments.IdleOf(warnings, idleLatency, builtLatency{c, p}), nil
 }
 
 // builtLatency is a point and what it builds.

@@ -35,7 +35,7 @@ func init() {
 		},
 		Check: func(c *multicastConfig, seed uint64) ([]experiments.Warning, error) {
 			_, _, err := c.network(seed)
-			return experiments.IdleOf(idleTrees, &c.Multicast), err
+			return experiments.IdleOf(nil, idleTrees, &c.Multicast), err
 		},
 		Run: runMulticast,
 	})

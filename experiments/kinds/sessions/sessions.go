@@ -51,7 +51,7 @@ func checkSessions(c *sessionsConfig, seed uint64) ([]experiments.Warning, error
 	if err := dswitch.CheckSessions(t, c.Sessions, seed); err != nil {
 		return nil, document.Under("sessions", "sessions.schedule", err)
 	}
-	return append(Warnings(s, c.Sessions.Schedule), experiments.IdleOf(idleSessions, c)...), nil
+	return experiments.IdleOf(Warnings(s, c.Sessions.Schedule), idleSessions, c), nil
 }
 
 var idleSessions = []experiments.Idle[*sessionsConfig]{

@@ -32,9 +32,7 @@ func TestBlameTables(t *testing.T) {
 			simtest.FatalIf(t, column != name+"_ns", "column of part %s is %s", name, column)
 			parts += enginetest.Numbers(t, blame, name+"_ns")[i]
 		}
-		if math.Abs(parts-x) > 1e-6 {
-			t.Errorf("row %v: parts add up to %v", blame.Rows[i], parts)
-		}
+		simtest.Near(t, parts, x, 1e-6, "row %v: parts add up to", blame.Rows[i])
 		sums[scope[i]] += x
 	}
 	// Replications weigh as many packets as they have here, alike in the row.
@@ -114,8 +112,7 @@ y = ["latency_ns", "hops"]
 	dir := t.TempDir()
 	f := enginetest.Load(t, text)
 	o := simtest.Must(engine.Execute(t.Context(), f, engine.Execution{Dir: dir}))(t)
-	got := strings.Join(o.Figures, " ")
-	simtest.ErrorIf(t, got != "cost.svg cost.png cost.data.csv time.svg time.png time.data.csv", "figures %s", got)
+	simtest.Equal(t, strings.Join(o.Figures, " "), "cost.svg cost.png cost.data.csv time.svg time.png time.data.csv", "figures")
 	packets := o.Tables["packets"]
 	born, err := packets.Numbers("born_ns")
 	latency, err2 := packets.Numbers("latency_ns")
@@ -127,9 +124,7 @@ y = ["latency_ns", "hops"]
 		p := &folder.File.Plots[i]
 		source := simtest.Must(folder.PlotSource(p))(t)
 		fig, err := p.Figure(source)
-		if err != nil || len(fig.Series) == 0 {
-			t.Errorf("%s: %v", p.File, err)
-		}
+		simtest.ErrorIf(t, err != nil || len(fig.Series) == 0, "%s: %v", p.File, err)
 		if p.File == "cost" && !slices.Equal(fig.Series[0].X, []float64{0.1, 0.3}) {
 			t.Errorf("cost over %v", fig.Series[0].X)
 		}
@@ -159,6 +154,5 @@ func TestCarried(t *testing.T) {
 	var c telemetry.Carried
 	c.Add([]uint32{1, 2, 3, 4, 5, 6}, 10)
 	c.Add([]uint32{0, 0, 1, 2, 0, 0}, 15)
-	got := c.Rate(1, 3)
-	simtest.ErrorIf(t, got != 10.0/25, "%v flits per cycle, want 0.4", got)
+	simtest.Equal(t, c.Rate(1, 3), 10.0/25, "flits per cycle:")
 }

@@ -34,13 +34,11 @@ func TestTimelineThroughAFabric(t *testing.T) {
 		{"", "1", "1690", "2293", "propagation", "0", "0:0", "", "6.03e-07"},
 		{"", "1", "2293", "2743", "receive", "0", "0:0", "", "4.5e-07"},
 	}
-	if got := behindSeed(o.Tables["critical_path"].Rows); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("critical path\n%v\nwant\n%v", got, want)
-	}
+	got := behindSeed(o.Tables["critical_path"].Rows)
+	simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "critical path\n%v\nwant\n%v", got, want)
 	want = [][]string{{"", "0", "0", "400", "send", "1", "0:0"}, {"", "1", "0", "2293", "wait", "0", "0:0"}, {"", "1", "2293", "2743", "receive", "0", "0:0"}}
-	if got := behindSeed(o.Tables["timeline"].Rows); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("timeline\n%v\nwant\n%v", got, want)
-	}
+	got = behindSeed(o.Tables["timeline"].Rows)
+	simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "timeline\n%v\nwant\n%v", got, want)
 	var events struct {
 		TraceEvents []struct {
 			Name string  `json:"name"`
@@ -91,8 +89,7 @@ func TestTimelineOfNetworks(t *testing.T) {
 func TestTimelineRefused(t *testing.T) {
 	enginetest.Refused(t, "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[loggops]\nloggopsim = true\n[measure]\ntimeline = true\n", "measure.timeline needs loggops.loggopsim = false")
 	f := enginetest.Load(t, "kind = \"mpi\"\n[measure]\ntimeline = true\n")
-	why := f.BeginsAgain(f.Points[0])
-	simtest.ErrorIf(t, why != telemetry.AgainTimeline, "begins again: %q", why)
+	simtest.Equal(t, f.BeginsAgain(f.Points[0]), telemetry.AgainTimeline, "begins again:")
 }
 
 // TestTimelineOfJobs: each job that has a number of repetitions has a path to its own end, over its own

@@ -83,13 +83,11 @@ func TestTraceOfPacket(t *testing.T) {
 		if line.tail >= 0 {
 			tail = fmt.Sprint(b + line.tail)
 		}
-		want := fmt.Sprintf("%10d%10s  %s", b+line.head, tail, line.what)
-		simtest.ErrorIf(t, !strings.Contains(section, want), "no line %q", want)
+		simtest.Says(t, section, fmt.Sprintf("%10d%10s  %s", b+line.head, tail, line.what))
 	}
 	// 1 at the terminal, 1+5+5+1 on the way, 3 times 1 and 3 cycles, 2 flits.
-	if want := "source_queue 1 + wire 12 + buffer 0 + route 0 + vc_allocation 3 + credit_stall 0 + switch_allocation 9 + output_queue 0 + tail 2: 27 cycles"; !strings.Contains(section, want) {
-		t.Errorf("no line %q", want)
-	}
+	simtest.Says(t, section, "source_queue 1 + wire 12 + buffer 0 + route 0 + vc_allocation 3 + credit_stall 0 + "+
+		"switch_allocation 9 + output_queue 0 + tail 2: 27 cycles")
 	if t.Failed() {
 		t.Log(section)
 	}
@@ -161,9 +159,7 @@ choose = "slowest"
 		switch e.Ph {
 		case "M":
 			names[e.Name]++
-			if *e.Tid <= 36+72 { // switches and terminals
-				t.Errorf("thread %d may be taken for a process", *e.Tid)
-			}
+			simtest.ErrorIf(t, *e.Tid <= 36+72, "thread %d may be taken for a process", *e.Tid) // switches and terminals
 			continue
 		case "i":
 			simtest.ErrorIf(t, e.S != "t", "instant of scope %q", e.S)
@@ -186,15 +182,13 @@ choose = "slowest"
 		case "s", "t", "f":
 			flows[e.ID] = append(flows[e.ID], e)
 			simtest.ErrorIf(t, (e.BP == "e") != (e.Ph == "f"), "binding %+v", e)
-			simtest.ErrorIf(t, before.Ph != "X" || *before.TS != *e.TS || *before.Tid != *e.Tid || *before.Pid != *e.Pid,
-				"%+v after %+v", e, before)
+			simtest.Alike(t, "an arrow begins where it should not:", before.Ph, "X", *before.TS, *e.TS, *before.Tid, *e.Tid, *before.Pid, *e.Pid)
 		default:
 			t.Errorf("phase %q", e.Ph)
 		}
 		simtest.ErrorIf(t, *e.TS < order, "%+v after %v", e, order)
-		if p, known := owner[*e.Tid]; known && p != *e.Pid {
-			t.Errorf("thread %d in two processes", *e.Tid)
-		}
+		p, known := owner[*e.Tid]
+		simtest.ErrorIf(t, known && p != *e.Pid, "thread %d in two processes", *e.Tid)
 		owner[*e.Tid] = *e.Pid
 		before, order = e, max(order, *e.TS)
 	}
@@ -230,8 +224,7 @@ func TestTraceFiles(t *testing.T) {
 	}
 	simtest.ErrorIf(t, want[0] == want[2] || !strings.HasPrefix(want[0], "4 packets, "), "traces/0.txt\n%s", want[0])
 	simtest.Check(t, os.Remove(filepath.Join(dir, "traces", "1.txt")))
-	o := enginetest.Execute(t, f, engine.Execution{Dir: dir, Resume: true})
-	simtest.ErrorIf(t, o.Reused != 2, "%d points reused", o.Reused)
+	simtest.Equal(t, enginetest.Execute(t, f, engine.Execution{Dir: dir, Resume: true}).Reused, 2, "points reused:")
 	for i, name := range names {
 		simtest.ErrorIf(t, enginetest.Read(t, dir, "traces", name) != want[i], "%s differs", name)
 	}

@@ -5,14 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
-
-	_ "github.com/weft-sim/weft/routing/opensm"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/routing"
+	_ "github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -42,8 +43,7 @@ func TestCache(t *testing.T) {
 				simtest.Check(t, os.Truncate(path, 50))
 			}
 		}
-		got := run(cache)
-		simtest.ErrorIf(t, got != want, "%s:\n%s\nwithout a cache:\n%s", when, got, want)
+		simtest.Equal(t, run(cache), want, "%s:", when)
 	}
 	simtest.ErrorIf(t, len(warnings) != 5, "warnings %q, want one for each damaged entry", warnings)
 }
@@ -98,4 +98,48 @@ func TestSeedsShare(t *testing.T) {
 		found := loads(c.settings)
 		simtest.Equal(t, slices.Equal(found[0].Port, found[1].Port), c.same, "%s: the channel loads of both seeds are the same:", c.settings)
 	}
+}
+
+// Networks of several tests, with which files begin.
+const (
+	torusDOR  = "topology = { type = \"torus\" }\nrouting = { type = \"dor\" }\n"
+	filling   = enginetest.Dragonfly + "[channel.global]\nlatency = \"100ns\"\n[switch]\nbuffer_flits = 256\n"
+	oneSwitch = "routing = { type = \"table\" }\n[topology]\ntype = \"single-switch\"\n"
+)
+
+// notesOf are the notes of a report, a line each.
+func notesOf(report *experiments.Report) string {
+	var b strings.Builder
+	for _, n := range report.Notes {
+		fmt.Fprintf(&b, "%s %s: %s\n", n.Topic, n.Where, n.Text)
+	}
+	return b.String()
+}
+
+// warnings counts those of a file that are about a key.
+func warnings(f *experiments.File, key string) (n int) {
+	for _, w := range f.Warnings {
+		if w.Key == key {
+			n++
+		}
+	}
+	return n
+}
+
+// single is the cell of a table of one row.
+func single(t *testing.T, o *engine.Outcome, column string) float64 {
+	t.Helper()
+	x, err := o.Results.Numbers(column)
+	simtest.FatalIf(t, err != nil || len(x) != 1, "%v %v", x, err)
+	return x[0]
+}
+
+// TestRoutingThatFits: a file that names no routing has one of its topology, the kind's own where that fits.
+func TestRoutingThatFits(t *testing.T) {
+	for topology, want := range map[string]string{"dragonfly": "min", "torus": "dor", "fat-tree": "nca", "slim-fly": "table", "single-switch": "table"} {
+		f := enginetest.Load(t, "kind = \"traffic\"\n[topology]\ntype = \""+topology+"\"\n")
+		simtest.Equal(t, f.Points[0].Config().(*trafficConfig).Routing.Type.Name(), want, "%s: routing", topology)
+	}
+	// What a file gives stays, whether it fits or not.
+	enginetest.Refused(t, "kind = \"traffic\"\n[topology]\ntype = \"torus\"\n[routing]\ntype = \"min\"\n", "needs a topology with groups")
 }

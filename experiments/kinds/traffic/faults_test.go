@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/weft-sim/weft/experiments/kinds/exchange"
-
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	_ "github.com/weft-sim/weft/experiments/kinds/exchange"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -98,12 +97,9 @@ func TestSwitchDown(t *testing.T) {
 	share := unreachable * 20 / 20.5 / (delivered + unreachable*20/20.5)
 	simtest.ErrorIf(t, math.Abs(share-0.125) > 0.013,
 		"%v packets delivered, %v unreachable: a share of %v, want 0.125", delivered, unreachable, share)
-	accepted := single(t, o, "accepted_load")
-	simtest.ErrorIf(t, math.Abs(accepted/0.0175-1) > 0.04, "accepted %v, want 0.0175", accepted)
-	latency := single(t, o, "latency_mean_ns")
-	simtest.ErrorIf(t, math.Abs(latency/want.latency-1) > 0.02, "latency %v, want %v", latency, want.latency)
-	simtest.ErrorIf(t, single(t, o, "packets_dropped") != 0 || single(t, o, "packets_lost") != 0,
-		"packets without a path are not sent")
+	simtest.Near(t, single(t, o, "accepted_load"), 0.0175, 0.04*0.0175, "accepted")
+	simtest.Near(t, single(t, o, "latency_mean_ns"), want.latency, 0.02*want.latency, "latency")
+	simtest.Alike(t, "packets without a path are not sent", single(t, o, "packets_dropped"), 0, single(t, o, "packets_lost"), 0)
 	at, err := o.Results.Column("state")
 	simtest.ErrorIf(t, err != nil || o.Results.Rows[0][at] != "steady",
 		"a network that delivers what can be delivered is not steady")

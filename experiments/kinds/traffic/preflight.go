@@ -337,7 +337,7 @@ func (c *trafficConfig) idle(parts *trafficParts) []experiments.Warning {
 	if c.Program.Type.Name() == "open-loop" {
 		use.Longest = c.longestPacket()
 	}
-	return slices.Concat(use.Idle(), experiments.IdleOf(idleTraffic, builtTraffic{c, parts}), experiments.IdleOf(telemetry.IdleTrace, &c.Trace))
+	return experiments.IdleOf(experiments.IdleOf(use.Idle(nil), idleTraffic, builtTraffic{c, parts}), telemetry.IdleTrace, &c.Trace)
 }
 
 var idleTraffic = []experiments.Idle[builtTraffic]{

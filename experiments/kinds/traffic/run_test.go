@@ -52,9 +52,7 @@ func TestPercentilesHaveTheirIntervals(t *testing.T) {
 	}
 	row := o.row(2)
 	for i, got := range []float64{row.P50CI95, row.P95CI95, row.P99CI95} {
-		if want := 12.7062 * 2 * []float64{1, 3, 5}[i]; !(math.Abs(got-want) < 1e-3) {
-			t.Errorf("percentile %v: +- %v ns, want %v", percentiles[i], got, want)
-		}
+		simtest.Near(t, got, 12.7062*2*[]float64{1, 3, 5}[i], 1e-3, "half-width of percentile %v in ns:", percentiles[i])
 	}
 }
 
@@ -93,9 +91,8 @@ func TestReplications(t *testing.T) {
 		simtest.ErrorIf(t, math.Abs(x.got-x.want) > 1e-6*math.Abs(x.want), "%s: %v, want %v", x.name, x.got, x.want)
 	}
 	single := enginetest.OutcomeOf(t, smallTorus)
-	if got := enginetest.Numbers(t, single.Results, "latency_mean_ns")[0]; got != means[0] {
-		t.Errorf("a single replication gives %v, the first of three %v", got, means[0])
-	}
+	simtest.Equal(t, enginetest.Numbers(t, single.Results, "latency_mean_ns")[0], means[0],
+		"a single replication gives")
 }
 
 // TestJainIndex: 1 for equal shares, k/n if k of n have everything; for 1, 2, 3 it is 36/(3*14).
@@ -104,8 +101,7 @@ func TestJainIndex(t *testing.T) {
 		shares []float64
 		want   float64
 	}{{[]float64{2, 2, 2, 2}, 1}, {[]float64{0, 3, 0, 0}, 0.25}, {[]float64{1, 2, 3}, 36.0 / 42}} {
-		got := network.JainIndex(c.shares)
-		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-12, "%v: %v, want %v", c.shares, got, c.want)
+		simtest.Near(t, network.JainIndex(c.shares), c.want, 1e-12, "%v:", c.shares)
 	}
 	simtest.ErrorIf(t, !math.IsNaN(network.JainIndex([]float64{0, 0})), "nothing shared has an index")
 }
@@ -126,9 +122,7 @@ func TestFairness(t *testing.T) {
 		t.Errorf("Jain's index %v of sent, %v of received", jain[0], jain[1])
 	}
 	for i := range mean {
-		if math.Abs(mean[i]-0.1) > 0.005 {
-			t.Errorf("mean %v of %s", mean[i], rows[i])
-		}
+		simtest.Near(t, mean[i], 0.1, 0.005, "mean of %s:", rows[i])
 	}
 	if most, least := enginetest.Numbers(t, x, "max_flits_per_cycle"), enginetest.Numbers(t, x, "min_flits_per_cycle"); math.Abs(most[1]-0.7) > 0.02 || math.Abs(least[1]-0.1/7) > 0.005 {
 		t.Errorf("received from %v to %v", least[1], most[1])
@@ -248,8 +242,7 @@ func TestBisectOverruled(t *testing.T) {
 		"steady above":    {[7]measure.State{measure.Steady, measure.Steady, measure.Steady, measure.Undecided, measure.Steady, measure.Steady, measure.Saturated}, 6, 7},
 	} {
 		steady, saturated, _ := bisect(7, func(k int) (measure.State, error) { return c.states[k-1], nil })
-		simtest.ErrorIf(t, steady != c.steady || saturated != c.saturated,
-			"%s: steady to %d, saturated from %d; want %d and %d", name, steady, saturated, c.steady, c.saturated)
+		simtest.Alike(t, name, steady, c.steady, saturated, c.saturated)
 	}
 }
 
@@ -265,9 +258,8 @@ func TestFindSaturation(t *testing.T) {
 		text := strings.Replace(strings.Replace(text, ", load = 0.2", "", 1), "window = 1000\n", window, 1)
 		o := enginetest.OutcomeOf(t, text)
 		found[i] = enginetest.Numbers(t, o.Results, "offered_load")[0]
-		if found[i] < 0.28 || found[i] > 1.0/3 || o.Results.State(0) != measure.Steady {
-			t.Errorf("%sfound %v, %v; want 0.28 to 1/3, steady", window, found[i], o.Results.State(0))
-		}
+		simtest.ErrorIf(t, found[i] < 0.28 || found[i] > 1.0/3 || o.Results.State(0) != measure.Steady,
+			"%sfound %v, %v; want 0.28 to 1/3, steady", window, found[i], o.Results.State(0))
 		search := o.Tables["search"]
 		saturated, undecided := 0.34, 0
 		windows := enginetest.Numbers(t, search, "window_cycles")
@@ -283,11 +275,9 @@ func TestFindSaturation(t *testing.T) {
 			}
 		}
 		simtest.Equal(t, enginetest.Numbers(t, o.Results, "saturated_load")[0], saturated, "lowest saturated load")
-		simtest.ErrorIf(t, (undecided > 0) != (len(o.Warnings) == 1),
-			"%d loads are undecided, warnings %v", undecided, o.Warnings)
+		simtest.Equal(t, undecided > 0, len(o.Warnings) == 1, "%d loads are undecided, warnings %v:", undecided, o.Warnings)
 	}
-	simtest.ErrorIf(t, math.Abs(found[0]-found[1]) >= 0.03,
-		"found %v, and %v with a window ten times as long", found[0], found[1])
+	simtest.Near(t, found[0], found[1], 0.03, "found, and with a window ten times as long:")
 	w := enginetest.Load(t, text).Warnings
 	simtest.ErrorIf(t, len(w) != 1 || w[0].Key != "traffic.load", "warnings %v", w)
 }
@@ -297,9 +287,7 @@ func TestFindSaturation(t *testing.T) {
 func TestFindNothing(t *testing.T) {
 	o := enginetest.OutcomeOf(t, strings.Replace(smallTorus, ", load = 0.2", "", 1)+"find = \"saturation\"\nload_precision = 0.1\n", "measure.warmup=50", "measure.window=0", "measure.budget=60")
 	row := o.Results
-	if load := row.Rows[0][simtest.Must(row.Column("offered_load"))(t)]; load != "" || row.State(0) != measure.Undecided {
-		t.Errorf("found %q, %v; want nothing, undecided", load, row.State(0))
-	}
+	simtest.Alike(t, "found", row.Rows[0][simtest.Must(row.Column("offered_load"))(t)], "", row.State(0), measure.Undecided)
 	if len(o.Warnings) != 1 || o.Warnings[0].Reason != "measure.find: loads from 0.1 to 0.3 are undecided after 60 cycles (measure.budget)" {
 		t.Errorf("warnings %v", o.Warnings)
 	}
@@ -330,9 +318,7 @@ func TestFindBounds(t *testing.T) {
 	o := enginetest.OutcomeOf(t, oneSwitch, "traffic.pattern=neighbour", "traffic.process=on-off", "traffic.peak=0.5",
 		"measure.warmup=500", "measure.window=5000", "measure.find=saturation",
 		"measure.load_precision=0.1")
-	if got := enginetest.Numbers(t, o.Results, "offered_load")[0]; got != 0.4 {
-		t.Errorf("found %v\n%v", got, o.Tables["search"].Rows)
-	}
+	simtest.Equal(t, enginetest.Numbers(t, o.Results, "offered_load")[0], 0.4, "found %v:", o.Tables["search"].Rows)
 }
 
 // TestTrafficTables: what the further tables count agrees with the row.
@@ -352,13 +338,10 @@ func TestTrafficTables(t *testing.T) {
 		if strings.HasPrefix(from[i], "switch") && strings.HasPrefix(to[i], "terminal") {
 			delivered += flits
 		}
-		if want := strings.HasPrefix(from[i], "switch") && strings.HasPrefix(to[i], "switch"); want != (between[i] == "true") {
-			t.Errorf("%s to %s: between switches %s", from[i], to[i], between[i])
-		}
+		simtest.Equal(t, between[i] == "true", strings.HasPrefix(from[i], "switch") && strings.HasPrefix(to[i], "switch"),
+			"%s to %s: between switches %s", from[i], to[i], between[i])
 	}
-	if got, want := delivered/2000/9, single(t, o, "accepted_load"); math.Abs(got-want) > 0.002 {
-		t.Errorf("channels to terminals carry %v, accepted %v", got, want)
-	}
+	simtest.Near(t, delivered/2000/9, single(t, o, "accepted_load"), 0.002, "channels to terminals carry")
 	if got, want := total/2000/9, single(t, o, "accepted_load")*(single(t, o, "hops_mean")+1); math.Abs(got/want-1) > 0.02 {
 		t.Errorf("all channels carry %v a terminal, want %v", got, want)
 	}
@@ -374,8 +357,7 @@ func TestPipelineNote(t *testing.T) {
 		stages + "pipeline = \"overlapped\"\n": 0,
 		"kind = \"traffic\"\n":                 0,
 	} {
-		notes := warnings(enginetest.Load(t, text), "switch.pipeline")
-		simtest.ErrorIf(t, notes != want, "%d notes of the pipeline, want %d:\n%s", notes, want, text)
+		simtest.Equal(t, warnings(enginetest.Load(t, text), "switch.pipeline"), want, "notes of the pipeline:\n%s:", text)
 	}
 }
 

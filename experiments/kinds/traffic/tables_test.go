@@ -87,8 +87,7 @@ time_lapse = "100ns"
 	accepted, latency := enginetest.Numbers(t, o.Tables["time_lapse"], "accepted_load"), enginetest.Numbers(t, o.Tables["time_lapse"], "latency_mean_ns")[0]
 	want := []float64{1, latency / 100, 0, 1 - latency/100}
 	simtest.ErrorIf(t, !slices.Equal(accepted, want) || latency < 3 || latency > 20, "accepted %v, want %v", accepted, want)
-	offered := enginetest.Numbers(t, o.Results, "offered_load")[0]
-	simtest.ErrorIf(t, offered != 0.5, "%v offered, want 0.5", offered)
+	simtest.Equal(t, enginetest.Numbers(t, o.Results, "offered_load")[0], 0.5, "offered:")
 }
 
 // TestOfferedInPhases: half a flit for 100 cycles, one for 200, a quarter for the last 100 of 400: 275 flits, 0.6875 a cycle.
@@ -100,8 +99,7 @@ phase.busy = { at = 100, load = 1 }
 phase.calm = { at = 300, load = 0.25 }
 measure = { warmup = 100, window = 400 }
 `).Points[0].Config().(*trafficConfig)
-	got := c.offered()
-	simtest.ErrorIf(t, got != 0.6875, "%v offered, want 0.6875", got)
+	simtest.Equal(t, c.offered(), 0.6875, "offered:")
 }
 
 // TestLapse: intervals of 150 cycles of a window of 400, the last of which has 100, in two replications. Two of
@@ -116,8 +114,7 @@ measure = { warmup = 100, window = 400, replications = 2, time_lapse = "150ns" }
 `, path))
 	lapse := o.Tables["time_lapse"]
 	got, from := enginetest.Numbers(t, lapse, "accepted_load"), enginetest.Numbers(t, lapse, "time_ns")
-	simtest.ErrorIf(t, !slices.Equal(got, []float64{1, 1, 1}) || !slices.Equal(from, []float64{0, 150, 300}),
-		"from %v %v are accepted, want 1 in each", from, got)
+	simtest.Alike(t, "from", got, []float64{1, 1, 1}, from, []float64{0, 150, 300})
 }
 
 // TestGlobalChannels: of five groups of two switches each has its channels in the order of the other groups, two

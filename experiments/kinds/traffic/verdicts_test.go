@@ -38,9 +38,7 @@ import (
 // A birth is independent of V in its cycle, so that E V is the mean wait. The
 // rest is the latency without a wait: 1 cycle of injection, 1 for each of the
 // two channels, 1 in the switch, and D-1 for the flits behind the head.
-func exactLatency(load, flits float64) float64 {
-	return load*(flits-1)/(2*(1-load)) + 4 + flits - 1
-}
+func exactLatency(load, flits float64) float64 { return load*(flits-1)/(2*(1-load)) + 4 + flits - 1 }
 
 // TestCoverage: in 200 runs with seeds of their own, the 95 % confidence
 // interval of the mean latency contains the exact mean in 90 to 98 % of them.

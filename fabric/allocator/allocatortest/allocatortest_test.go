@@ -77,6 +77,5 @@ func (r *rotating) Allocate(requests []allocator.Request, matches []int) []int {
 // TestCheckFindsForgotten: an allocator that leaves something out of its snapshot.
 func TestCheckFindsForgotten(t *testing.T) {
 	err := Check(func() allocator.Allocator { return &rotating{} }, allocator.Env{Ports: 4, VCs: 1, Iterations: 1}, allocator.Traits{})
-	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "after a snapshot"),
-		"%v, want matches that differ after a snapshot", err)
+	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "after a snapshot"), "%v, want matches that differ after a snapshot", err)
 }

@@ -4,7 +4,6 @@ package cables
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +12,11 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
+var isAnynet = input.Pattern(`^(?:\x{feff})?(?:\s*(?:#|//).*)*\s*(router|node)\s+\d+\s+(router|node)\s+\d`)
+
 func init() {
 	topology.RegisterFormat(topology.Format{Name: "anynet", Called: "a network of BookSim2's anynet", Doc: "a network from a file of BookSim2's anynet", Read: ReadAnynet,
-		Is: regexp.MustCompile(`^(?:\x{feff})?(?:\s*(?:#|//).*)*\s*(router|node)\s+\d+\s+(router|node)\s+\d`).Match})
+		Is: func(data []byte) bool { return isAnynet().Match(data) }})
 }
 
 // anynetReader collects cables.

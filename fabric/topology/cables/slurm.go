@@ -2,16 +2,17 @@ package cables
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 )
 
+var isSlurm = input.Pattern(`(?im)^\s*SwitchName\s*=`)
+
 func init() {
 	topology.RegisterFormat(topology.Format{Name: "slurm", Called: "Slurm's topology.conf", Doc: "a network from Slurm's topology.conf, with a cable for each pair that it names", Read: readSlurm,
-		Is: regexp.MustCompile(`(?im)^\s*SwitchName\s*=`).Match})
+		Is: func(data []byte) bool { return isSlurm().Match(data) }})
 }
 
 // slurmReader collects the switches of Slurm's topology.conf (its manual page: "SwitchName ... Switches: child

@@ -38,9 +38,8 @@ func TestCostOfLargeSwitches(t *testing.T) {
 	c, err := Of(ring(t), floor, DefaultPrice)
 	simtest.ErrorIf(t, err != nil || c.Cabinets != 12, "%+v, %v", c, err)
 	floor.CabinetUnits, floor.TerminalUnits = 1, 1e7
-	if _, err := Of(ring(t), floor, DefaultPrice); !errors.As(err, new(*param.ParamError)) {
-		t.Errorf("%v, want a problem of cabinet_units", err)
-	}
+	_, err = Of(ring(t), floor, DefaultPrice)
+	simtest.ErrorIf(t, !errors.As(err, new(*param.ParamError)), "%v, want a problem of cabinet_units", err)
 }
 
 // Every registered family has a plan, in which all its cables are counted once and none is

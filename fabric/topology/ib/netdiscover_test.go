@@ -82,27 +82,13 @@ func TestNetDiscoverPeculiarities(t *testing.T) {
 			im := readSmall(t, c.text)
 			simtest.ErrorIf(t, !reflect.DeepEqual(im.Graph(), want), "another graph: %+v, want %+v", im.Graph().Names, want.Names)
 			all := strings.Join(im.Warnings(), "\n")
-			simtest.ErrorIf(t, c.warning == "" && all != "" || !strings.Contains(all, c.warning),
-				"warnings %q, want %q", all, c.warning)
+			simtest.ErrorIf(t, c.warning == "" && all != "" || !strings.Contains(all, c.warning), "warnings %q, want %q", all, c.warning)
 		})
 	}
 }
 
 func TestNetDiscoverOtherNodes(t *testing.T) {
-	im := readSmall(t, `Switch 41 "S-a" # "sw" enhanced port 0 lid 0 lmc 0
-[41] "H-b"[1](b) # "Mellanox Technologies Aggregation Node" lid 14 4xHDR
-[1] "R-c"[1](c1) # "router" lid 0 4x???
-[2] "H-d"[1](d) # "node1 HCA-1" lid 9 2xHDR
-[3] "H-e"[1](e) # "node1 HCA-1" lid 9 2xHDR
-Ca 1 "H-b" # "Mellanox Technologies Aggregation Node"
-[1](b) "S-a"[41] # lid 14 lmc 0 "sw" lid 0 4xHDR
-Rt 2 "R-c" # "router"
-[1](c1) "S-a"[1] # lid 0 lmc 0 "sw" lid 0 4x???
-Ca 1 "H-d" # "node1 HCA-1"
-[1](d) "S-a"[2] # lid 9 lmc 0 "sw" lid 0 2xHDR
-Ca 1 "H-e" # "node1 HCA-1"
-[1](e) "S-a"[3] # lid 9 lmc 0 "sw" lid 0 2xHDR
-`)
+	im := readSmall(t, simtest.Text(t, "testdata/other-nodes.txt"))
 	g := im.Graph()
 	simtest.Equal(t, countsOf(g), (counts{switches: 1, terminals: 2, hosts: 2}), "counts")
 	// In file order; a port GUID may equal the node's. The aggregation node and the router
@@ -122,8 +108,7 @@ Ca 1 "H-e" # "node1 HCA-1"
 	var text bytes.Buffer
 	simtest.Check(t, WriteNetDiscover(&text, g))
 	again, err := ReadNetDiscover(&text, "again")
-	simtest.ErrorIf(t, err != nil || !reflect.DeepEqual(again.Graph().Names.Aggregation, g.Names.Aggregation),
-		"read back %+v, %v", again, err)
+	simtest.ErrorIf(t, err != nil || !reflect.DeepEqual(again.Graph().Names.Aggregation, g.Names.Aggregation), "read back %+v, %v", again, err)
 	text.Reset()
 	simtest.Check(t, WriteSim(&text, g))
 	if again, err = ReadSim(&text, "again"); err != nil || len(again.Graph().Names.Aggregation) != 2 || again.Graph().Terminals() != 2 {
@@ -131,18 +116,15 @@ Ca 1 "H-e" # "node1 HCA-1"
 	}
 	text.Reset()
 	simtest.Check(t, topology.WriteJSON(&text, g))
-	if back, err := topology.ReadJSON("again", text.Bytes()); err != nil || !reflect.DeepEqual(back.Names.Aggregation, g.Names.Aggregation) {
-		t.Errorf("read back %+v, %v", back, err)
-	}
+	back, err := topology.ReadJSON("again", text.Bytes())
+	simtest.ErrorIf(t, err != nil || !reflect.DeepEqual(back.Names.Aggregation, g.Names.Aggregation), "read back %+v, %v", back, err)
 	lids := StatedLIDs(g)
 	if d, known := lids.of(14); !known || d != lids.aggregation() {
 		t.Errorf("LID 14 is of destination %d, want the aggregation nodes, %d", d, lids.aggregation())
 	}
 	// Rows for it are passed over.
 	tables := "dump_ucast_routes: Switch 0xa\n0x0009 : 002\n0x000E : 041 : 01 : yes\n"
-	if _, err := ReadLFTs(strings.NewReader(tables), "x", g); err != nil {
-		t.Error(err)
-	}
+	simtest.Must(ReadLFTs(strings.NewReader(tables), "x", g))(t)
 	all := strings.Join(im.Warnings(), "\n")
 	simtest.ErrorIf(t, !strings.Contains(all, "LID of another") || !strings.Contains(all, "no LID"), "warnings %q", all)
 }
@@ -216,9 +198,8 @@ func TestNetDiscoverTruncated(t *testing.T) {
 func TestNamesThatSteer(t *testing.T) {
 	im := simtest.Must(ReadNetDiscover(strings.NewReader("Switch\t4 \"S-00aa\"\t\t# \"sw\x1b[2J\x1b]0;p\a A\" enhanced port 0 lid 1 lmc 0\n[1]\t\"H-00b1\"[1](b1)\t\t# \"h\x1b[31mRED\" lid 2 4xQDR\n"+
 		"Ca\t1 \"H-00b1\"\t\t# \"h\x1b[31mRED\"\n[1](b1)\t\"S-00aa\"[1]\t\t# lid 2 lmc 0 \"sw\" lid 1 4xQDR\n"), "x"))(t)
-	if g := im.Graph(); g.SwitchName(0) != "sw [2J ]0;p  A" || g.TerminalName(0) != "h [31mRED" {
-		t.Errorf("%q, %q", g.SwitchName(0), g.TerminalName(0))
-	}
+	g := im.Graph()
+	simtest.ErrorIf(t, g.SwitchName(0) != "sw [2J ]0;p  A" || g.TerminalName(0) != "h [31mRED", "%q, %q", g.SwitchName(0), g.TerminalName(0))
 }
 
 // Cables of a rate that the tool could not name, or that states none, are counted once each where others
@@ -230,9 +211,8 @@ func TestUnknownRates(t *testing.T) {
 		want := "x:3: this cable has no known rate, as 3 of 4: they take a flit a cycle of fabric.clock, which the fastest cable sets, unless " + setting + " says otherwise"
 		simtest.ErrorIf(t, len(im.Doubts()) != 1 || im.Doubts()[0] != want, "%q: %q", rate, im.Doubts())
 	}
-	if im := simtest.Must(ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text, "4xNDR", "??HDR")), "x"))(t); len(im.Doubts()) > 0 {
-		t.Errorf("%q", im.Doubts())
-	}
+	im := simtest.Must(ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text, "4xNDR", "??HDR")), "x"))(t)
+	simtest.ErrorIf(t, len(im.Doubts()) > 0, "%q", im.Doubts())
 }
 
 func TestProblemsAreReportedTogether(t *testing.T) {

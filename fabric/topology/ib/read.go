@@ -43,9 +43,7 @@ func ReadNetDiscover(r io.Reader, name string) (*Imported, error) {
 // ReadSim reads a netlist of the fabric simulator ibsim and numbers GUIDs as
 // it does: a port of an adapter has the adapter's GUID plus its number, whatever
 // stands in parentheses. ibsim's include, module and do are not supported.
-func ReadSim(r io.Reader, name string) (*Imported, error) {
-	return read(r, name, dialectSim)
-}
+func ReadSim(r io.Reader, name string) (*Imported, error) { return read(r, name, dialectSim) }
 
 func read(r io.Reader, name string, dialect variant) (*Imported, error) {
 	f := newListing(name)

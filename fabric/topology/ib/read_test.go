@@ -2,6 +2,7 @@ package ib
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"io"
 	"os"
@@ -46,9 +47,8 @@ type problem struct{ name, text, want string }
 func checkProblems[T any](t *testing.T, name string, read func(io.Reader, string) (T, error), list []problem) {
 	t.Helper()
 	for _, c := range list {
-		if x, err := read(strings.NewReader(c.text), name); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: read as %+v, %v, want %q", c.name, x, err, c.want)
-		}
+		x, err := read(strings.NewReader(c.text), name)
+		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), c.want), "%s: read as %+v, %v, want %q", c.name, x, err, c.want)
 	}
 }
 
@@ -167,32 +167,9 @@ func TestRealClusters(t *testing.T) {
 
 // A small fabric: switches a and b joined by one cable, a host on each; h has
 // two ports. Every variant below is this fabric written in another way.
-const smallFabric = `#
-# Topology file: generated on Sun Oct  5 21:59:42 2014
-#
-vendid=0x2c9
-devid=0xc738
-sysimgguid=0xa0
-switchguid=0xa(a)
-Switch	36 "S-000000000000000a"		# "leaf # a" enhanced port 0 lid 1 lmc 0
-[1]	"H-00000000000000c0"[1](c1) 		# "host "c" HCA-1" lid 3 4xQDR
-[30]	"S-000000000000000b"[2]		# "leaf b" lid 2 4xFDR10
-
-switchguid=0xb(b)
-Switch	36 "S-000000000000000b"		# "leaf b" base port 0 lid 2 lmc 0
-[2]	"S-000000000000000a"[30]		# "leaf # a" lid 1 4xFDR10
-[3]	"H-00000000000000c0"[2](c2) 		# "host "c" HCA-1" lid 4 1xXDR
-[4]	"H-00000000000000d0"[1](d1) 		# "d" lid 5 4xNDR
-
-caguid=0xc0
-Ca	2 "H-00000000000000c0"		# "host "c" HCA-1"
-[1](c1) 	"S-000000000000000a"[1]		# lid 3 lmc 1 "leaf # a" lid 1 4xQDR
-[2](c2) 	"S-000000000000000b"[3]		# lid 4 lmc 1 "leaf b" lid 2 1xXDR
-
-caguid=0xd0
-Ca	1 "H-00000000000000d0"		# "d"
-[1](d1) 	"S-000000000000000b"[4]		# lid 5 lmc 0 "leaf b" lid 2 4xNDR
-`
+//
+//go:embed testdata/small.txt
+var smallFabric string
 
 func TestReadFileFindsTheFormat(t *testing.T) {
 	dir := t.TempDir()
@@ -225,13 +202,11 @@ func TestReadFileFindsTheFormat(t *testing.T) {
 		{"empty.txt", "", "empty.txt:1: neither"},
 		{"cut.txt", smallFabric[:300], "cut.txt:"},
 	} {
-		if topo, err := topology.ReadFile(put(c.name, []byte(c.text))); err == nil || topo != nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, %v, want %q", c.name, topo, err, c.want)
-		}
+		topo, err := topology.ReadFile(put(c.name, []byte(c.text)))
+		simtest.ErrorIf(t, err == nil || topo != nil || !strings.Contains(err.Error(), c.want), "%s: %v, %v, want %q", c.name, topo, err, c.want)
 	}
-	if _, err := topology.ReadFile(filepath.Join(dir, "absent")); err == nil {
-		t.Error("a file that is not there was read")
-	}
+	_, err := topology.ReadFile(filepath.Join(dir, "absent"))
+	simtest.ErrorIf(t, err == nil, "a file that is not there was read")
 }
 
 // TestWrongType: a file in another format than its type says is one error, which

@@ -22,17 +22,15 @@ func TestWritersRepeatTheTools(t *testing.T) {
 	im := simtest.Must(ReadNetDiscover(bytes.NewReader(discover), "torus.txt"))(t)
 	var out bytes.Buffer
 	simtest.Check(t, WriteNetDiscover(&out, im.Graph()))
-	if got, want := header.ReplaceAll(out.Bytes(), nil), header.ReplaceAll(discover, nil); !bytes.Equal(got, want) {
-		t.Errorf("ibnetdiscover form differs:\n%s", firstDifference(got, want))
-	}
+	got, want := header.ReplaceAll(out.Bytes(), nil), header.ReplaceAll(discover, nil)
+	simtest.ErrorIf(t, !bytes.Equal(got, want), "ibnetdiscover form differs:\n%s", firstDifference(got, want))
 	netlist := readTestdata(t, "torus_4x4x4_1.net.gz")
 	sim := simtest.Must(ReadSim(bytes.NewReader(netlist), "torus.net"))(t)
 	topologytest.CheckGraph(t, sim.Graph())
 	out.Reset()
 	simtest.Check(t, WriteSim(&out, sim.Graph()))
-	if !bytes.Equal(bytes.TrimSpace(out.Bytes()), bytes.TrimSpace(netlist)) {
-		t.Errorf("netlist differs:\n%s", firstDifference(out.Bytes(), netlist))
-	}
+	simtest.ErrorIf(t, !bytes.Equal(bytes.TrimSpace(out.Bytes()), bytes.TrimSpace(netlist)),
+		"netlist differs:\n%s", firstDifference(out.Bytes(), netlist))
 }
 
 func firstDifference(got, want []byte) string {
@@ -120,23 +118,7 @@ func TestWritersOfGeneratedNetworks(t *testing.T) {
 	g := b.Freeze()
 	var text bytes.Buffer
 	simtest.Check(t, WriteSim(&text, g))
-	want := `Switch 3 "S0"
-[1]	"S1"[2]
-[2]	"H1"[1]
-[3]	"S1"[3]
-
-Switch 3 "S1"
-[1]	"H0"[1]
-[2]	"S0"[1]
-[3]	"S0"[3]
-
-Hca 1 "H0"
-[1]	"S1"[1]
-
-Hca 1 "H1"
-[1]	"S0"[2]
-
-`
+	want := simtest.Text(t, "testdata/own.net")
 	simtest.ErrorIf(t, text.String() != want, "netlist\n%s\nwant\n%s", text.String(), want)
 	sim := simtest.Must(ReadSim(&text, "own.net"))(t)
 	text.Reset()
@@ -146,27 +128,11 @@ Hca 1 "H1"
 	simtest.ErrorIf(t, !reflect.DeepEqual(own, cablesByGUID(sim.Graph())) || !reflect.DeepEqual(own, cablesByGUID(found.Graph())),
 		"the written forms read as another fabric")
 	n := topology.NamesOf(g)
-	simtest.ErrorIf(t, n.Switches[1].GUID != 0x200001 || n.Terminals[1].PortGUID != 0x100003 || n.Terminals[1].NodeGUID != 0x100002,
-		"%+v", n)
+	simtest.ErrorIf(t, n.Switches[1].GUID != 0x200001 || n.Terminals[1].PortGUID != 0x100003 || n.Terminals[1].NodeGUID != 0x100002, "%+v", n)
 }
 
 func TestSimDialect(t *testing.T) {
-	const text = `hcaguids=0x500000
-Switch 4 "sw a" # "described" base port 0
-[1] "h1"
-[2] "h1"[2] w=4 s=1
-[3] "sw b"[2]
-switchguid+0x10
-Switch 2 "sw b"
-[1] "h2"[1]
-[2] "sw a"[3]
-Switch 2 "sw c"
-Hca 2 "h1"
-[1] "sw a"[1]
-[2] "sw a"[2]
-Ca 1 "h2"
-[1] "sw b"
-`
+	text := simtest.Text(t, "testdata/dialect.net")
 	_, err := ReadSim(strings.NewReader("# a comment\n"+strings.Replace(text, "[3] \"sw b\"[2]", "", 1)), "x.net")
 	want := `x.net:10: one-sided link: "sw b" port 2 leads to "sw a" port 3`
 	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "%v, want %q", err, want)
@@ -205,9 +171,7 @@ func fuzzReader(f *testing.F, read func(io.Reader, string) (*Imported, error), w
 		if err != nil {
 			t.Fatalf("%v\nin\n%s", err, written.String())
 		}
-		if !reflect.DeepEqual(cablesByGUID(again.Graph()), cablesByGUID(g)) {
-			t.Errorf("another fabric after\n%s", written.String())
-		}
+		simtest.ErrorIf(t, !reflect.DeepEqual(cablesByGUID(again.Graph()), cablesByGUID(g)), "another fabric after\n%s", written.String())
 	})
 }
 

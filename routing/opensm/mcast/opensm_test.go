@@ -83,16 +83,12 @@ func TestOpenSMTables(t *testing.T) {
 			}
 			simtest.Check(t, err)
 			mlid := joinSA(t, e, groups)
-			if err := e.Forest().Check(); err != nil {
-				t.Error(err)
-			}
+			simtest.Check(t, e.Forest().Check())
 			tables := simtest.Must(TablesOf(e.Forest(), mlid))(t)
 			var dump bytes.Buffer
 			simtest.Check(t, WriteMCFDBs(&dump, env.Graph, tables))
 			want := opensmFile(t, name+".mcfdbs.gz")
-			if !bytes.Equal(dump.Bytes(), want) {
-				t.Errorf("the tables differ: %s", firstDifference(dump.String(), string(want)))
-			}
+			simtest.ErrorIf(t, !bytes.Equal(dump.Bytes(), want), "the tables differ: %s", firstDifference(dump.String(), string(want)))
 			read, err := ReadMCFDBs(bytes.NewReader(want), name, env.Graph)
 			simtest.ErrorIf(t, err != nil || fmt.Sprint(read) != fmt.Sprint(tables), "tables read back differ, or %v", err)
 			checkEFI(t, e.Forest(), opensmFile(t, name+".efi.csv.gz"))
@@ -231,8 +227,7 @@ func TestOpenSMEnginesForgetOtherGroups(t *testing.T) {
 		backwards := slices.Clone(groups)
 		slices.Reverse(backwards)
 		want := trees(groups, false)
-		simtest.ErrorIf(t, trees(backwards, false) != want || trees(groups, true) != want,
-			"%s: trees depend on other groups", name)
+		simtest.ErrorIf(t, trees(backwards, false) != want || trees(groups, true) != want, "%s: trees depend on other groups", name)
 	}
 }
 
@@ -290,23 +285,16 @@ func TestSSSPInfinity(t *testing.T) {
 	set := func(lmc int, fallback bool) (multicast.Engine, error) {
 		return param.Make(multicast.Registry, "opensm-sssp", env, func(c *OpenSMSSSPConfig) { c.LMC, c.Fallback = lmc, fallback })
 	}
-	if _, err := set(6, false); err != nil {
-		t.Errorf("LMC 6: %v", err)
-	}
+	_, err := set(6, false)
+	simtest.ErrorIf(t, err != nil, "LMC 6: %v", err)
 	var refused *opensm.InfinityError
-	if _, err := set(7, false); !errors.As(err, &refused) {
-		t.Fatalf("LMC 7: %v, want an *opensm.InfinityError", err)
-	}
+	_, err = set(7, false)
+	simtest.FatalIf(t, !errors.As(err, &refused), "LMC 7: %v, want an *opensm.InfinityError", err)
 	// (2^31-2) / 7740^2 = 35.8: from the end of the chain 36 switches can be
 	// reached (the host's own link is 1 long), 24 cannot.
-	if refused.LIDs != 7740 || refused.Allowed != 35 || refused.Lost != 24 {
-		t.Errorf("%+v", *refused)
-	}
+	simtest.ErrorIf(t, refused.LIDs != 7740 || refused.Allowed != 35 || refused.Lost != 24, "%+v", *refused)
 	e := simtest.Must(set(7, true))(t)
-	if err := e.Join(multicast.NewGroup(0, []topology.TerminalID{0, 2}, nil)); err != nil {
-		t.Error(err)
-	}
-	if p, _ := e.Forest().Planted(0); p == nil || p.Switches[0] != 1 || p.Height != 2 {
-		t.Errorf("the fallback's tree is %+v", p)
-	}
+	simtest.Check(t, e.Join(multicast.NewGroup(0, []topology.TerminalID{0, 2}, nil)))
+	p, _ := e.Forest().Planted(0)
+	simtest.ErrorIf(t, p == nil || p.Switches[0] != 1 || p.Height != 2, "the fallback's tree is %+v", p)
 }

@@ -192,9 +192,8 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 			root := plainRoot(order, env.Hops.Hops, graph, &g)
 			want := map[topology.SwitchID][]topology.PortID{}
 			plainMinHop(env.Hops, root, topology.NoPort, g.Span(graph), want)
-			if tree.Switches[0] != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want) {
-				t.Fatalf("%s: %+v has the tree %+v, want root %d and rows %s", name, g, tree, root, sortedRows(want))
-			}
+			simtest.FatalIf(t, tree.Switches[0] != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want),
+				"%s: %+v has the tree %+v, want root %d and rows %s", name, g, tree, root, sortedRows(want))
 			h := plainHeight(graph, tree, &g)
 			simtest.ErrorIf(t, h != tree.Height, "%s: height %d, want %d", name, tree.Height, h)
 		}
@@ -348,9 +347,8 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 			for port := range set {
 				want[graph.PortSwitch[port]] = append(want[graph.PortSwitch[port]], port)
 			}
-			if tree.Switches[0] != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want) {
-				t.Fatalf("%s: %+v has the tree %+v, want root %d and rows %s", name, g, tree, root, sortedRows(want))
-			}
+			simtest.FatalIf(t, tree.Switches[0] != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want),
+				"%s: %+v has the tree %+v, want root %d and rows %s", name, g, tree, root, sortedRows(want))
 			h := plainHeight(graph, tree, &g)
 			simtest.ErrorIf(t, h != tree.Height, "%s: height %d, want %d", name, tree.Height, h)
 		}

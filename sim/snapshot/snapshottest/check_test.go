@@ -1,9 +1,9 @@
 package snapshottest
 
 import (
-	"slices"
 	"testing"
 
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -41,8 +41,6 @@ func TestProblems(t *testing.T) {
 		{"pointer", whole, []string{"scratch"}, []string{"field parent is of a type that cannot be written: name it as an exception"}},
 		{"in vain", whole, []string{"scratch", "parent", "a", "d"}, []string{"field a is in the state, and named as an exception", "there is no field d"}},
 	} {
-		if got := Problems(fresh, c.archive, c.except...); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		simtest.EqualSlices(t, Problems(fresh, c.archive, c.except...), c.want, "%s:", c.name)
 	}
 }
