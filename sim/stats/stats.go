@@ -4,8 +4,8 @@ package stats
 
 import (
 	"math"
-	"slices"
 	"math/bits"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
