@@ -113,6 +113,25 @@ func TestGaugeOfSeveralChannels(t *testing.T) {
 	simtest.ErrorIf(t, drawn[1] != 20 || drawn[7] == 0 || drawn[9] == 0, "ports were taken %v times", drawn)
 }
 
+// TestQThreshold: at its source, where a threshold of 0.2 is on the minimal channel's 100 cycles, a packet leaves by
+// another channel if that takes 80 or less.
+func TestQThreshold(t *testing.T) {
+	topo, _ := gauged(t, 2, nil)
+	q := simtest.Must(Registry.New("q-adaptive", Env{Topology: topo, VCs: 8}, param.Set("exploration", 0), param.Set("source_threshold", 0.2)))(t).(*qAdaptive)
+	m, random := q.NewMemory(func(topology.PortID) int64 { return 1 }).(*qMemory), sim.NewStream(1, "threshold", 0)
+	h := fabric.Head{Switch: 0, Dst: 4}
+	minimal := q.minimal(&h, &random)
+	for other, minimally := range map[float32]bool{79: false, 80: false, 81: true, 99: true} {
+		estimates := m.row(0, 0)
+		for i := range estimates {
+			estimates[i] = other
+		}
+		estimates[q.column[minimal]] = 100
+		got := q.choose(m, &h, 0, 0, &random)
+		simtest.ErrorIf(t, (got == minimal) != minimally, "%v cycles by another channel: port %d, the minimal one is %d", other, got, minimal)
+	}
+}
+
 // TestUGALOffset: a packet goes minimally if q_m*H_m <= q_nm*H_nm + T, at equality, too. By global hops 8
 // flits on the minimal path stand against twice 3 on the detour.
 func TestUGALOffset(t *testing.T) {

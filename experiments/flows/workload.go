@@ -2,6 +2,7 @@ package flows
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
@@ -97,6 +98,13 @@ func (c *flowsConfig) wire(bytes float64) float64 {
 	return 1 + float64(packets)*float64(c.Transport.Header)/bytes
 }
 
+// leastBytes is what a run with so many flows takes at least, in bytes: the flows, with what is kept of each at the end, and
+// an empty network.
+func (c *flowsConfig) leastBytes(flows float64, p *flowsParts) float64 {
+	atEnd := unsafe.Sizeof(timedFlow{}) + 2*unsafe.Sizeof(sim.Time(0))
+	return c.Transport.FlowBytes(flows) + flows*float64(atEnd) + p.timing.Bytes(p.topology.Graph())
+}
+
 // mostListed is the number of flows of a pattern up to which a check lists them.
 const mostListed = 1 << 16
 
@@ -118,7 +126,7 @@ func (c *flowsConfig) checkWorkload(p *flowsParts, seed uint64) error {
 		if n > transport.MostFlows {
 			return &param.ParamError{Key: key, Value: value, Want: fmt.Sprintf("at most %d flows; these are %.0f", transport.MostFlows, n)}
 		}
-		if err := input.CheckMemory(key, value, fmt.Sprintf("%.0f flows", n), c.Transport.FlowBytes(n)); err != nil {
+		if err := input.CheckMemory(key, value, fmt.Sprintf("%.0f flows", n), c.leastBytes(n, p)); err != nil {
 			return err
 		}
 	} else {
@@ -130,7 +138,7 @@ func (c *flowsConfig) checkWorkload(p *flowsParts, seed uint64) error {
 	key := "flows.bytes"
 	if t.File != "" {
 		key = "flows.file"
-		if err := input.CheckMemory(key, t.File, fmt.Sprintf("%d flows", len(flows)), c.Transport.FlowBytes(float64(len(flows)))); err != nil {
+		if err := input.CheckMemory(key, t.File, fmt.Sprintf("%d flows", len(flows)), c.leastBytes(float64(len(flows)), p)); err != nil {
 			return err
 		}
 	}
@@ -178,7 +186,7 @@ func (c *flowsConfig) predictWork(p *experiments.Preflight) error {
 	})
 	crossings := flows * float64(packets) * (1 + answers) * channels.(float64)
 	p.Slower(packetTimes * (1 + flowCrossings*flows/crossings))
-	p.Work(crossings, crossings, 2*(c.Transport.FlowBytes(flows)+parts.timing.Bytes(g))) // twice, for the garbage collector
+	p.Work(crossings, crossings, 2*c.leastBytes(flows, parts)) // twice, for packets in flight and the garbage collector
 	return nil
 }
 

@@ -167,9 +167,9 @@ func (c *Config) CheckFlows(terminals int, flows []Flow) error {
 }
 
 // FlowBytes is about what so many flows take in memory, with their connections: the least, since
-// packets in flight come on top.
+// packets in flight come on top. Each begins by an event, or by a trigger, which takes more.
 func (c *Config) FlowBytes(flows float64) float64 {
-	each := unsafe.Sizeof(Flow{}) + unsafe.Sizeof(flowState{}) + unsafe.Sizeof(connection{}) + unsafe.Sizeof(message{}) + 8
+	each := unsafe.Sizeof(Flow{}) + unsafe.Sizeof(flowState{}) + unsafe.Sizeof(connection{}) + unsafe.Sizeof(message{}) + unsafe.Sizeof(sim.Event{}) + 8
 	if c.Spray == "bitmap" || c.Spray == "mixed" {
 		each += uintptr(c.Entropies)
 	}
@@ -189,6 +189,7 @@ func New(kernel *sim.Kernel, g *topology.Graph, config Config, flows []Flow, tri
 	if err := config.CheckFlows(g.Terminals(), flows); err != nil {
 		return nil, err
 	}
+	s.flows = make([]flowState, 0, len(flows))
 	for i, f := range flows {
 		s.flows = append(s.flows, flowState{Flow: f, connection: -1, began: -1, end: -1})
 		if f.After == 0 {
@@ -344,11 +345,12 @@ func (s *System) Next(t topology.TerminalID) int32 {
 		h.served = 0
 		c := s.connections[h.active.Take()]
 		c.active = false
-		if !c.may() {
+		size := c.size()
+		if size == 0 || !c.allows(size) {
 			c.goOn()
 			continue
 		}
-		id := c.send()
+		id := c.send(size)
 		c.goOn()
 		return id
 	}

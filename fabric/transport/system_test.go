@@ -2,6 +2,7 @@ package transport
 
 import (
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -74,6 +75,23 @@ func TestOneFlow(t *testing.T) {
 	want := 489*0.332 + 5*0.332 + 2010*80e-6 + 12 + 6*0.00512
 	simtest.ErrorIf(t, math.Abs(r.tail()-want) > 0.001 || r.Counts.Acknowledged != 124,
 		"%v us, want %v; %+v", r.tail(), want, r.Counts)
+}
+
+// TestFlowBytes: 65,280 flows that wait for each other take what FlowBytes says at least, and less than half more.
+func TestFlowBytes(t *testing.T) {
+	var before, after runtime.MemStats
+	topo, config := star(t, 256), DefaultConfig()
+	config.Control = "both"
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	flows, triggers := AllToAll(256, 1000)
+	r := prepare(t, topo, config, shared.DefaultConfig(), sim.Microsecond, flows, triggers...)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	taken, said := float64(after.HeapAlloc)-float64(before.HeapAlloc), config.FlowBytes(float64(len(flows)))
+	simtest.ErrorIf(t, taken < said || taken > 1.5*said, "%.0f bytes taken, %.0f said", taken, said)
+	runtime.KeepAlive(r)
+	runtime.KeepAlive(flows)
 }
 
 // TestIncast: 15 flows of 489 full packets and one of 2,010 B into one link take 2,437.632 us of it;

@@ -30,8 +30,8 @@ func Observe(t testing.TB, r fabric.Routing, g *topology.Graph) (o *Observer, ob
 	return o, o
 }
 
-// Needs implements [fabric.Needer]: of the queues only, so that every decision is made at a
-// switch, one after the other, and seen.
+// Needs implements [fabric.Needer]: queues only, so that every decision is made at a switch, one at
+// a time, and seen.
 func (o *Observer) Needs() fabric.Needs {
 	needs := fabric.NeedsOf(o.Routing)
 	return fabric.Needs{Queues: needs.Queues, Credits: needs.Credits, Crossed: needs.Crossed}

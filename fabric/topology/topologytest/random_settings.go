@@ -209,8 +209,7 @@ func resize(list reflect.Value, longer bool) {
 	list.Set(reflect.Append(list, element))
 }
 
-// step moves a number by 1 or 2, but 1 and 3, which may be exponents, by 1 only;
-// or halves it, and makes 2 of nothing.
+// step moves a number by 1 or 2 (1 and 3, perhaps exponents, by 1), or halves it, and makes 2 of 0.
 func step(v reflect.Value, stream *sim.Stream, shrink bool) {
 	switch {
 	case v.CanInt() && shrink && v.Int() == 0:
