@@ -175,6 +175,8 @@ func TestPlacements(t *testing.T) {
 		"a n[1-2],n[07]":        "",
 		"a n[1-2],n7,n4":        "0 1 6 3",
 		"a random:8 uniform .5": "0 1 2 3 4 5 6 7",
+		// squeue -o "%i %N", of which 2 and 3 wait
+		"JOBID NODELIST\n1 n[1-2]\n2 \n3 (Priority)\n4_1 n7\n": "0 1|6",
 	} {
 		network := fewCables()
 		jobs, err := ReadJobs(strings.NewReader(text), "x", network, 1)
