@@ -262,6 +262,21 @@ func Table(t testing.TB, file string) (rows []map[string]string) {
 	return rows
 }
 
+// Case is a section of a file of cases: a line "== NAME", what is given, a line "--", what is wanted.
+type Case struct{ Name, Given, Want string }
+
+// Cases reads a file of cases.
+func Cases(t testing.TB, file string) (all []Case) {
+	t.Helper()
+	for _, section := range strings.Split("\n"+Text(t, file), "\n== ")[1:] {
+		name, body, _ := strings.Cut(section, "\n")
+		given, want, found := strings.Cut("\n"+body, "\n--\n")
+		FatalIf(t, !found, "%s: case %q wants nothing", file, name)
+		all = append(all, Case{name, strings.TrimPrefix(given, "\n") + "\n", strings.TrimSuffix(want, "\n")})
+	}
+	return all
+}
+
 // NeedSample skips the test if a file of the reference, kept apart from the sources, is not here.
 func NeedSample(t testing.TB, file string) {
 	t.Helper()

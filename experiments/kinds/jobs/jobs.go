@@ -294,8 +294,12 @@ func (t *jobTable) job(name string, costs mpi.Costs, unit sim.Time) (mpi.Job, er
 	if err != nil {
 		return mpi.Job{}, err
 	}
+	needs := skeletons.NeedsOf(program)
+	if needs.CPUs > 1 || needs.NICs > 1 {
+		return mpi.Job{}, &param.ParamError{Key: "job." + name + ".program", Value: "goal", Want: fmt.Sprintf("a schedule with one CPU and one NIC a rank; this one has %d and %d", needs.CPUs, needs.NICs)}
+	}
 	begin := func() mpi.Workload { return program.Run(unit, costs) }
-	return mpi.Job{Name: name, Ranks: skeletons.NeedsOf(program).Ranks, Program: begin, Start: t.Start, Repeat: t.Repeat, Until: t.Until}, nil
+	return mpi.Job{Name: name, Ranks: needs.Ranks, Program: begin, Start: t.Start, Repeat: t.Repeat, Until: t.Until}, nil
 }
 
 func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
@@ -325,9 +329,6 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	}
 	for i := range p.jobs {
 		some = some || p.jobs[i].Repeat > 0
-		if w := p.jobs[i].Program(); w.CPUs() > 1 || w.NICs() > 1 {
-			return nil, &param.ParamError{Key: "job." + p.jobs[i].Name + ".program", Value: "goal", Want: fmt.Sprintf("a schedule with one CPU and one NIC a rank; this one has %d and %d", w.CPUs(), w.NICs())}
-		}
 	}
 	if !some {
 		return nil, &param.ParamError{Key: "job." + p.jobs[0].Name + ".repeat", Value: 0, Want: "at least one job with a number of repetitions: the others run as long as it does"}

@@ -261,7 +261,8 @@ func (c *Config) Programs() ([]mpi.Job, error) {
 
 // Adapter is the adapter of every node. Its packets are no longer than the fabric's MTU.
 func (c *Config) Adapter() (hca.Config, error) {
-	adapter, err := c.HCA.Preset.BuildShared(struct{}{})
+	preset := &c.HCA.Preset
+	adapter, err := experiments.Latest(preset.Shared(), "adapter", preset.Config(), func() (hca.Config, error) { return preset.Build(struct{}{}) })
 	if m := c.Fabric.MTU; c.Job.Machine == "fabric" && m > 0 {
 		adapter.MTU = min(adapter.MTU, m)
 	}

@@ -25,7 +25,8 @@ import (
 // numbered in the order of their first appearance. A cable that stands in the list twice
 // is two parallel cables, unless all stand in both orders: then they are taken once. Numbers
 // (weights) and attributes in braces in the place of classes are passed over, and so is a first
-// line that counts switches or names columns: where it does, further columns are passed over, too. A line with a switch and its neighbours for every switch is an
+// line that counts switches or names columns: where it does, further columns are passed over, too, and those of the
+// switches and their ports may stand anywhere (id,src,srcport,dst,dstport). A line with a switch and its neighbours for every switch is an
 // adjacency list, as networkx's write_adjlist writes it; METIS's graphs and matrices are read, too. Or the file is Cray's list of
 // links (rtr --interconnect, for Gemini and Aries), which names a tile of a router at
 // each end,
