@@ -58,7 +58,8 @@ func AllgatherNeighborExchange(n int, bytes int64) Collective {
 		ranks:  n,
 		rounds: always(max(1, n/2)),
 		round: func(rank, round int, dst []Op) []Op {
-			// Even ranks begin with the next rank and move up, odd ones with that before and move down.
+			// Even ranks begin with the next rank and move up, odd ranks with the one before and
+			// move down.
 			step := 1 - 2*(rank%2)
 			first := mod(rank+step, n)
 			if round == 0 {
@@ -113,10 +114,10 @@ func (e Env) wholeNodes(algorithm string, leaders int) error {
 	return nil
 }
 
-// AllgatherLeaders does for an allgather what [AlltoallLeaders] does for an alltoall (Li et al. 2013
-// leave it to later work; this is ours). The ranks of a node form groups of e = M/d, whose first rank
-// leads. It gathers the blocks of its group, exchanges blocks of e with the leaders of the same group
-// on other nodes, and hands its N/d blocks to all ranks of its node.
+// AllgatherLeaders is [AlltoallLeaders] for an allgather (Li et al. 2013 leave it to later work;
+// this is ours). The ranks of a node form groups of e = M/d, whose first rank leads. It gathers the
+// blocks of its group, exchanges blocks of e with the leaders of the same group on other nodes, and
+// hands its N/d blocks to all ranks of its node.
 //
 // Slots: 0..N-1 are the blocks; N..2N-1 are where Bruck's algorithm turns them.
 func AllgatherLeaders(e Env, c AllgatherLeaderSettings) Collective {
@@ -176,7 +177,7 @@ func (g *gatherers) scatter(rank int, dst []Op) []Op {
 // buffers whose addresses are known. A rank writes to the next one only, so that a single handshake
 // takes the place of the three small messages of each block by rendezvous; ours.
 //
-// Slots: N the address that a rank gives, N+1 that which it gets.
+// Slots: N is the address that a rank gives, N+1 the address that it gets.
 func AllgatherLSS(n int, bytes, address int64) Collective {
 	size := func(int) int64 { return bytes }
 	contract := gathering(n, size, same).with(2, func(int) int64 { return address }, Token(n),

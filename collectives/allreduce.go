@@ -30,8 +30,8 @@ func AllreduceRing(n int, bytes int64) Collective {
 	}
 }
 
-// fold makes 2^k positions of n = 2^k + r ranks: the even ones of the first 2r first give their
-// vector to the next odd rank, and get the result from it at the end.
+// fold makes 2^k positions of n = 2^k + r ranks: the even ones of the first 2r first give the next
+// odd rank their vector, and get the result from it at the end.
 type fold struct{ n, rest, doublings int }
 
 func newFold(n int) fold {
@@ -53,8 +53,8 @@ func (f fold) rank(position int) int {
 	return position + f.rest
 }
 
-// program goes through rounds between the positions; vector has the bytes and slots of all that a
-// rank has.
+// program goes through rounds between the positions; vector has the bytes and slots of a rank's
+// all.
 func (f fold) program(rounds int, vector Op, contract Contract, round func(position, round int, dst []Op) []Op) Collective {
 	whole := func(kind Kind, peer, tag int, combine bool) Op {
 		op := vector
@@ -146,7 +146,7 @@ func AllreduceRecursiveHalving(n int, bytes int64) Collective {
 func same(v int) int { return v }
 
 // ringAllgatherRound is round k of an allgather around a ring of n positions: position v sends slot
-// v-k on to v+1 and gets slot v-k-1. Size is that of a slot, rank turns positions into ranks.
+// v-k on to v+1 and gets slot v-k-1. size is by slot, rank turns positions into ranks.
 func ringAllgatherRound(v, k, n int, size func(slot int) int64, rank func(v int) int, dst []Op) []Op {
 	out, in := mod(v-k, n), mod(v-k-1, n)
 	return append(dst,
@@ -154,8 +154,8 @@ func ringAllgatherRound(v, k, n int, size func(slot int) int64, rank func(v int)
 		Op{Kind: Send, Peer: int32(rank((v + 1) % n)), Tag: int32(k), Bytes: size(out), Data: Slot(out)})
 }
 
-// AllgatherRing takes N-1 rounds of one block (Thakur, Rabenseifner, Gropp,
-// IJHPCA 2005, section 3.1).
+// AllgatherRing takes N-1 rounds of a block (Thakur, Rabenseifner, Gropp, IJHPCA 2005, section
+// 3.1).
 func AllgatherRing(n int, bytes int64) Collective {
 	size := func(int) int64 { return bytes }
 	return &program{
@@ -214,8 +214,9 @@ func BarrierDissemination(n int) Collective {
 	}
 }
 
-// BarrierRecursiveDoubling is Open MPI's: of N = 2^k + r ranks the last r first notify the first r, and are
-// told by them at the end; 2^k ranks notify each other at doubling distances. Messages are 1 byte.
+// BarrierRecursiveDoubling is Open MPI's: of N = 2^k + r ranks the last r notify the first r at the
+// start, and are told at the end; 2^k ranks notify each other at doubling distances. Messages are 1
+// byte.
 func BarrierRecursiveDoubling(n int) Collective {
 	f := newFold(n)
 	first := n - f.rest // of the last

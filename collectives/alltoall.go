@@ -30,8 +30,8 @@ func recvBlock(e Env, rank, peer, tag int) Op {
 	return Op{Kind: Recv, Peer: int32(peer), Tag: int32(tag), Bytes: e.size(peer, rank), Data: Slot(e.Ranks + peer)}
 }
 
-// AlltoallLinear posts N-1 receives and N-1 sends at once, beginning with its
-// neighbours, and waits for all (Open MPI's "basic linear").
+// AlltoallLinear posts N-1 receives and N-1 sends at once, neighbours first, and waits for all
+// (Open MPI's "basic linear").
 func AlltoallLinear(e Env) Collective {
 	n := e.Ranks
 	return &program{
@@ -65,19 +65,19 @@ func AlltoallPairwise(e Env) Collective {
 	})
 }
 
-// AlltoallRing is the virtual ring: N-1 rounds; in round k = 1.. a rank sends
-// to the rank k after it and receives from the rank k before it.
+// AlltoallRing is the virtual ring: in round k = 1..N-1 a rank sends to the rank k after it and
+// receives from the rank k before it.
 func AlltoallRing(e Env) Collective { return ringBy(e, Auto) }
 
-// ringBy is AlltoallRing with a protocol of its own. By rendezvous a rank sends
-// three small messages a step: RTS, CTS and FIN.
+// ringBy is AlltoallRing by a protocol. By rendezvous a rank sends three small messages a step:
+// RTS, CTS, FIN.
 func ringBy(e Env, protocol Protocol) Collective {
 	n := e.Ranks
 	return stepwise(e, protocol, func(rank, round int) (to, from int) { return (rank + round) % n, mod(rank-round, n) })
 }
 
-// stepwise sends one block and receives another in each of N rounds; a rank whose peer is itself
-// copies its own.
+// stepwise sends and receives a block in each of N rounds; a rank that is its own peer copies its
+// own.
 func stepwise(e Env, protocol Protocol, peers func(rank, round int) (to, from int)) Collective {
 	return &program{
 		ranks:  e.Ranks,

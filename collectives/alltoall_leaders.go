@@ -16,8 +16,8 @@ type LeaderSettings struct {
 	AtOnce  bool `toml:"at_once" doc:"leaders post all blocks above critical at once, in place of going round the ring step by step"`
 }
 
-// DefaultCritical is where MVAPICH 1.2rc1 turns from Bruck's algorithm to the
-// ring, by which the PLP paper's leaders go, too.
+// DefaultCritical is where MVAPICH 1.2rc1, and the PLP paper's leaders, turn from Bruck's algorithm
+// to the ring.
 const DefaultCritical = 8192
 
 // DefaultLeaders are the settings of the paper's algorithms.
@@ -90,8 +90,8 @@ func PLPLeaders(m int, bytes, critical int64) int {
 //     up to c.Critical, above it round the ring, or with c.AtOnce all at once.
 //  3. Every leader hands the ranks of its group what has come for them.
 //
-// Slots 0..N-1 and N..2N-1 are the blocks to and from ranks; behind them lie a leader's aggregated
-// blocks, each of M*e slots by sender and receiver, in the layout of the exchange.
+// Slots 0..N-1 and N..2N-1 are blocks to and from ranks; then come a leader's aggregated blocks, of
+// M*e slots each by sender and receiver, in the layout of the exchange.
 func AlltoallLeaders(e Env, d int, c LeaderSettings) Collective {
 	l := &leaders{teams: newTeams(e, d, c.Segment), base: 2 * e.Ranks}
 	l.width = l.m * l.group
@@ -107,8 +107,8 @@ func AlltoallLeaders(e Env, d int, c LeaderSettings) Collective {
 	return l.program(l, exchange(e).with(l.exchange.Contract().Slots*l.width, func(int) int64 { return l.bytes }, 0, nil, nil))
 }
 
-// teams are the ranks of each node in groups of equal size, of which the first rank leads. Leaders of
-// the same place on all nodes exchange what their groups have, as if each node were a rank.
+// teams are the ranks of each node in groups of equal size, led by the first rank. Leaders of the
+// same place exchange their groups' data, as if each node were a rank.
 type teams struct {
 	m, nodes, group, ranks int
 	bytes                  int64
@@ -116,7 +116,7 @@ type teams struct {
 	gathered, scattered    Segment
 }
 
-// newTeams divides ranks among so many leaders a node; segment: these work in shared memory.
+// newTeams divides ranks among leaders a node; segment: these use shared memory.
 func newTeams(e Env, leaders int, segment bool) teams {
 	t := teams{m: e.PerNode, nodes: e.Ranks / e.PerNode, group: e.PerNode / leaders, ranks: e.Ranks, bytes: int64(e.Bytes)}
 	if segment {
@@ -186,8 +186,8 @@ type leaders struct {
 	base  int // first slot of the aggregated blocks
 }
 
-// gather hands every leader of the node the blocks for its group everywhere: in the rank's buffer
-// runs of a group's ranks, a node apart; in the leader's one run in each aggregated block.
+// gather hands every leader of the node the blocks for its group everywhere: runs of a group's
+// ranks, a node apart in the rank's buffer, one in each of the leader's aggregated blocks.
 func (l *leaders) gather(rank int, dst []Op) []Op {
 	node, count := rank/l.m, l.nodes*l.group
 	size := l.bytes * int64(count)
@@ -219,8 +219,8 @@ func (l *leaders) widen(_ int, s Slots) Slots {
 	return Slots{First: int32(l.base) + s.First*w, Run: max(s.Run, 1) * w, Step: s.Step * w, Count: s.Count * w}
 }
 
-// scatter hands the ranks of the group what has come for them: in each
-// aggregated block every e-th slot, in the order of the senders.
+// scatter hands the group's ranks their blocks: in each aggregated block every e-th slot, by
+// sender.
 func (l *leaders) scatter(rank int, dst []Op) []Op {
 	size := l.bytes * int64(l.ranks)
 	if !l.leads(rank) {
@@ -283,8 +283,8 @@ func AlltoallLSS(e Env, c LSSSettings) Collective {
 	return &program{ranks: n, rounds: always(1 + 2*steps + writes), round: l.round, contract: contract}
 }
 
-// LSSHandshakes is the number of steps with handshakes, two messages each: the
-// least k after which the 1 + k(k+1) known addresses are all n.
+// LSSHandshakes is the number of steps with handshakes (two messages each): the least k after which
+// all n addresses, 1 + k(k+1), are known.
 func LSSHandshakes(n int) int {
 	k := 0
 	for k*(k+1)+1 < n {

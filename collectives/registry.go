@@ -19,8 +19,8 @@ import (
 type Env struct {
 	Ranks   int // of the job
 	PerNode int // ranks on a node, consecutive ones; for algorithms that know of nodes
-	// Bytes is the size of the block that each rank has for each other (alltoall), of each rank's
-	// contribution (allgather), of the whole vector (broadcast, reduce, allreduce).
+	// Bytes is the size of the block of each rank for each other (alltoall), of each rank's
+	// contribution (allgather), or of the vector (broadcast, reduce, allreduce).
 	Bytes sim.Bytes
 	// Sizes gives the blocks of an alltoall sizes of their own (alltoallv); nil: all are Bytes.
 	Sizes func(from, to int) int64
@@ -131,8 +131,7 @@ func reduction(n, slots int, bytes func(slot int) int64, idempotent bool, wants 
 	}
 }
 
-// gathering is the contract of broadcast and allgather: slot i is known to
-// rank owner(i) and must reach all.
+// gathering is the contract of broadcast and allgather: slot i is owner(i)'s and must reach all.
 func gathering(slots int, bytes func(slot int) int64, owner func(slot int) int) Contract {
 	return Contract{
 		Slots:   slots,
@@ -142,8 +141,7 @@ func gathering(slots int, bytes func(slot int) int64, owner func(slot int) int) 
 	}
 }
 
-// exchange is the contract of alltoall: slots 0..n-1 are the blocks for ranks
-// 0..n-1, slots n..2n-1 the blocks from them.
+// exchange is the contract of alltoall: slots 0..n-1 are the blocks for, n..2n-1 from the ranks.
 func exchange(e Env) Contract {
 	n := e.Ranks
 	return Contract{
@@ -164,9 +162,9 @@ func exchange(e Env) Contract {
 	}
 }
 
-// with is the contract with more slots, of sizes of their own. They may begin and end with tokens
-// from first on, one a rank: with the rank's own, where own tells so, and with that of
-// rank ends, unless that is -1. Without these functions they are scratch space.
+// with is the contract with more slots, of their own sizes. They may begin and end with tokens from
+// first on, one a rank: with the rank's own, if own says so, and rank ends', unless that is -1.
+// Without these functions they are scratch space.
 func (c Contract) with(more int, bytes func(slot int) int64, first Token, own func(rank, slot int) bool, ends func(rank, slot int) int) Contract {
 	all := c
 	all.Slots += more
@@ -259,10 +257,10 @@ func (r *libraryRule) holds(library, operation string, e Env) bool {
 		(r.ranksAre == "" || e.Ranks&(e.Ranks-1) == 0)
 }
 
-// Operations are those with an entry OPERATION-library of the registry; libraries choose for others, too.
+// Operations have an entry OPERATION-library in the registry; libraries choose for others, too.
 var Operations = []string{"allgather", "allreduce", "alltoall", "barrier", "broadcast"}
 
-// LibraryAlgorithm is what a library takes for an operation. The error says that weft has it not.
+// LibraryAlgorithm is what a library takes for an operation; an error says that weft lacks it.
 func LibraryAlgorithm(library, operation string, e Env) (string, error) {
 	others := []string{library}
 	if library == "mvapich" || library == "intel-mpi" {

@@ -1,6 +1,6 @@
-// Package collectives holds the algorithms of collective communication as lazy
-// schedules: what every rank sends, receives and combines in which round, with
-// a contract on the data that is checked without a network.
+// Package collectives holds the algorithms of collective communication as lazy schedules: what
+// every rank sends, receives and combines in which round, with a contract on the data, checked
+// without a network.
 package collectives
 
 import (
@@ -35,8 +35,8 @@ func (p Protocol) String() string {
 	return [...]string{"auto", "eager", "rendezvous", "handshake", "direct", "read"}[p]
 }
 
-// Segment says how a message between ranks of a node uses the memory that they
-// share. Between nodes it says nothing.
+// Segment says how a message between ranks of a node uses their shared memory; between nodes,
+// nothing.
 type Segment uint8
 
 const (
@@ -61,7 +61,7 @@ type Op struct {
 }
 
 // Slots names slots of a rank's buffer: Count of them, in runs of Run consecutive ones whose starts
-// lie Step apart. The e-th element of what is sent goes to the e-th slot of what receives it.
+// lie Step apart. What is sent goes, element by element, to the receiver's slots.
 type Slots struct{ First, Run, Step, Count int32 }
 
 // Slot is a single slot.
@@ -96,18 +96,18 @@ type Schedule interface {
 	Round(rank, round int, dst []Op) []Op
 }
 
-// Token stands for a piece of data in the contract of a schedule: usually the
-// contribution of a rank, or the block that one rank has for another.
+// Token stands for a piece of data in a schedule's contract: mostly a rank's contribution, or its
+// block for another.
 type Token int32
 
-// Contract says which data a schedule starts from and ends with, in slots: the units of data that
-// travel together. Contributions that were combined are sets of tokens.
+// Contract says which data a schedule starts from and ends with, in slots, units of data that
+// travel together. Combined contributions are sets of tokens.
 type Contract struct {
 	Slots   int                                         // of a rank's buffer, scratch space included
 	Bytes   func(rank, slot int) int64                  // size of a slot
 	Initial func(rank, slot int) (token Token, ok bool) // in a slot at the start; none if not ok
-	// Final appends the tokens, ascending, that a slot must hold at the end.
-	// Slots for which it appends none may hold anything.
+	// Final appends the tokens, ascending, that a slot must hold at the end; with none it may hold
+	// anything.
 	Final      func(rank, slot int, dst []Token) []Token
 	Idempotent bool // a token may be combined with itself, as a barrier's notes may
 }
@@ -138,8 +138,7 @@ func (p *program) Contract() Contract                   { return p.contract }
 // always is a number of rounds that is the same for all ranks.
 func always(n int) func(int) int { return func(int) int { return n } }
 
-// Uniform is a schedule of the given number of rounds on every rank, made of a
-// function that appends the operations of a round. It has no contract.
+// Uniform is a schedule of so many rounds on every rank, made by a function, without a contract.
 func Uniform(ranks, rounds int, round func(rank, round int, dst []Op) []Op) Schedule {
 	return &program{ranks: ranks, rounds: always(rounds), round: round}
 }
@@ -154,8 +153,8 @@ func RecvOp(peer, tag int, bytes int64) Op {
 	return Op{Kind: Recv, Peer: int32(peer), Tag: int32(tag), Bytes: bytes}
 }
 
-// Sequence runs schedules one after another; a rank enters the next when it is
-// through with the one before. All have the same number of ranks.
+// Sequence runs schedules of the same ranks one after another; a rank enters the next when it is
+// through with the one before.
 func Sequence(parts ...Schedule) Schedule {
 	for _, p := range parts {
 		if p.Ranks() != parts[0].Ranks() {
@@ -207,9 +206,8 @@ func Work(ranks int, t sim.Time) Schedule {
 	return Uniform(ranks, 1, func(_, _ int, dst []Op) []Op { return append(dst, Op{Kind: Compute, Time: t}) })
 }
 
-// Split runs a schedule in every one of equal groups of ranks at once, as on a
-// communicator that was split. Locate tells in which group a rank is and at
-// which index, or an index of -1 if it is in none; Member is the inverse.
+// Split runs a schedule in every one of equal groups of ranks at once, as on a split communicator.
+// locate tells a rank's group and index in it, -1 if none; member is the inverse.
 func Split(s Schedule, ranks int, locate func(rank int) (group, index int), member func(group, index int) int) Schedule {
 	return &program{
 		ranks: ranks,
@@ -234,8 +232,8 @@ func Split(s Schedule, ranks int, locate func(rank int) (group, index int), memb
 	}
 }
 
-// Divide runs a schedule in each of the groups into which the ranks are divided, whose members are
-// stride apart: a block of the schedule's ranks times stride holds stride groups.
+// Divide runs a schedule in each of the groups into which the ranks are divided, members stride
+// apart: a block of the schedule's ranks times stride holds stride groups.
 func Divide(s Schedule, ranks, stride int) Schedule {
 	block := s.Ranks() * stride
 	return Split(s, ranks, func(r int) (group, index int) {

@@ -45,7 +45,8 @@ func init() {
 	registerRooted("reduce-binomial", "reduce up a binomial tree", ReduceBinomial)
 }
 
-// chainChildren divides the ranks but the root into so many chains of equal length, the first ones longer by one.
+// chainChildren divides the ranks but the root into chains of equal length, the first longer by
+// one.
 func chainChildren(v, n, chains int) []int {
 	if n == 1 {
 		return nil
@@ -64,8 +65,8 @@ func chainChildren(v, n, chains int) []int {
 	return []int{v + 1}
 }
 
-// knomialChildren are those in the tree in which the parent of v is v without its lowest digit, in base
-// radix, that is not 0; the largest subtree first.
+// knomialChildren are v's in the tree in which v's parent is v without its lowest digit, in base
+// radix, that is not 0; largest subtree first.
 func knomialChildren(v, n, radix int) (below []int) {
 	radix = max(2, radix)
 	var digits []int // weights below the lowest digit of v
@@ -82,8 +83,8 @@ func knomialChildren(v, n, radix int) (below []int) {
 	return below
 }
 
-// doublingChildren are those in the tree in which the parent of v is v without its highest digit, in base
-// radix; the nearest first.
+// doublingChildren are v's in the tree in which v's parent is v without its highest digit, in base
+// radix; nearest first.
 func doublingChildren(v, n, radix int) (below []int) {
 	radix = max(2, radix)
 	for weight := 1; weight < n; weight *= radix {
@@ -94,8 +95,8 @@ func doublingChildren(v, n, radix int) (below []int) {
 	return below
 }
 
-// broadcastTree sends a vector down a tree of relative ranks: in round k a rank receives segment k and
-// passes on segment k-1, to all its children at once.
+// broadcastTree sends a vector down a tree of relative ranks: in round k a rank receives segment k
+// and passes segment k-1 to all its children.
 func broadcastTree(c TreeSettings, n int, bytes int64, children func(v int) []int) Collective {
 	segment := int64(c.Segment)
 	if segment == 0 {
@@ -143,7 +144,7 @@ func BroadcastSplitBinary(c TreeSettings, n int, bytes int64) Collective {
 		segments = max(1, int((half(1)+s-1)/s))
 	}
 	size := func(slot int) int64 { return chunk(half(slot/segments), slot%segments, segments) }
-	// place is the half that relative rank v > 0 gets first, and its partner, which may be n or more.
+	// place is the half that relative rank v > 0 gets first, and its partner, perhaps n or more.
 	place := func(v int) (side, pair int) {
 		width := 1 << (log2Ceil(v+2) - 2) // of a side at the depth of v
 		if v < 3*width-1 {
@@ -197,8 +198,8 @@ func BroadcastSplitBinary(c TreeSettings, n int, bytes int64) Collective {
 	}
 }
 
-// AllreduceReduceBroadcast reduces at rank 0 by a binomial tree, then broadcasts in a way (Open MPI's
-// "nonoverlapping", with the broadcast that its rules take).
+// AllreduceReduceBroadcast reduces at rank 0 by a binomial tree, then broadcasts by down (Open
+// MPI's "nonoverlapping", with its rules' broadcast).
 func AllreduceReduceBroadcast(bytes int64, down Collective) Collective {
 	n := down.Ranks()
 	both := Sequence(ReduceBinomial(n, 0, bytes), down)
@@ -208,8 +209,8 @@ func AllreduceReduceBroadcast(bytes int64, down Collective) Collective {
 	}
 }
 
-// children is the number of subtrees of relative rank v in the binomial tree of n ranks in which
-// v's parent is v without its lowest set bit: v + 2^k for all 2^k below that bit.
+// children is the number of subtrees of relative rank v in the binomial tree of n ranks, where v's
+// parent is v without its lowest set bit: v + 2^k below that bit.
 func children(v, n int) int {
 	k := log2Ceil(n)
 	if v != 0 {
@@ -241,8 +242,8 @@ func (t tree) rounds(rank int) int {
 	return min(v, 1) + children(v, t.ranks)
 }
 
-// down is a round in which messages go down the tree, the largest subtree first; part is what goes to
-// relative rank v.
+// down is a round of messages down the tree, the largest subtree first; part is for relative rank
+// v.
 func (t tree) down(rank, round int, part func(v int) (bytes int64, data Slots), dst []Op) []Op {
 	v := t.relative(rank, t.ranks)
 	kind, peer, to := Recv, v&(v-1), v
@@ -254,8 +255,8 @@ func (t tree) down(rank, round int, part func(v int) (bytes int64, data Slots), 
 	return append(dst, Op{Kind: kind, Peer: int32(t.absolute(peer, t.ranks)), Bytes: bytes, Data: data})
 }
 
-// BroadcastBinomial sends a whole vector down the binomial tree, one blocking
-// send after another (Thakur, Rabenseifner, Gropp, IJHPCA 2005, section 3.2).
+// BroadcastBinomial sends a vector down the binomial tree, one blocking send after another (Thakur,
+// Rabenseifner, Gropp, IJHPCA 2005, section 3.2).
 func BroadcastBinomial(n, root int, bytes int64) Collective {
 	t := tree{Rooted{root}, n}
 	whole := func(int) (int64, Slots) { return bytes, Slot(0) }

@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,12 +26,8 @@ reference = [
 ]
 `
 	_, err := Load("test.toml", text, Options{})
-	for _, want := range []string{
-		`reference[0].target`, `"no-such-row"`, `reference[0].formula`, `"x"`,
-		`reference[1]`, `one of file and target`, `absent.csv`, `reference[2].axis`, `"z"`, `reference[2].colour`,
-	} {
-		simtest.Fail(t, err, want)
-	}
+	simtest.Fail(t, err, `reference[0].target`, `"no-such-row"`, `reference[0].formula`, `"x"`,
+		`reference[1]`, `one of file and target`, `absent.csv`, `reference[2].axis`, `"z"`, `reference[2].colour`)
 }
 
 // TestLabels: axis labels with units from column names; settings are called what they
@@ -103,11 +98,9 @@ y = "latency_mean_ns"
 // a channel carries x*8/7, so 7/8 is the bound. The bisection gives 2*4*7/64 = 7/8.
 func TestLoadBound(t *testing.T) {
 	f := load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\n")
-	got := f.LoadBound(f.Points[0])
-	simtest.ErrorIf(t, math.Abs(got-7.0/8) > 1e-9, "bound %v, want 7/8", got)
+	simtest.Near(t, f.LoadBound(f.Points[0]), 7.0/8, 1e-9, "bound")
 	f = load(t, "kind = \"connections\"\n")
-	got = f.LoadBound(f.Points[0])
-	simtest.ErrorIf(t, got != 0, "%v", fmt.Sprint("a kind without loads: ", got))
+	simtest.Equal(t, f.LoadBound(f.Points[0]), 0, "a kind without loads:")
 }
 
 // TestPlotOptionProblems: what cannot be is refused with what is allowed.
@@ -157,20 +150,13 @@ func TestPublishedNumbersLeave(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.csv")
 	simtest.Check(t, os.WriteFile(file, []byte("offered_load,accepted_load\n0.1,0.1\n"), 0o600))
 	text := titled + "reference = [{ target = \"dragonfly-fig8a-ur-min-saturation-throughput\" }, { file = \"" + file + "\" }]\n"
-	for _, c := range []struct {
-		set  []string
-		want int
-	}{
-		{nil, 2},
-		{[]string{"topology.dims=[2,4]"}, 1},
-		{[]string{"topology.dims=[4,4]"}, 2}, // as it is
-		{[]string{"traffic.pattern=tornado", "seed=7"}, 1},
-		{[]string{"sweep.traffic.pattern=[uniform,tornado]"}, 1},
-		{[]string{"traffic.load=0.3", "switch.vcs=4", "measure.links=true"}, 2},
+	for set, want := range map[string]int{
+		"": 2, "topology.dims=[2,4]": 1, "topology.dims=[4,4]": 2, // as it is
+		"traffic.pattern=tornado seed=7": 1, "sweep.traffic.pattern=[uniform,tornado]": 1,
+		"traffic.load=0.3 switch.vcs=4 measure.links=true": 2,
 	} {
-		f := load(t, text, c.set...)
-		got, resolved := len(f.Plots[1].References), strings.Count(f.Resolved(), "dragonfly-fig8a")
-		simtest.Alike(t, fmt.Sprint(c.set), got, c.want, resolved, c.want-1)
+		f := load(t, text, strings.Fields(set)...)
+		simtest.Alike(t, set, len(f.Plots[1].References), want, strings.Count(f.Resolved(), "dragonfly-fig8a"), want-1)
 	}
 }
 
@@ -197,26 +183,20 @@ func TestTitlesFollowSettings(t *testing.T) {
 		{[]string{"sweep.switch.vcs=[4]"}, "Torus 4x4, uniform traffic, 16 terminals, switch.vcs = 4", "Throughput, from load 0.1 to 0.4, switch.vcs = 4"},
 	} {
 		f := load(t, titled, c.set...)
-		if f.Title != c.want || f.Plots[0].Title != c.want || f.Plots[1].Title != c.other || !strings.HasPrefix(f.Plots[1].YLabel, "Accepted by ") || strings.Contains(f.Plots[1].YLabel, "{") {
-			t.Errorf("%q:\n%s\n%s", c.set, f.Title, f.Plots[1].Title)
-		}
-		again := load(t, f.Resolved())
-		if again.Title != c.want || again.Plots[0].Title != c.want || again.Plots[1].Title != c.other || again.Plots[1].YLabel != f.Plots[1].YLabel {
-			t.Errorf("%q, resolved:\n%s\n%s", c.set, again.Title, again.Plots[1].Title)
+		label := f.Plots[1].YLabel
+		simtest.ErrorIf(t, !strings.HasPrefix(label, "Accepted by ") || strings.Contains(label, "{"), "%q: %s", c.set, label)
+		for _, x := range []*File{f, load(t, f.Resolved())} {
+			simtest.Alike(t, fmt.Sprint(c.set), x.Title, c.want, x.Plots[0].Title, c.want, x.Plots[1].Title, c.other, x.Plots[1].YLabel, label)
 		}
 	}
 	f := load(t, load(t, titled, "switch.vcs=4").Resolved(), "switch.vcs=8")
 	simtest.Equal(t, f.Title, "Torus 4x4, uniform traffic, 16 terminals, switch.vcs = 8", "set twice:")
 	refused(t, strings.Replace(titled, "{traffic.pattern}", "{trafic.pattern}", 1), `x.toml:1:1: title = "Torus {topology.dims}, {trafic.pattern} traffic, {terminals} terminals": {trafic.pattern} is not a setting of this experiment (did you mean "traffic.pattern"?): want a setting of a point, as weft check --resolved lists them, or seed, terminals or switches`)
 	typo := strings.Replace(strings.Replace(titled, "{terminals} terminals", "{terminal} of {grops}", 1), "{traffic.load}", "{load}", 1)
-	for _, want := range []string{
+	simtest.Refuse(Load("x.toml", typo, Options{}))(t,
 		`x.toml:1:1: title = "Torus {topology.dims}, {traffic.pattern} traffic, {terminal} of {grops}": {terminal} is not a setting of this experiment (did you mean "terminals"?)`,
-		`{grops} is not a setting`, `plot[1].title = "Throughput, from load {load}": {load} is not a setting`,
-	} {
-		refused(t, typo, want)
-	}
+		`{grops} is not a setting`, `plot[1].title = "Throughput, from load {load}": {load} is not a setting`)
 	refused(t, strings.Replace(titled, "by {terminals}", "by {hosts}", 1), `plot[1].y_label = "Accepted by {hosts}": {hosts} is not a setting of this experiment`)
 	old, err := LoadFinished("x.toml", typo)
-	simtest.ErrorIf(t, err != nil || old.Title != "Torus 4x4, uniform traffic, {terminal} of {grops}",
-		"results that are there: %v", err)
+	simtest.ErrorIf(t, err != nil || old.Title != "Torus 4x4, uniform traffic, {terminal} of {grops}", "results that are there: %v", err)
 }

@@ -13,100 +13,23 @@ import (
 // TestProblems: every problem names its place, key and value and what is allowed.
 // The columns of the expected places count from 1.
 func TestProblems(t *testing.T) {
-	for _, c := range []struct {
-		name, text string
-		set        []string
-		want       []string // complete lines, in order
-	}{
-		{"not TOML", "kind = \"toy\"\n[shape\np = 1\n", nil, []string{
-			`x.toml:2:7: not valid TOML: expected '.' or ']' to end table name, but got '\n' instead`}},
-		{"misspelt key", "kind = \"toy\"\n[traffic]\nlaod = 0.3\n", nil, []string{
-			`x.toml:3:1: traffic.laod is not a key of [traffic] (did you mean "load"?): allowed are delay, dims, limit, load, mode, rate, size`}},
-		{"misspelt table", "kind = \"toy\"\n[trafic]\nload = 0.3\n", nil, []string{
-			`x.toml:2:1: trafic is not a table of kind "toy" (did you mean "traffic"?): allowed are shape, traffic, channel, sweep, plot, expect, quick`}},
-		{"tables of another kind", "kind = \"toy\"\ncable.length = 3\n[fault.a]\nfraction = 0.1\n[fault.b]\nfraction = 0.1\n[[trace]]\npackets = 3\n[sweep]\n\"hca.preset\" = [\"ndr\"]\n", nil, []string{
-			`x.toml:2:1: cable is not a table of kind "toy": allowed are shape, traffic, channel, sweep, plot, expect, quick`,
-			`x.toml:3:1: fault is not a table of kind "toy": allowed are shape, traffic, channel, sweep, plot, expect, quick`,
-			`x.toml:7:1: trace is not a key of this file: allowed are channel, shape, traffic`,
-			`x.toml:10:1: hca is not a table of kind "toy": allowed are shape, traffic, channel, sweep, plot, expect, quick`}},
-		{"key outside its table", "kind = \"toy\"\nload = 0.3\n", nil, []string{
-			`x.toml:2:1: load stands outside its table: it belongs under [traffic]`}},
-		{"unknown kind", "kind = \"toi\"\n", nil, []string{
-			`x.toml:1:1: kind = "toi": unknown kind (did you mean "toy"?): known are ` + strings.Join(KindNames(), ", ")}},
-		{"unknown choice", "kind = \"toy\"\n[shape]\ntype = \"rin\"\nk = 3\n", nil, []string{
-			`x.toml:3:1: shape.type = "rin": unknown shape (did you mean "ring"?): known are box, ring`}},
-		{"parameter of another choice", "kind = \"toy\"\n[shape]\ntype = \"ring\"\np = 3\n", nil, []string{
-			`x.toml:4:1: shape.p is not a key of [shape] (did you mean "k"?): allowed are k, type`}},
-		{"out of range, all together, integers with an exponent among them", "kind = \"toy\"\n[shape]\np = 0\n[traffic]\nload = 1.7\nmode = \"x\"\ndims = [1e0, 0.0]\n", nil, []string{
-			`x.toml:3:1: shape.p = 0: want 1 to 100`,
-			`x.toml:5:1: traffic.load = 1.7: want 0 to 1`,
-			`x.toml:6:1: traffic.mode = "x": want "", fail, panic, break, misuse, wait`,
-			`x.toml:7:1: traffic.dims[1] = 0: want at least 1`}},
-		{"types", "kind = \"toy\"\nseed = -1\n[traffic]\nload = \"high\"\nlimit = 1.5\ndims = \"3\"\n", nil, []string{
-			`x.toml:2:1: seed = -1: want an integer that is not negative`,
-			`x.toml:4:1: traffic.load = "high": want a number`,
-			`x.toml:5:1: traffic.limit = 1.5: want an integer`,
-			`x.toml:6:1: traffic.dims = "3": want an integer`}},
-		{"units", "kind = \"toy\"\n[traffic]\ndelay = 3\nsize = \"3q\"\nrate = 2.5\n[channel.local]\nlatency = \"5\"\n", nil, []string{
-			`x.toml:3:1: traffic.delay = 3: want a time with its unit in quotes, for example "10ns" (ps, ns, us, ms, s)`,
-			`x.toml:4:1: traffic.size = "3q" has an unknown unit "q": use B, kB, MB, GB, KiB, MiB or GiB`,
-			`x.toml:5:1: traffic.rate = 2.5: want a data rate with its unit in quotes, for example "100Gb/s"`,
-			`x.toml:7:1: channel.local.latency = "5" has no unit: write for example "10ns" (ps, ns, us, ms, s)`}},
-		{"units that fit, numbers that do not", "kind = \"toy\"\n[traffic]\ndelay = \"..ns\"\n", nil, []string{
-			`x.toml:3:1: traffic.delay = "..ns": ".." is not a number; want a time with its unit in quotes, for example "10ns" (ps, ns, us, ms, s)`}},
-		{"half a list", "kind = \"toy\"\n[traffic]\ndims = [1, 2.5]\n", nil, []string{
-			`x.toml:3:1: traffic.dims[1] = 2.5: want an integer`}},
-		{"long values and keys", "kind = \"toy\"\n[traffic]\nload = \"" + strings.Repeat("y", 1000) + "\"\nlimit = " + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "\n", nil, []string{
-			`x.toml:3:1: traffic.load = "` + strings.Repeat("y", 199) + `...: want a number`,
-			`x.toml:4:1: traffic.limit = [[[[[[[[[[...]]]]]]]]]]: want an integer; to sweep it write "traffic.limit" = [[[[[[[[[[...]]]]]]]]]] under [sweep]`}},
-		{"list without sweep", "kind = \"toy\"\n[traffic]\nload = [0.1, 0.2]\n", nil, []string{
-			`x.toml:3:1: traffic.load = [0.1, 0.2]: want a number; to sweep it write "traffic.load" = [0.1, 0.2] under [sweep]`}},
-		{"table expected", "kind = \"toy\"\nshape = 3\n", nil, []string{`x.toml:2:1: shape = 3: want a table, [shape]`}},
-		{"swept values", "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.5, 1.5]\n\"traffic.laod\" = [1]\n", nil, []string{
-			`x.toml:3:1: traffic.load = 1.5: want 0 to 1`,
-			`x.toml:4:1: traffic.laod is not a key of [traffic] (did you mean "load"?): allowed are delay, dims, limit, load, mode, rate, size`}},
-		{"sweep itself", "kind = \"toy\"\n[sweep]\n\"traffic.load\" = 0.5\n\"shape.p\" = []\n\"traffic.limit\" = { from = 1, to = 3 }\n\"title\" = [\"a\"]\n", nil, []string{
-			`x.toml:3:1: sweep.traffic.load = 0.5: want a list such as [0.5] or a range { from = 0.1, to = 0.9, step = 0.1 }`,
-			`x.toml:4:1: sweep.shape.p is an empty list: give at least one value`,
-			`x.toml:5:1: sweep.traffic.limit is a range without "step": write { from = 0.1, to = 0.9, step = 0.1 }`,
-			`x.toml:6:1: sweep.title cannot be swept`}},
-		{"range", "kind = \"toy\"\n[sweep]\n\"traffic.load\" = { from = 1, to = 0, step = 0.1, stop = 4 }\n\"shape.p\" = { from = 3, to = 1, step = 1 }\n", nil, []string{
-			`x.toml:3:50: sweep.traffic.load.stop is not a key of a range (did you mean "step"?): allowed are from, to, step`,
-			`x.toml:4:1: sweep.shape.p = { from = 3, to = 1, step = 1 }: want a step that leads from the first to the last in at most 100000 steps`}},
-		{"gone", "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 0.3 }, settle = \"1us\" }\n", nil, []string{
-			`x.toml:4:1: sweep.fork has gone: points warm up one by one; leave it out`}},
-		{"one at a time", "kind = \"toy\"\n[[sweep.one_at_a_time]]\n\"traffic.load\" = [0.1]\n[[sweep.one_at_a_time]]\n\"traffic.limit\" = 3\n", nil, []string{
-			`x.toml:3:1: sweep.one_at_a_time[0].traffic.load departs from a value that the file does not give: set traffic.load outside of [sweep]`,
-			`x.toml:5:1: sweep.one_at_a_time[1].traffic.limit = 3: want a list such as [3] or a range { from = 0.1, to = 0.9, step = 0.1 }`}},
-		{"lockstep", "kind = \"toy\"\n[sweep.lockstep]\n\"traffic.load\" = [0.1, 0.2]\n\"traffic.limit\" = [1, 2, 3]\n", nil, []string{
-			`x.toml:4:1: sweep.lockstep.traffic.limit has 3 values; sweep.lockstep.traffic.load, in lockstep with it, has 2`}},
-		{"set", "kind = \"toy\"\n", []string{"traffic.laod=1", "traffic.load=2", "nonsense", "kind.x=1"}, []string{
-			`--set traffic.laod=1: traffic.laod is not a key of [traffic] (did you mean "load"?): allowed are delay, dims, limit, load, mode, rate, size`,
-			`--set traffic.load=2: traffic.load = 2: want 0 to 1`,
-			`--set nonsense: write KEY=VALUE with a dotted key, for example --set traffic.load=0.3`,
-			`--set kind.x=1: kind.x cannot be set: kind is not a table`}},
-		{"what the settings describe together", "kind = \"toy\"\n[shape]\ntype = \"ring\"\nk = 9\n[sweep]\n\"traffic.limit\" = [9, 8]\n", nil, []string{
-			`x.toml:4:1: shape.k = 9: want at most traffic.limit = 8`}},
-		{"plots", "kind = \"toy\"\n[[plot]]\nx = \"ofered_load\"\ny = \"latency_mean_ns\"\n[[plot]]\nx = \"offered_load\"\ny = \"draw\"\nby = \"shape.type\"\nlog = true\n", nil, []string{
-			`x.toml:3:1: plot[0].x = "ofered_load": not a column of the results (did you mean "offered_load"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`,
-			`x.toml:8:1: plot[1].by = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`,
-			`x.toml:9:1: plot[1].log is not a key of [plot[1]]: allowed are aggregate, annotate, bins, by, colour_by, file, font_size, formats, height, intervals, log_x, log_y, order, panel_columns, panels, percentiles, relative, size, style, table, title, width, x, x_label, x_range, y, y_label, y_max, y_range, z`}},
-		{"files and tables of plots", "kind = \"toy\"\n[[plot]]\nfile = \"a\"\nx = \"seed\"\ny = \"draw\"\n[[plot]]\nfile = \"A\"\nx = \"seed\"\ny = \"draw\"\n" +
-			"[[plot]]\nfile = \"..\"\ntable = \"link\"\nx = \"seed\"\ny = \"draw\"\n", nil, []string{
-			`x.toml:7:1: plot[1].file = "A": an earlier figure has this name; give each a file of its own`,
-			`x.toml:11:1: plot[2].file = "..": want a name of at most 240 bytes that does not begin with a dot`,
-			`x.toml:12:1: plot[2].table = "link": not a table of kind "toy" (did you mean "links"?): there are results, links`}},
-		{"expectations", "kind = \"toy\"\n[[expect]]\ntarget = \"dragonfly-fig8a-ur-mn-saturation-throughput\"\nmetric = \"latency_mean\"\nformula = \"a / c\"\nof = { a = { draw = 1 }, b = { shape.type = \"box\" } }\n", nil, []string{
-			`x.toml:3:1: expect[0].target = "dragonfly-fig8a-ur-mn-saturation-throughput": no such target (did you mean "dragonfly-fig8a-ur-min-saturation-throughput"?)`,
-			`x.toml:4:1: expect[0].metric = "latency_mean": not a column of the results (did you mean "latency_mean_ns"?): there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`,
-			`x.toml:5:1: expect[0].formula = "a / c": has the unknown name "c" (did you mean "a"?): there are a, b`,
-			`x.toml:6:32: expect[0].of.b.shape.type = "shape.type": not a column of the results: there are point, seed, replications, offered_load, accepted_load, latency_mean_ns, draw, state`}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := Load("x.toml", c.text, Options{Set: c.set})
-			simtest.Equal(t, fmt.Sprint(err), strings.Join(c.want, "\n"), "got\n")
+	check := func(name, text string, set []string, want string) {
+		t.Run(name, func(t *testing.T) {
+			_, err := Load("x.toml", text, Options{Set: set})
+			simtest.Equal(t, fmt.Sprint(err), want, "got\n")
 		})
 	}
+	for _, c := range simtest.Cases(t, "testdata/problems.txt") {
+		var set []string
+		for strings.HasPrefix(c.Given, "--set ") {
+			setting, text, _ := strings.Cut(strings.TrimPrefix(c.Given, "--set "), "\n")
+			set, c.Given = append(set, setting), text
+		}
+		check(c.Name, c.Given, set, strings.Replace(c.Want, "KINDS", strings.Join(KindNames(), ", "), 1))
+	}
+	check("long values and keys", "kind = \"toy\"\n[traffic]\nload = \""+strings.Repeat("y", 1000)+"\"\nlimit = "+strings.Repeat("[", 300)+strings.Repeat("]", 300)+"\n", nil,
+		`x.toml:3:1: traffic.load = "`+strings.Repeat("y", 199)+`...: want a number`+"\n"+
+			`x.toml:4:1: traffic.limit = [[[[[[[[[[...]]]]]]]]]]: want an integer; to sweep it write "traffic.limit" = [[[[[[[[[[...]]]]]]]]]] under [sweep]`)
 }
 
 // TestProblemsOfAbsentFile: a file that cannot be read is a problem like others.
@@ -373,8 +296,7 @@ func TestGone(t *testing.T) {
 			if _, err := Load("x.toml", text, Options{}); err != nil && strings.Contains(err.Error(), "x.toml:3:1: "+table+"."+name+" has gone: "+now+"; leave it out") {
 				refused = true
 				_, err := LoadFinished("x.toml", text)
-				simtest.ErrorIf(t, table != "sweep" && err != nil && strings.Contains(err.Error(), "gone"),
-					"settings of results: %v", err)
+				simtest.ErrorIf(t, table != "sweep" && err != nil && strings.Contains(err.Error(), "gone"), "settings of results: %v", err)
 			}
 		}
 		simtest.ErrorIf(t, !refused, "%s is refused by no kind", key)

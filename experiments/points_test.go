@@ -81,8 +81,7 @@ func TestPointsShareChecks(t *testing.T) {
 		simtest.Alike(t, c.file, got, c.problems, strings.Join(checked, ", "), c.checks)
 	}
 	f := load(t, sweep("")+`"size.of" = [1, 2]`)
-	simtest.ErrorIf(t, len(f.Warnings) != 1 || f.Warnings[0].Where != "size.of = 2",
-		"warnings %+v, want one for size.of = 2", f.Warnings)
+	simtest.ErrorIf(t, len(f.Warnings) != 1 || f.Warnings[0].Where != "size.of = 2", "warnings %+v, want one for size.of = 2", f.Warnings)
 	for finished, want := range map[int]string{-1: "6", 3: "5"} { // flit-hops, one a point that is left
 		done := map[string]*Record{}
 		if finished >= 0 {

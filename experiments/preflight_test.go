@@ -37,9 +37,9 @@ measure = { warmup = 1000, window = 4000 }
 		all := "\n" + strings.Join(got, "\n")
 		simtest.Equal(t, strings.Count(all, "\n"+want), 1, "of %q in%s:", want, all)
 	}
-	if len(report.Warnings) != 1 || report.Warnings[0].Key != "traffic.load" || !strings.Contains(report.Warnings[0].Message, "from 0.3 on, with a bound of 0.125") {
-		t.Errorf("warnings: %+v", report.Warnings)
-	}
+	simtest.FatalIf(t, len(report.Warnings) != 1, "warnings: %+v", report.Warnings)
+	simtest.Equal(t, report.Warnings[0].Key, "traffic.load", "a warning of")
+	simtest.Says(t, report.Warnings[0].Message, "from 0.3 on, with a bound of 0.125")
 	proofs := 0 // one for each routing, not for each point
 	f.shared.entries.Range(func(key, _ any) bool {
 		if strings.HasPrefix(key.(string), "certificate ") {
@@ -104,24 +104,15 @@ topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
 func TestPreflightOfResumedRun(t *testing.T) {
 	text := "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n[switch]\nvcs = 1\n" +
 		"[measure]\nwarmup = 10\nwindow = 20\n[sweep]\n\"traffic.load\" = LOADS\n"
-	file := func(loads string) *File {
-		return loadWith(t, strings.Replace(text, "LOADS", loads, 1), Options{AllowDeadlock: true})
-	}
 	finished := map[string]*Record{}
 	for i, c := range []struct {
 		loads    string
 		warnings int
 		run      bool
-	}{
-		{"[1.0]", 1, true},
-		{"[1.0]", 0, false},
-		{"[0.9, 1.0]", 1, false},
-		{"[0.9]", 1, false},
-	} {
-		f := file(c.loads)
+	}{{"[1.0]", 1, true}, {"[1.0]", 0, false}, {"[0.9, 1.0]", 1, false}, {"[0.9]", 1, false}} {
+		f := loadWith(t, strings.Replace(text, "LOADS", c.loads, 1), Options{AllowDeadlock: true})
 		report, err := f.PreflightRest(finished)
-		simtest.ErrorIf(t, err != nil || len(report.Warnings) != c.warnings,
-			"%d: %+v, %v; want %d warnings", i, report, err, c.warnings)
+		simtest.ErrorIf(t, err != nil || len(report.Warnings) != c.warnings, "%d: %+v, %v; want %d warnings", i, report, err, c.warnings)
 		if c.run {
 			finished[f.Points[0].Hash] = compute(t, f, f.Points[0])
 		}
@@ -269,8 +260,7 @@ measure = { budget = 10000 }
 		said := predicted(t, text)
 		t.Logf("%s: %.3g flit-hops said, %.3g at most, %.3g counted", name, said.likely.crossings, said.most.crossings, got)
 		times := said.likely.crossings / got
-		simtest.ErrorIf(t, times < 1/1.3 || times > 1.3,
-			"%s: %.3g flit-hops said, %.3g counted", name, said.likely.crossings, got)
+		simtest.ErrorIf(t, times < 1/1.3 || times > 1.3, "%s: %.3g flit-hops said, %.3g counted", name, said.likely.crossings, got)
 	}
 }
 

@@ -27,8 +27,8 @@ func prefixed(prefix string, err error) []error {
 	return all
 }
 
-// What a network takes at least, in bytes: a switch port; a virtual channel of its
-// queue and of its output; a terminal.
+// What a network takes at least, in bytes, for a switch port, a virtual channel's two ends, a
+// terminal.
 const (
 	portBytes     = 48
 	channelBytes  = 48
@@ -43,9 +43,9 @@ func (c *SwitchConfig) SensesCredits(routing Routing) bool {
 	return NeedsOf(routing).SensesCredits
 }
 
-// Check finds what is wrong with the settings for a graph and a routing, as
-// [core.New] does, without building the network. The errors are *param.ParamError
-// with dotted keys, joined. Cost: linear in the channel classes.
+// Check finds what is wrong with the settings for a graph and a routing, as [core.New] does,
+// without building the network. Errors are *param.ParamError with dotted keys, joined. Cost: linear
+// in channel classes.
 func (c *Config) Check(g *topology.Graph, routing Routing) error {
 	_, err := c.ChannelTimings(g)
 	if err := errors.Join(c.CheckSettings(routing), err); err != nil {
@@ -96,9 +96,8 @@ func (c *Config) checkMemory(g *topology.Graph, routing Routing) error {
 	return input.CheckMemory("switch.vcs", vcs, fmt.Sprintf("%d switch ports of so many virtual channels", g.NumPorts()), bytes)
 }
 
-// BufferWarnings names the channel classes whose buffers are too shallow for
-// their credit round trip, so that a virtual channel can never be full. It
-// returns nothing for settings that New would refuse.
+// BufferWarnings names the channel classes whose buffers are too shallow for their credit round
+// trip: no virtual channel can fill them. It is empty for settings that New refuses.
 func (c *Config) BufferWarnings(g *topology.Graph) []string {
 	timings, err := c.ChannelTimings(g)
 	if err != nil {
@@ -126,8 +125,7 @@ func (c *Config) BufferWarnings(g *topology.Graph) []string {
 	return warnings
 }
 
-// checkUnit finds what does not go together with packets that hold their ports, or with
-// packets as the unit.
+// checkUnit finds what does not go with packets that hold their ports, or as the unit.
 func (c *Config) checkUnit(routing Routing) (problems []error) {
 	s := &c.Switch
 	const blocks = `a packet that holds a switch while it waits for credits blocks those whom it waits for`
@@ -178,8 +176,8 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	return problems
 }
 
-// CheckMulticast finds what does not go together with multicast packets. The error is a
-// *param.ParamError with a dotted key.
+// CheckMulticast finds what does not go with multicast packets. The error is a *param.ParamError
+// with a dotted key.
 func (c *Config) CheckMulticast() error {
 	s := &c.Switch
 	if n := c.Terminal.BufferFlits; n > 0 {
@@ -212,8 +210,8 @@ func (c *SwitchConfig) LaneTables() (*arbitration.Tables, error) {
 	return laneTables(c.VLArbHigh, c.VLArbLow, c.VLHighLimit)
 }
 
-// checkLanes checks what arbitration needs of a switch with so many virtual channels;
-// own tells that the routing brings tables.
+// checkLanes checks a switch with vcs virtual channels for arbitration; own: the routing brings
+// tables.
 func (c *SwitchConfig) checkLanes(vcs int, own bool) (problems []error) {
 	t, err := c.LaneTables()
 	if err != nil {
@@ -240,9 +238,8 @@ func (c *SwitchConfig) checkLanes(vcs int, own bool) (problems []error) {
 	return problems
 }
 
-// TerminalTables are the arbitration tables of terminals in the settings: the tables of
-// [terminal], else of [switch], as OpenSM's options for adapters fall back on
-// those for all ports; nil: no arbitration.
+// TerminalTables are the settings' arbitration tables of terminals: [terminal]'s, else [switch]'s,
+// as OpenSM's options for adapters fall back on those for all ports; nil: no arbitration.
 func (c *Config) TerminalTables() (tables *arbitration.Tables, own bool, err error) {
 	if t := &c.Terminal; t.VLArbHigh != "" || t.VLArbLow != "" {
 		tables, err = laneTables(t.VLArbHigh, t.VLArbLow, t.VLHighLimit)

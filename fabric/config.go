@@ -21,8 +21,8 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Config holds everything about a fabric that is neither its graph nor its
-// routing. Use [DefaultConfig] and change what differs.
+// Config holds all of a fabric but its graph and its routing. Change what differs in a
+// [DefaultConfig].
 type Config struct {
 	Fabric   PhysicalConfig
 	Switch   SwitchConfig
@@ -33,21 +33,20 @@ type Config struct {
 	Probes []Probe
 }
 
-// PhysicalConfig is the [fabric] table: what a flit and a cycle are, and whether the
-// network may deadlock.
+// PhysicalConfig is the [fabric] table: flits and cycles, and whether the network may deadlock.
 type PhysicalConfig struct {
 	FlitBytes sim.Bytes `toml:"flit_bytes" doc:"payload of a flit; needed only where rates are given in bits per second" min:"1B"`
 	MTU       sim.Bytes `toml:"mtu" doc:"largest payload of a packet, as the ports of an InfiniBand fabric have: 256B, 512B, 1KiB, 2KiB or 4KiB; longer messages of kind mpi are cut, longer packets refused; left out: no limit" min:"0B"`
 	Unit      string    `toml:"unit" doc:"what is simulated one by one: flits, or whole packets with their flits' times worked out: faster, with the same times where all are whole cycles; packet implies switch.hold, which needs switch.flow_control cut-through" choices:"flit|packet"`
 	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond; left out, it follows link, or beside an imported fabric the fastest of its cables" min:"1ps"`
 	Link      string    `toml:"link" doc:"InfiniBand link, such as 4xHDR, that carries a flit in a cycle, line coding taken off: sets the clock"`
-	// AllowDeadlock accepts fewer virtual channels than the routing needs to be free of
-	// deadlock; nothing else here looks at whether it is.
+	// AllowDeadlock accepts fewer virtual channels than the routing needs to be free of deadlock;
+	// nothing else here checks that.
 	AllowDeadlock bool `toml:"allow_deadlock" doc:"run a network that can deadlock, as --allow-deadlock does: warned of, noted in manifest.json and the report, and ended with the cycle of buffers if it comes to that"`
 }
 
-// mtus are those that ports can have (InfiniBand Architecture Specification, volume 1,
-// 14.2.5.6, NeighborMTU). A port has one for all of its data lanes.
+// mtus are the MTUs of ports (InfiniBand Architecture Specification, volume 1, 14.2.5.6,
+// NeighborMTU); one for all data lanes.
 var mtus = []sim.Bytes{256, 512, 1024, 2048, 4096}
 
 // Validate checks the MTU; see [param.Validate].
@@ -58,8 +57,8 @@ func (c *PhysicalConfig) Validate() error {
 	return &param.ParamError{Key: "mtu", Value: c.MTU, Want: "256B, 512B, 1KiB, 2KiB or 4KiB, or it left out"}
 }
 
-// SwitchConfig is the [switch] table. Stages are counted in steps of the switch core; a core with
-// speedup s takes s steps a cycle, so that at speedup 1 a step is a cycle of the flit clock.
+// SwitchConfig is the [switch] table. Stages are counted in steps of the switch core, of which a
+// core with speedup s takes s a cycle.
 type SwitchConfig struct {
 	VCs               int              `toml:"vcs" doc:"virtual channels of every channel; 0: as many as the routing needs" min:"0" max:"16"`
 	BufferFlits       int              `toml:"buffer_flits" doc:"input buffer of each virtual channel" unit:"flits" min:"1" max:"1000000000"`
@@ -161,13 +160,12 @@ func (c *SwitchConfig) Overlaps() bool {
 	return c.Pipeline == Overlapped && c.RouteCycles+c.VCAllocCycles > 0
 }
 
-// Cycles is the longest that a flit spends in an idle switch, its channels not
-// included: all stages, in whole cycles.
+// Cycles is the longest time of a flit in an idle switch, without channels: all stages, in whole
+// cycles.
 func (c *SwitchConfig) Cycles() int64 { return int64(math.Ceil(float64(c.steps()) / c.Speedup)) }
 
-// PacketSteps is the least number of steps of the switch core, in the mean, that a queue takes
-// for a packet of so many flits, and that a virtual channel out of the switch does, however
-// much waits: docs/model.md, "Overlap".
+// PacketSteps is the least mean steps of the switch core that a packet of so many flits occupies a
+// queue, and a virtual channel out of the switch, however much waits: docs/model.md, "Overlap".
 func (c *SwitchConfig) PacketSteps(flits float64) (queue, output float64) {
 	route, vc := float64(c.RouteCycles), float64(c.VCAllocCycles)
 	if c.Pipeline == Serial {
@@ -181,9 +179,8 @@ func (c *SwitchConfig) steps() int {
 	return c.RouteCycles + c.VCAllocCycles + c.SwitchAllocCycles + c.CrossbarCycles
 }
 
-// OverlapsBookSim2 tells whether stages overlap in a switch that otherwise has the pipeline of
-// most set-ups of BookSim2: stages for virtual channels and for the switch, and an internal
-// speedup of 2.
+// OverlapsBookSim2 tells whether stages overlap in a switch that otherwise has the pipeline of most
+// set-ups of BookSim2: stages for virtual channels and switch, an internal speedup of 2.
 func (c *SwitchConfig) OverlapsBookSim2() bool {
 	return c.Pipeline == Overlapped && c.VCAllocCycles >= 1 && c.SwitchAllocCycles >= 1 && c.Speedup == 2 && !c.Hold
 }
@@ -193,24 +190,24 @@ func (c *SwitchConfig) CrossingCycles() int64 {
 	return int64(math.Ceil(float64(c.SwitchAllocCycles+c.CrossbarCycles) / c.Speedup))
 }
 
-// Holds tells whether packets hold their ports of a switch: [SwitchConfig.Hold], or packets as the unit.
+// Holds tells whether packets hold their ports of a switch: by [SwitchConfig.Hold] or as the unit.
 func (c *Config) Holds() bool { return c.Switch.Hold || c.Fabric.Unit == UnitPacket }
 
-// OutputsHoldUp tells whether so few flits may wait behind the crossbar that no
-// channel can be full: they count from their grant.
+// OutputsHoldUp tells whether too few flits may wait behind the crossbar, from their grant on, to
+// fill any channel.
 func (c *SwitchConfig) OutputsHoldUp() bool {
 	return c.OutputBufferFlits > 0 && int64(c.OutputBufferFlits) <= c.CrossingCycles()
 }
 
-// CyclesVary tells whether the time in an idle switch can be shorter than [SwitchConfig.Cycles]: n
-// cycles have between floor(n*speedup) and ceil(n*speedup) steps, by the cycle that they begin in.
+// CyclesVary tells whether the time in an idle switch can be below [SwitchConfig.Cycles]: n cycles
+// have floor(n*speedup) to ceil(n*speedup) steps, by their first cycle.
 func (c *SwitchConfig) CyclesVary() bool {
 	return math.Ceil(float64(c.Cycles()-1)*c.Speedup) >= float64(c.steps())
 }
 
 // RoundTrip is the shortest credit round trip of a channel class in cycles: from a flit's grant at
-// one switch until its credit can be used there again, if the next switch passes the flit on at
-// once. channel is the class's latency, there and back.
+// one switch until its credit can be used there, if the next switch passes it on at once. channel
+// is the latency both ways.
 func (c *SwitchConfig) RoundTrip(channel int64) int64 {
 	cycles := func(steps int) int64 { return int64(math.Ceil(float64(steps) / c.Speedup)) }
 	out := cycles(c.SwitchAllocCycles + c.CrossbarCycles)
@@ -225,8 +222,8 @@ type ChannelTiming struct {
 	CyclesPerFlit float64 // at least 1: time that a flit occupies the channel, a multiple of 2^-20
 }
 
-// timingBits is the precision of the time that a flit occupies a channel: rates that do not
-// divide the clock keep their mean to one part in a million.
+// timingBits is the precision of a flit's time on a channel: rates that do not divide the clock
+// keep their mean to one part in a million.
 const timingBits = 20
 
 // parseLink reads the InfiniBand link of a setting.
@@ -238,8 +235,8 @@ func parseLink(key, link string) (rate sim.Rate, err error) {
 	return rate, err
 }
 
-// FlitTime is the longest clock at which a channel of some rate takes at least a cycle
-// for a flit, in whole picoseconds.
+// FlitTime is the longest clock, in whole ps, at which a channel of a rate takes a cycle or more a
+// flit.
 func FlitTime(rate sim.Rate, flit sim.Bytes) sim.Time {
 	return max(1, sim.Time(rate.PicosecondsFor(flit)))
 }
@@ -249,8 +246,8 @@ func classNames(g *topology.Graph) string {
 	return strings.Join(names, ", ")
 }
 
-// ChannelTimings turns the classes of g and their overrides into cycles. All problems are returned
-// together, as *param.ParamError with keys such as "channel.local.latency".
+// ChannelTimings turns the classes of g and their overrides into cycles. Problems are joined
+// *param.ParamError with keys such as "channel.local.latency".
 func (c *Config) ChannelTimings(g *topology.Graph) ([]ChannelTiming, error) {
 	var problems []error
 	timings := make([]ChannelTiming, len(g.Classes))
@@ -342,32 +339,32 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (Chann
 
 // FaultPlan is what fails in a run, and what is done about it.
 //
-// From the cycle of a failure on its channels carry nothing. Packets of which some part is on such
-// a channel, waits for it behind the crossbar, or stands in its switch and was routed to it are
-// discarded, and so are those that are routed to it until the routing knows: switches of InfiniBand
-// discard what waits for a port that is not active. A packet is discarded whole and at once,
-// wherever its flits are, and its credits are back at once; in hardware a truncated packet goes on
-// to its destination, closed by an error, and takes bandwidth on the way. Credits on a failed link
-// are not lost: links agree on them anew when they come back.
+// From the cycle of a failure on its channels carry nothing. Packets are discarded of which a part
+// is on such a channel, waits for it behind the crossbar, or stands in its switch and was routed to
+// it, as are those routed to it until the routing knows: switches of InfiniBand discard what waits
+// for an inactive port. A packet is discarded whole and at once, wherever its flits are, and its
+// credits are back at once; in hardware a truncated packet goes on to its destination, closed by an
+// error, and takes bandwidth on the way. Credits on a failed link are not lost: links agree on them
+// anew when they come back.
 type FaultPlan struct {
 	// Periods tells what is down when, from cycle 0 on.
 	Periods []topology.Period
-	// AfterWarmup tells that all periods but the first count their cycles from the end of the
-	// warm-up of [measure.Run]; the first lasts until then.
+	// AfterWarmup: all periods but the first count cycles from the end of [measure.Run]'s warm-up;
+	// the first lasts until then.
 	AfterWarmup bool
-	// Routing is the routing of each period (len = len(Periods)), all of the same
-	// algorithm and with the same virtual channels. The first is the fabric's.
+	// Routing is the routing of each period (len = len(Periods)), of one algorithm with the same
+	// virtual channels; the first is the fabric's.
 	Routing []Routing
 	// Reroute is the number of cycles from a change until the routing goes by it.
 	Reroute int64
-	// Timeout is the number of cycles after which a packet that has not been
-	// acknowledged is sent again, Retries times at most.
+	// Timeout is the cycles after which an unacknowledged packet is sent again, Retries times at
+	// most.
 	Timeout int64
 	Retries int
 }
 
-// FaultTally counts what became of packets in a network with faults. Every packet that was born is
-// delivered once, unreachable or lost; every transmission of one is delivered or dropped.
+// FaultTally counts packets in a network with faults. Each packet born is delivered once,
+// unreachable or lost; each transmission is delivered or dropped.
 type FaultTally struct {
 	Dropped       int64 // transmissions discarded in the network
 	Retransmitted int64 // transmissions that repeat another

@@ -24,11 +24,11 @@ type Probe struct {
 type Quantity uint8
 
 const (
-	// Waiting is the number of flits in the switch that have been routed to leave by the port
-	// and have not left, as [Queues].WaitingAll shows.
+	// Waiting is the flits in the switch routed to leave by the port that have not left, as
+	// [Queues].WaitingAll.
 	Waiting Quantity = iota
-	// Outstanding is the number of flits sent whose credit has not come back, as
-	// [Queues].OutstandingAll shows; 0 to a terminal without buffers of its own.
+	// Outstanding is the flits sent whose credit has not come back, as [Queues].OutstandingAll; 0
+	// to a terminal without buffers.
 	Outstanding
 	// Sent is the number of flits that have left by the port since the sample before.
 	Sent
@@ -51,8 +51,8 @@ func QuantityOf(name string) (q Quantity, ok bool) {
 type Samples struct {
 	*Probe
 	First int64 // cycle of the first sample
-	// Rows are the samples, one after the other (len = quantities*ports): all ports for the first
-	// quantity, then for the next.
+	// Rows are the samples, in order (len = quantities*ports): all ports for a quantity, then the
+	// next.
 	Rows [][]uint32
 }
 
@@ -85,8 +85,8 @@ func (c *Config) checkProbes(routing Routing) (problems []error) {
 	return problems
 }
 
-// CannotProbe says, of a quantity that probes cannot see with these settings and a routing, what is
-// wanted in its place; "" if they can.
+// CannotProbe says what a quantity needs that probes cannot see with these settings and routing; ""
+// if they can.
 func (c *Config) CannotProbe(q Quantity, routing Routing) (want string) {
 	_, escapes := routing.(EscapeRouting)
 	switch {

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// EscapeRouting is implemented by adaptive routings whose packets wait for
-// channels of several ports and are free from deadlock because one of them is
-// an escape channel (Duato, IEEE TPDS 1993 and 1995).
+// EscapeRouting is implemented by adaptive routings whose packets wait for channels of several
+// ports, one of them an escape channel, which keeps them free from deadlock (Duato, IEEE TPDS 1993
+// and 1995).
 //
 // The packet at the front of a buffer that cannot be given any virtual channel of its decision is
 // decided again, in every step until it can. Under wormhole flow control virtual channels other
@@ -21,26 +21,24 @@ import (
 // on its own. Such routings keep no counts of what waits (they are no Needs.Queues).
 type EscapeRouting interface {
 	Routing
-	// EscapeVCs is the set of virtual channels that are escape channels, in
-	// all channels between switches.
+	// EscapeVCs is the set of escape virtual channels, in all channels between switches.
 	EscapeVCs(vcs int) uint32
-	// Reroute decides about a packet again; h.State is as the last decision left it. It must return
-	// an escape hop where [View.Room] shows no other that the packet could take at once.
+	// Reroute decides about a packet again; h.State is the last decision's. It must return an
+	// escape hop where [View.Room] shows no other that the packet could take at once.
 	Reroute(v *View, h *Head) Hop
 }
 
-// GraphRouting is implemented by routings that are made for one graph, as those
-// of package routing are; [core.New] refuses another.
+// GraphRouting is implemented by routings made for one graph; [core.New] refuses another.
 type GraphRouting interface{ Graph() *topology.Graph }
 
-// Routing chooses the way of packets. One value serves a whole fabric; it must
-// be safe for concurrent calls of Route for different switches, so what it
-// keeps is read-only and what varies travels in the packet's State.
+// Routing chooses the way of packets. One value serves a whole fabric; Route must be safe for
+// concurrent calls for different switches, so what it keeps is read-only, and what varies is in the
+// packet's State.
 type Routing interface {
 	// VCs is the number of virtual channels that freedom from deadlock needs.
 	VCs() int
-	// InjectionVCs is the set of virtual channels, bit v for channel v, on
-	// which terminals may inject when channels have vcs of them.
+	// InjectionVCs is the set of virtual channels, bit v for channel v, on which terminals may
+	// inject, of vcs.
 	InjectionVCs(vcs int) uint32
 	// Route is asked once per packet and switch, when the packet's head reaches the front of its
 	// buffer. It returns the output port and the virtual channels allowed there, and may change
@@ -54,14 +52,13 @@ type Head struct {
 	In     topology.PortID     // port that it came in by; the source terminal's at the first switch
 	VC     uint8               // virtual channel that it came in on
 	Dst    topology.TerminalID // destination
-	// State is the routing's own memory of the packet: 24 bits, 0 at the
-	// source. Bit [NonMinimal] is also read by the statistics.
+	// State is the routing's memory of the packet: 24 bits, 0 at the source. Statistics read bit
+	// [NonMinimal].
 	State uint32
 	Flits int32 // the packet's length, where an EscapeRouting decides again; else 0
 
-	// With Needs.Packets only: who sent the packet, the level and the entropy that it has been
-	// given ([PacketSpec]), and whether a port has marked it. What [Explorer] lists does not
-	// depend on them.
+	// With Needs.Packets only: the sender, the level and the entropy that it gave ([PacketSpec]),
+	// and whether a port has marked the packet. [Explorer]'s hops do not depend on them.
 	Src     topology.TerminalID
 	Level   uint8
 	Marked  bool
@@ -69,36 +66,33 @@ type Head struct {
 }
 
 const (
-	// StateBits is the number of low bits of Head.State that a routing may
-	// use, NonMinimal included.
+	// StateBits is the low bits of Head.State that a routing may use, NonMinimal included.
 	StateBits = 24
 	// NonMinimal marks in Head.State a packet that was sent by a non-minimal path.
 	NonMinimal uint32 = 1 << 23
 )
 
-// Hop is a routing decision: an output port of the switch and the virtual
-// channels that may be used behind it (bit v for channel v; never empty).
+// Hop is a routing decision: an output port of the switch, and the virtual channels allowed behind
+// it (bit v for channel v; not empty).
 type Hop struct {
 	Port topology.PortID
 	VCs  uint32
 }
 
-// Discard is the decision that a packet goes nowhere: in a network with faults there is no
-// path for it.
+// Discard sends a packet nowhere: in a network with faults there is no path for it.
 var Discard = Hop{Port: topology.NoPort}
 
-// Departer is implemented by routings that can decide when a packet leaves its
-// terminal, and do so where their [Needs] say it, with a view of the switch there, so that the decision may choose
-// the virtual channel of injection too.
+// Departer is implemented by routings that can decide when a packet leaves its terminal, where
+// their [Needs] say so, with a view of the switch: they may also choose the injection channel.
 type Departer interface {
-	// Depart is asked once per packet, when it is the next of its terminal and the channel is free;
-	// h is the head as it will arrive at the switch. It may change h.State and returns the virtual
-	// channels allowed on the terminal's channel.
+	// Depart is asked once per packet, when it is next at its terminal and the channel is free; h
+	// is the head as it arrives at the switch. It may change h.State, and returns the virtual
+	// channels allowed.
 	Depart(v *View, h *Head) uint32
 }
 
-// Explorer is implemented by routings whose every possible decision can be listed without running:
-// the deadlock certificate and the channel-load bounds are built from it.
+// Explorer is implemented by routings whose possible decisions can be listed without running:
+// deadlock certificates and channel-load bounds use it.
 type Explorer interface {
 	// Explore calls yield with each hop that Route could return for h, in any network state, and
 	// with the packet's State after it. Equal hops may be repeated; for a packet that is discarded
@@ -113,26 +107,25 @@ type Explorer interface {
 type Needs struct {
 	// Queues: queue lengths are read through [View], and credits with them.
 	Queues bool
-	// Credits: credits are read, and no queue lengths. Where packets are the unit their credits
-	// are kept for every port then, and every flit goes by itself.
+	// Credits: credits are read, and no queue lengths. With packets as the unit they are then kept
+	// for every port, and flits go one by one.
 	Credits bool
 	// Crossed: of Queues, what has crossed the switch is read by itself ([Queues.Crossed]).
 	Crossed bool
-	// Greedy: of Queues, all decisions of a cycle at a switch see the queues as they were before
-	// the first of them (a parallel allocator). Without it each sees those made before it.
+	// Greedy: of Queues, all decisions of a cycle at a switch see the queues before the first of
+	// them (a parallel allocator). Otherwise each sees earlier ones.
 	Greedy bool
-	// Sent: what ports have sent is read ([Queues].Sent); the lengths of all queues are kept for
-	// it. Marked: what they have marked ([Queues].Marked).
+	// Sent: what ports have sent is read ([Queues].Sent), and all queues' lengths are kept. Marked:
+	// what they have marked ([Queues].Marked).
 	Sent, Marked bool
-	// Packets: of packets, more is read than their destination: [Head].Src, Level, Entropy and
-	// Marked.
+	// Packets: a packet's [Head].Src, Level, Entropy and Marked are read, beyond its destination.
 	Packets bool
 	// Departs: packets are decided as they leave their terminals, by a [Departer].
 	Departs bool
 	// SensesCredits: credit round-trip sensing is on where switch.credit_sensing is "auto".
 	SensesCredits bool
-	// HeldSlots: of SensesCredits, a flit goes on waiting, as [View] shows it, until sensing lets
-	// its credit go: its slot is occupied for that long.
+	// HeldSlots: of SensesCredits, a flit waits, as [View] shows it, until sensing lets its credit
+	// go: its slot is occupied as long.
 	HeldSlots bool
 }
 
@@ -147,21 +140,20 @@ func NeedsOf(r Routing) Needs {
 	return Needs{}
 }
 
-// RemoteReader is implemented by routings that read, at one switch, the state of others. What they
-// read must be of this very cycle, so that the switches have to be in one domain.
+// RemoteReader is implemented by routings that read, at one switch, the state of others in this
+// very cycle: these must be in one domain.
 type RemoteReader interface {
-	// ReadsWithin tells whether all that is read at any switch is in the
-	// switch's own domain. domain is by switch.
+	// ReadsWithin tells whether all reads stay in the switch's own domain. domain is by switch.
 	ReadsWithin(domain []int) bool
 }
 
-// LaneArbitration is implemented by routings that know how ports choose between
-// their virtual channels, as imported subnets may.
+// LaneArbitration is implemented by routings that know how ports choose between virtual channels,
+// such as imported subnets'.
 type LaneArbitration interface {
 	// ArbitratesLanes tells whether any port has tables.
 	ArbitratesLanes() bool
-	// ArbitrationTables are the tables of the channel out of port p; nil: none of its own,
-	// so the settings' count. They must not change.
+	// ArbitrationTables are the tables of the channel out of port p; nil: the settings'. They must
+	// not change.
 	ArbitrationTables(p topology.PortID) *arbitration.Tables
 }
 
@@ -171,8 +163,8 @@ type LevelReader interface {
 	Level(src, dst topology.TerminalID) int
 }
 
-// Learner is implemented by routings that learn while packets move. What is learned
-// belongs to a network, not to the routing, which many share.
+// Learner is implemented by routings that learn while packets move. What is learned is a network's,
+// not the routing's, which many share.
 type Learner interface {
 	// NewMemory makes what a network knows before its first cycle; latency is that of the channel
 	// out of a port, in cycles. [View.Memory] shows it. Calls of Route for different switches come
@@ -180,8 +172,8 @@ type Learner interface {
 	// them; what one writes for another must be guarded, and be looked at only once it could have
 	// come over the channel like a credit, 1 + latency cycles later.
 	NewMemory(latency func(topology.PortID) int64) Memory
-	// Notes is the set of bits of Head.State in which the routing notes what it
-	// learns from. What Explore lists does not depend on them, and leaves them 0.
+	// Notes is the bits of Head.State in which the routing notes what it learns from. Explore does
+	// not depend on them, and leaves them 0.
 	Notes() uint32
 }
 
@@ -191,21 +183,20 @@ type Memory interface {
 	Archive(a *snapshot.Archive)
 }
 
-// TerminalArbitration is implemented by routings that know how terminals choose between
-// their virtual channels, as imported subnets may.
+// TerminalArbitration is implemented by routings that know how terminals choose between virtual
+// channels, such as imported subnets'.
 type TerminalArbitration interface {
 	// ArbitratesTerminals tells whether any terminal has tables.
 	ArbitratesTerminals() bool
-	// TerminalTables are the tables of terminal t; nil: none of its own, so that the tables of the
-	// settings count. They must not change.
+	// TerminalTables are the tables of terminal t; nil: the settings'. They must not change.
 	TerminalTables(t topology.TerminalID) *arbitration.Tables
 }
 
-// MulticastTable is the multicast forwarding table (MFT) of a switch: the ports
-// that a packet of an MLID leaves by, except the one that it came in by.
+// MulticastTable is a switch's multicast forwarding table (MFT): the ports that a packet of an MLID
+// leaves by, but the one it came in by.
 type MulticastTable struct {
-	// MLIDs are ascending, counted from 0. Where a switch has a table for each port an MLID may
-	// occur more than once, with disjoint ports: the row with the port of arrival holds.
+	// MLIDs are ascending, from 0. With a table for each port an MLID may occur again with other
+	// ports: the row with the port of arrival holds.
 	MLIDs []int32
 	Ports [][]topology.PortID // len = MLIDs; ascending
 }
@@ -224,8 +215,8 @@ func (t *MulticastTable) PortsOf(mlid int32, in topology.PortID) (row []topology
 	return nil, false
 }
 
-// Misuse is what a routing or a program of terminals has done that it must not. The
-// fabric panics with it, since a run cannot go on.
+// Misuse is a forbidden act of a routing or a program of terminals. The fabric panics with it,
+// since a run cannot go on.
 type Misuse struct {
 	Of  string // what it is: routing, program
 	By  any    // it
@@ -276,8 +267,8 @@ func (v *View) VCs() int { return v.vcs }
 // AllVCs is the set of those virtual channels.
 func (v *View) AllVCs() uint32 { return 1<<v.vcs - 1 }
 
-// Narrow shows only so many virtual channels from first on, numbered from 0. What is said of a
-// port as a whole stays that of all of its channels.
+// Narrow shows only count virtual channels from first on, numbered from 0. Whole ports are shown as
+// before.
 func (v *View) Narrow(first, count int) { v.first, v.vcs = first, count }
 
 // Credits is [Queues.Credits] of the channels that are shown; so are the methods below.
@@ -303,8 +294,8 @@ func (v *View) Cycle() int64 { return *v.cycle }
 // Memory is what the network has learned, of the kind that its [Learner] makes.
 func (v *View) Memory() Memory { return v.memory }
 
-// Random is the random stream of routing decisions at switch s or, while a
-// [Departer] decides, at the terminal.
+// Random is the stream of routing decisions at switch s or, while a [Departer] decides, the
+// terminal.
 func (v *View) Random(s topology.SwitchID) *sim.Stream {
 	if v.terminal != nil {
 		return v.terminal
@@ -312,8 +303,7 @@ func (v *View) Random(s topology.SwitchID) *sim.Stream {
 	return &v.streams[s]
 }
 
-// At makes Random draw from a terminal's stream, until it is called with nil. It is for what simulates
-// the network.
+// At makes Random draw from a terminal's stream (nil: no more). It is for the network's simulator.
 func (v *View) At(terminal *sim.Stream) { v.terminal = terminal }
 
 // AtTerminal tells whether a [Departer] decides.
@@ -321,11 +311,11 @@ func (v *View) AtTerminal() bool { return v.terminal != nil }
 
 // Queues is what a [View] shows of the queues and channels of switches.
 type Queues interface {
-	// Credits is the number of free flit slots, as known here, in the buffer that
-	// channel (p, vc) leads to; terminals without buffers of their own have very many.
+	// Credits is the free flit slots, as known here, in the buffer behind channel (p, vc); very
+	// many for terminals without buffers.
 	Credits(p topology.PortID, vc int) int
-	// Outstanding is the number of flits sent on channel (p, vc) whose credit has
-	// not come back: in flight, in the downstream buffer, or as credits in flight.
+	// Outstanding is the flits sent on channel (p, vc) whose credit has not come back: in flight,
+	// in the buffer, or as credits in flight.
 	Outstanding(p topology.PortID, vc int) int
 	// OutstandingAll sums Outstanding over the virtual channels of p.
 	OutstandingAll(p topology.PortID) int
@@ -339,28 +329,27 @@ type Queues interface {
 	// whether they have crossed the switch or not; with Needs.HeldSlots, also those that have left
 	// and whose credits are held back.
 	Waiting(p topology.PortID, vc int) int
-	// Crossed is the number of those that have crossed p's switch, among the flits
-	// Waiting. Only with Needs.Crossed.
+	// Crossed is the number of Waiting's flits that have crossed p's switch. Only with
+	// Needs.Crossed.
 	Crossed(p topology.PortID, vc int) int
 	// WaitingAll sums Waiting over the virtual channels of p.
 	WaitingAll(p topology.PortID) int
 	// LoadAll is WaitingAll and OutstandingAll together, for the price of one.
 	LoadAll(p topology.PortID) int
-	// LoadPorts lists LoadAll of some ports with consecutive numbers, for routings that compare
-	// many: what it takes comes from memory at once. It is valid until the next call of View.
+	// LoadPorts lists LoadAll of consecutive ports, for routings that compare many, with one access
+	// to memory. It is valid until the next call of View.
 	LoadPorts(first topology.PortID, count int) []int32
-	// Sent is the number of flits that have left by port p so far, and Marked that of the packets
-	// that it has marked, modulo 2^32; 0 without switch.marking. Only with Needs.Sent and
-	// Needs.Marked.
+	// Sent is the flits that have left by port p so far, and Marked the packets that it has marked,
+	// modulo 2^32; 0 without switch.marking. Only with Needs.Sent and Needs.Marked.
 	Sent(p topology.PortID) uint32
 	Marked(p topology.PortID) uint32
 	// CyclesPerFlit is how long a flit occupies the channel out of port p.
 	CyclesPerFlit(p topology.PortID) float64
-	// Room is the set of virtual channels of port p that a packet of so many flits
-	// at p's switch could be given now; for an [EscapeRouting].
+	// Room is the virtual channels of port p that a packet of so many flits could get now; for an
+	// [EscapeRouting].
 	Room(p topology.PortID, flits int32) uint32
-	// CreditRoundTrip is t_crt of port p in cycles, the time that the last timed flit's credit took
-	// to come back, and t_d, by how much that exceeds the shortest one seen. Both are 0 where
-	// credit sensing is off or has not measured yet.
+	// CreditRoundTrip is port p's t_crt in cycles (the time of the last timed flit's credit) and
+	// t_d (its excess over the shortest seen); both 0 without credit sensing or before it has
+	// measured.
 	CreditRoundTrip(p topology.PortID) (cycles, excess int)
 }

@@ -16,20 +16,18 @@ type Workload interface {
 	Source
 	// Terminals is the number of terminals that the workload is for.
 	Terminals() int
-	// Closed tells that packets are born only because others have arrived: there is
-	// then no offered load, and nothing can fall behind.
+	// Closed tells that packets are born only because others arrive: there is no offered load, and
+	// nothing falls behind.
 	Closed() bool
-	// Stop ends the births at cycle c: packets born then or later are not sent,
-	// also of those that wait already.
+	// Stop ends births at cycle c: packets born then or later, waiting or not, are not sent.
 	Stop(c int64)
 	// Behind tells whether something begun before cycle c waits to be sent, or for an answer.
 	Behind(c int64) bool
-	// BehindBy is how far the terminals are behind what is asked of them at cycle
-	// now, in cycles: a number that grows without bound if they fall further and
-	// further behind. 0 for a closed workload.
+	// BehindBy is how far the terminals are behind their work at cycle now, in cycles: it grows
+	// without bound if they fall further and further behind. 0 for a closed workload.
 	BehindBy(now int64) float64
-	// Archiver archives all that it is going to depend on, beside its settings and seed. That
-	// is read, before the first cycle, into a new one of the same settings and seed.
+	// Archiver archives all that the future depends on, beside settings and seed. A new workload of
+	// the same settings and seed reads it, before the first cycle.
 	snapshot.Archiver
 }
 
@@ -46,8 +44,8 @@ type Responder interface {
 	Measures() []string
 }
 
-// LossListener is a [Responder] that may bear losses: it is told of packets that are given up.
-// Others run only where nothing can be lost.
+// LossListener is a [Responder] that may bear losses: it is told of packets given up. Others run
+// only without losses.
 type LossListener interface {
 	Responder
 	// BearsLosses tells whether it does.
@@ -58,8 +56,7 @@ type LossListener interface {
 	Lost(t topology.TerminalID, spec *PacketSpec)
 }
 
-// BearsLosses tells whether a workload can run where packets may be lost. One that hears of
-// nothing can.
+// BearsLosses tells whether a workload can run with losses. One that hears of nothing can.
 func BearsLosses(w Workload) bool {
 	if l, ok := w.(LossListener); ok {
 		return l.BearsLosses()
@@ -74,30 +71,29 @@ type Engine interface {
 	Now() int64
 	// Wake says that terminal t has a packet to send.
 	Wake(t topology.TerminalID)
-	// AlarmAt asks for an alarm in a cycle, or in the next one if that is later.
-	// Alarms cannot be taken back.
+	// AlarmAt asks for an alarm in a cycle, the next one at the earliest; it cannot be taken back.
 	AlarmAt(t topology.TerminalID, cycle int64)
 	// CyclesPerFlit is how long a flit occupies the channel out of terminal t.
 	CyclesPerFlit(t topology.TerminalID) float64
-	// Note enters a time of so many cycles, or a value, into measure i of
-	// [Responder.Measures], if what it is about began in the window.
+	// Note enters a time in cycles, or a value, into measure i of [Responder.Measures], if what it
+	// is about began in the window.
 	Note(i int, began, cycles int64)
 }
 
-// Prefetcher is a source that can be told which terminals are about to be served, so that it asks
-// for the memory of their state ahead.
+// Prefetcher is a source that is told which terminals are served next, to ask for their state's
+// memory.
 type Prefetcher interface{ Prefetch(terminals []int32) }
 
 // Host is what a network is attached to ([core.Fabric.Attach]).
 type Host interface {
-	// Part is what the terminals of a domain of the network are attached to. It is called once for
-	// each domain, in order. One thread at a time makes the calls that are about terminals of a domain;
-	// several make those that are about different ones, also of ends that domains share.
+	// Part is what the terminals of a domain are attached to. It is called once for each domain, in
+	// order. Calls about one domain's terminals come from one thread at a time, about different
+	// domains' from several, also for shared ends.
 	Part(domain int) Ends
 }
 
-// Ends are where the packets of terminals come from, and who hears of those that reach them. By
-// themselves they are a Host, whose ends all domains share.
+// Ends are where terminals' packets come from, and who hears of those that arrive. By themselves
+// they are a Host, shared by all domains.
 type Ends struct {
 	Source Source
 	Sink   Sink
@@ -126,12 +122,12 @@ type PacketSpec struct {
 	Dst   topology.TerminalID
 	Flits int32
 	Tag   uint64 // comes back with the delivery
-	// VCs makes the packet a multicast one: the set of virtual channels that
-	// it may travel on, all the way. MLID then takes the place of Dst.
+	// VCs makes the packet a multicast one: the virtual channels that it may travel on, all the
+	// way. MLID replaces Dst.
 	VCs  uint32
 	MLID int32
-	// Level is the packet's class of service, 0 to 15, and Entropy what its sender chooses a
-	// path by: a routing that declares Needs.Packets is told.
+	// Level is the packet's class of service, 0 to 15, Entropy its sender's choice of a path: for
+	// routings that declare Needs.Packets.
 	Level   uint8
 	Entropy uint16
 }
@@ -142,8 +138,7 @@ type Sink interface {
 	Deliver(d *Delivery)
 }
 
-// Delivery describes a packet that has arrived. Cycles are points in time:
-// the packet's latency is Cycle - Birth.
+// Delivery describes an arrived packet. Cycles are points in time: the latency is Cycle - Birth.
 type Delivery struct {
 	Src, Dst   topology.TerminalID
 	Birth      int64 // cycle

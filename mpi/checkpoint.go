@@ -11,30 +11,28 @@ import (
 
 // Checkpoint keeps the state of a run, and has it go on from one. The zero value does neither.
 type Checkpoint struct {
-	// From is a state that Save was given, by a run of the same program and settings with
-	// any number of parts; nil: the run begins. It is read to its end.
+	// From is a state that Save was given, by a run of the same program and settings with any
+	// number of parts; nil: begin. It is read to its end.
 	From *snapshot.Archive
-	// Save, which may be nil, is called now and then, and with done when the run is over.
-	// state writes the run as it is then, until Save returns. A run whose
-	// transport or workload has no state to be written does not call it.
+	// Save, if not nil, is called now and then, and with done at the end. state writes the run,
+	// until Save returns. Runs whose transport or workload cannot be written do not call it.
 	Save func(done bool, state func(*snapshot.Archive) error) error
 }
 
 // Stater is a Division, or the only Transport of a run, whose state can be written.
 type Stater interface {
-	// Archive writes the state of all parts, between two events and, of several, between
-	// two windows; or reads it into new ones.
+	// Archive writes the state of all parts, between two events or, of several parts, two windows;
+	// or reads it into new ones.
 	Archive(a *snapshot.Archive)
-	// Event archives the argument of an event of a transport, and tells the part that it
-	// belongs to. It comes after Archive.
+	// Event archives the argument of a transport's event, after Archive, and tells its part.
 	Event(a *snapshot.Archive, e *sim.Event) (part int)
 }
 
 // KeptWorkload is a workload whose state can be written.
 type KeptWorkload interface {
 	Workload
-	// Archive writes the state of a run and its parts between two calls, or reads it into
-	// a new run that has not been started.
+	// Archive writes the state of a run and its parts between two calls, or reads it into a new
+	// run.
 	Archive(a *snapshot.Archive)
 }
 
@@ -77,7 +75,7 @@ func (m *meeting) restore(a *snapshot.Archive) error {
 	return a.End()
 }
 
-// archiver writes or reads the state of a run, in a form that does not depend on its parts.
+// archiver writes or reads the state of a run, independent of its division into parts.
 type archiver struct {
 	*snapshot.Archive
 	*meeting
@@ -128,9 +126,9 @@ func (x *archiver) statistics() {
 	}
 }
 
-// messages archives the messages that there are, by their numbers, and which numbers are
-// free. Messages keep their numbers: the transport may serve them in the order of those,
-// which is why a run in one part gives them out in the same order afterwards, too.
+// messages archives the messages by their numbers, and the free numbers. Messages keep their
+// numbers, by which the transport may serve them; so a run in one part also gives out the same
+// numbers afterwards.
 func (x *archiver) messages() {
 	x.Mark("messages")
 	var n messageNumbers
@@ -150,8 +148,8 @@ func (x *archiver) messages() {
 	}
 }
 
-// messageNumbers are numbers of messages: free ones, in the order in which they will be used;
-// fresh ones, which no message had yet; and live ones, which are in use, in ascending order.
+// messageNumbers are numbers of messages: free ones, in order of use; fresh ones, not used yet; and
+// live ones, ascending.
 type messageNumbers struct {
 	free, live []int32
 	fresh      []span
@@ -248,8 +246,8 @@ func (x *archiver) early(rt *runtime, q *rank) {
 	}
 }
 
-// connections archives the connections made on demand, the messages that wait for them,
-// and the receive buffers of those that have their own.
+// connections archives the connections made on demand, the messages that wait for them, and
+// connections' own receive buffers.
 func (x *archiver) connections() {
 	x.Mark("connections")
 	for r := range int32(len(x.all.ranks)) {

@@ -9,7 +9,7 @@ import (
 )
 
 // connector decides how messages get from process to process: over a connection made at the start,
-// over a relay, or over one made on demand. Making one, between a and b:
+// a relay, or a connection made on demand. Making one, between a and b:
 //
 //   - a creates a QP (in the kernel) and sends a request to b: straight if all connections are on
 //     demand (as a datagram), else over the static ones and the relay, which passes it on;
@@ -71,10 +71,10 @@ func (c *connector) pair(from, to int32) (qp, peer hca.QP) {
 	return hca.QP(from)<<32 | hca.QP(to), hca.QP(to)<<32 | hca.QP(from)
 }
 
-// way tells how messages from a reach b: static if on a connection made at the start; with XRC one to
-// any process of b's node will do. If not, relay is, where there are groups, the process over which a
-// reaches b: the member of b's group with a's index, to which a is connected, and which is connected to
-// b. If b's group is not full and has no such member, it is the member of a's group with b's index.
+// way tells how messages from a reach b: static if on a connection made at the start (with XRC, to
+// any process of b's node). If not, and there are groups, relay is the process in between: the
+// member of b's group with a's index, to which a is connected, and which is connected to b. If b's
+// group has no such member, it is the member of a's group with b's index.
 func (c *connector) way(a, b int32) (relay int32, static bool) {
 	n := c.group
 	if n == 0 {
@@ -99,8 +99,8 @@ func (c *connector) proxied(a, b int32) bool {
 	return !static
 }
 
-// route finds the rank to which message id from a to b goes first: b, or a relay. false: the message
-// waits for a connection, which is asked for if nobody has. Steps of making connections are counted.
+// route finds the rank to which message id from a to b goes first: b, or a relay. false: it waits
+// for a connection, which is asked for if nobody has. Steps of making connections count.
 func (c *connector) route(id, a, b int32, now sim.Time) (hop int32, ok bool) {
 	relay, static := c.way(a, b)
 	if static {
@@ -149,16 +149,16 @@ func (c *connector) wait(id, a, b int32) {
 	c.waiting[c.link(a, b)] = to
 }
 
-// released takes out the messages that wait for a's connection to b and returns
-// the first, + 1; the others are linked by next.
+// released takes out the messages that wait for a's connection to b, linked by next, and returns
+// the first, + 1.
 func (c *connector) released(a, b int32) int32 {
 	first := c.waiting[c.link(a, b)].head
 	delete(c.waiting, c.link(a, b))
 	return first
 }
 
-// asked is the rank that a has asked for the connection to b, which is not ready:
-// b, or with XRC the process of b's node that the first waiting message is for.
+// asked is the rank that a has asked for the connection to b, which is not ready: b, or with XRC
+// the process of b's node that the first waiting message is for.
 func (c *connector) asked(a, b int32) int32 {
 	if !c.perNode {
 		return b
@@ -220,8 +220,8 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	c.rt.kernel.Schedule(at, c.rt.handler, evPost, b, int64(id))
 }
 
-// establish brings a's QP to b to ready-to-send, if it is not, and lets the
-// messages leave that wait for it. It returns the time when that is done.
+// establish brings a's QP to b to ready-to-send, if it is not, and lets waiting messages leave. It
+// returns the time of that.
 func (c *connector) establish(a, b int32, at sim.Time) sim.Time {
 	if c.get(a, b) == linkReady {
 		return at
@@ -238,9 +238,9 @@ func (c *connector) establish(a, b int32, at sim.Time) sim.Time {
 	return at
 }
 
-// tearDown closes the connections of a that were made on demand, at time at.
-// Without XRC the other side closes its QP too; messages that are on their way
-// arrive, later ones connect anew. Pending connections are left alone.
+// tearDown closes the connections of a made on demand, at time at. Without XRC the other side
+// closes its QP too; messages on their way arrive, later ones connect anew. Pending connections
+// stay.
 func (c *connector) tearDown(a int32, at sim.Time) {
 	for b := range c.links.ready(a) {
 		c.links.set(a, b, linkNone)
@@ -262,7 +262,7 @@ func (c *connector) destroy(a int32, at sim.Time) {
 // and of some that are free again.
 type inbox []sim.Time
 
-// fewTimes is the length of an inbox up to which what is over stays in it.
+// fewTimes is the length of an inbox up to which past times stay in it.
 const fewTimes = 16
 
 // has tells whether one of so many buffers is not in use at time now.
@@ -278,8 +278,8 @@ func (b *inbox) has(buffers int, now sim.Time) bool {
 	return len(*b) < buffers
 }
 
-// box is the inbox of the process that a message has come to: its own, or with
-// RC one for each connection.
+// box is the inbox of the process that a message has come to: one in all, or with RC one a
+// connection.
 func (c *connector) box(m *message) *inbox {
 	if c.perPeer == nil {
 		return &c.rt.ranks[m.hop].inbox
@@ -308,8 +308,8 @@ func (c *connector) takeBuffer(m *message, now sim.Time) bool {
 	return c.box(m).has(posted, now)
 }
 
-// putBuffer notes that the buffer of a message is posted again at time at, which is not before
-// any earlier buffer of its inbox.
+// putBuffer notes that the buffer of a message is posted again at time at, not before earlier ones
+// of its inbox.
 func (c *connector) putBuffer(m *message, at sim.Time) {
 	if c.rt.Protocols.LimitBuffers {
 		b := c.box(m)

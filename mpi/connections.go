@@ -23,7 +23,7 @@ const (
 
 // Connections says how processes are connected and what that costs in memory: Peng, You, Yin,
 // Research of Message Scalable Technology over InfiniBand Network (seed paper "connections"),
-// sections 1 to 4. Completion queues and management structures are left out, as there.
+// sections 1 to 4. As there, completion queues and management structures do not count.
 type Connections struct {
 	Mode       string    `toml:"mode" doc:"transport service" choices:"rc|rc-srq|xrc-s|xrc-m|ud"`
 	Group      int       `toml:"group" doc:"grouped connections: processes in a fully connected group; 0: all processes are one group" unit:"ranks" min:"0"`
@@ -40,17 +40,17 @@ type Connections struct {
 	SRQBuffers int       `toml:"srq_buffers" doc:"receive buffers of a process with a shared receive queue, or in mode ud, however many QPs it has; 0: one a QP (srq_least), 1,024 in mode ud" unit:"buffers" min:"0"`
 }
 
-// What mode ud takes: receive buffers of a process, unless srq_buffers says otherwise; bytes of one, a packet and its 40-byte
-// routing header; bytes of an address handle. Assumptions of the order of MPI libraries' defaults.
+// Memory of mode ud: receive buffers of a process, unless srq_buffers says otherwise; bytes of one,
+// a packet and its 40-byte routing header; bytes of an address handle. Assumed, as MPI libraries'
+// defaults.
 const (
 	udBuffers = 1024
 	udBuffer  = 2048 + 40
 	udAddress = 128
 )
 
-// DefaultConnections are the paper's numbers (sections 1, 3.2 and 5). It prints 8
-// kB; tables 1 and 2 count 8000 B, section 4.2 counts 8192 B. SRQLeast is
-// an assumption of the order of MPI libraries' defaults.
+// DefaultConnections are the paper's numbers (sections 1, 3.2 and 5). It prints 8 kB; tables 1 and
+// 2 count 8000 B, section 4.2 8192 B. SRQLeast is assumed, of the order of MPI libraries' defaults.
 var DefaultConnections = Connections{
 	Mode: RCSRQ, Buffer: 8000, Request: 64, Preposted: 5, SendDepth: 16, RecvDepth: 16, Sizes: 6,
 	SRQLeast: 256,
@@ -80,16 +80,16 @@ func (c *Connections) perNode() bool { return c.Mode == XRCS || c.Mode == XRCM }
 // Footprint is what connections take.
 type Footprint struct {
 	Static, OnDemand int64 // QPs of a process, made at the start and on demand
-	// Process and Node are the bytes of queues and pre-posted buffers;
-	// ProcessStatic leaves out the QPs made on demand, as the paper's table 2 does.
+	// Process and Node are the bytes of queues and pre-posted buffers; ProcessStatic omits QPs made
+	// on demand, as table 2 of the paper.
 	Process, ProcessStatic, Node float64
-	// NodeQPs are the QPs of a node's processes, those included by which XRC receives: on average as many as
-	// it sends by, since each leads to one.
+	// NodeQPs are the QPs of a node's processes, with those by which XRC receives: on average as
+	// many as it sends by.
 	NodeQPs int64
 }
 
 // QPs is the number of QPs with which a process of a job begins: ranks processes, perNode on a
-// node. With groups whose sizes differ it is the number of a process in a full group.
+// node; with groups of different sizes, of a process in a full group.
 func (c *Connections) QPs(ranks, perNode int) int64 {
 	if c.Mode == UD {
 		return 1
@@ -109,8 +109,7 @@ func (c *Connections) QPs(ranks, perNode int) int64 {
 	return int64(group - 1 + others)
 }
 
-// Footprint is the memory of a process and a node of a job, with so many QPs
-// made on demand per process.
+// Footprint is the memory of a process and a node of a job, with onDemand QPs made on demand each.
 func (c *Connections) Footprint(ranks, perNode int, onDemand int64) Footprint {
 	f := Footprint{Static: c.QPs(ranks, perNode), OnDemand: onDemand}
 	f.NodeQPs = (f.Static + onDemand) * int64(min(perNode, ranks))
@@ -178,7 +177,7 @@ const (
 )
 
 // links holds the states of all connections on demand: for each rank a table of its peers, 2 bits
-// each, made with its first connection. Tables lie in slabs of a few MiB.
+// each, made with its first connection, in slabs of a few MiB.
 type links struct {
 	words int        // of a table
 	table [][]uint64 // of each rank, with the states of 32 peers in a word; nil: none

@@ -80,8 +80,7 @@ func (w *JobsRun) Part() Workload {
 	return &p
 }
 
-// Ends are the times in picoseconds at which a job's repetitions were complete, as many as all
-// of its ranks have been through.
+// Ends are the times in picoseconds at which all of a job's ranks had completed each repetition.
 func (w *JobsRun) Ends(job int) []int64 {
 	j := &w.jobs[job]
 	complete := -1
@@ -149,8 +148,8 @@ func (w *JobsRun) Where(rank, id int32) string {
 // startID is the ID of the wait for a job's start.
 const startID = -1
 
-// Start implements [Workload]. A rank of an idle job is through at once; another one waits for
-// the start of its job.
+// Start implements [Workload]. Ranks of idle jobs are through at once; others wait for their job's
+// start.
 func (w *JobsRun) Start(rank int32, dst []Op) []Op {
 	j := &w.jobs[w.jobOf[rank]]
 	if j.Idle {
@@ -174,8 +173,8 @@ func (w *JobsRun) Started(rank, id int32, now int64, dst []Op) []Op {
 	return w.own(j, r, before, j.runs[r.run].Started(rank-j.first, id, now, dst))
 }
 
-// Done implements [Workload]. Behind the last operation of a rank it begins its program again, where the
-// job wants that.
+// Done implements [Workload]. Behind a rank's last operation its program begins again, if the job
+// wants that.
 func (w *JobsRun) Done(rank, id int32, now int64, dst []Op) []Op {
 	j, r := &w.jobs[w.jobOf[rank]], &w.ranks[rank]
 	r.open--
@@ -237,8 +236,7 @@ func (w *JobsRun) begin(j *jobRun, rank int32, now int64, dst []Op) []Op {
 	return dst
 }
 
-// keepsOrder tells whether what a rank's program releases at once keeps its order, as a
-// schedule's does.
+// keepsOrder tells whether a rank's program keeps the order of what it releases, as schedules do.
 func (w *JobsRun) keepsOrder(rank int32) bool {
 	if w == nil {
 		return false
@@ -246,8 +244,8 @@ func (w *JobsRun) keepsOrder(rank int32) bool {
 	return w.jobs[w.jobOf[rank]].schedule
 }
 
-// goesOn tells whether a rank has another run. Where that depends on the time, the first rank
-// that asks decides it for all ranks of the job, whose messages would find no receiver otherwise.
+// goesOn tells whether a rank has another run. If that depends on the time, the first rank that
+// asks decides for its job: messages would find no receiver otherwise.
 func (w *JobsRun) goesOn(j *jobRun, r *jobRank, now int64) bool {
 	switch {
 	case r.run < j.granted:
@@ -262,8 +260,8 @@ func (w *JobsRun) goesOn(j *jobRun, r *jobRank, now int64) bool {
 	return true
 }
 
-// Timed is a schedule that repeats an operation and times it as benchmarks do: on every rank from its
-// call to its end, without what lies between two calls.
+// Timed is a schedule that repeats an operation and times it as benchmarks do: on every rank from
+// call to end, without what lies between.
 type Timed interface {
 	Phased
 	// Operations is the number of operations that are timed.
@@ -272,7 +270,7 @@ type Timed interface {
 	Timed(rank, round int) bool
 }
 
-// Operations counts all iterations but the first, in which connections are made; a single one counts.
+// Operations counts all iterations but the first, which makes connections; a single one counts.
 func (s *Iterated) Operations() int { return max(1, s.times-1) }
 
 // Timed implements [Timed].
@@ -286,8 +284,8 @@ func (w *ScheduleRun) isTimed(rank int32, p *rankProgress) bool {
 	return w.timed != nil && w.timed.Timed(int(rank), int(p.round))
 }
 
-// OperationTimes is how long the operations of a schedule that is Timed take on each rank, on average,
-// in the machine's unit (len = ranks); nil of other schedules.
+// OperationTimes is the mean time of a Timed schedule's operations on each rank, in the machine's
+// unit (len = ranks); else nil.
 func (w *ScheduleRun) OperationTimes() []float64 {
 	if w.timed == nil {
 		return nil
@@ -299,8 +297,8 @@ func (w *ScheduleRun) OperationTimes() []float64 {
 	return times
 }
 
-// OperationTimes are the times of the operations of a job's ranks, on average over its runs, in picoseconds;
-// nil if its program has none.
+// OperationTimes are the times of a job's ranks' operations, on average over its runs, in
+// picoseconds; nil without any.
 func (w *JobsRun) OperationTimes(job int) []float64 {
 	var times []float64
 	for _, p := range append(w.parts, w) {

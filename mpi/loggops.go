@@ -8,10 +8,9 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// LogGOPS is the machine model of Hoefler, Schneider, Lumsdaine (LogGOPSim,
-// LSAP 2010): latency, overhead, gap, gap per byte, overhead per byte and the
-// threshold of the rendezvous protocol. Times are in one unit, by convention
-// nanoseconds; the same unit as the calc operations of the schedule.
+// LogGOPS is the machine model of Hoefler, Schneider, Lumsdaine (LogGOPSim, LSAP 2010): latency,
+// overhead, gap, gap per byte, overhead per byte and rendezvous threshold. Times are in one unit,
+// also of the schedule's calc operations: by convention nanoseconds.
 type LogGOPS struct {
 	L        int64   `toml:"latency" doc:"L: latency of the first byte, CPU to CPU" unit:"ns" min:"0"`
 	Overhead int64   `toml:"overhead" doc:"o: CPU time per message, at the sender and at the receiver" unit:"ns" min:"0"`
@@ -41,8 +40,8 @@ type LogGOPSResult struct {
 }
 
 // Run executes a workload. It fails with a *StuckError if ranks wait for each other, receives or
-// messages find no partner, or operations never get ready. progress may be nil. Cost: about 3 events a
-// message, each O(log of its delay); matching does not depend on the number of waiting receives.
+// messages find no partner, or operations never get ready. progress may be nil. Cost: about 3
+// events a message, each O(log of its delay), however many receives wait.
 func (p LogGOPS) Run(w Workload, progress Progress) (LogGOPSResult, error) {
 	return p.RunKept(w, progress, Checkpoint{})
 }
@@ -84,7 +83,6 @@ func (p LogGOPS) RunKept(w Workload, progress Progress, checkpoint Checkpoint) (
 	return m.finish()
 }
 
-// machine is one at time 0.
 func (p LogGOPS) machine(w Workload) *loggopsMachine {
 	m := &loggopsMachine{
 		LogGOPS: p, work: w,
@@ -120,8 +118,8 @@ func (m *loggopsMachine) finish() (LogGOPSResult, error) {
 // rankLists are the posted receives and the early messages of a rank.
 type rankLists struct{ posted, early matchList }
 
-// liveOp is an operation that was released and is not over. A send lives until
-// its message is matched, since it stands for the message.
+// liveOp is an operation that was released and is not over. A send lives until its message, for
+// which it stands, is matched.
 type liveOp struct {
 	Op
 	rank   int32 // -1 in the free list
@@ -389,8 +387,8 @@ func (m *loggopsMachine) message(e timedEvent) {
 	m.match.add(&lists.early, send.rank, send.Tag, e.op)
 }
 
-// matched completes a receive whose message is in by the time in, and a rendezvous send that waits
-// for it. m.ready holds what the event has released for the receiver so far.
+// matched completes a receive whose message is in by time in, and a rendezvous send that waits for
+// it. m.ready holds what the event has released for the receiver.
 func (m *loggopsMachine) matched(recv, send int32, now, in int64, late bool) {
 	r, s := &m.live[recv], &m.live[send]
 	if s.Size > r.Size {

@@ -19,9 +19,10 @@ type timedEvent struct {
 // Algorithms for the Shortest Path Problem, JACM 1990): no event may be earlier than the last one
 // that came out. Bucket i > 0 holds the events whose time differs from the time of the last one
 // first in bit i-1, bucket 0 the events of the same time, sorted by number. An event moves at most
-// once per bit of its delay; memory is touched in sequence, which a binary heap does not do.
+// once per bit of its delay; unlike a binary heap's, accesses to memory are sequential.
 //
-// It is not the kernel's queue because LogGOPS puts an event back with a later time and its old number.
+// Unlike the kernel's queue, it takes events back with a later time and their old number, as
+// LogGOPS does.
 type radixQueue struct {
 	buckets [65][]timedEvent
 	head    int       // of bucket 0
@@ -89,9 +90,9 @@ func (q *radixQueue) refill() {
 	}
 }
 
-// timedHeap is a binary heap of events by (time, number). It is not generic, as the heaps of the
-// kernel and of multicast searches are not: what a type parameter's method compares is not inlined,
-// and heaps are what a run with many waiting events spends most of its time in.
+// timedHeap is a binary heap of events by (time, number). It is not generic, as other heaps here:
+// calls of a type parameter's method are not inlined, and heaps are where a run with many waiting
+// events spends most of its time.
 type timedHeap []timedEvent
 
 func (e *timedEvent) before(o *timedEvent) bool {
@@ -142,7 +143,7 @@ func (q *timedHeap) pop() timedEvent {
 // alone stands in the queue. Times and order are as the rules have them: free times never sink, so
 // that an event that finds the resource still busy merely moves on, and the numbers decide at the end.
 //
-// In the compatible mode with several CPUs an event can be released into the past; there the rules
+// In the compatible mode with several CPUs events can be released into the past; there the rules
 // are followed literally.
 
 // parkGroup holds the events of one kind, rank, CPU and NIC that wait.
@@ -151,8 +152,8 @@ type parkGroup struct {
 	first int64     // number of the event that stands in the queue for the group; others that did are stale
 }
 
-// parkGroup finds the group of an event: message, send and calc events of one
-// rank do not need the same resources.
+// parkGroup finds the group of an event: messages, sends and calcs of a rank need different
+// resources.
 func (m *loggopsMachine) parkGroup(kind Kind, rank int32, cpu, nic uint8) *parkGroup {
 	slot := int64(rank)*3 + int64(kind-Send)/2 // send 0, calc 1
 	if kind == arrival {
@@ -176,9 +177,8 @@ func (m *loggopsMachine) parkGroup(kind Kind, rank int32, cpu, nic uint8) *parkG
 	return g
 }
 
-// park makes e wait in g if its resources are busy, which they are until free.
-// It returns the event to carry out now, or false if there is none. If it
-// returns one, call unpark once that has been carried out.
+// park makes e wait in g if its resources are busy, until free. It returns the event to carry out
+// now, or false; unpark must follow once that event has been carried out.
 func (m *loggopsMachine) park(e *timedEvent, g *parkGroup, free int64) bool {
 	if e.parked {
 		if e.number != g.first || len(g.heap) == 0 {
@@ -206,8 +206,8 @@ func (m *loggopsMachine) park(e *timedEvent, g *parkGroup, free int64) bool {
 	return false
 }
 
-// unpark puts the next event of g into the queue after its first one, e, was
-// carried out and the resources are busy until free.
+// unpark puts g's next event into the queue after its first one, e, was carried out; resources are
+// busy until free.
 func (m *loggopsMachine) unpark(e *timedEvent, g *parkGroup, free int64) {
 	if e.parked && len(g.heap) > 0 {
 		next := g.heap[0]
@@ -226,8 +226,8 @@ func (m *loggopsMachine) unpark(e *timedEvent, g *parkGroup, free int64) {
 //     sent, and takes g, o and (s-1) O;
 //   - a sender by rendezvous is held until its message is received, its NIC until that is out of the other.
 //
-// ATLAHS lets a CPU's clock sink where a receive finds its message while the CPU is busy; this does not. It
-// also delays messages of 0 bytes by 3,700 ns in place of L; here they are as ones of 1 byte.
+// ATLAHS lets a CPU's clock sink where a receive finds its message while the CPU is busy; this does
+// not. It delays messages of 0 bytes by 3,700 ns in place of L; here they count as 1 byte.
 
 // afterNIC is what a message still takes on the CPU when the receiver's NIC is through with it.
 func (m *loggopsMachine) afterNIC(size int64) int64 {

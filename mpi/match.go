@@ -43,14 +43,14 @@ type viewLink struct{ next, prev int32 }
 // chain is a list of nodes; 0: no node.
 type chain struct{ head, tail int32 }
 
-// matchIndex maps the key of each view to the chain of nodes with that key, in
-// the order of adding. Views that no query needed yet are nil.
+// matchIndex maps the key of each view to the chain of nodes with that key, in order. Views that no
+// query needed yet are nil.
 type matchIndex struct{ views [views]map[uint64]chain }
 
 // longScan is the number of nodes that a scan may visit before the list is indexed.
 const longScan = 16
 
-// viewKey is the key under which a view has what has a source and a tag: one of the two, or both.
+// viewKey is the key of a view: source, tag, or both.
 func viewKey(view int, source, tag int32) uint64 {
 	switch view {
 	case bySource:
@@ -263,7 +263,7 @@ func (rt *runtime) finds(m *message) bool {
 	return true
 }
 
-// checkLength stops the run at a message that is longer than its receive, as MPI does (MPI_ERR_TRUNCATE).
+// checkLength stops the run at a message longer than its receive, as MPI does (MPI_ERR_TRUNCATE).
 func (rt *runtime) checkLength(m *message, room int64) {
 	if m.bytes > room {
 		rt.fail(m.to, TooLong(m.bytes, m.from, m.to, m.tag, room, rt.work.Where(m.to, m.recvID)))
@@ -275,8 +275,7 @@ func TooLong(bytes int64, from, to, tag int32, room int64, place string) error {
 	return fmt.Errorf("a message of %d B from rank %d to rank %d, tag %d, meets a receive of %d B (%s): want one that is as long, or longer", bytes, from, to, tag, room, place)
 }
 
-// keepRecv notes what the report about a receive that is left over wants to
-// know beyond what its node of the matcher says.
+// keepRecv notes what the report about a left-over receive needs beyond its node of the matcher.
 func (rt *runtime) keepRecv(node int32, bytes int64) {
 	if int(node) >= len(rt.recvBytes) {
 		rt.recvBytes = append(rt.recvBytes, make([]int64, cap(rt.match.nodes)-len(rt.recvBytes))...)

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// message is a point-to-point message that is under way, or one of those with
-// which a connection is made. It fills a cache line.
+// message is a point-to-point message under way, also one that makes a connection. It fills a cache
+// line.
 type message struct {
 	from, to       int32
 	sendID, recvID int32
@@ -99,8 +99,8 @@ func (rt *runtime) rateOf(m *message) sim.Rate {
 	return rt.places.rate(&rt.Config, m.from, m.to, m.bytes, m.shared, m.segment)
 }
 
-// isCopied tells whether the CPU of a side copies the message: of the sender, unless it is in a
-// segment from which it only goes Out, or of the receiver, unless it only goes In.
+// isCopied tells whether a side's CPU copies the message: the sender's, unless it is in a segment
+// from which it only goes Out, or the receiver's, unless it only goes In.
 func (rt *runtime) isCopied(m *message, unless collectives.Segment) bool {
 	if m.shared {
 		return m.segment != unless && !(unless == collectives.Out && rt.inOneCopy(m))
@@ -135,8 +135,8 @@ func (rt *runtime) close(i int32, m *message) {
 	}
 }
 
-// closed takes one off the sides for which a message is not over, and tells whether it
-// was the last. The sides may be in different parts.
+// closed takes one off the sides for which a message is not over, and tells whether it was the
+// last. Sides may be in different parts.
 func (rt *runtime) closed(m *message) bool {
 	if len(rt.parts) > 1 {
 		return atomic.AddInt32(&m.open, -1) == 0
@@ -174,8 +174,8 @@ func (m *message) ends() (from, to int32) {
 	return m.from, m.to
 }
 
-// post sends the present stage of a message on its way: straight, over a relay,
-// or once there is a connection.
+// post sends a message's present stage on its way: straight, over a relay, or when a connection is
+// ready.
 func (rt *runtime) post(i int32, m *message, now sim.Time) {
 	from, to := m.ends()
 	if m.shared {
@@ -250,14 +250,12 @@ func (rt *runtime) Written(id int32, at sim.Time) {
 func (rt *runtime) tellSender(id int32, m *message, at sim.Time) {
 	rt.acknowledge(acknowledgement{
 		at: at, to: m.from, message: id,
-		// Of one operation's messages to one rank, which come to the same for its
-		// sender, any may be the first.
+		// For the sender the messages of one operation to one rank are alike: any may be the first.
 		key: uint64(uint32(m.sendID))<<31 | uint64(m.to),
 	})
 }
 
-// Delivered implements Sink: the present stage of message id is in the memory
-// of the node that it went to.
+// Delivered implements Sink: message id's present stage is in the memory of its target node.
 func (rt *runtime) Delivered(id int32) {
 	if rt.Timeline != nil {
 		rt.arrives(rt.messages.At(id), rt.kernel.Now(), false)
@@ -265,8 +263,8 @@ func (rt *runtime) Delivered(id int32) {
 	rt.delivered(id)
 }
 
-// takes is what follows when a message has come: from the transport, through the memory of a
-// node, or again where it found no receive buffer.
+// takes follows a message's arrival: from the transport, through a node's memory, or again where
+// there was no receive buffer.
 func (rt *runtime) takes(id int32) {
 	now := rt.kernel.Now()
 	m := rt.messages.At(id)
@@ -316,8 +314,7 @@ func (rt *runtime) handle(id int32, m *message, now sim.Time) {
 	}
 }
 
-// takeIn spends CPU time of r on a message that went into a receive buffer and
-// posts the buffer again.
+// takeIn spends r's CPU time on a message in a receive buffer, and posts the buffer again.
 func (rt *runtime) takeIn(r int32, m *message, now, t sim.Time, what What, id int32) sim.Time {
 	at := rt.occupy(r, now, t+rt.noise.call(r), what, id)
 	rt.putBuffer(m, at)
@@ -352,8 +349,7 @@ func (rt *runtime) passOn(id int32, m *message, at sim.Time) {
 	rt.kernel.Schedule(at, rt.handler, evRelay, m.hop, int64(id))
 }
 
-// arrive matches a message that the receiver did not clear: eager data, a
-// request to send, a direct write.
+// arrive matches a message that was not cleared: eager data, a request to send, a direct write.
 func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 	ok := rt.finds(m)
 	var at sim.Time
@@ -438,7 +434,7 @@ func (rt *runtime) clear(id int32, m *message, at sim.Time) {
 	rt.kernel.Schedule(at, rt.handler, evPost, m.to, int64(id))
 }
 
-// took ends a message that the receiver has read at time at, and tells the sender where that is its CPU's.
+// took ends a message that the receiver has read at time at, and tells a sender whose CPU waits.
 func (rt *runtime) took(id int32, m *message, at sim.Time) {
 	tells, to := rt.Protocols.tells(m.protocol), m.to
 	rt.complete(id, m, at)

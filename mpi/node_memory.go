@@ -55,8 +55,8 @@ func (m *Memory) places(nodeOf []int32, nodes int) places {
 	return p
 }
 
-// way is the latency of a message through shared memory from a to b: the receiver finds it when it has
-// looked into the boxes of other ranks of its node.
+// way is the latency of a message through shared memory from a to b, who looks into the boxes of
+// its node's other ranks.
 func (p *places) way(c *Config, a, b int32) sim.Time {
 	return p.trip(c, a, b) + c.Protocols.SharedPeer*sim.Time(max(0, p.together[b]-2))
 }
@@ -78,7 +78,7 @@ func (p *places) fetch(c *Config, a, b int32, bytes int64, shared bool) sim.Time
 	return t
 }
 
-// rate is the rate, in bit/s, of the copies of a message through shared memory from a to b, or between
+// rate is the rate, in bit/s, of a message's copies from a to b through shared memory, or between
 // nodes.
 func (p *places) rate(c *Config, a, b int32, bytes int64, shared bool, s collectives.Segment) sim.Rate {
 	rate := c.Protocols.rateOf(bytes, shared, s)
@@ -122,7 +122,7 @@ func newMemory(k *sim.Kernel, config *Memory, domainOf []int32, nodes int, ended
 	return m
 }
 
-// of is the same memory for another part of the run, which uses its nodes' only.
+// of is the same memory for another part, which uses its own nodes' only.
 func (m *memory) of(k *sim.Kernel, ended func(rank int32)) *memory {
 	other := *m
 	other.kernel, other.ended = k, ended
@@ -171,8 +171,8 @@ func (d *domain) nextEnd() sim.Time {
 // almost 1: times are rounded up to whole picoseconds, but for errors of floating point.
 const almost = 1 - 1e-6
 
-// fairShares gives every copy as much as every other one, or its own most if that
-// is less; cost: the square of the number of different rates.
+// fairShares gives copies equal shares, or their own most if less; cost: square of the number of
+// different rates.
 func fairShares(copies []copying, bandwidth float64) {
 	open := len(copies)
 	for i := range copies {
@@ -217,10 +217,9 @@ func (m *memory) Handle(k *sim.Kernel, e sim.Event) {
 	}
 }
 
-// Without a limit to a node's memory the end of a copy is known when it begins,
-// and the CPU is booked until then. With one it is not: the CPU is held from the
-// booking until the memory reports the end, what comes for the process meanwhile
-// is put off, and the rest of what the copy was part of follows then.
+// Without a limit to a node's memory a copy's end is known when it begins, and the CPU is booked
+// until then. With one, the CPU is held until the memory reports the end; what comes for the
+// process meanwhile is put off, and the rest of the copy's activity follows then.
 
 // copies is what the runtime keeps for memory that is shared; nil without.
 type copies struct {
@@ -278,9 +277,9 @@ func newCopies(rt *runtime, nodes int) *copies {
 // held tells whether the CPU of r copies, or is booked for a copy.
 func (rt *runtime) held(r int32) bool { return rt.copies != nil && rt.copies.ranks[r].held }
 
-// copy books the CPU of r for a time, from start or from when it is free, and for
-// copying bytes after it, at most at a rate in bytes a picosecond; then follows. It
-// returns false, and does nothing, where the end can be told at once.
+// copy books the CPU of r for a time, from start or when it is free, and then for copying bytes, at
+// most at most bytes a picosecond; then follows. It is false, and does nothing, if the end can be
+// told at once.
 func (rt *runtime) copy(r int32, start, fixed sim.Time, bytes, most float64, then afterCopy, id int32) bool {
 	if rt.copies == nil || bytes <= float64(rt.Memory.Cached) {
 		return false
@@ -306,8 +305,7 @@ func (rt *runtime) beginCopy(r int32, now sim.Time) {
 	rt.copies.memory.copy(r, c.bytes, c.most)
 }
 
-// moved is told that a copy of r is in place. If a daemon had the CPU meanwhile,
-// the copy is over so much later.
+// moved is told that a copy of r is in place. Time that a daemon had the CPU delays its end.
 func (rt *runtime) moved(r int32) {
 	c := &rt.copies.ranks[r]
 	now := rt.kernel.Now()
@@ -318,8 +316,8 @@ func (rt *runtime) moved(r int32) {
 	rt.copied(r, now)
 }
 
-// copied goes on after a copy: with what it was part of, with messages that were
-// put off, with the queue of operations.
+// copied goes on after a copy: with the rest of its activity, messages put off, and the queue of
+// operations.
 func (rt *runtime) copied(r int32, now sim.Time) {
 	c, q := &rt.copies.ranks[r], &rt.ranks[r]
 	c.held = false
@@ -361,8 +359,8 @@ func (rt *runtime) copied(r int32, now sim.Time) {
 	}
 }
 
-// putsOff tells whether the CPU of r has no time for a message (^ for one that is
-// written) until a copy is over; then it is kept.
+// putsOff tells whether r's CPU has no time for a message (^ for a written one) until a copy is
+// over; the message is kept.
 func (rt *runtime) putsOff(r, id int32) bool {
 	if !rt.held(r) {
 		return false
@@ -372,8 +370,7 @@ func (rt *runtime) putsOff(r, id int32) bool {
 	return true
 }
 
-// stepsLater tells whether the queue of r's operations has to wait for a copy, and
-// sees to it that it goes on behind it.
+// stepsLater tells whether r's queue of operations waits for a copy, and has it go on afterwards.
 func (rt *runtime) stepsLater(r int32) bool {
 	if !rt.held(r) {
 		return false

@@ -8,9 +8,8 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Noise is what puts ranks out of step: they start at different times, and their
-// CPUs take longer than the model says. Every rank draws from streams of its own.
-// The zero value is a machine without noise.
+// Noise puts ranks out of step: they start at different times, and their CPUs take longer than the
+// model says. Every rank draws from its own streams. The zero value has no noise.
 type Noise struct {
 	StartSkew   sim.Time `toml:"start_skew" doc:"ranks start at times drawn uniformly between 0 and this" min:"0ns"`
 	Call        sim.Time `toml:"call" doc:"mean of the random CPU time that is added whenever a rank posts a message or takes one in" min:"0ns"`
@@ -110,8 +109,8 @@ func (n *Noise) draw(s *sim.Stream, law string) float64 {
 	}
 }
 
-// end is when work of length t that rank r begins at start is done: the daemon
-// takes the CPU at phase + k daemon_every, k = 0, 1, ..., for daemon_time.
+// end is when work of length t that rank r begins at start is done: the daemon has the CPU at phase
+// + k daemon_every, k = 0, 1, ..., for daemon_time.
 func (n *noise) end(r int32, start, t sim.Time) sim.Time {
 	if n == nil || n.phase == nil || t == 0 || start+t >= latest {
 		return start + t

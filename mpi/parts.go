@@ -11,11 +11,10 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// A run may be divided into parts that threads simulate side by side. A part is some
-// nodes with their adapters and ranks; it has a kernel, and all of the runtime's state
-// that is not a rank's own. Parts hear of each other by the network, which is why it
-// makes them, and by acknowledgements. What a rank does depends on the order of its own
-// events only, and that on the model: so any division gives the same results.
+// A run may be divided into parts that threads simulate side by side. A part is some nodes with
+// their adapters and ranks, a kernel, and the runtime's state beyond ranks. Parts hear of each
+// other by acknowledgements and by the network, which makes them. A rank's acts depend on the order
+// of its own events only, and that on the model: any division gives the same results.
 
 // Division is a network in parts that can be simulated side by side for some time.
 type Division interface {
@@ -25,25 +24,25 @@ type Division interface {
 	PartOf(node int32) int
 	// Transport makes the transport of a part, which calls its sink in events of the part's kernel.
 	Transport(part int, k *sim.Kernel, sink Sink) (Transport, error)
-	// Run advances the kernels of the parts (len = Parts) until none has anything
-	// left to do or the meeting ends it.
+	// Run advances the parts' kernels (len = Parts) until nothing is left to do or the meeting ends
+	// it.
 	Run(kernels []*sim.Kernel, m Meeting)
 }
 
-// Meeting is what happens between the windows of time for which parts are simulated
-// apart. Take and Next are called for one part by one thread at a time.
+// Meeting is what happens between the windows for which parts are simulated apart. Take and Next
+// are called for a part by one thread at a time.
 type Meeting interface {
 	// Take lets a part take over what others have for it.
 	Take(part int)
-	// Next is the time of the first thing that a part has for others since it was
-	// last asked; sim.MaxTime without any.
+	// Next is the time of the first thing that a part has for others since the last call;
+	// sim.MaxTime: none.
 	Next(part int) sim.Time
 	// Stop tells whether to end. It is called while no part is simulated.
 	Stop() bool
 }
 
-// Divide makes the division of a network for so many nodes. Its parts may be simulated apart for a
-// time of at most alone; where that is 0, there must be one, and why says why.
+// Divide makes the division of a network for so many nodes, apart for at most alone. If that is 0,
+// there must be one part, and why says why.
 type Divide func(nodes int, alone sim.Time, why string) (Division, error)
 
 // undivided is a network in one piece.
@@ -72,8 +71,7 @@ type Divisible interface {
 	Part() Workload
 }
 
-// alone is for how long the parts of a run of w may be simulated apart, and where that
-// is no time at all, why.
+// alone is how long the parts of a run of w may be apart, and if that is 0, why.
 func (c *Config) alone(w Workload) (sim.Time, string) {
 	if _, ok := w.(Divisible); !ok {
 		return 0, "the program keeps one state for all ranks"
@@ -100,15 +98,15 @@ type meeting struct {
 	err        error // of checkpoint
 }
 
-// pauseEvery and pauseWindows are the numbers of events and of windows after which a run
-// pauses for its progress and its state. Only tests change them.
+// pauseEvery and pauseWindows are the events and windows after which a run pauses for progress and
+// state. Tests change them.
 var (
 	pauseEvery   = progressInterval
 	pauseWindows = 1024
 )
 
-// Take hands over what was sent before the last time that it was called for the sender. So it must
-// be called for all parts in turn. What they send from then on, they put aside: see runtime.sent.
+// Take hands over what was sent before its last call for the sender, so it must be called for all
+// parts in turn. What they send later is put aside: see runtime.sent.
 func (m *meeting) Take(part int) {
 	to := m.parts[part]
 	side := to.side
@@ -125,7 +123,6 @@ func (m *meeting) Take(part int) {
 	}
 }
 
-// Next implements [Meeting].
 func (m *meeting) Next(part int) sim.Time {
 	rt := m.parts[part]
 	next := rt.nextSent
@@ -133,7 +130,6 @@ func (m *meeting) Next(part int) sim.Time {
 	return next
 }
 
-// Stop implements [Meeting].
 func (m *meeting) Stop() bool {
 	if m.progress == nil && m.checkpoint.Save == nil {
 		return false
@@ -171,8 +167,7 @@ type acknowledgement struct {
 	key     uint64 // see Kernel.ScheduleKeyed
 }
 
-// acknowledge sends an acknowledgement: also to another part, whose kernel is at most
-// Protocols.Acknowledge ahead.
+// acknowledge sends an acknowledgement, also to another part, at most Protocols.Acknowledge ahead.
 func (rt *runtime) acknowledge(a acknowledgement) {
 	if len(rt.parts) > 1 {
 		if part := rt.partOf[rt.nodeOf[a.to]]; int(part) != rt.number {

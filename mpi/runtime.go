@@ -22,8 +22,8 @@ type Config struct {
 	Transport   NewTransport // unless Divide is there
 	Divide      Divide       // nil, or makes a network whose parts threads simulate side by side
 	Seed        uint64
-	// Progress, if not nil, is called now and then with the number of events
-	// so far; the run ends with ErrStopped if it returns true.
+	// Progress, if not nil, is called now and then with the number of events; the run ends with
+	// ErrStopped if it is true.
 	Progress   Progress
 	Checkpoint Checkpoint // keeps the state of the run; not of one with a timeline
 	Timeline   *Timeline  // nil, or filled by the run
@@ -71,8 +71,8 @@ func (s *Stats) add(o *Stats) {
 	s.ConnectWait += o.ConnectWait
 }
 
-// latest bounds the ends of computations, so that what follows them cannot
-// overflow: 53 days. A message of maxMessage bytes takes less at 0.002 Gb/s.
+// latest bounds the ends of computations against later overflows: 53 days. A message of maxMessage
+// bytes takes less at 0.002 Gb/s.
 const (
 	latest     = sim.MaxTime / 2
 	maxMessage = 1 << 40
@@ -105,8 +105,8 @@ func (c Config) Run(w Workload) (Result, error) {
 	return m.result(w)
 }
 
-// runtime is the state of a part of a run. Every rank has one CPU, which computes, posts and takes
-// in messages one after another; it makes progress on messages whenever it does not compute.
+// runtime is the state of a part of a run. A rank has one CPU, which computes, posts and takes in
+// messages in turn; it makes progress on messages whenever it does not compute.
 type runtime struct {
 	shared
 	number    int // of the part
@@ -130,15 +130,13 @@ type runtime struct {
 	side      int
 	nextSent  sim.Time // the time of the first of this window's
 
-	// For the timeline: the message that the event at hand is about, and the numbers of transits
-	// that nobody had.
+	// For the timeline: the message of the event at hand, and numbers of unused transits.
 	waking                 wait
 	wakesUp                bool
 	newTransit, endTransit int32
 }
 
-// shared is what the parts of a run have in common. Of what belongs to a rank or a
-// message a part touches its own only.
+// shared is what a run's parts share. A part touches its own ranks' and messages' only.
 type shared struct {
 	Config
 	pauseEvery int // see runtime.pause; 0: the run does not pause
@@ -182,9 +180,8 @@ const (
 	evCopied                // target rank: a copy is over
 )
 
-// release queues the operations in rt.ready for the CPU of r. Those of a
-// schedule's round keep their order; of others, which are concurrent, sends go
-// first and calcs last, as on the LogGOPS machine.
+// release queues the operations in rt.ready for r's CPU. A schedule's round keeps its order; of
+// others, which are concurrent, sends go first and calcs last, as on the LogGOPS machine.
 func (rt *runtime) release(r int32) {
 	if len(rt.ready) == 0 {
 		return
@@ -204,8 +201,8 @@ func (rt *runtime) release(r int32) {
 		rt.advance(r, now)
 		return
 	}
-	// A round that finds the CPU idle need not go through the queue. Nothing is
-	// released, and rt.ready stays, until the last of it is done.
+	// A round that finds the CPU idle skips the queue. Nothing is released, and rt.ready stays,
+	// until it is done.
 	ops := rt.ready
 	for i := range ops {
 		if rt.occupies(r, q, &ops[i], now) {
@@ -224,7 +221,6 @@ func (q *rank) wait(ops []Op) {
 	q.queue = append(q.queue, ops...)
 }
 
-// Handle implements [sim.Handler].
 func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 	if rt.pause--; rt.pause == 0 {
 		rt.pause = rt.pauseEvery
@@ -262,9 +258,9 @@ func (rt *runtime) step(r int32, now sim.Time) {
 	rt.advance(r, now)
 }
 
-// advance starts the operations of r up to the first that takes CPU time. The
-// CPU may be busy until later; what it takes up then can be started now, because
-// messages that arrive meanwhile have to wait for the CPU too.
+// advance starts the operations of r up to the first that takes CPU time. The CPU may be busy until
+// later; what it then takes up can start now, as messages that arrive meanwhile wait for the CPU
+// too.
 func (rt *runtime) advance(r int32, now sim.Time) {
 	q := &rt.ranks[r]
 	if q.posting >= 0 { // there are more pieces of it
@@ -353,7 +349,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 	return true
 }
 
-// prepare spends CPU time of r on a message, or on its next piece: a fixed time, and that of a copy.
+// prepare spends r's CPU time on a message or its next piece: a fixed time, and a copy's.
 func (rt *runtime) prepare(r int32, start, fixed sim.Time, m *message, id int32) {
 	q, bytes := &rt.ranks[r], rt.pieceBytes(m, m.pieces.made)
 	if rt.isCopied(m, collectives.Out) {
@@ -372,8 +368,8 @@ func (rt *runtime) done(r, id int32, at sim.Time) {
 	rt.release(r)
 }
 
-// occupy keeps the CPU of r busy for a time from now, or from when it is free,
-// and returns the end. What for, and for which message (-1: none), is for the timeline.
+// occupy keeps r's CPU busy for a time, from now or when it is free, and returns the end. what and
+// id (a message, -1: none) are for the timeline.
 func (rt *runtime) occupy(r int32, now, t sim.Time, what What, id int32) sim.Time {
 	q := &rt.ranks[r]
 	start := max(q.cpu, now)

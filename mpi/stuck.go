@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// StuckError says that a run came to its end with operations left over: ranks that wait for each
-// other, receives that no message fits, messages that nobody receives.
+// StuckError says that a run ended with operations left over: ranks that wait for each other,
+// receives or messages without a partner.
 type StuckError struct {
-	// Chain is the wait-for chain, one line a rank: each waits for the next, the last one for a
-	// rank of the chain (Cycle) or for something that never comes.
+	// Chain is the wait-for chain, a line a rank: each waits for the next, the last for a rank of
+	// the chain (Cycle) or for something that never comes.
 	Chain []string
 	Cycle bool
-	// Receives, Messages and Unreleased count what is left over: posted receives, messages that
-	// were sent but not received, and operations (or ranks) that never got ready.
+	// Receives, Messages and Unreleased count what is left over: posted receives, messages sent but
+	// not received, operations (or ranks) that never got ready.
 	Receives, Messages int
 	Unreleased         int64
 }
@@ -131,9 +131,8 @@ func (m *loggopsMachine) stuck() error {
 	return newStuckError(left, m.work.Unreleased())
 }
 
-// findCycle looks for ranks that wait for each other, starting from the
-// lowest. A receive that did get a message from its source, though none that
-// fits, does not count: there the mismatch is the cause.
+// findCycle looks for ranks that wait for each other, from the lowest. A receive that got a message
+// from its source, though none that fits, does not count: the mismatch is the cause.
 func findCycle(ranks []int32, blocked map[int32][]waiting, unreceived map[[2]int32]waiting) []waiting {
 	const unseen, open, closed = 0, 1, 2
 	state := map[int32]int{}

@@ -10,10 +10,9 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// Timeline is what the ranks of a run do at which time, and what they wait for. The times
-// of a rank's activities follow each other from 0 to its finish, without a gap. It is made
-// by [NewTimeline] and filled by one run. Memory: 56 bytes an activity, 100 a wait, and 8
-// for every cable that a message waited at.
+// Timeline is what the ranks of a run do, and wait for, at which time. A rank's activities follow
+// each other from 0 to its finish, without a gap. [NewTimeline] makes it, one run fills it. Memory:
+// 56 bytes an activity, 100 a wait, and 8 for every cable that a message waited at.
 type Timeline struct {
 	ranks    []rankTimeline
 	cpus     int // of a rank, where each has an entry of its own
@@ -60,8 +59,7 @@ var whatNames = [numWhat]string{"compute", "copy", "send", "receive", "relay", "
 // String is the word for it in the column what of timeline.csv.
 func (w What) String() string { return whatNames[w] }
 
-// Activity is what a rank does from one time to another, or a part of the time of a message that
-// it waits for.
+// Activity is what a rank does for a time, or a part of the time of a message that it waits for.
 type Activity struct {
 	Start, End sim.Time
 	What       What
@@ -113,8 +111,8 @@ type CableWait struct {
 	Time  sim.Time
 }
 
-// Divider is a transport that can tell how the time of the transfer divides which its sink is being
-// told of; bytes are those that it had to send, with what went before it on its behalf.
+// Divider is a transport that can divide the time of the transfer that its sink is being told of;
+// bytes are those sent, with what went before on its behalf.
 type Divider interface{ Passage(bytes int64) Passage }
 
 // wait is the message that ended a rank's wait.
@@ -193,8 +191,7 @@ func (rt *runtime) completed(id int32, m *message, at sim.Time) {
 	rt.wakesUp = false
 }
 
-// books enters an activity of r, and the wait before it if there was one. id is the ID of its
-// message, -1 without.
+// books enters an activity of r, and the wait before it, if any; id is its message's ID, or -1.
 func (rt *runtime) books(r int32, start, end sim.Time, what What, id int32) {
 	a := alone(r, start, end, what)
 	if id >= 0 {
@@ -261,8 +258,8 @@ func (t *Timeline) Of(rank int, yield func(Activity)) {
 	}
 }
 
-// idles is what a rank does before an activity for which it has waited for no message: another
-// CPU of the rank has to be done, its adapter is busy, or it pauses.
+// idles is what a rank does before an activity without waiting for a message: another of its CPUs
+// has to be done, its adapter is busy, or it pauses.
 func (t *Timeline) idles(a *Activity) What {
 	switch {
 	case t.beside(a.Rank, a.Start) >= 0:
@@ -297,9 +294,9 @@ func (t *Timeline) Last() (last int) {
 }
 
 // CriticalPath is the chain of activities and messages that led to the end of a rank's work at a
-// time, which its steps add up to: each begins when that before it ends, the first at 0. Where a
-// rank was at work it is what the rank did, and where it waited, the message that ended the wait,
-// and then what its sender did. Cost: the steps, each times the logarithm of a rank's activities.
+// time. Its steps begin when the ones before end, the first at 0: what a rank did, or if it waited,
+// the message that ended the wait, and then what its sender did. Cost: the steps times the
+// logarithm of a rank's activities.
 func (t *Timeline) CriticalPath(rank int, end sim.Time) []Activity {
 	p := &path{Timeline: t, rank: int32(rank), at: end}
 	for p.at > 0 {
@@ -367,16 +364,16 @@ func (p *path) message(w *wait) {
 	p.rank = w.from
 }
 
-// Timelines of the LogGOPS machine have a rank for each CPU of a rank, the CPUs of a rank
-// one after the other. Its times are taken for nanoseconds.
+// Timelines of the LogGOPS machine have a rank for each CPU, a rank's CPUs side by side. Times
+// count as nanoseconds.
 
 var errTimelineTooLong = errors.New("a timeline has no room for times beyond 53 days")
 
 // timelineOf is the rank of a CPU in timelines.
 func (m *loggopsMachine) timelineOf(rank int32, cpu uint8) int32 { return rank*m.cpus + int32(cpu) }
 
-// books enters what a CPU did, for the message of an operation, -1 for none. ended is what it had
-// waited for, if it had.
+// books enters what a CPU did, for an operation's message (-1: none), and what it had waited for,
+// if anything.
 func (m *loggopsMachine) books(of int32, from, to int64, what What, message int32, ended *wait) {
 	if to > int64(latest/sim.Nanosecond) {
 		m.err = errTimelineTooLong

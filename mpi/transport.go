@@ -1,6 +1,5 @@
-// Package mpi simulates message-passing programs: ranks, matching, the eager
-// and rendezvous protocols, InfiniBand connections and their memory, and the LogGOPS
-// machine. The programs are in packages below it.
+// Package mpi simulates message-passing programs: ranks, matching, eager and rendezvous protocols,
+// InfiniBand connections and their memory, and the LogGOPS machine. Programs are in packages below.
 package mpi
 
 import (
@@ -13,8 +12,7 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Transfer is what a transport carries: so many bytes from the memory of one
-// node to another node's memory, on a QP.
+// Transfer is what a transport carries: bytes from one node's memory to another's, on a QP.
 type Transfer struct {
 	ID       int32 // the runtime's name for it
 	From, To int32 // nodes; they differ
@@ -28,8 +26,8 @@ type Transfer struct {
 
 // Transport carries transfers between nodes. Transfers of one QP arrive in order.
 type Transport interface {
-	// Send starts a transfer at the kernel's present time. The transport calls Delivered of its
-	// sink, as a later event, when the data are in the memory of the receiving node.
+	// Send starts a transfer at the kernel's present time. The transport calls its sink's
+	// Delivered, as a later event, when the data are in the receiving node's memory.
 	Send(t Transfer)
 	// Stats are the counters of all adapters together.
 	Stats() hca.Stats
@@ -38,8 +36,7 @@ type Transport interface {
 // Sink is what a transport delivers to: the runtime.
 type Sink interface {
 	Delivered(id int32)
-	// Written tells, as soon as the transport knows, when the data of a Quiet
-	// transfer are in memory: at a time that may lie ahead.
+	// Written tells, once known, when a Quiet transfer's data are in memory, perhaps in the future.
 	Written(id int32, at sim.Time)
 }
 
@@ -82,9 +79,8 @@ type Protocols struct {
 // controlBytes is the size of RTS, CTS, FIN and connection messages: assumed.
 const controlBytes = 64
 
-// DefaultProtocols go with the QDR adapter. SendOverhead + RecvOverhead and the
-// adapter's and transport's delays add up to the 1.26 us of a 64-byte message,
-// a calibrated sum; the rest is assumed.
+// DefaultProtocols go with the QDR adapter. SendOverhead + RecvOverhead and the delays of adapter
+// and transport add up to a 64-byte message's 1.26 us, a calibrated sum; the rest is assumed.
 var DefaultProtocols = Protocols{
 	SendOverhead:  200 * sim.Nanosecond,
 	RecvOverhead:  250 * sim.Nanosecond,
@@ -98,10 +94,10 @@ var DefaultProtocols = Protocols{
 	LimitBuffers:  true,
 }
 
-// CopyRates are what a core of a node copies where adapters of a generation are used, by their
-// preset (see package hca). DefaultProtocols has the rate of qdr, of nodes of 2010, with which the
-// alltoall paper's figures come out. Assumed: the rest, a core's copy of what lies in its caches
-// on servers of those years (2013, 2016, 2020, 2023); nothing is calibrated.
+// CopyRates are the copies of a core in nodes with a generation's adapters, by preset (see package
+// hca). DefaultProtocols has qdr's, of nodes of 2010, with which the alltoall paper's figures come
+// out. The rest is assumed, not calibrated: copies within caches on servers of 2013, 2016, 2020 and
+// 2023.
 var CopyRates = map[string]sim.Rate{"qdr": 40e9, "fdr": 60e9, "edr": 80e9, "hdr": 120e9, "ndr": 160e9}
 
 // of is the protocol of a send between nodes.
@@ -177,8 +173,8 @@ type LogGP struct {
 	HCA     hca.Config `toml:"-"`
 }
 
-// DefaultLogGP crosses one switch between QDR adapters. The latency is part of
-// the calibrated sum that hca.QDR names.
+// DefaultLogGP crosses one switch between QDR adapters; its latency is part of hca.QDR's calibrated
+// sum.
 var DefaultLogGP = LogGP{Latency: 200 * sim.Nanosecond, HCA: hca.QDR}
 
 // New implements NewTransport.
@@ -208,7 +204,6 @@ const (
 	loggpDelivered               // target transfer
 )
 
-// Send implements [Transport].
 func (t *loggpTransport) Send(x Transfer) {
 	hca.Expect(t.nodes, x.From, x.To, x.QP, x.PeerQP)
 	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Quiet: x.Quiet, Source: x.Source}})
@@ -261,7 +256,6 @@ func (t *loggpTransport) fly(from int32, b *hca.Burst, first, end sim.Time) sim.
 	return in + t.config.HCA.RecvLatency
 }
 
-// Handle implements [sim.Handler].
 func (t *loggpTransport) Handle(k *sim.Kernel, e sim.Event) {
 	if e.Kind == loggpDelivered {
 		t.sink.Delivered(e.Target)
@@ -275,10 +269,8 @@ func (t *loggpTransport) Handle(k *sim.Kernel, e sim.Event) {
 	t.serve(k.Now(), e.Target)
 }
 
-// Stats implements [Transport].
 func (t *loggpTransport) Stats() hca.Stats { return t.nodes[0].Stats() }
 
-// Archive implements [Stater].
 func (t *loggpTransport) Archive(a *snapshot.Archive) {
 	mark := func(a *snapshot.Archive, r *hca.Request) { snapshot.Value(a, &r.Mark) }
 	snapshot.Array(a, "adapters", t.nodes, func(a *snapshot.Archive, h *hca.HCA) { h.Archive(a, mark) })
@@ -295,7 +287,6 @@ func (t *loggpTransport) Passage(bytes int64) Passage {
 	return Passage{Serialisation: c.HCA.TimeOf(bytes), Propagation: c.HCA.Delay(bytes) + c.Latency + c.HCA.RecvLatency}
 }
 
-// Event implements [Stater].
 func (t *loggpTransport) Event(a *snapshot.Archive, e *sim.Event) (part int) {
 	snapshot.Int(a, &e.Arg)
 	return 0
@@ -320,12 +311,12 @@ type Stats struct {
 	Events      uint64   `snap:"-"` // counted by the kernels
 }
 
-// A library may send an eager message in pieces of a buffer each, so that copies at both ends
-// and the wire work side by side: the SAR of libfabric's ofi_rxm, the fragments of UCX. The
-// sender's CPU makes one piece after another; the first finds the receive of all.
+// A library may send an eager message in pieces of a buffer, so that copies at both ends and the
+// wire overlap: the SAR of libfabric's ofi_rxm, UCX's fragments. The sender's CPU makes one piece
+// after another; the first finds the receive of all.
 
-// pieces count the pieces of a message: all (0: it goes whole), what the sender has made, what the
-// transport has, and what the receiver has taken in.
+// pieces count a message's pieces: all (0: it goes whole), those the sender has made, the transport
+// has, and the receiver has taken in.
 type pieces struct{ all, made, sent, taken uint16 }
 
 // unmatched is the receive of a message in pieces that has found none.
@@ -345,7 +336,7 @@ func (rt *runtime) pieceSize(m *message) int64 {
 	return max(int64(rt.Protocols.EagerSegment), (m.bytes+math.MaxUint16-1)/math.MaxUint16)
 }
 
-// pieceBytes is the size of the piece of a number, from 0 on; of a message that goes whole, that of all.
+// pieceBytes is the size of a piece, numbered from 0; of a whole message, its size.
 func (rt *runtime) pieceBytes(m *message, number uint16) int64 {
 	if m.pieces.all == 0 { // inlined
 		return m.bytes
@@ -359,8 +350,8 @@ func (rt *runtime) pieceSized(m *message, number uint16) int64 {
 	return min(each, m.bytes-int64(number)*each)
 }
 
-// postPiece posts the piece that the sender's CPU has made, and tells whether there are more to make. The first
-// finds the way; until it has a connection the others wait with it.
+// postPiece posts the piece that the sender's CPU has made, and tells whether there are more. The
+// first finds the way; the others wait with it for a connection.
 func (rt *runtime) postPiece(i int32, m *message, now sim.Time) (more bool) {
 	m.pieces.made++
 	more = m.pieces.made < m.pieces.all
@@ -388,7 +379,7 @@ func (rt *runtime) inMemory(m *message) int64 {
 	return min(m.bytes, int64(m.pieces.taken)*rt.pieceSize(m))
 }
 
-// unpacked completes a message that has been copied out of the unexpected queue, unless pieces are to come.
+// unpacked completes a message copied out of the unexpected queue, unless pieces are to come.
 func (rt *runtime) unpacked(id int32, m *message, at sim.Time) {
 	if m.pieces.taken == m.pieces.all {
 		rt.complete(id, m, at)

@@ -43,8 +43,8 @@ type Op struct {
 	CPU, NIC uint8               // the rank's processing element and network interface
 }
 
-// String tells the operation with its size in bytes, peer and tag; of a Calc the duration, in the time
-// unit of the machine.
+// String tells the operation with size in bytes, peer and tag; a Calc with its duration, in the
+// machine's time unit.
 func (op Op) String() string {
 	switch op.Kind {
 	case Send:
@@ -58,9 +58,8 @@ func (op Op) String() string {
 	return fmt.Sprintf("calc %d", op.Size)
 }
 
-// Workload is what ranks do: it hands out operations as they become possible.
-// A machine calls it, in an order that depends on the model only, and runs
-// what it gets. A workload holds the state of one run.
+// Workload is what ranks do: it hands out operations as they become possible. A machine calls it,
+// in an order of the model only, and runs them. It holds the state of one run.
 type Workload interface {
 	// Ranks is the number of ranks.
 	Ranks() int
@@ -69,8 +68,7 @@ type Workload interface {
 	NICs() int
 	// Start appends the operations with which rank begins.
 	Start(rank int32, dst []Op) []Op
-	// Started and Done append the operations that the start and the completion of id at time
-	// now release.
+	// Started and Done append the operations released by id's start and completion at time now.
 	Started(rank, id int32, now int64, dst []Op) []Op
 	Done(rank, id int32, now int64, dst []Op) []Op
 	// Where tells for messages where operation id of rank comes from: a file and line, a round.
@@ -84,8 +82,8 @@ type Phased interface {
 	collectives.Schedule
 	// Phases is their number.
 	Phases() int
-	// Phase is the one to which a round belongs; it does not sink from one
-	// round to the next. Rounds of phase -1 are not timed.
+	// Phase is a round's phase, which never sinks from round to round. Rounds of phase -1 are not
+	// timed.
 	Phase(rank, round int) int
 }
 
@@ -103,7 +101,7 @@ func Iterate(body collectives.Schedule, times int) *Iterated {
 	return &Iterated{body, n, n, times}
 }
 
-// IterateApart runs an operation and what keeps it apart from the next, a barrier, the given number of times.
+// IterateApart repeats an operation and what keeps it apart from the next, such as a barrier.
 func IterateApart(operation, apart collectives.Schedule, times int) *Iterated {
 	body := collectives.Sequence(operation, apart)
 	return &Iterated{body, newRoundCounts(body), newRoundCounts(operation), times}
@@ -168,9 +166,9 @@ type Costs struct {
 	Block   sim.Time // for each block of a copy that lies by itself
 }
 
-// RunSchedule returns a workload in which every rank runs its program of a schedule. unit is the time
-// unit of the machine: sim.Nanosecond for LogGOPS, sim.Picosecond for the runtime; local work is
-// rounded down to whole units. Memory: 32 bytes a rank.
+// RunSchedule returns a workload in which every rank runs its program of a schedule. unit is the
+// machine's time unit: sim.Nanosecond for LogGOPS, sim.Picosecond for the runtime; local work is
+// rounded down. Memory: 32 bytes a rank.
 func RunSchedule(s collectives.Schedule, costs Costs, unit sim.Time) *ScheduleRun {
 	w := &ScheduleRun{s: s, costs: costs, unit: unit, ranks: make([]rankProgress, s.Ranks()), left: int64(s.Ranks())}
 	w.timed, _ = s.(Timed)
@@ -214,8 +212,8 @@ func (w *ScheduleRun) Part() Workload {
 	return &p
 }
 
-// PhaseEnds are the times, in the machine's unit, at which the last rank left
-// each phase of a schedule that is Phased.
+// PhaseEnds are the times, in the machine's unit, at which the last rank left each phase of a
+// Phased schedule.
 func (w *ScheduleRun) PhaseEnds() []int64 {
 	for _, p := range w.parts {
 		for i, end := range p.phaseEnd {
@@ -248,8 +246,8 @@ func (w *ScheduleRun) Start(rank int32, dst []Op) []Op { return w.enter(rank, ds
 // Started releases nothing: a round starts as a whole.
 func (w *ScheduleRun) Started(_, _ int32, _ int64, dst []Op) []Op { return dst }
 
-// Done implements [Workload]. Behind the last operation of a round the rank combines what it has
-// received, and enters the next one.
+// Done implements [Workload]. Behind a round's last operation the rank combines what it has
+// received, and goes on.
 func (w *ScheduleRun) Done(rank, _ int32, now int64, dst []Op) []Op {
 	p := &w.ranks[rank]
 	p.open--
@@ -337,8 +335,7 @@ func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op
 	return dst
 }
 
-// Archive implements [KeptWorkload]: how far each rank has come. What a round consists of
-// follows from the schedule.
+// Archive implements [KeptWorkload]: how far each rank has come. Rounds follow from the schedule.
 func (w *ScheduleRun) Archive(a *snapshot.Archive) {
 	snapshot.Array(a, "ranks", w.ranks, snapshot.Value)
 	ends := append([]int64(nil), w.PhaseEnds()...)
@@ -370,7 +367,7 @@ type Placement struct {
 	Nodes   []int  `toml:"nodes" doc:"explicit: the node of each rank" min:"0"`
 }
 
-// NumNodes is the number of nodes of so many ranks; the error says what is wrong with the placement.
+// NumNodes is the number of nodes of so many ranks, or the error of the placement.
 func (p Placement) NumNodes(ranks int) (nodes int, err error) {
 	switch {
 	case p.Type == Explicit && len(p.Nodes) != ranks:
@@ -414,8 +411,8 @@ func (p Placement) Place(ranks int, seed uint64) (nodeOf []int32, nodes int, err
 	return nodeOf, nodes, nil
 }
 
-// Demand is what a workload asks of CPUs whatever the network does: without noise,
-// connections, relays, retries and messages that come before their receive.
+// Demand is what a workload asks of CPUs whatever the network does: without noise, connections,
+// relays, retries and early messages.
 type Demand struct {
 	CPU   []CPUTime // len = ranks
 	Alone sim.Time  // of the slowest message by itself, from the call that posts it to the end of its receive
@@ -438,9 +435,9 @@ func (w Ways) Or(o Ways) Ways {
 // Transfers is told of what goes from node to node: count transfers of so many bytes.
 type Transfers func(from, to int32, bytes, count int64)
 
-// Demand works out what w, which it uses up, asks for. idle is the least time of a transfer of
-// so many bytes from the memory of one node to another's. Of a rendezvous only what every
-// form of it has is counted. Cost: linear in the operations.
+// Demand works out what w, which it uses up, asks for. idle is the least time of a transfer between
+// two nodes' memories. Of a rendezvous only what all forms have counts. Cost: linear in the
+// operations.
 func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) sim.Time) (*Demand, error) {
 	nodeOf, nodes, err := c.Placement.Place(w.Ranks(), c.Seed)
 	if err != nil {

@@ -17,11 +17,11 @@ func init() {
 	Register("adaptive-escape", "any shortest path, by queue lengths, with escape channels (Duato); on grids and on any graph", Use{}, AdaptiveEscapeConfig{"auto", ruleDateline}, newAdaptiveEscape)
 }
 
-// adaptiveEscape is fully adaptive minimal routing: a packet may take any port
-// that leads nearer to its destination, and takes the one with the fewest flits
-// outstanding on the adaptive virtual channels, of several at random. The lowest virtual channels are escape channels, which a packet asks
-// for while no adaptive virtual channel of any such port has room for it; it is
-// decided anew in every step until then.
+// adaptiveEscape is fully adaptive minimal routing: of the ports that lead nearer to its
+// destination a packet takes the one with the fewest flits outstanding on the adaptive virtual
+// channels, ties at random. The lowest virtual channels are escape channels: a packet asks for one
+// while no adaptive channel of any such port has room for it. Waiting packets decide anew in every
+// step.
 //
 // Deadlock: by Duato's condition (A Necessary and Sufficient Condition for Deadlock-Free Adaptive
 // Routing in Wormhole Networks, IEEE TPDS 1995; its sufficient half): the escape hops lead to every
@@ -39,18 +39,18 @@ func init() {
 //     that came back to them could have gone down before, packets stay on them
 //     (Silla and Duato, IEEE TPDS 2000).
 //
-// Where there are no more virtual channels than the escape function needs, all are escape channels.
+// With no more virtual channels than the escape function needs, all are escape channels.
 type adaptiveEscape struct {
 	plain
 	near   *hopPaths // shortest paths
 	escape escapeFunction
 }
 
-// escapeFunction is a deterministic routing without a memory.
+// escapeFunction is a deterministic routing that keeps no state in packets.
 type escapeFunction struct {
 	vcs   int  // virtual channels that it needs
 	final bool // packets stay on escape channels
-	// next is the port to take, and the virtual channels of so many.
+	// next is the port and the virtual channels to take, of vcs.
 	next   func(h *fabric.Head, fresh bool, vcs int) (topology.PortID, uint32)
 	unused []string // settings
 }
@@ -87,15 +87,12 @@ func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, er
 // UnusedSettings implements [param.Skipper]: rings are a matter of dimension order.
 func (r *adaptiveEscape) UnusedSettings() []string { return r.escape.unused }
 
-// Graph implements [fabric.GraphRouting].
 func (r *adaptiveEscape) Graph() *topology.Graph { return r.near.graph }
 
 func (r *adaptiveEscape) VCs() int { return r.escape.vcs + 1 }
 
-// EscapeVCs is the set of the lowest virtual channels.
 func (r *adaptiveEscape) EscapeVCs(vcs int) uint32 { return allVCs(min(r.escape.vcs, vcs)) }
 
-// adaptiveVCs is the set of virtual channels that are no escape channels.
 func (r *adaptiveEscape) adaptiveVCs(vcs int) uint32 { return allVCs(vcs) &^ r.EscapeVCs(vcs) }
 
 // fresh tells that a packet is not on an escape channel.
@@ -104,8 +101,7 @@ func (r *adaptiveEscape) fresh(h *fabric.Head, vcs int) bool {
 	return terminal || r.EscapeVCs(vcs)>>h.VC&1 == 0
 }
 
-// candidates lists the ports, relative to the switch's first, that a packet may
-// leave by on adaptive virtual channels.
+// candidates lists a switch's local ports by which a packet may leave on adaptive virtual channels.
 func (r *adaptiveEscape) candidates(h *fabric.Head, vcs int) []uint16 {
 	if r.adaptiveVCs(vcs) == 0 || r.escape.final && !r.fresh(h, vcs) {
 		return nil
@@ -128,8 +124,8 @@ func (r *adaptiveEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.choose(v, h, true)
 }
 
-// choose is the candidate with the fewest flits outstanding, of those with room
-// if asked for; without any, the escape hop.
+// choose is the candidate with the fewest flits outstanding (with room: of those with room), or the
+// escape hop.
 func (r *adaptiveEscape) choose(v *fabric.View, h *fabric.Head, room bool) fabric.Hop {
 	g := r.near.graph
 	if r.near.home[h.Dst] == h.Switch {

@@ -179,13 +179,6 @@ func TestNoEscape(t *testing.T) {
 	simtest.Fail(t, err, "no escape channel for a packet to terminal ")
 }
 
-// turned sends from (x, y) to (y, x) on a mesh of 6 x 6 with a terminal each.
-type turned struct{}
-
-func (turned) Destination(src topology.TerminalID, _ *sim.Stream) topology.TerminalID {
-	return src%6*6 + src/6
-}
-
 // TestAdaptsToTranspose: in dimension order the channel of row y towards the
 // diagonal carries the packets of all y switches before it, and the channel from
 // the other side the packets of 5-y. Of 0.4 flits a cycle offered by each terminal they pass
@@ -194,10 +187,11 @@ func (turned) Destination(src topology.TerminalID, _ *sim.Stream) topology.Termi
 // terminals, 0.3 a terminal. Adaptive packets use all shortest paths.
 func TestAdaptsToTranspose(t *testing.T) {
 	topo := mesh(t, 1, 6, 6)
+	transpose := permuted(36, func(src int) int { return src%6*6 + src/6 })
 	accepted := func(r fabric.Routing) float64 {
 		config := fabric.DefaultConfig()
 		config.Switch.VCs = 4
-		return simtest.Must(simulate(t, topo, config, r, turned{}, 0.4, 1, measure.Plan{Warmup: 2000, Window: 4000}))(t).Accepted
+		return simtest.Must(simulate(t, topo, config, r, transpose, 0.4, 1, measure.Plan{Warmup: 2000, Window: 4000}))(t).Accepted
 	}
 	ordered, adaptive := accepted(must(t, topo, 0, "dor")), accepted(adaptiveEscape(t, topo))
 	simtest.ErrorIf(t, math.Abs(ordered-0.3) > 0.01 || adaptive < 0.36, "accepted: dor %.3f, adaptive %.3f", ordered, adaptive)
@@ -233,7 +227,10 @@ func TestQLearns(t *testing.T) {
 	} {
 		rec := &recorder{Routing: r}
 		f := simtest.Must(core.New(topo.Graph(), config, learningRecorder{rec, r.(fabric.Learner)}, 1))(t)
-		f.Attach(fabric.Ends{Source: &twice{dst: c.dst, births: []int64{0, c.after}}, Sink: &counter{}})
+		s := &routingtest.Script{}
+		s.Send(0, fabric.PacketSpec{Dst: c.dst, Flits: 1})
+		s.Send(0, fabric.PacketSpec{Birth: c.after, Dst: c.dst, Flits: 1})
+		f.Attach(fabric.Ends{Source: s, Sink: s})
 		for decided := 0; decided < 2; {
 			n := len(rec.heads)
 			f.Advance(1)
@@ -254,25 +251,6 @@ func TestQMoves(t *testing.T) {
 	for _, c := range [][3]float32{{20, 12, 16}, {20, 28, 21}, {20, 20, 20}} {
 		simtest.Equal(t, routing.QMove(config, c[0], c[1]), c[2], "from %v towards %v", c[0], c[1])
 	}
-}
-
-// twice is a source of packets of terminal 0.
-type twice struct {
-	dst    topology.TerminalID
-	births []int64
-}
-
-func (s *twice) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
-	spec.Birth = fabric.Never
-	if t != 0 || len(s.births) == 0 {
-		return false
-	}
-	*spec = fabric.PacketSpec{Birth: s.births[0], Dst: s.dst, Flits: 1}
-	if spec.Birth > until {
-		return false
-	}
-	s.births = s.births[1:]
-	return true
 }
 
 // onward sends to a random terminal of the next of groups of so many terminals.

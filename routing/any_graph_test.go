@@ -25,6 +25,14 @@ func (p permutation) Destination(src topology.TerminalID, _ *sim.Stream) topolog
 	return p[src]
 }
 
+// permuted is the permutation of n terminals that a function tells.
+func permuted(n int, to func(src int) int) (p permutation) {
+	for src := range n {
+		p = append(p, topology.TerminalID(to(src)))
+	}
+	return p
+}
+
 // rperm is the permutation of a file of testdata.
 func rperm(t testing.TB, name string) (p permutation) {
 	t.Helper()

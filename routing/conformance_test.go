@@ -23,9 +23,9 @@ import (
 )
 
 // TestConformance holds every registered routing to the conformance suite, on a
-// network of each family and on the networks of [networks].
+// network of each family and on those of [topologytest.Special].
 func TestConformance(t *testing.T) {
-	nets := networks(t)
+	nets := topologytest.Special(t)
 	for _, name := range routing.Registry.Names() {
 		routingtest.Conform(t, name, nets)
 	}
@@ -67,13 +67,6 @@ type (
 
 func steadily(rate float64) routingtest.Steady { return routingtest.AtRate(rate) }
 
-// across sends from the terminals of the first leaf of 8 to the second's.
-type across struct{}
-
-func (across) Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID {
-	return (src + 8) % 16
-}
-
 // runAcross runs r between two leaves of 8 terminals and counts the packets by
 // port up of the first one.
 func runAcross(t *testing.T, topo topology.Topology, r fabric.Routing) []float64 {
@@ -81,7 +74,8 @@ func runAcross(t *testing.T, topo topology.Topology, r fabric.Routing) []float64
 	g := topo.Graph()
 	o, observed := routingtest.Observe(t, r, g)
 	f := simtest.Must(core.New(g, fabric.DefaultConfig(), observed, 3))(t)
-	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(16, across{}, steadily(0.9), single{}, 3), Sink: &counter{}})
+	across := permuted(16, func(src int) int { return (src + 8) % 16 })
+	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(16, across, steadily(0.9), single{}, 3), Sink: &counter{}})
 	f.Advance(3000)
 	first, end := topo.(topology.Tree).UpPorts(0)
 	return o.Ports[first:end]

@@ -15,17 +15,15 @@ import (
 // injection virtual channel. Walks over all paths then follow one terminal of each switch.
 type TerminalBlind interface{ IgnoresTerminals() bool }
 
-// Widener is implemented by routings that choose between paths by a hash of the
-// packet's ends, so that each pair has to be followed by itself, and know a routing
-// whose paths include all of theirs and do not.
+// Widener is implemented by routings that choose paths by a hash of the packet's ends, so that each
+// pair must be followed by itself, and that know a wider routing without the hash.
 type Widener interface {
-	// Widened is that routing; nil: none, as nothing is hashed. It splits flows
-	// evenly where r hashes: the mean over all hashes.
+	// Widened is a routing whose paths include all of this one, split evenly where this one hashes
+	// (the mean over all hashes); nil if nothing is hashed.
 	Widened() fabric.Routing
 }
 
-// Widened is the wider routing of a [Widener], or else nil. If it has no cycle of
-// channel dependencies, neither has r.
+// Widened is the wider routing of a [Widener], else nil. If it has no dependency cycle, r has none.
 func Widened(r fabric.Routing) fabric.Routing {
 	if w, ok := r.(Widener); ok {
 		return w.Widened()
@@ -67,8 +65,8 @@ func (w *walker) ends() []topology.TerminalID {
 	return topology.Numbers[topology.TerminalID](w.graph.Terminals())
 }
 
-// eachHead visits what a packet from src to dst can look like at its first switch: one head for
-// each injection virtual channel, or one alone where the routing ignores it.
+// eachHead visits the heads of packets from src to dst at their first switch: one for each
+// injection virtual channel, or one alone where the routing ignores the channel.
 func (w *walker) eachHead(src, dst topology.TerminalID, visit func(fabric.Head)) {
 	port := w.graph.TerminalPort[src]
 	for set := w.r.InjectionVCs(w.vcs); set != 0; set &= set - 1 {
@@ -105,7 +103,6 @@ func (w *walker) follow(h fabric.Head, hop fabric.Hop, state uint32, vc uint8) (
 	return fabric.Head{Switch: w.graph.PortSwitch[peer], In: peer, VC: vc, Dst: h.Dst, State: state}, false, nil
 }
 
-// A move is a hop that a packet can make, on one of its virtual channels.
 type move struct {
 	at      int // number of the packet's head
 	head    fabric.Head
@@ -116,8 +113,8 @@ type move struct {
 	fresh   bool        // no move before led there
 }
 
-// walk visits the moves of packets at some heads, numbered from 0, and at all that they come
-// to, numbered in order of discovery, until an error. It returns the heads.
+// walk visits the moves of packets from the given heads, and of all heads that these lead to, in
+// order of discovery, until an error. It returns the heads, the given ones first.
 func (w *walker) walk(heads []fabric.Head, visit func(m *move) error) (all []fabric.Head, err error) {
 	if w.seen == nil {
 		w.seen = newHeadNumbers(w.graph.NumPorts(), w.vcs)
@@ -149,7 +146,6 @@ func (w *walker) walk(heads []fabric.Head, visit func(m *move) error) (all []fab
 	return heads, err
 }
 
-// held is the channel that a packet has come by.
 func (w *walker) held(h *fabric.Head) topology.Channel {
 	port, _ := w.graph.PeerPort(h.In)
 	return topology.Channel{Port: port, VC: h.VC}
@@ -180,7 +176,8 @@ func Dependencies(g *topology.Graph, r fabric.Routing, vcs, budget int, yield fu
 }
 
 // sample walks to destinations in a random order, the same in every run, until budget hops have
-// been followed (0: no limit). It returns how many it walked to, of how many.
+// been followed (0: no limit). It returns how many destinations were walked, and how many there
+// are.
 func sample(ends []topology.TerminalID, budget int, walk func(dst topology.TerminalID) (followed int, err error)) (walked, all int, err error) {
 	order := append([]topology.TerminalID(nil), ends...)
 	stream := sim.NewStream(0, "dependencies", 0)
@@ -215,8 +212,8 @@ func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.Term
 	return followed, err
 }
 
-// Ends is the number of destinations that [Dependencies] walks to: terminals, or where r
-// ignores these, switches with terminals.
+// Ends is the number of destinations that [Dependencies] walks to: terminals, or switches with
+// terminals where r ignores terminals.
 func Ends(g *topology.Graph, r fabric.Routing) int {
 	return len((&walker{graph: g, blind: ignoresTerminals(r)}).ends())
 }
@@ -224,9 +221,9 @@ func Ends(g *topology.Graph, r fabric.Routing) int {
 // samples is the number of destinations by which WalkExceeds judges.
 const samples = 4
 
-// WalkExceeds tells whether [Dependencies] would follow more hops than a budget, by its first
-// destinations; so it is, without a look, where there are more pairs of ends than that. Routings
-// without a walk are said not to. Cost: the budget times the share of those destinations at most.
+// WalkExceeds tells whether [Dependencies] would follow more than budget hops, judged by its first
+// destinations, or at once if there are more pairs of ends than budget. It is false for routings
+// without a walk. Cost: at most the budget times the share of those destinations.
 func WalkExceeds(g *topology.Graph, r fabric.Routing, vcs, budget int) bool {
 	w, err := newWalker(g, r, vcs)
 	if err != nil {
@@ -258,9 +255,9 @@ var errEnough = errors.New("routing: walked far enough")
 // (Duato, IEEE TPDS 1995): each direct dependency, of an escape channel that a packet wants next on
 // the one that it is in, and with wormhole each indirect one, where the packet has gone on by
 // adaptive channels in between. Without a cycle the routing is free from deadlock, provided that
-// from wherever a packet can be there is an escape hop: where there is none, an error says so. (Its
-// escape hops then also lead to the destination: each is a dependency on the one before, and
-// without a cycle they end, which they can only there.)
+// from wherever a packet can be there is an escape hop: where there is none, an error says so.
+// (Escape hops then lead to the destination: without a cycle they end, and only there can they
+// end.)
 //
 // This is the sufficient half of Duato's condition for the escape channels that the routing names;
 // other choices might do where these do not. No escape channel is used adaptively, so that cross
@@ -363,9 +360,8 @@ func (x *escapeWalk) depend(start int, yield func(topology.Dependency)) {
 	x.followed += len(reached) - 1
 }
 
-// headNumbers numbers the heads that a walk comes to, towards one destination:
-// 0, 1, 2, ... in order of discovery. Where packets carry one state only at a
-// place, a port and virtual channel, as most do, it is an array.
+// headNumbers numbers the heads of a walk to one destination in order of discovery. It is an array
+// where packets have one state only at each port and virtual channel, as most do.
 type headNumbers struct {
 	vcs   int
 	count int32
@@ -385,7 +381,6 @@ func newHeadNumbers(ports, vcs int) *headNumbers {
 	return &headNumbers{vcs: vcs, walk: 1, slots: make([]headSlot, ports*vcs), rest: map[uint64]int32{}}
 }
 
-// reset forgets all heads.
 func (n *headNumbers) reset() {
 	n.walk++
 	if n.walk == 0 {

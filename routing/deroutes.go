@@ -15,17 +15,16 @@ type DerouteSettings struct {
 }
 
 // deroutes is what the adaptive routings on HyperX share: at every switch a packet takes the
-// channel of the least product of queue and hops left, among those that align it with its
-// destination in a dimension and those that lead elsewhere in a dimension in which it is not
-// aligned (deroutes, one hop more). Ties go to aligning hops, then at random. The members of the
-// family differ in the dimensions and deroutes that they allow, and in virtual channels.
+// channel with the least product of queue and hops left. A channel either aligns the packet with
+// its destination in a dimension, or leads elsewhere in a dimension that is not aligned (a deroute,
+// one hop more). Ties go to aligning hops, then at random. The members of the family differ in the
+// dimensions and deroutes that they allow, and in virtual channels.
 //
-// Whether the last hop was a deroute follows from the port that a packet came in by:
-// it still is not aligned in that dimension.
+// The port that a packet came in by tells whether the last hop was a deroute: then the packet still
+// is not aligned in that dimension.
 //
-// The texts of the papers were not at hand: the members are after their abstracts and the
-// descriptions in the atlas's reference data. Decisions fall as a packet reaches the front
-// of its buffer.
+// The papers' texts were not at hand: the members follow their abstracts and the atlas's reference
+// data. Decisions fall as a packet reaches the front of its buffer.
 type deroutes struct {
 	plain
 	*hammingWalk
@@ -63,10 +62,8 @@ func newDeroutes(name string, rule derouteRule, classes int, set DerouteSettings
 
 func (r *deroutes) VCs() int { return r.classes }
 
-// Needs implements [fabric.Needer].
 func (r *deroutes) Needs() fabric.Needs { return r.sense.needs() }
 
-// journey is a packet at a switch.
 type journey struct {
 	open  uint64  // the dimensions to align, a set of the hammingWalk's
 	left  int     // how many they are
@@ -74,7 +71,7 @@ type journey struct {
 	there []int32 // the destination's coordinates
 }
 
-// arrive looks at a packet that has come to a switch, and notes a deroute that lies behind it.
+// arrive reads a packet's state at a switch, and records in it that the last hop was a deroute.
 func (r *deroutes) arrive(h *fabric.Head) journey {
 	home := r.home[h.Dst]
 	j := journey{open: r.openTo(h.Switch, home), came: int(r.along[h.In]), there: r.place(home)}
@@ -86,7 +83,7 @@ func (r *deroutes) arrive(h *fabric.Head) journey {
 	return j
 }
 
-// considered is the set of dimensions that are looked at: those to align, or the lowest of them.
+// considered is the set of dimensions that may be routed in: those to align, or the lowest of them.
 func (r *deroutes) considered(j *journey) uint64 {
 	if r.rule == ruleDimWAR {
 		return j.open & -j.open
@@ -94,7 +91,6 @@ func (r *deroutes) considered(j *journey) uint64 {
 	return j.open
 }
 
-// lowest is the lowest dimension of a set that is not empty.
 func (r *deroutes) lowest(set uint64) int { return int(r.dimension[bits.TrailingZeros64(set)]) }
 
 // mayDeroute is the set of dimensions, of those considered, that a packet may be derouted in.
@@ -112,7 +108,7 @@ func (r *deroutes) mayDeroute(h *fabric.Head, j *journey, considered uint64) uin
 	return considered
 }
 
-// take is the hop by a port. It counts hops where these are numbered.
+// take is the hop by a port; it counts hops if they are numbered.
 func (r *deroutes) take(h *fabric.Head, port topology.PortID, aligns bool, vcs int) fabric.Hop {
 	class := h.State & derouteHops
 	if r.rule == ruleDimWAR {
@@ -129,18 +125,16 @@ func (r *deroutes) take(h *fabric.Head, port topology.PortID, aligns bool, vcs i
 	return fabric.Hop{Port: port, VCs: r.sets[vcs][class]}
 }
 
-// least is the channel of the least weight so far.
 type least struct {
 	port   topology.PortID
 	weight int
 	equal  int // of so many one was drawn
 }
 
-// noneYet weighs more than any channel.
 var noneYet = least{topology.NoPort, math.MaxInt, 0}
 
-// offer looks at a row of cables but for some of them, by which a packet has so many hops to
-// make. Its result stays in registers.
+// offer weighs the cables of row that are not in but; hops is the number of hops left by them. Its
+// result stays in registers.
 func (l least) offer(q *queues, row, but trunk, hops int) least {
 	for p, end := row.port, row.port+topology.PortID(row.count); p < end; p++ {
 		if p == but.port {
@@ -162,10 +156,9 @@ func (l least) offer(q *queues, row, but trunk, hops int) least {
 	return l
 }
 
-// nothing is no cables.
 var nothing = trunk{topology.NoPort, 0}
 
-// candidates lists the cables that a packet may leave by: rows of them but for some.
+// candidates visits the rows of cables that a packet may leave by, each without some of its cables.
 func (r *deroutes) candidates(h *fabric.Head, j *journey, visit func(row, but trunk, aligns bool)) {
 	dims := r.considered(j)
 	may := r.mayDeroute(h, j, dims)
@@ -236,10 +229,10 @@ func init() {
 // networks", SC 2019): see [deroutes] for the choice. A packet takes the dimensions in
 // order; in each it goes to its coordinate by one hop, or by two over any other.
 //
-// Deadlock: deroutes use the first of two VC classes, aligning hops the second. Sort the
-// channels by dimension, deroutes first: a deroute is followed by the aligning hop of
-// its dimension, and that by channels of higher dimensions. Two virtual channels
-// whatever the number of dimensions; more are divided between the classes.
+// Deadlock: deroutes use the first of two VC classes, aligning hops the second. Sort channels by
+// dimension, deroutes first: an aligning hop of the same dimension follows a deroute, then channels
+// of higher dimensions. Two virtual channels whatever the number of dimensions; more are divided
+// between the classes.
 func newDimWAR(config DimWARConfig, env Env) (fabric.Routing, error) {
 	return newDeroutes("dimwar", ruleDimWAR, 2, config.DerouteSettings, env)
 }
@@ -252,8 +245,8 @@ type OmniWARConfig struct {
 
 // newOmniWAR makes OmniWAR, omni-dimensional, weighted adaptive routing (McDonald, Isaev, Flores,
 // Davis and Kim, SC 2019): see [deroutes] for the choice. A packet takes its dimensions in any
-// order and may be derouted in any dimension in which it is not aligned, but not in the one in
-// which it just has been, while more VC classes are left than it has dimensions to align.
+// order. It may be derouted in any dimension that is not aligned, but not twice running in the
+// same, while more VC classes are left than dimensions to align.
 //
 // Deadlock: hops are numbered, and the class rises at each. A packet on hop number i (from 0) with
 // a dimensions to align has at least a classes left: n+m virtual channels for n dimensions and m
@@ -306,8 +299,7 @@ func newDAL(config DALConfig, env Env) (fabric.Routing, error) {
 // channel it asks for is of a higher dimension.
 type dalEscape struct{ *deroutes }
 
-// UnusedSettings implements [param.Skipper]: such routings read credits only, and use
-// all virtual channels.
+// UnusedSettings implements [param.Skipper]: only credits are read, and all virtual channels used.
 func (r *dalEscape) UnusedSettings() []string { return []string{"sensing", "spread_vcs"} }
 
 // EscapeVCs implements [fabric.EscapeRouting].
@@ -318,7 +310,7 @@ func (r *dalEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.
 // Reroute implements [fabric.EscapeRouting].
 func (r *dalEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, true) }
 
-// decide takes the channel of the least weight, of those with room if asked for.
+// decide takes the channel of the least weight (with room: of those with room).
 func (r *dalEscape) decide(v *fabric.View, h *fabric.Head, room bool) fabric.Hop {
 	j := r.arrive(h)
 	if j.left == 0 {

@@ -44,8 +44,8 @@ func init() {
 //   - vc_rule = "none": all virtual channels everywhere, which can deadlock in
 //     rings of four switches and more. For demonstrations.
 //
-// Rings of two or three switches need no classes, as minimal paths take one
-// hop there. Ejection may use every virtual channel.
+// Rings of two or three switches need no classes: minimal paths take one hop there. Ejection may
+// use all.
 //
 // On HyperX (Ahn et al., SC 2009) a dimension takes one hop, by one of parallel cables at
 // random, so that a channel is only ever followed by one of a higher dimension: one virtual
@@ -93,7 +93,6 @@ func (r *dor) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 	}
 }
 
-// Stages implements [Staged]: one for each dimension.
 func (r *dor) Stages() (fabric.Routing, []Stage) { return r, r.axes().stages(0, r.came, asIs, nil) }
 
 // O1TurnConfig holds the settings of routing "o1turn".
@@ -129,7 +128,6 @@ func newO1Turn(config O1TurnConfig, env Env) (fabric.Routing, error) {
 	return r, CheckVCs("o1turn", r.VCs(), env)
 }
 
-// order is 1 for packets in descending order.
 func order(state uint32) int { return int(state & o1Descending / o1Descending) }
 
 func (r *o1Turn) Route(v *fabric.View, h *fabric.Head) fabric.Hop {

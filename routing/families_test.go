@@ -230,11 +230,8 @@ func checkTurns(t *testing.T, name string, turns []int) {
 
 // toSwitch sends from each of the terminals of a 4x4 HyperX, 4 on a switch, to the one at its
 // place on the switch that to gives.
-func toSwitch(to func(x, y int) int) (p permutation) {
-	for t := range 64 {
-		p = append(p, topology.TerminalID(4*to(t/4%4, t/16)+t%4))
-	}
-	return p
+func toSwitch(to func(x, y int) int) permutation {
+	return permuted(64, func(src int) int { return 4*to(src/4%4, src/16) + src%4 })
 }
 
 // TestHyperXCurves holds the routings on HyperX to points of the atlas's reference on a 4x4 HyperX

@@ -26,16 +26,15 @@ func init() {
 
 // fatPaths is layered routing as in FatPaths (Besta et al., SC 2020): layer 0 has all cables, each
 // other one a random share of them, and a packet goes by shortest paths within the layer that is
-// chosen for it at its source. What is a shortest path in a layer is a longer one in the whole: on
-// graphs that have one shortest path for most pairs, as many paths as layers.
+// chosen for it at its source. A shortest path of a layer may be longer than one of the graph:
+// pairs with a single shortest path get one path a layer.
 //
-// Deadlock: hops are numbered as in routing "table", over all layers: as many virtual
-// channels as the longest path of any layer has hops. (The paper runs over Ethernet
-// and leaves the question to flow control.)
+// Deadlock: hops are numbered as in routing "table", over all layers: as many virtual channels as
+// the longest path of any layer has hops. (The paper runs over Ethernet, and leaves this open.)
 //
-// Deviations: a layer keeps the cables of a random spanning tree beside its share, so
-// that it joins all switches; where the paper makes a new choice for each flowlet of
-// TCP, here each packet has one. The layers follow from the seed of the experiment.
+// Deviations: a layer keeps the cables of a random spanning tree beside its share, so that it joins
+// all switches; the paper chooses anew for each flowlet of TCP, weft for each packet. The layers
+// follow from the seed of the experiment.
 //
 // Memory: portSets for each layer, and 1 byte for each (switch, switch with
 // terminals) where choice is least-occupied.
@@ -76,8 +75,7 @@ func newFatPaths(config FatPathsConfig, env Env) (fabric.Routing, error) {
 	return r, CheckVCs(name, whole.classes, env)
 }
 
-// layerWithout is what a layer has not got of a graph: all cables but a random share,
-// and a random spanning tree.
+// layerWithout is the cables that a layer lacks: all but a random share and a random spanning tree.
 func layerWithout(g *topology.Graph, share float64, seed uint64, layer int) *topology.Down {
 	stream := sim.NewStream(seed, "routing fatpaths", layer)
 	cables := lists.Filter(topology.Numbers[topology.PortID](g.NumPorts()), func(p topology.PortID) bool {
@@ -108,7 +106,6 @@ func layerWithout(g *topology.Graph, share float64, seed uint64, layer int) *top
 // IdleSettings implements [param.Idler]: ties matter in some layers.
 func (r *fatPaths) IdleSettings() []param.IdleSetting { return nil }
 
-// UnusedSettings implements [param.Skipper].
 func (r *fatPaths) UnusedSettings() []string {
 	unused := r.hopPaths.UnusedSettings()
 	if len(r.layers) == 1 {
@@ -117,7 +114,6 @@ func (r *fatPaths) UnusedSettings() []string {
 	return unused
 }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (r *fatPaths) IgnoresTerminals() bool {
 	return r.settings.Choice != "hashed" && r.hopPaths.IgnoresTerminals()
 }
@@ -137,19 +133,16 @@ func (r *fatPaths) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 
 func (r *fatPaths) layer(h *fabric.Head) *hopPaths { return r.layers[h.State>>layerNumber&(1<<6-1)] }
 
-// mark marks a packet whose layer lacks cables.
 func (r *fatPaths) mark(h *fabric.Head) {
 	if r.layer(h) != r.hopPaths {
 		h.State |= fabric.NonMinimal
 	}
 }
 
-// Needs implements [fabric.Needer].
 func (r *fatPaths) Needs() fabric.Needs {
 	return fabric.Needs{Credits: r.ties.adaptive() || len(r.layers) > 1 && r.settings.Choice != "hashed" && r.settings.Choice != "random"}
 }
 
-// pick is the layer for a packet at its source.
 func (r *fatPaths) pick(v *fabric.View, h *fabric.Head) int {
 	n := len(r.layers)
 	switch {
@@ -175,7 +168,6 @@ func (r *fatPaths) pick(v *fabric.View, h *fabric.Head) int {
 	return best
 }
 
-// hashed is the layer of all packets from a source to a destination.
 func (r *fatPaths) hashed(h *fabric.Head) int {
 	return spread(uint32(h.Dst)*0x9e3779b1+uint32(h.In), len(r.layers))
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// TableForm is a form of linear forwarding tables: by which port each switch sends to each
+// TableForm is a form of linear forwarding tables: the port by which a switch sends to a
 // destination.
 type TableForm struct {
 	// Of makes the tables of a routing, as by [FillTables].
 	Of func(g *topology.Graph, r fabric.Routing, vcs int) (Tables, error)
-	// Read reads a file of tables for looking at their paths, which need not lead anywhere: the
-	// routing's Explore lists no hop where a packet has no way on. A network must not be run with it.
+	// Read reads a file of tables to look at their paths, which need not lead anywhere: Explore
+	// lists no hop where a packet has no way on. A network must not be run with it.
 	Read func(in io.Reader, path string, g *topology.Graph) (fabric.Routing, error)
 }
 
@@ -33,8 +33,7 @@ type Tables interface {
 
 var tableForm *TableForm
 
-// RegisterTables makes a form known, the only one. The package of the form calls it when it is
-// initialized.
+// RegisterTables makes the only form known; the form's package calls it when it is initialized.
 func RegisterTables(f TableForm) { tableForm = &f }
 
 // RegisteredTables is the form that is known, or an error.
@@ -53,13 +52,13 @@ type Table interface {
 	SetSwitch(s, d topology.SwitchID, p topology.PortID)
 }
 
-// FillTables enters a routing into tables without an entry, for switches that know a
-// packet's destination only: an error if somewhere r takes different ports to one
-// destination, by source, history, chance or the state of the network.
+// FillTables enters a routing into empty tables of switches, which know a packet's destination
+// only. Error: r takes different ports to one destination, by source, history, chance or network
+// state.
 //
-// Switches that no packet for a terminal passes get the port, lowest first, towards the nearest one
-// that does, and those for switches are of shortest paths by the lowest port: subnet managers talk
-// to switches, too. Virtual channels are not part of tables: [Tables].Alone and a certificate tell
+// A switch that no packet for a terminal passes gets its lowest port towards the nearest switch
+// that is passed. Entries for switches, which subnet managers talk to, are the lowest ports of
+// shortest paths. Virtual channels are not part of tables: [Tables].Alone and a certificate tell
 // what is left without them. Cost: the walk of [Dependencies].
 func FillTables(g *topology.Graph, r fabric.Routing, vcs int, l Table) error {
 	w, err := newWalker(g, r, vcs)
@@ -85,8 +84,8 @@ func FillTables(g *topology.Graph, r fabric.Routing, vcs int, l Table) error {
 	return nil
 }
 
-// tableTo enters the ports to one terminal, at last for switches that no packet for it passes.
-// Error: the routing sends packets for it by several ports of a switch.
+// tableTo enters the ports to one terminal, and then those of switches that no packet for it
+// passes. Error: the routing sends packets for it by several ports of a switch.
 func (w *walker) tableTo(dst topology.TerminalID, ends []topology.TerminalID, neighbors *topology.Neighbors, l Table) error {
 	home := w.graph.TerminalSwitch(dst)
 	l.SetTerminal(home, dst, w.graph.TerminalPort[dst])
@@ -114,8 +113,7 @@ func (w *walker) tableTo(dst topology.TerminalID, ends []topology.TerminalID, ne
 	return nil
 }
 
-// lowestNearer is the lowest port of s to a switch that is nearer by distance;
-// NoPort if there is none.
+// lowestNearer is the lowest port of s to a switch that is nearer by distance, else NoPort.
 func lowestNearer(g *topology.Graph, s topology.SwitchID, distance []int16) topology.PortID {
 	for p, to := range g.Links(s) {
 		if distance[s] != topology.Unreachable && distance[to] == distance[s]-1 {
@@ -125,9 +123,8 @@ func lowestNearer(g *topology.Graph, s topology.SwitchID, distance []int16) topo
 	return topology.NoPort
 }
 
-// readNextHops reads a routing table: a line for each switch r, in it for each
-// switch d the number of the switch that comes after r on the way to d, -1 for r
-// itself. What follows # is a comment. The result is next[r*n+d].
+// readNextHops reads a routing table: a line for each switch r, with the next switch towards each
+// switch d (-1 for r itself), as next[r*n+d]. What follows # is a comment.
 func readNextHops(name string, data []byte, switches int) ([]int32, error) {
 	next := make([]int32, 0, switches*switches)
 	in := input.NewLines(bytes.NewReader(data), name)
@@ -195,7 +192,7 @@ func (p *hopPaths) follow(sample []topology.TerminalID, lengths bool) error {
 }
 
 // measure follows the paths of a table to every leaf: each must be made of cables and end there. It
-// notes the longest between leaves, and the lengths where these are kept.
+// notes the longest path between leaves, and all lengths where these are kept.
 func (p *hopPaths) measure(name string, next []int32, sample []topology.TerminalID) error {
 	const unknown, underWay = -1, -2
 	problems := input.Problems{Name: name}

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -185,28 +185,6 @@ func mesh(t testing.TB, terminals int, dims ...int) topology.Topology {
 	return build(t, "mesh", func(c *topology.GridConfig) { c.Dims, c.Terminals = dims, terminals })
 }
 
-// networks are small networks with what random ones seldom have.
-func networks(t testing.TB) []topologytest.Network {
-	return []topologytest.Network{
-		{Name: "dragonfly", Topology: dragonfly(t, 2, 4, 2, 0)},
-		{Name: "dragonfly with several channels between groups", Topology: dragonfly(t, 2, 4, 2, 4)},
-		{Name: "dragonfly of two groups", Topology: dragonfly(t, 1, 3, 1, 2)},
-		{Name: "dragonfly of one-switch groups", Topology: dragonfly(t, 2, 1, 4, 0)},
-		{Name: "torus", Topology: torus(t, 2, 4, 6)},
-		{Name: "torus of odd and short rings", Topology: torus(t, 1, 5, 3, 2)},
-		{Name: "mesh", Topology: mesh(t, 1, 4, 3)},
-		{Name: "hypercube", Topology: mesh(t, 1, 2, 2, 2, 2)},
-		{Name: "HyperX with parallel cables", Topology: build(t, "hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Trunks, c.Terminals = []int{4, 3}, []int{1, 2}, 2 })},
-		{Name: "HyperX of three dimensions", Topology: build(t, "hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Terminals = []int{3, 3, 2}, 1 })},
-		{Name: "fat tree", Topology: build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })},
-		{Name: "tapered tree with parallel cables", Topology: build(t, "xgft", func(c *topology.XGFTConfig) {
-			c.M, c.W, c.Parallel = []int{4, 3, 2}, []int{1, 2, 1}, []int{1, 2, 3}
-		})},
-		{Name: "random", Topology: build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 24, 4, 2 })},
-		{Name: "single switch", Topology: build(t, "single-switch", func(c *topology.SingleSwitchConfig) { c.Terminals = 5 })},
-	}
-}
-
 // The graphs of testdata come from the atlas's reference data, made there from
 // the published definitions: NAME.edges.gz, a line "u v" for each cable;
 // NAME.nexthop.gz, one next hop for each pair; NAME.rperm.gz, the destination of each
@@ -218,8 +196,7 @@ func edgeList(t testing.TB, name string, terminals int) topology.Topology {
 	var edges [][2]topology.SwitchID
 	for _, line := range lines(t, name+".edges.gz") {
 		var e [2]topology.SwitchID
-		_, err := fmt.Sscan(line, &e[0], &e[1])
-		simtest.FatalIf(t, err != nil, "%v", err)
+		simtest.Must(fmt.Sscan(line, &e[0], &e[1]))(t)
 		edges = append(edges, e)
 	}
 	return joined(edges, terminals)
@@ -254,4 +231,69 @@ func lines(t testing.TB, name string) []string {
 		}
 	}
 	return all
+}
+
+// recorder keeps the heads that a running fabric asks about.
+type recorder struct {
+	fabric.Routing
+	view  *fabric.View
+	heads []fabric.Head
+}
+
+func (r *recorder) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	r.view = v
+	r.heads = append(r.heads, *h)
+	return r.Routing.Route(v, h)
+}
+
+// BenchmarkRoute is the cost of a decision, over the heads of a real run.
+func BenchmarkRoute(b *testing.B) {
+	large, tree := dragonfly(b, 4, 8, 4, 0), build(b, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 })
+	random := build(b, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 512, 10, 4 })
+	for _, c := range []struct {
+		name     string
+		topo     topology.Topology
+		routing  string
+		settings []param.Setting
+	}{
+		{"min/dragonfly=1056", large, "min", nil},
+		{"val/dragonfly=1056", large, "val", nil},
+		{"dor/torus=16x16", torus(b, 1, 16, 16), "dor", nil},
+		{"nca/fat-tree=1024", tree, "nca", nil},
+		{"nca-least-loaded/fat-tree=1024", tree, "nca", []param.Setting{param.Set("up", "least-loaded")}},
+		{"table/random=512", random, "table", nil},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			rec := &recorder{Routing: must(b, c.topo, 0, c.routing, c.settings...)}
+			g := c.topo.Graph()
+			f := simtest.Must(core.New(g, fabric.DefaultConfig(), rec, 1))(b)
+			f.Attach(fabric.Ends{Source: measure.NewOpenLoop(g.Terminals(), uniformly(g.Terminals()), steadily(0.2), single{}, 1), Sink: &counter{}})
+			f.Advance(int64(100000 / g.Terminals()))
+			b.ReportAllocs()
+			b.ResetTimer()
+			var h fabric.Head
+			for done := 0; done < b.N; done += len(rec.heads) {
+				for _, h = range rec.heads[:min(len(rec.heads), b.N-done)] {
+					rec.Routing.Route(rec.view, &h)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCertify is the cost of a whole certificate.
+func BenchmarkCertify(b *testing.B) {
+	topo := dragonfly(b, 4, 8, 4, 0)
+	for _, r := range []struct {
+		name string
+		fabric.Routing
+	}{{"min", must(b, topo, 0, "min")}, {"val", must(b, topo, 0, "val")}} {
+		b.Run(r.name+"/dragonfly=1056", func(b *testing.B) {
+			for b.Loop() {
+				c := certify.New(r.VCs())
+				walked, all, err := routing.Dependencies(topo.Graph(), r.Routing, r.VCs(), 0, c.Add)
+				simtest.FatalIf(b, err != nil || !c.Certify(walked, all).Acyclic(), "%v", err)
+			}
+		})
+	}
 }

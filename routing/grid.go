@@ -41,16 +41,14 @@ type coordinates struct {
 
 const noDimension = 255
 
-// newCoordinates have no dimensions yet.
 func newCoordinates(g *topology.Graph) coordinates {
 	return coordinates{graph: g, home: homes(g), along: slices.Repeat([]uint8{noDimension}, g.NumPorts()), rings: 1}
 }
 
-// Graph implements [fabric.GraphRouting].
 func (x *coordinates) Graph() *topology.Graph { return x.graph }
 
 // classVCs is the set of virtual channels for a class of the channel at port, on journeys that
-// follow no others: all of them where the channel's dimension is no ring.
+// follow no other: all where the channel's dimension is no ring.
 func (x *coordinates) classVCs(port topology.PortID, class, vcs int) uint32 {
 	if x.rings == 1 || !x.wraps[x.along[port]] {
 		return allVCs(vcs)
@@ -58,14 +56,12 @@ func (x *coordinates) classVCs(port topology.PortID, class, vcs int) uint32 {
 	return ClassVCs(class, 2, vcs)
 }
 
-// place lists the coordinates of a switch.
 func (x *coordinates) place(s topology.SwitchID) []int32 {
 	n := len(x.sizes)
 	return x.at[int(s)*n : int(s)*n+n]
 }
 
-// turn is the first dimension in which a packet at switch s has still to go to
-// reach target; ok is false if there is none.
+// turn is the first dimension in which a packet at s has still to go to target; not ok if none.
 func (x *coordinates) turn(s, target topology.SwitchID) (d int, here, there int32, ok bool) {
 	from, to := x.place(s), x.place(target)
 	for d := range from {
@@ -79,9 +75,9 @@ func (x *coordinates) turn(s, target topology.SwitchID) (d int, here, there int3
 	return 0, 0, 0, false
 }
 
-// gridWalk leads packets in dimension order, the lowest dimension first, the
-// short way round in rings and either way with equal probability where both
-// are as short. Memory: 4 bytes a (switch, dimension) and 9 a port.
+// gridWalk leads packets in dimension order, the lowest first, the short way round in rings, and
+// either way with equal probability where both are as short. Memory: 4 bytes a (switch, dimension),
+// 9 a port.
 type gridWalk struct {
 	coordinates
 	towards []topology.PortID // len = switches*dimensions*2: port up, port down
@@ -89,7 +85,8 @@ type gridWalk struct {
 	flat    bool // no dimension wraps around
 }
 
-// newGridWalk is for routing name; rule says how packets change virtual channels on rings. Error: env has no grid.
+// newGridWalk makes the walk of routing name with a rule for virtual channels on rings. Error: env
+// has no grid.
 func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	grid, ok := env.Topology.(topology.Grid)
 	if !ok {
@@ -137,8 +134,7 @@ func (w *gridWalk) tie(d int, here, there int32) bool {
 	return w.wraps[d] && 2*max(here-there, there-here) == w.sizes[d]
 }
 
-// enter sets the state of a packet that turns into dimension d; down chooses
-// between ways of equal length.
+// enter sets the state of a packet that turns into dimension d; down breaks ties of two ways.
 func (w *gridWalk) enter(state uint32, d int, here, there int32, down bool) uint32 {
 	state &^= ringDown | ringClass
 	if !w.wraps[d] {
@@ -163,8 +159,7 @@ func (w *gridWalk) enter(state uint32, d int, here, there int32, down bool) uint
 	return state | ringDown
 }
 
-// advance moves a packet one switch along dimension d and returns its port and
-// the VC class of the channel there.
+// advance moves a packet one switch along dimension d, and returns its port and VC class there.
 func (w *gridWalk) advance(h *fabric.Head, d int, here int32) (topology.PortID, int) {
 	port := w.towards[(int(h.Switch)*len(w.sizes)+d)*2+int(h.State&ringDown/ringDown)]
 	if !w.wraps[d] || w.rule == ruleNone {
@@ -198,7 +193,7 @@ func (w *gridWalk) next(h *fabric.Head, target topology.SwitchID, fresh bool, ra
 	return port, class, true
 }
 
-// nextFlat is next on a flat grid, where the way does not depend on what was before.
+// nextFlat is next on a flat grid, where the way does not depend on earlier hops.
 func (w *gridWalk) nextFlat(h *fabric.Head, target topology.SwitchID) (port topology.PortID, ok bool) {
 	n := len(w.sizes)
 	from, to := w.at[int(h.Switch)*n:][:n], w.at[int(target)*n:][:n]
@@ -255,12 +250,12 @@ func (w *gridWalk) apart(s, t topology.SwitchID) int {
 
 // dimensionWalk leads packets in dimension order between any two switches of a grid or a HyperX.
 type dimensionWalk interface {
-	// next moves a packet towards switch target. fresh says that it starts a new
-	// journey even if it came along the dimension that it goes on in. class is the VC
-	// class within the journey; ok is false at the target.
+	// next moves a packet towards switch target. fresh starts a new journey, even if the packet
+	// goes on in the dimension that it came along. class is the VC class within the journey; ok is
+	// false at the target.
 	next(h *fabric.Head, target topology.SwitchID, fresh bool, random *sim.Stream) (port topology.PortID, class int, ok bool)
-	// explore lists what next could do, with probabilities that add up to 1; it
-	// returns false at the target.
+	// explore lists what next could do, with probabilities that sum to 1; it is false at the
+	// target.
 	explore(h fabric.Head, target topology.SwitchID, fresh bool, yield func(port topology.PortID, class int, state uint32, weight float64)) bool
 	// apart is the number of hops between two switches.
 	apart(s, t topology.SwitchID) int
@@ -279,8 +274,7 @@ type inOrder struct {
 	*coordinates // the walk's
 }
 
-// newInOrder is for routing name on the topology of env, which is a grid or a HyperX; rule
-// is the rule for virtual channels on rings.
+// newInOrder is for routing name on a grid or a HyperX; rule is for virtual channels on rings.
 func newInOrder(name string, env Env, rule string) (*inOrder, error) {
 	if _, ok := env.Topology.(topology.Hamming); ok {
 		walk, err := newHammingWalk(name, env)
@@ -309,8 +303,7 @@ func (r *inOrder) hop(port topology.PortID, class int, ok bool, part int, dst to
 	return fabric.Hop{Port: port, VCs: ClassVCs(part*r.rings+class, 2*r.rings, vcs)}
 }
 
-// exploreWalk lists the hops of a packet that makes for a target by a walk, with
-// probabilities that add up to share.
+// exploreWalk lists the hops of a walk to a target, with probabilities that add up to share.
 func (r *inOrder) exploreWalk(walk dimensionWalk, vcs int, h fabric.Head, target topology.SwitchID, fresh bool, part int, share float64, yield func(fabric.Hop, uint32, float64)) {
 	moved := walk.explore(h, target, fresh, func(port topology.PortID, class int, state uint32, weight float64) {
 		yield(r.hop(port, class, true, part, h.Dst, vcs), state, weight*share)
@@ -340,8 +333,7 @@ type hammingWalk struct {
 	member    []uint64  // len = dimensions: the spare bit
 }
 
-// trunk is the cables from a switch to another: consecutive ports. count is 0 for the
-// switch itself.
+// trunk is the cables between two switches: consecutive ports; count is 0 for a switch and itself.
 type trunk struct {
 	port  topology.PortID
 	count int32
@@ -356,7 +348,6 @@ func (t trunk) each(but trunk, visit func(p topology.PortID)) {
 	}
 }
 
-// newHammingWalk is for routing name. Error: env has no topology whose dimensions join all to all.
 func newHammingWalk(name string, env Env) (*hammingWalk, error) {
 	x := env.Topology.(topology.Hamming)
 	g, dims := x.Graph(), x.Dims()
@@ -410,24 +401,20 @@ func newHammingWalk(name string, env Env) (*hammingWalk, error) {
 // maxHammingDims bounds what packets remember of dimensions.
 const maxHammingDims = 16
 
-// trunk is the cables of switch s to coordinate to of dimension d.
 func (w *hammingWalk) trunk(s topology.SwitchID, d int, to int32) trunk {
 	return w.trunks[int(s)*w.width+int(w.first[d]+to)]
 }
 
-// row is all cables of switch s along dimension d, by coordinate.
 func (w *hammingWalk) row(s topology.SwitchID, d int) trunk { return w.rows[int(s)*len(w.sizes)+d] }
 
-// openTo is the dimensions in which two switches differ, as a set: the lowest bit is of the
-// lowest, and dimension tells which.
+// openTo is the set of dimensions in which two switches differ, by bits; see dimension.
 func (w *hammingWalk) openTo(s, t topology.SwitchID) uint64 {
 	return ((w.packed[s] ^ w.packed[t]) + w.filled) & w.spare
 }
 
-// apart is the number of dimensions in which two switches differ.
 func (w *hammingWalk) apart(s, t topology.SwitchID) int { return bits.OnesCount64(w.openTo(s, t)) }
 
-// turn is the cables that a packet at switch s takes towards another; ok is false if that is s.
+// turn is the cables that a packet at s takes towards target; not ok if s is the target.
 func (w *hammingWalk) turn(s, target topology.SwitchID) (t trunk, ok bool) {
 	d, _, there, ok := w.coordinates.turn(s, target)
 	if !ok {

@@ -60,14 +60,12 @@ type groupWalk struct {
 	minimalVC, localVC, detourVC uint32
 }
 
-// place is where a switch is.
 type place struct {
 	sw     topology.SwitchID
 	group  int32
 	member int32 // index within the group
 }
 
-// home is where a terminal is.
 type home struct {
 	place                 // of its switch
 	port  topology.PortID // there
@@ -122,7 +120,6 @@ func makeGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) 
 	return w, w.findSteps(name, w.grouped)
 }
 
-// members lists the switches of a group.
 func (w *groupWalk) members(group int) []topology.SwitchID {
 	return w.switches[group*w.width:][:w.size[group]]
 }
@@ -130,16 +127,14 @@ func (w *groupWalk) members(group int) []topology.SwitchID {
 // launchMinimal starts a packet on its minimal path on virtual channel vc.
 func launchMinimal(h *fabric.Head, vc uint32) { h.State = minimalState(vc) }
 
-// minimalState is the state of a packet that starts on its minimal path on virtual channel vc.
 func minimalState(vc uint32) uint32 { return launched | vc<<levelShift }
 
-// sourceGroups are the groups of the switch that h is at and of its destination.
 func (w *groupWalk) sourceGroups(h *fabric.Head) (here, there int32) {
 	return w.at[h.Switch].group, w.home[h.Dst].group
 }
 
-// detour is where a packet on a detour goes from the switch that it has come to. It ends the detour
-// where the intermediate group or switch has been reached.
+// detour is the step of a packet on a detour. It ends the detour at the intermediate group or
+// switch.
 func (w *groupWalk) detour(h *fabric.Head, target *place) (*place, int32) {
 	via := h.State & viaMask
 	switch {
@@ -158,7 +153,6 @@ func (w *groupWalk) detour(h *fabric.Head, target *place) (*place, int32) {
 // level is the virtual channel that a packet in this state uses next.
 func level(state uint32) uint32 { return state & levelMask >> levelShift }
 
-// vcSet is the set of virtual channels of a level.
 func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
 	if w.spread {
 		return ClassVCs(int(level), w.classes, vcs)
@@ -166,7 +160,6 @@ func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
 	return OneVC(level, vcs)
 }
 
-// next moves a launched packet on.
 func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 	home := check.At(w.home, uint32(h.Dst))
 	target, group := &home.place, home.group
@@ -212,20 +205,19 @@ func portOf(step int32, terminal topology.PortID) topology.PortID {
 
 // pass is the level on which a packet takes a step, and its state behind it.
 func (w *groupWalk) pass(state uint32, step int32) (vc, after uint32) {
-	// Branches on the kind of step cost more than arithmetic: nothing predicts them. A local step
-	// to a gateway sets localDone; a global one carries it over into the level.
+	// Arithmetic, as branches on the kind of step are unpredictable. A local step to a gateway sets
+	// localDone; a global one carries it over into the level.
 	global, leaves := uint32(step)&1, uint32(step)>>1&1
 	return level(state) + global&w.raise, (state | global*localDone) + leaves*localDone
 }
 
-// viaState is the state of a packet launched on virtual channel vc towards an
-// intermediate group, or switch where the walk says so.
+// viaState is the state of a packet launched on vc towards an intermediate group or switch.
 func viaState(via, vc uint32) uint32 {
 	return launched | detouring | fabric.NonMinimal | vc<<levelShift | via
 }
 
-// exploreOnward implements [detours]: it lists what next could do with a launched packet, with
-// probabilities that add up to weight.
+// exploreOnward implements [detours]: the steps that next could take, with probabilities that add
+// up to weight.
 func (w *groupWalk) exploreOnward(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
 	before := h
 	home := &w.home[h.Dst]
@@ -250,8 +242,7 @@ func (w *groupWalk) exploreOnward(vcs int, h fabric.Head, weight float64, yield 
 	}
 }
 
-// lead makes detours lead through a group or a router, and sets how many virtual channels
-// routing name needs for them.
+// lead makes detours pass a group or a router, and sets the virtual channels that they need.
 func (w *groupWalk) lead(name, intermediate string) error {
 	w.classes = 3
 	if intermediate == "group" {
@@ -264,24 +255,19 @@ func (w *groupWalk) lead(name, intermediate string) error {
 	return nil
 }
 
-// Graph implements [fabric.GraphRouting].
 func (w *groupWalk) Graph() *topology.Graph { return w.graph }
 
 func (w *groupWalk) VCs() int { return w.classes }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (w *groupWalk) IgnoresTerminals() bool { return !w.hashed }
 
 // Region implements [Regional].
 func (w *groupWalk) Region(s topology.SwitchID) int { return int(w.at[s].group) }
 
-// Needs implements [fabric.Needer].
 func (w *groupWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
-// UnusedSettings implements [param.Skipper].
 func (w *groupWalk) UnusedSettings() []string { return nil }
 
-// IdleSettings implements [param.Idler].
 func (w *groupWalk) IdleSettings() []param.IdleSetting {
 	if w.choices {
 		return nil
@@ -322,8 +308,8 @@ func (w *groupWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return w.next(h, v.VCs(), v.Random(h.Switch))
 }
 
-// drawVia draws the intermediate group or switch of a Valiant path for a
-// packet at its source; ok is false if there is nothing to draw from.
+// drawVia draws the intermediate group or switch of a Valiant path for a packet at its source; not
+// ok if there is none.
 func (w *groupWalk) drawVia(h *fabric.Head, random *sim.Stream) (via uint32, ok bool) {
 	here, there := w.sourceGroups(h)
 	if here == there || w.groups < 3 {
@@ -342,7 +328,6 @@ func (w *groupWalk) drawVia(h *fabric.Head, random *sim.Stream) (via uint32, ok 
 	return uint32(members[random.IntN(len(members))]), true
 }
 
-// otherGroup is the i-th group that is neither a nor b.
 func otherGroup(i, a, b int32) int32 {
 	if i >= min(a, b) {
 		i++
@@ -370,17 +355,16 @@ func init() {
 // that channel, a local hop to the destination's switch; fewer where source or
 // destination switch are gateways.
 //
-// Deadlock: write L and G for local and global channels and f for first_vc. A
-// path is part of L_f G_f+1 L_f+1 (global_vc = "next") or L_f G_f L_f+1
-// ("same"); a packet never waits for a channel to the left of one it holds, so
-// the dependency graph has no cycle. first_vc + 2 virtual channels suffice.
+// Deadlock: write L and G for local and global channels and f for first_vc. A path is part of L_f
+// G_f+1 L_f+1 (global_vc = "next") or L_f G_f L_f+1 ("same"); packets never wait for a channel left
+// of one they hold, so there is no cycle. first_vc + 2 virtual channels suffice.
 //
 // global_vc = "next", first_vc = 0 is BookSim2's assignment: VC 1 on the global channel and behind
-// it, VC 0 before and within a group. first_vc = 1 is that of the dragonfly paper, where minimal
-// packets start on VC 1 to be told from Valiant ones.
+// it, VC 0 before and within a group. first_vc = 1 is the dragonfly paper's: minimal packets start
+// on VC 1, apart from Valiant ones.
 //
-// local_vc = "last" has packets within a group go with those that have arrived from others, L_f+1
-// alone, as CODES' dragonfly-dally does (with global_vc = "same").
+// local_vc = "last" puts packets within a group on L_f+1 alone, with packets that have arrived from
+// other groups, as CODES' dragonfly-dally does (with global_vc = "same").
 type minimal struct{ *groupWalk }
 
 func newMin(config MinConfig, env Env) (fabric.Routing, error) {
@@ -426,7 +410,6 @@ func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32,
 	m.exploreOnward(vcs, h, 1, yield)
 }
 
-// staysIn tells whether a packet is in the group of its destination.
 func (m *minimal) staysIn(h *fabric.Head) bool {
 	here, there := m.sourceGroups(h)
 	return here == there

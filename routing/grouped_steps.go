@@ -9,8 +9,8 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// groupSteps are the tables that say by which ports each switch reaches the other groups
-// and the other switches of its own, in one of two forms that give the same steps:
+// groupSteps are the ports by which each switch reaches the other groups, and the other switches of
+// its own group, in one of two forms that give the same steps:
 //   - whole: a step of every switch to every group. Memory: 4 bytes a (switch, group) and
 //     a (switch, switch of its group); where several channels join two groups, also 12 a
 //     (switch, group) and 4 a (switch, global channel of its group). A dragonfly of
@@ -34,18 +34,17 @@ type gate struct {
 	member int32
 }
 
-// way is how a switch can send packets to another group: by one of its own global channels or by a
-// local hop to a switch that has one. Choices are exits[first:first+count], the own global ports
-// first; in the shared form the choices are gates[first:first+count], in the same order.
+// way is the choices of a switch for packets to another group: its own global channels first, then
+// local hops to switches that have one. They are exits[first:first+count], or in the shared form
+// gates[first:first+count] in the same order.
 type way struct {
 	first int32
 	count int32
 	own   int32
 }
 
-// packStep is the entry in groupSteps.steps of a step without choice: its port,
-// and what kind it is. Steps with a choice are
-// the complement of their number in several, or in pairs.
+// packStep is the entry in groupSteps.steps of a step without choice: its port and kind. A step
+// with a choice is the complement of its number in several or pairs.
 func packStep(port topology.PortID, kind int32) int32 { return int32(port)<<stepBits | kind }
 
 const (
@@ -56,11 +55,10 @@ const (
 	stepBits         = 3
 )
 
-// wholeSteps bounds the whole form: so many steps are 1 MiB, half of a usual second-level
-// cache. A variable for tests.
+// wholeSteps bounds the whole form to 1 MiB, half of a usual second-level cache; tests change it.
 var wholeSteps = 1 << 18
 
-// mostGates bounds the search for a switch's own among the channels of a pair of groups.
+// mostGates bounds the search for a switch's own channels among those between two groups.
 const mostGates = 16
 
 // findSteps fills the tables for routing name.
@@ -86,10 +84,8 @@ func (w *groupWalk) findSteps(name string, grouped topology.Grouped) error {
 	return w.findWays(name, grouped)
 }
 
-// toGroup is the place in steps of the step from switch s to another group.
 func (w *groupWalk) toGroup(s topology.SwitchID, group int32) int { return int(w.at[s].row + group) }
 
-// toMember is the place of the step to a member of its own group.
 func (w *groupWalk) toMember(s topology.SwitchID, member int32) int {
 	if w.pairs != nil {
 		return int(w.at[s].row + member)
@@ -97,7 +93,6 @@ func (w *groupWalk) toMember(s topology.SwitchID, member int32) int {
 	return int(w.at[s].row + int32(w.groups) + member)
 }
 
-// local is the step from a switch to another one of its group.
 func (w *groupWalk) local(s topology.SwitchID, member int32) int32 {
 	return w.steps[w.toMember(s, member)]
 }
@@ -161,7 +156,6 @@ func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
 	return nil
 }
 
-// closePair ends the channels of a pair of groups in the shared form.
 func (w *groupWalk) closePair() {
 	if w.pairs != nil {
 		w.pairs = append(w.pairs, int32(len(w.gates)))
@@ -194,7 +188,7 @@ func (w *groupWalk) wayFrom(s topology.SwitchID, gateways []topology.PortID) int
 	return ^int32(len(w.several) - 1)
 }
 
-// step is that by which a packet at switch s goes on to a switch or group; negative: one of a way.
+// step is the step of a packet at s to a switch or group; if negative, the number of a way.
 func (w *groupWalk) step(s topology.SwitchID, target *place, group int32) int32 {
 	if w.pairs != nil {
 		return w.sharedStep(&w.at[s], target, group)
@@ -202,7 +196,6 @@ func (w *groupWalk) step(s topology.SwitchID, target *place, group int32) int32 
 	return w.wholeStep(&w.at[s], target, group)
 }
 
-// wholeStep is step in the whole form.
 func (w *groupWalk) wholeStep(at *seat, target *place, group int32) int32 {
 	// No branch: nothing predicts whether the group is the switch's own. In that
 	// case, and only then, one less than their difference is negative.
@@ -210,7 +203,6 @@ func (w *groupWalk) wholeStep(at *seat, target *place, group int32) int32 {
 	return *check.At(w.steps, uint32(at.row+group+own&(target.member+int32(w.groups)-group)))
 }
 
-// sharedStep is step in the shared form.
 func (w *groupWalk) sharedStep(at *seat, target *place, group int32) int32 {
 	if group == at.group {
 		return w.steps[at.row+target.member]
@@ -218,7 +210,7 @@ func (w *groupWalk) sharedStep(at *seat, target *place, group int32) int32 {
 	return w.leaving(at, group)
 }
 
-// leaving is the step from a switch towards another group; negative: one of a way.
+// leaving is the step from a switch towards another group; if negative, the number of a way.
 func (w *groupWalk) leaving(at *seat, group int32) int32 {
 	if w.pairs == nil {
 		return w.steps[at.row+group]
@@ -239,7 +231,6 @@ func (w *groupWalk) through(at *seat, g *gate) int32 {
 	return w.steps[at.row+g.member] | toGateway
 }
 
-// way is the one of a negative step of switch s.
 func (w *groupWalk) way(s topology.SwitchID, step int32) way {
 	if w.pairs == nil {
 		return w.several[^step]
@@ -254,9 +245,9 @@ func (w *groupWalk) way(s topology.SwitchID, step int32) way {
 	return out
 }
 
-// open is the number of choices that a way has for a packet in this state. Once a local hop has led
-// to a switch with a channel of its own, only those are left. A random choice stays uniform over
-// the gateways: the switch is chosen in proportion to its number of them.
+// open is the number of choices that a way leaves a packet. After a local hop to a switch with a
+// channel of its own, only that switch's channels are left. Choices stay uniform over gateways: the
+// switch is chosen in proportion to its number of channels.
 func (out *way) open(state uint32) int {
 	if state&localDone != 0 {
 		return int(out.own)
@@ -286,12 +277,11 @@ func (w *groupWalk) choose(s topology.SwitchID, out way, choice int) int32 {
 	return packStep(w.exits[int(out.first)+choice], toGateway)
 }
 
-// damage is what faults do to a groupWalk. Global channels that are down are no gateways. Where
-// none is left between two groups, the minimal path is missing: Valiant paths, and adaptive
-// routings, lead through groups that have both of their ways. A packet under way whose path is gone
-// is discarded, and so is one that would need a second local hop in a group, where its gateway has
-// failed after the first: the order of virtual channels has no room for it. Within a group a path
-// is one hop, so that all channels between its switches must be up.
+// damage is what faults do to a groupWalk. Global channels that are down are no gateways. Two
+// groups without a gateway have no minimal path: Valiant and adaptive routings go through groups
+// that have both ways. A packet whose path fails under way is discarded, also if its gateway fails
+// after a local hop: the virtual channels' order has no room for a second local hop. Within a group
+// a path is one hop, so that all channels between its switches must be up.
 type damage struct {
 	down    *topology.Down
 	missing []bool // len = groups*groups, from*groups+to: no gateway is left
@@ -304,7 +294,6 @@ type undamaged struct {
 	down *topology.Down
 }
 
-// LocalTo implements [topology.Grouped].
 func (u undamaged) LocalTo(s, t topology.SwitchID) topology.PortID {
 	if p := u.Grouped.LocalTo(s, t); p != topology.NoPort && !u.down.Port(p) {
 		return p
@@ -312,7 +301,7 @@ func (u undamaged) LocalTo(s, t topology.SwitchID) topology.PortID {
 	return topology.NoPort
 }
 
-// Gateways implements [topology.Grouped]. It makes a list of its own.
+// Gateways implements [topology.Grouped]; the list is new.
 func (u undamaged) Gateways(from, to int) []topology.PortID {
 	return slices.DeleteFunc(slices.Clone(u.Grouped.Gateways(from, to)), u.down.Port)
 }
@@ -330,13 +319,11 @@ func (w *groupWalk) suffer(grouped topology.Grouped, down *topology.Down) topolo
 	return undamaged{grouped, down}
 }
 
-// up tells whether a switch is.
 func (w *groupWalk) up(s topology.SwitchID) bool {
 	return w.damage == nil || !w.damage.down.Switch(s)
 }
 
-// nowhere is a step that cannot be made. In a walk with faults it stands for
-// several[0], a way of no choices.
+// nowhere is a step that cannot be made: with faults it stands for several[0], a way of no choices.
 const nowhere int32 = ^0
 
 // lose enters that no gateway is left from one group to another.
@@ -361,8 +348,7 @@ func (w *groupWalk) between(here, there int32, visit func(group int32)) {
 	}
 }
 
-// joins refuses faults that leave two groups without a path: a minimal one, or
-// a Valiant one for routings that have them.
+// joins refuses faults that leave two groups without a minimal path, or a Valiant one if allowed.
 func (w *groupWalk) joins(name string, valiant bool) error {
 	if w.damage == nil {
 		return nil
@@ -392,7 +378,6 @@ func (d *damage) hint() string {
 	return fmt.Sprintf(" (%s); routing \"table\" finds every path", d.down.Describe())
 }
 
-// working lists the switches of a group that are up.
 func (w *groupWalk) working(group int32) []topology.SwitchID {
 	members := w.members(int(group))
 	if w.damage == nil {
@@ -401,8 +386,8 @@ func (w *groupWalk) working(group int32) []topology.SwitchID {
 	return slices.DeleteFunc(slices.Clone(members), w.damage.down.Switch)
 }
 
-// drawAround draws one of the groups that between lists: by rejection, which
-// seldom takes more than a try, and if that fails from the list.
+// drawAround draws one of the groups that between lists: by rejection, and if that fails from the
+// list.
 func (w *groupWalk) drawAround(here, there int32, random *sim.Stream) (group int32, ok bool) {
 	for range 8 {
 		group := otherGroup(int32(random.IntN(w.groups-2)), here, there)

@@ -68,35 +68,35 @@ func checkClasses(t *testing.T, topo topology.Topology, r fabric.Routing, vcs in
 	}
 }
 
-// TestMinVirtualChannels: the assignments that the docstring gives, as masks.
-func TestMinVirtualChannels(t *testing.T) {
+// TestVirtualChannels: the assignments that the docstrings give, as masks, and what spread_vcs makes
+// of 5 virtual channels: for the 2 classes of min 0, 1 | 2, 3, 4; for the 3 classes of val 0 | 1, 2 | 3, 4.
+func TestVirtualChannels(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
+	same, second, spread := param.Set("global_vc", "same"), param.Set("first_vc", 1), param.Set("spread_vcs", true)
 	for _, c := range []struct {
-		first    int
-		globalVC string
+		routing  string
+		settings []param.Setting
+		needs    int // virtual channels
+		vcs      int
 		allowed  map[string][]uint32
 	}{
 		// BookSim2: VC 0 until the global hop, VC 1 on it and after it.
-		{0, "next", map[string][]uint32{"local": {1, 2}, "global": {2}, "terminal": {1, 2}}},
-		{0, "same", map[string][]uint32{"local": {1, 2}, "global": {1}, "terminal": {1, 2}}},
+		{"min", nil, 2, 2, map[string][]uint32{"local": {1, 2}, "global": {2}, "terminal": {1, 2}}},
+		{"min", []param.Setting{same}, 2, 2, map[string][]uint32{"local": {1, 2}, "global": {1}, "terminal": {1, 2}}},
 		// The dragonfly paper: minimal packets on VC 1, then 2.
-		{1, "next", map[string][]uint32{"local": {2, 4}, "global": {4}, "terminal": {2, 4}}},
-		{1, "same", map[string][]uint32{"local": {2, 4}, "global": {2}, "terminal": {2, 4}}},
+		{"min", []param.Setting{second}, 3, 3, map[string][]uint32{"local": {2, 4}, "global": {4}, "terminal": {2, 4}}},
+		{"min", []param.Setting{second, same}, 3, 3, map[string][]uint32{"local": {2, 4}, "global": {2}, "terminal": {2, 4}}},
+		// VC 0 in the source group, 1 in the intermediate one, 2 in the destination's; global channels on
+		// the VC of the group they lead to or leave. Packets within a group stay on VC 0.
+		{"val", nil, 3, 3, map[string][]uint32{"local": {1, 2, 4}, "global": {2, 4}, "terminal": {1, 0, 4}}},
+		{"val", []param.Setting{same}, 3, 3, map[string][]uint32{"local": {1, 2, 4}, "global": {1, 2}, "terminal": {1, 0, 4}}},
+		{"min", []param.Setting{spread}, 2, 5, map[string][]uint32{"local": {0b11, 0b11100}, "global": {0b11100}, "terminal": {0b11, 0b11100}}},
+		{"val", []param.Setting{spread}, 3, 5, map[string][]uint32{"local": {1, 0b110, 0b11000}, "global": {0b110, 0b11000}, "terminal": {1, 0, 0b11000}}},
 	} {
-		r := must(t, topo, 0, "min", param.Set("first_vc", c.first), param.Set("global_vc", c.globalVC))
-		simtest.ErrorIf(t, r.VCs() != c.first+2, "first_vc = %d needs %d virtual channels, want %d", c.first, r.VCs(), c.first+2)
-		checkClasses(t, topo, r, r.VCs(), c.allowed)
+		r := must(t, topo, 0, c.routing, c.settings...)
+		simtest.Equal(t, r.VCs(), c.needs, "%s %v: virtual channels", c.routing, c.settings)
+		checkClasses(t, topo, r, c.vcs, c.allowed)
 	}
-}
-
-// TestSpreadVCs: 5 virtual channels for the 2 classes of min are 0, 1 | 2, 3,
-// 4; for the 3 classes of val 0 | 1, 2 | 3, 4.
-func TestSpreadVCs(t *testing.T) {
-	topo := dragonfly(t, 2, 4, 2, 0)
-	min := must(t, topo, 0, "min", param.Set("spread_vcs", true))
-	val := must(t, topo, 0, "val", param.Set("spread_vcs", true))
-	checkClasses(t, topo, min, 5, map[string][]uint32{"local": {0b11, 0b11100}, "global": {0b11100}, "terminal": {0b11, 0b11100}})
-	checkClasses(t, topo, val, 5, map[string][]uint32{"local": {0b1, 0b110, 0b11000}, "global": {0b110, 0b11000}, "terminal": {0b1, 0, 0b11000}})
 }
 
 // TestMinPaths: at most one global and two local hops, and on the largest
@@ -157,17 +157,6 @@ func TestMinLocalVC(t *testing.T) {
 				inside = inside || s.class == "global"
 			}
 		})
-	}
-}
-
-// TestValVirtualChannels: VC 0 in the source group, 1 in the intermediate one, 2
-// in the destination's; global channels on the VC of the group they lead to
-// ("next") or leave ("same"). Packets within a group stay on VC 0.
-func TestValVirtualChannels(t *testing.T) {
-	topo := dragonfly(t, 2, 4, 2, 0)
-	for globalVC, global := range map[string][]uint32{"next": {2, 4}, "same": {1, 2}} {
-		r := must(t, topo, 0, "val", param.Set("global_vc", globalVC))
-		checkClasses(t, topo, r, r.VCs(), map[string][]uint32{"local": {1, 2, 4}, "global": global, "terminal": {1, 0, 4}})
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// PathSettings are the settings of the routings that follow tables of paths, which
-// work on any graph.
+// PathSettings are the settings of routings by tables of paths, which work on any graph.
 type PathSettings struct {
 	Ties      string `toml:"ties" doc:"choice between several next hops: one, the same for all packets to a switch; hashed by source and destination, where there is a detour by its intermediate and the destination; random at each switch; or least-occupied, fewest credits outstanding at each switch" choices:"one|hashed|random|least-occupied"`
 	NextHops  string `toml:"next_hops" doc:"file of the paths, instead of shortest ones: in row r, column d the switch that comes after r on the way to d; relative to the experiment file" file:"read"`
@@ -23,8 +22,8 @@ func defaultPaths(ties string, spread bool) PathSettings {
 	return PathSettings{Ties: ties, HopVCs: "numbered", SpreadVCs: spread}
 }
 
-// hopPaths is a table of paths between the leaves of any graph, the switches with terminals:
-// shortest ones, or a file's. What the packets that follow them carry is a matter of the routing.
+// hopPaths is a table of paths between the leaves (switches with terminals) of any graph: shortest
+// paths, or a file's. Routings decide what packets carry.
 //
 // Memory: portSets, and 1 byte for each (switch, leaf) where lengths are kept.
 type hopPaths struct {
@@ -34,7 +33,8 @@ type hopPaths struct {
 	hops   int     // of the longest path between leaves
 	length []uint8 // len = switches*leaves: hops of the path; nil if not kept
 	sets   classSets
-	// classes is the number of virtual channels that hops need: the most that a packet makes, or 1.
+	// classes is the number of virtual channels that hops need: the hops of the longest path, at
+	// least 1.
 	classes int
 	counted uint32 // 1: hops are numbered; 0: they use any virtual channel
 	turns   *turns // classes go by turns, not by hops; nil: by hops
@@ -43,8 +43,8 @@ type hopPaths struct {
 // maxLength bounds the lengths of paths that are kept.
 const maxLength = math.MaxUint8
 
-// newHopPaths makes the tables of routing name. With lengths, the lengths of paths
-// are kept, in hops between switches.
+// newHopPaths makes the tables of routing name, with the lengths of paths (hops between switches)
+// if asked.
 func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPaths, error) {
 	if set.NextHops != "" && env.Down != nil {
 		return nil, &param.ParamError{Key: "next_hops", Value: set.NextHops, Want: "no file in a network with faults: its paths do not go around them"}
@@ -71,7 +71,6 @@ func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPath
 	return &p, nil
 }
 
-// need sets the number of hops that packets make at most.
 func (p *hopPaths) need(hops int) {
 	p.classes, p.counted = 1, 0
 	if p.HopVCs == "numbered" {
@@ -92,7 +91,6 @@ func (p *hopPaths) assign() {
 	}
 }
 
-// UnusedSettings implements [param.Skipper].
 func (p *hopPaths) UnusedSettings() []string {
 	if p.counted == 0 {
 		return []string{"spread_vcs"}
@@ -100,7 +98,6 @@ func (p *hopPaths) UnusedSettings() []string {
 	return nil
 }
 
-// IdleSettings implements [param.Idler].
 func (p *hopPaths) IdleSettings() []param.IdleSetting {
 	if sets := len(p.start) - 2; p.ties == tiesOne || p.ties.adaptive() || len(p.local) > sets { // beside the empty set
 		return nil
@@ -108,12 +105,10 @@ func (p *hopPaths) IdleSettings() []param.IdleSetting {
 	return []param.IdleSetting{{Key: "ties", Because: "packets have one way on at most from each switch"}}
 }
 
-// VCs is the number of hop classes.
 func (p *hopPaths) VCs() int { return p.classes }
 
 func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (p *hopPaths) IgnoresTerminals() bool { return p.ties != tiesHashed }
 
 // shortest fills the table with the ports that lead nearer to each leaf.
@@ -165,7 +160,6 @@ func (p *hopPaths) take(h *fabric.Head, port topology.PortID, vcs int) fabric.Ho
 	return fabric.Hop{Port: port, VCs: p.sets[vcs][class]}
 }
 
-// Needs implements [fabric.Needer].
 func (p *hopPaths) Needs() fabric.Needs { return fabric.Needs{Credits: p.ties.adaptive()} }
 
 // Directions of channels between switches that have ranks, in the order in which paths use them.
@@ -176,9 +170,9 @@ const (
 	directions
 )
 
-// turns numbers virtual-channel classes by the turns of a path instead of its hops, on
-// networks whose switches have ranks ([topology.Ranked]): the class rises where a packet
-// climbs or crosses after it has crossed or descended.
+// turns numbers virtual-channel classes by the turns of a path in place of its hops, where switches
+// have ranks ([topology.Ranked]): the class rises where a packet climbs or crosses after it has
+// crossed or descended.
 //
 // Deadlock: sort the channels of a class: those that climb by the rank that they lead to, then
 // those that cross, then those that descend by the rank that they leave, downwards. A packet takes
@@ -187,7 +181,6 @@ const (
 // class, detours two, as the Megafly's authors say (Flajslik, Borch and Parker, ISC 2018).
 type turns struct{ direction []uint8 } // len = ports
 
-// newTurns reads the ranks.
 func newTurns(x topology.Ranked) *turns {
 	g := x.Graph()
 	t := &turns{make([]uint8, g.NumPorts())}
@@ -202,8 +195,8 @@ func newTurns(x topology.Ranked) *turns {
 	return t
 }
 
-// step is the class of a hop by port p, and the state after it. made is that before it, 0 at
-// the source: class and last direction.
+// step is the class of a hop by port p, and the state after it. made is the state before: class and
+// last direction, 0 at the source.
 func (t *turns) step(made uint32, p topology.PortID) (class, after uint32) {
 	last, next := made%directions, uint32(t.direction[p])
 	class = made / directions
@@ -213,10 +206,9 @@ func (t *turns) step(made uint32, p topology.PortID) (class, after uint32) {
 	return class, class*directions + next
 }
 
-// byTurns changes the classes of paths that lead over so many legs, each from leaf to leaf,
-// if env's switches have ranks and that takes fewer of them. It is called when the number of
-// hops has been set. Paths of a file, and those around faults, keep their hop numbers: they
-// need not climb and descend.
+// byTurns changes to classes by turns if env's switches have ranks and paths over so many legs,
+// each from leaf to leaf, then need fewer classes. Call it once the number of hops is set. Paths of
+// a file or around faults keep hop numbers: they need not climb and descend.
 func (p *hopPaths) byTurns(env Env, legs int) {
 	ranked, ok := env.Topology.(topology.Ranked)
 	if !ok || p.HopVCs != "numbered" || p.NextHops != "" || p.down != nil || legs >= p.classes {
@@ -244,13 +236,13 @@ func init() {
 // As many classes are needed as the longest path between switches with terminals has hops. hop_vcs
 // = "any" has no classes, as the published BookSim of PolarFly, and can deadlock on most graphs.
 //
-// Faults: the tables are made for the network without what is down. Packets for terminals that no
-// path leads to are discarded ([fabric.Discard]), and so are packets that tables which change on
-// their way lead over more hops than there are classes. Where switches have ranks
-// ([topology.Ranked]), classes go by turns ([turns]) in a network without faults.
+// Faults: the tables are made for the network without what is down. Packets without a path are
+// discarded ([fabric.Discard]), as are packets led over more hops than there are classes by tables
+// that change under way. Where switches have ranks ([topology.Ranked]), classes go by turns
+// ([turns]) in a network without faults.
 //
-// Memory: portSets. Networks of more than 16,384 switches with terminals
-// are refused: family routings (min, dor, nca) need no such tables.
+// Memory: portSets. More than 16,384 switches with terminals are refused; min, dor and nca need no
+// tables.
 type table struct{ *hopPaths }
 
 // Layout of Head.State.
@@ -286,8 +278,8 @@ func (r *table) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.take(h, r.choose(r.ties, v, h, ports, h.State>>tableKey), v.VCs())
 }
 
-// ports lists the ports that a packet may leave by, none at its destination's switch,
-// and starts packets at their source.
+// ports lists the ports that a packet may leave by (none at its destination's switch), and starts
+// packets.
 func (r *table) ports(h *fabric.Head) []uint16 {
 	if h.State == 0 {
 		h.State = tableStarted | uint32(spread(uint32(h.Dst)*0x9e3779b1+uint32(h.In), 1<<16))<<tableKey

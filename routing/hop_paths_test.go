@@ -289,7 +289,6 @@ func TestShared(t *testing.T) {
 // dependencies lists the dependencies of a routing, in the order of their discovery.
 func dependencies(t *testing.T, x topology.Topology, r fabric.Routing, vcs int) (all []topology.Dependency) {
 	t.Helper()
-	_, _, err := routing.Dependencies(x.Graph(), r, vcs, 0, func(d topology.Dependency) { all = append(all, d) })
-	simtest.FatalIf(t, err != nil, "%v", err)
+	simtest.Must2(routing.Dependencies(x.Graph(), r, vcs, 0, func(d topology.Dependency) { all = append(all, d) }))(t)
 	return all
 }

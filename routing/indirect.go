@@ -62,7 +62,6 @@ func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return p.follow(v, h)
 }
 
-// Depart implements [fabric.Departer].
 func (p progressive) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	if !p.staysInside(h) {
 		h.State = p.compare(v, h).launch
@@ -70,7 +69,6 @@ func (p progressive) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return p.vcSet(level(h.State), v.VCs())
 }
 
-// compare decides about a packet at its source.
 func (p progressive) compare(v *fabric.View, h *fabric.Head) candidate {
 	return p.decide(v, h, p.onwardHeld(v, h, minimalState(p.minimalVC)))
 }
@@ -81,8 +79,8 @@ func (p progressive) atSource(h *fabric.Head) bool {
 	return here != there && h.State&(localDone|fabric.NonMinimal) == 0
 }
 
-// onwardHeld is the minimal path of a packet launched at its source. If that
-// begins with a local hop, it does so on virtual channel 0.
+// onwardHeld is the minimal path of a packet launched at its source, on VC 0 if it starts with a
+// local hop.
 func (p progressive) onwardHeld(v *fabric.View, h *fabric.Head, launch uint32) candidate {
 	c := p.begin(v, h, launch, p.home[h.Dst].group)
 	if undecided(c.state) {
@@ -192,8 +190,8 @@ func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candida
 
 func (p *piggyback) readsBeyondGroup() bool { return false }
 
-// idle: with the minimal path's global channel not congested either, a Valiant
-// path's can only speak for the minimal one.
+// idle: if the minimal path's global channel is not congested, a Valiant path's can only favour the
+// minimal one.
 func (p *piggyback) idle(u *ugal, v *fabric.View, h *fabric.Head, m candidate) bool {
 	return hybridGauge.idle(u, v, h, m) && !p.congested(u, v, h, m, u.home[h.Dst].group)
 }
@@ -213,13 +211,13 @@ func (p *piggyback) congested(u *ugal, v *fabric.View, h *fabric.Head, c candida
 }
 
 // ownProgressive is progressive adaptive routing as CODES' dragonfly-dally has it: at its source
-// switch a packet is compared as by UGAL-L. A minimal one is compared again at the switch with the
-// global channel, with a path by way of a group that this switch has a channel of its own to; so no
-// packet takes two local hops in its source group.
+// switch a packet is compared as by UGAL-L. A minimal one is compared again at the gateway, with a
+// path through a group to which the gateway has a channel of its own; so no packet takes two local
+// hops in its source group.
 //
-// Virtual channels rise with each global hop, of minimal packets, too: L0 G1 L1 and L0 G1 L1 G2 L2, or
-// with global_vc = "same" L0 G0 L1 and L0 G0 L1 G1 L2; 3 of them. A packet never waits for a channel to
-// the left of one that it holds.
+// Virtual channels rise with each global hop, also of minimal packets: L0 G1 L1 and L0 G1 L1 G2 L2,
+// or with global_vc = "same" L0 G0 L1 and L0 G0 L1 G1 L2; 3 of them. A packet never waits for a
+// channel to the left of one that it holds.
 type ownProgressive struct {
 	*ugal
 	globals [][]topology.PortID // by switch

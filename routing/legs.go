@@ -25,8 +25,8 @@ const (
 // Deadlock: hops are numbered over both legs, and the n-th uses VC class n; as many classes
 // are needed as the longest detour has hops, twice the diameter on most graphs.
 //
-// Choices that the papers leave open: packets for a terminal of their own switch, and
-// all packets where there are fewer than three switches with terminals, go directly.
+// Choices that the papers leave open: packets within a switch, and all packets where fewer than
+// three switches have terminals, go directly.
 type legWalk struct {
 	*hopPaths
 	via []topology.SwitchID // by column
@@ -49,16 +49,15 @@ func newLegWalk(name string, set PathSettings, env Env) (*legWalk, error) {
 	return w, CheckVCs(name, w.classes, env)
 }
 
-// longestDetour is the most hops from a leaf over another to a third one; 0 where
-// there are no three.
+// longestDetour is the most hops from a leaf over another to a third; 0 without three.
 func (w *legWalk) longestDetour() int {
 	most := 0
 	if w.leaves < 3 {
 		return 0
 	}
 	for column, via := range w.via {
-		// The farthest leaf on the way in and on the way out must differ: the two
-		// farthest of each are enough.
+		// The farthest leaves on the way in and out must differ: the two farthest of each are
+		// enough.
 		var in, out [2]int
 		var from, to [2]int
 		for other, s := range w.via {
@@ -88,7 +87,6 @@ func atMost(greatest, of *[2]int, length, place int) {
 	}
 }
 
-// lengthTo is the number of hops of the path from switch s to a leaf.
 func (w *legWalk) lengthTo(s topology.SwitchID, column int32) uint8 {
 	return w.length[int(s)*w.leaves+int(column)]
 }
@@ -106,8 +104,8 @@ func (w *legWalk) direct(h *fabric.Head) (state uint32, alone bool) {
 	return direct(), w.leaf[h.Switch] == w.column[h.Dst]
 }
 
-// drawDetour implements [detours]: over any leaf but the packet's own and its
-// destination's, all equally likely.
+// drawDetour implements [detours]: over any leaf but the packet's own and its destination's,
+// uniformly.
 func (w *legWalk) drawDetour(h *fabric.Head, random *sim.Stream) (state uint32, ok bool) {
 	here, there := w.leaf[h.Switch], w.column[h.Dst]
 	if here == there || w.leaves < 3 {
@@ -122,8 +120,8 @@ func (w *legWalk) eachDetour(h *fabric.Head, visit func(state uint32, share floa
 	}
 }
 
-// target is the column of the leaf that a started packet now makes for. At its
-// intermediate switch that becomes the destination's.
+// target is the column of a packet's next leaf. At the intermediate switch it becomes the
+// destination's.
 func (w *legWalk) target(h *fabric.Head) int32 {
 	if h.State&legSecond == 0 {
 		if column := intermediate(h.State); w.via[column] != h.Switch {
@@ -134,7 +132,6 @@ func (w *legWalk) target(h *fabric.Head) int32 {
 	return w.column[h.Dst]
 }
 
-// key is what hashed ties of a packet go by.
 func (w *legWalk) key(h *fabric.Head) uint32 {
 	return uint32(h.Dst)*0x9e3779b1 ^ uint32(intermediate(h.State))*0x85ebca6b
 }
@@ -168,7 +165,8 @@ type phaseWalk struct {
 	endsEarly bool
 }
 
-// newPhaseWalk is for routing name; endsEarly lets a packet end at its destination's switch on the way out.
+// newPhaseWalk is for routing name; with endsEarly, packets end at their destination's switch on
+// the way out.
 func newPhaseWalk(name, rule string, endsEarly bool, env Env) (*phaseWalk, error) {
 	walk, err := newInOrder(name, env, rule)
 	if err != nil {
@@ -181,10 +179,8 @@ func newPhaseWalk(name, rule string, endsEarly bool, env Env) (*phaseWalk, error
 	return r, CheckVCs(name, r.VCs(), env)
 }
 
-// Needs implements [fabric.Needer].
 func (r *phaseWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
-// IdleSettings implements [param.Idler].
 func (r *phaseWalk) IdleSettings() []param.IdleSetting { return nil }
 
 func (r *phaseWalk) direct(*fabric.Head) (state uint32, alone bool) {
@@ -236,8 +232,8 @@ func (r *phaseWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield f
 	r.exploreWalk(r.dimensionWalk, vcs, h, target, fresh, phase(h.State), share, yield)
 }
 
-// goals implements [detours]: one for each dimension on the way to the intermediate switch,
-// and one for each on the way from there, with which packets may start, too.
+// goals implements [detours]: for each dimension, one stage on the way to the intermediate switch,
+// then one on the way from there, with which packets may start, too.
 func (r *phaseWalk) goals(bool) (detours, []Stage) {
 	reduce := func(state uint32) uint32 { return state &^ (gridVia | fabric.NonMinimal) }
 	out := r.axes().stages(gridStarted, r.came, func(_, target topology.SwitchID, state uint32) uint32 {

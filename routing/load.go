@@ -17,8 +17,7 @@ type Matrix interface {
 	Weights(src topology.TerminalID, yield func(dst topology.TerminalID, weight float64))
 }
 
-// Load is the expected load of every channel when each terminal that sends
-// injects one flit a cycle.
+// Load is the expected load of every channel if each sending terminal injects one flit a cycle.
 type Load struct {
 	graph *topology.Graph
 	// Port is the load of the channel out of each switch port, in flits a cycle (len = ports).
@@ -34,12 +33,11 @@ func NewLoad(g *topology.Graph, port, injection []float64) *Load { return &Load{
 // of the network.
 var ErrAdaptive = errors.New("channel loads depend on the state of the network under this routing")
 
-// Loads computes the channel loads of a traffic matrix under routing r (Dally
-// and Towles 2004, section 3.3.1), exactly up to rounding, which is the same for any
-// number of threads. Routings whose choice depends on the state of the network have no
-// such loads: [ErrAdaptive]. Too many pairs of a source and a destination are an error,
-// too, but in an [EvenMatrix]: 33 million, of terminals where the routing looks at
-// them and otherwise of their switches. Cost: the walk of [Dependencies], on all cores.
+// Loads computes the channel loads of a traffic matrix under routing r (Dally and Towles 2004,
+// section 3.3.1), exact up to rounding, which does not depend on the number of threads. Errors:
+// [ErrAdaptive] where choices depend on the network's state; more than 33 million pairs of ends
+// (terminals, or switches where the routing ignores terminals), except in an [EvenMatrix]. Cost:
+// the walk of [Dependencies], on all cores.
 func Loads(g *topology.Graph, r fabric.Routing, vcs int, m Matrix) (*Load, error) {
 	w, err := newWalker(g, r, vcs)
 	if err != nil {
@@ -56,8 +54,8 @@ func Loads(g *topology.Graph, r fabric.Routing, vcs int, m Matrix) (*Load, error
 	return load, nil
 }
 
-// EvenMatrix is implemented by matrices in which all terminals send the same share to all
-// others: nothing is kept of their pairs.
+// EvenMatrix is implemented by matrices in which all terminals send all others the same share;
+// pairs are not stored.
 type EvenMatrix interface {
 	Matrix
 	// Even is that share; self tells that they send it to themselves, too.
@@ -69,8 +67,8 @@ const maxPairs = 1 << 25
 
 // demands is a traffic matrix by ends of walks.
 type demands interface {
-	// to yields what is sent to the dst-th end, in order of the sources: their numbers as
-	// ends and what they send, in flits a cycle.
+	// to yields the flow to the dst-th end from each source, in order: the source's number as an
+	// end, and flits a cycle.
 	to(dst int, yield func(source int, flow float64))
 }
 
@@ -126,7 +124,6 @@ func (w *walker) endOf() (ends []int32, count int) {
 	return ends, len(ends)
 }
 
-// pairDemands are by destination, each in order of the sources.
 type pairDemands [][]demand
 
 // demand is what a source sends to one destination, in flits a cycle.
@@ -135,7 +132,7 @@ type demand struct {
 	flow   float64
 }
 
-// add adds what a source sends, and returns how many pairs there are more.
+// add adds what a source sends, and returns how many pairs that added.
 func (p pairDemands) add(dst, src int32, flow float64) (more int) {
 	list := p[dst]
 	at := len(list) // sources mostly come in order
@@ -157,8 +154,8 @@ func (p pairDemands) to(dst int, yield func(source int, flow float64)) {
 	}
 }
 
-// evenDemands are the demands of an [EvenMatrix]: sums of equal numbers, added one after the
-// other as for any other matrix, so that they are rounded alike.
+// evenDemands are the demands of an [EvenMatrix]. Equal numbers are added one by one, to be rounded
+// as for any other matrix.
 type evenDemands struct {
 	weight float64
 	self   bool
@@ -185,7 +182,6 @@ func (d *evenDemands) others(n int) int {
 	return n - 1
 }
 
-// to visits the sources that send to a destination, with their flow.
 func (d *evenDemands) to(dst int, yield func(source int, flow float64)) {
 	last, flow := 0, 0.0
 	for source, n := range d.size {
@@ -211,7 +207,6 @@ func (d *evenDemands) between(source, dst int) float64 {
 	return repeated(repeated(d.weight, d.size[dst]), n)
 }
 
-// repeated is the sum of n times x.
 func repeated(x float64, n int) (sum float64) {
 	for range n {
 		sum += x
@@ -222,8 +217,7 @@ func repeated(x float64, n int) (sum float64) {
 // Limits are the least cycles that channels take for a flit.
 type Limits struct {
 	Class []float64 // by channel class of the graph: the channels themselves; nil: 1
-	// By part of the network: the queues that channels end in and the virtual channels that
-	// they are made of, where these take longer.
+	// By part of the network, where queues at the end of channels or virtual channels take longer.
 	Part [parts]float64
 }
 
@@ -245,8 +239,7 @@ func (x *Limits) of(class topology.ClassID, part Part) float64 {
 	return max(x.Class[class], x.Part[part])
 }
 
-// PartOf is the part that the channel out of a port of a switch is in, and the injection
-// channels with NoPort.
+// PartOf is the part of the channel out of a switch port; injection channels with NoPort.
 func (l *Load) PartOf(p topology.PortID) Part {
 	if p == topology.NoPort {
 		return Injection
@@ -257,8 +250,7 @@ func (l *Load) PartOf(p topology.PortID) Part {
 	return Between
 }
 
-// TerminalLoads are the loads of the terminals' own channels under traffic m, whatever the
-// routing, with 0 for those between switches.
+// TerminalLoads are the loads of the terminals' own channels under m, for any routing, 0 elsewhere.
 func TerminalLoads(g *topology.Graph, m Matrix) *Load {
 	l := &Load{g, make([]float64, g.NumPorts()), make([]float64, g.Terminals())}
 	if even, ok := m.(EvenMatrix); ok {
@@ -284,8 +276,8 @@ func (l *Load) enterEven(d *evenDemands) {
 	}
 }
 
-// use visits all channels with their utilisation where each terminal that sends injects a flit
-// a cycle: injection channels by terminal, with NoPort, then ports.
+// use visits all channels with their utilisation at a flit a cycle from each sending terminal:
+// injection channels by terminal, with NoPort, then ports.
 func (l *Load) use(x *Limits, visit func(p topology.PortID, used float64)) {
 	g := l.graph
 	if x == nil {
@@ -311,10 +303,10 @@ func (l *Load) Hops() float64 {
 	return crossed / sent
 }
 
-// Bound is the load that fills the first channel, in flits a cycle and sending terminal:
-// beyond it, some terminal falls behind. Others may send more, so that the mean over
-// terminals can be higher, unless the load [Load.Caps] that. worst is the port of that channel,
-// NoPort if it is a terminal's injection channel. No limits: a cycle for each flit.
+// Bound is the load that fills the first channel, in flits a cycle and sending terminal: beyond it
+// some terminal falls behind; the mean over terminals can be higher, unless the load [Load.Caps]
+// it. worst is the port of that channel, NoPort for an injection channel. No limits: a cycle a
+// flit.
 func (l *Load) Bound(x *Limits) (load float64, worst topology.PortID) {
 	most, worst := 0.0, topology.NoPort
 	l.use(x, func(p topology.PortID, used float64) {
@@ -343,14 +335,13 @@ func (l *Load) full(x *Limits, m *Load) (sums [parts]float64) {
 	return sums
 }
 
-// Caps tells whether [Load.Bound] bounds the mean throughput of the sending terminals, too,
-// however unequal they are. A terminal's flits take a channel in fixed shares, so that n
-// terminals that send a(s) of q(s) each over the channels that are filled first, c in number,
-// keep to sum a(s) q(s) <= c; where all q(s) are equal, that is mean a <= the bound. It is
-// enough for the channels of one part: those out of terminals, between switches, or into
-// terminals. Whether q(s) are equal shows in the loads of traffic in which terminals weigh
-// differently: weighted computes the loads of l's traffic as [Weighted] makes it, nil if it
-// cannot. It is not asked where the channels out of terminals are enough.
+// Caps tells whether [Load.Bound] also bounds the mean throughput of the sending terminals, however
+// unequal they are. A terminal's flits take a channel in fixed shares: n terminals that send a(s)
+// with q(s) each over the c channels that fill first keep to sum a(s) q(s) <= c; if all q(s) are
+// equal, that is mean a <= the bound. The channels of one part are enough: out of terminals,
+// between switches, or into terminals. Unequal q(s) show in loads under unequal weights of
+// terminals: weighted computes them for the traffic of [Weighted], nil if it cannot. It is not
+// asked where the channels out of terminals are enough.
 func (l *Load) Caps(x *Limits, weighted func() *Load) bool {
 	senders := 0.0
 	for _, sent := range l.Injection {
@@ -380,20 +371,17 @@ func (l *Load) Caps(x *Limits, weighted func() *Load) bool {
 	return false
 }
 
-// bound is the bound alone.
 func (l *Load) bound(x *Limits) float64 {
 	bound, _ := l.Bound(x)
 	return bound
 }
 
-// Weighted is the traffic of m in which every terminal sends 1 to 2 times as much, drawn at
-// random, the same for all matrices.
+// Weighted is the traffic of m in which every terminal sends 1 to 2 times as much, drawn at random
+// with a fixed seed.
 func Weighted(m Matrix) Matrix { return weighted{m} }
 
-// weighted is what [Weighted] makes of a matrix.
 type weighted struct{ m Matrix }
 
-// Weights implements [Matrix].
 func (w weighted) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
 	r := sim.NewStream(1, "weighted", int(src))
 	times := 1 + r.Float64()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -241,7 +242,7 @@ func plainLoads(g *topology.Graph, r fabric.Routing, vcs int, m routing.Matrix) 
 func TestLoadsOnThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	compared := 0
-	for _, n := range networks(t) {
+	for _, n := range topologytest.Special(t) {
 		g := n.Topology.Graph()
 		for _, name := range routing.Registry.Names() {
 			for _, v := range routingtest.Variants(t, name) {
@@ -351,6 +352,5 @@ func TestAlternatives(t *testing.T) {
 	// A packet for the next group crosses its source's switch, the one with the channel but for
 	// 1/4, the one behind, and its destination's but for 1/4: 4 - 2/4 switches.
 	load := simtest.Must(routing.Loads(g, minimal, 3, nextGroup{topo.(topology.Grouped)}))(t)
-	got := load.Hops()
-	simtest.ErrorIf(t, math.Abs(got-3.5) > 1e-12, "%v switches, want 3.5", got)
+	simtest.Near(t, load.Hops(), 3.5, 1e-12, "switches")
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// Regional is implemented by routings on groups of switches that are joined two by two. On the way
-// to the group of its destination, a packet looks at nothing else of that; there it has a hop left
-// at most. So even traffic is followed to a group once, and not once for each of its switches.
+// Regional is implemented by routings on groups of switches joined pairwise. Until a packet is in
+// its destination's group, it looks at nothing but the group; there it has at most one hop left. So
+// even traffic is followed to a group once, not once for each of its switches.
 type Regional interface {
 	// Region is the number of a switch's group.
 	Region(s topology.SwitchID) int
@@ -29,7 +29,6 @@ type written struct {
 	err       error
 }
 
-// addTo adds it to the loads of ports.
 func (w *written) addTo(ports []float64) {
 	for range w.times {
 		for _, a := range w.shared {
@@ -41,9 +40,9 @@ func (w *written) addTo(ports []float64) {
 	}
 }
 
-// loadWalk follows the flows to some of the destinations, one after the other. What they
-// add to the loads of ports is written down first: sums depend on the order in which they
-// are made, and that is the order of destinations for any number of threads.
+// loadWalk follows the flows to some of the destinations, one after the other. Additions to loads
+// are written down first: sums depend on their order, which is the order of destinations for any
+// number of threads.
 type loadWalk struct {
 	*loadTrips
 	now, next *front
@@ -66,8 +65,8 @@ type loadTrips struct {
 	start  []int // of each trip, and their end
 }
 
-// trips are of a destination each; where the routing is [Regional] and traffic even, of
-// all that follow each other in a group and are sent the same.
+// trips are of a destination each, or, where the routing is [Regional] and traffic even, of a run
+// of destinations in one group that are sent the same.
 func (w *walker) trips(d demands) *loadTrips {
 	t := &loadTrips{walker: w, demands: d, ends: w.ends()}
 	even, is := d.(*evenDemands)
@@ -94,16 +93,15 @@ type splitting struct {
 	each  func(fabric.Hop, uint32, float64) // divide; made once
 }
 
-// addition is a flow over a port.
 type addition struct {
 	port topology.PortID
 	flow float64
 }
 
-// maxAdditions bounds what is written down and not yet added, all in all: 256 MiB.
+// maxAdditions bounds what is written down but not yet added: 256 MiB.
 var maxAdditions = 1 << 24
 
-// loadAll adds the flows of all demands to the loads of ports. The threads take turns with the trips.
+// loadAll adds the flows of all demands to the loads of ports. Threads take turns with trips.
 func (w *walker) loadAll(d demands, ports []float64) (err error) {
 	trips := w.trips(d)
 	count := len(trips.start) - 1
@@ -158,8 +156,8 @@ func (x *loadWalk) sendSome() (ok bool) {
 	return ok
 }
 
-// front is the set of heads at one distance from the sources, with the flow
-// that each carries, in order of discovery so that sums do not depend on chance.
+// front is the heads at one distance from the sources, with their flows, in order of discovery:
+// sums must not depend on chance.
 type front struct {
 	heads []fabric.Head
 	flow  []float64
@@ -182,12 +180,11 @@ func (f *front) add(h fabric.Head, flow float64) {
 	f.flow[i] += flow
 }
 
-// append adds a head that is not to be found.
+// append adds a head without indexing it.
 func (f *front) append(h fabric.Head, flow float64) {
 	f.heads, f.flow = append(f.heads, h), append(f.flow, flow)
 }
 
-// reset forgets all heads and their numbers.
 func (f *front) reset() {
 	f.clear()
 	f.index.reset()
@@ -196,13 +193,10 @@ func (f *front) reset() {
 // clear forgets all heads and keeps their numbers.
 func (f *front) clear() { f.heads, f.flow = f.heads[:0], f.flow[:0] }
 
-// errOther ends a walk that nobody wants any more.
 var errOther = fmt.Errorf("routing: another walk has failed")
 
-// noRegion is no group.
 const noRegion = -1
 
-// trip follows what is sent to the destinations of a trip: to their group, then to each.
 func (x *loadWalk) trip(number int) error {
 	first, end := x.start[number], x.start[number+1]
 	region := noRegion
@@ -242,7 +236,6 @@ func (x *loadWalk) trip(number int) error {
 	return nil
 }
 
-// begin enters the flow from one end to another.
 func (x *loadWalk) begin(source, dst int, flow float64) {
 	n := float64(x.injections())
 	x.eachHead(x.ends[source], x.ends[dst], func(h fabric.Head) { x.now.add(h, flow/n) })
@@ -285,7 +278,6 @@ func (x *loadWalk) stop(region int) {
 	}
 }
 
-// split divides the flow of one head over its hops.
 func (x *loadWalk) split(h fabric.Head, flow float64) error {
 	x.head, x.flow, x.total, x.splitting.err = h, flow, 0, nil
 	x.e.Explore(x.vcs, h, x.each)

@@ -21,20 +21,19 @@ func init() {
 	Register("nca", "nearest common ancestor on trees: up by any port, down by the only way", Use{On: Levels, Faults: true}, NCAConfig{"random", "random"}, newNCA)
 }
 
-// nca is nearest-common-ancestor routing on fat trees (Leiserson 1985; Dally
-// and Towles 2004, section 9.2.2): up until the destination lies below, then
-// down. All ports up serve equally, since every ancestor of a switch at one
-// level has the same terminals below in an XGFT. The least loaded one has the fewest flits that
-// wait for it in this switch or are sent and not yet credited, ties at random; hashed ones make
-// one path for each pair of source switch and destination, which packets cannot overtake on.
+// nca is nearest-common-ancestor routing on fat trees (Leiserson 1985; Dally and Towles 2004,
+// section 9.2.2): up until the destination lies below, then down. All ports up serve equally: in an
+// XGFT all ancestors of a switch at a level have the same terminals below. The least loaded port
+// has the fewest flits that wait in this switch or are sent and not yet credited, ties at random.
+// Hashed ports give each (source switch, destination) one path, on which packets keep their order.
 //
 // Deadlock: no packet goes up after it has gone down, channels up are taken in the order of their
 // levels and channels down in the opposite order: one virtual channel suffices, and all are used.
 //
 // Faults: see ncaAround.
 //
-// Memory: 4 bytes for each (switch above the leaves, leaf), but once for all
-// switches with the same ports down, of which a tree has few kinds.
+// Memory: 4 bytes for each (switch above the leaves, leaf), but once for all switches with the same
+// ports down; a tree has few kinds.
 type nca struct {
 	graph *topology.Graph
 	home  []int32   // len = terminals: number of its leaf
@@ -46,7 +45,6 @@ type nca struct {
 // ncaChoice is how nca chooses among ports down (0) and up (1).
 type ncaChoice struct{ ties [2]ties }
 
-// ncaNode is what a switch decides by.
 type ncaNode struct {
 	port0 topology.PortID
 	leaf  int32 // its number, -1 for switches without terminals
@@ -54,8 +52,8 @@ type ncaNode struct {
 	up    descent
 }
 
-// descent is a range of ports of a switch, by local numbers; in down: those by
-// which it reaches a leaf below it. count 0: it does not.
+// descent is the range of local ports in down by which a switch reaches a leaf; count 0: it does
+// not.
 type descent struct{ first, count uint16 }
 
 // maxDescents bounds the table of ports down to 512 MiB.
@@ -88,8 +86,7 @@ func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
 	return r, CheckVCs("nca", r.VCs(), env)
 }
 
-// numberLeaves numbers the switches with terminals from 0 (-1: no terminals)
-// and gives a terminal of each.
+// numberLeaves numbers the switches with terminals from 0 (else -1) and gives a terminal of each.
 func numberLeaves(g *topology.Graph) (leaf []int32, sample []topology.TerminalID) {
 	leaf = slices.Repeat([]int32{-1}, g.Switches())
 	for t := range g.Terminals() {
@@ -102,8 +99,8 @@ func numberLeaves(g *topology.Graph) (leaf []int32, sample []topology.TerminalID
 	return leaf, sample
 }
 
-// addDescents finds or adds the row of switch s in the table of ports down. rows
-// are those that there are, by what is in them.
+// addDescents finds or adds the row of switch s in the table of ports down. rows finds rows by
+// their content.
 func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sample []topology.TerminalID, rows map[string]int32) (row int32, err error) {
 	start := len(r.down)
 	if start+len(sample) > maxDescents {
@@ -142,13 +139,10 @@ func (*ncaChoice) VCs() int { return 1 }
 
 func (*ncaChoice) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (c *ncaChoice) IgnoresTerminals() bool { return !slices.Contains(c.ties[:], tiesHashed) }
 
-// Needs implements [fabric.Needer].
 func (c *ncaChoice) Needs() fabric.Needs { return fabric.Needs{Queues: c.ties[1] == tiesLeastLoaded} }
 
-// IdleSettings implements [param.Idler].
 func (r *nca) IdleSettings() (idle []param.IdleSetting) {
 	if !slices.ContainsFunc(r.nodes, func(n ncaNode) bool { return n.up.count > 1 }) {
 		idle = append(idle, param.IdleSetting{Key: "up", Because: "one port at most of a switch leads up"})
@@ -190,8 +184,8 @@ func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: first + topology.PortID(choice), VCs: v.AllVCs()}
 }
 
-// leastLoaded is the port with the fewest flits that wait for it or are on
-// their way behind it; it starts at random, so that ties are spread.
+// leastLoaded is the port with the fewest flits waiting for it or on their way behind it, searched
+// from a random port, to spread ties.
 func leastLoaded(v *fabric.View, first topology.PortID, count int, random *sim.Stream) topology.PortID {
 	end := first + topology.PortID(count)
 	p := first + topology.PortID(random.IntN(count))
@@ -223,15 +217,14 @@ func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 	}
 }
 
-// Graph implements [fabric.GraphRouting].
 func (r *nca) Graph() *topology.Graph { return r.graph }
 
 // ncaAround is nca in a tree with faults: down where a way down to the destination is left,
 // otherwise up by a port of a shortest way up and down that is left; among several, as nca chooses.
 // Whole subtrees of ports up drop out for destinations that cannot be reached by them.
 //
-// Deadlock: as nca, also where tables change under way: a packet that has come
-// down does not go up again, but is discarded where its way down is gone.
+// Deadlock: as nca, also where tables change under way: a packet that has come down never climbs
+// again; it is discarded where its way down is gone.
 //
 // Pairs that only a way with a second climb joins are refused; "table" has it.
 type ncaAround struct {
@@ -255,8 +248,8 @@ func newNCAAround(choice ncaChoice, tree topology.Tree, env Env) (fabric.Routing
 	return r, CheckVCs("nca", r.VCs(), env)
 }
 
-// join finds the ways, and refuses faults that leave two leaves joined by no way up and
-// down, though by another.
+// join finds the ways, and refuses faults that leave two leaves joined only by ways that climb
+// twice.
 func (r *ncaAround) join(down *topology.Down) error {
 	part := down.Components()
 	w := r.search(down)
@@ -276,8 +269,8 @@ func (r *ncaAround) join(down *topology.Down) error {
 		r.graph.SwitchName(apart[0]), r.graph.SwitchName(apart[1]), r.down.Describe())
 }
 
-// choices lists the ports that serve h, all up or all down, and the rule of the choice; none
-// where it is to be discarded.
+// choices lists the ports that serve h, all up or all down, and their rule; none if h is to be
+// discarded.
 func (r *ncaAround) choices(h *fabric.Head) (ports []uint16, t ties) {
 	ports = r.ways(h)
 	if len(ports) == 0 {

@@ -23,18 +23,17 @@ type PathChanges struct {
 	// Same go by the same cables, Moved by others of as many hops, Shorter and Longer by fewer and
 	// more; pairs that have a path before and after are one of these.
 	Same, Moved, Shorter, Longer int
-	// HopsBefore and HopsAfter are the mean numbers of cables between switches of
-	// the pairs that have a path then, in the shortest that the routing may take;
-	// MostBefore and MostAfter the largest.
+	// HopsBefore and HopsAfter are the mean cables between switches, on the shortest path that the
+	// routing may take, of the pairs with a path then; MostBefore and MostAfter the largest.
 	HopsBefore, HopsAfter float64
 	MostBefore, MostAfter int
 }
 
-// ComparePaths compares the paths of two routings on networks that changes lead from one to the
-// other. Where a routing may choose, a pair's paths are the paths of all choices together; one that
-// lists no hop for a packet has no path for it. It stops before the next destination once it has
-// compared budget pairs (0: no limit); the destinations are taken in a random order, the same in
-// every run. Cost: all paths of every pair are followed, pair by pair.
+// ComparePaths compares the paths of two routings on two networks; changes lead from one network to
+// the other. A pair's paths are those of all choices together; a packet without a hop has no path.
+// It stops before the next destination once it has compared budget pairs (0: no limit); the
+// destinations are taken in a random order, the same in every run. Cost: all paths of every pair
+// are followed, pair by pair.
 func ComparePaths(a, b Routed, changes *topology.Changes, budget int) (*PathChanges, error) {
 	before, err := newTracer(a, func(s topology.SwitchID) uint64 {
 		if to := changes.SwitchTo[s]; to >= 0 {
@@ -107,7 +106,6 @@ type trace struct {
 	cables uint64
 }
 
-// tracer follows pairs.
 type tracer struct {
 	*walker
 	cable []uint64 // a number for each port that is the same in both networks

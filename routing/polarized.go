@@ -21,20 +21,19 @@ func init() {
 
 // polarized is polarized routing (Camarero, Martínez and Beivide, HOTI 2021; IEEE Micro 42(2),
 // 2022). With D(s,c) and D(c,t) the distances of a packet's switch c from its source and
-// destination, a hop may not lower D(s,c) - D(c,t). Hops that leave it as it is are allowed away
-// from both ends while D(s,c) < D(c,t), towards both after that, and not along. So a packet never
-// goes back, has many routes of many lengths, and makes 4*diameter - 3 hops at most. Of the
-// channels allowed it takes the one of the least product of queue and hops left; ties go to the
-// hops that raise the difference most, then at random.
+// destination, a hop may not lower D(s,c) - D(c,t). Hops that keep it lead away from both ends
+// while D(s,c) < D(c,t), and towards both after that. So a packet never goes back, has many routes
+// of many lengths, and makes 4*diameter - 3 hops at most. Of the channels allowed it takes the one
+// of the least product of queue and hops left; ties go to the hops that raise the difference most,
+// then at random.
 //
-// Deadlock: hops are numbered, and the class rises at each. A hop is allowed only if
-// as many classes are left behind it as there are hops on shortest paths from there:
-// a packet that runs out of them goes by shortest paths, and so does one that comes to
-// a switch from which no hop is allowed, as there are on some graphs. As many virtual
-// channels as hops suffice, of which there must be at least the diameter.
+// Deadlock: the class rises at each hop. A hop is allowed only if it leaves as many classes as
+// shortest paths from there have hops. A packet without spare classes, or at a switch that allows
+// no hop (some graphs have such), goes by shortest paths. As many virtual channels as hops suffice;
+// there must be as many as the diameter.
 //
-// Deviations: the papers add penalties to queue lengths; the product is as in the other adaptive
-// routings here. They leave packets at switches without an allowed hop to a second routing.
+// Deviations: the papers add penalties to queue lengths, weft multiplies as its other adaptive
+// routings do. They leave packets at switches without an allowed hop to a second routing.
 //
 // Memory: portSets, and 1 byte for each (switch, switch with terminals). Cost
 // of a decision: linear in the ports of a switch.
@@ -78,7 +77,6 @@ func newPolarized(config PolarizedConfig, env Env) (fabric.Routing, error) {
 	return r, CheckVCs(name, paths.classes, env)
 }
 
-// Needs implements [fabric.Needer].
 func (r *polarized) Needs() fabric.Needs { return r.sense.needs() }
 
 // poles is a packet at a switch, seen from its ends.
@@ -88,7 +86,7 @@ type poles struct {
 	left        int   // classes left behind the next hop
 }
 
-// arrive looks at a packet that has come to a switch, and notes where it started.
+// arrive reads a packet's state at a switch, and notes its source at the first.
 func (r *polarized) arrive(h *fabric.Head) poles {
 	if h.State == 0 {
 		h.State = legStarted | uint32(r.leaf[h.Switch])<<legVia
@@ -99,8 +97,8 @@ func (r *polarized) arrive(h *fabric.Head) poles {
 	return x
 }
 
-// A change is what a hop does to D(s,c) and D(c,t), each of which it raises by 1,
-// leaves or lowers by 1: 3*(change of D(s,c) + 1) + change of D(c,t) + 1, below 9.
+// A change is what a hop does to D(s,c) and D(c,t), by -1, 0 or 1 each: 3*(change of D(s,c) + 1) +
+// change of D(c,t) + 1, below 9.
 const (
 	changes    = 16 // room for them
 	noChange   = 4
@@ -132,7 +130,6 @@ var allowances = func() (all [2][4]gains) {
 	return all
 }()
 
-// gains are the gains of a packet's hops, by their change.
 func (x *poles) gains() *gains {
 	rising := 0
 	if x.from < x.to {
@@ -165,8 +162,7 @@ func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if x.to == 0 {
 		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: v.AllVCs()}
 	}
-	// Which hops are allowed is as good as random: they are gathered without branches,
-	// then weighed.
+	// Which hops are allowed is unpredictable: they are gathered without branches, then weighed.
 	var hops [batch]uint16 // place among the neighbours, and change
 	best, least, equal, nearer := topology.NoPort, math.MaxInt, 0, false
 	gains, q := x.gains(), r.sense.queuesAt(v, r.graph, h.Switch)

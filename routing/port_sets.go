@@ -11,10 +11,9 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// portSets is a table of the ports by which each switch sends packets on to
-// each leaf, a switch with terminals. Ports are relative to the switch's first, so that
-// switches share what sets of them there are: the table is the numbers of sets, 2 bytes
-// for each (switch, leaf), or 4 where there are more than 65,536 different ones.
+// portSets is a table of the ports by which each switch sends packets on to each leaf, a switch
+// with terminals. Ports are relative to the switch's first, so that switches share sets. The table
+// holds numbers of sets: 2 bytes for each (switch, leaf), 4 with more than 65,536 sets.
 type portSets struct {
 	graph  *topology.Graph
 	home   []topology.SwitchID // len = terminals
@@ -29,8 +28,8 @@ type portSets struct {
 	down   *topology.Down // what packets keep off; nil: nothing
 }
 
-// knownSets finds the numbers of sets while a table is made: by their bits, ports of
-// switches with up to 64 as a word.
+// knownSets numbers sets while a table is made, by their bits; a word for switches of up to 64
+// ports.
 type knownSets struct {
 	short map[uint64]uint32
 	long  map[string]uint32
@@ -39,8 +38,8 @@ type knownSets struct {
 // maxTableLeaves bounds the tables, whose size grows with the product of switches and leaves.
 const maxTableLeaves = 1 << 14
 
-// newPortSets numbers the leaves of g for routing name; sample is a terminal of
-// each. The sets are to be filled.
+// newPortSets numbers the leaves of g for routing name; sample is a terminal of each. Sets are
+// empty.
 func newPortSets(name string, g *topology.Graph) (x *portSets, sample []topology.TerminalID, err error) {
 	x = &portSets{graph: g, home: homes(g)}
 	x.leaf, sample = numberLeaves(g)
@@ -75,7 +74,6 @@ func unconnected(name string, g *topology.Graph, s, t topology.SwitchID) error {
 	return fmt.Errorf("routing %q needs a connected network; no path joins %s and %s", name, g.SwitchName(s), g.SwitchName(t))
 }
 
-// begin makes all sets empty.
 func (x *portSets) begin() {
 	x.few, x.many = make([]uint16, x.graph.Switches()*x.leaves), nil
 	x.start, x.local = []uint32{0, 0}, nil
@@ -89,7 +87,7 @@ func (x *portSets) end() {
 }
 
 // fill makes the port sets of all switches. mark sets the bits of the ports of switch s that serve
-// each leaf in masks, width bytes for each. Cost: switches * leaves * ports of a switch.
+// each leaf in masks, width bytes for each. Cost: switches * leaves * ports.
 func (x *portSets) fill(mark func(s topology.SwitchID, masks []byte, width int)) {
 	x.begin()
 	var masks []byte
@@ -169,8 +167,7 @@ func leaveOne(mask []byte, s topology.SwitchID, leaf int) {
 	}
 }
 
-// to lists the ports of switch s, relative to its first, that serve a leaf; none
-// at the leaf itself.
+// to lists the local ports of switch s that serve a leaf; none at the leaf itself.
 func (x *portSets) to(s topology.SwitchID, column int32) []uint16 {
 	i := uint32(0)
 	if place := int(s)*x.leaves + int(column); x.few != nil {
@@ -181,8 +178,8 @@ func (x *portSets) to(s topology.SwitchID, column int32) []uint16 {
 	return x.local[x.start[i]:x.start[i+1]]
 }
 
-// last is the decision where no port serves a packet: delivery at the
-// destination's switch, or else the end.
+// last is the hop where no port serves a packet: delivery at its destination's switch, else the
+// end.
 func (x *portSets) last(h *fabric.Head, vcs int) fabric.Hop {
 	if x.home[h.Dst] != h.Switch || x.down.Switch(h.Switch) {
 		return fabric.Discard
@@ -216,8 +213,7 @@ func (t ties) adaptive() bool { return t >= tiesLeastOccupied }
 // hash chooses one of n by a packet's key and the switch.
 func hash(h *fabric.Head, key uint32, n int) int { return spread(key+uint32(h.Switch)*0x9e3779b1, n) }
 
-// choose is one of several ports, relative to the first of h.Switch; key is what hashed
-// choices go by.
+// choose is one of several local ports of h.Switch; key is what hashed choices go by.
 func (x *portSets) choose(t ties, v *fabric.View, h *fabric.Head, ports []uint16, key uint32) topology.PortID {
 	first := x.graph.PortStart[h.Switch]
 	chosen := ports[0] // parallel cables of "one"
@@ -242,8 +238,8 @@ func (x *portSets) choose(t ties, v *fabric.View, h *fabric.Head, ports []uint16
 	return first + topology.PortID(chosen)
 }
 
-// leastOccupied is the port, relative to first, with the fewest credits outstanding
-// over all of its virtual channels; of several one at random, all equally likely.
+// leastOccupied is the port, relative to first, with the fewest credits outstanding over all
+// virtual channels, ties at random.
 func leastOccupied(v *fabric.View, first topology.PortID, ports []uint16, random *sim.Stream) uint16 {
 	best, least, equal := ports[0], v.OutstandingAll(first+topology.PortID(ports[0])), 1
 	for _, local := range ports[1:] {
@@ -259,9 +255,9 @@ func leastOccupied(v *fabric.View, first topology.PortID, ports []uint16, random
 	return best
 }
 
-// explore lists the hops by what choose could return, with probabilities that add up to
-// share, or 0 where the choice depends on the network; without a port, the last decision.
-// take is the hop by a port, and changes the packet's state.
+// explore lists the hops that choose could return, with probabilities that add up to share, or 0
+// where the choice depends on the network; without a port, the last decision. take makes the hop,
+// and changes the packet's state.
 func (x *portSets) explore(t ties, h fabric.Head, ports []uint16, key uint32, share float64, vcs int,
 	take func(h *fabric.Head, port topology.PortID, vcs int) fabric.Hop, yield func(fabric.Hop, uint32, float64)) {
 	if len(ports) == 0 {
@@ -289,7 +285,6 @@ func (x *portSets) explore(t ties, h fabric.Head, ports []uint16, key uint32, sh
 	}
 }
 
-// Graph implements [fabric.GraphRouting].
 func (x *portSets) Graph() *topology.Graph { return x.graph }
 
 // widely finds shortest paths to all leaves by searches from 64 of them at a time, a bit of a word
@@ -304,8 +299,8 @@ type widely struct {
 	one    bool        // one port of several is left, chosen by a hash
 	// byNumber makes that hash go by the leaf's number as a switch, not by its column.
 	byNumber bool
-	// reached is told of the leaves, bits of fresh from column base on, that are so many
-	// hops from a switch in a phase; may be nil.
+	// reached is told of leaves (bits of fresh, from column base on) at distance hops from a switch
+	// in a phase; may be nil.
 	reached func(phase int, s topology.SwitchID, base int, fresh uint64, hops int)
 
 	ends            []topology.SwitchID // by column
@@ -331,8 +326,8 @@ func newWidely(tables ...*portSets) *widely {
 	return w
 }
 
-// run fills the tables. unreached is asked about each leaf that some node has no path
-// to, lowest leaf first, with one such node; an error ends the search.
+// run fills the tables. unreached is asked about each leaf that some node has no path to, lowest
+// first, with one such node; its error ends the search.
 func (w *widely) run(unreached func(node int, leaf topology.SwitchID) error) error {
 	for _, x := range w.tables {
 		if w.masks != nil {

@@ -27,16 +27,15 @@ func init() {
 		QAdaptiveConfig{0.2, 0.04, 0.001, 0.2, 0.35, false}, newQAdaptive)
 }
 
-// qAdaptive is Q-adaptive routing (Kang, Wang and Lan, HPDC 2021). A switch estimates,
-// for each of its channels, the time from here to each other group, for each place of
-// the source terminal at its switch. A packet takes the channel of the least estimate at
-// its source switch. At the first switch of another group but its destination's it goes
-// on minimally, or by a random other switch of the group if that is estimated to be
-// better. Elsewhere it goes minimally. See [qMemory] for how estimates are learned.
+// qAdaptive is Q-adaptive routing (Kang, Wang and Lan, HPDC 2021). A switch estimates, for each of
+// its channels, the time from here to each other group, for each place of the source terminal at
+// its switch. At its source switch a packet takes the channel of the least estimate. At the first
+// switch of an intermediate group it goes on minimally, or by a random other switch of the group if
+// that estimate is better. Elsewhere it goes minimally. See [qMemory] for how estimates are
+// learned.
 //
-// Deadlock: hops are numbered, and the class rises at each. A packet makes 5 hops at
-// most: one from its source, one more from the first switch of another group, and 3 on
-// the minimal path from wherever it is then.
+// Deadlock: the class rises at each hop. A packet makes 5 hops at most: one from its source, one
+// from the first switch of another group, and 3 on the minimal path from there.
 //
 // Source: the authors' simulator (SPEAR-IIT/sst-elements, merlin/topology/dragonfly.cc,
 // q_adaptive, setQtable and updateQtable, with its defaults src_mid_group_q and
@@ -45,12 +44,12 @@ func init() {
 // 0.04, 0.001, 0.2, 0.35); without a script it takes 0.5, 0.5, 0.1, 0 and 0. The text of the
 // paper was not at hand, nor what it takes for 2,550 terminals.
 //
-// Deviations: estimates are real numbers here, whole nanoseconds there. Of several global
-// channels to a group one is drawn at random and all begin with their latency; there the one
-// of the shorter queue of two is taken, and the first alone begins so. A switch answers when
-// a packet reaches the front of its buffer, which is when routings are asked, not when it
-// comes in. Times are kept in the bits that packets have left for them, 17 with 4 terminals a
-// switch, so that a wait of 2^17 cycles or more at one switch is taken for a shorter one.
+// Deviations: estimates are real numbers here, whole nanoseconds there. Of several global channels
+// to a group one is drawn at random and all begin with their latency; there the one of the shorter
+// queue of two is taken, and the first alone begins so. A switch answers when a packet reaches the
+// front of its buffer, which is when routings are asked, not when it comes in. Packets keep times
+// in their spare bits, 17 with 4 terminals a switch: a wait of 2^17 cycles or more at a switch is
+// taken for a shorter one.
 //
 // Memory: groupWalk, and 4 bytes for each (channel between switches, group,
 // terminal of a switch) in every network that runs.
@@ -100,7 +99,6 @@ func newQAdaptive(config QAdaptiveConfig, env Env) (fabric.Routing, error) {
 	return q, CheckVCs("q-adaptive", qClasses, env)
 }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (q *qAdaptive) IgnoresTerminals() bool { return true }
 
 // Notes implements [fabric.Learner].
@@ -181,7 +179,6 @@ func (q *qAdaptive) decides(h *fabric.Head) (decides, between bool) {
 	return false, false
 }
 
-// qWays is room for the minimal steps of most packets.
 type qWays [16]int32
 
 // ways are the minimal steps of a packet, as packStep has them; in room if they fit.
@@ -222,7 +219,7 @@ func (q *qAdaptive) aside(s topology.SwitchID, random *sim.Stream) topology.Port
 	return topology.PortID(q.local(s, member) >> stepBits)
 }
 
-// leave counts a hop by a port; a port of no minimal step makes the packet one that goes around.
+// leave counts a hop by a port; a port that is no minimal step makes the packet go around.
 func (q *qAdaptive) leave(h *fabric.Head, port topology.PortID, vcs int) fabric.Hop {
 	hops, around := h.State&qHops, h.State&fabric.NonMinimal|fabric.NonMinimal
 	gateway := uint32(0)
@@ -261,7 +258,6 @@ func (q *qAdaptive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint3
 	}
 }
 
-// leastOf is the place of the least number, the first of equals.
 func leastOf(numbers []float32) int {
 	best := 0
 	for i, x := range numbers {
@@ -272,16 +268,15 @@ func leastOf(numbers []float32) int {
 	return best
 }
 
-// qMemory is what the switches of a network learn by Q-adaptive routing. When a packet
-// has come from one switch to the next, that answers: with the time that the packet has
-// taken since it was decided on there, and its own least estimate of the way on (none in
-// the destination's group). The answer comes back over the channel like a credit, and
-// moves the estimate of the channel that the packet took (hysteretic Q-learning).
+// qMemory is what the switches of a network learn by Q-adaptive routing. When a packet has come to
+// the next switch, that switch answers with the time since the packet's decision and its own least
+// estimate of the way on (none in the destination's group). The answer comes back over the channel
+// like a credit, and moves the estimate of the channel that the packet took (hysteretic
+// Q-learning).
 //
-// It is the same for any division of the network among threads: a switch's estimates
-// are read and moved at that switch alone; answers lie in a box of the channel until
-// their time has come, and none that has come can be written in the window of cycles that
-// threads simulate apart, because that is no longer than an answer takes.
+// It is the same for any division of the network among threads: estimates are read and moved at
+// their switch alone; answers wait in a box of the channel. The cycles that threads simulate apart
+// are no more than an answer takes, so no answer is written and due in one such window.
 type qMemory struct {
 	routing   *qAdaptive
 	latency   []int64 // len = ports
@@ -291,8 +286,7 @@ type qMemory struct {
 	boxes     []qBox  // len = ports
 }
 
-// qBox holds the answers on their way to the sending end of a channel, in the order in
-// which they come.
+// qBox holds the answers on their way to the sending end of a channel, in order of arrival.
 type qBox struct {
 	sync.Mutex
 	answers []qAnswer
@@ -315,9 +309,9 @@ type qAnswer struct {
 	estimate float32 // cycles
 }
 
-// newQMemory is what switches know before the first packet: a global channel to a group
-// takes its latency; any other channel takes a global and a local latency together. With
-// classes of several latencies, the latencies of the switch's own channels count.
+// newQMemory is what switches know before the first packet: a global channel to a group takes its
+// latency; any other channel takes a global and a local latency together, with classes of several
+// latencies as the switch's own channels.
 func newQMemory(q *qAdaptive, latency func(topology.PortID) int64) *qMemory {
 	g := q.graph
 	m := &qMemory{routing: q, first: make([]int, g.Switches()), learned: make([]int64, g.Switches()), boxes: make([]qBox, g.NumPorts()), latency: make([]int64, g.NumPorts())}
@@ -361,7 +355,7 @@ func (m *qMemory) row(s topology.SwitchID, row int) []float32 {
 	return m.estimates[m.first[s]+row*n:][:n]
 }
 
-// answer sends back what the switch that a packet has come to knows of it.
+// answer sends back what the present switch knows of a packet.
 func (m *qMemory) answer(h *fabric.Head, row int, to int32, now, waited int64) {
 	q := m.routing
 	from, _ := q.graph.PeerPort(h.In)
@@ -381,7 +375,6 @@ func (m *qMemory) answer(h *fabric.Head, row int, to int32, now, waited int64) {
 	box.Unlock()
 }
 
-// learn takes the answers that have come to a switch.
 func (m *qMemory) learn(s topology.SwitchID, now int64) {
 	if m.learned[s] == now {
 		return
@@ -404,7 +397,6 @@ func (m *qMemory) learn(s topology.SwitchID, now int64) {
 	}
 }
 
-// move moves an estimate towards an answer.
 func (m *qMemory) move(estimate *float32, answer float32) {
 	rate := m.routing.config.Beta
 	if answer < *estimate {
@@ -413,8 +405,8 @@ func (m *qMemory) move(estimate *float32, answer float32) {
 	*estimate += float32(rate) * (answer - *estimate)
 }
 
-// Archive implements [fabric.Memory]. Answers that have come and were not looked for yet
-// still lie in their boxes: at the next look they are taken in any case.
+// Archive implements [fabric.Memory]. Answers that are due but not taken still lie in their boxes:
+// the next look takes them.
 func (m *qMemory) Archive(a *snapshot.Archive) {
 	snapshot.Array(a, "estimates", m.estimates, snapshot.Value)
 	for p := range m.boxes {

@@ -24,20 +24,17 @@ type Env struct {
 	Topology topology.Topology
 	// TopologyName is what messages call the topology; may be empty.
 	TopologyName string
-	// VCs is the number of virtual channels that the channels will have; 0:
-	// as many as the routing asks for.
+	// VCs is the number of virtual channels of the channels; 0: as many as the routing asks for.
 	VCs int
-	// Seed is the seed of choices that are made once, at construction, by a routing whose
-	// configuration is [param.Seeded].
+	// Seed is for choices made once, at construction, by routings whose configuration is
+	// [param.Seeded].
 	Seed uint64
-	// AllowDeadlock accepts fewer VCs than freedom from deadlock needs. The
-	// VC classes that are missing then share the highest channel there is.
+	// AllowDeadlock accepts fewer VCs than freedom from deadlock needs. Missing VC classes share
+	// the highest channel.
 	AllowDeadlock bool
-	// Down is what is out of order, to be routed around; nil: nothing. Only
-	// for the routings of [AroundFaults].
+	// Down is what is out of order, to be routed around (nil: nothing); for [AroundFaults] only.
 	Down *topology.Down
-	// Shared keeps tables for the routings that are built with it; nil: each makes its
-	// own. What it keeps is read only.
+	// Shared keeps read-only tables for several routings; nil: each makes its own.
 	Shared Sharing
 }
 
@@ -46,8 +43,8 @@ type Sharing interface {
 	Get(key string, build func() (any, error)) (any, error)
 }
 
-// Once is what build makes for the graph of env, once for all routings with the same [Env].Shared;
-// key names it, with all that it depends on but the graph. In networks with faults it is made anew.
+// Once is what build makes for the graph of env, once for all routings with the same [Env].Shared.
+// key names it by all that it depends on but the graph. With faults it is made anew.
 func Once[T any](env Env, key string, build func() (T, error)) (T, error) {
 	if env.Shared == nil || env.Down != nil {
 		return build()
@@ -63,8 +60,7 @@ func Once[T any](env Env, key string, build func() (T, error)) (T, error) {
 // maxVCs is the number of virtual channels that the switch can have.
 const maxVCs = 16
 
-// CheckVCs reports that routing name needs more virtual channels than env
-// grants or than there can be.
+// CheckVCs reports that routing name needs more virtual channels than env grants or than can be.
 func CheckVCs(name string, need int, env Env) error {
 	switch {
 	case need > maxVCs:
@@ -75,7 +71,6 @@ func CheckVCs(name string, need int, env Env) error {
 	return nil
 }
 
-// homes lists the switch of every terminal.
 func homes(g *topology.Graph) []topology.SwitchID {
 	return lists.Make(g.Terminals(), func(t int) topology.SwitchID { return g.TerminalSwitch(topology.TerminalID(t)) })
 }
@@ -89,23 +84,21 @@ func eachCable(g *topology.Graph, visit func(p topology.PortID, from, to topolog
 	}
 }
 
-// allVCs is the set of all of vcs virtual channels.
 func allVCs(vcs int) uint32 { return uint32(1)<<vcs - 1 }
 
-// plain is embedded by routings whose packets may enter on all virtual channels, and which
-// tell terminals apart by their switches only.
+// plain is embedded by routings whose packets may enter on all virtual channels, and which ignore
+// terminals.
 type plain struct{}
 
 func (plain) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (plain) IgnoresTerminals() bool { return true }
 
 // OneVC is the set of virtual channel vc alone, or of the highest one where there are fewer.
 func OneVC(vc uint32, vcs int) uint32 { return 1 << min(vc, uint32(vcs-1)) }
 
-// ClassVCs is the set of virtual channels of class c when vcs channels are divided evenly among so
-// many classes; with fewer channels than classes, the highest classes share the last channel.
+// ClassVCs is the set of virtual channels of class c when vcs channels are divided evenly among the
+// classes; with fewer channels, the highest classes share the last one.
 func ClassVCs(c, classes, vcs int) uint32 {
 	if vcs < classes {
 		return OneVC(uint32(c), vcs)
@@ -113,8 +106,8 @@ func ClassVCs(c, classes, vcs int) uint32 {
 	return allVCs((c+1)*vcs/classes) &^ allVCs(c*vcs/classes)
 }
 
-// classSets are the virtual channels of classes, by how many channels there are:
-// certificates ask for more than a switch can have.
+// classSets are the virtual channels of classes, by how many channels there are: certificates ask
+// for more than switches can have.
 type classSets [2*maxVCs + 2][maxVCs]uint32
 
 // assign gives each of so many classes a channel, or divides all of them evenly.
@@ -128,8 +121,7 @@ func (sets *classSets) assign(classes int, evenly bool) {
 	}
 }
 
-// spread maps a key to one of n choices, evenly and without visible relation
-// between keys that differ in a bit (finaliser of MurmurHash3).
+// spread maps a key to one of n choices, evenly (MurmurHash3's finaliser).
 func spread(key uint32, n int) int {
 	key ^= key >> 16
 	key *= 0x85ebca6b
@@ -145,8 +137,8 @@ var Registry = param.NewRegistry[Env, fabric.Routing]("routing")
 // Need is what a routing asks of a topology; the zero Need asks for nothing but the graph.
 type Need = param.Need[Env]
 
-// Has is the need of a capability: an interface of the topology beyond its graph.
-// what is its name in messages, as in "needs a topology with groups".
+// Has is the need of a capability: an interface of the topology beyond its graph. what names it in
+// messages: "needs a topology with groups".
 func Has[Capability topology.Topology](what string) Need {
 	return Need{What: what, Met: func(env Env) bool { _, ok := env.Topology.(Capability); return ok }}
 }
@@ -162,7 +154,7 @@ var (
 // Use says where a routing can be used.
 type Use struct {
 	// On is what it needs of the topology. A name may be registered once for each need, with
-	// settings of its own: val is one routing on groups and another on coordinates.
+	// settings of its own: val on groups, and on coordinates.
 	On Need
 	// Faults tells that it can be built for a network with faults ([Env].Down).
 	Faults bool
@@ -186,8 +178,7 @@ func Register[C any](name, doc string, use Use, defaults C, build func(config C,
 // aroundFaults belongs to the registry.
 var aroundFaults []string
 
-// AroundFaults lists the routings that can be built for some networks with faults
-// ([Env].Down), in alphabetical order.
+// AroundFaults lists the routings that can be built for networks with faults ([Env].Down), sorted.
 func AroundFaults() []string { return slices.Sorted(slices.Values(aroundFaults)) }
 
 // refuseFaults reports that routing name cannot go around what is down.
@@ -214,8 +205,7 @@ func (env Env) Lacks(name string, needs []string) error {
 // decision of every period, since packets of several periods meet.
 type Periods struct{ list []fabric.Routing }
 
-// BuildPeriods builds a routing for every period by build, which is given env with
-// the period's Down.
+// BuildPeriods builds a routing for every period by build, with the period's Down in env.
 func BuildPeriods(env Env, periods []topology.Period, build func(Env) (fabric.Routing, error)) (*Periods, error) {
 	e := &Periods{}
 	for _, period := range periods {
@@ -229,8 +219,8 @@ func BuildPeriods(env Env, periods []topology.Period, build func(Env) (fabric.Ro
 	vcs := e.VCs()
 	for _, r := range e.list {
 		if t, ok := r.(*table); ok {
-			// Classes depend on what is down, and all periods must have the same: by hops, as paths of
-			// several periods have more turns.
+			// Classes depend on what is down, but periods must have the same: by hops, since paths
+			// of several periods have more turns.
 			t.turns = nil
 			t.need(max(t.hops, vcs))
 		}
@@ -279,10 +269,9 @@ func (e *Periods) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32,
 	}
 }
 
-// levels gives each service level of packets virtual channels of its own, on which they are
-// routed as without the others: what torus-2QoS of OpenSM does with two. Level l has channels
-// l*k to (l+1)*k-1 where a level has k. An adaptive routing compares ports by what all levels
-// have queued there.
+// levels gives each service level of packets virtual channels of its own, as OpenSM's torus-2QoS
+// does with two levels. Level l has channels l*k to (l+1)*k-1 of k each. An adaptive routing
+// compares ports by the queues of all levels.
 //
 // Deadlock: no packet changes its level, and levels share no buffer, so that each is as free
 // from deadlock as the routing is alone.
@@ -292,10 +281,10 @@ type levels struct {
 	departer fabric.Departer // nil: the routing decides at switches only
 }
 
-// ServiceLevels is r for packets of service levels 0 to count-1 ([fabric.PacketSpec].Level; those above
-// go with the last). The virtual channels of the network are count times those that r is to
-// have. Routings that learn, that wait on escape channels or that bring tables of lanes keep
-// to one level: a *param.ParamError says so.
+// ServiceLevels is r for packets of service levels 0 to count-1 ([fabric.PacketSpec].Level; those
+// above go with the last). The virtual channels of the network are count times those that r is to
+// have. A *param.ParamError refuses routings that learn, wait on escape channels or bring tables of
+// lanes.
 func ServiceLevels(r fabric.Routing, count int) (fabric.Routing, error) {
 	if need := count * max(1, r.VCs()); need > maxVCs {
 		return nil, &param.ParamError{Key: "level", Value: count - 1, Want: fmt.Sprintf("at most %d: a channel can have %d virtual channels, and each level needs %d here", maxVCs/max(1, r.VCs())-1, maxVCs, max(1, r.VCs()))}
@@ -323,7 +312,6 @@ func (l *levels) InjectionVCs(vcs int) (set uint32) {
 	return set
 }
 
-// Needs implements [fabric.Needer].
 func (l *levels) Needs() fabric.Needs {
 	n := fabric.NeedsOf(l.Routing)
 	n.Departs, n.Packets = true, true
@@ -336,7 +324,6 @@ func (l *levels) ReadsWithin(domain []int) bool {
 	return !ok || r.ReadsWithin(domain)
 }
 
-// Depart implements [fabric.Departer].
 func (l *levels) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	all := v.VCs()
 	k := all / l.count

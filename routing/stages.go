@@ -31,22 +31,22 @@ type Staged interface {
 // goroutines at a time.
 type Stage struct {
 	Goals int
-	// Switches lists those that Start and Enters can say yes of; nil: all.
+	// Switches lists those for which Start or Enters may be true; nil: all.
 	Switches func(goal int) []topology.SwitchID
-	// Start is the state with which packets that are born at s may begin in this stage;
-	// ok is false where none do. s has terminals.
+	// Start is the state in which packets born at s may begin this stage; not ok if none do. s has
+	// terminals.
 	Start func(goal int, s topology.SwitchID) (state uint32, ok bool)
-	// Enters tells whether a packet that has ended an earlier stage at s in some state
-	// may be one for this goal. It may say yes where there is no such packet.
+	// Enters tells whether a packet that has ended an earlier stage at s in some state may have
+	// this goal. It may be true where there is no such packet.
 	Enters func(goal int, s topology.SwitchID, state uint32) bool
-	// Head is a destination that stands for all that packets at s for this goal may
-	// have, and their whole state, of which Reduce has left one.
+	// Head is a destination that stands for all that packets at s for this goal may have, and their
+	// whole state, given the reduced one.
 	Head func(goal int, s topology.SwitchID, state uint32) (dst topology.TerminalID, whole uint32)
-	// Ends tells whether the stage ends for packets that come to s, and whether it goes
-	// on for some.
+	// Ends tells whether the stage ends for packets that come to s, and whether it goes on for
+	// some.
 	Ends func(goal int, s topology.SwitchID) (ends, goesOn bool)
-	// Reduce takes out of a state what the goal tells, and what no decision depends on
-	// any more; nil: nothing.
+	// Reduce takes out of a state what the goal tells and what no later decision needs; nil:
+	// nothing.
 	Reduce func(state uint32) uint32
 	// Came is what decisions depend on of the port that a packet has come in by; nil: nothing.
 	Came func(in topology.PortID) uint8
@@ -64,9 +64,9 @@ func headsFor(goals []topology.TerminalID) func(int, topology.SwitchID, uint32) 
 	}
 }
 
-// Dependent is told of channels, and what those that hold them may wait for: channels out of
-// the next switch, bit local*vcs + vc for virtual channel vc of its local-th port. It is
-// called by several goroutines at a time.
+// Dependent is told of a channel and of the channels that its holders may wait for, out of the next
+// switch: bit local*vcs + vc for virtual channel vc of its local-th port. Several goroutines call
+// it at once.
 type Dependent func(held topology.Channel, wanted []uint64)
 
 // StagedDependencies yields the dependencies of r on g with vcs virtual channels, and
@@ -109,8 +109,8 @@ type arrivals struct {
 	start []int32 // by switch: its first in list, once that is sorted
 }
 
-// arrival is one of them: the channels by which packets come there, and those that they
-// may go on by.
+// arrival is one of them: the channels by which such packets come, and those that they may wait
+// for.
 type arrival struct {
 	stageKey
 	in     []uint64 // bit local*vcs + vc of the port that packets come in by
@@ -144,7 +144,6 @@ func (a *arrivals) sort(g *topology.Graph) {
 	}
 }
 
-// join adds the packets of b.
 func (a *arrivals) join(b *arrivals) {
 	for i := range b.list {
 		x := &b.list[i]
@@ -170,7 +169,6 @@ func (a *arrivals) yieldAll(w *walker, yield Dependent) {
 	}
 }
 
-// stage walks to all goals of a stage.
 func (w *walker) stage(stage *Stage, sample []topology.TerminalID, waiting []*arrivals, yield Dependent) (*arrivals, error) {
 	var next atomic.Int64
 	var threads sync.WaitGroup
@@ -215,11 +213,11 @@ func (w *walker) stage(stage *Stage, sample []topology.TerminalID, waiting []*ar
 
 // Counts says of a [Stage] that the lowest bits of its states are a count, mostly of hops made,
 // which decides on the virtual channels of a hop and on nothing else. A walk then comes to each
-// switch once, with the set of counts that packets can have there, and not once for each of them.
+// switch once, with the set of counts that packets can have there.
 type Counts struct {
 	Bits uint32 // mask of the count
-	// Step is for a packet with a count below 32: its virtual channels, none if it is
-	// discarded, and its count after that.
+	// Step is the hop of a packet with a count below 32: its virtual channels (none: discarded),
+	// and its next count.
 	Step func(vcs int, count uint32) (set, after uint32)
 }
 
@@ -273,16 +271,14 @@ func newCountedPairs(g *topology.Graph, counts *Counts, vcs int) *countedPairs {
 	return c
 }
 
-// counted are the counts of a set.
 func (c *countedPairs) counted() uint32 { return uint32(1<<c.width - 1) }
 
-// set is the set of a number.
 func (c *countedPairs) set(number int) uint32 {
 	return c.sets[number*c.width/32] >> (number * c.width % 32) & c.counted()
 }
 
-// add enters that packets which leave by a port with some counts may leave the next
-// switch, s, by another.
+// add notes that packets which leave by p with counts next may leave s, the next switch, by another
+// port.
 func (c *countedPairs) add(p topology.PortID, s topology.SwitchID, next topology.PortID, counts uint32) {
 	bit := (c.start[p] + int(next) - int(c.lowest[s])) * c.width
 	counts = counts & c.counted() << (bit % 32)
@@ -291,7 +287,6 @@ func (c *countedPairs) add(p topology.PortID, s topology.SwitchID, next topology
 	}
 }
 
-// yieldAll yields the dependencies.
 func (c *countedPairs) yieldAll(yield Dependent) {
 	var rows [32][]uint64
 	for p := range topology.PortID(c.graph.NumPorts()) {

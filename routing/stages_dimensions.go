@@ -51,9 +51,8 @@ func (x *axes) beside(s topology.SwitchID, d, coordinate int) topology.SwitchID 
 	return x.numbers[place]
 }
 
-// stages are the ways along all dimensions, each to a coordinate, the lowest first; none
-// where a switch has no terminal. whole completes a state for the switch with that coordinate
-// as the target.
+// stages are the ways along the dimensions, the lowest first, each to a coordinate; none where a
+// switch has no terminal. whole completes a state for the switch with that coordinate as target.
 func (x *axes) stages(start uint32, came func(topology.PortID) uint8, whole func(s, target topology.SwitchID, state uint32) uint32, reduce func(uint32) uint32) (all []Stage) {
 	for d, size := range x.sizes {
 		if x.sample == nil {
@@ -189,12 +188,10 @@ func (w *groupWalk) goals(minimal bool) (detours, []Stage) {
 	return w.unhashed(), w.stages(true, minimal)
 }
 
-// Stages implements [Staged].
 func (m *minimal) Stages() (fabric.Routing, []Stage) {
 	return &minimal{m.unhashed()}, m.stages(false, true)
 }
 
-// Stages implements [Staged].
 func (u *ugal) Stages() (fabric.Routing, []Stage) {
 	wide := *u
 	wide.groupWalk = u.unhashed()

@@ -73,8 +73,8 @@ func (r *nca) below(sample []topology.TerminalID) [][]topology.SwitchID {
 
 // anyWay is a routing that leaves at every switch by any port, on the virtual channels of the hop's
 // number, for as many hops as there are classes. Its dependencies include those of every routing
-// that numbers hops alike, whatever the state of the network or a packet's ends have it choose: it
-// stands for adaptive routings whose walks have no goals to follow. It is walked, not run.
+// that numbers hops alike, so it stands for adaptive routings whose walks have no goals. It is
+// walked, not run.
 type anyWay struct {
 	plain
 	graph   *topology.Graph
@@ -115,14 +115,11 @@ func (r *anyWay) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, 
 	}
 }
 
-// Stages implements [Staged].
 func (r *polarized) Stages() (fabric.Routing, []Stage) { return r.hopPaths.numberedStages(r) }
 
-// Stages implements [Staged].
 func (u *ugalPF) Stages() (fabric.Routing, []Stage) { return u.hopPaths.numberedStages(u) }
 
-// numberedStages are the stages of a routing r whose hops go by the numbers of p, however it
-// chooses among ports.
+// numberedStages are the stages of routing r, whose hops go by the numbers of p.
 func (p *hopPaths) numberedStages(r fabric.Routing) (fabric.Routing, []Stage) {
 	if p.counted == 0 || p.turns != nil {
 		return r, nil
@@ -130,13 +127,12 @@ func (p *hopPaths) numberedStages(r fabric.Routing) (fabric.Routing, []Stage) {
 	return numberedStages(p.graph, p.classes, func(class, vcs int) uint32 { return p.sets[vcs][class] })
 }
 
-// Stages implements [Staged].
 func (q *qAdaptive) Stages() (fabric.Routing, []Stage) {
 	return numberedStages(q.graph, qClasses, func(class, vcs int) uint32 { return q.vcSet(uint32(class), vcs) })
 }
 
-// stage is the stage of packets which follow the table to their destination. They begin in
-// state start; without starts none begins here. keep are the bits of the state that matter.
+// stage is for packets that follow the table to their destination. They begin in state start, if
+// starts is true. keep are the bits of the state that matter.
 func (p *hopPaths) stage(start, keep uint32, starts bool) Stage {
 	_, sample := numberLeaves(p.graph)
 	return Stage{
@@ -151,8 +147,8 @@ func (p *hopPaths) stage(start, keep uint32, starts bool) Stage {
 	}
 }
 
-// counts is how hops are counted. It is nil where classes go by turns, which depend on
-// ports, and where there are more of them than virtual channels.
+// counts is how hops are counted; nil where classes go by turns, which depend on ports, or
+// outnumber the virtual channels.
 func (p *hopPaths) counts() *Counts {
 	if p.turns != nil || p.classes > maxVCs {
 		return nil
@@ -173,8 +169,8 @@ func (r *table) Stages() (fabric.Routing, []Stage) {
 	return r, []Stage{r.stage(tableStarted, hopCount|tableStarted, true)}
 }
 
-// goals implements [detours]: to the intermediate switch, to the destination; with minimal
-// packets may start in the second.
+// goals implements [detours]: to the intermediate switch, then to the destination, where minimal
+// packets may start.
 func (w *legWalk) goals(minimal bool) (detours, []Stage) {
 	if w.ties == tiesHashed || w.leaves < 3 {
 		return w, nil
@@ -199,8 +195,8 @@ func (w *legWalk) goals(minimal bool) (detours, []Stage) {
 	}
 	back.Enters = func(goal int, s topology.SwitchID, state uint32) bool {
 		hops := w.lengthTo(s, int32(goal))
-		// The longest detour has as many hops as there are classes. Where no source
-		// is left for this destination, the way may be longer.
+		// The longest detour has as many hops as there are classes; a longer way has no source
+		// left.
 		return hops > 0 && (w.counted == 0 || w.turns != nil || int(state&hopCount)+int(hops) <= w.classes)
 	}
 	return w, []Stage{out, back}

@@ -21,9 +21,9 @@ func (k stageKey) number() uint64 {
 	return uint64(k.at)<<32 | uint64(k.came)<<fabric.StateBits | uint64(k.state)
 }
 
-// stageWalk walks to goals of a stage, one after the other: it finds the heads that
-// packets can have, what each may wait for, and the channels that lead to each. Where the
-// stage has [Counts], heads carry no count but a set of them; elsewhere a set of one.
+// stageWalk walks to the goals of a stage, one after the other: it finds packets' heads, what each
+// may wait for, and the channels that lead to each. With [Counts], a head carries a set of counts;
+// else a set of one.
 type stageWalk struct {
 	*walker
 	stage   *Stage
@@ -72,7 +72,6 @@ type stageStep struct {
 	ends   bool
 }
 
-// to walks to a goal.
 func (x *stageWalk) to(goal int) error {
 	x.heads, x.steps, x.sets = x.heads[:0], x.steps[:0], x.sets[:0]
 	x.found.reset()
@@ -128,8 +127,8 @@ func (x *stageWalk) begin(goal int) {
 	})
 }
 
-// eachEnded visits the heads of packets that have ended an earlier stage and may be for a
-// goal, the heads of a switch and stage together and in order.
+// eachEnded visits the heads of packets that have ended an earlier stage and may have this goal,
+// together and in order by switch and stage.
 func (x *stageWalk) eachEnded(goal int, visit func(list []arrival)) {
 	if x.stage.Enters == nil {
 		return
@@ -145,8 +144,8 @@ func (x *stageWalk) eachEnded(goal int, visit func(list []arrival)) {
 	}
 }
 
-// eachSource visits the switches with terminals that a goal can have packets of, and
-// a port to a terminal of each.
+// eachSource visits the switches with terminals that send to a goal, with a port to a terminal of
+// each.
 func (x *stageWalk) eachSource(goal int, visit func(s topology.SwitchID, in topology.PortID)) {
 	if x.stage.Switches == nil {
 		for _, t := range x.sample {
@@ -175,7 +174,6 @@ func (a *arrival) firstIn() int {
 	panic("routing: a packet has come by no channel")
 }
 
-// width is the number of words of a set of channels out of s.
 func (w *walker) width(s topology.SwitchID) int { return (w.graph.Degree(s)*w.vcs + 63) / 64 }
 
 // wanted is the set of channels that a head may wait for.
@@ -201,7 +199,6 @@ func (x *stageWalk) number(k stageKey, in topology.PortID) int32 {
 	return n
 }
 
-// expand finds the steps of a head.
 func (x *stageWalk) expand(goal, i int) error {
 	x.heads[i].first = int32(len(x.steps))
 	x.goal, x.head, x.problem = goal, x.whole(goal, &x.heads[i], 0), nil
@@ -293,8 +290,8 @@ func (x *stageWalk) spread() {
 	}
 }
 
-// check compares the steps of a head with what the routing says of each of its counts. That
-// they differ is an error of the routing's Stages.
+// check compares the steps of a head with the routing's for each of its counts. A difference is an
+// error of the routing's Stages.
 func (x *stageWalk) check(goal, i int) {
 	h := &x.heads[i]
 	for set := h.counts; set != 0; set &= set - 1 {
@@ -345,7 +342,7 @@ func (x *stageWalk) enter(h *stageHead) {
 	}
 }
 
-// wants adds to what packets wait for that have ended an earlier stage.
+// wants adds to the channels that packets which have ended an earlier stage wait for.
 func (x *stageWalk) wants(h *stageHead, a *arrival) {
 	first := x.graph.PortStart[h.at]
 	for i := range x.steps[h.first:h.end] {

@@ -57,8 +57,8 @@ type ugal struct {
 	flat       bool
 	anyRouter  bool
 	globalHops bool
-	// idleSuffices: a minimal path without cost is taken, whatever the others
-	// are, and nothing is drawn for one but its intermediate.
+	// idleSuffices: a minimal path without cost is taken whatever the others are; only an
+	// intermediate is drawn.
 	idleSuffices bool
 	again        bool // switches compare packets again
 }
@@ -67,13 +67,12 @@ type ugal struct {
 type gauge interface {
 	// costs are the costs of two paths of a packet at h.Switch, to be compared.
 	costs(u *ugal, v *fabric.View, h *fabric.Head, minimal, detour candidate) (m, nm int)
-	// idle tells, without the lengths of paths, that the minimal one costs
-	// nothing and no Valiant one less. It may always say no.
+	// idle tells, without the lengths of paths, that the minimal one costs nothing and no Valiant
+	// one less. False is always allowed.
 	idle(u *ugal, v *fabric.View, h *fabric.Head, minimal candidate) bool
 }
 
-// candidate is a path that a packet may take: its first hop, the packet's state
-// behind it, and its length.
+// candidate is a path for a packet: first hop, state behind it, and length.
 type candidate struct {
 	hop    fabric.Hop
 	launch uint32 // the packet's state before its first hop
@@ -105,8 +104,8 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 	return u, errors.Join(CheckVCs(name, u.classes, env), walk.joins(name, true))
 }
 
-// remoteGauge is implemented by gauges that read the state of other switches:
-// switches of the group, or any.
+// remoteGauge is implemented by gauges that read the state of other switches, beyond the group or
+// not.
 type remoteGauge interface{ readsBeyondGroup() bool }
 
 // ReadsWithin implements [fabric.RemoteReader].
@@ -131,14 +130,13 @@ func (u *ugal) ReadsWithin(part []int) bool {
 	return true
 }
 
-// Needs implements [fabric.Needer]. At terminals all decisions of a cycle come before the
-// switches', which mostly look at nothing.
+// Needs implements [fabric.Needer]. Terminals decide before switches in a cycle; switches mostly
+// look at nothing.
 func (u *ugal) Needs() fabric.Needs {
 	departs := u.settings.DecidedAt == "terminal"
 	return fabric.Needs{Queues: true, Crossed: u.sense == senseBoth, Departs: departs, Greedy: u.settings.Decision == "greedy" && (u.again || !departs)}
 }
 
-// IdleSettings implements [param.Idler].
 func (u *ugal) IdleSettings() []param.IdleSetting {
 	return append(u.groupWalk.IdleSettings(), decidedAlone(u.settings.DecidedAt == "terminal" && !u.again)...)
 }
@@ -151,7 +149,6 @@ func decidedAlone(alone bool) []param.IdleSetting {
 	return []param.IdleSetting{{Key: "decision", Because: "terminals decide, which see what the cycle before has left (routing.decided_at)"}}
 }
 
-// Depart implements [fabric.Departer].
 func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	if u.staysInside(h) {
 		return u.vcSet(level(h.State), v.VCs())
@@ -210,7 +207,6 @@ func (u *ugal) cutOff(h *fabric.Head) bool {
 	return u.damage != nil && (u.lost(u.sourceGroups(h)) || !u.up(h.Switch))
 }
 
-// advance moves a launched packet on.
 func (u *ugal) advance(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 	hop := u.next(h, vcs, random)
 	if u.flat && h.State&detouring != 0 {
@@ -220,7 +216,6 @@ func (u *ugal) advance(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 	return hop
 }
 
-// decide compares a minimal path with Valiant ones.
 func (u *ugal) decide(v *fabric.View, h *fabric.Head, minimal candidate) candidate {
 	if u.idleSuffices && u.idle(u, v, h, minimal) {
 		for range u.settings.Candidates { // the draws after them are as they would be
@@ -258,8 +253,8 @@ func (u *ugal) minimal(v *fabric.View, h *fabric.Head, vc uint32) candidate {
 	return u.begin(v, h, minimalState(vc), u.home[h.Dst].group)
 }
 
-// begin takes the first hop of a path that leads from h.Switch to another
-// group, for a packet launched in that state. The length is left to be found.
+// begin takes the first hop of a path from h.Switch to another group, for a packet launched in that
+// state. The length is left open.
 func (u *ugal) begin(v *fabric.View, h *fabric.Head, launch uint32, group int32) candidate {
 	step := u.leaving(&u.at[h.Switch], group)
 	if step < 0 {
@@ -281,8 +276,7 @@ func (u *ugal) groupOf(via uint32) int32 {
 	return int32(via)
 }
 
-// detour draws a Valiant path of a packet whose minimal path faults have taken;
-// ok is false if there is none.
+// detour draws a Valiant path for a packet without a minimal path; not ok if there is none.
 func (u *ugal) detour(v *fabric.View, h *fabric.Head) (c candidate, ok bool) {
 	via, ok := u.drawIntermediate(h, v.Random(h.Switch))
 	if !ok || !u.up(h.Switch) {
@@ -291,7 +285,7 @@ func (u *ugal) detour(v *fabric.View, h *fabric.Head) (c candidate, ok bool) {
 	return u.begin(v, h, viaState(via, u.detourVC), u.groupOf(via)), true
 }
 
-// drawIntermediate draws a group or switch to go by; ok is false if a detour by it is none.
+// drawIntermediate draws a group or switch to go by; not ok if a detour by it is none.
 func (u *ugal) drawIntermediate(h *fabric.Head, random *sim.Stream) (via uint32, ok bool) {
 	if !u.anyRouter {
 		return u.drawVia(h, random)
@@ -315,8 +309,8 @@ func (u *ugal) exploreOnward(vcs int, h fabric.Head, weight float64, yield func(
 	})
 }
 
-// eachDetour implements [detours]: it lists what drawIntermediate draws from. What is chosen
-// depends on the network.
+// eachDetour implements [detours]: what drawIntermediate draws from. The choice depends on the
+// network.
 func (u *ugal) eachDetour(h *fabric.Head, visit func(state uint32, share float64)) {
 	if !u.anyRouter {
 		u.groupWalk.eachDetour(h, visit)

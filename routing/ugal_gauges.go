@@ -33,9 +33,8 @@ func init() {
 		UGALCRConfig{"counted", defaultUGAL()}, newUGALCR)
 }
 
-// globalGauge is UGAL-G (Kim et al., ISCA 2008, section 4.2): the queues of the
-// global channels by which the two paths leave the source's group, at whatever
-// switch these are; knowledge that no switch has.
+// globalGauge is UGAL-G (Kim et al., ISCA 2008, section 4.2): the queues of the global channels by
+// which two paths leave the source's group, at whatever switch; no real switch knows them.
 type globalGauge struct{}
 
 func (globalGauge) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {
@@ -58,8 +57,8 @@ func (u *ugal) gateway(h *fabric.Head, c candidate) topology.SwitchID {
 	return u.graph.PortSwitch[peer]
 }
 
-// globalQueue is the queue of the global channel by which a path leaves for
-// group to; the mean, rounded down, where the gateway will draw one of several.
+// globalQueue is the queue of the global channel of a path to group to; the mean, rounded down,
+// where the gateway will draw one of several.
 func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32) int {
 	if port := u.crossing(u.at[h.Switch].group, to).port; port != topology.NoPort {
 		return u.sense.queue(v, port)
@@ -146,12 +145,10 @@ func (w *groupWalk) findCrossings(grouped topology.Grouped) []crossing {
 	return all
 }
 
-// crossing is the channel from one group to another.
 func (u *ugal) crossing(from, to int32) *crossing { return &u.crossings[int(from)*u.groups+int(to)] }
 
-// minimalHops is the length of the minimal path to another group of a packet at
-// h.Switch, whose state behind the first hop is given; or the number of its
-// global hops, where those are the weight.
+// minimalHops is the length of the minimal path to another group for a packet at h.Switch, given
+// its state behind the first hop; in global hops, where those are the weight.
 func (u *ugal) minimalHops(h *fabric.Head, state uint32) int {
 	if u.globalHops {
 		return 1
@@ -288,7 +285,6 @@ func (c creditRoundTrip) UnusedSettings() []string {
 	return nil
 }
 
-// Needs implements [fabric.Needer].
 func (c creditRoundTrip) Needs() fabric.Needs {
 	needs := c.ugal.Needs()
 	needs.SensesCredits, needs.HeldSlots = true, c.counts
@@ -318,7 +314,6 @@ func newQueueReader(queues UGALQueues) queueReader {
 	return queueReader{queues, senses[queues.Sensing]}
 }
 
-// Needs implements [fabric.Needer].
 func (q queueReader) Needs() fabric.Needs {
 	needs := q.sense.needs()
 	needs.Departs = q.queues.DecidedAt == "terminal"
@@ -385,8 +380,8 @@ type queues struct {
 	known  []int32         // by port of the switch; nil: each is looked at
 }
 
-// queuesAt are the queues of a switch. Credits move between decisions that are made together no
-// more than the clock does, and are summed up once for all of them; who waits changes with each.
+// queuesAt are the queues of a switch. Credits change no more often than the clock between
+// decisions made together, and are summed once for all of them; who waits changes with each.
 func (s sensing) queuesAt(v *fabric.View, g *topology.Graph, at topology.SwitchID) queues {
 	q := queues{view: v, random: v.Random(at), sense: s, first: g.PortStart[at]}
 	if s == senseCredits {

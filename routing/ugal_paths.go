@@ -13,11 +13,10 @@ import (
 //
 //	q_m * H_m > q_nm * H_nm + T
 //
-// for the best of the detours drawn, q the queue of the first port of a path and H its
-// number of hops.
+// for the best of the detours drawn, with q the queue of the first port of a path and H its hops.
 //
-// Deadlock: as Valiant routing. On coordinates minimal packets are in the second phase from
-// the start, on any graph they start at class 0, too.
+// Deadlock: as Valiant routing. On coordinates minimal packets start in the second phase; on any
+// graph they start at class 0.
 type pathUGAL struct {
 	measuredDetours
 	queueReader
@@ -33,15 +32,12 @@ type measuredDetours interface {
 	leave(v *fabric.View, h *fabric.Head, port topology.PortID) fabric.Hop
 }
 
-// Needs implements [fabric.Needer].
 func (u *pathUGAL) Needs() fabric.Needs { return u.queueReader.Needs() }
 
-// IdleSettings implements [param.Idler].
 func (u *pathUGAL) IdleSettings() []param.IdleSetting {
 	return append(u.measuredDetours.IdleSettings(), decidedAlone(u.queues.DecidedAt == "terminal")...)
 }
 
-// Depart implements [fabric.Departer].
 func (u *pathUGAL) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	u.decide(v, h)
 	return v.AllVCs()
@@ -56,8 +52,8 @@ func (u *pathUGAL) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return u.onward(v, h)
 }
 
-// decide starts a packet at its source on the path chosen, whose first port it
-// returns; ok is false if the packet stays at its switch.
+// decide starts a packet at its source on the chosen path, and returns its first port; not ok if
+// the packet stays.
 func (u *pathUGAL) decide(v *fabric.View, h *fabric.Head) (first topology.PortID, ok bool) {
 	best, alone := u.direct(h)
 	if h.State = best; alone {
@@ -91,7 +87,6 @@ func (u *pathUGAL) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32
 	exploreDetours(u.measuredDetours, true, vcs, h, yield)
 }
 
-// Stages implements [Staged].
 func (u *pathUGAL) Stages() (fabric.Routing, []Stage) {
 	_, stages := u.goals(true)
 	return u, stages
@@ -179,11 +174,11 @@ type HyperXUGALConfig struct {
 	Through string `toml:"through" doc:"switches that detours lead through: any; or aligned, those that differ from the source's only in dimensions in which the destination's does" choices:"any|aligned"`
 }
 
-// measuredPhases are a [phaseWalk] for UGAL: an intermediate switch that is the source's or
-// the destination's is no detour.
+// measuredPhases are a [phaseWalk] for UGAL: the source's or destination's switch as intermediate
+// is no detour.
 //
-// BookSim2's "ugal" of the flattened butterfly is through = "aligned", threshold = 2,
-// sensing = "credits".
+// BookSim2's "ugal" of flattened butterflies: through = "aligned", threshold = 2, sensing =
+// "credits".
 type measuredPhases struct {
 	*phaseWalk
 	axes    *axes

@@ -72,7 +72,6 @@ func newUGALPF(config UGALPFConfig, env Env) (fabric.Routing, error) {
 	return u, nil
 }
 
-// UnusedSettings implements [param.Skipper].
 func (u *ugalPF) UnusedSettings() []string {
 	unused := u.legWalk.UnusedSettings()
 	if u.settings.Reading == "paper" {
@@ -83,14 +82,12 @@ func (u *ugalPF) UnusedSettings() []string {
 	return unused
 }
 
-// Needs implements [fabric.Needer].
 func (u *ugalPF) Needs() fabric.Needs {
 	needs := u.sense.needs()
 	needs.Departs = u.settings.DecidedAt == "terminal"
 	return needs
 }
 
-// Depart implements [fabric.Departer].
 func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	decided := u.decide(v, h)
 	h.State = decided
@@ -120,8 +117,7 @@ func (u *ugalPF) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return hop
 }
 
-// emptiestVC is the virtual channel of a port with the fewest credits outstanding, of
-// several the first.
+// emptiestVC is the first virtual channel of a port with the fewest credits outstanding.
 func (u *ugalPF) emptiestVC(v *fabric.View, port topology.PortID) uint32 {
 	best, least := 0, v.Outstanding(port, 0)
 	for vc := 1; vc < v.VCs(); vc++ {
@@ -132,8 +128,7 @@ func (u *ugalPF) emptiestVC(v *fabric.View, port topology.PortID) uint32 {
 	return uint32(best)
 }
 
-// choosesVC tells whether a packet takes the virtual channel of its first hop by
-// the credits outstanding.
+// choosesVC tells whether credits outstanding choose the virtual channel of a packet's first hop.
 func (u *ugalPF) choosesVC(h *fabric.Head, out topology.PortID) bool {
 	_, first := u.graph.PeerTerminal(h.In)
 	_, between := u.graph.PeerPort(out)
@@ -190,8 +185,7 @@ func (u *ugalPF) emptiest(v *fabric.View, h *fabric.Head, random *sim.Stream) ne
 // adjacent tells whether a cable joins a switch to a leaf.
 func (u *ugalPF) adjacent(s topology.SwitchID, column int32) bool { return u.lengthTo(s, column) == 1 }
 
-// drawBeyond draws a neighbour of the leaf at column that is neither of two others;
-// -1 if there are none.
+// drawBeyond draws a neighbour of the leaf at column other than two switches; -1 if none.
 func (u *ugalPF) drawBeyond(column, here, there int32, random *sim.Stream) int32 {
 	drawn, equal := int32(-1), 0
 	for _, n := range u.near[u.via[column]] {

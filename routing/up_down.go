@@ -26,8 +26,8 @@ const (
 	phaseDown = 1
 )
 
-// newRanking orders the switches of x's graph from a root; root < 0: the switch whose
-// farthest leaf is the nearest (the lowest number of several).
+// newRanking orders the switches of x's graph from a root; root < 0: the lowest switch whose
+// farthest leaf is the nearest.
 func newRanking(x *portSets, root int) *ranking {
 	g := x.graph
 	r := &ranking{portSets: x, rank: make([]int32, g.Switches())}
@@ -90,8 +90,8 @@ func (r *ranking) ways(h *fabric.Head) []uint16 {
 	return r.phases[r.phase(h)].to(h.Switch, r.column[h.Dst])
 }
 
-// escape is up*/down* routing as an escape function: of the shortest allowed paths,
-// each (switch, destination) has one, chosen by a hash.
+// escape is up*/down* routing as an escape function: each (switch, destination) has one of the
+// shortest allowed paths, by a hash.
 func (r *ranking) escape() escapeFunction {
 	w := r.search(nil)
 	w.one, w.byNumber = true, true
@@ -151,7 +151,6 @@ func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 
 func (u *upDownStar) VCs() int { return 1 }
 
-// Needs implements [fabric.Needer].
 func (u *upDownStar) Needs() fabric.Needs { return fabric.Needs{Credits: u.ties.adaptive()} }
 
 func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {

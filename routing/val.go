@@ -8,9 +8,8 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// detours is what Valiant and UGAL routings share on groups, on coordinates and on any
-// graph: minimal paths, paths by way of something in between, and how packets walk along
-// them once they have started.
+// detours is what Valiant and UGAL routings share on groups, coordinates and any graph: minimal
+// paths, paths by way of an intermediate, and how packets walk them once started.
 type detours interface {
 	fabric.GraphRouting
 	fabric.Needer
@@ -19,11 +18,11 @@ type detours interface {
 	param.Idler
 	VCs() int
 	InjectionVCs(vcs int) uint32
-	// direct is the state in which a packet at its source starts minimally; alone tells
-	// that it has no other choice.
+	// direct is the state in which a packet at its source starts minimally; alone: it has no other
+	// choice.
 	direct(h *fabric.Head) (state uint32, alone bool)
-	// drawDetour is a state in which a packet at its source starts on a detour; ok is false
-	// if there is none.
+	// drawDetour is a state in which a packet at its source starts on a detour; not ok if there is
+	// none.
 	drawDetour(h *fabric.Head, random *sim.Stream) (state uint32, ok bool)
 	// eachDetour lists the states that drawDetour draws from, with their probabilities.
 	eachDetour(h *fabric.Head, visit func(state uint32, share float64))
@@ -35,8 +34,8 @@ type detours interface {
 	goals(minimal bool) (wide detours, stages []Stage)
 }
 
-// exploreDetours lists the decisions of a routing over d; an adaptive routing's depend on
-// the network at the source.
+// exploreDetours lists the decisions of a routing over d; at the source an adaptive one's depend on
+// the network.
 func exploreDetours(d detours, adaptive bool, vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if h.State != 0 {
 		d.exploreOnward(vcs, h, 1, yield)
@@ -80,7 +79,6 @@ func (r *valiant) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32,
 	exploreDetours(r.detours, false, vcs, h, yield)
 }
 
-// Stages implements [Staged].
 func (r *valiant) Stages() (fabric.Routing, []Stage) {
 	wide, stages := r.goals(false)
 	return &valiant{wide}, stages
@@ -153,10 +151,9 @@ func init() {
 	})
 }
 
-// newGroupVal makes VAL on a dragonfly (Valiant 1982; Kim, Dally, Scott, Abts, ISCA
-// 2008, section 4.1): minimally to an intermediate group, minimally from there
-// to the destination. The intermediate group is drawn uniformly, for each
-// packet, from those that are neither the source's nor the destination's.
+// newGroupVal makes VAL on a dragonfly (Valiant 1982; Kim, Dally, Scott, Abts, ISCA 2008, section
+// 4.1): minimally to an intermediate group, minimally from there to the destination. Each packet
+// draws its intermediate group uniformly from those other than the source's and the destination's.
 //
 // Deadlock, with L and G for local and global channels: a path is part of L0 G1 L1 G2 L2 (global_vc
 // = "next") or L0 G0 L1 G1 L2 ("same"), and never waits for a channel to the left of one it holds:
@@ -164,8 +161,8 @@ func init() {
 // group; a router reached raises the virtual channel: L0 G1 L1 L2 G3 L3 or L0 G0 L1 L2 G2 L3, 4
 // virtual channels.
 //
-// Choices that the paper leaves open: packets within a group, and all packets
-// where there are fewer than three groups, go minimally.
+// Choices that the paper leaves open: packets within a group, and all packets with fewer than three
+// groups, go minimally.
 func newGroupVal(config ValConfig, env Env) (fabric.Routing, error) {
 	walk, err := newGroupWalk("val", env, config.GroupSettings)
 	if err != nil {

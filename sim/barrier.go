@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Barrier lets n goroutines wait for each other: for a moment by looking again
-// and again, then asleep.
+// Barrier lets n goroutines wait for each other: looking again and again for a moment, then asleep.
 type Barrier struct {
 	n       int32
 	arrived atomic.Int32
@@ -18,10 +17,10 @@ type Barrier struct {
 	over    *sync.Cond
 }
 
-// A goroutine looks so long before it sleeps where every one has a processor, since to be woken
-// takes some tens of microseconds, and much more if the operating system then finds both goroutines
-// a place on one processor. After a long sleep, others seem to use the processors, too, and it
-// looks for ten microseconds only; after a short one for a little more again.
+// How long a goroutine looks before it sleeps if every one has a processor: waking takes some tens
+// of microseconds, and much more if the system then puts two goroutines on one processor. After a
+// long sleep, when others seem to use the processors, it looks for ten microseconds only; after a
+// short one for a little more again.
 const (
 	mostLook   = 400 * time.Microsecond
 	leastLook  = 10 * time.Microsecond
@@ -29,8 +28,7 @@ const (
 	longSleep  = 2 * time.Millisecond
 )
 
-// looksAtOnce is how often a goroutine looks between two looks at the clock: about two
-// microseconds.
+// looksAtOnce is how often a goroutine looks between looks at the clock: about two microseconds.
 const looksAtOnce = 2000
 
 // NewBarrier makes a barrier for n goroutines.
@@ -46,8 +44,8 @@ func NewBarrier(n int) *Barrier {
 // Wait returns when all have come.
 func (b *Barrier) Wait() { b.WaitThen(nil) }
 
-// WaitThen is Wait where the last thread to come does something, the same for each thread,
-// before the others go on.
+// WaitThen is Wait where the last to come does something, the same in each, before the others go
+// on.
 func (b *Barrier) WaitThen(do func()) {
 	phase := b.phase.Load()
 	if b.arrived.Add(1) == b.n {

@@ -8,9 +8,9 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Kernel runs a model: it hands events to their handlers in the order of
-// [Event] and ticks clocked components, in one order of time. It is not safe
-// for concurrent use; parallel models give every partition a kernel.
+// Kernel runs a model: it hands events to their handlers in the order of [Event] and ticks clocked
+// components, in one order of time. It is not safe for concurrent use; parallel models have a
+// kernel a part.
 type Kernel struct {
 	now      Time
 	queue    eventQueue
@@ -24,11 +24,10 @@ type Kernel struct {
 	stopped  bool
 }
 
-// Clocked is a component that works in ticks of its own clock, such as a fabric, and keeps its own
-// near future in wheels of typed values. The kernel ticks it after the events of the same time.
+// Clocked is a component that works in ticks of its own clock, such as a fabric, and files its near
+// future in wheels of typed values. It ticks after the events of the same time.
 type Clocked interface {
-	// NextTick is the time of the next tick that has work; MaxTime if there
-	// is none until an event gives it some.
+	// NextTick is the time of the next tick with work; MaxTime if there is none until an event.
 	NextTick() Time
 	// Tick does the work of time now.
 	Tick(now Time)
@@ -46,8 +45,8 @@ func (k *Kernel) Handled() uint64 { return k.handled }
 // Pending is the number of events scheduled and not yet handled.
 func (k *Kernel) Pending() int { return k.queue.size }
 
-// Register adds a handler and returns the name to schedule its events by.
-// Handlers registered earlier are served first among simultaneous events.
+// Register adds a handler and returns the name to schedule events by. Among simultaneous events
+// earlier handlers are served first.
 func (k *Kernel) Register(h Handler) HandlerID {
 	k.handlers = append(k.handlers, h)
 	return HandlerID(len(k.handlers) - 1)
@@ -65,9 +64,8 @@ func (k *Kernel) Schedule(at Time, h HandlerID, kind uint16, target int32, arg i
 	k.queue.push(at, h, kind, target, arg, k.seq)
 }
 
-// ScheduleKeyed is Schedule for events whose order of scheduling does not follow from the model, such
-// as events which other kernels send. Among the events for one target at one time they come behind
-// the ones of Schedule, in ascending order of their keys, which must be below 2^63.
+// ScheduleKeyed is Schedule for events whose order of scheduling is not the model's, such as other
+// kernels'. At one target and time they follow those of Schedule, by ascending keys below 2^63.
 func (k *Kernel) ScheduleKeyed(at Time, h HandlerID, kind uint16, target int32, arg int64, key uint64) {
 	if at < k.now {
 		panic(fmt.Sprintf("sim: event scheduled at %v, which is before now (%v)", at, k.now))
@@ -102,8 +100,8 @@ func (k *Kernel) Stop() { k.stopped, k.seen = true, k.seq+1 }
 // Stopped tells whether Stop has been called since Run.
 func (k *Kernel) Stopped() bool { return k.stopped }
 
-// Pass moves on to a time in a tick, if nothing else is to be done before it, and returns true: the component, which must
-// be the only clocked one, may do the work of that time in the same tick.
+// Pass moves on to a time in a tick if nothing else is to be done before, and is true then: the
+// component, the only clocked one, may do the work of that time in the same tick.
 func (k *Kernel) Pass(to Time) bool {
 	if k.seen != k.seq || to >= k.bound {
 		return k.look(to)
@@ -125,8 +123,8 @@ func (k *Kernel) look(to Time) bool {
 	return true
 }
 
-// Run handles everything up to and including time until, and returns true if more is left after it.
-// Afterwards Now is until, or the time of the last thing done if the model ran dry or was stopped.
+// Run handles everything up to and including time until, and is true if more is left. Afterwards
+// Now is until, or the time of the last thing done if the model ran dry or was stopped.
 func (k *Kernel) Run(until Time) (more bool) {
 	k.stopped, k.until, k.seen = false, min(until, MaxTime-1), k.seq+1
 	for !k.stopped {
@@ -185,8 +183,7 @@ type Event struct {
 	Kind    uint16    // what happens, in the handler's own numbering
 }
 
-// Handler receives the events that were scheduled for it. It may schedule
-// others, also for the present time.
+// Handler receives the events scheduled for it. It may schedule others, also for the present time.
 type Handler interface {
 	Handle(k *Kernel, e Event)
 }
@@ -258,9 +255,9 @@ func (h *eventHeap) pop() Event {
 // two windows. owner archives the argument of an event, fails if a handler could not take it, and
 // tells whose of the kernels it is. Clocked components are not part of it, and are read before.
 //
-// The form does not depend on the parts: events are in the order of [Event]; events of one target,
-// which belongs to one part, in the order of scheduling. They get new numbers when they are read.
-// Cost: n log n in the events to come.
+// The form does not depend on the parts: events are in the order of [Event]; those of one target,
+// which belongs to one part, in the order of scheduling, with new numbers when read. Cost: n log n
+// in the events.
 func ArchiveKernels(a *snapshot.Archive, kernels []*Kernel, owner func(a *snapshot.Archive, e *Event) (kernel int)) {
 	a.Mark("events")
 	var now Time
@@ -294,8 +291,8 @@ func ArchiveKernels(a *snapshot.Archive, kernels []*Kernel, owner func(a *snapsh
 	})
 }
 
-// archive archives an event but for its argument, which its handler knows. The event that
-// came before it was at a time. What is read has a sequence number only if that is a key.
+// archive archives an event but for its argument, which its handler knows, relative to the event
+// before. Read events have a sequence number only if that is a key.
 func (e *Event) archive(a *snapshot.Archive, before Time) {
 	later := e.At - before
 	snapshot.Int(a, &later)

@@ -83,13 +83,12 @@ type eventChunk struct {
 
 const chunkEvents = 7
 
-// push enters an event.
 func (q *eventQueue) push(at Time, handler HandlerID, kind uint16, target int32, arg int64, seq uint64) {
 	q.size++
 	q.place(at, handler, kind, target, arg, seq)
 }
 
-// place files an event by its distance from now. It takes the fields one by one, in registers.
+// place files an event by its distance from now. It takes fields, to keep them in registers.
 func (q *eventQueue) place(at Time, handler HandlerID, kind uint16, target int32, arg int64, seq uint64) {
 	slot := int64(at) >> slotShift
 	w, i := &q.near, uint(slot)&(wheelSlots-1)
@@ -166,8 +165,8 @@ func (q *eventQueue) takesLate() bool {
 	return len(q.late) > 0 && (q.head == len(q.order) || q.late[0].before(q.next()))
 }
 
-// pop takes the earliest event, if it is not after until, and returns where it is
-// until the queue changes; else nil.
+// pop takes the earliest event up to until, and returns where it is until the queue changes; else
+// nil.
 func (q *eventQueue) pop(until Time) *Event {
 	if len(q.late) > 0 && q.takesLate() {
 		if q.late[0].At > until {
@@ -197,15 +196,14 @@ func (q *eventQueue) advance() bool {
 	return any
 }
 
-// The keys of order hold, from the highest bit on, the time in the slot, the
-// handler, the target and the position in current.
+// The keys of order hold, from the highest bit on, time in slot, handler, target, position in
+// current.
 const (
 	positionBits = 16
 	positions    = 1<<positionBits - 1
 	handlerBits  = 64 - slotShift - 32 - positionBits
 )
 
-// sort makes order.
 func (q *eventQueue) sort() {
 	q.order, q.inKey = q.order[:0], positions
 	if len(q.current) == 1 {
@@ -230,8 +228,8 @@ func (q *eventQueue) sort() {
 	if !sorted {
 		sortKeys(q.order)
 	}
-	// Events of one target at one time are in the order of filing, which is that of scheduling but
-	// for what came down from a block after what was filed at once.
+	// One target's events of one time are in the order of filing, which is scheduling's but for
+	// events that came down from a block after ones filed at once.
 	for i := 1; i < len(q.order); i++ {
 		for j := i; j > 0 && (q.order[j]^q.order[j-1])>>positionBits == 0; j-- {
 			if q.current[q.order[j-1]&positions].seq < q.current[q.order[j]&positions].seq {
@@ -242,8 +240,7 @@ func (q *eventQueue) sort() {
 	}
 }
 
-// sortEvents is sort where handlers or events are too many for keys: it sorts the
-// events themselves.
+// sortEvents sorts the events themselves, where handlers or events are too many for keys.
 func (q *eventQueue) sortEvents() {
 	slices.SortFunc(q.current, compare)
 	for i := range q.order {
@@ -299,8 +296,7 @@ func (q *eventQueue) nextBlock() (block int64, ok bool) {
 	return 0, false
 }
 
-// enter moves now to just before a block, and files anew what is no longer as
-// far from it as it was.
+// enter moves now to just before a block, and files anew what is nearer by that.
 func (q *eventQueue) enter(block int64) {
 	q.block, q.now = block, block<<wheelBits-1
 	i := int(block) & (wheelSlots - 1)
@@ -312,8 +308,7 @@ func (q *eventQueue) enter(block int64) {
 	}
 }
 
-// empty takes the events out of a slot: into current if it is the present one,
-// else to where they belong by now.
+// empty files a slot's events anew, or into current if it is the present one.
 func (q *eventQueue) empty(s *eventSlot) {
 	n := s.first
 	*s = eventSlot{}
@@ -356,8 +351,8 @@ func (s *SlotSet) Next(from int) (int, bool) {
 	return i*64 + bits.TrailingZeros64(s.used[i]), true
 }
 
-// FIFO is a queue, first in, first out. It takes memory for the most that it has held. The
-// zero value is empty.
+// FIFO is a queue, first in, first out. It keeps the memory of its most items. The zero value is
+// empty.
 type FIFO[T any] struct {
 	ring         []T // len: a power of 2
 	first, count uint32
@@ -372,14 +367,18 @@ func (q *FIFO[T]) At(i int) *T { return &q.ring[(q.first+uint32(i))&uint32(len(q
 // Put appends an item.
 func (q *FIFO[T]) Put(item T) {
 	if int(q.count) == len(q.ring) {
-		ring := make([]T, max(8, 2*len(q.ring)))
-		for i := range q.count {
-			ring[i] = *q.At(int(i))
-		}
-		q.ring, q.first = ring, 0
+		q.grow()
 	}
 	q.count++
 	*q.At(int(q.count) - 1) = item
+}
+
+func (q *FIFO[T]) grow() {
+	ring := make([]T, max(8, 2*len(q.ring)))
+	for i := range q.count {
+		ring[i] = *q.At(int(i))
+	}
+	q.ring, q.first = ring, 0
 }
 
 // Take removes the first item.

@@ -14,8 +14,8 @@ import (
 // not safe for concurrent use; give every consumer its own.
 type Stream struct{ state uint64 }
 
-// NewStream returns the stream of the consumer (role, id) under seed. Streams
-// with different names start at unrelated points of the sequence.
+// NewStream returns the stream of consumer (role, id) under seed. Different names start at
+// unrelated points of the sequence.
 func NewStream(seed uint64, role string, id int) Stream {
 	h := mix(seed + golden)
 	for i := 0; i < len(role); i++ {
@@ -67,8 +67,8 @@ func Shuffle[T any](s *Stream, p []T) {
 }
 
 // Geometric draws the number of Bernoulli trials up to and including the first success: 1, 2, 3,
-// ... with mean 1/p. Build it once per probability: each of its first draws costs a logarithm, then
-// one as many as a table takes, and the others a look into that or, beyond it, a logarithm.
+// ... with mean 1/p. Build it once per probability: first draws cost a logarithm each, then one
+// draw makes a table; later ones look into that, or take a logarithm beyond it.
 type Geometric struct {
 	scale float64         // 1 / ln(1-p); 0: p is 1
 	table *geometricTable // nil: none is made
@@ -80,7 +80,7 @@ type geometricTable struct {
 	draws atomic.Int32 // without it
 }
 
-// tableLogarithms is about what a table takes.
+// tableLogarithms is about a table's cost.
 const tableLogarithms = 1500
 
 // geometricSteps inverts the distribution for small numbers of trials.
@@ -96,8 +96,8 @@ const (
 	guideShift      = 45
 )
 
-// NewGeometric prepares draws with success probability p in (0, 1]. p = 0
-// gives a distribution whose draws are far beyond every run.
+// NewGeometric prepares draws with success probability p in (0, 1]; with p = 0, draws are beyond
+// every run.
 func NewGeometric(p float64) Geometric {
 	switch {
 	case p >= 1:
@@ -123,8 +123,8 @@ func (g Geometric) tabulate() *geometricSteps {
 	return t
 }
 
-// leastAbove is the least fraction, in units of 2^-53, that gives more than so many trials; 2^53 if none
-// does. It is near to 1-(1-p)^trials, which rounding moves by a few units.
+// leastAbove is the least fraction, in units of 2^-53, that gives more trials than so many; 2^53 if
+// none does. It is 1-(1-p)^trials but for some units of rounding.
 func (g Geometric) leastAbove(trials int64) uint64 {
 	guess := int(-math.Expm1(float64(trials)/g.scale) * (1 << 53))
 	above := func(x int) bool { return g.invert(uint64(x)) > trials }

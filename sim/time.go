@@ -18,8 +18,7 @@ import (
 	"strings"
 )
 
-// Time is a point in simulated time or a duration, in picoseconds. Its range
-// is about 106 days either way.
+// Time is a point in simulated time or a duration, in picoseconds; its range is about 106 days.
 type Time int64
 
 // Units of time.
@@ -38,8 +37,8 @@ var timeUnits = map[string]int64{
 	"ps": int64(Picosecond), "ns": int64(Nanosecond), "us": int64(Microsecond), "µs": int64(Microsecond), "ms": int64(Millisecond), "s": int64(Second),
 }
 
-// ParseTime reads a duration with its unit: "1ns", "2.5us", "600 ps". The
-// value must be a whole number of picoseconds; nothing is rounded.
+// ParseTime reads a duration with its unit: "1ns", "2.5us", "600 ps". It must be a whole number of
+// picoseconds; nothing is rounded.
 func ParseTime(s string) (Time, error) {
 	return quantity[Time]("time", s, timeUnits, func(suffix string) error {
 		if suffix == "" {
@@ -49,7 +48,7 @@ func ParseTime(s string) (Time, error) {
 	})
 }
 
-// quantity reads a number with its unit, exactly; unknown is the error of a unit that is none of these.
+// quantity reads a number with its unit, exactly; unknown is the error of any other unit.
 func quantity[T ~int64](what, s string, units map[string]int64, unknown func(suffix string) error) (T, error) {
 	number, suffix := splitUnit(s)
 	unit, ok := units[suffix]
@@ -78,8 +77,7 @@ func unmarshal[T any](to *T, parse func(string) (T, error), text []byte) error {
 // MarshalText is the inverse of UnmarshalText.
 func (t Time) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// String prints the time exactly, in the largest unit that needs no fraction
-// of more than three digits.
+// String prints the time exactly, in the largest unit with at most three decimal places.
 func (t Time) String() string {
 	if t == 0 {
 		return "0ns"
@@ -165,8 +163,8 @@ func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 // String prints the rate exactly, in Gb/s.
 func (r Rate) String() string { return strconv.FormatFloat(float64(r)/1e9, 'f', -1, 64) + "Gb/s" }
 
-// PicosecondsFor is the time to send n bytes, in picoseconds with their fraction: what
-// callers round once, so that long streams keep the exact rate.
+// PicosecondsFor is the time to send n bytes, in picoseconds with fraction, for callers to round
+// once: long streams keep the exact rate.
 func (r Rate) PicosecondsFor(n Bytes) float64 { return float64(n) * 8 * 1e12 / float64(r) }
 
 // splitUnit divides "2.5 us" into "2.5" and "us".
@@ -200,12 +198,12 @@ func scaleDecimal(number string, unit int64) (int64, error) {
 	return r.Num().Int64(), nil
 }
 
-// Serializer turns bytes into time and carries what a picosecond cannot hold, so that long streams
-// keep the exact rate. The zero value carries nothing.
+// Serializer turns bytes into time and carries fractions of a picosecond, so that long streams keep
+// the exact rate. The zero value carries nothing.
 type Serializer struct{ remainder uint64 }
 
-// Divider does the divisions of serializers of one rate. It keeps the results for some sizes, since
-// a program's messages, or a network's packets, have few sizes.
+// Divider does the divisions of serializers of one rate. It keeps some results, since a program's
+// messages, or a network's packets, have few sizes.
 type Divider struct {
 	rate  uint64 // bits per second
 	known [16]division
@@ -217,7 +215,7 @@ func NewDivider(r Rate) Divider { return Divider{rate: uint64(r)} }
 // Rate is the rate that it divides by.
 func (d *Divider) Rate() Rate { return Rate(d.rate) }
 
-// division is the time of so many bytes: time ps and rest/rate of one more. The zero value is right.
+// division is the time of so many bytes: time ps and rest/rate of one more. Zero is right.
 type division struct {
 	bytes int64
 	time  Time
@@ -232,8 +230,7 @@ func (d *Divider) divide(k *division, bytes int64) {
 	*k = division{bytes, Time(quotient), rest}
 }
 
-// Time is how long the bytes take: whole picoseconds, one more where the remainders of earlier
-// bytes make one up.
+// Time is how long the bytes take in picoseconds, one more if earlier remainders make one up.
 func (s *Serializer) Time(bytes int64, d *Divider) Time {
 	k := &d.known[uint64(bytes)*0x9e3779b97f4a7c15>>60]
 	if k.bytes != bytes {

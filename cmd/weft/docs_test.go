@@ -287,8 +287,7 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		status, _, stderr := weft(t, "run", name, "--quick")
-		simtest.ErrorIf(t, status != exitSuccess || strings.Contains(stderr, "warning"),
-			"%s: status %d\n%s", name, status, stderr)
+		simtest.ErrorIf(t, status != exitSuccess || strings.Contains(stderr, "warning"), "%s: status %d\n%s", name, status, stderr)
 	}
 }
 

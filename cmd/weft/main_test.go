@@ -38,9 +38,9 @@ func succeeds(t *testing.T, args ...string) (stdout, stderr string) {
 // refuses runs the command, which has to refuse what it is given, and to say only why.
 func refuses(t *testing.T, why string, args ...string) {
 	t.Helper()
-	if status, stdout, stderr := weft(t, args...); status != exitUsage || stdout != "" || !strings.Contains(stderr, why) {
-		t.Errorf("weft %s: status %d\n%s%s\nwant\n%s", strings.Join(args, " "), status, stdout, stderr, why)
-	}
+	status, stdout, stderr := weft(t, args...)
+	simtest.ErrorIf(t, status != exitUsage || stdout != "" || !strings.Contains(stderr, why),
+		"weft %s: status %d\n%s%s\nwant\n%s", strings.Join(args, " "), status, stdout, stderr, why)
 }
 
 // says runs the command, which has to end with a status, to print some words, and to have others
@@ -79,10 +79,7 @@ func read(t *testing.T, parts ...string) string {
 // holds checks that a file has some words.
 func holds(t *testing.T, file string, words ...string) {
 	t.Helper()
-	text := read(t, file)
-	for _, want := range words {
-		simtest.ErrorIf(t, !strings.Contains(text, want), "%s: no %q in\n%s", file, want, text)
-	}
+	simtest.Says(t, read(t, file), words...)
 }
 
 // left lists the files below the present folder, and the empty folders.
@@ -150,8 +147,8 @@ func TestBadInput(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inFolder(t, map[string]string{"x.toml": c.text})
 			status, stdout, stderr := weft(t, append([]string{"run", "x.toml"}, c.args...)...)
-			simtest.ErrorIf(t, status != exitUsage || stdout != "" || !strings.Contains(stderr, c.want),
-				"status %d, stdout %q, stderr\n%s\nwant\n%s", status, stdout, stderr, c.want)
+			simtest.Alike(t, "status and standard output", status, exitUsage, stdout, "")
+			simtest.Says(t, stderr, c.want)
 			simtest.Equal(t, strings.Count(stderr, "\n")-strings.Count(stderr, "\n  "), 1, "more than one problem:\n%s", stderr) // indented lines explain
 			simtest.Equal(t, left(t), "x.toml", "left")
 		})
@@ -169,9 +166,8 @@ func TestSeveralBadFiles(t *testing.T) {
 	}
 	simtest.Check(t, os.WriteFile("c.toml", []byte(small), 0o644))
 	status, stdout, stderr := weft(t, "check", "a.toml", "c.toml")
-	if status != exitUsage || !strings.HasSuffix(stderr, "a.toml: not valid, 1 problem: it cannot run\n") || !strings.HasPrefix(stdout, "c.toml: valid, 2 points") {
-		t.Errorf("status %d:\n%s%s", status, stdout, stderr)
-	}
+	simtest.ErrorIf(t, status != exitUsage || !strings.HasSuffix(stderr, "a.toml: not valid, 1 problem: it cannot run\n") ||
+		!strings.HasPrefix(stdout, "c.toml: valid, 2 points"), "status %d:\n%s%s", status, stdout, stderr)
 }
 
 // TestWarningsOfMany: of warnings about a key the first ten are printed, and how many more there are. A
@@ -179,10 +175,10 @@ func TestSeveralBadFiles(t *testing.T) {
 // warnings about an adapter with 2.
 func TestWarningsOfMany(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": "kind = \"mpi\"\nhca.max_qp = 2\nworkload.type = \"osu-alltoall\"\n[sweep]\n\"job.ranks\" = { from = 4, to = 15, step = 1 }\n"})
-	status, stdout, stderr := weft(t, "check", "x.toml")
-	if status != exitSuccess || !strings.Contains(stdout, "see the 12 warnings") || strings.Count(stderr, "for job.ranks = ") != 10 || !strings.Contains(stderr, "x.toml:2:1: warning: hca.max_qp: 2 more like these\n") {
-		t.Errorf("status %d\n%s%s", status, stdout, stderr)
-	}
+	stdout, stderr := succeeds(t, "check", "x.toml")
+	simtest.Says(t, stdout, "see the 12 warnings")
+	simtest.Says(t, stderr, "x.toml:2:1: warning: hca.max_qp: 2 more like these\n")
+	simtest.Equal(t, strings.Count(stderr, "for job.ranks = "), 10, "warnings of ranks:")
 }
 
 // TestManualPages: every command has a page that says what its help says, and nothing
@@ -191,8 +187,8 @@ func TestManualPages(t *testing.T) {
 	inFolder(t, nil)
 	succeeds(t, "man", "-o", "share")
 	files := left(t)
-	for _, name := range []string{"weft.1", "weft-run.1", "weft-check.1", "weft-explain.1", "weft-reproduce.1", "weft-completion.1"} {
-		simtest.ErrorIf(t, !strings.Contains(files, "share/man1/"+name), "no %s in %s", name, files)
+	for _, command := range []string{"", "-run", "-check", "-explain", "-reproduce", "-completion"} {
+		simtest.Says(t, files, "share/man1/weft"+command+".1")
 	}
 	for name := range strings.FieldsSeq(files) {
 		for line := range strings.Lines(read(t, name)) {
@@ -233,14 +229,11 @@ func TestAllowDeadlock(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
 	says(t, exitSuccess, "", `x.toml:7:1: warning: routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`,
 		"run", "x.toml", "--allow-deadlock", "--set", "routing.vc_rule=none", "--out", "-", "--quiet")
-	if status, stdout, stderr := weft(t, "check", "x.toml", "--set", "routing.vc_rule=none"); status != exitUsage || stdout != "" {
-		t.Errorf("check: status %d: %s%s", status, stdout, stderr)
-	}
+	refuses(t, "can deadlock", "check", "x.toml", "--set", "routing.vc_rule=none")
 	status, _, stderr := weft(t, "run", "x.toml", "--allow-deadlock", "--set", "switch.vcs=1", "--set", "switch.buffer_flits=2",
 		"--set", "topology.dims=[8]", "--set", "topology.terminals=2", "--set", "sweep.traffic.load=[1.0]", "--set", "measure.window=20000", "--out", "-", "--quiet")
-	if status != exitFailure || !strings.Contains(stderr, "deadlock: no flit has moved for 5") || !strings.Contains(stderr, "; a cycle of 8 buffers, each waiting for the next:\n  VC 0 of switch ") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	simtest.Equal(t, status, exitFailure, "status")
+	simtest.Says(t, stderr, "deadlock: no flit has moved for 5", "; a cycle of 8 buffers, each waiting for the next:\n  VC 0 of switch ")
 }
 
 // TestAllowDeadlockInFile: the same by a key of the file; the results and the report say that the
@@ -248,10 +241,9 @@ func TestAllowDeadlock(t *testing.T) {
 func TestAllowDeadlockInFile(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": strings.Replace(small, `"dor"`, "\"dor\"\nvc_rule = \"none\"", 1) + "[fabric]\nallow_deadlock = true\n"})
 	for _, more := range [][]string{nil, {"--resume"}} {
-		status, _, stderr := weft(t, append([]string{"run", "x.toml", "--out", "x", "--quiet"}, more...)...)
-		if status != exitSuccess || strings.Contains(stderr, `routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`) != (more == nil) {
-			t.Errorf("%v: status %d: %s", more, status, stderr)
-		}
+		_, stderr := succeeds(t, append([]string{"run", "x.toml", "--out", "x", "--quiet"}, more...)...)
+		warned := strings.Contains(stderr, `routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`)
+		simtest.Equal(t, warned, more == nil, "%v: a warning in %s", more, stderr)
 		holds(t, "x/manifest.json", `"dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0, waits for VC 0 of switch 1 port 1\n`)
 	}
 	succeeds(t, "report", "x", "-o", "x.html")
@@ -276,9 +268,8 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out, err bytes.Buffer
 	status := command.Run(asked{ctx, cancel}, []string{"run", "small.toml"}, &out, &err)
-	if status != exitFailure || !strings.Contains(err.String(), "interrupted: 0 of 2 points of small.toml are finished and safe in results/small; go on with the same command and --resume") {
-		t.Errorf("status %d: %s", status, err.String())
-	}
+	simtest.Equal(t, status, exitFailure, "status")
+	simtest.Says(t, err.String(), "interrupted: 0 of 2 points of small.toml are finished and safe in results/small; go on with the same command and --resume")
 	succeeds(t, "run", "small.toml", "--resume")
 }
 
@@ -329,15 +320,14 @@ func TestInformation(t *testing.T) {
 func TestNextCommand(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
 	last := regexp.MustCompile(`\n(\d+ (steady|undecided|saturated)(, )?)+; next: weft report 'o o'\n$`)
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o o"); status != exitSuccess || !last.MatchString(stderr) {
-		t.Errorf("status %d: %q", status, stderr)
-	}
+	_, stderr := succeeds(t, "run", "small.toml", "--out", "o o")
+	simtest.ErrorIf(t, !last.MatchString(stderr), "%q", stderr)
 	for _, args := range [][]string{
 		{"run", "small.toml", "--out", "o o", "--force"}, {"report", "o o"}, {"plot", "o o/results.csv"},
 		{"compare", "o o/results.csv", "o o/results.csv"},
 	} {
-		status, _, stderr := weft(t, append(args, "--quiet")...)
-		simtest.ErrorIf(t, status != exitSuccess || stderr != "", "%v --quiet: status %d: %q", args, status, stderr)
+		_, stderr := succeeds(t, append(args, "--quiet")...)
+		simtest.Equal(t, stderr, "", "%v --quiet:", args)
 	}
 }
 
@@ -346,15 +336,11 @@ func TestNextCommand(t *testing.T) {
 func TestReproduce(t *testing.T) {
 	inFolder(t, nil)
 	stdout, stderr := succeeds(t, "reproduce", "dswitch/theorem2", "dswitch/theorem1", "--quick", "--out", "r")
-	if strings.Count(stdout, "\n  theorem2: ") != 4 || !strings.Contains(stderr, "9 targets: 7 met, 2 refuted; of those met 7 simulated") {
-		t.Errorf("%s%s", stdout, stderr)
-	}
+	simtest.Equal(t, strings.Count(stdout, "\n  theorem2: "), 4, "rows of theorem2 in\n%s:", stdout)
+	simtest.Says(t, stderr, "9 targets: 7 met, 2 refuted; of those met 7 simulated")
 	holds(t, "r/verdicts.csv", "id,paper,artifact,case,metric,target,measured,ci95,unit,kind,tolerance,rests_on,variant,verdict,note\n", ",simulated,full,met,",
 		"\ndswitch-theorem1-pk-1-7-3-1-sessions,dswitch,theorem1,PK_1(7 3 1),sessions,3,3,,sessions,exact,abs 0,simulated,quick,met,\n")
 	holds(t, "r/report.html", "7 met")
 	holds(t, "r/dswitch/theorem2/resolved.toml", "seed = 1\n")
-	for _, name := range []string{"results.csv", "manifest.json", "sessions-2.svg"} {
-		files := left(t) + " "
-		simtest.ErrorIf(t, !strings.Contains(files, "theorem2/"+name+" "), "no %s in %s", name, files)
-	}
+	simtest.Says(t, left(t)+" ", "theorem2/results.csv ", "theorem2/manifest.json ", "theorem2/sessions-2.svg ")
 }

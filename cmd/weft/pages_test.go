@@ -51,9 +51,8 @@ func TestTutorialNumbers(t *testing.T) {
 			simtest.FatalIf(t, err != nil || len(row.Rows) != 1, "%s: %d rows (%v)", line, len(row.Rows), err)
 			for i := c.keys; i < len(cells); i++ {
 				at := simtest.Must(row.Column(columns[i]))(t)
-				if got := row.Rows[0][at]; !sameDigits(got, cells[i]) {
-					t.Errorf("%s: %s is %s", line, columns[i], got)
-				}
+				got := row.Rows[0][at]
+				simtest.ErrorIf(t, !sameDigits(got, cells[i]), "%s: %s is %s", line, columns[i], got)
 			}
 		}
 		simtest.ErrorIf(t, shown != c.rows, "%d rows of %s", shown, c.header)
@@ -89,9 +88,7 @@ func TestJobsNumbers(t *testing.T) {
 		}
 		return sum
 	}
-	shown := func(want string) {
-		simtest.ErrorIf(t, !strings.Contains(page, want), "docs/jobs.md has not %q", want)
-	}
+	shown := func(want string) { simtest.Says(t, page, want) }
 	number := func(dir, job, name string) float64 {
 		return column(dir+"/jobs.csv", map[string]string{"job": job}, name)
 	}
@@ -103,9 +100,9 @@ func TestJobsNumbers(t *testing.T) {
 		dir := command[3]
 		beside, alone := number(dir, "solver", "message_p99_s"), number(dir, "solver", "message_p99_alone_s")
 		shown(fmt.Sprintf("| `%s` | %.3f | %.1f | %.1f |", dir, number(dir, "solver", "slowdown"), beside*1e6, alone*1e6))
-		if isolated := math.Abs(beside/alone-1) <= 0.05; isolated != (dir != "scattered") {
-			t.Errorf("%s: 99 %% of the solver's messages take up to %v s, alone %v: want them within 5 %% by a lane and by placement", dir, beside, alone)
-		}
+		isolated := math.Abs(beside/alone-1) <= 0.05
+		simtest.ErrorIf(t, isolated != (dir != "scattered"), "%s: 99 %% of the solver's messages take up to %v s, alone %v: "+
+			"want them within 5 %% by a lane and by placement", dir, beside, alone)
 	}
 	blamed := func(job string) float64 {
 		return column("scattered/job_blame.csv", map[string]string{"job": job, "slowed_by": "checkpoint"}, "slowdown")
@@ -273,8 +270,7 @@ func TestForwardingTables(t *testing.T) {
 	simtest.Equal(t, read(t, "again.lfts"), text, "")
 	lines := strings.SplitAfter(text, "\n")
 	for _, c := range []struct {
-		name, text string
-		want       string
+		name, text, want string
 	}{
 		{"cut", strings.Join(lines[:5], ""), "cluster.lfts:5: the file ends within the table of S0\n"},
 		{"LID", strings.Replace(text, "0x0002 ", "0xd002 ", 1), "cluster.lfts:3: LID 0xd002: want 0x0001 to 0xbfff\n"},

@@ -47,8 +47,7 @@ func TestPlot(t *testing.T) {
 		"--where switch.vsc=2":                        "weft: o/results.csv: no column \"switch.vsc\" (did you mean \"switch.vcs\"?)",
 	} {
 		_, _, stderr := weft(t, append([]string{"plot", "o/results.csv", "-o", "a.svg"}, strings.Fields(args)...)...)
-		simtest.ErrorIf(t, !strings.HasPrefix(stderr, want) || want == "" && stderr != "",
-			"plot %s: %q, want %q", args, stderr, want)
+		simtest.ErrorIf(t, !strings.HasPrefix(stderr, want) || want == "" && stderr != "", "plot %s: %q, want %q", args, stderr, want)
 	}
 	refuses(t, "points of one series at offered_load = 0.1 differ in switch.vcs", "plot", "o/results.csv", "--x", "offered_load", "--by", "seed", "-o", "a.svg")
 	succeeds(t, "run", "small.toml", "--out", "o", "--force", "--quiet", "--set", "switch.buffer_flits=4")

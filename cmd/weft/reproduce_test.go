@@ -48,19 +48,16 @@ func TestReproduceBookSim(t *testing.T) {
 		simtest.FatalIf(t, i >= len(rows) || !strings.HasPrefix(rows[i], want), "verdicts:\n%s", verdicts)
 	}
 	for i, want := range map[int]string{1: "not-run,\"topology = qtree: not mapped", 2: ",agrees,", 3: ",agrees,", 4: "not-run,weft refuses it: switch.vcs"} {
-		simtest.ErrorIf(t, !strings.Contains(rows[i], want), "no %s in %s", want, rows[i])
+		simtest.Says(t, rows[i], want)
 	}
-	if !strings.Contains(stdout, "not-run") || !strings.Contains(stderr, "good/notes.csv: warning: no table of curves") || !strings.Contains(stderr, "2 agree, 0 differ, 0 not judged, 2 not run") {
-		t.Errorf("%s%s", stdout, stderr)
-	}
+	simtest.Says(t, stdout, "not-run")
+	simtest.Says(t, stderr, "good/notes.csv: warning: no table of curves", "2 agree, 0 differ, 0 not judged, 2 not run")
 	simtest.Must(os.Stat(filepath.Join("r", "booksim", "mesh", "results.csv")))(t)
-	if status, stdout, stderr := weft(t, "reproduce", "booksim/mesh", "--data", "bad", "--quick", "--out", "s"); status != exitFailure || strings.Count(stdout, "differs") != 1 {
-		t.Errorf("status %d\n%s%s", status, stdout, stderr)
-	}
+	status, stdout, stderr = weft(t, "reproduce", "booksim/mesh", "--data", "bad", "--quick", "--out", "s")
+	simtest.ErrorIf(t, status != exitFailure || strings.Count(stdout, "differs") != 1, "status %d\n%s%s", status, stdout, stderr)
 	status, _, stderr = weft(t, "reproduce", "booksim", "--data", "wrong", "--out", "w")
-	if status != exitUsage || !strings.Contains(stderr, `num_vc is not a setting of BookSim2 (did you mean "num_vcs"?)`) || !strings.Contains(stderr, `wrong/mesh.csv:2: avg_packet_latency_cycles = "many"`) {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	simtest.Equal(t, status, exitUsage, "status")
+	simtest.Says(t, stderr, `num_vc is not a setting of BookSim2 (did you mean "num_vcs"?)`, `wrong/mesh.csv:2: avg_packet_latency_cycles = "many"`)
 }
 
 // TestReproduceRefuses: names and folders of all references; nothing is left of what was refused.
@@ -108,9 +105,8 @@ func TestReproduceCongestion(t *testing.T) {
 	holds(t, "r/congestion/verdicts.csv",
 		"\none,basic,tail,176.2,176.2,", "\none_rccc,basic,mean,80,", "\npause,basic,tail,176.216,176.216,", "\nwrong,basic,tail,100,176.2,176.2,176.2,5,76.20,0.1,differs,",
 		"\nsleek,basic,tail,176.2,,,,,,0.1,not-run,weft has no counterpart of the option -sleek\n", ",not-run,missing.cm is not in inputs\n", "\nbroken,basic,tail,")
-	if status != exitUsage || !strings.Contains(stderr, `rows.csv:8: link_gbps = "x": want a number`) || !strings.Contains(stderr, "3 of 7 rows agree") {
-		t.Errorf("status %d\n%s", status, stderr)
-	}
+	simtest.Equal(t, status, exitUsage, "status")
+	simtest.Says(t, stderr, `rows.csv:8: link_gbps = "x": want a number`, "3 of 7 rows agree")
 	succeeds(t, "reproduce", "congestion/one", "--data", data, "--out", "one", "--quick")
 	refuses(t, "needs --data DIR, a folder of rows that htsim measured", "reproduce", "congestion")
 }
@@ -123,26 +119,21 @@ func TestReproduceOpenSM(t *testing.T) {
 	status, stdout, stderr := weft(t, "reproduce", "opensm/single_8", "--data", data, "--out", "r")
 	holds(t, "r/opensm/verdicts.csv", "fabric,run,engine,options,entries,verdict,note\n", "\nsingle_8,minhop,minhop,,9,agrees,\n",
 		"\nsingle_8,ftree,ftree,,0,agrees,\"refused, as by OpenSM: Fabric has 1 switches - topology is not fat-tree.\"\n")
-	simtest.ErrorIf(t, !strings.Contains(stdout, "refused, as by OpenSM") || status == exitUsage,
-		"status %d\n%s%s", status, stdout, stderr)
+	simtest.ErrorIf(t, !strings.Contains(stdout, "refused, as by OpenSM") || status == exitUsage, "status %d\n%s%s", status, stdout, stderr)
 }
 
 // judgedRow is a row of docs/verdicts.csv, the verdicts.csv of a full run of weft reproduce.
 type judgedRow struct {
-	target         verdict.Target
-	measured, half float64 // NaN: empty
-	verdict, note  string
-	rests, variant string
+	target                        verdict.Target
+	measured, half                float64 // NaN: empty
+	verdict, note, rests, variant string
 }
 
 // readVerdicts reads docs/verdicts.csv and checks that it is whole: every target
 // once, as it stands in the data, and judged as it would be today.
 func readVerdicts(t *testing.T) []judgedRow {
-	file := simtest.Must(os.Open(filepath.Join(root, "docs", "verdicts.csv")))(t)
-	defer file.Close()
-	table := simtest.Must(results.ReadTable("verdicts.csv", file))(t)
-	want := verdict.Table(nil).Columns
-	simtest.FatalIf(t, !slices.Equal(table.Columns, want), "columns %v, want %v", table.Columns, want)
+	table := simtest.Must(results.ReadTableFile(filepath.Join(root, "docs", "verdicts.csv")))(t)
+	simtest.EqualSlices(t, table.Columns, verdict.Table(nil).Columns, "columns")
 	measured := simtest.Must(table.Numbers("measured"))(t)
 	half := simtest.Must(table.Numbers("ci95"))(t)
 	byID := map[string]judgedRow{}
@@ -171,10 +162,8 @@ func readVerdicts(t *testing.T) []judgedRow {
 // the number that it gives, if it gives one, the row is missed. It says how that is known, and names
 // tests that there are.
 func TestMutations(t *testing.T) {
-	table := simtest.Must(results.ReadTable("mutations.csv", strings.NewReader(read(t, filepath.Join(root, "docs", "mutations.csv")))))(t)
-	if want := []string{"row", "mutation", "measured", "basis"}; !slices.Equal(table.Columns, want) {
-		t.Fatalf("columns %v, want %v", table.Columns, want)
-	}
+	table := simtest.Must(results.ReadTableFile(filepath.Join(root, "docs", "mutations.csv")))(t)
+	simtest.EqualSlices(t, table.Columns, []string{"row", "mutation", "measured", "basis"}, "columns")
 	var want, got []string
 	for _, r := range readVerdicts(t) {
 		if r.verdict == verdict.Met && r.rests == verdict.Simulated {
@@ -200,9 +189,8 @@ func TestMutations(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	if slices.Sort(got); !slices.Equal(got, want) {
-		t.Errorf("docs/mutations.csv has mutations for %v, want them for %v", got, want)
-	}
+	slices.Sort(got)
+	simtest.EqualSlices(t, got, want, "docs/mutations.csv has mutations for")
 }
 
 // TestPapersPage: the counts and tables of docs/papers.md are those of
@@ -351,15 +339,12 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 // TestTrials: docs/papers-tried.csv names experiments that there are.
 func TestTrials(t *testing.T) {
 	table := simtest.Must(results.ReadTableFile(filepath.Join(root, "docs", "papers-tried.csv")))(t)
-	want := []string{"paper", "experiment", "case", "quantity", "value", "ci95"}
-	simtest.FatalIf(t, !slices.Equal(table.Columns, want), "columns %v, want %v", table.Columns, want)
-	checked := map[string]bool{}
+	simtest.EqualSlices(t, table.Columns, []string{"paper", "experiment", "case", "quantity", "value", "ci95"}, "columns")
+	names := map[string]bool{}
 	for _, row := range table.Rows {
-		name := "papers/" + row[0] + "/" + row[1]
-		if checked[name] {
-			continue
-		}
-		checked[name] = true
+		names["papers/"+row[0]+"/"+row[1]] = true
+	}
+	for name := range names {
 		_, err := experiments.Open(name, experiments.Options{})
 		simtest.ErrorIf(t, err != nil, "%s: %v", name, err)
 	}

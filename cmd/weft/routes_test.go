@@ -64,9 +64,8 @@ func TestRoutesAsConfigured(t *testing.T) {
 	stdout, stderr := run(mesh, "--opensm", "conf/list.conf", "-o", "torus")
 	equal("torus", "lft", updn)
 	equal("torus", "sl2vl", "-\n")
-	if !strings.Contains(stdout, "refused    ftree: Fabric rank is 1") || !strings.Contains(stdout, "engine     updn") || !strings.Contains(stderr, `list.conf:3: unknown key "no_such_key"`) {
-		t.Errorf("%s%s", stdout, stderr)
-	}
+	simtest.Says(t, stdout, "refused    ftree: Fabric rank is 1", "engine     updn")
+	simtest.Says(t, stderr, `list.conf:3: unknown key "no_such_key"`)
 	simtest.ErrorIf(t, results.Exists("torus/opensm-lfts.dump"), "a dump of an earlier run is left")
 
 	run(tree, "--opensm", "conf/lmc.conf", "-o", "lmc")
@@ -76,12 +75,10 @@ func TestRoutesAsConfigured(t *testing.T) {
 	equal("lash", "sl", lash)
 
 	status, _, stderr := weft(t, "routes", mesh, "--opensm", "conf/ftree.conf", "-o", "none")
-	if _, err := os.Stat("none"); status != exitFailure || err == nil || !strings.Contains(stderr, "more than one root") || !strings.Contains(stderr, "minhop as its last resort") {
-		t.Errorf("status %d, folder %v\n%s", status, err, stderr)
-	}
+	simtest.Alike(t, "status, and whether there is a folder", status, exitFailure, results.Exists("none"), false)
+	simtest.Says(t, stderr, "more than one root", "minhop as its last resort")
 	for _, c := range []struct {
-		args []string
-		want []string
+		args, want []string
 	}{
 		{[]string{mesh, "--opensm", "conf/wrong.conf"}, []string{`wrong.conf:1: routing_engine: no routing engine "updown"`, "wrong.conf:2: lmc", "wrong.conf:3: root_guid_file: conf/none", "wrong.conf:4: hop_weights_file"}},
 		{[]string{mesh, "--opensm", "conf/guid.conf"}, []string{"guid 0x0000000000000123: no adapter port"}},
@@ -96,10 +93,8 @@ func TestRoutesAsConfigured(t *testing.T) {
 		{[]string{mesh, "--lanes", "3"}, []string{"--lanes 3: want 1, 2, 4, 8 or 15"}},
 	} {
 		status, _, stderr := weft(t, append([]string{"routes"}, c.args...)...)
-		for _, want := range c.want {
-			simtest.ErrorIf(t, status != exitUsage || !strings.Contains(stderr, want),
-				"%v: status %d, no %q in\n%s", c.args, status, want, stderr)
-		}
+		simtest.Equal(t, status, exitUsage, "%v: status", c.args)
+		simtest.Says(t, stderr, c.want...)
 	}
 }
 
@@ -110,11 +105,8 @@ func TestRoutesAsConfigured(t *testing.T) {
 func TestRoutesCompared(t *testing.T) {
 	inFolder(t, map[string]string{"ring.toml": "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [4]\n[routing]\ntype = \"dor\"\n"})
 	stdout, stderr := succeeds(t, "routes", "ring.toml", "--engine", "dor,ftree", "--engine", "lash", "-o", "out")
-	table := read(t, "out/engines.csv")
-	lines := strings.Split(strings.TrimSpace(table), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[2], "ftree,uniform,refused,") || !strings.HasPrefix(lines[3], "lash,uniform,ok,0,1,2,") {
-		t.Error(table)
-	}
+	holds(t, "out/engines.csv", "\nftree,uniform,refused,", "\nlash,uniform,ok,0,1,2,")
+	simtest.Equal(t, len(simtest.Rows(t, "out/engines.csv")), 3, "engines:")
 	for _, name := range []string{"cables.csv", "hottest.csv", "histogram.csv", "hottest.svg", "histogram.svg"} {
 		simtest.ErrorIf(t, read(t, "out", name) == "", "%s is empty", name)
 	}
@@ -147,8 +139,7 @@ func TestInfiniBandPage(t *testing.T) {
 	}
 	simtest.ErrorIf(t, commands != 2, "%d commands, want 2", commands)
 	for _, name := range []string{"tables/lft", "tables/sl", "tables/sl2vl", "compared/hottest.svg", "compared/histogram.svg"} {
-		_, err := os.Stat(name)
-		simtest.ErrorIf(t, err != nil, "%v", err)
+		simtest.Must(os.Stat(name))(t)
 	}
 }
 
@@ -164,8 +155,7 @@ func TestInfiniBandEngines(t *testing.T) {
 			succeeds(t, strings.Fields(strings.ReplaceAll(line, "$LOGINOFF", "loginoff.txt"))[1:]...)
 		}
 	}
-	lines := map[string]string{}
-	var engines []string
+	lines, engines := map[string]string{}, []string(nil)
 	for _, row := range simtest.Table(t, "engines/engines.csv") {
 		engine := row["engine"]
 		if row["status"] != "ok" {
@@ -180,11 +170,10 @@ func TestInfiniBandEngines(t *testing.T) {
 		simtest.FatalIf(t, err != nil || err2 != nil, "%v", row)
 		lines[engine] += fmt.Sprintf(" %.2f, %.1f %% |", load, 100*share)
 	}
-	var table strings.Builder
+	want := ""
 	for _, engine := range engines {
-		table.WriteString(lines[engine] + "\n")
+		want += lines[engine] + "\n"
 	}
-	want := table.String()
 	simtest.ErrorIf(t, !found || len(engines) != 7 || !strings.Contains(page, want), "the page does not have the table\n%s", want)
 	simtest.Equal(t, len(simtest.Table(t, "engines/jobs.csv")), 3*7, "rows of jobs:")
 }
@@ -309,8 +298,8 @@ func TestServiceLevels(t *testing.T) {
 		rows := simtest.Table(t, "results/levels.csv")
 		simtest.FatalIf(t, len(rows) != 2, "%v", rows)
 		for i, row := range rows {
-			simtest.ErrorIf(t, row["service_level"] != strconv.Itoa(i), "row %d is of level %s", i, row["service_level"])
-			flits[i], _ = strconv.ParseFloat(row["flits_per_cycle"], 64)
+			simtest.Equal(t, row["service_level"], strconv.Itoa(i), "row %d is of level", i)
+			flits[i] = results.Number(row["flits_per_cycle"])
 		}
 		return flits
 	}
@@ -338,10 +327,8 @@ func TestServiceLevels(t *testing.T) {
 	for _, row := range simtest.Table(t, "results/blame.csv") {
 		if row["scope"] == "level" {
 			blamed++
-			total, _ := strconv.ParseFloat(row["total_ns"], 64)
-			if want, _ := strconv.ParseFloat(mean[row["from"]], 64); math.Abs(total-want) > 1e-6*want {
-				t.Errorf("level %s: parts of %s ns, mean latency %s ns", row["from"], row["total_ns"], mean[row["from"]])
-			}
+			want := results.Number(mean[row["from"]])
+			simtest.Near(t, results.Number(row["total_ns"]), want, 1e-6*want, "level %s: parts in ns, and mean latency:", row["from"])
 		}
 	}
 	simtest.ErrorIf(t, blamed != 2, "%d levels in blame.csv", blamed)

@@ -103,8 +103,7 @@ func sameAsHere(t *testing.T, local, cluster string, patterns ...string) (names 
 	for _, name := range names {
 		want := simtest.Must(os.ReadFile(name))(t)
 		got, err := os.ReadFile(cluster + strings.TrimPrefix(name, local))
-		simtest.ErrorIf(t, err != nil || !bytes.Equal(got, want),
-			"%s of the cluster (%v):\n%s\nof one process:\n%s", name, err, got, want)
+		simtest.ErrorIf(t, err != nil || !bytes.Equal(got, want), "%s of the cluster (%v):\n%s\nof one process:\n%s", name, err, got, want)
 	}
 	return names
 }
@@ -150,18 +149,15 @@ func TestSlurmRefusals(t *testing.T) {
 	if os.Getenv(realSlurm) == "" {
 		fakeSlurm(t, "")
 	}
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--executor", "slurm", "--sbatch=--partition=none", "--out", dir}, "sbatch refuses: "},
-		{[]string{"--executor", "slurm", "--out", "-"}, "needs a result folder"},
-		{[]string{"--executor", "slurm", "--chunk", "-1", "--out", dir}, "--chunk -1: want at least 1"},
-		{[]string{"--executor", "pbs", "--out", dir}, "want local or slurm"},
-		{[]string{"--chunk", "2", "--out", dir}, "are for --executor slurm"},
+	for args, want := range map[string]string{
+		"slurm --sbatch=--partition=none --out " + dir: "sbatch refuses: ",
+		"slurm --out -":                 "needs a result folder",
+		"slurm --chunk -1 --out " + dir: "--chunk -1: want at least 1",
+		"pbs --out " + dir:              "want local or slurm",
+		"local --chunk 2 --out " + dir:  "are for --executor slurm",
 	} {
-		ends(t, exitUsage, c.want, append([]string{"run", file}, c.args...)...)
-		simtest.ErrorIf(t, results.Exists(dir), "%v: a result folder is left behind", c.args)
+		ends(t, exitUsage, want, strings.Fields("run "+file+" --executor "+args)...)
+		simtest.ErrorIf(t, results.Exists(dir), "%v: a result folder is left behind", args)
 	}
 	t.Setenv("PATH", t.TempDir())
 	ends(t, exitUsage, "sbatch is not in PATH", "run", file, "--executor", "slurm", "--out", dir)

@@ -25,11 +25,10 @@ func TestTopologyPictures(t *testing.T) {
 		return read(t, args[len(args)-1])
 	}
 	plain := picture("small.toml", "-o", "a.svg")
-	if !strings.Contains(plain, "16 switches, 16 terminals, 32 cables between switches") || strings.Contains(plain, "flits per cycle") {
-		t.Errorf("%.300s", plain)
-	}
-	if !strings.HasPrefix(picture("small.toml", "-o", "a.png"), "\x89PNG") || !strings.HasPrefix(picture("small.toml", "-o", "a.pdf"), "%PDF") {
-		t.Error("not PNG or PDF")
+	simtest.Says(t, plain, "16 switches, 16 terminals, 32 cables between switches")
+	simtest.ErrorIf(t, strings.Contains(plain, "flits per cycle"), "%.300s", plain)
+	for name, start := range map[string]string{"a.png": "\x89PNG", "a.pdf": "%PDF"} {
+		simtest.ErrorIf(t, !strings.HasPrefix(picture("small.toml", "-o", name), start), "%s is not what its name says", name)
 	}
 	picture("small.toml", "-o", "net.json")
 	simtest.Says(t, picture("net.json", "-o", "b.svg"), "16 switches")
@@ -56,19 +55,10 @@ func TestTopologyDiff(t *testing.T) {
 		simtest.FatalIf(t, !strings.Contains(after, old), "no %q in the dump", old)
 		after = strings.ReplaceAll(after, old, new)
 	}
-	lines := func(drop func(line string) bool) {
-		var kept []string
-		for _, line := range strings.Split(after, "\n") {
-			if !drop(line) {
-				kept = append(kept, line)
-			}
-		}
-		after = strings.Join(kept, "\n")
-	}
 	// ib5's port 21 leads to ib8's port 26.
-	lines(func(line string) bool {
+	after = strings.Join(slices.DeleteFunc(strings.Split(after, "\n"), func(line string) bool {
 		return strings.HasPrefix(line, "[21]\t\"S-f4521403007ea570\"[26]") || strings.HasPrefix(line, "[26]\t\"S-f4521403001165a0\"[21]")
-	})
+	}), "\n")
 	// stage114 goes from port 1 of ib5 to port 17, which is free.
 	edit("[1]\t\"H-24be05ffff980030\"[1]", "[17]\t\"H-24be05ffff980030\"[1]")
 	edit("[1](24be05ffff980031) \t\"S-f4521403001165a0\"[1]", "[1](24be05ffff980031) \t\"S-f4521403001165a0\"[17]")
@@ -81,7 +71,7 @@ func TestTopologyDiff(t *testing.T) {
 		after = after[:from] + strings.Replace(after[from:], "4xFDR10", "4xSDR", 1)
 	}
 	inFolder(t, map[string]string{"before.txt": before, "after.txt": after})
-	status, stdout, stderr := weft(t, "topology", "before.txt", "--diff", "after.txt", "--routing", "table")
+	stdout, _ := succeeds(t, "topology", "before.txt", "--diff", "after.txt", "--routing", "table")
 	// 145 end ports, all of which have a path before and after; ib5 and ib8 still have
 	// three cables.
 	want := `switches   0 gone, 0 new, 0 changed
@@ -93,9 +83,7 @@ hosts      0 gone, 0 new, 2 changed
   ~ stage112 mlx4_0 (0x24be05ffff982d51) is now stage112 mlx4_0 (0xaabbccddee982d51)
 pairs      20880 of hosts that both have: 20880 had a path, 20880 have one
 `
-	if status != exitSuccess || !strings.HasPrefix(stdout, want) || !strings.Contains(stdout, " 0 shorter, 0 longer\nhops       mean ") {
-		t.Errorf("status %d\n%s%s\nwant\n%s", status, stdout, stderr, want)
-	}
+	simtest.Says(t, stdout, want, " 0 shorter, 0 longer\nhops       mean ")
 	says(t, exitSuccess, "paths      20880 the same, 0 by other cables, 0 shorter, 0 longer\n", "", "topology", "before.txt", "--diff", "before.txt", "--routing", "table")
 }
 
@@ -151,9 +139,8 @@ func TestAtlasPage(t *testing.T) {
 			continue
 		}
 		e := simtest.Must(atlas.NewEntry(context.Background(), n, nil))(t)
-		if want := rows(atlas.EntryTable([]*atlas.Entry{e}), n.Family); !slices.Equal(documented, want) {
-			t.Errorf("docs/atlas.csv on %s: run make atlas\n%s\nwant\n%s", n.Family, strings.Join(documented, "\n"), strings.Join(want, "\n"))
-		}
+		want := rows(atlas.EntryTable([]*atlas.Entry{e}), n.Family)
+		simtest.Equal(t, strings.Join(documented, "\n"), strings.Join(want, "\n"), "docs/atlas.csv on %s: run make atlas\n", n.Family)
 	}
 }
 
@@ -213,36 +200,30 @@ func TestReproduceAtlasDamaged(t *testing.T) {
 	}
 	inFolder(t, nil)
 	own := atlas.Own()
-	copied := func(names ...string) {
-		for _, name := range names {
-			content := simtest.Must(fs.ReadFile(own, name))(t)
-			simtest.Check(t, results.WriteBelow(filepath.Join("d", name), content))
-		}
-	}
+	ours := func(name string) string { return string(simtest.Must(fs.ReadFile(own, name))(t)) }
 	put := func(name, text string) {
 		simtest.Check(t, results.WriteBelow(filepath.Join("d", name), []byte(text)))
 	}
 	const dead, good = "slimfly_q5__ugallnew_rperm_vc4_buf16_speedup2", "slimfly_q5__minhopvc_uniform_vc4_buf16_speedup2"
 	const cut, graph = "polarfly_q7__minhopvc_uniform_vc4_buf16_speedup2", "jellyfish_n57_r8__minhopvc_uniform_vc4_buf16_speedup2"
-	copied("graphs/slimfly_q5.edges.gz", "graphs/slimfly_q5.nexthop.gz", "graphs/slimfly_q5.rperm.gz", "graphs/jellyfish_n57_r8.nexthop.gz",
-		"curves/"+good+".cfg", "curves/"+cut+".cfg", "curves/"+graph+".cfg", "curves/"+graph+".csv")
-	config := simtest.Must(fs.ReadFile(own, "curves/"+good+".cfg"))(t)
-	put("curves/"+dead+".cfg", string(config))
+	for _, name := range []string{"graphs/slimfly_q5.edges.gz", "graphs/slimfly_q5.nexthop.gz", "graphs/slimfly_q5.rperm.gz", "graphs/jellyfish_n57_r8.nexthop.gz",
+		"curves/" + good + ".cfg", "curves/" + cut + ".cfg", "curves/" + graph + ".cfg", "curves/" + graph + ".csv"} {
+		put(name, ours(name))
+	}
+	put("curves/"+dead+".cfg", ours("curves/"+good+".cfg"))
 	put("curves/"+dead+".csv", peerHeader+"0.6,deadlock,nan,\n")
 	put("curves/"+good+".csv", peerHeader+"0.1,saturated,,0.1\n") // the accepted load is judged
 	put("curves/"+cut+".csv", peerHeader+"0.1,stable,10.6\n")
-	edges := simtest.Must(fs.ReadFile(own, "graphs/jellyfish_n57_r8.edges.gz"))(t)
-	put("graphs/jellyfish_n57_r8.edges.gz", string(edges[:len(edges)/2]))
+	edges := ours("graphs/jellyfish_n57_r8.edges.gz")
+	put("graphs/jellyfish_n57_r8.edges.gz", edges[:len(edges)/2])
 	put("curves.csv", "curve,graph,routing,traffic\n"+good+",slimfly_q5,minhopvc,uniform\n"+dead+",slimfly_q5,ugallnew,rperm\n"+
 		cut+",polarfly_q7,minhopvc,uniform\n"+graph+",jellyfish_n57_r8,minhopvc,uniform\nabsent,slimfly_q5,min,uniform\n")
 	put("targets.csv", "id,topology,instance,metric,value,kind\na,Slim Fly,\"q=5, p=4\",routers,50,exact\nb,Jellyfish,\"graphs/jellyfish_n57_r8.edges.gz, 4 terminals a router\",routers,57,exact\nc,Slim Fly\n")
 	status, stdout, stderr := weft(t, "reproduce", "atlas", "--data", "d", "--quick", "--out", "r")
 	simtest.ErrorIf(t, status != exitUsage, "status %d", status)
-	for _, want := range []string{"of 3 numbers 1 agree, 0 differ, 0 not judged, 0 not run, 2 unreadable", "d/curves/" + cut + ".csv:2: 3 cells, want 4",
+	simtest.Says(t, stderr, "of 3 numbers 1 agree, 0 differ, 0 not judged, 0 not run, 2 unreadable", "d/curves/"+cut+".csv:2: 3 cells, want 4",
 		"jellyfish_n57_r8.edges.gz: cannot be read: damaged gzip file: unexpected EOF", `d/curves.csv:6: curve "absent" is not in the folder curves`,
-		"d/targets.csv:4: 2 cells, want 6", "2 of 2 curves agree; points: 2 agree, 0 differ, 1 not judged, 0 not run, 3 unreadable"} {
-		simtest.ErrorIf(t, !strings.Contains(stderr, want), "no %q in\n%s", want, stderr)
-	}
+		"d/targets.csv:4: 2 cells, want 6", "2 of 2 curves agree; points: 2 agree, 0 differ, 1 not judged, 0 not run, 3 unreadable")
 	holds(t, "r/atlas/verdicts.csv", ",0.6,deadlock,", "weft refuses the network: ")
 	simtest.ErrorIf(t, strings.Count(stdout, "unreadable") != 5, "%v", stdout)
 }

@@ -16,52 +16,18 @@ import (
 // TestUsage: mistakes in the command line have a message without the words of
 // the libraries, status 2, and nothing is written.
 func TestUsage(t *testing.T) {
+	cases := simtest.Table(t, "testdata/usage.csv")
 	const table = "point,traffic.load,seed,replications,offered_load,latency_mean_ns,saturated\n0,0.1,1,1,0.1,5,false\n"
 	inFolder(t, map[string]string{"x.toml": small, "quick.toml": small + "[quick]\n\"traffic.lod\" = 1\n", "empty.toml": "# nothing\n",
 		"a.csv": table, "b.csv": strings.Replace(table, ",5,", ",6,", 1), "bare.csv": "offered_load,latency_mean_ns\n0.1,5\n",
 		"bench.csv": "workload,ns_per_unit\na,1\n", "other.csv": "workload,ns_per_unit\nb,1\n"})
 	before := left(t)
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"run"}, "weft: weft run takes FILE..., and got nothing; see weft run --help\n"},
-		{[]string{"plot", "a.csv", "b.csv"}, "weft: weft plot takes RESULTS.csv, and got 2; see weft plot --help\n"},
-		{[]string{"version", "x"}, "weft: weft version takes no arguments, and got 1; see weft version --help\n"},
-		{[]string{"rnu"}, "weft: unknown command \"rnu\" for \"weft\" (did you mean \"run\"?): there are atlas, bench, check, compare, completion, "},
-		{[]string{"help", "rnu"}, "weft: unknown command \"rnu\" for \"weft\" (did you mean \"run\"?): there are "},
-		{[]string{"completion", "tcsh"}, "weft: unknown command \"tcsh\" for \"weft completion\": there are bash, fish, powershell, zsh\n"},
-		{[]string{"run", "x.toml", "--seed", "-5"}, "weft: --seed -5: want an integer from 0 to 9223372036854775807\n"},
-		{[]string{"run", "x.toml", "--jobs", "1.5"}, "weft: --jobs 1.5: want an integer\n"},
-		{[]string{"run", "x.toml", "--jobs", "-1"}, "weft: --jobs -1: want at least 1, or 0 for one a core\n"},
-		{[]string{"run", "x.toml", "--threads", "0"}, "weft: --threads 0: want at least 1\n"},
-		{[]string{"run", "x.toml", "--out", ""}, "weft: --out is empty: name a folder, or leave it out\n"},
-		{[]string{"run", "x.toml", "quick.toml", "--out", "-"}, "weft: --out - takes one file: the tables of 2 would run into each other\n"},
-		{[]string{"run", ""}, "\"\": cannot be read: the name is empty\n"},
-		{[]string{"run", "empty.toml"}, "empty.toml: the file is empty: name at least a kind or a [topology]\n"},
-		{[]string{"check", "quick.toml"}, "quick.toml:18:1: traffic.lod is not a key of [traffic] (did you mean \"load\"?)"},
-		{[]string{"plot", "a.csv", "--style", "dots"}, "weft: style = \"dots\": want line, scatter, bar, histogram, cdf, percentile, box, heat\n"},
-		{[]string{"plot", "a.csv", "--y-max", "-1"}, "weft: y_max = -1: want at least 0\n"},
-		{[]string{"plot", "a.csv", "--y-max", "nan"}, "weft: y_max = NaN: want at least 0\n"},
-		{[]string{"plot", "a.csv", "--y-max", "inf"}, "weft: y_max = +Inf: want a number\n"},
-		{[]string{"plot", "a.csv", "-o", "none/a.svg"}, "weft: -o none/a.svg: cannot be written: no such file or directory\n"},
-		{[]string{"topology", "x.toml", "-o", "none/a.dot"}, "weft: -o none/a.dot: cannot be written: no such file or directory\n"},
-		{[]string{"topology", "x.toml", "-o", "a.txt"}, "weft: -o a.txt: want --format dot|graphml|ibnetdiscover|ibsim|json|svg|png|pdf, or a name that ends like one of them\n"},
-		{[]string{"compare", "a.csv", "bare.csv"}, "weft: a.csv and bare.csv: first table: rows differ in traffic.load: match by it too"},
-		{[]string{"compare", "a.csv", "b.csv", "--metric", "saturated"}, "weft: a.csv and b.csv: first table: column \"saturated\" has no numbers\n"},
-		{[]string{"compare", "a.csv", "b.csv"}, "weft: no difference could be judged: the tables hold neither confidence intervals nor replications of latency_mean_ns"},
-		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "-o", "new"}, "a.csv:1: neither a network of BookSim2's anynet, "},
-		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "-o", "a.csv"}, "result folder a.csv: cannot be made: not a directory\n"},
-		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "-o", "-"}, "weft: --out -: the table is on standard output already"},
-		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "--set", "a=1", "--jobs", "2"}, "weft: --jobs, --set: for experiment files, not for --topology and --groups\n"},
-		{[]string{"bench", "--threads", "0"}, "weft: --threads 0: want at least 1\n"},
-		{[]string{"bench", "--compare", "bench.csv,other.csv"}, "weft: bench.csv and other.csv have no workload in common\n"},
-		{[]string{"bench", "--compare", "bench.csv,bench.csv", "alltoall-240"}, "weft: --compare runs nothing: leave out alltoall-240\n"},
-	} {
-		if c.args[0] == "compare" && len(c.args) == 3 && c.args[2] == "bare.csv" { // two loads on one side, none on the other
+	for _, c := range cases {
+		if c["arguments"] == "compare a.csv bare.csv" { // two loads on one side, none on the other
 			simtest.Check(t, os.WriteFile("a.csv", []byte(table+"1,0.2,1,1,0.2,6,false\n"), 0o644))
 		}
-		untouched(t, before, c.want, c.args...)
+		args, _ := shellWords(c["arguments"])
+		untouched(t, before, c["message"]+map[string]string{"whole": "\n"}[c["which"]], args...)
 	}
 	// Equal tables differ in nothing, whatever is known about their spread.
 	succeeds(t, "compare", "b.csv", "b.csv")
@@ -102,8 +68,7 @@ func TestShellCompletion(t *testing.T) {
 		{[]string{"compare", "a.csv", "--between", ""}, "point\noffered_load\n"},
 	} {
 		status, stdout, _ := weft(t, append([]string{"__complete"}, c.args...)...)
-		simtest.ErrorIf(t, status != exitSuccess || !strings.HasPrefix(stdout, c.want),
-			"%q: status %d: %s", c.args, status, stdout)
+		simtest.ErrorIf(t, status != exitSuccess || !strings.HasPrefix(stdout, c.want), "%q: status %d: %s", c.args, status, stdout)
 	}
 }
 
@@ -135,10 +100,7 @@ func TestFullOutput(t *testing.T) {
 func TestBlockedFolder(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
 	simtest.Check(t, os.MkdirAll("o/results.csv/x", 0o777))
-	status, _, stderr := weft(t, "run", "x.toml", "--out", "o")
-	if status != exitUsage || !strings.HasPrefix(stderr, "result folder o: results.csv cannot be replaced: ") || left(t) != "o/results.csv/x x.toml" {
-		t.Errorf("status %d, left %s: %s", status, left(t), stderr)
-	}
+	untouched(t, "o/results.csv/x x.toml", "result folder o: results.csv cannot be replaced: ", "run", "x.toml", "--out", "o")
 }
 
 // TestBadInputFiles: problems of a file that an experiment names stand under the key that names it.
@@ -175,13 +137,11 @@ func TestHelpExamples(t *testing.T) {
 				continue
 			}
 			own = own || of.Name() == c.Name()
-			if err := of.ParseFlags(rest); err != nil {
-				t.Errorf("%q: %v", line, err)
+			err = of.ParseFlags(rest)
+			if err == nil && of.Args != nil {
+				err = of.Args(of, of.Flags().Args())
 			}
-			if of.Args != nil {
-				err := of.Args(of, of.Flags().Args())
-				simtest.ErrorIf(t, err != nil, "%q: %v", line, err)
-			}
+			simtest.ErrorIf(t, err != nil, "%q: %v", line, err)
 		}
 		simtest.ErrorIf(t, !own, "%s: no example of its own", c.Name())
 	}

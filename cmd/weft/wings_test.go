@@ -62,8 +62,7 @@ func TestWings(t *testing.T) {
 		needs[w.name] = dependencies(t, w.root)
 		for _, p := range w.packages {
 			simtest.ErrorIf(t, slices.Contains(house, p), "the house needs %s of wing %s", p, w.name)
-			simtest.ErrorIf(t, !slices.Contains(needs[w.name], p),
-				"%s, which brings wing %s, does not bring %s", w.root, w.name, p)
+			simtest.ErrorIf(t, !slices.Contains(needs[w.name], p), "%s, which brings wing %s, does not bring %s", w.root, w.name, p)
 		}
 	}
 	for _, w := range wings {
@@ -127,7 +126,6 @@ func TestHouse(t *testing.T) {
 		alone(exitUsage, strconv.Quote(kind)+": unknown kind", "run", "small.toml", "--set", "kind="+kind)
 	}
 	help := alone(exitSuccess, "", "reproduce", "--help")
-	simtest.ErrorIf(t, strings.Contains(help, "--data") || strings.Contains(help, "BookSim"),
-		"the house is held against\n%s", help)
+	simtest.ErrorIf(t, strings.Contains(help, "--data") || strings.Contains(help, "BookSim"), "the house is held against\n%s", help)
 	alone(exitSuccess, "", "run", "small.toml", "--out", "o")
 }

@@ -1,6 +1,6 @@
 // Package collectivestest is the conformance suite of collective algorithms: on any number of ranks
 // that an algorithm accepts, every rank ends with exactly the data of its contract, whatever the
-// protocols. It is for weft's own algorithms and for those that others register:
+// protocols. It is for weft's own algorithms and for others:
 //
 //	func TestMine(t *testing.T) { collectivestest.Conform(t, "allreduce-mine") }
 package collectivestest
@@ -25,9 +25,8 @@ const most = 70
 // Conform holds the registered algorithm name to its contract, by [VerifyContract]: on 1 to 70
 // ranks, one a node and several; even and odd sizes, fewer bytes than ranks among them; with every
 // allowed value of every setting that has a list of them; with the first rank, the last and one in
-// between for a setting "root". A number of ranks may be refused by a
-// *param.ParamError of the key "ranks"; at least three must not be, and some of them
-// must be more than one.
+// between for a setting "root". A *param.ParamError of key "ranks" may refuse numbers of ranks, but
+// not all of three, nor all above one.
 func Conform(t *testing.T, name string) {
 	for _, variant := range variants(t, name) {
 		t.Run(variant.name, func(t *testing.T) {
@@ -50,8 +49,8 @@ func Conform(t *testing.T, name string) {
 	}
 }
 
-// Verify builds an algorithm with its defaults but for what set changes (nil: nothing), for all
-// roots that Conform tries, and checks its contract; false if it refuses the number of ranks.
+// Verify builds an algorithm with its defaults as set changes them (nil: not), for all of Conform's
+// roots, and checks its contract; false if it refuses the number of ranks.
 func Verify(t testing.TB, name string, env collectives.Env, set func(config any)) (accepted bool) {
 	t.Helper()
 	for _, root := range []int{0, env.Ranks / 2, env.Ranks - 1} {
@@ -160,8 +159,8 @@ type envelope struct {
 	kind          collectives.Kind
 }
 
-// pending is a send or receive of a rank whose other side has not come yet; or a receive whose data
-// have come, which are stored when the round ends.
+// pending is a send or receive whose other side has not come yet, or a receive whose data have
+// come, stored when the round ends.
 type pending struct {
 	rank int
 	op   collectives.Op
@@ -310,8 +309,8 @@ func (v *verifier) checkSize(r int, op collectives.Op) (ok bool) {
 	return sum == op.Bytes
 }
 
-// checkRaces refuses a round that receives into a slot that it uses otherwise.
-// Combining goes through a scratch buffer and may read what is being sent.
+// checkRaces refuses a round that receives into a slot in other use. Combining goes through a
+// scratch buffer and may read what is sent.
 func (v *verifier) checkRaces(r int, ops []collectives.Op) {
 	const sent, received = 1, 2
 	use := map[int]int{}

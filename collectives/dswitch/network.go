@@ -33,11 +33,10 @@ type SessionNetwork struct {
 	// up[s][unit*m+j] is where port j of a unit of stage s leads:
 	// to a unit of stage s+1, or from the last stage to spine port switch*m+i.
 	up [][]int32
-	// down[s][unit] is the port unit*m+j of stage s-1 below a unit of stage s, or -1 if nothing is
-	// plugged in; down[k][switch*m+i] the same for spine ports.
+	// down[s][unit] is the port unit*m+j of stage s-1 below a unit of stage s, -1 if nothing is
+	// plugged in; down[k][switch*m+i] is for spine ports.
 	down [][]int32
-	// processor[s][unit] is the processor that leads up to a unit by cables
-	// alone, the only one that can use it; -1: nothing is plugged in.
+	// processor[s][unit] is the only processor that can use a unit, by cables alone; -1: none.
 	processor [][]int32
 	faults    *sessionFaults
 }
@@ -92,7 +91,6 @@ type Headers struct {
 
 const noPacket = 0xff
 
-// headers are those of a session.
 func (n *SessionNetwork) headers() Headers {
 	return Headers{k: n.k, m: n.m, digits: make([]uint8, n.Processors()*n.m*n.k)}
 }
@@ -104,8 +102,8 @@ func (h *Headers) Clear() {
 	}
 }
 
-// Packet makes processor x send a packet through its port j and returns its
-// route (c_2, ..., c_k, B) to be filled in.
+// Packet makes processor x send through its port j and returns the route (c_2, ..., c_k, B) to fill
+// in.
 func (h *Headers) Packet(x, j int) []uint8 {
 	at := (x*h.m + j) * h.k
 	return h.digits[at : at+h.k]
@@ -114,17 +112,16 @@ func (h *Headers) Packet(x, j int) []uint8 {
 // Sends tells whether processor x sends through its port j.
 func (h *Headers) Sends(x, j int) bool { return h.digits[(x*h.m+j)*h.k] != noPacket }
 
-// SessionSchedule is a sequence of sessions: who sends what through which
-// ports, session by session.
+// SessionSchedule is a sequence of sessions: who sends what through which ports.
 type SessionSchedule struct {
 	Sessions int // their number
-	// Indirect tells that the B of the headers is added to the number of the port on which the
-	// spine switch receives the packet, modulo m; otherwise it is the output port itself.
+	// Indirect: the B of headers is added to the port on which the spine switch receives the
+	// packet, modulo m; otherwise it is the output port.
 	Indirect bool
 	// Fill writes the routes of session t, 0 <= t < Sessions, into a cleared h.
 	Fill func(t int, h *Headers)
-	// to is the destination of x in session t, x itself if nothing is sent; nil if a processor
-	// sends more than one packet in a session.
+	// to is the destination of x in session t, x if nothing is sent; nil if processors send several
+	// packets a session.
 	to func(t, x int) int
 }
 
@@ -141,8 +138,8 @@ type SessionOptions struct {
 // Heard tells whether destination received a packet from source.
 func (o *SessionsRow) Heard(destination, source int) bool { return o.got[destination].has(source) }
 
-// Run plays the sessions flit by flit. Cost: a step for each register of the
-// network and cycle, and a bit for each pair of processors.
+// Run plays the sessions flit by flit. Cost: a step for each register and cycle, and a bit for each
+// pair of processors.
 func (n *SessionNetwork) Run(schedule *SessionSchedule, o SessionOptions) *SessionsRow {
 	if o.PacketFlits < 1 {
 		panic(fmt.Sprintf("collectives: session packets of %d flits", o.PacketFlits))
@@ -155,14 +152,14 @@ func (n *SessionNetwork) Run(schedule *SessionSchedule, o SessionOptions) *Sessi
 }
 
 // accessBound is a lower bound on the ordered pairs of processors that a schedule leaves unserved,
-// whatever rule joiners and spine switches have for the one packet that they let through where
-// several meet, even one that knows the whole schedule.
+// whatever rule joiners and spine switches have for the one packet that they let through, even one
+// that knows the whole schedule.
 //
 // Proof. Follow every packet as if none were dropped. A slot is a session together with an inner
-// joiner, or with an output port of a spine switch; it lets one packet through. Of any one stage,
-// each pair that is served has a slot to itself, one that a packet of the pair passes. So the pairs
-// served are no more than the largest matching of pairs with the slots that their packets would
-// pass, and those beyond it are lost; the bound is the largest of these numbers over the stages.
+// joiner, or with an output port of a spine switch; it lets one packet through. In any stage, each
+// pair served has a slot to itself that a packet of the pair passes. So at most as many pairs are
+// served as in the largest matching of pairs with the slots that their packets would pass; the
+// bound is the most pairs beyond it over the stages.
 //
 // A joiner leads down to one processor only: there is a matching for each destination by itself.
 // Packets that run into failed parts or come back to their sender serve no pair. First-stage
@@ -190,8 +187,8 @@ func (n *SessionNetwork) accessBound(schedule *SessionSchedule) int {
 	return most
 }
 
-// slots lists what the packets of every pair would pass: [stage][source*R +
-// destination], 1 <= stage <= k.
+// slots lists what each pair's packets would pass: [stage][source*R + destination], 1 <= stage <=
+// k.
 func (n *SessionNetwork) slots(schedule *SessionSchedule) [][][]int {
 	R := n.Processors()
 	h := n.headers()
@@ -263,8 +260,8 @@ func (n *SessionNetwork) follow(h *Headers, x, j int, indirect bool, passed []in
 	return at, true
 }
 
-// largestMatching gives as many rows as possible a slot each from their lists, no
-// slot twice: the row of every slot that is given.
+// largestMatching gives as many rows as possible a slot from their lists, none twice: each such
+// slot's row.
 func largestMatching(wanted [][]int) map[int]int {
 	owner := map[int]int{}
 	var augment func(row int, tried map[int]bool) bool

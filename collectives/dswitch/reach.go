@@ -79,17 +79,16 @@ func (n *SessionNetwork) Fail(faults ...Fault) {
 	n.faults = f
 }
 
-// Reach says what a set of failed parts leaves of the connections: unordered
-// pairs of living processors.
+// Reach is what failed parts leave of the connections: unordered pairs of living processors.
 type Reach struct {
 	Living int // processors
-	// Direct pairs have a path of their own, Detour pairs only one over a
-	// third processor, which receives and sends on; Cut pairs neither.
+	// Direct pairs have a path of their own, Detour pairs one over a third processor, which sends
+	// on; Cut pairs none.
 	Direct, Detour, Cut int
 }
 
 // directPairs holds for each processor the others to which it has a path without failed parts. The
-// relation is symmetric: the way back uses the same units, channels and switches.
+// relation is symmetric: the way back uses the same parts.
 func (n *SessionNetwork) directPairs() []bitRow {
 	R := n.Processors()
 	rows := newBitRows(R)
@@ -105,8 +104,8 @@ func (n *SessionNetwork) directPairs() []bitRow {
 	return rows
 }
 
-// Reach analyses the network with its present faults; without any, all pairs have a path by
-// construction. Cost: R^2/2 routes and R^3/128 steps for the detours of broken pairs.
+// Reach analyses the network with its present faults; without any, all pairs have a path. Cost:
+// R^2/2 routes and R^3/128 steps for the detours of broken pairs.
 func (n *SessionNetwork) Reach() Reach {
 	if R := n.Processors(); n.faults == nil {
 		return Reach{Living: R, Direct: R * (R - 1) / 2}
@@ -134,14 +133,13 @@ func (n *SessionNetwork) Reach() Reach {
 	return r
 }
 
-// Relay is a packet that Via sends on to Destination in place of Source, whose
-// own paths there have failed.
+// Relay is a packet that Via sends to Destination for Source, whose own paths there have failed.
 type Relay struct{ Source, Via, Destination int }
 
-// relays chooses, for every ordered pair of living processors without a path, a third processor that
-// has paths to both: the one with the fewest relays so far, the lowest if equal. After an all-to-all it
-// holds the source's packet already. The relays are packed into sessions first fit, each processor
-// sending and receiving at most one packet in a session: partial permutations, without conflict.
+// relays chooses, for every ordered pair of living processors without a path, a third processor
+// that has paths to both: the one with the fewest relays so far, the lowest if equal. After an
+// all-to-all it holds the source's packet already. Relays are packed into sessions first fit:
+// partial permutations, without conflict.
 func (n *SessionNetwork) relays() [][]Relay {
 	rows, R := n.directPairs(), n.Processors()
 	load := make([]int, R)

@@ -74,8 +74,8 @@ func newSessionRun(n *SessionNetwork, schedule *SessionSchedule, o SessionOption
 	return r
 }
 
-// cycle moves every flit one stage, the stages nearest to the destination
-// first, so that each register is emptied before it is filled.
+// cycle moves every flit one stage, nearest to the destination first: registers are emptied before
+// they are filled.
 func (r *sessionRun) cycle() {
 	k := r.n.k
 	r.deliver()
@@ -132,8 +132,8 @@ func (r *sessionRun) inject() {
 	}
 }
 
-// move takes the flits out of some registers: heads into those that decide names, the flits behind
-// them to where the head was sent; -1: they are dropped.
+// move takes the flits out of registers: heads go where decide says, flits behind them where the
+// head was sent; -1: they are dropped.
 func move(from, sent, to []int32, decide func(at int, head int32) int32) {
 	for at, flit := range from {
 		if flit == 0 {
@@ -149,7 +149,8 @@ func move(from, sent, to []int32, decide func(at int, head int32) int32) {
 	}
 }
 
-// take books what lets one packet through, unless another has it: of the same session, as heads come together.
+// take books what lets one packet through, unless another of the session has it: heads come
+// together.
 func (r *sessionRun) take(busy *int) bool {
 	if *busy == r.now {
 		return false

@@ -22,8 +22,8 @@ func (n *SessionNetwork) Route(x, y int, route []uint8) (port int, ok bool) {
 	return int(digits[0]), ok
 }
 
-// innerRoute finds the way from port u to port v of copy in of PK_r. digits, len r+1, receives a
-// port for each splitter and, at the end, that of the spine switch.
+// innerRoute finds the way from port u to port v of copy in of PK_r. digits (len r+1) receives a
+// port for each splitter and then the spine switch's.
 func (n *SessionNetwork) innerRoute(r, in, u, v int, digits []uint8) bool {
 	if r == 0 {
 		digits[0] = uint8(v)
@@ -61,7 +61,7 @@ func (n *SessionNetwork) relative(port int, route []uint8) {
 	*b = uint8((int(*b) - port + n.m) % n.m)
 }
 
-// permutations is a schedule of one packet a processor and session, where to is as in [SessionSchedule].
+// permutations is a schedule of a packet a processor and session; to is as in [SessionSchedule].
 func permutations(n *SessionNetwork, sessions int, indirect bool, to func(t, x int) int) *SessionSchedule {
 	return &SessionSchedule{Sessions: sessions, Indirect: indirect, to: to, Fill: func(t int, h *Headers) {
 		route := make([]uint8, n.k)
@@ -82,8 +82,8 @@ func permutations(n *SessionNetwork, sessions int, indirect bool, to func(t, x i
 	}}
 }
 
-// newCyclic is the all-to-all as R_k - 1 cyclic permutations: in session t
-// processor x sends to x + t + 1 (Podlazov 2012, section 2, first paragraph).
+// newCyclic is the all-to-all as R_k - 1 cyclic permutations: in session t processor x sends to x +
+// t + 1 (Podlazov 2012, section 2).
 func newCyclic(n *SessionNetwork, indirect bool) *SessionSchedule {
 	R := n.Processors()
 	return permutations(n, R-1, indirect, func(t, x int) int { return (x + t + 1) % R })
@@ -128,8 +128,8 @@ const (
 	// inner input then reaches only m of the m^2 routes.
 	digitsPrinted   digitVariant = iota
 	digitsCorrected              // spine switches use a_1
-	// digitsShort leaves out the sessions in which the spine switches return
-	// every packet on the port that it came from (a_1 = m-2).
+	// digitsShort leaves out the sessions in which spine switches return every packet on its port
+	// (a_1 = m-2).
 	digitsShort
 )
 

@@ -13,8 +13,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// SessionsConfig configures a run of sessions on a distributed full switch
-// (experiment kind "sessions").
+// SessionsConfig configures sessions on a distributed full switch (experiment kind "sessions").
 type SessionsConfig struct {
 	Schedule       string `toml:"schedule" doc:"digits: the session number steers the stages, m^k sessions (theorems 1 and 2); digits-printed: the paper's formula to the letter, in which digit a_1 steers nothing; digits-short: without the sessions that return every packet; cyclic: R_k - 1 cyclic permutations; accelerated: m of them at a time, R_(k-1) - 1 sessions; sigma: all-to-all on sigma > 1 in (m-1)/sigma sessions; random: random permutations" choices:"digits|digits-printed|digits-short|cyclic|accelerated|sigma|random"`
 	Addressing     string `toml:"addressing" doc:"indirect: a spine switch adds the input port to the address; direct: the address is the output port" choices:"indirect|direct"`
@@ -40,9 +39,9 @@ type SessionsResult struct {
 	Reach  Reach
 }
 
-// SessionsRow is the numbers of a run, in the columns of experiment kind "sessions". Packets sent are
-// received, own, or lost: Injected = Received + Duplicates + Own + Conflicts + AccessDrops + Unplugged +
-// FaultDrops.
+// SessionsRow is a run's numbers, in the columns of experiment kind "sessions". Packets sent are
+// received, own, or lost: Injected = Received + Duplicates + Own + Conflicts + AccessDrops +
+// Unplugged + FaultDrops.
 type SessionsRow struct {
 	Name               string  `column:"network" doc:"the paper's name of the switch, such as PK_2(15, 3, 1|3)"`
 	Processors         int     `column:"processors" doc:"N or R_k"`
@@ -88,7 +87,7 @@ type SessionsRow struct {
 
 // RunSessions plays a schedule on a topology pcc or pk. The seed names random permutations and
 // faults. The result depends on nothing else. progress, if not nil, is told before each session how
-// many have begun, and of how many. Once ctx ends it returns the context's error.
+// many of how many have begun. Once ctx ends its error is returned.
 func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, seed uint64, progress func(begun, of int)) (*SessionsResult, error) {
 	n, schedule, faults, err := prepareSessions(t, c, seed)
 	if err != nil {
@@ -129,8 +128,8 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 	return r, nil
 }
 
-// CheckSessions finds what [RunSessions] would refuse, without running. The
-// errors are joined; those about a setting are *param.ParamError.
+// CheckSessions finds what [RunSessions] would refuse. Errors are joined; about settings they are
+// *param.ParamError.
 func CheckSessions(t topology.Topology, c SessionsConfig, seed uint64) error {
 	_, _, _, err := prepareSessions(t, c, seed)
 	return err
@@ -186,9 +185,8 @@ func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (*Sess
 	panic("collectives: unknown session schedule " + c.Schedule)
 }
 
-// newRandomPermutations draws count uniform permutations, each from its own
-// stream; a processor that is mapped to itself sends nothing. Only the latest
-// permutations are kept, as many as can be under way at once.
+// newRandomPermutations draws count uniform permutations, each from its own stream; a processor
+// mapped to itself sends nothing. As many are kept as can be under way at once.
 func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uint64) *SessionSchedule {
 	type drawn struct {
 		session int
@@ -209,8 +207,7 @@ func newRandomPermutations(n *SessionNetwork, count int, indirect bool, seed uin
 	})
 }
 
-// drawFaults draws the parts that fail, each kind from its own stream. All
-// problems of the settings are reported.
+// drawFaults draws the parts that fail, each kind from its own stream, or reports all problems.
 func drawFaults(s *topology.DistributedSwitch, c SessionsConfig, seed uint64) ([]Fault, error) {
 	var drawn []Fault
 	var problems []error

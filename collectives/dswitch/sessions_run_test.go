@@ -52,8 +52,7 @@ func TestRunSessionsPaper(t *testing.T) {
 	} {
 		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).sw, DefaultSessionsConfig(), 1, nil))(t)
 		for name, want := range c.want {
-			got := column(t, r, name)
-			simtest.ErrorIf(t, math.Abs(got-want) > 1e-12, "%s: %s = %g, want %g", r.Row.Name, name, got, want)
+			simtest.Near(t, column(t, r, name), want, 1e-12, "%s: %s", r.Row.Name, name)
 		}
 	}
 }
@@ -100,9 +99,7 @@ func TestRunSessionsRefusals(t *testing.T) {
 		config := DefaultSessionsConfig()
 		c.set(&config)
 		_, err := RunSessions(t.Context(), c.top, config, 1, nil)
-		for _, want := range c.want {
-			simtest.Fail(t, err, want)
-		}
+		simtest.Fail(t, err, c.want...)
 		check := CheckSessions(c.top, config, 1)
 		simtest.ErrorIf(t, check == nil || check.Error() != fmt.Sprint(err), "CheckSessions says %v, RunSessions %v", check, err)
 	}

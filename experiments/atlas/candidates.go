@@ -54,11 +54,10 @@ func (c *Candidate) Build() (topology.Topology, error) {
 // mostRadix bounds the ports of a switch that are searched.
 const mostRadix = 1024
 
-// Candidates lists, of each family that scales to any size, the smallest network of at
-// least so many terminals on switches of at most radix ports whose channels can carry
-// uniform traffic, by its authors' rule of balance: as many terminals a switch as its
-// channels have room for. HyperX comes in each number of dimensions, PolarStar with either
-// supernode. A family that cannot reach the size is left out.
+// Candidates lists, of each family that scales to any size, the smallest network of at least so
+// many terminals on switches of at most radix ports that carries uniform traffic, by its authors'
+// rule of balance: as many terminals a switch as its channels allow. HyperX comes in each number of
+// dimensions, PolarStar with either supernode. Families that cannot reach the size are left out.
 func Candidates(terminals, radix int) []Candidate {
 	var all []Candidate
 	for _, find := range []func(n, r int) []Candidate{
@@ -164,8 +163,8 @@ func hyperXSize(n, radix int) []Candidate {
 	return all
 }
 
-// fatTreeSize uses half of the ports below the top each way. The top has as many switches,
-// and cables to each, as the pods need.
+// fatTreeSize uses half of the ports below the top each way. The top has the switches and cables
+// that the pods need.
 func fatTreeSize(n, radix int) []Candidate {
 	half := radix / 2
 	if half < 1 {
@@ -205,8 +204,8 @@ func oftSize(n, radix int) []Candidate {
 	return nil
 }
 
-// randomSize is the random graphs with the most terminals of a switch for which the bound of
-// uniform traffic by their least mean distance is at least 1, with all other ports to switches.
+// randomSize is the random graphs with the most terminals a switch for which the bound of uniform
+// traffic by the least mean distance is 1 or more, all other ports leading to switches.
 func randomSize(n, radix int) []Candidate {
 	for t := radix - 3; t >= 1; t-- {
 		switches := max(4, share(n, t))
@@ -250,8 +249,8 @@ func Ranks() []string { return slices.Sorted(maps.Keys(ranks)) }
 // mostTerminals bounds the size of lists.
 const mostTerminals = 1 << 20
 
-// List builds what [Candidates] gives and sorts it by a rank; equals stay in the order of
-// families. set are settings KEY=VALUE of the floor and the prices of kind "cost".
+// List builds [Candidates] and sorts them by a rank, equals by family. set are settings KEY=VALUE
+// of the floor and the prices of kind "cost".
 func List(ctx context.Context, terminals, radix int, rank string, set []string) ([]Listed, error) {
 	by, ok := ranks[rank]
 	switch {
@@ -319,7 +318,6 @@ func ListTable(all []Listed) *results.Table {
 	return t
 }
 
-// short writes a number with four digits; what is none is an empty cell.
 func short(x float64) string {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		return ""

@@ -25,8 +25,8 @@ type Entry struct {
 	Listed
 	Worst string // the pattern that is hard for it; "none" if it has not what that needs
 	Pairs []Pair
-	// Of the pairs that are certified with the routing's defaults, by routing; nil if not
-	// measured: latency in an idle network in nanoseconds, and the highest steady loads.
+	// Of pairs certified with the routing's defaults, by routing (nil: not measured): latency in an
+	// idle network in nanoseconds, and the highest steady loads.
 	ZeroLoad, Uniform, Hard map[string]float64
 }
 
@@ -59,15 +59,14 @@ type Measurement struct {
 // learningBudget is the most cycles of warm-up and window where switches learn.
 const learningBudget = 400_000
 
-// Measurements are the experiments that find the zero-load latency and the saturation of
-// all routings of an entry, each in one file; those that learn have files of their own, with
-// time to learn.
+// Measurements are the experiments that find the zero-load latency and the saturation of an entry's
+// routings, in a file; routings that learn have another, with time to learn.
 func (e *Entry) Measurements() []Measurement {
 	return append(e.measurements(false, "", 500, 12_000), e.measurements(true, "-learning", learningBudget/2, learningBudget)...)
 }
 
-// measurements lists what is measured of the routings that learn, or of the others; idle is the
-// warm-up of the idle network.
+// measurements lists what is measured of routings that learn, or of others; idle is the idle
+// network's warm-up.
 func (e *Entry) measurements(learn bool, suffix string, idle, budget int) []Measurement {
 	var routings []string
 	for _, p := range e.Pairs {
@@ -137,7 +136,6 @@ func vcsOf(p Pair) string {
 	return fmt.Sprint(p.VCs)
 }
 
-// verdict is a word for a certificate.
 func verdict(p Pair) string {
 	switch {
 	case p.Refused != "":
@@ -164,8 +162,8 @@ func of(values map[string]float64, p Pair) string {
 //go:embed page.txt
 var pageHead string
 
-// Page is the atlas as a page of Markdown: what the families are, and with pictures, of which
-// NAME.svg of each stands beside the page, the pairs of each. at is the command that made it.
+// Page is the atlas as a page of Markdown: the families, with pictures (NAME.svg beside the page),
+// and the pairs of each. at is the command that made it.
 func Page(entries []*Entry, at string, pictures bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, pageHead, at)
@@ -219,12 +217,12 @@ func Networks() []Candidate {
 type Pair struct {
 	Network *Candidate
 	Routing string
-	// Variant is a setting with which the routing can deadlock, "KEY = VALUE"; empty for
-	// the defaults.
+	// Variant is a setting by which the routing can deadlock, "KEY = VALUE"; empty for the
+	// defaults.
 	Variant string
 	VCs     int
-	// Refused says why weft does not build it, without the sentence's subject; a network
-	// without what the routing needs is no pair at all.
+	// Refused says why weft does not build it, without a subject; a network that lacks the
+	// routing's needs is no pair.
 	Refused     string
 	Certificate network.Certificate
 	Learns      bool    // switches learn while packets move
@@ -232,8 +230,8 @@ type Pair struct {
 	Worst       float64
 }
 
-// WorstPattern names the pattern that is hard for a network: one group to the next
-// where there are groups, else all terminals of a switch to another switch's.
+// WorstPattern names the pattern that is hard for a network: one group to the next, or without
+// groups all terminals of a switch to another's.
 func WorstPattern(x topology.Topology) string {
 	if hasPattern(x, "worst-case") {
 		return "worst-case"
@@ -246,8 +244,8 @@ func hasPattern(x topology.Topology, name string) bool {
 	return err == nil
 }
 
-// Pairs certifies every registered routing that a network has what it needs for, with its
-// defaults and with each choice by which it can deadlock.
+// Pairs certifies every registered routing whose needs a network meets, with its defaults and with
+// each choice that can deadlock.
 func Pairs(network *Candidate) ([]Pair, error) {
 	x, err := network.Build()
 	if err != nil {
@@ -291,7 +289,6 @@ func Pairs(network *Candidate) ([]Pair, error) {
 	return all, nil
 }
 
-// certified builds a pair and looks at it.
 func certified(c *Candidate, x topology.Topology, name, variant string, config any, env routing.Env) Pair {
 	p := Pair{Network: c, Routing: name, Variant: variant, Uniform: math.NaN(), Worst: math.NaN()}
 	r, err := routing.Registry.Build(name, config, env)

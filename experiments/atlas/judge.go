@@ -17,8 +17,8 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// shares are what two means may differ by, if the seeds leave no more open. A curve has one
-// seed of BookSim2's: how exact that is, seeds.csv tells.
+// shares are what two means may differ by, if the seeds do not allow more. A curve has one seed of
+// BookSim2's, whose exactness seeds.csv tells.
 var shares = booksim.Shares{Latency: 0.03, Accepted: 0.01, Beyond: 0.02}
 
 func init() {
@@ -30,8 +30,8 @@ curves/ and graphs/. atlas/targets is the numbers alone.`,
 	})
 }
 
-// Open is the reference of a folder, or of the one that comes with weft: its numbers together
-// are the entry targets, and each curve is one.
+// Open is the reference of a folder, or weft's own: its numbers together are the entry targets,
+// each curve is one.
 func Open(data string) (*judge.Reference, error) {
 	r, err := Read(judge.Folder(data, Own(), "the atlas of weft"))
 	if err != nil {
@@ -47,7 +47,7 @@ func Open(data string) (*judge.Reference, error) {
 	return all, nil
 }
 
-// numberSection is targets.csv; those rows are shown that someone has to look at.
+// numberSection is targets.csv; the rows to be looked at are shown.
 func (r *Reference) numberSection() *judge.Section {
 	e := &judge.Entry{Name: "targets", Faults: new(document.Problems)}
 	for _, t := range r.Targets {
@@ -121,8 +121,8 @@ func summarise(c *Curve, rows []judge.Row) judge.Row {
 	return s
 }
 
-// enough tells whether at least nine of ten curves agree, of those that another program is
-// behind and that can be judged. count says how many of how many.
+// enough tells whether nine of ten curves agree, among those that another program measured and that
+// can be judged. count says how many of how many.
 func enough(all []judge.Row) (ok bool, count string) {
 	agree, peers := 0, 0
 	for _, s := range all {
@@ -144,12 +144,12 @@ type Curve struct {
 	line                    int
 }
 
-// SecondReading tells whether no other program is behind a curve: the reference's own
-// reading of the papers on HyperX.
+// SecondReading tells a curve that no other program measured: the reference's own reading of
+// HyperX's papers.
 func (c *Curve) SecondReading() bool { return strings.HasPrefix(c.Routing, "hx") }
 
-// readCurves finds the points of the curves in the folder curves. A curve without any has
-// that as its fault.
+// readCurves finds the curves' points in the folder curves. A curve without points has that as its
+// fault.
 func (r *Reference) readCurves() {
 	place := path.Join(r.name, "curves")
 	byName, faults := map[string]booksim.Curve{}, document.Problems{}
@@ -183,10 +183,10 @@ func (r *Reference) readCurves() {
 // grid is the shape in the name of a graph.
 var grid = input.Pattern(`^(?:hx|hyperx)_(\d+(?:x\d+)*)$`)
 
-// Experiment is the text of the experiment file that runs a curve's network, switch and traffic at
-// some loads, with so many seeds, and the files of the reference that it reads, by the names that
-// it has for them. canDeadlock says that the curve's routing can. The error says why weft has no
-// counterpart; if a file of the reference is at fault, the curve has that among its Faults.
+// Experiment is the text of the experiment file for a curve's network, switch and traffic at some
+// loads, with so many seeds, and the files of the reference that it reads, by their names there.
+// canDeadlock: the curve's routing can. The error says why weft has no counterpart; a reference's
+// fault is among the curve's Faults.
 func (r *Reference) Experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
 	defer func() {
 		if errors.As(err, new(*dataError)) {
@@ -221,8 +221,8 @@ func (r *Reference) Experiment(c *Curve, loads []float64, seeds int) (text strin
 	return text, m.Files, m.CanDeadlock, err
 }
 
-// curveNetwork writes the topology of a curve and gives its number of terminals and, where
-// the curve numbers terminals in another order than weft, weft's number of each.
+// curveNetwork writes a curve's topology and gives its number of terminals and, where the curve
+// numbers terminals in another order, weft's number of each.
 func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart) (terminals int, order []int, err error) {
 	each := c.Config.Whole("k")
 	shape := grid().FindStringSubmatch(c.Graph)

@@ -15,8 +15,8 @@ import (
 // Starts of the search for a small cut.
 const cutStarts = 60
 
-// measures say what weft has for a metric of targets.csv, as written there: a number, or the
-// ends of a range.
+// measures are weft's values for metrics of targets.csv, as written there: numbers, or a range's
+// ends.
 var measures = map[string]func(r *Reference, n *subject) (string, float64, error){
 	"routers":      count(func(n *subject) int { return n.graph.Switches() }),
 	"terminals":    count(func(n *subject) int { return n.graph.Terminals() }),
@@ -125,11 +125,11 @@ func byRouting(uniform, valiant bool, ways int) func(*Reference, *subject) (stri
 	}
 }
 
-// Plain channel loads: of graphs whose switches all have the same number of terminals, flow
-// by flow, apart from the channel loads that package routing derives from its algorithms.
+// Plain channel loads: of graphs with the same number of terminals a switch, flow by flow,
+// independent of package routing's channel loads.
 
-// flows are the flits a cycle from switch to switch if every terminal sends one:
-// flows[s][d]. Packets to the own switch load no channel between switches.
+// flows are the flits a cycle from switch to switch if every terminal sends one: flows[s][d].
+// Packets within a switch count for nothing.
 type flows [][]float64
 
 func square[T any](n int) [][]T {
@@ -175,8 +175,8 @@ func (f flows) valiant() flows {
 	return twice
 }
 
-// saturation is the offered load at which the first channel is full, if split divides the
-// flow of a packet for d that stands at s over the next switches.
+// saturation is the offered load at which the first channel is full, if split divides a packet's
+// flow for d at s over the next switches.
 func saturation(f flows, split func(s, d int, next func(to int, share float64))) float64 {
 	n := len(f)
 	load := square[float64](n)
@@ -207,8 +207,8 @@ func saturation(f flows, split func(s, d int, next func(to int, share float64)))
 	return 1 / most
 }
 
-// byShortest goes by shortest paths: at each switch evenly over the next switches, or with
-// each path alike.
+// byShortest goes by shortest paths: at each switch evenly over the next switches, or all paths
+// alike.
 func byShortest(g *topology.Graph, paths bool) func(s, d int, hop func(int, float64)) {
 	neighbors := g.Neighbors()
 	n := g.Switches()
@@ -249,9 +249,9 @@ func byShortest(g *topology.Graph, paths bool) func(s, d int, hop func(int, floa
 	}
 }
 
-// bestCut is the fewest cables found between two halves of the switches (for an odd number,
-// one side has one more): from random halves, pairs are swapped as long as that cuts fewer
-// (Kernighan and Lin 1970, pass by pass). An upper bound of the bisection.
+// bestCut is the fewest cables found between two halves of the switches (one larger by one if odd):
+// from random halves, pairs are swapped as long as that cuts fewer (Kernighan and Lin 1970, pass by
+// pass). An upper bound of the bisection.
 func bestCut(g *topology.Graph, starts int) int {
 	n := g.Switches()
 	cables := square[int](n)
@@ -284,8 +284,8 @@ func bestCut(g *topology.Graph, starts int) int {
 	return best
 }
 
-// improveCut makes one pass: the best pair is swapped, again and again, each switch once; then all
-// swaps after the best state are undone. It tells whether that state is better than the first.
+// improveCut makes one pass: the best pair is swapped, again and again, each switch once; then
+// swaps after the best state are undone. It tells whether that is an improvement.
 func improveCut(cables [][]int, side []bool) bool {
 	n := len(side)
 	gain := make([]int, n) // cables fewer if the switch changed sides

@@ -169,8 +169,7 @@ func checkChannels(t *testing.T, row *channelRow, x topology.Topology, family, n
 		t.Errorf("%s on %s: %v", name, family, err)
 		return
 	}
-	simtest.ErrorIf(t, built.VCs() > row.vcs,
-		"%s on %s needs %d virtual channels, vcs.csv says %d", name, family, built.VCs(), row.vcs)
+	simtest.ErrorIf(t, built.VCs() > row.vcs, "%s on %s needs %d virtual channels, vcs.csv says %d", name, family, built.VCs(), row.vcs)
 	if c, err := network.Certify(x.Graph(), built, built.VCs()); err != nil || !c.Acyclic || !c.Exact {
 		t.Errorf("%s on %s: %v %s%s", name, family, err, c.Text, c.Cycle)
 	}

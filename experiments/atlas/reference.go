@@ -2,8 +2,8 @@
 // folder of exact, bounding and published numbers, graphs and curves measured with
 // BookSim2 on them, builds each network by weft's own generators, and judges.
 //
-// The folder reference is the one that comes with weft: measurements and computations
-// that were made apart from weft, described by the README there.
+// Folder reference comes with weft: measurements and computations made apart from weft; its README
+// describes them.
 package atlas
 
 import (
@@ -41,7 +41,7 @@ type Reference struct {
 	Targets []Target
 	Curves  []Curve
 	seeds   []seedPoint
-	// What is wrong with seeds.csv: it is of no number and no curve alone.
+	// What is wrong with seeds.csv, which is of no number or curve alone.
 	seedFaults document.Problems
 }
 
@@ -51,10 +51,9 @@ type Target struct {
 	Faults                                      document.Problems // the row cannot be read
 }
 
-// Read reads a folder: targets.csv, curves.csv, seeds.csv and the folders curves and graphs.
-// Any of the tables may be missing, not all. name is what the folder is called in messages.
-// Numbers and curves with problems have them as their Faults. The error is of type
-// document.Problems: there is no table.
+// Read reads a folder: targets.csv, curves.csv, seeds.csv and the folders curves and graphs. Tables
+// may be missing, but not all (the error, of type document.Problems). name is the folder in
+// messages. Problems of numbers and curves are their Faults.
 func Read(folder fs.FS, name string) (*Reference, error) {
 	r := &Reference{folder: folder, name: name}
 	there := 0
@@ -94,8 +93,8 @@ func Read(folder fs.FS, name string) (*Reference, error) {
 	return r, nil
 }
 
-// table reads the named columns of a CSV table; false if there is none. A row that cannot be
-// read, or the one that stands for a whole table, comes with its problems.
+// table reads the named columns of a CSV table; false if there is none. Rows that cannot be read,
+// or one for a whole table, come with problems.
 func (r *Reference) table(file string, columns []string, row func(line int, cells []string, faults document.Problems)) bool {
 	t, problem := judge.OpenTable(r.folder, r.name, file, ',', columns...)
 	if problem != nil {
@@ -123,10 +122,10 @@ type seedPoint struct {
 	load, latency float64
 }
 
-// setNoise says of every point of every curve how much a seed of BookSim2's latency
-// varies: as much as at the points of seeds.csv that are no nearer to saturation, of which
-// the noisiest counts. How near a point is, is its load in units of the largest accepted load
-// of its curve. Points farther from saturation than all of seeds.csv have no noise known.
+// setNoise gives every point of every curve the variation of BookSim2's latency between seeds: the
+// largest among points of seeds.csv that are no nearer to saturation. Nearness is the load over the
+// largest accepted load of the curve. Points farther from saturation than all of seeds.csv have no
+// known noise.
 func (r *Reference) setNoise() {
 	type known struct{ nearness, deviation float64 }
 	var all []known
@@ -168,10 +167,9 @@ func (c *Curve) largestAccepted() float64 {
 	return most
 }
 
-// JudgeTargets computes every number that can be. Exact numbers must be met in all digits
-// given. So must bounds that follow from a formula; of a cut that was found and of a bound
-// of a whole family, weft's may be on the right side only. Published numbers that are counts
-// of networks are met too; others are not judged.
+// JudgeTargets computes every number that can be. Exact numbers, bounds that follow from a formula
+// and published counts of networks must be met in all digits given; cuts that were found and bounds
+// of a whole family may be on the right side. Other published numbers are not judged.
 func (r *Reference) JudgeTargets() []judge.Row {
 	networks := map[string]*subject{} // by instance
 	rows := make([]judge.Row, len(r.Targets))
@@ -252,8 +250,7 @@ func agrees(t *Target, text string, x float64) bool {
 	return math.Abs(x-want) <= 0.5*math.Pow(10, -float64(digits(t.Value)))*(1+1e-6)+1e-12
 }
 
-// law is a formula of targets.csv with the networks of a family that it is checked on, by
-// their settings.
+// law is a formula of targets.csv, with settings of a family's networks to check it on.
 type law struct {
 	family   string
 	settings []string
@@ -309,8 +306,8 @@ var laws = map[string]law{
 		half := n.topology.(*topology.Megafly).Leaves
 		return same("terminals", float64(n.topology.Facts().Terminals), float64(half*half*(half*half+1)), 0)
 	}},
-	// min(1, h/(T*(1-1/g))) where the cables up are no narrower, as with as many spines as
-	// terminals a leaf.
+	// min(1, h/(T*(1-1/g))) if the cables up are no narrower, as with a leaf's terminals many
+	// spines.
 	"dfplus-capacity": {"megafly", []string{"p = 2\nleaves = 2\nspines = 2\nh = 2\n", "p = 3\nleaves = 3\nspines = 3\nh = 1\n", "p = 4\nleaves = 4\nspines = 4\nh = 2\n"}, func(n *subject) error {
 		x := n.topology.(*topology.Megafly)
 		want := min(1, float64(x.H)/(float64(x.P)*(1-1/float64(x.G))))

@@ -80,8 +80,8 @@ func (r *Reference) graphFile(name string, terminals int) (*subject, error) {
 	return &subject{graph: g, file: name}, nil
 }
 
-// numbers reads a file of the folder that holds numbers, line by line; lines that begin
-// with # are left aside.
+// numbers reads a file of the folder that holds numbers, by lines; those that begin with # do not
+// count.
 func (r *Reference) numbers(file string) ([][]int, error) {
 	text, err := r.data(file)
 	if err != nil {
@@ -148,8 +148,8 @@ func (r *Reference) destinations(name, traffic string, terminals int) ([]int, er
 	return all, nil
 }
 
-// family says how the instances of a topology are written, and which network weft builds for
-// one: of a registered family, with settings that name the groups of the form, or made of them.
+// family says how a topology's instances are written, and which network weft builds for one: of a
+// registered family, with settings that name the form's groups, or made of them.
 type family struct{ Topology, Form, Network, Settings string }
 
 //go:embed counterparts.toml
@@ -171,16 +171,16 @@ var counterparts = sync.OnceValue(func() (c struct {
 	return c
 })
 
-// balancedMegafly has as many leaves and spines in a group as terminals at a leaf and cables of
-// a spine to other groups.
+// balancedMegafly has as many leaves and spines a group as terminals a leaf and global cables a
+// spine.
 func balancedMegafly(half int) string {
 	return fmt.Sprintf("leaves = %[1]d\nspines = %[1]d\nh = %[1]d\np = %[1]d\n", half)
 }
 
-// railsOf is the cluster without tapering of so many units and rails, a unit as large as half
-// the ports of a switch: two levels as long as a leaf has a cable to every spine, else three. A
-// leaf reaches as many spines of its rail as it has uplinks: with more of them the units of a
-// rail stand in groups.
+// railsOf is the cluster without tapering of so many units and rails, a unit as large as half the
+// ports of a switch: two levels as long as a leaf has a cable to every spine, else three. A leaf
+// reaches as many of its rail's spines as it has uplinks; with more, a rail's units stand in
+// groups.
 func railsOf(units, rails, ports int) string {
 	half := ports / 2
 	if half < 1 || units < 1 || rails < 1 || units > 1<<16 || rails > 1<<16 {
@@ -199,8 +199,8 @@ func railsOf(units, rails, ports int) string {
 	return text + fmt.Sprintf("spines = %d\ncores = %d\nspine_uplinks = %d\ngroups = %d\n", units/min(groups, units), spines, half, groups)
 }
 
-// The factors of a PolarStar and its terminals a router, as they may be written: ER_8 x Paley
-// 13, ER_11 x inductive quad, ER_11 * IQ of degree 3; q=11, supernode iq, d=3, p=5.
+// A PolarStar's factors and its terminals a router, as they may be written: ER_8 x Paley 13, ER_11
+// x inductive quad, ER_11 * IQ of degree 3; q=11, supernode iq, d=3, p=5.
 var (
 	structureForm = input.Pattern(`(?i)\b(?:er[_ ]?\(?|q ?= ?)(\d+)`)
 	paleyForm     = input.Pattern(`(?i)paley(?: graph)?[ _(]*(\d*)`)

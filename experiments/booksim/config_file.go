@@ -29,9 +29,9 @@ type Config struct {
 	graphErr error
 }
 
-// ParseConfig reads a configuration file: settings "name = value;", comments from //
-// to the end of the line. A later value of a name replaces an earlier one. The error
-// is of type document.Problems and holds everything that is wrong.
+// ParseConfig reads a configuration file: settings "name = value;", comments from // to the line's
+// end. Later values of a name replace earlier ones. The error is of type document.Problems and
+// holds everything wrong.
 func ParseConfig(file, text string) (*Config, error) {
 	if err := input.CheckUTF8([]byte(text)); err != nil {
 		return nil, document.Problems{{At: file, Message: err.Error()}}
@@ -177,7 +177,7 @@ type known struct {
 //go:embed settings.csv
 var settingsText string
 
-// settings are the settings of BookSim2 by name, and needed those with a reason, in the order of the file.
+// settings are BookSim2's settings by name, and needed those with a reason, in the file's order.
 var settings, needed = func() (all map[string]known, some []known) {
 	r := csv.NewReader(strings.NewReader(settingsText))
 	r.Comment = '#'
@@ -256,9 +256,9 @@ func (c *Config) anynet(m *Counterpart) error {
 	return nil
 }
 
-// nextHops lists, for each router and destination, the router that comes next on the shortest
-// path by the cycles of channels. Of paths as short it is the one that BookSim2 takes: routers
-// are settled by their distance, then by their number, and the first way found stands.
+// nextHops lists, for each router and destination, the next router on the shortest path by
+// channels' cycles, with BookSim2's ties: routers are settled by distance, then number, and the
+// first way found stands.
 func nextHops(g *topology.Graph) []byte {
 	n := g.Switches()
 	var table bytes.Buffer

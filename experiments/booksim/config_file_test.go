@@ -2,6 +2,7 @@ package booksim
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"reflect"
@@ -55,9 +56,8 @@ func TestParseConfigProblems(t *testing.T) {
 		_, ok := err.(document.Problems)
 		simtest.ErrorIf(t, !ok || !strings.HasPrefix(err.Error(), c.want), "%q: %v\nwant %s", c.text, err, c.want)
 	}
-	if _, err := ParseConfig("a.cfg", "x_y = 1;\nnum_vcs = z;"); err == nil || strings.Count(err.Error(), "\n") != 1 {
-		t.Errorf("not all problems together: %v", err)
-	}
+	_, err := ParseConfig("a.cfg", "x_y = 1;\nnum_vcs = z;")
+	simtest.ErrorIf(t, strings.Count(fmt.Sprint(err), "\n") != 1, "not all problems together: %v", err)
 }
 
 // FuzzParseConfig: any text is a configuration or problems that name the file, and a
@@ -146,41 +146,9 @@ func TestPatternsAreTheSame(t *testing.T) {
 
 // TestNotMapped: what has no counterpart is refused by name.
 func TestNotMapped(t *testing.T) {
-	for _, c := range []struct{ config, want string }{
-		{"topology = qtree;", "topology = qtree: not mapped; mapped are mesh with dim_order"},
-		{"topology = flatfly;", "routing_function = none on topology = flatfly: not mapped"},
-		{"topology = flatfly; routing_function = ran_min; k = 4; c = 4; xr = 2; yr = 2;", "c = 4, x = 8, y = 8, xr = 2, yr = 2: BookSim2 takes x = y, xr = yr and c = xr * yr, and mapped are xr and yr below 4"},
-		{"topology = flatfly; routing_function = ran_min; k = 8; c = 16; xr = 4; yr = 4;", "c = 16, x = 8, y = 8, xr = 4, yr = 4: "},
-		{"topology = cmesh; routing_function = dor_no_express; c = 2; xr = 2; yr = 1;", "c = 2, x = 8, y = 8, xr = 2, yr = 1: "},
-		{"topology = cmesh; routing_function = dor_no_express; c = 4; xr = 2; yr = 2; traffic = transpose;", "traffic = transpose: on cmesh mapped are uniform and bitcomp"},
-		{"topology = fly; routing_function = dest_tag;", "n = 2: of fly one stage is mapped"},
-		{"topology = anynet; routing_function = min;", "network_file: is not given"},
-		{"topology = mesh; routing_function = romm;", "routing_function = romm on topology = mesh: not mapped"},
-		{"topology = torus; routing_function = dor;", "routing_function = dor on topology = torus: not mapped"},
-		{mesh + "traffic = randperm;", "traffic = randperm: not mapped"},
-		{mesh + "traffic = bad_dragon;", "traffic = bad_dragon: it is for topology = dragonflynew"},
-		{"topology = fattree; routing_function = nca; traffic = tornado;", "traffic = tornado: mapped on mesh and torus only"},
-		{mesh + "packet_size = {1,8};", "packet_size = {1,8}: want one length"},
-		{mesh + "packet_size = {{1,8}}; packet_size_rate = {{1,2}}; traffic = hotspot({{0,3},{1,1}});", "traffic = hotspot({{0,3},{1,1}}): not mapped; packet_size = {{1,8}}: want one length"},
-		{mesh + "sw_allocator = wavefront;", "sw_allocator = wavefront: not mapped"},
-		{mesh + "vc_allocator = islip(2);", "vc_allocator = islip(2): weft allocates virtual channels in one iteration"},
-		{mesh + "vc_alloc_delay = 0;", "vc_alloc_delay = 0: "},
-		{mesh + "internal_speedup = 2.0; sw_alloc_delay = 2;", "sw_alloc_delay = 2 with internal_speedup = 2.0: a delay above 1"},
-		{mesh + "sw_allocator = separable_input_first(matrix);", "sw_allocator = separable_input_first(matrix): not mapped; mapped are islip, islip(N), separable_input_first"},
-		{mesh + "input_speedup = 2; internal_speedup = 2.0;", "input_speedup = 2 with internal_speedup = 2.0: 1 is mapped"},
-		{mesh + "input_speedup = 0;", "input_speedup = 0 with internal_speedup = 1.0: "},
-		{mesh + "hold_switch_for_packet = 1; packet_size = 2;", "hold_switch_for_packet = 1: weft's switch allocation is flit by flit (only 0 is mapped, or packet_size = 1)"},
-		{mesh + "output_buffer_size = 4;", "output_buffer_size = 4: "},
-		{mesh + "speculative = 1;", "speculative = 1: weft does not speculate (only 0 is mapped)"},
-		{mesh + "max_samples = 3;", "max_samples = 3: of these sample periods 3 warm up"},
-		{mesh + "noq = 1; vc_allocator = wavefront; speculative = 1; traffic = randperm; packet_size = 0;",
-			"noq = 1: weft has no next-hop-output queueing (only 0 is mapped); speculative = 1: weft does not speculate (only 0 is mapped); vc_allocator = wavefront: not mapped; mapped are islip, islip(N), separable_input_first and separable_output_first; traffic = randperm: not mapped; packet_size = 0: want one length of at least 1 flit"},
-		{"topology = dragonflynew; n = 1; routing_function = ugal; num_vcs = 4;", "num_vcs = 4: ugal wants 3"},
-		{"topology = dragonflynew; n = 2; routing_function = min;", "n = 2: dragonflynew wants 1"},
-		{"topology = mesh; routing_function = dor; k = 1;", "k = 1, n = 2: want"},
-	} {
-		_, _, _, err := parse(t, c.config).Experiment("test", []float64{0.1}, 1)
-		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), c.want), "%s\ngot  %v\nwant %s", c.config, err, c.want)
+	for _, c := range simtest.Table(t, "testdata/not_mapped.csv") {
+		_, _, _, err := parse(t, c["config"]).Experiment("test", []float64{0.1}, 1)
+		simtest.ErrorIf(t, !strings.HasPrefix(fmt.Sprint(err), c["error"]), "%s\ngot  %v\nwant %s", c["config"], err, c["error"])
 	}
 }
 
@@ -203,9 +171,7 @@ func TestReadFolder(t *testing.T) {
 		"seeds.csv": "curve,seed,status,offered_flits_per_node_cycle,accepted_flits_per_node_cycle,avg_packet_latency_cycles\na,1,stable,0.2,0.2,20\nb,1,stable,0.1,0.1,28\na,2,stable,0.2,0.21,21\n",
 	}), "data")
 	simtest.Check(t, err)
-	if want := []string{"data/empty.csv", "data/speed.csv"}; !reflect.DeepEqual(ignored, want) {
-		t.Errorf("left aside %v, want %v", ignored, want)
-	}
+	simtest.EqualSlices(t, ignored, []string{"data/empty.csv", "data/speed.csv"}, "left aside")
 	want := []Curve{
 		{Name: "a", File: "seeds.csv", Points: []Point{{0.2, "1", false, false, false, 20, 0.2, 2}, {0.2, "2", false, false, false, 21, 0.21, 4}}},
 		{Name: "b", File: "b.csv", Points: []Point{{0.1, "", false, false, false, 27.5, 0.0998, 2}, {0.5, "", true, false, false, -1, 0.4, 3}, {0.6, "", true, false, false, -1, 0.41, 4}}},
@@ -333,20 +299,17 @@ func TestJudge(t *testing.T) {
 	for _, row := range tableOf(rows).Rows {
 		got = append(got, row[2]+" "+row[3]+" "+row[12]+" "+row[13]+" "+row[14])
 	}
-	want := []string{
+	simtest.EqualSlices(t, got, []string{
 		"0.1 latency 2.9 3 agrees", "0.1 accepted 1.4 1.5 agrees",
 		"0.2 latency -32.667  not-judged", "0.2 accepted -2.439 1.5 differs",
 		"0.3 latency 42.857  not-judged", "0.3 accepted 4 5 agrees",
 		"0.4 latency   not-run", "0.4 accepted   not-run",
 		"0.5 latency   differs", "0.5 accepted 0 1.5 agrees", // no latency where BookSim2 has one
-	}
-	simtest.ErrorIf(t, !reflect.DeepEqual(got, want), "got  %q\nwant %q", got, want)
-	simtest.Equal(t, rows[2].Note, "noise: seeds leave 74 % open (1 of BookSim2's, 2 of weft's), more than the 9 % that are judged",
-		"note")
-	simtest.ErrorIf(t, rows[4].Note != "saturated in 1 of BookSim2's 2 runs", "note %q", rows[4].Note)
+	}, "rows")
+	simtest.Alike(t, "notes", rows[2].Note, "noise: seeds leave 74 % open (1 of BookSim2's, 2 of weft's), more than the 9 % that are judged",
+		rows[4].Note, "saturated in 1 of BookSim2's 2 runs")
 	rows, _ = c.Judge(Run{Why: errors.New("no such topology")})
-	simtest.ErrorIf(t, len(rows) != 1 || rows[0].Verdict != judge.NotRun || tableOf(rows).Rows[0][15] != "no such topology",
-		"without results: %+v", rows)
+	simtest.Alike(t, "without results", len(rows), 1, rows[0].Verdict, judge.NotRun, tableOf(rows).Rows[0][15], "no such topology")
 	simtest.Refuse(c.Judge(Run{Results: &results.Table{Columns: []string{"a"}}}))(t, "")
 }
 
@@ -361,24 +324,19 @@ func TestNoiseIsBounded(t *testing.T) {
 	peer := sample{108.014, 119.957, 98.4712}
 	row := Row{Load: 0.8, Peer: peer, Own: sample{77, 79}}
 	row.compare(0.03, 0)
-	if row.Verdict != judge.NotJudged || !strings.Contains(row.Note, "43 % open (3 of BookSim2's, 2 of weft's), more than the 9 %") {
-		t.Errorf("%s: %s", row.Verdict, row.Note)
-	}
-	got := MoreSeeds([]Row{row, row}, 20)
-	simtest.ErrorIf(t, !reflect.DeepEqual(got, []float64{0.8}), "more seeds at %v", got)
-	got = MoreSeeds([]Row{row}, 3)
-	simtest.ErrorIf(t, got != nil, "more seeds at %v", got) // (231.8 + 4) / 4 = 59, sqrt(59 (1/3 + 1/3)) * 4.604 = 29 cycles
+	simtest.Equal(t, row.Verdict, judge.NotJudged, "with two seeds it is")
+	simtest.Says(t, row.Note, "43 % open (3 of BookSim2's, 2 of weft's), more than the 9 %")
+	simtest.EqualSlices(t, MoreSeeds([]Row{row, row}, 20), []float64{0.8}, "more seeds at")
+	simtest.EqualSlices(t, MoreSeeds([]Row{row}, 3), nil, "more seeds at") // (231.8 + 4) / 4 = 59, sqrt(59 (1/3 + 1/3)) * 4.604 = 29 cycles
 	for i := range 18 {
 		row.Own = append(row.Own, 77+2*float64(i%2))
 	}
-	if row.compare(0.03, 0); row.Verdict != judge.Differs || math.Abs(row.Allowed-6.07) > 0.01 {
-		t.Errorf("%s, allowed %v", row.Verdict, row.Allowed)
-	}
+	row.compare(0.03, 0)
+	simtest.ErrorIf(t, row.Verdict != judge.Differs || math.Abs(row.Allowed-6.07) > 0.01, "%s, allowed %v", row.Verdict, row.Allowed)
 	// What is known of the peer's noise apart from its seeds is bounded too: 2.576 * 4 % is 10 %.
 	row = Row{Peer: sample{100}, Own: sample{101, 101}}
-	if row.compare(0.03, 0.04); row.Verdict != judge.NotJudged || MoreSeeds([]Row{row}, 20) != nil {
-		t.Errorf("%+v", row)
-	}
+	row.compare(0.03, 0.04)
+	simtest.ErrorIf(t, row.Verdict != judge.NotJudged || MoreSeeds([]Row{row}, 20) != nil, "%+v", row)
 }
 
 // TestSaturatedIsNotSteady: a latency of a saturated run of either program is judged against
@@ -393,9 +351,9 @@ func TestSaturatedIsNotSteady(t *testing.T) {
 				c := Curve{Points: []Point{{Load: 0.7, Latency: 100, Accepted: 0.7, Saturated: peer}}}
 				rows := simtest.Must(c.Judge(Run{Results: results}))(t)
 				saturated := peer || state == "saturated"
-				if (rows[0].Verdict == judge.NotJudged && strings.HasPrefix(rows[0].Note, "saturated")) != saturated || rows[1].Verdict != judge.Agrees {
-					t.Errorf("latency %q, %s, BookSim2 saturated %v: %+v", latency, state, peer, rows)
-				}
+				found := rows[0].Verdict == judge.NotJudged && strings.HasPrefix(rows[0].Note, "saturated")
+				simtest.ErrorIf(t, found != saturated || rows[1].Verdict != judge.Agrees,
+					"latency %q, %s, BookSim2 saturated %v: %+v", latency, state, peer, rows)
 			}
 		}
 	}
@@ -416,16 +374,12 @@ func TestDeadlocks(t *testing.T) {
 		{Run{Results: results}, judge.Differs, "finds no cycle"},
 		{Run{Results: results, Why: errors.New("too large")}, judge.NotRun, "too large"},
 	} {
-		rows, err := c.Judge(x.run)
-		if err != nil || len(rows) != 3 || rows[2].Metric != "deadlock" || rows[2].Verdict != x.verdict || !strings.Contains(rows[2].Note, x.note) {
-			t.Errorf("%v: %+v\nwant %s: %s", err, rows, x.verdict, x.note)
-		}
+		rows := simtest.Must(c.Judge(x.run))(t)
 		cells := tableOf(rows).Rows[2]
-		simtest.ErrorIf(t, cells[2] != "0.6" || cells[12] != "" || cells[13] != "", "%v", cells)
+		simtest.Alike(t, x.note, len(rows), 3, rows[2].Metric, "deadlock", rows[2].Verdict, x.verdict, cells[2], "0.6", cells[12], "", cells[13], "")
+		simtest.Says(t, rows[2].Note, x.note)
 	}
 }
-
-// tests read experiment files
 
 const anynet = "topology = anynet; routing_function = min; network_file = net; num_vcs = 2;"
 
@@ -438,10 +392,9 @@ func TestAnynet(t *testing.T) {
 	c := parse(t, anynet)
 	c.graph = net
 	_, files, canDeadlock, err := c.Experiment("test", []float64{0.1}, 1)
+	simtest.Check(t, err)
 	const want = "-1 1 1 3 3\n0 -1 2 2 2\n1 1 -1 3 3\n0 2 2 -1 4\n3 3 3 3 -1\n"
-	if err != nil || !canDeadlock || string(files["network.nexthop"]) != want || string(files["network.anynet"]) != net {
-		t.Errorf("%v, can deadlock %v\ngot  %q\nwant %q", err, canDeadlock, files["network.nexthop"], want)
-	}
+	simtest.Alike(t, "a ring and one behind", canDeadlock, true, string(files["network.nexthop"]), want, string(files["network.anynet"]), net)
 	// Ties go by the number of the router that is settled first: 0 reaches 3 over 1, not over 2.
 	g := simtest.Must(cables.ReadAnynet("net", []byte("router 0 node 0 router 2 router 1\nrouter 3 node 1 router 2 router 1\n")))(t).Graph()
 	got := string(nextHops(g))

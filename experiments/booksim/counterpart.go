@@ -12,8 +12,8 @@ import (
 	"github.com/weft-sim/weft/sim/lists"
 )
 
-// Counterpart are the tables of the experiment file that weft runs for a
-// configuration, as text, beside the settings of its switch and its measurement.
+// Counterpart are the tables of weft's experiment file for a configuration, as text, without those
+// of its switch and measurement.
 type Counterpart struct {
 	Topology, Channels, Routing, Traffic string
 	Files                                map[string][]byte // that these name
@@ -22,9 +22,9 @@ type Counterpart struct {
 
 // Experiment is the text of the experiment file that runs the network, switch and traffic of a
 // configuration at some loads, in flits per terminal and cycle, with so many seeds, for as long as
-// BookSim2 measures at most. canDeadlock says that it has BookSim2's virtual channels, which are
-// not free of deadlock. files are those that it reads, by their names in its folder. The error says
-// by which settings weft cannot carry it over. A cycle is a nanosecond.
+// BookSim2 measures at most. canDeadlock: it has BookSim2's virtual channels, which are not free of
+// deadlock. files are those that it reads, by name. The error names the settings that weft cannot
+// carry over. A cycle is a nanosecond.
 func (c *Config) Experiment(title string, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
 	m, err := c.network()
 	err = together(err, c.traffic(&m))
@@ -35,8 +35,8 @@ func (c *Config) Experiment(title string, loads []float64, seeds int) (text stri
 	return text, m.Files, m.CanDeadlock, nil
 }
 
-// ExperimentOf is [Config.Experiment] for a network, routing and traffic that are known to
-// be the configuration's.
+// ExperimentOf is [Config.Experiment] for a network, routing and traffic known to be the
+// configuration's.
 func (c *Config) ExperimentOf(title string, loads []float64, seeds int, m Counterpart) (string, error) {
 	core, err := c.core()
 	period, warmup, all := c.Whole("sample_period"), c.Whole("warmup_periods"), c.Whole("max_samples")
@@ -125,8 +125,8 @@ func (c *Config) network() (m Counterpart, err error) {
 // mapped are the topologies, each with its routings.
 var mapped = []string{"mesh with dim_order", "torus with dim_order", "cmesh with dor_no_express", "flatfly with ran_min", "fly with dest_tag", "anynet with min", "fattree with nca", "dragonflynew with min and ugal"}
 
-// checkChip checks the floor plan of a network with several terminals a router, with a rule for
-// the number of dimensions, of routers along one and of terminals along one at each.
+// checkChip checks the floor plan of a network with several terminals a router, by a rule for the
+// numbers of dimensions, and of routers along one and terminals along one at each.
 func (c *Config) checkChip(want string, allows func(n, x, each int) bool) error {
 	x, y, xr, yr, each := c.Whole("x"), c.Whole("y"), c.Whole("xr"), c.Whole("yr"), c.Whole("c")
 	if x != y || xr != yr || xr < 1 || each != xr*yr || each > 1<<12 || !allows(c.Whole("n"), x, xr) {
@@ -182,16 +182,15 @@ func (c *Config) pattern() (string, error) {
 	return pattern, nil
 }
 
-// allocators are BookSim2's with round robins, as weft's of virtual channels and of the
-// switch. One iteration of iSLIP is separable_output_first.
+// allocators are BookSim2's round robins as weft's, of virtual channels and switch; one iteration
+// of iSLIP is separable_output_first.
 var allocators = map[string][2]string{
 	"islip":                  {"output-first", "islip"},
 	"separable_output_first": {"output-first", "islip"},
 	"separable_input_first":  {"input-first", "input-first-output"},
 }
 
-// allocatorForm is an allocator with its iterations, if it has any, or the arbiters that are
-// the default.
+// allocatorForm is an allocator with its iterations, if any, or the default arbiters.
 var allocatorForm = input.Pattern(`^(islip)(?:\(\s*([1-9][0-9]?)\s*\))?$|^(separable_(?:input|output)_first)(?:\(\s*round_robin\s*\))?$`)
 
 func (c *Config) allocator(name string) (of [2]string, iterations string, err error) {

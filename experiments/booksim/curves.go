@@ -3,12 +3,11 @@
 // their configuration files, says by parameters alone which experiment of weft's is the same
 // network, switch and traffic, and judges the results.
 //
-// The facts about BookSim2's settings come from its public snapshot of
-// 2017-06-27. curves holds measurements with it: configuration files as they were
-// given to it, a CSV table for each curve, and tables NAME_seeds.csv, in which every load
-// was run with several seeds. example_* are the eight examples that come with its source
-// (src/examples), without their comments, and with the sample periods behind them by which
-// they were measured, at loads in flits (injection_rate_uses_flits).
+// The facts about BookSim2's settings come from its public snapshot of 2017-06-27. curves holds
+// measurements with it: its configuration files, a CSV table for each curve, and tables
+// NAME_seeds.csv with several seeds a load. example_* are the eight examples of its source
+// (src/examples) without comments, followed by the sample periods of the measurement, at loads in
+// flits (injection_rate_uses_flits).
 package booksim
 
 import (
@@ -45,8 +44,8 @@ type Curve struct {
 	Points []Point           // in the file's order
 	Faults document.Problems // of its rows and its configuration: it cannot be judged then
 	Shares Shares            // that its means may differ by; zero: the shares of this package's curves
-	// Noise is the relative standard deviation of the latency of one of BookSim2's seeds, by
-	// load, as far as it is known apart from the curve's seeds.
+	// Noise is the relative standard deviation of the latency of one BookSim2 seed, by load, as
+	// known apart from the curve's seeds.
 	Noise map[float64]float64
 }
 
@@ -63,8 +62,7 @@ type Point struct {
 	line       int
 }
 
-// Columns of a table of curves. "curve" and "seed" may be missing: the file's name
-// is then the curve's.
+// Columns of a table of curves. "curve" and "seed" may be missing: the file then names the curve.
 const (
 	curveColumn    = "curve"
 	seedColumn     = "seed"
@@ -76,10 +74,9 @@ const (
 
 var wanted = []string{loadColumn, statusColumn, latencyColumn, acceptedColumn}
 
-// ReadFolder reads all tables of curves in a folder and the configurations beside
-// them. Tables without any of the columns of a curve are left aside, and named in
-// ignored. name is what the folder is called in messages. A curve with problems has them as
-// its Faults. The error is of type document.Problems: there is no curve.
+// ReadFolder reads all tables of curves in a folder and the configurations beside them. ignored
+// names tables without a curve's columns. name is the folder in messages. A curve's problems are
+// its Faults. The error, of type document.Problems: there is no curve.
 func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, err error) {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
@@ -119,8 +116,8 @@ type config struct {
 // curveName is a name that can be one of a file and of a folder.
 var curveName = input.Pattern(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,199}$`)
 
-// table reads a table of curves; any is false if the file is something else. Problems that
-// are of no curve by name are of the one that the file is called after.
+// table reads a table of curves; any is false for other files. Problems that name no curve are of
+// the file's own.
 func (r *reader) table(file string) (curves []Curve, any bool) {
 	whole := Curve{Name: strings.TrimSuffix(file, ".csv"), File: file}
 	t, fault := judge.OpenTable(r.folder, r.name, file, ',', wanted...)
@@ -307,13 +304,13 @@ const (
 type Experiment struct {
 	Name   string
 	Curves []*Curve // the same, as some files have it
-	// Text is the experiment file for some loads, with the files that it reads, by their names in
-	// its folder. The error says why weft has no counterpart.
+	// Text is the experiment file for some loads, with the files that it reads, by name. The error
+	// says why weft has no counterpart.
 	Text func(loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error)
 }
 
-// Judge runs a curve, with its results in a folder, and judges it. Loads at which the seeds leave
-// too much open run again with more of them, if that helps.
+// Judge runs a curve, with results in a folder, and judges it. Loads at which the seeds leave too
+// much open run again with more, if that helps.
 func (x *Experiment) Judge(s *judge.Session, results string) (verdicts []judge.Row, failed bool, err error) {
 	few, more := fewSeeds, moreSeeds
 	if s.Quick {
@@ -385,9 +382,8 @@ func someLoads(all []float64) []float64 {
 	return slices.Compact([]float64{all[0], all[len(all)/2], all[len(all)-1]})
 }
 
-// load writes what the experiment for some loads reads, below the folder of results, and makes
-// the experiment; why says why there is none. A network that can deadlock, as BookSim2's does, is
-// allowed to on request.
+// load writes what the experiment for some loads reads, below the folder of results, and makes it;
+// why says why there is none. A network that can deadlock, as BookSim2's does, may on request.
 func (x *Experiment) load(s *judge.Session, dir string, loads []float64, seeds int, allow bool) (file *experiments.File, why, err error) {
 	text, files, canDeadlock, why := x.Text(loads, seeds)
 	if why != nil {
@@ -419,8 +415,8 @@ func (x *Experiment) run(s *judge.Session, inputs, dir string, loads []float64, 
 	return outcome.Results, nil, len(outcome.Failures) > 0, nil
 }
 
-// runDeadlocks finds what weft makes of the loads at which BookSim2's network stopped for good: it
-// refuses the network by its certificate, or else runs it under the eyes of the watchdog.
+// runDeadlocks finds what weft makes of loads at which BookSim2's network stopped for good: its
+// certificate refuses the network, or else it runs under the watchdog.
 func (x *Experiment) runDeadlocks(s *judge.Session, results string, run *Run) error {
 	for _, load := range x.loads(stops) {
 		file, why, err := x.load(s, results, []float64{load}, fewQuickSeeds, false)

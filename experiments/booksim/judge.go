@@ -15,22 +15,22 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// Shares are what two means may differ by, in shares of the peer's: they agree within it, or
-// within what the seeds leave open.
+// Shares are what two means may differ by, as shares of the peer's, unless the seeds leave more
+// open.
 type Shares struct {
 	Latency  float64
 	Accepted float64 // where queues stand still
 	Beyond   float64 // of the accepted load beyond saturation
 }
 
-// Of these curves: what one run of the reference is good to; beyond saturation the accepted
-// load changes with the length of the run.
+// For these curves: one run of the reference is as good; beyond saturation accepted load changes
+// with the run's length.
 var shares = Shares{Latency: 0.03, Accepted: 0.015, Beyond: 0.05}
 
-// What the seeds leave open is the half-width of the 99 % confidence interval of the
-// difference of two means (Student): if weft is right, the seeds of both programs draw from
-// one distribution. It may make a tolerance at most three times as wide. Means within a wider
-// interval are not judged: agreement would say nothing.
+// What the seeds leave open is the half-width of the 99 % confidence interval of the difference of
+// two means (Student): if weft is right, both programs' seeds draw from one distribution. It widens
+// a tolerance three times at most. Means within a wider interval are not judged: agreement would
+// say nothing.
 const (
 	confidence = 0.99
 	mostNoise  = 3 // times the share
@@ -48,8 +48,7 @@ func (s sample) moments() (mean, variance float64) {
 	return r.Mean(), r.Variance()
 }
 
-// halfWidth is half the width of the confidence interval of the difference of two means; 0
-// where no seeds tell of it.
+// halfWidth is half the confidence interval of the difference of two means; 0 without seeds.
 func halfWidth(peer, own sample) float64 { return openBy(peer, own, len(own)) }
 
 // openBy is halfWidth if weft ran so many seeds, that vary as those it has.
@@ -87,8 +86,8 @@ type Row struct {
 type Run struct {
 	Results *results.Table // nil: not run
 	Why     error          // then; nil: no load was to be run
-	// Of the loads at which BookSim2's network stopped for good: what the certificate says
-	// of weft's, "" if it finds no cycle; else the loads at which the watchdog stopped it.
+	// Of loads at which BookSim2's network stopped for good: what weft's certificate says ("": no
+	// cycle), else the loads at which the watchdog stopped it.
 	Refused string
 	Stopped map[float64]string
 }
@@ -122,8 +121,8 @@ func (c *Curve) Judge(run Run) ([]Row, error) {
 	return rows, nil
 }
 
-// judgeLoad judges latency and accepted load. A latency beyond saturation grows with the
-// length of the run, or is that of the packets that came through, in either program.
+// judgeLoad judges latency and accepted load. A latency beyond saturation grows with the run, or is
+// of the packets that came through.
 func (c *Curve) judgeLoad(load float64, results *results.Table) ([]Row, error) {
 	s := c.Shares
 	if s == (Shares{}) {
@@ -170,8 +169,8 @@ func (c *Curve) judgeLoad(load float64, results *results.Table) ([]Row, error) {
 	return []Row{latency, accepted}, nil
 }
 
-// judgeDeadlocks judges the points at which BookSim2's network stopped for good: weft's
-// certificate must say that it can, or its watchdog stop a run.
+// judgeDeadlocks judges the points at which BookSim2's network stopped for good: weft's certificate
+// must say that it can, or its watchdog stop a run.
 func (c *Curve) judgeDeadlocks(run Run) (rows []Row) {
 	for _, load := range c.loadsOf(stops) {
 		r := Row{Load: load, Metric: deadlockMetric, Allowed: math.NaN(), Verdict: judge.Differs, Note: "in BookSim2; weft's certificate finds no cycle, and its run goes on to the end"}
@@ -194,8 +193,8 @@ func (r *Row) leave(why string) {
 	r.Verdict, r.Note, r.Allowed, r.noise = judge.NotJudged, why, math.NaN(), 0
 }
 
-// compare judges a row by its means. noise is the peer's, as far as it is known apart from
-// the seeds of the row: standard deviation over mean of one seed.
+// compare judges a row by its means. noise is the peer's, apart from the row's seeds: one seed's
+// standard deviation over mean.
 func (r *Row) compare(share, noise float64) {
 	peer, _ := r.Peer.moments()
 	own, _ := r.Own.moments()
@@ -215,8 +214,7 @@ func (r *Row) compare(share, noise float64) {
 	}
 }
 
-// MoreSeeds are the loads with a row that is too noisy to be judged, and would not be if
-// weft ran so many seeds.
+// MoreSeeds are the loads with a row too noisy to be judged, but not if weft ran so many seeds.
 func MoreSeeds(rows []Row, seeds int) (loads []float64) {
 	for _, r := range rows {
 		peer, _ := r.Peer.moments()
@@ -265,9 +263,8 @@ func (c *Curve) At(loads []float64) {
 	c.Points = slices.DeleteFunc(slices.Clone(c.Points), func(p Point) bool { return !slices.Contains(loads, p.Load) })
 }
 
-// Columns are the columns of verdicts.csv: for every load of every curve the means with the least and
-// the most of the seeds, the difference of the means and what is allowed, in percent of
-// BookSim2's.
+// Columns of verdicts.csv: for every load of every curve the means, the seeds' least and most, the
+// means' difference and what is allowed, in percent of BookSim2's.
 var Columns = []string{"curve", "source", "offered_load", "metric",
 	"booksim2_mean", "booksim2_least", "booksim2_most", "booksim2_seeds", "weft_mean", "weft_least", "weft_most", "weft_seeds",
 	"difference_percent", "allowed_percent"}

@@ -139,8 +139,7 @@ func TestSettings(t *testing.T) {
 	if len(thirds) == 3 {
 		want = 70
 	}
-	simtest.ErrorIf(t, curves != 14 || agree < want,
-		"%d curves, want 14; %d means agree, want at least %d of 82", curves, agree, want)
+	simtest.ErrorIf(t, curves != 14 || agree < want, "%d curves, want 14; %d means agree, want at least %d of 82", curves, agree, want)
 }
 
 // TestTerminalBuffers: packets of 4 flits on a 4x4x4 torus whose buffers, those of terminals too,

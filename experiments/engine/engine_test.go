@@ -76,8 +76,7 @@ func TestResults(t *testing.T) {
 	simtest.Equal(t, strings.ReplaceAll(written(t, o.Results), ","+draw+",", ",D,"), want, "got\n")
 	links := o.Tables["links"]
 	simtest.Equal(t, strings.Join(links.Columns, ","), "point,shape.type,traffic.load,seed,link,utilisation", "columns of links:")
-	simtest.ErrorIf(t, len(links.Rows) != 8 || strings.Join(links.Rows[3], ",") != "1,ring,0.75,5,b,0.375",
-		"links: %v", links.Rows)
+	simtest.ErrorIf(t, len(links.Rows) != 8 || strings.Join(links.Rows[3], ",") != "1,ring,0.75,5,b,0.375", "links: %v", links.Rows)
 }
 
 // TestSameBytes: the result files do not depend on the number of jobs.
@@ -124,9 +123,8 @@ func TestInterrupt(t *testing.T) {
 	entries, _ := os.ReadDir(dir)
 	simtest.ErrorIf(t, len(entries) != 1 || entries[0].Name() != "journal", "left %v", entries)
 	var folder *FolderError
-	if _, err := Execute(t.Context(), f, Execution{Dir: dir}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "--resume") {
-		t.Errorf("running again without --resume: %v", err)
-	}
+	_, err = Execute(t.Context(), f, Execution{Dir: dir})
+	simtest.ErrorIf(t, !errors.As(err, &folder) || !strings.Contains(err.Error(), "--resume"), "running again without --resume: %v", err)
 	var waited atomic.Int32
 	kindtest.Gate = func(context.Context) { waited.Add(1) }
 	o = execute(t, f, Execution{Dir: dir, Resume: true})
@@ -142,8 +140,7 @@ func TestResumeAfterChange(t *testing.T) {
 	o := execute(t, f, Execution{Dir: dir, Resume: true})
 	// 9 boxes with p = 2 and 9 rings, which stand for two points each
 	simtest.ErrorIf(t, o.Reused != 9+18 || o.Finished != 36, "reused %d of %d", o.Reused, o.Finished)
-	simtest.ErrorIf(t, written(t, outcomeOf(t, changed).Results) != read(t, dir, "results.csv"),
-		"resumed results differ from fresh ones")
+	simtest.ErrorIf(t, written(t, outcomeOf(t, changed).Results) != read(t, dir, "results.csv"), "resumed results differ from fresh ones")
 }
 
 // TestTornJournal: a journal cut or damaged anywhere gives whole records up to
@@ -227,23 +224,20 @@ func TestFolders(t *testing.T) {
 	simtest.Check(t, os.WriteFile(file, nil, 0o644))
 	f := load(t, "kind = \"toy\"\n")
 	var folder *FolderError
-	if _, err := Execute(t.Context(), f, Execution{Dir: filepath.Join(file, "below")}); !errors.As(err, &folder) {
-		t.Errorf("got %v", err)
-	}
+	_, err := Execute(t.Context(), f, Execution{Dir: filepath.Join(file, "below")})
+	simtest.ErrorIf(t, !errors.As(err, &folder), "got %v", err)
 	dir := t.TempDir()
 	j, _ := simtest.Must2(openJournal(filepath.Join(dir, "journal"), false, f))(t)
-	if _, err := Execute(t.Context(), f, Execution{Dir: dir, Resume: true}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft") {
-		t.Errorf("two writers: %v", err)
-	}
+	_, err = Execute(t.Context(), f, Execution{Dir: dir, Resume: true})
+	simtest.ErrorIf(t, !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft"), "two writers: %v", err)
 	for _, again := range [][2]bool{{false, false}, {true, false}, {false, true}} { // resume, force
 		err := CheckFolder(dir, again[0], again[1])
 		simtest.ErrorIf(t, !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft process is computing in it"),
 			"a second run (%v) while the first goes on: %v", again, err)
 	}
 	j.close()
-	if err := CheckFolder(dir, false, false); !errors.As(err, &folder) || !strings.Contains(err.Error(), "an interrupted run") {
-		t.Errorf("a second run after the first: %v", err)
-	}
+	err = CheckFolder(dir, false, false)
+	simtest.ErrorIf(t, !errors.As(err, &folder) || !strings.Contains(err.Error(), "an interrupted run"), "a second run after the first: %v", err)
 }
 
 // TestInterruptDeafPoint: a point that never looks at its context does not hold up
@@ -265,9 +259,8 @@ func TestSnapshotsGo(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[traffic]\nmode = \"fail\"\n")
 	path := filepath.Join(dir, experiments.SnapshotFolder, f.Points[0].Hash+".0.weft")
 	simtest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)))
-	if o := execute(t, f, Execution{Dir: dir, SnapshotEvery: time.Hour, Resume: true}); len(o.Failures) != 1 || results.Exists(path) {
-		t.Errorf("%+v; the snapshot is there: %v", o.Failures, results.Exists(path))
-	}
+	o := execute(t, f, Execution{Dir: dir, SnapshotEvery: time.Hour, Resume: true})
+	simtest.Alike(t, "failures, and whether the snapshot is there", len(o.Failures), 1, results.Exists(path), false)
 }
 
 // Executions that share a pool write what each would write alone; with one place no two points of
@@ -289,8 +282,7 @@ func TestPool(t *testing.T) {
 	for i, set := range loads {
 		simtest.Equal(t, written(t, outcomes[i].Results), written(t, outcomeOf(t, toySweep, set...).Results), "execution %d:", i)
 	}
-	n := beside.Load()
-	simtest.ErrorIf(t, n > 1, "%d points at a time, want 1", n)
+	simtest.ErrorIf(t, beside.Load() > 1, "%d points at a time, want 1", beside.Load())
 	// Two shapes at four loads: 8 points that differ, of 12.
 	kept := 0
 	pool.finished.Range(func(any, any) bool { kept++; return true })

@@ -26,8 +26,7 @@ func TestReadFolder(t *testing.T) {
 	execute(t, load(t, text), Execution{Dir: dir})
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "mine.csv"), []byte("x\n1,2\n"), 0o666))
 	f := simtest.Must(ReadFolder(dir))(t)
-	simtest.ErrorIf(t, len(f.Results.Rows) != 1 || len(f.Failures.Rows) != 1 || len(f.Tables) != 1 || f.Tables["links"] == nil,
-		"%+v", f)
+	simtest.ErrorIf(t, len(f.Results.Rows) != 1 || len(f.Failures.Rows) != 1 || len(f.Tables) != 1 || f.Tables["links"] == nil, "%+v", f)
 	table := simtest.Must(results.ReadTableFile(dir))(t)
 	simtest.ErrorIf(t, !slices.EqualFunc(table.Rows, f.Results.Rows, slices.Equal), "the folder's table has %v", table.Rows)
 	simtest.Equal(t, strings.Join(f.File.Question(), "|"), "Why?||Because.", "question")

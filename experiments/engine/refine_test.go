@@ -204,8 +204,7 @@ func TestSharesMissing(t *testing.T) {
 	check := func(name, want string, f *experiments.File, shares ...string) {
 		t.Helper()
 		_, err := Execute(t.Context(), f, Execution{Dir: merged, Shares: shares})
-		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want) || results.Exists(merged),
-			"%s: %v, want %s", name, err, want)
+		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want) || results.Exists(merged), "%s: %v, want %s", name, err, want)
 	}
 	check("one of two", "9 of 18 points are in no share: give the folders of all", f(), one)
 	check("other settings", "18 of 18 points are in no share", load(t, toyShared, "traffic.delay=7ns"), one, two)

@@ -23,21 +23,19 @@ func categorise(f *plot.Figure, s *plot.Series, t *results.Table, points [][]int
 	}
 }
 
-// spread tells whether a bar is the mean of all rows of its place, as the channels of one
-// role are, and shows from the least to the largest of them.
+// spread tells whether a bar is the mean of all its place's rows, such as one role's channels, and
+// shows their range.
 func (p *PlotConfig) spread(t *results.Table) bool { return p.categorical() && !t.OfResults() }
 
-// variant is a category under way: rows that differ in what tells series apart
-// and in their seeds only.
+// variant is a category: rows that differ only in what tells series apart, and in their seeds.
 type variant struct {
 	name   string
 	cells  []string // of columns
 	series []int    // that have it
 }
 
-// categories names the category of a row: by its x, and where a series has
-// several variants with that, by the first swept keys that tell them apart, so
-// that no two bars of a series stand in one place.
+// categories names a row's category: by its x and, where a series has several variants with that,
+// by the first swept keys that tell these apart, so that a series' bars do not share a place.
 func (p *PlotConfig) categories(t *results.Table, groups []*group) (func(row []string) string, error) {
 	x, err := t.Column(p.X)
 	if err != nil || len(groups) == 0 {
@@ -205,8 +203,8 @@ func differsIn(t *results.Table, a, b []string, x, y int) string {
 	return ""
 }
 
-// annotations are what is known of the load axis, by group: bounds and knees. A bound that
-// variants of one panel share is drawn once, in gray.
+// annotations are the known of the load axis, by group: bounds and knees. A bound that a panel's
+// variants share is drawn once, in gray.
 func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSource) ([][]*plot.Mark, error) {
 	if len(p.Annotate) == 0 {
 		return nil, nil
@@ -264,8 +262,7 @@ func (p *PlotConfig) panelOf(g *group) string {
 	return ""
 }
 
-// colours gives series with the same value of colour_by the same colour: on a scale
-// where the values are numbers.
+// colours gives series of equal colour_by values equal colours, on a scale if they are numbers.
 func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 	each := perGroup(f, groups)
 	if p.ColourBy == "" || each == 0 {
@@ -308,8 +305,8 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 	}
 }
 
-// parts puts the series into their panels, and the marks to their series. It returns the
-// panels by the cells that choose them.
+// parts puts series into panels, and marks to series. It returns the panels by the cells that
+// choose them.
 func (p *PlotConfig) parts(f *plot.Figure, groups []*group, marks [][]*plot.Mark) map[string]*plot.Figure {
 	each := perGroup(f, groups)
 	if each == 0 {

@@ -131,8 +131,8 @@ func (p *PlotConfig) Validate() error {
 // NameOf is the name of a figure's files where none is given.
 func NameOf(y []string, x string) string { return strings.Join(append(slices.Clone(y), x), "-") }
 
-// ReferenceConfig is a [[plot.reference]] table: numbers from elsewhere that a figure
-// shows beside its own, of a CSV file or a row of the targets.
+// ReferenceConfig is a [[plot.reference]] table: numbers from elsewhere beside a figure's own, of a
+// CSV file or a row of the targets.
 type ReferenceConfig struct {
 	File    string `toml:"file" doc:"CSV file, such as one of measurements: its columns are named as x and y of the figure, or x and y; a column series, if there is one, tells series apart, and that of panels, or panel, the panels"`
 	Target  string `toml:"target" doc:"id of a row of the targets, in place of file; its value is converted to the unit of the axis. It leaves where --set changes the network, the program or its traffic"`
@@ -149,8 +149,7 @@ type ReferenceConfig struct {
 	Bound string  `toml:"-"`
 }
 
-// refer adds the references to a figure. panels are the names of its panels by the cells
-// that choose them.
+// refer adds the references to a figure. panels are its panels by the cells that choose them.
 func (p *PlotConfig) refer(f *plot.Figure, panels map[string]*plot.Figure) error {
 	for i := range p.References {
 		r := &p.References[i]
@@ -179,7 +178,7 @@ func (r *ReferenceConfig) shown(value float64) (float64, error) {
 	return f(map[string]float64{"value": value}), nil
 }
 
-// inPanels are the figures that show something of a panel; all where it names none.
+// inPanels are the figures that show a panel; all if it names none.
 func inPanels(f *plot.Figure, panels map[string]*plot.Figure, panel string) (all []*plot.Figure) {
 	if len(f.Panels) == 0 {
 		return []*plot.Figure{f}
@@ -192,8 +191,7 @@ func inPanels(f *plot.Figure, panels map[string]*plot.Figure, panel string) (all
 	return all
 }
 
-// placeOf is the place of a cell along the horizontal axis; ok is false for a category
-// that the figure has not.
+// placeOf is a cell's place along the horizontal axis; not ok for a category that the figure lacks.
 func (p *PlotConfig) placeOf(f *plot.Figure, cell string) (x float64, ok bool) {
 	if !p.categorical() {
 		x = results.Number(cell)

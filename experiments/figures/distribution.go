@@ -16,8 +16,8 @@ import (
 // bin is a part of a distribution.
 type bin struct{ from, to, count float64 }
 
-// distribution makes the series of a table of bins: x is the column of their lower edges, y the
-// column of their counts. Rows with the same bin, as seeds give, count together.
+// distribution makes the series of a table of bins: x is the column of lower edges, y of counts.
+// Rows with one bin, as of several seeds, count together.
 func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*group) error {
 	lower := p.X
 	if len(p.Percentiles) > 0 || p.Style == string(plot.Box) && !hasBins(t, p.X) {
@@ -90,8 +90,7 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*gr
 	return nil
 }
 
-// behind tells whether the points of some rows are saturated: their distribution
-// grows with the length of the run.
+// behind tells whether rows' points are saturated: distributions then grow with the run.
 func behind(t *results.Table) bool {
 	return verdictOn(t, results.Indices(len(t.Rows))) == plot.Saturated
 }
@@ -162,8 +161,8 @@ func cumulative(bins []bin) (s plot.Series) {
 	return s
 }
 
-// tail is the quantiles, along an axis on which every nine has the same length: x =
-// -log10 of the share beyond. It ends where one packet is left.
+// tail is the quantiles, on an axis with equal lengths for every nine: x = -log10 of the share
+// beyond, to the last packet.
 func tail(bins []bin) (s plot.Series) {
 	all, sum := total(bins), 0.0
 	for i, b := range bins {

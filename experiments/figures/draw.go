@@ -18,8 +18,8 @@ var ErrNothing = plot.ErrNothing
 // PlotSource is what figures are drawn from.
 type PlotSource struct {
 	Table *results.Table
-	// Bound is the highest load that the channels of a point can carry, by its
-	// index; 0: not known. nil: of no point, and figures that ask for it are refused.
+	// Bound is the highest load that a point's channels can carry, by index; 0: unknown. nil: of no
+	// point; figures that ask for it are refused.
 	Bound func(point int) float64
 }
 
@@ -37,7 +37,7 @@ func (p *PlotConfig) PagePictures(source *PlotSource) (wide, narrow []byte, err 
 	return wide, narrow, err
 }
 
-// Draw draws a table as "svg", "png", "pdf" or [plot.Page], or writes the numbers of the figure as
+// Draw draws a table as "svg", "png", "pdf" or [plot.Page], or writes the figure's numbers as
 // "csv".
 func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
 	f, err := p.Figure(source)
@@ -165,8 +165,8 @@ func (p *PlotConfig) categorical() bool {
 // HasCategories tells whether x may hold words.
 func (p *PlotConfig) HasCategories() bool { return p.categorical() || p.Style == string(plot.Heat) }
 
-// Unanswered names what a figure says of a table, of which it is drawn, and nothing in it
-// answers to: values of order, and panels and series of references.
+// Unanswered names what a figure says of a table without an answer there: values of order, panels
+// and series of references.
 func (p *PlotConfig) Unanswered(t *results.Table, f *plot.Figure) error {
 	groups, err := p.groups(t)
 	if err != nil {
@@ -196,8 +196,8 @@ func (p *PlotConfig) Unanswered(t *results.Table, f *plot.Figure) error {
 	return nil
 }
 
-// series reads the points of one series, and sorts them by x unless that has categories. A point
-// that several seeds have computed is what aggregate says of them, a mean with Student's 95 % interval.
+// series reads a series' points, sorted by x unless that has categories. Of several seeds a point
+// is their aggregate, a mean with Student's 95 % interval.
 func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Series, error) {
 	var s plot.Series
 	xs, err := t.Numbers(p.X)
@@ -245,8 +245,8 @@ func verdict(t *results.Table, i int) plot.State {
 	return plot.Steady
 }
 
-// refusedColumn counts what a point was asked for and did not do, as multicast groups for which
-// there was no room: without them, values look better than they are.
+// refusedColumn counts what a point was asked for and did not do, such as multicast groups without
+// room: values look too good then.
 const refusedColumn = "refused"
 
 // verdictOn is the worst state of some rows.
@@ -257,8 +257,8 @@ func verdictOn(t *results.Table, rows []int) (worst plot.State) {
 	return worst
 }
 
-// valuesOn are the values of the rows of a point, those that are numbers. There are none
-// where a saturated row has none: what its other seeds took is not what the point takes.
+// valuesOn are a point's rows' values that are numbers: none where a saturated row has none, as the
+// other seeds' are not the point's.
 func valuesOn(t *results.Table, rows []int, column []float64) (values []float64) {
 	for _, i := range rows {
 		switch {

@@ -1,8 +1,8 @@
 package figures
 
 import (
+	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -31,16 +31,12 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 	f := simtest.Must(p.figure(results))(t)
 	simtest.Equal(t, names(f), "min, vcs 2; val, vcs 2; val, vcs 4; min, vcs 4", "series")
 	first := f.Series[0] // sorted by x; the empty interval is not a number
-	if !slices.Equal(first.X, []float64{0.2, 0.4}) || !slices.Equal(first.Y, []float64{20, 30}) || first.HalfWidth[0] == first.HalfWidth[0] || first.HalfWidth[1] != 3 {
-		t.Errorf("first series %+v", first)
-	}
+	simtest.Alike(t, "first series", first.X, []float64{0.2, 0.4}, first.Y, []float64{20, 30}, first.HalfWidth, []float64{math.NaN(), 3})
 	simtest.Alike(t, "last series", f.Series[3].States[0], plot.Saturated, f.YLabel, "Mean latency (ns)")
 
 	p = PlotConfig{Style: "bar", X: "routing.type", Y: []string{"latency_mean_ns"}, By: []string{"switch.vcs"}, Where: map[string]string{"offered_load": "0.2"}}
 	f = simtest.Must(p.figure(results))(t)
-	if !slices.Equal(f.Categories, []string{"min", "val"}) || len(f.Series) != 2 || !slices.Equal(f.Series[1].X, []float64{1}) {
-		t.Errorf("bars: %v, %+v", f.Categories, f.Series)
-	}
+	simtest.Alike(t, "bars", f.Categories, []string{"min", "val"}, len(f.Series), 2, f.Series[1].X, []float64{1})
 	for format, start := range map[string]string{"svg": "<?xml", "png": "\x89PNG", "pdf": "%PDF"} {
 		picture, err := p.Draw(&PlotSource{Table: results}, format)
 		simtest.ErrorIf(t, err != nil || !strings.HasPrefix(string(picture), start), "%s: %v", format, err)
@@ -119,9 +115,8 @@ point,routing.type,traffic.load,seed,replications,offered_load,latency_mean_ns
 `)
 	for _, x := range []string{"traffic.load", "offered_load"} {
 		p := PlotConfig{Style: "line", X: x, Y: []string{"latency_mean_ns"}}
-		f, err := p.figure(results)
-		simtest.ErrorIf(t, err != nil || len(f.Series) != 2 || f.Series[0].Name != "min" || !slices.Equal(f.Series[1].Y, []float64{30, 40}),
-			"over %s: %v, %+v", x, err, f)
+		f := simtest.Must(p.figure(results))(t)
+		simtest.Alike(t, "over "+x, names(f), "min; val", f.Series[1].Y, []float64{30, 40})
 	}
 }
 
@@ -143,25 +138,20 @@ point,seed,traffic.load,routing.type,replications,offered_load,latency_mean_ns,l
 `)
 	for _, style := range []string{"line", "bar"} {
 		p := PlotConfig{Style: style, X: "offered_load", Y: []string{"latency_mean_ns"}}
-		f, err := p.figure(results)
-		simtest.FatalIf(t, err != nil || len(f.Series) != 2 || f.Series[0].Name != "min" || f.Series[1].Name != "val",
-			"%s: %v, %+v", style, err, f)
-		s := f.Series[0]
-		if !slices.Equal(s.Y[:3], []float64{12, 23, 99}) || math.Abs(s.HalfWidth[0]-4.968275) > 1e-6 || s.HalfWidth[2] != 3 || !slices.Equal(s.States, []plot.State{plot.Steady, plot.Saturated, plot.Steady, plot.Saturated}) {
-			t.Errorf("%s: %+v", style, s)
-		}
-		// Nothing arrived at load 0.4: the point has a place, but no value.
-		simtest.ErrorIf(t, style == "line" && s.X[3] != 0.4 || !math.IsNaN(s.Y[3]), "%s: %+v", style, s)
+		f := simtest.Must(p.figure(results))(t)
+		simtest.Equal(t, names(f), "min; val", "%s:", style)
+		s := f.Series[0] // nothing arrived at load 0.4: the point has a place, but no value
+		simtest.Alike(t, style, s.Y, []float64{12, 23, 99, math.NaN()}, s.HalfWidth[2], 3,
+			s.States, []plot.State{plot.Steady, plot.Saturated, plot.Steady, plot.Saturated})
+		simtest.Near(t, s.HalfWidth[0], 4.968275, 1e-6, "%s: half-width", style)
+		simtest.ErrorIf(t, style == "line" && s.X[3] != 0.4, "%s: %+v", style, s)
 	}
 	// Those who ask for the seeds get them.
 	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type", "seed"}}
-	if f, err := p.figure(results); err != nil || len(f.Series) != 4 {
-		t.Errorf("by seed: %v, %+v", err, f)
-	}
+	simtest.Equal(t, len(simtest.Must(p.figure(results))(t).Series), 4, "series by seed:")
 	p = PlotConfig{Style: "line", X: "seed", Y: []string{"latency_mean_ns"}, Where: map[string]string{"routing.type": "min", "traffic.load": "0.1"}}
-	if f, err := p.figure(results); err != nil || len(f.Series) != 1 || !slices.Equal(f.Series[0].Y, []float64{10, 12, 14}) {
-		t.Errorf("over seed: %v, %+v", err, f)
-	}
+	f := simtest.Must(p.figure(results))(t)
+	simtest.Alike(t, "over seed", len(f.Series), 1, f.Series[0].Y, []float64{10, 12, 14})
 	// In a table with several rows a point, those with the same x are one.
 	further := table(t, `
 point,seed,traffic.load,rank,flits
@@ -171,9 +161,8 @@ point,seed,traffic.load,rank,flits
 1,2,0.1,1,11
 `)
 	p = PlotConfig{Style: "line", Table: "fairness", X: "rank", Y: []string{"flits"}}
-	if f, err := p.figure(further); err != nil || len(f.Series) != 1 || !slices.Equal(f.Series[0].Y, []float64{7, 9}) {
-		t.Errorf("further table: %v, %+v", err, f)
-	}
+	f = simtest.Must(p.figure(further))(t)
+	simtest.Alike(t, "further table", len(f.Series), 1, f.Series[0].Y, []float64{7, 9})
 }
 
 // TestMixedSeries: a series that would jump between variants at one x is refused.
@@ -186,12 +175,10 @@ point,routing.type,switch.vcs,traffic.load,seed,replications,offered_load,latenc
 3,min,4,0.2,1,1,0.2,13,3
 `)
 	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type"}}
-	if _, err := p.figure(results); err == nil || err.Error() != "points of one series at offered_load = 0.1 differ in switch.vcs: name it under by, or select one value under where" {
-		t.Error(err)
-	}
+	simtest.Refuse(p.figure(results))(t,
+		"points of one series at offered_load = 0.1 differ in switch.vcs: name it under by, or select one value under where")
 	p.Where = map[string]string{"switch.vcs": "4"}
-	f, err := p.figure(results)
-	simtest.ErrorIf(t, err != nil || !slices.Equal(f.Series[0].Y, []float64{11, 13}), "%v, %+v", err, f)
+	simtest.EqualSlices(t, simtest.Must(p.figure(results))(t).Series[0].Y, []float64{11, 13}, "where 4 are selected")
 }
 
 // TestCategories: no two bars of a series stand in one place; variants with the
@@ -210,8 +197,7 @@ point,multicast.engine,topology.type,topology.groups,groups.dims,seed,replicatio
 `)
 	p := PlotConfig{Style: "bar", X: "groups.dims", Y: []string{"colours"}, By: []string{"multicast.engine"}}
 	f := simtest.Must(p.figure(results))(t)
-	got := strings.Join(f.Categories, "; ")
-	simtest.ErrorIf(t, got != "2x2, tree, groups 34; 2x2, tree, groups 160; 2x2, torus; 8x8", "categories %s", got)
+	simtest.Equal(t, strings.Join(f.Categories, "; "), "2x2, tree, groups 34; 2x2, tree, groups 160; 2x2, torus; 8x8", "categories")
 	// Keys in lockstep with the series do not make their bars different places.
 	lockstep := table(t, `
 point,connections.mode,job.per_node,job.ranks,seed,replications,memory
@@ -221,11 +207,10 @@ point,connections.mode,job.per_node,job.ranks,seed,replications,memory
 3,srq,16,16000,1,1,13
 `)
 	p2 := PlotConfig{Style: "bar", X: "connections.mode", Y: []string{"memory"}, By: []string{"job.per_node"}}
-	g, err := p2.figure(lockstep)
-	simtest.ErrorIf(t, err != nil || strings.Join(g.Categories, "; ") != "rc; srq" || g.LegendTitle != "per node",
-		"lockstep: %v, %+v", err, g)
+	g := simtest.Must(p2.figure(lockstep))(t)
+	simtest.Alike(t, "lockstep", g.Categories, []string{"rc", "srq"}, g.LegendTitle, "per node")
 	for i, s := range f.Series {
-		simtest.ErrorIf(t, !slices.Equal(s.X, []float64{0, 1, 2, 3}) || s.Y[2] != float64(12+10*i), "series %d: %+v", i, s)
+		simtest.Alike(t, s.Name, s.X, []float64{0, 1, 2, 3}, s.Y[2], 12+10*i)
 	}
 }
 
@@ -241,8 +226,8 @@ point,seed,latency_from_ns,latency_to_ns,packets
 `)
 	for _, y := range [][]string{{"packets"}, nil} {
 		p := PlotConfig{Style: "histogram", Table: "histogram", X: "latency_from_ns", Y: y}
-		f, err := p.figure(bins)
-		simtest.FatalIf(t, err != nil || len(f.Series) != 1, "%v %v", err, f)
+		f := simtest.Must(p.figure(bins))(t)
+		simtest.FatalIf(t, len(f.Series) != 1, "%v", f)
 		s := f.Series[0]
 		simtest.Alike(t, "bins", s.X, []float64{4, 8}, s.XEnd, []float64{5, 12}, s.Y, []float64{0.5, 0.125})
 		simtest.Alike(t, "labels", f.YLabel, "Share of packets per ns", f.XLabel, "Latency (ns)")
@@ -279,14 +264,8 @@ point,routing.type,switch.vcs,workload.bytes,traffic.load,seed,replications,late
 		if c.p.Y == nil {
 			c.p.Y = []string{"latency_mean_ns"}
 		}
-		f, err := c.p.figure(results)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		got := names(f)
-		simtest.ErrorIf(t, got != c.want || f.LegendTitle != c.title,
-			"%+v: %q, %q, want %q, %q", c.p, f.LegendTitle, got, c.title, c.want)
+		f := simtest.Must(c.p.figure(results))(t)
+		simtest.Alike(t, fmt.Sprintf("%+v", c.p), names(f), c.want, f.LegendTitle, c.title)
 	}
 }
 
@@ -331,27 +310,21 @@ point,seed,traffic.load,replications,latency_mean_ns,state,saturated
 5,2,0.3,1,10,undecided,false
 `)
 	p := PlotConfig{Style: "line", X: "traffic.load", Y: []string{"latency_mean_ns"}}
-	f, err := p.figure(results)
-	simtest.ErrorIf(t, err != nil || !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Undecided, plot.Saturated}),
-		"%v, %+v", err, f)
+	f := simtest.Must(p.figure(results))(t)
+	simtest.EqualSlices(t, f.Series[0].States, []plot.State{plot.Steady, plot.Undecided, plot.Saturated}, "states")
 	// The seed that is left of a saturated point is not its latency, however several seeds are
 	// summed up, nor is that a baseline, nor a percentile of a histogram.
 	for _, how := range []string{"mean", "median", "smallest", "largest"} {
 		p.Aggregate = how
 		s := simtest.Must(p.figure(results))(t).Series[0]
-		simtest.Alike(t, how, s.Y[:2], []float64{10, 10}, s.Y[2], math.NaN(), s.HalfWidth[2], math.NaN())
+		simtest.Alike(t, how, s.Y, []float64{10, 10, math.NaN()}, s.HalfWidth[2], math.NaN())
 	}
 	heat := PlotConfig{Style: "heat", X: "traffic.load", Y: []string{"replications"}, Z: "latency_mean_ns"}
-	v := simtest.Must(heat.figure(results))(t).Field.Values[0]
-	simtest.ErrorIf(t, v[1] != 10 || !math.IsNaN(v[2]), "cells %v", v)
+	simtest.Alike(t, "cells", simtest.Must(heat.figure(results))(t).Field.Values[0][1:], []float64{10, math.NaN()})
 	related := PlotConfig{Style: "line", X: "traffic.load", Y: []string{"replications"}, Baseline: map[string]string{"replications": "1"}}
-	if s := simtest.Must(related.figure(results))(t).Series[0]; s.Y[2] != 1 {
-		t.Errorf("a column that has all values: %v", s.Y)
-	}
+	simtest.Equal(t, simtest.Must(related.figure(results))(t).Series[0].Y[2], 1, "a column that has all values:")
 	related.Y = []string{"latency_mean_ns"}
-	if s := simtest.Must(related.figure(results))(t).Series[0]; s.Y[1] != 1 || !math.IsNaN(s.Y[2]) {
-		t.Errorf("over the baseline: %v", s.Y)
-	}
+	simtest.Alike(t, "over the baseline", simtest.Must(related.figure(results))(t).Series[0].Y[1:], []float64{1, math.NaN()})
 	bins := table(t, `
 point,seed,traffic.load,latency_from_ns,latency_to_ns,packets,state
 0,1,0.1,0,10,100,steady
@@ -359,9 +332,7 @@ point,seed,traffic.load,latency_from_ns,latency_to_ns,packets,state
 2,2,0.2,0,10,100,steady
 `)
 	tail := PlotConfig{Style: "line", X: "traffic.load", Percentiles: []float64{50}}
-	if s := simtest.Must(tail.figure(bins))(t).Series[0]; s.Y[0] != 5 || !math.IsNaN(s.Y[1]) {
-		t.Errorf("medians %v", s.Y)
-	}
+	simtest.Alike(t, "medians", simtest.Must(tail.figure(bins))(t).Series[0].Y, []float64{5, math.NaN()})
 	simtest.ErrorIf(t, results.State(3) == measure.Saturated || results.State(4) != measure.Saturated, "rows 3 and 4")
 }
 

@@ -39,8 +39,7 @@ func (p *PlotConfig) groups(t *results.Table) ([]*group, error) {
 	return all, nil
 }
 
-// sortGroups puts the groups into the order that the file gives; those that it does
-// not name follow as they are.
+// sortGroups sorts the groups as the file says; those that it does not name follow in order.
 func (p *PlotConfig) sortGroups(all []*group) {
 	place := func(g *group) int {
 		least := len(p.Order)
@@ -67,10 +66,10 @@ func (p *PlotConfig) nameOf(cell, otherwise string) string {
 	return otherwise
 }
 
-// nameGroups names the groups for the legend and returns its title. What all groups share stands in
-// the title, once; where they differ in one column, the title says which, and they are called by
-// their values alone, if one column is shown. Of columns that are not given, but found, those stand
-// in the names that it takes. Panels have their own titles.
+// nameGroups names the groups for the legend and returns its title. What all groups share is in the
+// title; if they differ in one column, the title says which, and they are called by their values,
+// if one column is shown. Of columns that are found, not given, names have as many as needed.
+// Panels have their own titles.
 func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 	if len(groups) == 0 {
 		return ""
@@ -111,9 +110,9 @@ func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 }
 
 // defaultBy finds the swept keys that tell series apart: those with several values, but not x, nor
-// what x follows (the load that is swept behind the offered load on the axis), nor what follows x
-// (the ranks that are swept together with the dimensions on the axis), nor the seed. If x is a
-// metric that follows none of them, the longest axis of the sweep runs along the series.
+// what x follows (the load behind the offered load on the axis), nor what follows x (the ranks
+// swept with the dimensions on the axis), nor the seed. If x is a metric that follows none of them,
+// the sweep's longest axis runs along the series.
 func (p *PlotConfig) defaultBy(t *results.Table) []string {
 	x := slices.Index(t.Columns, p.X)
 	if x < 0 {
@@ -149,10 +148,9 @@ func (p *PlotConfig) defaultBy(t *results.Table) []string {
 // leads tells whether a column x varies, and has one value for each of a key's.
 func leads(t *results.Table, key, x int) bool { return !t.Follows(x) && t.Follows(x, key) }
 
-// points parts the rows of a series by the points of the figure, as indices of
-// rows: rows that differ only in their seed are one point. In further tables, which
-// have several rows a point, such rows have the same x, too. The error says
-// what the series mixes: variants that would make it jump at one x.
+// points parts the rows of a series by the points of the figure, as indices: rows that differ only
+// in their seed are a point. In further tables, with several rows a point, x must be equal, too.
+// The error names variants that a series mixes, so that it would jump at one x.
 func (p *PlotConfig) points(t *results.Table) ([][]int, error) {
 	x, err := t.Column(p.X)
 	if err != nil {
@@ -207,8 +205,8 @@ func (p *PlotConfig) mixed(t *results.Table, points [][]int, x int) error {
 	return nil
 }
 
-// seriesName shows a cell in the legend: names as they are, numbers with what
-// they count. The file may give both, the cell and its column, another name.
+// seriesName is a cell in the legend: names as they are, numbers with what they count, unless the
+// file renames the cell or its column.
 func (p *PlotConfig) seriesName(column, cell string) string {
 	name := CellName(column, cell)
 	if x := results.Number(cell); x == x && name == cell {

@@ -39,8 +39,7 @@ var statisticNames = map[string]string{
 	"mean": "mean", "max": "maximum", "min": "minimum", "p50": "median", "p95": "95th percentile of", "p99": "99th percentile of",
 }
 
-// splitColumn divides "network_latency_p99_ns" into "network latency",
-// "99th percentile of" and "ns".
+// splitColumn divides "network_latency_p99_ns" into "network latency", "99th percentile of", "ns".
 func splitColumn(column string) (noun, statistic, unit string) {
 	column = column[strings.LastIndexByte(column, '.')+1:]
 	words := strings.Split(column, "_")
@@ -149,9 +148,9 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// settingLabels are the labels of settings along an axis, from what their documentation
-// begins with: "Members of a group" of groups.size. Settings whose documentation begins
-// with too much, or with different words in different kinds, have none.
+// settingLabels are the labels of settings along an axis, from the beginning of their
+// documentation: "Members of a group" of groups.size; none if that is too long, or differs between
+// kinds.
 var settingLabels = sync.OnceValue(func() map[string]string {
 	labels := map[string]string{}
 	for key, p := range settings {
@@ -173,8 +172,8 @@ func LabelSettings(all iter.Seq2[string, param.Param]) { settings = all }
 // longestLabel is the most letters of a label that is taken from documentation.
 const longestLabel = 40
 
-// beginning is what a setting's documentation says before the first comma, with its unit, and behind a
-// word such as "poisson: "; empty where that is no name.
+// beginning is what a setting's documentation says before the first comma, with its unit, and
+// behind a word such as "poisson: "; empty if no name.
 func beginning(p param.Param) string {
 	label := p.Doc
 	if condition, rest, ok := strings.Cut(label, ": "); ok && p.Choices == nil && !strings.ContainsAny(condition, " ,;") {
@@ -209,8 +208,8 @@ func beginning(p param.Param) string {
 	return withUnit(label, unit)
 }
 
-// settingLabel is the label of a setting: what it is, or its name and the table that it
-// belongs to, which a short name alone does not say.
+// settingLabel is a setting's label: what it is, or its name with its table, as a short name says
+// too little.
 func settingLabel(column string) string {
 	if label := settingLabels()[column]; label != "" {
 		return label

@@ -72,33 +72,27 @@ func TestPanelsByKey(t *testing.T) {
 		p.Panels, p.Order, p.Names = "traffic.pattern", []string{"val", "min"}, map[string]string{"tornado": "worst"}
 		p.Annotate = []string{"bound", "knee"}
 	})
-	if len(f.Panels) != 2 || f.Panels[0].Title != "uniform" || f.Panels[1].Title != "worst" || names(f) != "val; min" || names(f.Panels[1]) != "min" {
-		t.Fatalf("panels %+v, series %s", f.Panels, names(f))
-	}
+	simtest.FatalIf(t, len(f.Panels) != 2, "panels %+v", f.Panels)
+	simtest.Alike(t, "panels", f.Panels[0].Title, "uniform", f.Panels[1].Title, "worst", names(f), "val; min", names(f.Panels[1]), "min")
 	a, b := f.Panels[0].Series[1], f.Panels[1].Series[0]
 	simtest.ErrorIf(t, a.Look != b.Look || a.Hue != b.Hue, "looks %d and %d", a.Look, b.Look)
 	coloured := plotted(t, optionsTable, func(p *PlotConfig) { p.Panels, p.ColourBy = "traffic.pattern", "seed" })
-	if a, b := coloured.Panels[0].Series[0], coloured.Panels[1].Series[0]; a.Name != "min" || b.Name != "min" || a.Look != b.Look {
-		t.Errorf("with colour_by %s has look %d, %s %d", a.Name, a.Look, b.Name, b.Look)
-	}
+	a, b = coloured.Panels[0].Series[0], coloured.Panels[1].Series[0]
+	simtest.Alike(t, "with colour_by", a.Name, "min", b.Name, "min", a.Look, b.Look)
 	// Bounds of points 0, 4 and 8; the knee of val from 0.1 to 0.2.
-	var marks []string
+	marks := ""
 	for _, panel := range f.Panels {
 		for _, m := range panel.Marks {
-			marks = append(marks, fmt.Sprintf("%s %.2f-%.2f", m.Name, m.From, m.To))
+			marks += fmt.Sprintf("%s %.2f-%.2f; ", m.Name, m.From, m.To)
 		}
 	}
-	if got := strings.Join(marks, "; "); got != "knee 0.10-0.20; bound of the channels 0.19-0.19; bound of the channels 0.15-0.15; bound of the channels 0.23-0.23" {
-		t.Errorf("marks %s", got)
-	}
-	for _, format := range []string{"svg", "csv"} {
-		p := NewPlot()
-		p.X, p.Y, p.Panels = "offered_load", []string{"latency_mean_ns"}, "traffic.pattern"
-		text := simtest.Must(p.Draw(&PlotSource{Table: table(t, optionsTable)}, format))(t)
-		if format == "csv" && !strings.HasPrefix(string(text), "traffic.pattern,series,offered_load,latency_mean_ns,ci95,state\nuniform,min,0.1,12,") {
-			t.Errorf("data %s", text)
-		}
-	}
+	simtest.Equal(t, marks, "knee 0.10-0.20; bound of the channels 0.19-0.19; bound of the channels 0.15-0.15; "+
+		"bound of the channels 0.23-0.23; ", "marks")
+	p := NewPlot()
+	p.X, p.Y, p.Panels = "offered_load", []string{"latency_mean_ns"}, "traffic.pattern"
+	simtest.Must(p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg"))(t)
+	text := string(simtest.Must(p.Draw(&PlotSource{Table: table(t, optionsTable)}, "csv"))(t))
+	simtest.ErrorIf(t, !strings.HasPrefix(text, "traffic.pattern,series,offered_load,latency_mean_ns,ci95,state\nuniform,min,0.1,12,"), "data %s", text)
 }
 
 // TestHeatSums: the rows of a cell add up, in the mean of two seeds: (1+2+3+4)/2 and 6/2; both axes have
@@ -121,9 +115,7 @@ func TestAggregate(t *testing.T) {
 		f := plotted(t, optionsTable, func(p *PlotConfig) {
 			p.Aggregate, p.Where = how, map[string]string{"traffic.pattern": "uniform", "routing.type": "min"}
 		})
-		if s := f.Series[0]; s.Y[0] != want || (how == "mean") != (math.Abs(s.HalfWidth[0]-25.412) < 0.001) {
-			t.Errorf("%s: %v ± %v", how, s.Y[0], s.HalfWidth[0])
-		}
+		simtest.Alike(t, how, f.Series[0].Y[0], want, math.Abs(f.Series[0].HalfWidth[0]-25.412) < 0.001, how == "mean")
 	}
 	f := plotted(t, optionsTable, func(p *PlotConfig) {
 		p.Intervals, p.Where = "none", map[string]string{"traffic.pattern": "uniform"}
@@ -142,20 +134,16 @@ func TestRelative(t *testing.T) {
 			p.Where = map[string]string{"traffic.pattern": "uniform"}
 		}).Series[1].Y
 	}
-	got := of("ratio")
-	simtest.ErrorIf(t, !slices.Equal(got, []float64{2, 10}), "ratios %v", got) // 24/12, 200/20
-	got = of("speedup")
-	simtest.ErrorIf(t, !slices.Equal(got, []float64{0.5, 0.1}), "speed-ups %v", got)
-	got = of("difference")
-	simtest.ErrorIf(t, !slices.Equal(got, []float64{12, 180}), "differences %v", got) // 24-12, 200-20
-	simtest.EqualSlices(t, of("gain"), []float64{100, 900}, "gains")
+	// 24/12, 200/20; 24-12, 200-20.
+	for relative, want := range map[string][]float64{"ratio": {2, 10}, "speedup": {0.5, 0.1}, "difference": {12, 180}, "gain": {100, 900}} {
+		simtest.EqualSlices(t, of(relative), want, "%s:", relative)
+	}
 	// The series of the baseline itself left out.
 	alone := plotted(t, optionsTable, func(p *PlotConfig) {
 		p.Baseline, p.Relative = map[string]string{"routing.type": "min"}, "difference"
 		p.Where = map[string]string{"traffic.pattern": "uniform", "routing.type": "val"}
 	})
-	simtest.ErrorIf(t, len(alone.Series) != 1 || !slices.Equal(alone.Series[0].Y, []float64{12, 180}),
-		"val alone: %v", alone.Series)
+	simtest.ErrorIf(t, len(alone.Series) != 1 || !slices.Equal(alone.Series[0].Y, []float64{12, 180}), "val alone: %v", alone.Series)
 	p := NewPlot()
 	p.X, p.Y, p.Baseline = "offered_load", []string{"latency_mean_ns"}, map[string]string{"routing.type": "ugal"}
 	simtest.Refuse(p.figure(table(t, optionsTable)))(t, "baseline: no row has routing.type = ugal")
@@ -209,23 +197,18 @@ const binTable = `point,traffic.load,seed,latency_from_ns,latency_to_ns,packets
 func TestDistributions(t *testing.T) {
 	one := map[string]string{"traffic.load": "0.1"}
 	f := plotted(t, binTable, func(p *PlotConfig) { p.Style, p.X, p.Y, p.Where = "cdf", "latency_from_ns", nil, one })
-	if s := f.Series[0]; !slices.Equal(s.X, []float64{0, 10, 20, 30, 40}) || !slices.Equal(s.Y, []float64{0, 0.5, 0.99, 0.99, 1}) || f.YLabel != "Share of packets" || f.XLabel != "Latency (ns)" {
-		t.Errorf("cdf %v %v, %q over %q", s.X, s.Y, f.YLabel, f.XLabel)
-	}
+	simtest.Alike(t, "cdf", f.Series[0].X, []float64{0, 10, 20, 30, 40}, f.Series[0].Y, []float64{0, 0.5, 0.99, 0.99, 1},
+		f.YLabel, "Share of packets", f.XLabel, "Latency (ns)")
 	f = plotted(t, binTable, func(p *PlotConfig) { p.Style, p.X, p.Y, p.Where = "percentile", "latency_from_ns", nil, one })
 	// 50 % at 10, 99 % at 20, where one packet is left: the axis ends there.
-	if s := f.Series[0]; len(s.X) != 3 || math.Abs(s.X[1]-math.Log10(2)) > 1e-12 || math.Abs(s.X[2]-2) > 1e-9 || !slices.Equal(s.Y, []float64{0, 10, 20}) {
-		t.Errorf("percentile %v %v", s.X, s.Y)
-	}
-	simtest.ErrorIf(t, !f.Nines, "an axis without nines")
+	s := f.Series[0]
+	simtest.Alike(t, "percentiles, an axis of nines", len(s.X), 3, s.Y, []float64{0, 10, 20}, f.Nines, true)
+	simtest.ErrorIf(t, math.Abs(s.X[1]-math.Log10(2)) > 1e-12 || math.Abs(s.X[2]-2) > 1e-9, "percentiles at %v", s.X)
 	f = plotted(t, binTable, func(p *PlotConfig) { p.X, p.Y, p.Percentiles = "traffic.load", nil, []float64{50, 99} })
-	if names(f) != "50 %; 99 %" || !slices.Equal(f.Series[0].Y, []float64{10, 5}) || f.Series[1].Y[0] != 20 || !math.IsNaN(f.Series[1].Y[1]) || f.YLabel != "Latency (ns)" {
-		t.Errorf("percentiles %+v", f.Series)
-	}
+	simtest.Alike(t, "percentiles", names(f), "50 %; 99 %", f.Series[0].Y, []float64{10, 5}, f.Series[1].Y, []float64{20, math.NaN()},
+		f.YLabel, "Latency (ns)")
 	f = plotted(t, binTable, func(p *PlotConfig) { p.Style, p.X, p.Y = "box", "latency_from_ns", nil })
-	if len(f.Series) != 1 || f.Series[0].Quantiles[0] != [5]float64{0.2, 5, 10, 10 + 250.0/49, 20} || !slices.Equal(f.Categories, []string{"0.1", "0.2"}) {
-		t.Errorf("box %+v over %v", f.Series, f.Categories)
-	}
+	simtest.Alike(t, "box", len(f.Series), 1, f.Series[0].Quantiles[0], []float64{0.2, 5, 10, 10 + 250.0/49, 20}, f.Categories, []string{"0.1", "0.2"})
 	f = plotted(t, optionsTable, func(p *PlotConfig) {
 		p.Style, p.X, p.By, p.Where = "box", "routing.type", []string{"traffic.pattern"}, map[string]string{"traffic.load": "0.1", "traffic.pattern": "uniform"}
 	})
@@ -239,9 +222,9 @@ func TestHeatOfTable(t *testing.T) {
 		p.Style, p.X, p.Y, p.Z, p.LogY = "heat", "traffic.load", []string{"routing.type"}, "latency_mean_ns", true
 		p.Where = map[string]string{"traffic.pattern": "uniform"}
 	})
-	if k := f.Field; fmt.Sprint(k.Columns, k.Rows, k.Values) != "[0.1 0.2] [min val] [[12 20] [24 200]]" || k.States[1][1] != plot.Saturated || !k.Log || !strings.HasSuffix(k.Label, "(*: saturated)") {
-		t.Errorf("%+v", f.Field)
-	}
+	k := f.Field
+	simtest.Alike(t, "heat", fmt.Sprint(k.Columns, k.Rows, k.Values), "[0.1 0.2] [min val] [[12 20] [24 200]]", k.States[1][1], plot.Saturated,
+		k.Log, true, strings.HasSuffix(k.Label, "(*: saturated)"), true)
 	p := NewPlot()
 	p.Style, p.X, p.Y, p.Z = "heat", "traffic.load", []string{"routing.type"}, "latency_mean_ns"
 	simtest.Refuse(p.figure(table(t, optionsTable)))(t, "differ in traffic.pattern")
@@ -280,9 +263,7 @@ func TestBinsOfX(t *testing.T) {
 	f = plotted(t, "point,kind,born_ns,latency_ns\n0,a,0,1\n0,a,8,3\n0,b,6,5\n0,b,8,7\n", func(p *PlotConfig) {
 		p.X, p.Y, p.By, p.Bins = "born_ns", []string{"latency_ns"}, []string{"kind"}, 4
 	})
-	if s := f.Series[1]; !slices.Equal(s.X, []float64{7}) || !slices.Equal(s.Y, []float64{6}) {
-		t.Errorf("the second of two series: %v %v", s.X, s.Y)
-	}
+	simtest.Alike(t, "the second of two series", f.Series[1].X, []float64{7}, f.Series[1].Y, []float64{6})
 }
 
 // TestBoundWithoutFolder: the bound of channels needs the network.
@@ -325,9 +306,7 @@ func TestReferences(t *testing.T) {
 	f := plotted(t, optionsTable, func(p *PlotConfig) { p.Panels, p.References = "traffic.pattern", references })
 	for i, panel := range f.Panels {
 		got := panel.References
-		if len(got) != 3 || got[0].Name != "testbed" || len(got[0].X) != 2 || got[0].X[0] != 0.1 || got[0].Y[1] != 30 || got[1].Y[0] != 12 {
-			t.Errorf("panel %d: %+v", i, got)
-		}
+		simtest.Alike(t, panel.Title, len(got), 3, got[0].Name, "testbed", len(got[0].X), 2, got[0].X[0], 0.1, got[0].Y[1], 30, got[1].Y[0], 12)
 		last := got[len(got)-1]
 		simtest.ErrorIf(t, last.Name != "paper" || last.X[0] != 0.2 || math.Abs(last.Y[0]-46.4) > 1e-9 || last.Bar != "min",
 			"panel %d: %+v", i, last)
@@ -338,17 +317,13 @@ func TestReferences(t *testing.T) {
 			}
 			marks = marks[1:]
 		}
-		if len(marks) != 1 || !marks[0].Vertical || marks[0].From != 0.84 || marks[0].Label != "≥ 0.84" || marks[0].Name != "Kim 2008" {
-			t.Errorf("panel %d: %+v", i, marks)
-		}
+		simtest.Alike(t, panel.Title, len(marks), 1, marks[0].Vertical, true, marks[0].From, 0.84, marks[0].Label, "≥ 0.84", marks[0].Name, "Kim 2008")
 	}
 	p := NewPlot()
 	p.X, p.Y, p.References = "offered_load", []string{"latency_mean_ns"}, references[:2]
 	p.Where = map[string]string{"traffic.pattern": "uniform"}
 	data := simtest.Must(p.Draw(&PlotSource{Table: table(t, optionsTable)}, "csv"))(t)
-	for _, row := range []string{"\"testbed, b\",0.1,11,", "\"paper, min\",0.2,46.", "\"testbed, a\",0.15,12,"} {
-		simtest.ErrorIf(t, !strings.Contains(string(data), row), "the data lack %s:\n%s", row, data)
-	}
+	simtest.Says(t, string(data), "\"testbed, b\",0.1,11,", "\"paper, min\",0.2,46.", "\"testbed, a\",0.15,12,")
 	picture, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg")
 	for _, entry := range []string{">testbed, a<", ">testbed, b<", ">paper<"} {
 		simtest.ErrorIf(t, err != nil || strings.Count(string(picture), entry) != 1, "the legend lacks %s (%v)", entry, err)
@@ -386,7 +361,6 @@ func TestPanelsOfBars(t *testing.T) {
 		p.Style, p.X, p.Panels, p.By = "bar", "routing.type", "traffic.pattern", []string{"traffic.pattern"}
 		p.Where = map[string]string{"traffic.load": "0.1"}
 	})
-	if len(f.Panels) != 2 || strings.Join(f.Panels[0].Categories, " ") != "min val" || strings.Join(f.Panels[1].Categories, " ") != "val-tornado" || f.Panels[1].Series[0].X[0] != 0 {
-		t.Errorf("%+v", f.Panels)
-	}
+	simtest.Alike(t, "panels and their categories", len(f.Panels), 2, f.Panels[0].Categories, []string{"min", "val"},
+		f.Panels[1].Categories, []string{"val-tornado"}, f.Panels[1].Series[0].X[0], 0)
 }

@@ -41,8 +41,8 @@ func (p *PlotConfig) labelOf(columns []string) string {
 	return label
 }
 
-// aggregate is what a figure shows of the values of several seeds, and the half-width
-// of its interval: the run's own interval where there is one value.
+// aggregate is a figure's value for several seeds, with the half-width of its interval; of a single
+// value, the run's own.
 func (p *PlotConfig) aggregate(values []float64, interval float64) (y, half float64) {
 	if len(values) == 0 {
 		return math.NaN(), math.NaN()
@@ -72,8 +72,7 @@ func (p *PlotConfig) aggregate(values []float64, interval float64) (y, half floa
 	return y, half
 }
 
-// inBins parts the rows of a series by the equal parts of the range of x in the whole
-// table, each its mean in the figure.
+// inBins parts a series' rows by equal parts of the whole table's range of x; figures show means.
 func (p *PlotConfig) inBins(whole, t *results.Table) ([][]int, error) {
 	all, err := whole.Numbers(p.X)
 	xs, err2 := t.Numbers(p.X)
@@ -117,8 +116,8 @@ type base struct {
 	keys  []int            // columns that tell
 }
 
-// baseline finds the rows of the baseline in a whole table. The baseline fixes some keys; where
-// fixes the others that it names. nil: there is no baseline. Error: no row is the baseline's.
+// baseline finds the baseline's rows in a whole table. The baseline fixes some keys, where fixes
+// others that it names. nil: none. Error: no row is the baseline's.
 func (p *PlotConfig) baseline(t *results.Table) (*base, error) {
 	if len(p.Baseline) == 0 {
 		return nil, nil
@@ -149,8 +148,8 @@ func (p *PlotConfig) baseline(t *results.Table) (*base, error) {
 	return b, nil
 }
 
-// relate divides a series by the baseline, or the baseline by it, or takes it off, where both have
-// a value; intervals are the series' own, in proportion.
+// relate divides a series by the baseline, or the other way, or subtracts it, where both have a
+// value, and scales the series' intervals.
 func (b *base) relate(s *plot.Series, t *results.Table, points [][]int, y string) error {
 	values, err := b.table.Values(y)
 	if err != nil {

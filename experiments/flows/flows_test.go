@@ -18,26 +18,6 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-func load(t *testing.T, text string) *experiments.File {
-	t.Helper()
-	return simtest.Must(experiments.Load("x.toml", text, experiments.Options{}))(t)
-}
-
-// execute runs a file, of whose points none may fail.
-func execute(t *testing.T, f *experiments.File, e engine.Execution) *engine.Outcome {
-	t.Helper()
-	o := simtest.Must(engine.Execute(t.Context(), f, e))(t)
-	if len(o.Failures) > 0 {
-		t.Fatalf("point %d failed: %s", o.Failures[0].Point.Index, o.Failures[0].Reason)
-	}
-	return o
-}
-
-func numbers(t *testing.T, o *engine.Outcome, column string) []float64 {
-	t.Helper()
-	return simtest.Must(o.Results.Numbers(column))(t)
-}
-
 const tree128 = "kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4, 4, 8]\nw = [1, 4, 4]\n"
 
 // TestFlowsVictim: a flow beside an incast of 125 takes 176.2 us alone (489 full packets and a
@@ -47,7 +27,7 @@ const tree128 = "kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4, 4, 8]\nw
 // and 6,300 to 10,400). The incast ends at the same time under all: 125 * 2 MB at 100 Gb/s with
 // headers, 20.3 ms, within 3 %.
 func TestFlowsVictim(t *testing.T) {
-	f := load(t, tree128+`[flows]
+	f := enginetest.Load(t, tree128+`[flows]
 pattern = "victim"
 senders = 125
 receiver = 33
@@ -59,8 +39,8 @@ flows = true
 "transport.spray" = ["mixed", "mixed", "single"]
 "switch.control" = ["first", "first", "with-data"]
 `)
-	o := execute(t, f, engine.Execution{Jobs: 2})
-	victims, tails := numbers(t, o, "victim_us"), numbers(t, o, "tail_us")
+	o := enginetest.Execute(t, f, engine.Execution{Jobs: 2})
+	victims, tails := enginetest.Numbers(t, o.Results, "victim_us"), enginetest.Numbers(t, o.Results, "tail_us")
 	simtest.ErrorIf(t, victims[0] < 176 || victims[0] > 352 || victims[1] < 176 || victims[1] > victims[0] || victims[2] < 20*176,
 		"the victim takes %v us", victims)
 	// The columns of incast and victim are those of flows.csv without and with the last flow.
@@ -79,7 +59,7 @@ flows = true
 			"victim_us": took[125], "victim_slowdown": slowdowns[125], "incast_slowdown_mean": slowdown, "incast_jain_index": sum * sum / (125 * squares),
 			"incast_fct_p50_us": sorted[62], "incast_fct_p99_us": sorted[123], // the 63rd and the 124th of 125
 		} {
-			simtest.Near(t, numbers(t, o, column)[i], want, 1e-9*want, "point %d: %s", i, column)
+			simtest.Near(t, enginetest.Numbers(t, o.Results, column)[i], want, 1e-9*want, "point %d: %s", i, column)
 		}
 	}
 	for _, tail := range tails {
@@ -127,8 +107,8 @@ sizes = %q
 			one("permutation", "incast", "poisson"), 1+s.IntN(100_000), 1+s.IntN(3), one("fixed", "hadoop"))
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Log(text)
-			o := execute(t, load(t, text), engine.Execution{})
-			all, complete := numbers(t, o, "flows"), numbers(t, o, "flows_completed")
+			o := enginetest.OutcomeOf(t, text)
+			all, complete := enginetest.Numbers(t, o.Results, "flows"), enginetest.Numbers(t, o.Results, "flows_completed")
 			simtest.ErrorIf(t, !slices.Equal(all, complete), "%v flows, %v complete", all, complete)
 		})
 	}
@@ -145,13 +125,13 @@ func TestPausesCertified(t *testing.T) {
 	simtest.Check(t, os.WriteFile(path, []byte(matrix.String()), 0o600))
 	ring := "kind = \"flows\"\n[topology]\ntype = \"torus\"\ndims = [5]\nterminals = 4\n[transport]\ncontrol = \"none\"\n[switch]\nfull = \"pause\"\npause_above = \"10000B\"\npause_below = \"8000B\"\n"
 	round := fmt.Sprintf("[flows]\nfile = %q\n", path)
-	f := load(t, ring+round)
+	f := enginetest.Load(t, ring+round)
 	simtest.Refuse(f.Preflight(false))(t, `switch.full = "pause" can deadlock: a cycle of 5 channels`)
-	f = load(t, ring+"allow_deadlock = true\n"+round)
+	f = enginetest.Load(t, ring+"allow_deadlock = true\n"+round)
 	o, err := engine.Execute(t.Context(), f, engine.Execution{Jobs: 1})
 	simtest.ErrorIf(t, err != nil || len(o.Failures) != 1 || !strings.Contains(fmt.Sprint(o.Failures), "wait for each other for ever"),
 		"%v, %v", err, o)
-	f = load(t, strings.Replace(tree128, "kind", "title = \"x\"\nkind", 1)+"[switch]\nfull = \"pause\"\n")
+	f = enginetest.Load(t, strings.Replace(tree128, "kind", "title = \"x\"\nkind", 1)+"[switch]\nfull = \"pause\"\n")
 	simtest.Must(f.Preflight(false))(t)
 }
 
@@ -159,9 +139,9 @@ func TestPausesCertified(t *testing.T) {
 func TestSlowdownFromStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "late.cm")
 	simtest.Check(t, os.WriteFile(path, []byte("Nodes 4\n0->1 start 10 size 4086\n"), 0o600))
-	o := execute(t, load(t, tree128+fmt.Sprintf("[flows]\nfile = %q\n", path)), engine.Execution{Jobs: 1})
-	took := numbers(t, o, "fct_p50_us")[0]
-	slowdown, tail := numbers(t, o, "slowdown_mean")[0], numbers(t, o, "tail_us")[0]
+	o := enginetest.Execute(t, enginetest.Load(t, tree128+fmt.Sprintf("[flows]\nfile = %q\n", path)), engine.Execution{Jobs: 1})
+	took := enginetest.Numbers(t, o.Results, "fct_p50_us")[0]
+	slowdown, tail := enginetest.Numbers(t, o.Results, "slowdown_mean")[0], enginetest.Numbers(t, o.Results, "tail_us")[0]
 	simtest.ErrorIf(t, slowdown != 1 || math.Abs(tail-took-10) > 1e-9,
 		"slowdown %v, complete at %v us after %v us; want 1, and 10 us between", slowdown, tail, took)
 }
@@ -170,7 +150,7 @@ func TestSlowdownFromStart(t *testing.T) {
 func TestSizeClasses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sizes.cm")
 	simtest.Check(t, os.WriteFile(path, []byte("Nodes 4\n0->1 start 0 size 1000\n1->2 start 0 size 1001\n2->3 start 0 size 10000\n"), 0o600))
-	table := execute(t, load(t, tree128+fmt.Sprintf("[flows]\nfile = %q\n", path)), engine.Execution{Jobs: 1}).Tables["size_classes"]
+	table := enginetest.Execute(t, enginetest.Load(t, tree128+fmt.Sprintf("[flows]\nfile = %q\n", path)), engine.Execution{Jobs: 1}).Tables["size_classes"]
 	for column, want := range map[string][]float64{"bytes_above": {0, 1000}, "bytes_to": {1000, 10_000}, "flows": {1, 2}} {
 		simtest.EqualSlices(t, simtest.Must(table.Numbers(column))(t), want, "%s:", column)
 	}
@@ -179,13 +159,13 @@ func TestSizeClasses(t *testing.T) {
 // TestPausedTime: of eight senders to one terminal each sends an eighth of the time, once their inputs are full, and
 // is paused for the rest: seven times the time of all, less a tenth for the beginning and the end.
 func TestPausedTime(t *testing.T) {
-	o := execute(t, load(t, `kind = "flows"
+	o := enginetest.Execute(t, enginetest.Load(t, `kind = "flows"
 topology = { type = "single-switch", terminals = 9 }
 flows = { pattern = "incast", senders = 8, receiver = 0, bytes = "4MB" }
 switch = { full = "pause" }
 transport = { control = "none", spray = "single" }
 `), engine.Execution{Jobs: 1})
-	paused, all := numbers(t, o, "paused_us")[0], numbers(t, o, "tail_us")[0]
+	paused, all := enginetest.Numbers(t, o.Results, "paused_us")[0], enginetest.Numbers(t, o.Results, "tail_us")[0]
 	simtest.ErrorIf(t, paused < 6.3*all || paused > 7.1*all, "paused for %v us in sum, want 6.3 to 7.1 times %v us", paused, all)
 }
 
@@ -194,7 +174,7 @@ transport = { control = "none", spray = "single" }
 func TestColumnsByHand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "two.cm")
 	simtest.Check(t, os.WriteFile(file, []byte("Nodes 4\n1->0 start 5 size 245160\n2->0 start 5 size 245160\n"), 0o600))
-	o := execute(t, load(t, fmt.Sprintf(`kind = "flows"
+	o := enginetest.Execute(t, enginetest.Load(t, fmt.Sprintf(`kind = "flows"
 topology = { type = "single-switch", terminals = 4 }
 flows = { file = %q }
 switch = { queue = "1MiB", mark_from = "1MiB", mark_to = "1MiB" }
@@ -204,8 +184,7 @@ transport = { control = "none" }
 		"first_us": 48.85024, "tail_us": 49.18224, "mean_us": 49.01624, "fct_p50_us": 43.85024, "fct_p99_us": 44.18224,
 		"goodput_gbps": 2 * 245_160 * 8 / 49_182.24, "queue_max_bytes": 61 * 4150, "packets_data": 120, "packets_dropped": 0,
 	} {
-		got := numbers(t, o, column)[0]
-		simtest.ErrorIf(t, math.Abs(got-want) > 1e-6, "%s = %v, want %v", column, got, want)
+		simtest.Near(t, enginetest.Single(t, o, column), want, 1e-6, "%s =", column)
 	}
 }
 
@@ -244,10 +223,9 @@ func TestFlowsRefuses(t *testing.T) {
 	} {
 		simtest.Refuse(experiments.Load("x.toml", tree+text, experiments.Options{}))(t, want)
 	}
-	o := simtest.Must(engine.Execute(t.Context(), load(t, tree+"[measure]\nqueues = \"1ps\"\n"), engine.Execution{Jobs: 1}))(t)
-	if len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "measure.queues: gives more than 1048576 samples by 1048.577ns") {
-		t.Errorf("failures %v", o.Failures)
-	}
+	o := simtest.Must(engine.Execute(t.Context(), enginetest.Load(t, tree+"[measure]\nqueues = \"1ps\"\n"), engine.Execution{Jobs: 1}))(t)
+	simtest.FatalIf(t, len(o.Failures) != 1, "failures %v", o.Failures)
+	simtest.Says(t, o.Failures[0].Reason, "measure.queues: gives more than 1048576 samples by 1048.577ns")
 }
 
 // TestFlowsEstimated: what weft check says of a run is within a factor of 2 of its packets and what
@@ -257,19 +235,11 @@ func TestFlowsEstimated(t *testing.T) {
 		"pattern = \"permutation\"\n", "pattern = \"incast\"\nbytes = \"100kB\"\nreceiver = 3\n", "pattern = \"all-to-all\"\nbytes = \"500B\"\n",
 		"pattern = \"poisson\"\nload = 0.3\nduration = \"50us\"\nsizes = \"ali-storage\"\n",
 	} {
-		f := load(t, tree128+"[flows]\n"+flows)
-		report := simtest.Must(f.Preflight(true))(t)
-		said := 0.0
-		for _, n := range report.Notes {
-			if n.Topic == "cost" {
-				_, _ = fmt.Sscanf(n.Text, "roughly %g flit-hops", &said)
-			}
-		}
-		o := execute(t, f, engine.Execution{})
-		hops := numbers(t, o, "packet_hops")[0]
+		f := enginetest.Load(t, tree128+"[flows]\n"+flows)
+		hops := enginetest.Single(t, enginetest.Execute(t, f, engine.Execution{}), "packet_hops")
+		said, counted := enginetest.WorkOf(t, f)
 		simtest.ErrorIf(t, 2*said < hops || said > 2*hops, "%s: %g hops said, %g hops", flows, said, hops)
-		_, counted := enginetest.WorkOf(t, f)
-		simtest.ErrorIf(t, counted != hops, "%s: performance.csv counts %g hops, the table %g", flows, counted, hops)
+		simtest.Equal(t, counted, hops, "%s: performance.csv counts hops", flows)
 	}
 }
 
@@ -277,13 +247,8 @@ func TestFlowsEstimated(t *testing.T) {
 // switches those to the end cross 28/7 cables between switches, those to the fifth 16/7, and all two more.
 func TestFlowsEstimatedApart(t *testing.T) {
 	said := func(receivers string) (hops float64) {
-		f := load(t, "kind = \"flows\"\n[topology]\ntype = \"mesh\"\ndims = [8]\n[flows]\npattern = \"incast\"\nsenders = 7\n[sweep]\n\"flows.receiver\" = "+receivers+"\n")
-		for _, n := range simtest.Must(f.Preflight(true))(t).Notes {
-			if n.Topic == "cost" {
-				_, _ = fmt.Sscanf(n.Text, "roughly %g flit-hops", &hops)
-			}
-		}
-		return hops
+		f := enginetest.Load(t, "kind = \"flows\"\n[topology]\ntype = \"mesh\"\ndims = [8]\n[flows]\npattern = \"incast\"\nsenders = 7\n[sweep]\n\"flows.receiver\" = "+receivers+"\n")
+		return enginetest.Expected(t, f)
 	}
 	end, fifth, both := said("[0]"), said("[4]"), said("[0, 4]")
 	ratio, want := end/fifth, (28.0/7+2)/(16.0/7+2)
@@ -301,10 +266,10 @@ func TestFlowsMemory(t *testing.T) {
 // TestFlowsOfTerabytes: flows keep nothing by packet: three of 10^12 B, 245 million packets each, take less than
 // 64 MB when they begin, where 16 B a packet would be 12 GB.
 func TestFlowsOfTerabytes(t *testing.T) {
-	f := load(t, "kind = \"flows\"\n[topology]\ntype = \"single-switch\"\nterminals = 4\n[flows]\npattern = \"incast\"\nbytes = \"1000000000000B\"\nreceiver = 3\nsenders = 3\n[measure]\nend = \"10us\"\n")
+	f := enginetest.Load(t, "kind = \"flows\"\n[topology]\ntype = \"single-switch\"\nterminals = 4\n[flows]\npattern = \"incast\"\nbytes = \"1000000000000B\"\nreceiver = 3\nsenders = 3\n[measure]\nend = \"10us\"\n")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	execute(t, f, engine.Execution{})
+	enginetest.Execute(t, f, engine.Execution{})
 	runtime.ReadMemStats(&after)
 	taken := after.TotalAlloc - before.TotalAlloc
 	simtest.ErrorIf(t, taken > 64<<20, "%d bytes taken", taken)
@@ -313,15 +278,12 @@ func TestFlowsOfTerabytes(t *testing.T) {
 // TestFlowsMemoryWarned: 4,032 flows of some hundred bytes fit into 10 MiB, but not what the program takes
 // beside them, 16 MB at least.
 func TestFlowsMemoryWarned(t *testing.T) {
-	f := load(t, "kind = \"flows\"\n[flows]\npattern = \"all-to-all\"\n[topology]\ntype = \"single-switch\"\nterminals = 64\n")
-	if report := simtest.Must(f.Preflight(false))(t); len(report.Warnings) > 0 {
-		t.Errorf("%+v", report.Warnings)
-	}
+	f := enginetest.Load(t, "kind = \"flows\"\n[flows]\npattern = \"all-to-all\"\n[topology]\ntype = \"single-switch\"\nterminals = 64\n")
+	simtest.Equal(t, len(simtest.Must(f.Preflight(false))(t).Warnings), 0, "warnings:")
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(10 << 20))
 	report := simtest.Must(f.Preflight(false))(t)
-	if len(report.Warnings) != 1 || !strings.HasPrefix(report.Warnings[0].Message, "a point may take 0.0") || !strings.HasSuffix(report.Warnings[0].Message, "this machine has 0.00977 GiB") {
-		t.Errorf("%+v", report.Warnings)
-	}
+	simtest.FatalIf(t, len(report.Warnings) != 1, "%+v", report.Warnings)
+	simtest.Says(t, report.Warnings[0].Message, "a point may take 0.0", "this machine has 0.00977 GiB")
 }
 
 // TestFlowsWarned: queues that pauses do not keep from overflowing, as three inputs of 60,000 B, 25,000
@@ -339,15 +301,15 @@ func TestFlowsWarned(t *testing.T) {
 		"[switch]\nqueue = \"4149B\"\n": "switch.queue = 4149B holds no full packet (transport.packet = 4150B)", "[switch]\nqueue = \"4150B\"\n": "",
 		dcqcn + "\"drop\"\n": "", dcqcn + "\"pause\"\n": "",
 	} {
-		f := load(t, star+text)
+		f := enginetest.Load(t, star+text)
 		switch got := f.Warnings; {
 		case want == "" && len(got) > 0, want != "" && (len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want)):
 			t.Errorf("%s: %v, want %q", text, got, want)
 		}
 	}
-	f := load(t, star+dcqcn+"\"pause\"\n[flows]\npattern = \"incast\"\nsenders = 3\nbytes = \"1MB\"\n")
-	o := execute(t, f, engine.Execution{})
-	simtest.ErrorIf(t, numbers(t, o, "packets_marked")[0] == 0 || numbers(t, o, "packets_cnp")[0] == 0,
+	f := enginetest.Load(t, star+dcqcn+"\"pause\"\n[flows]\npattern = \"incast\"\nsenders = 3\nbytes = \"1MB\"\n")
+	o := enginetest.Execute(t, f, engine.Execution{})
+	simtest.ErrorIf(t, enginetest.Numbers(t, o.Results, "packets_marked")[0] == 0 || enginetest.Numbers(t, o.Results, "packets_cnp")[0] == 0,
 		"DCQCN with pauses has no marks by default")
 }
 
@@ -363,15 +325,14 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[switch]\nfull = \"pause\"\nmark_max = 0.5\n":                                         "switch.mark_max changes nothing: switch.full = \"pause\" marks nothing",
 		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",
 	} {
-		f := load(t, "kind = \"flows\"\n"+text)
+		f := enginetest.Load(t, "kind = \"flows\"\n"+text)
 		got := f.Warnings
-		simtest.ErrorIf(t, len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want),
-			"%s: %v, want %s", text, got, want)
+		simtest.ErrorIf(t, len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want), "%s: %v, want %s", text, got, want)
 	}
 	for _, text := range []string{
 		"[switch]\nfull = \"pause\"\nmark_max = 0.5\nmark_to = \"90kB\"\n", "[switch]\nfull = \"pause\"\nmark_max = 0.5\n[transport]\ncontrol = \"dcqcn\"\n",
 	} {
-		got := load(t, "kind = \"flows\"\n"+text).Warnings
+		got := enginetest.Load(t, "kind = \"flows\"\n"+text).Warnings
 		simtest.ErrorIf(t, len(got) != 0, "%s: %v", text, got)
 	}
 	for text, want := range map[string]string{
@@ -391,12 +352,12 @@ func TestFlowsIdleSettings(t *testing.T) {
 // payload at most with 64 B of header: 3 * (200,000 + 49 * 64) = 609,408 B leave the sender, of which
 // its cable could have carried more by the rest of the time. A switch alone has no other cables.
 func TestFlowsRepeated(t *testing.T) {
-	o := execute(t, load(t, `
+	o := enginetest.OutcomeOf(t, `
 kind = "flows"
 topology = { type = "single-switch", terminals = 4 }
 flows = { pattern = "incast", receiver = 1, senders = 1, bytes = "200kB", repeat = 3 }
 measure = { flows = true, links = true }
-`), engine.Execution{})
+`)
 	flows, links := o.Tables["flows"], o.Tables["links"]
 	start, end, fct := enginetest.Numbers(t, flows, "start_us"), enginetest.Numbers(t, flows, "end_us"), enginetest.Numbers(t, flows, "fct_us")
 	simtest.ErrorIf(t, len(start) != 3 || start[1] != end[0] || start[2] != end[1] || math.Abs(fct[2]-fct[0]) > 1e-9,
@@ -406,8 +367,7 @@ measure = { flows = true, links = true }
 	want := 100 * 609408 * 8 / (100e3 * end[2])
 	simtest.ErrorIf(t, at < 0 || bytes[at] != 609408 || math.Abs(percent[at]-want) > 1e-9,
 		"%v carries %v bytes, %v %%, want 609,408 and %v", from, bytes, percent, want)
-	simtest.ErrorIf(t, slices.Contains(enginetest.Column(t, links, "between_switches"), "true"),
-		"one switch has a cable to another one")
+	simtest.ErrorIf(t, slices.Contains(enginetest.Column(t, links, "between_switches"), "true"), "one switch has a cable to another one")
 	simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\nflows.repeat = 0\n", experiments.Options{}))(t, "flows.repeat = 0: want 1 to 1000000")
 }
 
@@ -416,14 +376,13 @@ measure = { flows = true, links = true }
 // links, 128 B; four times a cable are 4 us, whatever the rate, also one that no whole number of
 // picoseconds a byte has.
 func TestFlowsRates(t *testing.T) {
-	o := execute(t, load(t, "kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4]\nw = [1]\n[network]\nlatency = \"1us\"\n[switch]\nfull = \"pause\"\n[transport]\ncontrol = \"none\"\nspray = \"single\"\n"+
-		"[flows]\npattern = \"incast\"\nsenders = 1\nbytes = \"10000000B\"\n[sweep]\n\"network.rate\" = [\"100Gb/s\", \"112Gb/s\", \"300Gb/s\", \"3200Gb/s\", \"6400Gb/s\", \"10000Gb/s\"]\n"), engine.Execution{})
-	tails, goodputs := numbers(t, o, "tail_us"), numbers(t, o, "goodput_gbps")
+	o := enginetest.OutcomeOf(t, "kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4]\nw = [1]\n[network]\nlatency = \"1us\"\n[switch]\nfull = \"pause\"\n[transport]\ncontrol = \"none\"\nspray = \"single\"\n"+
+		"[flows]\npattern = \"incast\"\nsenders = 1\nbytes = \"10000000B\"\n[sweep]\n\"network.rate\" = [\"100Gb/s\", \"112Gb/s\", \"300Gb/s\", \"3200Gb/s\", \"6400Gb/s\", \"10000Gb/s\"]\n")
+	tails, goodputs := enginetest.Numbers(t, o.Results, "tail_us"), enginetest.Numbers(t, o.Results, "goodput_gbps")
 	for i, rate := range []float64{100, 112, 300, 3200, 6400, 10000} {
 		want := 4 + 8*(10_156_672+4_150+128)/rate/1000
-		if math.Abs(tails[i]-want) > 1e-5 || math.Abs(goodputs[i]-8e4/want) > 0.01 {
-			t.Errorf("%g Gb/s: %g us, %g Gb/s, want %g, %g", rate, tails[i], goodputs[i], want, 8e4/want)
-		}
+		simtest.Near(t, tails[i], want, 1e-5, "%g Gb/s: us", rate)
+		simtest.Near(t, goodputs[i], 8e4/want, 0.01, "%g Gb/s: goodput", rate)
 	}
 }
 
@@ -440,11 +399,11 @@ func TestFlowsCounted(t *testing.T) {
 // TestVictimRepeated: the victim's times are those of its repetitions, and the incast's those of the
 // others: two of three senders each.
 func TestVictimRepeated(t *testing.T) {
-	o := execute(t, load(t, tree128+"[flows]\npattern = \"victim\"\nsenders = 3\nbytes = \"20kB\"\nrepeat = 2\n[measure]\nflows = true\n"), engine.Execution{})
+	o := enginetest.OutcomeOf(t, tree128+"[flows]\npattern = \"victim\"\nsenders = 3\nbytes = \"20kB\"\nrepeat = 2\n[measure]\nflows = true\n")
 	fct := enginetest.Numbers(t, o.Tables["flows"], "fct_us")
 	incast := slices.Concat(fct[:3], fct[4:7])
 	slices.Sort(incast)
-	got := numbers(t, o, "victim_us")[0]
+	got := enginetest.Numbers(t, o.Results, "victim_us")[0]
 	simtest.ErrorIf(t, len(fct) != 8 || math.Abs(got-(fct[3]+fct[7])/2) > 1e-9, "victim %v of %v", got, fct)
-	simtest.Equal(t, numbers(t, o, "incast_fct_p99_us")[0], incast[5], "the slowest of the incast takes")
+	simtest.Equal(t, enginetest.Numbers(t, o.Results, "incast_fct_p99_us")[0], incast[5], "the slowest of the incast takes")
 }

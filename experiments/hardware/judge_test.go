@@ -81,9 +81,8 @@ func TestJudge(t *testing.T) {
 			"%s %s of %s B: %s (%s), want %s (%s)", c.system, c.test, c.bytes, r.Verdict, r.Note, c.verdict, c.note)
 	}
 	// Of latencies of edr one is neither fitted nor the smallest of its series: 512 B, and 16 B over verbs.
-	if i := slices.IndexFunc(errors.Rows, func(r []string) bool { return r[0] == "edr" && r[1] == "latency" && r[2] == "all" }); i < 0 || errors.Rows[i][3] != "2" {
-		t.Errorf("errors of edr: %v", errors.Rows)
-	}
+	edr := simtest.Must(errors.Where(map[string]string{errors.Columns[0]: "edr", errors.Columns[1]: "latency", errors.Columns[2]: "all"}))(t)
+	simtest.Equal(t, edr.Rows[0][3], "2", "errors of edr:")
 	picture := string(simtest.Must(os.ReadFile(filepath.Join(out, "alaska-ib.svg")))(t))
 	simtest.ErrorIf(t, strings.Count(picture, "<svg") < 5 || !strings.Contains(picture, "alaska-ib: latency"),
 		"the picture has not a figure for each class and its errors")
@@ -115,9 +114,8 @@ func TestRefusals(t *testing.T) {
 	text := rows + "x,osu_latency,2,1,2,8,-1,us,MPI,A\nx,osu_latency,two,1,2,8,1,us,MPI,A\ny,osu_latency,2,1,2,8,1,us,MPI,A\nx,osu_latency,2,1,2,8,1,furlongs,MPI,A\nx,osu_scan,2,1,2,8,1,us,MPI,A\nx,osu_allreduce,2,64,128,8,1,us,MPI,A\nx,osu_bw,2,1,2,,1,MB/s,MPI,A\nx,osu_bw,2,1,2,1099511627776,1,MB/s,MPI,A\nx,osu_alltoall,4096,32,131072,8,1,us,MPI,A\nx,osu_allreduce,2,4,8,8,1,us,Open MPI 5.0.8,A\n"
 	folder := folderOf(t, "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\nsockets = 2\ncores = 16\nnodes = 3\nadapters = -1\n[system.z]\npreset = \"edrr\"\nlibrary = \"lam\"\n", text+"z,osu_latency,2,1,2,8,1,us,MPI,A\n")
 	r := simtest.Must(Open(folder))(t)
-	for _, want := range []string{`rows.csv:2: value = "-1"`, `rows.csv:3: nodes = "two"`, `system.z.preset = "edrr": want one of edr`, `system.z.library = "lam": want one of intel-mpi`, "system.x.nodes is no key", "system.x.adapters = -1: want a number from 0"} {
-		simtest.Says(t, r.Faults.Error(), want)
-	}
+	simtest.Fail(t, r.Faults, `rows.csv:2: value = "-1"`, `rows.csv:3: nodes = "two"`, `system.z.preset = "edrr": want one of edr`,
+		`system.z.library = "lam": want one of intel-mpi`, "system.x.nodes is no key", "system.x.adapters = -1: want a number from 0")
 	verdicts, _, _ := judged(t, folder, 2)
 	var notes []string
 	for _, v := range verdicts {
@@ -125,7 +123,7 @@ func TestRefusals(t *testing.T) {
 	}
 	const tooMany = "not-judged more than 1000000 messages a call, or parts of long ones, are too many to simulate here"
 	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", tooMany, tooMany, "not-judged Open MPI 5 goes by levels of nodes (coll/han, its default), which weft has not", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
-	simtest.ErrorIf(t, !slices.Equal(notes, want), "verdicts %q, want %q", notes, want)
+	simtest.EqualSlices(t, notes, want, "verdicts")
 }
 
 // TestKindsOfRows: what benchmarks measure by their names and units. A window of messages from one of two
@@ -152,18 +150,15 @@ func TestKindsOfRows(t *testing.T) {
 	for i, r := range rows {
 		weft[i], _ = strconv.ParseFloat(r.Cells[slices.Index(Columns, "weft")], 64)
 	}
-	if weft[0] == 0 || weft[0] != weft[1] || weft[3] != weft[4] || weft[3] <= weft[0] {
-		t.Errorf("one way %v, %v, both ways %v, %v", weft[0], weft[1], weft[3], weft[4])
-	}
+	simtest.Alike(t, "one way, and both ways", weft[0], weft[1], weft[3], weft[4])
 	rate := weft[0] * 1e6 / 4096
-	simtest.ErrorIf(t, math.Abs(weft[2]-rate) > rate*1e-4, "%v messages a second at %v MB/s", weft[2], weft[0])
-	if weft[5] == 0 || weft[5] != weft[6] || weft[7] == 0 || weft[7] != weft[8] || weft[9] <= weft[10] || weft[11] != weft[12] {
-		t.Errorf("times %v", weft[5:13])
-	}
+	simtest.Near(t, weft[2], rate, rate*1e-4, "messages a second at %v MB/s:", weft[0])
+	simtest.Alike(t, "times", weft[5], weft[6], weft[7], weft[8], weft[11], weft[12])
+	simtest.ErrorIf(t, weft[0] == 0 || weft[3] <= weft[0] || weft[5] == 0 || weft[7] == 0 || weft[9] <= weft[10], "rates and times %v", weft)
 	for i, note := range []string{"", "", "weft has none", `no test "osu_scatter"`, "3 ranks are no pairs"} {
-		if r := rows[13+i]; (r.Note == "") != (note == "") || !strings.Contains(r.Note, note) || (note == "") != (weft[13+i] > 0) {
-			t.Errorf("%s: %v, %s; want %q", r.Cells[2], weft[13+i], r.Note, note)
-		}
+		r := rows[13+i]
+		simtest.ErrorIf(t, (r.Note == "") != (note == "") || !strings.Contains(r.Note, note) || (note == "") != (weft[13+i] > 0),
+			"%s: %v, %s; want %q", r.Cells[2], weft[13+i], r.Note, note)
 	}
 }
 

@@ -61,10 +61,8 @@ replications = 2
 
 // longRun has points that take long, or longer by a setting.
 type longRun struct {
-	kind   string
-	text   string
-	longer string
-	tables []string // beside results.csv
+	kind, text, longer string
+	tables             []string // beside results.csv
 }
 
 // longRuns has some of each kind whose points are kept.
@@ -278,8 +276,7 @@ func checkInterrupted(t *testing.T, r *longRun) {
 	kept := 0
 	for _, last := range []int64{whole.asked.Load() / 4, whole.asked.Load() / 3} {
 		outcome, err := engine.Execute(endingAt(t.Context(), last), f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
-		simtest.FatalIf(t, !errors.Is(err, experiments.ErrInterrupted),
-			"ended at question %d of %d: %v", last, whole.asked.Load(), err)
+		simtest.FatalIf(t, !errors.Is(err, experiments.ErrInterrupted), "ended at question %d of %d: %v", last, whole.asked.Load(), err)
 		kept += outcome.Kept
 	}
 	simtest.FatalIf(t, kept == 0, "nothing is kept")

@@ -61,11 +61,10 @@ func TestDiff(t *testing.T) {
 // A packet has to fit into the MTU, and under cut-through into a buffer of the switch.
 func TestCheckFit(t *testing.T) {
 	for _, c := range []struct {
-		mtu     sim.Bytes
-		control string
-		buffer  int
-		most    int
-		key     string
+		mtu          sim.Bytes
+		control      string
+		buffer, most int
+		key          string
 	}{
 		{0, "wormhole", 4, 100, ""},
 		{256, "wormhole", 4, 4, ""},           // 4 flits of 64 B

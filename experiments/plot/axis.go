@@ -99,8 +99,8 @@ func ticker(unit string, log bool) plot.Ticker {
 	return ticks{unit}
 }
 
-// upright turns the names of categories that do not fit side by side, and returns the height that
-// they take beyond one line. Of more than there is room for, some have no name.
+// upright turns names of categories that do not fit side by side, and returns their height beyond
+// one line. Without room for all, some have no name.
 func (f *Figure) upright(p *plot.Plot) vg.Length {
 	if !f.categorical() || len(f.Categories) == 0 {
 		return 0
@@ -185,8 +185,8 @@ var nowhere = span{math.Inf(1), math.Inf(-1)}
 
 func (s *span) include(x float64) { s.min, s.max = min(s.min, x), max(s.max, x) }
 
-// ranges finds the ranges of the axes: all points with the confidence intervals of those that kept
-// up, from zero where the data come near it. A strip for saturated points comes on top.
+// ranges finds the axes' ranges: all points, with the confidence intervals of those that kept up,
+// from zero if the data come near it. A strip for saturated points comes on top.
 func (f *Figure) ranges() (x, y span) {
 	if f.fixed != nil {
 		return f.fixed[0], f.fixed[1]
@@ -256,8 +256,8 @@ func (f *Figure) found() (x, y span) {
 	return x, y
 }
 
-// withIntervals extends a range to the confidence intervals: of bars to the whole, of bands by at
-// most half of what the points take, so that one wide interval does not squash all else.
+// withIntervals extends a range to the confidence intervals, whole for bars; by at most half of the
+// points' range for bands: a wide interval must not squash all else.
 func (f *Figure) withIntervals(y span) span {
 	wider, slack := y, (y.max-y.min)/2
 	if f.Style == Bar || f.Whiskers || slack == 0 {

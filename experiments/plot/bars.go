@@ -11,8 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// bars draws a series as one bar in each category; the series that have one there
-// stand side by side, their middle at the tick.
+// bars draws a series as a bar in each category, side by side with others, centred at the tick.
 type bars struct{ drawn }
 
 // groupWidth is the share of a category that the most bars of one take together.
@@ -135,8 +134,8 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 
 func (b *bars) sample(c draw.Canvas) { b.look.fill(c, c.Rectangle, Steady) }
 
-// fill draws a bar of a series: filled where the network kept up, hollow where it did not, its
-// left half filled where that is not decided, hatched where some of what it should show is missing.
+// fill draws a series' bar: filled where the network kept up, hollow where not, half filled where
+// undecided, hatched where some of what it should show is missing.
 func (a appearance) fill(c draw.Canvas, bar vg.Rectangle, state State) {
 	box, filled := corners(bar), bar
 	edge := draw.LineStyle{Color: a.color, Width: 0.8}
@@ -164,8 +163,8 @@ func (f *Figure) spreads() bool {
 		slices.ContainsFunc(f.Panels, (*Figure).spreads))
 }
 
-// dots stand for bars on a logarithmic axis, which has no zero for them to
-// begin at: the length of a bar from anywhere else says nothing.
+// dots stand for bars on a logarithmic axis, which has no zero to begin at: the length from
+// anywhere else says nothing.
 type dots struct{ bars }
 
 func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
@@ -189,8 +188,8 @@ func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
 
 func (d *dots) sample(c draw.Canvas) { d.look.mark(c, c.Center(), Steady) }
 
-// boxes draws a series as a box in each category: from the lower to the upper
-// quartile, with the median as a line across and whiskers beyond.
+// boxes draws a series as a box in each category: quartiles, a line across at the median, and
+// whiskers beyond.
 type boxes struct{ bars }
 
 // places of the quantiles of box i on the canvas, from left to right and upwards.
@@ -234,9 +233,8 @@ func (b *boxes) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// steps draws a series as the outline of a histogram: each bin from its lower
-// edge to its upper one, nothing between bins. The area is filled from zero; on
-// a logarithmic axis, which has none, only the outline is drawn.
+// steps draws a series as a histogram's outline: each bin between its edges, nothing between bins.
+// The area is filled from zero; a logarithmic axis, without zero, has only the outline.
 type steps struct{ drawn }
 
 // box is bin i; on a logarithmic axis the part of the axis below it, too.

@@ -186,8 +186,8 @@ var ofStates = appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}
 // each series stand on a line of their own in a strip above it, at their loads. The strip says so,
 // the axis is broken below it, and no line leads there: heights in it are not latencies.
 
-// ceiling is where the axis ends and the strip begins; infinite where saturated
-// points are drawn at their values.
+// ceiling is where the axis ends and the strip begins; infinite if saturated points have their
+// values.
 func (f *Figure) ceiling() float64 {
 	if f.highest != nil {
 		return *f.highest
@@ -243,14 +243,12 @@ func (f *Figure) highestKept() float64 {
 	return y.max
 }
 
-// lost tells whether point j is saturated and has no value that the axis can show: of
-// the packets that were measured none arrived.
+// lost tells whether point j is saturated without a value for the axis: no measured packet arrived.
 func (f *Figure) lost(s *Series, j int) bool {
 	return s.saturated(j) && (math.IsNaN(s.Y[j]) || f.LogY && s.Y[j] <= 0) && f.onAxis(s.X[j])
 }
 
-// lostLoads are the places of all lost points along the horizontal axis, of a figure
-// that may have a strip.
+// lostLoads are the lost points' places along the horizontal axis, if the figure may have a strip.
 func (f *Figure) lostLoads() (all []float64) {
 	for s, i := range f.points {
 		if f.stripped() && f.lost(s, i) {
@@ -292,8 +290,7 @@ func (f *Figure) strip(levels int) float64 {
 // axisHeight is about how long the vertical axis is, in points.
 func (f *Figure) axisHeight() vg.Length { return max(60, f.size().Y-60) }
 
-// row is the place of the strip's line of so many behind the first, from 0 at the
-// ceiling to 1 at the top.
+// row is the place of the strip's line i, from 0 at the ceiling to 1 at the top.
 func row(i, levels int) float64 {
 	return stripRow * (float64(i) + 0.6) / (stripLabel + stripRow*float64(levels) + 2)
 }

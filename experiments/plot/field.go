@@ -34,7 +34,6 @@ func (f *Field) check() error {
 	return nil
 }
 
-// ranges puts cell i of an axis around i.
 func (f *Field) ranges() (x, y span) {
 	return span{-0.5, float64(len(f.Columns)) - 0.5}, span{-0.5, float64(len(f.Rows)) - 0.5}
 }
@@ -55,8 +54,7 @@ func (f *Field) limits() (low, high float64) {
 	return low, high
 }
 
-// color of a value; the scale runs from pale to dark, so that it survives printing in
-// black and white.
+// color of a value; from pale to dark, to survive printing in black and white.
 func (f *Field) color(v float64) color.NRGBA {
 	low, high := f.limits()
 	at := 0.5

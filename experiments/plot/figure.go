@@ -55,12 +55,12 @@ type Figure struct {
 	Series                []Series
 	References            []Reference
 
-	// Size of the picture in inches, before what a long title or legend adds to
-	// its height, and of the numbers along the axes in points; 0: 6.2 x 4, and 9.
+	// Size of the picture in inches, without what long titles or legends add in height, and of the
+	// axes' numbers in points; 0: 6.2 x 4, and 9.
 	Width, Height, FontSize float64
 
-	// Panels are pairs of axes of their own, with the same ranges, each below its title; the figure
-	// then has no series of its own, and its labels and legend hold for all panels.
+	// Panels are pairs of axes with the same ranges, each below its title; the figure then has no
+	// series, and its labels and legend hold for all panels.
 	Panels       []*Figure
 	PanelColumns int // 0: found
 
@@ -74,16 +74,15 @@ type Figure struct {
 	slots   *slots    // of bars and boxes; nil: not found yet
 }
 
-// Series is a set of points that belong together. All slices but XEnd, States and HalfWidth, which
-// may be nil, are of equal length. Points with a coordinate that is not a number are left out.
+// Series is a set of points that belong together. Slices are equally long, or nil for XEnd, States
+// and HalfWidth. Points with a coordinate that is no number are left out.
 type Series struct {
 	Name      string
 	X, Y      []float64
 	XEnd      []float64 // of a histogram: upper edges of the bins
 	HalfWidth []float64 // of the confidence interval of Y
 	States    []State   // of the points; nil: all steady
-	// Look and Hue choose marker with dashes, and colour, from 1; 0: by the place
-	// of the series among the others.
+	// Look and Hue choose marker with dashes, and colour, from 1; 0: by the series' place.
 	Look, Hue int
 	Tint      float64      // with Hue < 0: place on the scale of colours, from 0 to 1
 	Quantiles [][5]float64 // of a box: lower whisker, quartiles, upper whisker; of a bar: the spread of what it is the mean of
@@ -120,9 +119,8 @@ func (f *Figure) size() vg.Point {
 	return size.Scale(vg.Length(1 / f.scale()))
 }
 
-// Page is the format of [Figure.Render] for pages with scripts: SVG in which the series,
-// their entries in the legend and their points are groups with attributes, data-series,
-// data-entry and data-tip.
+// Page is the format of [Figure.Render] for pages with scripts: SVG in which series, their legend
+// entries and points are groups with attributes data-series, data-entry and data-tip.
 const Page = "page"
 
 // Render draws the figure as "svg", "png", "pdf" or [Page].

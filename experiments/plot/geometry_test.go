@@ -53,8 +53,7 @@ func TestLegendClearOfData(t *testing.T) {
 				"%s: %q is not in the legend", name, s.Name)
 		}
 		for _, m := range tape.marks[:start] {
-			simtest.ErrorIf(t, m.ofSeries() && m.covers(legend),
-				"%s: the legend at %v lies over data at %v", name, legend, m.box())
+			simtest.ErrorIf(t, m.ofSeries() && m.covers(legend), "%s: the legend at %v lies over data at %v", name, legend, m.box())
 		}
 	}
 }

@@ -51,8 +51,8 @@ func (f *Figure) titled() (l *layout, style text.Style) {
 	return l, style
 }
 
-// layout finds a place for everything. The picture grows in height by what the
-// title takes beyond one line, upright names of categories, and a legend below the axes.
+// layout finds a place for everything. The picture's height grows by a title's further lines,
+// upright names of categories, and a legend below the axes.
 func (f *Figure) layout() *layout {
 	l, style := f.titled()
 	p := l.plot
@@ -123,8 +123,8 @@ func (l *layout) setFrame(r vg.Rectangle) {
 	l.data = l.plot.DataCanvas(l.labels.inside(draw.Canvas{Rectangle: r})).Rectangle
 }
 
-// place finds a place for the legend: in a corner that the data leave free, or
-// beside the axes if it is small, or else below them.
+// place finds the legend's place: a corner free of data, or beside the axes if small, or below
+// them.
 func (l *layout) place() {
 	all := vg.Rectangle{Min: lowerMargin, Max: l.size.Sub(upperMargin)}
 	all.Max.Y -= l.title.size()
@@ -152,8 +152,8 @@ func (l *layout) place() {
 	l.box = rectangle(left, all.Min.Y, left+box.X, all.Min.Y+box.Y)
 }
 
-// inCorner puts the legend into a corner between the axes that no series comes
-// near, if there is one, and no mark if it can be.
+// inCorner puts the legend into a corner between the axes that no series comes near, and no mark if
+// possible.
 func (l *layout) inCorner() bool {
 	box := l.legend.size(1)
 	free := l.data
@@ -210,8 +210,8 @@ func (l *layout) draw(c draw.Canvas) {
 	}
 }
 
-// shape is a part of what a series draws: a line from a to b, or the area of a
-// rectangle with these corners, a to the left.
+// shape is a part of a series' drawing: a line from a to b, or the area between these corners, a to
+// the left.
 type shape struct {
 	a, b   vg.Point
 	area   bool
@@ -241,8 +241,8 @@ func hit(r vg.Rectangle, shapes []shape) bool {
 	})
 }
 
-// crosses tells whether a line meets a rectangle (Liang and Barsky, 1984): which
-// part of it lies between each pair of opposite sides.
+// crosses tells whether a line meets a rectangle (Liang and Barsky, 1984): its part between each
+// pair of opposite sides.
 func crosses(r vg.Rectangle, a, b vg.Point) bool {
 	from, to := 0.0, 1.0
 	within := func(start, end, low, high vg.Length) bool {
@@ -276,8 +276,8 @@ func corners(r vg.Rectangle) []vg.Point {
 
 const panelGap = 6
 
-// panels finds a place for several pairs of axes with the same ranges, below one title, with
-// labels and legend in common.
+// panels finds places for pairs of axes of the same ranges, with title, labels and legend in
+// common.
 func (f *Figure) panels() *layout {
 	n := len(f.Panels)
 	columns := f.PanelColumns

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// appearance tells one series from the others by colour, marker and dashes at
-// once, so that it survives black and white printing.
+// appearance tells series apart by colour, marker and dashes at once, to survive printing in black
+// and white.
 type appearance struct {
 	color  color.NRGBA
 	marker int
@@ -23,8 +23,8 @@ type appearance struct {
 	small  bool // markers of very many
 }
 
-// palette is the palette of Okabe and Ito (Color Universal Design, 2008), which people with any
-// form of colour blindness can tell apart; its yellow is left out because it fades on white.
+// palette is Okabe and Ito's (Color Universal Design, 2008), distinct with any form of colour
+// blindness; its yellow, which fades on white, is left out.
 var palette = []color.NRGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -46,8 +46,8 @@ type polygon struct {
 
 var markers = []polygon{{0, 0, 1}, {4, 0.5, 1.2}, {3, 0, 1.3}, {4, 0, 1.2}, {3, 0.5, 1.3}, {6, 0, 1.1}}
 
-// look is the appearance of series i. Colours, markers and dashes have
-// pairwise coprime counts, so that combinations repeat late.
+// look is the appearance of series i. Colours, markers and dashes have coprime counts: combinations
+// repeat late.
 func look(i int) appearance {
 	return appearance{color: palette[i%len(palette)], marker: i % len(markers), dashes: dashes[i%len(dashes)]}
 }
@@ -83,8 +83,8 @@ func (s Scale) At(place float64) color.NRGBA {
 	return color.NRGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
 }
 
-// tints are a scale from dark to light that people with any form of colour blindness
-// can order, without its palest end: viridis (van der Walt and Smith, 2015).
+// tints are a scale from dark to light that can be ordered with any form of colour blindness,
+// without its palest end: viridis (van der Walt and Smith, 2015).
 var tints = Scale{
 	{0x44, 0x01, 0x54, 0xff}, {0x3b, 0x52, 0x8b, 0xff}, {0x21, 0x91, 0x8c, 0xff}, {0x5e, 0xc9, 0x62, 0xff}, {0xb5, 0xde, 0x2b, 0xff},
 }
@@ -102,9 +102,9 @@ func (a appearance) pale(alpha uint8) color.NRGBA {
 
 const markerRadius = 2.7 // points
 
-// mark draws the series' marker at a point: filled where the network kept up,
-// hollow where it did not, its lower half filled where that is not decided, with a stroke
-// through it where some of what it should show is missing.
+// mark draws the series' marker at a point: filled where the network kept up, hollow where not,
+// half filled where undecided, with a stroke through it where some of what it should show is
+// missing.
 func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
 	radius := markerRadius
 	if a.small {
@@ -189,8 +189,7 @@ func closed(corners []vg.Point) (path vg.Path) {
 	return path
 }
 
-// legend is the names of the series beside samples of how they are drawn, in
-// columns, below what all of them have in common.
+// legend is the series' names beside samples, in columns, below what all have in common.
 type legend struct {
 	title   string
 	entries []entry
@@ -311,8 +310,8 @@ func (l *legend) draw(c draw.Canvas) {
 	}
 }
 
-// printable measures and draws texts as they may stand in a picture: names come from files of
-// other programs, and a control character makes an SVG file that nothing opens.
+// printable measures and draws texts as they may stand in a picture: names come from other
+// programs' files, and no viewer opens an SVG file with control characters.
 type printable struct{ text.Handler }
 
 func (p printable) Lines(words string) []string { return p.Handler.Lines(input.Printable(words)) }
@@ -328,8 +327,7 @@ const (
 	smallestSize = 7 // of text that has to shrink
 )
 
-// fit breaks a text into lines no wider than room, and makes it smaller where it
-// takes more lines than are wanted.
+// fit breaks a text into lines no wider than room, and makes it smaller for the lines wanted.
 func fit(style text.Style, s string, room vg.Length, lines int) (string, text.Style) {
 	for {
 		broken := wrap(style, s, room)
@@ -379,9 +377,8 @@ func elide(style text.Style, s string, room vg.Length) string {
 	return string(letters) + ellipsis
 }
 
-// labels are the labels of the axes, which gonum's plot does not get to see: on a logarithmic axis
-// it takes the label's place for the value halfway between the ends, far from the middle, and
-// leaves the room that the label would need there.
+// labels are the axes' labels, kept from gonum's plot: on a logarithmic axis it takes a label's
+// place for the value halfway between the ends, far from the middle, and leaves room there.
 type labels struct{ x, y label }
 
 type label struct {
@@ -391,8 +388,7 @@ type label struct {
 
 const labelGap = 4
 
-// labelRoom is the room for the labels along the axes of a picture, whatever the
-// ticks and the title take.
+// labelRoom is the room for a picture's axis labels, whatever ticks and title take.
 func labelRoom(size vg.Point) vg.Point { return size.Sub(vg.Point{X: 70, Y: 85}) }
 
 // takeLabels moves the labels out of p.
@@ -407,8 +403,7 @@ func takeLabels(p *plot.Plot, size vg.Point) labels {
 	return l
 }
 
-// fitLabel fits the label of an axis into a line, or into two before it is much smaller than
-// the other axis' label.
+// fitLabel fits an axis' label into a line, or two before it is much smaller than the other axis'.
 func fitLabel(style text.Style, s string, room vg.Length) (string, text.Style) {
 	const least = 8.5
 	if line, smaller := fit(style, s, room, 1); smaller.Font.Size >= least && !strings.Contains(line, "\n") {
@@ -430,8 +425,8 @@ func (l labels) inside(c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, l.y.size(), 0, l.x.size(), 0)
 }
 
-// draw writes the labels along the edges of c, each in the middle of its axis, or as near
-// to it as c has room; data is the area between the axes.
+// draw writes the labels along c's edges, in the middle of their axes if there is room; data is the
+// area between the axes.
 func (l labels) draw(c, data draw.Canvas) {
 	if l.x.text != "" {
 		descent := l.x.style.FontExtents().Descent

@@ -17,8 +17,8 @@ import (
 // Network is a network to draw.
 type Network struct {
 	Topology topology.Topology
-	// Loads are flits per cycle of every channel: out of each switch port, then
-	// out of each terminal (len = ports + terminals). nil: cables show their class.
+	// Loads are every channel's flits per cycle: by switch port, then by terminal (len = ports +
+	// terminals). nil: cables show their class.
 	Loads []float64
 	Top   float64   // load at the hot end of the scale
 	Order []float64 // by which links are drawn, coldest first; nil: Loads
@@ -30,13 +30,13 @@ type Network struct {
 // NetworkPicture is a drawing of a network, or of loads between its groups.
 type NetworkPicture struct {
 	Drawing
-	// Heats are how far up the scale what shows a load is, from 0 to 1, in the order of
-	// drawing; each is one path, the only one with a title.
+	// Heats are where loads shown are on the scale, from 0 to 1, in the order of drawing; each is a
+	// path, which alone has a title.
 	Heats []float64
 }
 
-// LoadColours are the colours of loads: from pale to dark, so that they survive printing in
-// black and white, over hues that people with any form of colour blindness can tell apart.
+// LoadColours are the colours of loads: from pale to dark, to survive printing in black and white,
+// over hues that can be told apart with any form of colour blindness.
 var LoadColours = Scale{{0xe4, 0xe8, 0xee, 0xff}, {0xfe, 0xd9, 0x76, 0xff}, {0xfd, 0x8d, 0x3c, 0xff}, {0xd7, 0x30, 0x1f, 0xff}, {0x67, 0x00, 0x0d, 0xff}}
 
 // Colours of what shows no load.
@@ -63,8 +63,8 @@ func (m *Network) heat(p *NetworkPicture, name string, load float64) (ink color.
 // keyHeight is the room for the scale, or the legend, above a picture.
 const keyHeight = 40
 
-// key makes room above the picture and puts the scale there or, without loads, the classes
-// of cables and what there is.
+// key makes room above the picture for the scale or, without loads, the classes of cables and their
+// numbers.
 func (m *Network) key(p *NetworkPicture, links []link) {
 	if m.Plain {
 		return
@@ -99,8 +99,8 @@ func (m *Network) key(p *NetworkPicture, links []link) {
 	p.Size.X = max(p.Size.X, x)
 }
 
-// Matrix draws groups against groups, each field the hottest channel from the one
-// to the other. ok is false where the network has no groups, or too many.
+// Matrix draws groups against groups, each field the hottest channel between two; not ok without
+// groups, or with too many.
 func (m *Network) Matrix() (p *NetworkPicture, how string, ok bool) {
 	const most, width, margin = 256, 640, 40
 	t, grouped := m.Topology.(topology.Grouped)

@@ -39,8 +39,8 @@ type laidOut struct {
 	outside bool // names stand around the circle
 }
 
-// Draw draws the network in the layout of its family: of a link with a load each direction, of
-// others the cable. how explains the picture; a network with more links than Most gives none.
+// Draw draws the network in its family's layout: directions of links with loads, else cables. how
+// explains the picture; a network with more links than Most has none.
 func (m *Network) Draw() (p *NetworkPicture, how string) {
 	links := m.links()
 	if m.Most > 0 && len(links) > m.Most {

@@ -113,8 +113,7 @@ func recordDrawing(t *testing.T, d *Drawing) *tape {
 		element(draw.Canvas{Canvas: tape, Rectangle: vg.Rectangle{Max: d.Size}})
 	}
 	for _, m := range tape.marks {
-		simtest.ErrorIf(t, !within(grown(vg.Rectangle{Max: d.Size}, 1), m.box()),
-			"%q at %v lies outside of %v", m.text, m.box(), d.Size)
+		simtest.ErrorIf(t, !within(grown(vg.Rectangle{Max: d.Size}, 1), m.box()), "%q at %v lies outside of %v", m.text, m.box(), d.Size)
 	}
 	return tape
 }

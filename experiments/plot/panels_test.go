@@ -49,19 +49,17 @@ func TestPanels(t *testing.T) {
 		"Two patterns": 1, "uniform": 1, "worst-case": 1, "min": 1, "val": 1, "routing": 1, "hollow: saturated": 1,
 		"Offered load (flits per terminal and cycle)": 1, "Mean latency (ns)": 1, "0.4": 2,
 	} {
-		simtest.ErrorIf(t, texts[text] != times, "%d times %q, want %d", texts[text], text, times)
+		simtest.Equal(t, texts[text], times, "times %q:", text)
 	}
 	parts := p.panels
-	if len(parts) != 2 || parts[0].data.Size() != parts[1].data.Size() || parts[0].plot.Y.Max != parts[1].plot.Y.Max || parts[0].plot.X.Min != parts[1].plot.X.Min {
-		t.Errorf("panels of %v and %v", parts[0].data.Size(), parts[1].data.Size())
-	}
+	simtest.FatalIf(t, len(parts) != 2, "%d panels", len(parts))
+	simtest.Alike(t, "panels", parts[0].data.Size(), parts[1].data.Size(), parts[0].plot.Y.Max, parts[1].plot.Y.Max, parts[0].plot.X.Min, parts[1].plot.X.Min)
 	// One series keeps its look in all panels, one the same ceiling.
 	a, b := parts[0].figure.ceiling(), parts[1].figure.ceiling()
 	simtest.ErrorIf(t, a != b || math.IsInf(a, 0), "ceilings %v and %v", a, b)
 	empty := panelled()
 	empty.Panels[1].Series = nil
-	_, err := empty.Render("svg")
-	simtest.ErrorIf(t, err != nil, "an empty panel: %v", err)
+	simtest.Must(empty.Render("svg"))(t)
 	page := simtest.Must(panelled().Render(Page))(t)
 	for text, want := range map[string]int{`data-series="min"`: 2, `data-series="val"`: 1, `data-entry="min"`: 1} {
 		simtest.Equal(t, strings.Count(string(page), text), want, "times %s:", text)
@@ -109,10 +107,8 @@ func TestSizes(t *testing.T) {
 		if width == 0 {
 			width, height, font = 6.2, 4, 9
 		}
-		w, err := strconv.ParseFloat(string(found[1]), 64)
-		h, err2 := strconv.ParseFloat(string(found[2]), 64)
-		simtest.FatalIf(t, err != nil || err2 != nil, "%v %v", err, err2)
-		simtest.ErrorIf(t, math.Abs(w-72*width) > 0.1, "%v inches: %v points", width, w)
+		w, h := simtest.Must(strconv.ParseFloat(string(found[1]), 64))(t), simtest.Must(strconv.ParseFloat(string(found[2]), 64))(t)
+		simtest.Near(t, w, 72*width, 0.1, "%v inches: points", width)
 		simtest.ErrorIf(t, h < 72*height-0.1 || h > 72*height*1.5, "%v inches: %v points high", height, h)
 		simtest.Near(t, 9*f.scale(), font, 1e-9, "points of a font:")
 		pdf, err := f.Render("pdf")
@@ -130,9 +126,8 @@ func TestGivenRanges(t *testing.T) {
 		"axes %v, %v, ceiling %v", x, y, f.ceiling())
 	f = samples()["logs"]
 	f.YRange = []float64{1, 1e6}
-	if _, y := f.ranges(); y != (span{1, 1e6}) {
-		t.Errorf("logarithmic axis %v", y)
-	}
+	_, y = f.ranges()
+	simtest.Equal(t, y, span{1, 1e6}, "logarithmic axis")
 }
 
 // TestMarks: a bound is a line across the axes, a knee an area; the legend explains
@@ -205,9 +200,8 @@ func TestBarsAtTicks(t *testing.T) {
 				"%s: the bars of category %d have their middle at %v, the tick is at %v", style, x, middle, trX(at))
 		}
 		// The middle of y is the middle of category 0; x is a bar, 0.8/3, to its left.
-		if style == Bar && (f.besides("y", 0) != 0 || math.Abs(f.besides("x", 0)+groupWidth/3) > 1e-9 || math.Abs(f.besides("z", 2)) > 1e-9) {
-			t.Errorf("references stand at %v, %v, %v", f.besides("y", 0), f.besides("x", 0), f.besides("z", 2))
-		}
+		y, x, z := f.besides("y", 0), f.besides("x", 0), f.besides("z", 2)
+		simtest.ErrorIf(t, style == Bar && (y != 0 || math.Abs(x+groupWidth/3) > 1e-9 || math.Abs(z) > 1e-9), "references stand at %v, %v, %v", y, x, z)
 	}
 }
 
@@ -266,9 +260,9 @@ func TestShortAxes(t *testing.T) {
 		tape.texts(t, "short", l.size)
 	}
 	l, _ := record(&Figure{Style: Line, Width: 3.4, Height: 2.4, FontSize: 7, XLabel: "Offered load (flits per terminal and cycle)", YLabel: "Accepted load (flits per terminal and cycle)", Series: []Series{latency("min", 12, 0.63)}})
-	if x, y := l.labels.x, l.labels.y; y.style.Font.Size < 8.5 || x.style.Font.Size < 8.5 || strings.Count(y.text, "\n") != 1 {
-		t.Errorf("%q of %v points, %q of %v", x.text, x.style.Font.Size, y.text, y.style.Font.Size)
-	}
+	x, y := l.labels.x, l.labels.y
+	simtest.ErrorIf(t, y.style.Font.Size < 8.5 || x.style.Font.Size < 8.5 || strings.Count(y.text, "\n") != 1,
+		"%q of %v points, %q of %v", x.text, x.style.Font.Size, y.text, y.style.Font.Size)
 }
 
 // TestPanelsHeight: the height that is asked for is the picture's, with two rows of
@@ -279,8 +273,7 @@ func TestPanelsHeight(t *testing.T) {
 		for range n {
 			f.Panels = append(f.Panels, &Figure{Series: []Series{{Name: "a", X: []float64{0, 1}, Y: []float64{1, 2}}}})
 		}
-		got := f.panels().size.Y
-		simtest.ErrorIf(t, math.Abs(float64(got)-5*72) > 1, "%d panels: %v points high, want %v", n, got, 5*72)
+		simtest.Near(t, float64(f.panels().size.Y), 5*72, 1, "%d panels: points high", n)
 	}
 }
 

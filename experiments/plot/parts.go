@@ -26,8 +26,8 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// Timeline is what some rows do from time 0 on, in areas of colours from left to right, and a
-// path over them.
+// Timeline is what rows do from time 0 on, in coloured areas from left to right, with a path over
+// them.
 type Timeline struct {
 	Parts   []string // what is done
 	Colours Scale    // len = len(Parts)
@@ -56,8 +56,8 @@ type PathStep struct {
 	Title          string
 }
 
-// leastSpan is the width of what is drawn by itself; of what is narrower, neighbours
-// together have the colour of the longest.
+// leastSpan is the least width drawn by itself; narrower neighbours share the colour of the
+// longest.
 const leastSpan = 0.75
 
 // Draw draws the timeline: the last span ends at the right.
@@ -226,9 +226,9 @@ func (s *StackedBars) Draw(width vg.Length) *Drawing {
 	return d
 }
 
-// Drawing is a picture of areas, lines and words, later ones over earlier ones: what is no
-// figure with axes is drawn as one. Lengths are in points, y grows upwards from the lower left
-// corner. A title is what viewers of SVG show on hover; empty: none.
+// Drawing is a picture of areas, lines and words, later ones over earlier ones, for all that is no
+// figure with axes. Lengths are in points, y grows upwards from the lower left corner. Viewers of
+// SVG show titles (empty: none) on hover.
 type Drawing struct {
 	Size     vg.Point
 	elements []func(c draw.Canvas)
@@ -279,8 +279,8 @@ func (d *Drawing) Text(at vg.Point, style text.Style, words string) {
 	d.add("", func(c draw.Canvas) { c.FillText(style, at, words) })
 }
 
-// Label is [Drawing.Text] with a white edge, to be read on any colour; what lies below it
-// can be pointed at.
+// Label is [Drawing.Text] with a white edge, to be read on any colour; pointers reach what is below
+// it.
 func (d *Drawing) Label(at vg.Point, style text.Style, words string) {
 	d.add("", func(c draw.Canvas) {
 		if svgOf(c) != nil {
@@ -407,8 +407,8 @@ func measured(element string) string {
 	return fmt.Sprintf(`%s textLength="%.5g" lengthAdjust="spacingAndGlyphs"%s%s</text>`, m[1], width.Points(), m[2], m[4])
 }
 
-// WriteTo implements io.WriterTo. For viewers of SVG without the font that texts were measured in,
-// it says how long these are, and names fonts with letters as wide.
+// WriteTo implements io.WriterTo. For viewers of SVG that lack the font, it writes how long texts
+// are, and fonts with letters as wide.
 func (s *svgCanvas) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	if _, err := s.Canvas.WriteTo(&b); err != nil {

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Reference is numbers from elsewhere, such as a paper's, beside the series' own
-// numbers: points, joined by thin lines where there are several.
+// Reference is numbers from elsewhere, such as a paper's, beside the series': points, several
+// joined by thin lines.
 type Reference struct {
 	Name  string // in the legend
 	X, Y  []float64
@@ -82,9 +82,8 @@ func (r referenced) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// cross is the marker of references, with a white edge over what is below it: arms around a
-// marker that stays visible between them. Turned by an eighth it marks the next reference,
-// whose arms pass between.
+// cross is the marker of references, with a white edge over what is below: arms around a marker,
+// which stays visible. The next reference's is turned by an eighth.
 func cross(c draw.Canvas, at vg.Point, turn int) {
 	const inner, outer = markerRadius + 0.6, markerRadius + 3.3
 	for _, style := range []draw.LineStyle{{Color: color.White, Width: 3}, {Color: referenceColor, Width: 1.6}} {
@@ -111,8 +110,8 @@ func (r referenced) shapes(p *plot.Plot, c draw.Canvas) (all []shape) {
 	return all
 }
 
-// tellReferences gives references their entries in the legend, and crosses in turn. Those of one
-// name have one, unless they are of several series and no bars tell them apart.
+// tellReferences gives references legend entries, and crosses in turn: one a name, unless it is of
+// several series and no bars tell them apart.
 func (f *Figure) tellReferences() {
 	series, turns := map[string]string{}, map[string]int{}
 	several := map[string]bool{}
@@ -178,8 +177,7 @@ func (f *Figure) includeReferences(x, y *span) {
 	}
 }
 
-// Mark is something that is known of an axis: a bound, drawn as a line across, or a
-// range, drawn as a band.
+// Mark is what is known of an axis: a bound, a line across, or a range, a band.
 type Mark struct {
 	Name     string  // in the legend; marks of one name have one entry
 	Label    string  // along the line; empty: none
@@ -253,8 +251,8 @@ func (f *Figure) marked(p *plot.Plot, c draw.Canvas) (covered []shape) {
 	return covered
 }
 
-// labelled finds a place for the label of each mark: along its line, on either side,
-// where no series, legend, line or other label is; else where the fewest are.
+// labelled finds the marks' labels places: along their lines, on either side, where no series,
+// legend, line or label is; else where the fewest are.
 func (l *layout) labelled() (all []caption) {
 	f, c := l.figure, draw.Canvas{Rectangle: l.data}
 	taken := append(f.shapes(l.plot, c), f.marked(l.plot, c)...)
@@ -330,8 +328,7 @@ func (m *Mark) sample(c draw.Canvas) {
 	m.fill(c, c.Rectangle, rectangle(c.Min.X, y, c.Max.X, y))
 }
 
-// markEntries explains the marks in the legend, each name once, in gray where several
-// series have one.
+// markEntries explains the marks in the legend, each name once, gray if several series have it.
 func (f *Figure) markEntries() []entry {
 	named := map[string]bool{} // by points already
 	for _, e := range f.referenceEntries() {

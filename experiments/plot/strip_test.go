@@ -71,8 +71,7 @@ func TestIntervalsEndBelowTheStrip(t *testing.T) {
 					t.Errorf("logarithmic %v, bars %v: an interval up to %v, the strip begins at %v", logarithmic, bars, box.Max.Y, strip.Min.Y)
 				}
 			}
-			simtest.ErrorIf(t, drawn == 0 || strip.Size().Y < 20,
-				"logarithmic %v, bars %v: no interval is drawn", logarithmic, bars)
+			simtest.ErrorIf(t, drawn == 0 || strip.Size().Y < 20, "logarithmic %v, bars %v: no interval is drawn", logarithmic, bars)
 		}
 	}
 }
@@ -100,8 +99,7 @@ func TestStripsAreAlike(t *testing.T) {
 			}
 		}
 		names := newLegend(f).entries
-		simtest.ErrorIf(t, len(names) != 3,
-			"logarithmic %v: %d entries in the legend, want a, b and hollow", logarithmic, len(names))
+		simtest.ErrorIf(t, len(names) != 3, "logarithmic %v: %d entries in the legend, want a, b and hollow", logarithmic, len(names))
 		// The panel of b alone has the ceiling of the other.
 		panels := &Figure{Style: Line, Panels: []*Figure{
 			{Style: Line, LogY: logarithmic, Series: f.Series[:1]}, {Style: Line, LogY: logarithmic, Series: f.Series[1:]},
@@ -157,8 +155,7 @@ func TestMarkLabels(t *testing.T) {
 				simtest.ErrorIf(t, i != j && overlap(box, other), "vertical %v: labels %d and %d overlap", vertical, i, j)
 			}
 			for _, m := range tape.marks {
-				simtest.ErrorIf(t, m.ofSeries() && m.covers(box),
-					"vertical %v: label %d lies over a series at %v", vertical, i, m.box())
+				simtest.ErrorIf(t, m.ofSeries() && m.covers(box), "vertical %v: label %d lies over a series at %v", vertical, i, m.box())
 			}
 		}
 	}

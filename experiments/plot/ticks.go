@@ -11,8 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// ticks puts labels at multiples of 1, 2 or 5 times a power of ten, five to
-// nine of them, and small ticks between.
+// ticks labels five to nine multiples of 1, 2 or 5 times a power of ten, with small ticks between.
 type ticks struct{ unit string }
 
 func (t ticks) Ticks(least, most float64) []plot.Tick {
@@ -38,14 +37,14 @@ func (t ticks) Ticks(least, most float64) []plot.Tick {
 	return all
 }
 
-// manyDigits tells whether the numbers of an axis from least to most in size are
-// too long to be written with all their digits.
+// manyDigits tells whether an axis' numbers, from least to most in size, are too long with all
+// digits.
 func manyDigits(most, least float64, unit string) bool {
 	return most >= 1e7 || least < 1e-4 || unit == "s" && most < 0.05
 }
 
-// numberLabel chooses how the numbers of an axis are written: with all their
-// digits, or with the prefixes of SI and the unit where those would be many.
+// numberLabel chooses how an axis' numbers are written: with all digits, or if many with SI's
+// prefixes and the unit.
 func numberLabel(most, least float64, unit string) func(x float64, decimals int) string {
 	switch {
 	case unit == "" && most < 1 && manyDigits(most, least, unit):
@@ -61,8 +60,7 @@ func numberLabel(most, least float64, unit string) func(x float64, decimals int)
 	return func(x float64, decimals int) string { return thousands(strconv.FormatFloat(x, 'f', decimals, 64)) }
 }
 
-// unitOf finds the unit at the end of an axis label, of those that take prefixes
-// of SI, and the label without it.
+// unitOf finds the unit at the end of an axis label, if it takes SI's prefixes, and the rest.
 func unitOf(label string) (unit, bare string) {
 	for _, unit := range []string{"s", "B"} {
 		if bare, ok := strings.CutSuffix(label, " ("+unit+")"); ok {
@@ -86,8 +84,8 @@ func along(least, most float64, log bool) func(x float64) float64 {
 	return func(x float64) float64 { return (x - least) / (most - least) }
 }
 
-// valueTicks are at values that are powers, where a logarithmic axis has room for them or
-// for each second, third and so on, and a linear one for all; elsewhere as of another axis.
+// valueTicks are at values that are powers, if a logarithmic axis has room for every one, second,
+// third and so on, or a linear one for all; else another axis' ticks.
 type valueTicks struct {
 	plot.Ticker
 	values []float64
@@ -160,7 +158,7 @@ func (l labelSpace) crowded(all []plot.Tick, place func(x float64) float64) (som
 	return some
 }
 
-// nines labels an axis on which every nine of a percentage has the same length, where there is room.
+// nines labels an axis with equal lengths for every nine of a percentage, where there is room.
 type nines struct{ space labelSpace }
 
 func (n nines) Ticks(least, most float64) []plot.Tick {
@@ -179,8 +177,8 @@ func (nines) within(least, most float64) []plot.Tick {
 	return slices.DeleteFunc(all, func(t plot.Tick) bool { return t.Value < least || t.Value > most })
 }
 
-// below leaves out the ticks above a limit, from where on the axis is none, and labels that
-// would lie over each other: all but each second, fifth and so on.
+// below leaves out ticks above a limit, where the axis has none, and labels over each other: all
+// but each second, fifth and so on.
 type below struct {
 	plot.Ticker
 	limit          float64
@@ -294,8 +292,7 @@ func (c categories) Ticks(float64, float64) []plot.Tick {
 	return all
 }
 
-// Bytes writes a number of bytes with the prefix of IEC 80000-13 that leaves a
-// small number: 64 B, 1 KiB.
+// Bytes writes a number of bytes with the prefix of IEC 80000-13 for a small number: 64 B, 1 KiB.
 func Bytes(x float64) string {
 	prefixes := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	if x == 0 {

@@ -69,9 +69,7 @@ func TestBlame(t *testing.T) {
 		if perUnit == 0 {
 			perUnit = time / width
 		}
-		if ratio := time / width / perUnit; ratio < 0.99 || ratio > 1.01 {
-			t.Errorf("%q is %v wide; others have %v ns a unit", part.Children[0].Text, width, perUnit)
-		}
+		simtest.Near(t, time/width, perUnit, 0.01*perUnit, "%q: ns a unit", part.Children[0].Text)
 	}
 	simtest.ErrorIf(t, starts != 4, "%d bars, want 4", starts)
 	text := string(html)
@@ -121,26 +119,6 @@ func TestBlameInOrder(t *testing.T) {
 	simtest.Equal(t, strings.Join(labels, " "), "2,0.1 2,0.2 2,0.3 4,0.1 4,0.2 4,0.3", "bars")
 }
 
-const twoHalos = `
-kind = "jobs"
-[topology]
-type = "single-switch"
-terminals = 8
-[routing]
-type = "table"
-[job.a]
-program = "osu-alltoall"
-ranks = 4
-iterations = 1
-[job.b]
-program = "many-to-one"
-ranks = 4
-bytes = "64KiB"
-iterations = 1
-placement = "listed"
-nodes = [0, 1, 2, 3]
-`
-
 // TestJobBlame: a report of jobs has the matrix of who slows whom with the cables most to blame, or the
 // slowdowns where the file does not ask for blame.
 func TestJobBlame(t *testing.T) {
@@ -150,8 +128,6 @@ func TestJobBlame(t *testing.T) {
 		"[measure]\nblame = true\n[sweep]\n\"job.a.bytes\" = [\"1KiB\", \"64KiB\"]\n": {"The point in which a job is slowed most: job.a.bytes"},
 	} {
 		_, html := reported(t, twoHalos+more)
-		for _, words := range append(want, "Who slows whom") {
-			simtest.ErrorIf(t, !strings.Contains(string(html), words), "%q: the page has not %q", more, words)
-		}
+		simtest.Says(t, string(html), append(want, "Who slows whom")...)
 	}
 }

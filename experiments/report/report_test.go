@@ -2,11 +2,11 @@ package report
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,29 +20,11 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-const ring = `# Where does a <ring> & its "tornado" saturate?
-#
-# A second paragraph,
-# of two lines.
-title = "Tornado <on> a torus"
-[topology]
-type = "torus"
-dims = [4, 4]
-[routing]
-type = "dor"
-[traffic]
-pattern = "tornado"
-[measure]
-warmup = 200
-window = 400
-links = true
-[sweep]
-"switch.vcs" = [2, 4]
-"traffic.load" = [0.1, 1.0]
-[[plot]]
-x = "offered_load"
-y = "latency_mean_ns"
-`
+//go:embed testdata/ring.toml
+var ring string
+
+//go:embed testdata/two-halos.toml
+var twoHalos string
 
 // resultFolder runs an experiment into a folder.
 func resultFolder(t *testing.T, dir, text string) {
@@ -87,6 +69,14 @@ func (e *element) all(name string) []*element {
 	return found
 }
 
+// texts are those of some elements.
+func texts(all []*element) (list []string) {
+	for _, e := range all {
+		list = append(list, e.Text)
+	}
+	return list
+}
+
 // parse reads a page, which must be well-formed, and checks that it needs nothing from elsewhere.
 func parse(t *testing.T, page []byte) *element {
 	t.Helper()
@@ -107,8 +97,7 @@ func parse(t *testing.T, page []byte) *element {
 				elsewhere := a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") && !strings.HasPrefix(a.Value, "./") && !strings.HasPrefix(a.Value, "../")
 				simtest.ErrorIf(t, elsewhere || a.Name.Local == "src", "<%s> refers to %s", e.Name, a.Value)
 			}
-			simtest.ErrorIf(t, e.Name == "link" || e.Name == "img" || e.Name == "script" && len(x.Attr) > 0,
-				"the page has a <%s>", e.Name)
+			simtest.ErrorIf(t, e.Name == "link" || e.Name == "img" || e.Name == "script" && len(x.Attr) > 0, "the page has a <%s>", e.Name)
 			last := open[len(open)-1]
 			last.Children = append(last.Children, e)
 			open = append(open, e)
@@ -151,8 +140,7 @@ func TestPage(t *testing.T) {
 			"caption %q", got)
 	}
 	// A row is marked in the page where it is not steady in the results.
-	text := simtest.Must(os.ReadFile(filepath.Join(dir, "results.csv")))(t)
-	table := simtest.Must(results.ReadTable("results.csv", bytes.NewReader(text)))(t)
+	table := simtest.Must(results.ReadTableFile(filepath.Join(dir, "results.csv")))(t)
 	at := simtest.Must(table.Column("state"))(t)
 	tables := root.all("table")
 	rows := tables[len(tables)-1].all("tr")[1:]
@@ -162,12 +150,11 @@ func TestPage(t *testing.T) {
 		if want == "steady" {
 			want = ""
 		}
-		simtest.ErrorIf(t, r.Attr["class"] != want || !strings.Contains(r.Text, want),
-			"row %d: %q, want %q", i, r.Attr["class"], want)
+		simtest.ErrorIf(t, r.Attr["class"] != want || !strings.Contains(r.Text, want), "row %d: %q, want %q", i, r.Attr["class"], want)
 	}
-	if got := root.all("pre"); len(got) != 13 || !strings.Contains(got[1].Text, "dims = [4, 4]") {
-		t.Errorf("%d tables of settings", len(got))
-	}
+	settings := root.all("pre")
+	simtest.Equal(t, len(settings), 13, "tables of settings:")
+	simtest.Says(t, settings[1].Text, "dims = [4, 4]")
 }
 
 // leadsTo counts the elements with an id.
@@ -190,14 +177,8 @@ func TestSections(t *testing.T) {
 	for _, out := range []string{filepath.Join(dir, "report.html"), filepath.Join(filepath.Dir(dir), "page.html"), filepath.Join(filepath.Dir(dir), "other", "page.html")} {
 		page := simtest.Must(Make([]string{dir}, out))(t)
 		root := parse(t, page)
-		var contents, heads []string
-		for _, a := range root.all("nav")[0].all("a") {
-			contents = append(contents, a.Text)
-		}
-		for _, h := range root.all("h3") {
-			heads = append(heads, h.Text)
-		}
-		simtest.Alike(t, "contents", fmt.Sprint(contents), "[Answer Figures Why Every point How]", fmt.Sprint(heads), fmt.Sprint(contents))
+		const sections = "[Answer Figures Why Every point How]"
+		simtest.Alike(t, "contents and heads", texts(root.all("nav")[0].all("a")), sections, texts(root.all("h3")), sections)
 		linked := map[string]bool{}
 		for _, a := range root.all("a") {
 			link := simtest.Must(url.Parse(a.Attr["href"]))(t)
@@ -206,8 +187,7 @@ func TestSections(t *testing.T) {
 				continue
 			}
 			path := filepath.Join(filepath.Dir(out), filepath.FromSlash(link.Path))
-			_, err := os.Stat(path)
-			simtest.ErrorIf(t, err != nil, "%v", err)
+			simtest.Must(os.Stat(path))(t)
 			linked[filepath.Base(path)] = true
 		}
 		for _, name := range []string{"results.csv", "links.csv", "resolved.toml", "manifest.json", "latency_mean_ns-offered_load.svg", "latency_mean_ns-offered_load.png"} {
@@ -221,11 +201,9 @@ func TestSections(t *testing.T) {
 func TestSeedsAreNoVariants(t *testing.T) {
 	f := readBack(t, strings.NewReplacer("links = true", "links = true\nblame = true", "[0.1, 1.0]", "[0.1, 0.2]\nseed = [1, 2, 3]").Replace(ring))
 	maps, note := linkMaps(f)
-	simtest.ErrorIf(t, len(maps) != 2 || !strings.Contains(note, "Of several seeds, the first is shown."),
-		"%d maps, %s", len(maps), note)
+	simtest.ErrorIf(t, len(maps) != 2 || !strings.Contains(note, "Of several seeds, the first is shown."), "%d maps, %s", len(maps), note)
 	points := blamedPoints(f, f.Tables["blame"])
-	simtest.FatalIf(t, len(points) != 4 || points[0].label != "switch.vcs = 2, traffic.load = 0.1",
-		"%d points, %+v", len(points), points)
+	simtest.FatalIf(t, len(points) != 4 || points[0].label != "switch.vcs = 2, traffic.load = 0.1", "%d points, %+v", len(points), points)
 	results := simtest.Must(f.Results.Where(map[string]string{"switch.vcs": "2", "traffic.load": "0.1"}))(t)
 	means, err := results.Numbers("latency_mean_ns")
 	simtest.FatalIf(t, err != nil || len(means) != 3, "%v %v", err, means)
@@ -236,9 +214,9 @@ func TestSeedsAreNoVariants(t *testing.T) {
 	for _, c := range points[0].channels {
 		roots += c.root
 	}
-	if want := (means[0] + means[1] + means[2]) / 3; math.Abs(parts-want) > 1e-6*want || math.Abs(points[0].total-want) > 1e-6*want {
-		t.Errorf("parts %v, total %v, want %v", parts, points[0].total, want)
-	}
+	want := (means[0] + means[1] + means[2]) / 3
+	simtest.Near(t, parts, want, 1e-6*want, "parts")
+	simtest.Near(t, points[0].total, want, 1e-6*want, "total")
 	simtest.ErrorIf(t, roots > 1+1e-9, "shares of the channels come to %v", roots)
 	picture, err := drawFigure(f, &f.File.Plots[0])
 	svg := string(picture.Wide)
@@ -279,14 +257,10 @@ func TestFolders(t *testing.T) {
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "half", "journal"), nil, 0o666))
 	page := simtest.Must(Make([]string{dir}, ""))(t)
 	root := parse(t, page)
-	var contents []string
 	for _, a := range root.all("a") {
 		simtest.Equal(t, leadsTo(root, strings.TrimPrefix(a.Attr["href"], "#")), 1, "link %s leads to places:", a.Attr["href"])
 	}
-	for _, a := range root.all("nav")[0].all("a") {
-		contents = append(contents, a.Text)
-	}
-	simtest.Equal(t, fmt.Sprint(contents), "[paper/a paper/b paper/aa]", "contents") // what stands beside others comes last
+	simtest.Alike(t, "contents", texts(root.all("nav")[0].all("a")), "[paper/a paper/b paper/aa]") // what stands beside others comes last
 	lists := root.all("nav")[0].all("ol")
 	simtest.ErrorIf(t, len(lists) != 2 || lists[1].Attr["start"] != "3", "%d lists of contents", len(lists))
 	simtest.Says(t, root.all("header")[0].Text, "Interrupted, without results: "+filepath.Join(dir, "half"))
@@ -296,9 +270,8 @@ func TestFolders(t *testing.T) {
 		simtest.ErrorIf(t, !errors.As(err, &folder), "%s: %v", bad, err)
 	}
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "half", "manifest.json"), []byte("{"), 0o666))
-	if _, err := Make([]string{dir}, ""); !errors.As(err, &folder) || !strings.Contains(err.Error(), "damaged") {
-		t.Errorf("damaged manifest: %v", err)
-	}
+	_, err := Make([]string{dir}, "")
+	simtest.ErrorIf(t, !errors.As(err, &folder) || !strings.Contains(err.Error(), "damaged"), "damaged manifest: %v", err)
 }
 
 // TestAnswer: the knees stand in the page as the results have them, with the bound
@@ -307,12 +280,10 @@ func TestFolders(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	f := readBack(t, ring)
 	rows, bounds := knees(f)
-	simtest.FatalIf(t, len(rows) != 2 || rows[0].Variant != "switch.vcs = 2" || rows[1].Variant != "switch.vcs = 4" || !bounds,
-		"%+v", rows)
+	simtest.FatalIf(t, len(rows) != 2 || rows[0].Variant != "switch.vcs = 2" || rows[1].Variant != "switch.vcs = 4" || !bounds, "%+v", rows)
 	for i, k := range f.Results.Knees() {
-		if rows[i].Bound != "1" || !strings.HasSuffix(rows[i].Idle, " at 0.1") || !strings.HasPrefix(rows[i].Idle, results.Short(k.Idle)) {
-			t.Errorf("%+v, want %+v", rows[i], k)
-		}
+		simtest.ErrorIf(t, rows[i].Bound != "1" || !strings.HasSuffix(rows[i].Idle, " at 0.1") || !strings.HasPrefix(rows[i].Idle, results.Short(k.Idle)),
+			"%+v, want %+v", rows[i], k)
 	}
 }
 
@@ -356,7 +327,7 @@ func TestAnswerOfKinds(t *testing.T) {
 
 // TestCommand: a command line is written as a shell takes it.
 func TestCommand(t *testing.T) {
-	got, want := commandOf([]string{"weft", "run", "my file.toml", "--set=traffic.load=[0.1, 0.2]", "--out=it's"}), `weft run 'my file.toml' '--set=traffic.load=[0.1, 0.2]' '--out=it'\''s'`
-	simtest.ErrorIf(t, got != want, "%s, want %s", got, want)
+	simtest.Equal(t, commandOf([]string{"weft", "run", "my file.toml", "--set=traffic.load=[0.1, 0.2]", "--out=it's"}),
+		`weft run 'my file.toml' '--set=traffic.load=[0.1, 0.2]' '--out=it'\''s'`, "")
 	simtest.Equal(t, fmt.Sprint(shortList([]uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13})), "[1 2 … 13]", "")
 }

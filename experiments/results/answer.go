@@ -10,15 +10,14 @@ import (
 	"github.com/weft-sim/weft/sim/lists"
 )
 
-// mostDemands is for how many of them the answer is written out, and mostNamed how many
-// variants are named one by one.
+// mostDemands is up to how many the answer is written out, mostNamed how many variants are named.
 const (
 	mostDemands = 6
 	mostNamed   = 5
 )
 
-// Answer says in a paragraph for each demand which variant is the best, by how much, and which
-// are tied; under many demands, how often each is. Empty where there is nothing to rank.
+// Answer says in a paragraph for each demand which variant is the best, by how much, and which are
+// tied; for many demands, how often each is. Empty without a ranking.
 func (r *Rankings) Answer() (paragraphs []string) {
 	demands := Grouped(r.All, func(x Ranking) string { return strings.Join(x.Demand, "\x00") })
 	alone := !slices.ContainsFunc(r.All, func(x Ranking) bool { return x.Of > 1 })

@@ -94,8 +94,8 @@ func (t *Table) Rank(goals []Goal, by []string) (*Rankings, error) {
 	return r, nil
 }
 
-// division parts the swept columns that vary into those that say what is asked of a network
-// and those that say how it is made and run. Columns in lockstep with others are left out.
+// division parts the swept columns that vary into what is asked of a network and how it is made and
+// run. Columns in lockstep with others are left out.
 type division struct {
 	demand, design []int
 	load           bool // varies: it is neither
@@ -132,8 +132,8 @@ func asked(key string) bool {
 		!slices.Contains([]string{"algorithm", "placement", "carrier", "machine", "through", "order", "schedule", "addressing"}, setting)
 }
 
-// rank ranks the variants, given by their rows, under one demand; nil: the goal has no
-// numbers there, or none that compare.
+// rank ranks variants, by their rows, under one demand; nil: the goal has no numbers there that
+// compare.
 func (t *Table) rank(goal Goal, variants [][]int, offered []float64, d division) (*Ranking, error) {
 	g, err := t.gather(goal.Column)
 	if err != nil {
@@ -224,8 +224,7 @@ func (t *Table) mostOfSeeds(rows []int, values []float64) (some []int) {
 	return some
 }
 
-// judge sorts the places, tests all pairs of them, and judges each by its difference from
-// the first.
+// judge sorts the places, tests all pairs, and judges each place by its difference from the first.
 func (r *Ranking) judge(samples []*sample) {
 	order := Indices(len(samples))
 	slices.SortStableFunc(order, func(i, j int) int {

@@ -68,15 +68,12 @@ func TestRank(t *testing.T) {
 	simtest.Alike(t, "u", places(u), "a best, b behind, c behind", u.Highest, 0.6, u.Load, math.NaN(), u.Places[0].Full, true, u.Places[1].Full, false)
 	d := u.Places[1].From
 	for _, x := range [][2]float64{{d.Delta, -0.145}, {d.HalfWidth, 0.0508248}, {d.P, 0.0175574}, {u.Places[2].From.P, 0.0086326}, {d.Holm, 0.0175574}, {u.Places[2].Mean, 0.305}, {u.Places[0].HalfWidth, 0.0127062}} {
-		simtest.ErrorIf(t, math.Abs(x[0]-x[1]) > 1e-6, "%v, want %v", x[0], x[1])
+		simtest.Near(t, x[0], x[1], 1e-6, "")
 	}
-	got := places(&r.All[1])
-	simtest.ErrorIf(t, r.All[1].Load != 0.2 || got != "a tie, c tie, b tie", "tails at %v: %s", r.All[1].Load, got)
+	simtest.Alike(t, "tails at", r.All[1].Load, 0.2, places(&r.All[1]), "a tie, c tie, b tie")
 	simtest.Alike(t, "v", places(&r.All[2]), "b tie, a tie, c tie", r.All[2].Demand[0], "v")
 	rows := r.Table().Rows
-	if len(rows) != 12 || strings.Join(rows[1][:6], " ") != "u accepted_load  2 b 0.455" || rows[1][len(rows[1])-1] != Behind {
-		t.Errorf("%v", rows[:2])
-	}
+	simtest.Alike(t, "rows", len(rows), 12, rows[1][:6], "[u accepted_load  2 b 0.455]", rows[1][len(rows[1])-1], Behind)
 }
 
 // TestAnswer: what a ranking comes to in words.
@@ -205,10 +202,8 @@ func TestErrorOfRankings(t *testing.T) {
 		}
 		return some, right
 	}
-	if some, _ := behind(0); !within(some, 1000) || some < 10 {
-		t.Errorf("of equal variants, one is behind in %d of 1000 rankings", some)
-	}
-	if _, right := behind(5); right < 900 {
-		t.Errorf("only %d of 1000 rankings find the one behind and the tie", right)
-	}
+	some, _ := behind(0)
+	simtest.ErrorIf(t, !within(some, 1000) || some < 10, "of equal variants, one is behind in %d of 1000 rankings", some)
+	_, right := behind(5)
+	simtest.ErrorIf(t, right < 900, "only %d of 1000 rankings find the one behind and the tie", right)
 }

@@ -14,9 +14,8 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// Judgements of a difference. Where a time comes from a network that does not keep up, the
-// judgement says on which side: "a saturated", "b undecided", "both saturated",
-// "a saturated, b undecided".
+// Judgements of a difference. For times of a network that does not keep up it names the side: "a
+// saturated", "b undecided", "both saturated", "a saturated, b undecided".
 const (
 	Higher      = "higher"
 	Lower       = "lower"
@@ -39,16 +38,16 @@ const (
 // Where the sides have at least two seeds in common, and half of the larger side's seeds, the test
 // is Student's on the differences seed by seed: common random numbers make them small. Otherwise
 // the standard error is the root of the sum of squares of both sides' errors, from the spread of
-// replications or from the half-width of the interval of a single row. The degrees of freedom are
-// Welch's (1947) where both sides have at least five replications. With fewer, Welch's
-// approximation errs: 2 and 20 replications of one normal distribution differ in 12 % of trials.
-// Single rows do not say how many they have. In both cases the side with fewer decides; a single
-// row counts as 4, which errs in at most 5 % (Banerjee 1960). For let the squared error of a side
-// have the share w of the variance, and its interval the quantile t and the estimate V of the
-// variance, relative to the true one. The distribution function F of the square of a normal
-// variable is concave, so that F(sum of w t^2 V) is at least the sum of w F(t^2 V), whose mean is
-// 0.95. Two single rows differ if their difference is larger than the root of the sum of squares of
-// their half-widths, whatever their degrees of freedom are, from 4 on.
+// replications or the half-width of a single row's interval. The degrees of freedom are Welch's
+// (1947) where both sides have at least five replications. With fewer, Welch's approximation errs
+// (2 and 20 replications of one normal distribution differ in 12 % of trials), and single rows do
+// not say how many they have: then the side with fewer decides; a single row counts as 4, which
+// errs in at most 5 % (Banerjee 1960). For let the squared error of a side have the share w of the
+// variance, and its interval the quantile t and the estimate V of the variance, relative to the
+// true one. The distribution function F of the square of a normal variable is concave, so that
+// F(sum of w t^2 V) is at least the sum of w F(t^2 V), whose mean is 0.95. Two single rows differ
+// if their difference is larger than the root of the sum of squares of their half-widths, whatever
+// their degrees of freedom are, from 4 on.
 //
 // Errors of single rows with a common seed count as independent. They are positively
 // correlated as a rule (0.34 to 1 over routings and buffers of a dragonfly), so that the test
@@ -92,8 +91,8 @@ func (c *Comparison) TakeExact() {
 	}
 }
 
-// Compare compares a metric of two tables. by lists the columns that rows are
-// matched by; without any, those swept in both.
+// Compare compares a metric of two tables. by lists the columns to match rows by; without any,
+// those swept in both.
 func Compare(a, b *Table, metric string, by []string) (*Comparison, error) {
 	if len(by) == 0 {
 		by = lists.Filter(sweptColumns(a), func(key string) bool { return slices.Contains(sweptColumns(b), key) })
@@ -195,8 +194,8 @@ func notSteady(a, b measure.State) string {
 	return "a " + a.String() + ", b " + b.String()
 }
 
-// adjust sets Holm's p values and judges by them: the k-th smallest of m is
-// multiplied by m-k+1, and none may be smaller than the one before.
+// adjust sets Holm's p values and judges by them: the k-th smallest of m is multiplied by m-k+1, at
+// least the one before.
 func adjust(differences []Difference) {
 	var tested []*Difference
 	for i := range differences {
@@ -248,8 +247,8 @@ func (c *Comparison) Table() *Table {
 	return t
 }
 
-// Split divides a table by the values of a column, in the order of first
-// appearance; the parts lack the column, and swept columns that go in lockstep with it.
+// Split divides a table by a column's values, in order of first appearance; the parts lack the
+// column, and swept columns in lockstep with it.
 func (t *Table) Split(column string) (values []string, parts []*Table, err error) {
 	at, err := t.Column(column)
 	if err != nil {

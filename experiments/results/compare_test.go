@@ -39,12 +39,10 @@ var extraSleep = [2][]float64{
 func TestCompare(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
-		name       string
-		a, b       []string
-		t, df, p   float64
-		half       float64
-		method     string
-		conclusion string
+		name               string
+		a, b               []string
+		t, df, p, half     float64
+		method, conclusion string
 	}{
 		// R prints t = -1.8608 (1.86081), df = 17.776 (17.7765), p-value = 0.07939 and the interval
 		// -3.3654832 to 0.2054832 of the first against the second.
@@ -91,15 +89,12 @@ func TestCompare(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := simtest.Must(Compare(csvTable(t, append([]string{compared}, c.a...)...), csvTable(t, append([]string{compared}, c.b...)...), "latency_mean_ns", nil))(t)
 			d := r.Differences[0]
-			for _, x := range []struct {
-				name      string
-				got, want float64
-			}{{"t", d.T, c.t}, {"df", d.DF, c.df}, {"p", d.P, c.p}, {"half-width", d.HalfWidth, c.half}} {
-				same := x.got == x.want || math.IsNaN(x.got) && math.IsNaN(x.want)
-				simtest.ErrorIf(t, !same && !(math.Abs(x.got-x.want) <= 2e-5*math.Abs(x.want)+5e-6),
-					"%s = %v, want %v", x.name, x.got, x.want)
+			for name, x := range map[string][2]float64{"t": {d.T, c.t}, "df": {d.DF, c.df}, "p": {d.P, c.p}, "half-width": {d.HalfWidth, c.half}} {
+				if got, want := x[0], x[1]; !math.IsNaN(got) || !math.IsNaN(want) {
+					simtest.Near(t, got, want, 2e-5*math.Abs(want)+5e-6, "%s =", name)
+				}
 			}
-			simtest.ErrorIf(t, d.Method != c.method || d.Significance != c.conclusion || len(r.Differences) != 1, "%+v", r)
+			simtest.Alike(t, "judgement", d.Method, c.method, d.Significance, c.conclusion, len(r.Differences), 1)
 		})
 	}
 }
@@ -108,9 +103,8 @@ func TestCompare(t *testing.T) {
 func TestHolm(t *testing.T) {
 	c := Comparison{Differences: []Difference{{P: 0.01, Delta: 1}, {P: 0.04, Delta: 1}, {P: math.NaN(), Significance: NoInterval}, {P: 0.03, Delta: -1}}}
 	adjust(c.Differences)
-	want := []float64{0.03, 0.06, 0, 0.06}
-	for i, d := range c.Differences {
-		simtest.ErrorIf(t, math.Abs(d.Holm-want[i]) > 1e-12, "%d: %v, want %v", i, d.Holm, want[i])
+	for i, want := range []float64{0.03, 0.06, 0, 0.06} {
+		simtest.Near(t, c.Differences[i].Holm, want, 1e-12, "%d:", i)
 	}
 	simtest.Alike(t, "Holm's judgement", c.Significant(), 1, c.Tests(), 3, c.Differences[0].Significance, Higher, c.Differences[3].Significance, Unclear)
 }
@@ -163,12 +157,10 @@ func TestFamilyError(t *testing.T) {
 		}
 		return n
 	}
-	if n := rejected(0); !within(n, 1000) || n < 50-21 {
-		t.Errorf("%d of 1000 comparisons report a difference that is not there", n)
-	}
-	if n := rejected(3); n < 700 {
-		t.Errorf("only %d of 1000 comparisons find the difference", n)
-	}
+	n := rejected(0)
+	simtest.ErrorIf(t, !within(n, 1000) || n < 50-21, "%d of 1000 comparisons report a difference that is not there", n)
+	n = rejected(3)
+	simtest.ErrorIf(t, n < 700, "only %d of 1000 comparisons find the difference", n)
 }
 
 // TestErrorOfSmallSamples: two sides of one mean differ in at most 5 % of 4000 trials, whatever
@@ -252,9 +244,7 @@ func TestResolution(t *testing.T) {
 	} {
 		simtest.Near(t, resolution(c.values), c.want, 1e-9, "%v:", c.values)
 	}
-	if got := resolution([]float64{7.405584986980336, 7.569293458055114, 6.91117120931}); got > 1e-4 {
-		t.Errorf("means: %v", got)
-	}
+	simtest.Near(t, resolution([]float64{7.405584986980336, 7.569293458055114, 6.91117120931}), 0, 1e-4, "means:")
 }
 
 // TestIntervalColumn: the interval of a metric is found by its name.
@@ -274,13 +264,10 @@ func TestMatching(t *testing.T) {
 	c := simtest.Must(Compare(a, b, "x_mean_ns", nil))(t)
 	simtest.ErrorIf(t, c.OnlyA != 1 || c.OnlyB != 1 || strings.Join(c.Keys, " ") != "load", "%+v", c)
 	rows := c.Table().Rows
-	if len(rows) != 2 || strings.Join(rows[1][:4], " ") != "0.2 10 20 10" || rows[1][len(rows[1])-1] != Higher || rows[0][len(rows[0])-1] != Unclear {
-		t.Errorf("%v", rows)
-	}
-	values, parts, err := a.Split("load")
-	if err != nil || strings.Join(values, " ") != "0.1 0.2 0.4" || len(parts[1].Rows) != 1 || strings.Join(sweptColumns(parts[1]), " ") != "vcs" {
-		t.Errorf("split: %v %v %v", values, parts, err)
-	}
+	last := len(rows[0]) - 1
+	simtest.Alike(t, "rows", len(rows), 2, rows[1][:4], "[0.2 10 20 10]", rows[1][last], Higher, rows[0][last], Unclear)
+	values, parts := simtest.Must2(a.Split("load"))(t)
+	simtest.Alike(t, "split", values, "[0.1 0.2 0.4]", len(parts[1].Rows), 1, sweptColumns(parts[1]), "[vcs]")
 	for _, x := range []struct {
 		a, b   *Table
 		metric string

@@ -24,8 +24,8 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// WriteError says that a file cannot be written. Before is true if that was known before anything
-// was written: there is no such folder, or it is closed to the user.
+// WriteError says that a file cannot be written. Before: that was known before anything was
+// written, as there is no such folder, or no access.
 type WriteError struct {
 	Path, Reason string
 	Before       bool
@@ -51,8 +51,8 @@ func WriteFile(path string, content []byte) error {
 	return replaceFile(path, target, whole(content))
 }
 
-// WriteInside writes a file of a result folder: name is relative to it, and no link
-// in the folder is followed. The error is a *WriteError.
+// WriteInside writes a file of a result folder, by its name there, without following links. The
+// error is a *WriteError.
 func WriteInside(dir, name string, content []byte) error {
 	return StreamInside(dir, name, whole(content))
 }
@@ -94,12 +94,12 @@ func InsideOnly(dir, below string) error {
 	return nil
 }
 
-// temporaryFiles is the pattern of files that are being written. A process that is
-// killed leaves them; RemoveTemporary takes them away.
+// temporaryFiles is the pattern of files being written. Killed processes leave them to
+// RemoveTemporary.
 const temporaryFiles = ".weft-*"
 
-// RemoveTemporary removes what a killed process has left in a result folder and the
-// folders of points in it. The caller holds the folder's journal.
+// RemoveTemporary removes what a killed process has left in a result folder and its points'
+// folders. The caller holds the journal.
 func RemoveTemporary(dir string) {
 	for _, pattern := range []string{temporaryFiles, filepath.Join("*", temporaryFiles)} {
 		left, _ := fs.Glob(os.DirFS(dir), filepath.ToSlash(pattern))
@@ -121,7 +121,6 @@ func WriteBelow(path string, content []byte) error {
 	return WriteFile(path, content)
 }
 
-// whole writes a content that is there.
 func whole(content []byte) func(*os.File) error {
 	return func(f *os.File) error {
 		_, err := f.Write(content)
@@ -170,8 +169,7 @@ func writeInto(path string, content []byte) error {
 	return nil
 }
 
-// Reason is the cause of a file error without the path, which messages have
-// already, and without the name of a temporary file.
+// Reason is the cause of a file error without the path, which messages have, or a temporary name.
 func Reason(err error) string {
 	var at *fs.PathError
 	var link *os.LinkError
@@ -297,8 +295,7 @@ func (t *Table) Values(y string) ([]float64, error) {
 // IsFormula tells arithmetic from a name.
 func IsFormula(text string) bool { return strings.ContainsAny(text, "+*/() ") }
 
-// ChannelLoad is what a channel of a network carried in the window of a point, on
-// all virtual channels together.
+// ChannelLoad is what a channel carried in a point's window, over its virtual channels.
 type ChannelLoad struct {
 	From, To string
 	Load     float64 // share of what it can carry; of tables without that, flits per cycle
@@ -308,9 +305,8 @@ type ChannelLoad struct {
 // LinksName is the table of what channels have carried.
 const LinksName = "links"
 
-// ChannelLoads reads links.csv: the loads of the channels by the index of the point, channels
-// out of switch ports first, in port order, then those out of terminals. The virtual channels
-// of each are added up.
+// ChannelLoads reads links.csv: channels' loads by the point's index, by switch port, then by
+// terminal, with virtual channels added up.
 func ChannelLoads(t *Table) (map[int][]ChannelLoad, error) {
 	load, unit, between := "percent", 100.0, slices.Index(t.Columns, "between_switches")
 	if !slices.Contains(t.Columns, load) { // of an earlier weft
@@ -341,8 +337,8 @@ func ChannelLoads(t *Table) (map[int][]ChannelLoad, error) {
 	return loads, nil
 }
 
-// Hottest finds the channel that carried the most of all points, or of those between switches,
-// the first of several, in the table links of a run. ok is false where there is none.
+// Hottest finds the first channel that carried the most of all points, or between switches, in a
+// run's table links; not ok without one.
 func Hottest(links *Table, between bool) (point int, channel ChannelLoad, ok bool) {
 	loads, err := ChannelLoads(links)
 	if err != nil {
@@ -358,9 +354,9 @@ func Hottest(links *Table, between bool) (point int, channel ChannelLoad, ok boo
 	return point, channel, ok
 }
 
-// SeriesFolder holds a file for each point of what every channel carried in the
-// intervals of the window: one row a channel, in the order of links.csv, with its ends
-// and class, and one column an interval, FROM-TO in cycles, of flits.
+// SeriesFolder holds a file for each point of what channels carried in the window's intervals: a
+// row a channel, as in links.csv, with its ends and class, and a column of flits an interval,
+// FROM-TO in cycles.
 const SeriesFolder = "series"
 
 // LoadSeries is the load of the channels of a point over its window.

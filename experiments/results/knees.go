@@ -20,16 +20,16 @@ type Knee struct {
 	Steady  float64 // the highest offered load at which every seed is steady, below Not
 	Not     float64 // the lowest at which some seed is saturated; between the two, the verdict is open
 	Seeds   int
-	// Accepted is the mean over seeds of the load accepted at Steady, Idle the mean
-	// latency in ns at the lowest load; with Student's 95 % interval over the seeds,
-	// or of the one run, NaN where there is none.
+	// Accepted is the mean over seeds of the load accepted at Steady, Idle the mean latency in ns
+	// at the lowest load; Half is Student's 95 % interval over seeds, or the one run's, NaN without
+	// one.
 	Accepted, AcceptedHalf float64
 	Idle, IdleHalf         float64
 	IdleLoad               float64
 }
 
-// Knees finds the knee of every variant of a table of results; nil where the
-// offered load is not swept. Cost: linear in the rows.
+// Knees finds the knee of every variant of a table; nil if no offered load is swept. Cost: linear
+// in the rows.
 func (t *Table) Knees() []Knee {
 	offered, err := t.Numbers("offered_load")
 	if err != nil || !slices.Contains(t.Columns, StateColumn) {
@@ -210,8 +210,8 @@ func Peaks(t *Table) (float64, error) {
 // StateColumn holds the verdict on a point, as [core.State] writes it.
 const StateColumn = "state"
 
-// State is the verdict on row i of a table of results. A table without one, of another kind or by
-// hand, counts as steady, but for the rows in which a column "saturated" says "true".
+// State is the verdict on row i of a table of results. Without one, as in other kinds' tables or by
+// hand, it is steady, but where a column "saturated" says "true".
 func (t *Table) State(i int) measure.State {
 	if s, err := measure.ParseState(t.Cell(i, StateColumn)); err == nil {
 		return s
@@ -222,8 +222,8 @@ func (t *Table) State(i int) measure.State {
 	return measure.Steady
 }
 
-// CountStates says how many rows have each verdict: "74 steady, 6 undecided, 40 saturated";
-// "" of a table without verdicts.
+// CountStates says how many rows have each verdict: "74 steady, 6 undecided, 40 saturated"; ""
+// without verdicts.
 func (t *Table) CountStates() string {
 	if !slices.Contains(t.Columns, StateColumn) {
 		return ""

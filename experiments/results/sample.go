@@ -29,20 +29,20 @@ type sample struct {
 // rounded says that the values are known to a step at best.
 func (s *sample) rounded(step float64) { s.step = max(s.step, step) }
 
-// estimate is a mean with the variance of its error, and the degrees of freedom of that
-// variance: known, or a number that they are not below.
+// estimate is a mean with its error's variance, and that variance's degrees of freedom, or a lower
+// bound of them.
 type estimate struct {
 	mean, variance, freedom float64
 	known                   bool
 }
 
-// leastBatchFreedom is what the intervals of single rows have at least, which come from
-// batch means. A table does not say how many they have.
+// leastBatchFreedom is a lower bound for intervals of single rows, which are of batch means: a
+// table does not say how many.
 const leastBatchFreedom = stats.LeastBatches - 1
 
-// estimate takes the spread of replications, or the interval of a single row. A spread of
-// zero says that all values lie within one step, not that they are the same: a uniform
-// error within a step has a variance of a twelfth of its square.
+// estimate takes the spread of replications, or a single row's interval. A spread of zero says that
+// all values lie within one step, not that they are equal: a uniform error within it has a variance
+// of a twelfth of its square.
 func (s *sample) estimate() estimate {
 	r := stats.Of(s.values)
 	e := estimate{mean: r.Mean(), variance: math.NaN(), freedom: leastBatchFreedom}
@@ -73,8 +73,8 @@ func same(values []float64) bool {
 	return !slices.ContainsFunc(values, func(x float64) bool { return x != values[0] })
 }
 
-// paired are the values of two samples with the seeds that both have, seed by seed; none if
-// these are fewer than two, or fewer than half of the larger sample.
+// paired are the values of two samples with their common seeds, seed by seed; none if these are
+// fewer than two, or than half of the larger sample.
 func paired(a, b *sample) (ofA, ofB []float64) {
 	for i, seed := range a.seeds {
 		if j := slices.Index(b.seeds, seed); j >= 0 && seed != "" {
@@ -112,8 +112,7 @@ func (t *Table) gather(metric string) (*gathering, error) {
 	return &gathering{t, values, halves, percentile().MatchString(metric), resolution(values)}, nil
 }
 
-// percentile is in the names of columns that come from buckets of a histogram, which are
-// 1/128 of their value wide at most.
+// percentile is in the names of columns from histogram buckets, at most 1/128 of their value wide.
 var percentile = input.Pattern(`_p\d+(_|$)`)
 
 // sample is made of some rows.
@@ -162,8 +161,7 @@ func (g *gathering) samples(by []string) ([]*sample, error) {
 	return all, nil
 }
 
-// sweptColumns lists the swept keys of a results table but for the seed: what
-// stands between point and replications.
+// sweptColumns lists a results table's swept keys without the seed, between point and replications.
 func sweptColumns(t *Table) []string {
 	return lists.Filter(t.Columns[:max(slices.Index(t.Columns, "replications"), 0)], func(name string) bool { return name != "point" && name != SeedKey })
 }
@@ -178,8 +176,8 @@ func worse(a, b measure.State) measure.State {
 	return measure.Steady
 }
 
-// resolution is the largest step that all values are multiples of, by Euclid's algorithm: 1 of
-// latencies in whole cycles of 1 ns. Means of many values come to about a millionth of the largest.
+// resolution is the largest step that all values are multiples of, by Euclid's algorithm: 1 for
+// whole latencies at 1 ns. Means of many values come to about a millionth of the largest.
 func resolution(values []float64) (step float64) {
 	largest := 0.0
 	for _, x := range values {

@@ -57,7 +57,7 @@ func ReadTable(name string, r io.Reader) (*Table, error) {
 	return &Table{Columns: rows[0], Rows: rows[1:]}, nil
 }
 
-// ReadTableFile reads a CSV file, which may be compressed (see [input.OpenInput]), or that of a result folder.
+// ReadTableFile reads a CSV file, packed or not (see [input.OpenInput]), or a result folder's.
 func ReadTableFile(name string) (*Table, error) {
 	if inside := filepath.Join(name, File); Exists(inside) {
 		name = inside
@@ -70,8 +70,8 @@ func ReadTableFile(name string) (*Table, error) {
 	return ReadTable(name, in)
 }
 
-// Write writes the table as CSV. A cell that a spreadsheet would take for a formula gets an
-// apostrophe in front, which [ReadTable] takes away: names come from files of other programs.
+// Write writes the table as CSV. Cells that a spreadsheet would take for formulas (names come from
+// other programs' files) get an apostrophe, which [ReadTable] takes away.
 func (t *Table) Write(w io.Writer) error {
 	c := csv.NewWriter(w)
 	safe := make([]string, len(t.Columns))
@@ -106,8 +106,8 @@ func (t *Table) WriteAligned(w io.Writer) error {
 	return a.Flush()
 }
 
-// computed tells whether a spreadsheet would compute a cell: it begins with =, +, -
-// or @, which a tab or a carriage return may precede, and is no number.
+// computed tells whether a spreadsheet would compute a cell: =, +, - or @ at its beginning, behind
+// a tab or carriage return or not, and no number.
 func computed(cell string) bool {
 	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return false
@@ -212,9 +212,9 @@ func AddNew[T comparable](list []T, x T) []T {
 	return append(list, x)
 }
 
-// intervalColumn is the column with the half-width of the 95 % confidence
-// interval of a metric: latency_ci95_ns of latency_mean_ns, elapsed_ci95_s of elapsed_s,
-// slowdown_max_ci95 of slowdown_max, accepted_ci95 of accepted_load; empty if there is none.
+// intervalColumn is the column with the half-width of a metric's 95 % confidence interval:
+// latency_ci95_ns of latency_mean_ns, elapsed_ci95_s of elapsed_s, slowdown_max_ci95 of
+// slowdown_max, accepted_ci95 of accepted_load; else empty.
 func (t *Table) intervalColumn(metric string) string {
 	last := strings.LastIndexByte(metric, '_') + 1
 	for _, ci := range []string{
@@ -228,8 +228,7 @@ func (t *Table) intervalColumn(metric string) string {
 	return ""
 }
 
-// HalfWidths returns half the width of the 95 % confidence interval of each cell of a column, in the
-// column's unit; NaN where there is none.
+// HalfWidths is half of the 95 % confidence interval of each cell of a column, in its unit, or NaN.
 func (t *Table) HalfWidths(metric string) ([]float64, error) {
 	if ci := t.intervalColumn(metric); ci != "" {
 		return t.Numbers(ci)
@@ -237,8 +236,8 @@ func (t *Table) HalfWidths(metric string) ([]float64, error) {
 	return slices.Repeat([]float64{math.NaN()}, len(t.Rows)), nil
 }
 
-// Number reads a cell: a number, or a swept setting with its unit, which counts
-// in bytes, nanoseconds or bits per second. Empty cells and text are NaN.
+// Number reads a cell: a number, or a swept setting with unit, in bytes, nanoseconds or bits per
+// second; else NaN.
 func Number(cell string) float64 {
 	if x, err := strconv.ParseFloat(cell, 64); err == nil {
 		return x
@@ -258,8 +257,8 @@ func Number(cell string) float64 {
 // SameCell compares cells as numbers where both are, so that 0.30 in a file selects a load of 0.3.
 func SameCell(a, b string) bool { return a == b || sameNumber(Number(a), Number(b)) }
 
-// Where returns the rows that have the cells of selection (column to cell), as a
-// table of the same columns. Error: there is no such column.
+// Where is the rows with the cells of selection (column to cell), as a table. Error: no such
+// column.
 func (t *Table) Where(selection map[string]string) (*Table, error) {
 	names := SortedKeys(selection)
 	at, err := t.Places(names)
@@ -279,8 +278,7 @@ func (t *Table) Where(selection map[string]string) (*Table, error) {
 	return some, nil
 }
 
-// Unmet says why no row is as a selection asks: a column never holds the value, or no row
-// holds all of them.
+// Unmet says why no row meets a selection: a column lacks the value, or no row holds all values.
 func (t *Table) Unmet(selection map[string]string) error {
 	const most = 20
 	for _, name := range SortedKeys(selection) {
@@ -327,8 +325,8 @@ func (t *Table) Encode(format string) ([]byte, error) {
 	return nil, fmt.Errorf("no format %q of tables", format)
 }
 
-// jsonLines is one JSON object a row, its members in the order of the columns. Cells that are
-// numbers or booleans in JSON's own spelling become such, empty ones null, all others strings.
+// jsonLines is a JSON object a row, members in the order of the columns: cells in JSON's spelling
+// of numbers or booleans as such, empty ones null, others strings.
 func (t *Table) jsonLines() ([]byte, error) {
 	var b bytes.Buffer
 	for _, row := range t.Rows {
@@ -367,8 +365,8 @@ func jsonCell(cell string) ([]byte, error) {
 // SeedKey is swept for replications: rows that differ only in it are estimates of the same numbers.
 const SeedKey = "seed"
 
-// FormatCell writes a value for CSV: the shortest text that reads back as the same
-// number, up to 1e15 with all its digits, so that a column has one form; nothing for NaN.
+// FormatCell writes a value for CSV: the shortest text that reads back as the same number, up to
+// 1e15 with all digits, so that a column has one form; nothing for NaN.
 func FormatCell(value any) string {
 	switch x := value.(type) {
 	case float64:
@@ -395,8 +393,8 @@ func CanonicalCell(cell string) string {
 	return cell
 }
 
-// SweptKeys lists the swept keys of a table of results or of a further one:
-// settings have dots in their names, columns of a kind have none.
+// SweptKeys lists the swept keys of a table: settings have dots in their names, a kind's columns
+// none.
 func (t *Table) SweptKeys() []string {
 	return lists.Filter(t.Columns, func(name string) bool { return strings.Contains(name, ".") || name == SeedKey })
 }
@@ -404,8 +402,7 @@ func (t *Table) SweptKeys() []string {
 // OfResults tells a table with one row a point from the further ones of a kind.
 func (t *Table) OfResults() bool { return slices.Contains(t.Columns, "replications") }
 
-// Distinct lists the sets of cells that some columns have in the rows, in the
-// order of their first rows.
+// Distinct lists the sets of cells that rows have in some columns, in order of first rows.
 func (t *Table) Distinct(columns []string) ([][]string, error) {
 	index, err := t.Places(columns)
 	if err != nil {
@@ -421,8 +418,7 @@ func (t *Table) Distinct(columns []string) ([][]string, error) {
 	return sets, nil
 }
 
-// Joined is the table with some columns of the results, as far as it lacks them, matched
-// by the point.
+// Joined is the table with columns of the results that it lacks, matched by the point.
 func (t *Table) Joined(results *Table, columns []string) *Table {
 	at, of := slices.Index(t.Columns, "point"), slices.Index(results.Columns, "point")
 	if at < 0 || of < 0 {
@@ -467,8 +463,7 @@ var unitScales = []map[string]float64{
 	{"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "mib": 1 << 20},
 }
 
-// ColumnUnit is the unit at the end of a column's name: "ns" of
-// latency_mean_ns; empty if there is none.
+// ColumnUnit is the unit that ends a column's name, "ns" of latency_mean_ns, or empty.
 func ColumnUnit(column string) string {
 	unit := column[strings.LastIndexByte(column, '_')+1:]
 	for _, scale := range unitScales {

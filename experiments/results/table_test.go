@@ -45,8 +45,7 @@ func TestCellsWithUnits(t *testing.T) {
 	for cell, want := range map[string]float64{"16B": 16, "4KiB": 4096, "2.5us": 2500, "40Gb/s": 40e9, "0.25": 0.25} {
 		simtest.Equal(t, Number(cell), want, "number(%q) =", cell)
 	}
-	got := Number("rc-srq")
-	simtest.ErrorIf(t, got == got, "number of text is %v", got)
+	simtest.ErrorIf(t, !math.IsNaN(Number("rc-srq")), "a text is a number")
 }
 
 // TestCountStates: a verdict that no row has is left out, and a table without any has none.
@@ -152,12 +151,8 @@ func TestWriteFile(t *testing.T) {
 	}
 	simtest.Check(t, os.Symlink("file", at("link")))
 	simtest.Check(t, WriteFile(at("link"), []byte("three")))
-	if to, err := os.Readlink(at("link")); err != nil || to != "file" {
-		t.Errorf("the link leads to %q, %v", to, err)
-	}
-	if text, _ := os.ReadFile(at("file")); string(text) != "three" {
-		t.Errorf("the file holds %q", text)
-	}
+	simtest.Equal(t, simtest.Must(os.Readlink(at("link")))(t), "file", "the link leads to")
+	simtest.Equal(t, string(simtest.Must(os.ReadFile(at("file")))(t)), "three", "the file holds")
 
 	if err := syscall.Mkfifo(at("pipe"), 0o600); err != nil {
 		t.Skip(err)
@@ -166,9 +161,7 @@ func TestWriteFile(t *testing.T) {
 	simtest.Check(t, err)
 	defer end.Close()
 	simtest.Check(t, WriteFile(at("pipe"), []byte("four")))
-	if info, err := os.Stat(at("pipe")); err != nil || info.Mode().IsRegular() {
-		t.Fatalf("the pipe has become %v, %v", info.Mode(), err)
-	}
+	simtest.FatalIf(t, simtest.Must(os.Stat(at("pipe")))(t).Mode().IsRegular(), "the pipe has become a file")
 	text := make([]byte, 10)
 	n, _ := end.Read(text)
 	simtest.ErrorIf(t, string(text[:n]) != "four", "the pipe held %q", text[:n])
@@ -210,28 +203,19 @@ func TestKnees(t *testing.T) {
 	knees := table.Knees()
 	simtest.FatalIf(t, len(knees) != 3, "%d knees", len(knees))
 	k := knees[0]
-	if k.Variant != "routing.type = min" || k.Point != 0 || k.Seeds != 2 || k.Steady != 0.2 || k.Not != 0.4 ||
-		math.Abs(k.Accepted-0.2) > 1e-12 || math.Abs(k.AcceptedHalf-12.706*0.02) > 1e-4 || k.Idle != 11 || k.IdleLoad != 0.1 {
-		t.Errorf("min: %+v", k)
-	}
-	if k := knees[1]; !math.IsNaN(k.Steady) || k.Not != 0.1 || !math.IsNaN(k.Accepted) || k.Point != 8 {
-		t.Errorf("val: %+v", k)
-	}
-	if k := knees[2]; k.Steady != 0.1 || !math.IsNaN(k.Not) {
-		t.Errorf("ugal: %+v", k)
-	}
+	simtest.Alike(t, "min", k.Variant, "routing.type = min", k.Point, 0, k.Seeds, 2, k.Steady, 0.2, k.Not, 0.4, k.Idle, 11, k.IdleLoad, 0.1)
+	simtest.ErrorIf(t, math.Abs(k.Accepted-0.2) > 1e-12 || math.Abs(k.AcceptedHalf-12.706*0.02) > 1e-4, "min: %+v", k)
+	simtest.Alike(t, "val", knees[1].Steady, math.NaN(), knees[1].Not, 0.1, knees[1].Accepted, math.NaN(), knees[1].Point, 8)
+	simtest.Alike(t, "ugal", knees[2].Steady, 0.1, knees[2].Not, math.NaN())
 	one := simtest.Must(table.Where(map[string]string{"seed": "1", "routing.type": "min"}))(t)
 	// One seed: the interval of the run; 0.3 is steady.
-	if k := one.Knees()[0]; k.Variant != "" || k.Steady != 0.3 || k.IdleHalf != 0.5 || !math.IsNaN(k.AcceptedHalf) {
-		t.Errorf("one seed: %+v", k)
+	k = one.Knees()[0]
+	simtest.Alike(t, "one seed", k.Variant, "", k.Steady, 0.3, k.IdleHalf, 0.5, k.AcceptedHalf, math.NaN())
+	// One load is none; loads that measure.find has found are no sweep; and a table without loads.
+	single := simtest.Must(table.Where(map[string]string{"traffic.load": "0.1"}))(t)
+	for _, without := range []*Table{single, without(table, "traffic.load"), {Columns: []string{"point", "hops"}}} {
+		simtest.Equal(t, len(without.Knees()), 0, "knees of columns %v:", without.Columns)
 	}
-	single, err := table.Where(map[string]string{"traffic.load": "0.1"})
-	simtest.ErrorIf(t, err != nil || single.Knees() != nil, "one load: %v", single.Knees())
-	// Loads that measure.find has found are no sweep.
-	got := without(table, "traffic.load").Knees()
-	simtest.ErrorIf(t, got != nil, "found loads: %+v", got)
-	got = (&Table{Columns: []string{"point", "hops"}}).Knees()
-	simtest.ErrorIf(t, got != nil, "a table without loads: %v", got)
 }
 
 // without is a table without a column.
@@ -296,13 +280,12 @@ func FuzzParseSeries(f *testing.F) {
 func TestHottest(t *testing.T) {
 	const text = "point,from,to,flits_per_cycle,percent,between_switches\n0,a,b,0.4,40,true\n0,x,a,0.15,30,false\n0,x,a,0.1,20,false\n1,b,a,0.3,30,true\n"
 	table := simtest.Must(ReadTable("links", strings.NewReader(text)))(t)
-	point, c, ok := Hottest(table, false)
-	simtest.ErrorIf(t, !ok || point != 0 || c != (ChannelLoad{"x", "a", 0.5, false}), "point %d: %+v, %v", point, c, ok)
-	if point, c, ok := Hottest(table, true); !ok || point != 0 || c != (ChannelLoad{"a", "b", 0.4, true}) {
-		t.Errorf("between switches, point %d: %+v, %v", point, c, ok)
+	for between, want := range map[bool]ChannelLoad{false: {"x", "a", 0.5, false}, true: {"a", "b", 0.4, true}} {
+		point, c, ok := Hottest(table, between)
+		simtest.ErrorIf(t, !ok || point != 0 || c != want, "between switches %v, point %d: %+v, %v", between, point, c, ok)
 	}
 	old := simtest.Must(ReadTable("links", strings.NewReader("point,from,to,flits_per_cycle\n0,a,b,0.4\n0,x,a,0.25\n")))(t)
-	_, c, ok = Hottest(old, false)
+	_, c, ok := Hottest(old, false)
 	simtest.ErrorIf(t, !ok || c != (ChannelLoad{"a", "b", 0.4, false}), "of an earlier table: %+v, %v", c, ok)
 	_, _, ok = Hottest(old, true)
 	simtest.ErrorIf(t, ok, "an earlier table tells which cables join switches")

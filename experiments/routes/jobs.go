@@ -48,7 +48,7 @@ func (j *Job) Weights(src topology.TerminalID, yield func(topology.TerminalID, f
 // file, spread:16 one at each switch in turn, random:16 any. PATTERN is a pattern of
 // traffic between the ranks that does without a topology, uniform (all to all) if left
 // out; LOAD is the share of its full rate that each terminal sends, 1 if left out. A job of
-// one host sends nothing. What follows a "#" is a comment.
+// one host sends nothing. squeue's line of columns, and its jobs that wait, are passed over. What follows a "#" is a comment.
 //
 // name is the file's name for messages; problems are returned together with their lines.
 func ReadJobs(r io.Reader, name string, network topology.Topology, seed uint64) ([]Job, error) {
@@ -80,6 +80,7 @@ type jobParser struct {
 	taken  []string               // by host: job that has it
 	random sim.Stream
 	wrong  bool // the job at hand has a problem
+	squeue bool // the first line is squeue's, of columns
 }
 
 func (p *jobParser) problem(format string, args ...any) {
@@ -88,6 +89,13 @@ func (p *jobParser) problem(format string, args ...any) {
 }
 
 func (p *jobParser) parse(words []string) {
+	switch {
+	case len(words) == 2 && words[0] == "JOBID" && strings.HasPrefix(words[1], "NODELIST"):
+		p.squeue = true
+		return
+	case p.squeue && (len(words) == 1 || words[1][0] == '('): // it waits, perhaps with a reason
+		return
+	}
 	job := Job{Name: words[0], Pattern: "uniform", Load: 1, rank: map[topology.TerminalID]place{}}
 	if len(words) < 2 || len(words) > 4 {
 		p.problem("%d words: want NAME HOSTS [PATTERN [LOAD]]", len(words))

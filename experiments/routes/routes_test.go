@@ -92,8 +92,7 @@ func TestHottestOfEveryEngine(t *testing.T) {
 				found = cell(hottest, other, "load_share") == load
 			}
 		}
-		simtest.ErrorIf(t, !found,
-			"%s: its hottest cable, %s with %s, is not among those of\\n%v", engine, from, load, hottest.Rows)
+		simtest.ErrorIf(t, !found, "%s: its hottest cable, %s with %s, is not among those of\\n%v", engine, from, load, hottest.Rows)
 		fullest, _ := strconv.ParseFloat(cell(engines, row, "fullest_cable_load"), 64)
 		one, _ := strconv.ParseFloat(load, 64)
 		simtest.ErrorIf(t, fullest < one, "%s: the fullest of each draw %v, one cable %v", engine, fullest, one)
@@ -176,6 +175,8 @@ func TestPlacements(t *testing.T) {
 		"a n[1-2],n[07]":        "",
 		"a n[1-2],n7,n4":        "0 1 6 3",
 		"a random:8 uniform .5": "0 1 2 3 4 5 6 7",
+		// squeue -o "%i %N", of which 2 and 3 wait
+		"JOBID NODELIST\n1 n[1-2]\n2 \n3 (Priority)\n4_1 n7\n": "0 1|6",
 	} {
 		network := fewCables()
 		jobs, err := ReadJobs(strings.NewReader(text), "x", network, 1)
@@ -230,8 +231,7 @@ func FuzzReadJobs(f *testing.F) {
 		jobs, err := ReadJobs(strings.NewReader(text), "fuzz", network, 1)
 		if err != nil {
 			for _, line := range strings.Split(err.Error(), "\n") {
-				simtest.ErrorIf(t, !strings.HasPrefix(line, "fuzz:") && !strings.Contains(line, "want"),
-					"%q: no place in %q", text, line)
+				simtest.ErrorIf(t, !strings.HasPrefix(line, "fuzz:") && !strings.Contains(line, "want"), "%q: no place in %q", text, line)
 			}
 			return
 		}
@@ -244,8 +244,7 @@ func FuzzReadJobs(f *testing.F) {
 					seen[rail] = true
 				}
 				jobs[i].Weights(rails[0], func(_ topology.TerminalID, w float64) { sent += w })
-				simtest.ErrorIf(t, len(jobs[i].Hosts) > 1 && math.Abs(sent-jobs[i].Load) > 1e-9,
-					"%q: a rail sends %v", text, sent)
+				simtest.ErrorIf(t, len(jobs[i].Hosts) > 1 && math.Abs(sent-jobs[i].Load) > 1e-9, "%q: a rail sends %v", text, sent)
 			}
 		}
 	})

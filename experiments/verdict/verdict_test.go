@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,13 +14,8 @@ import (
 
 // TestTargets: the data are whole, ids are unique, and every row can be judged.
 func TestTargets(t *testing.T) {
-	want := 0
-	for _, name := range []string{"targets.csv", "claims.csv"} {
-		text := simtest.Must(os.ReadFile(name))(t)
-		want += strings.Count(string(text), "\n") - 1
-	}
 	targets := Targets()
-	simtest.ErrorIf(t, len(targets) != want, "%d targets, want %d", len(targets), want)
+	simtest.Equal(t, len(targets), len(simtest.Rows(t, "targets.csv"))+len(simtest.Rows(t, "claims.csv")), "targets:")
 	seen := map[string]bool{}
 	for _, x := range targets {
 		simtest.ErrorIf(t, seen[x.ID] || math.IsNaN(x.Value), "%s twice, or without value", x.ID)
@@ -48,11 +42,10 @@ point,routing.type,traffic.load,seed,replications,offered_load,accepted_load,lat
 	)
 	cell := func(key, value string) map[string]string { return map[string]string{key: value} }
 	for _, c := range []struct {
-		name    string
-		e       Expect
-		want    float64
-		verdict string
-		note    string
+		name          string
+		e             Expect
+		want          float64
+		verdict, note string
 	}{
 		{"ratio of saturation", Expect{Target: ratio, Metric: "saturation_throughput", Formula: "b / a",
 			Of: map[string]map[string]string{"a": cell("routing.type", "a"), "b": cell("routing.type", "b")}},
@@ -121,12 +114,12 @@ b,3,1,0.552
 	e := Expect{Target: fig8bRatio, Metric: "accepted_load", Formula: "b / a",
 		Of: map[string]map[string]string{"a": {"routing.type": "a"}, "b": {"routing.type": "b"}}}
 	v := judgeOne(rows, e)
-	simtest.ErrorIf(t, math.Abs(v.Measured-0.9) > 1e-12 || math.Abs(v.Half-0.0497) > 1e-4 || v.Verdict != Met || v.Note != IntervalHasBound,
-		"%v +- %v %s %q", v.Measured, v.Half, v.Verdict, v.Note)
+	judged(t, "at the bound", v, 0.9, Met, IntervalHasBound)
+	simtest.Near(t, v.Half, 0.0497, 1e-4, "half-width")
 	e.Formula = "b / a - 0.2" // far from the bound
-	if v := judgeOne(rows, e); v.Verdict != Met || v.Note != "" || math.Abs(v.Half-0.0497) > 1e-4 {
-		t.Errorf("%v +- %v %s %q", v.Measured, v.Half, v.Verdict, v.Note)
-	}
+	v = judgeOne(rows, e)
+	judged(t, "far from the bound", v, 0.7, Met, "")
+	simtest.Near(t, v.Half, 0.0497, 1e-4, "half-width")
 }
 
 // TestVerdictInterval: with one seed the interval comes from the columns. Means of 30 +- 3 and 24
@@ -136,12 +129,12 @@ func TestVerdictInterval(t *testing.T) {
 	rows := table(t, "routing.type,seed,latency_mean_ns,latency_ci95_ns\na,1,30,3\nb,1,24,1")
 	v := judgeOne(rows, Expect{Target: fig8bRatio, Metric: "latency_mean_ns", Formula: "b / a",
 		Of: map[string]map[string]string{"a": {"routing.type": "a"}, "b": {"routing.type": "b"}}})
-	simtest.ErrorIf(t, math.Abs(v.Measured-0.8) > 1e-12 || math.Abs(v.Half-0.0800) > 1e-4 || v.Note != "",
-		"%v +- %v %q", v.Measured, v.Half, v.Note)
+	judged(t, "ratio", v, 0.8, Met, "")
+	simtest.Near(t, v.Half, 0.0800, 1e-4, "half-width of the ratio")
 	// The mean of two rows: (3^2 + 1^2)^(1/2) / 2 = 1.5811.
-	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "latency_mean_ns"}); v.Measured != 27 || math.Abs(v.Half-1.5811) > 1e-4 {
-		t.Errorf("%v +- %v", v.Measured, v.Half)
-	}
+	v = judgeOne(rows, Expect{Target: fig8bVAL, Metric: "latency_mean_ns"})
+	simtest.Near(t, v.Measured, 27, 0, "mean")
+	simtest.Near(t, v.Half, 1.5811, 1e-4, "half-width of the mean")
 	simtest.Equal(t, Table([]Verdict{{Half: math.Inf(1)}}).Rows[0][7], "", "an infinite interval is written")
 }
 
@@ -157,11 +150,10 @@ job.ranks,kind,seed,x
 300,b,1,0.9
 `)
 	for _, c := range []struct {
-		name    string
-		e       Expect
-		want    float64
-		verdict string
-		note    string
+		name          string
+		e             Expect
+		want          float64
+		verdict, note string
 	}{
 		{"farthest shown", Expect{Where: map[string]string{"kind": "a"}}, 0.56, Met, "every of 120: 0.5, 180: 0.56, 240: 0.44"},
 		{"one misses", Expect{Where: map[string]string{"job.ranks": "240"}, Each: []string{"kind"}}, 0.3, Missed, "every of a: 0.44, b: 0.3"},
@@ -190,9 +182,9 @@ func TestVerdictFarthest(t *testing.T) {
 		v := judgeOne(rows, Expect{Target: target, Metric: "x_load", Each: []string{"n"}})
 		simtest.Alike(t, target, v.Measured, want, v.Verdict, Missed)
 	}
-	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "x_load", Each: []string{"n"}, Combine: "mean"}); !(math.Abs(v.Measured-0.6) < 1e-12 && math.Abs(v.Half-13./3) < 1e-12) {
-		t.Errorf("the mean is %v +- %v, want 0.6 +- 13/3", v.Measured, v.Half)
-	}
+	v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "x_load", Each: []string{"n"}, Combine: "mean"})
+	simtest.Near(t, v.Measured, 0.6, 1e-12, "the mean is")
+	simtest.Near(t, v.Half, 13./3, 1e-12, "the half-width of the mean is")
 }
 
 // TestVerdictKinds: fitted rows, counterexamples, baselines.
@@ -208,10 +200,9 @@ some,2,0.5,49
 `)
 	where := func(mode string) map[string]string { return map[string]string{"mode": mode} }
 	for _, c := range []struct {
-		name    string
-		e       Expect
-		verdict string
-		note    string
+		name          string
+		e             Expect
+		verdict, note string
 	}{
 		{"fitted", Expect{Where: where("good"), Calibrated: "the price of a connection"}, Calibrated, "fitted to it: the price of a connection"},
 		{"fitted in vain", Expect{Where: where("far"), Calibrated: "the price of a connection"}, Missed, "fitted to it: the price of a connection"},
@@ -230,15 +221,12 @@ some,2,0.5,49
 		v := judgeOne(rows, c.e)
 		simtest.Alike(t, c.name, v.Verdict, c.verdict, v.Note, c.note)
 	}
-	if v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "x", Take: "count", Where: where("none")}); v.Measured != 0 || v.Verdict != Missed {
-		t.Errorf("no rows to count: %v %s", v.Measured, v.Verdict)
-	}
-	if v := judgeOne(&results.Table{Columns: []string{"mode", "x"}}, Expect{Target: fig8bVAL, Metric: "x", Take: "count"}); v.Verdict != NotRun {
-		t.Errorf("an empty table: %v %s", v.Measured, v.Verdict)
-	}
-	if AnyMissed([]Verdict{{Verdict: NotRun}, {Verdict: Refuted}, {Verdict: Calibrated}}) || !AnyMissed([]Verdict{{Verdict: Met}, {Verdict: Missed}}) {
-		t.Error("what was not run or was refuted counts as missed, or a miss does not")
-	}
+	v := judgeOne(rows, Expect{Target: fig8bVAL, Metric: "x", Take: "count", Where: where("none")})
+	simtest.Alike(t, "no rows to count", v.Measured, 0, v.Verdict, Missed)
+	v = judgeOne(&results.Table{Columns: []string{"mode", "x"}}, Expect{Target: fig8bVAL, Metric: "x", Take: "count"})
+	simtest.Equal(t, v.Verdict, NotRun, "an empty table:")
+	simtest.ErrorIf(t, AnyMissed([]Verdict{{Verdict: NotRun}, {Verdict: Refuted}, {Verdict: Calibrated}}), "what was not run or is refuted is missed")
+	simtest.ErrorIf(t, !AnyMissed([]Verdict{{Verdict: Met}, {Verdict: Missed}}), "a miss is not missed")
 }
 
 // TestVerdictSteady: the highest load at which both keep up with every seed is
@@ -265,10 +253,9 @@ a,0.7,1,30,steady
 		Of: map[string]map[string]string{"a": {"kind": "a"}, "b": {"kind": "b"}}}
 	judged(t, "steady", judgeOne(rows, e), 0.75, Met, IntervalHasBound+"; measured at traffic.load = 0.4")
 	for _, c := range []struct {
-		to, load string
-		want     float64
-		verdict  string
-		note     string
+		to, load      string
+		want          float64
+		verdict, note string
 	}{
 		{"0.6", "", 0.75, Missed, "no steady value at traffic.load = 0.6; measured at traffic.load = 0.4"},
 		{"0.7", "", math.NaN(), NotRun, "no row has traffic.load = 0.7"}, // which only a has
@@ -300,11 +287,10 @@ b,0.6,2,0.5,0.01,0.48,steady
 			slices.Reverse(rows.Rows)
 		}
 		for _, c := range []struct {
-			name    string
-			e       Expect
-			want    float64
-			verdict string
-			note    string
+			name          string
+			e             Expect
+			want          float64
+			verdict, note string
 		}{
 			{"steady", Expect{Metric: "latency_mean_ns", Where: of("a"), Steady: "traffic.load"}, 0.5, Met, "measured at traffic.load = 0.4"},
 			{"a time, of two seeds", Expect{Metric: "latency_mean_ns", Where: of("b")}, 0.5, Met, IntervalHasBound + "; " + MayMove},

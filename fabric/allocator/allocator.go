@@ -1,7 +1,6 @@
-// Package allocator holds the switch allocators that experiment files can name: in
-// each step of a switch core, an allocator chooses which flits cross the switch.
-// A new one is one file. docs/model.md says how the switch uses them, and
-// package allocatortest holds them to their promises.
+// Package allocator holds the switch allocators that experiment files can name: in each step of a
+// switch core, an allocator chooses which flits cross. A new one is one file. docs/model.md says
+// how the switch uses them; package allocatortest holds them to their promises.
 package allocator
 
 import (
@@ -16,29 +15,26 @@ import (
 // Env is the switch that an allocator is made for.
 type Env struct {
 	Ports, VCs int // at least 1 each
-	// Iterations is how often an allocator that iterates matches among what is
-	// left, in one step; at least 1.
+	// Iterations is how often an iterating allocator matches what is left in a step; at least 1.
 	Iterations int
-	// Switch is the number of the switch, and Seed the seed of the run: an allocator that draws
-	// has a stream sim.NewStream(Seed, "its name", Switch), which it archives.
+	// Switch is the switch's number and Seed the run's seed: an allocator that draws has, and
+	// archives, a stream sim.NewStream(Seed, "its name", Switch).
 	Switch int
 	Seed   uint64
 }
 
-// Request is the wish of the flit at the front of a queue to cross the switch in
-// this step. Ports and virtual channels are counted from 0.
+// Request is the wish of the flit at the front of a queue to cross the switch in this step. Ports
+// and virtual channels count from 0.
 type Request struct {
 	Input, VC, Output uint16
-	// Born is the cycle in which the flit's packet was born; 0 unless the allocator
-	// is registered with [Traits].Ages.
+	// Born is the cycle of the flit's packet's birth; 0 unless registered with [Traits].Ages.
 	Born int64
-	// Queued is the number of flits in that queue, this one included; 0 unless the
-	// allocator is registered with [Traits].Queues.
+	// Queued is the flits in that queue, this one included; 0 unless registered with
+	// [Traits].Queues.
 	Queued int32
 }
 
-// Allocator chooses for one switch. It keeps what it remembers of earlier steps,
-// such as round-robin pointers.
+// Allocator chooses for one switch. It keeps state between steps, such as round-robin pointers.
 type Allocator interface {
 	// Allocate appends to matches the indices of the requests that cross in this step, no two of
 	// one input or of one output. Requests are in ascending order of input and virtual channel, at
@@ -67,8 +63,8 @@ func (m *matched) release(requests []Request, matches []int) {
 	}
 }
 
-// ahead is how far position is in front of a round-robin pointer on a ring of size
-// n. A pointer stands one behind the last choice; n means 0.
+// ahead is how far position is in front of a round-robin pointer on a ring of size n; a pointer n
+// means 0.
 func ahead(position, pointer uint16, n int) int {
 	if position < pointer {
 		return int(position) - int(pointer) + n
@@ -79,23 +75,21 @@ func ahead(position, pointer uint16, n int) int {
 // Registry holds every allocator that experiment files can name.
 var Registry = param.NewRegistry[Env, Allocator]("allocator")
 
-// Traits are what an allocator needs and promises; package allocatortest checks the
-// promises. The zero Traits promise that some request crosses in every step.
+// Traits are what an allocator needs and promises; package allocatortest checks them. The zero
+// Traits promise that some request crosses in every step.
 type Traits struct {
-	// Iterates tells that it repeats its choice [Env].Iterations times in a step,
-	// among the ports not matched yet: it then matches as many requests as it has
-	// iterations, or its matching is maximal.
+	// Iterates: it repeats its choice [Env].Iterations times in a step, among ports not matched
+	// yet, so that it matches at least as many requests as iterations, or maximally.
 	Iterates bool
 	// Ages tells that it reads [Request].Born.
 	Ages bool
-	// Queues tells that it reads [Request].Queued. It does not go with packets as the unit,
-	// where no flits are counted.
+	// Queues tells that it reads [Request].Queued. Packets as the unit lack it: no flits are
+	// counted.
 	Queues bool
 	// Maximal promises that no request is left whose input and output are both free.
 	Maximal bool
-	// Wait is the most steps that a request takes to cross, that one included, if all
-	// requests are repeated until they cross and those that follow have younger
-	// packets. 0, or a nil function: no promise.
+	// Wait is the most steps that a request takes to cross, if all are repeated until they cross
+	// and later ones have younger packets. 0, or nil: no promise.
 	Wait func(Env) int
 }
 
@@ -117,8 +111,8 @@ func Register[C any](name, doc string, of Traits, defaults C, build func(C, Env)
 // TraitsOf returns the traits of a registered allocator.
 func TraitsOf(name string) Traits { return traits[name] }
 
-// Check tells whether allocator name exists and takes so many iterations. Errors
-// are of type *param.ParamError, of the keys allocator and iterations.
+// Check tells whether allocator name exists and takes so many iterations. Errors are
+// *param.ParamError of keys allocator and iterations.
 func Check(name string, iterations int) error {
 	names := Registry.Names()
 	if !slices.Contains(names, name) {
@@ -132,6 +126,5 @@ func Check(name string, iterations int) error {
 	return nil
 }
 
-// product is the bound on waiting of allocators that serve an input's virtual
-// channels in turn, and at each output the inputs.
+// product bounds waiting if an input's virtual channels are served in turn, and an output's inputs.
 func product(env Env) int { return env.Ports * env.VCs }

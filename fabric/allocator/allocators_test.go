@@ -3,7 +3,6 @@ package allocator_test
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -12,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -175,24 +175,6 @@ func (l *longestQueue) Allocate(requests []allocator.Request, matches []int) []i
 
 func (*longestQueue) Archive(*snapshot.Archive) {}
 
-// burst is three packets of a flit from each of terminals 0 and 1 to terminal 2.
-type burst struct {
-	sent    [4]int
-	sources []topology.TerminalID
-}
-
-func (b *burst) Next(t topology.TerminalID, _ int64, spec *fabric.PacketSpec) bool {
-	if t > 1 || b.sent[t] == 3 {
-		spec.Birth = fabric.Never
-		return false
-	}
-	b.sent[t]++
-	*spec = fabric.PacketSpec{Dst: 2, Flits: 1}
-	return true
-}
-
-func (b *burst) Deliver(d *fabric.Delivery) { b.sources = append(b.sources, d.Src) }
-
 // Terminals 0 and 1 send three flits each to terminal 2, which takes one a cycle. Queues
 // before each choice, the lower input first where they are equal: 1 1, then with the next
 // arrivals 1 2, 2 2, and then 1 2, 1 1, 0 1: they take turns. An allocator that saw no
@@ -200,15 +182,21 @@ func (b *burst) Deliver(d *fabric.Delivery) { b.sources = append(b.sources, d.Sr
 func TestAllocatorSeesQueues(t *testing.T) {
 	topo := simtest.Must(param.Make(topology.Registry, "single-switch", struct{}{}, func(c *topology.SingleSwitchConfig) { c.Terminals = 4 }))(t)
 	table := simtest.Must(param.Make(routing.Registry, "table", routing.Env{Topology: topo}, func(*routing.TableConfig) {}))(t)
-	config, b := fabric.DefaultConfig(), &burst{}
+	config, s := fabric.DefaultConfig(), &routingtest.Script{}
+	for i := range topology.TerminalID(6) {
+		s.Send(i%2, fabric.PacketSpec{Dst: 2, Flits: 1})
+	}
 	config.Switch.Allocator, config.Switch.Speedup, config.Switch.VCs = allocator.Named("longest-queue"), 1, 1
 	f := simtest.Must(core.New(topo.Graph(), config, table, 1))(t)
-	f.Attach(fabric.Ends{Source: b, Sink: b})
+	f.Attach(fabric.Ends{Source: s, Sink: s})
 	f.Advance(100)
-	simtest.EqualSlices(t, b.sources, []topology.TerminalID{0, 1, 0, 1, 0, 1}, "from terminals")
+	var sources []topology.TerminalID
+	for _, d := range s.Delivered {
+		sources = append(sources, d.Src)
+	}
+	simtest.EqualSlices(t, sources, []topology.TerminalID{0, 1, 0, 1, 0, 1}, "from terminals")
 	config.Fabric.Unit, config.Switch.Hold, config.Switch.FlowControl = fabric.UnitPacket, true, fabric.CutThrough
-	_, err := core.New(topo.Graph(), config, table, 1)
-	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "longest-queue"), "packets as the unit: %v, want a refusal", err)
+	simtest.Refuse(core.New(topo.Graph(), config, table, 1))(t, "longest-queue")
 }
 
 // told is the configuration of an allocator with a setting.

@@ -23,9 +23,8 @@ func init() {
 // without bound, where hardware carries some bits of it. Of equal ages the lower
 // input, then the lower virtual channel, goes first.
 //
-// Waiting: in every step that a request does not cross, an older one of its input or
-// output does. There are at most v-1 of the first kind and (n-1)*v of the second, with n
-// ports and v virtual channels.
+// Waiting: in every step without it, an older request of its input or output crosses: at most v-1
+// of the first kind and (n-1)*v of the second, for n ports and v virtual channels.
 //
 // Cost of a step: n log n in requests.
 type age struct {
@@ -37,7 +36,6 @@ func newAge(_ struct{}, env Env) Allocator {
 	return &age{newMatched(env.Ports), make([]int, 0, env.Ports*env.VCs)}
 }
 
-// Allocate implements [Allocator].
 func (a *age) Allocate(requests []Request, matches []int) []int {
 	from := len(matches)
 	a.order = a.order[:0]
@@ -57,7 +55,6 @@ func (a *age) Allocate(requests []Request, matches []int) []int {
 	return matches
 }
 
-// Archive implements [Allocator]: it remembers nothing.
 func (*age) Archive(*snapshot.Archive) {}
 
 // wavefront is the wrapped wave front arbiter (Tamir and Chi, "Symmetric crossbar arbiters for VLSI
@@ -69,8 +66,8 @@ func (*age) Archive(*snapshot.Archive) {}
 // Deviations: the diagonal moves in steps with requests only, and where several
 // virtual channels want one crosspoint, a round robin of the crosspoint decides.
 //
-// Waiting: a crosspoint is on the first diagonal, where nothing stops it, once in n steps, n being
-// the ports; its round robin serves each of v virtual channels within v times.
+// Waiting: a crosspoint is on the first diagonal, where nothing stops it, once in n steps (n
+// ports); its round robin serves each of v virtual channels within v times.
 //
 // Memory: n*n bytes. Cost of a step: linear in ports and requests.
 type wavefront struct {
@@ -90,7 +87,6 @@ func newWavefront(_ struct{}, env Env) Allocator {
 	}
 }
 
-// Allocate implements [Allocator].
 func (a *wavefront) Allocate(requests []Request, matches []int) []int {
 	from := len(matches)
 	for k := len(requests) - 1; k >= 0; k-- { // backwards, so that waves are in the order of inputs
@@ -126,7 +122,6 @@ func (a *wavefront) wait(r *Request) int {
 	return ahead(r.VC, uint16(a.turn[int(r.Input)*a.ports+int(r.Output)]), a.vcs)
 }
 
-// Archive implements [Allocator].
 func (a *wavefront) Archive(s *snapshot.Archive) {
 	snapshot.Int(s, &a.first)
 	s.Check(a.first >= 0 && a.first < a.ports, "a wave begins at diagonal %d of %d", a.first, a.ports)

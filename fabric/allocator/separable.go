@@ -6,8 +6,8 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Names of the allocators that package fabric plays out itself, on the records of its
-// ports, which is faster, with the same matches; and of BookSim2's separable_input_first.
+// Names of the allocators that package fabric plays out itself, on its ports' records, faster and
+// with the same matches; and of BookSim2's separable_input_first.
 const (
 	ISLIP            = "islip"
 	InputFirst       = "input-first"
@@ -25,8 +25,7 @@ func init() {
 		Traits{Iterates: true, Wait: product}, struct{}{}, newMatrix)
 }
 
-// aloneByPort is the bound on waiting where an input's virtual channels share a round robin
-// for all outputs.
+// aloneByPort bounds waiting if an input's virtual channels share a round robin for all outputs.
 func aloneByPort(env Env) int {
 	if env.VCs == 1 {
 		return env.Ports
@@ -43,8 +42,7 @@ type separable struct {
 	matched
 	env          Env
 	outputsFirst bool
-	// before tells, for the first side and the second, whether request r goes before s, which
-	// asks for the same port.
+	// before tells, by side, whether request r goes before s, which asks for the same port.
 	before [2]func(r, s *Request) bool
 	// served notes that a request crosses.
 	served          func(r *Request, first bool)
@@ -55,7 +53,6 @@ func newSeparable(env Env, outputsFirst bool) separable {
 	return separable{matched: newMatched(env.Ports), env: env, outputsFirst: outputsFirst, forward: make([]int, env.Ports), chosen: make([]int, env.Ports)}
 }
 
-// Allocate implements [Allocator].
 func (a *separable) Allocate(requests []Request, matches []int) []int {
 	from := len(matches)
 	for i := range a.env.Iterations {
@@ -111,8 +108,8 @@ func (a *separable) offer(best []int, side int, requests []Request, k int) {
 // starve: of three, let the first and second always want one output, and the third another one. If
 // the two outputs serve the input in turn, the round robin always stands before the first.
 //
-// With inputs first it is the separable allocator of BookSim2 (separable_input_first): each
-// input puts the output next in its round robin forward, each output chooses.
+// With inputs first it is BookSim2's separable_input_first: each input puts the output next in its
+// round robin forward, each output chooses.
 //
 // Waiting: with one virtual channel an input has one request and accepts every
 // grant. The output's round robin reaches each of n inputs within n steps.
@@ -143,7 +140,6 @@ func newISLIP(env Env, outputsFirst bool) Allocator {
 	return a
 }
 
-// Archive implements [Allocator].
 func (a *islip) Archive(s *snapshot.Archive) {
 	snapshot.Array(s, "outputs", a.grant, snapshot.Int)
 	snapshot.Array(s, "inputs", a.accept, snapshot.Int)
@@ -151,13 +147,12 @@ func (a *islip) Archive(s *snapshot.Archive) {
 }
 
 // inputFirst is the input-first separable allocator (Dally and Towles, Principles and Practices of
-// Interconnection Networks, 2004, section 19.3): each input puts the virtual channel next in its
-// round robin forward, and each output takes the input next in its own. As in iSLIP, round robins
-// move behind what crosses in the first iteration only.
+// Interconnection Networks, 2004, section 19.3): each input puts forward the virtual channel next
+// in its round robin, each output takes the input next in its own. Round robins move behind what
+// crosses in the first iteration, as in iSLIP.
 //
-// Waiting: what an input puts forward in the first iteration stays the same until it
-// crosses, which its output's round robin lets it within n steps, n being the ports;
-// then the next virtual channel has its turn.
+// Waiting: what an input puts forward in the first iteration stays the same until it crosses,
+// within n steps of its output's round robin (n ports); then the next virtual channel has its turn.
 type inputFirst struct {
 	separable
 	grant []uint16 // by output, over inputs
@@ -180,7 +175,6 @@ func newInputFirst(_ struct{}, env Env) Allocator {
 	return a
 }
 
-// Archive implements [Allocator].
 func (a *inputFirst) Archive(s *snapshot.Archive) {
 	snapshot.Array(s, "outputs", a.grant, snapshot.Int)
 	snapshot.Array(s, "inputs", a.vc, snapshot.Int)
@@ -195,12 +189,11 @@ func (a *inputFirst) Archive(s *snapshot.Archive) {
 // orders alike. With several iterations, outputs remember whom they serve in the first one, as in
 // iSLIP; inputs remember every virtual channel that crosses.
 //
-// Waiting: let request r wait, of virtual channel c of input i, among n ports and v
-// virtual channels. Only virtual channels above c are put forward in its place, and each
-// of them falls below c as it crosses: with r these are at most v requests. Whenever one
-// of them is put forward for an output and loses, the winner was above i there and falls
-// below. So each loses at most n-1 times before an input i crosses there, and all of
-// them together take at most v*(n-1) + v = n*v steps.
+// Waiting: let request r wait, of virtual channel c of input i, among n ports and v virtual
+// channels. Only virtual channels above c are put forward in its place, and each of them falls
+// below c as it crosses: with r these are at most v requests. Whenever one of them is put forward
+// for an output and loses, the winner was above i there and falls below. So each loses at most n-1
+// times before it crosses, and together they take at most v*(n-1) + v = n*v steps.
 //
 // Memory: 8*n*(n+v) bytes.
 type matrix struct {
@@ -227,7 +220,6 @@ func newMatrix(_ struct{}, env Env) Allocator {
 	return a
 }
 
-// Archive implements [Allocator].
 func (a *matrix) Archive(s *snapshot.Archive) {
 	snapshot.Int(s, &a.clock)
 	snapshot.Array(s, "outputs and inputs", a.last, snapshot.Int)

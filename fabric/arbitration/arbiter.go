@@ -1,5 +1,5 @@
-// Package arbitration is InfiniBand's choice between the virtual lanes of a port: two
-// tables of weights, one before the other within a limit.
+// Package arbitration is InfiniBand's choice between a port's virtual lanes: two tables of weights,
+// one before the other within a limit.
 package arbitration
 
 import (
@@ -53,8 +53,8 @@ func New(t *Tables) Arbiter {
 // Tables are the arbiter's.
 func (a *Arbiter) Tables() *Tables { return a.tables }
 
-// Choose tells which of the lanes that have a packet ready (bit l for lane l) is next; ok is false
-// if none of them has a turn. It changes nothing. Cost: up to the length of a table.
+// Choose tells which lane with a packet ready (bit l of ready for lane l) is next; not ok if none
+// has a turn. It changes nothing. Cost: a table's length.
 func (a *Arbiter) Choose(ready uint32) (c Choice, ok bool) {
 	high, low := ready&a.highLanes, ready&a.lowLanes
 	over := a.spent()
@@ -96,9 +96,9 @@ func (t *turn) next(table []Entry, ready uint32) int16 {
 	}
 }
 
-// Packets is the number of packets of so many bytes, at least one, that may start by a
-// choice before lanes are chosen anew, if the lanes of ready go on to have packets. It is
-// for owners that take up several packets at a time.
+// Packets is the number of packets of so many bytes, at least one, that may start by a choice
+// before lanes are chosen anew, if ready lanes keep having packets. For owners that take several
+// packets at a time.
 func (a *Arbiter) Packets(c Choice, ready uint32, bytes int64) int64 {
 	table, turn := a.tables.Low, &a.low
 	if c.high {
@@ -152,8 +152,8 @@ type Entry struct {
 // MaxLanes is the number of virtual lanes that data can take.
 const MaxLanes = 15
 
-// MaxEntries is the length that tables can have (InfiniBand Architecture Specification,
-// volume 1, 14.2.5.9).
+// MaxEntries is a table's greatest length (InfiniBand Architecture Specification, vol. 1,
+// 14.2.5.9).
 const MaxEntries = 64
 
 // Unit is the number of bytes that weights count.
@@ -165,13 +165,13 @@ const Unlimited = 255
 // Tables are the arbitration tables of a port.
 type Tables struct {
 	High, Low []Entry
-	// Limit is how much the high table may send before the low one has a chance, in
-	// units of 4,096 bytes; 0: one packet, Unlimited: no limit.
+	// Limit is how much the high table may send before the low one has a chance, in 4,096 bytes; 0:
+	// one packet, Unlimited: no limit.
 	Limit uint8
 }
 
-// ParseEntries reads a table as OpenSM's options write it: "0:4,1:0,2:64", lane and
-// weight. The empty text is the empty table.
+// ParseEntries reads a table of OpenSM's options, "0:4,1:0,2:64" (lane:weight); "" is the empty
+// table.
 func ParseEntries(text string) ([]Entry, error) {
 	var entries []Entry
 	if strings.TrimSpace(text) == "" {
@@ -203,6 +203,5 @@ func lanes(table []Entry) uint32 {
 	return set
 }
 
-// Lanes is the set of lanes (bit l for lane l) that ever have a turn. Packets on
-// others wait for ever.
+// Lanes is the set of lanes (bit l for lane l) that ever have a turn. Others' packets never leave.
 func (t *Tables) Lanes() uint32 { return lanes(t.High) | lanes(t.Low) }

@@ -429,8 +429,7 @@ func instructionsOf(t *testing.T, form, cycles int) (instructions, hops int64) {
 
 func instructionJob(t *testing.T, job string) {
 	var form, cycles int
-	_, err := fmt.Sscan(job, &form, &cycles)
-	simtest.FatalIf(t, err != nil, "%v", err)
+	simtest.Must(fmt.Sscan(job, &form, &cycles))(t)
 	s := switchForms()[form]
 	n := dragonflyNetwork(t, "min", 4, 8, 4)
 	s.tile(t.Cleanup)

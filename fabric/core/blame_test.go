@@ -223,7 +223,7 @@ func TestBlameIdle(t *testing.T) {
 			observe.StartBlame(f, meter).OnPacket = func(_ *fabric.Delivery, p *core.Parts) { got = *p }
 			meter.Open(0)
 			s := &script{}
-			s.send(0, fabric.PacketSpec{Birth: 5, Dst: topology.TerminalID(c.switches - 1), Flits: c.flits})
+			s.Send(0, fabric.PacketSpec{Birth: 5, Dst: topology.TerminalID(c.switches - 1), Flits: c.flits})
 			f.Attach(fabric.Ends{Source: s, Sink: meter})
 			f.Advance(6000)
 			simtest.ErrorIf(t, got != c.want, "parts %v, want %v", got, c.want)
@@ -249,7 +249,7 @@ func TestBlameLongWaits(t *testing.T) {
 		b.OnPacket = func(d *fabric.Delivery, parts *core.Parts) { all = append(all, *parts) }
 		s := &script{}
 		for src := range topology.TerminalID(4) {
-			s.send(src, fabric.PacketSpec{Birth: 3, Dst: 4, Flits: 1})
+			s.Send(src, fabric.PacketSpec{Birth: 3, Dst: 4, Flits: 1})
 		}
 		meter.Open(0)
 		f.Attach(fabric.Ends{Source: s, Sink: meter})
@@ -295,8 +295,8 @@ func TestBlameHotSpot(t *testing.T) {
 	f := n.fabric(t, fabric.DefaultConfig())
 	s := &script{}
 	for i := range int64(300) {
-		s.send(1, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
-		s.send(2, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
+		s.Send(1, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
+		s.Send(2, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
 	}
 	meter := measure.NewMeter(100)
 	b := observe.StartBlame(f, meter)

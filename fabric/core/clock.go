@@ -26,8 +26,8 @@ func (d *Domain) simulate(end int64) {
 	}
 }
 
-// nextWork is the next cycle in which anything can happen: the next one, if a switch
-// has work, or of the next arrival or fault; Never if nothing will.
+// nextWork is the next cycle in which anything can happen: the next one if a switch has work, else
+// that of the next arrival or fault; Never if none.
 func (d *Domain) nextWork() int64 {
 	if d.anyActive() {
 		return d.Cycle + 1
@@ -35,8 +35,8 @@ func (d *Domain) nextWork() int64 {
 	return d.nextChange()
 }
 
-// nextArrival is the next cycle in which a flit or credit arrives, or a terminal
-// wakes or has set an alarm; Never if none will.
+// nextArrival is the next cycle in which a flit, credit, wake or alarm of a terminal comes; Never
+// if none.
 func (d *Domain) nextArrival() int64 {
 	if next := d.Cycle + 1; d.Flits[toSwitches].Has(next) || d.Flits[toTerminals].Has(next) || d.wakes.Has(next) || d.Unit != nil && d.Unit.has(next) {
 		return next
@@ -64,7 +64,7 @@ func (d *Domain) nextArrival() int64 {
 	return cycle
 }
 
-// sooner is the next cycle in which something is filed in a wheel, if that is before another one.
+// sooner is the earlier of a cycle and the next one in which something is filed in a wheel.
 func sooner[T any](cycle int64, w *wheel.Wheel[T]) int64 {
 	if c, ok := w.NextCycle(); ok {
 		return min(cycle, c)
@@ -72,8 +72,8 @@ func sooner[T any](cycle int64, w *wheel.Wheel[T]) int64 {
 	return cycle
 }
 
-// nextChange is the next cycle in which something arrives, a terminal wakes, a fault
-// begins or ends, or an observer wants to look; Never if none of that is to come.
+// nextChange is the next cycle with an arrival, a wake, the begin or end of a fault, or a look of
+// an observer; Never if there is none.
 func (d *Domain) nextChange() int64 {
 	if len(d.doomed) > 0 {
 		return d.Cycle + 1
@@ -88,7 +88,7 @@ func (d *Domain) nextChange() int64 {
 	return cycle
 }
 
-// NextTick makes a Fabric, which then has one domain, a component of a sim.Kernel.
+// NextTick makes a Fabric of one domain a component of a sim.Kernel.
 func (f *Fabric) NextTick() sim.Time { return f.domains[0].NextTick() }
 
 // Tick simulates the cycle that begins at now.
@@ -147,8 +147,8 @@ func (d *Domain) evaluateAhead(c int64) {
 	}
 }
 
-// nextBehind is the first mask word with work of the switches behind one; -1: none. It asks
-// for the queues there.
+// nextBehind is the first mask word with work of the switches behind s, -1: none. It prefetches
+// queues.
 func (d *Domain) nextBehind(s int32) int {
 	sw := &d.Switches[s]
 	word := d.nextActive(int(sw.Queue0>>6) + len(sw.masks))
@@ -169,8 +169,8 @@ func (d *Domain) routeAhead(s int32) {
 	d.followRouting(sw)
 }
 
-// mayRouteAhead tells whether evaluateAhead gives the same results, and is worth while: no
-// decision may go by what other switches do in its cycle.
+// mayRouteAhead tells whether evaluateAhead gives the same results and pays: no decision may read
+// what other switches do in its cycle.
 func (d *Domain) mayRouteAhead() bool {
 	return d.large && d.memory == nil && d.Unit != nil && d.Unit.timed
 }
@@ -187,13 +187,11 @@ func (d *Domain) NextTick() sim.Time {
 // Tick implements [sim.Clocked].
 func (d *Domain) Tick(now sim.Time) { d.tick(int64(now / d.Config.Fabric.Clock)) }
 
-// stopTicks is the number of ticks after which a single kernel is stopped for its models
-// to be asked, which may want to write the state: a program of few and large messages has
-// hardly any events.
+// stopTicks is the number of ticks after which a single kernel stops to ask its models, which may
+// want to write the state: few large messages make hardly any events.
 const stopTicks = 1 << 12
 
-// consultModel lets the host model work before the next window, and leaves out the cycles in
-// which nothing happens then.
+// consultModel lets the host model work before the next window, and skips cycles without events.
 func (f *Fabric) consultModel() {
 	for first := f.from + 1; ; {
 		next := min(f.hostModel.Before(first, f.end), f.nextWork(first))
@@ -209,8 +207,8 @@ func (f *Fabric) consultModel() {
 	f.until = min(f.end, f.from+f.lookahead)
 }
 
-// nextWork is the first cycle from a cycle on, until which all is simulated, in which
-// anything can happen; Never if nothing will.
+// nextWork is the first cycle in which anything can happen, from first on; all before is simulated.
+// Never if nothing will.
 func (f *Fabric) nextWork(first int64) int64 {
 	for _, d := range f.domains {
 		if d.anyActive() {
@@ -224,8 +222,8 @@ func (f *Fabric) nextWork(first int64) int64 {
 	return next
 }
 
-// over tells whether nothing is going to happen any more, neither at the hosts nor in the
-// network. The cycles at the end in which nothing happened are then taken back.
+// over tells whether nothing more will happen at hosts or in the network. It then takes back the
+// last cycles, in which nothing happened.
 func (f *Fabric) over() bool {
 	if !f.hostModel.Over(f.cycle) || f.nextWork(f.cycle+1) < fabric.Never {
 		return false
@@ -246,8 +244,7 @@ func (f *Fabric) lastWork() int64 {
 	return last
 }
 
-// Ended tells whether nothing is left to do: all packets have arrived or been given up, and nothing
-// is going to happen any more.
+// Ended tells whether nothing is left to do: all packets have arrived or been given up.
 func (f *Fabric) Ended() bool {
 	if f.hostModel != nil {
 		return f.over()
@@ -265,7 +262,7 @@ func (f *Fabric) Idle() bool {
 	return true
 }
 
-// prefetchQueues asks for the queues of a switch that have work, from a mask word on.
+// prefetchQueues asks memory for a switch's queues with work, from a mask word on.
 func (d *Domain) prefetchQueues(word int) {
 	sw := &d.Switches[d.WordSwitch[word]]
 	for w := range sw.masks {

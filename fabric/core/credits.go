@@ -9,9 +9,9 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// chooseVC points the packet at the front of a queue to one of some free virtual
-// channels that has room; false if none has. Virtual channels are chosen anew
-// in each step, in round robin, and taken by crossing the switch.
+// chooseVC points the packet at the front of a queue to a free virtual channel that has room; false
+// if none has. The choice is made anew in each step, in round robin; crossing the switch takes the
+// channel.
 func (d *Domain) chooseVC(sw *SwitchState, local uint32, v *InVC, free uint32) bool {
 	port := v.Hop >> 16
 	if free = d.withCredits(sw, port, free, d.need(sw.OutPort(port), v.Packet)); free == 0 {
@@ -21,7 +21,7 @@ func (d *Domain) chooseVC(sw *SwitchState, local uint32, v *InVC, free uint32) b
 	return true
 }
 
-// need is how many credits a virtual channel out of o must have to be given to a packet.
+// need is the credits that a virtual channel out of o must have to be given to a packet.
 func (d *Domain) need(o *OutPort, packet int32) int32 {
 	switch {
 	case d.creditsBack && o.Bounded == 0:
@@ -34,7 +34,6 @@ func (d *Domain) need(o *OutPort, packet int32) int32 {
 	return 1
 }
 
-// withCredits narrows a set of virtual channels of a port to those with at least so many credits.
 func (d *Domain) withCredits(sw *SwitchState, port, set uint32, need int32) uint32 {
 	ovs := sw.outVCs.From(port * uint32(d.vcs))
 	short := shortOf(ovs, set, need)
@@ -45,8 +44,7 @@ func (d *Domain) withCredits(sw *SwitchState, port, set uint32, need int32) uint
 	return set &^ short
 }
 
-// shortOf is which of a port's virtual channels, up to the last of a set, have less
-// than so many credits.
+// shortOf is the virtual channels of a port, up to the last of a set, with less than need credits.
 func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
 	for vc := range uint32(bits.Len32(set)) {
 		// No branch: nothing predicts it.
@@ -55,7 +53,6 @@ func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
 	return short
 }
 
-// withoutCredit is the set of virtual channels, among the first vcs, that have no credit.
 func withoutCredit(ovs check.Array[outVC], vcs uint32) (set uint32) {
 	for vc := range vcs {
 		set |= uint32(ovs.At(vc).credits-1) >> 31 << (vc & 31)
@@ -63,9 +60,8 @@ func withoutCredit(ovs check.Array[outVC], vcs uint32) (set uint32) {
 	return set
 }
 
-// nextVC is the output virtual channel of a port, the first of which is given,
-// that is in a set and nearest to a round-robin pointer, which moves behind it. The
-// pointer is in this port or elsewhere.
+// nextVC is the output virtual channel in a set that is nearest to a round-robin pointer, which
+// moves behind it; first is the port's first channel. The pointer may be of this port or not.
 func nextVC(pointer *int32, first, set uint32) (lov uint32) {
 	behind := min(max(*pointer-int32(first), 0), fabric.MaxVCs)
 	from := set >> (behind & 31) << (behind & 31)
@@ -77,8 +73,8 @@ func nextVC(pointer *int32, first, set uint32) (lov uint32) {
 	return lov
 }
 
-// roomFor is the first local output virtual channel of a set of a port that has
-// room for so many flits; -1: none.
+// roomFor is a port's first local output virtual channel in a set with room for the flits; -1:
+// none.
 func (d *Domain) roomFor(sw *SwitchState, port, set uint32, flits int32) int32 {
 	if set = d.withCredits(sw, port, set, flits); set == 0 {
 		return -1
@@ -93,24 +89,23 @@ func (d *Domain) roomFor(sw *SwitchState, port, set uint32, flits int32) int32 {
 // the queue empties; it holds more than one credit only while the core, faster than the channel,
 // drains a buffer.
 
-// sendCredit queues a credit that may leave an input from a time on, in cycles <<
-// intervalShift, for the far end's ov upstream.
+// sendCredit queues a credit that may leave an input from time ready (cycles << intervalShift) on,
+// for the far end's ov upstream.
 func (d *Domain) sendCredit(in *inPort, upstream int32, ready int64) {
 	send := max(ready, in.nextCredit)
 	in.nextCredit = send + d.creditInterval
 	d.fileCredit(in.wheel, send>>IntervalShift+int64(in.delay), upstream)
 }
 
-// toTerminal takes the credit of a flit for a terminal, and files its return: the terminal
-// takes the flit as it arrives, and the credit leaves in the cycle after. back is when it
-// would be back if it left at once.
+// toTerminal takes the credit of a flit for a terminal and files its return: it leaves in the cycle
+// after the flit's arrival. back is when it would be back if it left at once.
 func (d *Domain) toTerminal(o *outVC, ov int32, back int64) {
 	o.credits--
 	*d.credits[0].Place(back + 1) = ov
 }
 
-// holdCredit keeps back, for so many cycles, a credit that could leave an input at
-// a time. It joins the input's queue only then: credits of later flits pass it.
+// holdCredit keeps a credit, which could leave at time ready, for late cycles. It joins the input's
+// queue only then: credits of later flits pass it.
 func (d *Domain) holdCredit(port, upstream int32, ready, late int64) {
 	*d.held.Place(ready>>IntervalShift + late - 1) = heldCredit{port, upstream}
 }
@@ -124,8 +119,8 @@ func (d *Domain) releaseCredits(c int64) {
 	}
 }
 
-// What follows counts the flits that wait for an output, as [fabric.View.Waiting] shows them: from
-// the decision at their switch until their channel takes them.
+// The following counts the flits that wait for an output, as [fabric.View.Waiting] shows them: from
+// their decision until their channel takes them.
 
 func newBehind(d *Domain) *behind {
 	b := &behind{until: wheel.New[int32](d.horizon)}
@@ -133,8 +128,8 @@ func newBehind(d *Domain) *behind {
 	return b
 }
 
-// list is where to file flits that cross in this cycle, depart at a time and are
-// not held longer; nil if each has to be filed by cross.
+// list is where to file flits that cross in this cycle, depart at a time and are not held longer;
+// nil: cross must file each.
 func (b *behind) list(d *Domain, depart int64) *[]int32 {
 	ahead := depart>>IntervalShift - d.Cycle
 	if d.crossed != nil || ahead <= 0 || ahead >= soonCycles-1 {
@@ -143,8 +138,8 @@ func (b *behind) list(d *Domain, depart int64) *[]int32 {
 	return &b.soon[(d.Cycle+ahead+1)%soonCycles]
 }
 
-// cross files a flit that crosses switch sw in this cycle, decided for local output virtual channel
-// lov, to depart at a time and its credit to be sent so many cycles late.
+// cross files a flit that crosses switch sw in this cycle to local output virtual channel lov,
+// departs at a time, and whose credit is sent so many cycles late.
 func (b *behind) cross(d *Domain, sw *SwitchState, lov uint32, depart, late int64) {
 	until := depart >> IntervalShift
 	if b.slots && late > 0 {
@@ -201,8 +196,7 @@ func (b *behind) next(c int64) int64 {
 	return cycle
 }
 
-// countDecision counts a packet as waiting for the output virtual channel that
-// was chosen for it at switch sw.
+// countDecision counts a packet as waiting for its output virtual channel at switch sw.
 func (d *Domain) countDecision(sw *SwitchState, lov uint32) {
 	if d.needs.Greedy {
 		d.decided = append(d.decided, lov)
@@ -211,7 +205,7 @@ func (d *Domain) countDecision(sw *SwitchState, lov uint32) {
 	}
 }
 
-// countDecisions counts the decisions of a greedy routing, all of a cycle at a switch being made.
+// countDecisions counts all decisions of a cycle at a switch, for a greedy routing.
 func (d *Domain) countDecisions(sw *SwitchState) {
 	for _, lov := range d.decided {
 		sw.outVC(lov).waiting++
@@ -226,8 +220,8 @@ func (d *Domain) countWaiting(word int32, hop uint32) {
 	}
 }
 
-// load is the number of flits that wait for a port, and of those that have been sent and whose
-// credits have not come back, as far as has been counted.
+// load is the flits counted so far that wait for a port, and that are sent without their credits
+// being back.
 func (d *Domain) load(p topology.PortID) (waiting, outstanding int32) {
 	ovs := d.OutVC[d.ov(p, 0):][:d.vcs]
 	outstanding = d.bufferOf(p) * int32(len(ovs))

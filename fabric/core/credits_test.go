@@ -58,9 +58,9 @@ func TestOneCreditACycle(t *testing.T) {
 		f := n.fabric(t, config)
 		s := &script{}
 		for src := range topology.TerminalID(3) {
-			s.send(src, fabric.PacketSpec{Birth: 10, Dst: 3, Flits: 1})
+			s.Send(src, fabric.PacketSpec{Birth: 10, Dst: 3, Flits: 1})
 		}
-		s.send(2, fabric.PacketSpec{Birth: 11, Dst: 4, Flits: 1})
+		s.Send(2, fabric.PacketSpec{Birth: 11, Dst: 4, Flits: 1})
 		f.Attach(fabric.Ends{Source: s, Sink: s})
 		got := arrivals(f, n.topo.Graph().TerminalPort[2], 2, 40)
 		simtest.ErrorIf(t, !slices.EqualFunc(got, c.want, slices.Equal),
@@ -88,8 +88,8 @@ func TestCreditsOfABurst(t *testing.T) {
 		config.Switch.VCs, config.Switch.Speedup, config.Switch.CreditsPerCycle = 1, 4, perCycle
 		f := n.fabric(t, config)
 		s := &script{}
-		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 12})
-		s.send(1, fabric.PacketSpec{Dst: 2, Flits: 8})
+		s.Send(0, fabric.PacketSpec{Dst: 2, Flits: 12})
+		s.Send(1, fabric.PacketSpec{Dst: 2, Flits: 8})
 		f.Attach(fabric.Ends{Source: s, Sink: s})
 		simtest.EqualSlices(t, arrivals(f, n.topo.Graph().TerminalPort[1], 1, 60)[0], want, "credits_per_cycle %d: credits in cycles", perCycle)
 	}
@@ -214,7 +214,7 @@ func TestCreditRoundTripMeasured(t *testing.T) {
 	config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 20 * sim.Nanosecond}}
 	s := &script{}
 	for i := range int64(10) {
-		s.send(0, fabric.PacketSpec{Birth: i * 200, Dst: 2, Flits: 1})
+		s.Send(0, fabric.PacketSpec{Birth: i * 200, Dst: 2, Flits: 1})
 	}
 	n.play(t, config, s, 2000)
 	simtest.ErrorIf(t, trip != 44 || excess != 0 || least != 44, "round trip %d (least %d), excess %d, want 44, 0", trip, least, excess)
@@ -233,14 +233,14 @@ func TestCreditSensingStiffensBackpressure(t *testing.T) {
 		config.Switch.CreditSensing = mode
 		s := &script{}
 		for i := range int64(4000) {
-			s.send(0, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
-			s.send(1, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
-			s.send(2, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
+			s.Send(0, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
+			s.Send(1, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
+			s.Send(2, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
 		}
 		f := n.play(t, config, s, 3000)
 		held[mode] = f.InFlight()
 		f.Advance(40_000)
-		simtest.FatalIf(t, len(s.delivered) != 12_000, "sensing %s: %d of 12000 packets arrived", mode, len(s.delivered))
+		simtest.FatalIf(t, len(s.Delivered) != 12_000, "sensing %s: %d of 12000 packets arrived", mode, len(s.Delivered))
 		simtest.Check(t, f.Audit())
 	}
 	simtest.ErrorIf(t, held["on"] >= held["off"], "packets in the network: %d with sensing, %d without", held["on"], held["off"])

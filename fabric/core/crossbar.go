@@ -5,8 +5,8 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// finishCrossing is the rest of crossFlits for flit i, which goes to local output virtual channel lov and
-// departs then: credits and counts that come later, packets that wait for its channel, and the flit behind it.
+// finishCrossing completes crossFlits for flit i, which departs to local output virtual channel
+// lov: late credits and counts, packets that wait for its channel, and the flit behind it.
 func (d *Domain) finishCrossing(sw *SwitchState, i int, r Request, lov uint32, depart int64, t *StepTime) {
 	local := r.Local()
 	v, o := sw.Queue(local), sw.OutPort(r.Output())
@@ -26,8 +26,7 @@ func (d *Domain) finishCrossing(sw *SwitchState, i int, r Request, lov uint32, d
 			}
 		}
 	}
-	// The next packet comes to the front, and those that wait for the virtual channel may
-	// ask for it.
+	// The next packet comes to the front, and packets that wait for the virtual channel may ask.
 	tail, m, bit := v.Packet&TailFlit != 0, sw.mask(local), uint64(1)<<(local&63)
 	if tail && v.Packet&d.Combined == 0 && o.waiters != 0 {
 		d.wakeWaiters(o)
@@ -66,8 +65,8 @@ func (d *Domain) file(v *InVC) {
 	u.any, u.hop, u.back, u.arrival = false, false, 0, 0
 }
 
-// findLate prepares what is timed of some flits that cross: by how many cycles credit sensing sends
-// the credit of each late, which it keeps then, and where those are listed that leave at once.
+// findLate prepares what is timed of flits that cross: the cycles by which credit sensing delays
+// each credit, and the lists for flits that leave at once.
 func (d *Domain) findLate(sw *SwitchState, matches []Request, t *StepTime) {
 	if d.behind != nil {
 		d.leaving = d.behind.list(d, t.Depart)
@@ -111,8 +110,8 @@ func (d *Domain) allocateRivals(sw *SwitchState, requests []Request, rivalInputs
 	d.arbitrate(sw, rivals[:met], t)
 }
 
-// arbitrate plays out the round robins of switch allocation, iteration by
-// iteration among those not matched yet.
+// arbitrate plays out switch allocation's round robins, one iteration after the other among the
+// unmatched.
 func (d *Domain) arbitrate(sw *SwitchState, rivals []Request, t *StepTime) {
 	m := &d.Matcher
 	for iteration := range d.Config.Switch.Iterations {
@@ -136,8 +135,8 @@ func newRegistered(d *Domain) *registered {
 	return &registered{allocator.TraitsOf(d.Config.Switch.Allocator.Name()), make([]allocator.Request, n), make([]int, 0, n), make([]Request, 0, n)}
 }
 
-// matchRegistered lets the registered allocator of a switch choose among some requests, and sends
-// what it chose through the crossbar.
+// matchRegistered lets a switch's registered allocator choose among requests, and sends the matches
+// through the crossbar.
 func (d *Domain) matchRegistered(sw *SwitchState, requests []Request, t *StepTime) {
 	a := d.registered
 	if len(requests) == 0 {

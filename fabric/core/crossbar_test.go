@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -38,11 +37,11 @@ func TestManyPorts(t *testing.T) {
 	arrival := func(sources ...topology.TerminalID) (cycles []int64) {
 		f, s := n.fabric(t, fabric.DefaultConfig()), &script{}
 		for _, src := range sources {
-			s.send(src, fabric.PacketSpec{Dst: src + 1, Flits: 1})
+			s.Send(src, fabric.PacketSpec{Dst: src + 1, Flits: 1})
 		}
 		f.Attach(fabric.Ends{Source: s, Sink: s})
 		f.Advance(100)
-		for _, d := range s.delivered {
+		for _, d := range s.Delivered {
 			cycles = append(cycles, d.Cycle)
 		}
 		return cycles
@@ -65,12 +64,12 @@ func TestAgeIsCountedFromBirth(t *testing.T) {
 	for name, first := range map[string]topology.TerminalID{"age": 1, "islip": 0} {
 		config, s := fabric.DefaultConfig(), &script{}
 		config.Switch.Allocator = allocator.Named(name)
-		s.send(0, fabric.PacketSpec{Birth: 1, Dst: 2, Flits: 1})
-		s.send(1, fabric.PacketSpec{Birth: 0, Dst: 3, Flits: 1})
-		s.send(1, fabric.PacketSpec{Birth: 0, Dst: 2, Flits: 1})
+		s.Send(0, fabric.PacketSpec{Birth: 1, Dst: 2, Flits: 1})
+		s.Send(1, fabric.PacketSpec{Birth: 0, Dst: 3, Flits: 1})
+		s.Send(1, fabric.PacketSpec{Birth: 0, Dst: 2, Flits: 1})
 		n.play(t, config, s, 100)
 		var sources []topology.TerminalID
-		for _, d := range s.delivered {
+		for _, d := range s.Delivered {
 			if d.Dst == 2 {
 				sources = append(sources, d.Src)
 			}
@@ -151,8 +150,8 @@ func TestDepartureSeesTheCycleBefore(t *testing.T) {
 					c.Terminal.InjectionCycles = injection
 				})
 				s := &script{}
-				s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 1})
-				s.send(0, fabric.PacketSpec{Birth: birth, Dst: 1, Flits: 1})
+				s.Send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 1})
+				s.Send(0, fabric.PacketSpec{Birth: birth, Dst: 1, Flits: 1})
 				f.Attach(fabric.Ends{Source: s, Sink: s})
 				f.Advance(40)
 				want := 0
@@ -175,7 +174,7 @@ func TestSuccessorDecidedAhead(t *testing.T) {
 		f, o := pairOfSwitches(t, unit)
 		s := &script{}
 		for range 2 {
-			s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 3})
+			s.Send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 3})
 		}
 		f.Attach(fabric.Ends{Source: s, Sink: s})
 		f.Advance(40)
@@ -194,14 +193,10 @@ func TestTerminalBuffer(t *testing.T) {
 		config.Switch.Speedup, config.Switch.VCs, config.Terminal.BufferFlits = 1, 1, flits
 		s := &script{}
 		for range want {
-			s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 1})
+			s.Send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 1})
 		}
 		f := n.play(t, config, s, 60)
-		var got []int64
-		for _, d := range s.delivered {
-			got = append(got, d.Cycle)
-		}
-		simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "buffer of %d flits: arrivals in cycles %v, want %v", flits, got, want)
+		simtest.EqualSlices(t, s.Arrivals(1), want, "buffer of %d flits: arrivals in cycles", flits)
 		simtest.Check(t, f.Audit())
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// This file is the cycle of a domain and, in it, of a switch, from top to bottom: what arrives, routes, virtual
-// channels, requests for the crossbar, filters of these, the match, and what crosses.
+// This file is the cycle of a domain and of a switch, from top to bottom: arrivals, routes, virtual
+// channels, requests for the crossbar, filters, match, and crossing.
 
-// tick simulates cycle c: what happens in it, in the order of d's moments ([Domain.chooseMoments]).
+// tick simulates cycle c: d's moments, in their order ([Domain.chooseMoments]).
 func (d *Domain) tick(c int64) {
 	d.Cycle, d.worked = c, c
 	for _, happens := range d.moments {
@@ -21,7 +21,6 @@ func (d *Domain) tick(c int64) {
 	}
 }
 
-// arriveCredits hands the credits that have come back to the sending ends of their channels.
 func (d *Domain) arriveCredits(c int64) {
 	for batch := d.credits[0].Next(c); batch != nil; batch = d.credits[0].Next(c) {
 		if d.large {
@@ -111,7 +110,7 @@ func (d *Domain) arriveAtSwitches(c int64) {
 	}
 }
 
-// evaluatePlainly is evaluateAll for switches of no more than 64 queues, with flits as the unit and without
+// evaluatePlainly is evaluateAll for switches of at most 64 queues, with flits as unit, no
 // multicast.
 func (d *Domain) evaluatePlainly(sw *SwitchState, s topology.SwitchID) {
 	m := &sw.masks[0]
@@ -143,8 +142,8 @@ func (d *Domain) evaluatePlainly(sw *SwitchState, s topology.SwitchID) {
 	}
 }
 
-// routeArrivals asks the routing about the packets that arrived in this
-// cycle in the queues of mask word w, input by input.
+// routeArrivals routes the packets that arrived in this cycle in the queues of mask word w, by
+// input.
 func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 	const routingBits = 1<<fabric.StateBits - 1
 	m := &sw.masks[w]
@@ -219,8 +218,8 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 // round-robin pointer, each packet accepts the grant nearest to its own (iSLIP with one iteration:
 // McKeown 1999). Packets that find none free wait, unasked, until one is released.
 //
-// A packet that asks for virtual channels which nobody else wants is granted all of them in any
-// case; the round robins are played out among the others only.
+// A packet whose virtual channels nobody else wants is granted all of them; round robins are played
+// out among the others only.
 func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
 	if d.singleVCs {
 		d.takeVCsAtOnce(sw, step)
@@ -233,9 +232,9 @@ func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
 	d.takeVCs(sw, requests, step)
 }
 
-// requestVCs lists the packets that find a virtual channel free in this step, and tells whether
-// rivals among them have to be found: where some ask for several, an observer is to be told
-// who wins, the switch has more than 64, or packets put one forward. It lets the others wait.
+// requestVCs lists the packets that find a virtual channel free in this step; the others wait.
+// several: rivals must be found, as some packet asks for several, an observer is to be told who
+// wins, the switch has more than 64, or packets put one forward.
 func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, several bool) {
 	requests, n, choices := check.Of(d.Matcher.requests), uint32(0), d.allRivals
 	for w := range sw.masks {
@@ -290,8 +289,8 @@ func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, sever
 	return list, choices != 0 || d.observer != nil || len(sw.masks) > 1
 }
 
-// whoAsks is which packets of mask word w ask for a virtual channel in this step, where they
-// may have to wait for more than a free one, of those in a set that have their route.
+// whoAsks is the packets of mask word w, of those in a set with a route, that ask for a virtual
+// channel in this step where they may have to wait for more than a free one.
 func (d *Domain) whoAsks(sw *SwitchState, w int, set uint64, step uint32) (asks uint64) {
 	for left := set; left != 0; left &= left - 1 {
 		local := uint32(w<<6 + bits.TrailingZeros64(left))
@@ -311,8 +310,8 @@ func (d *Domain) whoAsks(sw *SwitchState, w int, set uint64, step uint32) (asks 
 // grant is accepted. A flit without a credit goes to sleep until one comes. Other allocators are
 // registered ones ([registered]).
 //
-// A flit that is alone both at its input and at its output crosses in any
-// case; the round robins are played out among the others only.
+// A flit alone at its input and its output crosses in any case; round robins are played out among
+// the others only.
 func (d *Domain) allocateSwitch(sw *SwitchState, t *StepTime) {
 	requests := d.request(d, sw, t.Number)
 	if mem.Prefetching && len(d.Pool.chunks) > deepPool {
@@ -324,9 +323,8 @@ func (d *Domain) allocateSwitch(sw *SwitchState, t *StepTime) {
 	d.match(d, sw, requests, t)
 }
 
-// requestPlainly is requestCrossbar for the usual case. Nothing is called from its
-// loop, which lets the compiler keep in registers what is in it, and what nothing
-// predicts is computed without branches.
+// requestPlainly is requestCrossbar for the usual case. Its loop calls nothing, so that the
+// compiler keeps its variables in registers, and computes without branches what is unpredictable.
 func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 	requests, origins := check.Of(d.Matcher.requests), check.Of(d.Matcher.origins)
 	combined, vcs, n := d.Combined, uint32(d.vcs), uint32(0)
@@ -344,8 +342,8 @@ func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 			if v.Packet&combined != 0 {
 				free := v.Hop & uint32(o.free)
 				first := output * vcs
-				// Found without o.free, which may be on its way from memory. A
-				// decision may allow several, or none: its packet waits.
+				// Found without o.free, which may not be here from memory yet. A decision may allow
+				// several, or none: then its packet waits.
 				lov := first + uint32(bits.TrailingZeros32(v.Hop))
 				if set := v.Hop & (1<<fabric.MaxVCs - 1); set^(set-1) <= set-1 {
 					lov = first + uint32(bits.TrailingZeros32(free))
@@ -384,7 +382,7 @@ func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 	return d.Matcher.requests[:n]
 }
 
-// matchRoundRobin sends the flits of some requests through the crossbar that win the round robins.
+// matchRoundRobin sends the flits whose requests win the round robins through the crossbar.
 func (d *Domain) matchRoundRobin(sw *SwitchState, requests []Request, t *StepTime) {
 	if len(requests) < 2 || len(requests) == 2 && !requests[0].meets(requests[1]) {
 		d.cross(d, sw, requests, t, true)

@@ -24,8 +24,7 @@ func (d *Domain) begin(t int32, te *terminal, spec *fabric.PacketSpec) {
 	}
 }
 
-// depart asks the routing about a packet of terminal t: where it may leave, and the
-// routing's state of it.
+// depart asks the routing about a packet of terminal t: where it may leave, and its new state.
 func (d *Domain) depart(t, dst int32, l label) (allowed uint16, state uint32) {
 	port := d.graph.TerminalPort[t]
 	h := &d.head
@@ -43,8 +42,8 @@ func (d *Domain) depart(t, dst int32, l label) (allowed uint16, state uint32) {
 	return allowed, h.State & (1<<fabric.StateBits - 1)
 }
 
-// injectionVC chooses a virtual channel for a new packet: the next in round robin, among those
-// allowed, that has a credit (cut-through: credits for the whole packet).
+// injectionVC chooses a new packet's virtual channel: the next allowed one in round robin with a
+// credit (cut-through: credits for the whole packet).
 func (d *Domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 	need := int32(1)
 	if d.cutThrough {
@@ -70,8 +69,8 @@ func (d *Domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 	return 0, false
 }
 
-// busy tells whether terminal t, which has been woken, has a channel that is still busy
-// with the flit before; it is woken again as the channel is free.
+// busy tells whether woken terminal t's channel is still busy with the flit before; it then wakes
+// again when the channel is free.
 func (d *Domain) busy(t int32, te *terminal, o *OutPort, c int64) bool {
 	free := WholeCycle(o.NextFree)
 	if free > c {
@@ -80,9 +79,9 @@ func (d *Domain) busy(t int32, te *terminal, o *OutPort, c int64) bool {
 	return free > c
 }
 
-// fetchByLane takes terminal t's next packet by arbitration between those that the source
-// has made, if it can leave in the present cycle. Otherwise the terminal wakes when its
-// channel is free, for the next packet to be born, or with a credit.
+// fetchByLane takes terminal t's next packet, by arbitration among its lanes, if it can leave in
+// this cycle. Otherwise the terminal wakes when its channel is free, for the next packet to be
+// born, or with a credit.
 func (d *Domain) fetchByLane(t int32, te *terminal) bool {
 	if next := WholeCycle(d.Out[d.TerminalOut0+t].NextFree); next > d.Cycle {
 		d.wakeAt(t, te, next)
@@ -116,8 +115,8 @@ func (d *Domain) fetchByLane(t int32, te *terminal) bool {
 	return true
 }
 
-// fillLanes takes the packets of terminal t that can leave by now from the source, and
-// arranges for a wake when the next one can leave.
+// fillLanes takes the packets of terminal t that can leave now, and arranges a wake for the next
+// one.
 func (d *Domain) fillLanes(t int32, te *terminal, l *laneQueues) {
 	delay := int64(d.Config.Terminal.InjectionCycles)
 	spec := &d.spec
@@ -137,8 +136,7 @@ func (d *Domain) fillLanes(t int32, te *terminal, l *laneQueues) {
 	}
 }
 
-// oldestInLanes is the earliest birth of the packets that wait at terminals for their
-// lanes; Never if there is none.
+// oldestInLanes is the earliest birth of packets that wait at terminals for lanes; Never if none.
 func (f *Fabric) oldestInLanes() int64 {
 	birth := fabric.Never
 	for t := range f.laneQueues {
@@ -147,8 +145,7 @@ func (f *Fabric) oldestInLanes() int64 {
 	return birth
 }
 
-// LanesBehindBy is [fabric.Workload.BehindBy] for packets that have left their source and wait for
-// their lanes.
+// LanesBehindBy is [fabric.Workload.BehindBy] for packets that wait for their lanes.
 func (f *Fabric) LanesBehindBy(now int64) float64 {
 	squares := 0.0
 	for t := range f.laneQueues {
@@ -159,8 +156,8 @@ func (f *Fabric) LanesBehindBy(now int64) float64 {
 	return math.Sqrt(squares / float64(len(f.Terminals)))
 }
 
-// ClearLanes takes back the packets that wait for their lanes, as if their source had not
-// made them. A network with faults keeps them: it knows of every packet that it has been given.
+// ClearLanes takes back the packets that wait for lanes, as if their source had not made them. A
+// network with faults keeps them: it tracks every packet given to it.
 func (f *Fabric) ClearLanes() {
 	if f.Faults != nil {
 		return
@@ -170,8 +167,8 @@ func (f *Fabric) ClearLanes() {
 	}
 }
 
-// TerminalTables are the tables by which terminal t chooses between the lanes of the
-// packets that it has; nil: it sends them in the order in which they come.
+// TerminalTables are the tables by which terminal t chooses between its packets' lanes; nil: it
+// sends them in order.
 func (f *Fabric) TerminalTables(t topology.TerminalID) *arbitration.Tables {
 	if !f.byLane(int32(t)) {
 		return nil
@@ -179,8 +176,8 @@ func (f *Fabric) TerminalTables(t topology.TerminalID) *arbitration.Tables {
 	return f.laneQueues[t].arbiter.Tables()
 }
 
-// InjectionLanes is the set of virtual channels on which a packet of a service level from src
-// to dst may enter the network, as the routing says now. It is for the thread that simulates src.
+// InjectionLanes is the virtual channels on which a packet of a service level from src to dst may
+// now enter the network. It is for the thread that simulates src.
 func (f *Fabric) InjectionLanes(src, dst topology.TerminalID, level uint8) uint32 {
 	if f.injection != 0 {
 		return f.injection

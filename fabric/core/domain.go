@@ -9,11 +9,11 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// Domain is the part of a network that a thread simulates at a time. It is made when the network is
-// divided, and filled in when that is opened ([Fabric.open]).
+// Domain is a part of a network that one thread simulates at a time. It is made when the network is
+// divided, and filled in when the network is opened ([Fabric.open]).
 type Domain struct {
-	// hardware is the network as it was when it was opened, from when on it stays as it is, and
-	// its state. Of that a domain touches only what belongs to its switches and terminals.
+	// hardware is the opened network, constant from then on, and its state, of which a domain
+	// touches only what belongs to its switches and terminals.
 	hardware
 	clock
 	links
@@ -34,7 +34,6 @@ type Domain struct {
 	retry     *retry      // sends packets again; nil without faults
 }
 
-// clock is how far a domain has got.
 type clock struct {
 	Cycle  int64 // is being simulated, or was last
 	worked int64 // is the last cycle in which anything happened; -1: none
@@ -42,7 +41,7 @@ type clock struct {
 	Steps  stepTimes
 }
 
-// links is what is on its way to the switches and terminals of a domain, and from them to other domains.
+// links is the traffic on its way to a domain's switches and terminals, and to other domains.
 type links struct {
 	Flits   [256]*wheel.Wheel[Flit]  // has flits to terminals, to switches, and to the switches of each other domain
 	credits [256]*wheel.Wheel[int32] // has credits, by ov: to switches and terminals, and, in the same places as flits, to other domains
@@ -63,7 +62,6 @@ const (
 	firstOutbox // to domain 0
 )
 
-// switches is what a domain keeps for its switches.
 type switches struct {
 	Mine       []int32  // lists the switches, ascending
 	active     []uint64 // has a bit for each mask word; it is set if a bit of that word is
@@ -87,12 +85,12 @@ type terminals struct {
 	listens    fabric.DepartureListener // likewise
 	sink       fabric.Sink
 	listener   *listener // is the end of sink where the workload of a run is a Responder; otherwise nil
-	// What is handed to others is here so that it does not escape to the heap with every call.
+	// What is handed to others is kept here: it must not escape to the heap with every call.
 	spec     fabric.PacketSpec // is handed to source
 	delivery fabric.Delivery   // is handed to sink
 }
 
-// packetPool is the records of packets that are free, of those that a domain has made.
+// packetPool is the free records among those that a domain has made.
 type packetPool struct {
 	packetFree []int32 // lists their ids
 	touched    int32   // is the sum of what touchPackets reads: so that the compiler keeps the reads
@@ -107,8 +105,8 @@ type sight struct {
 	summed  topology.SwitchID // is the switch that sums are of, plus 1, while it decides; otherwise 0
 }
 
-// forms says in which form the loops of a domain run. It is filled in by [Fabric.open], where the order
-// of its lists is explained.
+// forms is the form in which a domain's loops run. [Fabric.open] fills it in, and explains its
+// lists' order.
 type forms struct {
 	moments  []moment
 	evaluate func(*Domain, *SwitchState, topology.SwitchID)
@@ -130,20 +128,19 @@ type forms struct {
 	ahead      uint64 // is all ones if packets behind the front may be given a virtual channel (asksAhead)
 }
 
-// moment is what happens at a time in cycle c, if anything is to.
+// moment is an event of cycle c, if there is anything to do.
 type moment func(d *Domain, c int64)
 
-// gate tells whether the head at the front of a queue may ask for what it wants in this step. If not,
-// it may have been put to sleep.
+// gate tells whether the head at the front of a queue may ask in this step. If not, it may have
+// been put to sleep.
 type gate func(d *Domain, sw *SwitchState, local uint32, v *InVC, step uint32) bool
 
-// filter leaves some of the requests for the crossbar of a step.
+// filter keeps some of a step's requests for the crossbar.
 type filter func(d *Domain, sw *SwitchState, requests []Request, t *StepTime) []Request
 
 // notice is told of flits that are about to cross.
 type notice func(d *Domain, sw *SwitchState, matches []Request, t *StepTime)
 
-// may tells whether a head passes all gates.
 func (d *Domain) may(gates []gate, sw *SwitchState, local uint32, v *InVC, step uint32) bool {
 	for _, passes := range gates {
 		if !passes(d, sw, local, v, step) {
@@ -156,7 +153,6 @@ func (d *Domain) may(gates []gate, sw *SwitchState, local uint32, v *InVC, step 
 // activate marks a mask word as having work.
 func (s *switches) activate(word int32) { *check.At(s.active, uint32(word)>>6) |= 1 << (word & 63) }
 
-// anyActive tells whether some switch has work.
 func (s *switches) anyActive() bool {
 	for _, w := range s.active {
 		if w != 0 {
@@ -166,8 +162,8 @@ func (s *switches) anyActive() bool {
 	return false
 }
 
-// unfiled is a flit that crosses, and its credit, if their wheels have no room at hand for them,
-// and whether the flit has no digits for the hop.
+// unfiled is a flit that crosses, and its credit, whose wheels have no room at hand, and whether
+// the flit lacks digits for the hop.
 type unfiled struct {
 	any, hop               bool
 	creditWheel, flitWheel uint8
@@ -187,7 +183,6 @@ type Counters struct {
 	DiscardedFlits  int64 // of packets that no branch led on from their first switch, or that faults took
 }
 
-// add adds the counts of another.
 func (c *Counters) add(o *Counters) {
 	c.InjectedFlits += o.InjectedFlits
 	c.DeliveredFlits += o.DeliveredFlits
@@ -200,78 +195,75 @@ func (c *Counters) add(o *Counters) {
 // neverPlain, which only tests set, has the loops for the usual case never serve.
 var neverPlain bool
 
-// broken ends the program: an invariant does not hold.
+// broken ends the program, as an invariant does not hold.
 func (d *Domain) broken(format string, args ...any) {
 	panic(fmt.Sprintf("core: in cycle %d, ", d.Cycle) + fmt.Sprintf(format, args...))
 }
 
-// Observer looks at what happens in a domain and changes nothing. It is told of moments
-// in the lives of packets, and reads what else it wants from the domain. Where nobody
-// looks, a domain has none, which costs a test at each moment. A new observer embeds
-// [Unobserved], has the methods that it wants, and is given to [Fabric.Observe].
+// Observer looks at what happens in a domain and changes nothing. It is told of moments in packets'
+// lives, and reads all else from the domain. Without observers a domain tests for nil at each
+// moment. A new observer embeds [Unobserved], has the methods that it wants, and is given to
+// [Fabric.Observe].
 type Observer interface {
-	// Part is the observer of a domain, which is told of what happens there. Only that
-	// of a network is asked, before the first cycle, for each domain.
+	// Part is the observer of a domain. A network's observer is asked for it, before the first
+	// cycle.
 	Part(d *Domain) Observer
 	// Gather takes over what the observers of domains have seen.
 	Gather()
-	// Begins: a cycle, of which nothing is done yet but that faults have happened and that what
-	// left before waits no more. Cycles in which nothing happens are left out, but for those
-	// that next names.
+	// Begins: a cycle begins. Faults have happened, and what left before waits no more; nothing
+	// else is done yet. Cycles in which nothing happens are left out, but for those that Next
+	// names.
 	Begins(d *Domain)
 	// Injects: the head of the packet that terminal t is sending enters the network.
 	Injects(d *Domain, t int32)
 	// Injected: so does its last flit.
 	Injected(d *Domain, t int32)
-	// Arrived: flits have been put into queues of switches, one each at most; of packets
-	// as the unit head and tail.
+	// Arrived: flits have been put into queues of switches, at most one each; with packets as the
+	// unit, heads and tails.
 	Arrived(d *Domain, flits []Flit)
-	// Sleeps: the flit at the front of a queue does not ask any more, for want of
-	// something, until it is told to resume.
+	// Sleeps: the flit at the front of a queue does not ask any more, for want of part, until it
+	// resumes.
 	Sleeps(d *Domain, queue int32, part Part)
 	// Resumes: it is awake, and waits for something that is decided anew in each step.
 	Resumes(d *Domain, queue int32, part Part)
-	// Blocked: it does not ask for the crossbar in this cycle, there being no room
-	// behind it on the way to o.
+	// Blocked: it does not ask for the crossbar in this cycle, as there is no room behind it on the
+	// way to o.
 	Blocked(d *Domain, queue int32, o *OutPort)
-	// GrantedVC: packets at the front of their queues are about to be given virtual
-	// channels in a step.
+	// GrantedVC: packets at the front of their queues are about to get virtual channels in a step.
 	GrantedVC(d *Domain, sw *SwitchState, matches []Request, step uint32)
-	// GrantedSwitch: flits are about to cross the switch in a step; where packets are the
-	// unit, heads.
+	// GrantedSwitch: flits (with packets as the unit: heads) are about to cross the switch in a
+	// step.
 	GrantedSwitch(d *Domain, sw *SwitchState, matches []Request, t *StepTime)
-	// TailCrosses: where packets are the unit, the last flit of one of several flits is
-	// about to cross the switch in a step, and leaves by the channel at a time. Its head
-	// has been granted the switch before.
+	// TailCrosses: with packets as the unit, the last flit of a packet of several is about to cross
+	// the switch in a step, and leaves by the channel at a time. Its head was granted the switch
+	// before.
 	TailCrosses(d *Domain, sw *SwitchState, m Request, t *StepTime, leaves int64)
 	// Delivered: the packet of this number has arrived whole.
 	Delivered(d *Domain, packet int32, delivery *fabric.Delivery)
 	// Discarded: the packet of this number has been taken out of the network.
 	Discarded(d *Domain, packet int32)
-	// Uncovered: a head has come to the front of a queue because the packets before
-	// it have been discarded.
+	// Uncovered: a head has come to the front of a queue as the packets before it were discarded.
 	Uncovered(d *Domain, queue int32)
-	// EndCycle: all of a cycle is done. Cycles in which nothing happens are left out, but
-	// for the one that next names, of those to come; Never: none.
+	// EndCycle: all of a cycle is done. Cycles in which nothing happens are left out, but for the
+	// next one that Next names; Never: none.
 	EndCycle(d *Domain)
 	Next() int64
-	// Archive writes, between cycles, what the observers of all domains have seen, in a
-	// form that does not depend on which domain saw it, or reads it into a network that has
-	// not simulated a cycle.
+	// Archive writes, between cycles, what the observers of all domains have seen, in a form that
+	// does not depend on the division, or reads it into a network that has not simulated a cycle.
 	Archive(x *Archiver)
 }
 
-// retry is the transport of a network with faults, between the terminals and their source and sink:
-// it keeps every packet until its end is known and, where the plan has retries, sends it again
-// after a timeout, as a reliable connection (RC) of InfiniBand does. Each packet is acknowledged
-// for itself and repeated alone; RC goes back to the first packet that is missing. Acknowledgements
-// are not sent as packets: one comes back as many cycles after the tail's arrival as the packet was
-// in the network. A packet whose acknowledgement is late is sent again although it has arrived; the
-// destination throws the second one away. A terminal repeats packets before it sends new ones.
+// retry is the transport of a network with faults, between terminals and their source and sink: it
+// keeps every packet until its end is known and, where the plan has retries, sends it again after a
+// timeout, as InfiniBand's reliable connections (RC) do. Each packet is acknowledged and repeated
+// alone; RC goes back to the first missing packet. Acknowledgements are no packets: one comes back
+// as many cycles after the tail's arrival as the packet was in the network. If it is late the
+// packet is sent again, and the destination drops the copy. A terminal repeats packets before it
+// sends new ones.
 //
-// Every domain has one, for its terminals. What it hears of packets of terminals of others
-// it puts down for theirs, which take it at the beginning of the next window: before an
-// acknowledgement can be back.
+// Every domain has one, for its terminals. It notes what it hears of other domains' packets for
+// their retry, which takes it at the beginning of the next window: before an acknowledgement can be
+// back.
 type retry struct {
 	domain  *Domain
 	x       *faults
@@ -286,8 +278,7 @@ type retry struct {
 	lost       []lost // meanwhile
 }
 
-// listener stands between a domain and a workload that hears of arrivals, once they
-// have been measured, and of time.
+// listener stands between a domain and a workload that hears of measured arrivals and of time.
 type listener struct {
 	domain   *Domain
 	workload fabric.Responder
@@ -298,8 +289,7 @@ type listener struct {
 // Recorder is the sink of measured runs, which also takes down what workloads note.
 type Recorder interface {
 	fabric.Sink
-	// Note enters a time of so many cycles into measure i of the workload, of something that
-	// began in a cycle.
+	// Note enters a time of so many cycles, which began in a cycle, into measure i of the workload.
 	Note(i int, began, cycles int64)
 }
 
@@ -317,7 +307,6 @@ type landing struct {
 	acked        int64 // cycle in which the acknowledgement is back
 }
 
-// sender is a terminal's list of timers, in order of their ends.
 type sender struct {
 	timers []timer
 	first  int
@@ -328,7 +317,7 @@ type timer struct {
 	sourcePacket int32
 }
 
-// Unobserved stands for moments that an observer takes no notice of.
+// Unobserved has empty methods for the moments that an observer ignores.
 type Unobserved struct{}
 
 func (Unobserved) Gather()                                                      {}
@@ -348,17 +337,17 @@ func (Unobserved) Uncovered(*Domain, int32)                                     
 func (Unobserved) EndCycle(*Domain)                                             {}
 func (Unobserved) Next() int64                                                  { return fabric.Never }
 
-// handed is what a domain sends to one that another thread may simulate. It writes it down, item by item, for the
-// other to file in its wheels behind the window, which reads that only: whatever both touch moves
-// between the caches of two cores and back, at a hundred nanoseconds a line.
+// handed is what a domain sends to one that another thread may simulate: a list, which the other
+// reads and files in its wheels behind the window. Memory that both write moves between the cores'
+// caches, at a hundred nanoseconds a line.
 type handed struct {
 	flits     post[Flit]
 	credits   post[int32]
 	schedules post[flitSchedule]
 }
 
-// post is items of one kind, by the last bit of the window's number: while the other reads what was sent in
-// the last window, the domain may be through with this one.
+// post is items of one kind, by the last bit of the window's number: the domain may finish this
+// window while the other reads the last.
 type post[T any] struct {
 	items [2][]timed[T]
 	_     [64]byte // not in one cache line with the next
@@ -378,7 +367,7 @@ func (d *Domain) out(number uint8) *handed {
 	return d.handed[number-firstOutbox]
 }
 
-// fileFlit files a flit that arrives in a cycle, by the number of the wheel that it is for.
+// fileFlit files a flit that arrives in a cycle, in the wheel of a number.
 func (d *Domain) fileFlit(number uint8, cycle int64, e Flit) {
 	if to := d.out(number); to != nil {
 		to.flits.add(d, cycle, e)
@@ -404,7 +393,6 @@ func (u *packetUnit) scheduleTo(d *Domain, number uint8, cycle int64) *flitSched
 	return u.schedules[number].Place(cycle)
 }
 
-// add writes down an item that d sends in this window.
 func (p *post[T]) add(d *Domain, cycle int64, item T) *T {
 	d.sent = min(d.sent, cycle)
 	items := append(p.items[d.turn&1], timed[T]{cycle, item})
@@ -423,7 +411,6 @@ func (p *post[T]) take(window int64, w *wheel.Wheel[T]) {
 	}
 }
 
-// begin empties what is sent in a window.
 func (p *post[T]) begin(window int64) { p.items[window&1] = p.items[window&1][:0] }
 
 // receive takes what other domains have sent to d in a window.

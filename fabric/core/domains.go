@@ -13,20 +13,19 @@ import (
 )
 
 // A network is simulated in one domain or, by several threads or in tiles, in more. What a switch
-// does reaches another one no earlier than a cycle and the channel between them later. So all
-// domains simulate a window of as many cycles as the fastest channel between two of them takes, and
-// one, without hearing of each other; what they have sent to others by then is handed over behind
-// the barrier. All arrivals of a cycle come before its decisions and may come in any order: so
-// results do not depend on the number of threads.
+// does reaches another one a cycle and the channel's latency later at the earliest. So domains
+// simulate a window of one cycle more than the fastest channel between two of them takes, without
+// hearing of each other; what they have sent is handed over behind the barrier. All arrivals of a
+// cycle precede its decisions, in any order, so results do not depend on the number of threads.
 //
-// Where a routing reads the state of switches of other domains (a [fabric.RemoteReader]), and
-// where one thread would be as fast, there is one domain. Its window never ends.
+// Where a routing reads the state of switches of other domains (a [fabric.RemoteReader]), or one
+// thread is as fast, there is one domain, whose window never ends.
 //
-// What cannot wait for the end of a window, as faults do not, makes windows shorter: see
-// [faults.window] and [HostModel]. It is done while all threads wait.
+// Events that cannot wait for the end of a window, such as faults, shorten windows (see
+// [faults.window] and [HostModel]); they happen while all threads wait.
 //
-// Where domains would be uneven, or larger than a tile, there are more than threads, so that a thread that is
-// through with its own can take over some of another's.
+// Where domains would be uneven or larger than a tile, there are more domains than threads: a
+// thread that is done with its own takes over others.
 
 // Advance simulates so many cycles, on all threads.
 func (f *Fabric) Advance(cycles int64) {
@@ -119,8 +118,8 @@ func (f *Fabric) hear() {
 	}
 }
 
-// each does the tasks of a number that no other thread has begun: of the thread's own domains,
-// then, from the last on, of the others.
+// each does the tasks of a number that no other thread has begun: the thread's own domains first,
+// then others' from the last on.
 func (c *workers) each(me int, number int64, do func(domain int)) {
 	domains := len(c.tasks)
 	first, own := me*domains/c.threads, (me+1)*domains/c.threads-me*domains/c.threads
@@ -135,14 +134,12 @@ func (c *workers) each(me int, number int64, do func(domain int)) {
 	}
 }
 
-// gatherObservers has the observer of the network take over what the observers of domains have seen.
 func (f *Fabric) gatherObservers() {
 	if f.observer != nil {
 		f.observer.Gather()
 	}
 }
 
-// deliverHanded lets all domains have what was sent to them, while nothing is simulated.
 func (f *Fabric) deliverHanded() {
 	for _, d := range f.domains {
 		d.receive(f.window)
@@ -155,17 +152,16 @@ func (f *Fabric) deliverHanded() {
 // maxDomains bounds the domains of a network: a byte numbers wheels.
 const maxDomains = 256 - firstOutbox
 
-// worthThreads, which only tests change, is the number of terminals times cycles of a window from which a
-// second thread pays for its barriers.
+// worthThreads, which tests change, is the terminals times cycles of a window from which a second
+// thread pays.
 var worthThreads = int64(4000)
 
-// domainsPerThread is the number of domains of a thread where one for each would be uneven, and there is much to do.
+// domainsPerThread is a thread's domains where one each would be uneven, and there is much to do.
 const domainsPerThread = 4
 
-// split divides the network among threads, if that is possible and pays: from so many
-// terminals times cycles of a window on, which is of so many cycles at most. weights are
-// those of terminals, 0 for those without traffic; nil: all have as much. Call it before
-// the first cycle, with all observers in place.
+// split divides the network among threads, if that is possible and pays: from worth terminals times
+// cycles of a window on, which is of so many cycles at most. weights are the terminals', 0 without
+// traffic; nil: all alike. Call it before the first cycle, with all observers in place.
 func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
 	if threads = min(threads, maxDomains, len(f.Switches)); threads < 2 {
 		f.onOne = "no more were asked for, or there is one switch"
@@ -218,11 +214,11 @@ func (f *Fabric) even(domain []int, weights []int32) bool {
 }
 
 // A tile is a domain that a thread simulates for a whole window while its state stays in the
-// second-level cache. Only tests change the bytes of state for which there is a tile, and the
-// cycles of the window from which tiles are worth their misses when the thread turns to the next.
+// second-level cache. tileState is the bytes of state of a tile, tileWindow the cycles of a window
+// from which tiles are worth their misses; only tests change them.
 var tileState, tileWindow = 3 << 18, int64(16)
 
-// tile divides a network that one thread simulates into tiles, if it is large enough.
+// tile divides a network that one thread simulates into tiles, if it is large.
 func (f *Fabric) tile() {
 	if f.Faults != nil { // windows may be a cycle long
 		return
@@ -235,8 +231,8 @@ func (f *Fabric) tile() {
 	}
 }
 
-// divideInto shares the switches out among domains, in place of those before, for so many
-// threads. [Fabric.open] fills them in.
+// divideInto shares the switches among new domains, for so many threads; [Fabric.open] fills them
+// in.
 func (f *Fabric) divideInto(domain []int, threads int, lookahead int64) {
 	domains, domainOf := slices.Max(domain)+1, make([]uint8, len(domain))
 	for s := range domain {
@@ -274,8 +270,8 @@ func (f *Fabric) divideInto(domain []int, threads int, lookahead int64) {
 	}
 }
 
-// divide makes n domains of the switches, and tells for how many cycles they can be
-// simulated apart; 0 if they are not connected.
+// divide makes n domains of the switches, and tells how many cycles they can be apart; 0 if not
+// connected.
 func (f *Fabric) divide(n int, weights []int32) (domain []int, lookahead int64) {
 	n = min(n, len(f.Switches))
 	latency := func(p topology.PortID) int32 { return int32(f.Latency(&f.Out[p])) }
@@ -315,8 +311,8 @@ func (d *Domain) makeWheels(f *Fabric) {
 	}
 }
 
-// reachApart bounds how far ahead a domain files what arrives at another, which may be a window
-// behind it.
+// reachApart bounds how far ahead a domain files arrivals at another one, a window behind it at
+// most.
 func (f *Fabric) reachApart() int64 {
 	if len(f.domains) == 1 {
 		return f.horizon
@@ -324,9 +320,9 @@ func (f *Fabric) reachApart() int64 {
 	return f.horizon + f.lookahead
 }
 
-// join gives domains what they send by to those that channels lead to. Where one thread simulates both it is
-// filed there at once: it arrives behind the window, which no domain is beyond. Otherwise there is a wheel in its
-// place that has no room at hand, so that it is handed over.
+// join connects domains with those that channels lead to. If one thread simulates both, items are
+// filed at once: they arrive behind the window, which no domain is beyond. Otherwise a wheel
+// without room stands in its place, so that items are handed over.
 func (f *Fabric) join() {
 	flits, credits := wheel.New[Flit](0), wheel.New[int32](0)
 	for p := range f.graph.NumPorts() {
@@ -354,11 +350,10 @@ func (f *Fabric) join() {
 	}
 }
 
-// DivideFor divides f, before anything is attached to it, into domains for so many
-// threads. Their models can be simulated apart for at most so many cycles; a second
-// thread is worth it from so many terminals times cycles of a window on. weights say how
-// much traffic terminals have beside others, 0 for none (len = terminals; nil: all have
-// as much). It returns "" or why there is one thread.
+// DivideFor divides f, before anything is attached to it, into domains for so many threads. Their
+// models can be apart for so many cycles; a second thread pays from worth terminals times cycles of
+// a window on. weights are the terminals' relative traffic, 0 for none (len = terminals; nil: all
+// alike). It returns "" or why there is one thread.
 func (f *Fabric) DivideFor(threads int, cycles, worth int64, weights []int32) string {
 	if threads < 2 {
 		return "one was asked for"

@@ -2,15 +2,16 @@
 // flit by flit: buffers, virtual channels, credits, allocators, channels and
 // terminals. docs/model.md has the timing diagram, [fabric.Config] the settings.
 //
-// [Fabric] is the handle. Behind it are the network, which does not change while it
-// runs (network.go), the state of its hardware (hardware.go, records.go), and domains, each the part
-// that a thread simulates at a time (domain.go). [Fabric.open] fills these in, and chooses the forms of
-// their loops (open.go). A cycle of a domain, and in it of a switch, is in cycle.go, from top to bottom, a
-// terminal's part of it in terminal.go. docs/architecture.md follows a flit through the files, docs/rooms.csv
-// has them in their order. Package measure takes a network through the phases of a measured run.
+// [Fabric] is the handle. Behind it are the network, which does not change while it runs
+// (network.go), the state of its hardware (hardware.go, records.go), and domains, each the part
+// that a thread simulates at a time (domain.go). [Fabric.open] fills these in, and chooses the
+// forms of their loops (open.go). A cycle of a domain, and in it of a switch, is in cycle.go, from
+// top to bottom, a terminal's part of it in terminal.go. docs/architecture.md follows a flit
+// through the files, docs/rooms.csv orders them. Package measure takes a network through the phases
+// of a measured run.
 //
-// Observers ([Observer]) look on; package observe has some that divide latencies and record packets.
-// What they may read of a [Domain] is exported for them; they change nothing.
+// Observers ([Observer]) look on and change nothing; package observe has some that divide latencies
+// and record packets. What they may read of a [Domain] is exported.
 package core
 
 import (
@@ -27,9 +28,8 @@ import (
 // [Fabric.Advance], or as a clocked component of a kernel. Memory grows with
 // ports*vcs and with the flits in flight, not with the depth of buffers.
 //
-// It is made of a network, which does not change while it runs, the state of the
-// hardware, and domains: the parts of the network that threads simulate. There is one,
-// unless it is divided among threads ([Fabric.Divide], [Fabric.DivideFor]).
+// It is made of a network, which does not change while it runs, the hardware's state, and domains,
+// the parts that threads simulate: one, unless divided ([Fabric.Divide], [Fabric.DivideFor]).
 type Fabric struct {
 	hardware
 	observer  Observer    // is told what happens; nil if nobody looks
@@ -85,30 +85,27 @@ type workers struct {
 	written bool        // is true if [Fabric.Archive] has been called in the present gap between windows
 }
 
-// task is how far a domain has got, in a cache line of its own: the number of the
-// task that comes next.
+// task is how far a domain has got: the number of its next task, in a cache line of its own.
 type task struct {
 	next atomic.Int64
 	_    [56]byte
 }
 
-// HostModel is a [fabric.Host] that is a model of its own, of what terminals
-// belong to, which no thread shares: it has packets born because others have arrived. It works
-// between windows, while nothing is simulated.
+// HostModel is a [fabric.Host] with a model of the terminals' owners that no thread shares: packets
+// are born because others have arrived. It works between windows, while nothing is simulated.
 type HostModel interface {
 	fabric.Host
-	// Window is the least number of cycles, at least 1, from the arrival of a packet to the birth
-	// of another because of it. The fabric may have been divided for as many ([Fabric.DivideFor]).
+	// Window is the least number of cycles (at least 1) from a packet's arrival to the birth of
+	// another because of it. [Fabric.DivideFor] may have divided the fabric for it.
 	Window() int64
-	// Before is called before cycle first is simulated, and those behind it, up to end at
-	// most. Of what the sinks have been told, all up to the cycle before is there. It has
-	// packets born ([Fabric.WakeAt]), all that are born in the window of cycles that
-	// begins with first. It returns the first cycle, from first on, in which it has
-	// something to do again, if nothing arrives; [fabric.Never] if that is nothing.
+	// Before is called before the cycles from first up to end at most are simulated; the sinks know
+	// all up to the cycle before. It has packets born ([Fabric.WakeAt]): all that are born in the
+	// window of cycles that begins with first. It returns the first cycle, from first on, in which
+	// it has something to do again if nothing arrives; [fabric.Never] if there is none.
 	Before(first, end int64) int64
-	// Over is called every so many cycles, the same for any number of threads, when all up to
-	// one of them is simulated. The model does what it has to up to that one, behind which its
-	// state may be written, and tells whether nothing more is to come, if nothing arrives.
+	// Over is called every so many cycles, the same for any number of threads, when all up to cycle
+	// is simulated. The model does its work up to there, behind which its state may be written, and
+	// tells whether nothing more is to come if nothing arrives.
 	Over(cycle int64) bool
 }
 
@@ -122,16 +119,15 @@ type Archiver struct {
 	flits         []Queued // of a queue
 }
 
-// Packets is what a source knows of packets that it has handed over, where their tags name
-// records of its own.
+// Packets is what a source knows of packets that it has handed over, if tags name its records.
 type Packets interface {
 	// ArchiveTag archives the tag of a packet, once for each.
 	ArchiveTag(a *snapshot.Archive, tag *uint64)
 }
 
 // numbers gives records that a state names, as packets and source packets, numbers in the order in
-// which they are named. Ids follow from how the network is divided among threads, numbers
-// do not; a state that has been read has the numbers for ids.
+// which they are named. Ids depend on the division among threads, numbers do not; in a state that
+// was read, ids are the numbers.
 type numbers struct {
 	what   string
 	number []int32 // by id, + 1; where a state is written
@@ -176,7 +172,7 @@ func (f *Fabric) OnOneThread() string { return f.onOne }
 func (f *Fabric) Present(t topology.TerminalID) int64 { return f.owner(t).Cycle }
 
 // faults is the state of a network with faults. It stands in for the routing, to see where packets
-// are sent. All domains share it; it changes, and packets are discarded, while they stand still.
+// go. Domains share it; it changes, and discards, while they stand still.
 type faults struct {
 	fabric.Routing                   // that switches go by
 	fabric         *Fabric           //
@@ -191,7 +187,7 @@ type faults struct {
 	doomed         []int32           // packets to be discarded at the beginning of this cycle
 }
 
-// sampler observes the ports of a [fabric.Probe]. Every domain samples its own, at the same cycles.
+// sampler observes the ports of a [fabric.Probe]; every domain samples its own, at the same cycles.
 type sampler struct {
 	Unobserved
 	parts  []*sampler // of the domains, with the network's first; in that only
@@ -202,7 +198,7 @@ type sampler struct {
 	rows   Rows                    // the samples: own for each quantity
 }
 
-// Rows are numbers that the domains of a network note at the same times, each of places of its own.
+// Rows are numbers that domains note at the same times, each of its own places.
 type Rows struct {
 	Places []int32    // of a row's numbers in the rows of all domains
 	Before []uint32   // what has been counted until the last row

@@ -9,9 +9,8 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// SetFaults makes things fail during the run. It must be called before
-// [Fabric.Attach]. Credit sensing, whose record of round trips a discarded
-// packet would leave open, is an error where something fails during the run.
+// SetFaults makes things fail during the run. It must be called before [Fabric.Attach]. Error:
+// something fails under credit sensing, where discarded packets would leave round trips open.
 func (f *Fabric) SetFaults(plan *fabric.FaultPlan) error {
 	if len(plan.Periods) == 0 || len(plan.Periods) != len(plan.Routing) || plan.Periods[0].From != 0 {
 		panic("core: a fault plan without a period, or a routing for every period, from cycle 0 on")
@@ -43,7 +42,7 @@ func (f *Fabric) SetFaults(plan *fabric.FaultPlan) error {
 	return nil
 }
 
-// Route implements [fabric.Routing]: packets that are sent to a channel that is down are discarded.
+// Route implements [fabric.Routing]: packets for a channel that is down are discarded.
 func (x *faults) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	hop := x.Routing.Route(v, h)
 	if hop.Port != topology.NoPort && x.down.Port(hop.Port) {
@@ -52,7 +51,6 @@ func (x *faults) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return hop
 }
 
-// Depart implements [fabric.Departer].
 func (x *faults) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return x.Routing.(fabric.Departer).Depart(v, h)
 }
@@ -80,16 +78,16 @@ func (x *faults) reachable(g *topology.Graph, src, dst topology.TerminalID) bool
 	return !x.down.Switch(from) && x.part[from] >= 0 && x.part[from] == x.part[to]
 }
 
-// WarmedUp tells a network that its warm-up has ended, if that is news: what is to fail
-// after it counts from the present cycle.
+// WarmedUp tells a network, once, that its warm-up has ended; later faults may count from this
+// cycle.
 func (f *Fabric) WarmedUp() {
 	if f.Faults != nil && f.Faults.origin == fabric.Never {
 		f.Faults.origin = f.Cycle()
 	}
 }
 
-// changes is the first cycle of the period behind one, and heard the one in which the routing
-// goes by it; Never: there is none, or it is not known yet.
+// changes is the first cycle of the period behind one, heard that in which routing goes by it;
+// Never: none, or not known yet.
 func (x *faults) changes(period int) int64 {
 	if period+1 >= len(x.plan.Periods) || x.origin == fabric.Never {
 		return fabric.Never
@@ -107,7 +105,7 @@ func (x *faults) heard(period int) int64 {
 // next is the next cycle in which something changes.
 func (x *faults) next() int64 { return min(x.heard(x.known), x.changes(x.now)) }
 
-// faulty puts the retries between the terminals of a domain and their source and sink.
+// faulty puts retries between a domain's terminals and their source and sink.
 func (f *Fabric) faulty(d *Domain) {
 	if f.multicast != nil {
 		panic("core: faults do not follow the copies of multicast packets")
@@ -119,7 +117,6 @@ func (f *Fabric) faulty(d *Domain) {
 	d.source, d.sink = d.retry, d.retry
 }
 
-// Next implements [fabric.Source].
 func (r *retry) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	for {
 		if id, ok := r.expired(t, until); ok {
@@ -147,8 +144,8 @@ func (r *retry) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 	}
 }
 
-// expired takes the timers of terminal t that have ended by a cycle until one
-// of them asks for another transmission.
+// expired takes terminal t's timers that have ended by a cycle, until one asks for another
+// transmission.
 func (r *retry) expired(t topology.TerminalID, until int64) (sourcePacket int32, ok bool) {
 	s := &r.x.senders[t]
 	for s.first < len(s.timers) && s.timers[s.first].end <= until {
@@ -188,7 +185,6 @@ func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.Pa
 	return true
 }
 
-// Deliver implements [fabric.Sink].
 func (r *retry) Deliver(d *fabric.Delivery) {
 	id, src := int32(d.Tag), d.Src
 	l := r.domain.SourcePackets.At(id)
@@ -238,8 +234,8 @@ func (r *retry) dropped(t topology.TerminalID, id int32) {
 	r.discarding = false
 }
 
-// tellLost tells the workload, before cycle c, of the packets that have been given up, in an
-// order that does not depend on how the network is divided.
+// tellLost tells the workload, before cycle c, of the packets given up, in an order that does not
+// depend on the division.
 func (r *retry) tellLost(c int64) {
 	slices.SortFunc(r.lost, func(a, b lost) int {
 		return cmp.Or(cmp.Compare(a.terminal, b.terminal), cmp.Compare(a.spec.Birth, b.spec.Birth), cmp.Compare(a.spec.Tag, b.spec.Tag), cmp.Compare(a.spec.Dst, b.spec.Dst))
@@ -252,7 +248,7 @@ func (r *retry) tellLost(c int64) {
 	r.domain.Cycle, r.lost = before, r.lost[:0]
 }
 
-// settle ends a source packet of terminal t of which nothing is under way any more.
+// settle ends a source packet of terminal t with nothing under way.
 func (r *retry) settle(t topology.TerminalID, id int32) {
 	l := r.domain.SourcePackets.At(id)
 	if l.sent > l.landed || l.timed {

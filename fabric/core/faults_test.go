@@ -65,7 +65,7 @@ func runFaults(t *testing.T, topo topology.Topology, failures []topology.Failure
 func births(flits int32, cycles ...int64) *script {
 	s := &script{}
 	for _, c := range cycles {
-		s.send(0, fabric.PacketSpec{Birth: c, Dst: 1, Flits: flits, Tag: uint64(c)})
+		s.Send(0, fabric.PacketSpec{Birth: c, Dst: 1, Flits: flits, Tag: uint64(c)})
 	}
 	return s
 }
@@ -83,7 +83,7 @@ func TestFaultOnRing(t *testing.T) {
 	// Born in 90, a packet is on the cable from cycle 93 to 103; born in 80, from 83 to 93. Born in
 	// 97 it is at the switch in 99, and its channel from 100 on.
 	want := map[uint64]int64{0: 15, 80: 15, 148: 37, 180: 37, 220: 37, 247: 37, 248: 15}
-	for _, d := range s.delivered {
+	for _, d := range s.Delivered {
 		latency := d.Cycle - d.Birth
 		simtest.ErrorIf(t, want[d.Tag] != latency, "born in %d: latency %d, want %d", d.Tag, latency, want[d.Tag])
 		delete(want, d.Tag)
@@ -134,7 +134,7 @@ func TestFaultAgainstRetry(t *testing.T) {
 				p.Retries, p.Timeout, p.Reroute = c.retries, c.timeout, c.reroute
 			})
 			arrived := int64(0)
-			for _, d := range s.delivered {
+			for _, d := range s.Delivered {
 				arrived = d.Cycle
 			}
 			simtest.ErrorIf(t, arrived != c.arrives || f.FaultTally() != c.want,
@@ -161,7 +161,7 @@ func TestFaultInPacket(t *testing.T) {
 		// The second packet, of 8 flits more, finds the cable as it was.
 		simtest.ErrorIf(t, f.InjectedFlits != c.injected+8 || f.DeliveredFlits != c.delivered+8 || f.DiscardedFlits != c.dropped,
 			"cut in cycle %d: %+v, want %d injected, %d delivered, %d dropped, and 8 more", c.at, f.Counters, c.injected, c.delivered, c.dropped)
-		last := s.delivered[len(s.delivered)-1]
+		last := s.Delivered[len(s.Delivered)-1]
 		simtest.ErrorIf(t, last.Cycle != 40+15+7, "the second packet arrives in cycle %d, want 62", last.Cycle)
 	}
 }
@@ -173,8 +173,8 @@ func TestParallelLinks(t *testing.T) {
 	for _, cable := range between(topo.Graph(), 0, 1) {
 		s := births(1, 0, 1, 2, 3, 20)
 		f := runFaults(t, topo, []topology.Failure{{Links: []topology.PortID{cable}}}, s, nil)
-		simtest.ErrorIf(t, len(s.delivered) != 5 || f.FaultTally() != (fabric.FaultTally{}),
-			"%d of 5 packets, %+v", len(s.delivered), f.FaultTally())
+		simtest.ErrorIf(t, len(s.Delivered) != 5 || f.FaultTally() != (fabric.FaultTally{}),
+			"%d of 5 packets, %+v", len(s.Delivered), f.FaultTally())
 	}
 }
 
@@ -239,11 +239,11 @@ func TestFaultFreesOthers(t *testing.T) {
 	plan := tablePeriods(t, topo, []topology.Failure{{Links: between(topo.Graph(), 1, 2), At: 20}})
 	f := faulty(t, topo.Graph(), pipelined(), plan)
 	s := &script{}
-	s.send(0, fabric.PacketSpec{Dst: 3, Flits: 20})
-	s.send(1, fabric.PacketSpec{Birth: 5, Dst: 2, Flits: 1})
+	s.Send(0, fabric.PacketSpec{Dst: 3, Flits: 20})
+	s.Send(1, fabric.PacketSpec{Birth: 5, Dst: 2, Flits: 1})
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
-	simtest.ErrorIf(t, len(s.delivered) != 1 || s.delivered[0].Src != 1 || s.delivered[0].Cycle != 35,
-		"%+v, want a packet from terminal 1 in cycle 35", s.delivered)
+	simtest.ErrorIf(t, len(s.Delivered) != 1 || s.Delivered[0].Src != 1 || s.Delivered[0].Cycle != 35,
+		"%+v, want a packet from terminal 1 in cycle 35", s.Delivered)
 }
 
 // buildPeriods builds a routing with its defaults for the periods of some failures.

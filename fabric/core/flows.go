@@ -13,8 +13,8 @@ func (u *packetUnit) at(cycle int64, kind eventKind, number, port int32) {
 	*u.events.Place(cycle) = event{number, port, kind}
 }
 
-// look brings up to date what routings see of a port. It has nothing to do where nothing
-// moves before a cycle that it has found out.
+// look brings up to date what routings see of a port, unless nothing moves before a cycle known to
+// it.
 func (u *packetUnit) look(d *Domain, p topology.PortID) {
 	if d.watched && d.Cycle < u.quiet[p] {
 		if check.On {
@@ -57,8 +57,8 @@ func (u *packetUnit) mustBeQuiet(d *Domain, port int32) {
 
 // settleFlows counts what the flits of a port have done.
 func (u *packetUnit) settleFlows(d *Domain, port int32) {
-	// What flits have crossed in this cycle shows when their switch has been evaluated,
-	// and in the steps of its own behind them.
+	// Flits that crossed in this cycle show once their switch is evaluated, and in its own later
+	// steps.
 	evaluated := (d.Cycle + 1) << IntervalShift
 	if d.view.AtTerminal() || d.graph.PortSwitch[port] > d.head.Switch {
 		evaluated = d.Cycle << IntervalShift
@@ -68,8 +68,7 @@ func (u *packetUnit) settleFlows(d *Domain, port int32) {
 	u.count(d, port, d.arrived(), evaluated, (d.Cycle+1)<<IntervalShift)
 }
 
-// count counts the flits of a port that have arrived before a time, those that crossed
-// before another, and those that have left before a third.
+// count counts the flits of a port that arrived, crossed and left before three times.
 func (u *packetUnit) count(d *Domain, port int32, arrived, evaluated, left int64) {
 	flows := u.flows[port]
 	kept := flows[:0]
@@ -103,7 +102,7 @@ func (u *packetUnit) count(d *Domain, port int32, arrived, evaluated, left int64
 	u.flows[port] = kept
 }
 
-// add adds the flits of a packet from the first one on that is still to come.
+// add adds a packet's flits, from the first that is still to come.
 func (u *packetUnit) add(d *Domain, port int32, kind flowKind, decided int32, r *flitSchedule, first int32) {
 	if r.flits == first {
 		return
@@ -158,15 +157,14 @@ func (u *packetUnit) finish(d *Domain, port int32) {
 	}
 }
 
-// settleAll counts the credits that have come back to all ports.
 func (u *packetUnit) settleAll(d *Domain) {
 	for port := range u.credits {
 		u.settle(d, int32(port))
 	}
 }
 
-// room counts the credits of a port and, where those under way are going to make room for a packet
-// of so many flits on a virtual channel of a set, sees to it that those who wait look then.
+// room counts a port's credits and, if those under way will make room for a packet of so many flits
+// on a virtual channel of a set, has the waiting look then.
 func (u *packetUnit) room(d *Domain, port int32, set uint32, need int32) {
 	u.settle(d, port)
 	r := &u.credits[port]
@@ -183,8 +181,8 @@ func (u *packetUnit) room(d *Domain, port int32, set uint32, need int32) {
 	}
 }
 
-// heed sees to it that those who wait for a port look when its next credit comes, as they
-// do with flits as the unit, so that what they wait for is the same.
+// heed has those who wait for a port look when its next credit comes, as with flits as the unit:
+// they must wait for the same.
 func (u *packetUnit) heed(d *Domain, port int32) {
 	u.settle(d, port)
 	if r := &u.credits[port]; r.ov >= 0 {

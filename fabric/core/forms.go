@@ -21,8 +21,8 @@ func (d *Domain) evaluateAll(sw *SwitchState, s topology.SwitchID) {
 	d.rest(sw)
 }
 
-// routeAll routes what has come to a switch, and tells whether packets ask for virtual channels there, and
-// flits for the crossbar.
+// routeAll routes what has come to a switch, and tells whether anything asks for virtual channels
+// (va) and the crossbar (sa).
 func (d *Domain) routeAll(sw *SwitchState, s topology.SwitchID) (va, sa bool) {
 	for w := range sw.masks {
 		m := &sw.masks[w]
@@ -51,7 +51,6 @@ func (d *Domain) rest(sw *SwitchState) {
 	}
 }
 
-// evaluatePackets is [Domain.evaluateAll] with packets as the unit.
 func (d *Domain) evaluatePackets(sw *SwitchState, s topology.SwitchID) {
 	u := d.Unit
 	va, sa := d.routeAll(sw, s)
@@ -81,9 +80,9 @@ func (d *Domain) allocateUnicast(sw *SwitchState, _ topology.SwitchID, t *StepTi
 	d.allocateSwitch(sw, t)
 }
 
-// allocateMulticast is switch allocation where multicast packets may be in front of
-// queues, one step: outputs that are due to serve a multicast packet do so, then
-// come unicast packets, then multicast packets to outputs that are left.
+// allocateMulticast is a step of switch allocation with multicast packets in front of queues:
+// outputs due to serve one do so, then unicast packets cross, then multicast packets to outputs
+// left.
 func (d *Domain) allocateMulticast(sw *SwitchState, s topology.SwitchID, t *StepTime) {
 	m := d.multicast
 	m.collect(sw, m.turn[s])

@@ -19,9 +19,9 @@ type hardware struct {
 	state
 }
 
-// state is all that the hardware keeps, switches, channels and terminals, in arrays that the
-// domains of a network share: an element belongs to the domain of the switch or terminal that it is
-// indexed by, and no other touches it. (The routing may read more; see [fabric.RemoteReader].)
+// state is all that switches, channels and terminals keep, in arrays that domains share: an element
+// belongs to the domain of the switch or terminal that indexes it, and no other touches it. (The
+// routing may read more; see [fabric.RemoteReader].)
 type state struct {
 	Queues    []InVC // by queue
 	OutVC     []outVC
@@ -60,8 +60,8 @@ type packetTable struct {
 	inflows PacketRecords[inflow] // where packets are the unit
 }
 
-// FlitsSent is the number of flits sent on all virtual channels of a channel, numbered as
-// state.out, as far as has been counted; modulo 2^32.
+// FlitsSent is the flits sent on all virtual channels of a channel (numbered as state.out), as
+// counted so far, modulo 2^32.
 func (h *hardware) FlitsSent(channel int32) (flits uint32) {
 	ovs := h.OutVC[int(channel)*h.vcs:][:h.vcs]
 	for i := range ovs {
@@ -79,8 +79,8 @@ func (s *state) stateBytes() int {
 		len(s.Out)*int(unsafe.Sizeof(OutPort{})) + len(s.Terminals)*int(unsafe.Sizeof(terminal{}))
 }
 
-// largeState, which only tests change, is from how many bytes of state on a fabric
-// asks for what it will touch: such as do not fit into the caches of one core.
+// largeState, which tests change, is the bytes of state from which a fabric prefetches: more than
+// one core's caches hold.
 var largeState = 1 << 20
 
 func newUpcoming(n *network, queues int) []upcoming {
@@ -102,9 +102,9 @@ func newLabels(n *network) *PacketRecords[label] {
 	return nil
 }
 
-// newAllocators makes the allocators of all switches; nil where allocateSwitch does
-// without: iSLIP and input-first are played out by allocateSwitch itself, on the records
-// of ports. Where a port has several inputs of the crossbar, these are the allocator's ports.
+// newAllocators makes the allocators of all switches; nil for iSLIP and input-first, which
+// allocateSwitch plays out itself, on the records of ports. Where a port has several inputs of the
+// crossbar, these are the allocator's ports.
 func newAllocators(n *network) ([]allocator.Allocator, error) {
 	chosen := &n.Config.Switch.Allocator
 	name := chosen.Name()
@@ -126,16 +126,14 @@ func newAllocators(n *network) ([]allocator.Allocator, error) {
 	return bySwitch, nil
 }
 
-// neverTuned, which only tests set, lets the registered allocators do what
-// allocateSwitch can itself.
+// neverTuned, which tests set, has registered allocators do what allocateSwitch can.
 var neverTuned bool
 
 // holds says which ports of switches are held, under switch.hold: from the grant of a packet's head
-// until its tail has crossed, nobody else crosses by its input port or its output port, on any
-// virtual channel. Packets on a channel are then whole, one after the other.
+// until its tail has crossed, nobody else crosses by its input or output port, on any virtual
+// channel. Packets on a channel are then whole, one after the other.
 //
-// Allocators see heads only. The flits behind a head cross as they come, one in a
-// step, without asking.
+// Allocators see heads only. The flits behind a head cross as they come, one a step, unasked.
 type holds struct {
 	ports  []heldPort
 	bodies []Request
@@ -144,11 +142,11 @@ type holds struct {
 // multicast is what replication needs beside the state of queues and outputs.
 //
 // A multicast packet stays in its queue until the last of its branches has left: each branch reads
-// the packet at its own pace, is given an output virtual channel when one has room for the whole
-// packet (virtual cut-through), in turn with other queues, and holds it to its tail. In one step of
-// the switch core an input port reads one flit; all branches that can use it take it together. A
-// flit's slot is freed, and its credit sent, when every branch has read it. An output port that
-// both unicast and multicast packets want serves them in turn.
+// it at its own pace, gets an output virtual channel with room for the whole packet (virtual
+// cut-through), in turn with other queues, and holds it to its tail. In one step of the switch core
+// an input port reads one flit; all branches that can use it take it together. A flit's slot is
+// freed, and its credit sent, when every branch has read it. An output port that both unicast and
+// multicast packets want serves them in turn.
 //
 // Multicast packets keep to the virtual channels that their sender names (the
 // service level), and are not counted by [fabric.View.Waiting].
@@ -190,13 +188,13 @@ type branch struct {
 
 // Under switch.hold an input reads a multicast packet from head to tail, for all outputs that it is
 // granted in the same step: a pass. It holds its input and these outputs until the tail has
-// crossed, and every flit goes to all of them at once. An output takes part if a virtual channel
-// has room for the whole packet, and so has the buffer behind the crossbar: no output holds up the
-// others. Outputs that were not granted get passes of their own; slots are freed, and credits sent,
-// in the last. A packet without branches is read, and dropped, in one pass.
+// crossed; every flit goes to all of them at once. An output takes part if a virtual channel and
+// the buffer behind the crossbar have room for the whole packet, so no output holds up the others.
+// The other outputs get later passes; slots are freed, and credits sent, in the last. A packet
+// without branches is read, and dropped, in one pass.
 
-// pass is the present pass of a replication. The branches that take part have a virtual
-// channel; branches of earlier passes are gone.
+// pass is a replication's present pass. Its branches have a virtual channel; earlier passes'
+// branches are gone.
 type pass struct {
 	on      bool
 	granted uint32 // step
@@ -219,11 +217,10 @@ type registered struct {
 	chosen   []Request
 }
 
-// behind ends the waiting of flits that have crossed their switch: when their channel takes them,
-// or, with [fabric.Needs].HeldSlots, when sensing lets their credit go. Only for occupancy readers.
+// behind ends the waiting of flits that have crossed their switch: when their channel takes them
+// or, with [fabric.Needs].HeldSlots, when their credit is sent. Only for readers of occupancy.
 //
-// Most flits leave within a cycle or two, and every one passes here: those go to
-// plain lists, only the others to a wheel.
+// Most flits leave within a cycle or two: they go to plain lists, only the others to a wheel.
 type behind struct {
 	soon  [soonCycles][]int32 // by cycle modulo soonCycles: output virtual channels of the decisions
 	until *wheel.Wheel[int32] // the same, later cycles

@@ -9,16 +9,14 @@ import (
 	"github.com/weft-sim/weft/sim/lists"
 )
 
-// The checked build (-tags weftcheck) checks what follows while it simulates. Wheels
-// check their times themselves.
+// The checked build (-tags weftcheck) checks the following; wheels check their times themselves.
 
 // checkPeriod is how many cycles pass, at least, from one check of a whole network to the next.
 const checkPeriod = 64
 
-// checkAll checks the whole network between cycles, if it has not been for a while: every
-// place in a buffer is taken by a flit in it or on its way, or stands for a credit here or
-// on its way; flits are where they came to or have left; what queues hold behind their
-// fronts is all that there is in pools.
+// checkAll checks the whole network between cycles, now and then: every place in a buffer is a flit
+// in it or on its way, or a credit here or on its way; flits are where they came to or have left;
+// pools hold just what is behind queues' fronts.
 func (f *Fabric) checkAll() {
 	if f.cycle < f.checkAt || f.unit != nil { // whose flits and credits are not single
 		return
@@ -68,8 +66,8 @@ func (f *Fabric) checkAll() {
 	}
 }
 
-// Audit checks an empty network: every flit that entered it has left it or was
-// discarded, every buffer is empty, every virtual channel free, every credit home.
+// Audit checks an empty network: every flit that entered has left or was discarded, all buffers are
+// empty, all virtual channels free, all credits home.
 func (f *Fabric) Audit() error {
 	if f.InjectedFlits+f.ReplicatedFlits != f.DeliveredFlits+f.DiscardedFlits {
 		return fmt.Errorf("audit: %d flits entered the network, %d more were made by replication, %d left it, %d were discarded",
@@ -100,7 +98,6 @@ func (f *Fabric) Audit() error {
 	return nil
 }
 
-// count sums up what the domains have counted.
 func (f *Fabric) count() {
 	f.Counters = Counters{}
 	for _, d := range f.domains {
@@ -111,8 +108,8 @@ func (f *Fabric) count() {
 	}
 }
 
-// ChannelFlits is the number of flits sent so far on every virtual channel (len =
-// (ports+terminals)*vcs), modulo 2^32.
+// ChannelFlits is the flits sent so far on every virtual channel (len = (ports+terminals)*vcs), mod
+// 2^32.
 func (f *Fabric) ChannelFlits() []uint32 {
 	counts := lists.Make(len(f.OutVC), func(i int) uint32 { return f.OutVC[i].Flits })
 	return counts
@@ -126,9 +123,9 @@ func (f *Fabric) FlitsInside() int64 {
 	return f.InjectedFlits + f.ReplicatedFlits - f.DeliveredFlits - f.DiscardedFlits
 }
 
-// IdleLatency is the mean latency in cycles of packets that cross channels as
-// often as given (len = (ports+terminals)*vcs) and never wait, their flits, so many in
-// the mean, following each other in a flit a cycle.
+// IdleLatency is the mean latency in cycles of packets that cross channels as often as given (len =
+// (ports+terminals)*vcs) and never wait; their flits (meanFlits) follow each other in a flit a
+// cycle.
 func (f *Fabric) IdleLatency(channelFlits []uint32, meanFlits float64) float64 {
 	var flits, cycles float64
 	for ov, n := range channelFlits {
@@ -185,8 +182,8 @@ func (f *Fabric) CreditsUnderWay() bool {
 	return false
 }
 
-// Settled tells whether all packets that the source has handed over have been
-// delivered or given up, and no copy of one is in the network.
+// Settled tells whether all packets that the source has handed over are delivered or given up,
+// without a copy in the network.
 func (f *Fabric) Settled() bool {
 	if f.InFlight() > 0 || f.oldestInLanes() < fabric.Never {
 		return false

@@ -6,27 +6,25 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// A fabric can be simulated together with models of what its terminals belong to, such
-// as adapters and processes: each domain is a clocked component of a kernel that it
-// shares with the models of its own terminals. Domains, with their kernels, are simulated in
-// windows, as by [Fabric.Advance]; windows in which nothing happens are left out.
+// A fabric can be simulated together with models of what its terminals belong to, such as adapters
+// and processes: each domain shares a kernel with its terminals' models. Domains and their kernels
+// are simulated in windows, as by [Fabric.Advance]; windows in which nothing happens are left out.
 
 // Models are what happens between windows to models that share kernels with domains.
 type Models interface {
-	// Take lets a domain's models take over what models of other domains had for them when the
-	// last window ended: others may have gone on.
+	// Take lets a domain's models take over what other domains' models had for them when the last
+	// window ended; those may have gone on.
 	Take(domain int)
-	// Next is the time of the first thing that a domain's models have for others
-	// since they were last asked; sim.MaxTime without any.
+	// Next is the time of the first thing that a domain's models have for others since the last
+	// call; sim.MaxTime: none.
 	Next(domain int) sim.Time
-	// Stop tells whether to end. It is called while nothing is simulated, and may write
-	// the state: see [Fabric.Archive].
+	// Stop tells whether to end. Nothing is simulated meanwhile, so it may write the state: see
+	// [Fabric.Archive].
 	Stop() bool
 }
 
-// RunKernels advances the kernels of the domains (len = Domains), whose clocked components they
-// are, until none has anything left to do or the models end it. The models of a single one are
-// asked whether to end when that has been stopped, and now and then.
+// RunKernels advances the domains' kernels (len = Domains) until none has anything left to do or
+// the models end it. A single kernel's models are asked now and then, and when it has stopped.
 func (f *Fabric) RunKernels(kernels []*sim.Kernel, models Models) {
 	if len(kernels) == 1 {
 		f.kernel = kernels[0]
@@ -52,8 +50,7 @@ type kernelRun struct {
 	end     sim.Time   // of the window, which begins with cycle from
 }
 
-// nextTime is the time of the first thing that a domain has to do or has for others, in a
-// cache line of its own.
+// nextTime is a domain's first time with something to do or for others, in its own cache line.
 type nextTime struct {
 	at sim.Time
 	_  [56]byte
@@ -94,11 +91,10 @@ func (r *kernelRun) simulate(domain int) {
 	r.next[domain].at = next
 }
 
-// Archive writes the state of a network that kernels drive, as [Watchdog.ArchiveNetwork] does,
-// or reads it into one that is attached and has not run. It is written by the models of
-// [Fabric.RunKernels] when that is asked whether to end, at the time of the kernel that has
-// come furthest, after each domain's models have taken what others had for them. It is
-// read before the kernels are, which go on at or before the next cycle.
+// Archive writes the state of a network that kernels drive, as [Watchdog.ArchiveNetwork] does, or
+// reads it into one that is attached and has not run. Models write it in [Models].Stop, at the time
+// of the kernel that has come furthest, after each domain's models have taken what others had for
+// them. It is read before the kernels, which go on at or before the next cycle.
 func (f *Fabric) Archive(a *snapshot.Archive, now sim.Time, packets Packets) {
 	if a.Reading() && (!f.attached || f.cycle >= 0) {
 		a.Fail("a state is restored into a fabric that is attached and has not run")
@@ -113,8 +109,8 @@ func (f *Fabric) Archive(a *snapshot.Archive, now sim.Time, packets Packets) {
 	f.written = true
 }
 
-// meet brings all domains to the last cycle that each of them is through with, where kernels
-// have come to a time, and lets all have what was sent to them.
+// meet brings all domains to the last cycle that each is through with, at the kernels' time, and
+// delivers what was sent.
 func (f *Fabric) meet(now sim.Time) {
 	f.deliverHanded()
 	clock := f.Config.Fabric.Clock

@@ -6,10 +6,9 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// laneQueues are the packets of a terminal that wait for their lanes, where InfiniBand's
-// arbitration puts them in order, as in a host channel adapter: a lane without credits
-// does not hold up the others. Packets that may take the same lanes are in one queue, in
-// order of birth; the routing has been asked when they joined it.
+// laneQueues are the packets of a terminal that wait for lanes, ordered by InfiniBand's arbitration
+// as in a host channel adapter: a lane without credits does not hold up others. Packets for the
+// same lanes share a queue, in order of birth; the routing was asked when they joined.
 type laneQueues struct {
 	arbiter    arbitration.Arbiter
 	arbitrated bool
@@ -46,8 +45,7 @@ func (l *laneQueues) add(lanes uint16, p lanePacket) {
 	l.queues = append(l.queues, laneQueue{lanes: lanes, packets: []lanePacket{p}})
 }
 
-// ready is the set of lanes on which the first packet of a queue can leave: those with
-// credits for all of it.
+// ready is the lanes on which a queue's first packet can leave, with credits for all of it.
 func (q *laneQueue) ready(ovs []outVC) (set uint32) {
 	if q.first == len(q.packets) {
 		return 0
@@ -60,7 +58,7 @@ func (q *laneQueue) ready(ovs []outVC) (set uint32) {
 	return set
 }
 
-// take removes the packet that was born first of those that can leave on a lane.
+// take removes the first-born packet that can leave on a lane.
 func (l *laneQueues) take(lane uint8, ovs []outVC) lanePacket {
 	var from *laneQueue
 	for i := range l.queues {
@@ -77,7 +75,6 @@ func (l *laneQueues) take(lane uint8, ovs []outVC) lanePacket {
 	return p
 }
 
-// oldest is the earliest birth of the packets that wait; Never if there is none.
 func (l *laneQueues) oldest() int64 {
 	birth := fabric.Never
 	for i := range l.queues {
@@ -88,13 +85,12 @@ func (l *laneQueues) oldest() int64 {
 	return birth
 }
 
-// lanePort is an output port whose packets InfiniBand's arbitration puts in order:
-// virtual channel l is lane l. From its first flit on until its last has crossed, the
-// port is the packet's alone, as packets are not mixed on a link. Which of several
-// inputs sends on the chosen lane is left to the switch allocator.
+// lanePort is an output port with InfiniBand's arbitration: virtual channel l is lane l. A packet
+// has the port from its first flit until its last has crossed, as packets are not mixed on a link.
+// The switch allocator chooses among inputs for a lane.
 //
-// Packets start only with credits for all of their flits (cut-through), so that none holds the port
-// to wait for a buffer downstream: lanes depend on each other no more than without arbitration.
+// Packets start only with credits for all of their flits (cut-through) and hold the port for no
+// buffer: lanes depend on each other no more than without arbitration.
 type lanePort struct {
 	arbiter    arbitration.Arbiter
 	arbitrated bool
@@ -162,7 +158,6 @@ func newLaneQueues(n *network) []laneQueues {
 	return queues
 }
 
-// mostWaiting is the number of packets that a terminal takes from its source before they
-// can leave, which bounds memory. Behind so many, a packet waits for those born before it,
-// whatever their lanes. Tests change it.
+// mostWaiting bounds the packets that a terminal takes from its source before they can leave, and
+// so memory. Later packets wait behind them, whatever their lanes. Tests change it.
 var mostWaiting = 1 << 16

@@ -286,8 +286,8 @@ func TestLanesDrain(t *testing.T) {
 	simtest.Check(t, f.Attach(fabric.Ends{Source: source, Sink: sink}))
 	source.stop = 20_000
 	f.Advance(60_000)
-	if err := f.Audit(); err != nil || len(sink.delivered) < 500 { // 20,000*0.5/50 = 200 of each flow, by chance some fewer
-		t.Error(err, len(sink.delivered))
+	if err := f.Audit(); err != nil || len(sink.Delivered) < 500 { // 20,000*0.5/50 = 200 of each flow, by chance some fewer
+		t.Error(err, len(sink.Delivered))
 	}
 }
 

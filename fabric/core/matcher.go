@@ -4,9 +4,8 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// matcher plays out the round robins of allocation, for one switch after the other, and
-// has the memory that allocation works in. Everything in it is in a switch's own
-// numbers; what it decides by is in the records of the switch's ports.
+// matcher plays out the round robins of allocation, for one switch after the other. All its numbers
+// are the switch's own; it decides by the records of the switch's ports.
 type matcher struct {
 	vcs                  int32
 	inputFirst           bool
@@ -48,8 +47,8 @@ func newMatcher(ports, vcs int32, inputFirst bool) matcher {
 	return m
 }
 
-// improve makes index the choice if it is nearer than what was chosen, and lists self as number n of the
-// entries in use, which it counts, if it was empty. There are no branches: nothing predicts them.
+// improve makes index the choice if it is nearer, and lists self as number n of the entries in use,
+// which it counts, if the entry was empty. It has no branches, which would be unpredictable.
 func (c *choice) improve(used check.Array[uint32], n, self, index uint32, distance int32) uint32 {
 	empty := uint32(int32(c.index-1) >> 31)
 	nearer := uint32((distance-c.distance)>>31) | empty
@@ -59,15 +58,13 @@ func (c *choice) improve(used check.Array[uint32], n, self, index uint32, distan
 	return n + empty&1
 }
 
-// take returns the choice and empties the entry.
 func (c *choice) take() uint32 {
 	i := c.index - 1
 	c.index = 0
 	return i
 }
 
-// match is one iteration of the round robins: it appends to matches what they
-// choose from some requests.
+// match is one iteration of the round robins: it appends the requests that they choose to matches.
 func (m *matcher) match(sw *SwitchState, rivals, matches []Request) []Request {
 	m.grantOutputs(sw, rivals)
 	m.acceptInputs(sw)
@@ -82,9 +79,9 @@ func (m *matcher) match(sw *SwitchState, rivals, matches []Request) []Request {
 	return matches
 }
 
-// matchPair is match, the allocator granting first, for two requests that share their output, their
-// input or both, as they do with up to 64 ports. Two are what most rivals are, and which of them is
-// nearer nothing predicts: there are no branches.
+// matchPair is match, the allocator granting first, for two requests that share their output, input
+// or both, with up to 64 ports. Most rivals are two, and which is nearer is unpredictable: no
+// branches.
 func (m *matcher) matchPair(sw *SwitchState, a, b Request) Request {
 	sameOutput := int32(a.Output()^b.Output()-1) >> 31 // -1, or else 0
 	granted := (grantDistance(sw, a)-grantDistance(sw, b))*m.vcs + m.vcDistance(sw, a) - m.vcDistance(sw, b)
@@ -93,8 +90,8 @@ func (m *matcher) matchPair(sw *SwitchState, a, b Request) Request {
 	return b ^ (a^b)&Request(int64(nearer))
 }
 
-// grantDistance is how far a request's input is from the round-robin pointer of its
-// output. At the same distance the virtual channel decides ([matcher.vcDistance]).
+// grantDistance is how far a request's input is from its output's round-robin pointer. At equal
+// distance virtual channels decide ([matcher.vcDistance]).
 func grantDistance(sw *SwitchState, r Request) int32 {
 	return ahead(int32(r.Port())-int32(sw.OutPort(r.Output()).grant), sw.Ports)
 }
@@ -104,7 +101,6 @@ func acceptDistance(sw *SwitchState, r Request) int32 {
 	return ahead(int32(r.Output())-int32(sw.inPort(r.Port()).accept), sw.Ports)
 }
 
-// ahead is a difference of positions on a ring of size n as a number from 0 on.
 func ahead(difference, n int32) int32 { return difference + n&(difference>>31) }
 
 // unmatched keeps the requests whose input and output are both free.
@@ -130,8 +126,8 @@ func (m *matcher) grantOutputs(sw *SwitchState, rivals []Request) {
 	m.touched = m.touched[:n]
 }
 
-// putForward keeps one request of each input port: the request of the virtual channel
-// next in its round robin.
+// putForward keeps one request of each input port: that of the virtual channel next in its round
+// robin.
 func (m *matcher) putForward(sw *SwitchState, rivals []Request) []Request {
 	inputs, granted, n := check.Of(m.inputs), check.Of(m.granted[:cap(m.granted)]), uint32(0)
 	for k, r := range rivals {
@@ -162,7 +158,6 @@ func (m *matcher) acceptInputs(sw *SwitchState) {
 	m.granted = m.granted[:n]
 }
 
-// refuse notes that a queue does not ask.
 func (m *matcher) refuse(local uint32, why Part) {
 	*check.At(m.refusals, m.refused) = refusal{local, why}
 	m.refused++

@@ -13,10 +13,9 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// SetMulticast gives switches multicast forwarding tables (len = switches), and
-// leaves virtual channels from unicast on to multicast packets. Call it before
-// [Fabric.Attach]. It needs virtual cut-through: with wormhole, the branches of
-// two packets could each hold what the other one waits for.
+// SetMulticast gives switches multicast forwarding tables (len = switches), and leaves virtual
+// channels from unicast on to multicast packets. Call it before [Fabric.Attach]. It needs virtual
+// cut-through: in wormhole, two packets' branches could each hold what the other waits for.
 func (f *Fabric) SetMulticast(tables []fabric.MulticastTable, unicast int) error {
 	if !f.cutThrough {
 		return &param.ParamError{Key: "switch.flow_control", Value: f.Config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
@@ -46,8 +45,8 @@ func (f *Fabric) SetMulticast(tables []fabric.MulticastTable, unicast int) error
 	return nil
 }
 
-// isUnicast tells whether the packet at the front of a queue asks for a virtual channel: the branches of
-// a multicast packet take theirs as they begin.
+// isUnicast tells whether the packet at the front of a queue asks for a virtual channel; branches
+// of multicast packets take theirs as they begin.
 func (d *Domain) isUnicast(sw *SwitchState, local uint32, v *InVC, step uint32) bool {
 	if v.Hop != multicastHop {
 		return true
@@ -59,7 +58,7 @@ func (d *Domain) isUnicast(sw *SwitchState, local uint32, v *InVC, step uint32) 
 	return false
 }
 
-// of is m for one of several domains, which share what is numbered by queue, switch or port.
+// of is a domain's m; domains share what is numbered by queue, switch or port.
 func (m *multicast) of() *multicast {
 	own := *m
 	own.work, own.idle, own.mine, own.wanted, own.usedList = nil, nil, nil, nil, nil
@@ -67,7 +66,7 @@ func (m *multicast) of() *multicast {
 	return &own
 }
 
-// forget ends a step: no port is taken in the next one yet.
+// forget ends a step: the next one begins with no port taken.
 func (m *multicast) forget() {
 	for _, used := range m.usedList {
 		m.usedInputs[used>>16], m.usedOutputs[used&(1<<16-1)] = false, false
@@ -75,8 +74,8 @@ func (m *multicast) forget() {
 	m.usedList = m.usedList[:0]
 }
 
-// collect lists the queues with a multicast packet in front, from queue first
-// on in a circle, and hides them from the unicast allocator.
+// collect lists the queues with a multicast packet in front, from first on in a circle, and hides
+// them from the unicast allocator.
 func (m *multicast) collect(sw *SwitchState, first int32) {
 	m.mine = m.mine[:0]
 	before := 0
@@ -100,9 +99,8 @@ func (m *multicast) collect(sw *SwitchState, first int32) {
 	}
 }
 
-// serve sends a flit of the packet in front of a queue to the branches that can
-// take it; with due, only to outputs whose turn it is to serve multicast packets.
-// Of branches at different flits those that are furthest behind go first.
+// serve sends a flit of the packet in front of a queue to branches that can take it; with due, only
+// to outputs due to serve multicast packets. Branches furthest behind go first.
 func (m *multicast) serve(d *Domain, sw *SwitchState, s topology.SwitchID, local uint32, t *StepTime, due bool) {
 	v := sw.Queue(local)
 	input := uint32(d.Matcher.Places[local].Port)
@@ -212,7 +210,7 @@ func (m *multicast) send(d *Domain, sw *SwitchState, r *replication, b *branch, 
 	m.prefer[sw.Port0+int32(b.output)] = false
 }
 
-// take gives a branch of the packet in a queue a local output virtual channel.
+// take gives a branch of a queue's packet a local output virtual channel.
 func (b *branch) take(d *Domain, sw *SwitchState, queue, lov int32) {
 	b.lov = lov
 	sw.outVC(uint32(lov)).owner = queue
@@ -229,7 +227,7 @@ func (b *branch) release(d *Domain, sw *SwitchState) {
 	}
 }
 
-// free takes the front flit, which all branches have read, out of its queue.
+// free takes the front flit, read by all branches, out of its queue.
 func (m *multicast) free(d *Domain, sw *SwitchState, local uint32, r *replication, v *InVC, t *StepTime) {
 	place := d.Matcher.Places[local]
 	in := sw.inPort(uint32(place.Port))
@@ -264,7 +262,7 @@ func (m *multicast) end(queue int32) {
 	m.under[queue] = 0
 }
 
-// settle puts a queue that has something for the crossbar back before the unicast allocator.
+// settle shows a queue with something for the crossbar to the unicast allocator again.
 func (m *multicast) settle(sw *SwitchState, local uint32) {
 	k, bit := sw.mask(local), uint64(1)<<(local&63)
 	if sw.Queue(local).Count > 0 && k.va&bit == 0 {
@@ -289,7 +287,7 @@ func (d *Domain) noteUnicast(sw *SwitchState, matches []Request, _ *StepTime) {
 	}
 }
 
-// leaveOutTaken leaves out requests for ports that multicast packets have taken in this step.
+// leaveOutTaken leaves out requests for ports that multicast packets have taken.
 func (d *Domain) leaveOutTaken(_ *SwitchState, requests []Request, _ *StepTime) []Request {
 	m := d.multicast
 	if len(m.usedList) == 0 {
@@ -304,9 +302,9 @@ func (d *Domain) leaveOutTaken(_ *SwitchState, requests []Request, _ *StepTime) 
 	return kept
 }
 
-// grantPasses lets packets at the front of queues begin passes, or add outputs to those that begin
-// in this step; with due, by outputs whose turn it is to serve multicast packets. Each output goes
-// to the queue next in its round robin, each input to the first of its queues in the switch's.
+// grantPasses lets packets at the front of queues begin passes, or add outputs to passes of this
+// step; with due, only by outputs due to serve multicast packets. Each output goes to the queue
+// next in its round robin, each input to its first queue in the switch's.
 func (m *multicast) grantPasses(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime, due bool) {
 	for _, local := range m.mine {
 		v := sw.Queue(local)
@@ -327,8 +325,8 @@ func (m *multicast) grantPasses(d *Domain, sw *SwitchState, s topology.SwitchID,
 	m.wanted = m.wanted[:0]
 }
 
-// mayBegin tells whether the packet at the front of a queue, a multicast one, may begin a
-// pass in this step, or has begun one in it.
+// mayBegin tells whether the multicast packet at the front of a queue may begin a pass in this
+// step, or has.
 func (m *multicast) mayBegin(d *Domain, sw *SwitchState, local uint32, v *InVC, t *StepTime) bool {
 	if v.Count == 0 || v.dst >= 0 || int32(v.Ready-t.Number) > 0 || d.storeForward && v.Packet&HeadFlit != 0 && !d.whole(v) {
 		return false
@@ -431,9 +429,9 @@ func (m *multicast) endPass(d *Domain, sw *SwitchState, local uint32, r *replica
 	r.branches = left
 }
 
-// grantVCs lets every output port that branches without a virtual channel want
-// give one to the branch whose queue is next in its round robin, if one that the
-// packet may travel on is free and has room for all of it.
+// grantVCs lets every output port wanted by branches without a virtual channel give one to the
+// branch whose queue is next in its round robin, if an allowed one is free with room for all of the
+// packet.
 func (m *multicast) grantVCs(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime) {
 	for _, local := range m.mine {
 		v := sw.Queue(local)
@@ -456,8 +454,8 @@ func (m *multicast) grantVCs(d *Domain, sw *SwitchState, s topology.SwitchID, t 
 	m.wanted = m.wanted[:0]
 }
 
-// bidAll bids for the branches of the packet in a queue that have no virtual channel, at the
-// outputs that may take it, for one of a set.
+// bidAll bids for the branches of a queue's packet without a virtual channel, at the outputs that
+// may take it, for one of a set.
 func (m *multicast) bidAll(d *Domain, sw *SwitchState, local uint32, r *replication, vcs uint32, takes func(output uint32) bool) {
 	for i := range r.branches {
 		if b := &r.branches[i]; b.lov < 0 && takes(b.output) {

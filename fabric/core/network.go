@@ -9,9 +9,9 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// network is what stays as it is from the first cycle on: the graph, the settings, the routing, and
-// the tables made of them. Every domain has a copy of its own, some hundred bytes beside the
-// tables, so that what is read for each flit is found without following a pointer.
+// network is what is constant from the first cycle on: the graph, the settings, the routing, and
+// tables. Every domain has a copy, some hundred bytes beside the tables: reads for each flit then
+// follow no pointer.
 type network struct {
 	vcs            int
 	buffer         int32 // flits a queue holds
@@ -87,14 +87,14 @@ func (n *network) bufferOf(p topology.PortID) int32 {
 	return n.buffer
 }
 
-// receives tells whether terminals have buffers to receive at, and return credits.
+// receives tells whether terminals have receive buffers and return credits.
 func (n *network) receives() bool { return n.received < unboundedCredits }
 
 // unboundedCredits stands for a receiver that takes every flit: a terminal without.
 const unboundedCredits = 1 << 30
 
-// paceOf numbers the pace of a channel with room for so many flits behind the
-// crossbar; 0: for any number.
+// paceOf numbers the pace of a channel with room for limit flits behind the crossbar; 0: any
+// number.
 func (n *network) paceOf(t fabric.ChannelTiming, limit int64) uint16 {
 	interval := intervalOf(t)
 	p := pace{Interval: interval, window: fabric.Never, travel: (t.Latency+1)<<IntervalShift - 1, latency: int32(t.Latency)}
@@ -110,8 +110,7 @@ func (n *network) paceOf(t fabric.ChannelTiming, limit int64) uint16 {
 	return uint16(i)
 }
 
-// pace is how fast channels of one kind take flits, and how long these are under way. Times
-// are in cycles << intervalShift.
+// pace is how fast channels of a kind take flits, and their latency, in cycles << intervalShift.
 type pace struct {
 	Interval int64 // time of a flit on the channel
 	window   int64 // how far ahead of the clock outPort.nextFree may be for one more flit to join those behind the crossbar
@@ -145,10 +144,8 @@ func creditIntervalOf(perCycle int) int64 {
 	return (1<<IntervalShift + int64(perCycle) - 1) / int64(perCycle)
 }
 
-// Graph is the network's graph.
 func (n *network) Graph() *topology.Graph { return n.graph }
 
-// VCs is the number of virtual channels of every channel.
 func (n *network) VCs() int { return n.vcs }
 
 // misuse panics with what the routing has done.
@@ -165,7 +162,7 @@ func (n *network) badHop(h *fabric.Head, hop fabric.Hop) {
 		h.Dst, n.graph.SwitchName(h.Switch), h.VC, h.State, hop.Port, hop.VCs, n.unicastVCs)
 }
 
-// cyclesPerFlit is how long a flit occupies the channel from a sending end, numbered as state.out.
+// cyclesPerFlit is how long a flit occupies the channel of a sending end (as state.out).
 func (n *network) cyclesPerFlit(o *OutPort) float64 {
 	return float64(n.Pace(o).Interval) / (1 << IntervalShift)
 }

@@ -16,10 +16,8 @@ func (f *Fabric) Observe(o Observer) {
 	}
 }
 
-// observers are several, each told of everything.
 type observers []Observer
 
-// each tells all of a moment.
 func (all observers) each(tell func(Observer)) {
 	for _, o := range all {
 		tell(o)

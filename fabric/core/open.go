@@ -88,8 +88,8 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 	return f, nil
 }
 
-// reach bounds how far ahead the fabric files flits and credits in the usual
-// case: the longest channel, with flits waiting for it that fill the buffers at its end, or 256 cycles.
+// reach bounds how far ahead flits and credits are usually filed: the longest channel, with flits
+// that wait for it and fill the buffers at its end, or 256 cycles.
 func (f *Fabric) reach(timings []fabric.ChannelTiming) int64 {
 	reach, s := int64(0), &f.Config.Switch
 	waiting := int64(f.buffer) * int64(f.vcs)
@@ -104,8 +104,8 @@ func (f *Fabric) reach(timings []fabric.ChannelTiming) int64 {
 	return reach + int64(pipeline) + int64(f.Config.Terminal.InjectionCycles) + 16
 }
 
-// open fills in the domains of a network, once all is known that it is to have, and connects each to
-// its part of a host.
+// open fills in the domains of a network, once it is complete, and connects each to its part of a
+// host.
 func (f *Fabric) open(parts []fabric.Ends) {
 	f.attached = true
 	for i, d := range f.domains {
@@ -134,7 +134,7 @@ func (f *Fabric) open(parts []fabric.Ends) {
 	}
 }
 
-// fill gives d what a domain of f works with, before it has done anything.
+// fill gives d what a fresh domain of f works with.
 func (f *Fabric) fill(d *Domain) {
 	d.hardware = f.hardware
 	d.clock = clock{Cycle: -1, worked: -1, purged: -1, Steps: newStepTimes(&f.Config.Switch)}
@@ -158,7 +158,7 @@ func (f *Fabric) fill(d *Domain) {
 	d.openView()
 }
 
-// choose chooses the forms of a domain's loops: its lists have just what there is to do.
+// choose chooses the forms of a domain's loops: its lists hold just what there is to do.
 func (d *Domain) choose(f *Fabric) {
 	d.forms = forms{
 		evaluate: (*Domain).evaluateAll, allocate: (*Domain).allocateUnicast, rivalVCs: (*Domain).allocateRivalVCs, request: (*Domain).requestCrossbar,
@@ -177,23 +177,21 @@ func (d *Domain) choose(f *Fabric) {
 	d.singleVCs = d.asksForOne()
 }
 
-// chooseMoments lists what happens in a cycle.
 func (d *Domain) chooseMoments(f *Fabric) {
 	add := func(is bool, m moment) {
 		if is {
 			d.moments = append(d.moments, m)
 		}
 	}
-	// What fails takes with it what would have arrived. Of several domains the last thread at the
-	// barrier sees to it.
+	// What fails takes arrivals with it. With several domains the last thread at the barrier does
+	// this.
 	add(f.Faults != nil && d.alone, func(_ *Domain, c int64) { f.Faults.tick(c) })
 	// What left before waits no more. Observers see what that and faults have left.
 	add(d.behind != nil, func(d *Domain, c int64) { d.behind.release(d, c) })
 	add(d.observer != nil, func(d *Domain, _ int64) { d.observer.Begins(d) })
 	// Routings that read queues at terminals do so before anything arrives, in any order.
 	add(d.departsAhead, (*Domain).departAhead)
-	// Arrivals, in any order: those at terminals come before terminals send, since workloads
-	// answer at once.
+	// Arrivals, in any order. Terminals receive before they send: workloads answer at once.
 	add(d.Unit != nil, func(d *Domain, c int64) { d.Unit.arrive(d, c) })
 	add(d.Unit == nil, (*Domain).arriveCredits)
 	add(d.held != nil, (*Domain).releaseCredits)
@@ -201,8 +199,8 @@ func (d *Domain) chooseMoments(f *Fabric) {
 	add(true, (*Domain).arriveAtSwitches)
 	add(d.Unit != nil && d.Unit.Followed != nil, func(d *Domain, c int64) { d.Unit.Followed.tailsArrive(d, c) })
 	add(d.listener != nil, func(d *Domain, c int64) { d.listener.ring(c) })
-	// Terminals have the credits of this cycle, as switches do, which come last: what they do reaches
-	// others in a later cycle.
+	// Terminals have this cycle's credits, as switches do, which come last: their effects elsewhere
+	// are later cycles'.
 	add(true, (*Domain).serveTerminals)
 	add(d.mayRouteAhead(), (*Domain).evaluateAhead)
 	add(!d.mayRouteAhead(), (*Domain).evaluateInTurn)
@@ -234,7 +232,7 @@ func (d *Domain) chooseStages() {
 	}
 }
 
-// chooseGates lists what may keep heads from asking for a virtual channel, and for the crossbar.
+// chooseGates lists what may keep heads from asking for virtual channels, and for the crossbar.
 func (d *Domain) chooseGates() {
 	if d.storeForward { // before all else: a packet that is not whole asks for nothing
 		d.asks, d.bids = append(d.asks, (*Domain).isWhole), append(d.bids, (*Domain).isWhole)
@@ -262,8 +260,8 @@ func (d *Domain) chooseLists() {
 			d.observer.GrantedSwitch(d, sw, matches, t)
 		})
 	}
-	// Multicast packets have taken their ports, lanes choose among the rest, and flits behind heads cross
-	// at once, so that heads alone are matched.
+	// Multicast packets have taken their ports, lanes choose among the rest, and flits behind heads
+	// cross at once: heads alone are matched.
 	if d.multicast != nil {
 		d.filters, d.notices = append(d.filters, (*Domain).leaveOutTaken), append(d.notices, (*Domain).noteUnicast)
 	}
@@ -275,21 +273,20 @@ func (d *Domain) chooseLists() {
 	}
 }
 
-// Wake tells an idle terminal that its source may have a packet. Waking a busy
-// one does no harm. Where a kernel drives the fabric, which may have passed over many
-// cycles, WakeAt is told the present one.
+// Wake tells an idle terminal that its source may have a packet; busy ones do not mind. Under a
+// kernel, which may have passed over many cycles, WakeAt is told the present one.
 func (f *Fabric) Wake(t topology.TerminalID) { f.WakeAt(t, 0) }
 
-// WakeAt is Wake for a packet that is born in that cycle. When a network is attached all terminals wake.
+// WakeAt is Wake for a packet born in that cycle. Attaching a network wakes all terminals.
 func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) {
 	if f.attached {
 		f.owner(t).wakeUp(t, cycle)
 	}
 }
 
-// Attach connects f to a host and starts every terminal. It must be called once, before the first
-// cycle, and behind what divides f ([Fabric.Divide], [Fabric.DivideFor]). What [Fabric.Check]
-// refuses is an error. A [fabric.Responder] is the source of all parts, and their sinks are each a [Recorder].
+// Attach connects f to a host and starts every terminal. Call it once, before the first cycle and
+// after [Fabric.Divide] or [Fabric.DivideFor]. What [Fabric.Check] refuses is an error. A
+// [fabric.Responder] is the source of all parts, whose sinks are [Recorder]s.
 func (f *Fabric) Attach(host fabric.Host) error {
 	parts := lists.Make(len(f.domains), func(i int) fabric.Ends { return host.Part(i) })
 	if err := f.Check(parts[0].Source); err != nil {
@@ -305,8 +302,8 @@ func (f *Fabric) Attach(host fabric.Host) error {
 	return nil
 }
 
-// Divide divides f among threads, where that pays, before anything is attached to it. worth is the
-// number of terminals times cycles of a window from which a second thread is used; 0: from where it pays.
+// Divide divides f among threads, where that pays, before it is attached. worth is the terminals
+// times cycles of a window from which a second thread is used; 0: from where it pays.
 func (f *Fabric) Divide(threads int, worth int64) {
 	if f.split(threads, fabric.Never, cmp.Or(worth, worthThreads), nil); f.onOne != "" {
 		f.tile()
@@ -338,7 +335,6 @@ func (f *Fabric) Clocked(domain int) sim.Clocked {
 	return f.domains[domain]
 }
 
-// ask finds out what a routing needs.
 func (f *Fabric) ask(routing fabric.Routing) {
 	f.injection = routing.InjectionVCs(f.vcs) & f.allVCs
 	f.needs = fabric.NeedsOf(routing)
@@ -424,9 +420,9 @@ func (f *Fabric) wire(timings []fabric.ChannelTiming) {
 	f.Terminals = make([]terminal, terminals)
 	credit := int32(f.Config.Switch.CreditCycles)
 	limit := int64(f.Config.Switch.OutputBufferFlits)
-	// Where a terminal's buffers are unbounded, what waits for its channel is
-	// bounded at the switch: by what a switch would have room for, but not so that
-	// flits on their way through the crossbar keep the channel from being full.
+	// A terminal's unbounded buffers bound nothing, so what waits for its channel is bounded at the
+	// switch: by the room of a switch's buffer, but not so that flits in the crossbar keep the
+	// channel from being full.
 	terminalLimit := limit
 	if limit == 0 && !f.receives() {
 		terminalLimit = max(int64(f.buffer)*int64(vcs), f.Config.Switch.CrossingCycles()+2)
@@ -455,12 +451,11 @@ func (f *Fabric) wire(timings []fabric.ChannelTiming) {
 	}
 }
 
-// Ports of switches tell probes and routings what they have and have done. What is
-// counted for nobody else is counted here: where a channel's flits are is known from when they
-// crossed and from what has not left.
+// Switch ports tell probes and routings what they have and have done. Here is counted what nobody
+// else needs: where a channel's flits are follows from when they crossed and what has not left.
 
-// countPorts has the network keep what probes and the routing ask of ports, which does not make
-// terminals decide ahead.
+// countPorts has the network keep what probes and the routing ask of ports. Terminals do not decide
+// ahead for it.
 func (f *Fabric) countPorts() {
 	c, n := &f.Config, &f.needs
 	if n.Sent && (f.escape != nil || n.HeldSlots) {

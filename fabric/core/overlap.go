@@ -8,15 +8,14 @@ func (d *Domain) behindFront(sw *SwitchState, local uint32) *upcoming {
 	return check.At(d.Upcoming, uint32(sw.Queue0)+local)
 }
 
-// IsStreaming tells, where packets are the unit, whether that at the front of a queue crosses
-// the switch, so that it crosses in the step of its tail.
+// IsStreaming tells, with packets as the unit, whether a queue's front packet is crossing the
+// switch, until its tail's step.
 func (d *Domain) IsStreaming(queue int32) bool {
 	return d.Unit != nil && check.At(d.Unit.streams, uint32(queue)>>6).under>>(queue&63)&1 != 0
 }
 
-// asksAhead is all ones if the second packet of a queue may be given a virtual channel at
-// all. With escape channels, and where packets must be whole before they ask, it waits
-// until it is at the front.
+// asksAhead is all ones if the second packet of a queue may get a virtual channel at all. With
+// escape channels, and where packets must be whole to ask, it waits to be at the front.
 func (d *Domain) asksAhead() uint64 {
 	if d.Combined == 0 && d.escape == nil && !d.storeForward {
 		return ^uint64(0)
@@ -24,7 +23,7 @@ func (d *Domain) asksAhead() uint64 {
 	return 0
 }
 
-// joins notes that the head of a packet has come into a queue behind others, before a step.
+// joins notes that a packet's head joined a queue behind others, before a step.
 func (d *Domain) joins(sw *SwitchState, local uint32, v *InVC, step uint32) {
 	u, m, bit := d.behindFront(sw, local), sw.mask(local), uint64(1)<<(local&63)
 	if m.second&bit == 0 { // its record, which is often far, is written without being read
@@ -46,9 +45,9 @@ func (d *Domain) joins(sw *SwitchState, local uint32, v *InVC, step uint32) {
 	}
 }
 
-// offerSecond lets the second packet of a queue, which holds no virtual channel, ask for one, if
-// there is one that may and the front holds its own. (While the bit of a queue stands for the
-// second packet, the front is past that stage.)
+// offerSecond lets the second packet of a queue ask for a virtual channel, if it may and holds
+// none, and the front holds its own. (While the bit of a queue stands for the second packet, the
+// front is past that stage.)
 func (d *Domain) offerSecond(sw *SwitchState, local uint32, v *InVC) {
 	m, bit := sw.mask(local), uint64(1)<<(local&63)
 	if v.Out >= 0 && m.second&^m.asleep&bit&d.ahead != 0 {
@@ -57,9 +56,9 @@ func (d *Domain) offerSecond(sw *SwitchState, local uint32, v *InVC) {
 	}
 }
 
-// mayAsk tells whether the second packet of a queue may ask for a virtual channel in a
-// step: it has its route, the front has its virtual channel, and credits for all that is
-// left of it, which is in the queue. The front then leaves whatever others do.
+// mayAsk tells whether the second packet of a queue may ask for a virtual channel in a step: it has
+// its route, and the front has a virtual channel, credits for all that is left of it, and all of
+// that in the queue. The front then leaves whatever others do.
 func (d *Domain) mayAsk(sw *SwitchState, local uint32, v *InVC, step uint32) bool {
 	u, bit := d.behindFront(sw, local), uint64(1)<<(local&63)
 	if d.multicast != nil && d.Pool.At(u.head).Hop == multicastHop { // its branches take theirs as they begin
@@ -87,7 +86,7 @@ func (d *Domain) asking(sw *SwitchState, local uint32, v *InVC) *Queued {
 	return &v.Queued
 }
 
-// ofFronts keeps the matches of packets at the front of their queues, which observers are told of.
+// ofFronts keeps the matches of front packets, for observers.
 func (d *Domain) ofFronts(sw *SwitchState, matches []Request) []Request {
 	if d.Upcoming == nil {
 		return matches
@@ -101,8 +100,8 @@ func (d *Domain) ofFronts(sw *SwitchState, matches []Request) []Request {
 	return kept
 }
 
-// leaves notes that the tail of the packet at the front of a queue has left in a step, and
-// that the next one, which is there, is the front now, with what it has come to.
+// leaves notes that the tail of a queue's front packet left in a step, and that the next packet,
+// which is there, is the front.
 func (d *Domain) leaves(sw *SwitchState, local uint32, v *InVC, step uint32) {
 	u, m, bit := d.behindFront(sw, local), sw.mask(local), uint64(1)<<(local&63)
 	if m.second&bit == 0 { // it is to be discarded
@@ -124,8 +123,8 @@ func (d *Domain) leaves(sw *SwitchState, local uint32, v *InVC, step uint32) {
 	}
 }
 
-// findSecond makes the packet behind the front of a queue, which has its route in a step,
-// the second, and that behind it the third from another step on.
+// findSecond makes the packet behind a queue's front, routed in a step, the second, and the one
+// behind it the third from another step on.
 func (d *Domain) findSecond(sw *SwitchState, local uint32, v *InVC, routed, from uint32) {
 	u, m, bit := d.behindFront(sw, local), sw.mask(local), uint64(1)<<(local&63)
 	u.out = -1
@@ -144,8 +143,8 @@ func (d *Domain) findSecond(sw *SwitchState, local uint32, v *InVC, routed, from
 	d.offerSecond(sw, local, v)
 }
 
-// Comes is the steps in which the second packet of a queue has its route and its virtual
-// channel, if it comes to the front in step from; held is false if it has none yet.
+// Comes is the steps in which a queue's second packet has its route and its virtual channel, if it
+// is the front from step from on; held is false if it has no channel yet.
 func (d *Domain) Comes(queue int32, from uint32) (routed, ready uint32, held bool) {
 	if d.Upcoming == nil {
 		return from + d.RouteDelay, 0, false

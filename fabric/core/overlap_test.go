@@ -46,7 +46,7 @@ func TestPipelineClosedForm(t *testing.T) {
 					f, all := n.fabric(t, config), &script{}
 					const sent = 40
 					for i := range sent {
-						all.send(0, fabric.PacketSpec{Birth: 0, Dst: topology.TerminalID(1 + i%outputs), Flits: int32(c.l)})
+						all.Send(0, fabric.PacketSpec{Birth: 0, Dst: topology.TerminalID(1 + i%outputs), Flits: int32(c.l)})
 					}
 					f.Attach(fabric.Ends{Source: all, Sink: all})
 					f.Advance(sent*20 + 100)
@@ -59,8 +59,8 @@ func TestPipelineClosedForm(t *testing.T) {
 					queue, output := s.PacketSteps(float64(c.l))
 					simtest.ErrorIf(t, max(queue, output*float64(2-outputs)) != float64(want),
 						"%s, %d outputs, %+v: PacketSteps %v and %v, want %d", pipeline, outputs, c, queue, output, want)
-					simtest.FatalIf(t, len(all.delivered) != sent, "%d of %d packets arrived", len(all.delivered), sent)
-					last, before := all.delivered[sent-1].Cycle, all.delivered[sent-21].Cycle
+					simtest.FatalIf(t, len(all.Delivered) != sent, "%d of %d packets arrived", len(all.Delivered), sent)
+					last, before := all.Delivered[sent-1].Cycle, all.Delivered[sent-21].Cycle
 					got := last - before
 					simtest.ErrorIf(t, got != int64(20*want),
 						"%s, %s, %d outputs, %+v: 20 packets in %d cycles, want %d each", unit, pipeline, outputs, c, got, want)
@@ -90,13 +90,13 @@ func TestVCsAheadDoNotDeadlock(t *testing.T) {
 					src, dst topology.TerminalID
 					most     int
 				}{{3 * side, far, 5}, {3 * side, near, 3}, {near + 1, near, 7}, {near, far, 2}} {
-					all.send(p.src, fabric.PacketSpec{Dst: p.dst, Flits: int32(1 + r.IntN(p.most))})
+					all.Send(p.src, fabric.PacketSpec{Dst: p.dst, Flits: int32(1 + r.IntN(p.most))})
 				}
 			}
 		}
 		f.Attach(fabric.Ends{Source: all, Sink: all})
 		f.Advance(rounds * 30)
-		simtest.ErrorIf(t, len(all.delivered) != 8*rounds, "buffers of %d flits: %d of %d packets arrived", buffer, len(all.delivered), 8*rounds)
+		simtest.ErrorIf(t, len(all.Delivered) != 8*rounds, "buffers of %d flits: %d of %d packets arrived", buffer, len(all.Delivered), 8*rounds)
 	}
 }
 
@@ -122,16 +122,11 @@ func TestTorusOverlapped(t *testing.T) {
 }
 
 // arrivalsOf are the cycles in which packets of a script arrive at a terminal of a single switch.
-func arrivalsOf(t *testing.T, config fabric.Config, terminals int, dst topology.TerminalID, s *script) (cycles []int64) {
+func arrivalsOf(t *testing.T, config fabric.Config, terminals int, dst topology.TerminalID, s *script) []int64 {
 	t.Helper()
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = terminals })
 	n.play(t, config, s, 200)
-	for _, d := range s.delivered {
-		if d.Dst == dst {
-			cycles = append(cycles, d.Cycle)
-		}
-	}
-	return cycles
+	return s.Arrivals(dst)
 }
 
 // TestCreditsBack: three packets of a terminal for another one of a single switch, one virtual
@@ -158,7 +153,7 @@ func TestCreditsBack(t *testing.T) {
 		config, s := fabric.DefaultConfig(), &script{}
 		config.Switch.VCs, config.Switch.VCReuse, config.Switch.VCAllocCycles, config.Terminal.BufferFlits = 1, c.reuse, c.vcAlloc, c.buffer
 		for range 3 {
-			s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: int32(c.flits)})
+			s.Send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: int32(c.flits)})
 		}
 		simtest.EqualSlices(t, arrivalsOf(t, config, 2, 1, s), c.want, "%+v: arrive in cycles", c)
 	}
@@ -176,11 +171,11 @@ func TestInputSpeedup(t *testing.T) {
 		config.Switch.VCs, config.Switch.Speedup, config.Switch.InputSpeedup = 2, 1, inputs
 		for _, dst := range []topology.TerminalID{2, 3} {
 			s := &script{}
-			s.send(0, fabric.PacketSpec{Birth: 10, Dst: 2, Flits: 1})
-			s.send(1, fabric.PacketSpec{Birth: 10, Dst: 2, Flits: 1})
-			s.send(5, fabric.PacketSpec{Birth: 10, Dst: 2, Flits: 1})
-			s.send(0, fabric.PacketSpec{Birth: 11, Dst: 3, Flits: 1})
-			s.send(5, fabric.PacketSpec{Birth: 11, Dst: 3, Flits: 1})
+			s.Send(0, fabric.PacketSpec{Birth: 10, Dst: 2, Flits: 1})
+			s.Send(1, fabric.PacketSpec{Birth: 10, Dst: 2, Flits: 1})
+			s.Send(5, fabric.PacketSpec{Birth: 10, Dst: 2, Flits: 1})
+			s.Send(0, fabric.PacketSpec{Birth: 11, Dst: 3, Flits: 1})
+			s.Send(5, fabric.PacketSpec{Birth: 11, Dst: 3, Flits: 1})
 			last[dst] = slices.Max(arrivalsOf(t, config, 6, dst, s))
 		}
 		got := last[3] - last[2]
@@ -263,8 +258,8 @@ func TestCrossedFlitsWait(t *testing.T) {
 	config.Channels = map[string]fabric.ChannelConfig{"grid": {CyclesPerFlit: 4, Latency: sim.Nanosecond}, "terminal": {Latency: sim.Nanosecond}}
 	s := &script{}
 	for range 8 {
-		s.send(0, fabric.PacketSpec{Birth: 0, Dst: 2, Flits: 1})
-		s.send(1, fabric.PacketSpec{Birth: 0, Dst: 3, Flits: 1})
+		s.Send(0, fabric.PacketSpec{Birth: 0, Dst: 2, Flits: 1})
+		s.Send(1, fabric.PacketSpec{Birth: 0, Dst: 3, Flits: 1})
 	}
 	f := n.play(t, config, s, 300)
 	for k, left := range map[int64]int{2: 0, 3: 0, 4: 1, 5: 1, 6: 1, 7: 1, 8: 2, 9: 2} {
@@ -289,9 +284,9 @@ func TestHeldSlotsWait(t *testing.T) {
 		config.Switch.VCs, config.Switch.BufferFlits = 1, 256
 		s := &script{}
 		for i := range int64(100) {
-			s.send(2, fabric.PacketSpec{Birth: 2 * i, Dst: 6, Flits: 1})
-			s.send(4, fabric.PacketSpec{Birth: i, Dst: 6, Flits: 1})
-			s.send(5, fabric.PacketSpec{Birth: i, Dst: 7, Flits: 1})
+			s.Send(2, fabric.PacketSpec{Birth: 2 * i, Dst: 6, Flits: 1})
+			s.Send(4, fabric.PacketSpec{Birth: i, Dst: 6, Flits: 1})
+			s.Send(5, fabric.PacketSpec{Birth: i, Dst: 7, Flits: 1})
 		}
 		f := n.play(t, config, s, 4000)
 		most[slots] = c.most

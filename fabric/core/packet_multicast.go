@@ -7,11 +7,11 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// With packets as the unit, every copy of a multicast packet is a packet of its own; the last one
-// is the packet itself. What a pass grants ([multicast.grantPasses]) is what it is for flits.
+// With packets as the unit, every copy of a multicast packet is a packet; the last is the packet
+// itself. Passes are granted as for flits ([multicast.grantPasses]).
 
-// forward has the packet at the front of a queue cross by the outputs of the pass that it
-// begins in step t: what follows is known, as in [Domain.crossPackets].
+// forward has a queue's front packet cross by the outputs of the pass that it begins in step t: all
+// else follows, as in [Domain.crossPackets].
 func (u *packetUnit) forward(d *Domain, sw *SwitchState, local uint32, r *replication, t *StepTime) {
 	v, place := sw.Queue(local), d.Matcher.Places[local]
 	c := transit{in: *d.inflow(v.Packet >> PacketBits), granted: d.Steps.Wide(t.Number), window: fabric.Never, decided: -1}
@@ -50,8 +50,8 @@ func (u *packetUnit) forward(d *Domain, sw *SwitchState, local uint32, r *replic
 	}
 }
 
-// endPass ends the pass of the packet at the front of a queue, whose tail has crossed in
-// a step: it gives back what it holds and, if it was the last, leaves.
+// endPass ends the pass of a queue's front packet, whose tail crossed in a step: it gives back what
+// it holds, and leaves after the last pass.
 func (u *packetUnit) endPass(d *Domain, sw *SwitchState, local uint32, v *InVC, step uint32) {
 	m, queue := d.multicast, sw.Queue0+int32(local)
 	r := &m.work[m.under[queue]-1]
@@ -84,8 +84,8 @@ func (u *packetUnit) endPass(d *Domain, sw *SwitchState, local uint32, v *InVC, 
 	}
 }
 
-// settleMulticast begins what a multicast queue has been granted in step t, or has it bid
-// again: in the next step or, where that is sure to be in vain, when something changes.
+// settleMulticast begins what a multicast queue was granted in step t, or has it bid again: in the
+// next step, or on the next change if that is sure to be in vain.
 func (u *packetUnit) settleMulticast(d *Domain, sw *SwitchState, local uint32, t *StepTime) {
 	m, queue := d.multicast, sw.Queue0+int32(local)
 	if i := m.under[queue]; i != 0 && m.work[i-1].pass.on {
@@ -99,8 +99,8 @@ func (u *packetUnit) settleMulticast(d *Domain, sw *SwitchState, local uint32, t
 	}
 }
 
-// waitsInVain tells that the multicast packet at the front of a queue can begin nothing
-// until a port or a virtual channel of its switch is let go, or credits come.
+// waitsInVain tells that a queue's multicast front packet can begin nothing until a port or virtual
+// channel of its switch is let go, or credits come.
 func (u *packetUnit) waitsInVain(d *Domain, sw *SwitchState, local uint32, t *StepTime) bool {
 	m, v := d.multicast, sw.Queue(local)
 	i := m.under[sw.Queue0+int32(local)]
@@ -128,7 +128,7 @@ func (u *packetUnit) waitsInVain(d *Domain, sw *SwitchState, local uint32, t *St
 	return len(r.branches) > 0
 }
 
-// pass has the tails cross that do so in a step at a switch: they release what their packets hold.
+// pass lets the tails of a step cross a switch, which releases what their packets hold.
 func (u *packetUnit) pass(d *Domain, sw *SwitchState, step uint32) {
 	first, held := check.Of(u.streams).From(uint32(sw.Queue0)>>6), check.Of(d.hold.ports).From(uint32(sw.Port0))
 	places := check.Of(d.Matcher.Places)

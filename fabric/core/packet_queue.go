@@ -9,15 +9,15 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// begin has the packet at the front of a queue hold its ports until its tail crosses, in a step.
+// begin has a queue's front packet hold its ports until its tail crosses, in a step.
 func (u *packetUnit) begin(d *Domain, sw *SwitchState, local, port, output uint32, tail int64) {
 	held := check.Of(d.hold.ports).From(uint32(sw.Port0))
 	held.At(port).input, held.At(output).output = true, true
 	u.awaitTail(d, sw, local, output, tail)
 }
 
-// awaitTail takes a queue, whose head crosses to an output, out of the bidding until the
-// tail crosses, in a step.
+// awaitTail takes a queue, whose head crosses, out of the bidding until the tail crosses, in a
+// step.
 func (u *packetUnit) awaitTail(d *Domain, sw *SwitchState, local, output uint32, tail int64) {
 	queue, bit := sw.Queue0+int32(local), uint64(1)<<(local&63)
 	sw.mask(local).sa &^= bit
@@ -41,8 +41,8 @@ func (u *packetUnit) countTails(sw *SwitchState) (tails int) {
 	return tails
 }
 
-// leave brings the next packet to the front of a queue whose packet has left in a step
-// and releases the virtual channel if that packet held one.
+// leave brings the next packet to the front of a queue whose packet left in a step, and releases
+// the virtual channel that it held.
 func (u *packetUnit) leave(d *Domain, sw *SwitchState, local uint32, v *InVC, step uint32, held bool) {
 	if held {
 		ov, o := sw.outVC(uint32(v.Out)), sw.OutPort(v.Hop>>16)
@@ -104,8 +104,8 @@ func (u *packetUnit) arrive(d *Domain, c int64) {
 // has tells whether credits or an event come in the cycle after this one.
 func (u *packetUnit) has(next int64) bool { return u.schedules[0].Has(next) || u.events.Has(next) }
 
-// queuedFlits is the length of the packets in a queue of the domain; 0 while the tail of the first is
-// known to leave.
+// queuedFlits is the length of the packets in a queue; 0 while the first packet's tail is known to
+// leave.
 func (u *packetUnit) queuedFlits(d *Domain, queue int32) (flits int) {
 	v := &d.Queues[queue]
 	if v.Count == 0 || u.streams[queue>>6].under>>(queue&63)&1 != 0 {
@@ -115,18 +115,17 @@ func (u *packetUnit) queuedFlits(d *Domain, queue int32) (flits int) {
 	return flits
 }
 
-// In most networks nothing can come between the head of a packet and its tail: ports are then not
-// held until the tail lets them go but up to a step that is known from the start, and who waits for
-// them knows when to ask again. The tail itself is an event only where another packet is behind it
-// in its queue. Otherwise the queue is found to be empty when the next packet comes.
+// In most networks nothing can come between the head of a packet and its tail: ports are then held
+// up to a step known from the start, and those who wait for them know when to ask again. The tail
+// is an event only if another packet is behind it in its queue; otherwise the queue is found empty
+// when the next packet comes.
 
 // timesHolds tells whether ports are held up to a time.
 func (u *packetUnit) timesHolds(d *Domain) bool {
 	return u.soon(d) && u.requestsPlainly(d) && !d.watched && u.Followed == nil && d.multicast == nil && d.Upcoming == nil && d.lanes == nil
 }
 
-// holdUntil has the packet at the front of a queue hold its ports up to a step, the step of its
-// tail.
+// holdUntil has a queue's front packet hold its ports up to its tail's step.
 func (u *packetUnit) holdUntil(d *Domain, sw *SwitchState, local, port, output uint32, tail int64) {
 	in, v := sw.inPort(port), sw.Queue(local)
 	in.until, in.by, sw.OutPort(output).until = tail, uint8(local-port*uint32(d.vcs)), tail
@@ -158,8 +157,8 @@ func (u *packetUnit) follows(d *Domain, queue int32, v *InVC) {
 	}
 }
 
-// CrossingCycles is the step in which the tail of the packet under way from a queue crosses, if
-// that is in a cycle or later; otherwise -1.
+// crossing is the step in which the tail of the packet under way from a queue crosses, if that is
+// in a cycle or later; otherwise -1.
 func (u *packetUnit) crossing(d *Domain, queue int32, cycle int64) int64 {
 	sw := &d.Switches[d.WordSwitch[queue>>6]]
 	place := check.At(d.Matcher.Places, uint32(queue-sw.Queue0))
@@ -170,7 +169,6 @@ func (u *packetUnit) crossing(d *Domain, queue int32, cycle int64) int64 {
 	return in.until
 }
 
-// passAll empties, between cycles, the queues whose packets have left them.
 func (u *packetUnit) passAll(d *Domain) {
 	if !u.timed {
 		return
@@ -180,7 +178,7 @@ func (u *packetUnit) passAll(d *Domain) {
 	}
 }
 
-// passWord empties the queues of a mask word whose packets have left them before a cycle.
+// passWord empties the queues of a mask word whose packets left before a cycle.
 func (u *packetUnit) passWord(d *Domain, word int32, cycle int64) {
 	m := &u.streams[word]
 	for left := m.under; left != 0; left &= left - 1 {
@@ -192,12 +190,12 @@ func (u *packetUnit) passWord(d *Domain, word int32, cycle int64) {
 	}
 }
 
-// sweepEvery is how many cycles pass at least between two sweeps: fewer than the steps
-// of a queue, modulo 2^32, tell apart.
+// sweepEvery is the least cycles between sweeps: fewer than a queue's steps, modulo 2^32, tell
+// apart.
 const sweepEvery = 1 << 24
 
-// sweep empties, before anything happens in cycle c, the queues whose packets have left
-// them, now and then: steps of queues are told apart only if they are not too far away.
+// sweep empties, before cycle c and now and then, the queues whose packets have left: steps of
+// queues are told apart only if they are near.
 func (u *packetUnit) sweep(d *Domain, c int64) {
 	u.swept = c
 	for _, s := range d.Mine {
@@ -208,7 +206,7 @@ func (u *packetUnit) sweep(d *Domain, c int64) {
 	}
 }
 
-// soon tells whether tails cross so soon behind their heads that steps modulo 2^32 say when.
+// soon tells whether tails cross soon enough behind heads to tell steps modulo 2^32 apart.
 func (u *packetUnit) soon(d *Domain) bool {
 	longest := int64(0)
 	for _, p := range d.paces {
@@ -217,8 +215,8 @@ func (u *packetUnit) soon(d *Domain) bool {
 	return float64(d.buffer)*float64(longest>>IntervalShift+1)*MaxSpeedup < 1<<29
 }
 
-// upToDate counts, between cycles, what the flits and credits of all ports have done: what
-// any look in the next cycle would begin with.
+// upToDate counts, between cycles, what all ports' flits and credits have done: any look in the
+// next cycle begins so.
 func (u *packetUnit) upToDate(d *Domain) {
 	u.settleAll(d)
 	u.passAll(d)
@@ -230,8 +228,7 @@ func (u *packetUnit) upToDate(d *Domain) {
 	}
 }
 
-// comeHome counts all credits that are under way, for the audit of a network in which
-// nothing else moves but flits that have gone.
+// comeHome counts all credits under way, for the audit of a network in which nothing else moves.
 func (u *packetUnit) comeHome(d *Domain) {
 	u.passAll(d)
 	for port := range u.credits {
@@ -251,8 +248,8 @@ func (u *packetUnit) creditsUnderWay(d *Domain) bool {
 	return slices.ContainsFunc(u.credits, func(r portCredits) bool { return r.ov >= 0 })
 }
 
-// requestsPlainly tells whether requestPackets serves: heads take their virtual channel as
-// they cross, at once, and go where they have been decided for.
+// requestsPlainly tells whether requestPackets serves: heads take a virtual channel as they cross,
+// and go where decided.
 func (u *packetUnit) requestsPlainly(d *Domain) bool {
 	return d.Combined != 0 && d.escape == nil && !d.storeForward && !neverPlain
 }
@@ -288,8 +285,8 @@ func (d *Domain) crossPackets(sw *SwitchState, matches []Request, t *StepTime, a
 		}
 		pace, p := d.Pace(o), d.inflow(v.Packet>>PacketBits)
 		n := p.flits
-		// Field by field, here and below: what is copied in pieces of 16 bytes as it has been put
-		// together of shorter ones waits until all that was written before is in the cache.
+		// Field by field, here and below: a copy in pieces of 16 bytes of what was put together of
+		// shorter ones waits until all earlier writes are in the cache.
 		var c transit
 		c.granted, c.first = d.Steps.Wide(t.Number), max(o.NextFree, t.Depart)
 		c.in.head, c.in.tail, c.in.flits, c.in.pace, c.in.slow = p.head, p.tail, n, p.pace, p.slow
@@ -317,7 +314,7 @@ func (d *Domain) crossPackets(sw *SwitchState, matches []Request, t *StepTime, a
 	}
 }
 
-// send puts a packet, from the front of a queue or a copy of that one, onto its channel.
+// send puts a queue's front packet, or a copy, onto its channel.
 func (u *packetUnit) send(d *Domain, sw *SwitchState, output uint32, v *InVC, packet int32, c *transit) {
 	o, n, p := sw.OutPort(output), c.in.flits, d.inflow(packet>>PacketBits)
 	pace := d.Pace(o)
@@ -352,8 +349,8 @@ func (u *packetUnit) returnCredits(d *Domain, in *inPort, upstream int32, t *Ste
 	s := &d.Steps
 	stored := t.credit
 	if u.creditRate == u.stepRate {
-		// One a step, sent in the next cycle that begins: the line is so far above the
-		// cycle of the first as steps are left that have credits in the same cycle.
+		// One a step, sent in the next cycle that begins: the line is as far above the first's
+		// cycle as steps are left with credits in that cycle.
 		left := s.FirstStep(t.credit>>IntervalShift) - c.granted - s.alloc
 		stored += max(0, int64(s.speedup)-1-left) * u.slopes[u.stepRate]
 	} else {
@@ -371,8 +368,8 @@ func (u *packetUnit) returnCredits(d *Domain, in *inPort, upstream int32, t *Ste
 	sent.port = in.upstream / int32(d.vcs)
 }
 
-// held tells whether another packet holds a port that the packet at the front of a queue
-// wants to cross between, which then sleeps.
+// held tells whether another packet holds a port that a queue's front packet wants, which then
+// sleeps.
 func (u *packetUnit) held(d *Domain, sw *SwitchState, local, port, output uint32) bool {
 	ports := check.Of(d.hold.ports).From(uint32(sw.Port0))
 	if from := ports.At(port); from.input {

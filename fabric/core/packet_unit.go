@@ -42,8 +42,8 @@ func newPacketUnit(f *Fabric) *packetUnit {
 	return u
 }
 
-// reach is how far ahead packets are filed beyond what flits are: as long as a buffer
-// full of flits takes a channel, within reason.
+// reach is how far ahead packets are filed beyond flits: a buffer full of flits on a channel,
+// within reason.
 func (u *packetUnit) reach(f *Fabric) int64 {
 	const reason = 4096
 	longest := int64(0)
@@ -109,7 +109,6 @@ func (u *packetUnit) prefetchHolds(d *Domain, sw *SwitchState, inputs, outputs [
 	mem.PrefetchEach(&inputs[0], n, 4, held, unsafe.Sizeof(heldPort{}))
 }
 
-// transit is a packet on its way through a switch.
 type transit struct {
 	in      inflow // how it comes
 	granted int64  // step
@@ -123,8 +122,7 @@ type transit struct {
 	pace    uint8  // of the output
 }
 
-// follow finds when the last flit of a packet crosses, and when it leaves by a channel
-// that takes so long for each.
+// follow finds when a packet's last flit crosses, and leaves by a channel with that interval.
 func (c *transit) follow(u *packetUnit, d *Domain, interval int64) {
 	s, rest := &d.Steps, int64(c.in.flits-1)
 	c.crossed, c.last = c.granted+rest, c.first+rest*interval
@@ -146,8 +144,8 @@ func (c *transit) follow(u *packetUnit, d *Domain, interval int64) {
 	}
 }
 
-// phases is follow where the stages take a cycle more or less by the cycle that they
-// begin in: flits before the last may leave so late that they hold it up.
+// phases is follow where stages take a cycle more or less by their first cycle: earlier flits may
+// leave so late that they hold up the last.
 func (c *transit) phases(u *packetUnit, d *Domain, interval int64) {
 	const longest = 10 // cycles until the phases come again, of speedups with a digit behind the point
 	s, rest := &d.Steps, int64(c.in.flits-1)
@@ -176,8 +174,7 @@ func (c *transit) leaves(u *packetUnit, d *Domain, ov int32, r *flitSchedule) {
 	}
 }
 
-// limit limits what the flits of a packet do to so many cycles after they can cross, as
-// far as it is the channels that limit them.
+// limit limits a packet's flits, where channels limit them, to cycles after they can cross.
 func (c *transit) limit(u *packetUnit, d *Domain, r *flitSchedule, cycles int64) {
 	after := cycles << IntervalShift
 	if c.in.tail > d.Cycle {
@@ -188,7 +185,7 @@ func (c *transit) limit(u *packetUnit, d *Domain, r *flitSchedule, cycles int64)
 	}
 }
 
-// expects notes that the flits behind a head that has just been decided for are coming.
+// expects notes the flits that come behind a head just decided.
 func (u *packetUnit) expects(d *Domain, sw *SwitchState, head *Queued) {
 	p := d.inflow(head.Packet >> PacketBits)
 	if p.tail <= d.Cycle {
@@ -227,9 +224,9 @@ func (u *packetUnit) departs(d *Domain, sw *SwitchState, output uint32, c *trans
 	u.add(d, port, leaving, decided, &leaves, 0)
 }
 
-// An input serves one packet at a time and sends its credits in order, so that one schedule
-// at a time comes back to the sending end of a channel, on whichever virtual channel.
-// How many of its credits there are is found when somebody asks.
+// An input serves one packet at a time and sends its credits in order: one schedule at a time comes
+// back to a channel's sending end, on any virtual channel. Its credits are counted when somebody
+// asks.
 
 // arriveCredits takes the schedules whose first credit comes back in cycle c.
 func (u *packetUnit) arriveCredits(d *Domain, c int64) {
@@ -260,8 +257,8 @@ func (f *Fabric) follow() {
 	}
 }
 
-// headsArrive tells the observer of packets that have been put into queues, one each at
-// most, and files their tails.
+// headsArrive tells the observer of packets put into queues, at most one each, and files their
+// tails.
 func (w *followed) headsArrive(d *Domain, batch []Flit) {
 	w.seen = w.seen[:0]
 	for _, e := range batch {
@@ -281,16 +278,14 @@ func (w *followed) tailsArrive(d *Domain, c int64) {
 	}
 }
 
-// tailCrosses tells the observer that the tail of the packet at the front of a queue
-// crosses to an output.
+// tailCrosses tells the observer that a queue's front packet's tail crosses to an output.
 func (w *followed) tailCrosses(d *Domain, sw *SwitchState, local, output uint32, step uint32) {
 	o := sw.OutPort(output)
 	d.observer.TailCrosses(d, sw, newRequest(local, uint32(d.Matcher.Places[local].Port)<<16|output), &d.Steps.at[d.Steps.Wide(step)-d.Steps.First], o.NextFree-d.Pace(o).Interval)
 }
 
-// HeldUp is in how many cycles from one to another the last thing that happens to a
-// packet on its way out of a queue, whose flits are all there, is that there is no room
-// for its next flit behind the crossbar.
+// HeldUp is in how many cycles, of a range, only the lack of room behind the crossbar for its next
+// flit holds up a packet on its way out of a queue, whose flits are all there.
 func (w *followed) HeldUp(d *Domain, queue int32, o *OutPort, from, to int64) (cycles int64) {
 	pace, s, p := d.Pace(o), &d.Steps, &w.passing[queue]
 	if pace.window == fabric.Never {

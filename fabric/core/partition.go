@@ -7,12 +7,12 @@ import (
 	"github.com/weft-sim/weft/sim/lists"
 )
 
-// partition divides switches into n parts of about equal work whose channels to each other are as
-// slow as possible, since parts can be simulated apart for as long as those take. Switches joined
-// by faster channels stay together: the groups of a dragonfly, the racks of a long-cabled network.
-// Of these, those with terminals go to parts in the order of their numbers (slabs of a torus,
-// neighbouring leaves of a tree), by the terminals' weights (len = terminals; nil: all alike); the
-// others, level by level, to the part with the most of their neighbours, which makes sub-trees.
+// partition divides switches into n parts of about equal work, joined by channels as slow as
+// possible: parts can be simulated apart for their latency. Switches joined by faster channels stay
+// together: the groups of a dragonfly, the racks of a long-cabled network. Of these, those with
+// terminals go to parts in the order of their numbers (slabs of a torus, neighbouring leaves of a
+// tree), by the terminals' weights (len = terminals; nil: all alike); the others, level by level,
+// to the part with the most of their neighbours, which makes sub-trees.
 func partition(g *topology.Graph, latency func(topology.PortID) int32, n int, weights []int32) []int {
 	var latencies []int32
 	for p := range g.NumPorts() {
@@ -128,9 +128,9 @@ func spread(g *topology.Graph, cluster, carries []int, n int) []int {
 	return parts
 }
 
-// choose assigns the clusters of a level, in ascending order: each to the part with the
-// most channels to it. Of equals it takes the first that has not got its share, so that
-// neighbours in memory, whose records may be in one cache line, are in one part.
+// choose assigns the clusters of a level, in ascending order: each to the part with the most
+// channels to it. Ties go to the first part without its share: neighbours in memory, which may
+// share a cache line, then share a part.
 func choose(part []int, neighbours [][]int, ports, load, level []int) {
 	all := sum(load)
 	for _, c := range level {

@@ -49,7 +49,7 @@ func ArchiveRows(a *snapshot.Archive, parts []*Rows, places int) {
 	}
 }
 
-// newProbes makes the observers of the settings' probes, which stand behind the observer of marks.
+// newProbes makes the settings' probes, which stand behind the observer of marks.
 func (f *Fabric) newProbes() error {
 	for i := range f.Config.Probes {
 		plan := &f.Config.Probes[i]
@@ -65,8 +65,8 @@ func (f *Fabric) newProbes() error {
 	return nil
 }
 
-// ProbeWithin has probes sample in the cycles from one up to another, which may be told when they
-// have come. Only before the network is divided among threads.
+// ProbeWithin has probes sample in a window of cycles, which may be told when it has come. Call it
+// before the network is divided.
 func (f *Fabric) ProbeWithin(window func() (from, to int64)) {
 	for _, p := range f.probes {
 		p.window = window
@@ -102,10 +102,8 @@ func (p *sampler) samples() *fabric.Samples {
 	return s
 }
 
-// width is the length of a row of all domains.
 func (p *sampler) width() int { return len(p.plan.Quantities) * len(p.plan.Ports) }
 
-// Part implements observer.
 func (p *sampler) Part(d *Domain) Observer {
 	part := p
 	if len(p.parts) > 0 {
@@ -139,7 +137,6 @@ func (p *sampler) Next() int64 {
 	return fabric.Never
 }
 
-// Begins implements observer.
 func (p *sampler) Begins(d *Domain) {
 	if d.Cycle != p.Next() {
 		return
@@ -174,10 +171,8 @@ func (p *sampler) Archive(x *Archiver) {
 	ArchiveRows(x.Archive, parts, p.width())
 }
 
-// CyclesPerFlit implements [fabric.Queues].
 func (v *view) CyclesPerFlit(p topology.PortID) float64 { return v.d.cyclesPerFlit(&v.d.Out[p]) }
 
-// Sent implements [fabric.Queues].
 func (v *view) Sent(p topology.PortID) uint32 {
 	if !v.d.needs.Sent {
 		v.d.misuse("reads what has been sent and does not declare it: fabric.Needs has Sent")
@@ -186,7 +181,6 @@ func (v *view) Sent(p topology.PortID) uint32 {
 	return v.d.sample(fabric.Sent, p)
 }
 
-// Marked implements [fabric.Queues].
 func (v *view) Marked(p topology.PortID) uint32 {
 	if !v.d.needs.Marked {
 		v.d.misuse("reads what has been marked and does not declare it: fabric.Needs has Marked")
@@ -197,8 +191,7 @@ func (v *view) Marked(p topology.PortID) uint32 {
 	return v.d.marked[p]
 }
 
-// sample is what is known of a port as a cycle begins; of what is counted, all until then,
-// modulo 2^32.
+// sample is what is known of a port as a cycle begins; counts are of all before, modulo 2^32.
 func (d *Domain) sample(q fabric.Quantity, port topology.PortID) (n uint32) {
 	waiting, outstanding := d.load(port)
 	switch q {
@@ -234,8 +227,7 @@ func (u *packetUnit) lookBefore(d *Domain, port int32) {
 	}
 }
 
-// stillHere is the number of flits, of packets whose heads have crossed to a port, that have not
-// left by it.
+// stillHere is the flits, of packets whose heads have crossed to a port, that have not left by it.
 func (u *packetUnit) stillHere(port int32) (flits uint32) {
 	for i := range u.flows[port] {
 		if w := &u.flows[port][i]; w.kind == leaving {
@@ -245,8 +237,8 @@ func (u *packetUnit) stillHere(port int32) (flits uint32) {
 	return flits
 }
 
-// marker has the ports of a network mark packets. It is told of heads that cross as an
-// observer is, and changes nothing but their labels.
+// marker has a network's ports mark packets: an observer of heads that cross, which changes labels
+// only.
 type marker struct {
 	Unobserved
 	policies []marking.Policy // by port
@@ -278,7 +270,6 @@ func newMarker(f *Fabric) (*marker, error) {
 // Part implements observer. Ports belong to one domain each.
 func (m *marker) Part(*Domain) Observer { return &marker{policies: m.policies} }
 
-// GrantedSwitch implements observer.
 func (m *marker) GrantedSwitch(d *Domain, sw *SwitchState, matches []Request, _ *StepTime) {
 	before := d.head.Switch
 	d.head.Switch = topology.SwitchID(d.WordSwitch[sw.Queue0>>6])
@@ -305,7 +296,6 @@ func (m *marker) GrantedSwitch(d *Domain, sw *SwitchState, matches []Request, _ 
 	d.head.Switch = before
 }
 
-// Archive implements observer.
 func (m *marker) Archive(x *Archiver) {
 	x.Mark("marking")
 	for _, p := range m.policies {

@@ -50,8 +50,8 @@ func TestProbesByHand(t *testing.T) {
 			{Ports: []topology.PortID{0, up}, Interval: 5, Quantities: []fabric.Quantity{fabric.Sent}},
 		}
 		s := &script{}
-		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
-		s.send(1, fabric.PacketSpec{Dst: 2, Flits: 4})
+		s.Send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
+		s.Send(1, fabric.PacketSpec{Dst: 2, Flits: 4})
 		f := n.playToEnd(t, config, s)
 		seen := f.Samples()
 		for c := range len(seen[0].Rows) {
@@ -167,7 +167,7 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 		random := sim.NewStream(1, "packets", 0)
 		for birth := range int64(60) {
 			for src := range topology.TerminalID(24) {
-				s.send(src, fabric.PacketSpec{Birth: 10 * birth, Dst: topology.TerminalID(random.IntN(24)), Flits: int32(1 + random.IntN(6))})
+				s.Send(src, fabric.PacketSpec{Birth: 10 * birth, Dst: topology.TerminalID(random.IntN(24)), Flits: int32(1 + random.IntN(6))})
 			}
 		}
 		f := n.playToEnd(t, config, s)
@@ -252,26 +252,26 @@ func TestMarksByHand(t *testing.T) {
 			c.set(&config.Switch)
 			s := &script{}
 			for birth := range int64(10) {
-				s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1})
+				s.Send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1})
 				lane := 0
 				if birth == 7 {
 					lane = c.lanes - 1
 				}
-				s.send(1, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1, Level: uint8(lane), Tag: uint64(lane)})
+				s.Send(1, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1, Level: uint8(lane), Tag: uint64(lane)})
 			}
 			f := network{n.topo, byLevel}.fabric(t, config)
 			simtest.Check(t, f.Attach(fabric.Ends{Source: s, Sink: s}))
 			f.Advance(60)
 			marked := [2]int{}
-			for _, d := range s.delivered {
+			for _, d := range s.Delivered {
 				if !d.Marked {
 					continue
 				}
 				marked[d.Tag]++
 				simtest.ErrorIf(t, d.Birth < c.first, "%s: the packet of terminal %d born in cycle %d is marked", c.name, d.Src, d.Birth)
 			}
-			simtest.ErrorIf(t, len(s.delivered) != 20 || marked != c.want,
-				"%s: %v of %d packets marked by lane, want %v of 20", c.name, marked, len(s.delivered), c.want)
+			simtest.ErrorIf(t, len(s.Delivered) != 20 || marked != c.want,
+				"%s: %v of %d packets marked by lane, want %v of 20", c.name, marked, len(s.Delivered), c.want)
 		})
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// purge discards packets, in ascending order, at the beginning of cycle c: takes their flits out of
-// channels and buffers, frees the virtual channels that they hold, hands their credits back and
-// tells their source, in whatever domains all of that is. Between cycles all heads in buffers have
-// been routed, but for those to be discarded. Cost: linear in queues and in flits under way.
+// purge discards packets, in ascending order, at the beginning of cycle c: it takes their flits out
+// of channels and buffers, frees their virtual channels, hands their credits back and tells their
+// source, in any domain. Between cycles all heads in buffers are routed, but those to be discarded.
+// Cost: linear in queues and in flits under way.
 func (x *faults) purge(doomed []int32, c int64) {
 	f := x.fabric
 	p := &purge{removed: make([]int32, f.packets.ids()), unsent: make([]int32, f.packets.ids()), doomed: make([]bool, f.packets.ids())}
@@ -102,8 +102,8 @@ func (p *purge) terminals(d *Domain) {
 // takes tells whether a flit goes.
 func (p *purge) takes(packet int32) bool { return p.doomed[packet>>PacketBits] }
 
-// takesFront tells whether the packet at the front of a queue, or whose later flits are still
-// to come, goes from there.
+// takesFront tells whether a queue's front packet, or one whose later flits are to come, is
+// discarded.
 func (p *purge) takesFront(sw *SwitchState, local uint32, v *InVC) bool {
 	return p.takes(v.Packet) && (v.Count > 0 || p.d.holdsVC(sw, local, v))
 }
@@ -134,7 +134,6 @@ func (p *purge) upstream(queue int32) int32 {
 	return p.d.in[port].upstream + (queue-sw.Queue0)%int32(p.d.vcs)
 }
 
-// queue purges a queue.
 func (p *purge) queue(sw *SwitchState, local uint32) {
 	d, v := p.d, sw.Queue(local)
 	if v.Count == 0 && v.Out < 0 {
@@ -195,7 +194,7 @@ func (p *purge) letGo(sw *SwitchState, local uint32, v *InVC) {
 	}
 }
 
-// free lets go of the virtual channel that a queue's front packet holds or waits for.
+// free lets go of the virtual channel that a queue's front packet holds or awaits.
 func (p *purge) free(sw *SwitchState, local uint32, v *InVC) {
 	d, queue := p.d, sw.Queue0+int32(local)
 	o := sw.OutPort(v.Hop >> 16)
@@ -209,8 +208,8 @@ func (p *purge) free(sw *SwitchState, local uint32, v *InVC) {
 	d.waitNoMore(o, queue)
 }
 
-// purgeUpcoming purges a queue ([purge.queue]) and brings what is kept of the packets
-// behind its front up to date.
+// purgeUpcoming purges a queue ([purge.queue]) and updates what is kept of packets behind its
+// front.
 func (p *purge) purgeUpcoming(sw *SwitchState, local uint32) {
 	d, v := p.d, sw.Queue(local)
 	u, queue := d.behindFront(sw, local), sw.Queue0+int32(local)
@@ -261,8 +260,8 @@ func (p *purge) purgeUpcoming(sw *SwitchState, local uint32) {
 	}
 }
 
-// tick is what happens at the beginning of cycle c, before anything arrives: in all
-// domains, none of which simulates meanwhile. It tells whether packets are discarded.
+// tick is the beginning of cycle c, before arrivals, in all domains, while none simulates. It tells
+// whether packets are discarded.
 func (x *faults) tick(c int64) (discards bool) {
 	for x.changes(x.now) <= c {
 		x.now++
@@ -288,10 +287,10 @@ func (x *faults) tick(c int64) (discards bool) {
 	return true
 }
 
-// window is tick for domains that are about to simulate the cycles behind from, until some cycle at
-// most, and tells until which they can without hearing of each other. A packet is discarded
-// wherever it is in the cycle after a switch finds that it can go nowhere: where that can happen a
-// window is a cycle long. It cannot in a network in which nothing has failed yet.
+// window is tick for domains that are about to simulate the cycles behind from up to until, and
+// tells up to which they can without hearing of each other. A packet is discarded, wherever it is,
+// in the cycle after a switch finds no way for it: once anything has failed, windows are a cycle
+// long.
 func (x *faults) window(from, until int64) int64 {
 	if x.tick(from + 1) {
 		for _, d := range x.fabric.domains {
@@ -307,8 +306,8 @@ func (x *faults) window(from, until int64) int64 {
 // doom has a packet discarded.
 func (x *faults) doom(packet int32) { x.doomed = append(x.doomed, packet) }
 
-// failSince dooms the packets that what has failed between two states of the
-// network, the second of which begins with cycle c, takes with it.
+// failSince dooms the packets lost to what failed between two states of the network; the second
+// begins with cycle c.
 func (x *faults) failSince(before, now *topology.Down, c int64) {
 	f, g := x.fabric, x.fabric.graph
 	failed := make([]bool, g.NumPorts())

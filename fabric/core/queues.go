@@ -10,10 +10,10 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// append puts a flit behind the others of its queue and returns the decision for
-// the packet that the last of those belongs to, if the flit does, too.
+// append puts a flit behind its queue's others and returns the decision for the last flit's packet,
+// if this one belongs to it.
 func (d *Domain) append(v *InVC, e *Flit) (hop uint32) {
-	// The last flits of queues are often far from the caches: they are written, and read for bodies only.
+	// Queues' last flits are often far from the caches: written here, and read for bodies only.
 	if e.Packet&HeadFlit != 0 {
 		*check.At(d.came, uint32(e.Queue)) = arrival{e.dst, e.State}
 	} else if hop = v.Hop; v.Count > 1 {
@@ -79,7 +79,6 @@ func (p *flitPool) next(place int32) int32 {
 	return place
 }
 
-// refill makes some of the flits of a queue all of them, in their order.
 func (d *Domain) refill(queue int32, flits []Queued) {
 	v := &d.Queues[queue]
 	if v.Count > 1 {
@@ -111,14 +110,14 @@ func (d *Domain) EachQueued(queue int32, visit func(*Queued)) {
 	}
 }
 
-// holdsVC tells whether the packet at the front of a queue, or whose later flits
-// are still to come, holds an output virtual channel.
+// holdsVC tells whether a queue's front packet, or one whose later flits are to come, holds an
+// output virtual channel.
 func (d *Domain) holdsVC(sw *SwitchState, local uint32, v *InVC) bool {
 	return v.Out >= 0 && sw.outVC(uint32(v.Out)).owner == sw.Queue0+int32(local)
 }
 
-// headFrom is the place of the first head from one on, which is behind the front of a queue, and how
-// many flits come before it.
+// headFrom is the place of the first head from one on, behind a queue's front, and the flits before
+// it.
 func (p *flitPool) headFrom(place int32) (head, before int32) {
 	for p.At(place).Packet&HeadFlit == 0 {
 		place, before = p.next(place), before+1
@@ -126,8 +125,7 @@ func (p *flitPool) headFrom(place int32) (head, before int32) {
 	return place, before
 }
 
-// checkCredits checks that an output virtual channel has no less than no credit and no
-// more than there is room for.
+// checkCredits checks that an output virtual channel's credits are within 0 and its room.
 func (d *Domain) checkCredits(ov int32) {
 	depth := d.buffer
 	if ov < d.terminalOV0 {
@@ -142,8 +140,8 @@ func (d *Domain) checkCredits(ov int32) {
 	}
 }
 
-// checkSwitch checks, behind the last step of a cycle, that the masks of a switch go by
-// its queues, and that a virtual channel is free if no packet holds it.
+// checkSwitch checks, behind a cycle's last step, that a switch's masks fit its queues, and that
+// virtual channels no packet holds are free.
 func (d *Domain) checkSwitch(sw *SwitchState) {
 	for w := range sw.masks {
 		m := &sw.masks[w]
@@ -205,8 +203,8 @@ func (d *Domain) flitsOf(id int32) int32 {
 	return d.Packet(id).Flits
 }
 
-// EndsPacket tells whether the front of a queue is the last flit of its packet; of packets
-// as the unit it is the head.
+// EndsPacket tells whether a queue's front is its packet's last flit; with packets as the unit, its
+// head.
 func (d *Domain) EndsPacket(packet int32) bool {
 	return packet&TailFlit != 0 && (d.Unit == nil || d.inflow(packet>>PacketBits).flits == 1)
 }
@@ -218,9 +216,9 @@ func (d *Domain) copyPacket(id int32) int32 {
 	return made
 }
 
-// releaseCopy ends a copy of a multicast packet, and with the last one the packet. Copies
-// are counted by whatever domain they are in. The count cannot come to nothing too early:
-// a copy is counted while it is copied, and its own copies before they go on.
+// releaseCopy ends a copy of a multicast packet, and with the last one the packet. Any domain
+// counts copies. The count cannot reach 0 too early: a copy counts while it is copied, and its own
+// copies before they go on.
 func (d *Domain) releaseCopy(id int32) {
 	p := d.Packet(id)
 	if atomic.AddInt32(&p.more, -1) < 0 {
@@ -229,7 +227,7 @@ func (d *Domain) releaseCopy(id int32) {
 	}
 }
 
-// whole tells whether all of the packet at the front of a queue, whose head is there, has come.
+// whole tells whether a queue's front packet, whose head is there, has come entirely.
 func (d *Domain) whole(v *InVC) bool {
 	id := v.Packet >> PacketBits
 	if d.Unit != nil {
@@ -238,8 +236,8 @@ func (d *Domain) whole(v *InVC) bool {
 	return v.Count >= d.Packet(id).Flits
 }
 
-// countHop counts a switch beyond MaxHops that a flit crosses, if it is a tail. Copies of
-// multicast packets share their record, and count no further.
+// countHop counts a switch beyond MaxHops that a tail crosses. Copies of multicast packets share
+// their record, and count no further.
 func (d *Domain) countHop(packet, dst int32) {
 	if packet&TailFlit != 0 && dst >= 0 {
 		d.Packet(packet>>PacketBits).more++
@@ -267,7 +265,7 @@ type informer struct {
 	d *Domain
 }
 
-// Route implements [fabric.Routing]. The packet is the one that has come last in its queue.
+// Route implements [fabric.Routing]: for the packet that came last in its queue.
 func (i *informer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	d := i.d
 	q := &d.Queues[d.queueOf(h.In, int(h.VC))]
@@ -279,10 +277,10 @@ func (i *informer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return i.Routing.Route(v, h)
 }
 
-// discard takes a head out of the running for which the routing has no way: what is left of its
-// packet is discarded in the next cycle. A decision of no virtual channels, here of port 1 (0 alone
-// would be a multicast packet's), waits until then without being granted anything. Not inlined: the
-// loop over arrivals keeps more in registers without it.
+// discard stops a head for which the routing has no way: the rest of its packet is discarded in the
+// next cycle. A decision of no virtual channels, here of port 1 (0 alone would be a multicast
+// packet's), waits until then without being granted anything. Not inlined: the loop over arrivals
+// keeps more in registers without it.
 //
 //go:noinline
 func (d *Domain) discard(head *Queued) {
@@ -294,7 +292,7 @@ func (d *Domain) discard(head *Queued) {
 // fit into the caches of one core: 1 MiB and 512 KiB.
 var deepPool, manyPackets = 1 << 13, 1 << 14
 
-// prefetchSeconds asks for the flits that come to the fronts of queues if some requests win.
+// prefetchSeconds asks for the flits that come to queues' fronts if requests win.
 func (d *Domain) prefetchSeconds(sw *SwitchState, requests []Request) {
 	for _, r := range requests {
 		if sw.Queue(r.Local()).Count > 1 {
@@ -303,7 +301,8 @@ func (d *Domain) prefetchSeconds(sw *SwitchState, requests []Request) {
 	}
 }
 
-// touchPackets reads the records of some packets all at once. The sum keeps it from being left out.
+// touchPackets reads some packets' records at once. The sum keeps the reads from being optimized
+// away.
 func (d *Domain) touchPackets(batch []Flit) (sum int32) {
 	for i := range batch {
 		sum += d.Packet(batch[i].Packet >> PacketBits).Flits

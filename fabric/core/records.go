@@ -17,8 +17,7 @@ import (
 //   - An output virtual channel (ov) is numbered port*vcs + vc over all switch
 //     ports, then terminal by terminal for the channels that they inject into.
 
-// Flit is a flit on a channel, and the event of its arrival: 16 bytes, which is
-// what the speed of the simulator hangs on.
+// Flit is a flit on a channel, and its arrival: 16 bytes, on which the simulator's speed depends.
 type Flit struct {
 	Queue  int32  // queue that it arrives in, or ^t for terminal t
 	Packet int32  `snap:"-"` // packet<<2 | tail<<1 | head
@@ -57,9 +56,9 @@ type InVC struct {
 	Ready  uint32 // step of the switch core from which the present stage may act
 }
 
-// flitPool has the flits behind the fronts of queues, in chunks that are two cache lines each. A queue fills its last
-// chunk and empties its first. Behind its flits a chunk has the first place of the one that follows, of its queue or
-// of those that are free.
+// flitPool has the flits behind the fronts of queues, in chunks that are two cache lines each. A
+// queue fills its last chunk and empties its first. A chunk ends with the first place of the next
+// one, in its queue or the free list.
 type flitPool struct {
 	chunks [][chunkPlaces]Queued
 	free   int32 // is the first place of the first free chunk; 0, which is never used: none
@@ -117,9 +116,9 @@ type SwitchState struct {
 	Ports  int32
 }
 
-// What follows finds a switch's records by their local numbers, without checks of
-// bounds but in the checked build: the allocators would spend a fifth of their
-// instructions on them. Numbers come from masks and from decisions that route has checked.
+// The following finds a switch's records by local numbers, with bounds checked in the checked build
+// only: they would cost allocators a fifth of their instructions. Numbers come from masks and from
+// decisions that route has checked.
 
 func (sw *SwitchState) Queue(local uint32) *InVC      { return sw.queues.At(local) }
 func (sw *SwitchState) outVC(lov uint32) *outVC       { return sw.outVCs.At(lov) }
@@ -136,16 +135,16 @@ type masks struct {
 	sa    uint64 // the flit at the front wants the crossbar and has a credit
 	next  uint64 // as sa, but from the next step on
 
-	// Where stages overlap: a packet waits behind the front, and it is in a list of those that
-	// wait for a virtual channel.
+	// Where stages overlap: a packet waits behind the front; it is listed as waiting for a virtual
+	// channel.
 	second, asleep uint64
 }
 
 // Part is a part of a packet's latency.
 type Part int
 
-// The parts of a packet's latency. In the queues of switches it is the flit at the front of the queue that waits, for
-// itself and for all behind it.
+// The parts of a packet's latency. In a switch's queue the front flit waits, for itself and all
+// behind it.
 const (
 	PartSource   Part = iota // at its terminal, until the head enters the channel
 	PartRoute                // route computation
@@ -187,14 +186,13 @@ func (p *Parts) Subtract(other *Parts) {
 	}
 }
 
-// Waiting is the time spent waiting for a channel in the network, in packet-cycles: neither the
-// source queue nor what an idle network takes for routes and wires.
+// Waiting is the packet-cycles spent waiting for channels in the network: without the source queue,
+// and an idle network's routes and wires.
 func (p *Parts) Waiting() int64 {
 	return p[PartVC] + p[PartSwitch] + p[PartCredit] + p[PartSerial] + p[PartEjection]
 }
 
-// lacking is what a head goes to sleep for, by the virtual channels that are free: one of
-// them, or room in one.
+// lacking is what a head sleeps for: any free virtual channel, or room in one that is free.
 func lacking(free uint32) Part {
 	if free == 0 {
 		return PartVC
@@ -202,14 +200,15 @@ func lacking(free uint32) Part {
 	return PartCredit
 }
 
-// secondWakes notes that the second packet of a queue, if it is that which slept, asks again.
+// secondWakes notes that the second packet of a queue, if it slept, asks again.
 func (m *masks) secondWakes(bit uint64) (second bool) {
 	second = m.asleep&bit != 0
 	m.asleep &^= bit
 	return second
 }
 
-// nextStep lets those ask for the crossbar that may from the next step on, and tells, as routeAll, who asks.
+// nextStep lets those ask for the crossbar that may from the next step on; va and sa are
+// routeAll's.
 func (sw *SwitchState) nextStep() (va, sa bool) {
 	for w := range sw.masks {
 		m := &sw.masks[w]
@@ -220,10 +219,9 @@ func (sw *SwitchState) nextStep() (va, sa bool) {
 	return va, sa
 }
 
-// upcoming is what a queue keeps of the packets behind the one at its front, where the
-// stages of a switch overlap: while the front bids for the crossbar, the second packet
-// asks for a virtual channel, and the third has its route computed. Each stage works on
-// one packet of a queue at a time. 32 bytes.
+// upcoming is what a queue keeps of the packets behind its front, where a switch's stages overlap:
+// while the front bids for the crossbar, the second asks for a virtual channel, and the third is
+// routed. Each stage works on one packet of a queue at a time. 32 bytes.
 //
 // A virtual channel is given ahead only when the front waits for nothing but its turn
 // (see mayAsk). Otherwise packets of two queues could wait for ever, each for the
@@ -246,8 +244,8 @@ func later(a, b uint32) uint32 {
 	return b
 }
 
-// terminal is the sending side of an end point. It has one packet under way,
-// whose flits leave one after the other on one virtual channel. 32 bytes.
+// terminal is the sending side of an end point: one packet at a time, its flits in order on one
+// virtual channel. 32 bytes.
 type terminal struct {
 	wake    int64 // cycle of the pending wake; Never if none
 	Packet  int32 `snap:"-"` // being sent; -1: none
@@ -267,13 +265,13 @@ const (
 	begun                             // the packet's head has left
 )
 
-// Request is the wish of the flit or packet at the front of a queue: for an output port or, in
-// virtual-channel allocation, for one of some virtual channels of an output port. Packed, since
-// allocation is little else than lists of requests.
+// Request is the wish of a queue's front flit or packet: for an output port or, in virtual-channel
+// allocation, for one of a port's virtual channels. Packed, as allocation is mostly lists of
+// requests.
 type Request uint64
 
-// newRequest packs a queue with, in virtual-channel allocation, an output port and a set of its
-// virtual channels or, in switch allocation, an input and an output port.
+// newRequest packs a queue with ports: in virtual-channel allocation an output port and a set of
+// its virtual channels, in switch allocation an input and an output port.
 func newRequest(local, ports uint32) Request { return Request(local)<<32 | Request(ports) }
 func (r Request) Local() uint32              { return uint32(r >> 32) }
 
@@ -293,8 +291,7 @@ func (r Request) asked(vcs uint32) uint64 {
 	return bits.RotateLeft64(uint64(r.free()), int(r.Port()*vcs&63))
 }
 
-// rivals are the ports, modulo 64, that several of some requests come from, and those that several
-// want.
+// rivals are the ports, modulo 64, that several requests come from, and that several want.
 func rivals(requests []Request) (rivalInputs, rivalOutputs uint64) {
 	var inputs, outputs uint64
 	for _, r := range requests {
@@ -316,9 +313,9 @@ type heldCredit struct {
 	upstream int32 // ov that it is for
 }
 
-// heldPort tells whether a port of a switch is held, and, where packets are the unit, who
-// waits for that to end: queue + 1 of the first; 0: nobody. Where packets know until when they
-// hold a port, that is in its records (inPort.until, outPort.until), and nobody is in a list. 12 bytes.
+// heldPort tells whether a port is held and, with packets as the unit, who waits for its end: queue
+// + 1 of the first; 0: nobody. Packets that know until when they hold a port enter that in its
+// records (inPort.until, outPort.until) and list nobody. 12 bytes.
 type heldPort struct {
 	inputWaiters, outputWaiters int32
 	input, output               bool // held
@@ -327,9 +324,9 @@ type heldPort struct {
 // lowestOV is the local output virtual channel that a decision is counted under.
 func lowestOV(hop, vcs uint32) uint32 { return hop>>16*vcs + uint32(bits.TrailingZeros32(hop)) }
 
-// label is what travels with a packet beside what its flits carry: its sender's choice of a
-// level and an entropy, and the mark of a port. Only networks have labels that mark packets or
-// whose routing reads them ([fabric.Needs].Packets).
+// label is what travels with a packet beside its flits' fields: its sender's level and entropy, and
+// a port's mark. Networks have labels only if they mark packets or the routing reads them
+// ([fabric.Needs].Packets).
 type label struct {
 	level   uint8
 	marked  bool
@@ -356,7 +353,7 @@ type recordIDs struct{ chunks atomic.Int32 }
 // ids is the number of records; ids are below.
 func (r *recordIDs) ids() int { return int(r.chunks.Load()) * chunkPackets }
 
-// more lists the ids of another chunk in unused, the low ones to be taken first: from the end.
+// more lists the ids of a new chunk in unused, the lowest last, to be taken first.
 func (r *recordIDs) more(unused []int32) []int32 {
 	end := r.chunks.Add(1) * chunkPackets
 	for i := range int32(chunkPackets) {
@@ -365,16 +362,15 @@ func (r *recordIDs) more(unused []int32) []int32 {
 	return unused
 }
 
-// PacketRecords holds what the network, or somebody beside it, keeps of each packet, in chunks
-// that never move. A record belongs to the domain that its
-// packet, or the part of it that the record is about, is in. Where there are several
-// domains, each has a copy of the list, made once that is divided.
+// PacketRecords holds what the network or others keep of each packet, in chunks that never move. A
+// record belongs to the domain of its packet, or of the part of it that it describes. Several
+// domains each have a copy of the list, made once it is divided.
 type PacketRecords[T any] struct {
 	chunks []*[chunkPackets]T
 }
 
-// Divided makes room for all chunks that there can be: the list of them must not move
-// while several domains use it.
+// Divided makes room for all possible chunks: their list must not move while several domains use
+// it.
 func (r *PacketRecords[T]) Divided() {
 	r.chunks = append(make([]*[chunkPackets]T, 0, maxChunks), r.chunks...)[:maxChunks]
 }
@@ -382,9 +378,9 @@ func (r *PacketRecords[T]) Divided() {
 // At is the record of a packet that has been opened.
 func (r *PacketRecords[T]) At(id int32) *T { return &r.chunks[id>>chunkBits][id&(chunkPackets-1)] }
 
-// Open makes the record of a packet, if there is none, and returns it. It is called in
-// the domain of the packet's terminal before a flit of the packet leaves that: the
-// domain that made the chunk of packets then makes the chunk of records; others find it.
+// Open makes the record of a packet, if there is none, and returns it. The domain of the packet's
+// terminal calls it before the first flit leaves: it has made the chunk of packets, makes the chunk
+// of records, and others find it.
 func (r *PacketRecords[T]) Open(id int32) *T {
 	chunk := int(id >> chunkBits)
 	for chunk >= len(r.chunks) {
@@ -404,7 +400,7 @@ func (r *PacketRecords[T]) LookUp(id int32) *T {
 	return r.At(id)
 }
 
-// Each visits all records that there are, also of numbers that are not in use.
+// Each visits all records, also of unused numbers.
 func (r *PacketRecords[T]) Each(visit func(*T)) {
 	for _, chunk := range r.chunks {
 		if chunk != nil {
@@ -416,8 +412,8 @@ func (r *PacketRecords[T]) Each(visit func(*T)) {
 }
 
 // sourcePacket is a packet of the source in a network with faults. It is in use until it is
-// delivered or given up, no transmission of it is under way and no timer runs for it. It
-// belongs to the domain of its terminal, but for what says otherwise.
+// delivered or given up, without a transmission under way or a timer. It belongs to its terminal's
+// domain, but for what says otherwise.
 type sourcePacket struct {
 	Spec      fabric.PacketSpec
 	acked     int64 // cycle in which the acknowledgement is back, once delivered
@@ -456,8 +452,8 @@ func (t *sourcePacketTable) oldestBirth() int64 {
 	return oldest
 }
 
-// Packet is what the end points need to know of a packet; switches do not
-// touch it, but for its size under cut-through and what they count in more. 32 bytes.
+// Packet is what end points need to know of a packet; switches use only its size under cut-through,
+// and what they count in more. 32 bytes.
 type Packet struct {
 	Birth int64  // cycle
 	tag   uint64 `snap:"-"` // the source's own
@@ -467,8 +463,8 @@ type Packet struct {
 	more  int32 // of a multicast packet, copies in the network beside the first; else switches crossed beyond MaxHops, by the tail
 }
 
-// WentAround marks in packet.wait that the head, which alone is routed, came by a
-// non-minimal path, for when the tail comes.
+// WentAround marks in packet.wait, for the tail, that the head, which alone is routed, came by a
+// non-minimal path.
 const WentAround = 1 << 31
 
 // maxChunks bounds the packets in a divided network: 2^26.

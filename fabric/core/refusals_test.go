@@ -122,22 +122,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestMulticastSettings: what does not go together with multicast packets.
-func TestMulticastSettings(t *testing.T) {
-	config := fabric.DefaultConfig()
-	config.Switch.Marking = marking.Named("threshold")
-	simtest.Fail(t, config.CheckMulticast(), `switch.marking = threshold: want "none" with multicast packets, whose copies share one mark`)
-	config = fabric.DefaultConfig()
-	config.Terminal.BufferFlits = 64
-	simtest.Fail(t, config.CheckMulticast(), "terminal.buffer_flits = 64")
-	config = fabric.DefaultConfig()
-	config.Switch.VCReuse = fabric.CreditsBack
-	simtest.Fail(t, config.CheckMulticast(), "switch.vc_reuse = credits-back")
-	config = fabric.DefaultConfig()
-	config.Switch.InputSpeedup = 2
-	simtest.Fail(t, config.CheckMulticast(), "switch.input_speedup = 2")
-}
-
 // Ports have one of five MTUs.
 func TestMTU(t *testing.T) {
 	for _, mtu := range []sim.Bytes{0, 256, 512, 1024, 2048, 4096, 64, 1000, 8192, -256} {
@@ -215,7 +199,7 @@ func TestMisuseByRoutings(t *testing.T) {
 		packets(&config)
 		f := network{n.topo, spy{n.routing, fabric.Needs{}, see}}.fabric(t, config)
 		s := &script{}
-		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
+		s.Send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
 		func() {
 			defer func() {
 				misuse, ok := recover().(*fabric.Misuse)

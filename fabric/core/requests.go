@@ -22,8 +22,8 @@ func (e *escape) room(d *Domain, sw *SwitchState, port uint32, flits int32) uint
 	return whole | d.withCredits(sw, port, free&^e.whole, flits)
 }
 
-// escapes narrows the decision for the packet in front of a queue to virtual channels that it can
-// be given in this step, with a new decision if need be; false if there are none.
+// escapes narrows a queue's front packet's decision to virtual channels that it can get in this
+// step, with a new decision if need be; false if there are none.
 func (d *Domain) escapes(sw *SwitchState, local uint32, v *InVC, _ uint32) bool {
 	const routingBits = 1<<fabric.StateBits - 1
 	e := d.escape
@@ -103,8 +103,8 @@ func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) []Request {
 	return d.Matcher.requests[:n]
 }
 
-// requestsPlainly tells whether requestPlainly serves: heads have got their virtual channel before,
-// or take it as they cross and need no more than a credit, and flits wait for nothing else.
+// requestsPlainly tells whether requestPlainly serves: heads have a virtual channel, or take it as
+// they cross with no more than a credit, and flits wait for nothing else.
 func (d *Domain) requestsPlainly() bool {
 	if d.Combined == 0 {
 		return d.hold == nil && d.multicast == nil && !d.storeForward && !neverPlain
@@ -112,7 +112,7 @@ func (d *Domain) requestsPlainly() bool {
 	return !d.roomy && d.escape == nil && !neverPlain
 }
 
-// tellRefusals tells the observer, if there is one, of those that there are.
+// tellRefusals tells the observer, if any, of the step's refusals.
 func (d *Domain) tellRefusals(sw *SwitchState) {
 	refusals := d.Matcher.refusals[:d.Matcher.refused]
 	d.Matcher.refused = 0
@@ -129,8 +129,7 @@ func (d *Domain) tellRefusals(sw *SwitchState) {
 	}
 }
 
-// inputLets tells whether the packet at the front of a queue may bid: no other one crosses
-// from its input.
+// inputLets tells whether a queue's front packet may bid: no other crosses from its input.
 func (d *Domain) inputLets(sw *SwitchState, local uint32, _ *InVC, _ uint32) bool {
 	p := check.At(d.hold.ports, uint32(sw.Port0)+uint32(check.At(d.Matcher.Places, local).Port))
 	if p.input && d.Unit != nil {
@@ -139,8 +138,8 @@ func (d *Domain) inputLets(sw *SwitchState, local uint32, _ *InVC, _ uint32) boo
 	return !p.input
 }
 
-// outputLets tells whether a packet may bid: no other one crosses to its output, and there is room
-// behind the crossbar. (Both are asked before a virtual channel is chosen, which moves a round robin.)
+// outputLets tells whether a packet may bid: no other crosses to its output, and there is room
+// behind the crossbar. (Asked before a virtual channel is chosen, which moves a round robin.)
 func (d *Domain) outputLets(sw *SwitchState, local uint32, v *InVC, _ uint32) bool {
 	output := v.Hop >> 16
 	o := sw.OutPort(output)
@@ -159,8 +158,7 @@ func (d *Domain) outputLets(sw *SwitchState, local uint32, v *InVC, _ uint32) bo
 	return true
 }
 
-// isWhole tells, where switches store and forward, whether all of the packet has come whose head is
-// at the front of a queue.
+// isWhole tells, in store-and-forward switches, whether a queue's front packet has come entirely.
 func (d *Domain) isWhole(sw *SwitchState, local uint32, v *InVC, _ uint32) bool {
 	whole := d.whole(v)
 	if !whole && d.Unit != nil {
@@ -169,8 +167,7 @@ func (d *Domain) isWhole(sw *SwitchState, local uint32, v *InVC, _ uint32) bool 
 	return whole
 }
 
-// crossBodies sends the flits among some requests that follow a head through the crossbar
-// and leaves the heads.
+// crossBodies sends requests' flits that follow a head through the crossbar, and leaves the heads.
 func (d *Domain) crossBodies(sw *SwitchState, requests []Request, t *StepTime) (heads []Request) {
 	h := d.hold
 	h.bodies, heads = h.bodies[:0], requests[:0]
@@ -185,7 +182,7 @@ func (d *Domain) crossBodies(sw *SwitchState, requests []Request, t *StepTime) (
 	return heads
 }
 
-// holdPorts takes ports for heads that cross, and gives ports back behind tails.
+// holdPorts takes ports for heads that cross, and frees them behind tails.
 func (d *Domain) holdPorts(sw *SwitchState, matches []Request, _ *StepTime) {
 	for _, r := range matches {
 		flags := sw.Queue(r.Local()).Packet & (HeadFlit | TailFlit)
@@ -197,8 +194,8 @@ func (d *Domain) holdPorts(sw *SwitchState, matches []Request, _ *StepTime) {
 	}
 }
 
-// arbitrateLanes keeps the requests of packets that the arbitration of their output
-// port lets go first, and of those that are crossing.
+// arbitrateLanes keeps the requests of packets that their output port's arbitration lets go first,
+// or that are crossing.
 func (d *Domain) arbitrateLanes(sw *SwitchState, requests []Request, _ *StepTime) []Request {
 	vcs := uint32(d.vcs)
 	ports := d.lanes[sw.Port0:][:sw.Ports]
@@ -229,7 +226,7 @@ func (d *Domain) arbitrateLanes(sw *SwitchState, requests []Request, _ *StepTime
 	return kept
 }
 
-// crossedLanes notes the packets that begin and end with flits that cross in this step.
+// crossedLanes notes packets that begin and end with flits crossing in this step.
 func (d *Domain) crossedLanes(sw *SwitchState, matches []Request, _ *StepTime) {
 	for _, r := range matches {
 		p := &d.lanes[uint32(sw.Port0)+r.Output()]

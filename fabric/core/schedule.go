@@ -7,8 +7,8 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// inflow is how a packet comes in by its present channel: flit i arrives in the first cycle that
-// begins at head + i*slope(pace) or at tail - (flits-1-i)*slope(slow) or later. 32 bytes.
+// inflow is how a packet comes by its present channel: flit i arrives in the first cycle that
+// begins at head + i*slope(pace), tail - (flits-1-i)*slope(slow), or later. 32 bytes.
 type inflow struct {
 	head  int64 // cycles << intervalShift
 	tail  int64 // cycle
@@ -17,7 +17,6 @@ type inflow struct {
 	slow  uint8 // of the channel that the tail has been late from
 }
 
-// limit limits what the flits of a packet do to a time after they have come.
 func (p *inflow) limit(u *packetUnit, r *flitSchedule, after int64) {
 	r.limit(u, p.tail<<IntervalShift-int64(p.flits-1)*u.slopes[p.slow]+after, p.slow)
 	if p.slow != p.pace {
@@ -40,8 +39,8 @@ const (
 	creditsCome                  // to a port: those that somebody waits for
 )
 
-// streams says which of 64 queues have a packet whose head has crossed and whose tail
-// has not, and whose tail crosses in this cycle.
+// streams says which of 64 queues have a packet between its head's and its tail's crossing, and
+// whose tail crosses in this cycle.
 type streams struct{ under, tail uint64 }
 
 // packetUnit makes the packet the unit of the simulation: the same switches, decisions and
@@ -55,12 +54,12 @@ type streams struct{ under, tail uint64 }
 //   - credits go back: one event at the sender for the first of them, which hands
 //     over a [flitSchedule] for all.
 //
-// A head that cannot bid is asleep, in a list of what it waits for, until that
-// happens: a switch is visited when something can.
+// A head that cannot bid sleeps, in a list of what it waits for: a switch is visited when something
+// can.
 //
-// Times of decisions are whole cycles, times of channels have the binary digits behind the cycle
-// that flits have. Where these do not divide the clock, a flit of the middle of a packet is up to a
-// cycle off for every hop, heads and tails are as for flits but for that.
+// Times of decisions are whole cycles, times of channels have flits' binary digits. If these do not
+// divide the clock, a packet's middle flits are off by up to a cycle a hop; heads and tails are as
+// for flits otherwise.
 type packetUnit struct {
 	slopes     []int64 // of schedules: by pace, then those below
 	creditRate uint8   // slope of what is stored on the credits' wires
@@ -81,8 +80,8 @@ type packetUnit struct {
 	events    *wheel.Wheel[event]
 }
 
-// followed is what observers want to know of packets beyond what a [packetUnit] itself goes by:
-// they are told the same as with flits as the unit, but for the flits between head and tail.
+// followed is what observers want beyond a [packetUnit]'s own records: they are told the same as
+// with flits as the unit, but for flits between head and tail.
 type followed struct {
 	passing []passing          // by queue; of all domains
 	tails   *wheel.Wheel[Flit] // that arrive in queues
@@ -90,7 +89,7 @@ type followed struct {
 	polls   bool               // the heads at the front of queues ask in every step, as flits do: others of their queue may be asleep
 }
 
-// passing is a packet whose head has crossed a switch and whose tail has not. 16 bytes.
+// passing is a packet between its head's and its tail's crossing of a switch. 16 bytes.
 type passing struct {
 	granted int64 // step
 	first   int64 // when the head leaves by the channel, in cycles << intervalShift
@@ -107,10 +106,9 @@ func (u *packetUnit) slope(every int64) uint8 {
 // it in the cycle in which the largest of at[k] + i*slope(every[k]) falls. Times are
 // in cycles << intervalShift. 56 bytes.
 //
-// A line stands for each thing that limits the flits of a packet that holds its ports: the
-// core takes those that are stored, one a step; others come no faster than the channel
-// brings them, or than a slower one before it did; the output takes them no faster
-// than its channel; and credits leave no faster than their wires take them.
+// A line stands for each limit on the flits of a packet that holds its ports: the core takes stored
+// flits, one a step; others come no faster than their channel, or a slower one before it; the
+// output takes them no faster than its channel; credits leave no faster than their wires.
 type flitSchedule struct {
 	at    [scheduleLines]int64
 	every [scheduleLines]uint8 // slope, of packetUnit.slopes
@@ -123,15 +121,14 @@ type flitSchedule struct {
 
 const scheduleLines = 4
 
-// start makes an empty schedule one of so many flits, with a line for the first of what limits
-// them.
+// start makes an empty schedule one of so many flits, with a line for the first limit.
 func (r *flitSchedule) start(flits, ov int32, at int64, every uint8) {
 	r.at[0], r.every[0] = at, every
 	r.lines, r.flits, r.ov = 1, flits, ov
 }
 
-// copyTo copies a schedule that has just been made, line by line (see [Domain.crossPackets]), but
-// for its port. No two neighbours are copied together: the compiler would make one of them.
+// copyTo copies a new schedule line by line (see [Domain.crossPackets]), but its port. No two
+// neighbours are copied together: the compiler would merge them.
 func (r *flitSchedule) copyTo(to *flitSchedule) {
 	for k := range to.at {
 		to.at[k], to.every[k] = r.at[k], r.every[k]
@@ -188,7 +185,7 @@ func (r *flitSchedule) before(u *packetUnit, time int64) int32 {
 	return int32(min(n, int64(r.flits)))
 }
 
-// take is how many flits there are before a time that no call before has returned.
+// take is the flits before a time that no earlier call has returned.
 func (r *flitSchedule) take(u *packetUnit, time int64) int32 {
 	n := r.before(u, time)
 	fresh := n - r.done
@@ -196,14 +193,12 @@ func (r *flitSchedule) take(u *packetUnit, time int64) int32 {
 	return fresh
 }
 
-// delay puts a schedule off.
 func (r *flitSchedule) delay(time int64) {
 	for k := range r.lines {
 		r.at[k] += time
 	}
 }
 
-// from drops the first flits of a schedule.
 func (r *flitSchedule) from(u *packetUnit, i int32) {
 	for k := range r.lines {
 		r.at[k] += int64(i) * u.slopes[r.every[k]]
@@ -211,13 +206,11 @@ func (r *flitSchedule) from(u *packetUnit, i int32) {
 	r.flits -= i
 }
 
-// portCredits is the credits that are coming back to the sending end of a channel, in a cache line.
 type portCredits struct {
 	flitSchedule
 	roomAt int64 // cycle of the next creditsCome; Never: none
 }
 
-// flow is a kind of movement of a packet's flits that changes what routings see.
 type flow struct {
 	flitSchedule
 	kind    flowKind
@@ -235,8 +228,8 @@ const (
 	leaving                  // wait no longer
 )
 
-// IntervalShift is the fixed-point precision of departure times: rates that do not divide the clock
-// keep their mean to one part in a million. It is the precision of [fabric.ChannelTiming], too.
+// IntervalShift is the fixed-point precision of departure times (and [fabric.ChannelTiming]): rates
+// that do not divide the clock keep their mean to one part in a million.
 const IntervalShift = 20
 
 // WholeCycle is the first cycle that begins at a fixed-point time or later.
@@ -247,9 +240,9 @@ func intervalOf(t fabric.ChannelTiming) int64 {
 	return int64(math.Round(t.CyclesPerFlit * (1 << IntervalShift)))
 }
 
-// stepTimes places the steps of the switch core on the flit clock. With speedup s, cycle c holds
-// the steps floor(c*s) to floor((c+1)*s)-1. What is ready at the beginning of step k can use the
-// flit clock from the first cycle that begins no earlier.
+// stepTimes places the switch core's steps on the flit clock. With speedup s, cycle c holds steps
+// floor(c*s) to floor((c+1)*s)-1. What is ready when step k begins uses the first cycle that begins
+// no earlier.
 type stepTimes struct {
 	speedup         float64
 	Whole           int64 // speedup, if it is a whole number, otherwise 0

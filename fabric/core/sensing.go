@@ -7,20 +7,16 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// sensing is credit round-trip sensing (Kim, Dally, Scott and Abts, ISCA 2008,
-// section 4.3.2). For every output O, and there for every virtual channel, a
-// switch measures t_crt(O), the time from a flit's grant until its credit is
-// back, and takes t_d(O) = t_crt(O) -
-// t_crt0(O) for the congestion behind O. The credit of a flit that leaves by O
-// is sent upstream late, by t_d(O) less the smallest t_d of the switch, so that
-// the buffers upstream seem shallower and congestion is felt earlier. Credits
-// over the channel classes of credits_undelayed are never late, which keeps
-// the mechanism free of cycles. What is sent late joins its input's queue of credits
-// when its time has come (heldCredit).
+// sensing is credit round-trip sensing (Kim, Dally, Scott and Abts, ISCA 2008, section 4.3.2). For
+// every output O, and there for every virtual channel, a switch measures t_crt(O), the time from a
+// flit's grant until its credit is back, and takes t_d(O) = t_crt(O) - t_crt0(O) for the congestion
+// behind O. The credit of a flit that leaves by O is sent upstream late, by t_d(O) less the
+// smallest t_d of the switch, so that the buffers upstream seem shallower and congestion is felt
+// earlier. Credits over the channel classes of credits_undelayed are never late, which keeps the
+// mechanism free of cycles. Late credits join their input's queue in time (heldCredit).
 //
-// Minimal and Valiant flits that leave by the same output do so on virtual
-// channels of their own, and only the minimal ones meet congestion: one t_crt a
-// port would belong to whichever was timed last.
+// Minimal and Valiant flits leave an output on virtual channels of their own, and only minimal ones
+// meet congestion: one t_crt a port would belong to whichever was timed last.
 //
 // Credits that are late do little by being late: eight switches of a group share a congested global
 // channel, so one of them sends it 1/8 flit a cycle, its terminals 1/32 each, and those would run
@@ -28,23 +24,21 @@ import (
 // tens of cycles. What makes buffers "appear shallower" there is that a slot counts as occupied
 // until its credit is sent: see [fabric.Needs].HeldSlots.
 //
-// Deviations: the paper's switch keeps a time stamp for every flit in flight;
-// here one flit of each virtual channel is timed at a time, the next when its
-// credit is back. t_crt0 is the shortest round trip measured so far. Outputs to
-// terminals have no credits and are left out of the smallest t_d.
+// Deviations: the paper's switch stamps every flit in flight; here one flit of each virtual channel
+// is timed at a time. t_crt0 is the shortest round trip so far. Outputs to terminals have no
+// credits, and are left out of the smallest t_d.
 //
-// Every hop passes here twice, with a flit and with its credit, and nothing tells
-// the processor which of them are timed and what they show. So both ways are
-// without branches on it but for what is rare, and the smallest t_d, which is 0 unless
-// all ports of the switch are congested, is not kept but known by a witness.
+// Every hop passes here twice, with a flit and with its credit; which are timed, and what they
+// show, is unpredictable. So both ways have branches for rare cases only, and the smallest t_d, 0
+// unless all ports of the switch are congested, is not kept but known by a witness.
 type sensing struct {
 	probes  []probe // by output virtual channel of switches
 	witness []int32 // by a switch's first port: output virtual channel that may show that the smallest t_d is 0
 	delayed []int32 // by port: all bits set if credits over its channel may be late, otherwise none
 }
 
-// probe times one flit of an output virtual channel: its credit is the one that
-// comes back after ahead-1 others. 16 bytes.
+// probe times one flit of an output virtual channel: its credit comes after ahead-1 others. 16
+// bytes.
 type probe struct {
 	sent  uint32 // cycle, its low bits: a credit is back within 2^31
 	ahead int32  // not above 0: none is timed
@@ -67,8 +61,8 @@ func newSensing(n *network) *sensing {
 	return s
 }
 
-// time notes a flit granted in cycle c; outstanding credits of its virtual
-// channel, its own included, are on their way.
+// time notes a flit granted in cycle c; outstanding counts its virtual channel's credits under way,
+// with its own.
 func (p *probe) time(outstanding int32, c int64) {
 	sent, ahead := p.sent, p.ahead
 	if ahead <= 0 {
@@ -80,9 +74,9 @@ func (p *probe) time(outstanding int32, c int64) {
 	p.sent, p.ahead = sent, ahead
 }
 
-// granted notes a flit that crosses in cycle c to output virtual channel ov of the switch with this
-// first port, with so many credits out, its own included. It is by how many cycles the credit over
-// input port in is sent late.
+// granted notes a flit that crosses in cycle c to output virtual channel ov of the switch with
+// first port port0, with its own among the credits outstanding, and returns by how many cycles its
+// credit over input port in is late.
 func (s *sensing) granted(n *network, port0, in, ov, outstanding int32, c int64) int64 {
 	p := &s.probes[ov]
 	p.time(outstanding, c)
@@ -93,14 +87,14 @@ func (s *sensing) granted(n *network, port0, in, ov, outstanding int32, c int64)
 	return late
 }
 
-// late is by how many cycles the credit over input port in of a flit that p
-// watches is sent late, if the smallest t_d is 0.
+// late is the delay in cycles of the credit over input port in of a flit that p watches, for a
+// smallest t_d of 0.
 func (s *sensing) late(p *probe, in int32) int64 {
 	return int64(max(0, (p.trip-p.idle)&s.delayed[in]))
 }
 
-// allCongested tells whether the smallest t_d of the switch with this first port
-// may be above 0: then what [sensing.late] says is too much by it.
+// allCongested tells whether the smallest t_d of the switch with first port port0 may be above 0:
+// [sensing.late] is too much by it.
 func (s *sensing) allCongested(port0 int32) bool {
 	w := &s.probes[s.witness[port0]]
 	return w.trip != w.idle
@@ -126,8 +120,8 @@ func (s *sensing) returned(n *network, ovs []int32, c int64) {
 	}
 }
 
-// findLeast is the smallest t_d of a switch's ports to other switches. A port that has sent nothing
-// has none: 0. A port's own is the smallest of the virtual channels that it has sent on.
+// findLeast is the smallest t_d of a switch's ports to switches. A port's own is the smallest of
+// the virtual channels that it has sent on; 0 without any.
 func (s *sensing) findLeast(n *network, port0 int32) int64 {
 	least := int32(math.MaxInt32)
 	first, end := n.graph.Ports(n.graph.PortSwitch[port0])

@@ -11,13 +11,12 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// archive writes all that the network is going to depend on between two cycles, beside its graph,
-// settings, routing and seed, and its source; or reads it into a network of the same that is
-// attached and has not simulated a cycle, with any number of threads. It does not depend on how
-// the network is divided among threads: packets are numbered, and what is on its way is listed, by
-// where they are. What observers have seen (blame, traces) is part of it, and what a host model
-// keeps in the network. A state that is read is trusted: what is none of such a network breaks
-// invariants later on. Cost: linear in ports*vcs, the terminals and the flits in flight.
+// archive writes all that the network's future depends on, between two cycles, beside its graph,
+// settings, routing, seed and source; or reads it into an equal network that is attached and has
+// not simulated a cycle. It does not depend on the division among threads: packets are numbered,
+// and traffic is listed, by place. It includes what observers have seen (blame, traces), and what a
+// host model keeps in the network. A state is trusted when read: a foreign one breaks invariants
+// later. Cost: linear in ports*vcs, the terminals and the flits in flight.
 func (f *Fabric) archive(a *snapshot.Archive, sent Packets) *Archiver {
 	x := &Archiver{Archive: a, Fabric: f, Packets: numbers{what: "packets", number: make([]int32, f.packets.ids())}, sourcePackets: numbers{what: "source packets"}, sent: sent}
 	if f.Faults != nil {
@@ -95,7 +94,7 @@ func (x *Archiver) hardware() {
 	x.replications()
 }
 
-// settleIn finishes what has been read: what follows from the rest, and what belongs to domains.
+// settleIn finishes reading: what follows from the rest, and what belongs to domains.
 func (x *Archiver) settleIn(moving []wheelKind) {
 	f := x.Fabric
 	for q := range f.Upcoming {
@@ -141,9 +140,9 @@ type wheelKind interface {
 	file()
 }
 
-// inWheels is what is in the wheels of one kind of all domains, by cycle and place. What is due at
-// one place in one cycle, which is one switch's or terminal's doing, keeps its order; in which
-// order a cycle's other items come is of no account.
+// inWheels is the contents of all domains' wheels of one kind, by cycle and place. Items due at one
+// place in one cycle, which are one switch's or terminal's, keep their order; otherwise a cycle's
+// order does not matter.
 type inWheels[T any] struct {
 	of    func(*Domain) []*wheel.Wheel[T] // a domain's
 	place func(*T) int64
@@ -179,8 +178,8 @@ func newMoving(f *Fabric) []wheelKind {
 			place: func(h *heldCredit) int64 { return int64(h.port) },
 			owner: func(h *heldCredit) *Domain { return f.ofEnd(h.port) }},
 		&inWheels[int32]{place: number, owner: ofOV, each: integer, of: (*Domain).behindWheels},
-		// A network that has a host model looks at the cycles of wakes that have become void all the
-		// same, which the end of the run knows. The others are the terminals'.
+		// With a host model a network also looks at the cycles of void wakes, which the end of the
+		// run knows; the others are the terminals'.
 		&inWheels[int32]{place: number, each: integer,
 			of:    func(d *Domain) []*wheel.Wheel[int32] { return []*wheel.Wheel[int32]{d.wakes} },
 			owner: func(t *int32) *Domain { return f.owner(topology.TerminalID(*t)) },
@@ -211,8 +210,7 @@ func newMoving(f *Fabric) []wheelKind {
 
 func archiveValue[T any](x *Archiver, v *T) { snapshot.Value(x.Archive, v) }
 
-// behindWheels is the wheel of flits that have crossed, with those that wait for the next few
-// cycles only.
+// behindWheels is the wheel of flits that have crossed, with those listed for the next few cycles.
 func (d *Domain) behindWheels() []*wheel.Wheel[int32] {
 	if d.behind == nil {
 		return nil
@@ -227,7 +225,7 @@ func (d *Domain) behindWheels() []*wheel.Wheel[int32] {
 	return []*wheel.Wheel[int32]{d.behind.until}
 }
 
-// take lists what is in the wheels. Of equals that are void but for their cycle one is kept.
+// take lists the wheels' items. Of equals that are void but for their cycle one is kept.
 func (w *inWheels[T]) take(f *Fabric) {
 	for _, d := range f.domains {
 		if wheels := w.of(d); len(wheels) > 0 && wheels[0] != nil {

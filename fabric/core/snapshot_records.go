@@ -6,11 +6,11 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Records that name packets: by numbers, which do not depend on how the network is divided.
-// All others are archived by their types (snapshot.Value).
+// Records that name packets, by numbers that do not depend on the division. All others are archived
+// by their types (snapshot.Value).
 
-// queue archives a queue with the flits in it or, where none is there, with what it keeps of the
-// packet whose later flits are still to come.
+// queue archives a queue with its flits or, if it is empty, what it keeps of a packet whose later
+// flits are to come.
 func (x *Archiver) queue(number int32) {
 	d, v := x.Fabric.ofQueue(number), &x.Fabric.Queues[number]
 	snapshot.Int(x.Archive, &v.Out)
@@ -75,8 +75,8 @@ func (x *Archiver) laneQueue(q *laneQueue) {
 	}
 }
 
-// archivePortCredits archives credits that are coming back; those that have all come leave
-// nothing that counts.
+// archivePortCredits archives credits that are coming back; schedules that are complete do not
+// count.
 func archivePortCredits(a *snapshot.Archive, p *portCredits) {
 	if p.ov < 0 && !a.Reading() {
 		p.flitSchedule = flitSchedule{ov: -1}
@@ -84,9 +84,8 @@ func archivePortCredits(a *snapshot.Archive, p *portCredits) {
 	snapshot.Value(a, p)
 }
 
-// Of the replication of multicast packets: where flits are the unit, all
-// copies of a packet share its record, which says how many there are; where packets are,
-// every copy that has left a switch has one of its own. The tables are settings.
+// Of multicast replication: with flits as the unit, copies of a packet share its record, which
+// counts them; with packets, every copy that has left a switch has its own. Tables are settings.
 
 // replications archives what switches do with the multicast packets in front of queues.
 func (x *Archiver) replications() {
@@ -130,8 +129,8 @@ func (x *Archiver) tag(tag *uint64) {
 	}
 }
 
-// sourcePacketTable archives the source packets. Domain 0 has those that are not in use, and what is
-// counted; which domain has them makes no difference.
+// sourcePacketTable archives the source packets. Domain 0 keeps unused ones and counts; any domain
+// could.
 func (x *Archiver) sourcePacketTable() {
 	if x.Fabric.Faults == nil {
 		return
@@ -181,8 +180,8 @@ func (x *Archiver) faults() {
 	}
 }
 
-// table archives how many there are, and each by its id. more makes records, of the next ids,
-// before the first is read and whenever those that there are are used up.
+// table archives the number of records, and each by its id. more makes the next ids' records,
+// before the first is read and whenever they are used up.
 func (n *numbers) table(a *snapshot.Archive, more func(), record func(id int32)) {
 	a.Mark(n.what)
 	snapshot.Int(a, &n.Count)
@@ -224,7 +223,7 @@ func (n *numbers) id(a *snapshot.Archive, id *int32) {
 	}
 }
 
-// idOrNone is id for what may name none, -1, or one that has gone, which becomes -1.
+// idOrNone is id for what may name none (-1) or a record that is gone, which becomes -1.
 func (n *numbers) idOrNone(a *snapshot.Archive, id *int32) {
 	none := !a.Reading() && (*id < 0 || n.number[*id] == 0)
 	if snapshot.Bool(a, &none); none {
@@ -234,7 +233,7 @@ func (n *numbers) idOrNone(a *snapshot.Archive, id *int32) {
 	n.id(a, id)
 }
 
-// observed archives what the observers of the network have seen, and what is noted for them.
+// observed archives what observers have seen, and what is noted for them.
 func (x *Archiver) observed() {
 	a, f := x.Archive, x.Fabric
 	a.Mark("observers")
@@ -258,8 +257,7 @@ func (x *Archiver) packet(p *int32) {
 	}
 }
 
-// unsent clears what the record of a packet has from the one that had it before, until its
-// head leaves.
+// unsent clears what a packet's record keeps from its last packet, until the head leaves.
 func (d *Domain) unsent(id int32) {
 	d.Packet(id).Wait = 0
 	if d.Unit != nil {

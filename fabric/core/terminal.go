@@ -10,8 +10,7 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// serveTerminals serves the terminals that are due in cycle c and those that
-// got the credit that they waited for.
+// serveTerminals serves the terminals due in cycle c, and those that got an awaited credit.
 func (d *Domain) serveTerminals(c int64) {
 	if len(d.woken) == 0 && d.wakes.Skip(c) {
 		return
@@ -25,7 +24,7 @@ func (d *Domain) serveTerminals(c int64) {
 	d.woken = d.woken[:0]
 }
 
-// departAhead serves the terminals that are due in cycle c before anything arrives.
+// departAhead serves the terminals due in cycle c before anything arrives.
 func (d *Domain) departAhead(c int64) {
 	d.departing = true
 	d.serveDue(c)
@@ -51,8 +50,8 @@ func (d *Domain) serveDue(c int64) {
 	}
 }
 
-// prepare has the routing decide about the packet that terminal t sends next. It tells whether
-// that enters its channel in this cycle; otherwise the terminal wakes when it can.
+// prepare has the routing decide about terminal t's next packet. It tells whether that enters its
+// channel in this cycle; if not, the terminal wakes when it can.
 func (d *Domain) prepare(t int32, te *terminal, c int64) bool {
 	free := WholeCycle(d.Out[d.TerminalOut0+t].NextFree)
 	if te.Packet < 0 {
@@ -75,8 +74,8 @@ func (d *Domain) prepare(t int32, te *terminal, c int64) bool {
 	return enters <= c
 }
 
-// succeed takes terminal t's next packet as the tail of the one before leaves. Where
-// terminals decide ahead it is decided a cycle before it can follow.
+// succeed takes terminal t's next packet as the last one's tail leaves. Terminals that decide ahead
+// do so a cycle before it can follow.
 func (d *Domain) succeed(t int32, te *terminal, o *OutPort) {
 	next := WholeCycle(o.NextFree)
 	if !d.fetch(t, te, next) {
@@ -145,8 +144,8 @@ func (d *Domain) sendFlit(t int32, te *terminal, c int64) {
 	d.succeed(t, te, o)
 }
 
-// fetch takes terminal t's next packet from the source, if it can enter the
-// channel by cycle c; otherwise it arranges for a wake when it can.
+// fetch takes terminal t's next packet from the source if it can enter the channel by cycle c, or
+// arranges a wake.
 func (d *Domain) fetch(t int32, te *terminal, c int64) bool {
 	if d.laneQueues != nil && d.byLane(t) {
 		return d.fetchByLane(t, te)
@@ -163,8 +162,8 @@ func (d *Domain) fetch(t int32, te *terminal, c int64) bool {
 	return true
 }
 
-// sendPacket sends terminal t's next packet, if it has one and room for it, or, when the
-// tail of the last one leaves, takes the next.
+// sendPacket sends terminal t's next packet, if there is one with room, or takes the next as the
+// last one's tail leaves.
 func (d *Domain) sendPacket(t int32, te *terminal, c int64) {
 	u, o := d.Unit, &d.Out[d.TerminalOut0+t]
 	if te.Packet >= 0 && te.flags&begun != 0 {
@@ -214,7 +213,7 @@ func (d *Domain) sendPacket(t int32, te *terminal, c int64) {
 	}
 }
 
-// sent has terminal t, the tail of whose packet leaves, take the next one.
+// sent has terminal t, whose packet's tail leaves, take its next one.
 func (u *packetUnit) sent(d *Domain, t int32, te *terminal, o *OutPort) {
 	if d.observer != nil {
 		d.observer.Injected(d, t)
@@ -234,8 +233,7 @@ func (d *Domain) prefetchTerminals(batch []int32) {
 	}
 }
 
-// listen is who hears of packets that reach a domain's terminals: the sink of its ends, and their source
-// if that is a Responder.
+// listen is who hears of packets at a domain's terminals: its sink, and its source if a Responder.
 func (d *Domain) listen(ends fabric.Ends) fabric.Sink {
 	r, ok := ends.Source.(fabric.Responder)
 	if !ok {
@@ -245,7 +243,6 @@ func (d *Domain) listen(ends fabric.Ends) fabric.Sink {
 	return d.listener
 }
 
-// Deliver implements [fabric.Sink].
 func (l *listener) Deliver(d *fabric.Delivery) {
 	l.recorder.Deliver(d)
 	l.workload.Deliver(d)
@@ -258,23 +255,18 @@ func (l *listener) lost(t topology.TerminalID, spec *fabric.PacketSpec) {
 	}
 }
 
-// Now implements [fabric.Engine].
 func (l *listener) Now() int64 { return l.domain.Cycle }
 
-// Wake implements [fabric.Engine].
 func (l *listener) Wake(t topology.TerminalID) { l.domain.wakeUp(t, 0) }
 
-// AlarmAt implements [fabric.Engine].
 func (l *listener) AlarmAt(t topology.TerminalID, cycle int64) {
 	*l.alarms.Place(max(cycle, l.domain.Cycle+1)) = int32(t)
 }
 
-// CyclesPerFlit implements [fabric.Engine].
 func (l *listener) CyclesPerFlit(t topology.TerminalID) float64 {
 	return l.domain.cyclesPerFlit(&l.domain.Out[l.domain.TerminalOut0+int32(t)])
 }
 
-// Note implements [fabric.Engine].
 func (l *listener) Note(i int, began, cycles int64) { l.recorder.Note(i, began, cycles) }
 
 // ring gives the alarms of cycle c.

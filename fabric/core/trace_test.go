@@ -35,7 +35,7 @@ func TestTraceZeroLoad(t *testing.T) {
 	meter.Open(0)
 	tr := observe.StartTrace(f, meter, observe.TracePlan{Packets: 5})
 	source := &script{}
-	source.send(0, fabric.PacketSpec{Birth: 100, Dst: 2, Flits: 3, Tag: 7})
+	source.Send(0, fabric.PacketSpec{Birth: 100, Dst: 2, Flits: 3, Tag: 7})
 	f.Attach(fabric.Ends{Source: source, Sink: meter})
 	f.Advance(300)
 	simtest.FatalIf(t, len(tr.Packets()) != 1, "%d packets", len(tr.Packets()))

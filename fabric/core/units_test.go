@@ -37,14 +37,6 @@ func packets(c *fabric.Config) {
 	c.Fabric.Unit = fabric.UnitPacket
 }
 
-func (s *script) byTag() map[uint64]fabric.Delivery {
-	all := map[uint64]fabric.Delivery{}
-	for _, d := range s.delivered {
-		all[d.Tag] = d
-	}
-	return all
-}
-
 // TestUnitsLine sends one packet of n flits over h switches of a line, whose channels
 // between switches take I cycles for a flit and those of terminals 1.
 //
@@ -80,9 +72,9 @@ func TestUnitsLine(t *testing.T) {
 								want = head + (flits-1)*(1+(switches-1)*interval+1)
 							}
 							s := &script{}
-							s.send(0, fabric.PacketSpec{Dst: topology.TerminalID(switches - 1), Flits: int32(flits)})
+							s.Send(0, fabric.PacketSpec{Dst: topology.TerminalID(switches - 1), Flits: int32(flits)})
 							n.playToEnd(t, config, s)
-							if got := s.delivered[0].Cycle; got != want {
+							if got := s.Delivered[0].Cycle; got != want {
 								t.Errorf("%s, speedup %g, %d flits over %d switches, %d cycles a flit: %d cycles, want %d", forwarding, speedup, flits, switches, interval, got, want)
 							}
 						}
@@ -116,18 +108,17 @@ func TestUnitsMeeting(t *testing.T) {
 			buffer := max(a, b)
 			config.Switch.BufferFlits = int(buffer)
 			s := &script{}
-			s.send(0, fabric.PacketSpec{Dst: 2, Flits: int32(a), Tag: 'A'})
-			s.send(1, fabric.PacketSpec{Dst: 2, Flits: int32(b), Tag: 'B'})
-			s.send(0, fabric.PacketSpec{Dst: 1, Flits: int32(b), Tag: 'C'})
+			s.Send(0, fabric.PacketSpec{Dst: 2, Flits: int32(a), Tag: 'A'})
+			s.Send(1, fabric.PacketSpec{Dst: 2, Flits: int32(b), Tag: 'B'})
+			s.Send(0, fabric.PacketSpec{Dst: 1, Flits: int32(b), Tag: 'C'})
 			n.playToEnd(t, config, s)
 			enters := max(a+1, a+b-buffer-1+5)
 			if a+b <= buffer {
 				enters = a + 1
 			}
 			want := map[uint64]int64{'A': a + 4, 'B': a + b + 4, 'C': enters + b + 3}
-			for tag, d := range s.byTag() {
-				simtest.ErrorIf(t, d.Cycle != want[tag],
-					"%d and %d flits: packet %c arrives in cycle %d, want %d", a, b, rune(tag), d.Cycle, want[tag])
+			for tag, d := range s.ByTag() {
+				simtest.Equal(t, d.Cycle, want[tag], "%d and %d flits: packet %c arrives in cycle", a, b, rune(tag))
 			}
 		}
 	})
@@ -210,10 +201,10 @@ func TestLongPauses(t *testing.T) {
 		config.Fabric.Unit = unit
 		s := &script{}
 		for tag, birth := range births {
-			s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 7, Tag: uint64(tag)})
+			s.Send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 7, Tag: uint64(tag)})
 		}
 		n.play(t, config, s, 5<<30)
-		arrivals[i] = s.byTag()
+		arrivals[i] = s.ByTag()
 	}
 	for tag := range births {
 		flits, packets := arrivals[0][uint64(tag)], arrivals[1][uint64(tag)]

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// allocateRivalVCs leaves the requests of packets that ask for virtual channels which others
-// ask for, too, only where they win.
+// allocateRivalVCs keeps requests for virtual channels that others ask for, too, only where they
+// win.
 func (d *Domain) allocateRivalVCs(sw *SwitchState, requests []Request) []Request {
 	vcs := uint32(d.vcs)
 	var wanted, contested uint64 // virtual channels, modulo 64, that some ask for, and several
@@ -32,8 +32,8 @@ func (d *Domain) allocateRivalVCs(sw *SwitchState, requests []Request) []Request
 	return d.arbitrateVCs(sw, rivals[:met], requests[:alone])
 }
 
-// arbitrateVCs plays out the round robins of virtual-channel allocation: it appends to matches
-// what they choose from some requests.
+// arbitrateVCs plays out virtual-channel allocation's round robins: it appends the requests that
+// they choose to matches.
 func (d *Domain) arbitrateVCs(sw *SwitchState, rivals, matches []Request) []Request {
 	m := &d.Matcher
 	n := sw.Ports * int32(d.vcs)
@@ -66,9 +66,9 @@ func (d *Domain) arbitrateVCs(sw *SwitchState, rivals, matches []Request) []Requ
 	return matches
 }
 
-// putVCsForward is arbitrateVCs in the other order, for all requests: each packet puts the virtual
-// channel nearest to its round-robin pointer forward, and each of those takes the packet nearest to
-// its own. The pointers of what is matched move.
+// putVCsForward is arbitrateVCs in the other order, for all requests: each packet puts forward the
+// virtual channel nearest to its pointer, and each channel takes the packet nearest to its own.
+// Pointers of matches move.
 func (d *Domain) putVCsForward(sw *SwitchState, requests []Request) []Request {
 	m, vcs := &d.Matcher, uint32(d.vcs)
 	n, touched, outputs := sw.Ports*int32(vcs), check.Of(m.touched[:cap(m.touched)]), uint32(0)
@@ -86,8 +86,8 @@ func (d *Domain) putVCsForward(sw *SwitchState, requests []Request) []Request {
 	return requests
 }
 
-// winsVC tells whether a packet is nearer to the round-robin pointer of a virtual channel than
-// that which has been given it in this step, and then takes it back from that.
+// winsVC tells whether a packet is nearer to a virtual channel's pointer than its taker of this
+// step, and then takes the channel back from that one.
 func (d *Domain) winsVC(sw *SwitchState, local, lov uint32, ov *outVC, step uint32) bool {
 	m, n := &d.Matcher, sw.Ports*int32(d.vcs)
 	m.contested = append(m.contested, lov)
@@ -109,8 +109,8 @@ func (d *Domain) winsVC(sw *SwitchState, local, lov uint32, ov *outVC, step uint
 	return true
 }
 
-// withRoom narrows requests to virtual channels with as many credits as the packet has to find, as
-// [Domain.requestVCs] lists them, and lets packets that are left without one wait.
+// withRoom narrows requests to virtual channels with the credits that the packet must find, as
+// [Domain.requestVCs] lists them; packets left without one wait.
 func (d *Domain) withRoom(sw *SwitchState, requests []Request) []Request {
 	kept := requests[:0]
 	for _, r := range requests {
@@ -130,8 +130,9 @@ func (d *Domain) withRoom(sw *SwitchState, requests []Request) []Request {
 	return kept
 }
 
-// takeVCsAtOnce is allocateVCs in one pass, where every packet asks for one virtual channel
-// ([Domain.asksForOne]). Those that find theirs given away in this step meet its owner behind all others.
+// takeVCsAtOnce is allocateVCs in one pass, if every packet asks for one virtual channel
+// ([Domain.asksForOne]). Packets whose channel was given away in this step meet its owner after all
+// others.
 func (d *Domain) takeVCsAtOnce(sw *SwitchState, step uint32) {
 	m, vcs, ready, before := &sw.masks[0], uint32(d.vcs), step+d.VADelay, check.Of(d.Matcher.outputs)
 	taken, others := uint64(0), uint64(0)
@@ -161,8 +162,7 @@ func (d *Domain) takeVCsAtOnce(sw *SwitchState, step uint32) {
 	}
 }
 
-// meetOwners has packets whose virtual channel is not free ask for it if it has been taken in this step, and
-// lets the others wait.
+// meetOwners has packets ask for a virtual channel taken in this step, and the others wait.
 func (d *Domain) meetOwners(sw *SwitchState, packets, taken uint64, step uint32) {
 	rivals, sleep := d.Matcher.rivals[:0], uint64(0)
 	for ; packets != 0; packets &= packets - 1 {
@@ -180,14 +180,14 @@ func (d *Domain) meetOwners(sw *SwitchState, packets, taken uint64, step uint32)
 	}
 }
 
-// asksForOne tells whether takeVCsAtOnce serves as long as decisions allow one virtual channel each.
+// asksForOne tells whether takeVCsAtOnce serves, while decisions allow one virtual channel each.
 func (d *Domain) asksForOne() bool {
 	return d.Upcoming == nil && d.observer == nil && d.retry == nil && len(d.asks) == 0 && !d.roomy && d.allRivals == 0 && int(d.mostPorts)*d.vcs <= 64 && !neverPlain
 }
 
-// takeVCs gives each of some packets a virtual channel of its request: where it
-// was granted several, the one nearest to its round-robin pointer. Of packets that ask for
-// one and the same, that nearest to the channel's pointer keeps it.
+// takeVCs gives packets a virtual channel of their requests: of several granted, the nearest to
+// their pointer. Of packets that ask for the same one, the nearest to the channel's pointer keeps
+// it.
 func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
 	if d.observer != nil {
 		d.observer.GrantedVC(d, sw, d.ofFronts(sw, matches), step)
@@ -228,7 +228,7 @@ func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
 	m.contested = m.contested[:0]
 }
 
-// followRouting does what comes after the routing of a switch's arrivals in this cycle.
+// followRouting does the work behind the routing of a switch's arrivals.
 func (d *Domain) followRouting(sw *SwitchState) {
 	d.summed = 0
 	if n := d.Matcher.routed; n > 0 {
@@ -243,8 +243,7 @@ func (d *Domain) followRouting(sw *SwitchState) {
 	}
 }
 
-// prefetchPorts asks for the ports of a switch that packets come from and have
-// been routed to in this cycle.
+// prefetchPorts asks for the ports of a switch that this cycle's packets come from and go to.
 func (d *Domain) prefetchPorts(sw *SwitchState, inputs, outputs []int32) {
 	n := len(outputs)
 	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs.At(0)), unsafe.Sizeof(OutPort{}))

@@ -10,7 +10,6 @@ import (
 // view shows the queues of a domain's network: see [fabric.Queues].
 type view struct{ d *Domain }
 
-// openView gives the domain's routing its view of the network.
 func (d *Domain) openView() {
 	d.view = fabric.NewView(fabric.Sight{Graph: d.graph, VCs: d.unicastVCs, Cycle: &d.Cycle, Memory: d.memory, Streams: d.streams}, &view{d})
 	d.decides = d.routing
@@ -33,27 +32,23 @@ func (v *view) look(p topology.PortID) {
 	}
 }
 
-// Credits implements [fabric.Queues].
 func (v *view) Credits(p topology.PortID, vc int) int {
 	v.look(p)
 	return int(v.d.OutVC[v.d.ov(p, vc)].credits)
 }
 
-// Outstanding implements [fabric.Queues].
 func (v *view) Outstanding(p topology.PortID, vc int) int {
 	v.look(p)
 	o := &v.d.OutVC[v.d.ov(p, vc)]
 	return int(v.d.bufferOf(p)) - int(o.credits)
 }
 
-// OutstandingAll implements [fabric.Queues].
 func (v *view) OutstandingAll(p topology.PortID) int {
 	v.look(p)
 	_, outstanding := v.d.load(p)
 	return int(outstanding)
 }
 
-// OutstandingPorts implements [fabric.Queues].
 func (v *view) OutstandingPorts(s topology.SwitchID) []int32 {
 	d := v.d
 	if d.summed != s+1 {
@@ -87,26 +82,22 @@ func (d *Domain) sumCredits(s topology.SwitchID) {
 	}
 }
 
-// Waiting implements [fabric.Queues].
 func (v *view) Waiting(p topology.PortID, vc int) int {
 	v.look(p)
 	return int(v.d.OutVC[v.d.ov(p, vc)].waiting)
 }
 
-// Crossed implements [fabric.Queues].
 func (v *view) Crossed(p topology.PortID, vc int) int {
 	v.look(p)
 	return int(v.d.crossed[v.d.ov(p, vc)])
 }
 
-// LoadAll implements [fabric.Queues].
 func (v *view) LoadAll(p topology.PortID) int {
 	v.look(p)
 	waiting, outstanding := v.d.load(p)
 	return int(waiting + outstanding)
 }
 
-// LoadPorts implements [fabric.Queues].
 func (v *view) LoadPorts(first topology.PortID, count int) []int32 {
 	d := v.d
 	if d.Unit != nil && d.large {
@@ -119,14 +110,12 @@ func (v *view) LoadPorts(first topology.PortID, count int) []int32 {
 	return d.sums
 }
 
-// WaitingAll implements [fabric.Queues].
 func (v *view) WaitingAll(p topology.PortID) int {
 	v.look(p)
 	waiting, _ := v.d.load(p)
 	return int(waiting)
 }
 
-// CreditRoundTrip implements [fabric.Queues].
 func (v *view) CreditRoundTrip(p topology.PortID) (cycles, excess int) {
 	if v.d.sensing == nil {
 		return 0, 0
@@ -137,7 +126,6 @@ func (v *view) CreditRoundTrip(p topology.PortID) (cycles, excess int) {
 	return cycles, excess
 }
 
-// Room implements [fabric.Queues].
 func (v *view) Room(p topology.PortID, flits int32) uint32 {
 	d := v.d
 	sw := &d.Switches[d.graph.PortSwitch[p]]

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// creditReturned wakes who may have waited for a credit that has come back: the
-// first credit of a virtual channel or, where heads need more than one, any.
+// creditReturned wakes those who may wait for a returned credit: a virtual channel's first or,
+// where heads need more than one, any.
 func (d *Domain) creditReturned(o *outVC, ov int32) {
 	if ov >= d.terminalOV0 {
 		d.creditTerminal(ov)
@@ -21,8 +21,7 @@ func (d *Domain) creditReturned(o *outVC, ov int32) {
 	}
 }
 
-// wakeQueue puts a packet that stopped for want of a credit back to work, if
-// its next flit is there.
+// wakeQueue puts a packet that stopped for a credit back to work, if its next flit is there.
 func (d *Domain) wakeQueue(q int32) {
 	if d.Queues[q].Count > 0 {
 		d.Masks[q>>6].sa |= 1 << (q & 63)
@@ -37,7 +36,7 @@ func (d *Domain) wakeQueue(q int32) {
 	}
 }
 
-// sleepForVC lets packets of mask word w wait until a virtual channel of their port is released.
+// sleepForVC lets packets of mask word w wait for a virtual channel of their port.
 func (d *Domain) sleepForVC(sw *SwitchState, w int, packets uint64) {
 	m := &sw.masks[w]
 	m.va &^= packets
@@ -63,7 +62,7 @@ func (d *Domain) sleepForVC(sw *SwitchState, w int, packets uint64) {
 	}
 }
 
-// wakeWaiters lets the packets that wait for a virtual channel of a port ask again.
+// wakeWaiters lets packets that wait for a port's virtual channel ask again.
 func (d *Domain) wakeWaiters(o *OutPort) {
 	for q := o.waiters; q != 0; q = d.waitNext[q-1] {
 		word, bit := (q-1)>>6, uint64(1)<<((q-1)&63)
@@ -81,10 +80,9 @@ func (d *Domain) wakeWaiters(o *OutPort) {
 	o.waiters = 0
 }
 
-// waitNoMore takes a queue out of the list of those that wait for a port.
 func (d *Domain) waitNoMore(o *OutPort, queue int32) { d.unlink(&o.waiters, queue) }
 
-// unlink takes a queue out of a list of those that wait, if it is there.
+// unlink takes a queue out of a waiting list, if it is there.
 func (d *Domain) unlink(list *int32, queue int32) {
 	for at := list; *at != 0; at = &d.waitNext[*at-1] {
 		if *at == queue+1 {
@@ -94,7 +92,7 @@ func (d *Domain) unlink(list *int32, queue int32) {
 	}
 }
 
-// sleep takes a queue out of the bidding until the ports that it waits for are let go.
+// sleep takes a queue out of the bidding until its ports are let go.
 func (u *packetUnit) sleep(d *Domain, sw *SwitchState, local uint32, list *int32) {
 	if u.Followed != nil && u.Followed.polls {
 		return
@@ -172,8 +170,8 @@ func (d *Domain) creditTerminal(ov int32) {
 	}
 }
 
-// waitUntil takes a queue out of the bidding until the step after another one, if that is in
-// a later cycle.
+// waitUntil takes a queue out of the bidding until the step after another, if that is in a later
+// cycle.
 func (u *packetUnit) waitUntil(d *Domain, sw *SwitchState, local uint32, step int64) {
 	if c := d.Steps.CycleOf(step + 1); c > d.Cycle {
 		sw.mask(local).sa &^= 1 << (local & 63)

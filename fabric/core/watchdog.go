@@ -9,8 +9,8 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Watchdog finds out whether packets have come to a halt for good: all of them,
-// or some that wait for each other while others go by on other channels.
+// Watchdog finds out whether packets have stopped for good: all, or some that wait for each other
+// while others go by.
 type Watchdog struct {
 	f       *Fabric  `snap:"-"`
 	limit   int64    `snap:"-"` // cycles without a move that no channel explains
@@ -26,10 +26,10 @@ const stallCycles = 5000
 // Watch begins to watch f.
 func (f *Fabric) Watch() *Watchdog { return &Watchdog{f: f, limit: stallCycles + f.LongestLatency()} }
 
-// Look returns a *DeadlockError if nothing has moved, or the same packets have
-// waited for each other in a circle, for longer than any channel takes, and no
-// credit is on its way: those that are sensed to be late can take longer than that.
-// Call it every so often. Cost: a [Fabric.WaitForCycle] in 5,000 cycles.
+// Look returns a *DeadlockError if nothing has moved, or the same packets have waited for each
+// other in a circle, for longer than any channel takes, and no credit is on its way (late ones of
+// credit sensing can take longer). Call it now and then. Cost: a [Fabric.WaitForCycle] in 5,000
+// cycles.
 func (w *Watchdog) Look() error {
 	f := w.f
 	if now := f.Counters; now != w.moved || f.InFlight() == 0 {
@@ -48,8 +48,8 @@ func (w *Watchdog) Look() error {
 	return nil
 }
 
-// stuck tells that what the packets of a wait-for cycle want is full: all
-// credits that are missing stand for flits in the buffer.
+// stuck tells that what a wait-for cycle's packets want is full: all missing credits are flits in
+// the buffer.
 func (f *Fabric) stuck(waits []Wait) bool {
 	for i, w := range waits {
 		credits := int(f.OutVC[f.ov(w.Wants.Port, int(w.Wants.VC))].credits)
@@ -69,8 +69,8 @@ func (f *Fabric) LongestLatency() int64 {
 	return longest
 }
 
-// ArchiveNetwork writes the state of the network that w watches, and what w has seen of it, between two
-// cycles, or reads both into a network that is attached and has not run.
+// ArchiveNetwork writes the state of w's network, and what w has seen of it, between two cycles, or
+// reads both into a network that is attached and has not run.
 func (w *Watchdog) ArchiveNetwork(a *snapshot.Archive) { w.archive(w.f.archive(a, nil)) }
 
 func (w *Watchdog) archive(x *Archiver) {
@@ -81,14 +81,13 @@ func (w *Watchdog) archive(x *Archiver) {
 	})
 }
 
-// Wait is a packet at the front of a buffer that cannot go on: a step of a wait-for cycle.
+// Wait is a packet at the front of a buffer that cannot go on: a step of a cycle.
 type Wait struct {
 	Holds    topology.Channel    // that the buffer belongs to
 	Wants    topology.Channel    // that the packet needs next
 	Flits    int                 // in the buffer
 	Src, Dst topology.TerminalID // of the packet
-	// Multicast packets have no Dst, and may wait for several channels at once:
-	// this is one of them.
+	// Multicast packets have no Dst, and may wait for several channels at once: this is one.
 	Multicast bool
 	packet    int32 `snap:"-"` // Holder is the buffer whose packet holds Wants, where that is another
 	// one; otherwise the packet has the channel and waits for a credit, and Holder equals Holds.
@@ -101,9 +100,8 @@ func (w Wait) Dependency() topology.Dependency {
 }
 
 // WaitForCycle finds packets that wait for each other in a circle: each needs a channel whose
-// buffer is headed by the next. It returns nil if there are none. Only when nothing has moved for
-// longer than the longest credit round trip is a cycle a deadlock; before, the credits may be on
-// their way. Cost: linear in ports*vcs.
+// buffer is headed by the next. It returns nil if there are none. A cycle is a deadlock only if
+// nothing has moved for longer than the longest credit round trip. Cost: linear in ports*vcs.
 func (f *Fabric) WaitForCycle() []Wait {
 	if d := f.domains[0]; d.Unit != nil {
 		d.Unit.settleAll(d)
@@ -117,8 +115,8 @@ func (f *Fabric) WaitForCycle() []Wait {
 	return nil
 }
 
-// waitWalk is a depth-first search over buffers, each leading to those that the
-// packet in front waits for.
+// waitWalk is a depth-first search over buffers, from each to those that its front packet waits
+// for.
 type waitWalk struct {
 	f     *Fabric
 	seen  []bool      // by buffer
@@ -153,8 +151,8 @@ type waitStep struct {
 	next int
 }
 
-// waitsOf tells what the packet at the front of buffer (in, vc) waits for: one
-// thing, or one for each branch of a multicast packet that cannot go on.
+// waitsOf tells what the front packet of buffer (in, vc) waits for: one thing, or one for each
+// multicast branch that cannot go on.
 func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 	upstream, between := f.graph.PeerPort(in)
 	q := f.queueOf(in, vc)
@@ -191,8 +189,8 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 	return all
 }
 
-// waitFor adds what a packet in front of a buffer behind port in waits for if it goes to port out:
-// a virtual channel of a set, of which it holds one already or not.
+// waitFor adds what a front packet of a buffer behind port in waits for on its way to port out: a
+// virtual channel of a set, held already or not.
 func (f *Fabric) waitFor(all []waitStep, w Wait, in, out topology.PortID, vcs uint32, held bool) []waitStep {
 	peer, between := f.graph.PeerPort(out)
 	if !between {
@@ -217,8 +215,8 @@ func (f *Fabric) waitFor(all []waitStep, w Wait, in, out topology.PortID, vcs ui
 	return all
 }
 
-// channelInto is the channel that ends in queue q of the switch that port is on. Where a terminal's
-// channel does, it is the channel out of the switch's port, which leads to that terminal.
+// channelInto is the channel that ends in queue q of port's switch. A terminal's channel is named
+// by the switch port that leads to it.
 func (f *Fabric) channelInto(q int32, port topology.PortID) topology.Channel {
 	s := &f.Switches[f.graph.PortSwitch[port]]
 	local := q - s.Queue0
@@ -274,8 +272,8 @@ func (e *DeadlockError) Error() string {
 	return b.String()
 }
 
-// Rest audits a fabric that a kernel has driven until nothing was left to do: packets still in it
-// are deadlocked, otherwise all flits and credits must be accounted for.
+// Rest audits a fabric that a kernel has driven to its end: packets still in it are deadlocked,
+// otherwise all flits and credits must be accounted for.
 func (f *Fabric) Rest() error {
 	if f.InFlight() > 0 {
 		return f.deadlock(stallCycles)

@@ -102,12 +102,12 @@ func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 	pairs := 60
 	for i := range pairs {
 		src, dst := topology.TerminalID(r.IntN(g.Terminals())), topology.TerminalID(r.IntN(g.Terminals()))
-		s.send(src, fabric.PacketSpec{Birth: int64(i)*spacing + int64(i%3), Dst: dst, Flits: flits, Tag: uint64(i)})
+		s.Send(src, fabric.PacketSpec{Birth: int64(i)*spacing + int64(i%3), Dst: dst, Flits: flits, Tag: uint64(i)})
 	}
 	f := n.play(t, config, s, int64(pairs)*spacing)
-	simtest.FatalIf(t, len(s.delivered) != pairs, "%s: %d of %d packets arrived", name, len(s.delivered), pairs)
+	simtest.FatalIf(t, len(s.Delivered) != pairs, "%s: %d of %d packets arrived", name, len(s.Delivered), pairs)
 	sum := int64(0)
-	for _, d := range s.delivered {
+	for _, d := range s.Delivered {
 		sum += d.Cycle - d.Birth
 		want := int64(4) + latency[g.PortClass[g.TerminalPort[d.Src]]] + int64(flits-1)
 		hops := 0
@@ -168,10 +168,10 @@ func TestChannelRate(t *testing.T) {
 	config := pipelined()
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 2.5}}
 	s := &script{}
-	s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 9})
+	s.Send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 9})
 	n.play(t, config, s, 100)
 	// 1 injection + 1 channel + 2 switch + 1 channel = 5 for the head.
-	simtest.ErrorIf(t, len(s.delivered) != 1 || s.delivered[0].Cycle-10 != 5+20, "delivered %+v, want one packet after 25 cycles", s.delivered)
+	simtest.ErrorIf(t, len(s.Delivered) != 1 || s.Delivered[0].Cycle-10 != 5+20, "delivered %+v, want one packet after 25 cycles", s.Delivered)
 }
 
 // TestWokenOnSlowChannel: a terminal that hears of a packet while its channel, at 4
@@ -187,13 +187,13 @@ func TestWokenOnSlowChannel(t *testing.T) {
 		}
 		config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 4}}
 		s := &script{}
-		s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 1})
+		s.Send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 1})
 		f := n.play(t, config, s, 12)
-		s.send(0, fabric.PacketSpec{Birth: 12, Dst: 1, Flits: 1})
+		s.Send(0, fabric.PacketSpec{Birth: 12, Dst: 1, Flits: 1})
 		f.Wake(0)
 		f.Advance(100)
-		simtest.ErrorIf(t, len(s.delivered) != 2 || s.delivered[0].Inject != 11 || s.delivered[1].Inject != 15,
-			"%s: delivered %+v, want packets that leave in cycles 11 and 15", unit, s.delivered)
+		simtest.ErrorIf(t, len(s.Delivered) != 2 || s.Delivered[0].Inject != 11 || s.Delivered[1].Inject != 15,
+			"%s: delivered %+v, want packets that leave in cycles 11 and 15", unit, s.Delivered)
 	}
 }
 
@@ -211,13 +211,13 @@ func TestManyHops(t *testing.T) {
 			}
 			s, ends := &script{}, []topology.TerminalID{600, 2, 255, 256, 257, 512, 1}
 			for i, end := range ends {
-				s.send(0, fabric.PacketSpec{Birth: int64(i) * 3000, Dst: end - 1, Flits: flits, Tag: uint64(i)})
+				s.Send(0, fabric.PacketSpec{Birth: int64(i) * 3000, Dst: end - 1, Flits: flits, Tag: uint64(i)})
 			}
 			n.play(t, config, s, int64(len(ends))*3000)
-			for i, d := range s.delivered {
+			for i, d := range s.Delivered {
 				simtest.ErrorIf(t, d.Hops != int(ends[i]), "%s, %d flits: %d switches crossed, want %d", unit, flits, d.Hops, ends[i])
 			}
-			simtest.ErrorIf(t, len(s.delivered) != len(ends), "%s, %d flits: %d of %d packets arrived", unit, flits, len(s.delivered), len(ends))
+			simtest.ErrorIf(t, len(s.Delivered) != len(ends), "%s, %d flits: %d of %d packets arrived", unit, flits, len(s.Delivered), len(ends))
 		}
 	}
 }
@@ -273,7 +273,7 @@ func TestRunToEndInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := &script{}
-	s.send(0, fabric.PacketSpec{Dst: 2, Flits: 1})
+	s.Send(0, fabric.PacketSpec{Dst: 2, Flits: 1})
 	err := measure.RunToEnd(ctx, n.fabric(t, fabric.DefaultConfig()), fabric.Ends{Source: s, Sink: s}, measure.ToEnd{})
 	simtest.ErrorIf(t, !errors.Is(err, context.Canceled), "interrupted: %v", err)
 }

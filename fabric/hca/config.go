@@ -51,8 +51,8 @@ func (c *Config) Rate() sim.Rate {
 	return min(c.DMARate, link)
 }
 
-// Delay is how long after the engine has begun to read a request of so many bytes its first packet
-// goes out, which occupies nothing.
+// Delay is the time from reading a request of so many bytes until its first packet leaves; it
+// occupies nothing.
 func (c *Config) Delay(bytes int64) sim.Time {
 	if bytes <= int64(c.InlineLimit) {
 		return c.SendLatency + atRate(c.InlineRate, bytes)
@@ -75,8 +75,7 @@ func (c *Config) TimeOf(bytes int64) sim.Time {
 
 // QDR is a ConnectX-class adapter on 4x QDR InfiniBand.
 //
-// From the InfiniBand Architecture Specification: link_rate (4 lanes of 10 Gb/s with 8b/10b
-// encoding), mtu.
+// From the InfiniBand Architecture Specification: link_rate (4 lanes of 10 Gb/s, 8b/10b), mtu.
 //
 // Calibrated on the alltoall paper (64 B in 1.26 us, 64 KiB in 22.8 us, a small message among eight
 // streams of 64 KiB in 29 us): dma_rate = 64 KiB / (22.8 - 1.26) us; quantum: the message waits for
@@ -84,8 +83,8 @@ func (c *Config) TimeOf(bytes int64) sim.Time {
 // send_latency, request_time and recv_latency with the overheads and the network latency of package
 // mpi. How that sum is divided is an assumption.
 //
-// Assumed, of the order measured on such adapters: the context cache, max_qp, qp_create, qp_modify,
-// qp_destroy, rnr_delay.
+// Assumed, of the order measured: the context cache, max_qp, qp_create, qp_modify, qp_destroy,
+// rnr_delay.
 var QDR = Config{
 	LinkRate:       32e9,
 	DMARate:        24.34e9,
@@ -103,9 +102,9 @@ var QDR = Config{
 	RNRDelay:       640 * sim.Microsecond,
 }
 
-// HDR is a ConnectX-6-class adapter on 4x HDR InfiniBand and PCIe 4.0 x16. From
-// the InfiniBand roadmap: link_rate (4 lanes of 50 Gb/s). Assumed, of the order
-// of data sheets: the rest; nothing is calibrated.
+// HDR is a ConnectX-6-class adapter on 4x HDR InfiniBand and PCIe 4.0 x16. From the InfiniBand
+// roadmap: link_rate (4 lanes of 50 Gb/s). The rest is assumed, of the order of data sheets;
+// nothing is calibrated.
 var HDR = Config{
 	LinkRate:       200e9,
 	DMARate:        200e9,

@@ -20,8 +20,8 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// HCA is the state of one adapter, in two cache lines of 64 bytes: what every request touches, and
-// the send queues, which only those touch that have to wait.
+// HCA is the state of one adapter, in two cache lines of 64 bytes: one for every request, one for
+// the send queues of those that must wait.
 type HCA struct {
 	shared    *shared
 	busyUntil sim.Time // of the sending engine
@@ -92,8 +92,8 @@ func (h *HCA) Stats() Stats {
 	return s
 }
 
-// Post puts a request into its send queue. If the engine is idle, the owner
-// calls Next at once; otherwise at the end of the burst that is being sent.
+// Post puts a request into its send queue. The owner calls Next at once if the engine is idle, else
+// at the end of the present burst.
 func (h *HCA) Post(r Request) {
 	h.shared.stats.Requests++
 	h.post(&r)
@@ -105,8 +105,7 @@ func (h *HCA) Busy(now sim.Time) bool { return now < h.busyUntil }
 // BusyUntil is the time from which the sending engine is idle.
 func (h *HCA) BusyUntil() sim.Time { return h.busyUntil }
 
-// Hold keeps the sending engine busy until a time: the network or the receiver
-// has not taken the last burst yet.
+// Hold keeps the sending engine busy: network or receiver have not taken the last burst yet.
 func (h *HCA) Hold(until sim.Time) { h.busyUntil = max(h.busyUntil, until) }
 
 // Waiting tells whether any send queue holds a request.
@@ -147,8 +146,8 @@ func (h *HCA) send(now sim.Time, b *Burst) (first, end sim.Time) {
 	return first, end
 }
 
-// Depart is how long after the engine has read a burst, from time first to end, it is on the wire:
-// [Config.Delay], and no earlier than those before it. It is called once for each burst, in order.
+// Depart is the time from the engine's reading of a burst, from first to end, to the wire:
+// [Config.Delay], but never before earlier bursts. It is called once for each burst, in order.
 func (h *HCA) Depart(b *Burst, first, end sim.Time) (delay sim.Time) {
 	c, size := &h.shared.config, b.Size
 	if !b.First || !b.Last || b.Source == Packed { // no whole request goes with the doorbell
@@ -182,8 +181,8 @@ func (h *HCA) occupied(s *sim.Serializer, bytes int64) sim.Time {
 }
 
 // Receive takes in a burst on QP whose first byte arrives at time first and last byte at time last,
-// and returns when the data are in memory. Bursts must be given in the order of their first bytes.
-// The engine takes bytes as they come, at its own rate, one burst after another.
+// and returns when the data are in memory. Bursts come in the order of their first bytes. The
+// engine takes them one by one, at its own rate.
 func (h *HCA) Receive(qp QP, bytes int64, first, last sim.Time) sim.Time {
 	start := max(first, h.recvUntil)
 	end := start + h.load(qp) + h.occupied(&h.receiving, bytes)
@@ -193,8 +192,8 @@ func (h *HCA) Receive(qp QP, bytes int64, first, last sim.Time) sim.Time {
 	return max(end, last)
 }
 
-// Expect asks for the memory that a burst from one to another of the adapters made together will
-// touch, on a QP of each; it changes nothing else.
+// Expect asks for the memory that a burst between two adapters made together will touch, on a QP of
+// each; it changes nothing.
 func Expect(adapters []HCA, from, to int32, qp, peer QP) {
 	if c := &adapters[from].shared.cache; len(c.sets) > 0 {
 		mem.Prefetch(unsafe.Pointer(c.set(adapters[from].contexts, qp&^Responder)))
@@ -206,9 +205,8 @@ func Expect(adapters []HCA, from, to int32, qp, peer QP) {
 // Config is the adapter's configuration.
 func (h *HCA) Config() *Config { return &h.shared.config }
 
-// contextCache holds the QP contexts that adapters have at hand: of each so many
-// sets of contextWays, least recently used out first. A miss of the model costs
-// what the configuration says; nothing else depends on what the cache holds.
+// contextCache holds the QP contexts that adapters have at hand: sets of contextWays each, least
+// recently used out first. It only decides whether a miss costs what the configuration says.
 type contextCache struct {
 	sets       []contextSet // the sets of an adapter in a row; empty if all contexts are at hand
 	perAdapter int          // a power of two
@@ -222,8 +220,7 @@ const contextWays = 8
 // noQP marks an empty way.
 const noQP QP = -1 << 63
 
-// newContextCache makes a cache of at least so many entries for each of n
-// adapters: the next power of two.
+// newContextCache makes caches for n adapters, each of at least entries, to the next power of two.
 func newContextCache(entries, n int) contextCache {
 	if entries == 0 {
 		return contextCache{}
@@ -312,8 +309,8 @@ func (s *sendQueue) archive(a *snapshot.Archive, mark func(*snapshot.Archive, *R
 	})
 }
 
-// archive archives the send queues: those that take turns from the present one on, and
-// those that wait for an engine. Where they are in memory makes no difference.
+// archive archives the send queues: those that take turns, from the present one on, and those that
+// wait for an engine, wherever they are in memory.
 func (a *arbiter) archive(x *snapshot.Archive, mark func(*snapshot.Archive, *Request)) {
 	var turns, waiting []sendQueue
 	if !x.Reading() {
@@ -336,8 +333,8 @@ func (a *arbiter) archive(x *snapshot.Archive, mark func(*snapshot.Archive, *Req
 	a.over = over
 }
 
-// sendQueues lists the send queues of the QPs that take turns, from the present one on, and of
-// the QPs that wait for an engine.
+// sendQueues lists the send queues of QPs that take turns, from the present one on, and of QPs that
+// wait for an engine.
 func (a *arbiter) sendQueues() (turns, waiting []sendQueue) {
 	if a.current >= 0 {
 		for at := a.current; ; {

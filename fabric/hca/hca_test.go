@@ -40,11 +40,9 @@ func TestStreamsShareTheEngine(t *testing.T) {
 	})
 	misses := 9 * QDR.ContextMiss
 	want := 9*65536*8/24.34e9*1e6 + 9*0.05 + misses.Microseconds()
-	got := ends[8].Microseconds()
-	simtest.ErrorIf(t, math.Abs(got-want) > 1e-5, "nine streams end at %v us, want %v", got, want)
+	simtest.Near(t, ends[8].Microseconds(), want, 1e-5, "nine streams end after, in us,")
 	// 65536 = 5 x 11243 + 9321: before the last of nine last parts end, eight do.
-	gap := (ends[8] - ends[7]).Microseconds()
-	simtest.ErrorIf(t, math.Abs(gap-9321*8/24.34e3) > 1e-5, "the last two streams end %v us apart, want one last part", gap)
+	simtest.Near(t, (ends[8] - ends[7]).Microseconds(), 9321*8/24.34e3, 1e-5, "us between the ends of the last two streams")
 	simtest.ErrorIf(t, h.Stats().Bursts != 9*6 || h.Stats().ContextMisses != 9,
 		"%d bursts, %d misses; want 54, 9", h.Stats().Bursts, h.Stats().ContextMisses)
 }

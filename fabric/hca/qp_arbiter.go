@@ -5,8 +5,8 @@ import "github.com/weft-sim/weft/sim"
 // QP names a queue pair to an adapter: any number, unique on it.
 type QP int64
 
-// Responder, added to a QP's number, names the queue in which its adapter answers reads, beside the QP's
-// sends, under the same context.
+// Responder, added to a QP's number, names its adapter's queue of answers to reads, under the same
+// context.
 const Responder QP = 1 << 61
 
 // Request is a work request: so many bytes on a QP.
@@ -29,8 +29,8 @@ type Mark struct {
 // Source is where the bytes of a request are.
 type Source uint8
 
-// Sources: anywhere; in a buffer, from which they are fetched even below the limit of inline requests; in memory
-// that was registered for this request, whose pages the adapter has to look up.
+// Sources: anywhere; a buffer, fetched even below the limit of inline requests; memory registered
+// for this request, whose pages the adapter has to look up.
 const (
 	Anywhere Source = iota
 	Packed
@@ -46,8 +46,8 @@ type Burst struct {
 	Last  bool // of the request
 }
 
-// arbiter holds the send queues of an adapter and serves the active ones round robin, up to a quantum
-// of bytes at a time. Requests of one QP stay in order.
+// arbiter holds an adapter's send queues and serves the active ones round robin, up to a quantum of
+// bytes at a time. Requests of a QP stay in order.
 //
 // With a limited number of engines so many QPs take part in the round; an engine stays with its QP
 // until a request is sent, and the others wait in the order in which they became active or were last
@@ -192,8 +192,8 @@ func (c *crowd) admits(at int32) bool {
 	return true
 }
 
-// link adds a QP at the end of the ring: after all that wait for their turn,
-// before the one that is being served.
+// link adds a QP at the end of the ring: behind all that wait for their turn, before the one
+// served.
 func (a *arbiter) link(at int32) {
 	q := &a.active[at]
 	if a.current < 0 {
@@ -206,8 +206,8 @@ func (a *arbiter) link(at int32) {
 	a.active[next.prev].next, next.prev = at, at
 }
 
-// yield gives the engine of the QP at a position, which has sent a request, to the
-// first that waits for one; the QP itself waits then, if it has more to send.
+// yield passes the engine of a QP that has sent a request to the first that waits; the QP then
+// waits, too, if it has more.
 func (a *arbiter) yield(at int32, more bool) {
 	c := a.crowd
 	if c == nil || c.engines == 0 {
@@ -226,8 +226,8 @@ func (a *arbiter) yield(at int32, more bool) {
 	a.link(c.waiting.Take())
 }
 
-// next takes the next burst into b: of the QP whose turn it is, as much of its first
-// request as the quantum allows. A request ends a turn.
+// next takes the next burst into b: the quantum's part of the first request of the QP whose turn it
+// is. A request ends a turn.
 func (a *arbiter) next(quantum int64, b *Burst) bool {
 	if a.current < 0 {
 		return false
@@ -284,8 +284,8 @@ func (a *arbiter) unlink(at int32) {
 	}
 }
 
-// This file is for owners that choose between virtual lanes, as the arbitration of an
-// adapter's port does; round robin is then between the QPs of a lane.
+// For owners that choose between virtual lanes, as a port's arbitration does: round robin is then
+// between the QPs of a lane.
 
 // Lanes is the set of lanes on which QPs that take turns have requests. Cost: linear in these QPs.
 func (h *HCA) Lanes() (set uint32) {
@@ -309,9 +309,9 @@ type laneTurn struct {
 	left int64 // bytes
 }
 
-// NextOn is [HCA.Next] for a lane of [HCA.Lanes], with at most so many bytes: the next
-// burst of the QP on the lane whose turn is not over, otherwise of that which was served
-// longest ago. Cost: linear in the QPs that take turns.
+// NextOn is [HCA.Next] for a lane of [HCA.Lanes], with at most so many bytes: of the QP on the lane
+// whose turn is not over, or else that was served longest ago. Cost: linear in the QPs that take
+// turns.
 func (h *HCA) NextOn(now sim.Time, lane uint8, most int64, turns *LaneTurns) (b *Burst, first, end sim.Time) {
 	if now < h.busyUntil {
 		panic("hca: a burst while the engine is busy")
@@ -330,9 +330,8 @@ func (h *HCA) NextOn(now sim.Time, lane uint8, most int64, turns *LaneTurns) (b 
 	return b, first, end
 }
 
-// choose makes it the turn of a QP on a lane: the one whose turn is not over, or the
-// first. The QP leaves its place in the ring for the last one, so that those before it, of
-// other lanes, keep their turn.
+// choose gives the turn to a QP on a lane: the one whose turn is not over, or the first. The QP
+// becomes the ring's last, so that QPs of other lanes before it keep their turn.
 func (a *arbiter) choose(lane uint8, turn *laneTurn) {
 	head := a.current
 	if a.over {

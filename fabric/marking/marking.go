@@ -1,6 +1,6 @@
-// Package marking holds the policies by which the ports of switches mark packets for congestion, as
+// Package marking holds the policies by which switch ports mark packets for congestion, as
 // experiment files can name them. A new one is one file. A mark travels with its packet, beside the
-// state of the routing: terminals are told of it, and so are routings that ask.
+// routing's state: terminals are told of it, as are routings that ask.
 package marking
 
 import (
@@ -13,13 +13,13 @@ import (
 
 // Env is the port that a policy is made for.
 type Env struct {
-	// Port is the number of the port, and Seed the seed of the run: a policy that draws has
-	// a stream sim.NewStream(Seed, "its name", Port), which it archives.
+	// Port is the port's number and Seed the run's seed: a policy that draws has, and archives, a
+	// stream sim.NewStream(Seed, "its name", Port).
 	Port int
 	Seed uint64
 	VCs  int // of the port's channel
-	// BufferFlits is what a virtual channel holds behind the channel; 0: at a terminal
-	// that takes every flit.
+	// BufferFlits is a virtual channel's buffer behind the channel; 0: a terminal that takes every
+	// flit.
 	BufferFlits int
 	InputFlits  int       // what a virtual channel holds at the inputs of the switch
 	FlitBytes   sim.Bytes // payload of a flit
@@ -30,11 +30,10 @@ type Env struct {
 type Leaving struct {
 	Cycle int64
 	VC    int // virtual channel that it has been given
-	// Waiting is the number of flits in the switch that have been routed to leave by the port, on
-	// any virtual channel, and have not left; this packet's flits in the switch are among them.
+	// Waiting is the number of flits in the switch routed to leave by the port, on any virtual
+	// channel, that have not left, this packet's included.
 	Waiting int
-	// InLane counts the flits of Waiting that were routed to VC, or to several VCs of which
-	// it is the lowest.
+	// InLane counts the flits of Waiting routed to VC, or to several VCs of which it is the lowest.
 	InLane int
 	Flits  int // of the packet
 	// Credits is the number of flit slots behind virtual channel VC that are free as far as is
@@ -80,14 +79,12 @@ type Threshold struct {
 	Flits int `toml:"mark_flits" doc:"flits waiting for the port from which packets are marked" unit:"flits" min:"1"`
 }
 
-// threshold is the plain form of [infiniband]: a number of flits, whose port, not whose lane, is
+// threshold is a plain [infiniband]: a number of flits, by which the port, not the lane, is
 // congested.
 type threshold Threshold
 
-// Mark implements [Policy].
 func (t threshold) Mark(p *Leaving) bool { return p.Waiting >= t.Flits }
 
-// Archive implements [Policy].
 func (threshold) Archive(*snapshot.Archive) {}
 
 // RED holds the settings of policy "red".
@@ -110,8 +107,8 @@ func (c *RED) Validate() error {
 // 1993, section IV), which marks; with a weight of 1 it is the marking of DCQCN's switches
 // (Zhu et al., SIGCOMM 2015, section 3.1).
 //
-// Deviations: the mean moves with packets that leave, not with those that come, and not while
-// the port is idle; the probability does not grow with the packets since the last mark.
+// Deviations: the mean moves with packets that leave, not that come, and not while the port is
+// idle; the probability does not grow with the packets since the last mark.
 type red struct {
 	RED
 	stream sim.Stream
@@ -130,7 +127,6 @@ func (r *red) Mark(p *Leaving) bool {
 	return r.stream.Float64() < r.Probability*(r.mean-float64(r.From))/float64(r.To-r.From)
 }
 
-// Archive implements [Policy].
 func (r *red) Archive(a *snapshot.Archive) {
 	sim.ArchiveStream(a, &r.stream)
 	snapshot.Float(a, &r.mean)
@@ -176,7 +172,6 @@ func newInfiniBand(c InfiniBand, e Env) (Policy, error) {
 	return &infiniband{c, e, (15 - c.Threshold) * e.InputFlits / 15, mask.Bit(e.Number) == 1, make([]int, e.VCs)}, nil
 }
 
-// Mark implements [Policy].
 func (m *infiniband) Mark(p *Leaving) bool {
 	root := p.Credits > min(p.Flits, m.env.BufferFlits-1) // a buffer that is all free is enough
 	switch {
@@ -190,7 +185,6 @@ func (m *infiniband) Mark(p *Leaving) bool {
 	return true
 }
 
-// Archive implements [Policy].
 func (m *infiniband) Archive(a *snapshot.Archive) {
 	snapshot.Array(a, "lanes", m.passed, snapshot.Int)
 }

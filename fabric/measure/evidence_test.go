@@ -260,8 +260,7 @@ func TestHalfWhenFull(t *testing.T) {
 	for _, c := range []struct{ batches, drift, swing, want float64 }{
 		{0.001, 0.002, 0, 0.005}, {0.001, 0.002, 0.004, 0.016}, {0.001, 0.002, 0.01, 0.024}, {0.03, 0.002, 0.01, 0.034},
 	} {
-		got := halfWhenFull(c.batches, c.drift, c.swing, 0.02)
-		simtest.ErrorIf(t, math.Abs(got-c.want) > 1e-15, "%+v: %v", c, got)
+		simtest.Near(t, halfWhenFull(c.batches, c.drift, c.swing, 0.02), c.want, 1e-15, "%+v:", c)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// Meter is the sink of measured runs: it measures the packets born in its window. What it keeps is
-// sums by time of birth, so that it does not matter in which order packets of a cycle arrive.
+// Meter is the sink of measured runs: it measures the packets born in its window. It keeps sums by
+// time of birth, so that the order in which a cycle's packets arrive does not matter.
 type Meter struct {
 	from, to int64 // births measured; the window is open while to == Never
 	slice    int64 // cycles of a slice, of which confidence intervals are built
@@ -60,14 +60,12 @@ func (t *Tally) Add(other *Tally) {
 	t.Latency.Merge(&other.Latency)
 }
 
-// NewMeter measures nothing until it is opened. Confidence intervals are built
-// from slices of so many cycles.
+// NewMeter measures nothing until opened. Confidence intervals use slices of so many cycles.
 func NewMeter(slice int64) *Meter {
 	return &Meter{from: fabric.Never, to: fabric.Never, slice: slice, first: fabric.Never}
 }
 
-// Open begins the window: packets born in cycle from or later are measured. What has been
-// measured before is forgotten.
+// Open begins the window: packets born in cycle from or later are measured, earlier ones forgotten.
 func (m *Meter) Open(from int64) { m.open(from, m.slice) }
 
 // open is Open with slices of another length.
@@ -101,8 +99,7 @@ func (m *Meter) Part() *Meter {
 	return p
 }
 
-// gather takes over what the parts have measured. All of it are sums, so that it
-// does not matter which part measured what.
+// gather takes over the parts' sums, whichever part measured what.
 func (m *Meter) gather() {
 	for _, p := range m.parts {
 		gatherEach(&m.slices, p.slices, (*slice).add)
@@ -119,13 +116,13 @@ func (m *Meter) gather() {
 	}
 }
 
-// gatherEach adds what a part has to sums, and forgets it there.
+// gatherEach adds a part's values to sums, and clears them there.
 func gatherEach[T any](sums *[]T, part []T, add func(sum, value *T)) {
 	AddEach(sums, part, add)
 	clear(part)
 }
 
-// AddEach adds values to sums, one to each; there become at least as many sums as values.
+// AddEach adds values to sums, one by one, and lengthens sums where needed.
 func AddEach[T any](sums *[]T, values []T, add func(sum, value *T)) {
 	extend(sums, len(values))
 	for i := range values {
@@ -211,8 +208,7 @@ func (m *Meter) Level(d *fabric.Delivery) int {
 // Levels is what was measured of each service level (len = 16); nil unless asked for.
 func (m *Meter) Levels() []Tally { return m.levels }
 
-// takeSlice returns the packets delivered since the last call, whenever born, and
-// the sum of their latencies.
+// takeSlice returns the packets delivered since the last call and the sum of their latencies.
 func (m *Meter) takeSlice() slice {
 	t := m.trailing
 	m.trailing = slice{}
@@ -238,23 +234,23 @@ func (m *Meter) MeanLatency() float64 {
 	return float64(sum.latency) / float64(m.packets)
 }
 
-// HalfWidth is half the 95 % confidence interval of the mean latency in
-// cycles ([stats.MeanInterval] over the slices); infinite while the window is too short for one.
+// HalfWidth is half the 95 % confidence interval of the mean latency in cycles
+// ([stats.MeanInterval] over slices); infinite if the window is too short.
 func (m *Meter) HalfWidth() float64 {
 	_, half, _ := m.estimate(m.to, m.batches)
 	return half
 }
 
-// queueing is how much wider an interval is made, relative to its share of the mean. Where a
-// mean is low by chance, queues were short, and short queues vary little: the variance of the
-// mean wait of a queue grows with the third to fourth power of the wait, and an interval about a mean that is too
-// low is too narrow. With 5 the intervals of queues at 80 to 97 % of their capacity hold the
-// mean as often as they should (docs/validation.md); an interval of 1 % becomes 5 % wider.
+// queueing is how much wider an interval is made, relative to its share of the mean. A mean that is
+// low by chance had short queues, which vary little (the variance of a queue's mean wait grows with
+// the third to fourth power of the wait), so its interval is too narrow. With 5 the intervals of
+// queues at 80 to 97 % of their capacity hold the mean as often as they should
+// (docs/validation.md); an interval of 1 % becomes 5 % wider.
 const queueing = 5
 
-// BesideFull is how many times as wide an interval is where a channel is full and the network keeps up, by
-// other paths. Nothing empties the queues before that channel, and they drift for longer than a run shows:
-// with UGAL-L and the worst case of a dragonfly by half a per cent over 10,000 cycles.
+// BesideFull widens an interval where a channel is full and the network keeps up by other paths.
+// Nothing empties the queues before that channel, and they drift for longer than a run shows: with
+// UGAL-L and a dragonfly's worst case by half a per cent over 10,000 cycles.
 const BesideFull = 2.5
 
 // estimate is the mean latency of the packets born before a cycle, all of which must have
@@ -291,8 +287,7 @@ func (m *Meter) estimate(before int64, batches int) (mean, half float64, of int)
 	return mean, half, batches
 }
 
-// MeanNetworkLatency is the mean from the head's entering the network to the
-// tail's arrival, in cycles.
+// MeanNetworkLatency is the mean from the head's entry to the tail's arrival, in cycles.
 func (m *Meter) MeanNetworkLatency() float64 { return float64(m.network) / float64(m.packets) }
 
 // MeanHops is the mean number of switches crossed.
@@ -301,8 +296,7 @@ func (m *Meter) MeanHops() float64 { return float64(m.hops) / float64(m.packets)
 // MinimalFraction is the share of packets that took a minimal path.
 func (m *Meter) MinimalFraction() float64 { return 1 - float64(m.nonMinimal)/float64(m.packets) }
 
-// Measures tells whether a packet born in a cycle is measured, as far as is
-// known when its last flit enters the network.
+// Measures tells whether a packet born in a cycle is measured, as known when its last flit enters.
 func (m *Meter) Measures(birth int64) bool { return birth >= m.from && birth < m.to }
 
 // Bounds are the cycles from which and before which births are measured.
@@ -347,7 +341,7 @@ func (m *Meter) noted(names []string) []Measure {
 	return m.notes
 }
 
-// Pair chooses packets by their ends; [AnyTerminal] chooses all.
+// Pair chooses packets by their ends; [AnyTerminal] matches all.
 type Pair struct{ Src, Dst topology.TerminalID }
 
 // AnyTerminal is an end of a [Pair] that every packet has.
@@ -397,6 +391,6 @@ func (c *lapse) count(at int64, d *fabric.Delivery) {
 	}
 }
 
-// Lapse is what arrived in each interval of the window, as Plan.Lapse asks; the last ones
-// may be missing, where nothing arrived.
+// Lapse is what arrived in each interval of the window, as Plan.Lapse asks, without last intervals
+// in which nothing arrived.
 func (m *Meter) Lapse() []LapseStep { return m.lapse.Steps }

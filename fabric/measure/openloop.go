@@ -18,8 +18,8 @@ type Pattern interface {
 
 // Process chooses the times of packets.
 type Process interface {
-	// NextGap is the number of cycles, at least 1, from one packet of a
-	// terminal to its next. state is the terminal's own memory, 0 at first.
+	// NextGap is the cycles, at least 1, from a terminal's packet to its next. state is the
+	// terminal's memory, 0 at first.
 	NextGap(r *sim.Stream, state *uint32) int64
 }
 
@@ -28,9 +28,9 @@ type Sizes interface {
 	Draw(r *sim.Stream) int
 }
 
-// OpenLoop is a source whose packets are born regardless of what becomes of
-// them, into source queues without bound. The queues take no memory: births
-// are drawn in order, and a packet is made only when its terminal can send it.
+// OpenLoop is a source whose packets are born whatever becomes of them, into unbounded source
+// queues. The queues take no memory: births are drawn in order, and a packet is made only when its
+// terminal can send it.
 type OpenLoop struct {
 	pattern Pattern      `snap:"-"`
 	process Process      `snap:"-"`
@@ -93,8 +93,8 @@ func (o *OpenLoop) Prefetch(terminals []int32) {
 // Closed tells that births do not wait for arrivals.
 func (o *OpenLoop) Closed() bool { return false }
 
-// Stop ends the births at cycle c: packets that would have been born then or later, and those still
-// waiting at their source when the last terminal has looked, are not sent.
+// Stop ends births at cycle c: packets born then or later, and those still at their source when the
+// last terminal has looked, are not sent.
 func (o *OpenLoop) Stop(c int64) { o.stop = c }
 
 // Behind tells whether some terminal has packets, born before cycle c, that have not been sent yet.
@@ -108,14 +108,13 @@ func (o *OpenLoop) Behind(c int64) bool {
 }
 
 // BehindBy is how long the oldest packets that wait at their sources have done so at cycle now: the
-// root of the mean square over all terminals, those with none counting as 0. (A square, so that a
-// few terminals that fall further and further behind are seen among many that do not.) In a run
-// without end, it is bounded if all queues are.
+// root of the mean square over all terminals, 0 without one. (A square shows a few terminals that
+// fall behind among many that do not.) In an endless run it is bounded if all queues are.
 func (o *OpenLoop) BehindBy(now int64) float64 {
 	return BehindBy(len(o.sources), now, func(t int) int64 { return o.sources[t].next })
 }
 
-// BehindBy is that of so many terminals by the births of their oldest packets.
+// BehindBy is that of terminals by their oldest packets' births.
 func BehindBy(terminals int, now int64, oldest func(t int) int64) float64 {
 	squares := 0.0
 	for t := range terminals {
@@ -136,15 +135,14 @@ type Phase struct {
 	Process Process // nil: the first phase's
 }
 
-// PhasedLoop is an open loop whose destinations and load change at given cycles. Packets that were
-// born before go where they were born to. Each phase is an [OpenLoop] with streams of its own,
-// which the next one stops.
+// PhasedLoop is an open loop whose destinations and load change at given cycles. Packets born
+// before keep their destination. Each phase is an [OpenLoop] with its own streams, which the next
+// one stops.
 type PhasedLoop struct {
 	loops []*OpenLoop
 }
 
-// NewPhasedLoop makes the source of so many terminals, with the phases that follow the first,
-// in order.
+// NewPhasedLoop makes the source of so many terminals, with later phases in order.
 func NewPhasedLoop(terminals int, first Pattern, later []Phase, process Process, sizes Sizes, seed uint64) *PhasedLoop {
 	p := &PhasedLoop{[]*OpenLoop{NewOpenLoop(terminals, first, process, sizes, seed)}}
 	seeds := sim.NewStream(seed, "phases", 0)
@@ -199,8 +197,7 @@ func (p *PhasedLoop) Behind(c int64) bool {
 	return false
 }
 
-// BehindBy implements [fabric.Workload]: a terminal is behind by the oldest packet of its first
-// phase that has any.
+// BehindBy implements [fabric.Workload]: a terminal is behind by its oldest packet.
 func (p *PhasedLoop) BehindBy(now int64) float64 {
 	return BehindBy(p.Terminals(), now, func(t int) int64 {
 		for _, loop := range p.loops {

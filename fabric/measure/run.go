@@ -32,13 +32,12 @@ type Plan struct {
 	Threads   int               // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
 	Worth     int64             // terminals times cycles of a window from which a second thread is used; 0: from where it pays
 	Progress  func()            // called every few hundred cycles; may be nil
-	// From is a state of a run to go on from, as Snapshot was given. The run that wrote it must
-	// have had the same network, workload, and plan but for Threads.
+	// From is a state to go on from, given by Snapshot in a run with the same network, workload,
+	// and plan but for Threads.
 	From *snapshot.Archive
-	// Snapshot, which may be nil, is called every few hundred cycles until the window's
-	// packets have arrived, also when the run's context has ended, and once more then, with
-	// done set; state writes the run. An error ends the run. It is not called for networks that
-	// have no form to be kept in.
+	// Snapshot, if not nil, is called every few hundred cycles until the window's packets have
+	// arrived, then once with done set, also when the run's context ends; state writes the run. Its
+	// error ends the run. It is not called for networks that cannot be kept.
 	Snapshot func(done bool, state func(*snapshot.Archive) error) error
 }
 
@@ -52,15 +51,15 @@ type Result struct {
 	Closed   bool    `snap:"-"` // the workload is closed
 	Offered  float64 `snap:"-"` // flits per terminal and cycle, as asked for; 0: the workload is closed
 	Accepted float64 // flits per terminal and cycle delivered in the window
-	// AcceptedHalf is half the 95 % confidence interval of Accepted; infinite where the window is
-	// too short for one. That of a saturated network whose window is found is wider by how much
-	// it accepted more or less before.
+	// AcceptedHalf is half the 95 % confidence interval of Accepted; infinite if the window is too
+	// short. If a saturated network's window is found, it is wider by how much was accepted more or
+	// less before.
 	AcceptedHalf float64
 	State        State  `snap:"-"` // whether the network keeps up
 	Reason       string `snap:"-"` // of State
 	Evidence     Evidence
-	// ChannelFlits counts the flits sent in the window (len = (ports+terminals)*vcs): on each
-	// virtual channel out of each switch port, then out of each terminal.
+	// ChannelFlits counts the flits sent in the window (len = (ports+terminals)*vcs) by virtual
+	// channel: out of each switch port, then out of each terminal.
 	ChannelFlits []uint32
 	Faults       fabric.FaultTally      `snap:"-"` // of the whole run
 	Settled      bool                   // the warm-up settled and Precision was reached (where asked for)
@@ -71,10 +70,9 @@ type Result struct {
 	Samples      []*fabric.Samples      `snap:"-"` // what the probes of the settings have seen of the window
 }
 
-// Run drives the fabric with a workload: warm-up, window, drain of the window's
-// packets, then of all others, and the audit of flits and credits. offered is the
-// load that the workload was made for; the load of a closed one is 0, whatever is given.
-// The fabric must be new, and the workload have as many terminals.
+// Run drives a new fabric with a workload of as many terminals: warm-up, window, drain of the
+// window's packets, then of all others, and the audit of flits and credits. offered is the
+// workload's load; a closed one's is 0, whatever is given.
 func Run(ctx context.Context, f *core.Fabric, source fabric.Workload, offered float64, plan Plan) (*Result, error) {
 	r, err := prepare(ctx, f, source, offered, plan)
 	if err != nil {
@@ -96,7 +94,6 @@ func Run(ctx context.Context, f *core.Fabric, source fabric.Workload, offered fl
 	return r.result, nil
 }
 
-// prepare makes a run of a fabric that is new.
 func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offered float64, plan Plan) (*runner, error) {
 	if err := f.Check(source); err != nil {
 		return nil, err
@@ -205,13 +202,12 @@ func (r *runner) run() error {
 	return nil
 }
 
-// advanceTo simulates up to a cycle.
 func (r *runner) advanceTo(cycle int64) error {
 	return r.advanceUntil(func() bool { return r.f.Cycle() >= cycle }, cycle)
 }
 
-// advanceUntil simulates until the run is over, slice by slice, none of which goes beyond cycle end: between
-// them the run can be kept.
+// advanceUntil simulates until the run is over or cycle end, slice by slice, between which the run
+// can be kept.
 func (r *runner) advanceUntil(over func() bool, end int64) error {
 	for !over() {
 		if err := r.slice(end); err != nil {
@@ -276,7 +272,7 @@ func (r *runner) goOn() error {
 	return r.advance(emptyingCycles)
 }
 
-// ToEnd is what a run to the end is watched by, and goes on from. Nothing of it must be given.
+// ToEnd is what a run to the end is watched by, and goes on from; all is optional.
 type ToEnd struct {
 	Progress func() // called every hundred cycles, while nothing is simulated
 	// From and Snapshot are those of [Plan]. The host must be a [snapshot.Archiver].
@@ -284,11 +280,10 @@ type ToEnd struct {
 	Snapshot func(done bool, state func(*snapshot.Archive) error) error
 }
 
-// RunToEnd drives the fabric with a host that has finitely many packets, which may be a
-// [core.HostModel] whose packets are born when others arrive: until all terminals
-// have nothing more to send, all packets have arrived and all credits are
-// home. It ends with the audit of flits and credits. What the sink was told is
-// the result. The fabric must be new, or divided by [core.Fabric.DivideFor].
+// RunToEnd drives the fabric with a host of finitely many packets, such as a [core.HostModel],
+// whose packets are born when others arrive: until nothing is left to send, all packets have
+// arrived and all credits are home. It ends with the audit of flits and credits. What the sink was
+// told is the result. The fabric must be new, or divided by [core.Fabric.DivideFor].
 func RunToEnd(ctx context.Context, f *core.Fabric, host fabric.Host, plan ToEnd) error {
 	r := &runner{f: f, plan: Plan{Progress: plan.Progress, Snapshot: plan.Snapshot}, ctx: ctx, watch: f.Watch(), course: course{each: emptyingCycles}}
 	f.ProbeWithin(func() (from, to int64) { return 0, fabric.Never })
@@ -319,8 +314,7 @@ func RunToEnd(ctx context.Context, f *core.Fabric, host fabric.Host, plan ToEnd)
 	return f.Rest()
 }
 
-// Runs are written, and gone on from: how far a run has come, what it has
-// measured, the workload, the network.
+// A written run is how far it has come, what it has measured, the workload, and the network.
 
 // state writes the run between two slices, which are all the same for any number of threads.
 func (r *runner) state(a *snapshot.Archive) error {
@@ -330,8 +324,7 @@ func (r *runner) state(a *snapshot.Archive) error {
 	return a.Err()
 }
 
-// restore reads all but the network, which is left in the archive: that is restored when
-// the terminals have been started.
+// restore reads all but the network, which stays in the archive until the terminals have started.
 func (r *runner) restore(a *snapshot.Archive) error {
 	r.archive(a)
 	if a.Err() != nil {

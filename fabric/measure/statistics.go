@@ -11,8 +11,8 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// statistics is what is counted and measured while a network runs: the packets of the window, in
-// the meter; the whole run in slices, which the verdict is found from; and the flits on channels.
+// statistics is what a running network counts: the window's packets, in the meter; the whole run in
+// slices, for the verdict; and the flits on channels.
 type statistics struct {
 	f        *core.Fabric           `snap:"-"`
 	source   fabric.Workload        `snap:"-"`
@@ -49,8 +49,8 @@ func (s *statistics) behindBy() float64 {
 	return by
 }
 
-// open opens the window at the present cycle, perhaps anew, with a series of so many
-// intervals, 0 being none, and in slices of so many cycles.
+// open opens the window now, perhaps anew, with a series of intervals (0: none), in slices of so
+// many cycles.
 func (s *statistics) open(intervals int, slice int64) {
 	s.start = s.f.Cycle()
 	s.meter.open(s.start, slice)
@@ -80,8 +80,8 @@ func (s *statistics) close(r *Result) {
 // fullFrom is the share of its capacity from which on a channel is full.
 const fullFrom = 0.99
 
-// hasFull tells whether a channel between switches is full that sends so many flits on each virtual
-// channel, by port, in a window.
+// hasFull tells whether a channel between switches is full, by the flits sent on each virtual
+// channel in a window.
 func hasFull(g *topology.Graph, timings []fabric.ChannelTiming, flits []uint32, window int64) bool {
 	vcs := len(flits) / (g.NumPorts() + g.Terminals())
 	for p, class := range g.PortClass {
@@ -101,8 +101,8 @@ func (s *statistics) meanFlits() float64 {
 	return float64(s.f.DeliveredFlits) / float64(max(1, s.f.Packets))
 }
 
-// acceptance is half of the 95 % confidence interval of the flits that a terminal is delivered
-// in a cycle, by few batches where the slices are correlated for long: rates differ little.
+// acceptance is half the 95 % confidence interval of a terminal's delivered flits a cycle, by few
+// batches where slices are correlated for long: rates differ little.
 func (s *statistics) acceptance() float64 {
 	delivered := lists.Map(s.progress.since(s.start), progressSlice.rate)
 	batches := stats.Batches(delivered)
@@ -112,8 +112,8 @@ func (s *statistics) acceptance() float64 {
 	return stats.MeanInterval(delivered, 0.95, batches) / float64(s.f.Graph().Terminals())
 }
 
-// evidence is what the verdict on the run so far is found from: the window, and the
-// second half of the run if the window is shorter than that.
+// evidence is what the verdict on the run so far is found from: the window, or the run's second
+// half if that is longer.
 func (s *statistics) evidence(r *Result, plan *Plan) Evidence {
 	now, terminals := s.f.Cycle(), s.f.Graph().Terminals()
 	idle := s.f.IdleLatency(r.ChannelFlits, s.meanFlits())
@@ -127,9 +127,9 @@ func (s *statistics) evidence(r *Result, plan *Plan) Evidence {
 	return e
 }
 
-// progress keeps how a run went from its first cycle on, in slices: what the verdict on it is found
-// from. It keeps between half of mostSlices and mostSlices; when they are full, neighbours are
-// joined, and slices are twice as long from then on.
+// progress keeps how a run went from its first cycle on, in slices, for the verdict: between half
+// of mostSlices and mostSlices. When full, neighbours are joined, and slices are twice as long from
+// then on.
 type progress struct {
 	slices []progressSlice
 	each   int64 // cycles of a slice
@@ -197,8 +197,7 @@ func (p *progress) since(cycle int64) []progressSlice {
 	return nil
 }
 
-// rate is the flits delivered a cycle in the whole slices between two cycles; ok is false where
-// there are none.
+// rate is the flits delivered a cycle in the whole slices between two cycles; not ok without one.
 func (p *progress) rate(from, to int64) (rate float64, ok bool) {
 	var all progressSlice
 	for _, s := range p.slices {
@@ -209,8 +208,8 @@ func (p *progress) rate(from, to int64) (rate float64, ok bool) {
 	return float64(all.delivered) / float64(max(1, all.cycles)), all.cycles > 0
 }
 
-// seriesRecorder collects a Series. Cost: a pass over the virtual channels per
-// interval; memory: four bytes per interval and channel.
+// seriesRecorder collects a Series. Cost: a pass over virtual channels an interval; memory: four
+// bytes an interval and channel.
 type seriesRecorder struct {
 	observe.Series
 	f         *core.Fabric `snap:"-"`
@@ -237,8 +236,8 @@ func (s *seriesRecorder) take() {
 // left is the number of cycles until the interval ends.
 func (s *seriesRecorder) left() int64 { return s.ended + s.each - s.f.Cycle() }
 
-// note ends the interval of a window of unknown length if it is over. When there are twice as many
-// intervals as asked for, neighbours are joined, and intervals are twice as long from then on.
+// note ends the interval of a window of unknown length if it is over. At twice the intervals asked
+// for, neighbours are joined, and intervals are twice as long from then on.
 func (s *seriesRecorder) note() {
 	if s.left() > 0 {
 		return
@@ -254,8 +253,8 @@ func (s *seriesRecorder) note() {
 	s.each *= 2
 }
 
-// advanceThrough simulates a window of known length from its start on, or what is left of
-// it. A series divides it evenly, to the cycle.
+// advanceThrough simulates a window of known length from its start, or its rest. A series divides
+// it evenly.
 func (r *runner) advanceThrough(start, window int64) error {
 	s := r.statistics.series
 	if s == nil {

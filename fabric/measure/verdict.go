@@ -30,8 +30,8 @@ func ParseState(name string) (State, error) {
 	return Undecided, fmt.Errorf("state %q: want steady, saturated or undecided", name)
 }
 
-// Evidence is what the verdict on a run, or on several of the same point, is
-// found from ([Evidence.Add]). The zero value is that of no run.
+// Evidence is what the verdict on a run, or on several of a point ([Evidence.Add]), is found from;
+// zero: no run.
 type Evidence struct {
 	Offered float64 // flits per terminal and cycle; 0: by a closed workload, which offers no load
 	Bound   float64 // the highest load that channels can carry, proven; 0: none known
@@ -45,22 +45,21 @@ type Evidence struct {
 	filled, missing        estimate // shares of the flits offered in the window: that have stayed in the network, and that were not accepted
 }
 
-// The exponent of growth is 0 for a stationary queue, 1/2 for one at its capacity and 1 beyond it.
-// Each verdict wants the whole confidence interval on its side of these.
+// The exponent of growth is 0 for a stationary queue, 1/2 at capacity and 1 beyond. A verdict wants
+// the whole confidence interval on its side.
 const (
 	steadyBelow    = 1.0 / 3
 	saturatedAbove = 0.5
 	confidence     = 0.99
-	// judgedIdle is the least length of a run that is judged by its growth, in latencies of an
-	// idle network, beside windowPackets packet times: before, the network fills.
+	// judgedIdle is the least length of a run judged by growth, in latencies of an idle network,
+	// beside windowPackets packet times: the network fills first.
 	judgedIdle = 4
 )
 
-// shortBelow is the share of the offered load by which the accepted one may
-// differ from it in a steady run, beside the confidence interval. That is the interval of
-// what enters the network, which varies as births do: in a network that fills, the
-// slices of what is delivered differ by the filling, too, and would hide it. So
-// what fills the network is counted, and stands against the run where the window accepts less.
+// shortBelow is the share of the offered load by which the accepted one may differ from it in a
+// steady run, beside the confidence interval. The interval is of what enters the network, which
+// varies as births do: in a network that fills, deliveries vary by the filling, too, and would hide
+// it. So what fills the network counts against the run if the window accepts less.
 const shortBelow = 0.01
 
 // enteredSlices is the most slices of which the interval of what enters the network is built.
@@ -69,8 +68,8 @@ const enteredSlices = 40
 // leastPackets is the number of measured packets from which a run can be steady.
 const leastPackets = 100
 
-// negligible is the share of the mean latency beside which growth is measured
-// where queues are shorter than that.
+// negligible is the share of the mean latency beside which growth is measured if queues are
+// shorter.
 const negligible = 0.25
 
 // Reasons for a verdict.
@@ -90,8 +89,8 @@ const (
 //
 // A run is saturated if more is offered than the channels can carry, or if the sources fall behind
 // further and further: they are the only queues without bound. It is steady if neither they nor the
-// latency of the packets delivered grow, and as much is accepted as is offered, if a load is.
-// Growth is an exponent ([stats.Growth]) with its 99 % confidence interval.
+// latency grows, and as much is accepted as offered, if a load is. Growth is an exponent
+// ([stats.Growth]) with its 99 % confidence interval.
 func (e *Evidence) Judge() (State, string) {
 	switch {
 	case e.Bound > 0 && e.Offered > e.Bound*(1+1e-9):
@@ -130,8 +129,8 @@ func (e *Evidence) Add(o Evidence) {
 	e.missing.add(o.missing)
 }
 
-// measure finds the evidence in the slices of a run. idle is the mean latency
-// that its packets would have had without waiting, in cycles.
+// measure finds the evidence in a run's slices. idle is its packets' mean latency without waiting,
+// in cycles.
 func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) {
 	e.runs = 1
 	var t, latency, behind []float64
@@ -166,9 +165,9 @@ func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) 
 	}
 }
 
-// fill compares the flits in the network at the beginning and at the end of the window, as
-// shares of those offered. In a stationary network, too, the numbers differ: packets under
-// way are at least as irregular as independent births make them (Poisson).
+// fill compares the flits in the network at the window's beginning and end, as shares of those
+// offered. They differ in stationary networks, too: packets under way vary at least as independent
+// births do (Poisson).
 func (e *Evidence) fill(begin, end, packetFlits, offered float64) {
 	quantile := math.Sqrt2 * math.Erfinv(confidence)
 	e.filled = estimate{(end - begin) / offered, quantile * math.Sqrt((end+begin)*packetFlits) / offered, 1}
@@ -191,8 +190,7 @@ func (e *estimate) observe(g stats.Growth, level float64) {
 	}
 }
 
-// add joins the estimates of independent runs: the widths of their intervals
-// add up as their standard errors do.
+// add joins estimates of independent runs: widths add up as standard errors do.
 func (e *estimate) add(o estimate) {
 	n := e.runs + o.runs
 	if n == 0 {

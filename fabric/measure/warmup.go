@@ -9,9 +9,9 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// Units of evidence: the packet time, which is the flits of the longest packet over the load of
-// a terminal, and the latency of an idle network. Fixed numbers of cycles are the least slice, the
-// least budget and the first look at a network that learns.
+// Units of evidence: the packet time (the longest packet's flits over a terminal's load) and an
+// idle network's latency. The least slice, the least budget and the first look at a network that
+// learns are fixed cycles.
 const (
 	leastSlice    = 16 // cycles
 	leastBudget   = 100_000
@@ -27,8 +27,8 @@ const (
 	learning      = 4000 // cycles of the first look at a network that learns
 )
 
-// packetTime is the cycles in which a terminal sends a longest packet, 1 flit where longest is
-// 0, at an offered load; of a closed workload, whose load is 0, a packet's own.
+// packetTime is the cycles of a terminal for a longest packet (0: 1 flit) at an offered load; a
+// closed workload, of load 0, sends at full rate.
 func packetTime(longest int, offered float64) float64 {
 	return float64(max(1, longest)) / cmp.Or(offered, 1)
 }
@@ -39,21 +39,21 @@ func unit(longest int, offered float64, latency int64) int64 {
 	return max(leastSlice, int64(math.Ceil(before/(warmupSlices/2))))
 }
 
-// LeastCycles are the least cycles of a warm-up and of a window that are found; latency is that of the
-// slowest channel, idle the mean of an idle network.
+// LeastCycles are the least cycles of a warm-up and a window that are found; latency is the slowest
+// channel's, idle an idle network's mean.
 func LeastCycles(longest int, offered float64, latency int64, idle float64) (warmup, window int64) {
 	first := unit(longest, offered, latency)
 	return warmupSlices / 2 * first, leastWindow(first, longest, offered, idle)
 }
 
-// leastWindow is the least number of cycles of a window that is found: slices enough for an
-// interval, many packet times of the terminals, and many latencies of an idle network.
+// leastWindow is the least cycles of a window that is found: slices for an interval, many packet
+// times, and many latencies of an idle network.
 func leastWindow(first int64, longest int, offered, idle float64) int64 {
 	return max(windowSlices*first, int64(windowPackets*packetTime(longest, offered)), int64(windowIdle*idle))
 }
 
-// DefaultBudget is the most cycles of warm-up and window where the plan does not say: 100,000,
-// more where packets are long or loads low, or where a channel takes long.
+// DefaultBudget is the most cycles of warm-up and window by default: 100,000, more for long
+// packets, low loads or slow channels.
 func DefaultBudget(longest int, offered float64, latency int64) int64 {
 	return max(leastBudget, int64(budgetPackets*packetTime(longest, offered)), budgetIdle*latency)
 }
@@ -70,8 +70,8 @@ func (r *runner) budget() int64 {
 // the first half, what has been measured is kept. It is not kept in networks that learn or in
 // which something fails behind the warm-up, nor where the window is given.
 //
-// A network that is found saturated goes on until it has filled, and is looked at more often,
-// with a window in the last half to ninth of the cycles.
+// A saturated network goes on until it has filled, looked at more often, with a window in the last
+// half to ninth of the cycles.
 func (r *runner) warmUp() error {
 	if r.plan.Warmup > 0 {
 		r.warm = true
@@ -153,9 +153,8 @@ func (r *runner) hasSettled() bool {
 	return settles(latency) && float64(r.look) >= 2*warmupIdle*idle
 }
 
-// settles tells whether a series of mean latencies has settled in its first half: the truncation
-// rule puts the end of the warm-up there, and the second half is long beside the correlation
-// of the slices.
+// settles tells whether a series of mean latencies settles in its first half: the truncation rule
+// ends the warm-up there, and the second half is long beside the slices' correlation.
 func settles(latency []float64) bool {
 	latency = stats.Joined(withoutGaps(latency), warmupSlices)
 	_, settled := stats.TruncationPoint(latency)
@@ -163,19 +162,19 @@ func settles(latency []float64) bool {
 	return settled && float64(len(second)) >= 2*stats.CorrelationTime(max(0, stats.NeighbourCorrelation(second)))
 }
 
-// hasLearned tells whether switches that learn have learned. Their latency can fall slowly all
-// the time, and the truncation rule sees no end or a false one. They have when latency and hops
-// in the last quarter of the slices are those of the quarter before, within 10 % and 1 %.
+// hasLearned tells whether switches that learn have learned. Latency can fall slowly all the time,
+// without an end or with a false one by the truncation rule. They have when latency and hops in the
+// last quarter of the slices are the quarter before's, within 10 % and 1 %.
 func hasLearned(latency, hops []float64) bool {
 	return alike(withoutGaps(latency), 0.1) && alike(withoutGaps(hops), 0.01)
 }
 
-// filling is the share of the delivered flits by which those in a network that has filled may
-// change in the window.
+// filling is the share of the delivered flits by which a filled network's flits may change in the
+// window.
 const filling = 0.01
 
-// fills tells whether a network that does not keep up goes on filling, so that it does not yet
-// accept what it will, or the interval of that is not known.
+// fills tells whether a network that does not keep up goes on filling, or the interval of what it
+// accepts is not known.
 func (r *runner) fills() bool {
 	if r.result.Evidence.worth < 1 {
 		return true
@@ -192,8 +191,8 @@ func (r *runner) fills() bool {
 // precision is the relative half-width of intervals at which a run ends.
 func (r *runner) precision() float64 { return cmp.Or(r.plan.Precision, 0.05) }
 
-// alike tells whether the mean of the last quarter of a series is that of the quarter
-// before, but for a part of it.
+// alike tells whether a series' last quarter has the mean of the quarter before, but for a part of
+// it.
 func alike(series []float64, part float64) bool {
 	n := len(series)
 	var before, last stats.Running

@@ -29,12 +29,11 @@ func (r *runner) open() {
 	}
 }
 
-// measure extends the window until the network proves saturated, or steady with a
-// confidence interval that is narrow enough, or the budget ends. The window is looked at after
-// each quarter that it has grown by.
+// measure extends the window until the network proves saturated, or steady with a narrow enough
+// confidence interval, or the budget ends. It looks whenever the window has grown by a quarter.
 //
-// An interval that happens to be narrow goes with a mean that happens to be low. So it must be
-// narrow enough at two looks, or very narrow; those of the looks before count for nothing.
+// A narrow interval by chance goes with a low mean by chance. So it must be narrow enough at two
+// looks, or very narrow; earlier looks count for nothing.
 func (r *runner) measure() error {
 	if series := r.statistics.series; series != nil {
 		defer func() { r.result.Series = series.finish() }()
@@ -87,8 +86,7 @@ func (r *runner) slicesFrom(cycle int64) int64 {
 // veryNarrow is the share of the precision asked for at which an interval is believed at once.
 const veryNarrow = 0.2
 
-// steadyLooks is how often in a row a run that only decides must be steady: while its window
-// doubles.
+// steadyLooks is how often in a row a run that only decides must be steady, its window doubling.
 const steadyLooks = 4
 
 // hasEnough tells whether the run may end with what it knows of its mean latency.
@@ -102,8 +100,8 @@ func (r *runner) hasEnough() bool {
 	return r.suffices(steady, half, wanted, r.plan.Decide)
 }
 
-// suffices tells whether a steady run has an interval as narrow as is wanted, at two looks or
-// far narrower, or has been steady for long where only a verdict is asked for.
+// suffices tells whether a steady run's interval is as narrow as wanted at two looks, or far
+// narrower, or the run was steady for long where only a verdict is asked for.
 func (c *course) suffices(steady bool, half, wanted float64, decide bool) bool {
 	if !steady {
 		c.narrow, c.stood = 0, 0
@@ -116,8 +114,8 @@ func (c *course) suffices(steady bool, half, wanted float64, decide bool) bool {
 	return c.narrow >= 2 || half <= veryNarrow*wanted || decide && c.stood >= steadyLooks
 }
 
-// arrived is a cycle, at the end of a slice of the window, before which no packet has been born that has
-// not arrived.
+// arrived is a cycle, at the end of a slice of the window, before which all packets born have
+// arrived.
 func (r *runner) arrived() int64 {
 	m := r.result.Meter
 	slices := (min(r.f.OldestBirth(), r.f.Cycle()) - m.from) / m.slice
@@ -144,15 +142,15 @@ func (r *runner) close() {
 	}
 }
 
-// halfWhenFull is half of the interval of what a saturated network accepts: that of the batches of the
-// window, no less than three swings or the half-width that is wanted, since runs end when the batches
-// happen to agree; and twice the drift before the window.
+// halfWhenFull is half the interval of what a saturated network accepts: of the window's batches,
+// but at least three swings or the half-width wanted (runs end when batches happen to agree); plus
+// twice the drift.
 func halfWhenFull(batches, drift, swing, wanted float64) float64 {
 	return math.Max(batches, math.Min(wanted, 3*swing)) + 2*drift
 }
 
-// drift is by how much more or less was accepted before the window, in the second half of what
-// came before: what a network that fills slowly may have before it. It is 0 where nothing came before.
+// drift is by how much more or less was accepted before the window, in the second half of what came
+// before: a slowly filling network's. 0 if nothing came before.
 func (r *runner) drift() float64 {
 	before, ok := r.statistics.progress.rate(r.statistics.start/2, r.statistics.start)
 	if !ok {
@@ -161,8 +159,8 @@ func (r *runner) drift() float64 {
 	return math.Abs(before/float64(r.f.Graph().Terminals()) - r.result.Accepted)
 }
 
-// swing is the standard deviation of what is accepted in a slice of the window. What a full network
-// accepts swings about as much over thousands of cycles, longer than a run that proves saturated.
+// swing is the standard deviation of what a slice of the window accepts. A full network swings as
+// much over thousands of cycles, longer than a run that proves saturated.
 func (r *runner) swing() float64 {
 	rates := stats.Of(lists.Map(r.statistics.progress.since(r.statistics.start), progressSlice.rate))
 	return math.Sqrt(rates.Variance()) / float64(r.f.Graph().Terminals())
@@ -170,8 +168,8 @@ func (r *runner) swing() float64 {
 
 func (r *runner) conclude() { r.result.State, r.result.Reason = r.result.Evidence.Judge() }
 
-// Least of what the window of a run that has proved saturated holds, so that what it accepts is
-// not that of a moment: exchanges of the flits inside, or flits delivered in a large network.
+// The least window of a run that has proved saturated, so that it accepts no moment's flits:
+// exchanges of the flits inside, or flits delivered in a large network.
 const (
 	leastResidences = 4
 	leastDelivered  = 50_000
@@ -188,15 +186,15 @@ func (r *runner) holdsEnough() bool {
 	return isLong(delivered, float64(r.f.FlitsInside()))
 }
 
-// isLong tells whether a window of so many delivered flits is long beside a residence, in which the
-// flits inside are exchanged once (Little 1961).
+// isLong tells whether a window of so many flits is long beside a residence, which exchanges the
+// flits inside once (Little 1961).
 func isLong(delivered, inside float64) bool {
 	return delivered >= math.Min(leastResidences*inside, leastDelivered)
 }
 
-// proves tells whether a verdict at a cycle proves the run saturated: by its growth where it has grown
-// at all looks until it was two fifths longer, for near to its capacity a network has backlogs that
-// grow for long, and go; by anything else at once.
+// proves tells whether a verdict at a cycle proves the run saturated: growth only if it holds at
+// all looks until the run is two fifths longer (near capacity, backlogs grow for long and go),
+// anything else at once.
 func (c *course) proves(state State, reason string, now int64) bool {
 	switch {
 	case state != Saturated:
@@ -208,8 +206,8 @@ func (c *course) proves(state State, reason string, now int64) bool {
 	return reason != ByGrowth || 5*now >= 7*c.grown
 }
 
-// drain goes on, with traffic, until the packets of the window have arrived.
-// A network that needs far longer than its window is saturated.
+// drain goes on, with traffic, until the window's packets have arrived; far longer than the window
+// means saturated.
 func (r *runner) drain() error {
 	if r.result.State == Saturated {
 		return nil

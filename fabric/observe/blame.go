@@ -21,20 +21,19 @@ import (
 // between its departure and its arrival. All sums are of whole cycles, so that any order of adding
 // them gives the same.
 //
-// Every domain has a Blame of its own; the first domain's is the network's. What belongs to a
-// port, a queue or a packet they share; each touches what is in its domain.
+// Every domain has a Blame; the first domain's is the network's. They share what belongs to ports,
+// queues and packets; each touches its domain's.
 type Blame struct {
 	core.Unobserved
 
-	// OnPacket, if not nil, is told of each measured packet that arrives, on the thread
-	// of its destination. It must not keep its arguments.
+	// OnPacket, if not nil, is told of each measured packet that arrives, on its destination's
+	// thread. It must not keep its arguments.
 	OnPacket func(d *fabric.Delivery, parts *core.Parts)
 
 	// Sources, if not nil, are the terminals (len = terminals) whose packets are measured.
 	Sources []bool
 
-	// Packets and Classes are the packets and their sums by class of traffic:
-	// sent minimally, and not.
+	// Packets and Classes are packets and sums by class of traffic: minimal, and not.
 	Packets [2]int64
 	Classes [2]core.Parts
 	// Levels has sums by service level; nil unless the run tells levels apart.
@@ -51,8 +50,8 @@ type Blame struct {
 	under   int64 // measured packets whose last flit has entered the network, less those that have arrived, here
 }
 
-// account is what a packet has spent so far; while its last flit stands in a queue, less what the
-// clock of that has counted.
+// account is what a packet has spent so far; while its last flit is in a queue, less what the
+// queue's clock has counted.
 type account struct {
 	core.Parts
 	measured bool // and the last flit is in the network; otherwise all else is void
@@ -60,17 +59,15 @@ type account struct {
 
 // Window says which packets are measured.
 type Window interface {
-	// Measures tells whether a packet born in a cycle is, as far as is known when its last
-	// flit enters the network.
+	// Measures tells whether a packet born in a cycle is measured, as known when its last flit
+	// enters.
 	Measures(birth int64) bool
-	// NumLevels is the number of service levels that are told apart, of which Level is that
-	// of a packet; 0: they are not.
+	// NumLevels is the number of service levels told apart (by Level); 0: they are not.
 	NumLevels() int
 	Level(d *fabric.Delivery) int
 }
 
-// StartBlame makes the fabric divide the latency of the packets that meter
-// measures. It must be called before Attach.
+// StartBlame makes the fabric divide the latency of meter's packets. Call it before Attach.
 func StartBlame(f *core.Fabric, meter Window) *Blame {
 	b := &Blame{graph: f.Graph(), meter: meter, links: make([]core.Parts, len(f.Out)), pairRow: make([]int32, f.Graph().NumPorts()), clocks: make([]clock, len(f.Queues))}
 	pairs := int32(0)
@@ -119,8 +116,7 @@ func (b *Blame) Gather() {
 	}
 }
 
-// Restart forgets all packets, those that are under way among them, between cycles: the window
-// begins anew.
+// Restart forgets all packets, also those under way, between cycles: the window begins anew.
 func (b *Blame) Restart() {
 	for _, p := range b.parts {
 		p.Packets, p.Classes, p.under = [2]int64{}, [2]core.Parts{}, 0
@@ -207,8 +203,8 @@ func (b *Blame) Archive(x *core.Archiver) {
 	})
 }
 
-// clock counts the cycles for which the front of a queue has waited, by what it waited for, while
-// measured packets stood in the queue.
+// clock counts the cycles that a queue's front has waited while measured packets were there, by
+// what it waited for.
 type clock struct {
 	core.Parts
 	since int64 // cycle up to which the clock has been advanced
@@ -233,8 +229,8 @@ func (k *clock) set(first core.Part, until int64, then core.Part) {
 	k.first, k.until, k.then = first, until, then
 }
 
-// advance moves the hands of a clock on to the present cycle. While the front of its queue
-// crosses as a whole, it does so a flit in each step or as the channel makes room.
+// advance moves a clock's hands to the present cycle. While the front crosses as a whole, it does
+// so a flit a step or as the channel makes room.
 func (b *Blame) advance(d *core.Domain, q int32, k *clock) {
 	cycles := d.Cycle - k.since
 	sw, out := &d.Switches[d.WordSwitch[q>>6]], int32(d.Queues[q].Hop>>16)
@@ -256,8 +252,8 @@ func (b *Blame) advance(d *core.Domain, q int32, k *clock) {
 	c.add(k.then, cycles, cycles)
 }
 
-// charges are what is charged while one hand of a clock moves on: every measured packet in the queue
-// has waited for the output of the front.
+// charges are what is charged while one hand of a clock moves: every measured packet in the queue
+// waits for the front's output.
 type charges struct {
 	k    *clock
 	link *core.Parts
@@ -274,8 +270,7 @@ func (c *charges) add(part core.Part, cycles, at int64) {
 	}
 }
 
-// Arrived notes heads that have come to the front of their queues, and the last flits of
-// measured packets.
+// Arrived notes heads that come to the front of their queues, and measured packets' last flits.
 func (b *Blame) Arrived(d *core.Domain, flits []core.Flit) {
 	for i := range flits {
 		e := &flits[i]
@@ -303,8 +298,7 @@ func (b *Blame) Sleeps(d *core.Domain, q int32, part core.Part) { b.synced(d, q)
 // Resumes notes the same.
 func (b *Blame) Resumes(d *core.Domain, q int32, part core.Part) { b.synced(d, q).then = part }
 
-// Blocked notes that the flit at the front of a queue has no room behind the
-// crossbar in this cycle.
+// Blocked notes that a queue's front flit has no room behind the crossbar in this cycle.
 func (b *Blame) Blocked(d *core.Domain, q int32, o *core.OutPort) {
 	k := b.synced(d, q)
 	k.first, k.until = queueing(o), d.Cycle+1
@@ -337,8 +331,8 @@ func (b *Blame) TailCrosses(d *core.Domain, sw *core.SwitchState, m core.Request
 	b.crosses(d, sw, m, t, true, leaves)
 }
 
-// crosses notes the flit at the front of a queue, which is about to cross a switch in a step and
-// leaves by the channel at a time.
+// crosses notes that a queue's front flit is about to cross a switch in a step, and leaves by the
+// channel at a time.
 func (b *Blame) crosses(d *core.Domain, sw *core.SwitchState, m core.Request, t *core.StepTime, tail bool, leaves int64) {
 	q, v := sw.Queue0+int32(m.Local()), sw.Queue(m.Local())
 	k := b.synced(d, q)

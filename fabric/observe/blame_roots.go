@@ -9,8 +9,8 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// Links is what measured packets spent on each channel and waiting for it: by
-// port, then by terminal (len = ports+terminals). It must not be changed.
+// Links is what measured packets spent on each channel and waiting for it: by port, then terminal
+// (len = ports+terminals). Read only.
 func (b *Blame) Links() []core.Parts {
 	b.Gather()
 	if b.underWay() == 0 {
@@ -59,8 +59,7 @@ func (b *Blame) Add(other *Blame) {
 	b.under += other.underWay()
 }
 
-// row is what measured packets behind an input port waited for, by output of
-// its switch, and the sum.
+// row is what measured packets behind an input port waited for, by output, and the sum.
 func (b *Blame) row(in topology.PortID) ([]int64, int64) {
 	first, end := b.graph.Ports(b.graph.PortSwitch[in])
 	start := int(b.pairRow[in])
@@ -80,16 +79,16 @@ func (b *Blame) farEnd(i int) (topology.PortID, bool) {
 	return b.graph.PeerPort(topology.PortID(i))
 }
 
-// rootRounds bounds how far a credit stall is followed; what is then left,
-// around a cycle of full buffers, stays where it is.
+// rootRounds bounds how far a credit stall is followed; the rest, in a cycle of full buffers,
+// stays.
 const rootRounds = 64
 
 // Roots divides all waiting in the network, in packet-cycles, among the channels (len = len(Links))
-// at which it has its root. What waits for a credit of a channel waits for flits that wait for the
-// channel themselves, behind the crossbar, for flits on it, and for flits in the buffer at its far
-// end. The last wait for the outputs which the fronts of their queues wait for; all in proportion
-// to the time spent there; and so on to channels that are waited for on their own account:
-// contended for, busy, too long for their buffers, or to a destination that takes no more.
+// at which it has its root. A wait for a channel's credit is a wait for flits behind the crossbar,
+// on the channel, and in the buffer at its far end, in proportion to the time spent there. The last
+// wait for the outputs that their queues' fronts wait for, and so on, to channels that are waited
+// for on their own account: contended for, busy, too long for their buffers, or to a destination
+// that takes no more.
 func (b *Blame) Roots() []float64 {
 	links := b.Links()
 	roots, stalled := make([]float64, len(links)), make([]float64, len(links))

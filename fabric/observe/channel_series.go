@@ -21,19 +21,19 @@ type ChannelSeries struct {
 
 // Series is what the channels of a network carried in the intervals of a window.
 type Series struct {
-	// Ends are where the intervals end, in cycles from the start of the
-	// window; the first begins at 0, each other where the one before ends.
+	// Ends are the intervals' ends, in cycles from the window's start; each begins where the one
+	// before ends, the first at 0.
 	Ends []int64
-	// Flits counts the flits sent in each interval on each channel, all virtual channels together
-	// (len = intervals, each ports+terminals): out of each switch port, then out of each terminal.
+	// Flits counts the flits sent in each interval on each channel, over its virtual channels (len
+	// = intervals, each ports+terminals): by switch port, then by terminal.
 	Flits [][]uint32
 }
 
 // leastInterval is the least length of an interval, in cycles.
 const leastInterval = 100
 
-// StartSeries makes the fabric record what channels carry in so many intervals, or fewer than
-// twice as many. It must be called before Attach.
+// StartSeries makes the fabric record channels in so many intervals, or fewer than twice as many.
+// Call it before Attach.
 func StartSeries(f *core.Fabric, intervals int) *ChannelSeries {
 	s := &ChannelSeries{f: f, wanted: intervals, each: leastInterval}
 	f.Observe(s)
@@ -104,9 +104,9 @@ func (s *ChannelSeries) take() {
 	s.flits.All = append(s.flits.All, row)
 }
 
-// Series is what has been recorded before cycle end, in fewer than twice as many intervals as
-// wanted; no flit is sent from then on, and nothing can be recorded afterwards. When the last
-// credits come back, which is later, does not show.
+// Series is what was recorded before cycle end, in fewer than twice the intervals wanted; no flit
+// is sent from then on, and nothing recorded afterwards. When the last credits come back does not
+// show.
 func (s *ChannelSeries) Series(end int64) *Series {
 	out := &Series{}
 	for _, p := range s.parts {

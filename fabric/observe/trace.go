@@ -7,18 +7,17 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Tracer records the lives of some packets. Memory grows with the packets that
-// it follows at a time: all in flight that match, where the slowest are looked
-// for. Of a path of more than 255 switches it sees the first 255.
+// Tracer records the lives of some packets. Memory grows with the packets followed at a time: all
+// matching ones in flight, if the slowest are wanted. Of a path it sees the first 255 switches.
 //
-// Every domain has a Tracer of its own; the first domain's is the network's. It begins to
-// follow packets of its terminals, as many as are wanted in all, and keeps the packets that
-// arrive in its domain. Which packets of all domains are wanted is found in the end.
+// Every domain has a Tracer of its own; the first domain's is the network's. It follows packets of
+// its terminals, as many as are wanted in all, and keeps those that arrive in its domain. In the
+// end the wanted ones of all domains are found.
 type Tracer struct {
 	core.Unobserved
 
-	// OnPacket, if not nil, is told of each measured packet that arrives, on the thread of its
-	// destination; then all are followed, and none is kept. It must not keep its arguments.
+	// OnPacket, if not nil, is told of each measured packet that arrives, on its destination's
+	// thread; then all are followed, none kept. It must not keep its arguments.
 	OnPacket func(p *PacketTrace)
 
 	fabric        *core.Fabric
@@ -35,8 +34,7 @@ type Tracer struct {
 	started []int64                   // cycles in which packets were begun with, where the first are wanted
 }
 
-// StartTrace makes the fabric record the packets that plan chooses among those
-// that meter measures. It must be called before Attach.
+// StartTrace makes the fabric record the packets of meter that plan chooses. Call it before Attach.
 func StartTrace(f *core.Fabric, meter Window, plan TracePlan) *Tracer {
 	n := f.Graph().Terminals()
 	tr := &Tracer{fabric: f, source: int64(f.Config.Terminal.InjectionCycles),
@@ -61,8 +59,7 @@ func (tr *Tracer) Part(d *core.Domain) core.Observer {
 	return p
 }
 
-// Restart forgets all packets, those that are under way among them, between cycles: the window
-// begins anew.
+// Restart forgets all packets, also those under way, between cycles: the window begins anew.
 func (tr *Tracer) Restart() {
 	clear(tr.numbers)
 	clear(tr.matched)
@@ -143,8 +140,7 @@ func (tr *Tracer) front(v *core.InVC) *TraceHop {
 	return tr.hop(v.Packet, v.State)
 }
 
-// Uncovered notes that the packets before the head at the front of a queue have
-// been discarded at the beginning of this cycle.
+// Uncovered notes that the packets before a queue's front head were discarded as this cycle began.
 func (tr *Tracer) Uncovered(d *core.Domain, queue int32) {
 	if h := tr.front(&d.Queues[queue]); h != nil {
 		tr.atFront(d, h, d.Steps.FirstStep(d.Cycle))
@@ -206,8 +202,8 @@ func (tr *Tracer) GrantedSwitch(d *core.Domain, sw *core.SwitchState, matches []
 	}
 }
 
-// TailCrosses notes the last flit of a packet that is about to cross a switch in a step,
-// and that the next packet of its queue comes to the front.
+// TailCrosses notes that a packet's last flit is about to cross a switch in a step, and that its
+// queue's next packet is the front.
 func (tr *Tracer) TailCrosses(d *core.Domain, sw *core.SwitchState, m core.Request, t *core.StepTime, leaves int64) {
 	v := sw.Queue(m.Local())
 	if h := tr.hop(v.Packet, v.State); h != nil {
@@ -266,8 +262,8 @@ func (tr *Tracer) Delivered(d *core.Domain, id int32, delivery *fabric.Delivery)
 	tr.spare = append(tr.spare, t)
 }
 
-// Archive implements observer. Of the candidates of all domains it writes those that count,
-// which do not depend on how the network is divided; the first domain gets them.
+// Archive implements observer. It writes the candidates of all domains that count, which do not
+// depend on the division; the first domain gets them.
 func (tr *Tracer) Archive(x *core.Archiver) {
 	a := x.Archive
 	a.Mark("traces")

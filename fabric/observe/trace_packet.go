@@ -41,7 +41,7 @@ type TraceHop struct {
 }
 
 // TraceWait is a time for which a head could not even ask: for want of a credit (PartCredit) or,
-// where heads are given a virtual channel as they win the switch, of a free one (PartVC).
+// where heads get a virtual channel with the switch, of a free one (PartVC).
 type TraceWait struct {
 	From, To int64 // cycles; To is Never while it lasts
 	Part     core.Part
@@ -50,8 +50,8 @@ type TraceWait struct {
 // TraceStage is a stage of a packet's life.
 type TraceStage int
 
-// The stages of a packet's life, which follow one another and add up to its
-// latency. Until the head has arrived they are stages of the head.
+// The stages of a packet's life, one after the other, which add up to its latency; the head's,
+// until it arrives.
 const (
 	StageSource TraceStage = iota // at its terminal
 	StageWire                     // latencies of channels
@@ -99,15 +99,15 @@ func (p *PacketTrace) Stages() (stages [NumStages]int64) {
 	return stages
 }
 
-// life is the record of a packet that is followed. Its head and its tail may be in
-// different domains, which then write to different crossings.
+// life is the record of a followed packet. Head and tail may be in different domains, which write
+// to different crossings.
 type life struct {
 	PacketTrace
 	path crossings
 }
 
-// crossings are some of a packet's crossings of switches, in order, and further ones. They
-// never move: the domain of the head adds to them while others use those before.
+// crossings are a packet's crossings of switches, in order, and further ones. They never move: the
+// head's domain adds to them while others use earlier ones.
 type crossings struct {
 	hops [8]TraceHop
 	next *crossings
@@ -137,19 +137,18 @@ func (c *crossings) list() (list []TraceHop) {
 	return list
 }
 
-// TracePlan chooses the packets whose lives are recorded, among those that a meter measures. Which
-// they are does not depend on the order in which a cycle is simulated.
+// TracePlan chooses the packets whose lives are recorded, among a meter's. The choice does not
+// depend on the order in which a cycle is simulated.
 type TracePlan struct {
 	Packets int  // at most so many; 0: none
 	Every   int  // of each terminal's measured packets that match, each so-many-th; 0 counts as 1
 	Slowest bool // those with the longest latency; otherwise those that enter the network first
-	// Sources and Destinations, by terminal, are the ends of packets that
-	// match; nil: all (len = terminals).
+	// Sources and Destinations are the ends of matching packets; nil: all (len = terminals).
 	Sources, Destinations []bool
 }
 
-// Packets are the packets recorded that have arrived, by the time at which they
-// entered the network, then by terminal.
+// Packets are the recorded packets that have arrived, by their entry into the network, then
+// terminal.
 func (tr *Tracer) Packets() []*PacketTrace {
 	list := lists.Map(tr.best(), func(l *life) *PacketTrace { return &l.PacketTrace })
 	slices.SortFunc(list, earlier)
@@ -171,10 +170,9 @@ func (tr *Tracer) best() []*life {
 	return all[:min(len(all), tr.plan.Packets)]
 }
 
-// starts are the cycles in which packets were begun with first in all of the network, as
-// many as are wanted, and the last of them: Never if there have not been as many, or the
-// slowest are wanted. Packets of later cycles, which a domain follows because it does not
-// know of the others, do not count: also not in place of packets that have been discarded.
+// starts are the cycles of the network's first packets, as many as are wanted, and the last of
+// them: Never if there were fewer, or the slowest are wanted. Packets of later cycles, which a
+// domain follows without knowing the others, do not count, nor replace discarded ones.
 func (tr *Tracer) starts() (first []int64, last int64) {
 	for _, p := range tr.parts {
 		first = append(first, p.started...)
@@ -187,8 +185,7 @@ func (tr *Tracer) starts() (first []int64, last int64) {
 	return first, first[len(first)-1]
 }
 
-// earlier orders packets by the time at which they entered the network. A
-// terminal has one at a time.
+// earlier orders packets by entry into the network. A terminal has one at a time.
 func earlier(a, b *PacketTrace) int {
 	return cmp.Or(cmp.Compare(a.Inject, b.Inject), cmp.Compare(a.Src, b.Src))
 }
@@ -225,21 +222,19 @@ func (tr *Tracer) chooses(p *core.Packet, dst int32, c int64) bool {
 	return true
 }
 
-// Division is a packet's latency by parts, in cycles, as its last flit has them: they add up
-// to the latency.
+// Division is a packet's latency by parts, in cycles, as its last flit has them.
 type Division struct {
-	// Way is the least: of the terminal, of the channels, and of switches in which nothing
-	// else wants the same.
+	// Way is the least: of the terminal, the channels, and switches without contention.
 	Way int64
-	// Serial is the least for the flits behind the first, on the slowest of the channels; on
-	// each where packets are stored at switches.
+	// Serial is the least for the flits behind the first, on the slowest channel; on each, if
+	// switches store packets.
 	Serial int64
 	Source int64   // waiting for the channel out of the terminal
 	Waits  []int64 // waiting for the channel out of each switch (len = hops)
 }
 
-// Divide divides the latency of a packet that the tracer has followed. It writes over what d
-// holds. Of a path of more than 255 switches the rest counts as way.
+// Divide divides the latency of a followed packet, and overwrites d. Beyond 255 switches the path
+// counts as way.
 func (tr *Tracer) Divide(p *PacketTrace, d *Division) {
 	n := tr.fabric
 	behind := int64(p.Flits - 1)

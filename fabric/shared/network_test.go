@@ -318,11 +318,11 @@ func TestControlLimit(t *testing.T) {
 	config := DefaultConfig()
 	config.Queue = 1000
 	n := starAt(t, 100e9, config, 0, 0).net
-	port := int32(n.graph.TerminalPort[0])
+	port := n.graph.TerminalPort[0]
 	for range 40 {
 		id, p := n.Take()
 		p.Size, p.Control = 64, true
-		n.enqueue(port, id, p)
+		n.enqueue(&n.out[port], id, p)
 	}
 	simtest.Equal(t, n.Counters(int(port)).Dropped, 9, "headers dropped")
 }
@@ -337,7 +337,8 @@ func TestHostsUnmarked(t *testing.T) {
 		for p := range g.NumPorts() {
 			_, host := g.PeerTerminal(topology.PortID(p))
 			want := !host || !timing.HostsUnmarked
-			simtest.ErrorIf(t, n.out[p].marks != want, "port %d, to a terminal %v, hosts unmarked %v: marks %v", p, host, timing.HostsUnmarked, n.out[p].marks)
+			marks := n.out[p].from < never
+			simtest.ErrorIf(t, marks != want, "port %d, to a terminal %v, hosts unmarked %v: marks %v", p, host, timing.HostsUnmarked, marks)
 		}
 	}
 }

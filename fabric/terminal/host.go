@@ -23,8 +23,8 @@ type Host struct {
 	stop     int64 // no births from this cycle on
 }
 
-// NewHost makes a program for each terminal. measures names what they note: times
-// ([Port.Record]) and, with a unit, values ([Port.Sample], [Port.Count]); closed tells that they send only when packets arrive.
+// NewHost makes a program for each terminal. measures names times ([Port.Record]) and, with a unit,
+// values ([Port.Sample], [Port.Count]); closed: they send only when packets arrive.
 func NewHost(env Env, closed bool, measures []string, program func(t topology.TerminalID) Program) *Host {
 	h := &Host{ports: make([]Port, env.Terminals), measures: measures, closed: closed, silent: env.Silent, clock: env.Clock, stop: fabric.Never}
 	for _, name := range measures {
@@ -142,8 +142,8 @@ func (h *Host) Behind(c int64) bool {
 	return false
 }
 
-// BehindBy implements [fabric.Workload]: as for [measure.OpenLoop], how long the oldest
-// packets that wait at their terminals have done so, the root of the mean square.
+// BehindBy implements [fabric.Workload]: as [measure.OpenLoop]'s, by the oldest packets that wait
+// at terminals.
 func (h *Host) BehindBy(now int64) float64 {
 	if h.closed {
 		return 0

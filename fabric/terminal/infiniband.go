@@ -185,8 +185,8 @@ func (x *infiniBand) Pending() sim.Time {
 
 func (x *infiniBand) Archive(a *snapshot.Archive) { snapshot.Fields(a, x) }
 
-// CongestionControl holds the settings of congestion control of InfiniBand's adapters, by the names of
-// opensm.conf but for the last two. What is set there for a service level is set here for all.
+// CongestionControl holds the settings of InfiniBand adapters' congestion control, by opensm.conf's
+// names but for the last two. opensm.conf's are by service level, these for all.
 type CongestionControl struct {
 	PortControl int    `toml:"cc_ca_cong_setting_port_control" doc:"0: each queue pair has an index into the table; 1: all queue pairs of a service level have one" min:"0" max:"1"`
 	Timer       int64  `toml:"cc_ca_cong_setting_ccti_timer" doc:"after which an index falls by one, in units of 1.024 us; 0: it does not" min:"0" max:"65535"`
@@ -211,14 +211,14 @@ func (c *CongestionControl) Validate() error {
 	return err
 }
 
-// delayEntry is one of the table: the delay after a packet is (its time >> shift) * multiplier,
+// delayEntry is a table's entry: the delay after a packet is (its time >> shift) * multiplier,
 // which leaves 2^shift / (multiplier + 2^shift) of the rate.
 type delayEntry struct {
 	shift, multiplier uint16
 }
 
-// delayTable is a table of inter-packet delays, with what moves the indices into it: shared by the
-// queue pairs of an adapter.
+// delayTable is a table of inter-packet delays, with what moves its indices: shared by an adapter's
+// queue pairs.
 type delayTable struct {
 	CongestionControl
 	entries []delayEntry
@@ -299,8 +299,8 @@ func (x *congestionIndex) onBECN(now sim.Time, d *delayTable) {
 	x.above = min(before+d.Increase, d.Limit) - d.Minimum
 }
 
-// delay is how long after the end of a packet that takes a time on the link the next one of the
-// queue pair or service level may begin.
+// delay is how long after a packet of that time on the link the queue pair's or level's next one
+// may begin.
 func (x *congestionIndex) delay(now, packet sim.Time, d *delayTable) sim.Time {
 	e := d.entries[x.at(now, d)]
 	return packet >> e.shift * sim.Time(e.multiplier)

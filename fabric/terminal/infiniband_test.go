@@ -72,8 +72,7 @@ func TestCongestionIndex(t *testing.T) {
 	simtest.ErrorIf(t, x.at(0, d) != 5, "index %d, want the last entry, 5", x.at(0, d))
 	back := snapshottest.Copy(t, &x)
 	simtest.ErrorIf(t, back != x, "archived %+v, read %+v", x, back)
-	got := x.at(sim.Second, d)
-	simtest.ErrorIf(t, got != 3, "index %d after a second, want the minimum, 3", got)
+	simtest.Equal(t, x.at(sim.Second, d), 3, "index after a second, the minimum:")
 	x.onBECN(sim.Second, d)
 	simtest.Equal(t, x.at(sim.Second+153*sim.Microsecond, d), 5, "index 153 us after a BECN, want 5: the timer starts anew")
 	c.Timer = 0

@@ -1,8 +1,8 @@
-// Package terminal has the programs that terminals run in measured runs of a fabric: they decide
-// what is sent when, hear of what arrives, and answer with packets of their own.
+// Package terminal has the programs of terminals in measured runs of a fabric: they decide what is
+// sent when, hear of what arrives, and answer with packets.
 //
-// [Registry] makes a [fabric.Workload] for all terminals. The open loop is one that
-// the fabric has itself; the others are a [Program] for each terminal, in a [Host].
+// [Registry] makes a [fabric.Workload] for all terminals: the fabric's open loop, or a [Program]
+// for each terminal, in a [Host].
 package terminal
 
 import (
@@ -18,40 +18,39 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Program is what one terminal runs. It is told of time that it has asked for and of
-// packets that arrive, and sends packets and sets its timer through its [Port]. It
-// meets other terminals by packets only and shares nothing with them that changes:
-// the programs of several terminals run at the same time on several threads. Random
-// numbers come from streams of its own, named by the terminal.
+// Program is what one terminal runs. It is told of its timer and of packets that arrive, and sends
+// packets and sets the timer through its [Port]. It shares nothing with other terminals that
+// changes: programs run at the same time on several threads. Random numbers come from streams of
+// its own, named by the terminal.
 type Program interface {
 	// Start is called before the first cycle, unless the program has been read from a state.
 	Start(p *Port)
 	// Timer is called when the time of the timer has come; the timer is then off.
 	Timer(p *Port)
-	// Arrived is called for every packet whose tail reaches the terminal, before the
-	// timer of the same cycle. It must not keep a.
+	// Arrived is called for every packet whose tail arrives, before the same cycle's timer. It must
+	// not keep a.
 	Arrived(p *Port, a *Arrival)
-	// Pending is the time at which the oldest exchange that waits for an answer began;
-	// [sim.MaxTime]: none does. The window is left when those begun in it have ended.
+	// Pending is the time at which the oldest unanswered exchange began; [sim.MaxTime]: none. The
+	// window is left when those begun in it have ended.
 	Pending() sim.Time
-	// Archive writes all that changes in the program, or reads it into a new program of the
-	// same settings, which goes on from there; it may be [snapshot.Fields].
+	// Archive writes all that changes in the program, or reads it into a new one of the same
+	// settings; it may be [snapshot.Fields].
 	Archive(a *snapshot.Archive)
 }
 
-// Sender is a program that is told of its own departures: that the terminal has
-// taken a packet, whose head leaves as soon as there is a credit.
+// Sender is a program told of its departures: the terminal has taken a packet, whose head leaves
+// with the next credit.
 type Sender interface{ Departed(p *Port, sent *Packet) }
 
 // Bearer is a program that bears losses; others do not run where packets may be lost.
 type Bearer interface {
-	// Lost is called when a packet of this terminal has been given up: it was dropped, or had
-	// no path, and the network does not send it again.
+	// Lost is called when a packet of this terminal is given up: dropped or without a path, and not
+	// sent again.
 	Lost(p *Port, lost *Packet)
 }
 
-// Class is the priority of a packet at its terminal. In the network that is [Packet].Level,
-// for routings that go by it.
+// Class is the priority of a packet at its terminal; in the network [Packet].Level is, if the
+// routing reads it.
 type Class uint8
 
 const (
@@ -65,8 +64,8 @@ type Packet struct {
 	Flits int                 // at least 1
 	Class Class
 	Tag   uint64 // below 2^63; comes with the arrival
-	// Level is its class of service in the network, 0 to 15, and Entropy chooses its path,
-	// if the routing goes by them.
+	// Level is its class of service in the network, 0 to 15, and Entropy chooses its path, if the
+	// routing reads them.
 	Level   uint8
 	Entropy uint16
 }
@@ -88,8 +87,7 @@ type Env struct {
 	Pattern   measure.Pattern // destinations
 	Sizes     measure.Sizes   // of packets that are not answers
 	MeanFlits float64         // of Sizes
-	// Process makes the times of packets for the offered load, if each counts for so
-	// many flits of it in the mean.
+	// Process times packets for the offered load, each of so many flits in the mean.
 	Process func(flits float64) (measure.Process, error)
 	Phases  []measure.Phase                  // with destinations of their own, behind the first; only of the open loop
 	Silent  func(t topology.TerminalID) bool // sends nothing but answers; nil: none does
@@ -144,8 +142,8 @@ func (p *Port) Now() sim.Time { return p.host.timeOf(p.cycle()) }
 func (p *Port) cycle() int64 { return max(0, p.engine.Now()) }
 
 // Send hands a packet to the terminal, born now. Its head enters the channel
-// terminal.injection_cycles later, at least one cycle, if nothing is before it. After
-// the end of the run nothing is sent.
+// terminal.injection_cycles later (at least one cycle) if nothing is before it; after the end of
+// the run never.
 func (p *Port) Send(packet Packet) {
 	if packet.Flits < 1 || int(packet.Dst) < 0 || int(packet.Dst) >= len(p.host.ports) || packet.Class > High || packet.Tag>>63 != 0 || packet.Level > 15 {
 		p.misuse("on terminal %d sends the packet %+v: want at least 1 flit, a terminal of 0 to %d, class Low or High, a tag below 2^63, a level up to 15", p.id, packet, len(p.host.ports)-1)
@@ -161,8 +159,8 @@ func (p *Port) Send(packet Packet) {
 // Waiting is the number of packets of a class that the terminal has not taken yet.
 func (p *Port) Waiting(class Class) int { return p.waiting[class].Len() }
 
-// SetTimer sets the timer, in place of what it was set to before: to the first cycle that begins at
-// a time or later, the next one at the earliest. [sim.MaxTime] turns it off.
+// SetTimer sets the timer anew: to the first cycle that begins at a time or later, the next one at
+// the earliest. [sim.MaxTime] turns it off.
 func (p *Port) SetTimer(at sim.Time) {
 	cycle := int64(at / p.host.clock)
 	if at%p.host.clock > 0 {
@@ -176,8 +174,8 @@ func (p *Port) SetTimer(at sim.Time) {
 	p.engine.AlarmAt(p.id, cycle)
 }
 
-// Record enters the time from began until now into measure i of [NewHost], which is one of times;
-// it counts if began is in the window.
+// Record enters the time from began until now into [NewHost]'s measure i, one of times, if began is
+// in the window.
 func (p *Port) Record(i int, began sim.Time) {
 	p.mustBe(i, false)
 	from := int64(began / p.host.clock)
@@ -214,12 +212,11 @@ func (p *Port) LinkTime(flits int) sim.Time {
 	return sim.Time(math.Round(float64(flits) * p.engine.CyclesPerFlit(p.id) * float64(p.host.clock)))
 }
 
-// Count enters that something happens now into measure i of [NewHost], which is one of values
-// ([UnitOf]), as a 1.
+// Count enters a 1 now into [NewHost]'s measure i, one of values ([UnitOf]).
 func (p *Port) Count(i int) { p.Sample(i, 1) }
 
-// Sample enters a value, not below 0, into measure i of [NewHost], which is one of values
-// ([UnitOf]); it counts if the window is open.
+// Sample enters a value, at least 0, into [NewHost]'s measure i, one of values ([UnitOf]), if the
+// window is open.
 func (p *Port) Sample(i int, value int64) {
 	p.mustBe(i, true)
 	if value < 0 {
@@ -239,8 +236,7 @@ func (p *Port) misuse(format string, args ...any) {
 	panic(&fabric.Misuse{Of: "program", By: p.program, Did: fmt.Sprintf(format, args...)})
 }
 
-// UnitOf parts the name of a measure of values from its unit: "window [packets]". One of times
-// has none.
+// UnitOf parts the name of a measure of values from its unit, "window [packets]"; times have none.
 func UnitOf(measure string) (name, unit string) {
 	if name, unit, ok := strings.Cut(strings.TrimSuffix(measure, "]"), " ["); ok {
 		return name, unit

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// exchange is the part of a program that asks and is answered: every request that arrives whole is
-// answered at once by a packet of a fixed size to its sender, of class High. The tag of both
-// packets is the requester's number of the exchange, and whether it is the answer.
+// exchange is the part of a program that asks and is answered: every request that has arrived whole
+// gets a packet of fixed size, of class High. The tag of both packets is the requester's number of
+// the exchange, and whether it is the answer.
 type exchange struct {
 	env      *Env       `snap:"-"`
 	answer   int        `snap:"-"` // flits
@@ -81,9 +81,9 @@ func init() {
 		ClosedLoop{Window: 1, AckFlits: 1}, newClosedLoop)
 }
 
-// newRequestReply makes clients that are servers, too, as BookSim2 has them with
-// use_read_write: a reply is born when the last flit of its request has arrived, and
-// goes before the requests of its terminal. Other than there, requests are of one kind.
+// newRequestReply makes clients that are servers, too, as BookSim2's use_read_write: a reply is
+// born when its request's last flit has arrived, and precedes its terminal's requests. Unlike
+// there, requests are of one kind.
 func newRequestReply(c RequestReply, env Env) (fabric.Workload, error) {
 	process, err := env.Process(env.MeanFlits + float64(c.ReplyFlits))
 	if err != nil {
@@ -108,7 +108,6 @@ func (r *requestReply) Start(p *Port) {
 	r.wait(p)
 }
 
-// wait sets the timer to the next birth.
 func (r *requestReply) wait(p *Port) {
 	r.next += r.process.NextGap(&r.births, &r.state)
 	p.SetTimer(p.host.timeOf(r.next))

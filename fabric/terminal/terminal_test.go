@@ -185,8 +185,7 @@ func TestHost(t *testing.T) {
 			"%d and %d packets wait", p.Waiting(terminal.Low), p.Waiting(terminal.High))
 	}
 	h := terminal.NewHost(env(1, nil), false, nil, func(id topology.TerminalID) terminal.Program { return programs[id] })
-	_, err := measure.Run(t.Context(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 300})
-	simtest.FatalIf(t, err != nil, "%v", err)
+	simtest.Must(measure.Run(t.Context(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 300}))(t)
 	// Sent in cycle 100, the head of the first leaves in cycle 101 and its tail in
 	// 102, when the terminal takes the next. Packets of two flits arrive 23 cycles
 	// after a birth that does not wait, and then two cycles apart.
@@ -196,10 +195,7 @@ func TestHost(t *testing.T) {
 		{{"arrived", 123 * ns, 2}, {"arrived", 125 * ns, 3}, {"arrived", 127 * ns, 0}, {"arrived", 129 * ns, 1}},
 	}
 	for i := range programs {
-		simtest.FatalIf(t, len(programs[i].log) != len(want[i]), "terminal %d: %v, want %v", i, programs[i].log, want[i])
-		for k := range want[i] {
-			simtest.ErrorIf(t, programs[i].log[k] != want[i][k], "terminal %d: %v, want %v", i, programs[i].log[k], want[i][k])
-		}
+		simtest.EqualSlices(t, programs[i].log, want[i], "terminal %d:", i)
 	}
 }
 

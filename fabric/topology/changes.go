@@ -10,12 +10,12 @@ import (
 
 // Changes tell what differs between a network and the same network later.
 type Changes struct {
-	// SwitchTo is the later number of each switch of the first network, -1 for one
-	// that has gone (len = switches); TerminalTo is the later number of each terminal.
+	// SwitchTo is the later number of each switch of the first network, -1 if gone (len =
+	// switches); TerminalTo likewise of terminals.
 	SwitchTo   []SwitchID
 	TerminalTo []TerminalID
-	// Switches, Cables and Hosts are what has changed, those gone first, then the new, then the
-	// others, each in the order of the networks. Cables are those between switches.
+	// Switches, Cables (between switches) and Hosts are the changes: those gone, then the new, then
+	// the others, each in the networks' order.
 	Switches, Cables, Hosts []Change
 }
 
@@ -161,14 +161,13 @@ func withGUID(name string, guid GUID) string {
 	return fmt.Sprintf("%s (0x%016x)", name, guid)
 }
 
-// cableEnd is an end of a cable in terms of both networks: the later number of the
-// switch, or for one that has gone the complement of its earlier one.
+// cableEnd is an end of a cable: the later number of its switch, or the complement of the earlier
+// one if the switch has gone.
 type cableEnd struct {
 	sw     int
 	number int
 }
 
-// cables compares the cables between switches.
 func (x *comparison) cables() {
 	before, after := x.a.cableList(func(s SwitchID) int {
 		if to := x.SwitchTo[s]; to >= 0 {
@@ -231,7 +230,6 @@ func (g *Graph) cableText(p PortID) string {
 	return fmt.Sprintf("%s - %s, %s", g.PortName(p), g.PortName(q), g.className(p))
 }
 
-// hosts compares terminals and their cables.
 func (x *comparison) hosts(back []int) {
 	for t, to := range x.TerminalTo {
 		t := TerminalID(t)

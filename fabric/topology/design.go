@@ -14,9 +14,8 @@ import (
 // Points become processors and blocks become switches (Podlazov 2012, section 1).
 //
 // All designs here are developed from a difference set D of an abelian group: block b holds the
-// points b - D[0], ..., b - D[m-1]. That gives the port labelling for nothing: the cable between
-// block b and point b - D[j] sits at port j on both sides, so that each block sees every port
-// number once, and so does each point.
+// points b - D[0], ..., b - D[m-1]. This labels ports: the cable between block b and point b - D[j]
+// is at port j on both sides, so each block and each point sees every port number once.
 type Design struct {
 	points, size, sigma int
 	base                []int   // D; len = m
@@ -56,8 +55,8 @@ func (d *Design) Block(point, j int) int {
 	return (point + d.base[j]) % d.points
 }
 
-// Port is the port, on both sides, of the cable between a block and a point;
-// ok is false if the point is not in the block.
+// Port is the port, on both sides, of the cable between a block and a point; not ok if there is
+// none.
 func (d *Design) Port(block, point int) (j int, ok bool) {
 	j = int(d.portOf[d.minus(block, point)])
 	return j, j >= 0
@@ -213,8 +212,8 @@ func NewPCC(c PCCConfig) (*DistributedSwitch, error) {
 	return s, s.freeze()
 }
 
-// The field arithmetic behind the difference sets and the graphs that are defined
-// over finite fields: a field as the list of powers of a primitive element.
+// Field arithmetic behind the difference sets and the graphs over finite fields: a field is the
+// list of powers of a primitive element.
 
 // PrimePower splits q = p^e, p prime; ok is false if q is not a power of one prime.
 func PrimePower(q int) (p, e int, ok bool) {
@@ -269,8 +268,7 @@ func FieldOf(q int) (f *Field, ok bool) {
 	return newField(p, n), true
 }
 
-// tabulate fills exp with the powers of x modulo x^n + low and tells whether
-// they are all different.
+// tabulate fills exp with the powers of x modulo x^n + low; it is true if all are different.
 func (f *Field) tabulate(low int) bool {
 	top := f.Order / f.p
 	// Multiplying by x moves every digit up by one; the digit c that leaves comes back as -c*low.

@@ -124,8 +124,7 @@ func TestDesignRefusals(t *testing.T) {
 		{7, 2, "4, 5, 6 or 9"},
 		{3, 3, "sigma = 3: want 1 or 2"},
 	} {
-		_, err := NewDesign(c.m, c.sigma)
-		simtest.Fail(t, err, c.want)
+		simtest.Refuse(NewDesign(c.m, c.sigma))(t, c.want)
 	}
 }
 

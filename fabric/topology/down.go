@@ -11,9 +11,9 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Down tells which cables and switches of a graph are out of order. Ports keep their numbers, so
-// that what is said about a network with faults can be compared with the whole one. A nil *Down is
-// a network in order. It is read-only once built.
+// Down tells which cables and switches of a graph are out of order. Ports keep their numbers, to
+// compare networks with and without faults. A nil *Down is a network in order. It is read-only once
+// built.
 type Down struct {
 	graph    *Graph
 	port     []bool // len = ports: the channels of its cable carry nothing
@@ -65,9 +65,8 @@ func (d *Down) Links() int {
 	return n
 }
 
-// Components numbers the parts into which the faults divide the network, by
-// switch (len = switches): paths join two switches if their numbers are equal.
-// Switches that are down have -1. Cost: linear in the number of ports.
+// Components numbers the parts of the network with faults, by switch (len = switches): paths join
+// switches of equal numbers. Switches that are down have -1. Cost: linear in the number of ports.
 func (d *Down) Components() []int32 {
 	component := make([]int32, d.graph.Switches())
 	distance := slices.Repeat([]int16{Unreachable}, len(component))
@@ -85,8 +84,7 @@ func (d *Down) Components() []int32 {
 	return component
 }
 
-// Cut describes the pairs of terminals that no path joins: how many there are,
-// both ways counted, and the first of them.
+// Cut counts the pairs of terminals that no path joins, both ways, and gives the first of them.
 func (d *Down) Cut() (pairs int64, src, dst TerminalID) {
 	component := d.Components()
 	terminals := d.graph.Terminals()
@@ -102,8 +100,7 @@ func (d *Down) Cut() (pairs int64, src, dst TerminalID) {
 	if pairs == 0 {
 		return 0, 0, 0
 	}
-	// Terminal 0 lacks a path to some other terminal: it is in no part, or the
-	// other is not in its part.
+	// Terminal 0 lacks a path to some terminal: it is in no part, or the other is in another.
 	own := component[d.graph.TerminalSwitch(0)]
 	for t := TerminalID(1); ; t++ {
 		if c := component[d.graph.TerminalSwitch(t)]; own < 0 || c != own {
@@ -151,9 +148,8 @@ type Period struct {
 	Down *Down
 }
 
-// Periods divides time by failures; the first period begins in cycle 0. What several
-// failures cover is down until the last of them ends. No failures give no
-// periods. Cost: periods * (ports + failures).
+// Periods divides time by failures, from cycle 0 on. What several failures cover is down until the
+// last of them ends. No failures give no periods. Cost: periods * (ports + failures).
 func Periods(g *Graph, failures []Failure) []Period {
 	if len(failures) == 0 {
 		return nil
@@ -185,8 +181,7 @@ func Periods(g *Graph, failures []Failure) []Period {
 	return periods
 }
 
-// Directory finds the switches and cables of a graph by the names that
-// [Graph.SwitchName] and [Graph.PortName] give them.
+// Directory finds switches and cables by the names of [Graph.SwitchName] and [Graph.PortName].
 type Directory struct {
 	graph    *Graph
 	switches map[string]SwitchID
@@ -215,8 +210,8 @@ func (d *Directory) Switch(name string) (SwitchID, error) {
 		d.graph.SwitchName(0), d.graph.SwitchName(SwitchID(d.graph.Switches()-1)))
 }
 
-// Links finds cables between switches, one end of each: "switch 3 port 1" is
-// the cable at that port, "switch 3 - switch 4" are all cables between the two.
+// Links finds cables between switches, by one end: "switch 3 port 1" is the cable at that port,
+// "switch 3 - switch 4" all cables between the two.
 func (d *Directory) Links(name string) ([]PortID, error) {
 	for i := 0; ; {
 		n := strings.Index(name[i:], " - ")
@@ -274,9 +269,8 @@ func (d *Directory) at(s SwitchID, number int) ([]PortID, error) {
 	return nil, fmt.Errorf("%s has no cable at port %d", d.graph.SwitchName(s), number)
 }
 
-// RandomLinks draws a share of all cables between switches, one end of each, to
-// the nearest whole number: the first ones of an order that depends on the seed,
-// so that a larger share contains a smaller one.
+// RandomLinks draws a share of all cables between switches (one end of each, rounded): the first of
+// an order that depends on the seed, so that a larger share contains a smaller one.
 func (g *Graph) RandomLinks(fraction float64, seed uint64) []PortID {
 	var links []PortID
 	g.eachLink(func(p, _ PortID) { links = append(links, p) })

@@ -180,13 +180,12 @@ type groupCables struct {
 	arrangement   string
 }
 
-// newGroupCables joins so many groups; 0: as many as can be joined two by two.
 func newGroupCables(groups, ports int, arrangement string) groupCables {
 	return groupCables{cmp.Or(groups, ports+1), ports, arrangement}
 }
 
-// check checks the setting g of groups, of so many switch ports each and with global ports
-// at what the setting `switches` counts.
+// check checks setting g of groups, of ports switch ports, with global ports at what `switches`
+// counts.
 func (c groupCables) check(g int, switches string, ports int) error {
 	if most := c.ports + 1; g == 1 || g > most {
 		return &param.ParamError{Key: "g", Value: g, Want: fmt.Sprintf("0, or 2 to %s*h+1 = %d", switches, most)}
@@ -194,8 +193,8 @@ func (c groupCables) check(g int, switches string, ports int) error {
 	return CheckPorts("g", c.groups, c.groups*ports)
 }
 
-// lay lays the cables, h at each switch that has some; at is the i-th of these switches of
-// a group and its first port for them.
+// lay lays the cables, h at each switch with global ports; at is a group's i-th such switch and its
+// first port.
 func (c groupCables) lay(b *Builder, h int, class ClassID, at func(group, i int) (s SwitchID, first int)) {
 	c.each(func(group, j, to, back int) {
 		s, portS := at(group, j/h)
@@ -232,8 +231,7 @@ func (c groupCables) each(visit func(group, j, to, back int)) {
 	}
 }
 
-// rounds gives the number of full rounds and the cables that each group has in
-// the last, partial one.
+// rounds gives the number of full rounds, and each group's cables in the last, partial one.
 func (c groupCables) rounds() (full, rest int) {
 	full, rest = c.ports/(c.groups-1), c.ports%(c.groups-1)
 	if rest%2 == 1 && c.groups%2 == 1 {
@@ -248,8 +246,7 @@ func (c groupCables) links() int {
 	return c.groups * (full*(c.groups-1) + rest) / 2
 }
 
-// bisection is the number of cables between halves of an even number of groups,
-// halved in order; -1: their number is odd.
+// bisection is the cables between halves of an even number of groups, in order; -1: it is odd.
 func (c groupCables) bisection() int {
 	if c.groups%2 == 1 {
 		return -1

@@ -11,8 +11,7 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// eachLink visits the cables between switches, each once, by its end with the
-// lower port number, in the order of those.
+// eachLink visits each cable between switches once, by its end with the lower port, in order.
 func (g *Graph) eachLink(visit func(p, peer PortID)) {
 	for p := range PortID(g.NumPorts()) {
 		if peer, ok := g.PeerPort(p); ok && p < peer {
@@ -29,8 +28,8 @@ type element struct {
 	class          Class
 }
 
-// elements visits switches s0, s1, ..., terminals t0, t1, ..., then the cables of terminals
-// (the port at the switch being the second end) and those between switches.
+// elements visits switches s0, s1, ..., terminals t0, t1, ..., then the cables of terminals (their
+// second end is the switch port) and between switches.
 func (g *Graph) elements(node, edge func(e element)) {
 	at := func(p PortID) string { return fmt.Sprintf("s%d", g.PortSwitch[p]) }
 	for s := range SwitchID(g.Switches()) {
@@ -47,9 +46,9 @@ func (g *Graph) elements(node, edge func(e element)) {
 	})
 }
 
-// WriteDOT writes the graph in the DOT language of Graphviz: switches s0, s1,
-// ..., terminals t0, t1, ..., with their names as labels; every cable is one
-// undirected edge with its class, latency (cycles) and, if stated, rate.
+// WriteDOT writes the graph in Graphviz's DOT language: switches s0, s1, ..., terminals t0, t1,
+// ..., labelled by name; a cable is an undirected edge with class, latency (cycles) and, if stated,
+// rate.
 func WriteDOT(w io.Writer, g *Graph) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "graph topology {\n")
@@ -83,10 +82,9 @@ const graphMLHeader = xml.Header + `<graphml xmlns="http://graphml.graphdrawing.
   <graph id="topology" edgedefault="undirected">
 `
 
-// WriteGraphML writes the graph as GraphML: nodes s0, s1, ... of kind "switch"
-// and t0, t1, ... of kind "terminal" with their names; every cable is one
-// undirected edge with its class, latency (cycles), rate (bits per second, if
-// stated) and the port numbers, from 0, that it takes on switches.
+// WriteGraphML writes the graph as GraphML: nodes s0, s1, ... of kind "switch" and t0, t1, ... of
+// kind "terminal" with their names; a cable is an undirected edge with class, latency (cycles),
+// rate (bit/s, if stated) and its port numbers on switches, from 0.
 func WriteGraphML(w io.Writer, g *Graph) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, graphMLHeader)
@@ -114,8 +112,8 @@ func xmlEscape(s string) string {
 	return b.String()
 }
 
-// WriteJSON writes the graph in the format that the topology "file" reads,
-// without loss; see [FileConfig]. One element a line.
+// WriteJSON writes the graph, without loss, for the topology "file" ([FileConfig]), an element a
+// line.
 func WriteJSON(w io.Writer, g *Graph) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "{\n\"format\": %q,\n\"version\": %d", fileFormat, fileVersion)

@@ -54,8 +54,8 @@ type FileConfig struct {
 	Path string `toml:"path" doc:"file of switches, terminals and links; relative to the experiment file"`
 }
 
-// PathConfig is implemented by configurations that read files. The reader of
-// dir/experiment.toml calls RelativeTo(dir) on the configuration.
+// PathConfig is implemented by configurations that read files. The reader of dir/experiment.toml
+// calls RelativeTo(dir).
 type PathConfig interface {
 	// RelativeTo makes relative paths of the configuration start at dir.
 	RelativeTo(dir string)
@@ -80,8 +80,7 @@ func (c *FileConfig) Files() []string { return []string{c.Path} }
 // Validate checks what the tags cannot.
 func (c *FileConfig) Validate() error { return CheckPath(c.Path, "a topology file") }
 
-// FileNetwork is a network read from a file; see [FileConfig]. It has no
-// closed forms beyond its counts.
+// FileNetwork is a network from a file; see [FileConfig]. Its only closed forms are its counts.
 type FileNetwork struct {
 	Built
 	doubts []string
@@ -115,8 +114,8 @@ type Format struct {
 
 var formats []Format
 
-// RegisterFormat makes a format known to [ReadFile], and a topology of its name. The
-// package of the format calls it when it is initialized.
+// RegisterFormat makes a format known to [ReadFile], and a topology of its name. The format's
+// package calls it when initialized.
 func RegisterFormat(f Format) {
 	formats = append(formats, f)
 	slices.SortStableFunc(formats, func(a, b Format) int {
@@ -173,7 +172,7 @@ func ReadFile(path string) (Topology, error) {
 	return nil, fmt.Errorf("%s:1: not a topology in JSON", path)
 }
 
-// OtherFormat is the error for a file that cannot be read in a format, and is in another; else it is err.
+// OtherFormat is the error for a file that is in another format than the one tried; else err.
 func OtherFormat(err error, path, format string, data []byte) error {
 	for _, f := range append(Formats(), Format{Name: "file", Is: IsJSON}) {
 		if f.Loose {
@@ -201,8 +200,8 @@ func fileNetwork(g *Graph, err error) (Topology, error) {
 	return NewFileNetwork(g), nil
 }
 
-// ReadJSON reads a network in the format of [FileConfig]. name stands for the
-// file in error messages, which are joined, each with its line.
+// ReadJSON reads a network in the format of [FileConfig]. name stands for the file in errors, which
+// are joined, each with its line.
 func ReadJSON(name string, data []byte) (*Graph, error) {
 	if err := CheckForeign(name, data); err != nil {
 		return nil, err
@@ -217,7 +216,7 @@ func ReadJSON(name string, data []byte) (*Graph, error) {
 	return nil, r.Err()
 }
 
-// fileReader collects the elements of a file, each with its line, then builds the graph from them.
+// fileReader collects the elements of a file, with their lines, then builds the graph.
 type fileReader struct {
 	input.Problems
 	data      []byte
@@ -235,8 +234,8 @@ type located[E any] struct {
 	value E
 }
 
-// parse checks the syntax of the whole file first, so that the walk over its
-// elements that follows meets problems of contents only.
+// parse checks the whole file's syntax first: the walk over its elements then meets problems of
+// contents only.
 func (r *fileReader) parse() {
 	var whole json.RawMessage
 	if err := json.Unmarshal(r.data, &whole); err != nil {
@@ -339,8 +338,8 @@ func jsonProblem(err error) string {
 	return fmt.Sprintf("%s%s: want %s", where, wrong.Value, want)
 }
 
-// leastElement is the fewest bytes, in the mean, that a file has for an element of a list with more than a
-// million: a network is connected, and a link takes more.
+// leastElement is the fewest bytes that an element takes, in the mean, in lists of more than a
+// million: networks are connected, and links take more.
 const leastElement = 32
 
 func decodeList[E any](r *fileReader, d *elementDecoder) []located[E] {
@@ -464,7 +463,7 @@ func at[E any, I ~int32](list []E, i I) E {
 	return list[i]
 }
 
-// foreign are forms of files that hold networks, or parts of such, that weft does not read, with what to do.
+// foreign are files of networks, or parts of such, that weft does not read, with what to do.
 var foreign = []struct {
 	name   string
 	begins func() *regexp.Regexp // somewhere in the first bytes
@@ -494,7 +493,7 @@ var foreign = []struct {
 // ForeignBytes are the first bytes of a file by which it is told.
 const ForeignBytes = 1 << 16
 
-// CheckForeign refuses files that hold no network in any form that weft reads, and says what they are.
+// CheckForeign refuses files of no form that weft reads, and says what they are.
 func CheckForeign(name string, data []byte) error {
 	if err := input.CheckUTF8(data); err != nil {
 		return fmt.Errorf("%s:1: %w", name, err)

@@ -91,10 +91,7 @@ func TestFileProblems(t *testing.T) {
 			[]string{`f:5: 1 of 2 terminals have a "node"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := topology.ReadJSON("f", []byte(c.text))
-			for _, want := range c.want {
-				simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "%v\nlacks %q", err, want)
-			}
+			simtest.Refuse(topology.ReadJSON("f", []byte(c.text)))(t, c.want...)
 		})
 	}
 	// A list that no network of so few bytes has is not read on: 2^20 and one more switch, and nothing else.
@@ -242,8 +239,7 @@ func TestWriteDOT(t *testing.T) {
 						case "latency":
 							c.latency = a.Val
 						case "rate":
-							rate, err := sim.ParseRate(unquote(a.Val))
-							simtest.ErrorIf(t, err != nil, "%v", err)
+							rate := simtest.Must(sim.ParseRate(unquote(a.Val)))(t)
 							c.rate = fmt.Sprint(int64(rate))
 						}
 					}

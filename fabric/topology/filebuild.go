@@ -119,8 +119,8 @@ func (r *fileReader) cableEnds() []fileEnd {
 	return ends
 }
 
-// rankPorts ranks the ends among the ports of their switches and returns their
-// indices in the order of switches and ports.
+// rankPorts ranks the ends among the ports of their switches, and returns their indices by switch
+// and port.
 func (r *fileReader) rankPorts(ends []fileEnd) []int {
 	order := Numbers[int](len(ends))
 	slices.SortStableFunc(order, func(i, j int) int {
@@ -181,8 +181,7 @@ func (r *fileReader) checkLMC(line int, lmc uint8) {
 	}
 }
 
-// put sets (*list)[i], making the list of the given length when the first
-// element that is not zero comes.
+// put sets (*list)[i]; the first element that is not zero makes the list.
 func put[E comparable](list *[]E, length, i int, value E) {
 	var zero E
 	if value == zero {

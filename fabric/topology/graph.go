@@ -17,8 +17,8 @@ type SwitchID int32
 // TerminalID numbers the terminals (end points: one network port of a host) of a graph from 0.
 type TerminalID int32
 
-// PortID numbers the connected switch ports of a graph from 0, switch by
-// switch in port order. Ports without a cable have none.
+// PortID numbers the connected switch ports of a graph from 0, by switch and port. Free ports have
+// none.
 type PortID int32
 
 // ClassID indexes the channel classes of a graph.
@@ -27,15 +27,12 @@ type ClassID uint8
 // NoPort marks the absence of a port.
 const NoPort PortID = -1
 
-// Class is a kind of channel: what a topology calls "terminal", "local",
-// "global", ... Latency and rate are set per class.
+// Class is a kind of channel, such as "terminal", "local" or "global", with its latency and rate.
 type Class struct {
 	Name string
-	// Latency is the default flight time of the class in cycles of the flit
-	// clock; experiment files override it.
+	// Latency is the default flight time in cycles of the flit clock; experiment files override it.
 	Latency int
-	// Rate is the data rate of the cable where an imported fabric states
-	// one, otherwise 0: one flit a cycle.
+	// Rate is the cable's data rate if an imported fabric states it, otherwise 0: one flit a cycle.
 	Rate sim.Rate
 }
 
@@ -47,8 +44,8 @@ type Graph struct {
 	Classes []Class
 	// PortStart gives the first port of each switch (len = switches+1).
 	PortStart []PortID
-	// Peer is the other end of each port's cable (len = ports): a port number, or the complement ^t
-	// of terminal t. Use [Graph.PeerPort] and [Graph.PeerTerminal].
+	// Peer is the other end of each port's cable (len = ports): a port, or the complement ^t of
+	// terminal t. See [Graph.PeerPort] and [Graph.PeerTerminal].
 	Peer []int32
 	// PortClass is the channel class of each port's cable (len = ports); both ends agree.
 	PortClass []ClassID
@@ -60,8 +57,8 @@ type Graph struct {
 	Names *Names
 }
 
-// Names carries the identities of an imported fabric. Every slice is either
-// nil or as long as its comment says; what is zero is not known.
+// Names are an imported fabric's identities. A slice is nil or as long as its comment says; zero is
+// unknown.
 type Names struct {
 	Switches     []SwitchName
 	Port         []int32       // len = ports: physical port number, from 1
@@ -69,9 +66,9 @@ type Names struct {
 	TerminalNode []int32       // len = terminals: equal for ports of one adapter
 	Host         []int32       // len = terminals: equal for ports of one host, whose rails they are; nil: one a host
 
-	// Aggregation lists the adapters inside switches that reduce data in the network
-	// (SHARP), port by port. They are no terminals and have no ports in the graph; a
-	// subnet manager gives them LIDs and routes to them like hosts.
+	// Aggregation lists the adapters inside switches that reduce data in the network (SHARP), by
+	// port. They are no terminals and have no ports here; subnet managers give them LIDs and routes
+	// like hosts.
 	Aggregation []AdapterPort
 }
 
@@ -166,8 +163,8 @@ func (g *Graph) Links(s SwitchID) iter.Seq2[PortID, SwitchID] {
 // LocalPort is p's index among the connected ports of its switch, from 0.
 func (g *Graph) LocalPort(p PortID) int { return int(p - g.PortStart[g.PortSwitch[p]]) }
 
-// Hosts lists the terminals of each host, its rails, in the order of their numbers;
-// hosts in the order of their first. Where nothing is known, a terminal is a host.
+// Hosts lists each host's terminals (its rails), in order, and hosts by their first. Where nothing
+// is known, a terminal is a host.
 func (g *Graph) Hosts() [][]TerminalID {
 	hosts := make([][]TerminalID, 0, g.Terminals())
 	index := map[int32]int{}
@@ -218,8 +215,8 @@ func (g *Graph) SwitchName(s SwitchID) string {
 	return fmt.Sprintf("switch %d", s)
 }
 
-// TerminalName is a terminal's name for messages and exports: the adapter's name
-// and, if the adapter has several ports, the port.
+// TerminalName is a terminal's name for messages and exports: the adapter's, with the port if the
+// adapter has several.
 func (g *Graph) TerminalName(t TerminalID) string {
 	names := at(g.identities().Terminals, t)
 	switch {
@@ -239,8 +236,8 @@ func (g *Graph) PortName(p PortID) string {
 // SwitchLinks is the number of cables between switches.
 func (g *Graph) SwitchLinks() int { return (g.NumPorts() - g.Terminals()) / 2 }
 
-// Channel is one direction of a cable out of a switch, on one virtual channel:
-// the node of a channel dependency graph (Dally and Seitz 1987).
+// Channel is one direction of a cable out of a switch on one virtual channel: a node of a channel
+// dependency graph (Dally and Seitz 1987).
 type Channel struct {
 	Port PortID
 	VC   uint8
@@ -289,17 +286,15 @@ func (b *Builder) AddTerminalAt(s SwitchID, port int, class ClassID) TerminalID 
 	return t
 }
 
-// AddLink lays a cable between the next ports of two different switches and
-// returns the local port indices that it takes on each.
+// AddLink lays a cable between the next ports of two switches, and returns its local port on each.
 func (b *Builder) AddLink(s, t SwitchID, class ClassID) (portS, portT int) {
 	portS, portT = len(b.ports[s]), len(b.ports[t])
 	b.AddLinkAt(s, portS, t, portT, class)
 	return portS, portT
 }
 
-// AddLinkAt lays a cable between local port portS of switch s and local port
-// portT of another switch t; both must be free. Ports that stay free when the
-// graph is frozen get no number: those behind them move up.
+// AddLinkAt lays a cable between local port portS of switch s and local port portT of another
+// switch t; both must be free. Freezing numbers no free ports: those behind them move up.
 func (b *Builder) AddLinkAt(s SwitchID, portS int, t SwitchID, portT int, class ClassID) {
 	if s == t {
 		panic(fmt.Sprintf("topology: cable from switch %d to itself", s))
@@ -338,8 +333,7 @@ func (b *Builder) closeGaps() {
 	}
 }
 
-// Freeze makes the graph. The builder must not be used afterwards. Cost:
-// linear in the number of ports.
+// Freeze makes the graph; the builder must not be used again. Cost: linear in the number of ports.
 func (b *Builder) Freeze() *Graph {
 	b.closeGaps()
 	g := &Graph{Classes: b.classes, PortStart: make([]PortID, len(b.ports)+1)}
@@ -397,9 +391,8 @@ var speeds = []laneSpeed{
 // fdrSymbols is FDR's lane rate before coding, in symbols a second.
 const fdrSymbols = 14_062_500_000
 
-// ParseLink reads the width and speed of an InfiniBand link, "4xHDR", or with
-// ibdiagnet's number for the speed, "4x50". It returns the name in the first form and
-// the data rate, line coding taken off.
+// ParseLink reads the width and speed of an InfiniBand link, "4xHDR" or ibdiagnet's "4x50". It
+// returns the name in the first form and the data rate without line coding.
 func ParseLink(s string) (name string, rate sim.Rate, err error) {
 	width, speed, ok := strings.Cut(s, "x")
 	lanes, err := strconv.Atoi(width)
@@ -454,8 +447,8 @@ func Classes(names ...string) []Class {
 	return all
 }
 
-// NumberedClasses names the channel classes of so many levels of switches: "terminal", then
-// the name with 1 for the cables between levels 0 and 1, and so on.
+// NumberedClasses names the channel classes of levels of switches: "terminal", then name1 for
+// cables between levels 0 and 1, and so on.
 func NumberedClasses(name string, levels int) []Class {
 	var names []string
 	for i := 1; i < levels; i++ {

@@ -23,10 +23,7 @@ func TestBuilderClosesGaps(t *testing.T) {
 	b.AddTerminalAt(1, 2, 0)
 	g := b.Freeze()
 	// Ports 0, 1, 2 of switch 0 are its 1, 4, 6; ports 3, 4, 5 are switch 1's 0, 2, 5.
-	want := []int32{5, ^int32(0), 3, 2, ^int32(1), 0}
-	for p, peer := range want {
-		simtest.ErrorIf(t, g.Peer[p] != peer, "peer of port %d is %d, want %d", p, g.Peer[p], peer)
-	}
+	simtest.EqualSlices(t, g.Peer, []int32{5, ^int32(0), 3, 2, ^int32(1), 0}, "peers of ports")
 	simtest.ErrorIf(t, g.TerminalPort[0] != 1 || g.TerminalPort[1] != 4, "terminals at %v, want [1 4]", g.TerminalPort)
 }
 

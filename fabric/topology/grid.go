@@ -34,8 +34,8 @@ func (c *GridConfig) Validate() error {
 	return CheckPorts("dims", c.Dims, switches*(c.Terminals+2*len(c.Dims)))
 }
 
-// CheckDims refuses more than so many dimensions and more switches than ports can be; it
-// returns how many there are, and the sum of the dimensions.
+// CheckDims refuses more than most dimensions and more switches than ports can be; it returns the
+// number of switches, and the sum of the dimensions.
 func CheckDims(dims []int, most int) (switches, sum int, err error) {
 	if len(dims) == 0 || len(dims) > most {
 		return 0, 0, &param.ParamError{Key: "dims", Value: dims, Want: fmt.Sprintf("1 to %d dimensions", most)}
@@ -51,9 +51,8 @@ func CheckDims(dims []int, most int) (switches, sum int, err error) {
 	return switches, sum, nil
 }
 
-// GridNetwork is the torus (k-ary n-cube) or mesh of Dally and Towles
-// (Principles and Practices of Interconnection Networks, 2004, chapter 5) with
-// k_d switches along dimension d and c terminals a switch.
+// GridNetwork is the torus (k-ary n-cube) or mesh of Dally and Towles (Principles and Practices of
+// Interconnection Networks, 2004, chapter 5), k_d switches along dimension d, c terminals each.
 //
 //	torus, dims = [4, 3]          mesh
 //
@@ -125,8 +124,7 @@ func newGrid(c GridConfig, torus bool) *GridNetwork {
 	return x
 }
 
-// centralCut is the number of cables that the central cut severs, or, where
-// that is less, a cut through a dimension of size 2.
+// centralCut is the cables of the central cut, or of a cheaper one through a dimension of size 2.
 func (x *GridNetwork) centralCut(switches int) int {
 	order := slices.Sorted(slices.Values(x.GridConfig.Dims))
 	slices.Reverse(order)
@@ -305,8 +303,7 @@ func (c *HyperXConfig) class(steps int) ClassID {
 	return ClassID(steps)
 }
 
-// port is the first local port of a switch at coordinate at of dimension d to the
-// one at coordinate to.
+// port is the first local port from coordinate at of dimension d to coordinate to.
 func (x *HyperX) port(d, at, to int) int {
 	if to > at {
 		to--
@@ -314,8 +311,8 @@ func (x *HyperX) port(d, at, to int) int {
 	return x.first[d] + x.trunk(d)*to
 }
 
-// halve is the number of cables that dividing the HyperX of some dimensions, a set
-// of bits, cuts; known holds what has been found of other sets.
+// halve is the cables cut to divide the HyperX of some dimensions, a set of bits; known holds other
+// sets' results.
 func (x *HyperX) halve(dims uint, known map[uint]int) int {
 	if cut, ok := known[dims]; ok {
 		return cut

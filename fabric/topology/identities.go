@@ -78,8 +78,7 @@ func fill[R any, V comparable](list []R, field func(*R) *V, value func(i int) V)
 	}
 }
 
-// onOneLine replaces what would end a line by blanks, as InfiniBand's tools do in
-// descriptions of nodes.
+// onOneLine replaces line ends by blanks, as InfiniBand's tools do in nodes' descriptions.
 func onOneLine(name string) string { return blanked(name, unicode.IsControl) }
 
 // SetNames gives the network the names of a file, with blanks for what steers a terminal.
@@ -105,15 +104,14 @@ func blanked(name string, which func(rune) bool) string {
 	}, name)
 }
 
-// CompareGUID compares two GUIDs as OpenSM's maps do: the maps are keyed by the GUID in network
-// byte order, compared as a little-endian number, so that the last byte of the GUID weighs most.
-// Consecutive GUIDs come out of order from the 257th on.
+// CompareGUID compares GUIDs as OpenSM's maps do: in network byte order, read as a little-endian
+// number, so that the last byte weighs most. Consecutive GUIDs come out of order from the 257th on.
 func CompareGUID(a, b GUID) int {
 	return cmp.Compare(bits.ReverseBytes64(uint64(a)), bits.ReverseBytes64(uint64(b)))
 }
 
-// GUIDOrder lists the switches in the order of OpenSM's maps ([CompareGUID]). It
-// breaks most of OpenSM's ties.
+// GUIDOrder lists switches in the order of OpenSM's maps ([CompareGUID]), which breaks most of its
+// ties.
 func GUIDOrder(names *Names) []SwitchID {
 	order := Numbers[SwitchID](len(names.Switches))
 	slices.SortFunc(order, func(a, b SwitchID) int {

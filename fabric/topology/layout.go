@@ -12,8 +12,8 @@ import (
 // Place is a point of a layout. Neighbours are a distance of about 1 apart; y grows downwards.
 type Place struct{ X, Y float64 }
 
-// Frame is a part of a layout that has a name, such as a group or a plane: the
-// circle around Center, or the rectangle, that the switches of it lie in.
+// Frame is a named part of a layout, such as a group or a plane: the circle around Center, or the
+// rectangle, around its switches.
 type Frame struct {
 	Name   string
 	Center Place
@@ -38,11 +38,10 @@ type Layout struct {
 	Shape  Shape
 	Places []Place // len = switches
 	Frames []Frame
-	// Plane parts the switches into pictures of their own: cables between
-	// planes are not drawn. nil: one plane. len = switches.
+	// Plane parts switches into pictures, without cables between them; nil: one. len = switches.
 	Plane []int
-	// Longest is the length from which on a cable is drawn as a stub at each of
-	// its ends, as those that close the rings of a torus; 0: all are whole.
+	// Longest is the length from which cables are drawn as stubs at both ends, such as those that
+	// close a torus's rings; 0: all whole.
 	Longest float64
 	How     string // explains the picture, in a sentence
 }
@@ -98,8 +97,8 @@ func OnCircle(center Place, radius float64, i, n int) Place {
 	return Place{center.X + radius*math.Cos(angle), center.Y + radius*math.Sin(angle)}
 }
 
-// RingsOf draws each of so many groups as a ring; the rings stand on a circle by number, which
-// their names end with.
+// RingsOf draws each group as a ring; the rings stand on a circle by number, which ends their
+// names.
 func RingsOf(g *Graph, groups int, of func(s SwitchID) int, name, how string) *Layout {
 	l := &Layout{Shape: Rings, Places: make([]Place, g.Switches()), How: how}
 	members := make([][]SwitchID, groups)
@@ -177,9 +176,9 @@ func layGrid(t Grid) *Layout {
 	return l
 }
 
-// layCircle draws all switches on one circle, in the order of Cuthill and McKee
-// (ACM National Conference 1969): breadth-first from a switch of least degree,
-// neighbours by their degree, which keeps those with a cable near each other.
+// layCircle draws all switches on a circle, in the order of Cuthill and McKee (ACM National
+// Conference 1969): breadth-first from a switch of least degree, neighbours by degree, which keeps
+// cables short.
 func layCircle(g *Graph) *Layout {
 	n, order := g.Switches(), inverse(cuthillMcKee(g), g.Switches())
 	return Placed(Circle, n, "Switches in a circle, neighbours near each other.", func(s int) Place { return OnCircle(Place{}, CircleRadius(n, 1), order[s], n) })
@@ -230,8 +229,8 @@ func levelsAbove(g *Graph, leaves []SwitchID) []int {
 	return levels
 }
 
-// layLevels draws levels above one another, the leaves at the bottom: each part that hangs together
-// below a level stands below the switches of that level which it has cables to.
+// layLevels draws levels above one another, leaves at the bottom: each part that hangs together
+// below a level stands below its switches of that level.
 func layLevels(g *Graph, levels []int) *Layout {
 	l := &Layout{Shape: Levels, Places: make([]Place, g.Switches()), How: "Leaf switches at the bottom, roots at the top."}
 	p := &levelPlacer{g.Neighbors(), levels, l.Places, make([]int16, g.Switches())}
@@ -252,8 +251,7 @@ type levelPlacer struct {
 	part      []int16 // of each switch: unreachable while the part that it is in has to be found
 }
 
-// place gives the switches of a part, none above a level, their x from 0, and
-// returns how wide it is.
+// place gives the switches of a part, none above a level, x from 0 on, and returns its width.
 func (p *levelPlacer) place(part []SwitchID, level int) (width float64) {
 	var top, below []SwitchID
 	for _, s := range part {
@@ -294,7 +292,6 @@ func (p *levelPlacer) move(part []SwitchID, by float64) {
 	}
 }
 
-// divide finds the parts of some switches that hang together, by their lowest number.
 func (p *levelPlacer) divide(switches []SwitchID) [][]SwitchID {
 	for _, s := range switches {
 		p.part[s] = Unreachable // not found yet
@@ -310,8 +307,8 @@ func (p *levelPlacer) divide(switches []SwitchID) [][]SwitchID {
 	return parts
 }
 
-// cuthillMcKee orders switches breadth-first, from one of least degree in each
-// part that hangs together, neighbours by their degree.
+// cuthillMcKee orders switches breadth-first from one of least degree in each part, neighbours by
+// degree.
 func cuthillMcKee(g *Graph) []SwitchID {
 	n := g.Neighbors()
 	byDegree := func(a, b SwitchID) int {

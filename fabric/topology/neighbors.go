@@ -8,8 +8,8 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// Neighbors is the adjacency of the switches of a graph in compressed rows, parallel cables merged:
-// what searches over large graphs walk. Terminals do not appear.
+// Neighbors is the adjacency of a graph's switches in compressed rows, parallel cables merged,
+// without terminals, for searches over large graphs.
 type Neighbors struct {
 	start []int32    // len = switches+1
 	ids   []SwitchID // neighbours of s, ascending: ids[start[s]:start[s+1]]
@@ -35,8 +35,7 @@ func (g *Graph) NeighborsWithout(down *Down) *Neighbors {
 	return n
 }
 
-// Of lists the switches that s has cables to, in ascending order, each once.
-// The slice must not be changed.
+// Of lists the switches next to s, ascending, each once. The slice must not be changed.
 func (n *Neighbors) Of(s SwitchID) []SwitchID { return n.ids[n.start[s]:n.start[s+1]] }
 
 // Unreachable is the distance to a switch that no path leads to.
@@ -98,7 +97,7 @@ func (g *Graph) CheckReach() (lost SwitchID, err error) {
 	return 0, nil
 }
 
-// FarError names a switch that is so far from switch 0 that distances in the network may not be counted.
+// FarError names a switch too far from switch 0 for distances of the network to be counted.
 type FarError SwitchID
 
 func (s FarError) Error() string {
@@ -112,8 +111,8 @@ func (n *Neighbors) DistancesFromAny(from []SwitchID) []int16 {
 	return distance
 }
 
-// search enters the distances of switches that have none from those in the queue, which have
-// 0 or are given it, and returns them all, nearest first.
+// search enters the distances of switches without one, from the queue's (which have one or get 0),
+// and returns all, nearest first.
 func (n *Neighbors) search(distance []int16, queue []SwitchID) []SwitchID {
 	for _, s := range queue {
 		distance[s] = 0

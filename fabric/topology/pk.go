@@ -90,8 +90,8 @@ func newDistributedSwitch(d *Design) *DistributedSwitch {
 	return &DistributedSwitch{design: d, levels: []int{d.size, d.points}, extra: [][]int{nil, nil}, place: [][]int{nil, nil}}
 }
 
-// addLevel puts N copies of what there is under a new stage of splitters with
-// want ports in all; 0 is the largest number.
+// addLevel puts N copies of the present network under a new stage of splitters with want ports (0:
+// the most).
 func (s *DistributedSwitch) addLevel(want int, key string) error {
 	m, inner := s.design.size, s.levels[len(s.levels)-1]
 	full := s.design.points * (inner / m)
@@ -182,8 +182,8 @@ func (s *DistributedSwitch) Units(stage int) int {
 	return s.Copies(r) * s.levels[r]
 }
 
-// Port tells where, in a PK_r, port j of the splitter/joiner of port x leads:
-// to which of the N copies of PK_(r-1), and to which port of it.
+// Port tells, in a PK_r, where port j of the splitter/joiner of port x leads: the copy of PK_(r-1),
+// and its port.
 func (s *DistributedSwitch) Port(r, x, j int) (inner, port int) {
 	n, m := s.design.points, s.design.size
 	if r == 1 {
@@ -196,8 +196,8 @@ func (s *DistributedSwitch) Port(r, x, j int) (inner, port int) {
 	return s.design.Block(s.extra[r][e], j), s.place[r][e*m+j]
 }
 
-// Element is the element of the design, 0..N-1, that port x of a PK_r stands on. Ports on the same
-// element of different groups share all m copies, others one.
+// Element is the element of the design, 0..N-1, of port x of a PK_r. Ports on one element in
+// different groups share all m copies, others one.
 func (s *DistributedSwitch) Element(r, x int) int {
 	g, e := x/s.design.points, x%s.design.points
 	if r > 1 && g == s.levels[r-1]/s.design.size {
@@ -206,8 +206,8 @@ func (s *DistributedSwitch) Element(r, x int) int {
 	return e
 }
 
-// Up is the far end of port j of a unit: for stage < k a unit of the next
-// stage (port is then 0), for stage k a spine switch and its port.
+// Up is the far end of a unit's port j: for stage < k a unit of the next stage (port is 0), for
+// stage k a spine switch and its port.
 func (s *DistributedSwitch) Up(stage, unit, j int) (to, port int) {
 	r := s.Cascades() - stage + 1
 	inner, port := s.Port(r, unit%s.levels[r], j)
@@ -235,8 +235,8 @@ func (s *DistributedSwitch) freeze() error {
 		Switches: units + s.Copies(0), Terminals: s.levels[s.Cascades()],
 		Links: units * s.Radix(), Diameter: 2 * s.Cascades(), Bisection: -1,
 	}
-	// A level's first stage was checked before the level was made, and the
-	// others have at most m^(k-1) times its ports: no overflow.
+	// A level's first stage was checked before, the others have at most m^(k-1) times its ports: no
+	// overflow.
 	if err := CheckPorts("cascades", s.Cascades(), 2*facts.Links+facts.Terminals); err != nil {
 		return err
 	}

@@ -49,9 +49,9 @@ func (c *RandomRegularConfig) Validate() error {
 //	│╱   ╲│
 //	s2───s3
 //
-// Two families differ in how it is drawn. Of "random-regular" all regular graphs are equally
-// likely (see switched). "jellyfish" joins cable by cable, as the authors do (see grown); of
-// this way nobody has shown that.
+// Two families differ in the drawing. Of "random-regular" all regular graphs are equally likely
+// (see switched). "jellyfish" joins cable by cable as its authors do (see grown), without such a
+// proof.
 //
 // # Closed forms
 //
@@ -68,8 +68,8 @@ func NewRandomGraph(degree, terminals int, neighbours [][]SwitchID) *RandomGraph
 		Forms{Degree: [2]int{degree - n*degree%2, degree}}}}
 }
 
-// switchingsPerCable is the number of attempts per cable; each touches two
-// cables. Milo et al. see no trace of the start after a few.
+// switchingsPerCable is the attempts per cable, each of which touches two; a few erase the start
+// (Milo et al.).
 const switchingsPerCable = 32
 
 // switched draws the neighbours of each switch by switching edges (Milo et al.,
@@ -77,8 +77,8 @@ const switchingsPerCable = 32
 // nearest neighbours on a ring, 32 times as many attempts as there are cables are made to replace
 // two random cables a-b and c-d by a-d and c-b, refused if that made a loop or a parallel cable.
 // The walk is symmetric and reaches every simple regular graph, so that in the limit all are
-// equally likely; the pairing model would hardly ever give a simple graph at these degrees. Should
-// the result fall apart (improbable from degree 3 on), the walk goes on until it is connected.
+// equally likely; the pairing model would hardly ever give a simple graph at these degrees. The
+// walk goes on until the graph is connected (improbably not from degree 3 on).
 func switched(c RandomRegularConfig) [][]SwitchID {
 	w := newWiring(c.Switches, c.Degree)
 	stream := sim.NewStream(c.Seed, "topology random-regular", 0)
@@ -96,8 +96,8 @@ type wiring struct {
 	rows   [][]SwitchID // neighbours of each switch, in no order
 }
 
-// newWiring joins each switch to the degree nearest on a ring, and for odd
-// degrees to the one opposite (their number is even then).
+// newWiring joins each switch to its nearest on a ring, and for odd degrees to the opposite one
+// (switches are even then).
 func newWiring(switches, degree int) *wiring {
 	w := &wiring{rows: make([][]SwitchID, switches)}
 	join := func(s, t int) {
@@ -116,8 +116,8 @@ func newWiring(switches, degree int) *wiring {
 	return w
 }
 
-// switchPair draws two cables a-b and c-d, each end of the second as likely to be c, and replaces
-// them by a-d and c-b unless that made a loop or a parallel cable.
+// switchPair draws cables a-b and c-d, the second in either order, and replaces them by a-d and c-b
+// unless that made a loop or a parallel cable.
 func (w *wiring) switchPair(stream *sim.Stream) {
 	i, j := stream.IntN(len(w.cables)), stream.IntN(2*len(w.cables))
 	if j%2 == 1 {

@@ -24,9 +24,8 @@ type Topology interface {
 	Facts() Facts
 }
 
-// Facts are closed forms of a topology, derived by hand in the generator's
-// documentation and checked against the graph by the conformance suite. A
-// negative number means that the family has no closed form for it.
+// Facts are closed forms of a topology, derived in the generator's documentation and held to the
+// graph by the conformance suite. Negative: no closed form.
 type Facts struct {
 	Switches  int
 	Terminals int
@@ -38,24 +37,23 @@ type Facts struct {
 // Registry holds every topology that experiment files can name.
 var Registry = param.NewRegistry[struct{}, Topology]("topology")
 
-// Grouped is the capability of two-level topologies such as the dragonfly:
-// switches in groups, groups joined by global channels.
+// Grouped is the capability of two-level topologies, such as dragonflies: groups joined by global
+// channels.
 type Grouped interface {
 	Topology
 	// Groups is the number of groups.
 	Groups() int
 	// GroupOf is the group of a switch.
 	GroupOf(s SwitchID) int
-	// LocalTo is the port of s on a cable to t, both in one group; NoPort if
-	// there is none (or s == t).
+	// LocalTo is the port of s on a cable to t in its group; NoPort if there is none (or s == t).
 	LocalTo(s, t SwitchID) PortID
-	// Gateways lists the global ports of group from whose cables lead into
-	// group to, in ascending order. The slice must not be changed.
+	// Gateways lists group from's global ports with cables into group to, ascending. The slice must
+	// not be changed.
 	Gateways(from, to int) []PortID
 }
 
-// Grid is the capability of tori, meshes and hypercubes: switches at integer
-// coordinates, one cable each way along every dimension.
+// Grid is the capability of tori, meshes and hypercubes: switches at integer coordinates, one cable
+// each way in every dimension.
 type Grid interface {
 	Topology
 	// Dims lists the number of switches along each dimension.
@@ -64,27 +62,27 @@ type Grid interface {
 	Wraps(d int) bool
 	// Coordinate is the position of s along dimension d.
 	Coordinate(s SwitchID, d int) int
-	// Towards is the port of s to its neighbour at coordinate+1 (up) or
-	// coordinate-1 (down) in dimension d; NoPort at a mesh's edge.
+	// Towards is the port of s to coordinate+1 (up) or coordinate-1 (down) of dimension d; NoPort
+	// at an edge.
 	Towards(s SwitchID, d int, up bool) PortID
 }
 
-// Hamming is the capability of HyperX networks: switches at integer coordinates, cables between
-// every two that differ in one coordinate (a Hamming graph, with parallel cables).
+// Hamming is the capability of HyperX networks: switches at integer coordinates, joined if they
+// differ in one (a Hamming graph with parallel cables).
 type Hamming interface {
 	Topology
 	// Dims lists the number of switches along each dimension.
 	Dims() []int
 	// Coordinate is the position of s along dimension d.
 	Coordinate(s SwitchID, d int) int
-	// To is the first of count consecutive ports of s on cables to the switch at
-	// coordinate to of dimension d that is like s in all others; NoPort and 0 if
-	// that is s. The ports along a dimension are consecutive, by coordinate.
+	// To is the first of count consecutive ports of s to the switch that differs from it in
+	// coordinate to of dimension d; NoPort and 0 for s itself. A dimension's ports are consecutive,
+	// by coordinate.
 	To(s SwitchID, d, to int) (first PortID, count int)
 }
 
-// Tree is the capability of fat trees: switches on levels, level 0 the leaves;
-// cables only between neighbouring levels.
+// Tree is the capability of fat trees: switches on levels, leaves on 0; cables join neighbouring
+// levels.
 type Tree interface {
 	Topology
 	// Levels is the number of switch levels.
@@ -93,15 +91,14 @@ type Tree interface {
 	LevelOf(s SwitchID) int
 	// UpPorts returns the range of s's ports that lead up; empty at the top. They are consecutive.
 	UpPorts(s SwitchID) (first, end PortID)
-	// DownTo is a port of s that leads down towards terminal t, or NoPort if
-	// t is not below s. Where parallel cables lead down, count tells how many
-	// consecutive ports, starting there, serve equally.
+	// DownTo is a port of s down towards terminal t, or NoPort if t is not below s; count tells how
+	// many consecutive ports (parallel cables) from there serve equally.
 	DownTo(s SwitchID, t TerminalID) (first PortID, count int)
 }
 
-// Ranked is the capability of networks whose shortest paths between switches with terminals climb,
-// cross, and descend: from switches of a rank to higher ones, then over one cable between equal
-// ranks at most, then to lower ones. They need no virtual channel for each hop.
+// Ranked is the capability of networks whose shortest paths between switches with terminals climb
+// to higher ranks, then cross one cable between equal ranks at most, then descend. They need no
+// virtual channel a hop.
 type Ranked interface {
 	Topology
 	// Rank is the rank of a switch, from 0.
@@ -113,8 +110,8 @@ type Ranked interface {
 type Forms struct {
 	// Degree is the least and the largest number of ports to other switches, of all switches.
 	Degree [2]int
-	// MeanDistance is the mean number of switch-switch cables on a shortest path, over
-	// pairs of different switches that have terminals.
+	// MeanDistance is the mean switch-switch cables of shortest paths between different switches
+	// with terminals.
 	MeanDistance float64
 	// UniformCapacity is the most that all terminals can send at once, in flits a cycle and
 	// terminal, if destinations are drawn evenly from all terminals, the sender among them, paths
@@ -136,8 +133,8 @@ func Register[C any, T Topology](name, doc string, defaults C, build func(C) T) 
 	param.Register(Registry, name, doc, defaults, func(c C, _ struct{}) (Topology, error) { return build(c), nil })
 }
 
-// RegisterFile adds a topology that is read from a file to the registry; path is the
-// setting with the key "path" that names the file.
+// RegisterFile registers a topology that is read from a file; path is the setting "path" that names
+// the file.
 func RegisterFile[C any](name, doc string, defaults C, limit int64, path func(c C) string, read func(c C, data []byte) (Topology, error)) {
 	param.Register(Registry, name, doc, defaults, func(c C, _ struct{}) (Topology, error) {
 		data, err := input.ReadInput(path(c), limit)
@@ -164,8 +161,7 @@ func AsTopology[T Topology](x T, err error) (Topology, error) {
 	return x, nil
 }
 
-// Built is what the types of families embed: the graph and the closed forms, both made
-// once by the generator.
+// Built is embedded by families: the graph and the closed forms, both made once by the generator.
 type Built struct {
 	graph *Graph
 	facts Facts
@@ -184,8 +180,7 @@ func (x *Built) Facts() Facts { return x.facts }
 // Forms implements [Formed].
 func (x *Built) Forms() Forms { return x.forms }
 
-// MaxPorts bounds the switch ports of generated networks: port numbers are
-// int32, and beyond this no machine would hold the simulation.
+// MaxPorts bounds a network's switch ports: port numbers are int32, and no machine would hold more.
 const MaxPorts = 1 << 28
 
 // portBytes is what a port of a [Graph] takes at least.
@@ -216,8 +211,8 @@ func init() {
 //	││││
 //	0123
 //
-// Closed forms: no links, diameter 0. There is no bisection: a cut through
-// switch-switch cables cannot part the terminals.
+// Closed forms: no links, diameter 0, no bisection, as no cables between switches part the
+// terminals.
 type SingleSwitch struct{ Built }
 
 func newSingleSwitch(c SingleSwitchConfig) *SingleSwitch {

@@ -19,8 +19,8 @@ func init() {
 	param.Register(Patterns, "local", "shares of the packets stay at their switch and in their group, the others go anywhere", LocalConfig{0.5, 0}, newLocal)
 }
 
-// local sends each packet to a random other terminal: of the same switch with probability switch,
-// of the same group with probability group, of all otherwise.
+// local sends packets to a random other terminal: of the same switch with probability switch, of
+// the same group with probability group, else of all.
 type local struct {
 	atSwitch, inGroup float64
 	switches, groups  neighbours
@@ -61,8 +61,8 @@ func (d *division) lonely() bool {
 	return slices.ContainsFunc(d.members, func(m []topology.TerminalID) bool { return len(m) == 1 })
 }
 
-// groups are the groups of a topology's switches with terminals, or the pods
-// of a tree: leaves that a switch above joins. nil: it has none.
+// groups are the groups of a topology's switches with terminals, or a tree's pods (leaves that a
+// switch above joins); nil: none.
 func groups(t topology.Topology) (groupOf func(topology.SwitchID) int, count int) {
 	switch t := t.(type) {
 	case topology.Grouped:

@@ -26,8 +26,8 @@ func init() {
 	param.Register(Patterns, "tornado", "nearly half the way round every ring of a grid, or half the groups on", struct{}{}, newTornado)
 	param.Register(Patterns, "neighbour", "one switch on in every dimension of a grid; elsewhere to the next terminal", struct{}{}, newNeighbour)
 	param.Register(Patterns, "transpose", "matrix transposition: from row i, column j to row j, column i", struct{}{}, newTranspose)
-	// The bit permutations (Dally and Towles 2004, table 3.1): the destination's
-	// number is the source's with its b bits rearranged. They need 2^b terminals.
+	// The bit permutations (Dally and Towles 2004, table 3.1): the destination is the source with
+	// its b bits rearranged, among 2^b terminals.
 	registerBits("bit-complement", "every bit of the terminal's number inverted", func(src, width int) int {
 		return src ^ (1<<width - 1)
 	})
@@ -42,8 +42,8 @@ func init() {
 	param.Register(Patterns, "worst-case", "each group sends to random terminals of the next one (WC of the dragonfly)", WorstCaseConfig{1}, newWorstCase)
 }
 
-// newPermutation draws a permutation of the terminals uniformly, from all or
-// from those without fixed points; of all permutations, one in e has none.
+// newPermutation draws a permutation of the terminals uniformly, from all or from those without
+// fixed points (one in e of all).
 func newPermutation(config PermutationConfig, env Env) (Pattern, error) {
 	n := env.Topology.Graph().Terminals()
 	if n < 2 && !config.Self {
@@ -52,8 +52,7 @@ func newPermutation(config PermutationConfig, env Env) (Pattern, error) {
 	return drawn(n, config.Self, env.Seed, "permutation"), nil
 }
 
-// drawn is a permutation of n numbers from a stream of its own; without fixed points, unless
-// self is set.
+// drawn is a permutation of n numbers from a stream; without fixed points, unless self is set.
 func drawn(n int, self bool, seed uint64, name string) fixed {
 	stream := sim.NewStream(seed, name, 0)
 	p := tabulate(n, func(i int) int { return i })
@@ -177,8 +176,7 @@ type UniformConfig struct {
 	Self bool `toml:"self" doc:"terminals also send to themselves, as in BookSim2; such packets cross their switch once"`
 }
 
-// uniform sends each packet to a terminal drawn uniformly: from the others, or
-// from all where self is set.
+// uniform sends to a terminal drawn uniformly: from the others, or with self from all.
 type uniform struct {
 	n    int
 	self bool

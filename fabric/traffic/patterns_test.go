@@ -254,8 +254,7 @@ func TestPatternErrors(t *testing.T) {
 		if c.set != nil {
 			c.set(config)
 		}
-		_, err := Patterns.Build(c.name, config, Env{Topology: c.topo, TopologyName: "single-switch"})
-		simtest.Fail(t, err, c.want)
+		simtest.Refuse(Patterns.Build(c.name, config, Env{Topology: c.topo, TopologyName: "single-switch"}))(t, c.want)
 	}
 }
 
@@ -336,8 +335,7 @@ func TestLocalErrors(t *testing.T) {
 	} {
 		config, _ := Patterns.Config("local")
 		config.(*LocalConfig).Switch, config.(*LocalConfig).Group = c.atSwitch, c.grp
-		_, err := Patterns.Build("local", config, Env{Topology: c.topo})
-		simtest.Fail(t, err, c.want)
+		simtest.Refuse(Patterns.Build("local", config, Env{Topology: c.topo}))(t, c.want)
 	}
 }
 
@@ -374,8 +372,7 @@ func TestFile(t *testing.T) {
 		{write("0,1\nterminal 0,0"), 2, ":2: terminal 0 sends already, in line 1"}, {write("0,terminal 2"), 2, `"terminal 2", want a terminal, 0 to 1, or a name such as "terminal 0"`},
 		{"", 4, "the path of a file"}, {"nowhere", 4, "a readable file"}, {path, 5, "4 destinations, want 5"}, {path, 3, `:5: "3", want a terminal, 0 to 2`},
 	} {
-		_, err := param.Make(Patterns, "file", Env{Topology: single(t, c.n)}, func(f *FileConfig) { f.Path = c.path })
-		simtest.Fail(t, err, c.want)
+		simtest.Refuse(param.Make(Patterns, "file", Env{Topology: single(t, c.n)}, func(f *FileConfig) { f.Path = c.path }))(t, c.want)
 	}
 }
 

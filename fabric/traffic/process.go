@@ -12,9 +12,8 @@ import (
 
 // Process chooses the times of a terminal's packets.
 type Process interface {
-	// NextGap is the number of cycles, at least 1, from one packet of a
-	// terminal to its next; the first gap counts from the cycle before the
-	// first. state is the terminal's own memory, 0 at first.
+	// NextGap is the cycles, at least 1, from a terminal's packet to its next; the first gap is
+	// from the cycle before the first. state is the terminal's memory, 0 at first.
 	NextGap(r *sim.Stream, state *uint32) int64
 }
 
@@ -44,8 +43,8 @@ func init() {
 	param.Register(Processes, "on-off", "bursts and pauses: a Markov chain of two states", OnOffConfig{8, 1}, newOnOff)
 }
 
-// bernoulli starts a packet in each cycle with probability load / mean packet
-// size, independently: its gaps are geometric, and drawn as such.
+// bernoulli starts a packet in each cycle with probability load / mean packet size: gaps are
+// geometric, and drawn as such.
 type bernoulli struct{ gap sim.Geometric }
 
 func newBernoulli(_ struct{}, env ProcessEnv) (Process, error) {
@@ -72,8 +71,8 @@ type OnOffConfig struct {
 //
 //	beta = peak / (packet size * burst),  alpha = beta * load / (peak - load)
 //
-// Terminals start in a random state, with the long-run probabilities. Gaps are
-// drawn period by period, not cycle by cycle.
+// Terminals start in a random state, by long-run probabilities. Gaps are drawn by periods, not
+// cycles.
 type onOff struct {
 	emit, leave, enter sim.Geometric
 	on                 float64 // long-run probability of being on

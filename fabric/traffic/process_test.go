@@ -44,8 +44,7 @@ func TestBernoulli(t *testing.T) {
 	for i, c := range []struct{ load, flits float64 }{{0.1, 1}, {0.5, 1}, {0.9, 4}, {1, 1}, {0.001, 1}} {
 		p := c.load / c.flits
 		born := births(process[struct{}](t, "bernoulli", ProcessEnv{c.load, c.flits}, nil), n, i)
-		got := count(born)
-		simtest.ErrorIf(t, math.Abs(got-n*p) > 6*math.Sqrt(n*p*(1-p)), "load %v of %v flits: %v packets, want %v", c.load, c.flits, got, n*p)
+		simtest.Near(t, count(born), n*p, 6*math.Sqrt(n*p*(1-p)), "load %v of %v flits: packets", c.load, c.flits)
 		pairs := 0.0
 		for at := range born[1:] {
 			if born[at] && born[at+1] {
@@ -94,8 +93,7 @@ func TestOnOff(t *testing.T) {
 		deviation := math.Sqrt(n * (rate*(1-rate) + slow))
 		got := count(born)
 		simtest.ErrorIf(t, math.Abs(got-n*rate) > 6*deviation, "%+v: %v packets, want %v", c, got, n*rate)
-		got = count(chain)
-		simtest.ErrorIf(t, math.Abs(got-n*rate) > 6*deviation, "%+v: the oracle has %v packets, want %v", c, got, n*rate)
+		simtest.Near(t, count(chain), n*rate, 6*deviation, "%+v: packets of the oracle", c)
 		// Two births in a row: on, a birth, still on, a birth.
 		pairs, want := 0.0, n*rate*(1-beta)*r1
 		for at := range born[1:] {
@@ -205,10 +203,8 @@ func TestSizes(t *testing.T) {
 
 // TestSizesErrors: all problems together.
 func TestSizesErrors(t *testing.T) {
-	_, err := NewSizes([]int{1, 0, -3}, []float64{1, -1})
-	for _, want := range []string{"packet_flits[1] = 0", "packet_flits[2] = -3", "packet_weights = [1 -1]: want one weight for each of the 3 sizes", "packet_weights[1] = -1"} {
-		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "%v lacks %q", err, want)
-	}
-	_, err = NewSizes(nil, nil)
+	simtest.Refuse(NewSizes([]int{1, 0, -3}, []float64{1, -1}))(t, "packet_flits[1] = 0", "packet_flits[2] = -3",
+		"packet_weights = [1 -1]: want one weight for each of the 3 sizes", "packet_weights[1] = -1")
+	_, err := NewSizes(nil, nil)
 	simtest.ErrorIf(t, err == nil, "no sizes at all")
 }

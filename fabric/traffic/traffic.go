@@ -1,6 +1,6 @@
-// Package traffic generates open-loop traffic: who sends to whom (patterns),
-// when (injection processes) and how much (packet sizes). Everything draws from
-// the stream that it is given and allocates nothing after construction.
+// Package traffic generates open-loop traffic: who sends to whom (patterns), when (injection
+// processes) and how much (packet sizes). All draw from a given stream and allocate nothing after
+// construction.
 package traffic
 
 import (
@@ -21,8 +21,8 @@ type Env struct {
 	Topology topology.Topology
 	// TopologyName is what messages call the topology; may be empty.
 	TopologyName string
-	// Seed is the seed of choices that are made once, at construction, by a pattern whose
-	// configuration is [param.Seeded].
+	// Seed is for choices made once, at construction, by patterns whose configuration is
+	// [param.Seeded].
 	Seed uint64
 }
 
@@ -34,16 +34,15 @@ type Pattern interface {
 
 // Matrix is implemented by patterns whose expected traffic is known: all of this package.
 type Matrix interface {
-	// Weights yields each destination of src with its expected share of
-	// src's packets. The shares add up to 1; a terminal that is silent ([Sparse]) has none.
+	// Weights yields each destination of src with its expected share of src's packets. Shares sum
+	// to 1; a silent terminal ([Sparse]) has none.
 	Weights(src topology.TerminalID, yield func(dst topology.TerminalID, weight float64))
 }
 
 // Patterns holds every pattern that experiment files can name.
 var Patterns = param.NewRegistry[Env, Pattern]("pattern")
 
-// fixed is a pattern in which every terminal has one destination. Terminals may
-// be their own; such packets cross their switch once.
+// fixed gives every terminal one destination, perhaps itself: such packets cross their switch once.
 type fixed []topology.TerminalID
 
 func (f fixed) Destination(src topology.TerminalID, _ *sim.Stream) topology.TerminalID {
@@ -77,8 +76,7 @@ func needs(pattern, what string, args ...any) error {
 	return fmt.Errorf("pattern %q needs %s", pattern, fmt.Sprintf(what, args...))
 }
 
-// division puts the terminals into classes (groups of a dragonfly, switches of
-// a grid), in order of their numbers.
+// division puts the terminals into classes (dragonfly groups, grid switches), in order.
 type division struct {
 	class   []int32                 // len = terminals
 	index   []int32                 // len = terminals: position within the class
@@ -101,14 +99,14 @@ func (d *division) even() bool {
 	return !slices.ContainsFunc(d.members, func(m []topology.TerminalID) bool { return len(m) != len(d.members[0]) })
 }
 
-// mapped is the fixed pattern from each terminal to the one at its position in
-// the class that its own is mapped to.
+// mapped is the fixed pattern from each terminal to the same position in the class that its own
+// maps to.
 func (d *division) mapped(to func(class int) int) fixed {
 	return tabulate(len(d.class), func(src int) int { return int(d.members[to(int(d.class[src]))][d.index[src]]) })
 }
 
-// gridMap is the fixed pattern on a grid that moves the coordinates of a terminal's switch and
-// keeps the terminal's position there. move changes the coordinates in place.
+// gridMap is the fixed pattern on a grid that moves the coordinates of a terminal's switch, in
+// place, and keeps the terminal's position there.
 func gridMap(pattern string, grid topology.Grid, move func(at []int)) (fixed, error) {
 	g, dims := grid.Graph(), grid.Dims()
 	number := func(at []int) int { // row-major, whatever the switches' own numbers
@@ -162,8 +160,7 @@ func newFile(config FileConfig, env Env) (Pattern, error) {
 // silent is the destination of terminals that send nothing.
 const silent topology.TerminalID = -1
 
-// Sparse is implemented by patterns in which terminals may send nothing: those have no
-// destination, and no weights.
+// Sparse is implemented by patterns with silent terminals, without destination and weights.
 type Sparse interface {
 	Silent(src topology.TerminalID) bool
 }

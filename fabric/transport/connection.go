@@ -149,10 +149,9 @@ func (c *connection) allows(size int64) bool {
 	return true
 }
 
-// send makes the next packet.
-func (c *connection) send() int32 {
+// send makes the next packet, which is of so many bytes.
+func (c *connection) send(size int64) int32 {
 	s, now := c.system, int64(c.system.kernel.Now())
-	size := c.size()
 	seq := c.next
 	if len(c.again) > 0 {
 		seq = c.again[0]

@@ -88,7 +88,7 @@ func TestNothingInFlight(t *testing.T) {
 	c.answered(&shared.Packet{Kind: acknowledgement, Seq: 1, Ask: true, Map: 1, Bytes: 8300})
 	c.lose(0)
 	simtest.FatalIf(t, c.backlog != 8300 || c.inFlight != 0 || c.awaited != 0, "backlog %d, in flight %d", c.backlog, c.inFlight)
-	c.send()
+	c.send(c.size())
 	if c.answered(&shared.Packet{Kind: acknowledgement, Seq: 0, Cum: 2, Bytes: 8300, Again: true}); c.inFlight != 0 || c.backlog != 4150 {
 		t.Errorf("in flight %d, backlog %d, want none and a packet", c.inFlight, c.backlog)
 	}

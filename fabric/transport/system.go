@@ -345,11 +345,12 @@ func (s *System) Next(t topology.TerminalID) int32 {
 		h.served = 0
 		c := s.connections[h.active.Take()]
 		c.active = false
-		if !c.may() {
+		size := c.size()
+		if size == 0 || !c.allows(size) {
 			c.goOn()
 			continue
 		}
-		id := c.send()
+		id := c.send(size)
 		c.goOn()
 		return id
 	}

@@ -43,8 +43,7 @@ func (t *transport) newFlight() int32 {
 	return id
 }
 
-// qpOrder is the order of the flights from one QP to another. Of a program's many pairs few
-// have any at a time.
+// qpOrder is the order of the flights between two QPs. Few of a program's many pairs have any.
 type qpOrder struct {
 	sent     uint32        // by the sender
 	expected atomic.Uint32 // by the receiver, who has done with the order when it is sent
@@ -54,8 +53,7 @@ type qpOrder struct {
 // qpPair names the flights from one QP to another.
 type qpPair struct{ from, to hca.QP }
 
-// FewOrders, which only tests change, is the least number of orders that are looked
-// through for those to give up.
+// FewOrders, which only tests change, is the orders from which on finished ones are looked for.
 var FewOrders = 4096
 
 // orderFor is the order of the flights from one QP to another.
@@ -84,8 +82,9 @@ func (t *transport) orderFor(pair qpPair) int32 {
 	return order
 }
 
-// endOrders gives up the orders of which no flight is left; their next one begins them anew. The
-// receiver's part may be at work on the last of one, which is then given up another time.
+// endOrders gives up the orders without a flight left; later flights begin them anew. The
+// receiver's part may still be at work on the last flight of an order, which is then given up
+// later.
 func (t *transport) endOrders() {
 	for pair, order := range t.orderOf {
 		if q := t.orders.At(order); q.expected.Load() == q.sent {
@@ -151,8 +150,8 @@ func (w *passages) tells(id int32) {
 	}
 }
 
-// Passage implements [mpi.Divider]. Bytes before the last packet went through the
-// sending adapter one after the other.
+// Passage implements [mpi.Divider]. Bytes before the last packet passed the sending adapter in
+// turn.
 func (t *transport) Passage(bytes int64) mpi.Passage {
 	w := t.passages.told
 	if bytes > w.last {

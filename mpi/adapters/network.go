@@ -1,5 +1,5 @@
-// Package adapters carries the messages of package mpi between host channel adapters on the
-// terminals of a fabric.
+// Package adapters carries package mpi's messages between host channel adapters on a fabric's
+// terminals.
 package adapters
 
 import (
@@ -24,15 +24,13 @@ import (
 // of an MTU; a packet is born send_latency after the engine has begun to read it, and the engine
 // takes up the next burst when it has read this one and the network keeps up with it (see
 // sender.behind). The receiving engine takes in packets whole. A message is complete when all of
-// its packets have arrived, and messages between two QPs complete in the order in which they were
-// sent, whatever ways their packets took.
+// its packets have arrived; messages between two QPs complete in the order in which they were sent.
 //
-// A packet's bytes travel in whole flits; headers are not modelled (the link
-// rate of an adapter leaves them out, too).
+// A packet's bytes travel in whole flits, without headers, which an adapter's link rate leaves out,
+// too.
 //
-// It has a part for each domain of the fabric, with the adapters there. A flight, and
-// the order of those between two QPs, are shared by the parts at both ends, each of
-// which has fields of its own in them.
+// It has a part for each domain of the fabric, with the adapters there. The parts at both ends
+// share flights, and the orders of flights between two QPs, and have fields of their own in them.
 type Network struct {
 	fabric  *core.Fabric
 	adapter *hca.Config
@@ -105,10 +103,10 @@ const (
 	messageDelivered               // target process, argument flight
 )
 
-// New puts an adapter on the first terminal of each of the first nodes hosts of f, which is divided by
-// then; flit is in bytes, and jobs is nil for one program. Channels to terminals must not be faster
-// than the adapters (hca.Config.Rate). More nodes than hosts are an error, and so are faults, which kernels do
-// not see to.
+// New puts an adapter on the first terminal of each of the first nodes hosts of f, which is divided
+// by then; flit is in bytes, and jobs is nil for one program. Channels to terminals must not be
+// faster than the adapters (hca.Config.Rate). Errors: more nodes than hosts, and faults, which
+// kernels cannot handle.
 func New(f *core.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int, jobs *Jobs) (*Network, error) {
 	hosts := f.Graph().Hosts()
 	if f.Faults != nil {
@@ -180,7 +178,6 @@ func (t *Network) Run(kernels []*sim.Kernel, m mpi.Meeting) {
 	t.fabric.RunKernels(kernels, m)
 }
 
-// Send implements mpi.Transport.
 func (t *transport) Send(x mpi.Transfer) {
 	order, id := t.orderFor(qpPair{x.QP, x.PeerQP}), t.newFlight()
 	level := uint8(0)
@@ -196,17 +193,16 @@ func (t *transport) Send(x mpi.Transfer) {
 	t.serve(t.kernel.Now(), x.From)
 }
 
-// behind tells whether enough packets wait at a time which the network could have taken
-// before. Those that are on their way to it, for send_latency, do not count: an engine that
-// waited for them would leave the link idle. What waits keeps it busy until the first
-// packet of the next burst comes.
+// behind tells whether enough packets wait at a time that the network could have taken before.
+// Packets that are on their way for send_latency do not count, or the link would idle: what waits
+// keeps it busy until the next burst's first packet comes.
 func (t *transport) behind(n *sender, at sim.Time) bool {
 	last := n.head + n.enough - 1
 	return last < len(n.packets) && sim.Time(n.packets[last].birth+t.delay)*t.clock < at
 }
 
-// serve begins the next burst of a node, if its engine is free and the network
-// keeps up with it; otherwise that is tried again when both are so.
+// serve begins a node's next burst if its engine is free and the network keeps up, or tries again
+// when both are so.
 func (t *transport) serve(now sim.Time, node int32) {
 	n := &t.nodes[node]
 	if n.lanes != nil {
@@ -220,8 +216,7 @@ func (t *transport) serve(now sim.Time, node int32) {
 	t.goOn(n, node)
 }
 
-// goOn has a node that has work look for it when its engine is free, unless the network
-// will be behind then.
+// goOn has a node with work look for it when its engine is free, unless the network will be behind.
 func (t *transport) goOn(n *sender, node int32) {
 	if !n.waking && n.Waiting() && !t.behind(n, max(n.BusyUntil(), t.kernel.Now())) {
 		t.wakeWhenFree(n, node)
@@ -258,8 +253,8 @@ func (t *transport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing 
 	return n.packets[before:]
 }
 
-// Over is the cycle after that in which the last packet was delivered. Credits may come back
-// later: when, depends on whether their flits went by themselves.
+// Over is the cycle after the last packet's delivery. Credits may come back later, by whether flits
+// went one by one.
 func (t *Network) Over() (cycle int64) {
 	for _, p := range t.parts {
 		cycle = max(cycle, p.last+1)
@@ -269,7 +264,6 @@ func (t *Network) Over() (cycle int64) {
 
 func (t *Network) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+t.flit-1)/t.flit)) }
 
-// Next implements fabric.Source.
 func (t *transport) Next(terminal topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	spec.Birth = fabric.Never
 	node := t.nodeAt[terminal]
@@ -298,15 +292,14 @@ func (t *transport) Next(terminal topology.TerminalID, until int64, spec *fabric
 	return true
 }
 
-// Deliver implements fabric.Sink.
 func (t *transport) Deliver(d *fabric.Delivery) {
 	id, bytes := int32(d.Tag>>32), int64(uint32(d.Tag))
 	f := t.flights.At(id)
 	n := &t.nodes[f.to].HCA
 	t.last = d.Cycle
 	now := sim.Time(d.Cycle) * t.clock
-	// The packet has been coming in for as long as the engine needs for it:
-	// channels to terminals go at the pace of adapters.
+	// The packet has been coming in for as long as the engine needs: channels to terminals have its
+	// pace.
 	takes := t.full
 	if bytes != int64(t.adapter.MTU) {
 		takes = t.adapter.TimeOf(bytes)
@@ -318,8 +311,8 @@ func (t *transport) Deliver(d *fabric.Delivery) {
 	}
 }
 
-// complete delivers a message that is all there, and those behind it that have waited
-// for it, unless it has to wait for another one.
+// complete delivers a message that is all there, and those that waited behind it, unless an earlier
+// one is missing.
 func (t *transport) complete(id int32) {
 	f := t.flights.At(id)
 	q := t.orders.At(f.order)
@@ -352,7 +345,6 @@ func (t *transport) complete(id int32) {
 	}
 }
 
-// Handle implements [sim.Handler].
 func (t *transport) Handle(k *sim.Kernel, e sim.Event) {
 	if e.Kind == messageDelivered {
 		flight := int32(e.Arg)
@@ -374,7 +366,6 @@ func (t *transport) Handle(k *sim.Kernel, e sim.Event) {
 	t.serve(k.Now(), e.Target)
 }
 
-// Stats implements mpi.Transport.
 func (t *transport) Stats() hca.Stats {
 	if len(t.adapters) == 0 {
 		return hca.Stats{}
@@ -382,8 +373,7 @@ func (t *transport) Stats() hca.Stats {
 	return t.adapters[0].Stats()
 }
 
-// Latencies are the times of messages from their request until they are in memory, by job, in
-// picoseconds.
+// Latencies are the times of messages from request until in memory, by job, in picoseconds.
 func (t *Network) Latencies() []stats.Histogram {
 	all := make([]stats.Histogram, t.jobs.Count)
 	for _, p := range t.parts {
@@ -396,8 +386,8 @@ func (t *Network) Latencies() []stats.Histogram {
 
 // senderLanes makes an adapter choose between virtual lanes, where the fabric's terminals do
 // ([core.Fabric.TerminalTables]): its sending engine takes up bursts by the same arbitration, as
-// many packets of a lane at a time as its turn allows, and none of a lane that has packets enough
-// between the engine and the network. So a lane that has no credits holds up no other.
+// many packets of a lane as its turn allows, but none of a lane with packets enough behind the
+// engine. So a lane without credits holds up no other.
 type senderLanes struct {
 	arbiter arbitration.Arbiter
 	tables  *arbitration.Tables
@@ -406,8 +396,8 @@ type senderLanes struct {
 	waiting [arbitration.MaxLanes + 1]int32 // packets that were born and have not begun to enter the network, by lane
 }
 
-// laneOf is the lane on which a node sends to another at a service level: where the routing
-// leaves several open, the first that has turns.
+// laneOf is the lane of a service level from node to node: of several that the routing leaves open,
+// the first with turns.
 func (t *transport) laneOf(from, to int32, level uint8) uint8 {
 	n := t.nodes[from].lanes
 	if n == nil {
@@ -450,7 +440,6 @@ func (t *transport) serveByLane(now sim.Time, node int32) {
 	}
 }
 
-// Departed implements [fabric.DepartureListener].
 func (t *transport) Departed(terminal topology.TerminalID, tag uint64) {
 	node := t.nodeAt[terminal]
 	n := &t.nodes[node]

@@ -9,9 +9,8 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// networkState writes or reads the state of a [Network]. Flights are numbered by their
-// queue pairs and the order in which they were sent, so that nothing depends on how nodes
-// are divided into parts.
+// networkState writes or reads the state of a [Network]. Flights are numbered by queue pairs and
+// sending order, so that nothing depends on the division into parts.
 type networkState struct {
 	*snapshot.Archive
 	t      *Network

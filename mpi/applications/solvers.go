@@ -26,8 +26,8 @@ type Sweep3D struct {
 	Bytes  sim.Bytes `toml:"bytes" doc:"size of a face of a block" min:"0B"`
 }
 
-// newSweep3D: for each of eight octants, each block goes from corner to corner: a rank receives
-// from its two neighbours upstream, computes, and sends to those downstream.
+// newSweep3D: for each of eight octants, blocks go from corner to corner: a rank receives from two
+// neighbours upstream, computes, and sends downstream.
 func newSweep3D(c Sweep3D, e skeletons.Env) (skeletons.Program, error) {
 	if err := checkGrid(c.Dims, e.Ranks); err != nil {
 		return nil, err
@@ -127,9 +127,9 @@ var mgClasses = map[string]problem{
 	"A": {256, 4}, "B": {256, 20}, "C": {512, 20}, "D": {1024, 50}, "E": {2048, 50},
 }
 
-// newMG: a V-cycle goes from the finest level to the coarsest at which every rank has a point
-// along each dimension, and back; at each level faces are exchanged along one dimension
-// after the other, once downwards and twice upwards (residual, smoother).
+// newMG: a V-cycle goes from the finest level to the coarsest at which every rank has a point along
+// each dimension, and back; at each level faces are exchanged by dimension, once downwards and
+// twice upwards (residual, smoother).
 func newMG(c skeletons.NAS, e skeletons.Env) (skeletons.Program, error) {
 	n := e.Ranks
 	if err := skeletons.NeedRanks("nas-mg", n >= 1 && n&(n-1) == 0, n, "a power of two"); err != nil {

@@ -1,5 +1,5 @@
-// Package applications holds programs of ranks beyond those that papers run: stencils, solvers, training, storage,
-// traffic, and programs made of others.
+// Package applications holds programs of ranks beyond papers': stencils, solvers, training,
+// storage, traffic, and programs of others.
 package applications
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Stencil configures the exchange with all neighbours on a grid of ranks, those at edges and
-// corners among them: what a 9-point or 27-point stencil asks for.
+// Stencil configures the exchange with all neighbours on a grid of ranks, also at edges and
+// corners: a 9-point or 27-point stencil.
 type Stencil struct {
 	skeletons.Iterations
 	Dims   []int     `toml:"dims" doc:"ranks along each dimension; the first varies fastest" min:"1"`
@@ -179,8 +179,7 @@ func newLAMMPS(c LAMMPS, e skeletons.Env) (skeletons.Program, error) {
 		return nil, err
 	}
 	n := e.Ranks
-	// swaps go along one dimension after the other, so that corners come along; back, in the
-	// opposite order.
+	// swaps go by dimension, so that corners come along; back, in the opposite order.
 	swaps := func(bytes sim.Bytes, back bool) (all []collectives.Schedule) {
 		for i := range c.Dims {
 			dim := i
@@ -237,7 +236,7 @@ func newRandomNeighbours(c RandomNeighbours, e skeletons.Env) (skeletons.Program
 	if c.Neighbours%2 != 0 {
 		return nil, &param.ParamError{Key: "neighbours", Value: c.Neighbours, Want: "an even number: a cycle of all ranks gives each two"}
 	}
-	// Each two are those before and behind a rank in a random cycle of all.
+	// Each two are the ranks before and behind in a random cycle of all.
 	var next, last [][]int32
 	for i := range c.Neighbours / 2 {
 		before, behind := cycle(e.Ranks, uint64(c.Seed), "random neighbours", i)

@@ -17,7 +17,8 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Traffic configures messages that ranks send at times of their own, whatever becomes of those before.
+// Traffic configures messages that ranks send at times of their own, whatever became of earlier
+// ones.
 type Traffic struct {
 	Pattern  string    `toml:"pattern" doc:"where a rank's messages go: uniform: to any other; permutation: to one drawn for it; shift: to the rank that many behind it; hot: to rank hot; matrix: by the weights of a file" choices:"uniform|permutation|shift|hot|matrix"`
 	Bytes    sim.Bytes `toml:"bytes" doc:"size of a message" min:"0B"`
@@ -120,8 +121,7 @@ func cycle(ranks int, seed uint64, role string, number int) (before, behind []in
 	return before, behind
 }
 
-// ofMatrix draws destinations by the weights of a file. Ranks send as much as their weights
-// together say.
+// ofMatrix draws destinations by a file's weights. Ranks send in proportion to their weights' sum.
 func (t *traffic) ofMatrix(mean sim.Time) error {
 	f, err := input.OpenInput(t.Matrix, input.MaxInput)
 	if err != nil {
@@ -198,7 +198,6 @@ func readMatrix(name string, in io.Reader, ranks int) ([][]weighted, error) {
 	return rows, errors.Join(problems...)
 }
 
-// Run implements Program.
 func (t *traffic) Run(unit sim.Time, _ mpi.Costs) mpi.Workload {
 	run := &trafficRun{traffic: t, unit: unit, ranks: make([]trafficRank, len(t.to))}
 	for r := range run.ranks {
@@ -207,8 +206,8 @@ func (t *traffic) Run(unit sim.Time, _ mpi.Costs) mpi.Workload {
 	return run
 }
 
-// trafficRun is the state of one run. A rank waits for the time of its next message, and
-// posts one receive after another.
+// trafficRun is the state of one run. A rank waits for its next message's time, and always has one
+// receive posted.
 type trafficRun struct {
 	*traffic
 	unit  sim.Time
@@ -255,12 +254,11 @@ func (w *trafficRun) receive(rank int32, dst []mpi.Op) []mpi.Op {
 	return append(dst, mpi.Op{ID: trafficReceive, Kind: mpi.Recv, Peer: mpi.Any, Size: int64(w.Bytes)})
 }
 
-// Start implements [mpi.Workload].
 func (w *trafficRun) Start(rank int32, dst []mpi.Op) []mpi.Op {
 	return w.wait(rank, 0, w.receive(rank, dst))
 }
 
-// Started implements [mpi.Workload]: the wait for the next message begins with the send of the last.
+// Started implements [mpi.Workload]: a send begins the wait for the next message.
 func (w *trafficRun) Started(rank, id int32, now int64, dst []mpi.Op) []mpi.Op {
 	if id < firstSend {
 		return dst
@@ -268,7 +266,6 @@ func (w *trafficRun) Started(rank, id int32, now int64, dst []mpi.Op) []mpi.Op {
 	return w.wait(rank, now, dst)
 }
 
-// Done implements [mpi.Workload].
 func (w *trafficRun) Done(rank, id int32, now int64, dst []mpi.Op) []mpi.Op {
 	p := &w.ranks[rank]
 	switch id {
@@ -288,12 +285,10 @@ func (w *trafficRun) Done(rank, id int32, now int64, dst []mpi.Op) []mpi.Op {
 	return dst
 }
 
-// Archive implements [mpi.KeptWorkload].
 func (w *trafficRun) Archive(a *snapshot.Archive) {
 	snapshot.Array(a, "traffic of ranks", w.ranks, snapshot.Value)
 }
 
-// Where implements [mpi.Workload].
 func (w *trafficRun) Where(_, id int32) string {
 	switch id {
 	case trafficWait:
@@ -304,7 +299,6 @@ func (w *trafficRun) Where(_, id int32) string {
 	return fmt.Sprintf("message %d", id-firstSend+1)
 }
 
-// Unreleased implements [mpi.Workload].
 func (w *trafficRun) Unreleased() (n int64) {
 	for r := range w.ranks {
 		n += int64(len(w.to[r])) + int64(w.expected[r]-w.ranks[r].over)

@@ -64,17 +64,14 @@ func TestTraffic(t *testing.T) {
 // What is wrong with files is told all at once, with places.
 func TestProgramAndMatrixProblems(t *testing.T) {
 	_, err := parseProgram("p.toml", "[[step]]\ntype = \"stencil\"\ndims = [3]\nsize = 4\n[[step]]\ntype = \"nothing\"\n[[step]]\ntype = \"milc\"\ngroup = \"none\"\ntimes = 0\n[[step]]\ntype = \"traffic\"\n", skeletons.Env{Ranks: 16, PerNode: 1})
-	for _, want := range []string{"p.toml: step[0]: dims", "p.toml: step[1]: type = nothing", "p.toml: step[2]: group = none", "p.toml: step[3]: type = traffic", "step.size is not a key"} {
-		simtest.Fail(t, err, want)
-	}
+	simtest.Fail(t, err, "p.toml: step[0]: dims", "p.toml: step[1]: type = nothing", "p.toml: step[2]: group = none",
+		"p.toml: step[3]: type = traffic", "step.size is not a key")
 	for _, text := range []string{"", "x = [", "iterations = -1\n[[step]]\ntype = \"milc\"\n"} {
 		_, err := parseProgram("p.toml", text, skeletons.Env{Ranks: 16, PerNode: 1})
 		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), "p.toml: "), "%q: %v", text, err)
 	}
-	_, err = readMatrix("m.csv", strings.NewReader("0,1,1\n0,9,1\n1,1,1\n2,1,-1\n"), 4)
-	for _, want := range []string{"m.csv:2: 0,9", "m.csv:3: 1,1", "m.csv:4: weight -1"} {
-		simtest.Fail(t, err, want)
-	}
+	matrix := strings.NewReader("0,1,1\n0,9,1\n1,1,1\n2,1,-1\n")
+	simtest.Refuse(readMatrix("m.csv", matrix, 4))(t, "m.csv:2: 0,9", "m.csv:3: 1,1", "m.csv:4: weight -1")
 }
 
 // TestByKind: shifts have a digit of base 3 for each dimension, 1 in the middle: 4 and 13. Faces are

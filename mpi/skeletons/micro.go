@@ -39,12 +39,11 @@ func init() {
 	})
 }
 
-// messageBytes is what a message and its receive take at least while they are under
-// way: their operations, the message, and the receive's place in a list.
+// messageBytes is the least memory of a message and its receive under way: their operations, the
+// message, the receive's place in a list.
 const messageBytes = 200
 
-// checkMessages refuses a setting that keeps more messages under way at once than
-// there is memory for.
+// checkMessages refuses a setting with more messages under way than memory.
 func checkMessages(key string, value any, messages float64) error {
 	return input.CheckMemory(key, value, "the messages that are under way at once", messageBytes*messages)
 }
@@ -133,9 +132,8 @@ func init() {
 	})
 }
 
-// contention is the experiment of the alltoall paper's figure 6: latency while
-// the adapter is shared. Without windows a stream posts all its RDMA writes at the
-// start, so that its QP is always active.
+// contention is the alltoall paper's figure 6: latency while the adapter is shared. Without windows
+// a stream posts all RDMA writes at the start, so that its QP is always active.
 type contention struct {
 	Contention
 	m int // streams of a node
@@ -155,8 +153,8 @@ func (c contention) Rounds(rank int) int {
 	return 0
 }
 
-// messages is how many a stream sends. A ball of the streams' size or smaller waits
-// for one message of each stream; twice as many are enough at any phase.
+// messages is how many a stream sends. A ball of at most the streams' size waits for one message of
+// each stream; twice as many do for any phase.
 func (c contention) messages() int { return 4*c.Iterations + 2 }
 
 // Phases and Phase time the round trips; the streams belong to none.
@@ -199,22 +197,21 @@ func (c contention) Round(rank, round int, dst []collectives.Op) []collectives.O
 	return append(dst, send)
 }
 
-// Sizes of a stream's messages, which are the paper's, of the message that ends a window, and of
-// the least ball that is an RDMA write.
+// Sizes of the paper's stream messages, of the message that ends a window, and of the least ball
+// that is an RDMA write.
 const (
 	streamBytes     = 65536
 	Acknowledgement = 4 // bytes
 	directFrom      = 8192
 )
 
-// Run implements Program.
 func (c contention) Run(unit sim.Time, costs mpi.Costs) mpi.Workload {
 	return mpi.RunSchedule(c, costs, unit)
 }
 
 // Benchmark is a program that stands for a benchmark, of which users know the figures.
 type Benchmark interface {
-	// Figures works them out from the mean time in seconds of an iteration's operation on each rank.
+	// Figures are worked out from each rank's mean time of an iteration's operation, in seconds.
 	Figures(times []float64) Figures
 }
 
@@ -233,7 +230,7 @@ type windows struct {
 	Micro
 }
 
-// Figures counts the messages of all pairs in the time of the slowest sender, which ends with the answer.
+// Figures counts all pairs' messages in the time of the slowest sender, which ends with the answer.
 func (w windows) Figures(times []float64) Figures {
 	f := NoFigures
 	half := len(times) / 2
@@ -242,8 +239,8 @@ func (w windows) Figures(times []float64) Figures {
 	return f
 }
 
-// Figures counts the bytes that a rank has in the end, or gives, in the mean time of the ranks, and what of
-// them has to pass each rank's link in the best algorithm.
+// Figures counts the bytes that a rank has in the end, or gives, in the ranks' mean time, and those
+// that must pass each rank's link in the best algorithm.
 func (o osuAlltoall) Figures(times []float64) Figures {
 	f := NoFigures
 	ranks, bytes, time := float64(len(times)), float64(o.Bytes), 0.0

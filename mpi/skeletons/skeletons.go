@@ -1,5 +1,5 @@
-// Package skeletons holds the programs that stand for applications: what they send
-// and when, with the computing between as a parameter.
+// Package skeletons holds the programs that stand for applications: what they send and when, with
+// given computing.
 package skeletons
 
 import (
@@ -14,14 +14,13 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Registry holds the programs that stand for applications: what they send,
-// with the computing between as a parameter.
+// Registry holds the programs that stand for applications, by what they send between computing.
 var Registry = param.NewRegistry[Env, Program]("skeleton")
 
 // Program is something that ranks can run any number of times.
 type Program interface {
-	// Run starts a run on a machine with the given time unit; costs are those
-	// of local work that the program leaves open.
+	// Run starts a run on a machine with a time unit; costs are of local work that the program
+	// leaves open.
 	Run(unit sim.Time, costs mpi.Costs) mpi.Workload
 }
 
@@ -43,8 +42,7 @@ type Env struct {
 	PerNode int // ranks on a node, for the algorithms that know of nodes
 }
 
-// Iterations is how often a skeleton repeats; with Compute the time that every
-// rank computes in each.
+// Iterations is how often a skeleton repeats; Compute is every rank's computing time in each.
 type Iterations struct {
 	Iterations int      `toml:"iterations" doc:"iterations to simulate; 0: as many as the benchmark has" min:"0"`
 	Compute    sim.Time `toml:"compute" doc:"computing time of a rank per iteration" min:"0ns"`
@@ -99,9 +97,8 @@ var ftClasses = map[string]ftClass{
 	"E": {4096, 2048, 2048, 25},
 }
 
-// FTLayout is NPB's division of the ranks: np2 consecutive ranks share a row,
-// ranks with equal number in their rows a column of np1. Up to nz ranks the
-// layout is 1-D (np1 = 1); beyond, np1 = nz.
+// FTLayout is NPB's division of the ranks: np2 consecutive ranks share a row, ranks of equal number
+// in their rows a column of np1. Up to nz ranks it is 1-D (np1 = 1); beyond, np1 = nz.
 func FTLayout(class string, ranks int) (np1, np2 int) {
 	if nz := ftClasses[class].nz; ranks > nz {
 		return nz, ranks / nz
@@ -109,9 +106,8 @@ func FTLayout(class string, ranks int) (np1, np2 int) {
 	return 1, ranks
 }
 
-// ftIteration is one iteration: an inverse FFT and a checksum. The 1-D layout
-// transposes once, among all; the 2-D layout twice, within rows and within
-// columns. Every rank holds nx*ny*nz/ranks points of 16 bytes.
+// ftIteration is an inverse FFT and a checksum. The 1-D layout transposes once, among all; the 2-D
+// layout twice, within rows and columns. Every rank holds nx*ny*nz/ranks points of 16 bytes.
 func ftIteration(c FT, p ftClass, e Env) (collectives.Schedule, error) {
 	n := e.Ranks
 	np1, np2 := FTLayout(c.Class, n)
@@ -185,7 +181,7 @@ func luIteration(n, xdim, ranks int, compute sim.Time) collectives.Schedule {
 	sweep := 6 * planes
 	return collectives.Uniform(ranks, sweep+1, func(rank, round int, dst []collectives.Op) []collectives.Op {
 		x, y := rank%xdim, rank/xdim
-		// neighbours visits those a step away in x and in y, with the bytes of a message of a plane.
+		// neighbours visits those a step away in x and in y, with the bytes of a plane's message.
 		neighbours := func(step int, visit func(peer int, bytes int64)) {
 			if to := x + step; to >= 0 && to < xdim {
 				visit(rank+step, across[y])

@@ -59,8 +59,8 @@ func TestSkeletonsRun(t *testing.T) {
 				return
 			}
 			ends := run.PhaseEnds()
-			for i := range ends {
-				simtest.ErrorIf(t, i > 0 && ends[i] <= ends[i-1], "phase %d ends at %d, the one before at %d", i, ends[i], ends[i-1])
+			for i := 1; i < len(ends); i++ {
+				simtest.ErrorIf(t, ends[i] <= ends[i-1], "phase %d ends at %d, the one before at %d", i, ends[i], ends[i-1])
 			}
 		})
 	}

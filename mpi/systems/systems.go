@@ -95,8 +95,7 @@ func init() {
 	}
 }
 
-// preset is the doc of a file, its first line but for comments, and what reads the whole where it
-// is asked for.
+// preset is a file's doc, its first line but for comments, and what reads the whole when asked.
 func preset(name, file string) (doc string, read func() *Preset) {
 	data, err := files.ReadFile(file)
 	if err != nil {
@@ -131,8 +130,8 @@ func LibraryFor(name, version string) string {
 	return name
 }
 
-// With are the values of a machine with a library (nil: none) over a transport ("": the machine's): those
-// that come later hold.
+// With are a machine's values with a library's (nil: none) over a transport ("": the machine's);
+// later ones hold.
 func (p *Preset) With(library *Preset, transport string) (values []Value) {
 	transport = cmp.Or(transport, p.Transport)
 	for _, from := range []*Preset{p, library} {
@@ -165,7 +164,7 @@ type Ways struct {
 	FarSwitches   int      `toml:"far_switches" doc:"switches between nodes of different leaf switches, over which loggp.far_latency is: of a dragonfly 2 to 4; 0: 3, as in a tree of two levels" min:"0" max:"1000"`
 }
 
-// Near and Far are the latencies from adapter to adapter over one leaf switch, and over two of them.
+// Near and Far are the latencies between adapters over one leaf switch, and over two.
 func (w *Ways) Near() sim.Time { return w.over(1) }
 func (w *Ways) Far() sim.Time  { return w.over(cmp.Or(w.FarSwitches, 3)) }
 
@@ -223,8 +222,8 @@ func (p *Preset) FitsOf() []Fit {
 	return p.Fitted
 }
 
-// Error is how far a preset was from measured rows of a class and of some sizes, in percent, when weft
-// reproduce hardware wrote errors.csv: rows of quality A and B that it was not fitted to.
+// Error is a preset's distance from measured rows of a class and of some sizes, in percent, when
+// weft reproduce hardware wrote errors.csv: rows of quality A and B that it was not fitted to.
 type Error struct{ Class, Sizes, Rows, Median, P90 string }
 
 //go:embed errors.csv

@@ -58,11 +58,10 @@ type Certificate struct {
 	Dependencies int
 	AtMost       bool // channels and dependencies may be fewer: some may belong to no packet
 	Escape       bool // the channels are escape channels of an adaptive routing
-	// Cycle is a cycle of dependencies, the last channel waiting for the
-	// first; nil if there is none.
+	// Cycle is a cycle of dependencies, the last channel waiting for the first; nil if none.
 	Cycle []topology.Channel
-	// Destinations of Of destinations were followed. If these differ, the
-	// absence of a cycle is evidence, not a proof; a cycle found is one.
+	// Destinations of Of destinations were followed. If they differ, no cycle is evidence, not a
+	// proof; a cycle found is one.
 	Destinations, Of int
 }
 
@@ -108,8 +107,8 @@ func grouped(n int) string {
 	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
 }
 
-// Certify looks for a cycle. destinations of all say how much of the network
-// the dependencies cover. Cost without a cycle: sorting the edges.
+// Certify looks for a cycle. destinations of all were followed. Cost without a cycle: sorting the
+// edges.
 func (g *Graph) Certify(destinations, all int) Certificate {
 	a := g.compress()
 	c := Certificate{Channels: a.used(), Dependencies: len(a.to), Escape: g.escape, Destinations: destinations, Of: all}
@@ -143,7 +142,6 @@ func (a *adjacency) nodes() int { return len(a.start) - 1 }
 
 func (a *adjacency) next(node int32) []int32 { return a.to[a.start[node]:a.start[node+1]] }
 
-// used counts the nodes with an edge.
 func (a *adjacency) used() int {
 	seen := make([]bool, a.nodes())
 	for n := range seen {
@@ -160,14 +158,12 @@ func (a *adjacency) used() int {
 	return count
 }
 
-// span is the number of words that a row holds side by side: enough for all
-// channels out of the largest of switches.
+// span is the words that a row holds in place: enough for all channels out of the largest switches.
 const span = 64
 
-// row is a set of nodes, most of them near to each other: the channels that one
-// channel waits for lead out of one switch, whose ports are numbered one after
-// the other. These are a bitmap, of a word for most switches; others, behind the
-// adaptive channels of an escape routing, are in words by number.
+// row is a set of nodes. Most are near each other, as the channels that one channel waits for lead
+// out of one switch: these are a bitmap, a word for most switches. Others, behind the adaptive
+// channels of an escape routing, are in words by number.
 type row struct {
 	first int // words[0] holds nodes from 64*first on
 	words []uint64
@@ -214,9 +210,9 @@ func (r *row) each(visit func(node int)) {
 }
 
 // Local is a channel dependency graph in which a channel waits only for channels out of the switch
-// that it leads to, as without escape channels all do. Its rows are sets of those channels, side by
-// side: bit local*vcs + vc is virtual channel vc of the switch's local-th port. Several goroutines
-// may enter dependencies at a time, and what comes of it does not depend on their order.
+// that it leads to, as all do without escape channels. A row is a set of these: bit local*vcs + vc
+// is virtual channel vc of the switch's local-th port. Several goroutines may enter dependencies at
+// a time, in any order.
 //
 // Memory: a bit for each (virtual channel into a switch, virtual channel out of it).
 type Local struct {
@@ -229,8 +225,7 @@ type Local struct {
 // maxLocal bounds the memory of a [Local]: 512 MiB.
 const maxLocal = 1 << 26
 
-// NewLocal makes an empty graph for the channels of g, of vcs virtual channels; nil where it
-// would take more than 512 MiB.
+// NewLocal makes an empty graph for g's channels of vcs virtual channels; nil beyond 512 MiB.
 func NewLocal(g *topology.Graph, vcs int) *Local {
 	l := &Local{graph: g, vcs: vcs, start: make([]int, g.NumPorts()+1)}
 	for p := range topology.PortID(g.NumPorts()) {
@@ -247,7 +242,6 @@ func NewLocal(g *topology.Graph, vcs int) *Local {
 	return l
 }
 
-// width is the number of words of a set of channels out of s.
 func (l *Local) width(s topology.SwitchID) int { return (l.graph.Degree(s)*l.vcs + 63) / 64 }
 
 // AddAll enters that held waits for all channels of a set.
@@ -263,8 +257,8 @@ func (l *Local) AddAll(held topology.Channel, wanted []uint64) {
 	}
 }
 
-// Certify tells whether there is no cycle; destinations is how many of them the
-// dependencies were gathered for. Cost: a few steps a dependency.
+// Certify tells whether there is no cycle; dependencies are of so many destinations. Cost: a few
+// steps a dependency.
 func (l *Local) Certify(destinations int) (c Certificate, acyclic bool) {
 	waiting := make([]int32, l.graph.NumPorts()*l.vcs) // for each channel: how many wait for it
 	holds := make([]bool, len(waiting))

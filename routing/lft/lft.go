@@ -91,23 +91,18 @@ type lft struct {
 	arbitration *ib.VLArbitration // nil: none
 }
 
-// ArbitratesLanes implements [fabric.LaneArbitration].
 func (r *lft) ArbitratesLanes() bool { return r.arbitration != nil }
 
-// ArbitrationTables implements [fabric.LaneArbitration].
 func (r *lft) ArbitrationTables(p topology.PortID) *arbitration.Tables {
 	return r.arbitration.Ports[p]
 }
 
-// ArbitratesTerminals implements [fabric.TerminalArbitration].
 func (r *lft) ArbitratesTerminals() bool { return r.arbitration != nil }
 
-// TerminalTables implements [fabric.TerminalArbitration].
 func (r *lft) TerminalTables(t topology.TerminalID) *arbitration.Tables {
 	return r.arbitration.Terminals[t]
 }
 
-// Level implements [fabric.LevelReader].
 func (r *lft) Level(src, dst topology.TerminalID) int { return r.levelOf(src, dst) }
 
 // lftStarted marks in Head.State that the low bits hold the service level.
@@ -170,7 +165,6 @@ func Tables(g *topology.Graph, r fabric.Routing, vcs int) (*ib.LFTs, error) {
 // written is tables as [routing.Tables].
 type written struct{ *ib.LFTs }
 
-// Alone implements [routing.Tables].
 func (w written) Alone(env routing.Env) (fabric.Routing, error) {
 	g := env.Topology.Graph()
 	return (&lft{graph: g, tables: w.LFTs, lanes: ib.NewSL2VL(g, ib.IdentityLanes)}).checked("the tables", env)
@@ -198,7 +192,6 @@ func (r *lft) levelOf(src, dst topology.TerminalID) int {
 	return r.levels.Of(src, dst)
 }
 
-// hop is the port of a packet and the lane behind it.
 func (r *lft) hop(s topology.SwitchID, in topology.PortID, dst topology.TerminalID, level int) (topology.PortID, int) {
 	port := r.tables.ToTerminal(s, dst)
 	if port == topology.NoPort {

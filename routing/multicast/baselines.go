@@ -37,11 +37,10 @@ func init() {
 		})
 }
 
-// gwsssp is group-weighted SSSP: Dijkstra from the root, each cable weighing the number of groups
-// on it (Chen et al. 2021, section 3.1.2, method 1), plus a weight per hop. With the default hop
-// weight, far above any number of groups, only paths of fewest hops are used, as with OpenSM's base
-// weights; the paper gives none. OpenSM itself never adds groups to its weights: that is
-// opensm-sssp.
+// gwsssp is group-weighted SSSP: Dijkstra from the root, where a cable weighs the groups on it
+// (Chen et al. 2021, section 3.1.2, method 1) plus a weight per hop. The default hop weight, far
+// above any number of groups, allows paths of fewest hops only, as OpenSM's base weights do; the
+// paper gives none. OpenSM itself never adds groups to its weights: that is opensm-sssp.
 type gwsssp struct {
 	config GWSSSPConfig
 	roots  *rootFinder
@@ -113,9 +112,9 @@ func (b *gwsssp) Build(g *Group, f *Forest) (*Tree, error) {
 }
 
 // oneTree keeps all groups on a single tree, as the bold tree of figure 4 of Chen et al. 2021: the
-// other end of the range that merging spans, and the heaviest load that a link can have. A group
-// that the tree does not reach has it made anew for all members: shortest paths from the first of
-// the switches with the least hop count to the farthest.
+// extreme of merging, and the heaviest load of a link. A group that the tree does not reach has it
+// made anew for all members: shortest paths from the first of the switches with the least hop count
+// to the farthest.
 type oneTree struct{ *router }
 
 func (e *oneTree) Join(g Group) error { return e.JoinAll([]Group{g}) }
@@ -152,7 +151,6 @@ func (e *oneTree) JoinAll(groups []Group) error {
 	return nil
 }
 
-// reaches tells whether a tree has all switches of the groups' members.
 func (e *oneTree) reaches(p *Planted, groups []Group) bool {
 	for i := range groups {
 		for _, s := range groups[i].Span(e.forest.env.Graph) {
@@ -171,11 +169,10 @@ const osmMaxDepth = 64
 // dnup, ftree, lash, dor, file), as of version 3.3.23 (mcast_mgr_build_spanning_tree in
 // osm_mcast_mgr.c). The root is [CentralRoot]'s. From the root down, each member goes by the lowest
 // numbered port that is on a shortest path to its switch; members behind one port go on together.
-// The rule looks at the group's own members and the unicast tables only, so neither the order of
-// joins nor other groups matter.
+// Only the group's members and the unicast tables count, not the order of joins or other groups.
 //
-// Deviation: where OpenSM leaves members out (no path, branches of 64 switches)
-// and goes on, this returns an error.
+// Deviation: where OpenSM leaves members out (no path, branches of 64 switches), this returns an
+// error.
 type minHopMC struct {
 	graph *topology.Graph
 	order []topology.SwitchID
@@ -193,13 +190,12 @@ type minHopMC struct {
 // PortTable is a min-hop table as multicast needs it.
 type PortTable interface {
 	HopRows
-	// LowestPort is the lowest numbered port of s whose hop count to w is the
-	// smallest; NoPort if there is none. s and w differ.
+	// LowestPort is the lowest port of s with the smallest hop count to w, another switch; NoPort
+	// if none.
 	LowestPort(s, w topology.SwitchID) topology.PortID
 }
 
-// branch is a switch of the tree under construction and the members that it
-// has to reach: minHopMC.members[from:to].
+// branch is a switch of the tree being built and the members to reach: minHopMC.members[from:to].
 type branch struct {
 	sw       topology.SwitchID
 	up       topology.PortID
@@ -207,8 +203,8 @@ type branch struct {
 	depth    int
 }
 
-// NewMinHopMC makes the builder; hops is a [*MinHop] or, for a subnet routed by
-// something else than shortest paths, the table that the subnet manager dumps.
+// NewMinHopMC makes the builder; hops is a [*MinHop], or the table that a subnet manager dumps
+// where routing does not take shortest paths.
 func NewMinHopMC(graph *topology.Graph, hops PortTable) TreeBuilder {
 	return &minHopMC{graph: graph, order: topology.GUIDOrder(topology.NamesOf(graph)), hops: hops, within: make([]int, graph.Switches())}
 }
@@ -235,9 +231,9 @@ func (b *minHopMC) Build(g *Group, _ *Forest) (*Tree, error) {
 	return t, nil
 }
 
-// divide sorts the members of a branch by the port that they leave its switch
-// by and appends a branch for each, in port order; a member on the switch itself
-// counts for the tree's height. Cost: members times ports.
+// divide sorts the members of a branch by the port that they leave its switch by, and appends a
+// branch for each port, in order; a member on the switch counts for the tree's height. Cost:
+// members times ports.
 func (b *minHopMC) divide(at branch, t *Tree) error {
 	members := b.members[at.from:at.to]
 	for i, m := range members {
@@ -285,8 +281,8 @@ func (b *minHopMC) divide(at branch, t *Tree) error {
 // MemberSwitch is a switch that a group has members at.
 type MemberSwitch struct {
 	Switch topology.SwitchID
-	// cost is 1 if a packet has one more hop to go from the switch, 0 if its
-	// own management port is a member: then OpenSM does not look at its hosts.
+	// cost is 1 if a packet has one more hop to go from the switch, 0 if its management port is a
+	// member: then OpenSM ignores its hosts.
 	cost uint8
 	// Hosts is 1 if hosts of the switch are members.
 	Hosts uint8
@@ -310,21 +306,20 @@ func MemberSwitches(graph *topology.Graph, g *Group, dst []MemberSwitch) []Membe
 	return dst[:kept]
 }
 
-// HopRows says how many hops OpenSM believes to lie between two switches:
-// the smallest entry of the min-hop row.
+// HopRows says how many hops OpenSM sees between switches: the smallest entries of min-hop rows.
 type HopRows interface {
 	// Row lists the hops from every switch to w (len = switches).
 	Row(w topology.SwitchID) []uint8
 }
 
-// osmMaxCost is above every cost that OpenSM accepts for a root: no path is
-// 255, and one hop to the host.
+// osmMaxCost is above every cost that OpenSM accepts for a root: 255 (no path) and one hop to the
+// host.
 const osmMaxCost = 256
 
 // CentralRoot is the switch that OpenSM makes the root: the first in order whose largest hop count
-// to a member switch (plus one where hosts are members) is strictly the smallest. The comments in
-// OpenSM say average; the code takes the maximum. Unreachable counts as 255 hops, as in OpenSM. A
-// switch is given up once it cannot win any more. Cost: switches times member switches at worst.
+// to a member switch (plus one where hosts are members) is strictly the smallest (OpenSM's comments
+// say average; its code takes the maximum). Unreachable counts as 255 hops, as in OpenSM. Cost:
+// switches times member switches at worst.
 func CentralRoot(order []topology.SwitchID, hops HopRows, members []MemberSwitch) (root topology.SwitchID) {
 	rows := lists.Map(members, func(m MemberSwitch) []uint8 { return hops.Row(m.Switch) })
 	best, root := osmMaxCost+1, topology.SwitchID(-1)

@@ -36,8 +36,8 @@ import (
 // With a table per port, trees of one colour share no cable, terminal or management port: the load
 // is a terminal's or member switch's, and the volume is counted in links, b(g) - 1, and cables.
 //
-// Cost: for each group, the links of its members' switches, and the square of
-// their number; groups on more than 1,024 switches go without the walk.
+// Cost: for each group, the links of its members' switches, and the square of their number; no walk
+// for groups on more than 1,024 switches.
 func ColourBound(env Env, groups []Group) int {
 	cells := make([]int, env.Graph.Switches()+env.Graph.NumPorts())
 	load, volume := 0, 0
@@ -67,8 +67,8 @@ func ColourBound(env Env, groups []Group) int {
 	return max(load, (volume+room-1)/room)
 }
 
-// walkUpTo is the number of switches from which on the walk's square cost is not worth it: so many
-// members mostly lie close together, where it gives less than the cover.
+// walkUpTo is the number of switches beyond which the walk's square cost does not pay: so many
+// members mostly lie close together, where the cover gives more.
 const walkUpTo = 1024
 
 // treeSizes bounds the switches of trees from below; see [ColourBound].
@@ -88,7 +88,6 @@ type treeSizes struct {
 	left []topology.SwitchID
 }
 
-// waiting marks a member whose component is not known yet.
 const waiting = -1
 
 func newTreeSizes(hops *MinHop) *treeSizes {
@@ -100,8 +99,7 @@ func newTreeSizes(hops *MinHop) *treeSizes {
 	}
 }
 
-// least is a number of switches that no tree which contains all of span, which
-// is not empty, falls short of.
+// least is a lower bound on the switches of any tree that contains span, which is not empty.
 func (b *treeSizes) least(span []topology.SwitchID) int {
 	size := len(span) + b.cover(span)
 	if len(span) <= walkUpTo {
@@ -110,8 +108,8 @@ func (b *treeSizes) least(span []topology.SwitchID) int {
 	return size
 }
 
-// walk bounds the links: half of a minimum spanning tree of the hops between the
-// switches (Prim 1957) and its longest edge.
+// walk bounds the links by half of a minimum spanning tree of hops between switches (Prim 1957) and
+// its longest edge.
 func (b *treeSizes) walk(span []topology.SwitchID) int {
 	b.left = append(b.left[:0], span[1:]...)
 	b.near = slices.Grow(b.near[:0], len(b.left))[:len(b.left)]
@@ -173,8 +171,8 @@ func (b *treeSizes) cover(span []topology.SwitchID) int {
 	return others
 }
 
-// flood gives all members that hang together with s the number of their
-// component, and counts it at the switches next to them.
+// flood numbers the component of members that hang together with s, and counts it at neighbouring
+// switches.
 func (b *treeSizes) flood(s topology.SwitchID, component int32) {
 	b.component[s] = component
 	b.queue = append(b.queue[:0], s)

@@ -34,15 +34,15 @@ type Env struct {
 	Hops *MinHop
 	// Entries is the number of MFT entries of each switch (the paper's Ncolor), or Unlimited.
 	Entries int
-	// PerPort says that every port has a forwarding table of its own, so that
-	// trees conflict only where they share a port of a switch.
+	// PerPort gives every port a table of its own: trees conflict only where they share a switch
+	// port.
 	PerPort bool
 	// Seed is the seed of the run, for engines that draw random numbers.
 	Seed uint64
 }
 
-// NewEnv computes the min-hop tables of graph on so many threads (0: one per
-// processor) and returns an environment with unlimited entries.
+// NewEnv computes graph's min-hop tables on so many threads (0: one per processor); entries are
+// unlimited.
 func NewEnv(graph *topology.Graph, threads int) (Env, error) {
 	hops, err := NewMinHop(graph, threads)
 	return Env{Graph: graph, Hops: hops, Entries: Unlimited, Seed: 1}, err
@@ -73,14 +73,13 @@ var Registry = param.NewRegistry[Env, Engine]("multicast engine")
 // TreeBuilder makes the tree of one group without regard to other groups' colours: what
 // distinguishes one subnet manager's classical multicast routing from another's.
 type TreeBuilder interface {
-	// Build makes the tree of g from scratch. The forest holds the groups
-	// routed so far, for builders that balance their load.
+	// Build makes the tree of g from scratch. f has the groups routed so far, for balancing loads.
 	Build(g *Group, f *Forest) (*Tree, error)
 }
 
-// NewPlainEngine makes an engine of a tree builder: every group has its own tree and its own
-// colour, the lowest that no group has, as in subnet managers that never share an MLID. It refuses
-// groups beyond Env.Entries with an [*ExhaustedError].
+// NewPlainEngine makes an engine of a tree builder: every group has its own tree and the lowest
+// free colour, as in subnet managers that never share an MLID. Groups beyond Env.Entries get an
+// [*ExhaustedError].
 func NewPlainEngine(env Env, b TreeBuilder) (Engine, error) {
 	f, err := NewForest(env)
 	if err != nil {
@@ -89,8 +88,8 @@ func NewPlainEngine(env Env, b TreeBuilder) (Engine, error) {
 	return &plainEngine{builder: b, forest: f}, nil
 }
 
-// Limited is e without groups and with the limit of entries of env, where e goes by a
-// [TreeBuilder], which goes on with what it knows of the network; ok is false where not.
+// Limited is e emptied, with env's limit of entries, if e goes by a [TreeBuilder], which keeps what
+// it knows of the network; else it is not ok.
 func Limited(e Engine, env Env) (limited Engine, ok bool) {
 	plain, ok := e.(*plainEngine)
 	if !ok {
@@ -162,13 +161,11 @@ type Group struct {
 	Name string
 	// Terminals are the member terminals, ascending and distinct.
 	Terminals []topology.TerminalID
-	// Switches are the switches that are members themselves (their management
-	// port), ascending and distinct.
+	// Switches are the switches whose management port is a member, ascending and distinct.
 	Switches []topology.SwitchID
 }
 
-// NewGroup makes a group of the given members in any order; copies collapse.
-// It keeps and sorts the slices.
+// NewGroup makes a group of members in any order, without copies. It keeps and sorts the slices.
 func NewGroup(id GroupID, terminals []topology.TerminalID, switches []topology.SwitchID) Group {
 	slices.Sort(terminals)
 	slices.Sort(switches)
@@ -178,8 +175,8 @@ func NewGroup(id GroupID, terminals []topology.TerminalID, switches []topology.S
 // Size is the number of members.
 func (g *Group) Size() int { return len(g.Terminals) + len(g.Switches) }
 
-// each visits the switches that g's terminals hang from, terminals side by side at one switch
-// once, and then g's member switches.
+// each visits the switches of g's terminals (once for neighbours in order), then g's member
+// switches.
 func (g *Group) each(graph *topology.Graph, visit func(m member)) {
 	last := topology.SwitchID(-1)
 	for _, t := range g.Terminals {
@@ -193,8 +190,8 @@ func (g *Group) each(graph *topology.Graph, visit func(m member)) {
 	}
 }
 
-// Span lists the switches that a tree for g must contain, ascending and distinct: those that
-// its terminals hang from and its member switches.
+// Span lists the switches that a tree for g must contain, ascending and distinct: those of its
+// terminals and its members.
 func (g *Group) Span(graph *topology.Graph) []topology.SwitchID {
 	var span []topology.SwitchID
 	g.each(graph, func(m member) { span = append(span, m.sw) })
@@ -214,7 +211,6 @@ func (b bitset) set(i int) { b[i>>6] |= 1 << (i & 63) }
 
 func (b bitset) clear(i int) { b[i>>6] &^= 1 << (i & 63) }
 
-// grow makes room for i.
 func (b *bitset) grow(i int) {
 	for i>>6 >= len(*b) {
 		*b = append(*b, 0)
@@ -229,9 +225,9 @@ type Result struct {
 }
 
 // Route routes the groups one after the other with an empty engine and measures the result; an
-// engine that can takes them all together. check verifies every tree and table row afterwards; see
-// [Forest.Check]. progress, if not nil, is told after every group how many are routed, but by
-// engines that take all groups together. Everything but Time is reproducible.
+// engine that can takes them all together. check then verifies every tree and table row; see
+// [Forest.Check]. progress, if not nil, is told the groups routed after each, but by engines that
+// take all at once. All but Time is reproducible.
 func Route(e Engine, groups []Group, check bool, progress func(routed int)) (*Result, error) {
 	start := time.Now()
 	refused, err := JoinAll(e, groups, progress)
@@ -251,8 +247,8 @@ func Route(e Engine, groups []Group, check bool, progress func(routed int)) (*Re
 	return r, nil
 }
 
-// JoinAll routes groups with a fresh engine and counts those that find no
-// entry. progress may be nil.
+// JoinAll routes groups with an empty engine and counts those without an entry. progress may be
+// nil.
 func JoinAll(e Engine, groups []Group, progress func(routed int)) (refused int, err error) {
 	if batch, ok := e.(BatchEngine); ok {
 		return 0, batch.JoinAll(groups)

@@ -28,8 +28,8 @@ type Planted struct {
 	spare *spare  // of mr4lms-plus
 }
 
-// Forest is the state of a network's multicast tables: the trees, their
-// colours, who uses them, and what crosses each link.
+// Forest is the state of a network's multicast tables: trees, colours, their users, and loads of
+// links.
 type Forest struct {
 	env    Env
 	trees  []*Planted // by index; nil where removed
@@ -139,8 +139,7 @@ func (f *Forest) Admissible(g *Group) error {
 	return errors.Join(problems...)
 }
 
-// Plant records a tree with the groups that use it. It panics if a tree of
-// that colour is in the way.
+// Plant records a tree with its groups. It panics if a tree of that colour is in the way.
 func (f *Forest) Plant(t *Tree, c Colour, groups ...Group) *Planted {
 	p := &Planted{Tree: t, Colour: c, Groups: groups, index: int32(len(f.trees))}
 	if n := len(f.vacant); n > 0 {
@@ -165,8 +164,8 @@ func (f *Forest) Plant(t *Tree, c Colour, groups ...Group) *Planted {
 	return p
 }
 
-// Share lets groups use a tree that has all switches of their members. With a
-// table per port, the members' ports must be free in the tree's colour.
+// Share lets groups use a tree with all switches of their members. With a table per port, the
+// members' ports must be free in the tree's colour.
 func (f *Forest) Share(p *Planted, groups ...Group) {
 	f.vacate(p)
 	for _, g := range groups {
@@ -202,8 +201,8 @@ func (f *Forest) Uproot(p *Planted) {
 	f.vacant = append(f.vacant, p.index)
 }
 
-// Remove takes a group away: its tree goes with the last group; before that it loses every switch
-// that has no member of another group at or below it (Chen et al. 2021, algorithm 6).
+// Remove takes a group away: its tree goes with the last group; until then it loses every switch
+// without another group's member at or below it (Chen et al. 2021, algorithm 6).
 func (f *Forest) Remove(id GroupID) error {
 	p, err := f.Planted(id)
 	if err != nil {
@@ -251,7 +250,6 @@ func (f *Forest) addGroups(p *Planted, n int32) {
 	}
 }
 
-// occupy marks the cells of p with its colour.
 func (f *Forest) occupy(p *Planted) {
 	p.cells = f.cellsOf(p.Tree, p.Groups, nil)
 	taken := f.colours[p.Colour].taken
@@ -265,7 +263,6 @@ func (f *Forest) occupy(p *Planted) {
 	}
 }
 
-// vacate frees the cells of p.
 func (f *Forest) vacate(p *Planted) {
 	taken := f.colours[p.Colour].taken
 	for _, cell := range p.cells {
@@ -312,7 +309,6 @@ func (env *Env) requiredCells(g *Group, cells []int32) []int32 {
 	return cells
 }
 
-// cellSet is the set of the given cells.
 func (f *Forest) cellSet(cells []int32) bitset {
 	set := newBitset(f.cells)
 	for _, cell := range cells {
@@ -324,8 +320,8 @@ func (f *Forest) cellSet(cells []int32) bitset {
 // linkCell is the cell of the cable at port p with a table per port.
 func (f *Forest) linkCell(p topology.PortID) int32 { return min(int32(p), f.env.Graph.Peer[p]) }
 
-// firstFree is the lowest colour from from on that is free in all cells, or -1
-// if there is none below the limit. Cost: cells times colours/64.
+// firstFree is the lowest colour, at least from, that is free in all cells and below the limit, or
+// -1. Cost: cells times colours/64.
 func (f *Forest) firstFree(cells []int32, from Colour) Colour {
 	for w := int(from) / 64; ; w++ {
 		if f.env.Entries != Unlimited && w*64 >= f.env.Entries {
@@ -357,11 +353,11 @@ func (f *Forest) firstFree(cells []int32, from Colour) Colour {
 type Metrics struct {
 	Groups int
 	Trees  int
-	// Colours is the number of MFT entries needed: colours with a tree. Since engines take the
-	// lowest free colour, it is the highest MLID but for gaps that leaving groups made.
+	// Colours is the number of MFT entries needed: colours with a tree. As engines take the lowest
+	// free colour, it is the highest MLID, but for gaps left by groups.
 	Colours int
-	// ColourBound is a proven lower bound on Colours for these groups on this
-	// network when no two groups share a tree; see [ColourBound].
+	// ColourBound is a proven lower bound on Colours if no two groups share a tree; see
+	// [ColourBound].
 	ColourBound int
 	MaxEFI      int     // most groups over one cable between switches, both directions together
 	MeanEFI     float64 // over all such cables

@@ -11,13 +11,12 @@ import (
 // maxProblems is the number of problems after which a check gives up.
 const maxProblems = 20
 
-// Check verifies the forest from the trees and the forwarding tables alone, without the engines'
-// bookkeeping: every tree is a tree of cables that exist, spans the members of its groups and has
-// the height that it claims; no two trees of one colour share a switch (or port); packets that
-// follow the table rows from any member of a group reach every member of every group on its tree
-// once and nobody else; colours are within the limit; and the counts of groups on cables, trees
-// through switches and groups per colour are right. All problems are returned together, up to
-// twenty. Cost: linear in the trees, and for each sender linear in its tree.
+// Check verifies the forest from the trees and the forwarding tables alone: every tree is made of
+// cables, spans its groups' members and has the height that it claims; no two trees of one colour
+// share a switch (or port); packets by the table rows from any member reach every member of every
+// group on its tree once and nobody else; colours are within the limit; the counts of groups on
+// cables, trees through switches and groups per colour are right. Up to twenty problems are
+// returned together. Cost: linear in the trees, and for each sender linear in its tree.
 func (f *Forest) Check() error {
 	c := &checker{f: f, graph: f.env.Graph, used: map[cellColour]*Planted{}}
 	efi := make([]int32, len(f.efi))
@@ -163,12 +162,10 @@ func (c *checker) occupancy() {
 	}
 }
 
-// MostSenders bounds the members of a group from which a check sends packets: of more, so
-// many are chosen evenly.
+// MostSenders bounds the members of a group from which a check sends packets, evenly chosen.
 const MostSenders = 32
 
-// delivery sends packets from members, evenly chosen if there are more than
-// MostSenders, along the table rows.
+// delivery sends packets from members, MostSenders evenly chosen at most, along the table rows.
 func (c *checker) delivery(p *Planted, tables []Rows) {
 	listeners := p.members()
 	for i := 0; i < len(listeners.Terminals); i += 1 + len(listeners.Terminals)/MostSenders {
@@ -180,8 +177,8 @@ func (c *checker) delivery(p *Planted, tables []Rows) {
 	}
 }
 
-// send injects a packet into switch s by port in (NoPort: from its own management port) and checks
-// that every other listener gets it once and nobody else does.
+// send injects a packet into switch s by port in (NoPort: its management port) and checks that
+// every other listener, and nobody else, gets it once.
 func (c *checker) send(p *Planted, tables []Rows, listeners *Group, in topology.PortID, s topology.SwitchID) {
 	type arrival struct {
 		in topology.PortID

@@ -40,20 +40,20 @@ func (e *CyclicError) Error() string {
 }
 
 // AssignLayers puts each tree, in order, on the first layer that it leaves free of deadlock; most
-// bounds the number of layers. Cost: linear in the sizes of the trees if one layer is enough, as on
-// fat trees; otherwise, for each layer tried, a search for every new pair of ports whose
-// dependencies go against the order found so far. Memory: a bit for each pair of ports of a switch,
-// and 40 bytes a port, for each layer.
+// bounds the number of layers. Cost: linear in the trees' sizes if one layer is enough, as on fat
+// trees; else, for each layer tried, a search for every new pair of ports whose dependencies go
+// against the order so far. Memory: a bit for each pair of ports of a switch, and 40 bytes a port,
+// for each layer.
 //
-// What a packet of a tree may hold is the buffer behind a channel of the tree that leads into a
-// switch; it holds that until it has gone on by every other channel of the tree out of the switch.
-// So each of these depends on it, and a set of trees whose dependencies together have no cycle
-// cannot deadlock (Dally and Seitz 1987, for packets that are held until all of their copies have
-// left). Branches of one packet do not wait for each other, because a branch begins only where the
-// whole packet fits (cut-through). In a wormhole switch a branch that has begun would wait for the
-// flits that a later one holds up, and each for the other, so that no tree with a branch had a
-// certificate. A single tree never has a cycle. Trees whose packets all climb to a level and then
-// descend have none either; shortest paths on tori have.
+// A packet of a tree may hold the buffer behind a channel into a switch, until it has left by every
+// other channel of the tree out of the switch. So the buffer's channel waits for each of these, and
+// a set of trees whose dependencies together have no cycle cannot deadlock (Dally and Seitz 1987,
+// for packets that are held until all of their copies have left). Branches of one packet do not
+// wait for each other, because a branch begins only where the whole packet fits (cut-through). In a
+// wormhole switch a branch that has begun would wait for the flits that a later one holds up, and
+// each for the other, so that no tree with a branch had a certificate. A single tree never has a
+// cycle. Trees whose packets all climb to a level and then descend have none either; shortest paths
+// on tori have.
 func AssignLayers(g *topology.Graph, trees []*Tree, most int) (*Layers, error) {
 	l := &Layers{Of: make([]int, len(trees)), Count: 1}
 	marks := newPortMarks(g)
@@ -89,10 +89,10 @@ func AssignLayers(g *topology.Graph, trees []*Tree, most int) (*Layers, error) {
 	return l, nil
 }
 
-// portPairs says which ports of a switch lie on a tree together. It is the
-// channel dependency graph of the trees in short: a pair (p, q) stands for the
-// dependency of the channel out of q on the channel into p, and of the one out
-// of p on the one into q. A channel is named by the port that it leaves.
+// portPairs says which ports of a switch lie on a tree together. It is the trees' channel
+// dependency graph in short: a pair (p, q) says that the channel out of q depends on the channel
+// into p, and the channel out of p on the channel into q. A channel is named by the port that it
+// leaves.
 type portPairs struct {
 	graph *topology.Graph
 	start []int32  // len = ports+1: first word of its row
@@ -171,8 +171,7 @@ func (w *portPairs) partners(p topology.PortID, yield func(topology.PortID) bool
 	}
 }
 
-// acyclic tells whether the dependencies have no cycle, by sorting the channels
-// topologically (Kahn 1962).
+// acyclic tells whether the dependencies have no cycle, by a topological sort (Kahn 1962).
 func (w *portPairs) acyclic() bool {
 	waits := make([]int32, w.graph.NumPorts()) // channels that the channel depends on
 	var ready []topology.PortID
@@ -213,8 +212,7 @@ func newPortMarks(g *topology.Graph) *portMarks {
 	return m
 }
 
-// each calls visit with every switch of t and the set of the tree's ports
-// there, until it returns false.
+// each calls visit with every switch of t and the set of t's ports there, until it returns false.
 func (m *portMarks) each(t *Tree, visit func(s topology.SwitchID, set []uint64) bool) {
 	for _, up := range t.Up[1:] {
 		m.mark(up)
@@ -228,7 +226,6 @@ func (m *portMarks) each(t *Tree, visit func(s topology.SwitchID, set []uint64) 
 	}
 }
 
-// mark enters a port into the set of its switch.
 func (m *portMarks) mark(p topology.PortID) {
 	local := m.graph.LocalPort(p)
 	m.sets[int(m.start[m.graph.PortSwitch[p]])+local>>6] |= 1 << (local & 63)
@@ -236,8 +233,8 @@ func (m *portMarks) mark(p topology.PortID) {
 
 // orderedPairs is an acyclic dependency graph that grows, with a topological order of its channels:
 // a list whose labels rise. A dependency against the order is searched for a cycle from both of its
-// ends at once, between their places in the order only; if there is none, what the side that is
-// done first has found moves behind or before the other end (after Bender, Fineman, Gilbert and
+// ends at once, only between their places in the order; without a cycle, the channels found by the
+// side that is done first move behind or before the other end (after Bender, Fineman, Gilbert and
 // Tarjan, ACM Transactions on Algorithms 2015, who balance the searches by edges in place of
 // channels).
 type orderedPairs struct {
@@ -274,8 +271,8 @@ func newOrderedPairs(g *topology.Graph) *orderedPairs {
 	return o
 }
 
-// add enters the pairs of a tree unless that would close a cycle, which it
-// returns; then the graph is as it was.
+// add enters the pairs of a tree, unless they close a cycle: then it returns that, the graph
+// unchanged.
 func (o *orderedPairs) add(t *Tree, marks *portMarks) (cycle []topology.PortID) {
 	o.switches, o.added = o.switches[:0], o.added[:0]
 	marks.each(t, func(s topology.SwitchID, set []uint64) bool {
@@ -314,8 +311,7 @@ func (o *orderedPairs) addAt(s topology.SwitchID, set []uint64) (cycle []topolog
 	return nil
 }
 
-// addPair enters one pair. Searches meet the dependency that they are for only
-// at its ends, so that it may be there already.
+// addPair enters one pair, also if it is there: searches meet its dependency only at its ends.
 func (o *orderedPairs) addPair(s topology.SwitchID, p, q int) (cycle []topology.PortID) {
 	first := o.graph.PortStart[s]
 	a, b := first+topology.PortID(p), first+topology.PortID(q)
@@ -327,8 +323,7 @@ func (o *orderedPairs) addPair(s topology.SwitchID, p, q int) (cycle []topology.
 	return o.order(topology.PortID(o.graph.Peer[b]), a)
 }
 
-// order makes the order good for a dependency of wanted on held, or returns the
-// cycle that it closes.
+// order makes the order fit a dependency of wanted on held, or returns the cycle that it closes.
 func (o *orderedPairs) order(held, wanted topology.PortID) (cycle []topology.PortID) {
 	first, last := o.label[wanted], o.label[held]
 	if last < first {
@@ -409,7 +404,6 @@ func (o *orderedPairs) move(list []topology.PortID, at topology.PortID) {
 	}
 }
 
-// relabel deals all labels out anew.
 func (o *orderedPairs) relabel() {
 	ends := topology.PortID(len(o.label) - 1)
 	next := int64(0)

@@ -24,9 +24,9 @@ func init() {
 }
 
 // mr4lms is multicast routing for limited MFT size (Chen, He, Li, Qi, 2021, algorithms 1 to 7).
-// What the paper leaves open: the load of a root is the number of trees through it, all ties go to
-// the lowest number, colours are tried from 0, links count groups in both directions together, a
-// merged tree counts once for each of its groups.
+// Left open by the paper: a root's load is the number of trees through it, ties go to the lowest
+// number, colours are tried from 0, links count groups of both directions together, a merged tree
+// counts once for each group.
 type mr4lms struct {
 	*router
 	config MR4LMSConfig
@@ -95,8 +95,8 @@ func (e *mr4lms) firstBuild(g Group, height int) bool {
 	return false
 }
 
-// firstColour is FCTB, algorithm 3: colour by colour, look for a root from
-// which the colour's subgraph allows a tree of least height.
+// firstColour is FCTB, algorithm 3: colour by colour, find a root whose tree in the colour's
+// subgraph has least height.
 func (e *mr4lms) firstColour(g Group, height int) bool {
 	c := e.findColour(&g, height, 1)
 	if c >= 0 {
@@ -106,8 +106,7 @@ func (e *mr4lms) firstColour(g Group, height int) bool {
 	return c >= 0
 }
 
-// merge is algorithm 4: unite g with groups already there, under one of their
-// colours, so that all of them share one tree.
+// merge is algorithm 4: put g and groups already there on one tree, in one of their colours.
 func (e *mr4lms) merge(g Group) {
 	f, extend := e.forest, e.config.OldTrees == "extend"
 	if e.config.Merge == "nearest" {
@@ -129,21 +128,19 @@ func (e *mr4lms) merge(g Group) {
 	e.unite(g, best, e.inTheWay(&g, best), extend)
 }
 
-// inTheWay lists the trees of colour c that the shortest-path tree of the
-// virtual group from its least loaded root would touch; the trees of its own groups do.
+// inTheWay lists the trees of colour c that the virtual group's shortest-path tree from its least
+// loaded root would touch.
 func (e *mr4lms) inTheWay(virtual *Group, c Colour) []*Planted {
 	_, e.candidates = e.roots.find(virtual, e.candidates[:0])
 	return e.forest.touched(c, e.climbed(virtual))
 }
 
-// touched lists the trees of colour c that occupy one of the cells.
 func (f *Forest) touched(c Colour, cells bitset) []*Planted {
 	return lists.Filter(f.colours[c].trees, func(p *Planted) bool {
 		return slices.ContainsFunc(p.cells, func(cell int32) bool { return cells.has(int(cell)) })
 	})
 }
 
-// switchSet is the tree's switches as a set.
 func (p *Planted) switchSet(f *Forest) bitset {
 	if p.set == nil {
 		p.set = newBitset(f.env.Graph.Switches())
@@ -154,7 +151,6 @@ func (p *Planted) switchSet(f *Forest) bitset {
 	return p.set
 }
 
-// members are the members of all groups on a tree.
 func (p *Planted) members() Group { return virtualGroup([]*Planted{p}, &Group{}) }
 
 // virtualGroup has the members of g and of all groups on the trees.
@@ -182,8 +178,8 @@ func appendMembers(graph *topology.Graph, g *Group, members []member) []member {
 }
 
 // nearest is the tree with the least distance to g by formula 1: the mean, over the members of
-// both, of the distance to the nearest member of the other; the first among equals. Cost: for each
-// tree, its members' switches times those of g.
+// both, of the distance to the other's nearest member; ties go to the first. Cost: for each tree,
+// its members' switches times g's.
 func (e *mr4lms) nearest(g *Group) *Planted {
 	f := e.forest
 	graph, hops := f.env.Graph, f.env.Hops

@@ -18,16 +18,16 @@ func init() {
 		})
 }
 
-// offline is mr4lms-plus with all groups known. It fills one colour after the other, in the manner
-// of recursive largest first (Leighton 1979): the largest group that the colour still has room for,
-// among equals the one whose switches the fewest other groups with room need; its tree avoids
-// switches that such groups need. So the switches that only forward are few and the same for many
-// trees of a colour. Groups that come later are routed as mr4lms-plus does.
+// offline is mr4lms-plus with all groups known. It fills one colour after the other by recursive
+// largest first (Leighton 1979): next comes the largest group with room in the colour, among equals
+// the group whose switches the fewest others with room need; its tree avoids switches that such
+// groups need. So few switches only forward, the same for many trees of a colour. Groups that come
+// later are routed as by mr4lms-plus.
 type offline struct{ *plus }
 
-// JoinAll routes the groups. Where entries are limited, groups left over when all colours are full
-// are squeezed in by ascending number. Where that is no better than one group after the other, the
-// latter's trees are used, so that knowing the groups never costs colours.
+// JoinAll routes the groups. With limited entries, groups left over when all colours are full are
+// squeezed in by ascending number. If one group after the other does no worse, those trees are
+// used: knowing the groups never costs colours.
 func (e *offline) JoinAll(groups []Group) error {
 	f := e.forest
 	if f.NumGroups() > 0 {
@@ -162,7 +162,6 @@ func (d *demand) choose(open []int32) int32 {
 	return best
 }
 
-// take removes the groups that need a cell.
 func (d *demand) take(cell int32) {
 	if d.waiting[cell] > 0 {
 		for _, i := range d.at[cell] {
@@ -171,7 +170,6 @@ func (d *demand) take(cell int32) {
 	}
 }
 
-// drop says that the colour has no room for a group.
 func (d *demand) drop(i int32) {
 	if d.alive[i] {
 		d.alive[i] = false

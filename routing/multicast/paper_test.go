@@ -172,8 +172,7 @@ func BenchmarkMinHop(b *testing.B) {
 		b.Run("net="+c.name, func(b *testing.B) {
 			g := c.graph()
 			for b.Loop() {
-				_, err := NewMinHop(g, 1)
-				simtest.FatalIf(b, err != nil, "%v", err)
+				simtest.Must(NewMinHop(g, 1))(b)
 			}
 		})
 	}

@@ -12,8 +12,7 @@ import (
 
 // PatternEnv is what a group pattern is laid over.
 type PatternEnv struct {
-	// Terminals is the number of terminals of the network. Ranks are placed in
-	// terminal order, so many on each.
+	// Terminals is the number of terminals. Ranks are placed in terminal order, so many on each.
 	Terminals int
 	Seed      uint64
 }
@@ -92,8 +91,8 @@ func gridGroups(c GridConfig, env PatternEnv) ([]Group, error) {
 	return groups, nil
 }
 
-// blockGroups makes groups of Size members Stride apart: the first Stride of them
-// fill the first Size*Stride terminals, and so on.
+// blockGroups makes groups of Size members Stride apart, Stride groups for each Size*Stride
+// terminals.
 func blockGroups(c BlocksConfig, env PatternEnv) ([]Group, error) {
 	most := env.Terminals / c.Stride / c.Size * c.Stride
 	if most == 0 {
@@ -146,8 +145,8 @@ func hierarchyGroups(c HierarchyConfig, env PatternEnv) ([]Group, error) {
 	}
 }
 
-// randomGroups lets every terminal join different groups, uniformly at random.
-// Groups that nobody joins are left out.
+// randomGroups lets every terminal join different groups, drawn uniformly. Empty groups are left
+// out.
 func randomGroups(c RandomConfig, env PatternEnv) ([]Group, error) {
 	if c.Joins > c.Groups {
 		return nil, &param.ParamError{Key: "joins", Value: c.Joins, Want: fmt.Sprintf("at most groups (%d)", c.Groups)}
@@ -175,9 +174,8 @@ func randomGroups(c RandomConfig, env PatternEnv) ([]Group, error) {
 // maxMemberships bounds the members of all drawn groups together: 1 GiB of them.
 const maxMemberships = 1 << 28
 
-// fixedSizeGroups draws the members of every group uniformly at random, all
-// different, from a stream of the group's own: more groups leave the first ones
-// as they are. Two groups may have the same members.
+// fixedSizeGroups draws the members of every group uniformly, all different, from the group's own
+// stream: more groups leave the first ones as they are. Two groups may have the same members.
 func fixedSizeGroups(c FixedSizeConfig, env PatternEnv) ([]Group, error) {
 	if c.Size > env.Terminals {
 		return nil, &param.ParamError{Key: "size", Value: c.Size, Want: fmt.Sprintf("at most the %d terminals", env.Terminals)}

@@ -21,12 +21,12 @@ func init() {
 		defaultPlus, func(c PlusConfig, env Env) (Engine, error) { return newPlus(c, env) })
 }
 
-// plus improves on MR4LMS (Chen et al. 2021) for groups that come one after the other. It differs
-// in three ways. It always takes the lowest colour whose subgraph has a tree of least height. In
-// that subgraph it builds small trees rather than bundles of shortest paths, see [grower], from
-// several roots, so that colours hold more trees. And when no colour has room, trees whose switches
-// others have too give way to the group, see [plus.squeeze]; in place of large unions only groups
-// with like spans share a tree, which adds nothing to the EFI of cables.
+// plus improves on MR4LMS (Chen et al. 2021) for groups that come one after the other. It always
+// takes the lowest colour whose subgraph has a tree of least height. There it builds small trees in
+// place of bundles of shortest paths, see [grower], from several roots, so that colours hold more
+// trees. When no colour has room, trees whose switches other trees have too give way to the group,
+// see [plus.squeeze]: in place of large unions only groups with like spans share a tree, which adds
+// nothing to the EFI of cables.
 type plus struct {
 	*router
 	config   PlusConfig
@@ -57,8 +57,7 @@ func (e *plus) Join(g Group) error {
 	return nil
 }
 
-// smallest builds a tree from each of the roots found and returns the one that
-// costs the least, the first among equals.
+// smallest builds a tree from each root found and returns the cheapest, the first among equals.
 func (e *plus) smallest(height int) *Tree {
 	if len(e.found) == 1 {
 		return e.grow.build(e.found[0], e.members, height).keep()
@@ -83,12 +82,11 @@ func (e *plus) smallest(height int) *Tree {
 	return best
 }
 
-// squeeze routes a group for which no colour has room. It weighs three ways by what they add to the
-// sum over all cables of the squared EFI, so that no cable is overloaded: the group uses a tree
-// that has all switches it needs; the trees in its way in one colour give their groups to other
-// trees that have all switches these need, and it takes their place; or, where neither is possible,
-// it is united with the trees of one colour that are in the way of a shortest path tree, in the
-// colour where these carry the fewest groups.
+// squeeze routes a group for which no colour has room. It takes the way that adds least to the sum
+// of the cables' squared EFI, so that no cable is overloaded: the group uses a tree with all
+// switches it needs; or it takes the place of the trees in its way in one colour, whose groups go
+// to other trees with all switches they need. Where neither is possible, it is united with the
+// trees in the way of a shortest-path tree, in the colour where these carry the fewest groups.
 func (e *plus) squeeze(g Group, height int) {
 	f := e.forest
 	e.squeezed++
@@ -120,9 +118,8 @@ func (e *plus) squeeze(g Group, height int) {
 	e.crowd(g)
 }
 
-// evict moves the groups of the trees to others, chosen anew since every move
-// changes the loads. It reports false if one cannot move after all: with a
-// table per port, an earlier move may have taken its room.
+// evict moves the groups of the trees to others, chosen anew since every move changes the loads. It
+// is false if one cannot move: with a table per port, an earlier move may have taken its room.
 func (e *plus) evict(move eviction) bool {
 	for _, p := range move.trees {
 		to, _ := e.carrier(p.Groups, p.span(e.forest), p, move.colour)
@@ -162,8 +159,8 @@ type eviction struct {
 	cost   int64
 }
 
-// evictions lists, cheapest first, the colours in which all trees at the cells
-// that g needs can give their groups to other trees.
+// evictions lists, cheapest first, the colours in which all trees at g's cells can give their
+// groups away.
 func (e *plus) evictions(g *Group) []eviction {
 	f := e.forest
 	e.cells = f.env.requiredCells(g, e.cells[:0])
@@ -194,12 +191,12 @@ type spare struct {
 	at   int // when it was found, in groups squeezed in
 }
 
-// refresh is the number of groups after which a spare is looked for again:
-// its cost, or that there was none, may no longer hold.
+// refresh is the number of groups after which a spare is looked for again, as its cost or lack may
+// have changed.
 const refresh = 256
 
-// movingCost estimates what moving the groups of p to another tree adds; not ok
-// if no tree can take them.
+// movingCost estimates what moving p's groups to another tree adds; not ok if no tree can take
+// them.
 func (e *plus) movingCost(p *Planted) (cost int64, ok bool) {
 	if s := p.spare; s == nil || e.squeezed-s.at >= refresh || s.to != nil && s.to.cells == nil {
 		to, cost := e.carrier(p.Groups, p.span(e.forest), p, p.Colour)
@@ -211,8 +208,8 @@ func (e *plus) movingCost(p *Planted) (cost int64, ok bool) {
 	return p.spare.cost, p.spare.to != nil
 }
 
-// carrier is the tree that can take the groups, whose members are on the
-// switches of span, at the least cost; not except, and none of colour not.
+// carrier is the tree that can take the groups, whose members are on the switches of span, at the
+// least cost; neither tree except nor one of colour not.
 func (e *plus) carrier(groups []Group, span []topology.SwitchID, except *Planted, not Colour) (best *Planted, least int64) {
 	f := e.forest
 	least = math.MaxInt64
@@ -242,8 +239,8 @@ func (e *plus) carrier(groups []Group, span []topology.SwitchID, except *Planted
 	return best, least
 }
 
-// roomOn tells whether the tables of the ports of the groups' members, if each
-// has its own, are free for p's colour.
+// roomOn tells whether the tables of the ports of the groups' members, if per port, are free for
+// p's colour.
 func (f *Forest) roomOn(p *Planted, groups []Group) bool {
 	if !f.env.PerPort {
 		return true

@@ -14,9 +14,9 @@ import (
 // Unreachable is the distance between switches that no path joins.
 const Unreachable = 255
 
-// MinHop holds the switch-to-switch distances of a graph, one byte each: what a subnet manager's
-// min-hop tables say, since the ports of a switch on shortest paths to another are those whose
-// neighbour is one hop nearer. Memory: switches squared bytes (144 MB for 12,000).
+// MinHop holds the switch-to-switch distances of a graph, a byte each. They say all of a subnet
+// manager's min-hop tables: ports on shortest paths have a neighbour one hop nearer. Memory:
+// switches squared bytes (144 MB for 12,000).
 type MinHop struct {
 	graph *topology.Graph
 	n     int
@@ -31,9 +31,8 @@ type MinHop struct {
 	linkPeer  []topology.SwitchID
 }
 
-// NewMinHop computes the tables by breadth-first searches from all switches,
-// shared by so many threads (0: one per processor). Networks with a shortest
-// path longer than 254 hops are an error. Cost: switches times ports.
+// NewMinHop computes the tables by breadth-first searches from all switches, on so many threads (0:
+// one per processor). Error: a shortest path of more than 254 hops. Cost: switches times ports.
 func NewMinHop(g *topology.Graph, threads int) (*MinHop, error) {
 	n := g.Switches()
 	m := &MinHop{graph: g, n: n, width: (n + 7) &^ 7, linkStart: make([]int32, n+1)}
@@ -73,8 +72,7 @@ func NewMinHop(g *topology.Graph, threads int) (*MinHop, error) {
 	return m, nil
 }
 
-// search fills the row of s and returns the largest distance in it, or
-// Unreachable if that does not fit.
+// search fills the row of s and returns its largest distance, or Unreachable if that does not fit.
 func (m *MinHop) search(s topology.SwitchID, queue []topology.SwitchID) int {
 	row := m.padded(s)
 	for i := range row {
@@ -107,8 +105,8 @@ func (m *MinHop) Row(s topology.SwitchID) []uint8 {
 	return m.dist[int(s)*m.width : int(s)*m.width+m.n : int(s)*m.width+m.n]
 }
 
-// LowestPort is the lowest numbered port of s that leads nearer to w; NoPort where no path
-// does. s and w differ. Cost: the ports of s.
+// LowestPort is the lowest port of s that leads nearer to w, another switch; NoPort where no path
+// does. Cost: ports of s.
 func (m *MinHop) LowestPort(s, w topology.SwitchID) topology.PortID {
 	row := m.Row(w)
 	if row[s] == Unreachable {
@@ -131,8 +129,8 @@ func (m *MinHop) padded(s topology.SwitchID) []uint8 {
 // Hops is the number of cables between s and t, or Unreachable.
 func (m *MinHop) Hops(s, t topology.SwitchID) int { return int(m.dist[int(s)*m.width+int(t)]) }
 
-// neighbours lists the switches behind the cables of s, in port order; one
-// behind parallel cables occurs once for each.
+// neighbours lists the switches behind the cables of s, in port order, once for each parallel
+// cable.
 func (m *MinHop) neighbours(s topology.SwitchID) []topology.SwitchID {
 	return m.linkPeer[m.linkStart[s]:m.linkStart[s+1]]
 }
@@ -157,8 +155,8 @@ func (m *MinHop) nearest(members []member, near []uint8) {
 	}
 }
 
-// rootFinder finds the switches from which a group is reached in the fewest
-// hops. A terminal is one hop beyond its switch.
+// rootFinder finds the switches with the fewest hops to a group; a terminal is one beyond its
+// switch.
 type rootFinder struct {
 	hops      *MinHop
 	far       []uint64 // eight switches a word: largest distance to a member
@@ -206,7 +204,6 @@ func (r *rootFinder) find(g *Group, roots []topology.SwitchID) (height int, _ []
 	return int(low), roots
 }
 
-// reset forgets all members.
 func (r *rootFinder) reset() {
 	clear(r.far)
 	clear(r.behind)
@@ -272,9 +269,9 @@ func widen(far []uint64, row []uint8) {
 	}
 }
 
-// widenNear is widen by four rows at once, all of whose distances are below 128: comparing takes
-// half the work then, and far goes through the cache once. The padding behind a row, which is not,
-// spoils far's padding only: carries run towards higher bytes.
+// widenNear is widen by four rows at once, all of distances below 128: comparing takes half the
+// work, and far passes the cache once. The padding behind a row spoils far's padding only: carries
+// run towards higher bytes.
 func widenNear(far []uint64, rows *[4][]uint8) {
 	n := 8 * len(far)
 	a, b, c, d := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n]
@@ -303,7 +300,7 @@ func notLess(a, b uint64) uint64 {
 	return ge | (ge - ge>>7)
 }
 
-// maxBytes and minBytes work on the eight bytes of a word at a time.
+// maxBytes is the greater byte at each of eight places.
 func maxBytes(a, b uint64) uint64 { return b ^ (a^b)&notLess(a, b) }
 
 // minBytes is the lesser byte at each of eight places.

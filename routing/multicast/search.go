@@ -6,13 +6,13 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// nearby is a distance up to which searching from all members at once is cheaper than searching
-// from a few roots, and looking where members are does not pay for the growth of a tree.
+// nearby is a distance up to which searching from all members at once is cheaper than from a few
+// roots, and looking where members are does not pay when trees grow.
 const nearby = 5
 
 // rootsWithin appends to found the first limit of roots that reach all members within so many hops.
-// Where that is far, the first roots are tried one by one: most of them do, and the searches from
-// all members, which follow, meet every switch again and again.
+// If that is far, the first roots are tried one by one: most succeed, and the searches from all
+// members, which follow, meet every switch repeatedly.
 func (g *subgraph) rootsWithin(members []member, roots []topology.SwitchID, hops, limit int, found []topology.SwitchID) []topology.SwitchID {
 	g.mark(members)
 	for range 2 * (hops - nearby) {
@@ -111,9 +111,8 @@ func (g *subgraph) reaches(root topology.SwitchID, members, hops int) bool {
 }
 
 // search finds the paths from root to the members of fewest hops and, among those, fewest groups on
-// their cables. It leaves them in dist, sum and parent, which hold nothing of use for switches
-// beyond the farthest member, and returns the largest distance to a member; not ok if one is not
-// connected with root.
+// their cables. It leaves them in dist, sum and parent, valid up to the farthest member, and
+// returns that member's distance; not ok if one is not connected with root.
 func (g *subgraph) search(root topology.SwitchID, members []member) (height int, ok bool) {
 	g.mark(members)
 	copy(g.dist, g.start)

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// grower builds trees of few switches and bounded height in a colour's
-// subgraph, so that the colour has room for more trees.
+// grower builds trees of few switches and bounded height in a colour's subgraph, to leave room for
+// others.
 type grower struct {
 	g      *subgraph
 	demand *demand // of groups still to come, where they are known; may be nil
@@ -35,14 +35,13 @@ type growing struct {
 	parent               topology.PortID
 }
 
-// offer is a way to reach switch v: key is the cost of the switches to add, then
-// the most votes; load the groups on the cables to add.
+// offer is a way to reach v: key is the cost of the switches to add, then the most votes; load is
+// the groups on the cables to add.
 func offer(key int64, depth int32, load int64, v topology.SwitchID) reach {
 	return reach{key, int64(depth)<<loadBits | load, v}
 }
 
-// loadBits is the part of [reach.rest] that holds an offer's load: 10^12 groups,
-// counted once for each cable.
+// loadBits are the bits of [reach.rest] for an offer's load: 10^12 groups, once for each cable.
 const loadBits = 40
 
 func newGrower(g *subgraph) *grower {
@@ -52,9 +51,9 @@ func newGrower(g *subgraph) *grower {
 // build makes a tree from root that reaches the members, none beyond height, which must be
 // possible. It attaches one member after the other, always the one that needs the fewest further
 // switches (Takahashi and Matsuyama 1980), by way of switches next to many members still to come.
-// Members for which depth leaves no other way get the shortest path from the root, which may move
-// parts of the tree up. Offers that could no more reach any member in time are not made: they could
-// only take the place of better ones. The slices of the result are valid until the next build.
+// Members that the height leaves no other way get the shortest path from the root, which may move
+// parts of the tree up. Offers that can reach no member in time are not made: they could only
+// displace better ones. The slices of the result are valid until the next build.
 func (b *grower) build(root topology.SwitchID, members []member, height int) Tree {
 	g := b.g
 	h, peer := g.f.env.Hops, g.f.env.Graph.Peer
@@ -163,12 +162,12 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 	return b.finish(root, members)
 }
 
-// lookAheadCost is the number of bytes of near that cost one member what taking up an offer costs.
-// As much time goes into lookAhead as into offers, at most.
+// lookAheadCost is the bytes of near whose scan costs a member as much as taking up an offer:
+// lookAhead takes as much time as offers at most.
 const lookAheadCost = 2000
 
-// lookAhead fills near with the distance, in the whole network, from every
-// switch to the nearest member without a place.
+// lookAhead fills near with the distance, in the whole network, to the nearest member without a
+// place.
 func (b *grower) lookAhead(members []member) {
 	b.late = b.late[:0]
 	for _, m := range members {
@@ -179,8 +178,8 @@ func (b *grower) lookAhead(members []member) {
 	b.g.f.env.Hops.nearest(b.late, b.near)
 }
 
-// cost is what switch v costs beyond one: groups still to come that it would
-// keep out of the colour. With a table per port it keeps nobody out.
+// cost is what switch v costs beyond one: groups still to come that it would keep out of the
+// colour; none with a table per port.
 func (b *grower) cost(v topology.SwitchID) int32 {
 	if b.demand == nil || b.g.f.env.PerPort {
 		return 0
@@ -202,7 +201,6 @@ func better(fresh, depth, votes int32, load int64, w *growing) bool {
 	return load < w.load
 }
 
-// at is the state of v, fresh when v is first met.
 func (b *grower) at(v topology.SwitchID) *growing {
 	n := &b.node[v]
 	if !n.seen {
@@ -218,8 +216,8 @@ func (b *grower) above(v topology.SwitchID) topology.SwitchID {
 	return graph.PortSwitch[graph.Peer[b.node[v].parent]]
 }
 
-// pull gives v the shortest path that the search from the root found. Switches
-// of the tree on that path that stand deeper than they need are moved up to it.
+// pull gives v the shortest path that the search from the root found. Switches of the tree on the
+// path that stand deeper than needed move up to it.
 func (b *grower) pull(v topology.SwitchID) {
 	g := b.g
 	for {
@@ -286,8 +284,8 @@ func (b *grower) finish(root topology.SwitchID, members []member) Tree {
 	return t
 }
 
-// climber builds trees of shortest paths bottom-up along the min-hop tables
-// (Chen et al. 2021, algorithm 2).
+// climber builds trees of shortest paths bottom-up by min-hop tables (Chen et al. 2021, algorithm
+// 2).
 type climber struct {
 	f        *Forest
 	visited  []uint32 // len = switches: the last climb that came by
@@ -351,8 +349,8 @@ func (t Tree) keep() *Tree {
 	}
 }
 
-// router is what engines that make their own trees have in common: the forest, what finds
-// roots, trees and room in it, and memory.
+// router is what engines that make their own trees share: the forest, searches for roots, trees and
+// room, and memory.
 type router struct {
 	forest *Forest
 	roots  *rootFinder
@@ -376,8 +374,8 @@ func newRouter(env Env) (*router, error) {
 
 func (r *router) Forest() *Forest { return r.forest }
 
-// Leave implements [Engine]: the group's members go, then every switch that has none left
-// below it (Chen et al. 2021, algorithm 6).
+// Leave implements [Engine]: the group's members go, then every switch with none left below (Chen
+// et al. 2021, algorithm 6).
 func (r *router) Leave(id GroupID) error { return r.forest.Remove(id) }
 
 // subgraph is the search of colour subgraphs.
@@ -389,7 +387,7 @@ func (r *router) subgraph() *subgraph {
 }
 
 // findColour is the lowest colour whose subgraph has a tree of the height for g from one of the
-// candidates; the first such, limit at most, are left in found. It is -1 if there is none.
+// candidates, -1 if none; the first such candidates, limit at most, are left in found.
 func (r *router) findColour(g *Group, height, limit int) Colour {
 	f := r.forest
 	f.byLoad(r.candidates)
@@ -416,9 +414,9 @@ func (r *router) climbed(g *Group) bitset {
 	return f.cellSet(r.cells)
 }
 
-// unite puts g and the groups of the given trees, all of colour c, on one tree of that
-// colour; with extend the old trees keep their cables. It reports false, having changed
-// nothing, if they are not connected in what the colour leaves free.
+// unite puts g and the groups of the given trees, all of colour c, on one tree of that colour; with
+// extend the old trees keep their cables. It is false, with nothing changed, if the colour's free
+// part does not connect them.
 func (r *router) unite(g Group, c Colour, trees []*Planted, extend bool) bool {
 	f, colour := r.forest, r.subgraph()
 	virtual := virtualGroup(trees, &g)
@@ -449,9 +447,9 @@ func (r *router) unite(g Group, c Colour, trees []*Planted, extend bool) bool {
 	return true
 }
 
-// boundAll fills far with the distance, in the whole network, from every switch
-// to the farthest member of g or of a group on one of the trees. United trees
-// remember theirs, since they have many members.
+// boundAll fills far with the distance, in the whole network, from every switch to the farthest
+// member of g or of a group on one of the trees. United trees, which have many members, remember
+// theirs.
 func (r *router) boundAll(g *Group, trees []*Planted) {
 	roots := r.roots
 	roots.reset()

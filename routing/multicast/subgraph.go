@@ -90,15 +90,13 @@ func (g *subgraph) open(c Colour, trees []*Planted) {
 	}
 }
 
-// closed tells whether no tree may contain switch s.
 func (g *subgraph) closed(s topology.SwitchID) bool {
 	return !g.f.env.PerPort && g.blocked.has(int(s))
 }
 
 // spread searches from up to 64 members at once (Then et al. 2014, the more the merrier: efficient
-// multi-source graph traversal) for so many hops and leaves in reached, for each switch, the set of
-// members within that distance. far, unless nil, receives the hop at which each switch was last
-// reached by a member, if that is later than what it holds.
+// multi-source graph traversal) and leaves in reached, for each switch, the set of members within
+// so many hops. far, unless nil, is raised to the hop at which a member last reached each switch.
 func (g *subgraph) spread(members []member, hops int, far []int32) {
 	clear(g.reached)
 	g.active = g.active[:0]
@@ -147,8 +145,7 @@ func (g *subgraph) spread(members []member, hops int, far []int32) {
 	g.waiting = g.waiting[:0]
 }
 
-// member is a switch that a tree must span: extra is 1 where terminals are
-// members, since they are one cable farther.
+// member is a switch that a tree must span: extra is 1 with member terminals, one cable farther.
 type member struct {
 	sw    topology.SwitchID
 	extra int
@@ -176,10 +173,10 @@ func (g *subgraph) tree(root topology.SwitchID, members []member, height int) *T
 
 // bestRoot finds the open switch from which the members are reached in the fewest hops, the one
 // with the least load among equals, then the lowest, and leaves the paths from it in dist, sum and
-// parent; -1 if the members are not connected. far holds a lower bound for every switch, the
-// distances in the whole network for example, and is raised: the best candidate is verified by a
-// search of its own; if it fails, searches from 64 more members improve all bounds (after Takes and
-// Kosters 2011, determining the diameter of small world networks).
+// parent; -1 if the members are not connected. far holds lower bounds for all switches, such as
+// distances in the whole network, and is raised: a search verifies the best candidate; if it fails,
+// searches from 64 more members improve all bounds (after Takes and Kosters 2011, determining the
+// diameter of small world networks).
 func (g *subgraph) bestRoot(members []member, far []int32) (root topology.SwitchID, height int) {
 	n := g.f.env.Graph.Switches()
 	for v, d := range g.start {
@@ -242,8 +239,8 @@ func (a *reach) before(b *reach) bool {
 	return a.sw < b.sw
 }
 
-// heap is a heap of four branches, the least on top. Searches spend most of their time here, so it
-// is not generic: calls of a type parameter's method are not inlined.
+// heap is a heap of four branches, the least on top. Searches spend most of their time here: it is
+// not generic, as calls of a type parameter's method are not inlined.
 type heap []reach
 
 func (h *heap) push(x reach) {
@@ -293,17 +290,15 @@ func (h *heap) pop() reach {
 }
 
 // extend is algorithm 5: paths of fewest hops, then fewest groups, from root through the colour's
-// subgraph; whenever they reach one of the old trees, the whole of it joins with its own cables, so
-// that its groups go on undisturbed. The tree that it returns contains the old ones and reaches all
-// members, which must be connected.
+// subgraph. An old tree that they reach joins whole, with its own cables: its groups go on
+// undisturbed. The result contains the old trees and reaches all members, which must be connected.
 func (g *subgraph) extend(root topology.SwitchID, members []member, old []*Planted) *Tree {
 	h, efi, graph := g.f.env.Hops, g.f.efi, g.f.env.Graph
 	n := graph.Switches()
 	for i := range g.dist {
 		g.dist[i] = -1
 	}
-	// The cables of the old trees, both ways. With a table per port several
-	// old trees may share a switch; they all join there.
+	// The cables of the old trees, both ways. With a table per port several may share a switch.
 	cables := make(map[topology.SwitchID][]topology.PortID)
 	for _, p := range old {
 		for _, up := range p.Up[1:] {

@@ -13,9 +13,9 @@ type Tree struct {
 	Switches []topology.SwitchID
 	// Up is the port of each switch towards its parent (len = switches); NoPort for the root.
 	Up []topology.PortID
-	// Height is the number of cables from the root to the farthest member: a
-	// member terminal is one cable beyond its switch. The tree of a group
-	// within one switch has height 1, or 0 if that switch is the only member.
+	// Height is the number of cables from the root to the farthest member: a member terminal is one
+	// cable beyond its switch. The tree of a group within one switch has height 1, or 0 for the
+	// switch alone.
 	Height int
 }
 
@@ -58,8 +58,8 @@ type Rows struct {
 	Local []bool
 }
 
-// Tables computes the forwarding tables of all switches from the trees (len =
-// switches). Cost: linear in the trees.
+// Tables computes the tables of all switches from the trees (len = switches). Cost: linear in the
+// trees.
 func (f *Forest) Tables() []Rows {
 	graph := f.env.Graph
 	tables := make([]Rows, graph.Switches())
@@ -108,8 +108,7 @@ func (f *Forest) byColour(yield func(*Planted) bool) {
 	}
 }
 
-// find is the index of the row for packets of colour c that come in by port in
-// (NoPort: from the management port), or -1.
+// find is the row of packets of colour c that come in by port in (NoPort: management port), or -1.
 func (r *Rows) find(c Colour, in topology.PortID, perPort bool) int {
 	i, ok := slices.BinarySearch(r.Colours, c)
 	if !ok {

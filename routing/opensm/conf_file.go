@@ -41,8 +41,7 @@ func DefaultOptions() Options { return Options{NueMaxVLs: 1, OperationalVLs: 8} 
 // Config is a configuration file of OpenSM as far as it concerns unicast tables.
 type Config struct {
 	Options
-	// Engines is the list of routing_engine: those after the first are tried where
-	// the ones before refuse.
+	// Engines is the list of routing_engine: later ones are tried where the ones before refuse.
 	Engines []string
 	// NoFallback tells that the list ends with no_fallback.
 	NoFallback bool
@@ -77,12 +76,11 @@ func (c *Config) Subnet(network topology.Topology, manager string, lanes int) (*
 // DefaultConfig is what an empty file configures.
 func DefaultConfig() *Config { return &Config{Options: DefaultOptions(), MaxVLs: 15} }
 
-// ReadConfig reads a configuration file in the form that opensm --create-config writes: a key
-// and its value a line. Files that it names are read, too; their paths are relative to dir.
-// Keys that have nothing to do with unicast tables are passed over, unknown ones with a
-// warning; so are files of engines that are not among engines, or where none are given, not in
-// the file's list, as OpenSM does not open them. Values that would change the tables in ways
-// that are not modelled are problems.
+// ReadConfig reads a configuration file in the form that opensm --create-config writes: a key and
+// its value a line. Files that it names are read, too; their paths are relative to dir. Keys that
+// leave unicast tables alone are passed over, unknown ones with a warning, as are files of engines
+// that are not among engines (by default the file's list): OpenSM does not open them. Values that
+// change tables in ways that are not modelled are problems.
 func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, error) {
 	c := DefaultConfig()
 	p := configReader{Lines: input.NewLines(r, name), Config: c, dir: dir}

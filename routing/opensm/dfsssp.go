@@ -45,8 +45,8 @@ func routeDFSSSP(s *Subnet, o *Options) (*Tables, error) {
 	return t, nil
 }
 
-// spreadLayers hands out the lanes beyond those in use one by one, each to the layer with the most
-// pairs a lane, the first of equals. It returns the number of lanes of each layer in use.
+// spreadLayers hands out the spare lanes one by one, each to the layer with the most pairs a lane,
+// the first of equals. It returns the lanes of each layer in use.
 func spreadLayers(pairs []int, used int) []uint8 {
 	split := slices.Repeat([]uint8{1}, used)
 	for range len(pairs) - used {
@@ -86,8 +86,8 @@ func newBundles(t *Tables, columns []int) *bundles {
 	return b
 }
 
-// assign divides the bundles into at most the given number of layers and returns how
-// many have pairs; ok is false if the last one has a cycle.
+// assign divides the bundles into at most so many layers and returns how many have pairs; not ok if
+// the last one has a cycle.
 func (b *bundles) assign(available int) (used int, ok bool) {
 	all := len(b.columns)
 	b.pairs = make([]int, available+1)
@@ -142,8 +142,7 @@ func (b *bundles) move(layer, next *dependencies, edge int32, number uint8) {
 	}
 }
 
-// dependencies is the channel dependency graph of one layer of dfsssp. Channels
-// are indices in Subnet.Links.
+// dependencies is one layer's channel dependency graph. Channels are indices in Subnet.Links.
 type dependencies struct {
 	*channels
 	s       *Subnet
@@ -232,7 +231,6 @@ func (d *dependencies) remove(number int32) {
 	d.edgeAt[d.at(e.from, e.to)] = -1
 }
 
-// empty forgets who uses the edges of a channel.
 func (d *dependencies) empty(l int32) {
 	for _, e := range d.out[l] {
 		d.edges[e].left, d.edges[e].bundles = 0, nil
@@ -246,12 +244,12 @@ const (
 	finished
 )
 
-// cycleSearch looks for cycles depth first, from the channels in the order of
-// [dependencies.tree], by the edges in order of insertion.
+// cycleSearch looks for cycles depth first, by channels in the order of [dependencies.tree] and
+// edges in order of insertion.
 //
-// It keeps no stack but, as OpenSM, for each channel the one before it. Channels of a cycle that
-// was broken are unvisited again and keep theirs; one of them that a new search begins at leads
-// back into channels that are finished, whose lists of pairs are empty.
+// As OpenSM it keeps no stack but each channel's predecessor. Channels of a broken cycle are
+// unvisited again and keep theirs: a new search that begins at one leads back into finished
+// channels, whose lists of pairs are empty.
 type cycleSearch struct {
 	d       *dependencies
 	state   []uint8
@@ -318,8 +316,8 @@ func (c *cycleSearch) next(l int32, a, b uint8) int32 {
 	return -1
 }
 
-// weakest is the edge of the cycle that the fewest pairs are left on, the first of
-// equals. The channels of the cycle become unvisited.
+// weakest is the edge of the cycle with the fewest pairs left, the first of equals. The cycle's
+// channels become unvisited.
 func (c *cycleSearch) weakest() int32 {
 	best, left := int32(-1), 0
 	for l := c.current; ; {

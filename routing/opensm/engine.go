@@ -41,7 +41,6 @@ type Refusal struct {
 // Error names the engine and its reason.
 func (r *Refusal) Error() string { return fmt.Sprintf("%s refuses: %s", r.Engine, r.Reason) }
 
-// engines are all of them, in alphabetical order.
 var engines = []Engine{
 	{Name: "dfsssp", Doc: "sssp with service levels: paths move to further virtual lanes until no layer has a cycle",
 		Source: "Domke, Hoefler and Nagel, IPDPS 2011; OpenSM's osm_ucast_dfsssp.c", Levels: true, Acyclic: true, Route: routeDFSSSP},
@@ -90,25 +89,23 @@ func EngineOf(name string) (Engine, error) {
 type Tables struct {
 	Engine string
 	Subnet *Subnet
-	// LFT is the forwarding table of each node (len = nodes, of each MaxLID+1): the
-	// port for a LID, 0 for the switch's own, 255 where there is none.
+	// LFT is the forwarding table of each node ([nodes][MaxLID+1]): the port for a LID, 0 for the
+	// switch's own, 255 for none.
 	LFT [][]uint8
-	// Lanes is how many virtual lanes the engine's layers take; 0 where it
-	// assigns no service levels.
+	// Lanes is the virtual lanes that the engine's layers take; 0 without service levels.
 	Lanes int
-	// level is the service level of packets from node's hosts to a LID, nil for
-	// engines that assign none: all packets then have SL 0.
+	// level is the service level of packets from node's hosts to a LID; nil: all packets have SL 0.
 	level func(node int32, lid int) uint8
-	// draws is how many service levels the layer with a base level has, one of which
-	// OpenSM draws for each answer; 0 elsewhere.
+	// draws is the number of service levels of the layer with a base level, of which OpenSM draws
+	// one for each answer; else 0.
 	draws [16]uint8
-	// lanes maps service levels where it differs between ports, nil where every
-	// port has the one table of the configuration.
+	// lanes maps service levels where ports differ; nil: every port has the configuration's one
+	// table.
 	lanes portLanes
 }
 
-// portLanes is the virtual lane of packets of service level sl that go from port in
-// of node n to port out; port 0 is the switch itself.
+// portLanes is the virtual lane of level sl from port in of node n to port out; port 0 is the
+// switch.
 type portLanes func(n int32, in, out, sl uint8) uint8
 
 func newTables(engine string, s *Subnet) *Tables {
@@ -121,8 +118,8 @@ func newTables(engine string, s *Subnet) *Tables {
 	return t
 }
 
-// fill enters the ports of an engine that routes to switches, whatever hangs from
-// them; port is asked for every two different nodes.
+// fill enters the ports of an engine that routes to switches; port is asked for every two different
+// nodes.
 func (t *Tables) fill(port func(from, to int32) uint8) {
 	s := t.Subnet
 	next := make([]uint8, len(s.Switches))
@@ -194,9 +191,8 @@ func (t *Tables) LevelsInUse() []uint8 {
 	return slices.Sorted(maps.Keys(used))
 }
 
-// Drawn tells whether OpenSM may answer with one service level (drawn) where the
-// first one of the layer is another (base); both are hexadecimal digits. Engine
-// dfsssp draws at random from the service levels of a layer.
+// Drawn tells whether OpenSM may answer with one service level (drawn) where a layer's first is
+// another (base), both hexadecimal digits: dfsssp draws from a layer's levels.
 func (t *Tables) Drawn(base, drawn string) bool {
 	first, err := strconv.ParseUint(base, 16, 8)
 	level, err2 := strconv.ParseUint(drawn, 16, 8)
@@ -206,9 +202,9 @@ func (t *Tables) Drawn(base, drawn string) bool {
 	return level >= first && level < first+uint64(t.draws[first])
 }
 
-// Path appends to path[:0] the cables between switches, as indices in Subnet.Links, that packets
-// take from a node to a LID, up to where the tables lead to a host, into a switch or nowhere, or
-// for as many steps as there are switches. ok is false if they do not arrive.
+// Path appends to path[:0] the cables between switches (indices in Subnet.Links) from a node to a
+// LID, up to a host, a switch or the tables' end, or for as many steps as switches. Not ok if
+// packets do not arrive.
 func (t *Tables) Path(n int32, lid int, path []int32) (_ []int32, ok bool) {
 	path = path[:0]
 	for len(path) < len(t.LFT) {
@@ -247,8 +243,8 @@ func (t *Tables) Pairs(visit func(hosts []Host, to topology.TerminalID, path []i
 	}
 }
 
-// Unreachable counts the pairs of terminals whose packets do not arrive, and names the
-// first; the base LIDs count.
+// Unreachable counts the pairs of terminals, by base LIDs, whose packets do not arrive; first names
+// one.
 func (t *Tables) Unreachable() (pairs int, first string) {
 	g := t.Subnet.Graph
 	t.Pairs(func(hosts []Host, to topology.TerminalID, _ []int32, ok bool) {
@@ -270,8 +266,8 @@ type classes struct {
 	count int
 }
 
-// newClasses gives each service level in use a lane of its own, or takes the lanes
-// that torus-2QoS distinguishes.
+// newClasses gives each service level in use a lane, or takes the lanes that torus-2QoS
+// distinguishes.
 func (t *Tables) newClasses() *classes {
 	c := &classes{t: t, count: 1}
 	switch {
@@ -301,8 +297,8 @@ func (c *classes) lane(n int32, in, out, sl uint8) uint8 {
 	return c.of[sl&15]
 }
 
-// eachPath visits the paths from every switch with terminals to every LID of a
-// terminal, with the class that packets have on each channel.
+// eachPath visits the paths from switches with terminals to all LIDs of terminals, with packets'
+// class on each channel.
 func (t *Tables) eachPath(c *classes, visit func(path []int32, lanes []uint8)) {
 	s := t.Subnet
 	var path []int32

@@ -70,8 +70,7 @@ func (g *portGroup) least() *groupPort {
 // noTree is OpenSM's last word on a fabric of another kind.
 const noTree = "Fabric topology is not a fat-tree"
 
-// build ranks, groups and indexes the switches; the result is the reason of a
-// refusal, "" if there is none.
+// build ranks, groups and indexes the switches; the result is the reason of a refusal, or "".
 func (f *fatTree) build() string {
 	s := f.s
 	adapters := s.adaptersByGUID()
@@ -108,8 +107,7 @@ func (f *fatTree) build() string {
 	return ""
 }
 
-// adaptersByGUID lists the ports of the adapters by the GUID of the node, those of a node by
-// their number.
+// adaptersByGUID lists the adapters' ports by their node's GUID, then by number.
 func (s *Subnet) adaptersByGUID() []topology.TerminalID {
 	ports := topology.Numbers[topology.TerminalID](s.adapterPorts())
 	slices.SortStableFunc(ports, func(a, b topology.TerminalID) int {
@@ -133,8 +131,8 @@ func (f *fatTree) findComputeNodes() {
 	}
 }
 
-// rankSwitches gives the roots rank 0 and others their distance from them. Without a
-// file of roots these are the switches farthest from those with adapters.
+// rankSwitches ranks switches by distance from the roots: a file's, or those farthest from
+// adapters.
 func (f *fatTree) rankSwitches() string {
 	var roots []int32
 	if f.o.HasRoots {
@@ -204,11 +202,10 @@ func (f *fatTree) markLeaves(adapters []topology.TerminalID) string {
 	return ""
 }
 
-// makeIndex gives every switch a tuple of bytes that tells its place in the tree:
-// its rank, then numbers such that switches below one another share them. It goes
-// breadth first from the first leaf switch; from each switch down, then up. A new
-// switch takes the tuple it is found from, with its own rank, and at the place of
-// the larger of both ranks the lowest number that makes it unique.
+// makeIndex gives every switch a tuple of bytes, its place in the tree: its rank, then numbers that
+// switches below one another share. It goes breadth first from the first leaf switch, down before
+// up. A new switch takes its finder's tuple, with its own rank, and at the place of the larger of
+// both ranks the lowest number that makes it unique.
 func (f *fatTree) makeIndex() {
 	n := len(f.s.Switches)
 	f.index = slices.Repeat([][8]uint8{{noPath, noPath, noPath, noPath, noPath, noPath, noPath, noPath}}, n)
@@ -254,16 +251,15 @@ func (f *fatTree) makeIndex() {
 	}
 }
 
-// order sorts groups by the routes that use them, none at first, equals by the index of
-// the switch at the other end.
+// order sorts groups by their routes, none at first, equals by the index of the other end's switch.
 func (f *fatTree) order(groups []*portGroup) {
 	slices.SortStableFunc(groups, func(a, b *portGroup) int {
 		return cmp.Or(cmp.Compare(a.used, b.used), bytes.Compare(f.index[a.remote][:], f.index[b.remote][:]))
 	})
 }
 
-// listLeaves lists the switches of leaf rank by index, from the first with compute
-// nodes to the last.
+// listLeaves lists the switches of leaf rank by index, from the first to the last with compute
+// nodes.
 func (f *fatTree) listLeaves() {
 	for n, rank := range f.rank {
 		if rank == f.leaf {
@@ -403,8 +399,8 @@ func (f *fatTree) climb(n, previous int32, hops uint8, main bool) {
 	}
 }
 
-// descend enters ports that lead up at the switches below n. reached tells that
-// there are adapters among them.
+// descend enters ports that lead up at the switches below n. reached: there are adapters among
+// them.
 func (f *fatTree) descend(n, previous int32, hops uint8) (reached bool) {
 	if f.changed[n] {
 		f.order(f.down[n])
@@ -427,8 +423,8 @@ func (f *fatTree) descend(n, previous int32, hops uint8) (reached bool) {
 	return reached
 }
 
-// connectRoots gives switches above the leaves entries for those that they have no
-// path to, by the last leaf.
+// connectRoots gives switches above leaves entries, by the last leaf, for those they have no path
+// to.
 func (f *fatTree) connectRoots() {
 	if len(f.leaves) == 0 {
 		return

@@ -45,8 +45,8 @@ func routeLASH(s *Subnet, o *Options) (*Tables, error) {
 	return t, nil
 }
 
-// lash is the work of the engine. Channels are those from switch to switch, parallel
-// cables merged: the i-th neighbour of switch n is channel start[n]+i.
+// lash is the work of the engine. Channels lead from switch to switch, parallel cables merged: the
+// i-th neighbour of switch n is channel start[n]+i.
 type lash struct {
 	channels
 	s      *Subnet
@@ -78,8 +78,7 @@ func newLASH(s *Subnet, switches []lashSwitch) *lash {
 	return w
 }
 
-// fill enters the ports: the first cable to the next switch, or the cables in turn, from
-// LID to LID.
+// fill enters ports: the first cable to the next switch, or its cables in turn, from LID to LID.
 func (w *lash) fill(t *Tables, inTurn bool) {
 	cable := func(from, to int32) []int32 {
 		if c := w.next[int(w.number[from])*w.n+int(w.number[to])]; c >= 0 {
@@ -110,9 +109,8 @@ func (w *lash) fill(t *Tables, inTurn bool) {
 	}
 }
 
-// paths chooses the next channel between any two switches: the tree of a
-// breadth-first search from each switch in turn decides it for all pairs of which
-// one is above the other and that are not decided yet.
+// paths chooses the next channel between any two switches: the breadth-first tree of each switch in
+// turn decides it for all undecided pairs of which one switch is above the other.
 func (w *lash) paths() {
 	above := make([]int32, w.n) // channel by which a node is reached
 	from := make([]int32, w.n)
@@ -141,8 +139,8 @@ func (w *lash) paths() {
 	}
 }
 
-// divide puts every pair into the first layer that stays acyclic with it. ok is
-// false if that takes more layers than there are.
+// divide puts every pair into the first layer that stays acyclic. Not ok if there are too few
+// layers.
 func (w *lash) divide(available int) (ok bool) {
 	done := make([]bool, w.n*w.n)
 	w.layers, w.pairs = []*ordered{newOrdered(&w.channels)}, []int{0}
@@ -169,8 +167,8 @@ func (w *lash) divide(available int) (ok bool) {
 	return len(w.layers) <= available
 }
 
-// addPair enters the paths between two switches, both ways. If they close a cycle
-// the graph stays as it was and ok is false.
+// addPair enters the paths between two switches, both ways. Not ok, with no change, if they close a
+// cycle.
 func (w *lash) addPair(g *ordered, a, b int32) (ok bool) {
 	for _, ends := range [][2]int32{{a, b}, {b, a}} {
 		path := w.path(ends[0], ends[1])
@@ -199,7 +197,6 @@ func (w *lash) path(from, to int32) []int32 {
 	return w.scratch
 }
 
-// remove takes the dependencies of a path out.
 func (g *ordered) remove(path []int32) {
 	for i := 1; i < len(path); i++ {
 		g.uses[g.at(path[i-1], path[i])]--
@@ -215,11 +212,10 @@ type openPairs struct {
 	layer []uint8
 }
 
-// set moves a pair, both ways.
 func (p *openPairs) set(a, b int, layer uint8) { p.layer[a*p.n+b], p.layer[b*p.n+a] = layer, layer }
 
-// next is the pair of a layer at or after (src, dst): destinations go round first, then
-// sources. ok is false if there is none.
+// next is the pair of a layer at or after (src, dst), destinations before sources. Not ok if there
+// is none.
 func (p *openPairs) next(layer, src, dst int) (_, _ int, ok bool) {
 	for range p.n {
 		row := p.layer[src*p.n:][:p.n]
@@ -234,14 +230,13 @@ func (p *openPairs) next(layer, src, dst int) (_, _ int, ok bool) {
 	return 0, 0, false
 }
 
-// lashCeiling is more pairs, both directions counted, than OpenSM looks for in the
-// emptiest layer: layers that have as many do not become it.
+// lashCeiling bounds the pairs, both ways, of the emptiest layer in OpenSM: fuller layers do not
+// become it.
 const lashCeiling = 9999
 
-// balance moves pairs from the fullest layer to the emptiest until they differ by
-// less than three pairs, or no pair can be moved. Pairs are drawn by the C
-// library's rand(), which OpenSM never seeds here; from a pair that is not in the
-// fullest layer, or was tried in vain, on to the next one that is.
+// balance moves pairs from the fullest layer to the emptiest until they differ by less than three
+// pairs, or no pair can be moved. Pairs are drawn by the C library's rand(), unseeded; a drawn pair
+// outside the fullest layer, or tried in vain, gives way to the next inside.
 func (w *lash) balance() {
 	if len(w.layers) == 1 {
 		return
@@ -307,8 +302,8 @@ func (w *lash) balance() {
 	}
 }
 
-// lashSwitch is a switch as LASH sees it. Those of a subnet are numbered like its nodes
-// unless they are analysed as a mesh.
+// lashSwitch is a switch as LASH sees it, numbered as its node unless the subnet is analysed as a
+// mesh.
 type lashSwitch struct {
 	node  int32
 	links []lashLink

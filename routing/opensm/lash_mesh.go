@@ -21,8 +21,7 @@ type lashMesh struct {
 	changed   bool
 }
 
-// far is the coordinate of switches that no row leads to, and the distance of switches
-// that no path leads to.
+// far is the coordinate of switches that no row leads to, and the distance where no path leads.
 const far = math.MaxInt32
 
 // analyzeMesh numbers the switches and their links by the directions of a mesh: dimension by
@@ -54,8 +53,8 @@ func analyzeMesh(subnet *Subnet, switches []lashSwitch) (_ []lashSwitch, ok bool
 	return m.sorted(), true
 }
 
-// findSeed is the first switch of the shape that most have, but those at edges; -1 where
-// all have too many links.
+// findSeed is the first switch of the most common shape, edges aside; -1 where all have too many
+// links.
 func (m *lashMesh) findSeed(search *breadth) int {
 	others := slices.Repeat([]bool{true}, len(m.switches))
 	for i := range m.switches {
@@ -102,12 +101,12 @@ func (s *lashSwitch) measure(search *breadth, others []bool) {
 	s.shape = shapeOf(s.matrix)
 }
 
-// across tells whether two links of a switch are not a corner's: switches around a corner
-// are two hops apart.
+// across tells whether two links of a switch make no corner: switches around a corner are two hops
+// apart.
 func (s *lashSwitch) across(i, j int) bool { return i != j && s.matrix[i][j] != 2 }
 
-// seedAxes gives each link of the seed a direction, and the first link that may be across
-// from it the opposite one.
+// seedAxes gives each link of the seed a direction, and the first link that may be across the
+// opposite.
 func (m *lashMesh) seedAxes() {
 	links := m.seed.links
 	free := func(l lashLink) bool { return l.axis == 0 }
@@ -126,8 +125,8 @@ func (m *lashMesh) seedAxes() {
 	}
 }
 
-// opposite is the direction opposite to one: itself where the switch has nothing across,
-// 0 where it does not have the direction.
+// opposite is the direction opposite to one: itself with nothing across, 0 if the switch has not
+// got it.
 func (s *lashSwitch) opposite(axis int) int {
 	if s.matrix == nil {
 		return 0
@@ -155,8 +154,8 @@ func (m *lashMesh) set(l *lashLink, axis int) (ok bool) {
 	return l.axis != 0
 }
 
-// across gives the links across from links with a direction the opposite one, where only
-// one link can be across.
+// across gives links across from directed ones the opposite direction, where only one can be
+// across.
 func (m *lashMesh) across() (ok bool) {
 	for n := range m.switches {
 		s := &m.switches[n]
@@ -195,8 +194,8 @@ func (m *lashMesh) along() (ok bool) {
 	return true
 }
 
-// corners closes squares: where two links around a corner have directions, so have the
-// two to the first switch that their ends have in common.
+// corners closes squares: links around a corner pass their directions to the links that lead to the
+// first switch which their ends share.
 func (m *lashMesh) corners() {
 	for n := range m.switches {
 		s := &m.switches[n]
@@ -228,8 +227,8 @@ func (m *lashMesh) common(but int, a, b int32) (_, _ *lashLink) {
 	return nil, nil
 }
 
-// coordinates measures how far the switches are from the seed in each dimension, along
-// links with a direction, and finds the order of the dimensions.
+// coordinates measures the switches' distances from the seed in each dimension, along directed
+// links, and finds the order of the dimensions.
 func (m *lashMesh) coordinates() {
 	for i := range m.switches {
 		s := &m.switches[i]
@@ -278,8 +277,7 @@ func (m *lashMesh) coordinates() {
 	slices.SortStableFunc(m.order, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
 }
 
-// nearer tells whether a coordinate is nearer to 0 than another; of two equally near, the
-// positive one.
+// nearer tells whether a coordinate is nearer to 0 than another, a positive one before a negative.
 func nearer(a, b int32) bool {
 	if abs := func(c int32) int32 { return max(c, -c) }; abs(a) != abs(b) {
 		return abs(a) < abs(b)
@@ -287,8 +285,8 @@ func nearer(a, b int32) bool {
 	return a > b
 }
 
-// orderLinks brings the links of a switch into the order of dimensions: first those away
-// from the seed, so that with a positive coordinate the directions change places.
+// orderLinks sorts a switch's links by dimension: first those away from the seed, so that with a
+// positive coordinate the directions change places.
 func (m *lashMesh) orderLinks(s *lashSwitch) {
 	var links []lashLink
 	taken := make([]bool, len(s.links))
@@ -363,8 +361,8 @@ const maxMeshLinks = 8
 // from the constant up, the coefficients of the characteristic polynomial, in 32 bits.
 type meshShape [1 + maxMeshLinks]int32
 
-// shapeOf is the shape of a matrix: of det(matrix - x), by Berkowitz's method (Information
-// Processing Letters 1984), which needs no division.
+// shapeOf is the shape of a matrix: det(matrix - x), by Berkowitz's method without division
+// (Information Processing Letters 1984).
 func shapeOf(matrix [][]int32) meshShape {
 	p := []int32{1} // of det(x - the first k rows and columns), from the highest power down
 	for k, row := range matrix {
@@ -430,8 +428,8 @@ var meshDimensions = sync.OnceValue(func() map[meshShape]int {
 	return known
 })
 
-// torusShape is the shape of the switches within a torus; ok is false if they have more
-// links than OpenSM analyses.
+// torusShape is the shape of the switches within a torus; not ok with more links than OpenSM
+// analyses.
 func torusShape(across []int32) (_ meshShape, ok bool) {
 	var dimension []int // of each link
 	for d, hops := range across {

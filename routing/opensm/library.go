@@ -160,8 +160,8 @@ func (r *cRandom) next() int {
 	return int(v)
 }
 
-// channels are directions of cables between nodes: those out of node n are
-// start[n] to start[n+1]-1. A dependency is of a channel on one that begins where it ends.
+// channels are directed cables: node n's outgoing ones are start[n] to start[n+1]-1. A dependency
+// is of a channel on one that begins where it ends.
 type channels struct {
 	start []int32 // len = nodes+1
 	begin []int32 // by channel: node that it leaves
@@ -179,7 +179,6 @@ func newChannels(s *Subnet) *channels {
 	return c
 }
 
-// add appends a channel; start is known.
 func (c *channels) add(begin, peer, back int32) {
 	c.begin, c.peer, c.back, c.slot = append(c.begin, begin), append(c.peer, peer), append(c.back, back), append(c.slot, c.slots)
 	c.slots += c.start[peer+1] - c.start[peer]
@@ -194,10 +193,9 @@ func (c *channels) at(a, b int32) int32 { return c.slot[a] + b - c.start[c.peer[
 // channels between the two ends of a dependency that runs against the order are looked at.
 type ordered struct {
 	*channels
-	uses  []int32 // by dependency: the paths that need it
-	place []int32 // by channel: its place in the order
-	// scratch
-	seen          []bool
+	uses          []int32 // by dependency: the paths that need it
+	place         []int32 // by channel: its place in the order
+	seen          []bool  // scratch, as the next two
 	ahead, behind []int32 // channels that must move back, or forward
 	places        []int32
 }
@@ -267,8 +265,7 @@ func (g *ordered) reorder(c, d int32) bool {
 	return true
 }
 
-// permute gives the places of all channels that move to those behind first, each
-// group in its own order.
+// permute gives the places of all channels that move to those behind first, each group in order.
 func (g *ordered) permute() {
 	byPlace := func(a, b int32) int { return int(g.place[a] - g.place[b]) }
 	slices.SortFunc(g.behind, byPlace)

@@ -8,9 +8,9 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
-// routeMinHop routes by shortest paths. The result can have cycles of channels: it is free from
-// deadlock on trees only. Engine dor takes, of the ports on shortest paths, only those to the
-// neighbour that the lowest of them leads to (oneNeighbour); tori can deadlock with it.
+// routeMinHop routes by shortest paths: free from deadlock on trees only. Engine dor (oneNeighbour)
+// takes, of the ports on shortest paths, those to the neighbour of the lowest port; tori can
+// deadlock with it.
 func routeMinHop(engine string, s *Subnet, o *Options, oneNeighbour bool) (*Tables, error) {
 	m, err := s.minHops()
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Subnet) ranks(from []int32) []uint8 {
 	return b.row(make([]uint8, s.nodes()))
 }
 
-// distances lists the hops between switches: [to*n+from], 255 where there is no
-// path. Networks with paths of 255 hops are an error.
+// distances lists the hops between switches: [to*n+from], 255 without a path. Error: a path of 255
+// hops.
 func (s *Subnet) distances() ([]uint8, error) {
 	n := len(s.Switches)
 	all := make([]uint8, n*n)
@@ -90,8 +90,7 @@ func (s *Subnet) distances() ([]uint8, error) {
 // switch that link l starts at to node d by that link, 255 where it must not be taken.
 type hopMatrix []uint8
 
-// minHops is the matrix of all shortest paths and detours: by each link one hop
-// more than its far end has.
+// minHops is the matrix of all shortest paths and detours: a link's far end, and one hop more.
 func (s *Subnet) minHops() (hopMatrix, error) {
 	distance, err := s.distances()
 	if err != nil {
@@ -100,7 +99,6 @@ func (s *Subnet) minHops() (hopMatrix, error) {
 	n := len(s.Switches)
 	m := make(hopMatrix, 0, len(s.Links)*n)
 	for _, link := range s.Links {
-		// Distances are the same both ways.
 		for _, hops := range distance[int(link.Peer)*n:][:n] {
 			m = append(m, byOneMore(hops))
 		}
@@ -108,7 +106,6 @@ func (s *Subnet) minHops() (hopMatrix, error) {
 	return m, nil
 }
 
-// byOneMore is the hop count by a link to where it is another.
 func byOneMore(hops uint8) uint8 {
 	if hops < noPath-1 {
 		return hops + 1
@@ -116,9 +113,9 @@ func byOneMore(hops uint8) uint8 {
 	return noPath
 }
 
-// balancer chooses among the ports of least hops, the rule that minhop, dor, updn
-// and dnup share (osm_ucast_mgr.c, osm_switch_recommend_path). Candidates are indices in
-// Subnet.Links, in port order.
+// balancer chooses among ports of least hops, by the rule of minhop, dor, updn and dnup
+// (osm_ucast_mgr.c, osm_switch_recommend_path). Candidates are indices in Subnet.Links, in port
+// order.
 type balancer struct {
 	s *Subnet
 	o *Options
@@ -289,10 +286,9 @@ func (b *balancer) shift(list []int32) int {
 	return sum / len(list) % len(list)
 }
 
-// chooseSpread is the choice with several LIDs a port: a neighbour that this
-// destination's other LIDs do not use yet goes before the smallest count. The
-// scan starts behind the port of the LID before. In weft's networks each switch
-// is a system of its own, so that "another system" and "another node" are one.
+// chooseSpread is the choice with several LIDs a port: a neighbour that this destination's other
+// LIDs do not use yet goes before the smallest count. The scan starts behind the port of the LID
+// before. In weft each switch is a system: "another system" and "another node" are one.
 func (b *balancer) chooseSpread(list []int32, d destination, row []uint8) int32 {
 	from := 0
 	if d.offset > 0 {

@@ -81,8 +81,8 @@ func newNueSearch(t *Tables) *nueSearch {
 		others: make([][]int32, n), found: make([]int32, n), heap: newHeap(links)}
 }
 
-// nueOrder lists the nodes by LID, the low byte first: OpenSM compares LIDs in the byte
-// order of the network on a machine that has the other one.
+// nueOrder lists the nodes by LID, the low byte first, as OpenSM compares them on little-endian
+// machines.
 func (s *Subnet) nueOrder() []int32 {
 	order := topology.Numbers[int32](len(s.Switches))
 	slices.SortFunc(order, func(a, b int32) int {
@@ -91,8 +91,7 @@ func (s *Subnet) nueOrder() []int32 {
 	return order
 }
 
-// lane routes to the adapters of one lane. ok is false if the tree of escape does not
-// reach every switch.
+// lane routes to one lane's adapters. Not ok if the escape tree does not reach every switch.
 func (w *nueSearch) lane(ends []topology.TerminalID) (ok bool) {
 	hosts := make([]int, w.s.nodes())
 	for _, t := range ends {
@@ -114,15 +113,15 @@ func (w *nueSearch) lane(ends []topology.TerminalID) (ok bool) {
 	return true
 }
 
-// span searches the shortest paths from a node to all others, whatever they depend on.
-// ok is false if some have none.
+// span searches shortest paths from a node to all others, whatever their dependencies. Not ok if
+// some have none.
 func (w *nueSearch) span(root int32) (ok bool) {
 	w.source = root
 	return w.paths.search(Unreached, root) == 0
 }
 
-// follow leads all paths from the source along the tree of escape: it turns round what
-// leads from the tree's root to the source.
+// follow leads all paths from the source along the escape tree: it reverses the tree's path to the
+// source.
 func (w *nueSearch) follow() {
 	copy(w.used, w.tree)
 	l := w.used[w.source]
@@ -133,8 +132,8 @@ func (w *nueSearch) follow() {
 	}
 }
 
-// enter fills the column of a LID and makes the links of its paths heavier, by the LIDs of
-// a switch and its adapters modulo 256 as in OpenSM.
+// enter fills a LID's column and adds to its paths' links the LIDs of a switch and its adapters,
+// modulo 256 as in OpenSM.
 func (w *nueSearch) enter(lid int, port uint8) {
 	w.t.LFT[w.source][lid] = port
 	for n, l := range w.used {
@@ -179,8 +178,8 @@ func (s *Subnet) center(order []int32, hosts []int) int32 {
 				}
 			}
 		}
-		// From a host of the switch all is as from the switch, but that the switch is
-		// passed and the host is no end.
+		// From a host of the switch only this differs: the switch is passed, and the host is no
+		// end.
 		for host := range 1 + hosts[from] {
 			clear(behind)
 			for i := len(search.queue) - 1; i >= 0; i-- {
@@ -208,8 +207,8 @@ func (s *Subnet) center(order []int32, hosts []int) int32 {
 	return best
 }
 
-// hull marks the switches of hosts and those on shortest paths between marked ones, as
-// far as they are found in one pass in order.
+// hull marks the switches of hosts, and those on shortest paths between marked ones, in one pass in
+// order.
 func (s *Subnet) hull(order []int32, hosts []int) []bool {
 	hull := make([]bool, len(order))
 	for at, count := range hosts {
@@ -245,9 +244,9 @@ func (s *Subnet) hull(order []int32, hosts []int) []bool {
 	return hull
 }
 
-// escape enters the tree of escape around a root: the dependencies of paths from the root
-// to all nodes, of paths from the nodes with hosts to the root, of turns from these into
-// other branches, and of all turns at the root.
+// escape enters the escape tree around a root: the dependencies of paths from the root to all
+// nodes, of paths from nodes with hosts to the root, of turns from these into other branches, and
+// of all turns at the root.
 func (w *nueSearch) escape(root int32, hosts []int) {
 	enter := func(c, d int32) {
 		w.channelMark[c], w.channelMark[d] = nueEscape, nueEscape

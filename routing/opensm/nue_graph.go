@@ -14,8 +14,8 @@ import (
 // Channel links+n is an imaginary one into node n: paths to n begin there.
 type nueGraph struct {
 	*channels
-	// Each channel and dependency has a mark; alias is the colour of a mark, real the
-	// one that it was merged into.
+	// Each channel and dependency has a mark; alias is a mark's colour, real the one it was merged
+	// into.
 	channelMark, mark []int32 // by channel, by slot
 	channelWet, wet   []bool  // by channel, by slot: entered for the destination at hand
 	wetChannels       []int32 // all of these, and some that are no more
@@ -69,8 +69,8 @@ func (g *nueGraph) imaginary(n int32) int32 { return int32(len(g.slot)) - int32(
 func (g *nueGraph) color(slot int32) int32     { return g.real[g.alias[g.mark[slot]]] }
 func (g *nueGraph) channelColor(c int32) int32 { return g.real[g.alias[g.channelMark[c]]] }
 
-// add enters the dependency of channel c on channel d for the destination of a colour,
-// unless it is known to close a cycle: then ok is false.
+// add enters the dependency of channel c on channel d for a colour's destination; not ok if it is
+// known to close a cycle.
 func (g *nueGraph) add(c, d, color int32) (ok bool) {
 	slot := g.at(c, d)
 	if g.color(slot) > nueUnused {
@@ -124,8 +124,8 @@ func (g *nueGraph) leads(from, to int32) bool {
 	return false
 }
 
-// keep leaves the dependencies of the paths from a node, by used channels, in the graph
-// if they are in it, and takes out all others that were entered for the destination.
+// keep leaves the dependencies of a node's paths, by used channels, in the graph if they are there,
+// and takes out all others entered for the destination.
 func (g *nueGraph) keep(source int32, used []int32) {
 	for _, l := range used {
 		if l < 0 {
@@ -190,9 +190,8 @@ func (w *nueSearch) grow(source int32) {
 	w.keep(source, w.used)
 }
 
-// settle goes on from a channel: by the dependencies that are in the graph, then by the
-// others. turns counts how many times paths were led another way before. reached is how
-// many nodes were found.
+// settle goes on from a channel, first by dependencies in the graph. turns counts how often paths
+// were led another way before; reached is the nodes found.
 func (w *nueSearch) settle(c, turns, color int32) (reached int) {
 	n := w.peer[c]
 	for _, known := range []bool{true, false} {
@@ -242,8 +241,7 @@ func (w *nueSearch) other(n, c int32) {
 	}
 }
 
-// after appends to list[:0] the channels by which paths go on from a node, one for each
-// cable to the next.
+// after appends to list[:0] the channels by which paths go on from a node, one a cable.
 func (w *nueSearch) after(n int32, list []int32) []int32 {
 	list = list[:0]
 	for l := w.start[n]; l < w.start[n+1]; l++ {
@@ -257,11 +255,10 @@ func (w *nueSearch) after(n int32, list []int32) []int32 {
 // turn is a way to an unreached node: another channel into a neighbour, and the one from there.
 type turn struct{ in, out int32 }
 
-// backtrack leads a neighbour of an unreached node another way, from which it can go on
-// to that node, and returns the channel into it; -1 if no unreached node has such a
-// neighbour. The other way is one that the search has seen, behind which the graph has
-// all that paths from the neighbour go on by. Of several the one is taken that leaves
-// the neighbour nearest; the others are noted for the node.
+// backtrack leads a neighbour of an unreached node another way, from which it can go on to that
+// node, and returns the channel into it; -1 if no unreached node has such a neighbour. The search
+// has seen that way, and the graph has all dependencies of the neighbour's paths behind it. Of
+// several ways the nearest is taken; the others are noted for the node.
 func (w *nueSearch) backtrack(color int32) int32 {
 	var turns []turn
 	var after []int32
@@ -305,8 +302,8 @@ func (w *nueSearch) backtrack(color int32) int32 {
 	return -1
 }
 
-// turn enters the dependencies of a way to an unreached node; none if one closes a cycle.
-// Ways from the source itself are not taken.
+// turn enters the dependencies of a way to an unreached node, none if one closes a cycle or it
+// starts at the source.
 func (w *nueSearch) turn(t turn, color int32) (ok bool) {
 	from := w.begin[t.in]
 	if w.color(w.at(t.in, t.out)) == nueBlocked || from == w.source {

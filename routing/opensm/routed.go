@@ -44,7 +44,6 @@ func (c *RoutedConfig) Files() []string {
 	return files
 }
 
-// The engines are routings of weft.
 func init() {
 	for _, e := range engines {
 		doc := "OpenSM's engine " + e.Name + ": " + e.Doc
@@ -168,8 +167,8 @@ func (r *routed) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, 
 	yield(hop, h.State, 1)
 }
 
-// FindManager is the adapter port of the subnet manager: the terminal with a name,
-// else the port with a GUID, else [DefaultManager].
+// FindManager is the subnet manager's adapter port: the terminal with a name, else the port with a
+// GUID, else [DefaultManager].
 func FindManager(g *topology.Graph, name string, guid uint64) (topology.TerminalID, error) {
 	if g.Terminals() == 0 {
 		return 0, fmt.Errorf("a subnet manager needs an adapter; the network has none")
@@ -190,8 +189,8 @@ func FindManager(g *topology.Graph, name string, guid uint64) (topology.Terminal
 	return DefaultManager(g), nil
 }
 
-// Stages implements [routing.Staged]: one, to each terminal. Packets to it that start at
-// one switch have one service level.
+// Stages implements [routing.Staged]: one to each terminal. Its packets from a switch have one
+// service level.
 func (r *routed) Stages() (fabric.Routing, []routing.Stage) {
 	s := r.tables.Subnet
 	stage := routing.Stage{

@@ -7,9 +7,8 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// routeSSSP routes every LID by a Dijkstra search of its own ([Paths]). Paths
-// are balanced over all links; they can have cycles of channels. columns are the LIDs in
-// the order in which they were destinations.
+// routeSSSP routes every LID by a Dijkstra search ([Paths]). Paths are balanced over all links and
+// can have cycles of channels. columns are the LIDs in the order of the searches.
 func routeSSSP(engine string, s *Subnet) (t *Tables, columns []int, err error) {
 	t = newTables(engine, s)
 	paths := NewPaths(s, s.lidCount)
@@ -32,8 +31,8 @@ func routeSSSP(engine string, s *Subnet) (t *Tables, columns []int, err error) {
 	return t, columns, nil
 }
 
-// Infinity is the distance of nodes not yet reached. Distances have 64 bits,
-// yet a path as long as this is none.
+// Infinity is the distance of nodes not yet reached. Distances have 64 bits; a path as long is
+// none.
 const Infinity = 1<<31 - 1
 
 // How a node was reached by a search, in [Paths.Used], other than by a link.
@@ -109,10 +108,9 @@ func (p *Paths) Check(manager topology.TerminalID) error {
 	return &InfinityError{LIDs: total, Allowed: int((Infinity - 2) / p.fresh), Lost: lost}
 }
 
-// Unicast searches the paths to every LID and leaves their load on the links: to the LIDs of the
-// hosts of each switch in port order, the switches with the most LIDs first, then likewise to
-// the LIDs of the switches themselves. visit sees the result of each search: to the i-th LID
-// of an end port. Cost: a search for each LID.
+// Unicast searches the paths to every LID and leaves their load on the links: to the LIDs of each
+// switch's hosts in port order, switches with the most LIDs first, then likewise to the switches'
+// LIDs. visit sees each search, to the i-th LID of an end port. Cost: a search for each LID.
 func (p *Paths) Unicast(visit func(e End, i int)) {
 	queue := p.s.mostFirst(func(n int32) int { return int(p.lids[n]) })
 	for _, v := range queue {
@@ -160,8 +158,8 @@ func (p *Paths) search(from, v int32) (unreached int) {
 		u := p.heap.pop()
 		p.settle(u)
 		if farthest > 0 && p.distance[u]+p.fresh >= farthest {
-			// No link is shorter than a fresh one, so nothing changes any more.
-			// Those left hang from settled nodes.
+			// No link is shorter than a fresh one, so nothing changes now. The others hang from
+			// settled nodes.
 			for _, e := range p.heap.entries {
 				p.settle(e.vertex)
 			}

@@ -55,8 +55,8 @@ type Link struct {
 	Graph topology.PortID
 }
 
-// Host is a cable to an adapter's port: a terminal's, or an aggregation node's, whose number
-// is behind the terminals'.
+// Host is a cable to an adapter's port: a terminal's, or an aggregation node's, numbered behind the
+// terminals'.
 type Host struct {
 	Port     uint8
 	Terminal topology.TerminalID
@@ -68,14 +68,13 @@ type adapter struct {
 	port uint8
 }
 
-// End is the owner of a LID: a terminal, or with Terminal negative the switch of
-// Node; Node is negative where nobody has the LID.
+// End is the owner of a LID: a terminal, or if Terminal is negative the switch of Node; a negative
+// Node: nobody.
 type End struct {
 	Node     int32 // for a terminal, the node that it hangs from
 	Terminal topology.TerminalID
 }
 
-// nobody owns a LID.
 var nobody = End{-1, -1}
 
 // NewSubnet looks at a network. Names that the graph lacks come from
@@ -95,8 +94,8 @@ func NewSubnet(g *topology.Graph, manager topology.TerminalID, lmc int) (*Subnet
 	return s, s.assignLIDs()
 }
 
-// Wire looks at a network without its LIDs and the numbers of its ports, for searches of
-// paths alone: they may be other than InfiniBand's.
+// Wire looks at a network without its LIDs and port numbers, which need not be InfiniBand's, to
+// search paths alone.
 func Wire(g *topology.Graph) *Subnet {
 	names := topology.NamesOf(g)
 	names.Terminals = append(names.Terminals, names.Aggregation...)
@@ -108,14 +107,12 @@ func Wire(g *topology.Graph) *Subnet {
 	return s
 }
 
-// cable is a cable at a switch.
 type cable struct {
 	number  int32
 	port    topology.PortID     // NoPort: to an adapter
 	adapter topology.TerminalID // at its other end
 }
 
-// wire lists the cables of every node in port order.
 func (s *Subnet) wire() {
 	at := make([]int32, s.Graph.NumPorts()) // index in Links
 	s.adapters = make([]adapter, s.adapterPorts())
@@ -206,11 +203,9 @@ func (s *Subnet) guid(n int32) topology.GUID { return s.Names.Switches[s.Switche
 
 func (s *Subnet) numPorts(n int32) int { return int(s.Names.Switches[s.Switches[n]].Ports) }
 
-// adapterPorts is the number of the ports of adapters: terminals and, behind them, ports of
-// aggregation nodes.
+// adapterPorts is the number of adapters' ports: terminals', then aggregation nodes'.
 func (s *Subnet) adapterPorts() int { return len(s.Names.Terminals) }
 
-// isTerminal tells an adapter's port that is a terminal from an aggregation node's port.
 func (s *Subnet) isTerminal(t topology.TerminalID) bool { return int(t) < s.Graph.Terminals() }
 
 // Terminals lists the cables of node n to terminals, in port order.
@@ -228,8 +223,7 @@ func (s *Subnet) home(t topology.TerminalID) int32 { return s.adapters[t].node }
 // hostPort is the port of its node that an adapter's port hangs from.
 func (s *Subnet) hostPort(t topology.TerminalID) uint8 { return s.adapters[t].port }
 
-// hostOrder lists the nodes with the most adapter ports first: the order in which the
-// minhop family and sssp take destinations.
+// hostOrder lists nodes, most adapter ports first: minhop's family and sssp take destinations so.
 func (s *Subnet) hostOrder() []int32 {
 	return s.mostFirst(func(n int32) int { return len(s.hosts(n)) })
 }
@@ -250,14 +244,13 @@ func (s *Subnet) portOrder() []topology.TerminalID {
 	return order
 }
 
-// DefaultManager is where the subnet manager runs unless someone says so: on host
-// H0, the first of that name, else on the first adapter.
+// DefaultManager is where the subnet manager runs by default: on the first host H0, else on the
+// first adapter.
 func DefaultManager(g *topology.Graph) topology.TerminalID {
 	return topology.TerminalID(max(0, slices.IndexFunc(topology.NamesOf(g).Terminals, func(t topology.AdapterPort) bool { return t.Name == "H0" })))
 }
 
-// describe names an end port as OpenSM's dumps do: what it is of, its GUID, and the name of
-// its node.
+// describe names an end port as OpenSM's dumps do: its kind, its GUID, and its node's name.
 func (s *Subnet) describe(e End) (kind string, guid topology.GUID, name string) {
 	if e.Terminal >= 0 {
 		return "Channel Adapter", s.Names.Terminals[e.Terminal].PortGUID, s.Names.Terminals[e.Terminal].Name
@@ -265,8 +258,8 @@ func (s *Subnet) describe(e End) (kind string, guid topology.GUID, name string) 
 	return "Switch", s.guid(e.Node), s.Names.Switches[s.Switches[e.Node]].Name
 }
 
-// ends lists the ports that get LIDs, adapters' ports and port 0 of switches, by GUID;
-// of equal GUIDs a switch's is first.
+// ends lists the ports with LIDs (adapters' ports, switches' port 0) by GUID, switches first among
+// equals.
 func (s *Subnet) ends() []End {
 	var ends []End
 	for n := range s.nodes() {
@@ -298,10 +291,10 @@ func (s *Subnet) stated(e End) int32 {
 	return 0
 }
 
-// assignLIDs gives every end port its LIDs as OpenSM does (osm_lid_mgr.c): ports keep those that
-// they have; then the manager's port and all others, by GUID, get the next free ones. An adapter's
-// port gets 2^LMC LIDs from a multiple of that on, a switch one; LIDs that are skipped stay unused.
-// A stated LID that is not such a multiple, or that another port has, counts as none.
+// assignLIDs gives every end port its LIDs as OpenSM does (osm_lid_mgr.c): ports keep theirs; then
+// the manager's port and all others, by GUID, get the next free ones. An adapter's port gets 2^LMC
+// LIDs from a multiple of that on, a switch one. Skipped LIDs stay unused. A stated LID counts as
+// none if it is no such multiple or another port has it.
 func (s *Subnet) assignLIDs() error {
 	ends := s.ends()
 	manager := slices.IndexFunc(ends, func(e End) bool { return e.Terminal == s.Manager })

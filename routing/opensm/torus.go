@@ -17,8 +17,7 @@ import (
 // two lanes of each ring; turns against dimension order, which paths around a missing switch make,
 // change to two further lanes. Eight data lanes serve two levels of quality of service.
 //
-// Deviations: parallel cables between two switches, several seeds and OpenSM's
-// checks of the arbitration tables are left out.
+// Deviations: no parallel cables between switches, several seeds or checks of arbitration tables.
 func routeTorus(s *Subnet, o *Options) (*Tables, error) {
 	grid := o.grid
 	if o.Torus != nil {
@@ -42,8 +41,8 @@ func routeTorus(s *Subnet, o *Options) (*Tables, error) {
 	return t, nil
 }
 
-// level has bit d set if the path in the ring of dimension d, were nothing
-// missing, crosses between the last coordinate and 0. Meshes count as tori here.
+// level has bit d set if the complete ring of dimension d takes the path between the last
+// coordinate and 0. Meshes count as tori here.
 func (g *torusGrid) level(from, to point) uint8 {
 	bits := uint8(0)
 	for d := range 3 {
@@ -116,8 +115,8 @@ func (w *torusRoutes) preferred(d, from, to int) int {
 	return 2*d + 1
 }
 
-// intact tells whether all switches and cables are there from a position in a
-// direction to coordinate to.
+// intact tells whether all switches and cables are there from at in a direction up to coordinate
+// to.
 func (w *torusRoutes) intact(at point, direction, to int) bool {
 	for at[direction/2] != to {
 		n := w.grid.node[w.grid.index(at)]
@@ -144,13 +143,13 @@ func (w *torusRoutes) lanes(n int32, in, out, sl uint8) uint8 {
 	return lane
 }
 
-// TorusConfig is the configuration of engine torus-2QoS: the size of the torus and
-// how one switch, the seed, is cabled to its neighbours.
+// TorusConfig is torus-2QoS's configuration: the torus's size, and how one switch, the seed, is
+// cabled.
 type TorusConfig struct {
 	Size  [3]int
 	Wraps [3]bool // a ring along the dimension, not a line
-	// Seeds lists the links given for each direction (2*dimension, +1 for minus),
-	// each as the GUIDs of the seed and its neighbour.
+	// Links are, for each direction (2*dimension, +1 for minus), each as the GUIDs of the seed and
+	// its neighbour.
 	Links [6][][2]uint64
 	// Dateline is how far the origin is from the seed, along each dimension.
 	Dateline [3]int

@@ -9,11 +9,9 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
-// point is a position in a torus.
 type point [3]int
 
-// torusGrid is where the switches of a torus are. Not every position need have
-// one, nor every two neighbours a cable.
+// torusGrid is where a torus's switches are; positions may lack one, and neighbours a cable.
 type torusGrid struct {
 	size  [3]int
 	wraps [3]bool
@@ -29,7 +27,6 @@ func (g *torusGrid) put(n int, at point) { g.at[n], g.node[g.index(at)] = at, in
 
 func (g *torusGrid) index(p point) int { return (p[0]*g.size[1]+p[1])*g.size[2] + p[2] }
 
-// wrap is a position within the rings.
 func (g *torusGrid) wrap(p point) point {
 	for d := range p {
 		if g.wraps[d] {
@@ -39,8 +36,8 @@ func (g *torusGrid) wrap(p point) point {
 	return p
 }
 
-// near is the position next to p in a direction: 2*dimension, and one more for down. It may
-// be beyond the edge of a mesh.
+// near is the position next to p in a direction (2*dimension, +1 for down), even beyond a mesh's
+// edge.
 func (g *torusGrid) near(p point, direction int) point {
 	p[direction/2] += 1 - 2*(direction%2)
 	return g.wrap(p)
@@ -171,8 +168,7 @@ func (p *placer) squares() (progress bool) {
 	return progress
 }
 
-// onlyCommon is the only switch not yet placed that a and b are both cabled to;
-// -1 if there is none, or several.
+// onlyCommon is the only switch not yet placed with cables to a and b; -1 if none or several.
 func (p *placer) onlyCommon(a, b, except int32) int32 {
 	found := int32(-1)
 	for _, x := range p.neighbors[a] {
@@ -206,8 +202,6 @@ func (p *placer) lines() (progress bool) {
 		if missing < 0 || several {
 			continue
 		}
-		// Directions in which a switch could still be; the one behind a broken
-		// cable is known as a rule.
 		var free []point
 		for _, at := range p.around(p.at[n]) {
 			if _, taken := p.placed[at]; !taken && p.fits(at) && !slices.Contains(free, at) {
@@ -240,8 +234,8 @@ func (p *placer) fits(at point) bool {
 	return true
 }
 
-// grid checks that all switches have a place and all cables join neighbours, and
-// moves the origin to the dateline.
+// grid checks that all switches have a place and cables join neighbours; the dateline becomes the
+// origin.
 func (p *placer) grid() (*torusGrid, error) {
 	g := newTorusGrid(p.c.Size, p.c.Wraps, len(p.at))
 	var low point
@@ -282,8 +276,7 @@ func (g *torusGrid) adjacent(a, b int32) bool {
 	return false
 }
 
-// gridOf takes the coordinates of a network that knows them; nil if it has more than
-// three dimensions.
+// gridOf takes the coordinates of a network that has them; nil beyond three dimensions.
 func gridOf(s *Subnet, t topology.Grid) *torusGrid {
 	dims := t.Dims()
 	if len(dims) > 3 {

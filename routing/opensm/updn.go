@@ -49,8 +49,8 @@ func (s *Subnet) nodesOf(guids []uint64) []int32 {
 	return slices.DeleteFunc(topology.Numbers[int32](len(s.Switches)), func(n int32) bool { return !slices.Contains(guids, uint64(s.guid(n))) })
 }
 
-// findRoots are the switches that see nearly all adapters at one distance: of the numbers of
-// adapters by hops, exactly one is above 90 % of all and exactly one above 5 %.
+// findRoots are the switches that see nearly all adapters at one distance: exactly one number of
+// hops has above 90 % of all adapters, and exactly one above 5 %.
 func (s *Subnet) findRoots(distance []uint8) []int32 {
 	n := len(s.Switches)
 	all := len(s.Hosts)
@@ -76,9 +76,9 @@ func (s *Subnet) findRoots(distance []uint8) []int32 {
 	return roots
 }
 
-// routeDownUp is up*/down* turned round: rank 0 are the switches with adapters, a path must not
-// come nearer to them and then leave again on its way, seen from the destination; steps between
-// equal ranks are free, so that rings of switches with adapters can deadlock.
+// routeDownUp is up*/down* turned round: switches with adapters have rank 0, and seen from the
+// destination a path must not come nearer to them and then leave again. Steps between equal ranks
+// are free, so that rings of switches with adapters can deadlock.
 func routeDownUp(s *Subnet, o *Options) (*Tables, error) {
 	d := directed{s: s, start: down, forbidden: [2]direction{up, down}}
 	d.rank = s.ranks(s.leaves())
@@ -96,8 +96,8 @@ const (
 	level
 )
 
-// directed searches the shortest paths that obey a rule about up and down, from
-// destinations to sources.
+// directed searches the shortest paths under a rule about up and down, from destinations to
+// sources.
 type directed struct {
 	s         *Subnet
 	rank      []uint8
@@ -124,9 +124,9 @@ func (d *directed) byRank(from, to int32) direction {
 	return level
 }
 
-// hops is the matrix of the legal paths: a search from each destination. Where
-// unrestricted says so, all paths to a destination are legal. Cost: about switches
-// times links, more where switches are reached again by a shorter way.
+// hops is the matrix of the legal paths, by a search from each destination; to unrestricted ones
+// all paths are legal. Cost: about switches times links, more where a shorter way reaches switches
+// again.
 func (d *directed) hops(unrestricted func(n int32) bool, distance []uint8) hopMatrix {
 	n := len(d.s.Switches)
 	m := make(hopMatrix, len(d.s.Links)*n)
@@ -149,8 +149,8 @@ func (d *directed) hops(unrestricted func(n int32) bool, distance []uint8) hopMa
 	return m
 }
 
-// search enters the hops to one destination. A switch waits in the queue once at
-// a time, with the direction of the step that put it there.
+// search enters the hops to one destination. A switch is in the queue at most once, with the
+// direction of the step that put it there.
 func (w *directed) search(to int32) {
 	for n := range w.least {
 		w.least[n] = noPath

@@ -22,8 +22,8 @@ type SL2VLSets struct {
 // defaultSL2VL is OpenSM's own.
 var defaultSL2VL = [16]uint8{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7}
 
-// written is a table as a port with so many data lanes gets it: the first that is not nil, or
-// OpenSM's own.
+// written is a table for a port of so many data lanes: the first table that is not nil, or
+// OpenSM's.
 func written(vls int, tables ...*[16]uint8) [16]uint8 {
 	table := *cmp.Or(append(tables, &defaultSL2VL)...)
 	for sl, vl := range table {

@@ -11,8 +11,8 @@ import (
 
 // Settings say how much a proof may cost and what it is of.
 type Settings struct {
-	// Budget is the number of hops that walks to destinations follow before they stop at a
-	// sample of them; 0: no limit.
+	// Budget is the hops that walks to destinations follow before they stop at a sample of them; 0:
+	// no limit.
 	Budget int
 	// Wormhole tells that packets hold the channels behind their head.
 	Wormhole bool
@@ -21,8 +21,8 @@ type Settings struct {
 // Proof is a certificate, and how it came about.
 type Proof struct {
 	certify.Certificate
-	// Fits tells that a walk of all paths fits into the budget; of all paths of the wider
-	// routing, where the wider routing was proven.
+	// Fits tells that a walk of all paths is within the budget; of the wider routing's paths, if
+	// that was proven.
 	Fits bool
 }
 
@@ -33,8 +33,8 @@ type Proof struct {
 //   - the walk to goals of a [routing.Staged] routing, if there is no cycle, within 512 MiB;
 //   - the walk to destinations until the budget is spent.
 //
-// Which of them it is does not depend on the number of threads. Routings with escape
-// channels are followed to destinations in any case.
+// The form does not depend on the number of threads. Routings with escape channels are always
+// followed to destinations.
 func Of(o routing.Routed, s Settings) (Proof, error) {
 	g, r, vcs := o.Graph, o.Routing, o.VCs
 	if wide := routing.Widened(r); wide != nil {

@@ -1,7 +1,6 @@
-// Package routingtest is the conformance suite of routings: every path ends where
-// it should, no channel dependencies form a cycle, what Explore lists is what
-// Route decides, and random fabrics run, stop and time their packets as they must.
-// It is for weft's own routings and for those that others register:
+// Package routingtest is the conformance suite of routings: every path ends where it should, no
+// channel dependencies form a cycle, what Explore lists is what Route decides, and random fabrics
+// run, stop and time their packets as they must. It is for weft's own routings and for others:
 //
 //	func TestMine(t *testing.T) { routingtest.Conform(t, "mine", nil) }
 //
@@ -28,15 +27,13 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// Conform holds the registered routing name, in all of its variants, to the
-// contracts of [fabric.Routing] and [fabric.Explorer], on a network of each family
-// of topologies that carries it and on those in more.
+// Conform holds all variants of routing name to the contracts of [fabric.Routing] and
+// [fabric.Explorer], on a network of each family that carries it and on those in more.
 func Conform(t *testing.T, name string, more []topologytest.Network) {
 	Each(t, name, more, ConformOn)
 }
 
-// ConformOn is what [Conform] does with one variant on one network, for routings
-// that need files written first.
+// ConformOn is [Conform] of one variant on one network, for routings that need files first.
 func ConformOn(t *testing.T, n topologytest.Network, v Variant, r fabric.Routing) {
 	checkPaths(t, n.Topology, v, r)
 	checkWeights(t, n.Topology, r)
@@ -60,9 +57,8 @@ func checkPaths(t *testing.T, topo topology.Topology, v Variant, r fabric.Routin
 	}
 }
 
-// checkStages is Certificate, and that the walk to goals, of routings that have one, finds every
-// dependency that the walk to destinations does, so that it has a cycle where that has one. With
-// alike, it has none where that has none.
+// checkStages is Certificate, and holds the walk to goals, of routings that have one, to find every
+// dependency that the walk to destinations finds. With alike, both find a cycle or neither does.
 func checkStages(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int, alike bool) (certify.Certificate, map[topology.Dependency]bool) {
 	t.Helper()
 	if _, ok := r.(fabric.EscapeRouting); ok {
@@ -99,8 +95,7 @@ func checkStages(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int
 	return plain, all
 }
 
-// Certificate proves r on topo, all destinations, whatever the flow control, and gathers all
-// dependencies.
+// Certificate proves r on topo for all destinations and any flow control, and gathers dependencies.
 func Certificate(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int) (certify.Certificate, map[topology.Dependency]bool) {
 	t.Helper()
 	g, dependencies := certify.New(vcs), map[topology.Dependency]bool{}
@@ -120,8 +115,8 @@ func Certificate(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int
 	return g.Certify(walked, all), dependencies
 }
 
-// checkWeights holds Explore to its contract at the first switch: probabilities
-// that add up to 1, or all 0.
+// checkWeights holds Explore to its contract at first switches: probabilities add up to 1, or are
+// 0.
 func checkWeights(t *testing.T, topo topology.Topology, r fabric.Routing) {
 	t.Helper()
 	g := topo.Graph()
@@ -186,8 +181,7 @@ func checkDecisions(t *testing.T, topo topology.Topology, r fabric.Routing) {
 	}
 }
 
-// randomPeriods is some random faults of a graph, that come and go, but for the
-// channels within groups.
+// randomPeriods are random faults of a graph that come and go, none within groups.
 func randomPeriods(g *topology.Graph, seed uint64) []topology.Period {
 	r := sim.NewStream(seed, "eras", 0)
 	var failures []topology.Failure
@@ -208,10 +202,10 @@ func randomPeriods(g *topology.Graph, seed uint64) []topology.Period {
 
 // ConformAroundFaults walks every path of every variant of a routing that goes around faults
 // ([routing.AroundFaults]), in the networks that faulty makes for some seeds and in one of each
-// family, with random faults that come and go. In each period every pair of terminals that is
-// joined is served by the channels that are up, and no other is; over all periods together, mixed
-// on the way of a packet, no channel dependencies form a cycle. Faults that a routing says it
-// cannot go around are passed over, and so are choices that it refuses beside faults.
+// family, with random faults that come and go. In each period exactly the pairs of terminals that
+// are joined are served, by channels that are up; over all periods together, mixed on a packet's
+// way, no channel dependencies form a cycle. Faults and choices that a routing refuses are passed
+// over.
 func ConformAroundFaults(t *testing.T, name string, seeds []uint64, faulty func(seed uint64) []topologytest.Network) {
 	families := topologytest.Networks(topologytest.Size{Switches: 16, Terminals: 24})
 	for _, v := range Variants(t, name) {

@@ -30,8 +30,8 @@ func Observe(t testing.TB, r fabric.Routing, g *topology.Graph) (o *Observer, ob
 	return o, o
 }
 
-// Needs implements [fabric.Needer]: of the queues only, so that every decision is made at a
-// switch, one after the other, and seen.
+// Needs implements [fabric.Needer]: queues only, so that every decision is made at a switch, one at
+// a time, and seen.
 func (o *Observer) Needs() fabric.Needs {
 	needs := fabric.NeedsOf(o.Routing)
 	return fabric.Needs{Queues: needs.Queues, Credits: needs.Credits, Crossed: needs.Crossed}
@@ -142,3 +142,54 @@ type Counter struct{ Delivered int }
 
 // Deliver implements [fabric.Sink].
 func (c *Counter) Deliver(*fabric.Delivery) { c.Delivered++ }
+
+// Script is a source of given packets, in order of birth for each terminal, and the sink that keeps
+// what arrives.
+type Script struct {
+	packets   map[topology.TerminalID][]fabric.PacketSpec
+	Delivered []fabric.Delivery
+}
+
+// Send has a terminal send a packet behind those that it has been given.
+func (s *Script) Send(src topology.TerminalID, p fabric.PacketSpec) {
+	if s.packets == nil {
+		s.packets = map[topology.TerminalID][]fabric.PacketSpec{}
+	}
+	s.packets[src] = append(s.packets[src], p)
+}
+
+// Next implements [fabric.Source].
+func (s *Script) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	list := s.packets[t]
+	if len(list) == 0 {
+		spec.Birth = fabric.Never
+		return false
+	}
+	if *spec = list[0]; spec.Birth > until {
+		return false
+	}
+	s.packets[t] = list[1:]
+	return true
+}
+
+// Deliver implements [fabric.Sink].
+func (s *Script) Deliver(d *fabric.Delivery) { s.Delivered = append(s.Delivered, *d) }
+
+// ByTag are the packets that have arrived, by their tags.
+func (s *Script) ByTag() map[uint64]fabric.Delivery {
+	all := map[uint64]fabric.Delivery{}
+	for _, d := range s.Delivered {
+		all[d.Tag] = d
+	}
+	return all
+}
+
+// Arrivals are the cycles in which packets have arrived at a terminal.
+func (s *Script) Arrivals(dst topology.TerminalID) (cycles []int64) {
+	for _, d := range s.Delivered {
+		if d.Dst == dst {
+			cycles = append(cycles, d.Cycle)
+		}
+	}
+	return cycles
+}

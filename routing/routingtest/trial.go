@@ -36,8 +36,8 @@ type Trial struct {
 	latency int64 // of every channel
 }
 
-// DrawTrial draws a network of a registered family that a registered routing
-// carries, one in three with fewer virtual channels than it asks for.
+// DrawTrial draws a network of a registered family for a registered routing, one in three with
+// fewer virtual channels than it asks for.
 func DrawTrial(t testing.TB, seed uint64) *Trial {
 	t.Helper()
 	random := sim.NewStream(seed, "fabrics", 0)
@@ -59,8 +59,8 @@ func DrawTrial(t testing.TB, seed uint64) *Trial {
 	}
 }
 
-// DrawTrialOf draws a network of a family that a variant of a routing carries; nil if it
-// comes upon none. For the traffic of its overload see [Trial.Check].
+// DrawTrialOf draws a network of a family for a variant of a routing; nil if it finds none. For the
+// overload's traffic see [Trial.Check].
 func DrawTrialOf(t testing.TB, seed uint64, family string, v Variant) *Trial {
 	t.Helper()
 	stream := sim.NewStream(seed, "fabrics of a pair", 0)
@@ -121,8 +121,8 @@ func settings(t testing.TB, seed uint64, n topologytest.Network, v Variant, vcs 
 	return tr
 }
 
-// drawLanes gives every virtual channel a weight in one of the tables of arbitration
-// between lanes, or in both.
+// drawLanes gives every virtual channel a weight in one or both of the tables for arbitration of
+// lanes.
 func drawLanes(s *fabric.SwitchConfig, some func(least, most int) int) {
 	var tables [2][]string
 	for vc := range s.VCs {
@@ -199,8 +199,8 @@ func (tr *Trial) Traffic(load float64) *measure.OpenLoop {
 	return measure.NewOpenLoop(n, Uniform(n), AtRate(load/float64(tr.Flits)), Fixed(tr.Flits), 5)
 }
 
-// overload runs the network with as much traffic as it takes: uniform, or, with an odd
-// seed, from each terminal to one other, by which the same channels stay full.
+// overload runs the network with uniform traffic beyond its capacity, or, with an odd seed, from
+// each terminal to one other: then the same channels stay full.
 func (tr *Trial) overload(t testing.TB, cycles int64) error {
 	source := tr.Traffic(1)
 	if n := tr.Graph().Terminals(); tr.Seed%2 == 1 {
@@ -230,13 +230,12 @@ type sources []float64
 
 func (s sources) Deliver(d *fabric.Delivery) { s[d.Src] += float64(d.Flits) }
 
-// checkBound compares the throughput of the terminal that gets the fewest flits through an
-// overloaded network with the bound of the channel loads; false if the routing has none. Terminals
-// send first come, first served, so that what each gets through has its share for each destination.
-// If all got more through than the bound, the channel that it is for would carry more than a flit a
-// cycle. The flits that cross it in n cycles are n, of n/flits packets, whose number in a fixed sum
-// of throughputs spreads by at most its root: six times that, and what can stand in the buffers
-// behind the channel when the count begins, are allowed for.
+// checkBound compares the least throughput of a terminal in an overloaded network with the bound of
+// the channel loads; false if the routing has none. Terminals send first come, first served, so
+// that throughput keeps each destination's share. If all terminals exceeded the bound, its channel
+// would carry more than a flit a cycle. In n cycles it carries n flits, of n/flits packets, a
+// number that spreads by at most its root: six times that, and the flits in the buffers behind the
+// channel at the start, are allowed.
 func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
 	g := tr.Graph()
 	load, err := routing.Loads(g, tr.Routing, tr.VCs, Uniform(g.Terminals()))
@@ -281,14 +280,14 @@ func (l *lonely) Next(t topology.TerminalID, until int64, p *fabric.PacketSpec) 
 
 func (l *lonely) Deliver(d *fabric.Delivery) { l.delivered = append(l.delivered, *d) }
 
-// checkIdle compares single packets with the formula of docs/model.md. All
-// channels have the same latency, so that only the number of switches counts:
+// checkIdle compares single packets with the formula of docs/model.md. All channels have one
+// latency, so that only the number of switches counts:
 //
 //	injection + latency + switches * (stages + latency) + (flits - 1)
 //
-// A buffer shorter than the credit round trip holds the flits behind the head
-// up, and so does an output buffer shorter than the way to it, as flits have
-// their place there from switch allocation on; there the packets have one flit.
+// A buffer shorter than the credit round trip holds up the flits behind the head, as does an output
+// buffer shorter than the way to it, where flits have places from switch allocation on; there
+// packets have one flit.
 func (tr *Trial) checkIdle(t testing.TB) {
 	t.Helper()
 	n := tr.Graph().Terminals()
@@ -349,8 +348,8 @@ func (v Variant) String() string {
 	return v.Routing + "/" + v.Key + "/" + v.Value
 }
 
-// Variants lists a routing with its defaults, with every allowed value of every
-// setting that has a list of them, and with every switch turned.
+// Variants lists a routing with its defaults, with every value of every setting that has a list of
+// them, and with every switch turned.
 func Variants(t testing.TB, name string) []Variant {
 	t.Helper()
 	fresh := func() any {
@@ -392,8 +391,8 @@ func setPlace(config any, place int, value string) {
 	})
 }
 
-// On builds the variant for a topology; false if it does not carry the routing,
-// or if the variant makes no difference there.
+// On builds the variant for a topology; false if it does not carry it, or if the variant changes
+// nothing.
 func (v Variant) On(topo topology.Topology) (fabric.Routing, bool) {
 	env := routing.Env{Topology: topo}
 	r, err := routing.Registry.Build(v.Routing, v.Config, env)
@@ -415,7 +414,7 @@ func networks(more []topologytest.Network) []topologytest.Network {
 
 // Each runs a test of a registered routing in all of its variants, on all of the given networks
 // that carry it, and on one of each family of topologies. Routings that read files have no defaults
-// that any network carries; their own tests call [ConformOn].
+// for this; their own tests call [ConformOn].
 func Each(t *testing.T, name string, more []topologytest.Network, test func(t *testing.T, n topologytest.Network, v Variant, r fabric.Routing)) {
 	nets := networks(more)
 	carried := 0

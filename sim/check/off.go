@@ -7,8 +7,7 @@ package check
 
 import "unsafe"
 
-// On tells whether this is the checked build. It is a constant: what stands behind it
-// costs nothing in others.
+// On tells whether this is the checked build: a constant, so that other builds pay nothing.
 const On = false
 
 // Array is a row of elements, found by number without a check of bounds.

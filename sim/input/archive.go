@@ -30,8 +30,8 @@ type member struct {
 	of           *archive
 }
 
-// archives are opened once and stay open, since their members are read many times. Members of
-// a compressed archive are read from a copy without compression.
+// archives are opened once and stay open, as members are read many times; compressed ones are read
+// from an unpacked copy.
 var archives struct {
 	sync.Mutex
 	byPath map[string]*opened
@@ -173,8 +173,8 @@ func (m *member) ModTime() time.Time             { return time.Time{} }
 func (m *member) IsDir() bool                    { return false }
 func (m *member) Sys() any                       { return nil }
 
-// Names are the files in a folder, or all of a tar file or of a folder in one, with the
-// folders that they are in. There are none of another file.
+// Names are the files in a folder, or all of a tar file or of a folder in one, with their folders;
+// none of another file.
 func Names(folder string) (names []string, err error) {
 	if list, err := os.ReadDir(folder); err == nil {
 		for _, entry := range list {

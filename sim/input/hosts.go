@@ -96,8 +96,8 @@ func ranges(text string) (numbers []string, err error) {
 	return numbers, nil
 }
 
-// Pattern is a regular expression, which is compiled when it is first asked for: most runs
-// need few of those that a program knows. A bad one panics.
+// Pattern is a regular expression compiled at first use: most runs need few of a program's. A bad
+// one panics.
 func Pattern(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -1,6 +1,5 @@
-// Package input reads what users hand in: files of any packing within limits, text in
-// the encodings that people's editors write, and estimates of the memory that their
-// settings would take, before any is.
+// Package input reads what users hand in: files of any packing within limits, text in editors'
+// encodings, and estimates of the memory that settings would take, before it is taken.
 package input
 
 import (
@@ -21,27 +20,25 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Limits of the files that users name, in bytes of their content: what a compressed file becomes
-// counts, not its size on disk. A pipe is read up to the same limit, a device up to MaxSettings.
+// Limits of users' files, in bytes of content: what a compressed file becomes counts, not its size
+// on disk. Pipes have the same limits, devices MaxSettings.
 const (
 	// MaxSettings is for files that people write: experiment files.
 	MaxSettings = 16 << 20
-	// MaxInput is for files that are held in memory while they are read:
-	// topologies, dumps, tables of results, journals.
+	// MaxInput is for files held in memory: topologies, dumps, tables of results, journals.
 	MaxInput = 1 << 30
 	// MaxStream is for files that are read line by line: GOAL schedules, dumps.
 	MaxStream = 64 << 30
 )
 
-// Limits of what a packed file becomes, in bytes: spaceFirst, and a multiple of the bytes that
-// were read of it, which no text or trace that says something reaches. Those that are held in
-// memory (limit up to MaxInput) may grow less.
+// Limits of what a packed file becomes, in bytes: spaceFirst, and a multiple of the bytes read of
+// it, which no meaningful text or trace reaches; less for files held in memory (limit up to
+// MaxInput).
 const (
 	spaceFirst, spaceHeld, spaceStream = 32 << 20, 32, 128
 )
 
-// maxWindow bounds what decompressing zstd keeps: 128 MiB, what the zstd program
-// accepts unless it is told otherwise.
+// maxWindow bounds the memory of zstd's decoder: 128 MiB, the zstd program's default.
 const maxWindow = 128 << 20
 
 // OpenInput opens a file that a user names for reading, which may be a member of a tar
@@ -103,8 +100,8 @@ func open(f fs.File, limit int64) (*input, error) {
 	return in, nil
 }
 
-// OpenRegular is [OpenInput] of a file that weft has written itself, such as one of a result folder: in
-// place of which a pipe, that would be waited for, or a device is refused.
+// OpenRegular is [OpenInput] of a file that weft has written, such as one of a result folder: it
+// refuses pipes, which would be waited for, and devices.
 func OpenRegular(path string, limit int64) (io.ReadCloser, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, &InputError{"is not a regular file"}
@@ -276,8 +273,7 @@ func (in *input) Close() error {
 	return in.file.Close()
 }
 
-// MostProblems is how many problems of a file are reported together: a file of
-// another kind has one in every line.
+// MostProblems is how many problems of a file are reported: a wrong file has one in every line.
 const MostProblems = 10
 
 // Problems gathers what is wrong with a file, each problem with its line.
@@ -287,8 +283,8 @@ type Problems struct {
 	more int // beyond MostProblems, counted only
 }
 
-// ProblemAt notes what is wrong with a line, numbered from 1; what a file of none lacks stands there, too. Texts that the format quotes (%q) are
-// cut as by [Quote].
+// ProblemAt notes what is wrong with a line, from 1 (also what a file lacks at its end). Texts that
+// the format quotes (%q) are cut as by [Quote].
 func (p *Problems) ProblemAt(line int, format string, args ...any) {
 	if p.Full() {
 		p.more++
@@ -313,8 +309,7 @@ func (s foreign) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), string(s))
 }
 
-// Add takes an error that names its place itself, such as an error in a file that this file
-// names; nil is none.
+// Add takes an error that names its place itself, as of a file that this file names; nil is none.
 func (p *Problems) Add(err error) {
 	switch {
 	case err == nil:
@@ -390,8 +385,8 @@ func (l *Lines) Next() bool {
 	return true
 }
 
-// NextWords moves to the next line that has words before a comment, which # begins, and
-// returns them; nil at the end.
+// NextWords moves to the next line with words before a comment (#) and returns them; nil at the
+// end.
 func (l *Lines) NextWords() []string {
 	for l.Next() {
 		text, _, _ := strings.Cut(l.Text, "#")
@@ -405,8 +400,7 @@ func (l *Lines) NextWords() []string {
 // Problem notes what is wrong with the current line.
 func (l *Lines) Problem(format string, args ...any) { l.ProblemAt(l.Number, format, args...) }
 
-// Finish is all problems, with the error of reading if there was one; nil if the text is
-// read to its end and has none.
+// Finish is all problems, with the error of reading if any; nil if the whole text has none.
 func (l *Lines) Finish() error {
 	if err := l.in.Err(); err != nil {
 		return errors.Join(l.Err(), fmt.Errorf("%s:%d: %w", l.Name, l.Number+1, err))
@@ -428,12 +422,11 @@ func Cut(text string) string {
 	return text
 }
 
-// ErrUTF16 is what readers of text make of a file in UTF-16, as some editors and
-// shells of Windows write it.
+// ErrUTF16 is the error for UTF-16, as some editors and shells of Windows write it.
 var ErrUTF16 = errors.New("the file is UTF-16; save it as UTF-8")
 
-// CheckUTF8 returns [ErrUTF16] if a text that begins like this is in UTF-16: it
-// has that byte order mark, or a zero byte in its first character.
+// CheckUTF8 returns [ErrUTF16] if a text begins as UTF-16 does: with its byte order mark, or a zero
+// byte in the first character.
 func CheckUTF8(text []byte) error {
 	if len(text) >= 2 && (text[0] == 0xff && text[1] == 0xfe || text[0] == 0xfe && text[1] == 0xff || (text[0] == 0) != (text[1] == 0)) {
 		return ErrUTF16
@@ -468,8 +461,8 @@ func Steers(c rune) bool {
 // HasControl tells whether a text holds what [Printable] spells out.
 func HasControl(s string) bool { return strings.ContainsFunc(s, Steers) }
 
-// Text reads a text in UTF-8: without its byte order mark, if it has one. Of a text
-// in UTF-16 the first Read fails with [ErrUTF16].
+// Text reads a text in UTF-8 without its byte order mark. In UTF-16 the first Read fails with
+// [ErrUTF16].
 func Text(r io.Reader) io.Reader { return &text{in: bufio.NewReader(r)} }
 
 type text struct {

@@ -12,9 +12,8 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Memory is how many bytes this process may hold: what the machine has, or less
-// where a control group or GOMEMLIMIT (see package runtime) says so. It is
-// math.MaxInt64 where the system does not tell.
+// Memory is how many bytes this process may hold: the machine's, or less by a control group or
+// GOMEMLIMIT (see package runtime). It is math.MaxInt64 where the system does not tell.
 func Memory() int64 { return min(systemMemory(), debug.SetMemoryLimit(-1)) }
 
 // CheckMemory refuses what would take more than [Memory], before it is allocated. bytes is a low
@@ -35,8 +34,8 @@ func Gibibytes(bytes float64) string {
 	return fmt.Sprintf("%.3g GiB", bytes/(1<<30))
 }
 
-// systemMemory is the memory of the machine or of the control group that this
-// process is in, in bytes, read once.
+// systemMemory is the memory of the machine, or of this process's control group, in bytes, read
+// once.
 var systemMemory = sync.OnceValue(func() int64 {
 	least := int64(math.MaxInt64)
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {

@@ -55,8 +55,7 @@ func askedRanges(t *testing.T) (ranges [][2]uint64) {
 				ranges = append(ranges, r)
 			}
 		} else if first, _, _ := strings.Cut(line, " "); strings.Contains(first, "-") {
-			_, err := fmt.Sscanf(first, "%x-%x", &r[0], &r[1])
-			simtest.FatalIf(t, err != nil, "%v", err)
+			simtest.Must(fmt.Sscanf(first, "%x-%x", &r[0], &r[1]))(t)
 		}
 	}
 	if !told {

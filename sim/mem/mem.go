@@ -1,9 +1,8 @@
-// Package mem speeds up the reading of memory: it asks for cache lines before they are needed, and
-// for large pages; and it lets large data lie in files. Nothing of it changes a result.
+// Package mem speeds up the reading of memory: it asks for cache lines ahead and for large pages,
+// and lets large data lie in files. It never changes a result.
 //
-// Reading memory that is not in a cache takes a hundred times as long as what is
-// done with it, and the state of ten thousand terminals is in none. What is needed
-// next is often known before it is its turn.
+// Reading memory outside the caches takes a hundred times as long as the work on it, and the state
+// of ten thousand terminals is in none. What is needed next is often known before.
 package mem
 
 import (
@@ -13,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// Records is a table of records that never move, by their numbers from 0 on. Several goroutines may
-// use it at once, each for records that are its own at the time. The zero value is an empty table.
+// Records is a table of records that never move, numbered from 0. Several goroutines may use it at
+// once, each for its own records. The zero value is empty.
 type Records[T any] struct {
 	pieces [32]unsafe.Pointer // of 64, 64, 128, 256, ... records
 	mutex  sync.Mutex
@@ -32,15 +31,14 @@ func (r *Records[T]) At(i int32) *T {
 	return (*T)(unsafe.Add(r.pieces[piece&31], uintptr(offset)*unsafe.Sizeof(*new(T))))
 }
 
-// pieceOf tells where a record is: piece k holds the records from 64 * 2^(k-1) on, and
-// piece 0 those before.
+// pieceOf tells where a record is: piece k holds those from 64 * 2^(k-1) on, piece 0 those before.
 func pieceOf(i uint32) (piece int, offset uint32) {
 	piece = bits.Len32(i >> firstBits)
 	return piece, i &^ (firstRecords << piece >> 1 &^ (firstRecords - 1))
 }
 
-// Take hands out records first to end-1, which nobody had before: at most so many, or
-// with most = 0 as many as lie in one piece.
+// Take hands out new records first to end-1: most of them or fewer, or with most = 0 as many as lie
+// in one piece.
 func (r *Records[T]) Take(most int) (first, end int32) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -73,13 +71,12 @@ func (r *Records[T]) Reserve(n int32) {
 	}
 }
 
-// lineBytes is what processors hand each other when one writes what another has read: a
-// cache line, or two beside each other, which some fetch together.
+// lineBytes is what processors hand each other when one writes what another has read: a cache line,
+// or a pair that is fetched together.
 const lineBytes = 128
 
-// Apart makes a slice that shares no cache line with anything else. What a thread writes
-// all the time must not lie beside what another one does: each write would take the line
-// from the other's cache. Small objects that are made one after the other do.
+// Apart makes a slice that shares no cache line with anything else: each write of a thread would
+// take the line from another thread's cache. Small objects made one after the other do share lines.
 func Apart[T any](n int) []T {
 	pad := (lineBytes + int(unsafe.Sizeof(*new(T))) - 1) / int(unsafe.Sizeof(*new(T)))
 	return make([]T, pad+n+pad)[pad : pad+n : pad+n]
@@ -88,18 +85,16 @@ func Apart[T any](n int) []T {
 const (
 	// spillAfter is what lies on the heap before a file is made, in bytes.
 	spillAfter = 16 << 20
-	// spillRegion is what the file grows by, in bytes, and how much is touched before
-	// the system may have the pages again.
+	// spillRegion is what the file grows by, in bytes, and is touched before pages may go back.
 	spillRegion = 32 << 20
 	// faultAround is what the system makes present when a byte is touched.
 	faultAround = 64 << 10
 )
 
-// Spill is memory for large data that are gone through in order. Beyond 16 MiB it lies in
-// a temporary file without a name, which the system keeps in memory as far as it can: the
-// pages of this process stay few. Where there is no such file it is memory of the heap. It
-// is for types without pointers, and freed with the Spill: who holds a slice of it must
-// hold the Spill. A nil Spill gives memory of the heap.
+// Spill is memory for large data that are gone through in order. Beyond 16 MiB it lies in a
+// nameless temporary file, which the system caches: the pages of this process stay few. Without
+// such a file, or with a nil Spill, it is heap memory. It is for types without pointers, and freed
+// with the Spill: who holds a slice of it must hold the Spill.
 type Spill struct {
 	heap    int64 // bytes taken there
 	free    []byte
@@ -140,8 +135,8 @@ func (s *Spill) allocate(bytes int) unsafe.Pointer {
 	return p
 }
 
-// Touched says that so many bytes were read or written, in whatever order; now and then
-// it forgets them. Several threads may call [Spill.Forget], but not this.
+// Touched says that so many bytes were read or written, in any order; now and then it forgets them.
+// Several threads may call [Spill.Forget], but not this.
 func (s *Spill) Touched(bytes int) {
 	if s.mapped() {
 		if s.touched += int64(bytes); s.touched > spillRegion {
@@ -175,8 +170,8 @@ func Slice[T any](s *Spill, n int) []T {
 	return unsafe.Slice((*T)(s.allocate(n*int(unsafe.Sizeof(*new(T))))), n)
 }
 
-// List is a sequence that grows without being copied, in pieces, so that no memory is
-// taken twice. Its items have no pointers.
+// List is a sequence that grows in pieces, without copies or memory taken twice. Its items have no
+// pointers.
 type List[T any] struct {
 	Spill  *Spill // where they lie; nil: on the heap
 	pieces []*[PieceItems]T

@@ -35,7 +35,9 @@ func TestRecords(t *testing.T) {
 		for i, at := range own {
 			simtest.FatalIf(t, seen[i], "record %d has two owners", i)
 			seen[i] = true
-			simtest.FatalIf(t, table.At(i) != at || *at != int64(i), "record %d has moved, or holds %d", i, *at)
+			if table.At(i) != at || *at != int64(i) {
+				t.Fatalf("record %d has moved, or holds %d", i, *at)
+			}
 		}
 	}
 }
@@ -60,12 +62,15 @@ func TestApart(t *testing.T) {
 	var keep [][]uint16 // or their memory could be used again
 	for n := range 40 {
 		s := Apart[uint16](n + 1)
-		simtest.FatalIf(t, len(s) != n+1 || cap(s) != n+1, "len %d, cap %d, want %d", len(s), cap(s), n+1)
+		if len(s) != n+1 || cap(s) != n+1 {
+			t.Fatalf("len %d, cap %d, want %d", len(s), cap(s), n+1)
+		}
 		first := uintptr(unsafe.Pointer(&s[0]))
 		last := first + uintptr(len(s))*2
 		for i := 0; i < len(ends); i += 2 {
-			simtest.ErrorIf(t, first < ends[i+1]+lineBytes && ends[i] < last+lineBytes,
-				"%d elements at %x to %x lie near others at %x to %x", n+1, first, last, ends[i], ends[i+1])
+			if first < ends[i+1]+lineBytes && ends[i] < last+lineBytes {
+				t.Errorf("%d elements at %x to %x lie near others at %x to %x", n+1, first, last, ends[i], ends[i+1])
+			}
 		}
 		ends, keep = append(ends, first, last), append(keep, s)
 	}
@@ -84,19 +89,26 @@ func TestSpill(t *testing.T) {
 		more := Slice[int32](s, items)
 		s.Forget()
 		for i, v := range list.All {
-			simtest.FatalIf(t, *v != int64(i)*int64(i) || more[i] != 0, "%v %v %v", i, *v, more[i])
+			if *v != int64(i)*int64(i) || more[i] != 0 {
+				t.Fatal(i, *v, more[i])
+			}
 			more[i] = i
 		}
 		s.Forget()
 		n := 0
 		for piece := range list.Pieces {
 			for _, v := range piece {
-				simtest.FatalIf(t, v != int64(n)*int64(n) || more[n] != int32(n), "%v %v %v", n, v, more[n])
+				if v != int64(n)*int64(n) || more[n] != int32(n) {
+					t.Fatal(n, v, more[n])
+				}
 				n++
 			}
 		}
-		simtest.ErrorIf(t, n != items || list.Len() != items || *list.At(items - 1) != (items-1)*(items-1), "%v %v", n, list.Len())
-		simtest.ErrorIf(t, s.OnFile() != (s != nil && !s.failed && runtime.GOOS == "linux"), "%v", s.OnFile())
+		if n != items || list.Len() != items || *list.At(items - 1) != (items-1)*(items-1) {
+			t.Error(n, list.Len())
+		}
+		want := s != nil && !s.failed && runtime.GOOS == "linux"
+		simtest.ErrorIf(t, s.OnFile() != want, "%v", s.OnFile())
 		s.Free()
 		s.Free()
 	}

@@ -5,8 +5,8 @@ import "unsafe"
 // Prefetching tells whether Prefetch does anything on this processor.
 const Prefetching = true
 
-// Prefetch asks for the cache line at p, which will soon be read. It changes
-// nothing but time; any address will do.
+// Prefetch asks for the cache line at p, soon to be read. It changes only time; any address will
+// do.
 //
 //go:noescape
 func Prefetch(p unsafe.Pointer)
@@ -16,8 +16,8 @@ func Prefetch(p unsafe.Pointer)
 //go:noescape
 func PrefetchRow(p unsafe.Pointer)
 
-// PrefetchEach asks for the elements of an array, each of so many bytes, whose
-// numbers are in n places, so many bytes apart.
+// PrefetchEach asks for an array's elements, size bytes each, whose numbers are in n places, stride
+// bytes apart.
 //
 //go:noescape
 func PrefetchEach(index *int32, n int, stride uintptr, first unsafe.Pointer, size uintptr)

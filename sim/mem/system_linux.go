@@ -9,9 +9,9 @@ import (
 )
 
 // HugePages asks the operating system to back a slice with pages of 2 MiB and returns it. A model
-// that goes through much memory in the order of its events finds the translation of hardly any
-// address in the processor's small cache for pages of 4 KiB. It helps memory that has not been
-// touched yet, as a large slice from make is; small slices are left alone, and failures ignored.
+// that goes through much memory in the order of its events misses the processor's small cache of
+// translations for pages of 4 KiB. It helps untouched memory, as of a large slice from make; small
+// slices are left alone, and failures ignored.
 func HugePages[T any](s []T) []T {
 	const huge = 2 << 20
 	if len(s) == 0 {
@@ -29,11 +29,11 @@ func HugePages[T any](s []T) []T {
 	return s
 }
 
-// ReserveHugePages lets so many bytes of the heap, to be allocated from now on in pieces of any
-// size, be backed by pages of 2 MiB. It takes address space, no memory, and collects garbage once.
+// ReserveHugePages lets so many bytes of the heap, allocated from now on in any pieces, be backed
+// by pages of 2 MiB. It takes address space, no memory, and collects garbage once.
 func ReserveHugePages(bytes int) {
-	// The heap keeps the addresses of what it has freed, and allocates the lowest
-	// first; the operating system keeps what it has been asked for them.
+	// The heap keeps the addresses that it has freed, and allocates the lowest first; the system
+	// keeps its advice for them.
 	percent := debug.SetGCPercent(-1) // or the slice would be the occasion for a collection of its own
 	HugePages(make([]byte, bytes))
 	runtime.GC()
@@ -46,8 +46,8 @@ type spillFile struct {
 	size int64
 }
 
-// grow makes the file longer by a multiple of the size of pages, and returns what is new.
-// The room on the disk is taken at once, as there is nobody to tell of its lack later.
+// grow makes the file longer by a multiple of the page size, and returns the new part. Its room on
+// the disk is taken at once: nobody can be told of its lack later.
 func (f *spillFile) grow(bytes int) ([]byte, error) {
 	if f.file == nil {
 		file, err := os.CreateTemp("", "weft-*.spill")

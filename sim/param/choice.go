@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Choice is a setting whose value names an entry of a registry. The settings of the entry
-// stand beside it, in the same table of a file:
+// Choice is a setting that names an entry of a registry, whose settings stand beside it, in the
+// same table of a file:
 //
 //	[switch]
 //	allocator  = "matrix"   # the Choice
@@ -39,8 +39,8 @@ type Chooser interface {
 // Seeded is a configuration of what draws, when it is built, from the seed of its environment.
 type Seeded interface{ Seeded() }
 
-// SeedFor is the seed for what is built from a configuration: 0 where that is not [Seeded], so that
-// runs with other seeds can share it.
+// SeedFor is the seed for a configuration: 0 if it is not [Seeded], so that runs of other seeds can
+// share it.
 func SeedFor(config any, seed uint64) uint64 {
 	if _, ok := config.(Seeded); ok {
 		return seed
@@ -80,7 +80,7 @@ func (c *Choice[E, T]) UnmarshalText(name []byte) error {
 // Config is a pointer to the chosen entry's configuration; nil until Choose has been called.
 func (c *Choice[E, T]) Config() any { return c.config }
 
-// Own makes the configuration, which others may share, another of its type, of which nothing is set.
+// Own gives the choice an unset configuration of its own in place of one that others may share.
 func (c *Choice[E, T]) Own() any {
 	c.config = reflect.New(reflect.TypeOf(c.config).Elem()).Interface()
 	return c.config
@@ -112,8 +112,8 @@ func (c *Choice[E, T]) Describe(name string) Description {
 	return d
 }
 
-// DidYouMean is ` (did you mean "x"?)` for the candidate that differs from name by the fewest
-// edits, if those are few enough for a typing error; otherwise "".
+// DidYouMean is ` (did you mean "x"?)` for the candidate with the fewest edits from name, if few
+// enough for a typing error; else "".
 func DidYouMean(name string, candidates []string) string {
 	best, bestDistance := "", max(1, len(name)/3)+1
 	for _, c := range candidates {
@@ -130,8 +130,7 @@ func DidYouMean(name string, candidates []string) string {
 	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
-// editDistance counts insertions, deletions, substitutions and swaps of
-// neighbours (optimal string alignment).
+// editDistance counts insertions, deletions, substitutions and swaps (optimal string alignment).
 func editDistance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -154,8 +153,8 @@ func editDistance(a, b string) int {
 	return last[len(b)]
 }
 
-// Errors lists the errors that [errors.Join] has joined, in order; a joined error among them
-// is replaced by its own errors. None for nil.
+// Errors lists the errors that [errors.Join] has joined, in order, nested ones flattened; none for
+// nil.
 func Errors(err error) []error {
 	if err == nil {
 		return nil
@@ -177,14 +176,12 @@ type Setting struct {
 	Value any
 }
 
-// Set gives the setting key a value: a number, boolean, string or list of the
-// setting's type, or its text with a unit ("20ns").
+// Set gives setting key a value: of its type, or text with a unit ("20ns").
 func Set(key string, value any) Setting { return Setting{key, value} }
 
-// New constructs name in env with its defaults but for the given settings: the short way for those
-// who know the name and not the type of its configuration. Settings that name has not got, or does
-// not use in env, are errors, and so are values that do not fit; all of them are reported together,
-// each a *ParamError.
+// New constructs name in env with its defaults but for the given settings: for those who know the
+// name but not the configuration's type. Settings that name lacks or does not use in env, and
+// values that do not fit, are errors, joined, each a *ParamError.
 func (r *Registry[E, T]) New(name string, env E, settings ...Setting) (T, error) {
 	var zero T
 	config, err := r.Config(name)
@@ -245,8 +242,8 @@ func keysOf(config any) (keys []string) {
 	return keys
 }
 
-// assign sets v to a value of its type, of a type that converts to it without a
-// loss, or to text that it reads. The error says what is wanted.
+// assign sets v to a value of its type, one that converts without loss, or text that it reads. The
+// error says what is wanted.
 func assign(v reflect.Value, value any) error {
 	wanted := fmt.Errorf("a value of type %s", typeName(v))
 	if c, ok := v.Addr().Interface().(Chooser); ok {
@@ -271,8 +268,8 @@ func assign(v reflect.Value, value any) error {
 	return nil
 }
 
-// SetScalar assigns a number, a boolean or a string where its type fits v exactly: integers
-// are numbers, too.
+// SetScalar assigns a number, boolean or string if its type fits v exactly; integers are numbers,
+// too.
 func SetScalar(v reflect.Value, value any) bool {
 	from := reflect.ValueOf(value)
 	switch {

@@ -11,7 +11,7 @@ import (
 )
 
 // Need is what one form of a name asks of its environment, such as groups of a topology. The zero
-// Need asks for nothing: its form is for all environments that no other form of the name is for.
+// Need's form is for all environments that no other form is for.
 type Need[E any] struct {
 	What string           // for messages: "groups"
 	Met  func(env E) bool // nil: always
@@ -62,13 +62,12 @@ func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string,
 	}
 }
 
-// EnvWithNeeds is implemented by environments that word the error of a name none
-// of whose needs they meet.
+// EnvWithNeeds is implemented by environments that word the error of unmet needs of a name.
 type EnvWithNeeds interface {
 	Lacks(name string, needs []string) error
 }
 
-// formFor is the form of name that is configured by config, or else the one whose need env meets.
+// formFor is the form of name that config configures, or else the one whose need env meets.
 func (r *Registry[E, T]) formFor(name string, config any, env E) (*form[E, T], error) {
 	e, ok := r.entries[name]
 	if !ok {
@@ -98,8 +97,7 @@ func (r *Registry[E, T]) formFor(name string, config any, env E) (*form[E, T], e
 	return nil, fmt.Errorf("%s %q needs %s", r.kind, name, strings.Join(needs, " or "))
 }
 
-// Settings lists the keys that name takes in an environment: the keys of the form
-// whose need env meets.
+// Settings lists the keys of name in an environment: of the form whose need env meets.
 func (r *Registry[E, T]) Settings(name string, env E) ([]string, error) {
 	f, err := r.formFor(name, nil, env)
 	if err != nil {
@@ -108,22 +106,20 @@ func (r *Registry[E, T]) Settings(name string, env E) ([]string, error) {
 	return keysOf(f.defaults()), nil
 }
 
-// Skipper is implemented by what does not use all settings of its configuration:
-// beside others of them, or where it was built for.
+// Skipper is implemented by what does not use all settings of its configuration in some cases.
 type Skipper interface {
 	// UnusedSettings lists their keys.
 	UnusedSettings() []string
 }
 
-// Idler is implemented by what some settings change nothing of, beside others, but may be given
-// all the same.
+// Idler is implemented by what has settings that may be given but, beside others, change nothing.
 type Idler interface{ IdleSettings() []IdleSetting }
 
 // IdleSetting is such a setting, and why.
 type IdleSetting struct{ Key, Because string }
 
-// Unused lists the settings of name that built, which was built in env, makes no
-// use of: settings of other forms, and settings that it says it skips.
+// Unused lists the settings of name that built, built in env, does not use: other forms', and those
+// that it skips.
 func (r *Registry[E, T]) Unused(name string, env E, built T) []string {
 	used, err := r.Settings(name, env)
 	if err != nil {
@@ -201,8 +197,7 @@ func (e *entry[E, T]) disagreement() (err error) {
 	return err
 }
 
-// describe joins the documentation of the forms: what only some of them have, or
-// what differs, is told with the need.
+// describe joins the forms' documentation: differences are told with their need.
 func (e *entry[E, T]) describe(name string) Description {
 	d := Description{Name: name, Params: DescribeParams(e.config())}
 	texts := make([]string, len(e.forms))

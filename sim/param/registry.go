@@ -18,9 +18,9 @@ import (
 	"github.com/weft-sim/weft/sim/lists"
 )
 
-// Registry holds the named constructors of one kind of thing (topologies, routings, patterns, ...).
-// E is what a constructor needs beyond its configuration, such as the topology; T is what it makes.
-// A registry is filled by init functions and read-only afterwards.
+// Registry holds the named constructors of one kind of thing (topologies, routings, patterns, ...),
+// filled by init functions and read-only afterwards. E is a constructor's environment, such as the
+// topology; T is what it makes.
 type Registry[E, T any] struct {
 	kind    string
 	entries map[string]*entry[E, T]
@@ -53,8 +53,8 @@ func Register[C, E, T any](r *Registry[E, T], name, doc string, defaults C, buil
 	RegisterFor(r, Need[E]{}, name, doc, defaults, build)
 }
 
-// cloneConfig copies a configuration so that decoding into a slice or map of
-// one instance cannot change the defaults.
+// cloneConfig copies a configuration: decoding into its slices or maps must not change the
+// defaults.
 func cloneConfig[C any](c C) C {
 	v := reflect.ValueOf(&c).Elem()
 	if v.Kind() != reflect.Struct {
@@ -85,8 +85,8 @@ func (e *UnknownNameError) Error() string {
 	return fmt.Sprintf("unknown %s %q%s: known are %s", e.Kind, e.Name, DidYouMean(e.Name, e.Known), strings.Join(e.Known, ", "))
 }
 
-// Config returns a pointer to a fresh configuration of name with its defaults, for decoding user
-// input into. Of a name with several forms it is a struct with the settings of all.
+// Config returns a pointer to a fresh default configuration of name, for decoding user input into.
+// With several forms it has the settings of all.
 func (r *Registry[E, T]) Config(name string) (any, error) {
 	e, ok := r.entries[name]
 	if !ok {
@@ -113,8 +113,8 @@ func (r *Registry[E, T]) Build(name string, config any, env E) (T, error) {
 	return f.build(config, env)
 }
 
-// Make is Config, then set, then Build: the short way for tests and for code that composes by hand.
-// C must be the configuration of name, or of one of its forms.
+// Make is Config, then set, then Build: for tests and code that composes by hand. C must be the
+// configuration of name, or of one of its forms.
 func Make[C, E, T any](r *Registry[E, T], name string, env E, set func(*C)) (T, error) {
 	var zero T
 	e, ok := r.entries[name]
@@ -155,8 +155,8 @@ func (r *Registry[E, T]) Describe(name string) (Description, error) {
 	return e.describe(name), nil
 }
 
-// DescribeParams lists the settings of a pointer to a configuration struct with its present values
-// as defaults, by reflection over the tags of [Register].
+// DescribeParams lists the settings of a pointer to a configuration, with present values as
+// defaults, by the tags of [Register].
 func DescribeParams(config any) []Param {
 	var params []Param
 	EachSetting(config, func(f *Field, v reflect.Value) {
@@ -175,8 +175,8 @@ func DescribeParams(config any) []Param {
 	return params
 }
 
-// EachSetting visits the settings of a pointer to a configuration struct: its
-// fields with a toml tag, the fields of an embedded struct in its place.
+// EachSetting visits the settings of a pointer to a configuration: fields with a toml tag, and
+// those of embedded structs in place.
 func EachSetting(config any, visit func(field *Field, value reflect.Value)) {
 	v := reflect.ValueOf(config)
 	for v.Kind() == reflect.Pointer {
@@ -288,8 +288,8 @@ func formatValue(v reflect.Value) string {
 	}
 }
 
-// InCycles tells by the tag of a setting whether it counts cycles: experiment files may give
-// such a setting as a time, too.
+// InCycles tells by a setting's tag whether it counts cycles: experiment files may then give a
+// time.
 func InCycles(tag reflect.StructTag) bool { return tag.Get("unit") == Cycles }
 
 // Cycles is the unit of settings that count cycles of the flit clock.
@@ -322,8 +322,8 @@ func allowed(f reflect.StructField) string {
 	return ""
 }
 
-// ParamError says that the setting Key has the value Value and what is
-// allowed. The reader of a file adds the place of the key.
+// ParamError says what is allowed for setting Key in place of Value. A file's reader adds the key's
+// place.
 type ParamError struct {
 	Key   string
 	Value any
@@ -332,8 +332,8 @@ type ParamError struct {
 
 func (e *ParamError) Error() string { return fmt.Sprintf("%s = %v: want %s", e.Key, e.Value, e.Want) }
 
-// Validate checks a pointer to a configuration against its tags (min, max, choices) and, if those
-// hold, its own Validate method. All problems are returned together, each a *ParamError.
+// Validate checks a pointer to a configuration against its tags (min, max, choices) and then by its
+// own Validate method. All problems are joined, each a *ParamError.
 func Validate(config any) error {
 	var problems, chosen []error
 	all := reflect.ValueOf(config).Elem()
@@ -382,7 +382,7 @@ func (s *Field) check(v reflect.Value) (problems []error) {
 	return problems
 }
 
-// bound reads a min or max tag of a number, or of a list of numbers, in the unit of the type; nil: there is none.
+// bound reads a min or max tag of a number, or a list's, in the type's unit; nil: there is none.
 func bound(f reflect.StructField, tag string) *float64 {
 	text, of := f.Tag.Get(tag), f.Type
 	for of.Kind() == reflect.Slice {

@@ -1,5 +1,5 @@
-// Package simtest chooses the cases that a run of the tests tries of those that differ
-// little: another one for each day and test, and all of them in make soak.
+// Package simtest chooses among a test's cases that differ little: another for each day and test,
+// all in make soak.
 package simtest
 
 import (
@@ -18,16 +18,15 @@ import (
 	"testing"
 )
 
-// Choice is the environment variable with the number by which cases are chosen, 0 unless
-// set. The Makefile sets it to one of the day.
+// Choice is the environment variable of the number by which cases are chosen, 0 unless set; the
+// Makefile takes the day.
 const Choice = "WEFT_TEST_CHOICE"
 
 // Soak tells whether make soak runs the tests.
 func Soak() bool { return os.Getenv("SOAK_TIME") != "" }
 
-// Some is one of the cases, or all of them in make soak. Which one depends on the choice, on
-// the test's name and on the number of the trial within it, so that a run tries each of them
-// in some tests and trials.
+// Some is one of the cases, or all in make soak. The choice, the test's name and the trial's number
+// in it decide, so that a run tries each case somewhere.
 func Some[T any](t testing.TB, trial int, cases ...T) []T {
 	t.Helper()
 	if Soak() {
@@ -47,8 +46,7 @@ func Some[T any](t testing.TB, trial int, cases ...T) []T {
 	return cases[i : i+1]
 }
 
-// Seeds are a share of the numbers below n, one in so many: in a short run the first of
-// these, in make soak all.
+// Seeds are every share-th of the numbers below n: the first ones in a short run, all in make soak.
 func Seeds(t testing.TB, n, share int) []uint64 {
 	t.Helper()
 	var all []uint64
@@ -71,8 +69,8 @@ func Seeds(t testing.TB, n, share int) []uint64 {
 	return all
 }
 
-// Threads are numbers of threads whose results a trial compares: one, and Some of 2, 3 and 5;
-// in a short run, one and two.
+// Threads are numbers of threads whose results a trial compares: one, and Some of 2, 3 and 5
+// (short: two).
 func Threads(t testing.TB, trial int) []int {
 	t.Helper()
 	if testing.Short() {
@@ -241,7 +239,7 @@ func Rows(t testing.TB, file string) [][]string {
 	return rows[1:]
 }
 
-// Table reads a CSV file, packed or not, each row by the names of its columns. Lines that begin with
+// Table reads a CSV file, packed or not, each row by its columns' names. Lines that begin with
 // # are left out.
 func Table(t testing.TB, file string) (rows []map[string]string) {
 	t.Helper()
@@ -264,7 +262,22 @@ func Table(t testing.TB, file string) (rows []map[string]string) {
 	return rows
 }
 
-// NeedSample skips the test if a file of the reference, which is not kept with the sources, is not here.
+// Case is a section of a file of cases: a line "== NAME", what is given, a line "--", what is wanted.
+type Case struct{ Name, Given, Want string }
+
+// Cases reads a file of cases.
+func Cases(t testing.TB, file string) (all []Case) {
+	t.Helper()
+	for _, section := range strings.Split("\n"+Text(t, file), "\n== ")[1:] {
+		name, body, _ := strings.Cut(section, "\n")
+		given, want, found := strings.Cut("\n"+body, "\n--\n")
+		FatalIf(t, !found, "%s: case %q wants nothing", file, name)
+		all = append(all, Case{name, strings.TrimPrefix(given, "\n") + "\n", strings.TrimSuffix(want, "\n")})
+	}
+	return all
+}
+
+// NeedSample skips the test if a file of the reference, kept apart from the sources, is not here.
 func NeedSample(t testing.TB, file string) {
 	t.Helper()
 	if _, err := os.Stat(file); err != nil {

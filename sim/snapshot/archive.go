@@ -1,7 +1,7 @@
 // Package snapshot writes the state of simulations as bytes and reads it back.
 //
-// [Value] archives all fields of a type, in both directions. What needs code has one method
-// for both, which is called by Value, too:
+// [Value] archives all fields of a type, in both directions. Code has one method for both, which
+// Value calls, too:
 //
 //	func (p *probe) Archive(a *snapshot.Archive) {
 //		snapshot.Int(a, &p.sent)
@@ -23,8 +23,8 @@ import (
 	"slices"
 )
 
-// Archive is a state that is being written, or read. After the first error all that is
-// read is zero, and nothing changes any more.
+// Archive is a state that is written or read. After the first error reads give zero, and nothing
+// changes.
 type Archive struct {
 	b       []byte // written; or left to be read
 	reading bool
@@ -72,8 +72,7 @@ func (a *Archive) Check(ok bool, format string, args ...any) {
 	}
 }
 
-// End is the end of what is read or written: the first error, if there was one, or that
-// something is left to be read.
+// End ends reading or writing with the first error, or that something is left to be read.
 func (a *Archive) End() error {
 	switch {
 	case !a.reading:
@@ -138,8 +137,8 @@ func Float(a *Archive, p *float64) {
 	*p = math.Float64frombits(bits)
 }
 
-// Uint64 archives a number that is as often large as small, such as the state of a
-// random stream: in 8 bytes.
+// Uint64 archives a number that is as often large as small, such as a random stream's state: 8
+// bytes.
 func Uint64(a *Archive, p *uint64) {
 	a.turnOver(8)
 	switch {
@@ -209,8 +208,8 @@ func length(a *Archive, n int) int {
 	return n
 }
 
-// Array archives the elements of a slice whose length is known: what names the slice if
-// what is read has another one.
+// Array archives the elements of a slice of known length; what names the slice if another length is
+// read.
 func Array[T any](a *Archive, what string, s []T, each func(*Archive, *T)) {
 	n := length(a, len(s))
 	if a.err == nil && n != len(s) {
@@ -256,19 +255,17 @@ func (a *Archive) Mark(name string) {
 // pieceBytes is what an archive that is written or read in pieces holds of them.
 const pieceBytes = 256 << 10
 
-// WriterTo is an empty archive that writes to w, of which it holds no more than a piece.
-// [Archive.End] writes the last. An error of w is the archive's.
+// WriterTo is an empty archive that writes to w and holds no more than a piece. [Archive.End]
+// writes the last; errors of w are its.
 func WriterTo(w io.Writer) *Archive { return &Archive{b: make([]byte, 0, pieceBytes+64), to: w} }
 
-// ReaderFrom reads what an archive has written from r, of at most so many bytes. It holds no
-// more of it than a piece. If r is an [io.Closer], it is closed by [Archive.End] or with the
-// first error.
+// ReaderFrom reads an archive from r, of at most so many bytes, holding no more than a piece. An
+// [io.Closer] is closed by [Archive.End] or with the first error.
 func ReaderFrom(r io.Reader, most int64) *Archive {
 	return &Archive{reading: true, from: r, page: make([]byte, pieceBytes), most: most}
 }
 
-// turnOver begins another piece if need be, so that a number of n bytes has room, or is
-// there if there is so much.
+// turnOver begins another piece if need be, so that a number of n bytes has room, or is there.
 func (a *Archive) turnOver(n int) {
 	switch {
 	case a.to != nil && len(a.b) >= pieceBytes:

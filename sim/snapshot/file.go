@@ -57,9 +57,9 @@ func Write(w io.WriteSeeker, build, key string, state func(*Archive) error) erro
 	return err
 }
 
-// Open checks a file of the program build and reads the state of a key, a piece at a time, taking
-// so many bytes of memory at most. The file, which stands at its beginning, is closed by the
-// state's End, or here if it cannot be used: the error says why.
+// Open checks a file of program build and reads a key's state, a piece at a time, in at most so
+// many bytes of memory. The state's End closes the file, which stands at its beginning, or Open if
+// it cannot be used: the error says why.
 func Open(file io.ReadSeekCloser, build, key string, memory int64) (*Archive, error) {
 	a, err := open(file, build, max(1<<20, memory))
 	if err != nil {

@@ -23,12 +23,11 @@ type Archiver interface{ Archive(a *Archive) }
 //	snap:"own"   a pointer, or a map of pointers, to what nothing else points to; may be nil
 //	snap:"fixed" a slice whose length the settings give; it stays where it is
 //
-// It panics, whatever v holds, if a field without a tag is a pointer, an interface, a function
-// or a channel. Cost: a call of a function per number.
+// It panics, whatever v holds, on a field without a tag that is a pointer, interface, function or
+// channel. Cost: a call a number.
 func Value[T any](a *Archive, v *T) { planOf(reflect.TypeFor[T](), "")(a, unsafe.Pointer(v)) }
 
-// Fields is [Value] of a struct by its fields and their tags, for an [Archiver] of which these
-// are all.
+// Fields is [Value] of a struct by fields and tags, for an [Archiver] that is no more.
 func Fields[T any](a *Archive, v *T) { planOf(reflect.TypeFor[T](), "fields")(a, unsafe.Pointer(v)) }
 
 // plan archives what is at p.

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Running accumulates mean, variance and extremes of a sample in one pass
-// (Welford 1962). The zero value is an empty sample.
+// Running is a sample's mean, variance and extremes in one pass (Welford 1962). The zero value is
+// empty.
 type Running struct {
 	n        int64
 	mean, m2 float64
@@ -75,8 +75,8 @@ func (r *Running) Max() float64 {
 	return r.max
 }
 
-// HalfWidth is half the width of the confidence interval of the mean at the given level (0.95) for
-// independent observations, by Student's t; infinite for fewer than two.
+// HalfWidth is half the confidence interval of the mean at a level (0.95) for independent
+// observations, by Student's t; infinite for fewer than two.
 func (r *Running) HalfWidth(level float64) float64 {
 	if r.n < 2 {
 		return math.Inf(1)
@@ -136,8 +136,8 @@ func (h *Histogram) N() int64 { return h.n }
 // Max is the largest value counted, exactly.
 func (h *Histogram) Max() int64 { return h.max }
 
-// Quantile returns the value below or at which a share q of the values lie
-// (the nearest rank), as the middle of its bucket; NaN if there are none.
+// Quantile is the value at or below which a share q of the values lie (nearest rank), as its
+// bucket's middle; NaN if empty.
 func (h *Histogram) Quantile(q float64) float64 {
 	if h.n == 0 {
 		return math.NaN()
@@ -152,8 +152,7 @@ func (h *Histogram) Quantile(q float64) float64 {
 	panic("stats: histogram counts do not add up")
 }
 
-// Buckets calls yield with the bounds [from, to) and the count of every bucket
-// that is not empty, in ascending order.
+// Buckets yields the bounds [from, to) and count of every bucket that is not empty, ascending.
 func (h *Histogram) Buckets(yield func(from, to, count int64)) {
 	for i, c := range h.counts {
 		if c > 0 {
@@ -208,8 +207,8 @@ const leastObservations = 8
 // leastWorth is the least number of independent observations that correlated ones are taken for.
 const leastWorth = 5
 
-// MeasureGrowth fits a line to observations at times t (both slices of one
-// length); ok is false for fewer than eight.
+// MeasureGrowth fits a line to observations at times t (equal lengths); not ok for fewer than
+// eight.
 //
 // The standard error takes the residuals for a first-order autoregressive series: with a
 // correlation r between neighbours, n observations are worth n(1-r)/(1+r) (Law and Kelton 2000,
@@ -244,8 +243,8 @@ func MeasureGrowth(t, y []float64) (g Growth, ok bool) {
 	return g, true
 }
 
-// Exponent is the exponent relative to a level, usually [Growth.Level], with
-// the limits of a two-sided confidence interval.
+// Exponent is the exponent relative to a level, mostly [Growth.Level], with a two-sided confidence
+// interval.
 func (g Growth) Exponent(level, confidence float64) (exponent, low, high float64) {
 	scale := g.Time / level
 	half := g.StandardError * distuv.StudentsT{Sigma: 1, Nu: g.Freedom}.Quantile(0.5+confidence/2)
@@ -281,24 +280,24 @@ func TruncationPoint(series []float64) (cut int, settled bool) {
 // LeastBatches is the least number of batches of an interval.
 const LeastBatches = 5
 
-// Constants of MeanInterval, chosen by the coverage and cost of intervals on queues whose mean
-// latency is known (docs/validation.md).
+// Constants of MeanInterval, by the coverage and cost of intervals on queues of known mean latency
+// (docs/validation.md).
 const (
 	mostBatches = 20
 	// batchLength is the least length of a batch in correlation times.
 	batchLength = 1.5
-	// markovBelow is the correlation of neighbours from which on down a series is taken for a
-	// first-order autoregressive one; above it neighbours are joined.
+	// markovBelow is the correlation of neighbours below which a series counts as a first-order
+	// autoregressive one; above it neighbours are joined.
 	markovBelow = 0.4
-	// mostObservations is the number of observations, once joined, between half of which and
-	// which correlation is measured.
+	// mostObservations is how many observations, and half of it how few, correlation is measured on
+	// once joined.
 	mostObservations = 128
 	// fewestObservations is how many are not joined further.
 	fewestObservations = 24
 )
 
-// Batches is the number of batches that a stationary series is divided into for the
-// confidence interval of its mean ([MeanInterval]); 0 while it is too short for one.
+// Batches is the number of batches of a stationary series for the confidence interval of its mean
+// ([MeanInterval]); 0 while it is too short.
 //
 // The length of batches follows from the correlation time T = (1+r)/(1-r), for a
 // correlation r between neighbours: the number of observations that count as one independent
@@ -316,8 +315,8 @@ func Batches(series []float64) int {
 	return batches
 }
 
-// MeanInterval is half the width of the confidence interval of the mean of a stationary
-// series, at a level such as 0.95, by the means of some batches; infinite for 0.
+// MeanInterval is half the confidence interval of the mean of a stationary series, at a level such
+// as 0.95, by batch means; infinite for 0.
 //
 // The variance is made larger by what the correlation T within batches of m observations hides,
 // 1/(1 - (T-1/T)/2m) for a first-order autoregressive series, or by the correlation r of the
@@ -341,8 +340,8 @@ func MeanInterval(series []float64, level float64, batches int) float64 {
 	return t * math.Sqrt(of.Variance()/float64(batches)*inflation)
 }
 
-// Joined is a series of at most n observations: means of as many neighbours as that takes. What
-// is left over at the beginning is left out.
+// Joined is a series of at most n observations, means of as many neighbours as that takes, without
+// the odd ones at the beginning.
 func Joined(series []float64, n int) []float64 {
 	each := (len(series) + n - 1) / n
 	if each <= 1 {
@@ -361,8 +360,8 @@ func join(series []float64, each int) []float64 {
 	return means
 }
 
-// correlationTimes are the correlation time of a series in observations, at least 1, half a standard
-// error of the correlation up, and a whole one.
+// correlationTimes are a series' correlation times in observations, at least 1, for a correlation
+// half a standard error up, and a whole one.
 func correlationTimes(y []float64) (time, longest float64) {
 	for scale := 1.0; ; scale *= 2 {
 		r := max(0, min(NeighbourCorrelation(y), 0.98))
@@ -375,12 +374,12 @@ func correlationTimes(y []float64) (time, longest float64) {
 	}
 }
 
-// CorrelationTime is (1+r)/(1-r): as many observations of a first-order autoregressive series
-// with a correlation r between neighbours count as an independent one.
+// CorrelationTime is (1+r)/(1-r): so many observations of a first-order autoregressive series with
+// neighbours' correlation r count as one.
 func CorrelationTime(r float64) float64 { return (1 + r) / (1 - r) }
 
-// NeighbourCorrelation estimates the correlation of neighbours. What is found in a sample falls
-// short by (1+3r)/n (Kendall 1954), which is made up for.
+// NeighbourCorrelation estimates the correlation of neighbours; a sample's falls short by (1+3r)/n
+// (Kendall 1954), which is made up for.
 func NeighbourCorrelation(y []float64) float64 {
 	n := float64(len(y))
 	mean := 0.0

@@ -34,8 +34,7 @@ func TestRunningAgainstGonum(t *testing.T) {
 	var two Running
 	two.Add(1)
 	two.Add(3)
-	got := two.HalfWidth(0.95)
-	simtest.ErrorIf(t, math.Abs(got-12.706) > 0.001, "half width of {1, 3} = %v, want 12.706", got)
+	simtest.Near(t, two.HalfWidth(0.95), 12.706, 0.001, "half width of {1, 3}")
 }
 
 func TestHistogramBuckets(t *testing.T) {
@@ -68,8 +67,7 @@ func TestHistogramQuantiles(t *testing.T) {
 	slices.Sort(x)
 	for _, q := range []float64{0.001, 0.5, 0.95, 0.99, 1} {
 		want := x[max(1, int(math.Ceil(q*float64(len(x)))))-1]
-		got := h.Quantile(q)
-		simtest.ErrorIf(t, math.Abs(got-want) > want/256, "quantile %v = %v, want %v within 1/256", q, got, want)
+		simtest.Near(t, h.Quantile(q), want, want/256, "quantile %v", q)
 	}
 	simtest.ErrorIf(t, h.N() != 5000 || float64(h.Max()) != x[4999], "n = %d, max = %d", h.N(), h.Max())
 }
@@ -259,8 +257,7 @@ func TestCorrelatedBatches(t *testing.T) {
 		y = append(y, float64(1+i/20))
 	}
 	want := 2.776445 * math.Sqrt(2.5/5*9)
-	got := MeanInterval(y, 0.95, 5)
-	simtest.ErrorIf(t, math.Abs(got-want) > 1e-6*want, "half-width %v, want %v", got, want)
+	simtest.Near(t, MeanInterval(y, 0.95, 5), want, 1e-6*want, "half-width")
 }
 
 // TestJoined: what is left over goes at the beginning.

@@ -12,10 +12,9 @@ import (
 )
 
 // Wheel is the near future of a clocked component: values of one type filed by the cycle in which
-// they are due. Items live in chunks that are handed on from emptied cycles to filling ones, so
-// that memory follows the number of items in flight and stays warm. Items beyond the wheel's reach
-// wait in lists of many cycles each; no item is ever sorted. The items of a cycle come in the order
-// in which they were filed.
+// they are due. Items live in chunks that pass from emptied cycles to filling ones: memory follows
+// the items in flight and stays warm. Items beyond the wheel's reach wait in lists of many cycles
+// each; nothing is sorted. A cycle's items keep the order of filing.
 type Wheel[T any] struct {
 	slots []wheelSlot[T]
 	first *wheelSlot[T] // of slots
@@ -26,8 +25,8 @@ type Wheel[T any] struct {
 	free  *wheelChunk[T] // list of empty chunks
 	open  *wheelChunk[T] // chunk last handed out
 	filed int            // chunks in slots
-	// far takes what is beyond the last block within reach. A block is an eighth of
-	// the slots: reach moves on by one when now enters another.
+	// far takes what is beyond the last block within reach. A block is an eighth of the slots; when
+	// now enters another, reach moves on by one.
 	far       farFuture[T]
 	blockBits uint
 }
@@ -38,8 +37,7 @@ const (
 	wheelBlocks = 8  // of the slots: now's, and those ahead
 )
 
-// wheelSlot is a ring of chunks, all of them full but the last: the slot's hot
-// fields are then one pointer and one counter.
+// wheelSlot is a ring of chunks, full but for the last: its hot fields are a pointer and a counter.
 type wheelSlot[T any] struct {
 	last *wheelChunk[T]
 	room uint32 // bytes of the unused places in last
@@ -48,7 +46,7 @@ type wheelSlot[T any] struct {
 // used is the number of places in use in the last chunk.
 func (s *wheelSlot[T]) used() int { return chunkItems - int(s.room)/int(unsafe.Sizeof(*new(T))) }
 
-// each visits the items of a slot that has some, chunk by chunk, in the order in which they were filed.
+// each visits the items of a slot that has some, chunk by chunk, in the order of filing.
 func (s *wheelSlot[T]) each(visit func(batch []T)) {
 	for c := s.last.next; ; c = c.next {
 		if c == s.last {
@@ -64,8 +62,7 @@ type wheelChunk[T any] struct {
 	next  *wheelChunk[T]
 }
 
-// New makes a wheel that files items up to reach cycles ahead directly;
-// items further ahead are allowed and cost more.
+// New makes a wheel that files up to reach cycles ahead directly; items further ahead cost more.
 func New[T any](reach int64) *Wheel[T] {
 	blockBits := uint(0)
 	for (wheelBlocks-1)<<blockBits < reach && wheelBlocks<<blockBits < 1<<16 {
@@ -77,8 +74,8 @@ func New[T any](reach int64) *Wheel[T] {
 	return w
 }
 
-// Place files an item for a cycle later than the one last taken and returns
-// its address, for the caller to fill in before the next call.
+// Place files an item for a cycle after the one last taken and returns its address, to be filled in
+// before the next call.
 func (w *Wheel[T]) Place(cycle int64) *T {
 	if w.HasRoom(cycle) {
 		return w.Fill(cycle)
@@ -86,8 +83,8 @@ func (w *Wheel[T]) Place(cycle int64) *T {
 	return w.extend(cycle)
 }
 
-// HasRoom tells whether there is room at hand for an item of a cycle, which [Wheel.Fill] then
-// files as [Wheel.Place] does. The two are for the hottest of callers, where they are inlined.
+// HasRoom tells whether there is room at hand for an item of a cycle, which [Wheel.Fill] then files
+// as [Wheel.Place] does. Both are inlined in the hottest callers.
 func (w *Wheel[T]) HasRoom(cycle int64) bool {
 	if check.On {
 		w.mustCome(cycle)
@@ -139,9 +136,8 @@ func (w *Wheel[T]) extend(cycle int64) *T {
 	return &c.items[0]
 }
 
-// Next takes a batch of the items of cycle; nil when there are no more. The
-// batch is valid until the next call. Cycles must be taken in ascending order
-// and completely; Place for a later cycle is allowed in between.
+// Next takes a batch of a cycle's items; nil at the end. It is valid until the next call. Cycles
+// must be taken in ascending order and completely; Place for a later cycle is allowed in between.
 func (w *Wheel[T]) Next(cycle int64) []T {
 	if w.open != nil {
 		w.open.next = w.free
@@ -170,8 +166,8 @@ func (w *Wheel[T]) Next(cycle int64) []T {
 	return c.items[:n]
 }
 
-// Skip takes a cycle, as Next does, if it is cheap to see that it has no items; otherwise it
-// returns false, and Next is to be called. It is for the hottest of callers, where it is inlined.
+// Skip takes a cycle, as Next does, if it is cheap to see that it has no items; otherwise it is
+// false, and Next is due. It is inlined in the hottest callers.
 func (w *Wheel[T]) Skip(cycle int64) bool {
 	if cycle > w.turn || w.Has(cycle) {
 		return false
@@ -241,8 +237,8 @@ func (w *Wheel[T]) Len() int {
 	return n
 }
 
-// NextCycle is the first cycle after the one last taken that has items; ok is
-// false if there are none. It scans; call it only when idle.
+// NextCycle is the first cycle with items after the one last taken; not ok if none. It scans: call
+// it when idle.
 func (w *Wheel[T]) NextCycle() (cycle int64, ok bool) {
 	if w.filed > 0 {
 		for c := w.now + 1; c <= w.reach; c++ {
@@ -261,8 +257,8 @@ func (w *Wheel[T]) NextCycle() (cycle int64, ok bool) {
 // Each calls visit with every item, for audits. It does not take them.
 func (w *Wheel[T]) Each(visit func(T)) { w.Items(func(_ int64, item *T) { visit(*item) }) }
 
-// Items calls visit with every item and its cycle: the items of a cycle in the order in which
-// they were filed, the cycles in no particular order. It does not take them.
+// Items visits every item with its cycle, in the order of filing within a cycle; cycles are in no
+// particular order. It does not take them.
 func (w *Wheel[T]) Items(visit func(cycle int64, item *T)) {
 	w.used(func(c int64, s *wheelSlot[T]) {
 		s.each(func(batch []T) {
@@ -278,8 +274,7 @@ func (w *Wheel[T]) Items(visit func(cycle int64, item *T)) {
 	}
 }
 
-// Remove takes away every item for which drop returns true. Cost: linear in the
-// items filed and the wheel's reach.
+// Remove takes away items for which drop is true. Cost: linear in items and the wheel's reach.
 func (w *Wheel[T]) Remove(drop func(*T) bool) {
 	var kept []T
 	w.used(func(c int64, s *wheelSlot[T]) {
@@ -302,8 +297,8 @@ func (w *Wheel[T]) Remove(drop func(*T) bool) {
 	w.far.remove(drop)
 }
 
-// farFuture holds a wheel's items beyond its reach: a list for each block of cycles that has some, in
-// the order of blocks. The items of a cycle, which are always in one list, keep their order.
+// farFuture holds a wheel's items beyond its reach: a list for each block of cycles with some, by
+// block. A cycle's items, always in one list, keep their order.
 type farFuture[T any] struct {
 	lists []*farList[T]
 	free  []*farList[T] // empty ones

@@ -44,14 +44,21 @@ func CheckCells(t *testing.T, what string, got, want map[string]string) {
 	}
 }
 
-// WorkOf is the number of flit-hops that weft check expects of a file, and that its run counts.
-func WorkOf(t *testing.T, f *experiments.File) (expected, counted float64) {
+// Expected is the number of flit-hops that weft check expects of a file.
+func Expected(t *testing.T, f *experiments.File) (hops float64) {
 	t.Helper()
 	for _, note := range simtest.Must(f.Preflight(true))(t).Notes {
 		if at := strings.Index(note.Text, "roughly "); note.Topic == "cost" && at >= 0 {
-			simtest.Must(fmt.Sscanf(note.Text[at:], "roughly %g flit-hops", &expected))(t)
+			simtest.Must(fmt.Sscanf(note.Text[at:], "roughly %g flit-hops", &hops))(t)
 		}
 	}
+	return hops
+}
+
+// WorkOf is the number of flit-hops that weft check expects of a file, and that its run counts.
+func WorkOf(t *testing.T, f *experiments.File) (expected, counted float64) {
+	t.Helper()
+	expected = Expected(t, f)
 	dir := t.TempDir()
 	Execute(t, f, engine.Execution{Dir: dir})
 	_, row, _ := strings.Cut(Read(t, dir, "performance.csv"), "\n") // of point, events, flit_hops
@@ -93,6 +100,25 @@ func Refusals(t *testing.T, head string, files map[string]string) {
 	for text, want := range files {
 		Refused(t, head+text, want)
 	}
+}
+
+// Idle is what warnings say of settings that change nothing, each behind its key.
+func Idle(warnings []experiments.Warning) string {
+	var said []string
+	for _, w := range warnings {
+		if w.Idle {
+			said = append(said, w.Key+" "+w.Message)
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// Single is the value of a column of results that have one row.
+func Single(t *testing.T, o *engine.Outcome, column string) float64 {
+	t.Helper()
+	x := Numbers(t, o.Results, column)
+	simtest.FatalIf(t, len(x) != 1, "%s: %v", column, x)
+	return x[0]
 }
 
 // Execute runs a file, of whose points none may fail, and returns the outcome.

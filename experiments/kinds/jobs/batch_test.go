@@ -24,37 +24,35 @@ const (
 // TestReadBatch reads both forms. From 23:59:50 to midnight it is 10 s; a day has 86,400.
 func TestReadBatch(t *testing.T) {
 	list, err := readBatch("x", strings.NewReader(batchCSV), []string{"x", "y"})
-	simtest.FatalIf(t, err != nil || len(list.jobs) != 4, "%v, %+v", err, list)
-	for i, want := range []batchJob{
+	simtest.Check(t, err)
+	simtest.EqualSlices(t, list.jobs, []batchJob{
 		{"a", "", 3, 0, 6, 100, math.Inf(1)}, {"b", "x", 5, 1, 8, 50, 50}, {"c", "", 6, 2, 4, 200, 200}, {"d", "y", 4, 3, 4, 50, 50},
-	} {
-		simtest.ErrorIf(t, list.jobs[i] != want, "job %d is %+v, want %+v", i, list.jobs[i], want)
-	}
+	}, "jobs")
 	for _, text := range []string{sacct, strings.ReplaceAll(sacct, "|", ",")} { // and with --delimiter=,
 		list, err = readBatch("x", strings.NewReader(text), []string{"x"})
-		simtest.FatalIf(t, err != nil || len(list.jobs) != 2 || list.steps != 1 || list.never != 1, "%v, %+v", err, list)
-		for i, want := range []batchJob{{"7", "x", 2, 0, 6, 100, math.Inf(1)}, {"8", "", 4, 10, 3, 86401.5, 86400}} {
-			simtest.ErrorIf(t, list.jobs[i] != want, "job %d is %+v, want %+v", i, list.jobs[i], want)
-		}
+		simtest.FatalIf(t, err != nil || list.steps != 1 || list.never != 1, "%v, %+v", err, list)
+		simtest.EqualSlices(t, list.jobs, []batchJob{{"7", "x", 2, 0, 6, 100, math.Inf(1)}, {"8", "", 4, 10, 3, 86401.5, 86400}}, "jobs of sacct")
 	}
 }
 
 // TestReadBatchProblems: what is wrong is named with file, line, value and what is allowed.
 func TestReadBatchProblems(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                         "x:1: no job that ran: want a line of columns, arrival_s,nodes,duration_s,job,program,limit_s or, of sacct",
-		"nodes,when\n1,2\n":                        `x:1: column "when": want some of arrival_s,`,
-		"arrival_s,nodes\n":                        "x:1: no column duration_s: want arrival_s,nodes,duration_s",
-		"arrival_s,nodes,duration_s\n1,2\n":        "x:2: 2 columns: want 3",
-		"arrival_s,nodes,duration_s\n-1,2,3\n":     `x:2: arrival_s = "-1": want seconds, 0 to 1e9`,
-		"arrival_s,nodes,duration_s\n1,0,3\n":      `x:2: nodes = "0": want a whole number, 1 to 16777216`,
-		"arrival_s,nodes,duration_s\n1,1,NaN\n":    `x:2: duration_s = "NaN"`,
-		"arrival_s,nodes,duration_s\n1,1,0\n":      "no job that ran",
-		batchCSV + "a,1,1,1,1,x\n":                 `x:7: job = "a": want every job once; it is in line 3, too`,
-		batchCSV + "e,1,1,1,1,z\n":                 `x:7: program = "z": want one of the tables [job.NAME]: x, y`,
-		"#!/bin/sh\n#SBATCH -N 4\nsrun a\n":        "x:2: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
-		"  JOBID PARTITION NODES\n":                "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
-		"JobID  Submit  Elapsed\n":                 "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
+		"":                                      "x:1: no job that ran: want a line of columns, arrival_s,nodes,duration_s,job,program,limit_s or, of sacct",
+		"nodes,when\n1,2\n":                     `x:1: column "when": want some of arrival_s,`,
+		"arrival_s,nodes\n":                     "x:1: no column duration_s: want arrival_s,nodes,duration_s",
+		"arrival_s,nodes,duration_s\n1,2\n":     "x:2: 2 columns: want 3",
+		"arrival_s,nodes,duration_s\n-1,2,3\n":  `x:2: arrival_s = "-1": want seconds, 0 to 1e9`,
+		"arrival_s,nodes,duration_s\n1,0,3\n":   `x:2: nodes = "0": want a whole number, 1 to 16777216`,
+		"arrival_s,nodes,duration_s\n1,1,NaN\n": `x:2: duration_s = "NaN"`,
+		"arrival_s,nodes,duration_s\n1,1,0\n":   "no job that ran",
+		batchCSV + "a,1,1,1,1,x\n":              `x:7: job = "a": want every job once; it is in line 3, too`,
+		batchCSV + "e,1,1,1,1,z\n":              `x:7: program = "z": want one of the tables [job.NAME]: x, y`,
+		"#!/bin/sh\n#SBATCH -N 4\nsrun a\n":     "x:2: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
+		"  JOBID PARTITION NODES\n":             "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
+		"JobID  Submit  Elapsed\n":              "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
+		"JobID            Submit  Elapsed\n----- ----------------- --------\n": "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
+		"{\n \"jobs\": []\n}\n":                    "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
 		strings.Replace(sacct, "Elapsed", "E", 1):  "x:1: no column Elapsed: want Submit|NNodes|Elapsed",
 		strings.Replace(sacct, "00:01:40", "1", 1): `x:2: Elapsed = "1": want [DAYS-]HOURS:MINUTES:SECONDS`,
 		strings.Replace(sacct, "-28T", "-31T", 1):  `x:2: Submit = "2024-02-31T23:59:50": want YEAR-MONTH-DAYTHOURS`,
@@ -111,11 +109,11 @@ func TestBatchPolicies(t *testing.T) {
 	list := simtest.Must(readBatch("x", strings.NewReader(strings.Replace(batchCSV, "100,,", "100,100,", 1)), []string{"x", "y"}))(t)
 	for reserves, want := range map[bool]string{false: "a 0, b 202, c 2, d 100", true: "a 0, b 100, c 150, d 3"} {
 		jobs := simtest.Must((&batchPolicy{reserves: reserves}).schedule(list.jobs, 10, firstFree))(t)
-		var got []string
+		got := ""
 		for _, j := range jobs {
-			got = append(got, fmt.Sprintf("%s %v", j.name, j.start))
+			got += fmt.Sprintf("%s %v, ", j.name, j.start)
 		}
-		simtest.Equal(t, strings.Join(got, ", "), want, "reserves %v:", reserves)
+		simtest.Equal(t, got, want+", ", "reserves %v:", reserves)
 	}
 }
 
@@ -147,10 +145,9 @@ func TestBatchOfOneNode(t *testing.T) {
 	text := fmt.Sprintf("kind = \"jobs\"\n[topology]\ntype = \"torus\"\ndims = [4]\nterminals = 1\n[routing]\ntype = \"dor\"\n[batch]\npolicy = \"backfill\"\nfile = %q\nsecond = \"1ns\"\n[job.a]\nprogram = \"traffic\"\n", list)
 	jobs, tables := jobTables(t, text, "batch")
 	// Four hosts: a has two for 2,962 s, b one from 1 to 601, c two of those that b and a fourth leave then.
-	got := fmt.Sprint(enginetest.Numbers(t, tables[0], "start_s"), enginetest.Numbers(t, tables[0], "end_s"))
-	simtest.ErrorIf(t, got != "[0 1 601] [2962 601 1201]", "jobs run from and to %s", got)
-	slowdown := enginetest.Numbers(t, jobs, "slowdown")
-	simtest.ErrorIf(t, slowdown[1] != 1, "slowdowns %v, want 1 of the second", slowdown)
+	simtest.EqualSlices(t, enginetest.Numbers(t, tables[0], "start_s"), []float64{0, 1, 601}, "jobs run from")
+	simtest.EqualSlices(t, enginetest.Numbers(t, tables[0], "end_s"), []float64{2962, 601, 1201}, "jobs run to")
+	simtest.Equal(t, enginetest.Numbers(t, jobs, "slowdown")[1], 1, "slowdown of the second")
 }
 
 // TestBatchRuns runs a list on an imported cluster: its jobs begin when they are scheduled, and what is
@@ -171,9 +168,8 @@ blame = true
 	jobs, tables := jobTables(t, text, "batch", "job_blame")
 	batch := tables[0]
 	// The third job fits beside the first. The second begins when that ends, after 40 s.
-	if starts, waits := fmt.Sprint(enginetest.Numbers(t, batch, "start_s")), fmt.Sprint(enginetest.Numbers(t, batch, "wait_s")); starts != "[0 40 10]" || waits != "[0 35 0]" {
-		t.Errorf("jobs begin at %s after %s", starts, waits)
-	}
+	simtest.EqualSlices(t, enginetest.Numbers(t, batch, "start_s"), []float64{0, 40, 10}, "jobs begin at")
+	simtest.EqualSlices(t, enginetest.Numbers(t, batch, "wait_s"), []float64{0, 35, 0}, "jobs wait for")
 	starts, slowdown := enginetest.Numbers(t, jobs, "start_s"), enginetest.Numbers(t, jobs, "slowdown")
 	simtest.Equal(t, fmt.Sprint(starts), "[0 4e-05 1e-05]", "programs begin at")
 	sums := map[string]float64{}
@@ -205,9 +201,8 @@ func TestStandardWorkload(t *testing.T) {
 			"4 9 0 -1 4 -1 -1 4 -1 -1 5 1 1 1 1 -1 -1 -1\n"
 	)
 	list := simtest.Must(readBatch("x", strings.NewReader(header+text), []string{"x"}))(t)
-	want := []batchJob{{"1", "", 4, 0, 3, 100, 600}, {"2", "", 5, 2, 4, 50.5, math.Inf(1)}}
-	simtest.ErrorIf(t, len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1] || list.steps != 1 || list.never != 1,
-		"%+v, want %+v", list, want)
+	simtest.EqualSlices(t, list.jobs, []batchJob{{"1", "", 4, 0, 3, 100, 600}, {"2", "", 5, 2, 4, 50.5, math.Inf(1)}}, "jobs")
+	simtest.Alike(t, "parts, and what never ran", list.steps, 1, list.never, 1)
 	// Without a header a processor is a host.
 	list = simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
 	simtest.ErrorIf(t, list.jobs[0].nodes != 9 || list.jobs[1].nodes != 16, "%+v", list.jobs)
@@ -221,9 +216,7 @@ func TestSacctColumns(t *testing.T) {
 	const text = "JobIDRaw|Submit|AllocNodes|ElapsedRaw|TimelimitRaw|\n" +
 		"1|2024-02-21T10:30:00+0100|2K|90|5|\n2|2024-02-21T09:00:00Z|3|10|UNLIMITED|\n"
 	list := simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
-	want := []batchJob{{"2", "", 3, 0, 3, 10, math.Inf(1)}, {"1", "", 2, 1800, 2048, 90, 300}}
-	simtest.ErrorIf(t, len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1],
-		"%+v, want %+v", list.jobs, want)
+	simtest.EqualSlices(t, list.jobs, []batchJob{{"2", "", 3, 0, 3, 10, math.Inf(1)}, {"1", "", 2, 1800, 2048, 90, 300}}, "jobs")
 }
 
 // TestBatchSeparators: the columns of a list are divided by what its first line has, and cells may be quoted, as
@@ -236,13 +229,8 @@ func TestBatchSeparators(t *testing.T) {
 		"JobID,Submit,NNodes,Elapsed\na,2024-02-21T10:00:00,2,00:01:30\nb,2024-02-21T10:00:10,3,00:00:05\n",
 	} {
 		list := simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
-		want := []batchJob{{"a", "", 2, 0, 2, 90, math.Inf(1)}, {"b", "", 3, 10, 3, 5, math.Inf(1)}}
-		simtest.ErrorIf(t, len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1],
-			"%s%+v, want %+v", text, list.jobs, want)
+		simtest.EqualSlices(t, list.jobs, []batchJob{{"a", "", 2, 0, 2, 90, math.Inf(1)}, {"b", "", 3, 10, 3, 5, math.Inf(1)}}, "%s:", text)
 	}
-	table := "JobID            Submit  Elapsed\n----- ----------------- --------\n"
-	simtest.Refuse(readBatch("x", strings.NewReader(table), nil))(t, "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2")
-	simtest.Refuse(readBatch("x", strings.NewReader("{\n \"jobs\": []\n}\n"), nil))(t, "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2")
 }
 
 // TestQueuePairs: 60 of 7,200 processes are on a node: 7,199 QPs each, 431,940 together, which exceed the
@@ -250,9 +238,8 @@ func TestBatchSeparators(t *testing.T) {
 func TestQueuePairs(t *testing.T) {
 	const job = "kind = \"connections\"\njob = { ranks = 7200, per_node = 60 }\n"
 	f := enginetest.Load(t, job)
-	if w := f.Warnings; len(w) != 1 || !strings.Contains(w[0].Message, "262144 is less than the 431940 queue pairs") {
-		t.Errorf("warnings %v", w)
-	}
+	simtest.Equal(t, len(f.Warnings), 1, "warnings:")
+	simtest.Says(t, fmt.Sprint(f.Warnings), "262144 is less than the 431940 queue pairs")
 	simtest.Equal(t, enginetest.Numbers(t, enginetest.OutcomeOf(t, job).Results, "qps_per_node")[0], 431_940, "QPs on a node:")
 	f = enginetest.Load(t, job, "connections.mode=xrc-s")
 	simtest.ErrorIf(t, len(f.Warnings) != 0, "warnings %v", f.Warnings)
@@ -264,10 +251,7 @@ func TestQueuePairs(t *testing.T) {
 	for text, most := range map[string][2]string{program: {"27", "28"}, jobs: {"5", "6"}} {
 		for i, want := range [2]bool{true, false} {
 			f := enginetest.Load(t, text, "hca.max_qp="+most[i])
-			warned := false
-			for _, w := range f.Warnings {
-				warned = warned || strings.Contains(w.Message, most[i]+" is less than the "+most[1]+" queue pairs")
-			}
+			warned := strings.Contains(fmt.Sprint(f.Warnings), most[i]+" is less than the "+most[1]+" queue pairs")
 			simtest.Equal(t, warned, want, "max_qp %s: %v", most[i], f.Warnings)
 		}
 	}

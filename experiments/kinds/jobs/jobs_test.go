@@ -63,9 +63,8 @@ func TestJobsWithIdleCompanions(t *testing.T) {
 			"both":              "[job.a]\n" + strings.Replace(idle, "FILE", file, 1) + "[job.z]\nprogram = \"halo\"\nranks = 1\ndims = [1]\n",
 		} {
 			got, gotRanks := jobTables(t, network+victim+companions, "job_ranks")
-			if rowsOf(t, got, "m") != rowsOf(t, alone, "m") || rowsOf(t, gotRanks[0], "m") != rowsOf(t, ranks[0], "m") {
-				t.Errorf("%s, %s: the job is\n%s%snot\n%s%s", routing, what, rowsOf(t, got, "m"), rowsOf(t, gotRanks[0], "m"), rowsOf(t, alone, "m"), rowsOf(t, ranks[0], "m"))
-			}
+			simtest.Equal(t, rowsOf(t, got, "m"), rowsOf(t, alone, "m"), "%s, %s: the job is\n", routing, what)
+			simtest.Equal(t, rowsOf(t, gotRanks[0], "m"), rowsOf(t, ranks[0], "m"), "%s, %s: its ranks are\n", routing, what)
 		}
 	}
 }
@@ -86,7 +85,7 @@ func TestJobsAreProgramsOfKindMPI(t *testing.T) {
 		jobs, _ := jobTables(t, "kind = \"jobs\"\n"+network+c.more+"[job.m]\nprogram = \""+c.program+"\"\nranks = 8\n"+c.settings)
 		o := enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n[job]\nranks = 8\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[routing]\ntype = \"min\"\n[workload]\ntype = \""+c.program+"\"\n"+c.settings+c.more+network), engine.Execution{Threads: 1})
 		got, want := enginetest.Numbers(t, jobs, "elapsed_s")[0], enginetest.Numbers(t, o.Results, "elapsed_s")[0]
-		simtest.ErrorIf(t, got != want, "%s%s takes %v s, in kind mpi %v", c.more, c.program, got, want)
+		simtest.Equal(t, got, want, "%s%s, in s, and in kind mpi:", c.more, c.program)
 		times[got] = true
 	}
 	simtest.ErrorIf(t, len(times) != 6, "times %v: want another one for each", times)
@@ -96,9 +95,7 @@ func TestJobsAreProgramsOfKindMPI(t *testing.T) {
 // On the same switches they do.
 func TestJobsOnDisjointCables(t *testing.T) {
 	all, _ := jobTables(t, jobsNetwork+ranHalo("a", "")+ranHalo("b", "")+ranHalo("c", "placement = \"random-group\"\n"))
-	for i, slowdown := range enginetest.Numbers(t, all, "slowdown") {
-		simtest.ErrorIf(t, slowdown != 1, "job %d is slowed by %v", i, slowdown)
-	}
+	simtest.EqualSlices(t, enginetest.Numbers(t, all, "slowdown"), []float64{1, 1, 1}, "slowdowns")
 	mixed, _ := jobTables(t, jobsNetwork+ranHalo("a", "placement = \"fragmented\"\nevery = 2\n")+ranHalo("b", "placement = \"listed\"\nnodes = [1, 3, 5, 7, 9, 11, 13, 15]\n"))
 	for i, slowdown := range enginetest.Numbers(t, mixed, "slowdown") {
 		simtest.ErrorIf(t, slowdown <= 1, "job %d on the same switches as the other is slowed by %v", i, slowdown)
@@ -157,11 +154,7 @@ func TestDoubts(t *testing.T) {
 	for _, kind := range []string{"kind = \"traffic\"\n", "kind = \"jobs\"\n[job.a]\nranks = 2\ndims = [2]\n"} {
 		f := enginetest.Load(t, kind+network)
 		report := simtest.Must(f.Preflight(false))(t)
-		if !slices.ContainsFunc(report.Warnings, func(w experiments.Warning) bool {
-			return w.Key == "topology.path" && strings.Contains(w.Message, "all 3 cables stand in the list in both directions: taken once each")
-		}) {
-			t.Errorf("%s: warnings %v", kind, report.Warnings)
-		}
+		simtest.Says(t, fmt.Sprint(report.Warnings), "topology.path", "all 3 cables stand in the list in both directions: taken once each")
 	}
 }
 
@@ -186,9 +179,7 @@ func TestJobsBlame(t *testing.T) {
 			if beside[i] != alone[i] {
 				slowed++
 			}
-			if d := beside[i] - alone[i] - blamed[row[2]]; math.Abs(d) > 1e-9*beside[i] {
-				t.Errorf("mix %d: job %s takes %v s longer, of which %v are put down\n%s", mix, row[2], beside[i]-alone[i], blamed[row[2]], text)
-			}
+			simtest.Near(t, blamed[row[2]], beside[i]-alone[i], 1e-9*beside[i], "mix %d\n%s: seconds put down of what job %s takes longer:", mix, text, row[2])
 		}
 	}
 	simtest.ErrorIf(t, slowed < len(mixes)/2, "only %d jobs of %d mixes are slowed", slowed, len(mixes))
@@ -208,10 +199,8 @@ func TestJobsLevels(t *testing.T) {
 	together, alone, messages := latency(strings.NewReplacer("LEVEL", "0").Replace(text))
 	simtest.ErrorIf(t, together <= 1.05*alone, "without levels 99 %% of the messages take up to %v s, alone %v", together, alone)
 	apart, alone, again := latency(strings.NewReplacer("LEVEL", "1", "HIGH", "2:255,3:255", "LOW", "0:64,1:64").Replace(text + lanes))
-	simtest.ErrorIf(t, apart > alone+1.54e-6,
-		"on a level of their own 99 %% of the messages take up to %v s, alone %v", apart, alone)
-	simtest.ErrorIf(t, messages != 64 || again != 64, // 4 of each of 8 ranks, twice, eager
-		"%v messages, then %v", messages, again)
+	simtest.ErrorIf(t, apart > alone+1.54e-6, "on a level of their own 99 %% of the messages take up to %v s, alone %v", apart, alone)
+	simtest.Alike(t, "messages", messages, 64, again, 64) // 4 of each of 8 ranks, twice, eager
 }
 
 // TestJobsThreads: the number of threads does not change a byte.
@@ -236,10 +225,9 @@ func TestJobsIntervals(t *testing.T) {
 	mean, want := enginetest.Spread(each)
 	o := enginetest.OutcomeOf(t, "seed = 1\n"+text+"[measure]\nreplications = 3\n")
 	jobs := o.Tables["jobs"]
-	if got, half := enginetest.Numbers(t, jobs, "slowdown")[0], enginetest.Numbers(t, jobs, "slowdown_ci95")[0]; want == 0 || math.Abs(got-mean) > 1e-9 || math.Abs(half-want) > 1e-6*want {
-		t.Errorf("slowdown %v ± %v, want %v ± %v", got, half, mean, want)
-	}
 	both := enginetest.Numbers(t, jobs, "slowdown_ci95")
+	simtest.Near(t, enginetest.Numbers(t, jobs, "slowdown")[0], mean, 1e-9, "slowdown")
+	simtest.ErrorIf(t, want == 0 || math.Abs(both[0]-want) > 1e-6*want, "half-width %v, want %v", both[0], want)
 	got := enginetest.Numbers(t, o.Results, "slowdown_max_ci95")[0]
 	simtest.ErrorIf(t, got != both[0] && got != both[1], "the slowest job's interval is %v, those of the jobs %v", got, both)
 }
@@ -279,38 +267,33 @@ func TestJobsProblems(t *testing.T) {
 // other some inside it. What is named changes nothing, and the others do.
 func TestIdleMessagesOfJobs(t *testing.T) {
 	const text = "kind = \"jobs\"\n[job.a]\n"
-	const eager = "[%s changes nothing: all messages between nodes go eagerly, and no sender waits for one to come]"
-	const apart = "[%s changes nothing: no message stays in a node]"
+	const eager = "%s changes nothing: all messages between nodes go eagerly, and no sender waits for one to come"
+	const apart = "%s changes nothing: no message stays in a node"
 	for _, c := range []struct{ beside, set, want string }{
-		{"job.a.bytes=9KiB", "protocol.poll_overhead=1us", "[%s changes nothing: no receiver polls: that is of protocol.rendezvous = \"read\" and \"get\", and of direct writes]"},
-		{"job.a.bytes=9KiB protocol.rendezvous=read", "protocol.poll_overhead=1us", "[]"},
+		{"job.a.bytes=9KiB", "protocol.poll_overhead=1us", "%s changes nothing: no receiver polls: that is of protocol.rendezvous = \"read\" and \"get\", and of direct writes"},
+		{"job.a.bytes=9KiB protocol.rendezvous=read", "protocol.poll_overhead=1us", ""},
 		{"", "protocol.rendezvous=read", eager},
-		{"job.a.bytes=9KiB", "protocol.rendezvous=read", "[]"},
-		{"job.b.bytes=9KiB", "protocol.rendezvous=read", "[]"},
+		{"job.a.bytes=9KiB", "protocol.rendezvous=read", ""},
+		{"job.b.bytes=9KiB", "protocol.rendezvous=read", ""},
 		{"", "protocol.register_time=1us", eager},
 		{"", "protocol.acknowledge=9us", eager},
-		{"protocol.eager_acknowledged=true", "protocol.acknowledge=9us", "[]"},
-		{"job.a.bytes=9KiB protocol.rendezvous=get", "protocol.read_overhead=9us", "[]"},
-		{"job.a.bytes=9KiB", "protocol.eager_copies=false", "[%s changes nothing: no message between nodes goes eagerly]"},
-		{"", "protocol.eager_copies=false", "[]"},
+		{"protocol.eager_acknowledged=true", "protocol.acknowledge=9us", ""},
+		{"job.a.bytes=9KiB protocol.rendezvous=get", "protocol.read_overhead=9us", ""},
+		{"job.a.bytes=9KiB", "protocol.eager_copies=false", "%s changes nothing: no message between nodes goes eagerly"},
+		{"", "protocol.eager_copies=false", ""},
 		{"", "protocol.shared_latency=9us", apart},
-		{"job.a.per_node=2", "protocol.shared_latency=9us", "[]"},
-		{"", "memory.domains=2", "[%s changes nothing: memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given]"},
+		{"job.a.per_node=2", "protocol.shared_latency=9us", ""},
+		{"", "memory.domains=2", "%s changes nothing: memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
 	} {
 		f := enginetest.Load(t, text, strings.Fields(c.beside+" "+c.set)...)
 		key, _, _ := strings.Cut(c.set, "=")
-		said := ""
-		for _, w := range slices.Concat(f.Warnings, simtest.Must(f.Preflight(true))(t).Warnings) {
-			if w.Idle {
-				said += fmt.Sprintf("[%s %s]", w.Key, w.Message)
-			}
-		}
-		simtest.Equal(t, cmp.Or(said, "[]"), strings.ReplaceAll(c.want, "%s", key), "%s beside %q: %s", c.set, c.beside, said)
+		said := enginetest.Idle(slices.Concat(f.Warnings, simtest.Must(f.Preflight(true))(t).Warnings))
+		simtest.Equal(t, said, strings.ReplaceAll(c.want, "%s", key), "%s beside %q:", c.set, c.beside)
 		row := func(f *experiments.File) []string {
 			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
 		}
 		same := slices.Equal(row(f), row(enginetest.Load(t, text, strings.Fields(c.beside)...)))
-		simtest.ErrorIf(t, same != (c.want != "[]"), "%s beside %q: the same results %v", c.set, c.beside, same)
+		simtest.ErrorIf(t, same != (c.want != ""), "%s beside %q: the same results %v", c.set, c.beside, same)
 	}
 }
 
@@ -323,9 +306,7 @@ func TestPlacements(t *testing.T) {
 	var of [6][]int
 	for i, row := range tables[0].Rows {
 		h := hosts[i]
-		if other, taken := jobOf[h]; taken && other != row[2] {
-			t.Errorf("host %v is given to %s and %s", h, other, row[2])
-		}
+		simtest.Equal(t, cmp.Or(jobOf[h], row[2]), row[2], "host %v is given to two jobs:", h)
 		jobOf[h] = row[2]
 		of[row[2][0]-'a'] = append(of[row[2][0]-'a'], int(h))
 	}
@@ -403,41 +384,25 @@ func TestPointsAsAlone(t *testing.T) {
 		for i, p := range points {
 			first, second := c.lists[0][i/len(c.lists[1])], c.lists[1][i%len(c.lists[1])]
 			alone := enginetest.Load(t, c.text, c.swept[0]+"="+first, c.swept[1]+"="+second).Points[0]
-			if p.Hash != alone.Hash || known[p.Hash] {
-				t.Errorf("%s = %s, %s = %s: %s in the sweep, %s alone; want the same, of no other point", c.swept[0], first, c.swept[1], second, p.Hash, alone.Hash)
-			}
+			simtest.ErrorIf(t, p.Hash != alone.Hash || known[p.Hash], "%s = %s, %s = %s: %s in the sweep, %s alone; want the same, of no other point",
+				c.swept[0], first, c.swept[1], second, p.Hash, alone.Hash)
 			known[p.Hash] = true
 		}
 	}
 	enginetest.Refused(t, traffic+"[[traffic.phase]]\nat = 5\n", "traffic.phase is not a key of [traffic]: allowed are load, packet_flits, packet_weights, pattern, process, self; there is a table [phase.NAME]")
 }
 
-const operationsOf = `
-topology = { type = "single-switch", terminals = 8 }
-hca = { preset = "ndr" }
-`
+const operationsOf = "topology = { type = \"single-switch\", terminals = 8 }\nhca = { preset = \"ndr\" }\n"
 
 // TestOperationsOfJobs: a job by itself has the times that kind mpi has of its program, and runs that repeat
 // are averaged: the second finds connections made, and so is no slower.
 func TestOperationsOfJobs(t *testing.T) {
-	const program = `algorithm = "allreduce-ring"
-bytes = "64KiB"
-iterations = 3
-`
-	one := enginetest.OutcomeOf(t, `kind = "mpi"`+operationsOf+`
-job = { ranks = 8, machine = "fabric" }
-placement = { per_node = 1 }
-[workload]
-type = "osu-alltoall"
-`+program).Results
+	const program = "algorithm = \"allreduce-ring\"\nbytes = \"64KiB\"\niterations = 3\n"
+	one := enginetest.OutcomeOf(t, "kind = \"mpi\"\n"+operationsOf+"job = { ranks = 8, machine = \"fabric\" }\nplacement = { per_node = 1 }\n"+
+		"[workload]\ntype = \"osu-alltoall\"\n"+program).Results
 	jobs := func(repeat string) map[string]float64 {
-		o := enginetest.OutcomeOf(t, `kind = "jobs"`+operationsOf+`
-routing = { type = "table" }
-[job.it]
-ranks = 8
-repeat = `+repeat+`
-program = "osu-alltoall"
-`+program)
+		o := enginetest.OutcomeOf(t, "kind = \"jobs\"\n"+operationsOf+"routing = { type = \"table\" }\n"+
+			"[job.it]\nranks = 8\nprogram = \"osu-alltoall\"\n"+program+"repeat = "+repeat+"\n")
 		m := map[string]float64{}
 		columns := tables.Named("jobs").Columns
 		for _, c := range columns[len(columns)-len(operationSums{}):] {
@@ -452,7 +417,7 @@ program = "osu-alltoall"
 		if math.IsNaN(want) {
 			continue
 		}
-		simtest.ErrorIf(t, math.Abs(got/want-1) > 1e-9, "%s = %v of a job, %v of kind mpi", name, got, want)
-		simtest.ErrorIf(t, math.Abs(twice[name]/want-1) > 0.1, "%s = %v of two runs, %v of one", name, twice[name], want)
+		simtest.Near(t, got, want, 1e-9*want, "%s of a job, and of kind mpi:", name)
+		simtest.Near(t, twice[name], want, 0.1*want, "%s of two runs, and of one:", name)
 	}
 }

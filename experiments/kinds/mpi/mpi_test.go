@@ -144,10 +144,9 @@ func TestPresetSetsClock(t *testing.T) {
 // within a quarter.
 func TestCopyWarning(t *testing.T) {
 	for _, c := range []struct {
-		preset  string
-		perNode int
-		copies  bool
-		want    bool
+		preset       string
+		perNode      int
+		copies, want bool
 	}{{"hdr", 1, true, true}, {"hdr", 4, true, false}, {"hdr", 1, false, false}, {"qdr", 1, true, false}} {
 		f := enginetest.Load(t, fmt.Sprintf("kind = \"mpi\"\n[hca]\npreset = %q\n[placement]\nper_node = %d\n[protocol]\neager_copies = %v\n", c.preset, c.perNode, c.copies))
 		got := strings.Contains(fmt.Sprint(f.Warnings), "limits eager messages")

@@ -40,47 +40,33 @@ func TestMPIReplications(t *testing.T) {
 	simtest.ErrorIf(t, elapsed[0] == elapsed[1] || elapsed[1] == elapsed[2], "replications are not independent")
 	for name, x := range map[string][3]float64{"elapsed": elapsed, "steady_iteration": steady} {
 		mean, want := enginetest.Spread(x)
-		got := enginetest.Numbers(t, o.Results, name+"_s")[0]
-		simtest.ErrorIf(t, math.Abs(got-mean) > 1e-9*mean, "%s_s = %v, want %v", name, got, mean)
-		simtest.Near(t, enginetest.Numbers(t, o.Results, name+"_ci95_s")[0], want, 1e-6*want, "%s_ci95_s", name)
+		simtest.Near(t, enginetest.Single(t, o, name+"_s"), mean, 1e-9*mean, "%s_s", name)
+		simtest.Near(t, enginetest.Single(t, o, name+"_ci95_s"), want, 1e-6*want, "%s_ci95_s", name)
 	}
 	// 56 messages of the exchange an iteration and 24 of the barrier (3 rounds).
 	simtest.Equal(t, enginetest.Numbers(t, o.Results, "messages")[0], 3*(56+24), "messages of a run:")
 	simtest.Equal(t, enginetest.Numbers(t, o.Results, "replications")[0], 3, "replications:")
 	o = enginetest.OutcomeOf(t, noisyExchange)
 	simtest.Equal(t, enginetest.Numbers(t, o.Results, "elapsed_s")[0], elapsed[0], "a single run takes as long as the first of several:")
-	if got := enginetest.Numbers(t, o.Results, "elapsed_ci95_s")[0]; got == got {
-		t.Errorf("a single run has an interval, %v", got)
-	}
+	simtest.ErrorIf(t, !math.IsNaN(enginetest.Single(t, o, "elapsed_ci95_s")), "a single run has an interval")
 }
 
 // weft compare finds the intervals of replicated programs: twice the noise is
 // significantly slower, and what is compared with itself is equal.
 func TestCompareMPI(t *testing.T) {
-	f := enginetest.Load(t, strings.Replace(noisyExchange, `"200ns"`, `"400ns"`, 1)+"replications = 5\n")
-	more := enginetest.Execute(t, f, engine.Execution{}).Results
-	f = enginetest.Load(t, noisyExchange+"replications = 5\n")
-	less := enginetest.Execute(t, f, engine.Execution{}).Results
-	c, err := results.Compare(less, more, "elapsed_s", nil)
-	simtest.Check(t, err)
-	d := c.Differences[0]
+	more := enginetest.OutcomeOf(t, strings.Replace(noisyExchange, `"200ns"`, `"400ns"`, 1)+"replications = 5\n").Results
+	less := enginetest.OutcomeOf(t, noisyExchange+"replications = 5\n").Results
+	d := simtest.Must(results.Compare(less, more, "elapsed_s", nil))(t).Differences[0]
 	simtest.ErrorIf(t, d.Significance != results.Higher || !(d.HalfWidth > 0), "%+v", d)
-	c, err = results.Compare(less, less, "elapsed_s", nil)
-	simtest.ErrorIf(t, err != nil || c.Differences[0].Significance != results.Unclear, "%+v, %v", c, err)
+	d = simtest.Must(results.Compare(less, less, "elapsed_s", nil))(t).Differences[0]
+	simtest.Equal(t, d.Significance, results.Unclear, "a table and itself")
 }
 
 // The number of threads and of points side by side changes nothing in what noise does.
 func TestNoiseAnyJobs(t *testing.T) {
-	var first string
-	for _, jobs := range []int{1, 3} {
-		f := enginetest.Load(t, noisyExchange+"replications = 2\n[sweep]\n\"workload.bytes\" = [\"64B\", \"1KiB\", \"16KiB\"]\n")
-		text := fmt.Sprint(enginetest.Execute(t, f, engine.Execution{Jobs: jobs}).Results.Rows)
-		if first == "" {
-			first = text
-		} else if text != first {
-			t.Errorf("%d jobs:\n%s\none:\n%s", jobs, text, first)
-		}
-	}
+	f := enginetest.Load(t, noisyExchange+"replications = 2\n[sweep]\n\"workload.bytes\" = [\"64B\", \"1KiB\", \"16KiB\"]\n")
+	one, three := enginetest.Execute(t, f, engine.Execution{Jobs: 1}), enginetest.Execute(t, f, engine.Execution{Jobs: 3})
+	simtest.Alike(t, "three jobs and one", three.Results.Rows, one.Results.Rows)
 }
 
 // TestMPILinks: ten times a message of 1000 B goes to and fro between two nodes of a switch, and a
@@ -181,8 +167,7 @@ func bounded(t *testing.T, name, text string) {
 	o := enginetest.OutcomeOf(t, "kind = \"mpi\"\n"+text)
 	for i, bound := range enginetest.Numbers(t, o.Results, "bound_s") {
 		elapsed := enginetest.Numbers(t, o.Results, "elapsed_s")[i]
-		simtest.ErrorIf(t, !(bound > 0 && bound <= elapsed),
-			"%s, point %d: %v s, less than the bound of %v s", name, i, elapsed, bound)
+		simtest.ErrorIf(t, !(bound > 0 && bound <= elapsed), "%s, point %d: %v s, less than the bound of %v s", name, i, elapsed, bound)
 	}
 }
 
@@ -234,15 +219,13 @@ func TestBoundIsTight(t *testing.T) {
 		"topology.type=xgft", "topology.m=[4, 4]", "topology.w=[1, 1]", "routing.type=nca",
 		"sweep.topology.w=[[1, 1], [1, 4]]")
 	elapsed, bound, network, adapter := enginetest.Numbers(t, o.Results, "elapsed_s"), enginetest.Numbers(t, o.Results, "bound_s"), enginetest.Numbers(t, o.Results, "network_max_s"), enginetest.Numbers(t, o.Results, "adapter_max_s")
-	if want := 48 * 1024 * 10.24e-9; bound[0] < want || bound[0] > 1.01*want || elapsed[0] > 1.05*bound[0] {
-		t.Errorf("one uplink: bound %v s, want %v, or a barrier more; simulated %v", bound[0], want, elapsed[0])
-	}
-	if network[0] < 0.95*elapsed[0] || adapter[0] > 0.5*elapsed[0] {
-		t.Errorf("one uplink: the network is busy for %v of %v s, adapters for %v", network[0], elapsed[0], adapter[0])
-	}
-	if want := 15 * 262144 * 8 / 200e9; bound[1] < want || bound[1] > 1.02*want {
-		t.Errorf("four uplinks: bound %v s, want %v, a barrier and requests more", bound[1], want)
-	}
+	want := 48 * 1024 * 10.24e-9
+	simtest.ErrorIf(t, bound[0] < want || bound[0] > 1.01*want || elapsed[0] > 1.05*bound[0],
+		"one uplink: bound %v s, want %v, or a barrier more; simulated %v", bound[0], want, elapsed[0])
+	simtest.ErrorIf(t, network[0] < 0.95*elapsed[0] || adapter[0] > 0.5*elapsed[0],
+		"one uplink: the network is busy for %v of %v s, adapters for %v", network[0], elapsed[0], adapter[0])
+	want = 15 * 262144 * 8 / 200e9
+	simtest.ErrorIf(t, bound[1] < want || bound[1] > 1.02*want, "four uplinks: bound %v s, want %v, a barrier and requests more", bound[1], want)
 }
 
 // TestWorkOfPrograms: what weft check says a program takes is within a factor of 1.2 of the flits that cross
@@ -268,29 +251,12 @@ func TestWorkOfPrograms(t *testing.T) {
 // all go at once, as with 8 nodes of 8 ranks, all iterations take the same time.
 func TestRingOutOfStep(t *testing.T) {
 	ring := func(ranks, perNode, skew string) float64 {
-		o := enginetest.OutcomeOf(t, `
-kind = "mpi"
-[job]
-ranks = `+ranks+`
-[placement]
-per_node = `+perNode+`
-[workload]
-type = "osu-alltoall"
-bytes = "64KiB"
-algorithm = "alltoall-ring"
-iterations = 3
-[hca]
-quantum = "4KiB"
-[noise]
-start_skew = "`+skew+`"
-`).Results
-		return enginetest.Numbers(t, o, "steady_iteration_s")[0] / enginetest.Numbers(t, o, "first_iteration_s")[0]
+		o := enginetest.OutcomeOf(t, "kind = \"mpi\"\nhca = { quantum = \"4KiB\" }\n"+
+			"workload = { type = \"osu-alltoall\", bytes = \"64KiB\", algorithm = \"alltoall-ring\", iterations = 3 }\n",
+			"job.ranks="+ranks, "placement.per_node="+perNode, "noise.start_skew="+skew)
+		return enginetest.Single(t, o, "steady_iteration_s") / enginetest.Single(t, o, "first_iteration_s")
 	}
-	if r := ring("96", "12", "0us"); r < 1.1 || r > 1.2 {
-		t.Errorf("in lockstep later iterations take %v times as long as the first, want 1.14", r)
-	}
-	for _, c := range [][3]string{{"96", "12", "1us"}, {"64", "8", "0us"}} {
-		r := ring(c[0], c[1], c[2])
-		simtest.ErrorIf(t, math.Abs(r-1) > 0.03, "%v: later iterations take %v times as long as the first", c, r)
-	}
+	simtest.Near(t, ring("96", "12", "0us"), 1.15, 0.05, "in lockstep, times that later iterations take of the first:")
+	simtest.Near(t, ring("96", "12", "1us"), 1, 0.03, "out of step, times that later iterations take of the first:")
+	simtest.Near(t, ring("64", "8", "0us"), 1, 0.03, "8 nodes of 8, times that later iterations take of the first:")
 }

@@ -128,8 +128,7 @@ func (r *fabricRun) check(name string, random *sim.Stream, moments int) {
 			kept, err = snapshottest.Encode(state)
 			return err
 		}})
-		simtest.FatalIf(r.t, err != nil || got != want,
-			"%s: with snapshots, %d threads: %v, %v, want %v", name, threads, got, err, want)
+		simtest.FatalIf(r.t, err != nil || got != want, "%s: with snapshots, %d threads: %v, %v, want %v", name, threads, got, err, want)
 		for _, threads := range simtest.Some(r.t, moment+len(name), 1, 2, 3) {
 			p := &pausing{random: *random, first: true}
 			var again []byte

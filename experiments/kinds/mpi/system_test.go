@@ -80,8 +80,7 @@ func TestSystemsAgreeOnIdlePairs(t *testing.T) {
 func TestSystemSetsWhatIsNotGiven(t *testing.T) {
 	c := mpiOf(t, "[system]\npreset = \"edr\"\nlibrary = \"mpich\"\n[hca]\nmtu = \"2KiB\"\n[protocol]\nsend_overhead = \"1us\"\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"allreduce-library\"\n")
 	adapter := c.HCA.Preset.Config().(*hca.Config)
-	simtest.ErrorIf(t, adapter.MTU != 2048 || adapter.LinkRate != 100e9 || adapter.InlineLimit != 188,
-		"the adapter is %+v", adapter)
+	simtest.ErrorIf(t, adapter.MTU != 2048 || adapter.LinkRate != 100e9 || adapter.InlineLimit != 188, "the adapter is %+v", adapter)
 	if c.Protocol.SendOverhead != sim.Microsecond || c.Protocol.RecvOverhead != 100*sim.Nanosecond || c.Protocol.Rendezvous != "get" {
 		t.Errorf("the protocols are %+v", c.Protocol)
 	}

@@ -105,8 +105,7 @@ func TestTimelineOfJobs(t *testing.T) {
 		path := simtest.Must(all.Where(map[string]string{"job": job}))(t)
 		checkPath(t, path, elapsed[i]+starts[i])
 		first := path.Rows[0]
-		simtest.ErrorIf(t, job == "late" && (first[5] != "3000" || first[6] != "pause"),
-			"begins with %v, want a pause of 3000 ns", first)
+		simtest.ErrorIf(t, job == "late" && (first[5] != "3000" || first[6] != "pause"), "begins with %v, want a pause of 3000 ns", first)
 	}
 	simtest.ErrorIf(t, strings.Contains(fmt.Sprint(all.Rows), "noise"), "a background has a path")
 	checkTimelineRows(t, o.Tables["timeline"])
@@ -128,8 +127,7 @@ func checkPath(t *testing.T, path *results.Table, elapsed float64) (cables int) 
 		}
 	}
 	last := enginetest.Numbers(t, path, "end_ns")[len(end)-1]
-	simtest.ErrorIf(t, fmt.Sprintf("%.3f", last) != fmt.Sprintf("%.3f", elapsed*1e9),
-		"a path of %v ns, want %v ns", last, elapsed*1e9)
+	simtest.ErrorIf(t, fmt.Sprintf("%.3f", last) != fmt.Sprintf("%.3f", elapsed*1e9), "a path of %v ns, want %v ns", last, elapsed*1e9)
 	return cables
 }
 

@@ -126,14 +126,6 @@ func warnings(f *experiments.File, key string) (n int) {
 	return n
 }
 
-// single is the cell of a table of one row.
-func single(t *testing.T, o *engine.Outcome, column string) float64 {
-	t.Helper()
-	x, err := o.Results.Numbers(column)
-	simtest.FatalIf(t, err != nil || len(x) != 1, "%v %v", x, err)
-	return x[0]
-}
-
 // TestRoutingThatFits: a file that names no routing has one of its topology, the kind's own where that fits.
 func TestRoutingThatFits(t *testing.T) {
 	for topology, want := range map[string]string{"dragonfly": "min", "torus": "dor", "fat-tree": "nca", "slim-fly": "table", "single-switch": "table"} {

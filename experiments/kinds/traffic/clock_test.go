@@ -81,8 +81,7 @@ func TestClockOfLinks(t *testing.T) {
 	f := enginetest.Load(t, torus+"[fabric]\nclock = \"1ns\"\n[channel.grid]\nlink = \"4xEDR\"\n")
 	parts := simtest.Must(f.Points[0].Config().(*trafficConfig).build(1))(t)
 	timings, err := parts.fabric.ChannelTimings(parts.topology.Graph())
-	simtest.ErrorIf(t, err != nil || timings[1].CyclesPerFlit < 5.11999 || timings[1].CyclesPerFlit > 5.12001,
-		"%+v, %v", timings, err)
+	simtest.ErrorIf(t, err != nil || timings[1].CyclesPerFlit < 5.11999 || timings[1].CyclesPerFlit > 5.12001, "%+v, %v", timings, err)
 }
 
 // TestCyclesAsTimes: settings in cycles take times, in any table, swept or given with --set.

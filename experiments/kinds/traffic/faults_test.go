@@ -29,37 +29,13 @@ window = 20000
 `
 
 // TestFailuresRefused: what is wrong with the tables, and with what is around
-// them, is said with the place in the file.
+// them, is said with the place in the file. Of a switch that is down, its terminal and the 15 others have
+// no paths to each other.
 func TestFailuresRefused(t *testing.T) {
-	for _, c := range []struct {
-		name, text string
-		want       []string
-	}{
-		{"names", "[fault.a]\nlinks = [\"switch 0 - switch 7\", \"switch 99 port 1\", \"switch 0 port 0\"]\nswitches = [\"swich 3\"]\nat = 10\nuntil = 5\n", []string{
-			`x.toml:11:1: fault.a.links no cable joins switch 0 and switch 7`,
-			`x.toml:11:1: fault.a.links no switch is called "switch 99" (did you mean "switch 9"?); the first is "switch 0", the last "switch 15"`,
-			`x.toml:11:1: fault.a.links switch 0 port 0 leads to terminal 0: only cables between switches can fail`,
-			`x.toml:12:1: fault.a.switches no switch is called "swich 3" (did you mean "switch 3"?); the first is "switch 0", the last "switch 15"`,
-			`x.toml:14:1: fault.a.until = 5: want a cycle after at = 10, or 0`}},
-		// The 15 other terminals to that of switch 3, and back.
-		{"reach", "[fault.a]\nswitches = [\"switch 3\"]\nat = 10\n", []string{
-			`x.toml:10:1: fault.a leaves 30 pairs of terminals without a path from cycle 10 on, such as terminal 0 at switch 0 to terminal 3 at switch 3 (switch 3); recovery.unreachable = "count" runs it and counts the packets between them`}},
-		{"routing", "[fault.a]\nlinks = [\"switch 0 - switch 1\"]\n[sweep]\n\"routing.type\" = [\"dor\"]\n", []string{
-			`x.toml:13:1: routing.type = "dor" does not route around faults (the link from switch 0 port 1 to switch 1 port 2); routings that do: ` + strings.Join(routing.AroundFaults(), ", ")}},
-		{"blame", "blame = true\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
-			`x.toml:10:1: measure.blame does not go with faults that come or go during the run: packets that are dropped have no latency to divide`}},
-		{"packets", "[switch]\nhold = true\nflow_control = \"cut-through\"\n[fabric]\nunit = \"packet\"\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
-			`x.toml:14:1: fabric.unit = "packet" does not go with faults that come or go during the run, or cut terminals off: "flit" does`}},
-		{"lanes", "[switch]\nvcs = 4\nvlarb_low = \"0:1,1:1,2:1,3:1\"\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
-			`x.toml:12:1: switch.vlarb_low does not go with faults that come or go during the run: packets may be dropped while they cross a switch`}},
-		{"credit sensing", "[switch]\ncredit_sensing = \"on\"\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
-			`x.toml:11:1: switch.credit_sensing = "on" does not go with faults that come or go during the run: packets that are dropped leave round trips open; "off" does`}},
-		{"timeout", "[fault.a]\nfraction = 0.1\nat = 5\n[recovery]\nretries = 1\ntimeout = \"0ns\"\n", []string{
-			`x.toml:15:1: recovery.timeout = 0ns: want more than nothing, where there are retries`}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := experiments.Load("x.toml", torus16+c.text, experiments.Options{})
-			simtest.Equal(t, fmt.Sprint(err), strings.Join(c.want, "\n"), "got\n")
+	for _, c := range simtest.Cases(t, "testdata/faults.txt") {
+		t.Run(c.Name, func(t *testing.T) {
+			_, err := experiments.Load("x.toml", torus16+c.Given, experiments.Options{})
+			simtest.Equal(t, fmt.Sprint(err), strings.Replace(c.Want, "ROUTINGS", strings.Join(routing.AroundFaults(), ", "), 1), "got\n")
 		})
 	}
 }
@@ -93,16 +69,15 @@ func TestSwitchDown(t *testing.T) {
 	f := enginetest.Load(t, torus16+"[fault.a]\nswitches = [\"switch 3\"]\n[recovery]\nunreachable = \"count\"\n[traffic]\nload = 0.02\n")
 	want := forecastOf(t, f)
 	o := enginetest.Execute(t, f, engine.Execution{})
-	delivered, unreachable := single(t, o, "packets_measured"), single(t, o, "packets_unreachable")
+	delivered, unreachable := enginetest.Single(t, o, "packets_measured"), enginetest.Single(t, o, "packets_unreachable")
 	share := unreachable * 20 / 20.5 / (delivered + unreachable*20/20.5)
 	simtest.ErrorIf(t, math.Abs(share-0.125) > 0.013,
 		"%v packets delivered, %v unreachable: a share of %v, want 0.125", delivered, unreachable, share)
-	simtest.Near(t, single(t, o, "accepted_load"), 0.0175, 0.04*0.0175, "accepted")
-	simtest.Near(t, single(t, o, "latency_mean_ns"), want.latency, 0.02*want.latency, "latency")
-	simtest.Alike(t, "packets without a path are not sent", single(t, o, "packets_dropped"), 0, single(t, o, "packets_lost"), 0)
+	simtest.Near(t, enginetest.Single(t, o, "accepted_load"), 0.0175, 0.04*0.0175, "accepted")
+	simtest.Near(t, enginetest.Single(t, o, "latency_mean_ns"), want.latency, 0.02*want.latency, "latency")
+	simtest.Alike(t, "packets without a path are not sent", enginetest.Single(t, o, "packets_dropped"), 0, enginetest.Single(t, o, "packets_lost"), 0)
 	at, err := o.Results.Column("state")
-	simtest.ErrorIf(t, err != nil || o.Results.Rows[0][at] != "steady",
-		"a network that delivers what can be delivered is not steady")
+	simtest.ErrorIf(t, err != nil || o.Results.Rows[0][at] != "steady", "a network that delivers what can be delivered is not steady")
 }
 
 // TestLinkFails: a cable that fails while the network is busy takes packets with
@@ -110,15 +85,15 @@ func TestSwitchDown(t *testing.T) {
 func TestLinkFails(t *testing.T) {
 	const fault = "[fault.a]\nlinks = [\"switch 0 - switch 1\"]\nat = 1000\nuntil = 3000\n[recovery]\nreroute = 200\ntimeout = \"2us\"\n[traffic]\nload = 0.4\n"
 	plain := enginetest.OutcomeOf(t, torus16+fault)
-	dropped, lost := single(t, plain, "packets_dropped"), single(t, plain, "packets_lost")
+	dropped, lost := enginetest.Single(t, plain, "packets_dropped"), enginetest.Single(t, plain, "packets_lost")
 	simtest.ErrorIf(t, dropped == 0 || lost != dropped, "%v dropped, %v lost without retries", dropped, lost)
 	// Waiting for timers, longer than the network may drain, is not saturation.
 	patient := enginetest.OutcomeOf(t, torus16+fault, "recovery.retries=7", "recovery.timeout=12us", "measure.window=3000")
-	if at, err := patient.Results.Column("state"); err != nil || patient.Results.Rows[0][at] != "steady" || single(t, patient, "latency_max_ns") < 12_000 {
+	if at, err := patient.Results.Column("state"); err != nil || patient.Results.Rows[0][at] != "steady" || enginetest.Single(t, patient, "latency_max_ns") < 12_000 {
 		t.Errorf("%v", patient.Results.Rows)
 	}
 	again := enginetest.OutcomeOf(t, torus16+fault, "recovery.retries=7")
-	d, r, l := single(t, again, "packets_dropped"), single(t, again, "packets_retransmitted"), single(t, again, "packets_lost")
+	d, r, l := enginetest.Single(t, again, "packets_dropped"), enginetest.Single(t, again, "packets_retransmitted"), enginetest.Single(t, again, "packets_lost")
 	simtest.ErrorIf(t, d == 0 || r != d || l != 0, "%v dropped, %v sent again, %v lost", d, r, l)
 }
 

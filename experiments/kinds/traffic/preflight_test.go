@@ -47,15 +47,12 @@ func forecastOf(t *testing.T, f *experiments.File) forecast {
 // carries nine tenths. What a window counts may exceed what entered in it by the drain of buffers,
 // at most the flits in flight at its beginning: less than 1 % here.
 func TestBound(t *testing.T) {
-	for _, c := range []struct {
-		pattern      string
-		load, wanted float64
-	}{{"uniform", 1, 1}, {"worst-case", 0.25, 0.125}} {
-		f := enginetest.Load(t, only72+"[switch]\nvcs = 4\nbuffer_flits = 64\n[traffic]\npattern = \""+c.pattern+"\"\n", "traffic.load="+fmt.Sprint(c.load))
+	for set, want := range map[string]float64{"uniform traffic.load=1": 1, "worst-case traffic.load=0.25": 0.125} {
+		f := enginetest.Load(t, only72+"[switch]\nvcs = 4\nbuffer_flits = 64\n", strings.Fields("traffic.pattern="+set)...)
 		bound := forecastOf(t, f).bound
-		simtest.ErrorIf(t, math.Abs(bound-c.wanted) > 1e-9, "%s: bound %v, want %v", c.pattern, bound, c.wanted)
-		accepted := single(t, enginetest.Execute(t, f, engine.Execution{}), "accepted_load")
-		simtest.ErrorIf(t, accepted > 1.01*bound || accepted < 0.9*bound, "%s: accepted %v, bound %v", c.pattern, accepted, bound)
+		simtest.Near(t, bound, want, 1e-9, "%s: bound", set)
+		accepted := enginetest.Single(t, enginetest.Execute(t, f, engine.Execution{}), "accepted_load")
+		simtest.ErrorIf(t, accepted > 1.01*bound || accepted < 0.9*bound, "%s: accepted %v, bound %v", set, accepted, bound)
 	}
 }
 
@@ -88,11 +85,10 @@ func TestFirstChannel(t *testing.T) {
 		{"switch.route_cycles=2 switch.vc_alloc_cycles=1 switch.pipeline=serial" + pair + " switch.speedup=2", 0.5, true, 0.49},
 	} {
 		f := enginetest.Load(t, file, strings.Fields(c.set)...)
-		if got := forecastOf(t, f); math.Abs(got.bound-c.bound) > 1e-9 || got.caps != c.caps {
-			t.Errorf("%s: %v, a bound: %v", c.set, got.bound, got.caps)
-		}
+		forecast := forecastOf(t, f)
+		simtest.ErrorIf(t, math.Abs(forecast.bound-c.bound) > 1e-9 || forecast.caps != c.caps, "%s: %v, a bound: %v", c.set, forecast.bound, forecast.caps)
 		o := enginetest.Execute(t, f, engine.Execution{})
-		got := single(t, o, "accepted_load")
+		got := enginetest.Single(t, o, "accepted_load")
 		simtest.ErrorIf(t, got < c.low || c.caps && got > c.bound*1.004, "%s: accepts %v", c.set, got)
 		state := o.Results.Rows[0][slices.Index(o.Results.Columns, "state_reason")]
 		simtest.ErrorIf(t, (state == measure.ByBound) != (c.bound < 1), "%s: %v", c.set, state)
@@ -100,11 +96,8 @@ func TestFirstChannel(t *testing.T) {
 	f := enginetest.Load(t, file, strings.Fields("topology.type=dragonfly topology.p=2 topology.a=4 topology.h=2 routing.type=ugal-l switch.vcs=3 switch.speedup=1 switch.vc_alloc_cycles=3 traffic.pattern=hot-spot traffic.fraction=0.9")...)
 	simtest.Near(t, simtest.Must(f.Points[0].Config().(*trafficConfig).LoadBound(1))(t), 3.0/256, 1e-12, "hot spot:")
 	report := simtest.Must(f.Preflight(true))(t)
-	if !slices.ContainsFunc(report.Notes, func(n experiments.Note) bool {
-		return strings.HasPrefix(n.Text, "0.01172 flits per terminal and cycle is the load that fills the first channel, no bound on the mean: switch 0 port 0 is full first;") && strings.HasSuffix(n.Text, "whatever the routing)")
-	}) {
-		t.Errorf("hot spot: %+v", report.Notes)
-	}
+	simtest.Says(t, fmt.Sprintf("%+v", report.Notes), "0.01172 flits per terminal and cycle is the load that fills the first channel, "+
+		"no bound on the mean: switch 0 port 0 is full first;", "whatever the routing)")
 }
 
 // TestIdleLatency: at a load of 0.5 % the mean latency is the predicted one. 9,000 packets and more
@@ -125,9 +118,8 @@ func TestIdleLatency(t *testing.T) {
 		want := forecastOf(t, f)
 		simtest.ErrorIf(t, want.least || want.most, "%s: not exact", set)
 		o := enginetest.Execute(t, f, engine.Execution{})
-		got := single(t, o, "latency_mean_ns")
-		simtest.ErrorIf(t, math.Abs(got/want.latency-1) > 0.012, "%s: mean latency %v, predicted %v", set, got, want.latency)
-		simtest.Near(t, single(t, o, "hops_mean"), want.hops, 0.01*want.hops, "%s: switches in the mean:", set)
+		simtest.Near(t, enginetest.Single(t, o, "latency_mean_ns"), want.latency, 0.012*want.latency, "%s: mean latency", set)
+		simtest.Near(t, enginetest.Single(t, o, "hops_mean"), want.hops, 0.01*want.hops, "%s: switches in the mean:", set)
 	}
 }
 
@@ -160,10 +152,9 @@ func TestIdleLatencyBounds(t *testing.T) {
 		{"switch.speedup=1 traffic.packet_flits=2 switch.buffer_flits=2", false, false, 8, 8, 8.01},
 	} {
 		f := enginetest.Load(t, file, strings.Fields(c.set)...)
-		if got := forecastOf(t, f); got.least != c.least || got.most != c.most || got.latency != c.want {
-			t.Errorf("%s: %v cycles, at least %v, at most %v", c.set, got.latency, got.least, got.most)
-		}
-		got := single(t, enginetest.Execute(t, f, engine.Execution{}), "latency_mean_ns")
+		forecast := forecastOf(t, f)
+		simtest.Alike(t, c.set, forecast.least, c.least, forecast.most, c.most, forecast.latency, c.want)
+		got := enginetest.Single(t, enginetest.Execute(t, f, engine.Execution{}), "latency_mean_ns")
 		simtest.ErrorIf(t, got < c.low || got > c.high, "%s: mean latency %v", c.set, got)
 	}
 }
@@ -178,9 +169,8 @@ func init() {
 // TestUncertified: a routing that cannot list its decisions is no proof, and no obstacle.
 func TestUncertified(t *testing.T) {
 	report := simtest.Must(enginetest.Load(t, only72, "routing.type=blind").Preflight(false))(t)
-	if len(report.Notes) != 0 || len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "has no certificate") {
-		t.Errorf("%+v", report)
-	}
+	simtest.Alike(t, "notes and warnings", len(report.Notes), 0, len(report.Warnings), 1)
+	simtest.Says(t, fmt.Sprint(report.Warnings), "has no certificate")
 }
 
 // unstaged hides that a routing can be followed goal by goal.
@@ -199,10 +189,9 @@ func TestSample(t *testing.T) {
 	parts := simtest.Must(c.build(1))(t)
 	o := parts.opened()
 	o.Routing = unstaged{o.Routing, o.Routing.(fabric.Explorer), o.Routing.(routing.TerminalBlind)}
-	sample, err := network.CertifyWithin(o, 36, true)
-	if err != nil || !sample.Acyclic || sample.Exact || !strings.HasSuffix(sample.Text, "no cycle (sample: 1 of 36 destinations)") {
-		t.Errorf("%+v", sample)
-	}
+	sample := simtest.Must(network.CertifyWithin(o, 36, true))(t)
+	simtest.Alike(t, "the first sample", sample.Acyclic, true, sample.Exact, false)
+	simtest.Says(t, sample.Text, "no cycle (sample: 1 of 36 destinations)")
 	n := c.Network(1)
 	simtest.Must(c.Topology.Type.Shared().Get("certificate "+n.Fingerprint(), func() (any, error) { return sample, nil }))(t)
 	simtest.Must2(c.loads(c.Topology.Type.Shared(), n, parts, exactEnds))(t)
@@ -214,9 +203,8 @@ func TestSample(t *testing.T) {
 	// To each of 8 destinations lead 17 hops: 9 of sources, since the one opposite goes either way,
 	// 4 behind hops up and 4 behind hops down the ring. 105 are spent after 7, and one step of the
 	// cycle is on the way to three destinations: all 8 steps have been seen.
-	if p, err := network.CertifyWithin(o, 105, true); err != nil || p.Acyclic || p.Exact || p.Text != "can deadlock: a cycle of 8 channels (sample: 7 of 8 destinations)" {
-		t.Errorf("%+v", p)
-	}
+	p := simtest.Must(network.CertifyWithin(o, 105, true))(t)
+	simtest.Alike(t, "the sample of the ring", p.Acyclic, false, p.Exact, false, p.Text, "can deadlock: a cycle of 8 channels (sample: 7 of 8 destinations)")
 }
 
 // TestEvenLoads: where there are too many pairs to hash, the loads are those of flows
@@ -248,9 +236,8 @@ func TestEvenLoads(t *testing.T) {
 	simtest.ErrorIf(t, math.Abs(bound-1) > 1e-12 || worst != topology.NoPort || !slices.Equal(proven.Injection, split.Injection),
 		"bound %v at port %d", bound, worst)
 	for p, x := range proven.Port {
-		if _, ok := graph.PeerTerminal(topology.PortID(p)); ok != (x != 0) || ok && x != split.Port[p] {
-			t.Errorf("port %d: load %v, of all %v", p, x, split.Port[p])
-		}
+		_, ok := graph.PeerTerminal(topology.PortID(p))
+		simtest.ErrorIf(t, ok != (x != 0) || ok && x != split.Port[p], "port %d: load %v, of all %v", p, x, split.Port[p])
 	}
 }
 
@@ -309,107 +296,24 @@ func TestSearchedLoads(t *testing.T) {
 // reason; and it changes nothing: the results are those of the file without it. Where it
 // changes something, at its default, or where another point makes use of it, nothing is said.
 func TestIdleSettings(t *testing.T) {
-	const marks = "switch.marking=threshold switch.mark_flits=1"
-	const onTree = "switch.vcs=1" // of this network; the others are on a dragonfly
 	const tree = "kind = \"traffic\"\ntopology = { type = \"xgft\", m = [4, 4], w = [1, 2] }\nrouting = { type = \"nca\" }\ntraffic = { load = 0.3 }\n"
-	const renumbered = "routing.global_vc changes nothing: virtual channels of global channels have other numbers only, in the same order"
-	const unmarked = "switch.marking changes nothing: no packet is marked: threshold is 0, or packet_size above that of all packets"
-	for _, c := range []struct {
-		beside, set string
-		want        string // "": nothing
-	}{
-		{"", marks, "switch.marking changes nothing: nothing reacts to marks: neither the routing nor what the terminals do"},
-		{"program.type=closed-loop", marks, "switch.marking changes nothing: nothing reacts to marks: neither the routing nor what the terminals do"},
-		{"program.type=infiniband", marks, ""},
-		{"measure.queues=100ns measure.queue_samples=marked", marks, ""},
-		{"", "switch.marking=none", ""},
-		{"", "switch.flow_control=cut-through", "switch.flow_control changes nothing: packets have one flit, and heads take a virtual channel by winning the switch"},
-		{"switch.vc_alloc_cycles=1", "switch.flow_control=cut-through", ""},
-		{"traffic.packet_flits=[1,4]", "switch.flow_control=cut-through", ""},
-		{"program.type=request-reply", "switch.flow_control=cut-through", ""},
-		{"", "switch.pipeline=serial", "switch.pipeline changes nothing: route_cycles and vc_alloc_cycles are 0"},
-		{"switch.route_cycles=1", "switch.pipeline=serial", ""},
-		{"", "switch.credits_undelayed=local", "switch.credits_undelayed changes nothing: no credits are delayed: switch.credit_sensing is off"},
-		{"switch.credit_sensing=on", "switch.credits_undelayed=local", ""},
-		{"", "switch.credit_sensing=off", "switch.credit_sensing changes nothing: it is off, as the routing does not rely on it"},
-		{"routing.type=ugal-l-cr", "switch.credit_sensing=off", ""},
-		{"", "switch.input_speedup=2", ""},
-		{onTree, "switch.input_speedup=2", "switch.input_speedup changes nothing: an input has one virtual channel"},
-		{onTree, "routing.down=hashed", "routing.down changes nothing: one cable at most leads down from a switch to a leaf"},
-		{onTree, "routing.up=hashed", ""},
-		{onTree + " topology.w=[1,1]", "routing.up=hashed", "routing.up changes nothing: one port at most of a switch leads up"},
-		{"", "recovery.retries=3", "recovery.retries changes nothing: nothing fails"},
-		{"", "fault.x.seed=3", "fault.x.seed changes nothing: nothing fails"},
-		{"fault.x.fraction=0.1 fault.x.at=500 recovery.reroute=10 routing.type=table", "recovery.timeout=1us", "recovery.timeout changes nothing: recovery.retries is 0"},
-		{"routing.type=ugal-l", "routing.decision=sequential", "routing.decision changes nothing: terminals decide, which see what the cycle before has left (routing.decided_at)"},
-		{"routing.type=ugal-l routing.decided_at=switch", "routing.decision=sequential", ""},
-		{"routing.type=par", "routing.decision=sequential", ""},
-		{"", "routing.spread_vcs=true", "routing.spread_vcs changes nothing: there are no more virtual channels than the routing needs"},
-		{"switch.vcs=6", "routing.spread_vcs=true", ""},
-		{"", "routing.gateway=hashed", "routing.gateway changes nothing: one channel at most joins two groups"},
-		{"topology.g=5", "routing.gateway=hashed", ""},
-		{"routing.type=ugal-l", "routing.gateway=hashed", "routing.gateway changes nothing: one channel at most joins two groups"},
-		{"routing.type=val", "routing.gateway=hashed", "routing.gateway changes nothing: one channel at most joins two groups"},
-		{"routing.type=val topology.g=5", "routing.gateway=hashed", ""},
-		{"", "routing.global_vc=same", renumbered},
-		{"routing.type=val", "routing.global_vc=same", renumbered},
-		{"measure.links=true", "routing.global_vc=same", ""},
-		{"trace.packets=3", "routing.global_vc=same", ""},
-		{"switch.input_speedup=2", "routing.global_vc=same", ""},
-		{"switch.vcs=6 routing.spread_vcs=true", "routing.global_vc=same", ""},
-		{"fault.x.fraction=0.01 routing.type=ugal-l", "routing.global_vc=same", ""},
-		{"traffic.packet_flits=[1,4] switch.flow_control=cut-through switch.output_buffer_flits=8 switch.vlarb_low=0:10,1:4", "routing.global_vc=same", ""},
-		{onTree + " topology.w=[1,1] switch.vcs=4 routing.type=table", "routing.ties=random", "routing.ties changes nothing: packets have one way on at most from each switch"},
-		{onTree + " topology.w=[1,1] switch.vcs=4 routing.type=table", "routing.ties=least-occupied", ""},
-		{onTree + " topology.w=[1,1] switch.vcs=4 routing.type=fatpaths", "routing.ties=random", ""},
-		{onTree + " switch.vcs=4 routing.type=table", "routing.ties=random", ""},
-		{"switch.speedup=1", "switch.credits_per_cycle=4", "switch.credits_per_cycle changes nothing: an input frees one slot at most in a cycle"},
-		{"switch.speedup=1 switch.input_speedup=2", "switch.credits_per_cycle=4", ""},
-		{"switch.speedup=1.5", "switch.credits_per_cycle=4", ""},
-		// Packets of 7 flits have 7 * 64 B, one unit less than cc_sw_cong_setting_packet_size = 8.
-		{"program.type=infiniband traffic.packet_flits=7", "switch.marking=infiniband", unmarked},
-		{"program.type=infiniband traffic.packet_flits=8", "switch.marking=infiniband", ""},
-		{"program.type=infiniband traffic.packet_flits=7 program.cnp_flits=8", "switch.marking=infiniband", ""},
-		{"program.type=infiniband traffic.packet_flits=8", "switch.marking=infiniband switch.cc_sw_cong_setting_threshold=0", unmarked},
-		{"", "measure.budget=5000", "measure.budget changes nothing: measure.warmup and measure.window are given"},
-		{"measure.window=0", "measure.budget=5000", ""},
-		{"", "traffic.packet_weights=[3]", "traffic.packet_weights changes nothing: packets have one size"},
-		{"traffic.packet_flits=[1,4]", "traffic.packet_weights=[3,1]", ""},
-		{"", "measure.load_precision=0.1", "measure.load_precision changes nothing: measure.find looks for no load"},
-		{"measure.find=saturation measure.load_precision=0.5", "traffic.load=0.3", "traffic.load changes nothing: measure.find looks for the load"},
-		{"program.type=closed-loop", "traffic.load=0.3", "traffic.load changes nothing: the program is closed and offers no load"},
-		{"program.type=closed-loop", "traffic.process=on-off", "traffic.process changes nothing: the program is closed and offers no load"},
-		{"", "measure.queue_ports=global", "measure.queue_ports changes nothing: measure.queues is 0"},
-		{"", "trace.every=7", "trace.every changes nothing: trace.packets is 0"},
-	} {
+	for _, c := range simtest.Table(t, "testdata/idle.csv") {
 		file := func(set string) *experiments.File {
 			network := enginetest.Dragonfly
-			if strings.HasPrefix(c.beside, onTree) {
+			if strings.HasPrefix(c["beside"], "switch.vcs=1") { // of this network; the others are on a dragonfly
 				network = tree
 			}
-			return enginetest.Load(t, network+"[measure]\nwarmup = 300\nwindow = 600\n", append(strings.Fields(c.beside), strings.Fields(set)...)...)
+			return enginetest.Load(t, network+"[measure]\nwarmup = 300\nwindow = 600\n", strings.Fields(c["beside"]+" "+set)...)
 		}
-		f := file(c.set)
-		var said []string
-		for _, w := range f.Warnings {
-			if w.Idle {
-				said = append(said, w.Key+" "+w.Message)
-			}
+		f := file(c["set"])
+		simtest.Equal(t, enginetest.Idle(f.Warnings), c["warning"], "%s beside %q:", c["set"], c["beside"])
+		if c["warning"] != "" {
+			with, without := enginetest.Execute(t, f, engine.Execution{}), enginetest.Execute(t, file(""), engine.Execution{})
+			simtest.EqualSlices(t, with.Results.Rows[0], without.Results.Rows[0], "%s beside %q changes the results:", c["set"], c["beside"])
 		}
-		simtest.Equal(t, strings.Join(said, "; "), c.want, "%s beside %q:", c.set, c.beside)
-		if c.want == "" {
-			continue
-		}
-		rows := func(f *experiments.File) []string {
-			o := enginetest.Execute(t, f, engine.Execution{})
-			return o.Results.Rows[0]
-		}
-		with, without := rows(f), rows(file(""))
-		simtest.EqualSlices(t, with, without, "%s beside %q changes the results:", c.set, c.beside)
 	}
-	if w := enginetest.Load(t, enginetest.Random16, "routing.type=ugal-l", "routing.decision=sequential").Warnings; len(w) != 1 || w[0].Key != "routing.decision" {
-		t.Errorf("on any graph: %v", w)
-	}
+	w := enginetest.Load(t, enginetest.Random16, "routing.type=ugal-l", "routing.decision=sequential").Warnings
+	simtest.ErrorIf(t, len(w) != 1 || w[0].Key != "routing.decision", "on any graph: %v", w)
 	// A setting that some point uses is not named, one that none does is named once.
 	const swept = enginetest.Dragonfly + "[sweep]\n\"program.type\" = [\"open-loop\", \"infiniband\"]\n"
 	for set, want := range map[string]string{"switch.marking=threshold": "", "switch.pipeline=serial": "switch.pipeline"} {

@@ -75,33 +75,25 @@ func TestReplications(t *testing.T) {
 	simtest.ErrorIf(t, means[0] == means[1] || means[1] == means[2], "replications are not independent")
 	mean, half := enginetest.Spread(means)
 	sum := func(x *results.Table, name string) float64 { return sumOf(enginetest.Numbers(t, x, name)) }
-	for _, x := range []struct {
-		name      string
-		got, want float64
-	}{
-		{"replications", sum(o.Results, "replications"), 3},
-		{"mean", sum(o.Results, "latency_mean_ns"), mean},
-		{"half-width", sum(o.Results, "latency_ci95_ns"), half},
-		{"accepted", sum(o.Results, "accepted_load"), accepted},
-		{"packets", sum(o.Results, "packets_measured"), packets},
-		{"histogram", sum(o.Tables["histogram"], "packets"), packets},
-		{"links", sum(o.Tables["links"], "flits"), flits},
-		{"rate", sum(o.Tables["links"], "flits_per_cycle"), flits / window},
+	for name, x := range map[string][2]float64{
+		"replications": {sum(o.Results, "replications"), 3},
+		"mean":         {sum(o.Results, "latency_mean_ns"), mean},
+		"half-width":   {sum(o.Results, "latency_ci95_ns"), half},
+		"accepted":     {sum(o.Results, "accepted_load"), accepted},
+		"packets":      {sum(o.Results, "packets_measured"), packets},
+		"histogram":    {sum(o.Tables["histogram"], "packets"), packets},
+		"links":        {sum(o.Tables["links"], "flits"), flits},
+		"rate":         {sum(o.Tables["links"], "flits_per_cycle"), flits / window},
 	} {
-		simtest.ErrorIf(t, math.Abs(x.got-x.want) > 1e-6*math.Abs(x.want), "%s: %v, want %v", x.name, x.got, x.want)
+		simtest.Near(t, x[0], x[1], 1e-6*x[1], "%s:", name)
 	}
-	single := enginetest.OutcomeOf(t, smallTorus)
-	simtest.Equal(t, enginetest.Numbers(t, single.Results, "latency_mean_ns")[0], means[0],
-		"a single replication gives")
+	simtest.Equal(t, enginetest.Single(t, enginetest.OutcomeOf(t, smallTorus), "latency_mean_ns"), means[0], "a single replication gives")
 }
 
-// TestJainIndex: 1 for equal shares, k/n if k of n have everything; for 1, 2, 3 it is 36/(3*14).
+// TestJainIndex: 1 for equal shares, k/n if k of n have everything; for 1, 2, 3, 0 it is 36/(4*14).
 func TestJainIndex(t *testing.T) {
-	for _, c := range []struct {
-		shares []float64
-		want   float64
-	}{{[]float64{2, 2, 2, 2}, 1}, {[]float64{0, 3, 0, 0}, 0.25}, {[]float64{1, 2, 3}, 36.0 / 42}} {
-		simtest.Near(t, network.JainIndex(c.shares), c.want, 1e-12, "%v:", c.shares)
+	for shares, want := range map[[4]float64]float64{{2, 2, 2, 2}: 1, {0, 3, 0, 0}: 0.25, {1, 2, 3, 0}: 36.0 / 56} {
+		simtest.Near(t, network.JainIndex(shares[:]), want, 1e-12, "%v:", shares)
 	}
 	simtest.ErrorIf(t, !math.IsNaN(network.JainIndex([]float64{0, 0})), "nothing shared has an index")
 }
@@ -114,58 +106,29 @@ func TestFairness(t *testing.T) {
 		"measure.warmup=500", "measure.window=20000", "measure.fairness=true")
 	x := o.Tables["fairness"]
 	rows := x.Rows
-	if len(rows) != 2 || !slices.Contains(rows[1], "received") || enginetest.Column(t, x, "max_terminal")[1] != "terminal 0" {
-		t.Fatalf("%v", rows)
+	simtest.FatalIf(t, len(rows) != 2 || !slices.Contains(rows[1], "received"), "%v", rows)
+	simtest.Equal(t, enginetest.Column(t, x, "max_terminal")[1], "terminal 0", "the most is received by")
+	number := func(column string, row int) float64 { return enginetest.Numbers(t, x, column)[row] }
+	simtest.Near(t, number("jain_index", 0), 1, 0.01, "Jain's index of sent")
+	simtest.Near(t, number("jain_index", 1), 0.163, 0.01, "Jain's index of received")
+	for i := range rows {
+		simtest.Near(t, number("mean_flits_per_cycle", i), 0.1, 0.005, "mean of %s:", rows[i])
 	}
-	jain, mean := enginetest.Numbers(t, x, "jain_index"), enginetest.Numbers(t, x, "mean_flits_per_cycle")
-	if jain[0] < 0.99 || math.Abs(jain[1]-0.163) > 0.01 {
-		t.Errorf("Jain's index %v of sent, %v of received", jain[0], jain[1])
-	}
-	for i := range mean {
-		simtest.Near(t, mean[i], 0.1, 0.005, "mean of %s:", rows[i])
-	}
-	if most, least := enginetest.Numbers(t, x, "max_flits_per_cycle"), enginetest.Numbers(t, x, "min_flits_per_cycle"); math.Abs(most[1]-0.7) > 0.02 || math.Abs(least[1]-0.1/7) > 0.005 {
-		t.Errorf("received from %v to %v", least[1], most[1])
-	}
+	simtest.Near(t, number("max_flits_per_cycle", 1), 0.7, 0.02, "most received")
+	simtest.Near(t, number("min_flits_per_cycle", 1), 0.1/7, 0.005, "least received")
 }
 
 // TestWarmupWarning: on a mesh whose channels take 1,000 cycles a packet from the next
 // switch arrives after 3,000 cycles of channels; a warm-up of 2,999 is warned of, of
 // 3,000 and by itself not, and neither is any on one switch.
 func TestWarmupWarning(t *testing.T) {
-	for _, c := range []struct {
-		topology, warmup string
-		want             bool
-	}{
-		{"mesh", "2999", true},
-		{"mesh", "3000", false},
-		{"mesh", "0", false},
-		{"single-switch", "1", false},
+	const mesh = "mesh routing.type=dor channel.grid.latency=1us measure.warmup="
+	for set, want := range map[string]bool{
+		mesh + "2999": true, mesh + "3000": false, mesh + "0": false, "single-switch routing.type=table measure.warmup=1": false,
 	} {
-		f := enginetest.Load(t, `
-kind = "traffic"
-[topology]
-type = "`+c.topology+`"
-[fabric]
-clock = "1ns"
-[routing]
-type = "`+map[bool]string{true: "dor", false: "table"}[c.topology == "mesh"]+`"
-[channel.terminal]
-latency = "1us"
-`+map[bool]string{true: "[channel.grid]\nlatency = \"1us\"\n"}[c.topology == "mesh"]+`
-[switch]
-buffer_flits = 4000
-[measure]
-warmup = `+c.warmup+`
-window = 1000
-`)
-		var got []string
-		for _, w := range f.Warnings {
-			got = append(got, w.Key+" "+w.Message)
-		}
-		all := strings.Join(got, "\n")
-		simtest.ErrorIf(t, strings.Contains(all, "after 3000 cycles on channels alone") != c.want,
-			"%s, warm-up %s: warnings %q", c.topology, c.warmup, all)
+		f := enginetest.Load(t, "kind = \"traffic\"\n", strings.Fields("fabric.clock=1ns channel.terminal.latency=1us switch.buffer_flits=4000 measure.window=1000 topology.type="+set)...)
+		warned := strings.Contains(fmt.Sprint(f.Warnings), "after 3000 cycles on channels alone")
+		simtest.Equal(t, warned, want, "%s: in warnings %v", set, f.Warnings)
 	}
 }
 
@@ -192,9 +155,8 @@ func TestBisect(t *testing.T) {
 				if first > last+1 {
 					most *= 2
 				}
-				if err != nil || steady != last || saturated != first || len(tried) > most {
-					t.Fatalf("n = %d, steady to %d, saturated from %d: got %d and %d after %d tries, %v", n, last, first, steady, saturated, len(tried), err)
-				}
+				simtest.FatalIf(t, err != nil || steady != last || saturated != first || len(tried) > most,
+					"n = %d, steady to %d, saturated from %d: got %d and %d after %d tries, %v", n, last, first, steady, saturated, len(tried), err)
 			}
 		}
 	}
@@ -225,9 +187,7 @@ func TestSearchConfirms(t *testing.T) {
 			}
 			return trial{measure.Steady, least, 2 * least, c.budget}, nil
 		})
-		if got := strings.Join(tries, " "); err != nil || steady != c.steady || saturated != c.saturated || got != c.tries {
-			t.Errorf("budget %d: steady at %d, saturated at %d (%v) after %s; want %d and %d after %s", c.budget, steady, saturated, err, got, c.steady, c.saturated, c.tries)
-		}
+		simtest.Alike(t, fmt.Sprint("budget ", c.budget), err, nil, steady, c.steady, saturated, c.saturated, strings.Join(tries, " "), c.tries)
 	}
 }
 
@@ -288,9 +248,8 @@ func TestFindNothing(t *testing.T) {
 	o := enginetest.OutcomeOf(t, strings.Replace(smallTorus, ", load = 0.2", "", 1)+"find = \"saturation\"\nload_precision = 0.1\n", "measure.warmup=50", "measure.window=0", "measure.budget=60")
 	row := o.Results
 	simtest.Alike(t, "found", row.Rows[0][simtest.Must(row.Column("offered_load"))(t)], "", row.State(0), measure.Undecided)
-	if len(o.Warnings) != 1 || o.Warnings[0].Reason != "measure.find: loads from 0.1 to 0.3 are undecided after 60 cycles (measure.budget)" {
-		t.Errorf("warnings %v", o.Warnings)
-	}
+	simtest.FatalIf(t, len(o.Warnings) != 1, "warnings %v", o.Warnings)
+	simtest.Equal(t, o.Warnings[0].Reason, "measure.find: loads from 0.1 to 0.3 are undecided after 60 cycles (measure.budget)", "warning")
 }
 
 // TestFindBehindLongCables: four switches joined by cables of 5,000 cycles keep up with nearly every
@@ -307,9 +266,7 @@ latency = "5us"
 find = "saturation"
 load_precision = 0.2
 `)
-	if got := enginetest.Numbers(t, o.Results, "offered_load")[0]; got < 0.8 {
-		t.Errorf("found %v\n%v", got, o.Tables["search"].Rows)
-	}
+	simtest.ErrorIf(t, enginetest.Single(t, o, "offered_load") < 0.8, "found %v\n%v", o.Results.Rows, o.Tables["search"].Rows)
 }
 
 // TestFindBounds: nothing beyond what the process can offer is tried: bursts of load 0.5 make
@@ -341,10 +298,9 @@ func TestTrafficTables(t *testing.T) {
 		simtest.Equal(t, between[i] == "true", strings.HasPrefix(from[i], "switch") && strings.HasPrefix(to[i], "switch"),
 			"%s to %s: between switches %s", from[i], to[i], between[i])
 	}
-	simtest.Near(t, delivered/2000/9, single(t, o, "accepted_load"), 0.002, "channels to terminals carry")
-	if got, want := total/2000/9, single(t, o, "accepted_load")*(single(t, o, "hops_mean")+1); math.Abs(got/want-1) > 0.02 {
-		t.Errorf("all channels carry %v a terminal, want %v", got, want)
-	}
+	simtest.Near(t, delivered/2000/9, enginetest.Single(t, o, "accepted_load"), 0.002, "channels to terminals carry")
+	want := enginetest.Single(t, o, "accepted_load") * (enginetest.Single(t, o, "hops_mean") + 1)
+	simtest.Near(t, total/2000/9, want, 0.02*want, "all channels carry, of a terminal,")
 }
 
 // TestPipelineNote: a switch with BookSim2's stages whose pipeline is left at the default is
@@ -366,12 +322,11 @@ func TestPipelineNote(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	o := enginetest.OutcomeOf(t, enginetest.Mesh9+"[program]\ntype = \"closed-loop\"\nack_flits = 2\n[measure]\nwarmup = 500\nwindow = 2000\nreplications = 2\n")
 	simtest.Equal(t, enginetest.Column(t, o.Results, "offered_load")[0], "", "offered load")
-	means, err := o.Tables["program"].Numbers("mean_ns")
-	simtest.FatalIf(t, err != nil || len(means) != 3, "%v, %v", means, err)
+	means := enginetest.Numbers(t, o.Tables["program"], "mean_ns")
+	simtest.FatalIf(t, len(means) != 3, "%v", means)
 	// Packets at both edges of the window are not the same: some of hundreds.
-	if sum := means[0] + means[1]; means[2] < 0.99*sum || means[2] > 1.01*sum {
-		t.Errorf("a round trip of %v ns, of a packet of %v and an acknowledgement of %v", means[2], means[0], means[1])
-	}
+	sum := means[0] + means[1]
+	simtest.Near(t, means[2], sum, 0.01*sum, "a round trip, in ns, beside a packet and an acknowledgement:")
 }
 
 // TestTrafficProblems: what does not go with a program, or with the MTU, is refused, by key.

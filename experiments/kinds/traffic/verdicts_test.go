@@ -295,8 +295,7 @@ func TestChanceIsNotFilling(t *testing.T) {
 	f = enginetest.Load(t, filling+"[routing]\ntype = \"val\"\n[traffic]\npacket_flits = [4]\nload = 0.2\n[measure]\nwarmup = 2000\nwindow = 1000\n")
 	for seed := range uint64(20) {
 		r := replicationOf(t, f, seed+1, 0, 0)
-		simtest.ErrorIf(t, r.Reason == measure.ByAccepting,
-			"seed %d: accepts %.4f of 0.2, %v (%s)", seed+1, r.Accepted, r.State, r.Reason)
+		simtest.ErrorIf(t, r.Reason == measure.ByAccepting, "seed %d: accepts %.4f of 0.2, %v (%s)", seed+1, r.Accepted, r.State, r.Reason)
 	}
 }
 
@@ -309,8 +308,7 @@ func TestIdleWarmupWarning(t *testing.T) {
 		simtest.ErrorIf(t, len(f.Warnings) > 0, "warm-up %d: %v", warmup, f.Warnings)
 		p := simtest.Must(f.Preflight(true))(t)
 		got := fmt.Sprint(p.Warnings)
-		simtest.ErrorIf(t, strings.Contains(got, "that a packet takes in an idle network") != want,
-			"warm-up %d: warnings %s", warmup, got)
+		simtest.ErrorIf(t, strings.Contains(got, "that a packet takes in an idle network") != want, "warm-up %d: warnings %s", warmup, got)
 	}
 }
 

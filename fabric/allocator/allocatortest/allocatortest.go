@@ -1,7 +1,6 @@
-// Package allocatortest is the conformance suite of switch allocators: what they choose is a
-// matching of the requests, as large as their traits promise, and no request waits longer than they
-// promise, and they go on from a snapshot as if nothing had been. It is for weft's own allocators
-// and for those that others register:
+// Package allocatortest is the conformance suite of switch allocators: they choose matchings of the
+// requests as large as promised, no request waits longer than promised, and a snapshot changes
+// nothing. It is for weft's own allocators and for others:
 //
 //	func TestMine(t *testing.T) { allocatortest.Conform(t, "mine") }
 package allocatortest
@@ -17,9 +16,9 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Conform holds the registered allocator name to the contract of
-// [allocator.Allocator] and to its traits, on switches of 1 to 70 ports and 1 to 4
-// virtual channels; with 1 iteration, 2, and as many as ports, where it iterates.
+// Conform holds allocator name to the contract of [allocator.Allocator] and to its traits, on
+// switches of 1 to 70 ports and 1 to 4 virtual channels, with 1, 2 and as many iterations as ports,
+// if it iterates.
 func Conform(t *testing.T, name string) {
 	traits := allocator.TraitsOf(name)
 	for _, ports := range []int{1, 2, 3, 4, 7, 16, 70} {
@@ -44,7 +43,7 @@ func Conform(t *testing.T, name string) {
 
 // Check holds the allocators that build makes for env to traits, and tells the first violation. It
 // simulates a switch whose queues have requests that are repeated until they cross, under several
-// kinds of load, for some hundred steps or several times the longest wait.
+// kinds of load, for some hundred steps or several longest waits.
 func Check(build func() allocator.Allocator, env allocator.Env, traits allocator.Traits) error {
 	for _, l := range loads {
 		s := newQueues(env, traits, l)
@@ -191,8 +190,7 @@ func (q *queues) check(requests []allocator.Request, matches []int) error {
 	return nil
 }
 
-// checkMemory lets an allocator match all queues for some steps, in which it must not
-// allocate memory.
+// checkMemory lets an allocator match all queues for some steps, without allocating memory.
 func checkMemory(a allocator.Allocator, env allocator.Env) error {
 	q := newQueues(env, allocator.Traits{}, loads[0])
 	var requests []allocator.Request

@@ -1,7 +1,6 @@
-// Package programtest is the conformance suite of terminal programs: whatever they
-// send arrives, they send nothing after their end, they go on from a snapshot as
-// if nothing had happened, and the number of threads does not change a digit. It is
-// for weft's own programs and for those that others register:
+// Package programtest is the conformance suite of terminal programs: what they send arrives, they
+// send nothing after their end, and neither snapshots nor the number of threads change a digit. It
+// is for weft's own programs and for others:
 //
 //	func TestMine(t *testing.T) { programtest.Conform(t, "mine") }
 package programtest
@@ -27,16 +26,15 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
-// Conform holds the registered program name, with its defaults, to the contracts of
-// [fabric.Workload] and, if it is one, of [fabric.Responder].
+// Conform holds program name, with its defaults, to the contracts of [fabric.Workload] and, if it
+// is one, [fabric.Responder].
 func Conform(t *testing.T, name string) {
 	t.Run("threads", func(t *testing.T) { checkThreads(t, name) })
 	t.Run("contract", func(t *testing.T) { checkContract(t, name) })
 	t.Run("snapshots", func(t *testing.T) { checkSnapshots(t, name) })
 }
 
-// dragonfly is a network whose channels between groups are long enough for several threads to
-// share it.
+// dragonfly has channels between groups long enough for several threads.
 func dragonfly(t testing.TB, by string) (topology.Topology, *core.Fabric) {
 	return network(t, "dragonfly", by, map[string]fabric.ChannelConfig{"global": {Latency: 100 * sim.Nanosecond}},
 		param.Set("p", 2), param.Set("a", 4), param.Set("h", 2))
@@ -70,8 +68,7 @@ func Make(t testing.TB, name string, topo topology.Topology, load float64, setti
 	return w
 }
 
-// checkThreads measures a run by several numbers of threads. [measure.Run] audits it: every
-// flit that entered the network has left it.
+// checkThreads measures a run by several numbers of threads. [measure.Run] audits its flits.
 func checkThreads(t *testing.T, name string) {
 	for _, load := range []float64{0.2, 0.9} {
 		var want string
@@ -136,8 +133,8 @@ func (w watchedResponder) Start(engine func(t topology.TerminalID) fabric.Engine
 func (w watchedResponder) Alarm(t topology.TerminalID)                            { w.r.Alarm(t) }
 func (w watchedResponder) Measures() []string                                     { return w.r.Measures() }
 
-// checkContract looks at every packet of a run, and between its parts at the state: what is
-// read into a new program is written alike, and nothing that is longer or shorter is read.
+// checkContract looks at every packet of a run, and between its parts at the state: a new program
+// writes what it has read, and reads nothing longer or shorter.
 func checkContract(t *testing.T, name string) {
 	topo, f := network(t, "single-switch", "table", nil, param.Set("terminals", 5))
 	w := &watched{Workload: Make(t, name, topo, 0.5), t: t, stop: fabric.Never}
@@ -170,8 +167,7 @@ func checkContract(t *testing.T, name string) {
 		"%d packets, the last born in cycle %d of %d; %d states", w.sent, w.last, w.stop, states)
 }
 
-// checkSnapshots ends runs of a program at several moments, and has others go on from what
-// they have left.
+// checkSnapshots ends runs of a program at several moments, and has others go on from there.
 func checkSnapshots(t *testing.T, name string) {
 	run := func(plan measure.Plan) (string, error) {
 		topo, f := dragonfly(t, "ugal-l")

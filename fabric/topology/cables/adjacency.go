@@ -25,9 +25,8 @@ type listing struct {
 // tuple matches a name of a switch that is one of Python's tuples, as those of networkx's grids are.
 var tuple = input.Pattern(`\([\w'. -]+(, *[\w'. -]+)+,?\)`)
 
-// words divides a line of a list into its words, between spaces, commas and semicolons, without a
-// comment or an arrow between two. Attributes that networkx writes behind an edge, a dictionary in braces, are cut
-// off and returned.
+// words divides a line into its words, between spaces, commas and semicolons, without a comment or
+// an arrow. Attributes behind an edge (networkx: a dictionary in braces) are cut off and returned.
 func words(line string) (fields []string, attributes string) {
 	if strings.Contains(line, "(") {
 		line = tuple().ReplaceAllStringFunc(line, func(name string) string { return strings.Join(strings.Fields(name), "") })
@@ -55,8 +54,8 @@ func words(line string) (fields []string, attributes string) {
 	return fields, attributes
 }
 
-// withPorts tells whether words are two switches, each with the port that the cable is in behind its name, as lists
-// made of what switches tell of their neighbours (LLDP) have them: leaf1 eth1/1 spine1 eth1/2.
+// withPorts tells whether words are two switches, each with a port behind its name, as in lists
+// made from neighbours (LLDP): leaf1 eth1/1 spine1 eth1/2.
 func withPorts(fields []string) bool {
 	return len(fields) == 4 && fields[2] != "->" && !number(fields[0]) && !number(fields[2]) && strings.ContainsAny(fields[1], digits) && strings.ContainsAny(fields[3], digits)
 }
@@ -66,9 +65,9 @@ func isCray(fields []string) bool { return len(fields) >= 4 && fields[2] == "->"
 
 // survey finds out what a list is. Adjacency lists (networkx, write_adjlist: "The first label in a
 // line is the source node. Further labels in the line are considered target nodes") have a row for
-// every switch, whose further words are switches with rows; of an undirected graph the last row has no
-// neighbours left, and else every cable stands in two rows. That is no list of cables: there a line has
-// two or three words.
+// every switch, whose further words are switches with rows; in an undirected graph's list either
+// the last row has no neighbours, or every cable is in two rows. Lines of lists of cables have two
+// or three words.
 func survey(text string) listing {
 	var l listing
 	var first []string // the first line
@@ -269,16 +268,16 @@ func (a *arcs) symmetric() bool {
 	return slices.Equal(a.up, a.down)
 }
 
-// counts tells whether a first line may count switches, and perhaps cables: it has such numbers, of
-// switches twice where the list is a matrix (Matrix Market).
+// counts tells whether a first line may count switches, and perhaps cables; a matrix (Matrix
+// Market) counts switches twice.
 func counts(first []string) bool {
 	return !slices.ContainsFunc(first, func(w string) bool { return !number(w) }) && (len(first) < 3 || len(first) == 3 && first[0] == first[1])
 }
 
 // countsIn tells whether the first line, with numbers, counts the switches that the others have,
-// and perhaps their cables: as a cable it would lead to a switch that no other line has, alone, or from
-// a switch to itself. It is unclear where both are switches, and the network is a tree of so many
-// cables, which has such switches, or is numbered from 1.
+// and perhaps their cables: as a cable it would lead to a switch of no other line, or to itself. It
+// is unclear if both are switches, and the network is a tree of so many cables or is numbered from
+// 1.
 func (l *listing) countsIn(first []string, line, cables int, degree map[string]int) {
 	switches, err := strconv.Atoi(first[0])
 	stated, err2 := strconv.Atoi(first[len(first)-1])
@@ -378,8 +377,8 @@ const (
 	mostParallel = 1 << 12
 )
 
-// fold makes one cable of two that stand in the list in both orders, if all do, and says so; lists
-// of which only some do are left as they are. Cables between two switches in one order are parallel.
+// fold merges cables that stand in the list in both orders, if all do, and says so; otherwise lists
+// stay. Cables between two switches in one order are parallel.
 func (r *edgeReader) fold() {
 	distinct := slices.Clone(r.cables)
 	slices.SortFunc(distinct, edge.compare)

@@ -1,5 +1,4 @@
-// Package cables reads networks from lists of their cables, as BookSim2, Cray's tools, networkx and Slurm have
-// them.
+// Package cables reads networks from lists of cables of BookSim2, Cray's tools, networkx and Slurm.
 package cables
 
 import (

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// EdgesConfig configures the topology "edges": any network, from a list of its cables,
-// all switches having the same number of terminals. Lines are
+// EdgesConfig configures the topology "edges": any network, from a list of cables, with the same
+// number of terminals at each switch. Lines are
 //
 //	u v            a cable between switches u and v
 //	u v class      and its channel class; "link" if there is none
@@ -25,7 +25,8 @@ import (
 // numbered in the order of their first appearance. A cable that stands in the list twice
 // is two parallel cables, unless all stand in both orders: then they are taken once. Numbers
 // (weights) and attributes in braces in the place of classes are passed over, and so is a first
-// line that counts switches or names columns: where it does, further columns are passed over, too. A line with a switch and its neighbours for every switch is an
+// line that counts switches or names columns: where it does, further columns are passed over, too, and those of the
+// switches and their ports may stand anywhere (id,src,srcport,dst,dstport). A line with a switch and its neighbours for every switch is an
 // adjacency list, as networkx's write_adjlist writes it; METIS's graphs and matrices are read, too. Or the file is Cray's list of
 // links (rtr --interconnect, for Gemini and Aries), which names a tile of a router at
 // each end,
@@ -61,8 +62,8 @@ func (c EdgesConfig) network(data []byte) (topology.Topology, error) {
 	return topology.NewFileNetwork(g, doubts...), nil
 }
 
-// isList tells whether the first line of a file with words is one of a list of cables: two or three words
-// with letters or digits, Cray's, the first of an adjacency list, or columns of which the first is a source.
+// isList tells whether the first line with words starts a list of cables: two or three words with
+// letters or digits, Cray's, an adjacency list's, or columns of which the first is a source.
 func isList(data []byte) bool {
 	for line := range bytes.Lines(data[:min(len(data), topology.ForeignBytes)]) {
 		fields, attributes := words(string(line))
@@ -86,9 +87,8 @@ func isList(data []byte) bool {
 // Validate checks what the tags cannot.
 func (c *EdgesConfig) Validate() error { return topology.CheckPath(c.Path, "a list of cables") }
 
-// ReadEdges reads a list of cables in the format of [EdgesConfig]. name stands for the file
-// in error messages, which are joined, each with its line. doubts say what was taken in one way, and
-// may have been meant in another.
+// ReadEdges reads a list of cables in the format of [EdgesConfig]. name stands for the file in
+// errors, which are joined, each with its line. doubts say what may have been meant in another way.
 func ReadEdges(name string, data []byte, terminals int) (g *topology.Graph, doubts []string, err error) {
 	if err := topology.CheckForeign(name, data); err != nil {
 		return nil, nil, err
@@ -208,7 +208,7 @@ func (r *edgeReader) cray(line int, from, kind, to string) {
 	r.joined(line, ends, router, kind)
 }
 
-// joined takes in a cable between tiles, or ports, of two routers, if it is not known from the other end.
+// joined adds a cable between tiles, or ports, of two routers, unless its other end has.
 func (r *edgeReader) joined(line int, ends, router [2]string, kind string) {
 	switch here, known := r.tiles[ends[0]]; {
 	case known && here.stated:
@@ -266,7 +266,7 @@ func (r *edgeReader) cable(line int, a, b, class string) {
 	r.cables = append(r.cables, edge{ends, id})
 }
 
-// numbers gives the switches the numbers that are their names, if all are.
+// numbers gives the switches the numbers that they are named by, if all are.
 func (r *edgeReader) numbers() (own []int, all bool) {
 	for _, name := range r.names {
 		n, err := strconv.Atoi(name)

@@ -19,8 +19,8 @@ type Floor struct {
 // DefaultFloor is an assumption: cabinets of the usual height, two nodes a unit.
 var DefaultFloor = Floor{CabinetUnits: 42, TerminalUnits: 0.5}
 
-// Assumptions: switches of one unit, cabinets of 600 x 1200 mm with an aisle as deep as a cabinet.
-// Lengths are in metres.
+// Assumptions: switches of one unit, cabinets of 600 x 1200 mm, aisles of a cabinet's depth. In
+// metres.
 const (
 	switchUnits  = 1
 	cabinetWidth = 0.6 // from a cabinet to the next one in its row
@@ -39,9 +39,9 @@ type plan struct {
 	columns  int // cabinets of a row
 }
 
-// newPlan fills cabinets in the order of switch numbers, each switch with its terminals in
-// one cabinet if they fit into one, else from a new one on; families number what is close in
-// the graph close together. Cabinets stand in rows that make the floor as square as can be.
+// newPlan fills cabinets in the order of switch numbers (families number neighbours close
+// together), each switch in one cabinet with its terminals if they fit, else from a new one on. The
+// cabinets' rows make the floor as square as can be.
 func newPlan(g *topology.Graph, f Floor) (*plan, error) {
 	p := &plan{cabinet: make([]int32, g.Switches())}
 	free := 0.0
@@ -78,8 +78,8 @@ func (p *plan) length(s, t topology.SwitchID) float64 {
 }
 
 // Price says what parts cost and draw. Prices are in a currency of the user's. The defaults are
-// assumptions, round numbers of the order of list prices of 400 Gb/s InfiniBand and Ethernet parts
-// in US dollars of 2024, and no offer of anybody: passive copper to 3 m, optics beyond.
+// assumptions, rounded list prices of 400 Gb/s InfiniBand and Ethernet parts in US dollars of 2024,
+// and nobody's offer: passive copper to 3 m, optics beyond.
 type Price struct {
 	SwitchPort   float64 `toml:"switch_port" doc:"price of a switch, for each of its ports in use" min:"0"`
 	SwitchPortW  float64 `toml:"switch_port_watts" doc:"power of a switch, for each of its ports in use" min:"0"`
@@ -114,15 +114,14 @@ type Cost struct {
 	Switches, Terminals, Cabinets int
 	// Ports are the switch ports in use; Radix is the most of a switch.
 	Ports, Radix int
-	// Inside are the cables within cabinets. Copper and Optical are all cables of each
-	// kind, within cabinets and between them.
+	// Inside are the cables within cabinets; Copper and Optical all cables of a kind.
 	Inside, Copper, Optical Kind
 	Longest                 float64 // metres
 	Watts, Price            float64
 }
 
-// Of counts what a network takes. A cable of a terminal stays in its cabinet. Errors are
-// *param.ParamError for keys of the floor. Cost: linear in the number of ports.
+// Of counts what a network takes. A terminal's cable stays in its cabinet. Errors are
+// *param.ParamError for keys of the floor. Cost: linear in ports.
 func Of(g *topology.Graph, f Floor, p Price) (Cost, error) {
 	plan, err := newPlan(g, f)
 	if err != nil {

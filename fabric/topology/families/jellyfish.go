@@ -39,9 +39,9 @@ func (c *JellyfishConfig) Validate() error {
 // section 3): two switches that have free ports and are not joined yet, chosen evenly at random,
 // are joined, until there are no such two. Where ports are left, a cable x-y chosen at random is
 // taken out: a switch with two free ports is joined to x and y, two joined switches with a free
-// port each are joined to one of them each. Should the graph fall apart or have no such cable
-// (improbable from degree 3 on), it is drawn again from where the stream stands. The authors'
-// addition of switches to a network that stands is not offered.
+// port each are joined to one of them each. A graph that falls apart or has no such cable
+// (improbable from degree 3 on) is drawn anew from the same stream. The authors' growth of existing
+// networks is not offered.
 func grown(c JellyfishConfig) [][]topology.SwitchID {
 	stream := sim.NewStream(c.Seed, "topology jellyfish", 0)
 	d := newDrawing(c.Switches, c.Degree)
@@ -67,8 +67,7 @@ func newDrawing(switches, degree int) *drawing {
 	return d
 }
 
-// draw joins switches until no more than one port is free; false if it comes to a
-// graph in which that cannot be.
+// draw joins switches until at most one port is free; false if the graph does not allow it.
 func (d *drawing) draw(stream *sim.Stream) bool {
 	for misses := 0; len(d.open) > 1; {
 		s, t := d.open[stream.IntN(len(d.open))], d.open[stream.IntN(len(d.open))]
@@ -107,8 +106,8 @@ func (d *drawing) pair(stream *sim.Stream) (s, t topology.SwitchID, ok bool) {
 	return chosen[0], chosen[1], true
 }
 
-// close uses the free ports of switches that are all joined to each other, but for one that is left
-// over, in the place of cables between others; false if there is no such cable.
+// close uses the free ports of switches that are all joined to each other (one may stay free) in
+// place of cables between others; false if there is no such cable.
 func (d *drawing) close(stream *sim.Stream) bool {
 	for len(d.open) > 0 {
 		s := d.open[0]
@@ -152,7 +151,7 @@ func (d *drawing) join(s, t topology.SwitchID) {
 	}
 }
 
-// part takes out the cable of two switches without free ports but those that it leaves.
+// part removes the cable of two switches that have only the free ports this leaves.
 func (d *drawing) part(x, y topology.SwitchID) {
 	for _, end := range [][2]topology.SwitchID{{x, y}, {y, x}} {
 		row := d.rows[end[0]]
@@ -192,8 +191,8 @@ func (c *XpanderConfig) Validate() error {
 //
 // # Closed forms
 //
-// lift*(degree+1) switches, lift*degree*(degree+1)/2 links; lift = 1 is the complete
-// graph, of diameter 1. None for diameter, mean distance and bisection of others.
+// lift*(degree+1) switches, lift*degree*(degree+1)/2 links; lift = 1 is the complete graph, of
+// diameter 1. No other closed forms.
 type Xpander struct {
 	XpanderConfig
 	topology.Built

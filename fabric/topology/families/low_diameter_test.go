@@ -21,8 +21,7 @@ func TestSlimFly(t *testing.T) {
 	for _, q := range []int{3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27} {
 		x := topologytest.Build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = q })
 		simtest.Equal(t, metrics.Measure(x.Graph()).Diameter(), 2, "q = %d: diameter", q)
-		gap := metrics.AlgebraicConnectivity(x.Graph())
-		simtest.ErrorIf(t, math.Abs(gap-float64(q)) > 1e-6, "q = %d: algebraic connectivity %v", q, gap)
+		simtest.Near(t, metrics.AlgebraicConnectivity(x.Graph()), float64(q), 1e-6, "q = %d: algebraic connectivity", q)
 	}
 	x := topologytest.Build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = 5 })
 	got := edgesHash(x.Graph())
@@ -180,8 +179,7 @@ func TestMeanDistanceBound(t *testing.T) {
 	for seed := range uint64(20) {
 		total += metrics.Measure(topologytest.Build(t, "jellyfish", func(c *JellyfishConfig) { *c = JellyfishConfig{57, 8, 4, seed} }).Graph()).MeanDistance
 	}
-	mean := total / 20
-	simtest.ErrorIf(t, math.Abs(mean-2.124) > 0.02, "mean distance %v over 20 graphs", mean)
+	simtest.Near(t, total/20, 2.124, 0.02, "mean distance over 20 graphs")
 }
 
 // A lift of the complete graph: every switch has one cable to each other meta-node and

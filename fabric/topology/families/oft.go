@@ -82,8 +82,7 @@ func (c *OFTConfig) points() int { return c.K*c.K - c.K + 1 }
 // Rank implements [Ranked]: outer switches below inner ones.
 func (x *OFT) Rank(s topology.SwitchID) int { return int(s) / (2 * x.points()) }
 
-// Layout implements [LaidOut]: the first copy of the points above, the lines in the middle,
-// the second copy below.
+// Layout implements [LaidOut]: the points' first copy above, then the lines, then the second copy.
 func (x *OFT) Layout() *topology.Layout {
 	n := x.points()
 	height := max(2.5, 0.25*float64(n))

@@ -1,4 +1,4 @@
-// Package families holds families of networks beyond those that papers run on: of low diameter, random, twisted, with
+// Package families holds networks beyond those of papers: of low diameter, random, twisted, with
 // rails and planes.
 package families
 
@@ -91,7 +91,7 @@ func polarity(q int) (rows [][]topology.SwitchID, quadric []bool) {
 	n := q*q + q + 1
 	rows, quadric = make([][]topology.SwitchID, n), make([]bool, n)
 	eachPoint(q, func(v [3]int) {
-		// (1, y, z): v1*y + v2*z = -v0. If v2 != 0, each y has one z; else each z one y.
+		// (1, y, z): v1*y + v2*z = -v0. If v2 != 0, a y has one z, else a z one y.
 		switch {
 		case v[2] != 0:
 			for y := range q {
@@ -115,8 +115,7 @@ func polarity(q int) (rows [][]topology.SwitchID, quadric []bool) {
 	return rows, quadric
 }
 
-// eachPoint visits the points of the projective plane over the field of q elements
-// in the order of their numbers.
+// eachPoint visits the points of the projective plane over the field of q elements, in order.
 func eachPoint(q int, visit func(v [3]int)) {
 	for i := range q * q {
 		visit([3]int{1, i / q, i % q})

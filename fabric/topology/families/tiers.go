@@ -22,8 +22,8 @@ import (
 //	Oversubscribed        rate below over rate above; 1 if it is left out
 //	Bundle                parallel cables to a switch of the level below; 1 if it is left out
 //
-// How many switches a level has follows: leaves have Radix_Down terminals, and the rate above a
-// level is that below over Oversubscribed. The network is then an [XGFT], with its numbers.
+// Level sizes follow: leaves have Radix_Down terminals, and a level's rate up is its rate down over
+// Oversubscribed. The network is an [XGFT], with its numbers.
 type TiersConfig struct {
 	Path string `toml:"path" doc:"file of tiers; relative to the experiment file" file:"read"`
 }
@@ -65,8 +65,7 @@ type tier struct {
 	set  map[string]int
 }
 
-// tierKeys are the names of a level, with the least value and what stands for one that is left
-// out; -1: it must be there.
+// tierKeys are a level's names, their least value and their default; -1: required.
 var tierKeys = map[string]struct{ least, otherwise int }{
 	"downlink_speed_gbps": {1, -1}, "downlink_latency_ns": {0, -1}, "switch_latency_ns": {0, 0}, "radix_down": {1, -1},
 	"radix_up": {0, 0}, "oversubscribed": {1, 1}, "bundle": {1, 1},

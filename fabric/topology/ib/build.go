@@ -10,8 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// finish checks the cables of a parsed file and makes the network. All problems
-// are returned together, each with its line.
+// finish checks the cables of a parsed file and makes the network. Problems are joined, with lines.
 func (f *listing) finish() (*Imported, error) {
 	if f.chassis > 0 {
 		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d switchguid= lines name another GUID than the switch's own (a chassis); cables go by the switch's", f.Name, f.chassis))
@@ -55,8 +54,7 @@ func (f *listing) dropSelfCables() {
 	}
 }
 
-// checkCables reports cables that are listed at one end only, and settles
-// rates where the ends disagree.
+// checkCables reports cables listed at one end only, and settles rates where ends disagree.
 func (f *listing) checkCables() {
 	for _, n := range f.nodes {
 		for i := range n.ends {
@@ -110,8 +108,7 @@ func (f *listing) settle(n *nodeRecord, e *cableEnd, peer *nodeRecord, back *cab
 	f.settleLID(peer, back, e)
 }
 
-// settleLID compares the LID that a node has in its own record with what the
-// other end of its cable e says of it.
+// settleLID compares a node's LID in its own record with the other end's of its cable e.
 func (f *listing) settleLID(n *nodeRecord, e, back *cableEnd) {
 	own := &e.lid
 	if n.kind == switchNode {
@@ -152,8 +149,8 @@ func (f *listing) checkGUIDs() {
 	}
 }
 
-// takeAggregation takes aggregation nodes and routers, and their cables, out of the records and
-// lists them in names: they are no terminals.
+// takeAggregation moves aggregation nodes and routers, which are no terminals, with their cables
+// from the records to names.
 func (f *listing) takeAggregation(names *topology.Names) {
 	number := map[*nodeRecord]topology.SwitchID{}
 	for _, n := range f.nodes {
@@ -191,8 +188,7 @@ func (n *nodeRecord) identity(e *cableEnd) topology.AdapterPort {
 	return topology.AdapterPort{Name: n.description, NodeGUID: topology.GUID(n.guid), NodePort: int32(e.port), PortGUID: topology.GUID(e.guid), LID: e.lid, LMC: e.lmc}
 }
 
-// graph numbers the checked records: switches and terminals in file order,
-// ports by their physical number.
+// graph numbers the checked records: switches and terminals in file order, ports physically.
 func (f *listing) graph() *topology.Graph {
 	names := &topology.Names{}
 	f.takeAggregation(names)

@@ -10,10 +10,9 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// ReadDBCSV reads the .db_csv file of ibdiagnet: its sections NODES, PORTS and LINKS, each
-// "START_..." and "END_...", a line that names the columns, and rows. Other sections are passed
-// over. The columns used are those below; where a file has no speeds or widths, cables have no
-// rate.
+// ReadDBCSV reads ibdiagnet's .db_csv: sections NODES, PORTS and LINKS, each "START_..." and
+// "END_...", a line that names the columns, and rows. Other sections are passed over. It uses the
+// columns below; without speeds or widths, cables have no rate.
 func ReadDBCSV(r io.Reader, name string) (*Imported, error) {
 	p := &dbParser{listing: newListing(name), columns: map[string]map[string]int{}, nodes: map[uint64]*nodeRecord{}, ports: map[dbPort]dbPortRow{}}
 	return p.read(r, p.parse, p.end)

@@ -10,22 +10,21 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// LFTs are the linear forwarding tables of a subnet: by which port each switch
-// sends packets to each terminal and to each switch. Memory: 4 bytes for each
-// switch and destination, twice that for tables from a file.
+// LFTs are a subnet's linear forwarding tables: the port by which each switch sends to each
+// terminal and each switch. Memory: 4 bytes for each switch and destination, 8 for tables from a
+// file.
 type LFTs struct {
 	graph *topology.Graph
-	// next holds, by switch and destination (terminals, then switches), the port; NoPort where the
-	// table has none or the destination is the switch itself.
+	// next holds the port by switch and destination (terminals, then switches); NoPort without an
+	// entry, or for the switch itself.
 	next []topology.PortID
 	lids *LIDs
-	// lines holds the line of the file that made each entry (len = len(next)), and
-	// heads that at which each switch's table begins; nil: not from a file.
+	// lines holds the file's line of each entry (len = len(next)), heads the first line of each
+	// switch's table; nil: not from a file.
 	lines, heads []int32
 }
 
-// NewLFTs makes tables without an entry; LIDs are as the fabric states them, or
-// else as [topology.NamesOf] numbers them.
+// NewLFTs makes empty tables; LIDs are the fabric's, or else as [topology.NamesOf] numbers them.
 func NewLFTs(g *topology.Graph) *LFTs {
 	l := &LFTs{graph: g, next: slices.Repeat([]topology.PortID{topology.NoPort}, g.Switches()*(g.Terminals()+g.Switches())), lids: StatedLIDs(g)}
 	if l.lids.Highest() == 0 {
@@ -53,8 +52,8 @@ func (l *LFTs) SetSwitch(s, d topology.SwitchID, p topology.PortID) {
 // LIDs are the LIDs that the tables' rows state, or else the fabric.
 func (l *LFTs) LIDs() *LIDs { return l.lids }
 
-// Line is the line of their file that the tables' entry for t at s stands in, or where there is
-// none the one that s's table begins with; 0 if they are not from a file.
+// Line is the file's line of the entry for t at s, or the first line of s's table if there is none;
+// 0 if not from a file.
 func (l *LFTs) Line(s topology.SwitchID, t topology.TerminalID) int {
 	if l.lines == nil {
 		return 0
@@ -88,8 +87,7 @@ var (
 // LIDs below the fabric's highest that no port has, and those that OpenSM says it does not know,
 // are passed over, as switches keep entries of hosts that have gone.
 //
-// Every switch must have a table and, in the forms that end a table with a count, the right
-// number of rows.
+// Every switch must have a table and, where a count ends it, the right number of rows.
 func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
 	p := lftParser{subnet: newSubnet(r, name, g, nil), at: -1, listed: make([]bool, g.Switches()), lfts: NewLFTs(g)}
 	p.lfts.lids = noLIDs(g)
@@ -175,8 +173,8 @@ func (p *lftParser) begin(guid string, open bool) {
 	}
 }
 
-// count checks the last line of a table. OpenSM prints the highest LID there,
-// whether there are rows for all LIDs or not; the other tools count their rows.
+// count checks the last line of a table. OpenSM prints the highest LID there, with or without rows;
+// the other tools count rows.
 func (p *lftParser) count(text string, exact bool) {
 	n, err := strconv.Atoi(text)
 	switch {
@@ -207,8 +205,8 @@ func hexDigits(text string) int {
 	return len(text) - len(strings.TrimLeft(text, "0123456789abcdefABCDEF"))
 }
 
-// row takes "0x0001 005 # Channel Adapter portguid 0x0000000000100001: 'H0'" or
-// "0x0001 : 005 : 02 : yes".
+// row takes "0x0001 005 # Channel Adapter portguid 0x0000000000100001: 'H0'" or "0x0001 : 005 :
+// 02".
 func (p *lftParser) row(lidText, portText, rest string) {
 	if p.at < 0 {
 		if !p.skipping {
@@ -260,8 +258,7 @@ func (p *lftParser) row(lidText, portText, rest string) {
 	}
 }
 
-// noRoute stands for the lack of an entry in a forwarding table (InfiniBand
-// Architecture Specification, volume 1, 14.2.5.6).
+// noRoute stands for no entry (InfiniBand Architecture Specification, volume 1, 14.2.5.6).
 const noRoute = 255
 
 // learn takes the LID of a row that tells whose it is.
@@ -285,8 +282,7 @@ func (p *lftParser) learn(e lftEntry) {
 	p.lfts.lids.put(int(e.lid), to)
 }
 
-// enter makes the entry of a row, unless one of a lower LID has made it, or it is
-// for an aggregation node.
+// enter makes a row's entry, unless a lower LID has made it or it is for an aggregation node.
 func (p *lftParser) enter(e lftEntry, to int) {
 	if to == p.lids.aggregation() {
 		return

@@ -8,16 +8,15 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// MaxUnicastLID is the highest LID of a port (InfiniBand Architecture
-// Specification, volume 1, 4.1.3); those above are of multicast groups.
+// MaxUnicastLID is the highest LID of a port (InfiniBand Architecture Specification, volume 1,
+// 4.1.3); multicast LIDs follow.
 const MaxUnicastLID = 0xBFFF
 
-// LIDs say which port of a fabric has a local identifier: a terminal, a switch as
-// such, or an aggregation node.
+// LIDs say whose a local identifier is: a terminal's, a switch's, or an aggregation node's.
 type LIDs struct {
 	terminals, switches int
-	// end is one more than the destination of each LID: terminals, then switches, then one for all
-	// aggregation nodes; 0 for none. len is one more than the highest LID.
+	// end is one more than each LID's destination (terminals, switches, one for all aggregation
+	// nodes), 0: none. len is one more than the highest LID.
 	end []int32
 }
 
@@ -26,8 +25,7 @@ func noLIDs(g *topology.Graph) *LIDs { return &LIDs{g.Terminals(), g.Switches(),
 // aggregation is the destination that stands for aggregation nodes.
 func (l *LIDs) aggregation() int { return l.terminals + l.switches }
 
-// StatedLIDs are the LIDs that an imported fabric states, each with its LMC's range;
-// none for networks that state none.
+// StatedLIDs are the LIDs that an imported fabric states, with their LMC's ranges; else none.
 func StatedLIDs(g *topology.Graph) *LIDs {
 	l := noLIDs(g)
 	if g.Names == nil {
@@ -114,8 +112,8 @@ func newSubnet(r io.Reader, name string, g *topology.Graph, lids *LIDs) *subnet 
 	return n
 }
 
-// guid reads a port GUID, which must be in the fabric: known is false, too, where an
-// aggregation node has it. destination is as of byGUID.
+// guid reads a port GUID, which the fabric must have. An aggregation node's is not known, either.
+// destination is as of byGUID.
 func (n *subnet) guid(text string) (destination int, known bool) {
 	guid, err := strconv.ParseUint(text, 0, 64)
 	destination, known = n.byGUID(topology.GUID(guid))

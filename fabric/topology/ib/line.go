@@ -10,8 +10,8 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// cursor reads the parts of a node's or port's line one after the other. The
-// first problem sticks and makes the rest of the calls do nothing.
+// cursor reads the parts of a line one after the other. After the first problem, which sticks,
+// calls do nothing.
 type cursor struct {
 	text string
 	err  error
@@ -105,8 +105,8 @@ func (c *cursor) quoted() string {
 	return s
 }
 
-// comment reads the rest of the line: nothing, port options of ibsim ("w=4"),
-// or # and a comment, which it returns.
+// comment reads the rest of the line: nothing, ibsim's port options ("w=4"), or # and a comment,
+// its result.
 func (c *cursor) comment() string {
 	before, comment, _ := strings.Cut(c.text, "#")
 	for _, word := range strings.Fields(before) {
@@ -186,8 +186,7 @@ func lidAndLMC(text string) (lid, lmc int64, err error) {
 	return lid, lmc, nil
 }
 
-// cableRate is the width and speed of a cable as a dump states them. The zero
-// value says that it states none.
+// cableRate is a cable's width and speed as a dump states them; the zero value: none.
 type cableRate struct {
 	text string // canonical: "4xQDR"
 	data sim.Rate
@@ -195,8 +194,8 @@ type cableRate struct {
 
 const unknownRate = "unknown"
 
-// parseRate reads "4xFDR10"; ibdiagnet's numbers ("4x25") are understood too. Rates that the tool
-// itself could not name ("4x???") are known to be unknown: text is "unknown", no error.
+// parseRate reads "4xFDR10", or ibdiagnet's "4x25". Rates that the tool could not name ("4x???")
+// are known to be unknown: text is "unknown", no error.
 func parseRate(s string) (cableRate, error) {
 	if strings.Contains(s, "?") {
 		return cableRate{text: unknownRate}, nil
@@ -213,8 +212,7 @@ func parseRate(s string) (cableRate, error) {
 	return cableRate{}, fmt.Errorf("rate %w", err)
 }
 
-// looksLikeRate tells whether a word of a port line's comment is meant as the
-// cable's width and speed.
+// looksLikeRate tells whether a word of a port line's comment is meant as width and speed.
 func looksLikeRate(word string) bool {
 	width, _, ok := strings.Cut(word, "x")
 	if _, err := strconv.Atoi(width); ok && err == nil {
@@ -223,8 +221,8 @@ func looksLikeRate(word string) bool {
 	return strings.HasPrefix(word, "??")
 }
 
-// readLines hands every line to parse, without white space around it, and calls end behind
-// the last unless there are problems by then. The error is all problems.
+// readLines hands lines, trimmed, to parse, and calls end behind the last unless there are
+// problems. The error is all problems.
 func readLines(in *input.Lines, parse func(text string), end func()) error {
 	for in.Next() {
 		parse(in.Text)

@@ -12,16 +12,15 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// variant tells the two text forms of an InfiniBand fabric apart. They share their grammar (ibsim
-// reads what ibnetdiscover prints) and differ in how a node gets its GUID.
+// variant tells the text forms of an InfiniBand fabric apart. They share their grammar (ibsim reads
+// what ibnetdiscover prints) but not how nodes get GUIDs.
 type variant int
 
 const (
 	// dialectDiscover: ids are "S-", "H-" or "R-" and the node GUID in hex.
 	dialectDiscover variant = iota
-	// dialectSim: ids are free; GUIDs are counted up from 0x100000 (adapters:
-	// the node, then its ports) and 0x200000 (switches) in file order, or
-	// from where a line "switchguid=" or "caguid=" sets the counter.
+	// dialectSim: ids are free; GUIDs count up from 0x100000 (adapters: node, then ports) and
+	// 0x200000 (switches) in file order, or from where "switchguid=" or "caguid=" sets the counter.
 	dialectSim
 )
 
@@ -91,8 +90,8 @@ func (f *listing) warn(line int, format string, args ...any) {
 	f.warnings = append(f.warnings, fmt.Sprintf("%s:%d: "+format, append([]any{f.Name, line}, args...)...))
 }
 
-// read takes in a file line by line, by parse and at its end by end, and checks its cables.
-// The error is all that is wrong.
+// read takes in a file by lines, by parse and at last end, and checks its cables. The error is all
+// faults.
 func (f *listing) read(r io.Reader, parse func(in *input.Lines), end func(lines int)) (*Imported, error) {
 	in := input.LinesInto(&f.Problems, r)
 	if err := readLines(in, func(string) { parse(in) }, func() { end(in.Number) }); err != nil {
@@ -106,11 +105,10 @@ func newListing(name string) *listing {
 }
 
 var (
-	// prompt matches what a terminal session leaves around a dump: a shell
-	// prompt, perhaps with a command.
+	// prompt matches a terminal session's traces: a shell prompt, perhaps with a command.
 	prompt = input.Pattern(`^(\(\S+\)\s*)?(\[[^\]"=]*\]|[^\s"=]+)(\s[^\s"=]*)?\s?[#$%>](\s[^"]*)?$|^[#$%>](\s[^"]*)?$`)
-	// chatter matches headings of grouped output and what the tools say on
-	// their error output, which often ends up in the same file.
+	// chatter matches headings of grouped output, and tools' error output, which often is in the
+	// same file.
 	chatter = input.Pattern(`^(Chassis \d|Non-Chassis Nodes|Hostname:|ib(warn|panic|error|debug): |src/|\./|lib\w*: |umad|mad_rpc|W(arning|ARNING|ARN)\b|-[WIE]-|Loading |Discovering )`)
 	endKey  = input.Pattern(`^(\w+)\s*([=+])\s*(.*)$`)
 )

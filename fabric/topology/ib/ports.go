@@ -53,7 +53,7 @@ type report struct {
 	lids  map[*nodeRecord]map[int32]bool // of nodes whose kind is not known, and whether a second port has it
 }
 
-// readReport reads a report whose lines parse takes in; it is false of a line that it does not know.
+// readReport reads a report by its lines; parse is false for a line that it does not know.
 func readReport(r io.Reader, name string, parse func(p *report, line int, text string) bool) (*Imported, error) {
 	p := &report{listing: newListing(name), owner: map[string]*nodeRecord{}, lids: map[*nodeRecord]map[int32]bool{}}
 	return p.read(r, func(in *input.Lines) {
@@ -108,7 +108,7 @@ func (p *report) identify(line int, guid uint64) {
 	p.take(line, n)
 }
 
-// end adds a port of the current node, by the name that other ports give it. A port with a peer is an end of a cable.
+// end adds a port of the current node, by others' name for it. With a peer it ends a cable.
 func (p *report) end(e cableEnd, called string) {
 	n := p.current
 	p.last = e.port
@@ -190,7 +190,7 @@ var (
 	linkPeer  = input.Pattern(`^(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+"(.*)"\s+\(.*\)$`)
 )
 
-// laneSpeeds are the speeds of a lane as libibmad's mad_dump_linkspeed and mad_dump_linkspeedext print them.
+// laneSpeeds are a lane's speeds as libibmad's mad_dump_linkspeed and mad_dump_linkspeedext print.
 var laneSpeeds = map[string]string{"2.5 Gbps": "SDR", "5.0 Gbps": "DDR", "10.0 Gbps": "QDR", "10.0 Gbps (FDR10)": "FDR10",
 	"14.0625 Gbps": "FDR", "25.78125 Gbps": "EDR", "53.125 Gbps": "HDR", "106.25 Gbps": "NDR", "212.5 Gbps": "XDR"}
 
@@ -261,7 +261,8 @@ func linkName(lid int32, description string) string {
 	return fmt.Sprintf("%q, LID %d", description, lid)
 }
 
-// lanes reads the width and speed of a port, "4X 25.78125 Gbps". Those that the tool could not name are unknown.
+// lanes reads a port's width and speed, "4X 25.78125 Gbps", unknown if the tool could not name
+// them.
 func (p *report) lanes(line int, words []string) cableRate {
 	if len(words) == 0 || words[0] == "undefined" || len(words) > 1 && strings.Trim(words[1], "0123456789.") != "" {
 		return cableRate{text: unknownRate}

@@ -15,9 +15,8 @@ import (
 )
 
 // Imported is a network read from a description of a real or simulated InfiniBand fabric. Switches
-// are numbered in file order, terminals in the order of their adapters, an adapter with both ports
-// in use being two terminals of one node. Each rate is a channel class ("4xEDR") with its data
-// rate.
+// are in file order, terminals in the order of adapters; an adapter with both ports in use is two
+// terminals of one node. Each rate is a channel class ("4xEDR").
 type Imported struct {
 	topology.Topology
 	warnings []string
@@ -30,8 +29,8 @@ func (im *Imported) Warnings() []string { return im.warnings }
 // Doubts implements [topology.Doubtful]: cables whose rate is not known.
 func (im *Imported) Doubts() []string { return im.doubts }
 
-// ReadNetDiscover reads what ibnetdiscover prints, in its variants since 2006, and ibdiagnet's
-// variant. Every cable must be listed at both ends.
+// ReadNetDiscover reads ibnetdiscover's output since 2006, and ibdiagnet's variant. Every cable
+// must be listed at both ends.
 //
 // Read: node ids, descriptions (with quotes and # in them), LIDs, LMCs, port GUIDs, rates; byte
 // order marks, CRLF, spaces for tabs, shell prompts and tool messages around the dump. Cables from
@@ -40,9 +39,8 @@ func ReadNetDiscover(r io.Reader, name string) (*Imported, error) {
 	return read(r, name, dialectDiscover)
 }
 
-// ReadSim reads a netlist of the fabric simulator ibsim and numbers GUIDs as
-// it does: a port of an adapter has the adapter's GUID plus its number, whatever
-// stands in parentheses. ibsim's include, module and do are not supported.
+// ReadSim reads a netlist of the simulator ibsim and numbers GUIDs alike: an adapter's port has the
+// adapter's GUID plus its number, whatever is in parentheses. include, module and do are refused.
 func ReadSim(r io.Reader, name string) (*Imported, error) { return read(r, name, dialectSim) }
 
 func read(r io.Reader, name string, dialect variant) (*Imported, error) {
@@ -90,7 +88,7 @@ var dbNodes = input.Pattern(`(?m)^\s*START_NODES\s*$`)
 // anyNode matches a node record.
 var anyNode = input.Pattern(`(?m)^\s*(?:Switch|H?[Cc]a|Rt)\s+\d+\s*"`)
 
-// anyPort matches the beginning of a line of ibnetdiscover's report of ports, anyLink an arrow of iblinkinfo.
+// anyPort matches the start of a line of ibnetdiscover --ports, anyLink iblinkinfo's arrow.
 var (
 	anyPort = input.Pattern(`(?m)^\s*(SW|CA|RT)\s+\d+\s+\d+\s+0x[0-9A-Fa-f]`)
 	anyLink = input.Pattern(`(?m)\d\[[ \d]*\]\s+==\(.*\)==>`)
@@ -115,9 +113,8 @@ func formatOf(data []byte) string {
 	return ""
 }
 
-// device matches the last word of an adapter's description where the word before
-// names its host: what drivers call adapters ("mlx5_0", "ibp65s0") and what the
-// subnet agents of old ones did ("HCA-1").
+// device matches the last word of an adapter's description behind its host's name: drivers' names
+// ("mlx5_0", "ibp65s0"), or old subnet agents' ("HCA-1").
 var device = input.Pattern(`^(HCA-\d+|mlx\d+_\d+|mthca\d+|qib\d+|hfi1_\d+|(ib|ro)\w*\d+\w*)$`)
 
 // hostsOf numbers the hosts of terminals by the names of their adapters: adapters

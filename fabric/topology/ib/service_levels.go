@@ -14,15 +14,13 @@ import (
 // ServiceLevels is how many service levels InfiniBand has.
 const ServiceLevels = 16
 
-// DropLane is the virtual lane that stands for dropping in a table of lanes: that
-// of management, which no service level may use.
+// DropLane stands for dropping in a table of lanes: management's, which no service level may use.
 const DropLane = 15
 
 // Lanes is the virtual lane of each service level: 4 bits each, level 0 lowest.
 type Lanes uint64
 
-// IdentityLanes is the table with lane n for level n, but the last level's, which
-// has the lane OpenSM gives it: 7.
+// IdentityLanes has lane n for level n, but OpenSM's lane 7 for the last level.
 const IdentityLanes Lanes = 0x7edcba9876543210
 
 // Lane is the virtual lane of a service level.
@@ -43,9 +41,8 @@ func NewLanes(lanes []int) (Lanes, error) {
 	return l, nil
 }
 
-// SL2VL is the mapping from service levels to virtual lanes of a subnet: a table
-// for each pair of ports of a switch, by which the packet came in and by which it
-// leaves, and one for each adapter. Memory: 8 bytes each.
+// SL2VL maps a subnet's service levels to virtual lanes: a table for each pair of ports of a switch
+// (in, out) and one for each adapter. Memory: 8 bytes each.
 type SL2VL struct {
 	graph *topology.Graph
 	start []int32 // of each switch in pairs
@@ -206,8 +203,8 @@ func (p *sl2vlParser) end() {
 	}
 }
 
-// PathLevels are the service levels of the paths between terminals, as the subnet
-// manager answers for them. Memory: a byte for each pair.
+// PathLevels are the service levels of paths between terminals, as the subnet manager answers.
+// Memory: a byte a pair.
 type PathLevels struct {
 	terminals int
 	level     []uint8 // by source, destination

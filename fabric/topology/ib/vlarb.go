@@ -19,8 +19,7 @@ var (
 	infoField  = input.Pattern(`^[A-Za-z]\w*:\.\.+`)
 )
 
-// VLArbitration is what a file says of the arbitration between lanes; nil for ports that
-// it does not name.
+// VLArbitration is a file's arbitration between lanes; nil for ports that it does not name.
 type VLArbitration struct {
 	Ports     []*arbitration.Tables // of switches (len = ports of the graph)
 	Terminals []*arbitration.Tables // of adapters (len = terminals of the graph)

@@ -12,9 +12,9 @@ import (
 	"github.com/weft-sim/weft/sim/lists"
 )
 
-// adapters lists the ports of each adapter: of terminals in the order of their first ones,
-// ports as the terminals are numbered; then of aggregation nodes, ports ascending. terminals
-// are all ports of the former by terminal.
+// adapters lists each adapter's ports: first those with terminals, by first terminal, ports in the
+// terminals' order; then aggregation nodes', ascending. terminals are the former's ports by
+// terminal.
 func adapters(g *topology.Graph, n *topology.Names) (list [][]topology.AdapterPort, terminals []topology.AdapterPort) {
 	index := map[uint64]int{}
 	add := func(key uint64, p topology.AdapterPort) {
@@ -87,8 +87,7 @@ func letter(a *topology.AdapterPort) nodeKind {
 	return adapterNode
 }
 
-// eachCable visits the cables at a switch: to switches and terminals, in the order of its ports,
-// then to its aggregation nodes.
+// eachCable visits a switch's cables: to switches and terminals by port, then to aggregation nodes.
 func eachCable(g *topology.Graph, n *topology.Names, s topology.SwitchID, terminals []topology.AdapterPort, toSwitch func(p, q topology.PortID), toAdapter func(a *topology.AdapterPort)) {
 	first, end := g.Ports(s)
 	for p := first; p < end; p++ {
@@ -122,8 +121,8 @@ func rateOf(g *topology.Graph, p topology.PortID) string {
 	return name
 }
 
-// portCount is how many ports an adapter is given: as many as the highest
-// connected one needs, since a [topology.Graph] knows no others.
+// portCount is the ports of an adapter: the highest connected one, as a [topology.Graph] knows no
+// others.
 func portCount(ports []topology.AdapterPort) int32 {
 	return max(1, slices.MaxFunc(ports, func(a, b topology.AdapterPort) int { return cmp.Compare(a.NodePort, b.NodePort) }).NodePort)
 }
@@ -175,8 +174,7 @@ func WriteSim(w io.Writer, g *topology.Graph) error {
 	return out.Flush()
 }
 
-// numberedByIBSim tells whether ibsim would give the nodes, listed in order,
-// the GUIDs that they have.
+// numberedByIBSim tells whether ibsim would give the nodes, in order, their GUIDs.
 func numberedByIBSim(n *topology.Names, list [][]topology.AdapterPort) bool {
 	for s, x := range n.Switches {
 		if x.GUID != topology.FirstSwitchGUID+topology.GUID(s) {
@@ -195,8 +193,8 @@ func numberedByIBSim(n *topology.Names, list [][]topology.AdapterPort) bool {
 	return true
 }
 
-// namesAreIDs tells whether every node's description can be its id: not empty,
-// none of ibsim's reserved characters, no two alike.
+// namesAreIDs tells whether descriptions can be ids: not empty, different, without reserved
+// characters.
 func namesAreIDs(n *topology.Names, list [][]topology.AdapterPort) bool {
 	names := lists.Make(len(n.Switches), func(s int) string { return n.Switches[s].Name })
 	for _, ports := range list {

@@ -17,13 +17,11 @@ type Metrics struct {
 	Switches, Leaves, Terminals, Links int // leaves: switches that have terminals
 	// Degree is the least and the largest number of ports to other switches.
 	Degree [2]int
-	// Pairs[d] is the number of ordered pairs of leaves d cables apart
-	// (len = diameter+1); Pairs[0] = Leaves.
+	// Pairs[d] counts ordered pairs of leaves d cables apart (len = diameter+1); Pairs[0] = Leaves.
 	Pairs []int64
 	// MeanDistance is the mean over pairs of different leaves; 0 if there is one.
 	MeanDistance float64
-	// UniformHops is the mean number of cables between two terminals drawn from all, a
-	// terminal and itself included.
+	// UniformHops is the mean cables between two terminals drawn from all, equal ones included.
 	UniformHops float64
 	// UniformCapacity is the number of channels between switches over the hops that
 	// they must carry if every terminal sends one flit a cycle evenly to all: no routing
@@ -46,8 +44,7 @@ func (m Metrics) MooreEfficiency() float64 {
 	return float64(m.Switches) / (1 + float64(m.Degree[1])*sum)
 }
 
-// Measure computes the metrics of a connected network. Cost: a breadth-first search
-// from every leaf.
+// Measure computes a connected network's metrics. Cost: a breadth-first search from every leaf.
 func Measure(g *topology.Graph) Metrics {
 	m := Metrics{Switches: g.Switches(), Terminals: g.Terminals(), Links: g.SwitchLinks()}
 	terminals := g.TerminalCounts()
@@ -94,8 +91,7 @@ func Measure(g *topology.Graph) Metrics {
 	return m
 }
 
-// krylov bounds the steps of the Lanczos process; the graphs of low diameter need a
-// handful, random ones some dozens.
+// krylov bounds the Lanczos steps: graphs of low diameter need a handful, random ones some dozens.
 const krylov = 240
 
 // AlgebraicConnectivity is the least eigenvalue but one of the graph's Laplacian, parallel cables
@@ -153,8 +149,8 @@ func laplacian(g *topology.Graph, v []float64) []float64 {
 	return product
 }
 
-// ritz is the least eigenvalue of a tridiagonal matrix and how far the Laplacian's may
-// be from it, if the process went on by a vector of length rest.
+// ritz is the least eigenvalue of a tridiagonal matrix and its distance to the Laplacian's, if the
+// process went on by a vector of length rest.
 func ritz(diagonal, beside []float64, rest float64) (least, residual float64) {
 	n := len(diagonal)
 	m := mat.NewSymDense(n, nil)
@@ -173,9 +169,9 @@ func ritz(diagonal, beside []float64, rest float64) (least, residual float64) {
 	return e.Values(nil)[0], rest * math.Abs(vectors.At(n-1, 0))
 }
 
-// MeanDistanceBound is the least mean distance of n switches of a degree, if every
-// switch has degree*(degree-1)^(d-1) others at distance d until all are used (Cerf,
-// Cowan, Mullin and Stanton, Networks 1974).
+// MeanDistanceBound is the least mean distance of n switches of a degree: each has
+// degree*(degree-1)^(d-1) others at distance d until all are used (Cerf, Cowan, Mullin and Stanton,
+// Networks 1974).
 func MeanDistanceBound(n, degree int) float64 {
 	left, level, sum := float64(n-1), float64(degree), 0.0
 	for d := 1.0; left > 0; d++ {

@@ -80,8 +80,8 @@ func checkGrid(t testing.TB, x topology.Grid) {
 	simtest.ErrorIf(t, len(seen) != 2*g.SwitchLinks(), "directions name %d ports, the graph has %d", len(seen), 2*g.SwitchLinks())
 }
 
-// checkStep tells that a port of switch s leads to the switch at coordinate to of dimension d
-// that is like s in all others, and marks it as seen.
+// checkStep holds a port of switch s to lead to coordinate to of dimension d, all others equal, and
+// marks it as seen.
 func checkStep(t testing.TB, x interface {
 	topology.Topology
 	Dims() []int
@@ -173,8 +173,7 @@ func checkTree(t testing.TB, x topology.Tree) {
 	}
 }
 
-// checkDownTo finds the terminals below s from those below its children and
-// compares DownTo with them.
+// checkDownTo finds terminals below s from its children's, and compares DownTo with them.
 func checkDownTo(t testing.TB, x topology.Tree, s topology.SwitchID, below [][]bool) {
 	t.Helper()
 	g := x.Graph()
@@ -205,8 +204,8 @@ func checkDownTo(t testing.TB, x topology.Tree, s topology.SwitchID, below [][]b
 	}
 }
 
-// checkRanked walks all shortest paths between switches with terminals: none climbs or
-// crosses after it has crossed or descended.
+// checkRanked walks all shortest paths between switches with terminals: none climbs or crosses
+// after crossing or descending.
 func checkRanked(t testing.TB, x topology.Ranked) {
 	t.Helper()
 	g := x.Graph()

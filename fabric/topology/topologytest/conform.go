@@ -24,8 +24,8 @@ import (
 type Sample struct {
 	Name   string
 	Config any // what the registry's Config returns, changed at will
-	// TightBisection says that the documentation claims the bisection to be the true minimum with
-	// these settings, not only an upper bound. At most 20 switches can be checked.
+	// TightBisection: the documented bisection is the true minimum with these settings, not an
+	// upper bound. At most 20 switches can be checked.
 	TightBisection bool
 }
 
@@ -201,9 +201,8 @@ func bisection(g *topology.Graph) int {
 	return best
 }
 
-// CheckLayout holds the layout of a topology to what pictures need: a place for
-// every switch, none nearer to another than apart, planes and explanation; the same each time.
-// Neighbours are about 1 apart.
+// CheckLayout holds a layout to what pictures need: a place for every switch, none nearer than
+// apart, neighbours about 1 apart, planes and explanation, the same each time.
 func CheckLayout(t testing.TB, topo topology.Topology, apart float64) *topology.Layout {
 	t.Helper()
 	n := topo.Graph().Switches()

@@ -209,8 +209,7 @@ func resize(list reflect.Value, longer bool) {
 	list.Set(reflect.Append(list, element))
 }
 
-// step moves a number by 1 or 2, but 1 and 3, which may be exponents, by 1 only;
-// or halves it, and makes 2 of nothing.
+// step moves a number by 1 or 2 (1 and 3, perhaps exponents, by 1), or halves it, and makes 2 of 0.
 func step(v reflect.Value, stream *sim.Stream, shrink bool) {
 	switch {
 	case v.CanInt() && shrink && v.Int() == 0:
@@ -300,4 +299,35 @@ func LeadsTo(g *topology.Graph, s topology.SwitchID) (list []topology.SwitchID) 
 		list = append(list, to)
 	}
 	return list
+}
+
+// Special are small networks with what random ones seldom have.
+func Special(t testing.TB) []Network {
+	t.Helper()
+	grid := func(family string, terminals int, dims ...int) topology.Topology {
+		return Build(t, family, func(c *topology.GridConfig) { c.Dims, c.Terminals = dims, terminals })
+	}
+	dragonfly := func(p, a, h, g int) topology.Topology {
+		return Build(t, "dragonfly", func(c *topology.DragonflyConfig) { c.P, c.A, c.H, c.G = p, a, h, g })
+	}
+	return []Network{
+		{"dragonfly", dragonfly(2, 4, 2, 0)},
+		{"dragonfly with several channels between groups", dragonfly(2, 4, 2, 4)},
+		{"dragonfly of two groups", dragonfly(1, 3, 1, 2)},
+		{"dragonfly of one-switch groups", dragonfly(2, 1, 4, 0)},
+		{"torus", grid("torus", 2, 4, 6)},
+		{"torus of odd and short rings", grid("torus", 1, 5, 3, 2)},
+		{"mesh", grid("mesh", 1, 4, 3)},
+		{"hypercube", grid("mesh", 1, 2, 2, 2, 2)},
+		{"HyperX with parallel cables", Build(t, "hyperx", func(c *topology.HyperXConfig) {
+			c.Dims, c.Trunks, c.Terminals = []int{4, 3}, []int{1, 2}, 2
+		})},
+		{"HyperX of three dimensions", Build(t, "hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Terminals = []int{3, 3, 2}, 1 })},
+		{"fat tree", Build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })},
+		{"tapered tree with parallel cables", Build(t, "xgft", func(c *topology.XGFTConfig) {
+			c.M, c.W, c.Parallel = []int{4, 3, 2}, []int{1, 2, 1}, []int{1, 2, 3}
+		})},
+		{"random", Build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 24, 4, 2 })},
+		{"single switch", Build(t, "single-switch", func(c *topology.SingleSwitchConfig) { c.Terminals = 5 })},
+	}
 }

@@ -21,8 +21,7 @@ const (
 	unknownSwitch topology.SwitchID = -2 // after one that the fabric does not have: its rows say nothing new
 )
 
-// cutHex reads the hexadecimal number after prefix, with or without 0x, up to a
-// space, colon or the end.
+// cutHex reads the hexadecimal number behind prefix, 0x or not, up to a space, colon or the end.
 func cutHex(text, prefix string) (uint64, bool) {
 	_, rest, ok := strings.Cut(text, prefix)
 	if !ok {
@@ -49,8 +48,7 @@ type LIDMatrix struct {
 // Graph is the graph that the table is for.
 func (m *LIDMatrix) Graph() *topology.Graph { return m.graph }
 
-// LowestPort is the lowest numbered port of s with the smallest hop count to w; NoPort if there
-// is none.
+// LowestPort is the lowest port of s with the smallest hop count to w; NoPort if there is none.
 func (m *LIDMatrix) LowestPort(s, w topology.SwitchID) topology.PortID {
 	return m.lowest[int(w)*m.n+int(s)]
 }
@@ -215,8 +213,8 @@ type saParser struct {
 	skipped bool // the last record was of another kind, or has a problem
 }
 
-// saGroupFields and saMemberFields are the fields of the records, in the order in which
-// OpenSM's reader wants them; those without a width are 128-bit GIDs.
+// saGroupFields and saMemberFields are the records' fields, in the order of OpenSM's reader; those
+// without a width are 128-bit GIDs.
 var (
 	saGroupFields = []saKey{
 		{"mgid", 0}, {"port_gid", 0}, {"qkey", 32}, {"mlid", 16}, {"mtu", 8}, {"tclass", 8}, {"pkey", 16}, {"rate", 8},
@@ -346,9 +344,8 @@ func MLIDOf(i int) (uint16, error) {
 	return uint16(FirstMLID + i), nil
 }
 
-// WriteSADump writes groups as OpenSM's SA dump: a record for each group, one
-// for each member, members by ascending port GUID. OpenSM restores groups from
-// it (-S) if each has an MLID of its own.
+// WriteSADump writes groups as OpenSM's SA dump: a record for each group and each member, by
+// ascending port GUID. OpenSM restores groups from it (-S) if each has its own MLID.
 func WriteSADump(w io.Writer, graph *topology.Graph, groups []SAGroup) error {
 	out := bufio.NewWriter(w)
 	names := topology.NamesOf(graph)

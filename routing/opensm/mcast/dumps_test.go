@@ -361,8 +361,7 @@ func BenchmarkMinHopMC(b *testing.B) {
 			b.ReportAllocs()
 			next := 0
 			for b.Loop() {
-				_, err := builder.Build(&groups[next%len(groups)], nil)
-				simtest.FatalIf(b, err != nil, "%v", err)
+				simtest.Must(builder.Build(&groups[next%len(groups)], nil))(b)
 				next++
 			}
 		})
@@ -374,8 +373,7 @@ func BenchmarkMinHopMC(b *testing.B) {
 func BenchmarkSSSPUnicast(b *testing.B) {
 	topo := simtest.Must(param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 }))(b)
 	for b.Loop() {
-		_, err := newSSSPMC(topo.Graph(), 0)
-		simtest.FatalIf(b, err != nil, "%v", err)
+		simtest.Must(newSSSPMC(topo.Graph(), 0))(b)
 	}
 }
 

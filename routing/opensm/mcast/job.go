@@ -35,8 +35,8 @@ type Job struct {
 	Engine string
 	// Engines are compared; nil for all that are registered.
 	Engines []string
-	// Entries is the number of MFT entries of each switch for these groups, or
-	// Unlimited. (OpenSM takes one more, for the broadcast group.)
+	// Entries is the number of MFT entries of each switch for these groups, or Unlimited. (OpenSM
+	// adds one for the broadcast group.)
 	Entries int
 	// Matrix replaces shortest paths for minhop-mc; may be nil.
 	Matrix *LIDMatrix
@@ -49,8 +49,7 @@ type Job struct {
 // EngineReport is what one engine made of a job.
 type EngineReport struct {
 	Engine string
-	// Unlimited are the figures with as many entries as the engine likes:
-	// Colours is how many it needs.
+	// Unlimited are the figures without a limit of entries: Colours is how many the engine needs.
 	Unlimited multicast.Metrics
 	// Limited are the figures with Job.Entries; the same as Unlimited if these entries are enough.
 	Limited multicast.Metrics
@@ -75,8 +74,8 @@ type JobReport struct {
 }
 
 // Run routes the job's groups with every engine. Groups whose members are not connected, settings
-// out of range and nothing to route are errors; an engine that cannot do the subnet is an error
-// only if it is Job.Engine. Everything but run times is reproducible.
+// out of range and nothing to route are errors; an engine that cannot do the subnet is one only if
+// it is Job.Engine. All but run times is reproducible.
 func (j Job) Run() (*JobReport, error) {
 	env, err := multicast.NewEnv(j.Graph, j.Threads)
 	if err != nil {
@@ -240,9 +239,8 @@ func (r *JobReport) WriteTable(w io.Writer) error {
 	return out.Flush()
 }
 
-// mlids assigns MLIDs to the colours of a forest. While every entry serves one
-// group, it has that group's MLID, so that the tables fit the subnet as it is;
-// otherwise entries are numbered from [FirstMLID].
+// mlids assigns MLIDs to the colours of a forest. While every entry serves one group, it has the
+// group's MLID, so that the tables fit the subnet; else entries are numbered from [FirstMLID].
 func (r *JobReport) mlids(f *multicast.Forest) func(multicast.Colour) (uint16, error) {
 	own := map[multicast.Colour]uint16{}
 	for _, g := range r.Routed {
@@ -294,8 +292,7 @@ func (r *JobReport) Files() (map[string][]byte, error) {
 		add(r.Engine+".sa", func(w io.Writer) error { return WriteSADump(w, r.Graph, groups) }))
 }
 
-// FileNames are all names that [JobReport.Files] can give: what a folder has of others may
-// be of other groups.
+// FileNames are all names of [JobReport.Files]: others in a folder may be of other groups.
 func FileNames() []string {
 	names := []string{"engines.csv"}
 	for _, engine := range multicast.Registry.Names() {

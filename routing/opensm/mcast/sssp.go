@@ -88,8 +88,7 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 	return b, nil
 }
 
-// Build implements [multicast.TreeBuilder]. Cost: a search for each new root, else linear
-// in the tree.
+// Build implements [multicast.TreeBuilder]. Cost: a search for each new root; linear in the tree.
 func (b *ssspMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
 	b.members = multicast.MemberSwitches(b.graph, g, b.members)
 	root := multicast.CentralRoot(b.subnet.Switches, b.hops, b.members)
@@ -154,8 +153,7 @@ func init() {
 		})
 }
 
-// NewMinHopMCFrom makes the engine minhop-mc for a subnet whose unicast routing
-// left min-hop tables without some shortest paths.
+// NewMinHopMCFrom makes minhop-mc for a subnet whose min-hop tables lack some shortest paths.
 func NewMinHopMCFrom(env multicast.Env, m *LIDMatrix) (multicast.Engine, error) {
 	if m.graph != env.Graph {
 		panic("mcast: min-hop tables of another graph")

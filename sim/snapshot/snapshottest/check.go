@@ -143,9 +143,8 @@ func Copy[T any](t *testing.T, x *T) (back T) {
 	return back
 }
 
-// Names checks that T has the named fields and no others: for types whose archive is a
-// matter of several functions. The author of a new field decides whether it is part of the
-// state, and names it here.
+// Names checks that T has the named fields and no others, for types that several functions archive:
+// who adds a field decides whether it is state, and names it here.
 func Names[T any](t *testing.T, names ...string) {
 	t.Helper()
 	var has []string
