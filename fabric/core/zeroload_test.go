@@ -106,7 +106,9 @@ func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 	}
 	f := n.play(t, config, s, int64(pairs)*spacing)
 	simtest.FatalIf(t, len(s.Delivered) != pairs, "%s: %d of %d packets arrived", name, len(s.Delivered), pairs)
+	sum := int64(0)
 	for _, d := range s.Delivered {
+		sum += d.Cycle - d.Birth
 		want := int64(4) + latency[g.PortClass[g.TerminalPort[d.Src]]] + int64(flits-1)
 		hops := 0
 		n.walk(t, d.Src, d.Dst, f.VCs(), func(p topology.PortID) {
@@ -117,6 +119,9 @@ func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 			t.Errorf("%s, %d flits: terminal %d to %d takes %d cycles over %d switches, want %d over %d", name, flits, d.Src, d.Dst, got, d.Hops, want, hops)
 		}
 	}
+	const injection = 4 // cycles that no channel has
+	idle, mean := injection+f.IdleLatency(f.ChannelFlits(), float64(flits)), float64(sum)/float64(pairs)
+	simtest.ErrorIf(t, math.Abs(idle-mean) > 1e-9*mean, "%s, %d flits: %v cycles in the mean, by the channels that were crossed %v", name, flits, mean, idle)
 }
 
 // walk follows a packet by the routing's first choice at every switch. All
