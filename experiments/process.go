@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // version is set by make (-ldflags -X) to the commit that it builds.
@@ -99,9 +101,12 @@ const (
 // checking counts the loops over checkedPoints points or more.
 var checking atomic.Int32
 
-// CollectEarly has garbage collected before a large network has left much of it, unless the environment variable GOGC
-// says when. A program calls it once, first.
-func CollectEarly() {
+// ReserveMemory prepares the process for large networks: memory that it takes from now on, up to
+// what networks of some 50,000 terminals need, is in large pages, where the system has them; and
+// garbage is collected early, unless the environment variable GOGC says when. A program calls it
+// once, first.
+func ReserveMemory() {
+	mem.ReserveHugePages(128 << 20)
 	if os.Getenv("GOGC") == "" {
 		collectEarly()
 	}

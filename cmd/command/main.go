@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	_ "github.com/weft-sim/weft/cmd/early" // large pages
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
 	"github.com/weft-sim/weft/experiments/document"
@@ -40,7 +39,7 @@ const (
 // Main is the command in a process of its own: it takes the arguments of the process and ends it.
 func Main() {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // a subcommand, and not --version or --help
-		experiments.CollectEarly()
+		experiments.ReserveMemory()
 	}
 	os.Exit(process())
 }
