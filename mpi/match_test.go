@@ -181,7 +181,6 @@ func TestMemoryAgainstSmallSteps(t *testing.T) {
 			k.Schedule(j.start, starter, 0, int32(i), 0)
 		}
 		k.Run(sim.MaxTime)
-
 		var running []copying
 		want := make([]sim.Time, len(jobs))
 		for now, left := sim.Time(0), len(jobs); left > 0; now++ {

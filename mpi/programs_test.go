@@ -104,7 +104,6 @@ func TestAlltoallClosedForms(t *testing.T) {
 			env := collectives.Env{Ranks: n, PerNode: 1, Bytes: sim.Bytes(m)}
 			ring := runSchedule(t, c, collectives.AlltoallRing(env))
 			within(t, "ring", ring.Elapsed, float64(n-1)*one(float64(m)))
-
 			want := 0.0
 			for k := range bits.Len(uint(n - 1)) {
 				blocks := 0

@@ -55,7 +55,6 @@ func Example_ownRouting() {
 		panic(err)
 	}
 	fmt.Println("free from deadlock:", proof.Certify(walked, all).Acyclic())
-
 	f, err := core.New(topo.Graph(), fabric.DefaultConfig(), ring, 1)
 	if err != nil {
 		panic(err)

@@ -118,7 +118,6 @@ func TestProgress(t *testing.T) {
 	p.update(now) // too soon for another line
 	p.finish()
 	simtest.Equal(t, strings.TrimSpace(plain.String()), strings.Join(want, "; "), "got\n")
-
 	var terminal bytes.Buffer
 	p = &progress{w: &terminal, name: "x.toml"}
 	p.newBar(10, "title")
@@ -131,9 +130,9 @@ func TestProgress(t *testing.T) {
 	terminal.Reset()
 	now.Running = now.Running[:1]
 	p.update(now)
-	if got := terminal.String(); !strings.Contains(got, "\r\x1b[5A\x1b[J") || strings.Count(got, "\n") != 2 {
-		t.Errorf("the second drawing is not in the place of the first: %q", got)
-	}
+	got := terminal.String()
+	simtest.ErrorIf(t, !strings.Contains(got, "\r\x1b[5A\x1b[J") || strings.Count(got, "\n") != 2,
+		"the second drawing is not in the place of the first: %q", got)
 	terminal.Reset()
 	p.finish()
 	simtest.Equal(t, terminal.String(), "\r\x1b[2A\x1b[J", "at the end")

@@ -67,13 +67,11 @@ func TestRoutesAsConfigured(t *testing.T) {
 	simtest.Says(t, stdout, "refused    ftree: Fabric rank is 1", "engine     updn")
 	simtest.Says(t, stderr, `list.conf:3: unknown key "no_such_key"`)
 	simtest.ErrorIf(t, results.Exists("torus/opensm-lfts.dump"), "a dump of an earlier run is left")
-
 	run(tree, "--opensm", "conf/lmc.conf", "-o", "lmc")
 	equal("lmc", "lft", lmc)
 	equal("lmc", "sl2vl", "all ports: 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\n")
 	run(mesh, "--opensm", "conf/lashes.conf", "-o", "lash")
 	equal("lash", "sl", lash)
-
 	status, _, stderr := weft(t, "routes", mesh, "--opensm", "conf/ftree.conf", "-o", "none")
 	simtest.Alike(t, "status, and whether there is a folder", status, exitFailure, results.Exists("none"), false)
 	simtest.Says(t, stderr, "more than one root", "minhop as its last resort")

@@ -213,7 +213,6 @@ func TestSlurmTasksCancelledAndNodeDaemonKilled(t *testing.T) {
 		t.Skip("needs a real Slurm: make test-slurm")
 	}
 	file, local, cluster := computedHere(t, longSlurmSweep)
-
 	self := simtest.Must(os.Executable())(t)
 	run := exec.CommandContext(t.Context(), self, "run", file, "--out", cluster, "--executor", "slurm", "--chunk", "1", "--poll", "300ms")
 	var out bytes.Buffer
@@ -228,7 +227,6 @@ func TestSlurmTasksCancelledAndNodeDaemonKilled(t *testing.T) {
 	waitForTasks(t, "COMPLETING", 0)
 	waitForTasks(t, "RUNNING", 1)
 	restartNodeDaemon(t, 2*time.Second)
-
 	err = run.Wait()
 	simtest.FatalIf(t, err != nil, "%v: %s", err, out.String())
 	simtest.ErrorIf(t, !strings.Contains(out.String(), "lost and are submitted again"),

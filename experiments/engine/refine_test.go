@@ -78,7 +78,6 @@ func TestRefine(t *testing.T) {
 	}
 	simtest.ErrorIf(t, stops != 11, "%d interruptions", stops) // one point a run, the last one to its end
 	sameFiles(t, dir, broken)
-
 	kindtest.Gate = func(context.Context) { t.Error("computed again") }
 	simtest.Equal(t, execute(t, load(t, toyRefined), Execution{Dir: dir, Resume: true}).Reused, 12, "points reused:")
 	f := simtest.Must(ReadFolder(dir))(t)

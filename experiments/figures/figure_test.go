@@ -33,7 +33,6 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 	first := f.Series[0] // sorted by x; the empty interval is not a number
 	simtest.Alike(t, "first series", first.X, []float64{0.2, 0.4}, first.Y, []float64{20, 30}, first.HalfWidth, []float64{math.NaN(), 3})
 	simtest.Alike(t, "last series", f.Series[3].States[0], plot.Saturated, f.YLabel, "Mean latency (ns)")
-
 	p = PlotConfig{Style: "bar", X: "routing.type", Y: []string{"latency_mean_ns"}, By: []string{"switch.vcs"}, Where: map[string]string{"offered_load": "0.2"}}
 	f = simtest.Must(p.figure(results))(t)
 	simtest.Alike(t, "bars", f.Categories, []string{"min", "val"}, len(f.Series), 2, f.Series[1].X, []float64{1})

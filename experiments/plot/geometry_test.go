@@ -349,9 +349,8 @@ func TestRangeWithSaturation(t *testing.T) {
 // TestNothingToDraw: empty figures are errors that say why.
 func TestNothingToDraw(t *testing.T) {
 	f := &Figure{Style: Line, LogY: true, Series: []Series{{X: []float64{1}, Y: []float64{0}}}}
-	if _, err := f.Render("svg"); err == nil || err.Error() != "no point to draw: a logarithmic axis shows positive numbers only" {
-		t.Errorf("got %v", err)
-	}
+	_, err := f.Render("svg")
+	simtest.ErrorIf(t, err == nil || err.Error() != "no point to draw: a logarithmic axis shows positive numbers only", "got %v", err)
 	f.Series[0].Y[0] = math.NaN()
 	simtest.Refuse(f.Render("svg"))(t, "no point to draw: no row has a number in both columns")
 	f.Series[0].States = []State{Saturated}

@@ -109,8 +109,7 @@ func parse(t *testing.T, page []byte) *element {
 			}
 		}
 	}
-	simtest.Equal(t, regexp.MustCompile(`url\(|@import`).FindString(root.all("style")[0].Text), "",
-		"the style sheet refers elsewhere:")
+	simtest.Equal(t, regexp.MustCompile(`url\(|@import`).FindString(root.all("style")[0].Text), "", "the style sheet refers elsewhere:")
 	for _, script := range root.all("script") {
 		s := regexp.MustCompile(`//\w|import|fetch|XMLHttp|eval`).FindString(script.Text)
 		simtest.ErrorIf(t, s != "", "the script may reach elsewhere: %s", s)

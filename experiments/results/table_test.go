@@ -153,7 +153,6 @@ func TestWriteFile(t *testing.T) {
 	simtest.Check(t, WriteFile(at("link"), []byte("three")))
 	simtest.Equal(t, simtest.Must(os.Readlink(at("link")))(t), "file", "the link leads to")
 	simtest.Equal(t, string(simtest.Must(os.ReadFile(at("file")))(t)), "three", "the file holds")
-
 	if err := syscall.Mkfifo(at("pipe"), 0o600); err != nil {
 		t.Skip(err)
 	}
@@ -165,7 +164,6 @@ func TestWriteFile(t *testing.T) {
 	text := make([]byte, 10)
 	n, _ := end.Read(text)
 	simtest.ErrorIf(t, string(text[:n]) != "four", "the pipe held %q", text[:n])
-
 	for path, want := range map[string]string{
 		at("none/file"):              "cannot be written: no such file or directory",
 		dir:                          "cannot be written: is a folder",

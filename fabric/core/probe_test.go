@@ -396,7 +396,6 @@ func TestSeries(t *testing.T) {
 	f, short := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 5, Series: 50})
 	checkSeries(t, f, short)
 	simtest.ErrorIf(t, !slices.Equal(short.Series.Ends, ([]int64{1, 2, 3, 4, 5})), "intervals end at %v", short.Series.Ends)
-
 	n = newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{3, 3}, 1 })
 	plan := measure.Plan{Precision: 0.004, Budget: 12_000}
 	_, off = n.run(t, fabric.DefaultConfig(), 0.3, 2, plan)

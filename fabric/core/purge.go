@@ -289,8 +289,8 @@ func (x *faults) tick(c int64) (discards bool) {
 
 // window is tick for domains that are about to simulate the cycles behind from up to until, and
 // tells up to which they can without hearing of each other. A packet is discarded, wherever it is,
-// in the cycle after a switch finds no way for it: once anything has failed, windows are a cycle
-// long.
+// in the cycle after a switch finds no way for it: where that can happen, a window is a cycle long.
+// It cannot in a network in which nothing has failed yet.
 func (x *faults) window(from, until int64) int64 {
 	if x.tick(from + 1) {
 		for _, d := range x.fabric.domains {

@@ -178,7 +178,6 @@ func TestTraceChoice(t *testing.T) {
 		simtest.ErrorIf(t, len(want) == 0 || !reflect.DeepEqual(got, want), "%s: %d packets, want %d", what, len(got), len(want))
 	}
 	same("first", run(observe.TracePlan{Packets: 9}), all[:9])
-
 	only := make([]bool, n.topo.Graph().Terminals())
 	only[3], only[5] = true, true
 	var from, to, third []*observe.PacketTrace

@@ -93,9 +93,8 @@ func (most upTo) Draw(r *sim.Stream) int { return 1 + r.IntN(int(most)) }
 // ledger numbers the packets of a source, and keeps what becomes of them.
 type ledger struct {
 	*measure.OpenLoop
-	sent []uint64 // by terminal
-	got  map[arrival]fabric.Delivery
-
+	sent   []uint64 // by terminal
+	got    map[arrival]fabric.Delivery
 	groups *groups // nil: no packet is for a group
 }
 
@@ -353,11 +352,10 @@ func (m *trees) plant(root topology.SwitchID, members []topology.TerminalID) (ml
 
 // seen is all that observers say of a run in which every packet is measured.
 type seen struct {
-	ledger *ledger
-	parts  map[arrival]core.Parts
-	blame  *observe.Blame
-	traces map[arrival]*observe.PacketTrace
-
+	ledger  *ledger
+	parts   map[arrival]core.Parts
+	blame   *observe.Blame
+	traces  map[arrival]*observe.PacketTrace
 	drained bool // all packets have arrived
 }
 

@@ -282,8 +282,7 @@ func TestPausesAddUp(t *testing.T) {
 	}
 	b.run(t)
 	q := b.net.Counters(0)
-	simtest.ErrorIf(t, q.Paused != 2 || q.PausedFor != 130_000,
-		"paused %d times for %d ps, want twice, 130 ns", q.Paused, q.PausedFor)
+	simtest.ErrorIf(t, q.Paused != 2 || q.PausedFor != 130_000, "paused %d times for %d ps, want twice, 130 ns", q.Paused, q.PausedFor)
 }
 
 // TestMarksByHand: two senders of 1,000 packets each. As packet k leaves, 2k have come, so that k

@@ -254,15 +254,13 @@ func TestPortCounts(t *testing.T) {
 	run(h, measure.Plan{Warmup: 50, Window: 100}) // up to cycle 150
 	state := snapshottest.State(h)
 	want := [2]terminal.Counters{{SentPackets: 3, SentFlits: 6}, {ReceivedPackets: 3, ReceivedFlits: 6}}
-
 	r := run(host(), measure.Plan{Warmup: 150, Window: 150})
 	simtest.ErrorIf(t, seen != want, "%+v, want %+v", seen, want)
 	for i, value := range []float64{200, 1} {
-		if m := &r.Measures[i]; m.Cycles.N() != 2 || m.Mean() != value {
-			t.Errorf("%s: %d values, mean %v, want 2 and %v", m.Name, m.Cycles.N(), m.Mean(), value)
-		}
+		m := &r.Measures[i]
+		simtest.ErrorIf(t, m.Cycles.N() != 2 || m.Mean() != value,
+			"%s: %d values, mean %v, want 2 and %v", m.Name, m.Cycles.N(), m.Mean(), value)
 	}
-
 	seen = [2]terminal.Counters{}
 	again := host()
 	simtest.Check(t, snapshottest.Restore(again, state))

@@ -77,8 +77,8 @@ const switchingsPerCable = 32
 // nearest neighbours on a ring, 32 times as many attempts as there are cables are made to replace
 // two random cables a-b and c-d by a-d and c-b, refused if that made a loop or a parallel cable.
 // The walk is symmetric and reaches every simple regular graph, so that in the limit all are
-// equally likely; the pairing model would hardly ever give a simple graph at these degrees. The
-// walk goes on until the graph is connected (improbably not from degree 3 on).
+// equally likely; the pairing model would hardly ever give a simple graph at these degrees. A walk
+// that ends in several parts, improbable from degree 3 on, continues until the graph is connected.
 func switched(c RandomRegularConfig) [][]SwitchID {
 	w := newWiring(c.Switches, c.Degree)
 	stream := sim.NewStream(c.Seed, "topology random-regular", 0)

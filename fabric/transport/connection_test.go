@@ -160,8 +160,7 @@ func TestSprayingBitmap(t *testing.T) {
 				passed++
 			}
 		}
-		simtest.ErrorIf(t, passed != c.turns,
-			"signal %d, %d times: passed over %d times, want %d", c.signal, c.times, passed, c.turns)
+		simtest.ErrorIf(t, passed != c.turns, "signal %d, %d times: passed over %d times, want %d", c.signal, c.times, passed, c.turns)
 	}
 }
 
@@ -181,9 +180,8 @@ func TestSprayingReps(t *testing.T) {
 	for range 8 {
 		got = append(got, s.next(0))
 	}
-	if !slices.Equal(got, []uint16{2, 3, 4, 5, 6, 7, 8, 9}) || s.good.Len() != 0 {
-		t.Errorf("%v, %d left", got, s.good.Len())
-	}
+	simtest.ErrorIf(t, !slices.Equal(got, []uint16{2, 3, 4, 5, 6, 7, 8, 9}) || s.good.Len() != 0,
+		"%v, %d left", got, s.good.Len())
 	seen := map[uint16]bool{}
 	for range 200 { // of 64: a few are missing
 		seen[s.next(0)&63] = true
@@ -241,8 +239,7 @@ func TestRequests(t *testing.T) {
 	c.credit.bytes, c.requested = 0, -r.timing.RTT
 	r.kernel.Run(19 * sim.Microsecond)
 	n := r.Counts
-	simtest.ErrorIf(t, n.Timeouts != 3 || n.Requests != 1 || n.Again != 0,
-		"%+v, want 3 timeouts, a request and nothing sent again", n)
+	simtest.ErrorIf(t, n.Timeouts != 3 || n.Requests != 1 || n.Again != 0, "%+v, want 3 timeouts, a request and nothing sent again", n)
 }
 
 // TestRequestForOthers: a packet that times out while another waits to be sent again has credit asked for although there

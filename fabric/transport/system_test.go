@@ -73,8 +73,7 @@ func (r *run) tail() float64 {
 func TestOneFlow(t *testing.T) {
 	r := simulate(t, pods(t, 4), DefaultConfig(), shared.DefaultConfig(), []Flow{{ID: 1, Src: 0, Dst: 13, Bytes: 2_000_000}})
 	want := 489*0.332 + 5*0.332 + 2010*80e-6 + 12 + 6*0.00512
-	simtest.ErrorIf(t, math.Abs(r.tail()-want) > 0.001 || r.Counts.Acknowledged != 124,
-		"%v us, want %v; %+v", r.tail(), want, r.Counts)
+	simtest.ErrorIf(t, math.Abs(r.tail()-want) > 0.001 || r.Counts.Acknowledged != 124, "%v us, want %v; %+v", r.tail(), want, r.Counts)
 }
 
 // TestFlowBytes: 65,280 flows that wait for each other take what FlowBytes says at least, and less than half more.

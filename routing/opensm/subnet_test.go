@@ -265,9 +265,8 @@ func FuzzReadGUIDs(f *testing.F) {
 	f.Add("0x0002c90200001234\n77\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		guids, err := ReadGUIDs(strings.NewReader(text), "guids")
-		if err == nil && len(guids) > strings.Count(text, "\n")+1 {
-			t.Fatalf("%d GUIDs in %d lines", len(guids), strings.Count(text, "\n")+1)
-		}
+		simtest.FatalIf(t, err == nil && len(guids) > strings.Count(text, "\n")+1,
+			"%d GUIDs in %d lines", len(guids), strings.Count(text, "\n")+1)
 	})
 }
 

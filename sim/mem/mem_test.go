@@ -104,9 +104,8 @@ func TestSpill(t *testing.T) {
 				n++
 			}
 		}
-		if n != items || list.Len() != items || *list.At(items - 1) != (items-1)*(items-1) {
-			t.Error(n, list.Len())
-		}
+		simtest.ErrorIf(t, n != items || list.Len() != items || *list.At(items - 1) != (items-1)*(items-1),
+			"%v %v", n, list.Len())
 		want := s != nil && !s.failed && runtime.GOOS == "linux"
 		simtest.ErrorIf(t, s.OnFile() != want, "%v", s.OnFile())
 		s.Free()

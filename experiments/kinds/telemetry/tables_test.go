@@ -1,6 +1,8 @@
 package telemetry_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -8,10 +10,13 @@ import (
 
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
+	_ "github.com/weft-sim/weft/experiments/kinds/mpi"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	_ "github.com/weft-sim/weft/experiments/kinds/traffic"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/core"
+	_ "github.com/weft-sim/weft/mpi/replay"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -155,4 +160,132 @@ func TestCarried(t *testing.T) {
 	c.Add([]uint32{1, 2, 3, 4, 5, 6}, 10)
 	c.Add([]uint32{0, 0, 1, 2, 0, 0}, 15)
 	simtest.Equal(t, c.Rate(1, 3), 10.0/25, "flits per cycle:")
+}
+
+// TestTimelineThroughAFabric: a message of 1000 B between two nodes of a switch. The sender's CPU takes
+// 200 ns and as much for the copy at 40 Gb/s; both adapters load a context (500 ns), and the
+// request takes 50 ns. Its 16 flits go over channels of one each 16 ns, 15 of them behind the
+// first; a cycle each for the terminal, the switch and two channels, 250 and 289 ns in
+// adapters. The receiver's CPU takes 250 ns and the copy.
+func TestTimelineThroughAFabric(t *testing.T) {
+	goal := enginetest.GoalFile(t, "num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n")
+	f := enginetest.Load(t, "", "kind=mpi", "placement.per_node=1", "job.machine=fabric", "workload.type=goal", "workload.file="+goal, "topology.terminals=2",
+		"channel.terminal.cycles_per_flit=1", "measure.timeline=true")
+	dir := t.TempDir()
+	o := enginetest.Execute(t, f, engine.Execution{Dir: dir})
+	want := [][]string{
+		{"", "0", "0", "400", "send", "1", "0:0", "", "4e-07"},
+		{"", "1", "400", "1450", "adapter", "0", "0:0", "", "1.05e-06"},
+		{"", "1", "1450", "1690", "serialisation", "0", "0:0", "", "2.4e-07"},
+		{"", "1", "1690", "2293", "propagation", "0", "0:0", "", "6.03e-07"},
+		{"", "1", "2293", "2743", "receive", "0", "0:0", "", "4.5e-07"},
+	}
+	got := behindSeed(o.Tables["critical_path"].Rows)
+	simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "critical path\n%v\nwant\n%v", got, want)
+	want = [][]string{{"", "0", "0", "400", "send", "1", "0:0"}, {"", "1", "0", "2293", "wait", "0", "0:0"}, {"", "1", "2293", "2743", "receive", "0", "0:0"}}
+	got = behindSeed(o.Tables["timeline"].Rows)
+	simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "timeline\n%v\nwant\n%v", got, want)
+	var events struct {
+		TraceEvents []struct {
+			Name string  `json:"name"`
+			Ph   string  `json:"ph"`
+			Ts   float64 `json:"ts"`
+			Dur  float64 `json:"dur"`
+		} `json:"traceEvents"`
+	}
+	simtest.Check(t, json.Unmarshal([]byte(enginetest.Read(t, dir, "timelines", "0.json")), &events))
+	seen := map[string]int{}
+	for _, e := range events.TraceEvents {
+		seen[e.Ph]++
+		simtest.ErrorIf(t, e.Name == "wait" && (e.Ts != 0 || e.Dur != 2.293), "%+v, want 2.293 us from 0 on", e)
+	}
+	simtest.ErrorIf(t, seen["X"] != 3+5 || seen["s"] != 1 || seen["f"] != 1, "%v, want 8 spans and a flow", seen)
+}
+
+// behindSeed leaves out the number of the point and its seed.
+func behindSeed(rows [][]string) (all [][]string) {
+	for _, row := range rows {
+		all = append(all, row[2:])
+	}
+	return all
+}
+
+// TestTimelineOfNetworks: in networks with contention, with connections on demand, by rendezvous and
+// with several ranks a node the path adds up to the elapsed time, some of it waiting for
+// cables, and the results are those without a timeline.
+func TestTimelineOfNetworks(t *testing.T) {
+	waits := 0
+	for _, text := range []string{
+		"bytes = \"64KiB\"\n[topology]\nterminals = 16\n",
+		"bytes = \"2KiB\"\n[connections]\non_demand = true\n[topology]\ntype = \"dragonfly\"\np = 1\na = 2\nh = 1\n[routing]\ntype = \"min\"\n[switch]\nvcs = 2\n",
+	} {
+		run := func(timeline bool) *engine.Outcome {
+			return enginetest.OutcomeOf(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 12\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\ntimeline = %v\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"alltoall-linear\"\niterations = 1\n%s", timeline, text))
+		}
+		with, without := run(true), run(false)
+		simtest.ErrorIf(t, fmt.Sprint(with.Results.Rows) != fmt.Sprint(without.Results.Rows),
+			"%s: with a timeline\n%v\nwithout\n%v", text, with.Results.Rows, without.Results.Rows)
+		waits += checkPath(t, with.Tables["critical_path"], enginetest.Numbers(t, with.Results, "elapsed_s")[0])
+		checkTimelineRows(t, with.Tables["timeline"])
+	}
+	simtest.ErrorIf(t, waits == 0, "no path waits for a cable")
+}
+
+// TestTimelineRefused: of a machine on which times go backwards; and its points begin again when killed.
+func TestTimelineRefused(t *testing.T) {
+	enginetest.Refused(t, "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[loggops]\nloggopsim = true\n[measure]\ntimeline = true\n", "measure.timeline needs loggops.loggopsim = false")
+	f := enginetest.Load(t, "kind = \"mpi\"\n[measure]\ntimeline = true\n")
+	simtest.Equal(t, f.BeginsAgain(f.Points[0]), telemetry.AgainTimeline, "begins again:")
+}
+
+// TestTimelineOfJobs: each job that has a number of repetitions has a path to its own end, over its own
+// ranks and from its start on.
+func TestTimelineOfJobs(t *testing.T) {
+	o := enginetest.OutcomeOf(t, "", "kind=jobs", "job.halo.placement=random", "job.late.program=osu-alltoall",
+		"job.late.start=3us", "job.late.ranks=8", "job.late.placement=random", "job.noise.program=traffic",
+		"job.noise.repeat=0", "job.noise.ranks=8", "job.noise.placement=random", "topology.p=2",
+		"topology.a=4", "topology.h=2", "measure.alone=false", "measure.timeline=true")
+	all := o.Tables["critical_path"]
+	elapsed, starts := enginetest.Numbers(t, o.Tables["jobs"], "elapsed_s"), enginetest.Numbers(t, o.Tables["jobs"], "start_s")
+	for i, job := range []string{"halo", "late"} {
+		path := simtest.Must(all.Where(map[string]string{"job": job}))(t)
+		checkPath(t, path, elapsed[i]+starts[i])
+		first := path.Rows[0]
+		simtest.ErrorIf(t, job == "late" && (first[5] != "3000" || first[6] != "pause"), "begins with %v, want a pause of 3000 ns", first)
+	}
+	simtest.ErrorIf(t, strings.Contains(fmt.Sprint(all.Rows), "noise"), "a background has a path")
+	checkTimelineRows(t, o.Tables["timeline"])
+}
+
+// checkPath: the rows of a path follow each other from 0 to the end. cables are its waits for them.
+func checkPath(t *testing.T, path *results.Table, elapsed float64) (cables int) {
+	t.Helper()
+	start, end := enginetest.Column(t, path, "start_ns"), enginetest.Column(t, path, "end_ns")
+	for i, what := range enginetest.Column(t, path, "what") {
+		if before := "0"; i > 0 && start[i] != end[i-1] || i == 0 && start[i] != before {
+			t.Fatalf("row %v of a path", path.Rows[i])
+		}
+		if what == "cable" {
+			cables++
+			if enginetest.Column(t, path, "cable")[i] == "" {
+				t.Errorf("row %v names no cable", path.Rows[i])
+			}
+		}
+	}
+	last := enginetest.Numbers(t, path, "end_ns")[len(end)-1]
+	simtest.ErrorIf(t, fmt.Sprintf("%.3f", last) != fmt.Sprintf("%.3f", elapsed*1e9), "a path of %v ns, want %v ns", last, elapsed*1e9)
+	return cables
+}
+
+// checkTimelineRows: the rows of a rank follow each other.
+func checkTimelineRows(t *testing.T, timeline *results.Table) {
+	t.Helper()
+	end := map[string]string{}
+	for i, start := range enginetest.Column(t, timeline, "start_ns") {
+		rank := enginetest.Column(t, timeline, "job")[i] + " " + enginetest.Column(t, timeline, "rank")[i]
+		if before, known := end[rank]; known && before != start || !known && start != "0" {
+			t.Fatalf("row %v behind %q", timeline.Rows[i], before)
+		}
+		end[rank] = enginetest.Column(t, timeline, "end_ns")[i]
+	}
 }

@@ -2,12 +2,20 @@ package traffic
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
+	"github.com/weft-sim/weft/routing"
+	_ "github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -78,7 +86,6 @@ func TestPairsRefused(t *testing.T) {
 		`measure.pairs = ["0,8"]`:   `measure.pairs[0] = "0,8": "8", want a terminal, 0 to 7, or a name such as "terminal 0"`,
 		`measure.pairs = ["x, *"]`:  `measure.pairs[0] = "x, *": "x", want a terminal`,
 		`measure.pairs = ["0,1,2"]`: `"1,2", want a terminal`,
-
 		"measure.pairs = []\n[[plot]]\ntable = \"pairs\"\nx = \"source\"\ny = \"flits_per_cycle\"\n": "nothing in the file asks for this table: set measure.pairs",
 	})
 }
@@ -105,4 +112,277 @@ measure = { warmup = 500, window = 8000, fairness = true, pairs = ["3,0", "0,3"]
 		"sent and received: Jain's index %v, the least by %v", jain, least)
 	rates := enginetest.Numbers(t, o.Tables["pairs"], "flits_per_cycle")
 	simtest.ErrorIf(t, rates[0] < 0.27 || rates[1] != 0, "pairs carry %v, want 0.3 and nothing", rates)
+}
+
+// TestCache: results and preflight are the same without a cache, when it is filled, when it
+// is read, and when all that is in it is damaged. Two networks under one pattern are two
+// certificates, two tables of loads and, of the ring, where those of terminals are not full first,
+// one of weighted loads.
+func TestCache(t *testing.T) {
+	const text = smallTorus + `
+[sweep]
+"topology.dims" = [[8], [4, 4]]
+"traffic.load" = [0.1, 0.2]
+`
+	var warnings []string
+	cache := &experiments.Cache{Dir: t.TempDir(), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
+	run := func(c *experiments.Cache) string {
+		f := simtest.Must(experiments.Load("x.toml", text, experiments.Options{Cache: c}))(t)
+		report := simtest.Must(f.Preflight(true))(t)
+		return notesOf(report) + fmt.Sprint(enginetest.Execute(t, f, engine.Execution{}).Results.Rows)
+	}
+	want := run(nil)
+	for _, when := range []string{"filled", "read", "damaged"} {
+		paths := simtest.Must(filepath.Glob(filepath.Join(cache.Dir, "*")))(t)
+		simtest.FatalIf(t, when != "filled" && len(paths) != 5, "%s: %d entries, want 5", when, len(paths))
+		for _, path := range paths {
+			if when == "damaged" {
+				simtest.Check(t, os.Truncate(path, 50))
+			}
+		}
+		simtest.Equal(t, run(cache), want, "%s:", when)
+	}
+	simtest.ErrorIf(t, len(warnings) != 5, "warnings %q, want one for each damaged entry", warnings)
+}
+
+// Points share routings that depend on the network only, so that files of tables are read
+// once; others, and those with settings of their own, are each point's own.
+func TestPointsShareTables(t *testing.T) {
+	for _, c := range []struct {
+		sweep string
+		same  bool
+	}{
+		{"\"traffic.load\" = [0.1, 0.2]\n\"routing.type\" = [\"opensm-lash\"]", true},
+		{"\"routing.data_lanes\" = [4, 8]\n\"routing.type\" = [\"opensm-lash\"]", false},
+		{"\"switch.vcs\" = [6, 8]\n\"routing.type\" = [\"opensm-lash\"]", true},
+		{"\"topology.dims\" = [[3, 3], [3, 4]]\n\"routing.type\" = [\"opensm-lash\"]", false},
+		{"\"traffic.load\" = [0.1, 0.2]\n\"routing.type\" = [\"dor\"]", false},
+	} {
+		f := enginetest.Load(t, "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [3, 3]\n[sweep]\n"+c.sweep+"\n")
+		var built [2]any
+		for i := range built {
+			parts := simtest.Must(f.Points[i].Config().(*trafficConfig).build(f.Points[i].Seed))(t)
+			built[i] = parts.Routing
+		}
+		simtest.Equal(t, built[0] == built[1], c.same, "%s: one routing is", c.sweep)
+	}
+}
+
+// Points that differ by their seeds alone share what is known of their network and traffic, but
+// where a routing or a pattern is drawn from the seed: then that is found for each.
+func TestSeedsShare(t *testing.T) {
+	loads := func(settings string) (found [2]*routing.Load) {
+		f := enginetest.Load(t, "kind = \"traffic\"\n[topology]\ntype = \"random-regular\"\nswitches = 16\ndegree = 4\nterminals = 2\n"+settings+"[sweep]\nseed = [1, 2]\n")
+		shared := new(experiments.Shared)
+		for i, p := range f.Points {
+			c := p.Config().(*trafficConfig)
+			parts := simtest.Must(c.build(p.Seed))(t)
+			load, _, err := c.loads(shared, c.Network(p.Seed), parts, evenEnds)
+			simtest.Check(t, err)
+			found[i] = load
+		}
+		return found
+	}
+	for _, c := range []struct {
+		settings string
+		same     bool
+	}{
+		{"[routing]\ntype = \"table\"\n", true},
+		{"[routing]\ntype = \"fatpaths\"\nchoice = \"hashed\"\n", false},
+		{"[traffic]\npattern = \"permutation\"\n[routing]\ntype = \"table\"\n", false},
+		{"[traffic]\npattern = \"switch-permutation\"\n[routing]\ntype = \"table\"\n", false},
+	} {
+		found := loads(c.settings)
+		simtest.Equal(t, slices.Equal(found[0].Port, found[1].Port), c.same, "%s: the channel loads of both seeds are the same:", c.settings)
+	}
+}
+
+// Networks of several tests, with which files begin.
+const (
+	torusDOR  = "topology = { type = \"torus\" }\nrouting = { type = \"dor\" }\n"
+	filling   = enginetest.Dragonfly + "[channel.global]\nlatency = \"100ns\"\n[switch]\nbuffer_flits = 256\n"
+	oneSwitch = "routing = { type = \"table\" }\n[topology]\ntype = \"single-switch\"\n"
+)
+
+// notesOf are the notes of a report, a line each.
+func notesOf(report *experiments.Report) string {
+	var b strings.Builder
+	for _, n := range report.Notes {
+		fmt.Fprintf(&b, "%s %s: %s\n", n.Topic, n.Where, n.Text)
+	}
+	return b.String()
+}
+
+// warnings counts those of a file that are about a key.
+func warnings(f *experiments.File, key string) (n int) {
+	for _, w := range f.Warnings {
+		if w.Key == key {
+			n++
+		}
+	}
+	return n
+}
+
+// TestRoutingThatFits: a file that names no routing has one of its topology, the kind's own where that fits.
+func TestRoutingThatFits(t *testing.T) {
+	for topology, want := range map[string]string{"dragonfly": "min", "torus": "dor", "fat-tree": "nca", "slim-fly": "table", "single-switch": "table"} {
+		f := enginetest.Load(t, "kind = \"traffic\"\n[topology]\ntype = \""+topology+"\"\n")
+		simtest.Equal(t, f.Points[0].Config().(*trafficConfig).Routing.Type.Name(), want, "%s: routing", topology)
+	}
+	// What a file gives stays, whether it fits or not.
+	enginetest.Refused(t, "kind = \"traffic\"\n[topology]\ntype = \"torus\"\n[routing]\ntype = \"min\"\n", "needs a topology with groups")
+}
+
+// FuzzMatches holds patterns to regular expressions.
+func FuzzMatches(f *testing.F) {
+	for _, seed := range [][2]string{{"switch 1", "switch 1"}, {"switch *", "switch 12"}, {"*port 1", "switch 1 port 1"}, {"a*a", "a"}, {"*b*", "abc"}, {"**", ""}, {"", "x"}, {"ab*b*b", "abb"}} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, pattern, name string) {
+		expression, err := regexp.Compile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
+		if err != nil {
+			t.Skip(err) // it is no text
+		}
+		simtest.Equal(t, matches(pattern, name), expression.MatchString(name), "pattern %q and %q:", pattern, name)
+	})
+}
+
+const changing = `
+topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
+routing.type = "ugal-g"
+switch = { vcs = 3, buffer_flits = 32 }
+traffic.load = 0.3
+[phase.adverse]
+at = 500
+pattern = "worst-case"
+[phase.back]
+at = 1500
+[measure]
+warmup = 300
+window = 2000
+time_lapse = "250ns"
+`
+
+// TestPhases: the accepted loads of eight intervals of 250 cycles have the mean of the window's.
+// Under the worst case the one channel between two groups carries 1 of the 8 * 0.3 that it is
+// offered, so that at most 1 in 2.4 packets goes minimally (0.42; a few more packets, born in the
+// time on one side of the border, arrive on the other); under uniform traffic most do. The
+// intervals from cycle 750 to 1500 are of the worst case alone, those from 0 and from 1750 of
+// uniform traffic: an idle network takes a tenth of an interval.
+func TestPhases(t *testing.T) {
+	o := enginetest.SameOnThreads(t, "phases", enginetest.Load(t, changing), simtest.Threads(t, 0), false, "time_lapse")
+	lapse := o.Tables["time_lapse"]
+	minimal, accepted, latency := enginetest.Numbers(t, lapse, "minimal_fraction"), enginetest.Numbers(t, lapse, "accepted_load"), enginetest.Numbers(t, lapse, "latency_mean_ns")
+	sum := 0.0
+	for i, a := range accepted {
+		sum += a
+		if adverse := i >= 3 && i < 6; adverse && minimal[i] > 0.42 || (i < 2 || i == 7) && minimal[i] < 0.6 || !(latency[i] > 0) {
+			t.Errorf("interval %d: %.3f of the packets minimal, %.1f ns", i, minimal[i], latency[i])
+		}
+	}
+	all := enginetest.Numbers(t, o.Results, "accepted_load")[0]
+	simtest.ErrorIf(t, len(accepted) != 8 || math.Abs(sum/8-all) > 1e-12,
+		"%d intervals accept %v in the mean, the window %v", len(accepted), sum/8, all)
+}
+
+// TestPhaseLoads: two terminals send each other a flit in every cycle, none from cycle 100 to 300 of the
+// window, and one again. A flit takes L cycles, so that in intervals of 100 cycles 100, L, 0 and 100-L arrive;
+// 200 of 400 are offered.
+func TestPhaseLoads(t *testing.T) {
+	o := enginetest.OutcomeOf(t, `
+topology = { type = "mesh", dims = [2], terminals = 1 }
+traffic.load = 1
+[phase.pause]
+at = 100
+load = 0
+[phase.again]
+at = 300
+[measure]
+warmup = 100
+window = 400
+time_lapse = "100ns"
+`)
+	accepted, latency := enginetest.Numbers(t, o.Tables["time_lapse"], "accepted_load"), enginetest.Numbers(t, o.Tables["time_lapse"], "latency_mean_ns")[0]
+	want := []float64{1, latency / 100, 0, 1 - latency/100}
+	simtest.ErrorIf(t, !slices.Equal(accepted, want) || latency < 3 || latency > 20, "accepted %v, want %v", accepted, want)
+	simtest.Equal(t, enginetest.Numbers(t, o.Results, "offered_load")[0], 0.5, "offered:")
+}
+
+// TestOfferedInPhases: half a flit for 100 cycles, one for 200, a quarter for the last 100 of 400: 275 flits, 0.6875 a cycle.
+func TestOfferedInPhases(t *testing.T) {
+	c := enginetest.Load(t, `
+topology = { type = "mesh", dims = [2], terminals = 1 }
+traffic.load = 0.5
+phase.busy = { at = 100, load = 1 }
+phase.calm = { at = 300, load = 0.25 }
+measure = { warmup = 100, window = 400 }
+`).Points[0].Config().(*trafficConfig)
+	simtest.Equal(t, c.offered(), 0.6875, "offered:")
+}
+
+// TestLapse: intervals of 150 cycles of a window of 400, the last of which has 100, in two replications. Two of
+// eight terminals send a flit in every cycle, each to another, and all arrive: 1 for each that sends.
+func TestLapse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pairs")
+	simtest.Check(t, os.WriteFile(path, []byte("3,0\n5,1\n"), 0o600))
+	o := enginetest.OutcomeOf(t, fmt.Sprintf(`
+topology = { type = "single-switch", terminals = 8 }
+traffic = { pattern = "file", path = %q, load = 1 }
+measure = { warmup = 100, window = 400, replications = 2, time_lapse = "150ns" }
+`, path))
+	lapse := o.Tables["time_lapse"]
+	got, from := enginetest.Numbers(t, lapse, "accepted_load"), enginetest.Numbers(t, lapse, "time_ns")
+	simtest.Alike(t, "from", got, []float64{1, 1, 1}, from, []float64{0, 150, 300})
+}
+
+// TestGlobalChannels: of five groups of two switches each has its channels in the order of the other groups, two
+// on a switch: group 0 those to groups 1 and 2, 3 and 4; group 1 to 0 and 2, 3 and 4; and so on. So the one
+// beside the channel to the next group leads 2, 4, 2, 4, 2 groups on. Under the worst case, minimally, the two terminals
+// of a group send all by the channel to the next, 0.6 flits a cycle (within 10 %: of 4,800 flits the deviation is
+// below 1 %).
+func TestGlobalChannels(t *testing.T) {
+	o := enginetest.OutcomeOf(t, `
+topology = { type = "dragonfly", p = 1, a = 2, h = 2 }
+routing.type = "min"
+traffic = { pattern = "worst-case", load = 0.3 }
+measure = { warmup = 500, window = 8000, global_channels = true }
+`)
+	table := o.Tables["global_channels"]
+	groups, offsets := enginetest.Numbers(t, table, "group"), enginetest.Numbers(t, table, "offset")
+	rates, roles := enginetest.Numbers(t, table, "flits_per_cycle"), enginetest.Column(t, table, "role")
+	simtest.FatalIf(t, len(roles) != 20, "%d channels, want 20", len(roles))
+	for i, role := range roles {
+		want, rate := "other", 0.0
+		switch offsets[i] {
+		case 1:
+			want, rate = "minimal", 0.6
+		case []float64{2, 4, 2, 4, 2}[int(groups[i])]:
+			want = "beside"
+		}
+		if role != want || math.Abs(rates[i]-rate) > 0.06 {
+			t.Errorf("from group %v %v on: %s, %v flits a cycle, want %s, %v", groups[i], offsets[i], role, rates[i], want, rate)
+		}
+	}
+}
+
+// TestPhasesRefused: phases want a window of given length that holds them, and the open loop.
+func TestPhasesRefused(t *testing.T) {
+	for set, want := range map[string]string{
+		"measure.find=saturation":      "measure.find does not go with [phase.NAME]: the search for a load",
+		"measure.warmup=0":             "measure.warmup = 0: want a number of cycles with [phase.NAME]",
+		"measure.window=0":             "measure.window = 0: want a number of cycles with [phase.NAME]",
+		"phase.back.at=2000":           "phase.back.at = 2000: want at most 1999, a cycle of the window",
+		"phase.back.at=500":            "phase.back.at = 500: phase adverse begins then, too",
+		"phase.back.pattern=tornado2":  `phase.back.pattern = "tornado2": unknown pattern`,
+		"phase.back.pattern=transpose": "needs a square grid or a square number of terminals",
+		"program.type=request-reply":   `program.type = "request-reply": want "open-loop"`,
+		"phase.back.load=1.5":          "phase.back.load = 1.5: want",
+		"phase.back.load=-0.5":         "phase.back.load = -0.5: want 0 to 1",
+	} {
+		simtest.Refuse(loadWith(changing, set))(t, want)
+	}
+}
+
+func loadWith(text string, set ...string) (*experiments.File, error) {
+	return experiments.Load("x.toml", text, experiments.Options{Set: set})
 }

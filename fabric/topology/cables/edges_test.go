@@ -308,9 +308,9 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if far := slices.Max(g.DistancesFrom(2, nil)); g.Switches() != 10 || g.NumPorts() != 10+2*11 || far != 5 {
-			t.Errorf("%s: %d switches, %d ports, the farthest from 2 at %d; want 10, 32 and 5", name, g.Switches(), g.NumPorts(), far)
-		}
+		far := slices.Max(g.DistancesFrom(2, nil))
+		simtest.ErrorIf(t, g.Switches() != 10 || g.NumPorts() != 10+2*11 || far != 5,
+			"%s: %d switches, %d ports, the farthest from 2 at %d; want 10, 32 and 5", name, g.Switches(), g.NumPorts(), far)
 		simtest.ErrorIf(t, !isList([]byte(text)), "%s: not found to be a list", name)
 	}
 	// What a list of cables says, whose first line happens to count: a ring of 4, from 1 on.
@@ -394,9 +394,9 @@ func TestSlurmLists(t *testing.T) {
 	const leaves = "SwitchName=l0 Nodes=n0\nSwitchName=l1 Nodes=n1\nSwitchName=l2 Nodes=n2\n"
 	built, err := readSlurm("t", []byte("SwitchName=s[0-1] Switches=l[0-2]\n"+leaves))
 	simtest.Check(t, err)
-	if g := built.Graph(); g.Switches() != 5 || g.Terminals() != 3 || g.NumPorts() != 3+2*6 {
-		t.Errorf("%d switches, %d terminals, %d ports; want 5, 3 and 15", g.Switches(), g.Terminals(), g.NumPorts())
-	}
+	g := built.Graph()
+	simtest.ErrorIf(t, g.Switches() != 5 || g.Terminals() != 3 || g.NumPorts() != 3+2*6,
+		"%d switches, %d terminals, %d ports; want 5, 3 and 15", g.Switches(), g.Terminals(), g.NumPorts())
 	for text, want := range map[string]string{
 		"SwitchName=l0 Nodes=\nSwitchName=s Switches=l0\n":     `t:1: "Nodes=": want SwitchName=, Nodes=, Switches= or LinkSpeed= and a value`,
 		"Colour=red Nodes=n0\n":                                `t:1: "Colour=red": want SwitchName=, Nodes=, Switches= or LinkSpeed= and a value`,

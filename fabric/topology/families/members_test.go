@@ -170,9 +170,7 @@ func TestTiers(t *testing.T) {
 	// Found out by its content; queues are settings of the network.
 	name := filepath.Join(t.TempDir(), "x")
 	simtest.Check(t, os.WriteFile(name, []byte(strings.Replace(twoTiers, "Radix_Up 2", "Radix_Up 2\r\nQueue_Up 1002\r\nQueue_Down 1001", 1)), 0o666))
-	if f := simtest.Must(topology.ReadFile(name))(t).Facts(); f != x.Facts() {
-		t.Errorf("%+v, want %+v", f, x.Facts())
-	}
+	simtest.Equal(t, simtest.Must(topology.ReadFile(name))(t).Facts(), x.Facts(), "")
 	// 16 pods of 8 leaves of 8, each of which has 8 aggregations of 8: the tree of switches of 16 ports.
 	three := "Nodes 1024\nTiers 3\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nDownlink_Latency_ns 1\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\nDownlink_Latency_ns 1\nTier 2\nDownlink_speed_Gbps 100\nRadix_Down 16\nDownlink_Latency_ns 1\n"
 	x = simtest.Must(ReadTiers("three.topo", []byte(three)))(t)

@@ -205,8 +205,7 @@ func hexDigits(text string) int {
 	return len(text) - len(strings.TrimLeft(text, "0123456789abcdefABCDEF"))
 }
 
-// row takes "0x0001 005 # Channel Adapter portguid 0x0000000000100001: 'H0'" or "0x0001 : 005 :
-// 02".
+// row takes "0x0001 005 # Channel Adapter portguid 0x0000000000100001: 'H0'" or "0x0001 : 005 : 02 : yes".
 func (p *lftParser) row(lidText, portText, rest string) {
 	if p.at < 0 {
 		if !p.skipping {

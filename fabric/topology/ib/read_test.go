@@ -417,9 +417,8 @@ func TestLinkInfoByLine(t *testing.T) {
 	if g.Switches() != 1 || g.Terminals() != 2 || n.Switches[0].LID != 496 || n.Switches[0].GUID != 0x30 || n.Terminals[1].LID != 558 || n.Terminals[0].Name != "thing4 HCA-1" {
 		t.Errorf("%d switches, %d terminals, %+v, %+v", g.Switches(), g.Terminals(), n.Switches, n.Terminals)
 	}
-	if classes := g.Classes; len(classes) != 2 || classes[0].Name != "4xEDR" || classes[1].Name != "2xNDR" {
-		t.Errorf("%+v", classes)
-	}
+	classes := g.Classes
+	simtest.ErrorIf(t, len(classes) != 2 || classes[0].Name != "4xEDR" || classes[1].Name != "2xNDR", "%+v", classes)
 }
 
 // fuzzReport reads what is written of a report as ibnetdiscover's other output.

@@ -207,7 +207,6 @@ func TestJob(t *testing.T) {
 	if names := FileNames(); !slices.Contains(names, "opensm-sssp.mcfdbs") || !slices.Contains(names, "opensm-sssp.sa") || slices.Contains(names, "notes.sa") {
 		t.Errorf("names of files: %v", names)
 	}
-
 	job.Entries = 100
 	report = simtest.Must(job.Run())(t)
 	if refused := report.Reports[0].Refused; refused != 156 || report.Reports[0].Limited.Colours != 100 {
