@@ -74,6 +74,12 @@ func (k *kind) settings() []TableDescription {
 	return tables
 }
 
+// known is settings, worked out once: every point of a sweep with a wrong key asks for it.
+func (k *kind) known() []TableDescription {
+	k.once.Do(func() { k.listed = k.settings() })
+	return k.listed
+}
+
 // describeTables documents the struct behind a table, and those behind the tables in it, [table.inner].
 func describeTables(f field) []TableDescription {
 	t := describeTable(f)

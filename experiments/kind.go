@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
@@ -172,6 +173,8 @@ type kind struct {
 	again      string // why points begin again after a kill; "": they do not, but for those for which there is a reason of their own
 	pointAgain func(config any) string
 	someAgain  bool // it may have a reason
+	once       sync.Once
+	listed     []TableDescription // see known
 }
 
 var kinds = map[string]*kind{}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
