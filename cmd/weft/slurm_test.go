@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/simtest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"github.com/weft-sim/weft/experiments/results"
-	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // realSlurm, if set, makes the tests use the Slurm of this machine: make test-slurm.
