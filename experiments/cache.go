@@ -141,12 +141,14 @@ type Shared struct {
 
 // note says whether something built uses a parameter, and whether the file sets it.
 func (s *Shared) note(key string, used, given bool) {
-	s.used.LoadOrStore(key, false)
-	if used {
-		s.used.Store(key, true)
+	if before, known := s.used.Load(key); !known || used && !before.(bool) {
+		s.used.LoadOrStore(key, false)
+		if used {
+			s.used.Store(key, true)
+		}
 	}
 	if given {
-		s.given.Store(key, true)
+		s.given.LoadOrStore(key, true)
 	}
 }
 

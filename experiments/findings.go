@@ -181,6 +181,7 @@ type Idle[C any] struct {
 // IdleOf adds to warnings those of the settings of a list that change nothing in c, for Check to pass
 // on, which need not look at their values: see [Warning].
 func IdleOf[C any](warnings []Warning, list []Idle[C], c C) []Warning {
+	warnings = slices.Grow(warnings, len(list))
 	for _, x := range list {
 		if x.When == nil || x.When(c) {
 			warnings = append(warnings, Warning{Key: x.Key, Message: x.Because, Idle: true})

@@ -71,10 +71,11 @@ func appendResolved(all []document.Setting, path string, v reflect.Value) []docu
 
 // elementsOf lists copies of the elements of a map by name, in order.
 func elementsOf(v reflect.Value) (all []field) {
-	for _, key := range v.MapKeys() {
+	all = make([]field, 0, v.Len())
+	for entry := v.MapRange(); entry.Next(); {
 		element := reflect.New(v.Type().Elem()).Elem()
-		element.Set(v.MapIndex(key))
-		all = append(all, field{name: key.String(), value: element})
+		element.SetIterValue(entry)
+		all = append(all, field{name: entry.Key().String(), value: element})
 	}
 	slices.SortFunc(all, func(a, b field) int { return strings.Compare(a.name, b.name) })
 	return all

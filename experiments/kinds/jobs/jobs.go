@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
@@ -64,6 +65,7 @@ func init() {
 			network.FollowTopology(&c.Routing, &c.Topology, given)
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 			c.followSystem(given)
+			c.planned = new(atomic.Pointer[jobPlan])
 		},
 		Check: checkJobs,
 		Draws: func(c *jobsConfig) bool { return experiments.Draws(c) },
@@ -91,6 +93,8 @@ type jobsConfig struct {
 	Memory      mpi.Memory          `toml:"memory" doc:"a node's memory, which its processes share"`
 	Noise       mpi.Noise           `toml:"noise" doc:"what puts ranks out of step"`
 	Measure     jobsMeasure         `toml:"measure" doc:"what is run, and what is written"`
+
+	planned *atomic.Pointer[jobPlan] // the last plan before a run
 
 	Topology network.TopologyTable           `toml:"topology" doc:"switches, terminals and channels"`
 	Routing  network.RoutingTable            `toml:"routing" doc:"the way of packets"`
@@ -180,6 +184,7 @@ func (c *jobsConfig) mpi() *kind.Config {
 
 // jobPlan is the jobs of a point with their hosts.
 type jobPlan struct {
+	seed     uint64
 	jobs     []mpi.Job
 	tables   []jobTable // of each job
 	hosts    []int32    // by rank
@@ -195,8 +200,11 @@ func (p *jobPlan) add(job mpi.Job, table jobTable, hosts []int32) {
 	p.jobs, p.tables = append(p.jobs, job), append(p.tables, table)
 }
 
-// sharedPlan is plan before a run, once for points one behind the other that have the same jobs.
+// sharedPlan is plan before a run, once for a point, and for points one behind the other that have the same jobs.
 func (c *jobsConfig) sharedPlan(seed uint64) (*jobPlan, error) {
+	if p := c.planned.Load(); p != nil && p.seed == seed {
+		return p, nil
+	}
 	reads := struct {
 		Job      map[string]jobTable
 		Batch    batchTable
@@ -204,7 +212,11 @@ func (c *jobsConfig) sharedPlan(seed uint64) (*jobPlan, error) {
 		Topology network.TopologyTable
 		seed     uint64
 	}{c.Job, c.Batch, c.Local, c.Topology, seed}
-	return experiments.Latest(c.Topology.Type.Shared(), "plan", &reads, func() (*jobPlan, error) { return c.plan(seed) })
+	p, err := experiments.Latest(c.Topology.Type.Shared(), "plan", &reads, func() (*jobPlan, error) { return c.plan(seed) })
+	if err == nil {
+		c.planned.Store(p)
+	}
+	return p, err
 }
 
 // nodes are the hosts of a job, by rank.
@@ -225,7 +237,7 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, p := placeEnv{topology: t}, &jobPlan{}
+	env, p := placeEnv{topology: t}, &jobPlan{seed: seed}
 	env.hosts, _ = experiments.Share(c.Topology.Type.Shared(), "hosts\n"+c.Topology.Type.Fingerprint(), func() ([]topology.SwitchID, error) {
 		g := t.Graph()
 		return lists.Map(g.Hosts(), func(rails []topology.TerminalID) topology.SwitchID { return g.TerminalSwitch(rails[0]) }), nil
