@@ -103,22 +103,11 @@ func TestPointsShareChecks(t *testing.T) {
 	}
 }
 
-// The toy keeps up to a load of 0.6, that included.
-const toyRefined = `
-kind = "toy"
-[traffic]
-mode = "wait"
-[sweep]
-"shape.type" = ["ring", "box"]
-"traffic.load" = [0.2, 0.9]
-refine = { "traffic.load" = 0.05 }
-`
-
 // TestRefineAtMost: 14 spacings are halved 4 times (7, 4, 2, 1), whichever half
 // the knee is in, for each of two variants. Each costs
 // no more than the dearer of its neighbours: 4 of 0.9 for each variant.
 func TestRefineAtMost(t *testing.T) {
-	f := load(t, toyRefined)
+	f := load(t, string(simtest.Must(os.ReadFile("testdata/refined.toml"))(t)))
 	points, more := f.refine.most(f, func(p *Point) work {
 		load := results.Number(p.Swept[1])
 		return work{most: effort{load, 0, 10 * load}}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -231,6 +232,17 @@ func (m *loggopsMachine) bytes(size int64) int64 {
 		return 0
 	}
 	return size - 1
+}
+
+// Check finds times of a byte that the machine would count as none.
+func (p LogGOPS) Check() error {
+	small := func(key string, units float64) error {
+		if units > 0 && perByte(units) == (byteTime{}) {
+			return &param.ParamError{Key: key, Value: units, Want: "0 or half a millionth at least: the machine counts in millionths"}
+		}
+		return nil
+	}
+	return errors.Join(small("gap_per_byte", p.GapByte), small("overhead_per_byte", p.OverByte))
 }
 
 // byteTime is a time per byte: whole units and millionths.

@@ -36,7 +36,7 @@ func (a *App) checkCommand() *cobra.Command {
 				if len(problems) > 0 {
 					bad = true
 					fmt.Fprintln(a.Stderr, problems)
-					fmt.Fprintf(a.Stderr, "%s: not valid, %s: it cannot run\n", name, count(len(problems), "problem"))
+					fmt.Fprintf(a.Stderr, "%s: not valid, %s: it cannot run\n", name, count(problems.Count(), "problem"))
 				}
 			}
 			if bad {

@@ -166,10 +166,11 @@ func TestSeveralBadFiles(t *testing.T) {
 	for _, problem := range []string{"a.toml:1:1: x is not", "b.toml:2:1: traffic.load = 2: want 0 to 1"} {
 		refuses(t, problem, "check", "a.toml", "b.toml")
 	}
-	simtest.Check(t, os.WriteFile("c.toml", []byte(small), 0o644))
+	inFolder(t, map[string]string{"a.toml": "x = 1\n", "c.toml": small, "d.toml": "topology.type = \"edges\"\ntopology.path = \"d\"\n", "d": strings.Repeat("1 1\n", 30)})
 	status, stdout, stderr := weft(t, "check", "a.toml", "c.toml")
 	simtest.ErrorIf(t, status != exitUsage || !strings.HasSuffix(stderr, "a.toml: not valid, 1 problem: it cannot run\n") ||
 		!strings.HasPrefix(stdout, "c.toml: valid, 2 points"), "status %d:\n%s%s", status, stdout, stderr)
+	refuses(t, "d.toml: not valid, 30 problems", "check", "d.toml") // of which 20 are only counted
 }
 
 // TestWarningsOfMany: of warnings about a key the first ten are printed, and how many more there are. A

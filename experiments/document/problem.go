@@ -39,6 +39,7 @@ type Problem struct {
 	Key     string // dotted; empty for problems of the whole file
 	Message string
 	Order   Origin
+	more    int // problems that it stands for beside itself
 }
 
 func (f *Problem) Error() string {
@@ -83,6 +84,15 @@ func (fs Problems) Error() string {
 		lines = append(lines, fmt.Sprintf("and %d more problems", more))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Count is the number of problems, with those of input files that are counted only.
+func (fs Problems) Count() int {
+	n := len(fs)
+	for _, f := range fs {
+		n += f.more
+	}
+	return n
 }
 
 // Err sorts the problems, drops repetitions (the points of a sweep share most
@@ -196,6 +206,10 @@ func (d *Tree) ProblemsFrom(table string, err error) {
 			d.Problem(e.key, "%v", e.err)
 		default:
 			d.Problem(table, "%v", err)
+		}
+		var more *input.More
+		if errors.As(err, &more) {
+			d.Problems[len(d.Problems)-1].more = more.Problems - 1
 		}
 	}
 }

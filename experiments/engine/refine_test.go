@@ -15,16 +15,10 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// The toy keeps up to a load of 0.6, that included.
-const toyRefined = `
-kind = "toy"
-[traffic]
-mode = "wait"
-[sweep]
-"shape.type" = ["ring", "box"]
-"traffic.load" = [0.2, 0.9]
-refine = { "traffic.load" = 0.05 }
-`
+// toyRefined sweeps a toy that keeps up to a load of 0.6.
+func toyRefined(t *testing.T) string {
+	return string(simtest.Must(os.ReadFile("../testdata/refined.toml"))(t))
+}
 
 // sweptLoads lists the loads of the rows of a shape.
 func sweptLoads(t *testing.T, table *results.Table, shape string) []string {
@@ -45,7 +39,7 @@ func sweptLoads(t *testing.T, table *results.Table, shape string) []string {
 func TestRefine(t *testing.T) {
 	kindtest.Gate = func(context.Context) {}
 	dir := t.TempDir()
-	o := execute(t, load(t, toyRefined), Execution{Dir: dir, Jobs: 1})
+	o := execute(t, load(t, toyRefined(t)), Execution{Dir: dir, Jobs: 1})
 	want := []string{"0.2", "0.9", "0.55", "0.7", "0.6", "0.65"}
 	for _, shape := range []string{"ring", "box"} {
 		simtest.EqualSlices(t, sweptLoads(t, o.Results, shape), want, "%s:", shape)
@@ -54,7 +48,7 @@ func TestRefine(t *testing.T) {
 	simtest.Alike(t, "row 6 is", strings.Join(o.Results.Rows[6][:3], ","), "6,ring,0.7", o.Points, 12)
 	for _, jobs := range []int{2, 5} {
 		other := t.TempDir()
-		execute(t, load(t, toyRefined), Execution{Dir: other, Jobs: jobs})
+		execute(t, load(t, toyRefined(t)), Execution{Dir: other, Jobs: jobs})
 		sameFiles(t, dir, other)
 	}
 
@@ -69,7 +63,7 @@ func TestRefine(t *testing.T) {
 				cancel()
 			}
 		}
-		_, err := Execute(ctx, load(t, toyRefined), Execution{Dir: broken, Jobs: 1, Resume: true})
+		_, err := Execute(ctx, load(t, toyRefined(t)), Execution{Dir: broken, Jobs: 1, Resume: true})
 		cancel()
 		if err == nil {
 			break
@@ -79,7 +73,7 @@ func TestRefine(t *testing.T) {
 	simtest.ErrorIf(t, stops != 11, "%d interruptions", stops) // one point a run, the last one to its end
 	sameFiles(t, dir, broken)
 	kindtest.Gate = func(context.Context) { t.Error("computed again") }
-	simtest.Equal(t, execute(t, load(t, toyRefined), Execution{Dir: dir, Resume: true}).Reused, 12, "points reused:")
+	simtest.Equal(t, execute(t, load(t, toyRefined(t)), Execution{Dir: dir, Resume: true}).Reused, 12, "points reused:")
 	f := simtest.Must(ReadFolder(dir))(t)
 	simtest.Alike(t, "points and their hashes", len(f.File.Points), 12, hashOf(f.File.Points), f.Manifest.Hash, f.Manifest.Points, 12)
 	simtest.Equal(t, strings.Join(f.File.Points[7].Swept, ","), "box,0.7", "point 7 is")
@@ -97,7 +91,7 @@ func sameFiles(t *testing.T, a, b string) {
 func TestRefineResolved(t *testing.T) {
 	kindtest.Gate = func(context.Context) {}
 	dir, again := t.TempDir(), t.TempDir()
-	execute(t, load(t, toyRefined), Execution{Dir: dir})
+	execute(t, load(t, toyRefined(t)), Execution{Dir: dir})
 	f := simtest.Must(experiments.ReadFile(filepath.Join(dir, resolvedFile), experiments.Options{}))(t)
 	execute(t, f, Execution{Dir: again})
 	simtest.ErrorIf(t, read(t, dir, resultsFile) != read(t, again, resultsFile), "other results")
@@ -127,7 +121,7 @@ func TestRefineEnds(t *testing.T) {
 	}
 	// Variants that fail have nothing to refine; the others go on.
 	dir := t.TempDir()
-	f = load(t, strings.Replace(toyRefined, "\"shape.type\"", "\"traffic.mode\" = [\"\", \"fail\"]\n\"shape.type\"", 1))
+	f = load(t, strings.Replace(toyRefined(t), "\"shape.type\"", "\"traffic.mode\" = [\"\", \"fail\"]\n\"shape.type\"", 1))
 	o := execute(t, f, Execution{Dir: dir})
 	simtest.Alike(t, "failures and rows", len(o.Failures), 4, len(o.Results.Rows), 12)
 	simtest.Must(ReadFolder(dir))(t)
@@ -179,7 +173,7 @@ func TestShares(t *testing.T) {
 
 // TestSharesRefined: what refinement adds is computed when the shares are merged.
 func TestSharesRefined(t *testing.T) {
-	text := strings.Replace(toyRefined, `mode = "wait"`, "", 1)
+	text := strings.Replace(toyRefined(t), `mode = "wait"`, "", 1)
 	whole, dir := t.TempDir(), t.TempDir()
 	execute(t, load(t, text), Execution{Dir: whole})
 	shares := []string{filepath.Join(dir, "1"), filepath.Join(dir, "2")}

@@ -329,10 +329,18 @@ func (p *Problems) Any() bool { return len(p.list) > 0 }
 // Err is all problems, nil if there are none. Those beyond [MostProblems] are counted.
 func (p *Problems) Err() error {
 	if p.more > 0 {
-		return errors.Join(append(slices.Clone(p.list), fmt.Errorf("%s: %d more problems", p.Name, p.more))...)
+		return errors.Join(append(slices.Clone(p.list), &More{p.Name, p.more})...)
 	}
 	return errors.Join(p.list...)
 }
+
+// More is problems of a file that are counted only.
+type More struct {
+	Name     string // of the file
+	Problems int
+}
+
+func (m *More) Error() string { return fmt.Sprintf("%s: %d more problems", m.Name, m.Problems) }
 
 // longestLine bounds a line, in bytes: a row of service levels has a digit for each destination.
 const longestLine = 1 << 24

@@ -287,7 +287,7 @@ func checkMPI(c *Config, seed uint64) ([]experiments.Warning, error) {
 	needs := skeletons.NeedsOf(program)
 	warnings := c.idle(c.traceWarnings())
 	if c.Job.Machine == "loggops" {
-		return warnings, nil
+		return warnings, document.Under("loggops", "loggops", c.LogGOPS.Check())
 	}
 	if needs.CPUs > 1 || needs.NICs > 1 {
 		return nil, &param.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", needs.CPUs, needs.NICs)}

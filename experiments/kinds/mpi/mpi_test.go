@@ -65,6 +65,7 @@ func TestMPIProblems(t *testing.T) {
 		"[job]\nmachine = \"fabric\"\n[fabric]\nclock = \"100ns\"\n":                                                                "fabric.clock",
 		"[job]\nmachine = \"fabric\"\n[topology]\ntype = \"torus\"\n[routing]\ntype = \"dor\"\n[switch]\nvcs = 1\n":                 "vcs",
 		"[job]\nmachine = \"fabric\"\n[switch]\nflow_control = \"cut-through\"\nbuffer_flits = 8\n":                                 "buffer_flits",
+		"[job]\nmachine = \"loggops\"\n[loggops]\ngap_per_byte = 4e-7\n":                                                            ":5:1: loggops.gap_per_byte = 4e-07: want 0 or half a millionth",
 	})
 	for _, machine := range []string{"loggp", "loggops"} { // have no channels
 		enginetest.Refusals(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nmachine = %q\n", machine), map[string]string{
