@@ -15,12 +15,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/catalogue"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
@@ -278,19 +278,9 @@ func writeVerdict(w io.Writer, v *verdict.Verdict, width int) {
 // wrap writes text in lines of so many columns at most, words that are longer apart, all but the first
 // with four more columns before them.
 func wrap(w io.Writer, text, indent string, width int) {
-	line := ""
-	for _, word := range strings.Fields(text) {
-		switch {
-		case line == "":
-			line = indent + word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
-			fmt.Fprintln(w, line)
-			line = indent + "    " + word
-		default:
-			line += " " + word
-		}
+	for i, line := range catalogue.Wrap(text, width-len(indent)-4) {
+		fmt.Fprintln(w, indent+strings.Repeat(" ", 4*min(i, 1))+line)
 	}
-	fmt.Fprintln(w, line)
 }
 
 // countVerdicts says how often each verdict was reached, and what the rows met rest on.

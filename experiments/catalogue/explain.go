@@ -93,12 +93,12 @@ func lookUp(all []meaning, word string) []meaning {
 func (m *meaning) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", m.word, m.what)
-	for _, line := range wrap(sentence(m.doc), 78) {
+	for _, line := range Wrap(sentence(m.doc), 78) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	for _, fact := range fact(m.facts, "kinds", strings.Join(m.kinds, ", ")) {
 		label, text, _ := strings.Cut(fact, " ")
-		for _, line := range wrap(text, 66) {
+		for _, line := range Wrap(text, 66) {
 			fmt.Fprintf(&b, "    %-9s %s\n", label, line)
 			label = ""
 		}

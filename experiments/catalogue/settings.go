@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 
@@ -152,15 +153,15 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// wrap breaks a text into lines of at most so many bytes, where its words allow it.
-func wrap(text string, width int) []string {
+// Wrap breaks a text into lines of at most so many columns, where its words allow it.
+func Wrap(text string, width int) []string {
 	lines := []string{""}
 	for _, word := range strings.Fields(text) {
 		last := &lines[len(lines)-1]
 		switch {
 		case *last == "":
 			*last = word
-		case len(*last)+1+len(word) > width:
+		case utf8.RuneCountInString(*last)+1+utf8.RuneCountInString(word) > width:
 			lines = append(lines, word)
 		default:
 			*last += " " + word
@@ -367,7 +368,7 @@ func writeTables(b *strings.Builder, tables []experiments.TableDescription) {
 		if t.Names != "" {
 			mark = "#"
 		}
-		for _, line := range wrap(sentence(t.Doc), 86) {
+		for _, line := range Wrap(sentence(t.Doc), 86) {
 			fmt.Fprintf(b, "# %s\n", line)
 		}
 		fmt.Fprintf(b, "%s[%s]\n", mark, t.Header())
