@@ -122,11 +122,9 @@ func readerOf(config any) (r topology.PathConfig, ok bool) {
 		return r, true
 	}
 	var paths taggedPaths
-	param.EachSetting(config, func(f *param.Field, v reflect.Value) {
-		if f.Reads {
-			paths = append(paths, v)
-		}
-	})
+	for v := range param.Read(config) {
+		paths = append(paths, v)
+	}
 	return paths, len(paths) > 0
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -192,6 +193,22 @@ func EachSetting(config any, visit func(field *Field, value reflect.Value)) {
 			value = value.Field(at)
 		}
 		visit(&list[i], value)
+	}
+}
+
+// Read ranges over the settings of a pointer to a configuration whose values are paths of files.
+func Read(config any) iter.Seq[reflect.Value] {
+	return func(yield func(reflect.Value) bool) {
+		v := reflect.ValueOf(config)
+		if v.Kind() != reflect.Pointer {
+			return
+		}
+		list := settingsOf(v.Type().Elem())
+		for i := range list {
+			if list[i].Reads && !yield(v.Elem().FieldByIndex(list[i].index)) {
+				return
+			}
+		}
 	}
 }
 

@@ -187,6 +187,7 @@ type jobPlan struct {
 	seed     uint64
 	jobs     []mpi.Job
 	tables   []jobTable // of each job
+	programs []string   // their fingerprints
 	hosts    []int32    // by rank
 	batch    []batchedJob
 	warnings []experiments.Warning
@@ -197,7 +198,7 @@ func (p *jobPlan) add(job mpi.Job, table jobTable, hosts []int32) {
 	for r := range job.Ranks {
 		p.hosts = append(p.hosts, hosts[r/table.PerNode])
 	}
-	p.jobs, p.tables = append(p.jobs, job), append(p.tables, table)
+	p.jobs, p.tables, p.programs = append(p.jobs, job), append(p.tables, table), append(p.programs, table.Program.Fingerprint())
 }
 
 // sharedPlan is plan before a run, once for a point, and for points one behind the other that have the same jobs.

@@ -186,7 +186,7 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight, m *kind.Config) error
 	}
 	names, programs, others := make([]string, len(plan.jobs)), map[string]float64{}, m.Walks(p, &config)
 	for j, job := range plan.jobs {
-		name, operations := kind.Walk(p, job.Program, fmt.Sprintln(plan.tables[j].Program.Fingerprint(), c.Local, plan.tables[j].PerNode), plan.nodes(j), others)
+		name, operations := kind.Walk(p, job.Program, fmt.Sprintln(plan.programs[j], c.Local, plan.tables[j].PerNode), plan.nodes(j), others)
 		names[j], programs[name] = name, operations
 	}
 	mtu, bytes := adapter.MTU, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs))
