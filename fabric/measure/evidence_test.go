@@ -148,6 +148,7 @@ func TestJudge(t *testing.T) {
 		{"packets", func(e *Evidence) { e.Packets = 99 }, Undecided, ByPackets},
 		{"too early", func(e *Evidence) { e.worth = 0.99 }, Undecided, ByWindow},
 		{"a run of few slices", func(e *Evidence) { e.runs = 2 }, Undecided, ByWindow},
+		{"grows in one of two runs", func(e *Evidence) { e.growing, e.runs = sure(2), 2 }, Undecided, ByWindow},
 		{"backlog", func(e *Evidence) { e.behind = sure(0.33) }, Undecided, ByBacklog},
 		{"latency", func(e *Evidence) { e.latency = sure(0.33) }, Undecided, ByLatency},
 		{"short", func(e *Evidence) { e.short = sure(0.021) }, Undecided, ByAccepting},

@@ -82,6 +82,9 @@ func TestQuantileIsTheNearestRank(t *testing.T) {
 	for q, want := range map[float64]float64{0.25: 3, 0.5: 5, 0.51: 6, 0: 1, 1: 10} {
 		simtest.Equal(t, h.Quantile(q), want, "quantile %v of 1 to 10 is", q)
 	}
+	for q, want := range map[float64]float64{0: 1, 0.25: 1.75, 0.5: 2.5, 1: 4} { // between values
+		simtest.Equal(t, Quantile([]float64{4, 2, 1, 3}, q), want, "quantile %v of 1 to 4 is", q)
+	}
 }
 
 // TestGrowthOfALine: y = 6 + 3t at t = 1..9 has slope 3 and level 21 at t = 5;
