@@ -167,22 +167,26 @@ transport = { control = "none", spray = "single" }
 `), engine.Execution{Jobs: 1})
 	paused, all := enginetest.Numbers(t, o.Results, "paused_us")[0], enginetest.Numbers(t, o.Results, "tail_us")[0]
 	simtest.ErrorIf(t, paused < 6.3*all || paused > 7.1*all, "paused for %v us in sum, want 6.3 to 7.1 times %v us", paused, all)
+	// Each input pauses its sender, and again only when pause_above - pause_below = 12,000 B more have come.
+	pauses := enginetest.Single(t, o, "pauses")
+	simtest.ErrorIf(t, pauses < 8 || pauses > 8*4_200_000/12_000, "%v pauses", pauses)
 }
 
 // TestColumnsByHand: two flows of 60 packets each into one link, 5 us after the start, end 43.85024 and 44.18224 us later,
-// and 61 packets of 4,150 B wait at most (TestIncastByHand of transport). Goodput counts from the start.
+// and 61 packets of 4,150 B wait at most (TestIncastByHand of transport). Goodput counts from the start. The k-th packet
+// leaves k behind, and from the 61st on 120 - k: more than 30 packets those from the 31st to the 89th, which are marked.
 func TestColumnsByHand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "two.cm")
 	simtest.Check(t, os.WriteFile(file, []byte("Nodes 4\n1->0 start 5 size 245160\n2->0 start 5 size 245160\n"), 0o600))
 	o := enginetest.Execute(t, enginetest.Load(t, fmt.Sprintf(`kind = "flows"
 topology = { type = "single-switch", terminals = 4 }
 flows = { file = %q }
-switch = { queue = "1MiB", mark_from = "1MiB", mark_to = "1MiB" }
+switch = { queue = "1MiB", mark_from = "124500B", mark_to = "124500B" }
 transport = { control = "none" }
 `, file)), engine.Execution{Jobs: 1})
 	for column, want := range map[string]float64{
 		"first_us": 48.85024, "tail_us": 49.18224, "mean_us": 49.01624, "fct_p50_us": 43.85024, "fct_p99_us": 44.18224,
-		"goodput_gbps": 2 * 245_160 * 8 / 49_182.24, "queue_max_bytes": 61 * 4150, "packets_data": 120, "packets_dropped": 0,
+		"goodput_gbps": 2 * 245_160 * 8 / 49_182.24, "queue_max_bytes": 61 * 4150, "packets_data": 120, "packets_dropped": 0, "packets_marked": 59,
 	} {
 		simtest.Near(t, enginetest.Single(t, o, column), want, 1e-6, "%s =", column)
 	}
