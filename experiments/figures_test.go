@@ -130,13 +130,9 @@ func TestPlotOptionProblems(t *testing.T) {
 }
 
 const titled = `title = "Torus {topology.dims}, {traffic.pattern} traffic, {terminals} terminals"
-[topology]
-type = "torus"
-dims = [4, 4]
-[routing]
-type = "dor"
-[traffic]
-pattern = "uniform"
+topology = { type = "torus", dims = [4, 4] }
+routing = { type = "dor" }
+traffic = { pattern = "uniform" }
 [sweep]
 "traffic.load" = [0.1, 0.2, 0.3, 0.4]
 [[plot]]

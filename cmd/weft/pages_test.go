@@ -249,11 +249,8 @@ func TestNotebook(t *testing.T) {
 }
 
 const meshOfTwo = `kind = "traffic"
-[topology]
-type = "mesh"
-dims = [3, 3]
-[routing]
-type = "dor"
+topology = { type = "mesh", dims = [3, 3] }
+routing = { type = "dor" }
 `
 
 // A network and its tables, written as a cluster's tools would, are simulated as what

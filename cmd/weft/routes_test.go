@@ -248,26 +248,11 @@ const fourHosts = `{"format": "weft-topology", "version": 1, "classes": [{"name"
 `
 
 const qualityOfService = `kind = "traffic"
-[topology]
-type = "file"
-path = "net.json"
-[routing]
-type = "lft"
-tables = "net.lfts"
-service_levels = "net.psl"
-[switch]
-buffer_flits = 192
-output_buffer_flits = 4
-flow_control = "cut-through"
-vlarb_low = "0:192,1:64"
-[traffic]
-pattern = "bit-complement"
-packet_flits = [64]
-load = 1.0
-[measure]
-levels = true
-warmup = 10000
-window = 400000
+topology = { type = "file", path = "net.json" }
+routing = { type = "lft", tables = "net.lfts", service_levels = "net.psl" }
+switch = { buffer_flits = 192, output_buffer_flits = 4, flow_control = "cut-through", vlarb_low = "0:192,1:64" }
+traffic = { pattern = "bit-complement", packet_flits = [64], load = 1.0 }
+measure = { levels = true, warmup = 10000, window = 400000 }
 `
 
 // Two flows each way over one cable, of service levels 0 and 1: with weights of 192 to

@@ -87,21 +87,8 @@ func TestFlowsConserve(t *testing.T) {
 topology = { type = %q }
 measure = { end = "20s" }
 transport = { control = %q, spray = %q, repeat = %q, entropies = %d, ack_bytes = "%dB", window_packets = %d }
-[switch]
-full = %q
-queue = "%dB"
-mark_from = "5000B"
-mark_to = "60000B"
-paths = %q
-control = %q
-pause_above = "20000B"
-pause_below = "12000B"
-[flows]
-pattern = %q
-bytes = "%dB"
-senders = %d
-duration = "20us"
-sizes = %q
+switch = { full = %q, queue = "%dB", mark_from = "5000B", mark_to = "60000B", paths = %q, control = %q, pause_above = "20000B", pause_below = "12000B" }
+flows = { pattern = %q, bytes = "%dB", senders = %d, duration = "20us", sizes = %q }
 `, one("xgft", "fat-tree", "single-switch"), one("none", "constant", "nscc", "rccc", "both", "dcqcn"), spray, repeat, 1<<s.IntN(8), 1+s.IntN(20000), 1+s.IntN(50),
 			full, 5000+s.IntN(200_000), paths, one("first", "with-data"),
 			one("permutation", "incast", "poisson"), 1+s.IntN(100_000), 1+s.IntN(3), one("fixed", "hadoop"))
@@ -364,7 +351,7 @@ measure = { flows = true, links = true }
 `)
 	flows, links := o.Tables["flows"], o.Tables["links"]
 	start, end, fct := enginetest.Numbers(t, flows, "start_us"), enginetest.Numbers(t, flows, "end_us"), enginetest.Numbers(t, flows, "fct_us")
-	simtest.ErrorIf(t, len(start) != 3 || start[1] != end[0] || start[2] != end[1] || math.Abs(fct[2]-fct[0]) > 1e-9,
+	simtest.ErrorIf(t, len(start) != 3 || start[0] != 0 || start[1] != end[0] || start[2] != end[1] || math.Abs(fct[2]-fct[0]) > 1e-9,
 		"begin %v, end %v, take %v", start, end, fct)
 	bytes, percent, from := enginetest.Numbers(t, links, "bytes"), enginetest.Numbers(t, links, "percent"), enginetest.Column(t, links, "from")
 	at := slices.Index(from, "terminal "+enginetest.Column(t, flows, "source")[0])

@@ -17,21 +17,10 @@ import (
 
 // queue is an output queue of four inputs at half load, whose mean is 4 + 3/8.
 const queue = `kind = "traffic"
-[topology]
-type = "single-switch"
-terminals = 4
-[routing]
-type = "table"
-[traffic]
-self = true
-[switch]
-vcs = 1
-buffer_flits = 64
-speedup = 4
-switch_alloc_cycles = 1
-crossbar_cycles = 0
-credits_per_cycle = 0
-iterations = 4
+topology = { type = "single-switch", terminals = 4 }
+routing = { type = "table" }
+traffic = { self = true }
+switch = { vcs = 1, buffer_flits = 64, speedup = 4, switch_alloc_cycles = 1, crossbar_cycles = 0, credits_per_cycle = 0, iterations = 4 }
 [sweep]
 "traffic.load" = [0.5]
 `

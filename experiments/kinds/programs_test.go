@@ -223,24 +223,12 @@ func TestFilesOnThreads(t *testing.T) {
 func TestTilesOnThreads(t *testing.T) {
 	enginetest.DivideAlways(t)
 	f := enginetest.Load(t, `kind = "traffic"
-[topology]
-type = "dragonfly"
-p = 4
-a = 8
-h = 4
-[routing]
-type = "par"
-[switch]
-vcs = 16
-[channel.global]
-latency = "20ns"
-[traffic]
-pattern = "uniform"
-load = 0.3
-[measure]
-warmup = 50
-window = 100
-blame = true
+topology = { type = "dragonfly", p = 4, a = 8, h = 4 }
+routing = { type = "par" }
+switch = { vcs = 16 }
+channel.global = { latency = "20ns" }
+traffic = { pattern = "uniform", load = 0.3 }
+measure = { warmup = 50, window = 100, blame = true }
 `)
 	enginetest.SameOnThreads(t, "tiles", f, simtest.Threads(t, 0), true, "blame", "congestion")
 }

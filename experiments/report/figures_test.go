@@ -200,20 +200,11 @@ func TestLinkMaps(t *testing.T) {
 func TestTimelines(t *testing.T) {
 	dir, html := reported(t, `
 kind = "mpi"
-[job]
-ranks = 6
-machine = "fabric"
-[placement]
-per_node = 1
-[workload]
-type = "osu-alltoall"
-algorithm = "alltoall-linear"
-bytes = "16KiB"
-iterations = 1
-[topology]
-terminals = 6
-[measure]
-timeline = true
+job = { ranks = 6, machine = "fabric" }
+placement = { per_node = 1 }
+workload = { type = "osu-alltoall", algorithm = "alltoall-linear", bytes = "16KiB", iterations = 1 }
+topology = { terminals = 6 }
+measure = { timeline = true }
 `)
 	f := simtest.Must(engine.ReadFolder(dir))(t)
 	list, note := timelines(f)

@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -81,9 +82,8 @@ func TestStar(t *testing.T) {
 	b := star(t, config, 2, 5)
 	simtest.ErrorIf(t, len(b.at) != 10 || b.at[0].Nanoseconds() != 360 || b.at[9].Nanoseconds() != 360+9*80, "%v", b.at)
 	config.Queue = 0
-	if timing := star(t, config, 1, 1).net.timing; timing.RTT != 570_240 || timing.BDP != 7128 || timing.Queue != 8000 || timing.MarkFrom != 2000 || timing.MarkTo != 7000 {
-		t.Errorf("%+v", timing)
-	}
+	timing := star(t, config, 1, 1).net.timing
+	simtest.EqualSlices(t, []int64{timing.RTT, timing.BDP, timing.Queue, timing.MarkFrom, timing.MarkTo}, []int64{570_240, 7128, 8000, 2000, 7000}, "timing")
 	alone := b.net.Alone(1, 0, 5, 1000, 64)
 	simtest.ErrorIf(t, alone != 360_000+4*80_000+210_240, "five packets alone: %d ps, want 890.24 ns", alone)
 }
@@ -106,9 +106,8 @@ func TestThresholds(t *testing.T) {
 		timing := starAt(t, 100e9, config, 0, 0).net.timing
 		simtest.ErrorIf(t, timing.MarkFrom != c.wantFrom || timing.MarkTo != c.wantTo,
 			"%s, %v, %v: marks from %d to %d, want %d to %d", c.full, c.from, c.to, timing.MarkFrom, timing.MarkTo, c.wantFrom, c.wantTo)
-		if timing.MarkByDefault(&config); timing.MarkFrom != c.askedFrom || timing.MarkTo != c.askedTo {
-			t.Errorf("%s, %v, %v, asked for: marks from %d to %d, want %d to %d", c.full, c.from, c.to, timing.MarkFrom, timing.MarkTo, c.askedFrom, c.askedTo)
-		}
+		timing.MarkByDefault(&config)
+		simtest.Alike(t, fmt.Sprint(c, ", asked for: marks"), timing.MarkFrom, c.askedFrom, timing.MarkTo, c.askedTo)
 	}
 }
 
@@ -140,9 +139,8 @@ func TestRates(t *testing.T) {
 		"30 packets alone %d ps, want 1,026,666 2/3, two flights and twice 1,706 2/3", alone)
 	for rate, packet := range map[sim.Rate]sim.Time{6400e9: 1250, 10000e9: 800} {
 		b := starAt(t, rate, config, 1, 30)
-		if b.run(t); b.at[29] != 200_000+31*packet {
-			t.Errorf("30 packets at %v end at %d ps, want %d", rate, b.at[29], 200_000+31*packet)
-		}
+		b.run(t)
+		simtest.Equal(t, b.at[29], 200_000+31*packet, "30 packets at %v end at", rate)
 	}
 }
 
@@ -221,17 +219,15 @@ func TestPauseByHand(t *testing.T) {
 	check(880, 880)
 	end := b.at[len(b.at)-1]
 	simtest.ErrorIf(t, len(b.at) != 20 || end.Nanoseconds() != 1920, "%d packets until %v, want 20 until 1920 ns", len(b.at), end)
-	if q := b.net.Counters(int(b.net.graph.TerminalPort[0])); q.Dropped != 0 || q.DeepestData != 10_000 {
-		t.Errorf("%d dropped, deepest %d; want none, 10000", q.Dropped, q.DeepestData)
-	}
+	q := b.net.Counters(int(b.net.graph.TerminalPort[0]))
+	simtest.Alike(t, "dropped, deepest", q.Dropped, 0, q.DeepestData, 10_000)
 	for sender := range topology.TerminalID(2) {
 		q := b.net.Counters(int(b.net.graph.TerminalPort[sender+1]))
 		simtest.ErrorIf(t, q.DeepestInPort != 5000, "input %d holds %d B at most, want 5000", sender+1, q.DeepestInPort)
 	}
 	b = twoPaused(t, 9_999)
-	if b.run(t); b.net.Counters(int(b.net.graph.TerminalPort[0])).Dropped == 0 {
-		t.Error("9,999 B are enough")
-	}
+	b.run(t)
+	simtest.ErrorIf(t, b.net.Counters(int(b.net.graph.TerminalPort[0])).Dropped == 0, "9,999 B are enough")
 	for in, h := range b.net.held {
 		simtest.ErrorIf(t, h.bytes != 0, "input %d holds %d B when all packets have left or been dropped", in, h.bytes)
 	}
@@ -306,9 +302,8 @@ func TestMarksByHand(t *testing.T) {
 				marked++
 			}
 		}
-		if q := b.net.Counters(int(b.net.graph.TerminalPort[0])); q.Marked != marked || marked < c.low || marked > c.top {
-			t.Errorf("from %v to %v at %g: %d of 2,000 arrive marked, the port counts %d, want %d to %d", c.from, c.to, c.most, marked, q.Marked, c.low, c.top)
-		}
+		q := b.net.Counters(int(b.net.graph.TerminalPort[0]))
+		simtest.ErrorIf(t, q.Marked != marked || marked < c.low || marked > c.top, "%+v: %d of 2,000 arrive marked, the port counts %d", c, marked, q.Marked)
 	}
 }
 
@@ -400,9 +395,8 @@ func TestPaths(t *testing.T) {
 	seen := map[int32]bool{}
 	for e := range uint16(64) {
 		port := n.route(0, &Packet{Dst: 3, Entropy: e})
-		if seen[port] = true; n.route(0, &Packet{Dst: 3, Entropy: e}) != port {
-			t.Error("a flow and an entropy take two ports")
-		}
+		seen[port] = true
+		simtest.Equal(t, n.route(0, &Packet{Dst: 3, Entropy: e}), port, "the port of a flow and an entropy")
 	}
 	simtest.ErrorIf(t, len(seen) != 2, "64 entropies take %d ports, want 2", len(seen))
 }
@@ -495,5 +489,71 @@ func TestSettles(t *testing.T) {
 			simtest.ErrorIf(t, trimmed != (full == "trim") || slices.IndexFunc(lazy.arrived, func(p Packet) bool { return p.Marked }) < 0,
 				"%s: trimmed %v, and nothing is marked, or too much", full, trimmed)
 		}
+	}
+}
+
+// treeOf is a tree of 100 Gb/s of which a port holds 100,000 B.
+func treeOf(t *testing.T, m, w []int, degraded int) (*Network, topology.Tree) {
+	t.Helper()
+	topo := simtest.Must(topology.Registry.New("xgft", struct{}{}, param.Set("m", m), param.Set("w", w)))(t)
+	config, tree := DefaultConfig(), topo.(topology.Tree)
+	config.Queue, config.Degraded = 100_000, degraded
+	return simtest.Must(New(sim.NewKernel(), topo.Graph(), config, NewTiming(topo.Graph(), tree, nil, &config, nil, Channel{Rate: 100e9}, 1000, 64), nil, 1))(t), tree
+}
+
+// TestDegraded: on three levels two switches of the highest lead to the first of the middle one, each by a port that is
+// slowed; on two levels the four ports of two cables are. A quarter is left of rate and room.
+func TestDegraded(t *testing.T) {
+	for _, c := range []struct {
+		m, w, from []int // levels
+		switches   int
+	}{{[]int{2, 2, 4}, []int{1, 2, 2}, []int{2, 2}, 2}, {[]int{2, 2}, []int{1, 2}, []int{0, 0, 1, 1}, 1}} {
+		n, tree := treeOf(t, c.m, c.w, c.switches)
+		first := topology.SwitchID(0)
+		for tree.LevelOf(first) != len(c.m)-2 {
+			first++
+		}
+		var from []int
+		for p := range topology.PortID(n.graph.NumPorts()) {
+			if o := &n.out[p]; o.divider.Rate() != 100e9 {
+				from = append(from, tree.LevelOf(n.graph.PortSwitch[p]))
+				to, _ := n.graph.PeerPort(p)
+				simtest.Alike(t, "slowed", o.divider.Rate(), sim.Rate(25e9), o.limit, 25_000, len(c.m) == 2 || n.graph.PortSwitch[to] == first, true)
+			}
+		}
+		slices.Sort(from)
+		simtest.EqualSlices(t, from, c.from, "levels of the ports slowed:")
+	}
+	n, tree := treeOf(t, []int{2, 2, 4}, []int{1, 2, 2}, 0)
+	simtest.Refuse(Degraded(n.graph, tree, 3))(t, "at most 2, the switches of the highest level")
+}
+
+// TestOversubscription: four cables below and two above a switch, then four and one.
+func TestOversubscription(t *testing.T) {
+	n, _ := treeOf(t, []int{4, 4, 2}, []int{1, 2, 1}, 0)
+	simtest.Equal(t, n.timing.Oversubscription, 8, "oversubscription")
+}
+
+// TestDelay: see [TestStar]; the switch takes 50 ns more.
+func TestDelay(t *testing.T) {
+	config := DefaultConfig()
+	config.Delay = 50 * sim.Nanosecond
+	simtest.Equal(t, star(t, config, 1, 1).at[0].Nanoseconds(), 410, "arrives at, in ns,")
+}
+
+// TestWithData: the header of a packet that has no room waits behind data, or overtakes it. Records are taken in turn.
+func TestWithData(t *testing.T) {
+	for control, first := range map[string]bool{"first": true, "with-data": false} {
+		config := DefaultConfig()
+		config.Queue, config.Control = 3000, control
+		n := starAt(t, 100e9, config, 0, 0).net
+		o := &n.out[n.graph.TerminalPort[0]]
+		for i := range int32(4) {
+			id, p := n.Take()
+			p.Size = 1000
+			n.enqueue(o, id, p)
+			simtest.Equal(t, id, i, "packet")
+		}
+		simtest.Alike(t, control, o.control.head >= 0, first, n.packets.at(o.data.tail).Trimmed, !first, o.Trimmed, 1)
 	}
 }

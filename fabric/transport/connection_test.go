@@ -89,9 +89,8 @@ func TestNothingInFlight(t *testing.T) {
 	c.lose(0)
 	simtest.FatalIf(t, c.backlog != 8300 || c.inFlight != 0 || c.awaited != 0, "backlog %d, in flight %d", c.backlog, c.inFlight)
 	c.send(c.size())
-	if c.answered(&shared.Packet{Kind: acknowledgement, Seq: 0, Cum: 2, Bytes: 8300, Again: true}); c.inFlight != 0 || c.backlog != 4150 {
-		t.Errorf("in flight %d, backlog %d, want none and a packet", c.inFlight, c.backlog)
-	}
+	c.answered(&shared.Packet{Kind: acknowledgement, Seq: 0, Cum: 2, Bytes: 8300, Again: true})
+	simtest.Alike(t, "in flight, backlog", c.inFlight, 0, c.backlog, 4150)
 }
 
 // entropies are the next so many of a spraying at a time.
@@ -210,9 +209,7 @@ func TestSprayingMixed(t *testing.T) {
 	}
 	s.heard(7, pathTrimmedLast)
 	s.heard(6, pathMarked)
-	if got := entropies(&s, 13, 0); !slices.Equal(got, []uint16{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 7}) {
-		t.Errorf("recycled %v", got)
-	}
+	simtest.EqualSlices(t, entropies(&s, 13, 0), []uint16{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 7}, "recycled")
 	if got := entropies(&s, 7, 0); !each(got, 1, 6) {
 		t.Errorf("then %v, want each but 6 once", got)
 	}
@@ -314,10 +311,55 @@ func TestRefusedOnceAGap(t *testing.T) {
 	r.kernel.Run(sim.Microsecond)
 	for i, seq := range []int32{0, 2, 3, 4, 1, 3, 4} {
 		r.connections[0].arrivedData(&shared.Packet{Kind: data, Seq: seq, Size: 4150})
-		want := []int64{0, 1, 1, 1, 1, 2, 2}[i]
-		simtest.ErrorIf(t, r.Counts.Refused != want,
-			"after packet %d, the %d of all: %d refused, want %d", seq, i, r.Counts.Refused, want)
+		want, ahead := []int64{0, 1, 1, 1, 1, 2, 2}[i], []int64{0, 1, 2, 3, 3, 4, 5}[i]
+		simtest.ErrorIf(t, r.Counts.Refused != want || r.Counts.Reordered != ahead,
+			"after packet %d, the %d of all: %+v, want %d refused and %d ahead", seq, i, r.Counts, want, ahead)
 	}
+}
+
+// TestOrder: one that takes all counts what comes behind its successors: 1 of 0, 2, 3 and 1.
+func TestOrder(t *testing.T) {
+	r := prepare(t, star(t, 4), DefaultConfig(), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 6 * 4086}})
+	r.kernel.Run(sim.Microsecond)
+	for _, seq := range []int32{0, 2, 3, 1} {
+		r.connections[0].arrivedData(&shared.Packet{Kind: data, Seq: seq, Size: 4150})
+	}
+	simtest.Equal(t, r.Counts.Reordered, 1, "packets out of order:")
+}
+
+// TestNothingToAskFor: a sender that speculates asks for a packet's credit only while it has something to send; a
+// receiver's pace begins to change with its first flow, once.
+func TestNothingToAskFor(t *testing.T) {
+	config := DefaultConfig()
+	config.Control = "rccc"
+	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4086}})
+	r.hosts[0].pacer.slows = true
+	r.kernel.Run(100 * sim.Nanosecond)
+	c := r.connections[0]
+	c.credit.speculating, c.credit.bytes = true, 0
+	simtest.Alike(t, "nothing left", c.backlog, 0, c.target(), c.credit.granted, r.hosts[0].pacer.slows, false)
+}
+
+// TestIdleSenders: of senders that have no wish a receiver passes over one that is through, twice, and the next gets 64 units of 256 B;
+// at half its pace the receiver then waits 64 * 256 * 80 ps / (0.99 * 0.5) = 2,647,919.19 ps.
+func TestIdleSenders(t *testing.T) {
+	config := DefaultConfig()
+	config.Control = "rccc"
+	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), 10*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 6 * 4086}, {Src: 2, Dst: 0, Bytes: 6 * 4086}})
+	r.kernel.Run(100 * sim.Nanosecond)
+	p, now := &r.hosts[0].pacer, r.kernel.Now()
+	p.rate = 0.5
+	for _, number := range []int32{0, 0, 1} {
+		p.idle.Put(number)
+		r.connections[number].receiver.credit.in = inIdle
+	}
+	r.connections[0].receiver.expected = r.connections[0].packets
+	r.grant(0)
+	p.idle.Take() // so that the next turn grants nothing
+	r.kernel.Run(now + 2_647_918)
+	busy := p.busy
+	r.kernel.Run(now + 2_647_920)
+	simtest.Alike(t, "credit, and busy", r.connections[0].receiver.credit.granted, 0, r.connections[1].receiver.credit.granted, 64, busy, true, p.busy, false)
 }
 
 // TestRateOfShortPackets: two flows of 1,000 B share a connection at 100 Gb/s: the second packet, too, has 1,064 B,

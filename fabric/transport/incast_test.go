@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -210,9 +211,8 @@ func TestPace(t *testing.T) {
 	} {
 		p.rate, p.congested = c.rate, c.g
 		p.packets, p.whole, p.marked, p.trims = c.packets, c.whole, c.marked, c.trims
-		if r.slow(0); math.Abs(p.rate-c.want) > 1e-12 {
-			t.Errorf("%+v: rate %g", c, p.rate)
-		}
+		r.slow(0)
+		simtest.Near(t, p.rate, c.want, 1e-12, "%+v: rate", c)
 	}
 }
 
@@ -220,9 +220,10 @@ func TestPace(t *testing.T) {
 func TestVictim(t *testing.T) {
 	flows := simtest.Must(Victim(16, 5, 10, 1000))(t)
 	for i, want := range [][2]int{{12, 10}, {13, 10}, {14, 10}, {0, 10}, {1, 10}, {15, 11}} {
-		simtest.ErrorIf(t, flows[i].Src != want[0] || flows[i].Dst != want[1], "flow %d: %+v, want %v", i, flows[i], want)
+		simtest.Alike(t, fmt.Sprint("flow ", i), flows[i], Flow{ID: i + 1, Src: want[0], Dst: want[1], Bytes: 1000})
 	}
 	simtest.Equal(t, len(flows), 6, "flows")
+	simtest.Refuse(Incast(4, 1, 4, 1))(t, "receiver 4: want a terminal of 0 to 3")
 }
 
 // TestRepeated: a flow of a packet, which ends after 4,674.24 ns as in TestTriggers, is sent again then, and once more.

@@ -154,9 +154,7 @@ topology = { type = "torus", dims = [8], terminals = 1 }
 groups = { pattern = "random-fixed-size" }
 multicast = { engine = "mr4lms" }
 measure = { check = true }
-[sweep.lockstep]
-"groups.count" = [2, 3]
-"groups.size" = [5, 8]
+sweep.lockstep = { "groups.count" = [2, 3], "groups.size" = [5, 8] }
 `)
 	rows := enginetest.ResultCells(t, enginetest.Execute(t, f, engine.Execution{Jobs: 1}))
 	for i, want := range []map[string]string{

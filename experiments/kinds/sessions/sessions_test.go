@@ -13,9 +13,7 @@ import (
 // 15*3 broadcast packets; overhead 9 - 15/3 = 4 sessions, where the paper allows m^(k-1) = 3.
 func TestSessionsKind(t *testing.T) {
 	f := enginetest.Load(t, `kind = "sessions"
-[sweep.lockstep]
-"topology.cascades" = [2, 3]
-"topology.inner" = [[], [15]]
+sweep.lockstep = { "topology.cascades" = [2, 3], "topology.inner" = [[], [15]] }
 `)
 	rows := enginetest.ResultCells(t, enginetest.Execute(t, f, engine.Execution{Jobs: 1}))
 	for i, want := range []map[string]string{

@@ -90,16 +90,10 @@ measure = { warmup = 100, window = 1000, links = true, series = 8 }
 // TestPerformanceAndPackets: figures of what points took to compute, by the settings
 // of the points; and of the packets that are traced, over time.
 func TestPerformanceAndPackets(t *testing.T) {
-	text := `[topology]
-type = "torus"
-dims = [4, 4]
-[routing]
-type = "dor"
-[measure]
-warmup = 100
-window = 200
-[trace]
-packets = 50
+	text := `topology = { type = "torus", dims = [4, 4] }
+routing = { type = "dor" }
+measure = { warmup = 100, window = 200 }
+trace = { packets = 50 }
 [sweep]
 "traffic.load" = [0.1, 0.3]
 [[plot]]

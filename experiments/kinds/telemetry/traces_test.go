@@ -24,10 +24,7 @@ switch = { vcs = 2, buffer_flits = 16, vc_alloc_cycles = 1, crossbar_cycles = 2,
 channel.grid = { latency = "10ns" }
 traffic = { load = 0.05, packet_flits = 3 }
 measure = { warmup = 100, window = 2000 }
-[trace]
-packets = 4
-sources = [0]
-destinations = [2]
+trace = { packets = 4, sources = [0], destinations = [2] }
 `
 
 // event is what every event of Chrome's format may have that a trace uses.

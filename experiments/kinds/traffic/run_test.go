@@ -260,11 +260,8 @@ topology = { type = "hyperx", dims = [4], terminals = 2 }
 routing = { type = "dor" }
 traffic = { pattern = "uniform" }
 switch = { buffer_flits = 16384 }
-[channel.hyperx]
-latency = "5us"
-[measure]
-find = "saturation"
-load_precision = 0.2
+channel.hyperx = { latency = "5us" }
+measure = { find = "saturation", load_precision = 0.2 }
 `)
 	simtest.ErrorIf(t, enginetest.Single(t, o, "offered_load") < 0.8, "found %v\n%v", o.Results.Rows, o.Tables["search"].Rows)
 }

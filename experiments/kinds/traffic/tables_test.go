@@ -252,15 +252,9 @@ topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
 routing.type = "ugal-g"
 switch = { vcs = 3, buffer_flits = 32 }
 traffic.load = 0.3
-[phase.adverse]
-at = 500
-pattern = "worst-case"
-[phase.back]
-at = 1500
-[measure]
-warmup = 300
-window = 2000
-time_lapse = "250ns"
+phase.adverse = { at = 500, pattern = "worst-case" }
+phase.back = { at = 1500 }
+measure = { warmup = 300, window = 2000, time_lapse = "250ns" }
 `
 
 // TestPhases: the accepted loads of eight intervals of 250 cycles have the mean of the window's.
