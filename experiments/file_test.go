@@ -97,19 +97,7 @@ shape.type = ["box", "ring"]
 "traffic.limit" = { from = 10, to = 20, step = 10 }
 "traffic.delay" = ["1ns", "2ns"]
 `)
-	want := strings.TrimSpace(`
-0.1 box 10 1ns
-0.1 box 20 2ns
-0.1 ring 10 1ns
-0.1 ring 20 2ns
-0.2 box 10 1ns
-0.2 box 20 2ns
-0.2 ring 10 1ns
-0.2 ring 20 2ns
-0.3 box 10 1ns
-0.3 box 20 2ns
-0.3 ring 10 1ns
-0.3 ring 20 2ns`)
+	want := strings.ReplaceAll("0.1 box 10 1ns; 0.1 box 20 2ns; 0.1 ring 10 1ns; 0.1 ring 20 2ns; 0.2 box 10 1ns; 0.2 box 20 2ns; 0.2 ring 10 1ns; 0.2 ring 20 2ns; 0.3 box 10 1ns; 0.3 box 20 2ns; 0.3 ring 10 1ns; 0.3 ring 20 2ns", "; ", "\n")
 	simtest.Equal(t, sweptRows(f), want, "got\n")
 }
 
@@ -130,15 +118,7 @@ delay = "1ns"
 "traffic.limit" = [20]
 "traffic.delay" = ["2ns"]
 `
-	want := strings.TrimSpace(`
-1 0.5 10 1ns
-1 0.4 10 1ns
-1 0.6 10 1ns
-1 0.5 20 2ns
-2 0.5 10 1ns
-2 0.4 10 1ns
-2 0.6 10 1ns
-2 0.5 20 2ns`)
+	want := strings.ReplaceAll("1 0.5 10 1ns; 1 0.4 10 1ns; 1 0.6 10 1ns; 1 0.5 20 2ns; 2 0.5 10 1ns; 2 0.4 10 1ns; 2 0.6 10 1ns; 2 0.5 20 2ns", "; ", "\n")
 	f := load(t, text)
 	simtest.Equal(t, sweptRows(f), want, "got\n")
 	again, err := Load("resolved.toml", f.Resolved(), Options{})

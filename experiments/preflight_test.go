@@ -126,7 +126,9 @@ const costRow = `
 topology = { type = "torus", dims = [4, 4] }
 routing = { type = "dor" }
 traffic = { load = 0.4 }
-measure = { warmup = 200, window = 400 }
+[measure]
+warmup = 200
+window = 400
 `
 
 // predicted is the work that weft check says the file takes.
