@@ -115,6 +115,9 @@ func TestBatchPolicies(t *testing.T) {
 		}
 		simtest.Equal(t, got, want+", ", "reserves %v:", reserves)
 	}
+	// Two hosts are found when the first of two jobs of two ends, and none is left over.
+	shadow, spare := reserve([]batchedJob{{batchJob: batchJob{nodes: 2, limit: 10}}, {batchJob: batchJob{nodes: 2, limit: 20}}}, []int{0, 1}, 2, 0, 0)
+	simtest.Alike(t, "from, spare", shadow, 10, spare, 0)
 }
 
 // TestBatchSchedules: random lists keep the rules.

@@ -15,9 +15,11 @@ import (
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	_ "github.com/weft-sim/weft/experiments/kinds/traffic"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/fabric/topology"
 	_ "github.com/weft-sim/weft/fabric/topology/cables"
 	_ "github.com/weft-sim/weft/mpi/replay"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -161,15 +163,17 @@ func TestDoubts(t *testing.T) {
 // TestJobsBlame: what is put down to other jobs and cables adds up to what each job takes longer.
 // The bound is that of rounding.
 func TestJobsBlame(t *testing.T) {
-	mixes, slowed := simtest.Seeds(t, 200, 4), 0
+	mixes, slowed, atCables := simtest.Seeds(t, 200, 4), 0, 0.0
 	for _, mix := range mixes {
 		s := sim.NewStream(7, "mixes of jobs", int(mix))
 		text := jobsMix(&s)
 		jobs, others := jobTables(t, text, "job_blame")
 		blamed := map[string]float64{}
-		slower := enginetest.Numbers(t, others[0], "slower_s")
+		slower, share, class := enginetest.Numbers(t, others[0], "slower_s"), enginetest.Numbers(t, others[0], "share"), enginetest.Column(t, others[0], "channel_class")
 		for i, row := range others[0].Rows {
-			blamed[row[2]] += slower[i]
+			if blamed[row[2]] += slower[i]; class[i] != "others" {
+				atCables += share[i]
+			}
 		}
 		beside, alone := enginetest.Numbers(t, jobs, "elapsed_s"), enginetest.Numbers(t, jobs, "alone_s")
 		for i, row := range jobs.Rows {
@@ -182,7 +186,7 @@ func TestJobsBlame(t *testing.T) {
 			simtest.Near(t, blamed[row[2]], beside[i]-alone[i], 1e-9*beside[i], "mix %d\n%s: seconds put down of what job %s takes longer:", mix, text, row[2])
 		}
 	}
-	simtest.ErrorIf(t, slowed < len(mixes)/2, "only %d jobs of %d mixes are slowed", slowed, len(mixes))
+	simtest.ErrorIf(t, slowed < len(mixes)/2 || atCables < float64(slowed)/2, "only %d jobs of %d mixes are slowed, at cables %v", slowed, len(mixes), atCables)
 }
 
 // TestJobsLevels: a job on a service level of its own that goes first waits for a packet of another
@@ -312,6 +316,17 @@ func TestPlacements(t *testing.T) {
 	}
 	for r := range 8 {
 		simtest.Alike(t, "rank", of[0][r], r, of[1][r]/8, of[1][0]/8, of[2][r]/2, of[2][r&^1]/2, of[5][r], of[5][r&^3])
+	}
+}
+
+// TestPlacedByHand: of seven free hosts every third, then the next ones, four in all; a tree's pods of four hosts are groups.
+func TestPlacedByHand(t *testing.T) {
+	every := simtest.Must(placements.New("fragmented", placeEnv{}, param.Set("every", 3)))(t)
+	simtest.EqualSlices(t, every(placeEnv{}, slices.Repeat([]bool{true}, 7), 4), []int32{0, 3, 6, 1}, "hosts")
+	tree := simtest.Must(topology.Registry.New("xgft", struct{}{}, param.Set("m", []int{2, 2, 2}), param.Set("w", []int{1, 2, 2})))(t)
+	groups := simtest.Must(groupsOf(tree))(t)
+	for h := range topology.TerminalID(8) {
+		simtest.Equal(t, groups[tree.Graph().TerminalSwitch(h)] == groups[tree.Graph().TerminalSwitch(0)], h < 4, "host %d in the first's group:", h)
 	}
 }
 
