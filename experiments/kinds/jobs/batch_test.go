@@ -52,10 +52,11 @@ func TestReadBatchProblems(t *testing.T) {
 		"  JOBID PARTITION NODES\n":             "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
 		"JobID  Submit  Elapsed\n":              "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
 		"JobID            Submit  Elapsed\n----- ----------------- --------\n": "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
-		"{\n \"jobs\": []\n}\n":                    "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
-		strings.Replace(sacct, "Elapsed", "E", 1):  "x:1: no column Elapsed: want Submit|NNodes|Elapsed",
-		strings.Replace(sacct, "00:01:40", "1", 1): `x:2: Elapsed = "1": want [DAYS-]HOURS:MINUTES:SECONDS`,
-		strings.Replace(sacct, "-28T", "-31T", 1):  `x:2: Submit = "2024-02-31T23:59:50": want YEAR-MONTH-DAYTHOURS`,
+		"{\n \"jobs\": []\n}\n":                           "x:1: a table or JSON of sacct, what squeue prints, or a script: want what sacct --parsable2",
+		strings.Replace(sacct, "Elapsed", "E", 1):         "x:1: no column Elapsed: want Submit|NNodes|Elapsed",
+		strings.Replace(sacct, "00:01:40", "1", 1):        `x:2: Elapsed = "1": want [DAYS-]HOURS:MINUTES:SECONDS`,
+		strings.Replace(sacct, "00:01:40", "00:00:60", 1): `x:2: Elapsed = "00:00:60": want`,
+		strings.Replace(sacct, "-28T", "-31T", 1):         `x:2: Submit = "2024-02-31T23:59:50": want YEAR-MONTH-DAYTHOURS`,
 	} {
 		simtest.Refuse(readBatch("x", strings.NewReader(text), []string{"x", "y"}))(t, want)
 	}
