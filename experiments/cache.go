@@ -141,7 +141,7 @@ type Shared struct {
 
 // note says whether something built uses a parameter, and whether the file sets it.
 func (s *Shared) note(key string, used, given bool) {
-	if before, known := s.used.Load(key); !known || used && !before.(bool) {
+	if before, known := s.used.Load(key); !known || used && !before.(bool) { // a sweep asks at each point: mostly there is nothing new
 		s.used.LoadOrStore(key, false)
 		if used {
 			s.used.Store(key, true)

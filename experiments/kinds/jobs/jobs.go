@@ -94,14 +94,14 @@ type jobsConfig struct {
 	Noise       mpi.Noise           `toml:"noise" doc:"what puts ranks out of step"`
 	Measure     jobsMeasure         `toml:"measure" doc:"what is run, and what is written"`
 
-	planned *atomic.Pointer[jobPlan] // the last plan before a run
-
 	Topology network.TopologyTable           `toml:"topology" doc:"switches, terminals and channels"`
 	Routing  network.RoutingTable            `toml:"routing" doc:"the way of packets"`
 	Fabric   fabric.PhysicalConfig           `toml:"fabric" doc:"what a flit and a cycle are"`
 	Switch   fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch"`
 	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"end points"`
 	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names; those to terminals are as fast as the adapter's engines unless told otherwise"`
+
+	planned *atomic.Pointer[jobPlan] // the plan made last before a run: points of other seeds share the configuration
 }
 
 // followSystem sets what machine and adapter have and the file does not give; what kind mpi has in
