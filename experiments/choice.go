@@ -69,8 +69,11 @@ func (c *Choice[E, T]) blamed() string {
 
 // BuildShared is Build for what is costly to build and read-only afterwards:
 // points of a file with the same choice and parameters get the same value.
-func (c *Choice[E, T]) BuildShared(env E) (T, error) {
-	return Share(c.shared, fmt.Sprintf("%s\n%v", c.Fingerprint(), env), func() (T, error) { return c.Build(env) })
+func (c *Choice[E, T]) BuildShared(env E) (T, error) { return c.BuildNamed(env, c.Fingerprint()) }
+
+// BuildNamed is BuildShared of a choice whose fingerprint is at hand.
+func (c *Choice[E, T]) BuildNamed(env E, fingerprint string) (T, error) {
+	return Share(c.shared, fmt.Sprintf("%s\n%v", fingerprint, env), func() (T, error) { return c.Build(env) })
 }
 
 // Shared is what the points of the choice's file share; nil where there is no file.

@@ -65,7 +65,8 @@ type File struct {
 	keys   []string                   // swept, in order
 	swept  map[string]document.Origin // of keys that the sweep sets
 
-	sweptTables []string // of these
+	sweptTables []string       // of these
+	kindTables  map[string]any // of doc, without those of every kind and the keys of the header
 
 	read    sync.Map // by name: [readTable], of the point decoded last
 	tables  sync.Map // by name: *[listedTable], likewise

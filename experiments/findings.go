@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
@@ -29,7 +30,7 @@ func (f *findings[T]) add(what T, about ...*Point) {
 
 // joined has each finding once, told which points it is about.
 func joined[T comparable](f *File, found *findings[T], tell func(what *T, where string)) (all []T) {
-	have := f.byValue()
+	have := sync.OnceValue(f.byValue)
 	for _, what := range found.order {
 		tell(&what, f.where(found.points[what], have))
 		all = append(all, what)
@@ -56,8 +57,12 @@ func (f *File) byValue() []map[string][]*Point {
 
 // where describes points by their swept settings, in those that do not have all of their
 // values among them: "" for all points. Where that is true of further points, too, it says of
-// how many. have is byValue.
-func (f *File) where(points []*Point, have []map[string][]*Point) string {
+// how many. byValue is [File.byValue].
+func (f *File) where(points []*Point, byValue func() []map[string][]*Point) string {
+	if slices.Equal(points, f.Points) {
+		return ""
+	}
+	have := byValue()
 	var parts []string
 	matching, told := f.Points, map[int]map[string]bool{} // by key
 	for i, key := range f.keys {

@@ -21,6 +21,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/lists"
+	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -28,6 +29,7 @@ import (
 // are there settings that have gone are passed over.
 func (f *File) expand(finished bool) {
 	f.swept, f.folder = map[string]document.Origin{}, f.inputFolder()
+	f.kindTables = without(f.doc.Root, append(slices.Clone(headerKeys), headerTables...)...)
 	for _, a := range f.sweep {
 		f.keys = append(f.keys, a.keys...)
 		for j, key := range a.keys {
@@ -56,6 +58,9 @@ func (f *File) expand(finished bool) {
 			f.Points[i], ofSeeds[i] = f.point(s, f.valuesAt(all[i]), i)
 			f.Points[i].steps = all[i]
 		}
+	}
+	if len(groups) >= checkedPoints {
+		mem.ReserveHugePages(int(min(pointBytes*int64(len(groups)), input.Memory()/4)))
 	}
 	decode(0)
 	sideBySide(len(groups)-1, func(g int) { decode(g + 1) })
@@ -115,7 +120,7 @@ type settled struct {
 // settle decodes the settings that the given values on the axes of the sweep lead to, of one point or several.
 func (f *File) settle(values [][]any, several bool) *settled {
 	d := f.pointDocument()
-	d.Root = maps.Clone(f.doc.Root)
+	d.Root = maps.Clone(f.kindTables)
 	for _, name := range f.sweptTables { // the others are the file's
 		if table, ok := d.Root[name].(map[string]any); ok {
 			d.Root[name] = document.Clone(table)
@@ -130,11 +135,13 @@ func (f *File) settle(values [][]any, several bool) *settled {
 	}
 	s := &settled{config: f.kind.defaults()}
 	dec := &decoder{doc: d, unknown: map[string]string{}, shared: f.shared, lately: &f.read}
-	inputs := hashed(f.configure(dec, d, s.config))
+	inputs := hashed(nil, f.configure(dec, d, s.config))
 	s.problems, s.unknown = d.Problems, dec.unknown
 	tables := f.listed(s.config)
-	s.hashed = append(s.hashed, inputs)
-	s.hashed = append(s.hashed, lists.Map(tables, func(t *listedTable) []byte { return t.text })...)
+	s.hashed = append(make([][]byte, 0, 1+len(tables)), inputs)
+	for _, t := range tables {
+		s.hashed = append(s.hashed, t.text)
+	}
 	if several && len(s.problems) == 0 && !f.kind.draws(s.config) {
 		s.name = hashPoint(f.kind, build(), 0, s.hashed)
 	}
@@ -164,14 +171,10 @@ func (f *File) point(s *settled, values [][]any, index int) (*Point, document.Pr
 	return p, d.Problems
 }
 
-// configure decodes the tables of a document into a configuration of the kind, and lists the
+// configure decodes the kind's tables of a document into a configuration of the kind, and lists the
 // digests of the files that it reads.
 func (f *File) configure(dec *decoder, d *document.Tree, config any) (inputs []document.Setting) {
-	tables := maps.Clone(d.Root)
-	for _, name := range append(slices.Clone(headerKeys), headerTables...) {
-		delete(tables, name)
-	}
-	dec.tablesOf(f.kind, tables, config)
+	dec.tablesOf(f.kind, d.Root, config)
 	if u, ok := config.(deadlockSetting); ok && f.unsafe {
 		*u.AllowDeadlock() = true
 	}

@@ -128,8 +128,11 @@ func afford(examined []*Preflight, of []int) (most float64) {
 	}
 	var left []*Preflight // by point
 	for _, i := range of {
-		if slices.ContainsFunc(slices.Collect(maps.Values(examined[i].programs)), func(n float64) bool { return n >= beyond }) {
-			left = append(left, examined[i])
+		for _, n := range examined[i].programs {
+			if n >= beyond {
+				left = append(left, examined[i])
+				break
+			}
 		}
 	}
 	for _, p := range left {

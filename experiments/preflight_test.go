@@ -291,7 +291,7 @@ topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
 		for _, i := range c.points {
 			points = append(points, f.Points[i])
 		}
-		simtest.Equal(t, f.where(points, f.byValue()), c.want, "points %v:", c.points)
+		simtest.Equal(t, f.where(points, f.byValue), c.want, "points %v:", c.points)
 	}
 }
 

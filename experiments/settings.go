@@ -149,8 +149,12 @@ func (f *File) listed(config any) []*listedTable {
 		before, _ := f.tables.Load(table.name)
 		t, _ := before.(*listedTable)
 		if at := table.value.Addr().Interface(); t == nil || !reflect.DeepEqual(t.table, at) {
-			list := appendResolved(nil, table.name, table.value)
-			t = &listedTable{at, list, hashed(list)}
+			var like listedTable
+			if t != nil {
+				like = *t
+			}
+			list := appendResolved(make([]document.Setting, 0, len(like.settings)), table.name, table.value)
+			t = &listedTable{at, list, hashed(make([]byte, 0, len(like.text)+16), list)}
 			f.tables.Store(table.name, t)
 		}
 		all = append(all, t)
@@ -189,8 +193,8 @@ func hashPoint(k *kind, version string, seed uint64, settings [][]byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// hashed are the settings of a point as hashPoint takes them.
-func hashed(settings []document.Setting) (text []byte) {
+// hashed appends the settings of a point as hashPoint takes them.
+func hashed(text []byte, settings []document.Setting) []byte {
 	for _, s := range settings {
 		text = append(append(append(append(text, s.Key...), " = "...), document.Format(s.Value)...), '\n')
 	}
@@ -202,7 +206,7 @@ func (s *Shared) Fingerprint(config any) string {
 	all, of := sha256.New(), reflect.TypeOf(config).String()
 	for part := range partsOf(config) {
 		digest, _ := Latest(s, of+part.name, part.value.Addr().Interface(), func() ([sha256.Size]byte, error) {
-			return sha256.Sum256(hashed(appendResolved(nil, part.name, part.value))), nil
+			return sha256.Sum256(hashed(nil, appendResolved(nil, part.name, part.value))), nil
 		})
 		all.Write(digest[:])
 	}
@@ -302,7 +306,7 @@ func column(a axis, i int) []any { return lists.Map(a.values, func(v []any) any 
 func (f *File) baseSettings() []document.Setting {
 	given := map[string]bool{}
 	var all []document.Setting
-	for _, s := range f.doc.Flatten("", without(f.doc.Root, append(slices.Clone(headerKeys), headerTables...)...), func(map[string]any) bool { return false }) {
+	for _, s := range f.doc.Flatten("", f.kindTables, func(map[string]any) bool { return false }) {
 		given[s.Key] = true
 		all = append(all, s)
 	}

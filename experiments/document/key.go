@@ -111,12 +111,15 @@ func Unquoted(key string) string {
 
 // Own is the value of a dotted key outside of [sweep] and [quick]; nil: there is none.
 func (d *Tree) Own(key string) any {
-	value := any(d.Root)
-	for _, name := range SplitKey(key) {
-		table, _ := value.(map[string]any)
-		value = table[name]
+	table := d.Root
+	for {
+		name, rest := firstName(key)
+		if rest == "" {
+			return table[name]
+		}
+		table, _ = table[name].(map[string]any)
+		key = rest[1:]
 	}
-	return value
 }
 
 // Has tells whether a dotted key without quotes is set.

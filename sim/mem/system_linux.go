@@ -29,13 +29,23 @@ func HugePages[T any](s []T) []T {
 	return s
 }
 
-// ReserveHugePages lets so many bytes of the heap, allocated from now on in any pieces, be backed
-// by pages of 2 MiB. It takes address space, no memory, and collects garbage once.
+// ReserveHugePages lets so many bytes of the heap, to the next 64 MiB and allocated from now on in
+// any pieces, be backed by pages of 2 MiB. It takes address space, none where that is limited, hardly
+// any memory, and collects garbage once.
 func ReserveHugePages(bytes int) {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) != nil || limit.Cur < 1<<62 {
+		return
+	}
 	// The heap keeps the addresses that it has freed, and allocates the lowest first; the system
-	// keeps its advice for them.
-	percent := debug.SetGCPercent(-1) // or the slice would be the occasion for a collection of its own
-	HugePages(make([]byte, bytes))
+	// keeps its advice for them. A piece of which some was in use before is cleared: one at most.
+	const piece = 64 << 20
+	percent := debug.SetGCPercent(-1) // or the pieces would be the occasion for collections of their own
+	pieces := make([][]byte, (bytes+piece-1)/piece)
+	for i := range pieces {
+		pieces[i] = HugePages(make([]byte, piece))
+	}
+	runtime.KeepAlive(pieces)
 	runtime.GC()
 	debug.SetGCPercent(percent)
 }

@@ -449,10 +449,10 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 		table.Start, table.Until = sim.Time(b.start*float64(policy.Second)), max(1, sim.Time(b.end()*float64(policy.Second)))
 		if b.nodes == 1 {
 			single++
-			p.add(table.onOneHost(b.name, costs), table, b.hosts)
+			p.add(table.onOneHost(b.name, costs), table.Program.Fingerprint(), table, b.hosts)
 			continue
 		}
-		job, err := table.job(b.name, costs, sim.Picosecond)
+		job, program, err := table.job(b.name, costs, sim.Picosecond)
 		if err == nil && (job.Ranks+table.PerNode-1)/table.PerNode != b.nodes {
 			err = fmt.Errorf("want as many as the %d ranks of its program take", job.Ranks)
 		}
@@ -460,7 +460,7 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 			problems.ProblemAt(b.line, "nodes = %d, program %s: %v", b.nodes, cmp.Or(b.program, fallback), err)
 			continue
 		}
-		p.add(job, table, b.hosts)
+		p.add(job, program, table, b.hosts)
 	}
 	if single > 0 {
 		p.warnings = append(p.warnings, experiments.Warning{Key: "batch.file", Message: fmt.Sprintf("%d jobs of one node hold it, and send nothing", single)})

@@ -194,11 +194,11 @@ type jobPlan struct {
 }
 
 // add takes in a job on hosts of its own.
-func (p *jobPlan) add(job mpi.Job, table jobTable, hosts []int32) {
+func (p *jobPlan) add(job mpi.Job, program string, table jobTable, hosts []int32) {
 	for r := range job.Ranks {
 		p.hosts = append(p.hosts, hosts[r/table.PerNode])
 	}
-	p.jobs, p.tables, p.programs = append(p.jobs, job), append(p.tables, table), append(p.programs, table.Program.Fingerprint())
+	p.jobs, p.tables, p.programs = append(p.jobs, job), append(p.tables, table), append(p.programs, program)
 }
 
 // sharedPlan is plan before a run, once for a point, and for points one behind the other that have the same jobs.
@@ -254,7 +254,7 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	var problems []error
 	for i, name := range c.names() {
 		table := c.Job[name]
-		job, err := table.job(name, costs, sim.Picosecond)
+		job, program, err := table.job(name, costs, sim.Picosecond)
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -276,7 +276,7 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 		for _, h := range hosts {
 			free[h] = false
 		}
-		p.add(job, table, hosts)
+		p.add(job, program, table, hosts)
 	}
 	return p, errors.Join(problems...)
 }
@@ -292,27 +292,29 @@ func (c *jobsConfig) Programs() ([]mpi.Job, error) {
 			problems = append(problems, &param.ParamError{Key: "job." + name + ".repeat", Value: table.Repeat, Want: "a number of repetitions and no until: what runs as long as others do is no schedule"})
 			continue
 		}
-		job, err := table.job(name, c.Local.Costs(), sim.Nanosecond)
+		job, _, err := table.job(name, c.Local.Costs(), sim.Nanosecond)
 		problems = append(problems, err)
 		all = append(all, job)
 	}
 	return all, errors.Join(problems...)
 }
 
-func (t *jobTable) job(name string, costs mpi.Costs, unit sim.Time) (mpi.Job, error) {
-	program, err := t.Program.BuildShared(skeletons.Env{Ranks: t.Ranks, PerNode: t.PerNode})
+// job is the job of a table, and the fingerprint of its program.
+func (t *jobTable) job(name string, costs mpi.Costs, unit sim.Time) (mpi.Job, string, error) {
+	fingerprint := t.Program.Fingerprint()
+	program, err := t.Program.BuildNamed(skeletons.Env{Ranks: t.Ranks, PerNode: t.PerNode}, fingerprint)
 	if err == nil {
 		err = kind.CheckPhases("job."+name, program)
 	}
 	if err != nil {
-		return mpi.Job{}, err
+		return mpi.Job{}, "", err
 	}
 	needs := skeletons.NeedsOf(program)
 	if needs.CPUs > 1 || needs.NICs > 1 {
-		return mpi.Job{}, &param.ParamError{Key: "job." + name + ".program", Value: "goal", Want: fmt.Sprintf("a schedule with one CPU and one NIC a rank; this one has %d and %d", needs.CPUs, needs.NICs)}
+		return mpi.Job{}, "", &param.ParamError{Key: "job." + name + ".program", Value: "goal", Want: fmt.Sprintf("a schedule with one CPU and one NIC a rank; this one has %d and %d", needs.CPUs, needs.NICs)}
 	}
 	begin := func() mpi.Workload { return program.Run(unit, costs) }
-	return mpi.Job{Name: name, Ranks: needs.Ranks, Program: begin, Start: t.Start, Repeat: t.Repeat, Until: t.Until}, nil
+	return mpi.Job{Name: name, Ranks: needs.Ranks, Program: begin, Start: t.Start, Repeat: t.Repeat, Until: t.Until}, fingerprint, nil
 }
 
 func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
@@ -351,7 +353,7 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings := append(slices.Clone(p.warnings), p.pairWarnings(m, adapter.MaxQP)...)
+	warnings := append(append(make([]experiments.Warning, 0, 36), p.warnings...), p.pairWarnings(m, adapter.MaxQP)...) // few points have more
 	warnings = experiments.IdleOf(kind.IdleRuntime(warnings, m, programs...), idleJobs, m)
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
