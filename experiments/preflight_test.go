@@ -213,9 +213,7 @@ func TestCostOfOpenWindow(t *testing.T) {
 		{strings.Replace(costRow, "warmup = 200", "budget = 1000", 1), 656, 1000},
 	} {
 		got := predicted(t, c.text)
-		if math.Abs(got.likely.crossings/(c.least*perCycle)-1) > 1e-9 || math.Abs(got.most.crossings/(c.most*perCycle)-1) > 1e-9 {
-			t.Errorf("%s\n%+v", c.text, got)
-		}
+		simtest.ErrorIf(t, math.Abs(got.likely.crossings/(c.least*perCycle)-1) > 1e-9 || math.Abs(got.most.crossings/(c.most*perCycle)-1) > 1e-9, "%s\n%+v", c.text, got)
 	}
 	both := work{effort{1e6, 30, 1e9}, effort{1e6, 30, 1e9}}
 	simtest.Equal(t, both.String(), "30 messages, 1e+06 flit-hops, 1s of one core", "")

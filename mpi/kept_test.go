@@ -391,9 +391,7 @@ func (k *keptLogGOPS) check(t *testing.T, random *sim.Stream) (wentOn int) {
 			t.Fatalf("%s: what is read is not written again: %v", k.name, err)
 		}
 		got, ends, err := k.run(mpi.Checkpoint{From: snapshot.Reader(state)})
-		if (err == nil) != (wantErr == nil) {
-			t.Fatalf("%s: error %v, without a break %v", k.name, err, wantErr)
-		}
+		simtest.FatalIf(t, (err == nil) != (wantErr == nil), "%s: error %v, without a break %v", k.name, err, wantErr)
 		if err == nil && (!slices.Equal(got.Finish, want.Finish) || !slices.Equal(ends, phases) || got.Messages != want.Messages || got.Events != want.Events) {
 			t.Fatalf("%s: %v, without a break %v", k.name, got, want)
 		}

@@ -70,9 +70,7 @@ func TestContentionOfThePaper(t *testing.T) {
 			work := s.Run(sim.Picosecond, mpi.Costs{}).(*mpi.ScheduleRun)
 			r := simtest.Must(config.Run(work))(t)
 			ends := work.PhaseEnds()
-			if c.streams > 0 && int64(r.Finish[0]) < ends[len(ends)-1] {
-				t.Errorf("the streams end at %v, before the ping-pong", r.Finish[0])
-			}
+			simtest.ErrorIf(t, c.streams > 0 && int64(r.Finish[0]) < ends[len(ends)-1], "the streams end at %v, before the ping-pong", r.Finish[0])
 			got := sim.Time(ends[99]-ends[0]).Microseconds() / (2 * 99)
 			simtest.ErrorIf(t, math.Abs(got-c.want) > c.tolerance*c.want, "latency %.3f us, want %v within %v", got, c.want, c.tolerance)
 			t.Logf("%.3f us", got)

@@ -170,24 +170,15 @@ func TestManifestSaysHow(t *testing.T) {
 
 // faulty has names of faults that need quotes.
 const faulty = `
-[topology]
-type = "torus"
-dims = [4, 4]
-[routing]
-type = "table"
-[switch]
-vcs = 6
-[fault."rack 1"]
-fraction = 0.05
-[fault."a.b"]
-fraction = 0.1
-[fault.'say "x" = 1']
-fraction = 0.0
-[recovery]
-unreachable = "count"
-[measure]
-warmup = 100
-window = 200
+topology = { type = "torus", dims = [4, 4] }
+routing = { type = "table" }
+switch = { vcs = 6 }
+recovery = { unreachable = "count" }
+measure = { warmup = 100, window = 200 }
+[fault]
+"rack 1" = { fraction = 0.05 }
+"a.b" = { fraction = 0.1 }
+'say "x" = 1' = { fraction = 0.0 }
 [sweep]
 'fault."a.b".fraction' = [0.0, 0.1]
 "fault.rack 1.at" = [0, 150]

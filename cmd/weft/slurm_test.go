@@ -19,14 +19,9 @@ const realSlurm = "WEFT_TEST_SLURM"
 const slurmSweep = `
 title = "Slurm"
 kind = "traffic"
-[topology]
-type = "mesh"
-dims = [3, 3]
-[measure]
-warmup = 200
-window = 400
-[routing]
-type = "dor"
+topology = { type = "mesh", dims = [3, 3] }
+measure = { warmup = 200, window = 400 }
+routing = { type = "dor" }
 [sweep]
 "traffic.load" = [0.1, 0.2, 0.3, 0.4, 0.5]
 `
@@ -190,7 +185,7 @@ func TestSlurmRefines(t *testing.T) {
 		fakeSlurm(t, "")
 	}
 	text := strings.Replace(slurmSweep, "[0.1, 0.2, 0.3, 0.4, 0.5]", "[0.1, 1.0]\nrefine = { \"traffic.load\" = 0.2 }\n[trace]\npackets = 2", 1)
-	text = strings.NewReplacer("window = 400", "window = 10000\nseries = 4", "[routing]", "[traffic]\npattern = \"transpose\"\n[routing]").Replace(text)
+	text = strings.NewReplacer("window = 400", "window = 10000, series = 4", "[sweep]", "[traffic]\npattern = \"transpose\"\n[sweep]").Replace(text)
 	file, local, cluster := computedHere(t, text)
 	out := ends(t, exitSuccess, "", "run", file, "--out", cluster, "--executor", "slurm", "--poll", "100ms")
 	names := sameAsHere(t, local, cluster, "results.csv", "resolved.toml", "series/*", "traces/*")

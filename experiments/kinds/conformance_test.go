@@ -55,6 +55,21 @@ func TestUnknownTopology(t *testing.T) {
 	}
 }
 
+// TestDeadlocksRefused: every kind refuses a torus whose rings have a virtual channel, for a run and in a check, and warns
+// where it is told to go on.
+func TestDeadlocksRefused(t *testing.T) {
+	for _, set := range []string{"kind=traffic", "kind=exchange", "kind=mpi job.machine=fabric", "kind=jobs", "kind=multicast-latency messages.unicast_load=0.1"} {
+		f := enginetest.Load(t, "topology = { type = \"torus\", dims = [4, 4] }\nrouting = { type = \"dor\", vc_rule = \"none\" }\n", strings.Fields(set)...)
+		for _, thorough := range []bool{false, true} {
+			_, err := f.Preflight(thorough)
+			simtest.Says(t, fmt.Sprint(set, thorough, err), `routing.type = "dor" can deadlock: a cycle of 4 channels`)
+		}
+		f = enginetest.Load(t, f.Resolved(), "fabric.allow_deadlock=true")
+		report := simtest.Must(f.Preflight(false))(t)
+		simtest.Alike(t, set, len(f.Cyclic), 1, len(report.Warnings), 1)
+	}
+}
+
 func (c peerCase) points(t *testing.T) []booksim.Point {
 	t.Helper()
 	curves, _ := simtest.Must2(booksim.ReadFolder(booksim.Own(), "curves"))(t)

@@ -26,8 +26,7 @@ import (
 
 // longPoints can be kept some thirty times in each replication.
 const longPoints = enginetest.Dragonfly + `
-[routing]
-type = "ugal-l"
+routing = { type = "ugal-l" }
 [traffic]
 load = 0.3
 [measure]
@@ -40,19 +39,14 @@ links = true
 `
 
 // longProgram is one on a fabric.
-const longProgram = "kind = \"mpi\"\n" + enginetest.HalfFly + `
-[fabric]
-flit_bytes = "64B"
-[job]
+const longProgram = `kind = "mpi"
+fabric = { flit_bytes = "64B" }
+placement = { per_node = 2 }
+workload = { type = "osu-alltoall", iterations = 1, bytes = "9KiB" }
+` + enginetest.HalfFly + `[job]
 ranks = 40
 machine = "fabric"
 finish_times = true
-[placement]
-per_node = 2
-[workload]
-type = "osu-alltoall"
-iterations = 1
-bytes = "9KiB"
 [measure]
 replications = 2
 [sweep]

@@ -75,9 +75,7 @@ func TestDCQCNHyper(t *testing.T) {
 		r.Rate(now)
 		timer := r.target
 		r.OnSent(now, 10e6)
-		if timer != want[2*i] || r.target != want[2*i+1] {
-			t.Errorf("stage %d: targets %g and %g, want %g and %g", i+1, timer, r.target, want[2*i], want[2*i+1])
-		}
+		simtest.ErrorIf(t, timer != want[2*i] || r.target != want[2*i+1], "stage %d: targets %g and %g, want %g and %g", i+1, timer, r.target, want[2*i], want[2*i+1])
 	}
 }
 
@@ -405,9 +403,7 @@ func TestNSCCConstants(t *testing.T) {
 	given := DefaultNSCC()
 	given.Target, given.Start = 3*sim.Microsecond, 50
 	w = given.Law(vectorPath).Start()
-	if w.law.target != 3*sim.Microsecond || w.Window() != 50*4150 {
-		t.Errorf("target %v and window %d, want 3us and 207500", w.law.target, w.Window())
-	}
+	simtest.ErrorIf(t, w.law.target != 3*sim.Microsecond || w.Window() != 50*4150, "target %v and window %d, want 3us and 207500", w.law.target, w.Window())
 }
 
 // TestNSCCLosses: with credit of the receiver a cut on the last hop leaves the window alone, and

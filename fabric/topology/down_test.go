@@ -333,9 +333,7 @@ func TestDesignPortLabelling(t *testing.T) {
 					simtest.FatalIf(t, d.Point(b, j) != x || d.Block(x, j) != b, "m = %d: port %d of block %d and of point %d do not meet", c[0], j, b, x)
 				}
 			}
-			if len(ports) != d.Size() {
-				t.Errorf("m = %d: block %d sees the ports %v", c[0], b, ports)
-			}
+			simtest.ErrorIf(t, len(ports) != d.Size(), "m = %d: block %d sees the ports %v", c[0], b, ports)
 		}
 	}
 }

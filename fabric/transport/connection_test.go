@@ -55,9 +55,7 @@ func TestTimeoutNotNeeded(t *testing.T) {
 	r.kernel.Run(sim.Microsecond)
 	c := r.connections[0]
 	c.lose(0)
-	if c.backlog != 4150 || c.inFlight != 0 || c.size() != 4150 {
-		t.Errorf("lost: backlog %d, in flight %d, to send %d", c.backlog, c.inFlight, c.size())
-	}
+	simtest.ErrorIf(t, c.backlog != 4150 || c.inFlight != 0 || c.size() != 4150, "lost: backlog %d, in flight %d, to send %d", c.backlog, c.inFlight, c.size())
 	c.answered(&shared.Packet{Kind: acknowledgement, Seq: 0, Cum: 1, Bytes: 4150})
 	if c.backlog != 0 || c.size() != 0 || r.Left() != 0 || r.Counts.Again != 0 {
 		t.Errorf("answered: backlog %d, to send %d, %d flows left, %+v", c.backlog, c.size(), r.Left(), r.Counts)

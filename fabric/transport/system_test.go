@@ -46,9 +46,7 @@ func prepare(t *testing.T, topo topology.Topology, config Config, of shared.Conf
 func (r *run) finish(t *testing.T) {
 	t.Helper()
 	r.kernel.Run(sim.MaxTime - 1)
-	if r.Left() > 0 {
-		t.Fatalf("%d flows have not ended at %v; %+v", r.Left(), r.kernel.Now(), r.Counts)
-	}
+	simtest.FatalIf(t, r.Left() > 0, "%d flows have not ended at %v; %+v", r.Left(), r.kernel.Now(), r.Counts)
 }
 
 func simulate(t *testing.T, topo topology.Topology, config Config, of shared.Config, flows []Flow, triggers ...Trigger) *run {

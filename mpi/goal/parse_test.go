@@ -272,9 +272,7 @@ func TestBinaryCounts(t *testing.T) {
 		}
 		got := []int64{int64(len(content)), int64(g.Ranks()), int64(g.cpus - 1), int64(g.nics - 1), int64(g.ops.Len()), kinds[mpi.Send], kinds[mpi.Recv], kinds[mpi.Calc], int64(roots), int64(len(g.onDone.op)), int64(len(g.onStart.op)), size[mpi.Send], size[mpi.Calc]}
 		for i, have := range got {
-			if row[i+1] != strconv.FormatInt(have, 10) {
-				t.Errorf("%s: column %d is %d, want %s", row[0], i+1, have, row[i+1])
-			}
+			simtest.ErrorIf(t, row[i+1] != strconv.FormatInt(have, 10), "%s: column %d is %d, want %s", row[0], i+1, have, row[i+1])
 		}
 	}
 }

@@ -35,9 +35,7 @@ func TestRecords(t *testing.T) {
 		for i, at := range own {
 			simtest.FatalIf(t, seen[i], "record %d has two owners", i)
 			seen[i] = true
-			if table.At(i) != at || *at != int64(i) {
-				t.Fatalf("record %d has moved, or holds %d", i, *at)
-			}
+			simtest.FatalIf(t, table.At(i) != at || *at != int64(i), "record %d has moved, or holds %d", i, *at)
 		}
 	}
 }
@@ -62,9 +60,7 @@ func TestApart(t *testing.T) {
 	var keep [][]uint16 // or their memory could be used again
 	for n := range 40 {
 		s := Apart[uint16](n + 1)
-		if len(s) != n+1 || cap(s) != n+1 {
-			t.Fatalf("len %d, cap %d, want %d", len(s), cap(s), n+1)
-		}
+		simtest.FatalIf(t, len(s) != n+1 || cap(s) != n+1, "len %d, cap %d, want %d", len(s), cap(s), n+1)
 		first := uintptr(unsafe.Pointer(&s[0]))
 		last := first + uintptr(len(s))*2
 		for i := 0; i < len(ends); i += 2 {

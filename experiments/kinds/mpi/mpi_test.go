@@ -83,8 +83,8 @@ func TestExtrapolation(t *testing.T) {
 	o := enginetest.OutcomeOf(t, "", "kind=mpi", "job.ranks=16", "job.extrapolate=10", "workload.type=halo",
 		"workload.iterations=3", "workload.compute=1ms")
 	total, first, steady := enginetest.Numbers(t, o.Results, "total_s")[0], enginetest.Numbers(t, o.Results, "first_iteration_s")[0], enginetest.Numbers(t, o.Results, "steady_iteration_s")[0]
-	d := total - (first + 9*steady)
-	simtest.ErrorIf(t, d > 1e-12 || d < -1e-12 || steady < 1e-3, "total %v s, first %v, steady %v", total, first, steady)
+	simtest.Near(t, total, first+9*steady, 1e-12, "total, of iterations of %v s,", steady)
+	simtest.ErrorIf(t, steady < 1e-3 || enginetest.Column(t, o.Results, "extrapolated")[0] != "true", "%v", o.Results.Rows)
 }
 
 // TestSettingsOfCollectives: the settings of the collective that a skeleton runs stand beside

@@ -3,6 +3,7 @@ package mpi
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,9 +12,13 @@ import (
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
 	_ "github.com/weft-sim/weft/mpi/applications"
 	_ "github.com/weft-sim/weft/mpi/replay"
 	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -226,6 +231,24 @@ func TestBoundIsTight(t *testing.T) {
 		"one uplink: the network is busy for %v of %v s, adapters for %v", network[0], elapsed[0], adapter[0])
 	want = 15 * 262144 * 8 / 200e9
 	simtest.ErrorIf(t, bound[1] < want || bound[1] > 1.02*want, "four uplinks: bound %v s, want %v, a barrier and requests more", bound[1], want)
+}
+
+// TestBusiestByHand: four and again four messages of 1,500 B come to terminal 1 of a switch from two others, at 80 ps a
+// byte in packets of 1,000 B: 2 * (480 + 8*50) ns for packets of 50 ns each. A request of 200 ns each counts at the
+// senders alone: 480 + 4*200. The 120 flits of 100 B take 119 times 15 cycles of 1 ns where the cable is slow.
+func TestBusiestByHand(t *testing.T) {
+	crossbar := simtest.Must(topology.Registry.New("single-switch", struct{}{}))(t)
+	for _, c := range []struct {
+		packet, request sim.Time
+		cycles, want    float64
+	}{{50_000, 200_000, 1, 1_760_000}, {50_000, 400_000, 1, 2_080_000}, {0, 0, 1, 960_000}, {50_000, 200_000, 15, 1_785_000}} {
+		adapter := hca.Config{LinkRate: 100e9, DMARate: 100e9, MTU: 1000, PacketTime: c.packet, RequestTime: c.request}
+		d := fabricDemand{g: crossbar.Graph(), adapter: &adapter, flit: 100, clock: 1000, timings: slices.Repeat([]fabric.ChannelTiming{{CyclesPerFlit: c.cycles}}, 4),
+			nodes: []nodeDemand{{terminal: 0}, {terminal: 1}, {terminal: 2}}, switches: make([]cutDemand, 1)}
+		d.add(0, 1, 1500, 4)
+		d.add(2, 1, 1500, 4)
+		simtest.Equal(t, d.busiest(), c.want, "packets of %v, requests of %v, %v cycles a flit:", c.packet, c.request, c.cycles)
+	}
 }
 
 // TestWorkOfPrograms: what weft check says a program takes is within a factor of 1.2 of the flits that cross

@@ -141,9 +141,7 @@ func TestLinkShares(t *testing.T) {
 		if classes[i] == "terminal" {
 			cycles = 2
 		}
-		if math.Abs(percent-100*cycles*rates[i]) > 1e-9 {
-			t.Errorf("%v: want %g %%", links.Rows[i], 100*cycles*rates[i])
-		}
+		simtest.ErrorIf(t, math.Abs(percent-100*cycles*rates[i]) > 1e-9, "%v: want %g %%", links.Rows[i], 100*cycles*rates[i])
 	}
 }
 
@@ -261,9 +259,7 @@ func checkPath(t *testing.T, path *results.Table, elapsed float64) (cables int) 
 		}
 		if what == "cable" {
 			cables++
-			if enginetest.Column(t, path, "cable")[i] == "" {
-				t.Errorf("row %v names no cable", path.Rows[i])
-			}
+			simtest.ErrorIf(t, enginetest.Column(t, path, "cable")[i] == "", "row %v names no cable", path.Rows[i])
 		}
 	}
 	last := enginetest.Numbers(t, path, "end_ns")[len(end)-1]

@@ -51,8 +51,9 @@ func TestBound(t *testing.T) {
 		f := enginetest.Load(t, only72+"[switch]\nvcs = 4\nbuffer_flits = 64\n", strings.Fields("traffic.pattern="+set)...)
 		bound := forecastOf(t, f).bound
 		simtest.Near(t, bound, want, 1e-9, "%s: bound", set)
-		accepted := enginetest.Single(t, enginetest.Execute(t, f, engine.Execution{}), "accepted_load")
-		simtest.ErrorIf(t, accepted > 1.01*bound || accepted < 0.9*bound, "%s: accepted %v, bound %v", set, accepted, bound)
+		o := enginetest.Execute(t, f, engine.Execution{})
+		accepted := enginetest.Single(t, o, "accepted_load")
+		simtest.ErrorIf(t, accepted > 1.01*bound || accepted < 0.9*bound || len(o.Tables) > 0, "%s: accepted %v, bound %v, %d tables that nobody asked for", set, accepted, bound, len(o.Tables))
 	}
 }
 

@@ -267,12 +267,15 @@ measure = { find = "saturation", load_precision = 0.2 }
 }
 
 // TestFindBounds: nothing beyond what the process can offer is tried: bursts of load 0.5 make
-// averages below that, in steps of 0.1 up to 0.4. A single switch keeps up with all of them.
+// averages below that, in steps of 0.1 up to 0.4. A single switch keeps up with all of them, and with
+// load 1, beyond which no load is saturated.
 func TestFindBounds(t *testing.T) {
 	o := enginetest.OutcomeOf(t, oneSwitch, "traffic.pattern=neighbour", "traffic.process=on-off", "traffic.peak=0.5",
 		"measure.warmup=500", "measure.window=5000", "measure.find=saturation",
 		"measure.load_precision=0.1")
 	simtest.Equal(t, enginetest.Numbers(t, o.Results, "offered_load")[0], 0.4, "found %v:", o.Tables["search"].Rows)
+	o = enginetest.OutcomeOf(t, oneSwitch, "traffic.pattern=neighbour", "measure.window=5000", "measure.find=saturation", "measure.load_precision=0.5")
+	simtest.ErrorIf(t, enginetest.Single(t, o, "offered_load") != 1 || enginetest.Column(t, o.Results, "saturated_load")[0] != "", "found %v", o.Results.Rows)
 }
 
 // TestTrafficTables: what the further tables count agrees with the row.

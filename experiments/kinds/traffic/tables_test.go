@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/fabric/measure"
 	_ "github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/routing"
 	_ "github.com/weft-sim/weft/routing/opensm"
@@ -286,15 +287,8 @@ func TestPhaseLoads(t *testing.T) {
 	o := enginetest.OutcomeOf(t, `
 topology = { type = "mesh", dims = [2], terminals = 1 }
 traffic.load = 1
-[phase.pause]
-at = 100
-load = 0
-[phase.again]
-at = 300
-[measure]
-warmup = 100
-window = 400
-time_lapse = "100ns"
+measure = { warmup = 100, window = 400, time_lapse = "100ns" }
+phase = { pause = { at = 100, load = 0 }, again = { at = 300 } }
 `)
 	accepted, latency := enginetest.Numbers(t, o.Tables["time_lapse"], "accepted_load"), enginetest.Numbers(t, o.Tables["time_lapse"], "latency_mean_ns")[0]
 	want := []float64{1, latency / 100, 0, 1 - latency/100}
@@ -357,6 +351,14 @@ measure = { warmup = 500, window = 8000, global_channels = true }
 			t.Errorf("from group %v %v on: %s, %v flits a cycle, want %s, %v", groups[i], offsets[i], role, rates[i], want, rate)
 		}
 	}
+}
+
+// TestTallyCells: two packets of 10 and 30 cycles, and 8 flits in 4 cycles of 2 ns.
+func TestTallyCells(t *testing.T) {
+	l := measure.Tally{Packets: 2, Flits: 8, Sum: 40}
+	l.Latency.Add(10)
+	l.Latency.Add(30)
+	simtest.EqualSlices(t, tallyCells(&l, 4, 2), []any{int64(2), 2.0, 40.0, 20.0, 60.0, 60.0}, "")
 }
 
 // TestPhasesRefused: phases want a window of given length that holds them, and the open loop.
