@@ -456,6 +456,5 @@ func TestAllgatherLSSCosts(t *testing.T) {
 			writes++
 		}
 	}
-	simtest.ErrorIf(t, control != 1 || writes != 5 || len(sends(c, 2)) != 6,
-		"%d handshakes, %d writes of %d messages", control, writes, len(sends(c, 2)))
+	simtest.ErrorIf(t, control != 1 || writes != 5 || len(sends(c, 2)) != 6, "%d handshakes, %d writes of %d messages", control, writes, len(sends(c, 2)))
 }

@@ -157,8 +157,7 @@ func TestUnknownToSomePoints(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[shape]\nk = 5\n[sweep]\n\"shape.type\" = [\"box\", \"ring\"]\n\"shape.p\" = [1, 2]\n")
 	simtest.FatalIf(t, len(f.Points) != 4, "%d points", len(f.Points))
 	// box p=1, box p=2, ring (p ignored) twice
-	simtest.ErrorIf(t, f.Points[0].Hash == f.Points[1].Hash || f.Points[2].Hash != f.Points[3].Hash,
-		"hashes do not follow the settings that count")
+	simtest.ErrorIf(t, f.Points[0].Hash == f.Points[1].Hash || f.Points[2].Hash != f.Points[3].Hash, "hashes do not follow the settings that count")
 }
 
 // TestResolved: the resolved file is accepted and gives the same points.

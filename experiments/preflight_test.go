@@ -168,8 +168,7 @@ func TestCost(t *testing.T) {
 		{"search with replications", costRow + "find = \"saturation\"\nload_precision = 0.1\nreplications = 2\n", 2 * 7423 * perCycle},
 	} {
 		got := predicted(t, c.text)
-		simtest.ErrorIf(t, math.Abs(got.likely.crossings/c.want-1) > 1e-9 || got.most != got.likely,
-			"%s: %+v, want %v flit-hops", c.name, got, c.want)
+		simtest.ErrorIf(t, math.Abs(got.likely.crossings/c.want-1) > 1e-9 || got.most != got.likely, "%s: %+v, want %v flit-hops", c.name, got, c.want)
 	}
 }
 
@@ -186,8 +185,7 @@ measure = { find = "saturation" }
 	}
 	worst := search("worst-case", "0.9")
 	idle, uniform := search("worst-case", "0.05"), search("uniform", "0.9")
-	simtest.ErrorIf(t, idle != worst || worst > uniform/2,
-		"%v flit-hops, with a load of 0.05 %v, of uniform traffic %v", worst, idle, uniform)
+	simtest.ErrorIf(t, idle != worst || worst > uniform/2, "%v flit-hops, with a load of 0.05 %v, of uniform traffic %v", worst, idle, uniform)
 }
 
 // TestCostOfPackets: as many flits cross switches in packets of 8, each of which takes as long as four

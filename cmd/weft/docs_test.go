@@ -217,8 +217,7 @@ func shellWords(line string) (words []string, plain bool) {
 // TestShellCommands: what counts as a command.
 func TestShellCommands(t *testing.T) {
 	got := shellCommands("weft no\n```sh\n$ weft no\nmake\nweft run a --set 'b=[\"c d\"]'  # note\nweft list | head\n./weft version\n```\nweft no\n")
-	simtest.ErrorIf(t, len(got) != 2 || strings.Join(got[0], " ") != `run a --set b=["c d"] --quick` || got[1][0] != "version",
-		"got %q", got)
+	simtest.ErrorIf(t, len(got) != 2 || strings.Join(got[0], " ") != `run a --set b=["c d"] --quick` || got[1][0] != "version", "got %q", got)
 }
 
 // TestDocumentedFiles: what counts as a file.

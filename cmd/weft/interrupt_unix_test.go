@@ -79,6 +79,5 @@ func TestCheckReadsOnce(t *testing.T) {
 		}
 	}()
 	status, stdout, stderr := weft(t, "check", "pipe")
-	simtest.ErrorIf(t, status != exitSuccess || !strings.HasPrefix(stdout, "pipe: valid, 2 points"),
-		"status %d: %s%s", status, stdout, stderr)
+	simtest.ErrorIf(t, status != exitSuccess || !strings.HasPrefix(stdout, "pipe: valid, 2 points"), "status %d: %s%s", status, stdout, stderr)
 }

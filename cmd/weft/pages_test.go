@@ -233,8 +233,7 @@ func TestNotebook(t *testing.T) {
 		interpreter = system
 	}
 	if !libraries(interpreter) {
-		simtest.ErrorIf(t, os.Getenv("WEFT_TEST_REPORT") != "",
-			"needs pandas and matplotlib (Debian packages python3-pandas and python3-matplotlib)")
+		simtest.ErrorIf(t, os.Getenv("WEFT_TEST_REPORT") != "", "needs pandas and matplotlib (Debian packages python3-pandas and python3-matplotlib)")
 		succeeds(t, "run", "examples/torus", "--quick", "--quiet", "--format", "csv,jsonl", "--set", "measure.links=true", "--out", "torus")
 		for name, columns := range map[string][]string{"results": {"traffic.pattern", "traffic.load", "accepted_load", "latency_p99_ns", "state"}, "links": {"from", "to", "flits_per_cycle"}} {
 			header, _, _ := strings.Cut(read(t, "torus", name+".csv"), "\n")

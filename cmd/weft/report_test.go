@@ -249,8 +249,7 @@ func TestCompareBest(t *testing.T) {
 	page := read(t, "o/report.html")
 	answer, _, _ := strings.Cut(stdout, "\n\n")
 	sentences := strings.Split(answer, "\n")
-	simtest.FatalIf(t, len(sentences) < 1 || !strings.Contains(answer, "throughput") && !strings.Contains(answer, "keep up to a load of"),
-		"%v", stdout)
+	simtest.FatalIf(t, len(sentences) < 1 || !strings.Contains(answer, "throughput") && !strings.Contains(answer, "keep up to a load of"), "%v", stdout)
 	for _, sentence := range sentences {
 		simtest.ErrorIf(t, !strings.Contains(page, `<p class="answer">`+sentence+"</p>"), "the report does not say %q", sentence)
 	}

@@ -199,8 +199,7 @@ func TestMulticastFiles(t *testing.T) {
 		}
 	}
 	for _, e := range []string{"mr4lms", "minhop-mc", "opensm-sssp", "gw-sssp"} {
-		simtest.ErrorIf(t, rows[e] == nil || !strings.Contains(stderr, "80 switches, 128 terminals"),
-			"no row for %s:\n%s%s", e, stdout, stderr)
+		simtest.ErrorIf(t, rows[e] == nil || !strings.Contains(stderr, "80 switches, 128 terminals"), "no row for %s:\n%s%s", e, stdout, stderr)
 	}
 	installed, engine := rows["installed"], rows["minhop-mc"]
 	simtest.ErrorIf(t, len(installed) != 5 || strings.Join(installed[1:], " ") != strings.Join(engine[1:5], " "),
@@ -297,8 +296,7 @@ func TestServiceLevels(t *testing.T) {
 		// Offered: 1 flit a cycle of each host, at random; the sources' queues are never
 		// long empty, but at first.
 		got := shares(c.settings...)
-		simtest.ErrorIf(t, math.Abs(got[0]-c.want[0]) > 0.01 || math.Abs(got[1]-c.want[1]) > 0.01,
-			"%v: %v flits a cycle, want %v", c.settings, got, c.want)
+		simtest.ErrorIf(t, math.Abs(got[0]-c.want[0]) > 0.01 || math.Abs(got[1]-c.want[1]) > 0.01, "%v: %v flits a cycle, want %v", c.settings, got, c.want)
 	}
 	// Blame by level: the parts add up to the level's mean latency.
 	shares("measure.blame=true", "measure.window=20000", "traffic.load=0.3")

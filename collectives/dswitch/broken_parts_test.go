@@ -33,8 +33,7 @@ func TestSessionsRandomPermutations(t *testing.T) {
 		}
 		n.SingleAccess = true // one packet a processor and session is enough
 		o := n.Run(schedule, SessionOptions{PacketFlits: 1, Received: func(session, source, destination int) {
-			simtest.FatalIf(t, schedule.to(session, source) != destination,
-				"%s: session %d: packet of %d at %d", n.sw.Name(), session, source, destination)
+			simtest.FatalIf(t, schedule.to(session, source) != destination, "%s: session %d: packet of %d at %d", n.sw.Name(), session, source, destination)
 			arrived++
 		}})
 		simtest.ErrorIf(t, o.Conflicts+o.AccessDrops+o.Unplugged != 0 || arrived != count*n.Processors()-fixed,
@@ -186,8 +185,7 @@ func checkFaultsByFlit(t *testing.T, n *SessionNetwork, faults []Fault) {
 			}
 		}
 	}
-	simtest.FatalIf(t, detours != reach.Detour,
-		"%s with %+v: %d pairs have a detour, analysis says %d", n.sw.Name(), faults, detours, reach.Detour)
+	simtest.FatalIf(t, detours != reach.Detour, "%s with %+v: %d pairs have a detour, analysis says %d", n.sw.Name(), faults, detours, reach.Detour)
 }
 
 func TestSessionsFaultsByFlit(t *testing.T) {
@@ -260,8 +258,7 @@ func TestRelaysShareTheWork(t *testing.T) {
 			all++
 		}
 	}
-	simtest.ErrorIf(t, len(sessions) != 2 || all != 6 || len(load) != 4,
-		"%d relays by %v in %d sessions, want 6 by four in 2", all, load, len(sessions))
+	simtest.ErrorIf(t, len(sessions) != 2 || all != 6 || len(load) != 4, "%d relays by %v in %d sessions, want 6 by four in 2", all, load, len(sessions))
 }
 
 // After the accelerated all-to-all of a damaged network relays give every

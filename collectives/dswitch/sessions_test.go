@@ -270,8 +270,7 @@ func TestSessionsDetectCollisions(t *testing.T) {
 	for _, F := range []int{1, 4} {
 		n := pkNetwork(t, topology.PKConfig{M: 4, Cascades: 1}) // N = 13
 		o := checkConserved(t, n.Run(collide(n), SessionOptions{PacketFlits: F}))
-		simtest.ErrorIf(t, o.Conflicts != 2*13*3 || o.Injected != 2*13*4,
-			"%d flits: %d conflicts of %d packets, want 78 of 104", F, o.Conflicts, o.Injected)
+		simtest.ErrorIf(t, o.Conflicts != 2*13*3 || o.Injected != 2*13*4, "%d flits: %d conflicts of %d packets, want 78 of 104", F, o.Conflicts, o.Injected)
 		// At an output three packets of others meet in each of two sessions: whoever wins, one
 		// pair of three is left over at each of 13.
 		simtest.Equal(t, n.accessBound(collide(n)), 13, "%d flits: at least pairs lost under any rule", F)

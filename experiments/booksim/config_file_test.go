@@ -122,8 +122,7 @@ func TestExperiment(t *testing.T) {
 			for _, want := range c.want {
 				simtest.ErrorIf(t, !strings.Contains(text, want), "no %q in\n%s", want, text)
 			}
-			simtest.ErrorIf(t, c.name == "torus of unit channels" && strings.Contains(text, "channel"),
-				"channels of another latency than 1:\n%s", text)
+			simtest.ErrorIf(t, c.name == "torus of unit channels" && strings.Contains(text, "channel"), "channels of another latency than 1:\n%s", text)
 			file, err := experiments.Load("test.toml", text, experiments.Options{AllowDeadlock: canDeadlock})
 			simtest.FatalIf(t, err != nil, "%v\n%s", err, text)
 			simtest.ErrorIf(t, len(file.Points) != 4, "%d points, want 2 loads with 2 seeds", len(file.Points))

@@ -84,8 +84,7 @@ func TestLongPackets(t *testing.T) {
 		all := judged(t, c, nil)
 		rows = append(rows, all...)
 		for _, r := range all {
-			simtest.ErrorIf(t, len(r.Peer) < 3 || len(r.Own) < len(r.Peer),
-				"%s, load %v: %d and %d seeds", c.Name, r.Load, len(r.Peer), len(r.Own))
+			simtest.ErrorIf(t, len(r.Peer) < 3 || len(r.Own) < len(r.Peer), "%s, load %v: %d and %d seeds", c.Name, r.Load, len(r.Peer), len(r.Own))
 			simtest.ErrorIf(t, r.Verdict != judge.Agrees && r.Verdict != judge.NotJudged,
 				"%s, load %v, %s: %s: %v, BookSim2's %v", c.Name, r.Load, r.Metric, r.Verdict, r.Own, r.Peer)
 		}

@@ -212,8 +212,7 @@ func TestReferenceIsWhole(t *testing.T) {
 		}
 	}
 	for _, title := range []string{"[[plot.reference]]", "[sweep]", "[quick]"} {
-		simtest.ErrorIf(t, !strings.Contains(page.String(), ">"+title+"</h") || !strings.Contains(manual, "# "+title+"\n"),
-			"%s is missing", title)
+		simtest.ErrorIf(t, !strings.Contains(page.String(), ">"+title+"</h") || !strings.Contains(manual, "# "+title+"\n"), "%s is missing", title)
 	}
 }
 

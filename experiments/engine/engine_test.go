@@ -100,10 +100,8 @@ func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"fail\", \"\", \"panic\"]\n")
 	o := execute(t, f, Execution{Dir: dir})
-	simtest.FatalIf(t, len(o.Failures) != 2 || o.Failures[0].Point.Index != 0 || o.Failures[0].Reason != "told to fail",
-		"failures: %+v", o.Failures)
-	simtest.ErrorIf(t, !strings.HasPrefix(o.Failures[1].Reason, "internal error, please report it: told to panic\n"),
-		"reason: %s", o.Failures[1].Reason)
+	simtest.FatalIf(t, len(o.Failures) != 2 || o.Failures[0].Point.Index != 0 || o.Failures[0].Reason != "told to fail", "failures: %+v", o.Failures)
+	simtest.ErrorIf(t, !strings.HasPrefix(o.Failures[1].Reason, "internal error, please report it: told to panic\n"), "reason: %s", o.Failures[1].Reason)
 	got := read(t, dir, "results.csv")
 	simtest.ErrorIf(t, strings.Count(got, "\n") != 2 || !strings.Contains(got, "\n1,,1,1,0.5,"), "results:\n%s", got)
 	got = read(t, dir, "failures.csv")
@@ -214,8 +212,7 @@ func TestFullDisk(t *testing.T) {
 	simtest.Check(t, r.open())
 	r.journal.close() // as with a full disk, nothing more can be written
 	r.compute(t.Context())
-	simtest.ErrorIf(t, r.writeError == nil || strings.Count(r.writeError.Error(), "cannot keep a finished point") != 1,
-		"got %v", r.writeError)
+	simtest.ErrorIf(t, r.writeError == nil || strings.Count(r.writeError.Error(), "cannot keep a finished point") != 1, "got %v", r.writeError)
 }
 
 // TestFolders: folders that cannot be used are refused before anything is computed.

@@ -91,8 +91,7 @@ func TestForgedJournal(t *testing.T) {
 			simtest.Check(t, os.WriteFile(filepath.Join(dir, "journal"), []byte(line(t, forged)), 0o666))
 			o, err := Execute(t.Context(), load(t, text), Execution{Dir: dir, Resume: true})
 			if name == "other columns" { // of the first point; the second point's are honest, and have no place beside them
-				simtest.ErrorIf(t, o == nil || len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "other columns"),
-					"%v, %+v", err, o)
+				simtest.ErrorIf(t, o == nil || len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "other columns"), "%v, %+v", err, o)
 			} else if err != nil || o.Finished != 2 || o.Reused != 0 {
 				t.Errorf("%v, %+v", err, o)
 			}

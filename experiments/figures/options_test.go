@@ -304,8 +304,7 @@ func TestReferences(t *testing.T) {
 		got := panel.References
 		simtest.Alike(t, panel.Title, len(got), 3, got[0].Name, "testbed", len(got[0].X), 2, got[0].X[0], 0.1, got[0].Y[1], 30, got[1].Y[0], 12)
 		last := got[len(got)-1]
-		simtest.ErrorIf(t, last.Name != "paper" || last.X[0] != 0.2 || math.Abs(last.Y[0]-46.4) > 1e-9 || last.Bar != "min",
-			"panel %d: %+v", i, last)
+		simtest.ErrorIf(t, last.Name != "paper" || last.X[0] != 0.2 || math.Abs(last.Y[0]-46.4) > 1e-9 || last.Bar != "min", "panel %d: %+v", i, last)
 		marks := panel.Marks
 		if i == 1 {
 			if m := marks[0]; m.Name != "paper" || m.Vertical || math.Abs(m.From-4640) > 1e-9 || m.Label != "all 4640" || m.Hue != plot.ReferenceHue {
@@ -342,13 +341,11 @@ const spreadTable = `point,routing.type,role,flits_per_cycle
 // least and the largest, not one over the other so that the largest is read.
 func TestBarsOfManyRows(t *testing.T) {
 	f := plotted(t, spreadTable, func(p *PlotConfig) { p.Style, p.X, p.Y = "bar", "role", []string{"flits_per_cycle"} })
-	simtest.FatalIf(t, len(f.Series) != 1 || len(f.Series[0].Y) != 2 || math.Abs(f.Series[0].Y[0]-0.2) > 1e-9 || f.Series[0].Y[1] != 0.9,
-		"%+v", f.Series)
+	simtest.FatalIf(t, len(f.Series) != 1 || len(f.Series[0].Y) != 2 || math.Abs(f.Series[0].Y[0]-0.2) > 1e-9 || f.Series[0].Y[1] != 0.9, "%+v", f.Series)
 	q := f.Series[0].Quantiles[0]
 	simtest.ErrorIf(t, q[0] != 0.1 || q[4] != 0.4, "spread %v", q)
 	picture, err := f.Render("svg")
-	simtest.ErrorIf(t, err != nil || !strings.Contains(string(picture), "mean, from least to largest"),
-		"the legend says nothing of the spread (%v)", err)
+	simtest.ErrorIf(t, err != nil || !strings.Contains(string(picture), "mean, from least to largest"), "the legend says nothing of the spread (%v)", err)
 }
 
 // TestPanelsOfBars: a panel has its own categories, not all panels' categories.

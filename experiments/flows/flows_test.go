@@ -116,8 +116,7 @@ func TestPausesCertified(t *testing.T) {
 	simtest.Refuse(f.Preflight(false))(t, `switch.full = "pause" can deadlock: a cycle of 5 channels`)
 	f = enginetest.Load(t, ring+"allow_deadlock = true\n"+round)
 	o, err := engine.Execute(t.Context(), f, engine.Execution{Jobs: 1})
-	simtest.ErrorIf(t, err != nil || len(o.Failures) != 1 || !strings.Contains(fmt.Sprint(o.Failures), "wait for each other for ever"),
-		"%v, %v", err, o)
+	simtest.ErrorIf(t, err != nil || len(o.Failures) != 1 || !strings.Contains(fmt.Sprint(o.Failures), "wait for each other for ever"), "%v, %v", err, o)
 	f = enginetest.Load(t, strings.Replace(tree128, "kind", "title = \"x\"\nkind", 1)+"[switch]\nfull = \"pause\"\n")
 	simtest.Must(f.Preflight(false))(t)
 }
@@ -243,8 +242,7 @@ func TestFlowsEstimatedApart(t *testing.T) {
 	}
 	end, fifth, both := said("[0]"), said("[4]"), said("[0, 4]")
 	ratio, want := end/fifth, (28.0/7+2)/(16.0/7+2)
-	simtest.ErrorIf(t, math.Abs(ratio-want) > 0.02*want || math.Abs(both-end-fifth) > 0.02*both,
-		"%g and %g hops, together %g", end, fifth, both)
+	simtest.ErrorIf(t, math.Abs(ratio-want) > 0.02*want || math.Abs(both-end-fifth) > 0.02*both, "%g and %g hops, together %g", end, fifth, both)
 }
 
 // TestFlowsMemory: 261,632 flows are refused where they do not fit, before they are listed.

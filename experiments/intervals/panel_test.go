@@ -72,8 +72,7 @@ func TestPanel(t *testing.T) {
 // read whole.
 func TestTruths(t *testing.T) {
 	_, outcome, text := verdicts(t, "file,variant,metric,truth\nqueue,traffic.load = 0.5,latency_mean_ns,4.375\nqueue,x,y,many\n")
-	simtest.ErrorIf(t, !outcome.Unreadable || !strings.Contains(text, `truths.csv:3: truth = "many": want a number`),
-		"%+v\n%s", outcome, text)
+	simtest.ErrorIf(t, !outcome.Unreadable || !strings.Contains(text, `truths.csv:3: truth = "many": want a number`), "%+v\n%s", outcome, text)
 	r := simtest.Must(Open(""))(t)
 	var names []string
 	for _, e := range r.Sections[0].Entries {

@@ -114,7 +114,6 @@ func TestIdleNetwork(t *testing.T) {
 		simtest.FatalIf(t, err != nil || len(o.Failures) > 0, "%v %v", err, o.Failures)
 		ranks := o.Tables["job_ranks"]
 		got := simtest.Must(strconv.ParseFloat(ranks.Rows[0][slices.Index(ranks.Columns, "finish_ns")], 64))(t) / 10
-		simtest.ErrorIf(t, math.Abs(got-want) > 4*float64(len(c.channels)),
-			"%v B to terminal %d: %.1f ns, want %.1f", c.bytes, c.to, got, want)
+		simtest.ErrorIf(t, math.Abs(got-want) > 4*float64(len(c.channels)), "%v B to terminal %d: %.1f ns, want %.1f", c.bytes, c.to, got, want)
 	}
 }

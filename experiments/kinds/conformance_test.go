@@ -181,8 +181,7 @@ func TestConformance(t *testing.T) {
 			simtest.ErrorIf(t, !kindName.MatchString(k.Name) || k.Doc == "", "documented %q", k.Doc)
 			seen := map[string]bool{"point": true, "seed": true, "replications": true}
 			for _, c := range k.Columns {
-				simtest.ErrorIf(t, !keyName.MatchString(c.Name) || c.Doc == "" || seen[c.Name],
-					"column %q, documented %q, or twice", c.Name, c.Doc)
+				simtest.ErrorIf(t, !keyName.MatchString(c.Name) || c.Doc == "" || seen[c.Name], "column %q, documented %q, or twice", c.Name, c.Doc)
 				seen[c.Name] = true
 			}
 			for _, table := range k.Tables {
@@ -209,8 +208,7 @@ func checkTable(t *testing.T, table *experiments.TableDescription) {
 			for _, p := range e.Params {
 				where := table.Name + " " + e.Name
 				checkParam(t, where, p)
-				simtest.ErrorIf(t, own[p.Key] || others[p.Key] != "" && others[p.Key] != c.Key,
-					"%s: %s is hidden by another key of the table", where, p.Key)
+				simtest.ErrorIf(t, own[p.Key] || others[p.Key] != "" && others[p.Key] != c.Key, "%s: %s is hidden by another key of the table", where, p.Key)
 				others[p.Key] = c.Key
 			}
 		}

@@ -136,8 +136,7 @@ func (r *longRun) same(t *testing.T, got, want string) {
 func TestKindsAreKept(t *testing.T) {
 	for _, k := range experiments.DescribeKinds() {
 		tested := slices.ContainsFunc(slices.Collect(maps.Values(longRuns)), func(r longRun) bool { return r.kind == k.Name })
-		simtest.ErrorIf(t, tested == (k.BeginsAgain != ""),
-			"kind %s is tested: %v; its points begin again: %q", k.Name, tested, k.BeginsAgain)
+		simtest.ErrorIf(t, tested == (k.BeginsAgain != ""), "kind %s is tested: %v; its points begin again: %q", k.Name, tested, k.BeginsAgain)
 	}
 }
 
@@ -237,8 +236,7 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 		// Two points side by side take in all at least 35 questions.
 		last := 4 + random.IntN(4)
 		c, err := run(last)
-		simtest.FatalIf(t, err == nil || c.ProcessState.Exited(),
-			"kill %d: the process ended by itself (%v): the points are too short", kill, err)
+		simtest.FatalIf(t, err == nil || c.ProcessState.Exited(), "kill %d: the process ended by itself (%v): the points are too short", kill, err)
 		simtest.ErrorIf(t, last%2 == 1 && !isKept(dir), "kill %d: nothing is kept", kill)
 	}
 	simtest.Must(run(0))(t)

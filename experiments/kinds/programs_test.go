@@ -54,11 +54,9 @@ func TestQueues(t *testing.T) {
 		points[row[0]] += strings.Join(row[3:], ",") + "\n" // behind the point, its keys and its seed
 		ports[row[4]] = true
 	}
-	simtest.ErrorIf(t, len(points) != 2 || points["0"] != points["1"],
-		"%d points; those of packets have other series than those of flits", len(points))
+	simtest.ErrorIf(t, len(points) != 2 || points["0"] != points["1"], "%d points; those of packets have other series than those of flits", len(points))
 	n := strings.Count(points["0"], "\n")
-	simtest.ErrorIf(t, n != 30*len(ports) || len(ports) != 48 || !ports["switch 1 port 3"] || ports["switch 2 port 0"],
-		"%d rows of %d ports", n, len(ports))
+	simtest.ErrorIf(t, n != 30*len(ports) || len(ports) != 48 || !ports["switch 1 port 3"] || ports["switch 2 port 0"], "%d rows of %d ports", n, len(ports))
 	for _, name := range []string{"waiting_flits", "outstanding_flits", "sent_flits", "marked_packets"} {
 		simtest.ErrorIf(t, slices.Max(enginetest.Numbers(t, table, name)) == 0, "all is 0 in column %s", name)
 	}
@@ -174,8 +172,7 @@ func TestMarksReachPrograms(t *testing.T) {
 	for point := range 8 {
 		unmarked, marks := counts[2*point], counts[2*point+1]
 		none := point%4 == 3
-		simtest.ErrorIf(t, unmarked == 0 || (marks == 0) != none,
-			"point %d: %g packets without a mark, %g with one", point, unmarked, marks)
+		simtest.ErrorIf(t, unmarked == 0 || (marks == 0) != none, "point %d: %g packets without a mark, %g with one", point, unmarked, marks)
 		simtest.Equal(t, unmarked, counts[2*(point%4)], "point %d: packets without a mark, with packets and flits as the unit:", point)
 	}
 }

@@ -240,8 +240,7 @@ func TestUnitTableIsTrue(t *testing.T) {
 		}
 		cells := strings.Split(line, " | ")
 		want := strings.TrimSuffix(cells[2], " %") + " and " + cells[3]
-		simtest.ErrorIf(t, !strings.Contains(strings.ReplaceAll(string(page), "\n", " "), want),
-			"docs/validation.md lacks %q: %s", want, line)
+		simtest.ErrorIf(t, !strings.Contains(strings.ReplaceAll(string(page), "\n", " "), want), "docs/validation.md lacks %q: %s", want, line)
 	}
 	for _, want := range []string{fmt.Sprintf("%d steady points of %d networks and patterns", points, len(lines)), fmt.Sprintf("In %d of %d networks means", equal, len(lines))} {
 		simtest.ErrorIf(t, !strings.Contains(string(page), want), "docs/validation.md lacks %q", want)
@@ -270,8 +269,7 @@ func TestUnitsSame(t *testing.T) {
 		}
 		for k, name := range columns {
 			same := func(a, b float64) bool { return a == b || a != a && b != b }
-			simtest.ErrorIf(t, !slices.EqualFunc(got[0][k], got[1][k], same),
-				"%s: %s of flits %v, of packets %v", c.name, name, got[0][k], got[1][k])
+			simtest.ErrorIf(t, !slices.EqualFunc(got[0][k], got[1][k], same), "%s: %s of flits %v, of packets %v", c.name, name, got[0][k], got[1][k])
 		}
 	}
 }

@@ -101,8 +101,7 @@ func TestSaturatedPointsAreOneLine(t *testing.T) {
 				}
 				simtest.ErrorIf(t, at.X != trX(f.Series[i].X[j]) || at.Y <= trY(f.ceiling()) || at.Y >= l.data.Max.Y,
 					"%s: saturated point %d of series %d at %v", name, j, i, at)
-				simtest.ErrorIf(t, height == height && at.Y != height,
-					"%s: saturated points of series %d at %v and %v", name, i, height, at.Y)
+				simtest.ErrorIf(t, height == height && at.Y != height, "%s: saturated points of series %d at %v and %v", name, i, height, at.Y)
 				height = at.Y
 				if !slices.ContainsFunc(tape.marks, func(m mark) bool {
 					b := m.box()
@@ -424,8 +423,7 @@ func TestLogarithmicAxesFillTheCanvas(t *testing.T) {
 	width, height := area(false)
 	w, h := area(true)
 	// Tick labels at the ends may hang over by half their size.
-	simtest.ErrorIf(t, math.Abs(w-width) > 15 || math.Abs(h-height) > 15,
-		"linear axes are %.0f x %.0f, logarithmic ones %.0f x %.0f", width, height, w, h)
+	simtest.ErrorIf(t, math.Abs(w-width) > 15 || math.Abs(h-height) > 15, "linear axes are %.0f x %.0f, logarithmic ones %.0f x %.0f", width, height, w, h)
 }
 
 // Without YMax an axis that begins below zero still holds the values above it.
@@ -460,7 +458,6 @@ func TestLegendClearOfMarks(t *testing.T) {
 		}})
 		left, top := l.box.Max.X < (l.data.Min.X+l.data.Max.X)/2, l.box.Min.Y > (l.data.Min.Y+l.data.Max.Y)/2
 		want := marks == nil
-		simtest.ErrorIf(t, left != want || top != want,
-			"%d marks: legend at %v of %v: left %v, top %v, want %v", len(marks), l.box, l.data, left, top, want)
+		simtest.ErrorIf(t, left != want || top != want, "%d marks: legend at %v of %v: left %v, top %v, want %v", len(marks), l.box, l.data, left, top, want)
 	}
 }

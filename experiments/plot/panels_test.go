@@ -88,8 +88,7 @@ func TestHeat(t *testing.T) {
 		simtest.ErrorIf(t, texts[text] == 0, "no %q in the picture", text)
 	}
 	page, err := f.Render(Page)
-	simtest.ErrorIf(t, err != nil || !strings.Contains(string(page), `data-tip="0.3&#10;min&#10;1000"`),
-		"no value under the pointer (%v)", err)
+	simtest.ErrorIf(t, err != nil || !strings.Contains(string(page), `data-tip="0.3&#10;min&#10;1000"`), "no value under the pointer (%v)", err)
 	f.Field.Values = [][]float64{{math.NaN(), 0, 0}, {0, 0, 0}}
 	simtest.Refuse(f.Render("svg"))(t, "")
 }
@@ -122,8 +121,7 @@ func TestGivenRanges(t *testing.T) {
 	f := samples()["two"]
 	f.XRange, f.YRange = []float64{0.2, 0.6}, []float64{10, 40}
 	x, y := f.ranges()
-	simtest.ErrorIf(t, x != (span{0.2, 0.6}) || y.min != 10 || f.ceiling() != 40 || y.max <= 40,
-		"axes %v, %v, ceiling %v", x, y, f.ceiling())
+	simtest.ErrorIf(t, x != (span{0.2, 0.6}) || y.min != 10 || f.ceiling() != 40 || y.max <= 40, "axes %v, %v, ceiling %v", x, y, f.ceiling())
 	f = samples()["logs"]
 	f.YRange = []float64{1, 1e6}
 	_, y = f.ranges()
@@ -238,8 +236,7 @@ func TestBarsTellStates(t *testing.T) {
 					strokes++
 				}
 			}
-			simtest.ErrorIf(t, math.Abs(float64(got-want)) > 0.01 || (strokes > 0) != (i == 2),
-				"bar %d: %v of %v filled, %d strokes", i, got, width, strokes)
+			simtest.ErrorIf(t, math.Abs(float64(got-want)) > 0.01 || (strokes > 0) != (i == 2), "bar %d: %v of %v filled, %d strokes", i, got, width, strokes)
 		}
 	}
 }

@@ -381,8 +381,7 @@ func TestNetworkNames(t *testing.T) {
 		}
 		for a, at := range names {
 			for b, other := range names {
-				simtest.ErrorIf(t, a != b && math.Hypot(float64(at.X-other.X), float64(at.Y-other.Y)) < 4,
-					"%s: %q and %q stand in one place", name, a, b)
+				simtest.ErrorIf(t, a != b && math.Hypot(float64(at.X-other.X), float64(at.Y-other.Y)) < 4, "%s: %q and %q stand in one place", name, a, b)
 			}
 		}
 	}

@@ -224,8 +224,7 @@ func TestNamesBeginAtTheAxis(t *testing.T) {
 		style := l.plot.X.Tick.Label
 		line := m.box().Min.X + style.FontExtents().Descent
 		middle := line + style.Font.Size/4
-		simtest.ErrorIf(t, math.Abs(float64(middle-at)) > 0.6,
-			"the letters of a name have their middle at %v, its tick is at %v", middle, at)
+		simtest.ErrorIf(t, math.Abs(float64(middle-at)) > 0.6, "the letters of a name have their middle at %v, its tick is at %v", middle, at)
 	}
 	simtest.ErrorIf(t, names != len(f.Categories), "%d names", names)
 	svg := simtest.Must(f.Render("svg"))(t)

@@ -155,8 +155,7 @@ func TestLinkMaps(t *testing.T) {
 	simtest.FatalIf(t, err != nil || len(loads) != 6, "%v, loads of %d points", err, len(loads))
 	top := hottestLoad(loads)
 	maps, note := linkMaps(f)
-	simtest.FatalIf(t, len(maps) != 2 || !strings.Contains(note, "Each variant is shown at its highest load."),
-		"%d maps, %s", len(maps), note)
+	simtest.FatalIf(t, len(maps) != 2 || !strings.Contains(note, "Each variant is shown at its highest load."), "%d maps, %s", len(maps), note)
 	for i, m := range maps {
 		frames := strings.Fields(m.Frames)
 		if m.Name != "switch.vcs = "+[]string{"2", "4"}[i] || m.Labels != "load 0.1|load 0.5|load 1" || m.Last != 2 || len(frames) != 3 || math.Abs(m.Top-top) > 1e-12 {
@@ -264,8 +263,7 @@ func TestBlameOfSaturatedPoints(t *testing.T) {
 		return end - x
 	}
 	a, b, c, d := width(0), width(1), width(2), width(3)
-	simtest.ErrorIf(t, math.Abs(a-2*b) > 0.1 || c != a || d != b || a < 500,
-		"bars of %v, %v, %v and %v for 10, 5, 1000 (saturated) and 5", a, b, c, d)
+	simtest.ErrorIf(t, math.Abs(a-2*b) > 0.1 || c != a || d != b || a < 500, "bars of %v, %v, %v and %v for 10, 5, 1000 (saturated) and 5", a, b, c, d)
 	simtest.ErrorIf(t, strings.Count(svg, "not to scale") != 1 || !strings.Contains(svg, ">c (saturated: the bar is not to scale)<"),
 		"the shrunk bar does not say so, or others do")
 }

@@ -135,8 +135,7 @@ func TestPage(t *testing.T) {
 	simtest.Equal(t, len(root.all("svg")), 4, "pictures, want the figure for two widths, and two maps:")
 	for i, vcs := range []string{"2", "4"} {
 		got := root.all("figcaption")[i].Text
-		simtest.ErrorIf(t, !strings.HasPrefix(got, "switch.vcs = "+vcs+", traffic.load = 1. Switches at their coordinates"),
-			"caption %q", got)
+		simtest.ErrorIf(t, !strings.HasPrefix(got, "switch.vcs = "+vcs+", traffic.load = 1. Switches at their coordinates"), "caption %q", got)
 	}
 	// A row is marked in the page where it is not steady in the results.
 	table := simtest.Must(results.ReadTableFile(filepath.Join(dir, "results.csv")))(t)

@@ -62,8 +62,7 @@ func places(x *Ranking) string {
 // which all three are steady.
 func TestRank(t *testing.T) {
 	r := simtest.Must(loadSweep(t).Rank([]Goal{throughput, tail}, nil))(t)
-	simtest.FatalIf(t, len(r.All) != 4 || strings.Join(r.Demand, " ") != "traffic.pattern" || strings.Join(r.Design, " ") != "routing.type",
-		"%+v", r)
+	simtest.FatalIf(t, len(r.All) != 4 || strings.Join(r.Demand, " ") != "traffic.pattern" || strings.Join(r.Design, " ") != "routing.type", "%+v", r)
 	u := &r.All[0]
 	simtest.Alike(t, "u", places(u), "a best, b behind, c behind", u.Highest, 0.6, u.Load, math.NaN(), u.Places[0].Full, true, u.Places[1].Full, false)
 	d := u.Places[1].From

@@ -227,8 +227,7 @@ func TestErrorOfSmallSamples(t *testing.T) {
 			}
 		}
 		simtest.ErrorIf(t, !within(hits, trials), "%s: %d of %d differ", c.name, hits, trials)
-		simtest.ErrorIf(t, strings.HasPrefix(c.name, "single rows") && hits < trials*3/100,
-			"%s: only %d of %d differ: far from 5 %%", c.name, hits, trials)
+		simtest.ErrorIf(t, strings.HasPrefix(c.name, "single rows") && hits < trials*3/100, "%s: only %d of %d differ: far from 5 %%", c.name, hits, trials)
 	}
 }
 

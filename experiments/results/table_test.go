@@ -112,8 +112,7 @@ func TestSaturationThroughput(t *testing.T) {
 		{"none at all", "", math.NaN()},
 	} {
 		got, err := AcceptedAt95(table(t, "offered_load,accepted_load\n"+c.rows))
-		simtest.ErrorIf(t, err != nil || got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)),
-			"%s: %v (%v), want %v", c.name, got, err, c.want)
+		simtest.ErrorIf(t, err != nil || got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)), "%s: %v (%v), want %v", c.name, got, err, c.want)
 	}
 	simtest.Refuse(AcceptedAt95(table(t, "offered_load\n1")))(t, "")
 }

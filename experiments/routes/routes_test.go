@@ -42,8 +42,7 @@ func TestLoads(t *testing.T) {
 	simtest.Alike(t, "hops", e.hops, 0.5, e.maxHops, 1, load.Throughput(), 1, load.mean, 1)
 	simtest.Says(t, c.Engines[1].Refusal, "more than one root")
 	table := c.Table()
-	simtest.ErrorIf(t, len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) || len(table.Rows[1]) != len(table.Columns),
-		"%v", table)
+	simtest.ErrorIf(t, len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) || len(table.Rows[1]) != len(table.Columns), "%v", table)
 }
 
 // A list falls back to what is on it, and to nothing else.

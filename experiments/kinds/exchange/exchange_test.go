@@ -92,8 +92,7 @@ func TestExchangeIncomplete(t *testing.T) {
 	f := enginetest.Load(t, "kind = \"exchange\"\n[topology]\ntype = \"pk\"\ncascades = 3\n[exchange]\nthrough = \"sessions\"\nschedule = \"digits\"\n")
 	simtest.ErrorIf(t, len(f.Warnings) != 1 || f.Warnings[0].Key != "exchange.schedule", "warnings: %v", f.Warnings)
 	o := simtest.Must(engine.Execute(t.Context(), f, engine.Execution{}))(t)
-	simtest.ErrorIf(t, len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "left 84 pairs of PK_3(35, 3, 1|9)"),
-		"failures: %v", o.Failures)
+	simtest.ErrorIf(t, len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "left 84 pairs of PK_3(35, 3, 1|9)"), "failures: %v", o.Failures)
 }
 
 func TestExchangeRefusals(t *testing.T) {

@@ -246,8 +246,7 @@ func TestJobsRepeated(t *testing.T) {
 	// d ends the latest, at 1 ms and one: so long b goes on, of whose runs each takes one.
 	runs := enginetest.Numbers(t, more, "runs")
 	want := 1e-3/one + 1
-	simtest.ErrorIf(t, runs[0] != 3 || math.Abs(runs[1]-want) > 0.1*want || runs[2] != 1 || runs[3] != 1,
-		"runs are %v, want 3, about %v, 1, 1", runs, want)
+	simtest.ErrorIf(t, runs[0] != 3 || math.Abs(runs[1]-want) > 0.1*want || runs[2] != 1 || runs[3] != 1, "runs are %v, want 3, about %v, 1, 1", runs, want)
 }
 
 // TestJobsProblems: what is wrong is named with its key.

@@ -200,8 +200,7 @@ func TestMPIOnOneThread(t *testing.T) {
 		"[job]\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[workload]\ntype = \"halo\"\ndims = [4, 4]\niterations = 2\n[connections]\ngroup = 4\ntear_down = true\n": "tear_down",
 	} {
 		o := enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 2})
-		simtest.ErrorIf(t, len(o.OnOneThread) != 1 || !strings.Contains(fmt.Sprint(o.OnOneThread), want),
-			"%s\nsays %v, want %q", text, o.OnOneThread, want)
+		simtest.ErrorIf(t, len(o.OnOneThread) != 1 || !strings.Contains(fmt.Sprint(o.OnOneThread), want), "%s\nsays %v, want %q", text, o.OnOneThread, want)
 		o = enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 1})
 		simtest.ErrorIf(t, len(o.OnOneThread) > 0, "one thread was asked for: %v", o.OnOneThread)
 	}
@@ -227,8 +226,7 @@ packet_time = "20ns"
 	own, fabric := times("", `mtu = "256B"`), times(`mtu = "256B"`, "")
 	simtest.ErrorIf(t, !slices.Equal(own, fabric), "%v with hca.mtu, %v with fabric.mtu", own, fabric)
 	usual, larger := times("", ""), times(`mtu = "4KiB"`, "")
-	simtest.ErrorIf(t, !slices.Equal(usual, larger) || slices.Equal(usual, own),
-		"%v without fabric.mtu, %v with 4 KiB, %v with 256 B", usual, larger, own)
+	simtest.ErrorIf(t, !slices.Equal(usual, larger) || slices.Equal(usual, own), "%v without fabric.mtu, %v with 4 KiB, %v with 256 B", usual, larger, own)
 }
 
 // TestIdleMPISettings: likewise of kind mpi: tables of another machine, modes of connections,

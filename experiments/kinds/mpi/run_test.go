@@ -89,8 +89,7 @@ func TestMPILinks(t *testing.T) {
 	slow := enginetest.Execute(t, enginetest.Load(t, onFabric+"ranks = 2\n", "topology.terminals=2", "channel.terminal.cycles_per_flit=4", "measure.links=true"), engine.Execution{}).Tables["links"]
 	rates := enginetest.Numbers(t, slow, "flits_per_cycle")
 	for i, percent := range enginetest.Numbers(t, slow, "percent") { // a channel carries a quarter of a flit a cycle
-		simtest.ErrorIf(t, math.Abs(percent-400*rates[i]) > 1e-9 || !(percent > 0) || percent > 100,
-			"%v flits a cycle are %v %%", rates[i], percent)
+		simtest.ErrorIf(t, math.Abs(percent-400*rates[i]) > 1e-9 || !(percent > 0) || percent > 100, "%v flits a cycle are %v %%", rates[i], percent)
 	}
 	rows := strings.Split(strings.TrimSpace(enginetest.Read(t, dir, "series", "0.csv")), "\n")
 	simtest.FatalIf(t, len(rows) != 5, "the series has %d rows, want a header and 4 channels", len(rows))
@@ -263,8 +262,7 @@ func TestWorkOfPrograms(t *testing.T) {
 				allowed = 2
 			}
 			ratio := expected / counted
-			simtest.ErrorIf(t, !(ratio > 1/allowed && ratio < allowed),
-				"fabric %d, %s: %v flit-hops are expected, %v counted", i, bytes, expected, counted)
+			simtest.ErrorIf(t, !(ratio > 1/allowed && ratio < allowed), "fabric %d, %s: %v flit-hops are expected, %v counted", i, bytes, expected, counted)
 		}
 	}
 }

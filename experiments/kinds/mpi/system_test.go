@@ -88,8 +88,7 @@ func TestSystemSetsWhatIsNotGiven(t *testing.T) {
 		t.Errorf("the protocols are %+v", c.Protocol)
 	}
 	// Two cables of 10 ns and a switch of 65 ns; four and three.
-	simtest.ErrorIf(t, c.LogGP.Latency != 85*sim.Nanosecond || c.LogGP.Far != 235*sim.Nanosecond,
-		"near %v, far %v", c.LogGP.Latency, c.LogGP.Far)
+	simtest.ErrorIf(t, c.LogGP.Latency != 85*sim.Nanosecond || c.LogGP.Far != 235*sim.Nanosecond, "near %v, far %v", c.LogGP.Latency, c.LogGP.Far)
 	simtest.ErrorIf(t, c.Fabric.Clock != 5120*sim.Picosecond, "the clock is %v, want 64 B at 100 Gb/s", c.Fabric.Clock)
 	library := ""
 	for _, p := range param.DescribeParams(c.Workload.Type.Config().(*skeletons.OSUAlltoall).Algorithm.Config()) {
@@ -99,8 +98,7 @@ func TestSystemSetsWhatIsNotGiven(t *testing.T) {
 	}
 	simtest.ErrorIf(t, library != `"mpich"`, "the algorithm is of %s", library)
 	verbs := mpiOf(t, "[system]\npreset = \"edr\"\nlibrary = \"intel-mpi\"\ntransport = \"verbs\"\n")
-	simtest.ErrorIf(t, verbs.Protocol.SendOverhead != 690*sim.Nanosecond,
-		"over verbs a message is posted in %v", verbs.Protocol.SendOverhead)
+	simtest.ErrorIf(t, verbs.Protocol.SendOverhead != 690*sim.Nanosecond, "over verbs a message is posted in %v", verbs.Protocol.SendOverhead)
 	none := mpiOf(t, "[hca]\npreset = \"edr\"\n")
 	simtest.ErrorIf(t, none.Protocol.SendOverhead != mpi.DefaultProtocols.SendOverhead || none.LogGP != mpi.DefaultLogGP,
 		"without a system the protocols are %+v", none.Protocol)

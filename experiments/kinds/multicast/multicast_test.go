@@ -189,8 +189,7 @@ multicast = { engine = "mr4lms" }
 			return enginetest.Execute(t, f, engine.Execution{}).Results.Rows[0]
 		}
 		same := slices.Equal(row(f), row(enginetest.Load(t, text, limit)))
-		simtest.ErrorIf(t, same != (c.entries == "unlimited") || same != said,
-			"%s beside %s: the same %v, said %v", set, limit, same, f.Warnings)
+		simtest.ErrorIf(t, same != (c.entries == "unlimited") || same != said, "%s beside %s: the same %v, said %v", set, limit, same, f.Warnings)
 	}
 }
 

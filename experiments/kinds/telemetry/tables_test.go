@@ -42,13 +42,11 @@ func TestBlameTables(t *testing.T) {
 	}
 	// Replications weigh as many packets as they have here, alike in the row.
 	mean := enginetest.Numbers(t, o.Results, "latency_mean_ns")[0]
-	simtest.ErrorIf(t, math.Abs(sums["all"]/mean-1) > 0.05 || math.Abs(sums["channel"]-sums["all"]) > 1e-6*mean,
-		"mean latency %v, sums %v", mean, sums)
+	simtest.ErrorIf(t, math.Abs(sums["all"]/mean-1) > 0.05 || math.Abs(sums["channel"]-sums["all"]) > 1e-6*mean, "mean latency %v, sums %v", mean, sums)
 	tree := o.Tables["congestion"]
 	simtest.FatalIf(t, len(tree.Rows) < 3, "congestion: %v", tree.Rows)
 	depth := enginetest.Numbers(t, tree, "depth")
-	simtest.ErrorIf(t, depth[0] != 0 || depth[1] != 1 || !strings.HasPrefix(enginetest.Column(t, tree, "to")[0], "terminal"),
-		"congestion: %v", tree.Rows)
+	simtest.ErrorIf(t, depth[0] != 0 || depth[1] != 1 || !strings.HasPrefix(enginetest.Column(t, tree, "to")[0], "terminal"), "congestion: %v", tree.Rows)
 }
 
 // TestSeriesFile: the intervals of a channel carry what links.csv says that it
@@ -208,19 +206,30 @@ func behindSeed(rows [][]string) (all [][]string) {
 func TestTimelineOfNetworks(t *testing.T) {
 	waits := 0
 	for _, text := range []string{
-		"bytes = \"64KiB\"\n[topology]\nterminals = 16\n",
-		"bytes = \"2KiB\"\n[connections]\non_demand = true\n[topology]\ntype = \"dragonfly\"\np = 1\na = 2\nh = 1\n[routing]\ntype = \"min\"\n[switch]\nvcs = 2\n",
+		"algorithm = \"alltoall-pairwise\"\nbytes = \"64KiB\"\n[topology]\nterminals = 16\n",
+		"algorithm = \"alltoall-linear\"\nbytes = \"2KiB\"\n[connections]\non_demand = true\n[topology]\ntype = \"dragonfly\"\np = 1\na = 2\nh = 1\n[routing]\ntype = \"min\"\n[switch]\nvcs = 2\n",
 	} {
 		run := func(timeline bool) *engine.Outcome {
-			return enginetest.OutcomeOf(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 12\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\ntimeline = %v\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"alltoall-linear\"\niterations = 1\n%s", timeline, text))
+			return enginetest.OutcomeOf(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 12\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\ntimeline = %v\n[workload]\ntype = \"osu-alltoall\"\niterations = 1\n%s", timeline, text))
 		}
 		with, without := run(true), run(false)
 		simtest.ErrorIf(t, fmt.Sprint(with.Results.Rows) != fmt.Sprint(without.Results.Rows),
 			"%s: with a timeline\n%v\nwithout\n%v", text, with.Results.Rows, without.Results.Rows)
-		waits += checkPath(t, with.Tables["critical_path"], enginetest.Numbers(t, with.Results, "elapsed_s")[0])
+		path := with.Tables["critical_path"]
+		waits += checkPath(t, path, enginetest.Numbers(t, with.Results, "elapsed_s")[0])
+		simtest.ErrorIf(t, path.Rows[0][6] == "acknowledgement", "%s: the path begins with what nothing came before: %v", text, path.Rows[0])
 		checkTimelineRows(t, with.Tables["timeline"])
 	}
 	simtest.ErrorIf(t, waits == 0, "no path waits for a cable")
+}
+
+// TestTimelineInANode: of a message of 1000 B to a rank of the same node the sender's CPU takes 200 ns and as much for the copy
+// at 40 Gb/s, shared memory 200 ns, and the receiver's CPU 250 ns and the copy.
+func TestTimelineInANode(t *testing.T) {
+	goal := enginetest.GoalFile(t, "num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n")
+	o := enginetest.OutcomeOf(t, "", "kind=mpi", "placement.per_node=2", "workload.type=goal", "workload.file="+goal, "measure.timeline=true")
+	got := fmt.Sprint(behindSeed(o.Tables["critical_path"].Rows))
+	simtest.Equal(t, got, "[[ 0 0 400 send 1 0:0  4e-07] [ 1 400 600 shared_memory 0 0:0  2e-07] [ 1 600 1050 receive 0 0:0  4.5e-07]]", "path")
 }
 
 // TestTimelineRefused: of a machine on which times go backwards; and its points begin again when killed.

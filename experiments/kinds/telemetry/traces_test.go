@@ -111,8 +111,7 @@ func TestTraceOfPacket(t *testing.T) {
 	} {
 		from, length := float64(b+cycles[0])*0.002, float64(cycles[1]-cycles[0])*0.002
 		got := spans[where]
-		simtest.ErrorIf(t, math.Abs(got[0]-from) > 1e-9 || math.Abs(got[1]-length) > 1e-9,
-			"%s: %v, want %v for %v", where, got, from, length)
+		simtest.ErrorIf(t, math.Abs(got[0]-from) > 1e-9 || math.Abs(got[1]-length) > 1e-9, "%s: %v, want %v for %v", where, got, from, length)
 	}
 }
 

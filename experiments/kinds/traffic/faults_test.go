@@ -75,8 +75,7 @@ func TestSwitchDown(t *testing.T) {
 	o := enginetest.Execute(t, f, engine.Execution{})
 	delivered, unreachable := enginetest.Single(t, o, "packets_measured"), enginetest.Single(t, o, "packets_unreachable")
 	share := unreachable * 20 / 20.5 / (delivered + unreachable*20/20.5)
-	simtest.ErrorIf(t, math.Abs(share-0.125) > 0.013,
-		"%v packets delivered, %v unreachable: a share of %v, want 0.125", delivered, unreachable, share)
+	simtest.ErrorIf(t, math.Abs(share-0.125) > 0.013, "%v packets delivered, %v unreachable: a share of %v, want 0.125", delivered, unreachable, share)
 	simtest.Near(t, enginetest.Single(t, o, "accepted_load"), 0.0175, 0.04*0.0175, "accepted")
 	simtest.Near(t, enginetest.Single(t, o, "latency_mean_ns"), want.latency, 0.02*want.latency, "latency")
 	simtest.Alike(t, "packets without a path are not sent", enginetest.Single(t, o, "packets_dropped"), 0, enginetest.Single(t, o, "packets_lost"), 0)

@@ -230,8 +230,7 @@ func TestFindSaturation(t *testing.T) {
 				saturated = min(saturated, tried)
 			case measure.Undecided:
 				undecided++
-				simtest.ErrorIf(t, windows[i] < 90_000,
-					"load %v is undecided in a window of %v cycles; the budget is 100,000", tried, windows[i])
+				simtest.ErrorIf(t, windows[i] < 90_000, "load %v is undecided in a window of %v cycles; the budget is 100,000", tried, windows[i])
 			}
 		}
 		simtest.Equal(t, enginetest.Numbers(t, o.Results, "saturated_load")[0], saturated, "lowest saturated load")

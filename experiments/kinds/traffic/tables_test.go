@@ -276,8 +276,7 @@ func TestPhases(t *testing.T) {
 		}
 	}
 	all := enginetest.Numbers(t, o.Results, "accepted_load")[0]
-	simtest.ErrorIf(t, len(accepted) != 8 || math.Abs(sum/8-all) > 1e-12,
-		"%d intervals accept %v in the mean, the window %v", len(accepted), sum/8, all)
+	simtest.ErrorIf(t, len(accepted) != 8 || math.Abs(sum/8-all) > 1e-12, "%d intervals accept %v in the mean, the window %v", len(accepted), sum/8, all)
 }
 
 // TestPhaseLoads: two terminals send each other a flit in every cycle, none from cycle 100 to 300 of the

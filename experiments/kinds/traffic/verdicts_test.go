@@ -77,8 +77,7 @@ seed = { from = 1, to = 200, step = 1 }
 				}
 			}
 			t.Logf("mean %v, exact %v, half-width %v, %d of %d inside", sum, exact, width, inside, runs)
-			simtest.ErrorIf(t, inside < 0.90*runs || inside > 0.98*runs,
-				"%d of %d intervals contain the exact mean %v", inside, runs, exact)
+			simtest.ErrorIf(t, inside < 0.90*runs || inside > 0.98*runs, "%d of %d intervals contain the exact mean %v", inside, runs, exact)
 			// The mean of all runs has a standard error of about width/1.96/sqrt(runs).
 			slack := 4 * width / 1.96 / math.Sqrt(runs)
 			simtest.ErrorIf(t, math.Abs(sum-exact) > slack, "the mean of all runs is %v, want %v within %v", sum, exact, slack)
@@ -285,8 +284,7 @@ func TestChanceIsNotFilling(t *testing.T) {
 	f := enginetest.Load(t, torusDOR+"[channel.grid]\nlatency = \"100ns\"\n[switch]\nbuffer_flits = 256\n[traffic]\nload = 0.05\n[measure]\nwarmup = 2000\nwindow = 2000\n")
 	for _, seed := range []uint64{4, 30} {
 		r := replicationOf(t, f, seed, 0, 0)
-		simtest.ErrorIf(t, r.Accepted < 0.0499 || r.State != measure.Steady,
-			"seed %d: %v (%s), accepts %.5f of 0.05", seed, r.State, r.Reason, r.Accepted)
+		simtest.ErrorIf(t, r.Accepted < 0.0499 || r.State != measure.Steady, "seed %d: %v (%s), accepts %.5f of 0.05", seed, r.State, r.Reason, r.Accepted)
 	}
 	// After 2,000 cycles this dragonfly has filled. 3.6 packets of four flits are born a cycle and
 	// 760 are under way: the root of that, times the root of two, is 1 % of 3,600 packets. Without
