@@ -95,7 +95,7 @@ const (
 	// checkGarbage is how much may stand while so many points are read or checked, of which each leaves
 	// little, or twice as much as lives up to checkMore: half of the time would go into collecting less
 	// at a time.
-	checkGarbage, checkMore, checkedPoints = 192 << 20, 448 << 20, 1000
+	checkGarbage, checkMore, checkedPoints = 192 << 20, 640 << 20, 1000
 	// pointBytes is what each of so many points takes then, with its share of the garbage, in kinds
 	// of many settings. In large pages a third of the time is saved.
 	pointBytes = 16 << 10
