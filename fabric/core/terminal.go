@@ -1,6 +1,7 @@
 package core
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/weft-sim/weft/fabric"
@@ -284,7 +285,7 @@ func (d *Domain) deliver(e *Flit) {
 	id := e.Packet >> PacketBits
 	if e.Packet&TailFlit == 0 {
 		if e.Packet&HeadFlit != 0 && e.State&fabric.NonMinimal != 0 && e.dst >= 0 {
-			d.Packet(id).Wait |= WentAround
+			atomic.OrUint32(&d.Packet(id).Wait, WentAround) // its tail may be entering the network, and an observer be reading
 		}
 		return
 	}

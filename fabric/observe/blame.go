@@ -6,6 +6,7 @@ package observe
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
@@ -139,7 +140,7 @@ func (b *Blame) Injected(d *core.Domain, t int32) {
 		return
 	}
 	b.under++
-	source := int64(p.Wait &^ core.WentAround)
+	source := int64(atomic.LoadUint32(&p.Wait) &^ core.WentAround) // the head may be arriving
 	body := d.Cycle - p.Birth - source
 	serial := min(body, core.WholeCycle(int64(p.Flits-1)*d.Pace(o).Interval))
 	k.Parts = core.Parts{core.PartSource: source, core.PartSerial: serial, core.PartCredit: body - serial, core.PartWire: d.Latency(o)}
