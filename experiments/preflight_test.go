@@ -3,6 +3,7 @@ package experiments
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -50,6 +51,16 @@ measure = { warmup = 1000, window = 4000 }
 	simtest.ErrorIf(t, proofs != 2, "%d certificates for 8 points of 2 networks", proofs)
 	short, err := f.Preflight(false)
 	simtest.ErrorIf(t, err != nil || len(short.Notes) != 2 || len(short.Warnings) != 0, "before a run: %+v, %v", short, err)
+}
+
+// TestSameValue: values of a file are told apart as by reflect.DeepEqual.
+func TestSameValue(t *testing.T) {
+	values := []any{nil, "1", int64(1), 1.0, true, []any{"a"}, []any{"a", "b"}, map[string]any{"a": int64(1)}, map[string]any{"b": int64(1)}, map[string]any{"a": []any{1.0}}, []map[string]any{{}}}
+	for _, a := range values {
+		for _, b := range values {
+			simtest.Equal(t, sameValue(a, b), reflect.DeepEqual(a, b), "%v and %v are the same:", a, b)
+		}
+	}
 }
 
 // TestLargeSweepsWalkLess: programs of 2 and 9 million operations are within the 1e8 that 10,000 points have, and beyond

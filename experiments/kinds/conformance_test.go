@@ -55,8 +55,8 @@ func TestUnknownTopology(t *testing.T) {
 	}
 }
 
-// TestDeadlocksRefused: every kind refuses a torus whose rings have a virtual channel, for a run and in a check, and warns
-// where it is told to go on.
+// TestDeadlocksRefused: every kind with a routing refuses a torus whose rings have one virtual channel, for a run and in a
+// check, and warns where it is told to go on.
 func TestDeadlocksRefused(t *testing.T) {
 	for _, set := range []string{"kind=traffic", "kind=exchange", "kind=mpi job.machine=fabric", "kind=jobs", "kind=multicast-latency messages.unicast_load=0.1"} {
 		f := enginetest.Load(t, "topology = { type = \"torus\", dims = [4, 4] }\nrouting = { type = \"dor\", vc_rule = \"none\" }\n", strings.Fields(set)...)

@@ -50,8 +50,7 @@ func TestConfigure(t *testing.T) {
 	r := Request{Network: chain(), Config: opensm.DefaultConfig(), Lanes: 8}
 	r.Config.Engines = []string{"ftree", "lash"}
 	c, err := r.Configure()
-	simtest.ErrorIf(t, err != nil || c.Tables == nil || c.Tables.Engine != "lash" || len(c.Refusals) != 1 || c.Refused() != nil,
-		"%+v, %v", c, err)
+	simtest.ErrorIf(t, err != nil || c.Tables == nil || c.Tables.Engine != "lash" || len(c.Refusals) != 1 || c.Refused() != nil, "%+v, %v", c, err)
 	r.Config.Engines = []string{"ftree"}
 	c, err = r.Configure()
 	simtest.ErrorIf(t, err != nil || c.Tables != nil || c.Refused() == nil, "%+v, %v", c, err)
@@ -160,8 +159,7 @@ func TestJobs(t *testing.T) {
 		}
 	}
 	table := c.Jobs()
-	simtest.ErrorIf(t, len(table.Rows) != 3 || !slices.Equal(table.Rows[2], []string{"c", "minhop", "2", "permutation", "1", "1", "1", ""}),
-		"%v", table)
+	simtest.ErrorIf(t, len(table.Rows) != 3 || !slices.Equal(table.Rows[2], []string{"c", "minhop", "2", "permutation", "1", "1", "1", ""}), "%v", table)
 }
 
 // Hosts that are chosen by a rule are those that nobody has.

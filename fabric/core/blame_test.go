@@ -71,8 +71,7 @@ func observeRun(t *testing.T, n network, config fabric.Config, load float64, fli
 		f.Advance(1000)
 	}
 	simtest.Check(t, f.Audit())
-	simtest.ErrorIf(t, f.InjectedFlits != f.DeliveredFlits || f.DeliveredFlits != f.Packets*int64(flits),
-		"%+v: want packets of %d flits", f.Counters, flits)
+	simtest.ErrorIf(t, f.InjectedFlits != f.DeliveredFlits || f.DeliveredFlits != f.Packets*int64(flits), "%+v: want packets of %d flits", f.Counters, flits)
 	b := x.blame
 	if packets := meter.Packets(); packets == 0 || packets != b.Packets[0]+b.Packets[1] || int(packets) != len(x.tracer.Packets()) || packets != int64(len(x.accounts)) {
 		t.Errorf("%d packets in parts, %v by class, %d in traces, %d measured", len(x.accounts), b.Packets, len(x.tracer.Packets()), packets)

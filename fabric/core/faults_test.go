@@ -173,8 +173,7 @@ func TestParallelLinks(t *testing.T) {
 	for _, cable := range between(topo.Graph(), 0, 1) {
 		s := births(1, 0, 1, 2, 3, 20)
 		f := runFaults(t, topo, []topology.Failure{{Links: []topology.PortID{cable}}}, s, nil)
-		simtest.ErrorIf(t, len(s.Delivered) != 5 || f.FaultTally() != (fabric.FaultTally{}),
-			"%d of 5 packets, %+v", len(s.Delivered), f.FaultTally())
+		simtest.ErrorIf(t, len(s.Delivered) != 5 || f.FaultTally() != (fabric.FaultTally{}), "%d of 5 packets, %+v", len(s.Delivered), f.FaultTally())
 	}
 }
 

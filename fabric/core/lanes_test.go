@@ -203,8 +203,7 @@ func TestLanesShareALink(t *testing.T) {
 			got := shares(t, config, 64*packets, 2, 2)
 			a, b := got[0], got[1]
 			simtest.ErrorIf(t, a+b < packets-2, "%s, speedup %v: the link carried %d packets of %d", c.name, speedup, a+b, packets)
-			simtest.ErrorIf(t, math.Abs(float64(b)-(packets/(c.ratio+1))) > 2,
-				"%s, speedup %v: %d to %d, want %v to 1", c.name, speedup, a, b, c.ratio)
+			simtest.ErrorIf(t, math.Abs(float64(b)-(packets/(c.ratio+1))) > 2, "%s, speedup %v: %d to %d, want %v to 1", c.name, speedup, a, b, c.ratio)
 		}
 	}
 }
@@ -223,8 +222,7 @@ func TestHighLaneWaitsForOnePacket(t *testing.T) {
 		return over(t, newSharedLink(2), laneConfig("0:255", "1:64", 255), flows(size, 0.1, beside), 0, 400_000).mean(2)
 	}
 	alone, beside := mean(0), mean(2)
-	simtest.ErrorIf(t, beside-alone > size || beside < alone,
-		"mean latency %.2f cycles alone, %.2f beside a lane that fills the link", alone, beside)
+	simtest.ErrorIf(t, beside-alone > size || beside < alone, "mean latency %.2f cycles alone, %.2f beside a lane that fills the link", alone, beside)
 }
 
 // newIncast is a switch in the middle with terminal 9, the hot spot, and switches around

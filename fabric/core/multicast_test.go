@@ -331,8 +331,7 @@ func testMulticastDeadlock(t *testing.T, config fabric.Config) {
 	err := measure.RunToEnd(t.Context(), n.multicast(t, config, m), fabric.Ends{Source: newGroupTraffic(g, groups, 2000, 1, 1<<2), Sink: &script{}}, measure.ToEnd{})
 	var deadlock *core.DeadlockError
 	simtest.FatalIf(t, !errors.As(err, &deadlock), "no deadlock: %v", err)
-	simtest.ErrorIf(t, len(deadlock.Waits) == 0 || !deadlock.Waits[0].Multicast || !strings.Contains(err.Error(), "to a group"),
-		"waits %+v", deadlock.Waits)
+	simtest.ErrorIf(t, len(deadlock.Waits) == 0 || !deadlock.Waits[0].Multicast || !strings.Contains(err.Error(), "to a group"), "waits %+v", deadlock.Waits)
 	for i, w := range deadlock.Waits {
 		next := deadlock.Waits[(i+1)%len(deadlock.Waits)]
 		simtest.ErrorIf(t, w.Wants != next.Holds, "%+v waits for what %+v does not hold", w, next)

@@ -179,8 +179,7 @@ func TestInputSpeedup(t *testing.T) {
 			last[dst] = slices.Max(arrivalsOf(t, config, 6, dst, s))
 		}
 		got := last[3] - last[2]
-		simtest.ErrorIf(t, max(got, -got) != want,
-			"%d inputs a port: the last packets arrive in cycles %v, want %d between them", inputs, last, want)
+		simtest.ErrorIf(t, max(got, -got) != want, "%d inputs a port: the last packets arrive in cycles %v, want %d between them", inputs, last, want)
 	}
 }
 
@@ -352,8 +351,7 @@ func TestDeadlocks(t *testing.T) {
 			simtest.FatalIf(t, !errors.As(err, &deadlock), "no deadlock: %v", err)
 			checkWaits(t, g, deadlock.Waits)
 			again := f.WaitForCycle()
-			simtest.ErrorIf(t, len(again) != len(deadlock.Waits),
-				"looking changes what is seen: %d buffers, then %d", len(deadlock.Waits), len(again))
+			simtest.ErrorIf(t, len(again) != len(deadlock.Waits), "looking changes what is seen: %d buffers, then %d", len(deadlock.Waits), len(again))
 		})
 	}
 }

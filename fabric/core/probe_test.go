@@ -61,8 +61,7 @@ func TestProbesByHand(t *testing.T) {
 			simtest.EqualSlices(t, seen[0].Rows[c], []uint32{uint32(arrived - left), uint32(taken - back), uint32(sent)}, "cycle %d:", c)
 		}
 		for c, want := range []uint32{0, 1, 5, 2, 0} { // left before cycles 0, 5, 10, 15, 20
-			simtest.ErrorIf(t, seen[1].At(c, 0, 0) != 0 || seen[1].At(c, 0, 1) != want,
-				"cycle %d: %d flits sent, want 0 and %d", 5*c, seen[1].Rows[c], want)
+			simtest.ErrorIf(t, seen[1].At(c, 0, 0) != 0 || seen[1].At(c, 0, 1) != want, "cycle %d: %d flits sent, want 0 and %d", 5*c, seen[1].Rows[c], want)
 		}
 	})
 }

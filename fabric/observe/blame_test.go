@@ -8,9 +8,10 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestRootsByHand: three switches in a row, a channel from 0 to 1, b from 1 to 2 and t to the terminal of 2. Of 100 cycles
-// without a credit for a, 40 are on its wire and 60 wait for b. Half of what b waits for is credits: 30 of its own 60, and
-// of the 60 from a, both for t. So a has 40, b 30 + 30 of 165 cycles, and t 5 + 30 + 30.
+// TestRootsByHand: of three switches of a mesh in a row, channel a leads from 0 to 1, c from 1 to 2, and down to the terminal
+// of 2. Packets wait 100 cycles for credits of a: 40 of them for what is on its wire, 60 for c. For c they wait 60 cycles,
+// half of them for credits, all for down; that half holds for the 60 of a, too. So of 165 cycles, with 5 that they wait for
+// down itself, a is the root of 40, c of 30 + 30, down of 5 + 30 + 30.
 func TestRootsByHand(t *testing.T) {
 	g := simtest.Must(topology.Registry.New("mesh", struct{}{}))(t).Graph()
 	to := func(from, at topology.SwitchID) topology.PortID {
@@ -42,7 +43,7 @@ func TestRootsByHand(t *testing.T) {
 		b.Classes[0].Add(&b.links[i])
 	}
 	roots := b.Roots()
-	simtest.EqualSlices(t, []float64{roots[a], roots[c], roots[down]}, []float64{40, 60, 65}, "roots of a, b and t")
+	simtest.EqualSlices(t, []float64{roots[a], roots[c], roots[down]}, []float64{40, 60, 65}, "roots of a, c and down")
 }
 
 // TestCrossings: the crossings of a path of 20 switches are 20, and stay where they are.

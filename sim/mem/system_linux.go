@@ -30,8 +30,8 @@ func HugePages[T any](s []T) []T {
 }
 
 // ReserveHugePages lets so many bytes of the heap, to the next 64 MiB and allocated from now on in
-// any pieces, be backed by pages of 2 MiB. It takes address space, none where that is limited, hardly
-// any memory, and collects garbage once.
+// any pieces, be backed by pages of 2 MiB. It takes address space, hardly any memory, and collects
+// garbage once. Where address space is limited it does nothing.
 func ReserveHugePages(bytes int) {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) != nil || limit.Cur < 1<<62 {
