@@ -92,7 +92,7 @@ func (d *Domain) roomFor(sw *SwitchState, port, set uint32, flits int32) int32 {
 // sendCredit queues a credit that may leave an input from time ready (cycles << intervalShift) on,
 // for the far end's ov upstream.
 func (d *Domain) sendCredit(in *inPort, upstream int32, ready int64) {
-	send := max(ready, in.nextCredit)
+	send := latest(ready, in.nextCredit)
 	in.nextCredit = send + d.creditInterval
 	d.fileCredit(in.wheel, send>>IntervalShift+int64(in.delay), upstream)
 }

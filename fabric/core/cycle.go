@@ -419,7 +419,7 @@ func (d *Domain) crossFlits(sw *SwitchState, matches []Request, t *StepTime, adv
 		}
 		if !timed || d.late[i] == 0 {
 			// As sendCredit.
-			send := max(t.credit, in.nextCredit)
+			send := latest(t.credit, in.nextCredit)
 			in.nextCredit = send + d.creditInterval
 			back := send>>IntervalShift + int64(in.delay)
 			if credits := d.credits[in.wheel]; credits.HasRoom(back) {
@@ -431,7 +431,7 @@ func (d *Domain) crossFlits(sw *SwitchState, matches []Request, t *StepTime, adv
 		}
 
 		// The output queue is not simulated: the channel's next free time is.
-		depart, pace := max(t.Depart, o.NextFree), d.Pace(o)
+		depart, pace := latest(t.Depart, o.NextFree), d.Pace(o)
 		o.NextFree = depart + pace.Interval
 		arrival := (depart + pace.travel) >> IntervalShift
 		e := &d.unfiled.flit

@@ -200,7 +200,7 @@ func (m *multicast) send(d *Domain, sw *SwitchState, r *replication, b *branch, 
 	if check.On {
 		d.checkCredits(sw.Port0*int32(d.vcs) + b.lov)
 	}
-	depart := max(t.Depart, o.NextFree)
+	depart := latest(t.Depart, o.NextFree)
 	o.NextFree = depart + d.Pace(o).Interval
 	e := Flit{Queue: o.dest + int32(vc)*int32(o.Bounded), Packet: v.Packet&^(HeadFlit|TailFlit) | flags, dst: v.dst, State: v.State}
 	if v.State < MaxHops<<HopShift {

@@ -288,7 +288,7 @@ func (d *Domain) crossPackets(sw *SwitchState, matches []Request, t *StepTime, a
 		// Field by field, here and below: a copy in pieces of 16 bytes of what was put together of
 		// shorter ones waits until all earlier writes are in the cache.
 		var c transit
-		c.granted, c.first = d.Steps.Wide(t.Number), max(o.NextFree, t.Depart)
+		c.granted, c.first = d.Steps.Wide(t.Number), latest(o.NextFree, t.Depart)
 		c.in.head, c.in.tail, c.in.flits, c.in.pace, c.in.slow = p.head, p.tail, n, p.pace, p.slow
 		c.window, c.pace, c.lov, c.decided = pace.window, pace.slope, v.Out, int32(lowestOV(v.Hop, vcs))
 		c.follow(u, d, pace.Interval)
@@ -354,7 +354,7 @@ func (u *packetUnit) returnCredits(d *Domain, in *inPort, upstream int32, t *Ste
 		left := s.FirstStep(t.credit>>IntervalShift) - c.granted - s.alloc
 		stored += max(0, int64(s.speedup)-1-left) * u.slopes[u.stepRate]
 	} else {
-		stored = max(stored, in.nextCredit)
+		stored = latest(stored, in.nextCredit)
 	}
 	var r flitSchedule
 	r.start(c.in.flits, upstream, stored, u.creditRate)
