@@ -236,11 +236,8 @@ func (s *Serializer) Time(bytes int64, d *Divider) Time {
 	if k.bytes != bytes {
 		d.divide(k, bytes)
 	}
-	t := k.time
 	s.remainder += k.rest
-	if s.remainder >= d.rate {
-		s.remainder -= d.rate
-		t++
-	}
-	return t
+	_, short := bits.Sub64(s.remainder, d.rate, 0) // 1 if they do not; no branch, which nothing would predict
+	s.remainder -= d.rate & (short - 1)
+	return k.time + Time(1-short)
 }
