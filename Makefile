@@ -38,12 +38,23 @@ test-checked test-unchecked test-short race: export GOGC ?= 400
 WEFT_TEST_CHOICE ?= $(shell expr $$(date -u +%s) / 86400)
 export WEFT_TEST_CHOICE
 
-.PHONY: all build man test test-short test-checked test-unchecked test-slurm test-report race-all soak soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills soak-traces soak-pairs fuzz check format vet lint tidy arrows race bench bench-check demo gallery reproduce verdicts atlas golden clean help
+# The binary is compiled by a profile of itself, cmd/weft/default.pgo; all else without, so that
+# nothing is compiled twice.
+export GOFLAGS := $(GOFLAGS) -pgo=off
+
+.PHONY: all build profile man test test-short test-checked test-unchecked test-slurm test-report race-all soak soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills soak-traces soak-pairs fuzz check format vet lint tidy arrows race bench bench-check demo gallery reproduce verdicts atlas golden clean help
 
 all: build
 
 build: ## build bin/weft
-	$(GO) build $(if $(VERSION),-ldflags "-X github.com/weft-sim/weft/experiments.version=$(VERSION)") -o $(BIN) ./cmd/weft
+	$(GO) build -pgo=auto $(if $(VERSION),-ldflags "-X github.com/weft-sim/weft/experiments.version=$(VERSION)") -o $(BIN) ./cmd/weft
+
+profile: ## measure where time goes, for the compiler: cmd/weft/default.pgo, without paths of this machine (a minute)
+	@mkdir -p $(RESULTS)/profile
+	$(GO) build -trimpath -o $(RESULTS)/profile/weft ./cmd/weft
+	WEFT_CPU_PROFILE=$(RESULTS)/profile/cpu $(RESULTS)/profile/weft run experiments/examples/*.toml papers/connections/table2-ft papers/connections/table2-lu \
+		--quick --quiet --jobs 1 --no-cache --force --out $(RESULTS)/profile/runs
+	@path=$(abspath $(RESULTS)/profile/weft); gunzip <$(RESULTS)/profile/cpu | LC_ALL=C sed "s#$$path#$$(printf %s "$$path" | sed 's/./-/g')#g" | gzip -9n >cmd/weft/default.pgo
 
 man: build ## write the manual pages to bin/man
 	$(BIN) man -o bin/man

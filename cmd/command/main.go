@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +42,15 @@ func Main() {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // a subcommand, and not --version or --help
 		experiments.ReserveMemory()
 	}
-	os.Exit(process())
+	if path := os.Getenv("WEFT_CPU_PROFILE"); path != "" { // see make profile
+		f, err := os.Create(path)
+		if err = cmp.Or(err, pprof.StartCPUProfile(f)); err != nil {
+			fmt.Fprintln(os.Stderr, "weft: WEFT_CPU_PROFILE:", err)
+		}
+	}
+	status := process()
+	pprof.StopCPUProfile()
+	os.Exit(status)
 }
 
 // process is the command until Ctrl-C or SIGTERM ends it.

@@ -39,7 +39,7 @@ func TestImports(t *testing.T) {
 		place[row[1]] = i
 	}
 	imports := map[string][]string{}
-	out := simtest.Must(exec.Command("go", "list", "-json=ImportPath,Imports,Doc", module+"...").Output())(t)
+	out := simtest.Must(exec.Command("go", "list", "-pgo=off", "-json=ImportPath,Imports,Doc", module+"...").Output())(t)
 	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p struct {
 			ImportPath, Doc string

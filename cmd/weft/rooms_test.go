@@ -33,7 +33,7 @@ type uses map[string]map[string]map[string]bool
 func readUses(t *testing.T, pkg string) (uses, []string) {
 	t.Helper()
 	exports, files := map[string]string{}, []string(nil)
-	out := simtest.Must(exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}\t{{.Dir}}\t{{join .GoFiles \" \"}}", module+pkg).Output())(t)
+	out := simtest.Must(exec.Command("go", "list", "-pgo=off", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}\t{{.Dir}}\t{{join .GoFiles \" \"}}", module+pkg).Output())(t)
 	dir := ""
 	for line := range strings.Lines(string(out)) {
 		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
@@ -226,7 +226,7 @@ func readWings(t *testing.T) (wings []wing) {
 // dependencies are the packages of weft that a package needs, with itself.
 func dependencies(t *testing.T, name string) (list []string) {
 	t.Helper()
-	out := simtest.Must(exec.Command("go", "list", "-deps", module+name).Output())(t)
+	out := simtest.Must(exec.Command("go", "list", "-pgo=off", "-deps", module+name).Output())(t)
 	for line := range strings.Lines(string(out)) {
 		if own, ours := strings.CutPrefix(strings.TrimSpace(line), module); ours {
 			list = append(list, own)

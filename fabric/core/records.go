@@ -236,18 +236,16 @@ type upcoming struct {
 	waits   Part   // what the second waits for, while it is asleep (masks.asleep)
 }
 
-// later is the later one of two steps.
+// later is the later one of two steps, and latest of two times. The compiler makes branches of max and
+// the like, which nothing predicts here.
 func later(a, b uint32) uint32 {
-	if int32(a-b) > 0 {
-		return a
-	}
-	return b
+	ahead := int32(a - b)
+	return b + uint32(ahead&^(ahead>>31))
 }
 
-// latest is the later of two times. The compiler makes a branch of max, which nothing predicts here.
 func latest(a, b int64) int64 {
-	ahead := b - a
-	return a + ahead&^(ahead>>63)
+	ahead := a - b
+	return b + ahead&^(ahead>>63)
 }
 
 // terminal is the sending side of an end point: one packet at a time, its flits in order on one
