@@ -119,7 +119,7 @@ fuzz: ## fuzz the seeds of random fabrics, and of those with either unit, each f
 	$(GO) test -tags weftcheck ./routing -run '^$$' -fuzz '^FuzzFabrics$$' -fuzztime $(SOAK_TIME)
 	$(GO) test -tags weftcheck ./fabric/core -run '^$$' -fuzz '^FuzzUnits$$' -fuzztime $(SOAK_TIME)
 
-check: format vet race lint tidy arrows ## gofmt, vet, staticcheck, go.mod, import arrows, race detector
+check: format vet race lint tidy arrows ## gofmt, vet, staticcheck, go.mod and the compiler's profile, import arrows, race detector
 
 format:
 	@files=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$files" ]; then echo "not formatted:"; echo "$$files"; exit 1; fi
@@ -132,6 +132,7 @@ lint:
 
 tidy:
 	$(GO) mod tidy -diff
+	$(GO) tool preprofile -i cmd/weft/default.pgo -o /dev/null # as the compiler reads it
 
 arrows:
 	$(GO) test -vet=off -run '^Test(ImportArrows|Rooms)$$' ./cmd/weft
