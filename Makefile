@@ -146,8 +146,8 @@ race:
 bench: ## run the Go benchmarks ten times, in benchstat's format
 	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./...
 
-bench-check: ## count the instructions of a flit-hop by the form of the switch (needs valgrind; a minute); UPDATE=1 keeps them
-	WEFT_INSTRUCTIONS=$(if $(UPDATE),update,check) $(GO) test -count 1 -run '^TestInstructions$$' -v ./fabric/core
+bench-check: ## count the instructions of a flit-hop by the form of the switch, compiled as the binary is (needs valgrind; two minutes); UPDATE=1 keeps them
+	WEFT_INSTRUCTIONS=$(if $(UPDATE),update,check) $(GO) test -pgo=$(CURDIR)/cmd/weft/default.pgo -count 1 -run '^TestInstructions$$' -v ./fabric/core
 
 demo: build ## run the quick start: load-latency curves of a 1056-terminal dragonfly
 	$(BIN) run examples/quickstart --out $(RESULTS)/quickstart --force
