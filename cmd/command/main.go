@@ -43,9 +43,9 @@ func Main() {
 		experiments.ReserveMemory()
 	}
 	if path := os.Getenv("WEFT_CPU_PROFILE"); path != "" { // see make profile
-		f, err := os.Create(path)
-		if err = cmp.Or(err, pprof.StartCPUProfile(f)); err != nil {
-			fmt.Fprintln(os.Stderr, "weft: WEFT_CPU_PROFILE:", err)
+		if f, err := os.Create(path); err != nil || pprof.StartCPUProfile(f) != nil {
+			fmt.Fprintln(os.Stderr, "weft: WEFT_CPU_PROFILE: cannot be written:", path)
+			os.Exit(ExitUsage)
 		}
 	}
 	status := process()
