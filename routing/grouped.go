@@ -133,17 +133,16 @@ func (w *groupWalk) sourceGroups(h *fabric.Head) (here, there int32) {
 	return w.at[h.Switch].group, w.home[h.Dst].group
 }
 
-// onDetour is the step of a packet that may be on a detour, whose minimal one is to a target in a
-// group. It ends the detour at the intermediate group or switch.
-func (w *groupWalk) onDetour(h *fabric.Head, target *place, group int32) (*place, int32) {
+// heading is where a packet's next step leads: to its target, in a group, or to the intermediate group
+// or switch of its detour, which ends there.
+func (w *groupWalk) heading(h *fabric.Head, target *place, group int32) (*place, int32) {
 	via := h.State & viaMask
 	if !w.viaSwitch {
-		// No branches: nothing predicts where a packet is on its way. -1 if it is to go to group
-		// via, and elsewhere; otherwise 0.
-		there := w.at[h.Switch].group ^ int32(via)
-		elsewhere := (there | -there) >> 31
-		h.State &^= detouring &^ uint32(elsewhere)
-		return target, group ^ (group^int32(via))&elsewhere&-int32(h.State/detouring&1)
+		// No branches: nothing predicts whether a packet is on its detour.
+		apart := w.at[h.Switch].group ^ int32(via)
+		elsewhere := uint32((apart | -apart) >> 31) // all ones outside of group via; 0 in it
+		h.State &^= detouring &^ elsewhere
+		return target, group ^ (group^int32(via))&-int32(h.State/detouring&1)
 	}
 	if h.State&detouring == 0 {
 		return target, group
@@ -168,7 +167,7 @@ func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
 
 func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
 	home := check.At(w.home, uint32(h.Dst))
-	target, group := w.onDetour(h, &home.place, home.group)
+	target, group := w.heading(h, &home.place, home.group)
 	var step int32 // as step has it, which is not inlined
 	if at := check.At(w.at, uint32(h.Switch)); w.pairs == nil {
 		step = w.wholeStep(at, target, group)
@@ -224,7 +223,7 @@ func viaState(via, vc uint32) uint32 {
 func (w *groupWalk) exploreOnward(vcs int, h fabric.Head, weight float64, yield func(fabric.Hop, uint32, float64)) {
 	before := h
 	home := &w.home[h.Dst]
-	target, group := w.onDetour(&h, &home.place, home.group)
+	target, group := w.heading(&h, &home.place, home.group)
 	step := w.step(h.Switch, target, group)
 	if step >= 0 || w.hashed {
 		hop := w.next(&before, vcs, nil) // nothing left to chance
