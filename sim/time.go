@@ -237,7 +237,7 @@ func (s *Serializer) Time(bytes int64, d *Divider) Time {
 		d.divide(k, bytes)
 	}
 	s.remainder += k.rest
-	_, short := bits.Sub64(s.remainder, d.rate, 0) // 1 if they do not; no branch, which nothing would predict
+	_, short := bits.Sub64(s.remainder, d.rate, 0) // 1 if they make up none; no branch, which nothing would predict
 	s.remainder -= d.rate & (short - 1)
 	return k.time + Time(1-short)
 }
