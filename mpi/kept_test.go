@@ -392,9 +392,7 @@ func (k *keptLogGOPS) check(t *testing.T, random *sim.Stream) (wentOn int) {
 		}
 		got, ends, err := k.run(mpi.Checkpoint{From: snapshot.Reader(state)})
 		simtest.FatalIf(t, (err == nil) != (wantErr == nil), "%s: error %v, without a break %v", k.name, err, wantErr)
-		if err == nil && (!slices.Equal(got.Finish, want.Finish) || !slices.Equal(ends, phases) || got.Messages != want.Messages || got.Events != want.Events) {
-			t.Fatalf("%s: %v, without a break %v", k.name, got, want)
-		}
+		simtest.FatalIf(t, err == nil && (!slices.Equal(got.Finish, want.Finish) || !slices.Equal(ends, phases) || got.Messages != want.Messages || got.Events != want.Events), "%s: %v, without a break %v", k.name, got, want)
 		wentOn++
 	}
 	return wentOn

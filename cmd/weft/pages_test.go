@@ -299,6 +299,18 @@ func TestBench(t *testing.T) {
 	}
 }
 
+// TestProfile: a process writes its CPU profile, which pprof compresses by gzip, where make profile says.
+func TestProfile(t *testing.T) {
+	inFolder(t, nil)
+	for path, status := range map[string]int{"cpu": exitSuccess, "none/cpu": exitUsage} {
+		c := exec.Command(simtest.Must(os.Executable())(t), "version")
+		c.Env = append(os.Environ(), asCommand+"=1", "WEFT_CPU_PROFILE="+path)
+		c.Run()
+		simtest.Equal(t, c.ProcessState.ExitCode(), status, "%s: status", path)
+	}
+	simtest.ErrorIf(t, !strings.HasPrefix(read(t, "cpu"), "\x1f\x8b"), "no profile")
+}
+
 // TestNullOutput: a program that starts weft and wants nothing of what it prints gives it
 // /dev/null, which many (Python's subprocess.DEVNULL, service managers) open for reading and
 // writing. That is meant: no error, nothing on standard error.

@@ -28,9 +28,7 @@ func TestKarnsRule(t *testing.T) {
 		want := *conn.window
 		want.OnAck(r.kernel.Now(), c.rtt, false, 4150, conn.inFlight-4150)
 		conn.answered(&shared.Packet{Kind: acknowledgement, Seq: 0, Cum: 1, Bytes: 4150, Again: c.again})
-		if *conn.window != want {
-			t.Errorf("sent %d times, answer to a repetition %v: window %+v, want %+v of a round trip of %v", c.times, c.again, *conn.window, want, c.rtt)
-		}
+		simtest.ErrorIf(t, *conn.window != want, "sent %d times, answer to a repetition %v: window %+v, want %+v of a round trip of %v", c.times, c.again, *conn.window, want, c.rtt)
 	}
 }
 
@@ -57,9 +55,7 @@ func TestTimeoutNotNeeded(t *testing.T) {
 	c.lose(0)
 	simtest.ErrorIf(t, c.backlog != 4150 || c.inFlight != 0 || c.size() != 4150, "lost: backlog %d, in flight %d, to send %d", c.backlog, c.inFlight, c.size())
 	c.answered(&shared.Packet{Kind: acknowledgement, Seq: 0, Cum: 1, Bytes: 4150})
-	if c.backlog != 0 || c.size() != 0 || r.Left() != 0 || r.Counts.Again != 0 {
-		t.Errorf("answered: backlog %d, to send %d, %d flows left, %+v", c.backlog, c.size(), r.Left(), r.Counts)
-	}
+	simtest.ErrorIf(t, c.backlog != 0 || c.size() != 0 || r.Left() != 0 || r.Counts.Again != 0, "answered: backlog %d, to send %d, %d flows left, %+v", c.backlog, c.size(), r.Left(), r.Counts)
 }
 
 // TestRecordsAreOfWhatIsInFlight: of a flow of 1 GB, 244,739 packets, a sender keeps after 1 ms, with
@@ -69,9 +65,7 @@ func TestRecordsAreOfWhatIsInFlight(t *testing.T) {
 	r := prepare(t, star(t, 4), DefaultConfig(), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1_000_000_000}})
 	r.kernel.Run(sim.Millisecond)
 	c := r.connections[0]
-	if c.packets != 244_739 || c.next < 2900 || c.records.Len() > 22 || c.receiver.got.words.Len() > 2 || c.order.Len() > 200 {
-		t.Errorf("%d packets, %d sent, %d records, %d words, %d in order", c.packets, c.next, c.records.Len(), c.receiver.got.words.Len(), c.order.Len())
-	}
+	simtest.ErrorIf(t, c.packets != 244_739 || c.next < 2900 || c.records.Len() > 22 || c.receiver.got.words.Len() > 2 || c.order.Len() > 200, "%d packets, %d sent, %d records, %d words, %d in order", c.packets, c.next, c.records.Len(), c.receiver.got.words.Len(), c.order.Len())
 	err := r.config.CheckFlows(4, []Flow{{Src: 1, Dst: 0, Bytes: 1 << 50}})
 	simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), "want at most 2147483647"), "a flow of 1 PB: %v", err)
 }

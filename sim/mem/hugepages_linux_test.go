@@ -33,9 +33,7 @@ func TestReserveHugePages(t *testing.T) {
 			}
 		}
 	}
-	if in < 3*pieces/4 { // the first fill gaps below
-		t.Errorf("%d of %d pieces of %d bytes are in memory with large pages", in, pieces, piece)
-	}
+	simtest.ErrorIf(t, in < 3*pieces/4, "%d of %d pieces of %d bytes are in memory with large pages", in, pieces, piece) // the first fill gaps below
 }
 
 // askedRanges are the addresses for which large pages have been asked.
