@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/verdict"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -176,19 +177,22 @@ func tablesIn(config any) (names []string) {
 	return names
 }
 
-func init() { figures.LabelSettings(everySetting) }
+func init() { figures.LabelSettings(settingsCalled) }
 
-// everySetting ranges over the settings of all kinds and of what they can choose.
-func everySetting(yield func(key string, p param.Param) bool) {
-	for _, k := range DescribeKinds() {
-		for _, t := range k.Tables {
-			for _, p := range t.all() {
-				if !yield(t.Header()+"."+p.Key, p) {
-					return
-				}
+// settingsCalled lists the settings of all kinds, and of what they can choose, that have a dotted key.
+func settingsCalled(key string) (called []param.Param) {
+	top, _, _ := strings.Cut(key, ".")
+	for _, kind := range KindNames() {
+		for f := range fieldsOf(reflect.ValueOf(kinds[kind].defaults()).Elem()) {
+			if f.name != top {
+				continue
+			}
+			for _, t := range describeTables(f) {
+				called = append(called, lists.Filter(t.all(), func(p param.Param) bool { return t.Header()+"."+p.Key == key })...)
 			}
 		}
 	}
+	return called
 }
 
 // CommandTable is a table that a command writes beside no results.

@@ -49,7 +49,7 @@ func TestLabels(t *testing.T) {
 		"minimal_fraction":        "Minimal fraction",
 		"memory_per_process_mb":   "Memory per process (MB)",
 		"groups.size":             "Members of a group", "program.window": "Packets under way per terminal",
-		"toy.w": "Toy: w", "max_efi": "Maximum EFI", "messages_per_us": "Messages per µs", "messages_per_s": "Messages (1/s)", "bandwidth_bytes_per_s": "Bandwidth (B/s)", "total_s": "Total time (s)",
+		"toy.w": "Toy: w", "topology.n": "Topology: n" /* stages, levels or letters */, "max_efi": "Maximum EFI", "messages_per_us": "Messages per µs", "messages_per_s": "Messages (1/s)", "bandwidth_bytes_per_s": "Bandwidth (B/s)", "total_s": "Total time (s)",
 		"routing.type": "Routing",
 	} {
 		simtest.Equal(t, figures.AxisLabel(column), want, "%s:", column)

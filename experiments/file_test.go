@@ -259,12 +259,8 @@ func TestLongMessages(t *testing.T) {
 // TestGone: what has gone is no setting of any kind. A file that has it is refused with what is
 // always so now; settings of results that are there may have it.
 func TestGone(t *testing.T) {
-	settings := map[string]bool{}
-	for key := range everySetting {
-		settings[key] = true
-	}
 	for key, now := range gone() {
-		simtest.ErrorIf(t, settings[key], "%s is a setting", key)
+		simtest.ErrorIf(t, len(settingsCalled(key)) > 0, "%s is a setting", key)
 		refused := false
 		table, name, _ := strings.Cut(strings.ReplaceAll(key, "NAME", "one"), ".")
 		if table == "job" {

@@ -225,8 +225,8 @@ func CellName(column, cell string) string {
 	if name := knownCells[column+" "+cell]; name != "" {
 		return name
 	}
-	if _, unit := splitLabel(AxisLabel(column)); unit == "B" {
-		if x := results.Number(cell); x == x {
+	if x := results.Number(cell); x == x {
+		if _, unit := splitLabel(AxisLabel(column)); unit == "B" {
 			return plot.Bytes(x)
 		}
 	}

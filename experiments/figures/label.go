@@ -2,8 +2,6 @@ package figures
 
 import (
 	_ "embed"
-	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -148,26 +146,33 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// settingLabels are the labels of settings along an axis, from the beginning of their
-// documentation: "Members of a group" of groups.size; none if that is too long, or differs between
-// kinds.
-var settingLabels = sync.OnceValue(func() map[string]string {
-	labels := map[string]string{}
-	for key, p := range settings {
-		label := beginning(p)
-		if known, twice := labels[key]; twice && known != label {
-			label = ""
-		}
-		labels[key] = label
-	}
-	return labels
-})
-
-// settings are the settings that figures may be about, with their dotted keys.
-var settings iter.Seq2[string, param.Param] = maps.All(map[string]param.Param{})
+// settingsCalled lists the settings that have a dotted key.
+var settingsCalled = func(key string) []param.Param { return nil }
 
 // LabelSettings tells how settings are documented, which gives their labels.
-func LabelSettings(all iter.Seq2[string, param.Param]) { settings = all }
+func LabelSettings(called func(key string) []param.Param) { settingsCalled = called }
+
+// documented are labels of settings along an axis, by dotted key; see documentedLabel.
+var documented sync.Map
+
+// documentedLabel is the label of a setting from the beginning of its documentation: "Members of a group" of
+// groups.size; none if that is too long, or differs between kinds.
+func documentedLabel(key string) string {
+	if label, known := documented.Load(key); known {
+		return label.(string)
+	}
+	label := ""
+	for i, p := range settingsCalled(key) {
+		if own := beginning(p); i == 0 || own == label {
+			label = own
+		} else {
+			label = ""
+			break
+		}
+	}
+	documented.Store(key, label)
+	return label
+}
 
 // longestLabel is the most letters of a label that is taken from documentation.
 const longestLabel = 40
@@ -211,7 +216,7 @@ func beginning(p param.Param) string {
 // settingLabel is a setting's label: what it is, or its name with its table, as a short name says
 // too little.
 func settingLabel(column string) string {
-	if label := settingLabels()[column]; label != "" {
+	if label := documentedLabel(column); label != "" {
 		return label
 	}
 	_, _, unit := splitColumn(column)

@@ -284,7 +284,7 @@ func (n *Network) Tick(sim.Time) {
 	for {
 		e := f.take()
 		n.target = e.target
-		if f.ahead > 0 {
+		if n.ahead && f.ahead > 0 {
 			f.ahead = n.packets.at(f.ahead-1).next + 1
 		}
 		if p := n.packets.at(e.id); p.event != arrives {

@@ -191,10 +191,8 @@ func (f *flights) put(id int32, p *Packet, event uint8, target int32, at int64) 
 		return
 	}
 	i := int(slot) & (sim.Slots - 1)
-	last := f.lists[i]
-	if p.next, f.lists[i] = last-1, id+1; last == 0 {
-		f.used.Add(i)
-	}
+	p.next, f.lists[i] = f.lists[i]-1, id+1
+	f.used.Add(i)
 }
 
 // first is the time of the first event, from now on; never, if there is none.
