@@ -220,7 +220,8 @@ var tileState, tileWindow = 3 << 18, int64(16)
 
 // tile divides a network that one thread simulates into tiles, if it is large.
 func (f *Fabric) tile() {
-	if f.Faults != nil { // windows may be a cycle long
+	short := !slices.ContainsFunc(f.paces, func(p pace) bool { return 1+int64(p.latency) >= tileWindow })
+	if short || f.Faults != nil { // windows are short, or may be a cycle long
 		return
 	}
 	for n := min(f.stateBytes()/tileState, maxDomains, len(f.Switches)); n > 1; n /= 2 {

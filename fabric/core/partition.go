@@ -16,12 +16,11 @@ import (
 func partition(g *topology.Graph, latency func(topology.PortID) int32, n int, weights []int32) []int {
 	var latencies []int32
 	for p := range g.NumPorts() {
-		if g.Peer[p] >= 0 {
-			latencies = append(latencies, latency(topology.PortID(p)))
+		if own := latency(topology.PortID(p)); g.Peer[p] >= 0 && !slices.Contains(latencies, own) {
+			latencies = append(latencies, own)
 		}
 	}
 	slices.Sort(latencies)
-	latencies = slices.Compact(latencies)
 	weight := make([]int, g.Switches())
 	for t := range g.Terminals() {
 		w := 1
