@@ -66,18 +66,13 @@ func (t *TableDescription) all() []param.Param {
 	return all
 }
 
-// settings describes the tables of a kind in their order.
+// settings describes the tables of a kind in their order, worked out once.
 func (k *kind) settings() []TableDescription {
-	var tables []TableDescription
-	for f := range fieldsOf(reflect.ValueOf(k.defaults()).Elem()) {
-		tables = append(tables, describeTables(f)...)
-	}
-	return tables
-}
-
-// known is settings, worked out once: every point of a sweep with a wrong key asks for it.
-func (k *kind) known() []TableDescription {
-	k.once.Do(func() { k.listed = k.settings() })
+	k.once.Do(func() {
+		for f := range fieldsOf(reflect.ValueOf(k.defaults()).Elem()) {
+			k.listed = append(k.listed, describeTables(f)...)
+		}
+	})
 	return k.listed
 }
 

@@ -282,7 +282,7 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 	d.table("", tables, config)
 	for key := range d.unknown {
 		if names := document.SplitKey(key); len(names) > 1 {
-			for _, t := range k.known() {
+			for _, t := range k.settings() {
 				if t.Name == names[len(names)-1] {
 					d.unknown[key] += fmt.Sprintf("; there is a table [%s]", t.Header())
 				}
@@ -290,12 +290,12 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 			continue
 		}
 		if _, isTable := tables[key].(map[string]any); isTable {
-			names := lists.Map(k.known(), func(t TableDescription) string { return t.Name })
+			names := lists.Map(k.settings(), func(t TableDescription) string { return t.Name })
 			names = append(names, headerTables...)
 			d.unknown[key] = fmt.Sprintf("is not a table of kind %q%s: allowed are %s", k.name, param.DidYouMean(key, names), strings.Join(names, ", "))
 			continue
 		}
-		for _, t := range k.known() {
+		for _, t := range k.settings() {
 			if t.has(key) {
 				d.unknown[key] = fmt.Sprintf("stands outside its table: it belongs under [%s]", t.Header())
 			}
