@@ -158,6 +158,7 @@ func TestExport(t *testing.T) {
 	}
 	for what, text := range map[string]string{
 		"any rank":   "num_ranks 1\nrank 0 {\nrecv 8b from -1\n}\n",
+		"any tag":    "num_ranks 1\nrank 0 {\nrecv 8b from 0 tag -1\n}\n",
 		"irequires":  "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\nb irequires a\n}\n",
 		"beyond the": "num_ranks 1\nrank 0 {\ncalc 1 cpu 1\n}\n",
 	} {
@@ -172,10 +173,17 @@ func TestExport(t *testing.T) {
 // are scaled: 4 us by 0.5 are 2000 ns.
 func TestGroupsAndScale(t *testing.T) {
 	group := attribute{"pg_name", fieldString, append([]byte{1}, "g"...)}
-	member := []*node{{id: 7, kind: compute, duration: 4}, {id: 3, kind: collective, data: []uint64{7}, attr: []attribute{integer("comm_type", 0), integer("comm_size", 600), group}}}
-	file := traceOf(t, member, []*node{{id: 1, kind: metadata}}, member)
+	of := func(kind, bytes int64) []attribute {
+		return []attribute{integer("comm_type", kind), integer("comm_size", bytes), group}
+	}
+	member := []*node{{id: 7, kind: compute, duration: 4}, {id: 3, kind: collective, data: []uint64{7}, attr: of(0, 600)}, {id: 4, kind: collective, data: []uint64{3}, attr: of(6, 5)}}
+	file := traceOf(t, member, []*node{{id: 1, kind: metadata, duration: 9}}, member)
 	simtest.Refuse2(Import(file, "", trace.Default()))(t, "2 x all-reduce cannot be replayed: of a process group whose ranks are not known")
 	groups := filepath.Join(filepath.Dir(file), "groups.json")
+	for text, want := range map[string]string{`{"g": [0, 3]}`: `group "g": rank 3: want 0 to 2`, `{"g": []}`: `group "g" has no ranks`} {
+		simtest.Check(t, os.WriteFile(groups, []byte(text), 0o666))
+		simtest.Refuse2(Import(file, groups, trace.Default()))(t, want)
+	}
 	simtest.Check(t, os.WriteFile(groups, []byte(`{"g": [2, 0]}`), 0o666))
 	s := trace.Default()
 	s.Allreduce = "alltoall-ring"
@@ -183,14 +191,17 @@ func TestGroupsAndScale(t *testing.T) {
 	s.Allreduce = trace.Default().Allreduce
 	s.Compute = 0.5
 	g, report := simtest.Must2(Import(file, groups, s))(t)
-	// The ring of two: 2 rounds of half the vector for each of the two.
+	// The ring of two: 2 rounds of half the vector for each of the two; then an all-to-all of 5 B, blocks
+	// of 3 B. Messages take 1000 ns, so that both ranks end after 2000 + 3 * 1000.
 	n, size := g.Count(mpi.Send)
-	simtest.ErrorIf(t, n != 4 || size != 4*300, "%d messages, %d B", n, size)
+	simtest.ErrorIf(t, n != 4+2 || size != 4*300+2*3, "%d messages, %d B", n, size)
 	_, ns := g.Count(mpi.Calc)
 	simtest.ErrorIf(t, ns != 4000, "computing %d ns", ns)
+	result := simtest.Must((mpi.LogGOPS{L: 1000, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
+	simtest.EqualSlices(t, result.Finish, []int64{5000, 0, 5000}, "ranks end at")
 	var b strings.Builder
 	report.Write(&b)
-	want := "replayed              2  compute\nreplayed              1  metadata\napproximated          2  all-reduce: combining takes no time\n"
+	want := "replayed              2  compute\nreplayed              1  metadata\napproximated          2  all-reduce: combining takes no time\napproximated          2  all-to-all: blocks of equal size, rounded up\n"
 	simtest.ErrorIf(t, b.String() != want, "report:\n%s\nwant:\n%s", b.String(), want)
 }
 
@@ -213,15 +224,14 @@ func TestRefused(t *testing.T) {
 		{"no peer", "node 1: a send without comm_dst or comm_size", [][]*node{{{id: 1, kind: send}}}},
 		{"type", "t.0.et: node 1: 1 x type 12 cannot be replayed", [][]*node{{{id: 1, kind: 12}}}},
 		{"other size", "t.1.et: byte 8: node 1: collective 0 of group \"\" is allreduce of 9 B", [][]*node{reduce(8), reduce(9)}},
+		{"negative", "t.0.et: byte 8: node 1: all-reduce of -1 B", [][]*node{reduce(-1)}},
 		{"gather", "1 x gather cannot be replayed: weft has no algorithm", [][]*node{{{id: 1, kind: collective, attr: []attribute{integer("comm_type", 3), integer("comm_size", 1)}}}}},
 	} {
 		simtest.Refuse2(Import(traceOf(t, c.ranks...), "", trace.Default()))(t, c.want)
 	}
 	s := trace.Default()
 	s.Drop = true
-	if _, _, err := Import(traceOf(t, []*node{{id: 1, kind: compute, data: []uint64{9}}, {id: 2, kind: 12}}), "", s); err != nil {
-		t.Errorf("with drop: %v", err)
-	}
+	simtest.Must2(Import(traceOf(t, []*node{{id: 1, kind: compute, data: []uint64{9}}, {id: 2, kind: 12}}), "", s))(t)
 	file := filepath.Join(t.TempDir(), "x")
 	whole := write(t, sends(0))
 	foreign := []string{"num_ranks 2\n", "\x1f\x8b\x08", "{\"a\": 1}", "\x05hello world"}
@@ -249,11 +259,9 @@ func TestBounds(t *testing.T) {
 	}
 	file := traceOf(t, []*node{{id: 1, kind: compute}, many})
 	nodes := simtest.Must(read(file))(t)
-	if attr := nodes[1].attr; len(attr) != 1 || attr[0].name != nanoseconds {
-		t.Errorf("%d attributes are kept", len(attr))
-	}
-	g, _, err := Import(file, "", trace.Default())
-	simtest.Check(t, err)
+	attr := nodes[1].attr
+	simtest.ErrorIf(t, len(attr) != 1 || attr[0].name != nanoseconds, "%d attributes are kept", len(attr))
+	g, _ := simtest.Must2(Import(file, "", trace.Default()))(t)
 	edges := 0
 	simtest.Check(t, g.Steps(0, func(s goal.Step) error {
 		edges += len(s.After)

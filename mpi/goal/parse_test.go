@@ -25,9 +25,9 @@ func TestParseAccepts(t *testing.T) {
 	sends, _ := g.Count(mpi.Send)
 	simtest.ErrorIf(t, g.Ranks() != 2 || g.ops.Len() != 4 || sends != 1 || g.cpus != 3 || g.nics != 2,
 		"ranks %d, operations %d, messages %d, cpus %d, nics %d; want 2, 4, 1, 3, 2", g.Ranks(), g.ops.Len(), sends, g.cpus, g.nics)
-	if _, err := Parse("x.goal", strings.NewReader("\ufeff"+text)); err != nil {
-		t.Errorf("with a byte order mark: %v", err)
-	}
+	readSchedule(t, []byte("\ufeff"+text)) // with a byte order mark
+	// Labels that differ by a zero are two: if l01 were l1, it would wait for itself.
+	readSchedule(t, []byte("num_ranks 1\nrank 0 {\nl1: calc 1\nl01: calc 2\nl1 requires l01\n}\n"))
 	const want = "num_ranks 2\n\nrank 0 {\nl1: send 100b to 1 tag 7 cpu 2 nic 1\nl2: calc 5\nl3: calc 9\nl2 requires l1\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 100b from -1 tag -1\n}\n"
 	got := string(asText(t, g))
 	simtest.ErrorIf(t, got != want, "written:\n%s\nwant:\n%s", got, want)
@@ -47,6 +47,8 @@ func TestLengths(t *testing.T) {
 		{"send 9b to 1,send 8b to 1", "recv 8b from 0", ""},
 		{"send 9b to 1", "recv 8b from -1", ""},
 		{"send 9b to 1", "recv 8b from 0 tag -1", ""},
+		{"send 9b to 1", "recv 10b from -1,recv 8b from 0", ""},
+		{"send 9b to 1", "recv 10b from 0 tag -1,recv 8b from 0", ""},
 		{"send 9b to 1", "recv 10b from 0", ""},
 	} {
 		if _, err := Parse("x.goal", strings.NewReader(text(c.sends, c.receives))); c.want == "" && err != nil {
@@ -73,6 +75,8 @@ func TestParseRefuses(t *testing.T) {
 		{"nic of a calc", "num_ranks 1\nrank 0 {\ncalc 8 nic 1\n}\n", "does not read as \"calc N [cpu N]\""},
 		{"size out of range", "num_ranks 1\nrank 0 {\nsend 9223372036854775808b to 0\n}\n", "does not read as"},
 		{"cpu out of range", "num_ranks 1\nrank 0 {\ncalc 1 cpu 256\n}\n", "cpus are 0 to 255"},
+		{"nic out of range", "num_ranks 1\nrank 0 {\nrecv 1b from 0 nic 256\n}\n", "nics are 0 to 255"},
+		{"tag out of range", "num_ranks 1\nrank 0 {\nrecv 1b from 0 tag -2\n}\n", "tags are -1 to 2147483647"},
 		{"label below", "num_ranks 1\nrank 0 {\na: calc 1\na requires b\nb: calc 1\n}\n", "x.goal:4: label \"b\" is not defined above"},
 		{"label of another rank", "num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\nb: calc 1\nb requires a\n}\n", "x.goal:7: label \"a\" is not defined above"},
 		{"cycle", "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb irequires a\n}\n", "x.goal:3: dependency cycle in rank 0: \"calc 1\" (line 3) requires \"calc 2\" (line 4) requires line 3"},
@@ -80,6 +84,7 @@ func TestParseRefuses(t *testing.T) {
 		{"two statements", "num_ranks 1\nrank 0 {\ncalc 1 calc 2\n}\n", "does not read as"},
 		{"stray letter", "num_ranks 1\nrank 0 {\n\u00e4: calc 1\n}\n", "x.goal:3: '\u00e4' has no place in \"\u00e4: calc 1\""},
 		{"size", "num_ranks 1\nrank 0 {\ncalc 9223372036854775808\n}\n", "(the first N is 0 to 9223372036854775807)"},
+		{"negative size", "num_ranks 1\nrank 0 {\ncalc -9223372036854775809\n}\n", "(the first N is 0 to 9223372036854775807)"}, // -(2^63 + 1)
 		{"too many ranks", "num_ranks 4000000000\n", "num_ranks wants one number, 1 to 2147483646, not \"num_ranks 4000000000\""},
 		{"stray character", "num_ranks 1\nrank 0 {\ncalc 1;\n}\n", "';' has no place"},
 		{"all problems", "num_ranks 1\nrank 0 {\nfoo\nbar\n}\n", "x.goal:4: unknown statement \"bar\""},
@@ -99,9 +104,7 @@ func TestBounds(t *testing.T) {
 	before := debug.SetMemoryLimit(4000)
 	_, err := Parse("f", many)
 	debug.SetMemoryLimit(before)
-	if err == nil || !strings.HasPrefix(err.Error(), "f:102: 100 operations so far take 4009 bytes") || input.Memory() <= 4000 {
-		t.Errorf("many operations: %v", err)
-	}
+	simtest.ErrorIf(t, !strings.HasPrefix(fmt.Sprint(err), "f:102: 100 operations so far take 4009 bytes") || input.Memory() <= 4000, "many operations: %v", err)
 }
 
 // Whatever is accepted survives writing and reading, and runs or fails the same way both times.
@@ -203,9 +206,8 @@ func TestLongCycle(t *testing.T) {
 		fmt.Fprintf(&s, "l%d requires l%d\n", i, (i+1)%12)
 	}
 	_, err := Parse("x.goal", strings.NewReader(s.String()+"}\n"))
-	if err == nil || strings.Count(err.Error(), "calc 1") != 10 || !strings.HasSuffix(err.Error(), `"calc 1" (line 12) requires 2 more, the last of which requires line 3`) {
-		t.Error(err)
-	}
+	text := fmt.Sprint(err)
+	simtest.ErrorIf(t, strings.Count(text, "calc 1") != 10 || !strings.HasSuffix(text, `"calc 1" (line 12) requires 2 more, the last of which requires line 3`), "%s", text)
 }
 
 // binaries are files that LogGOPSim's txt2bin has written.
@@ -303,6 +305,7 @@ func TestBinaryRefuses(t *testing.T) {
 		{"peer", 81 + 5, 1, "operation 1: peer 1: ranks are 0 to 0"},
 		{"tag", 81 + 17, 0x80000000, "operation 1: tag 2147483648"},
 		{"size", 81 + 13, 0x80000000, "operation 1: size 9223372036854775816"},
+		{"send to anyone", 81 + 4, 0xffffff01, "operation 1: peer 4294967295: ranks are 0 to 0"}, // type 1, and the peer stays
 	} {
 		wrong := bytes.Clone(right)
 		binary.LittleEndian.PutUint32(wrong[c.at:], c.value)
@@ -311,6 +314,9 @@ func TestBinaryRefuses(t *testing.T) {
 	twice := bytes.Clone(right) // operations 0 and 1 have the same entry
 	copy(twice[81+23:], []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	simtest.Refuse(Parse("x", bytes.NewReader(twice)))(t, "operation 1: the appendix of 1 entries ends before those that wait for it")
+	roots := slices.Insert(bytes.Clone(right), 42, 1, 0, 0, 0) // operation 1 is a root, too: two roots, and the part ends 4 bytes later
+	roots[34], roots[22] = 2, roots[22]+4
+	simtest.Refuse(Parse("x", bytes.NewReader(roots)))(t, "operation 1 is said to depend on nothing")
 	for n := 8; n < len(right); n++ {
 		simtest.Refuse(Parse("x", bytes.NewReader(right[:n])))(t, "is it truncated?")
 	}
@@ -321,9 +327,8 @@ func TestBinaryRefuses(t *testing.T) {
 	cycle[records] = 0                                   // a
 	binary.LittleEndian.PutUint32(cycle[appendix:], 2)   // a before c
 	binary.LittleEndian.PutUint32(cycle[appendix+4:], 1) // b before itself
-	if _, err := Parse("x", bytes.NewReader(cycle)); err == nil || err.Error() != "x: rank 0, operation 1: dependency cycle in rank 0: \"calc 2\" (operation 1) requires operation 1" {
-		t.Error(err)
-	}
+	_, err := Parse("x", bytes.NewReader(cycle))
+	simtest.Equal(t, fmt.Sprint(err), "x: rank 0, operation 1: dependency cycle in rank 0: \"calc 2\" (operation 1) requires operation 1", "a cycle:")
 }
 
 // FuzzBinary: a binary schedule that is accepted is the same when it is written and read
