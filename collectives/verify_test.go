@@ -223,6 +223,10 @@ func TestComposition(t *testing.T) {
 	columns := collectives.Split(barrier, 12, func(rank int) (int, int) { return rank % 3, rank / 3 }, func(group, index int) int { return 3*index + group })
 	ops = columns.Round(10, 0, nil)
 	simtest.ErrorIf(t, ops[1].Peer != 1 || ops[0].Peer != 7, "rank 10 sends to %d, receives from %d; want 1, 7", ops[1].Peer, ops[0].Peer)
+	// Two such grids: rank 12 + 10 does so among those of the second.
+	ops = collectives.Divide(barrier, 24, 3).Round(22, 0, nil)
+	simtest.ErrorIf(t, ops[1].Peer != 13 || ops[0].Peer != 19, "rank 22 sends to %d, receives from %d; want 13, 19", ops[1].Peer, ops[0].Peer)
+	simtest.Equal(t, (&collectives.Op{Kind: collectives.Copy, Data: collectives.Range(3, 0)}).Blocks(), 0, "blocks of a copy of nothing:")
 }
 
 // sends are the messages that a rank sends in all its rounds.
@@ -254,9 +258,8 @@ func TestLeadersExchange(t *testing.T) {
 				in, out = collectives.InAndOut, collectives.InAndOut
 			}
 			all := sends(c, 0) // leader of ranks 0 and 1; 2 is the other leader
-			if first, last := all[0], all[len(all)-1]; first.Peer != 2 || first.Segment != in || last.Peer != 1 || last.Segment != out {
-				t.Errorf("segment %v: the first message goes to %d by %v, the last to %d by %v", segment, first.Peer, first.Segment, last.Peer, last.Segment)
-			}
+			first, last := all[0], all[len(all)-1]
+			simtest.Alike(t, fmt.Sprintf("segment %v: the first message, the last", segment), first.Peer, 2, first.Segment, in, last.Peer, 1, last.Segment, out)
 		}
 	}
 }
@@ -313,6 +316,8 @@ func TestOrderOfExchange(t *testing.T) {
 		simtest.EqualSlices(t, peers[collectives.Send], c.sends, "%s: sends to", c.name)
 		simtest.EqualSlices(t, peers[collectives.Recv], c.heard, "%s: hears from", c.name)
 	}
+	down := sends(simtest.Must(collectives.Registry.New("broadcast-binomial", collectives.Env{Ranks: 12, Bytes: 8}))(t), 0) // largest subtree first
+	simtest.Alike(t, "the root sends to", []int32{down[0].Peer, down[1].Peer, down[2].Peer, down[3].Peer}, []int32{8, 4, 2, 1})
 }
 
 // TestLibraryAlgorithm holds the rules to lines of the libraries' sources: Open MPI 4.0 takes Bruck's
@@ -334,8 +339,18 @@ func TestLibraryAlgorithm(t *testing.T) {
 }
 
 // TestSegments: broadcasts down trees keep their contract in segments that do not divide the vector, and
-// with any fanout.
+// with any fanout. Of 1000 B in segments of 300 the root of three ranks sends 300, 300, 300 and 100 down a chain, and
+// two parts of either half down a split tree, as it does of 4096 B in the usual segments of 1024.
 func TestSegments(t *testing.T) {
+	for name, settings := range map[string]collectives.TreeSettings{"broadcast-chain": {Fanout: 1, Segment: 300}, "broadcast-split-binary": {Fanout: 2, Segment: 300}} {
+		bytes := int64(0)
+		all := sends(simtest.Must(collectives.Registry.Build(name, &settings, collectives.Env{Ranks: 3, Bytes: 1000}))(t), 0)
+		for _, op := range all {
+			bytes += op.Bytes
+		}
+		simtest.Alike(t, name+": messages, their bytes", len(all), 4, bytes, 1000)
+	}
+	simtest.Equal(t, len(sends(simtest.Must(collectives.Registry.New("broadcast-split-binary", collectives.Env{Ranks: 3, Bytes: 4096}))(t), 0)), 4, "messages")
 	for _, name := range []string{"broadcast-chain", "broadcast-tree", "broadcast-knomial", "broadcast-doubling", "broadcast-split-binary"} {
 		for n := 1; n <= 20; n++ {
 			for _, fanout := range []int{1, 3} {
@@ -436,6 +451,8 @@ func TestAllgatherLeadersCosts(t *testing.T) {
 			all := sends(c, rank)
 			for _, op := range all {
 				bytes += op.Bytes
+				by := map[int64]collectives.Segment{100: collectives.In, 1200: collectives.Out, 300: 0, 600: 0}[op.Bytes]
+				simtest.Equal(t, op.Segment, by, "critical %v: rank %d sends %d B by segment", critical, rank, op.Bytes)
 			}
 			simtest.ErrorIf(t, int64(len(all)) != want.messages || bytes != want.bytes,
 				"critical %v: rank %d sends %d messages, %d B; want %d, %d", critical, rank, len(all), bytes, want.messages, want.bytes)

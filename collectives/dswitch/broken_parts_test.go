@@ -2,6 +2,7 @@ package dswitch
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -152,9 +153,7 @@ func TestSessionsFaultsExhaustive(t *testing.T) {
 			isolate[j] = Fault{Kind: ChannelFault, Stage: 1, Port: j}
 		}
 		n.Fail(isolate...)
-		if got := n.Reach(); got.Cut != n.Processors()-1 {
-			t.Errorf("m = %d: without its channels processor 0 has %d lost pairs, want all others", c.m, got.Cut)
-		}
+		simtest.Equal(t, n.Reach().Cut, n.Processors()-1, "m = %d: without its channels processor 0 loses", c.m)
 		simtest.ErrorIf(t, c.m == 3 && !separated, "no three faults separate two processors")
 	}
 }
@@ -167,9 +166,8 @@ func checkFaultsByFlit(t *testing.T, n *SessionNetwork, faults []Fault) {
 	n.Fail(faults...)
 	reach := n.Reach()
 	o := checkConserved(t, n.Run(newCyclic(n, true), SessionOptions{PacketFlits: 1}))
-	if o.Received != 2*reach.Direct || o.MissingPairs != 2*(reach.Detour+reach.Cut) || o.Conflicts+o.AccessDrops+o.FaultDrops != 0 {
-		t.Fatalf("%s with %+v: received %d, missing %d, %+v: %+v", n.sw.Name(), faults, o.Received, o.MissingPairs, reach, o)
-	}
+	simtest.FatalIf(t, o.Received != 2*reach.Direct || o.MissingPairs != 2*(reach.Detour+reach.Cut) || o.Conflicts+o.AccessDrops+o.FaultDrops != 0,
+		"%s with %+v: received %d, missing %d, %+v: %+v", n.sw.Name(), faults, o.Received, o.MissingPairs, reach, o)
 	// What was heard also says which pairs a third processor can restore.
 	detours := 0
 	for x := range n.Processors() {
@@ -261,8 +259,8 @@ func TestRelaysShareTheWork(t *testing.T) {
 	simtest.ErrorIf(t, len(sessions) != 2 || all != 6 || len(load) != 4, "%d relays by %v in %d sessions, want 6 by four in 2", all, load, len(sessions))
 }
 
-// After the accelerated all-to-all of a damaged network relays give every
-// restorable pair its packet.
+// After the all-to-all of a damaged network relays give every restorable pair its packet, and after a single
+// permutation those whose relay has had it.
 func TestSessionsRelays(t *testing.T) {
 	for _, c := range []topology.PKConfig{{M: 4, Cascades: 1}, {M: 3, Cascades: 2}} {
 		for seed := range uint64(10) {
@@ -273,6 +271,16 @@ func TestSessionsRelays(t *testing.T) {
 				r := simtest.Must(RunSessions(t.Context(), n.sw, config, seed, nil))(t)
 				simtest.ErrorIf(t, r.Row.RelayedPairs != 2*r.Reach.Detour || r.Row.MissingPairs != 2*(r.Reach.Detour+r.Reach.Cut),
 					"relayed %d, missing %d, %+v", r.Row.RelayedPairs, r.Row.MissingPairs, r.Reach)
+				config.Schedule, config.Permutations = "random", 1
+				r = simtest.Must(RunSessions(t.Context(), n.sw, config, seed, nil))(t)
+				n.Fail(r.Faults...)
+				heard := 0
+				for _, relay := range slices.Concat(n.relays()...) {
+					if r.Row.Heard(relay.Via, relay.Source) {
+						heard++
+					}
+				}
+				simtest.Equal(t, r.Row.RelayedPairs, heard, "relayed after one permutation")
 			})
 		}
 	}

@@ -91,6 +91,7 @@ func TestRunSessionsRefusals(t *testing.T) {
 		{pk, func(c *SessionsConfig) { c.Schedule, c.PacketFlits = "ring", 0 }, []string{"schedule = \"ring\"", "packet_flits = 0"}},
 		{pk, func(c *SessionsConfig) { c.FirstStage = "single" }, []string{"first_stage = single: want parallel"}},
 		{pk, func(c *SessionsConfig) { c.FailSwitches, c.FailProcessors = 50, 16 }, []string{"fail_switches = 50: want at most 49", "fail_processors = 16: want at most 15"}},
+		{pk, func(c *SessionsConfig) { c.FailUnits = 50 }, []string{"fail_units = 50: want at most 49"}}, // 7 in each of 7 copies of PK_1
 		{pk, func(c *SessionsConfig) { c.FirstStage, c.FailSwitches = "single", 50 }, []string{"first_stage = single", "fail_switches = 50"}},
 		{pk, func(c *SessionsConfig) { c.Schedule, c.Addressing = "sigma", "direct" }, []string{"schedule = sigma"}},
 		{pcc, func(c *SessionsConfig) { c.Schedule = "sigma" }, []string{"addressing \"direct\""}},
@@ -177,9 +178,7 @@ func TestAccessBound(t *testing.T) {
 		schedule := simtest.Must(newSessionSchedule(n, DefaultSessionsConfig(), 1))(t)
 		R := n.Processors()
 		simtest.Equal(t, n.accessBound(schedule), c.bound, "%s: bound of pairs lost", n.sw.Name())
-		if o := n.Run(schedule, SessionOptions{PacketFlits: 1}); o.MissingPairs != c.lost {
-			t.Errorf("%s: %d pairs lost, want %d", n.sw.Name(), o.MissingPairs, c.lost)
-		}
+		simtest.Equal(t, n.Run(schedule, SessionOptions{PacketFlits: 1}).MissingPairs, c.lost, "%s: pairs lost", n.sw.Name())
 		// Packets meet in stage 1 only, counted from 0.
 		slots, owner := n.slots(schedule), make([]map[int]int, R)
 		for d := range R {
@@ -205,9 +204,7 @@ func TestAccessBound(t *testing.T) {
 			return given && of == x
 		})
 		o := n.Run(best, SessionOptions{PacketFlits: 1})
-		if o.MissingPairs != c.bound || o.AccessDrops != 0 || o.Conflicts != 0 {
-			t.Errorf("%s: without the losers %d pairs are lost, %d packets dropped, %d in conflict; want %d, 0, 0", n.sw.Name(), o.MissingPairs, o.AccessDrops, o.Conflicts, c.bound)
-		}
+		simtest.Alike(t, n.sw.Name()+": without the losers pairs are lost, packets dropped, in conflict", []int{o.MissingPairs, o.AccessDrops, o.Conflicts}, []int{c.bound, 0, 0})
 	}
 }
 

@@ -274,6 +274,9 @@ func TestSessionsDetectCollisions(t *testing.T) {
 		// At an output three packets of others meet in each of two sessions: whoever wins, one
 		// pair of three is left over at each of 13.
 		simtest.Equal(t, n.accessBound(collide(n)), 13, "%d flits: at least pairs lost under any rule", F)
+		n.Fail(Fault{Kind: SwitchFault, Index: 12}) // nothing goes to its output
+		simtest.Equal(t, n.accessBound(collide(n)), 12, "%d flits, without a switch: at least pairs lost under any rule", F)
+		n.Fail()
 		n.SingleAccess = true
 		o = checkConserved(t, n.Run(newDigits(n, digitsShort, true), SessionOptions{PacketFlits: F}))
 		simtest.ErrorIf(t, o.AccessDrops != 3*13*3 || o.Received != 3*13 || o.LostPairs != 13*12-39,

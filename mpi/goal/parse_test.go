@@ -33,6 +33,13 @@ func TestParseAccepts(t *testing.T) {
 	simtest.ErrorIf(t, got != want, "written:\n%s\nwant:\n%s", got, want)
 }
 
+// TestReady: an operation begins when the last one that it waits for has ended, here after 100, though the other,
+// which is begun later, has ended after 5.
+func TestReady(t *testing.T) {
+	g := readSchedule(t, []byte("num_ranks 1\nrank 0 {\na: calc 100\nb: calc 5 cpu 1\nc: calc 1 cpu 2\nc requires a\nc requires b\n}\n"))
+	simtest.EqualSlices(t, simtest.Must((mpi.LogGOPS{L: 1}).Run(g.Replay(1), nil))(t).Finish, []int64{101}, "the rank ends after")
+}
+
 // TestLengths: what no order of matching gives room is refused, as the second of the sends by length, of 9 B,
 // and the second of the receives, of 8 B; what some order does, or any receive may take, is left to the run.
 func TestLengths(t *testing.T) {
