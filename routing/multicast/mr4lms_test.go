@@ -47,13 +47,53 @@ func TestMergeFewestGroups(t *testing.T) {
 
 // TestBuildTurns is algorithm 7 on a row of ten switches with one entry and two successes: a merge
 // turns to colouring first; two groups in a row that need none turn back. A merge between them
-// starts the count anew.
+// starts the count anew, and so does the next turn. The second, fourth and seventh group merge. Otherwise nothing turns.
 func TestBuildTurns(t *testing.T) {
-	e := limited(t, gridNet(false, 1, 10), 1, MR4LMSConfig{Build: "auto", Successes: 2, Merge: "fewest-groups"})
-	fctb := []bool{false, true, true, true, true, false} // the second and the fourth group merge
-	join(t, e, [][]topology.TerminalID{{0, 1}, {0, 1}, {2, 3}, {2, 3}, {4, 5}, {6, 7}}, func(id int) {
-		simtest.ErrorIf(t, e.fctb != fctb[id], "after group %d colours come first: %v, want %v", id, e.fctb, fctb[id])
-	})
+	for build, fctb := range map[string]string{"auto": "01111011", "fbtc": "00000000", "fctb": "11111111"} {
+		e := limited(t, gridNet(false, 1, 10), 1, MR4LMSConfig{Build: build, Successes: 2, Merge: "fewest-groups"})
+		join(t, e, [][]topology.TerminalID{{0, 1}, {0, 1}, {2, 3}, {2, 3}, {4, 5}, {6, 7}, {6, 7}, {8, 9}}, func(id int) {
+			simtest.ErrorIf(t, e.fctb != (fctb[id] == '1'), "%s: after group %d colours come first: %v", build, id, e.fctb)
+		})
+	}
+}
+
+// TestOrderMakesRoom: channels that move into one gap halve it each time, 2^32 at first, until the labels are dealt out
+// anew; they rise along the list after every move.
+func TestOrderMakesRoom(t *testing.T) {
+	o := newOrderedPairs(gridNet(true, 1, 5))
+	for i := range 40 {
+		o.move([]topology.PortID{topology.PortID(2 + i%2)}, 0)
+		for p, ends := o.succ[len(o.label)-1], topology.PortID(len(o.label)-1); o.succ[p] != ends; p = o.succ[p] {
+			simtest.FatalIf(t, o.label[o.succ[p]] <= o.label[p], "move %d: label %d before %d", i, o.label[p], o.label[o.succ[p]])
+		}
+	}
+}
+
+// TestGrowsAlongMembers: switches 0-1-2-5 are in a line, and so are 0-3-4-5, with members at 4 and 5, which may be no
+// farther than height 4 from root 0 with the cable to their terminals. The second is a neighbour of the first, at the last
+// hop that is allowed: no further switch is needed, though the first shortest path to it is by 1 and 2. In the other
+// network 3 members follow each other, 0-1-2-3, and switch 4 leads from 0 to 3, too; member 5, behind 3, is within 3
+// hops by 4 only, to which 3 then moves up.
+func TestGrowsAlongMembers(t *testing.T) {
+	for _, c := range []struct {
+		links   [][2]topology.SwitchID
+		members []member
+		height  int
+		want    []topology.SwitchID
+	}{
+		{[][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 5}, {0, 3}, {3, 4}, {4, 5}}, []member{{4, 1}, {5, 1}}, 4, []topology.SwitchID{0, 3, 4, 5}},
+		{[][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 3}, {0, 4}, {4, 3}, {3, 5}}, []member{{1, 0}, {2, 0}, {3, 0}, {5, 0}}, 3, []topology.SwitchID{0, 1, 2, 3, 4, 5}},
+	} {
+		b := topology.NewBuilder(6, topology.Class{Name: "local"})
+		for _, link := range c.links {
+			b.AddLink(link[0], link[1], 0)
+		}
+		b.AddTerminal(4, 0)
+		sub := newSubgraph(simtest.Must(NewForest(newEnv(t, b.Freeze())))(t))
+		sub.open(0, nil)
+		tree := newGrower(sub).build(0, c.members, c.height)
+		simtest.ErrorIf(t, !slices.Equal(slices.Sorted(slices.Values(tree.Switches)), c.want) || tree.Height != c.height, "%+v, want %v", tree, c.want)
+	}
 }
 
 // TestMergedTree: on a ring of five switches group {0, 2} has the tree 0-1-2, and {0, 2, 3, 4} has to
@@ -148,12 +188,11 @@ func TestNearestClearsTheWay(t *testing.T) {
 func TestMetricsByHand(t *testing.T) {
 	e := limited(t, gridNet(false, 1, 3), 4, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
 	join(t, e, [][]topology.TerminalID{{0, 1}, {0, 1}}, func(int) {})
-	if m := e.forest.Measure(); m.Colours != 2 || m.Trees != 2 || m.MaxEFI != 2 || m.MeanEFI != 1 || m.MeanTFI != 1 || m.MeanHeight != 2 || m.TreeLinks != 2 {
-		t.Errorf("%+v", m)
-	}
+	m := e.forest.Measure()
+	simtest.ErrorIf(t, m.Colours != 2 || m.Trees != 2 || m.MaxEFI != 2 || m.MeanEFI != 1 || m.MeanTFI != 1 || m.MeanHeight != 2 || m.TreeLinks != 2, "%+v", m)
 	simtest.EqualSlices(t, e.forest.EFIHistogram(), []int{1, 0, 1}, "cables by the groups over them:")
 	simtest.Check(t, e.forest.Remove(0))
-	m := e.forest.Measure()
+	m = e.forest.Measure()
 	simtest.ErrorIf(t, m.Colours != 1 || m.Trees != 1 || m.MaxEFI != 1 || m.MeanEFI != 0.5, "without the first group: %+v", m)
 }
 
@@ -208,9 +247,8 @@ func TestLayersPair(t *testing.T) {
 	l, err := AssignLayers(g, pair, 2)
 	simtest.ErrorIf(t, err != nil || l.Count != 2 || l.Of[0] != 0 || l.Of[1] != 1 || l.Dependencies != 8, "%+v, %v", l, err)
 	_, err = AssignLayers(g, pair, 1)
-	if err == nil || !strings.HasPrefix(err.Error(), "multicast tree 1 can deadlock") || strings.Count(err.Error(), " on layer 0 waits for switch ") != 4 {
-		t.Errorf("one layer: %v", err)
-	}
+	simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), "multicast tree 1 can deadlock") ||
+		strings.Count(err.Error(), " on layer 0 waits for switch ") != 4, "one layer: %v", err)
 }
 
 // topTrees are trees over all leaves of fatTreeNet(ports), each from another of

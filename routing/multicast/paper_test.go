@@ -319,6 +319,14 @@ func TestColourBound(t *testing.T) {
 	} {
 		simtest.Equal(t, sizes.least(c.span), c.want, "switches of a tree of %v, at least", c.span)
 	}
+	// Cover: five members next to one of two hubs, 0 and 1, the third of them next to both: 2 others. (Walk: spanning tree 8,
+	// longest edge 2: 5 links.)
+	hubs := topology.NewBuilder(7, topology.Class{Name: "local"})
+	for i, s := range []topology.SwitchID{2, 3, 4, 4, 5, 6} {
+		hubs.AddLink(topology.SwitchID(i/3), s, 0)
+	}
+	hubs.AddTerminal(2, 0)
+	simtest.Equal(t, newTreeSizes(newEnv(t, hubs.Freeze()).Hops).least([]topology.SwitchID{2, 3, 4, 5, 6}), 7, "switches of a tree over two hubs, at least")
 
 	// Load: terminal 0 and 4 in two groups each. Volume: 6 + 6 + 5 of 8
 	// switches, 3 colours, which are also enough.
