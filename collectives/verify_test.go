@@ -61,10 +61,9 @@ func TestLeadersNeedWholeNodes(t *testing.T) {
 	}
 }
 
-// 26 handshakes a rank at 160 ranks and 30 at 240: two in each of 13 and 15
-// steps, 13*14+1 = 183 and 15*16+1 = 241 being the first to reach them. With
-// every block ending in the default value a notice follows each. All at once
-// takes the same messages in 13 steps with handshakes and one round more.
+// 26 handshakes a rank at 160 ranks and 30 at 240: two in each of 13 and 15 steps, 13*14+1 = 183 and 15*16+1 = 241
+// being the first to reach them. With every block ending in the default value a notice follows each. All at once takes
+// the same messages in 13 steps with handshakes and one round more.
 func TestLSSMessages(t *testing.T) {
 	for _, c := range []struct {
 		ranks, notice   int
@@ -320,10 +319,9 @@ func TestOrderOfExchange(t *testing.T) {
 	simtest.Alike(t, "the root sends to", []int32{down[0].Peer, down[1].Peer, down[2].Peer, down[3].Peer}, []int32{8, 4, 2, 1})
 }
 
-// TestLibraryAlgorithm holds the rules to lines of the libraries' sources: Open MPI 4.0 takes Bruck's
-// alltoall below 200 B on more than 12 ranks, linear below 3,000 B, else pairwise, and recursive doubling
-// below 10,000 B of an allreduce; an allgather goes by all that is gathered, 64 times 781 B being 49,984. MPICH's limits
-// are inclusive.
+// TestLibraryAlgorithm holds the rules to lines of the libraries' sources: Open MPI 4.0 takes Bruck's alltoall below
+// 200 B on more than 12 ranks, linear below 3,000 B, else pairwise, and recursive doubling below 10,000 B of an
+// allreduce; an allgather goes by all that is gathered, 64 times 781 B being 49,984. MPICH's limits are inclusive.
 func TestLibraryAlgorithm(t *testing.T) {
 	for _, row := range simtest.Rows(t, "testdata/library_algorithms.csv") {
 		ranks, bytes := simtest.Must(strconv.Atoi(row[2]))(t), simtest.Must(strconv.ParseInt(row[3], 10, 64))(t)

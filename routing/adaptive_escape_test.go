@@ -33,12 +33,11 @@ func extended(t *testing.T, topo topology.Topology, r fabric.EscapeRouting, worm
 	return g.Certify(walked, all)
 }
 
-// On a ring of 8 what is adaptive are, but for ties, the virtual channels. Without a dateline the
-// escape channels in a direction wait for each other in a circle of 8. Under wormhole a packet can
-// have come by adaptive channels in between: from channel i, out of switch i, it waits for i+1 or
-// i+2 if it makes at least 3 hops, and for i+3 if it makes 4, which in the direction up escape hops
-// do only towards odd destinations, so for odd i. That closes the circle with 4 dependencies
-// (2+2+1+3), and not with 3: two of these would have to be of 3, of which the first leads to an
+// On a ring of 8 what is adaptive are, but for ties, the virtual channels. Without a dateline the escape channels in a
+// direction wait for each other in a circle of 8. Under wormhole a packet can have come by adaptive channels in
+// between: from channel i, out of switch i, it waits for i+1 or i+2 if it makes at least 3 hops, and for i+3 if it
+// makes 4, which in the direction up escape hops do only towards odd destinations, so for odd i. That closes the circle
+// with 4 dependencies (2+2+1+3), and not with 3: two of these would have to be of 3, of which the first leads to an
 // even channel, and one of 2 to an even one again.
 func TestEscapeWithoutDateline(t *testing.T) {
 	topo := torus(t, 2, 8)
@@ -59,8 +58,7 @@ func TestEscapeWithoutDateline(t *testing.T) {
 	}
 }
 
-// overload runs uniform traffic at full load through buffers of as many flits as
-// a packet has, on switches of a config.
+// overload runs uniform traffic at full load through buffers of as many flits as a packet has, on switches of a config.
 func overload(t *testing.T, topo topology.Topology, r fabric.Routing, config fabric.Config, flow string, flits int, cycles int64) error {
 	t.Helper()
 	config.Fabric.AllowDeadlock = true
@@ -96,9 +94,8 @@ func TestEscapeStages(t *testing.T) {
 	}
 }
 
-// remembering is adaptive-escape on a torus with the dateline of routing "dor":
-// packets that enter a ring, or come back to it from adaptive channels, are on
-// the lower escape channel, and on the higher from the edge on.
+// remembering is adaptive-escape on a torus with the dateline of routing "dor": packets that enter a ring, or come back
+// to it from adaptive channels, are on the lower escape channel, and on the higher from the edge on.
 type remembering struct {
 	fabric.EscapeRouting
 	grid topology.Grid
@@ -139,17 +136,15 @@ func (r *remembering) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uin
 	})
 }
 
-// TestIndirectDependencies: a packet that has crossed the edge of a row may take a column by
-// adaptive channels and ask for the lower escape channel of the next row, and from the end of that
-// row packets get back to the first row in the same way. These are indirect dependencies, which
-// wormhole has and cut-through has not: there the memory does no harm.
+// TestIndirectDependencies: a packet that has crossed the edge of a row may take a column by adaptive channels and ask
+// for the lower escape channel of the next row, and from the end of that row packets get back to the first row in the
+// same way. These are indirect dependencies, which wormhole has and cut-through has not: there the memory does no harm.
 func TestIndirectDependencies(t *testing.T) {
 	topo := torus(t, 1, 5, 5)
 	r := &remembering{adaptiveEscape(t, topo), topo.(topology.Grid)}
-	if c := extended(t, topo, r, false); !c.Acyclic() {
-		t.Errorf("cut-through: %s", c.Describe(topo.Graph()))
-	}
-	c := extended(t, topo, r, true)
+	c := extended(t, topo, r, false)
+	simtest.ErrorIf(t, !c.Acyclic(), "cut-through: %s", c.Describe(topo.Graph()))
+	c = extended(t, topo, r, true)
 	simtest.FatalIf(t, c.Acyclic(), "wormhole: no cycle")
 	rows := map[int]bool{}
 	for _, channel := range c.Cycle {
@@ -270,11 +265,10 @@ func (a *arounds) Deliver(d *fabric.Delivery) {
 	}
 }
 
-// TestQAdaptiveGoesAround: all terminals of a group send to the next, on 9 groups of 4 switches
-// with 2 terminals and 2 global channels each. Minimal routing carries 1/8 of a flit a terminal and
-// cycle, all 8 terminals of a group by one channel. At a load of 0.3, once switches have learned,
-// more than half of the packets go around (that channel has room for 0.125/0.3 of them, 42 %) and
-// all of the load arrives; under uniform traffic most go minimally.
+// TestQAdaptiveGoesAround: all terminals of a group send to the next, on 9 groups of 4 switches with 2 terminals and 2
+// global channels each. Minimal routing carries 1/8 of a flit a terminal and cycle, all 8 terminals of a group by one
+// channel. At a load of 0.3, once switches have learned, more than half of the packets go around (that channel has room
+// for 0.125/0.3 of them, 42 %) and all of the load arrives; under uniform traffic most go minimally.
 func TestQAdaptiveGoesAround(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	n := topo.Graph().Terminals()
@@ -299,8 +293,7 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 		f.Advance(cycles)
 		accepted, around := float64(sink.all)/cycles/float64(n), float64(sink.around)/float64(sink.all)
 		t.Logf("%s, %s: accepted %.3f, around %.3f", c.name, c.routing, accepted, around)
-		simtest.ErrorIf(t, accepted < c.accepted[0] || accepted > c.accepted[1],
-			"%s, %s: accepted %.3f, want %v", c.name, c.routing, accepted, c.accepted)
+		simtest.ErrorIf(t, accepted < c.accepted[0] || accepted > c.accepted[1], "%s, %s: accepted %.3f, want %v", c.name, c.routing, accepted, c.accepted)
 		simtest.ErrorIf(t, around < c.around[0] || around > c.around[1], "%s, %s: around %.3f, want %v", c.name, c.routing, around, c.around)
 	}
 }

@@ -81,8 +81,7 @@ func TestAdaptiveCurves(t *testing.T) {
 	}
 }
 
-// onCurve holds a routing to a point of a curve: mean latency within 3 %, switches visited
-// within 2 %.
+// onCurve holds a routing to a point of a curve: mean latency within 3 %, switches visited within 2 %.
 func onCurve(t *testing.T, topo topology.Topology, name string, settings []param.Setting, pattern measure.Pattern, load float64, cycles int64, latency, hops float64) {
 	t.Helper()
 	m := measured(t, topo, must(t, topo, 0, name, settings...), pattern, load, cycles)

@@ -86,9 +86,8 @@ func TestDORWithoutDatelines(t *testing.T) {
 	}
 }
 
-// TestNCAPaths: in a fat tree of 4-port switches with three levels, terminals
-// are 2 to a leaf and 4 to a pod. Within a leaf there is one path of no hops;
-// within a pod 2 ways up, 2 hops; else 2*2 ways up, 4 hops.
+// TestNCAPaths: in a fat tree of 4-port switches with three levels, terminals are 2 to a leaf and 4 to a pod. Within a
+// leaf there is one path of no hops; within a pod 2 ways up, 2 hops; else 2*2 ways up, 4 hops.
 func TestNCAPaths(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
 	r := must(t, topo, 0, "nca")
@@ -107,11 +106,10 @@ func TestNCAPaths(t *testing.T) {
 	}
 }
 
-// TestNCAHashed: one path for each pair, and all ports up in use. Of the 124
-// destinations outside a leaf, each of its 4 ports up serves a number that is
-// binomial with p = 1/4, at 4/128 flits a cycle each: load 0.97 with standard
-// deviation 0.15. At the second level, (leaf, destination) pairs count: 4*112
-// with p = 1/16, load 0.875 with standard deviation 0.16. 4.5 of them are allowed.
+// TestNCAHashed: one path for each pair, and all ports up in use. Of the 124 destinations outside a leaf, each of its 4
+// ports up serves a number that is binomial with p = 1/4, at 4/128 flits a cycle each: load 0.97 with standard
+// deviation 0.15. At the second level, (leaf, destination) pairs count: 4*112 with p = 1/16, load 0.875 with standard
+// deviation 0.16. 4.5 of them are allowed.
 func TestNCAHashed(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 8, 3 })
 	g, tree := topo.Graph(), topo.(topology.Tree)
@@ -151,9 +149,8 @@ func hyperX(t testing.TB, terminals int, dims ...int) topology.Hamming {
 	return build(t, "hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Terminals = dims, terminals }).(topology.Hamming)
 }
 
-// TestHyperXNeeds: virtual channels as in vcs.csv of the atlas's reference data, where
-// the argument is given for each; and with one fewer a cycle, as its cdg_checks.csv
-// found for 3x3 and 3x3x3 (other rows: found here).
+// TestHyperXNeeds: virtual channels as in vcs.csv of the atlas's reference data, where the argument is given for each;
+// and with one fewer a cycle, as its cdg_checks.csv found for 3x3 and 3x3x3 (other rows: found here).
 func TestHyperXNeeds(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -179,11 +176,10 @@ func TestHyperXNeeds(t *testing.T) {
 	}
 }
 
-// TestDeroutes walks all paths between two corners of a 4x3x3 HyperX. DimWAR takes the
-// dimensions in order and at most two hops in each; DAL at most two in each, in any
-// order; OmniWAR at most n+m, and none twice running away from the destination in a
-// dimension. There are as many paths as hand counts give: DimWAR has in each dimension
-// of S switches the direct hop or one over S-2 others: 3*2*2.
+// TestDeroutes walks all paths between two corners of a 4x3x3 HyperX. DimWAR takes the dimensions in order and at most
+// two hops in each; DAL at most two in each, in any order; OmniWAR at most n+m, and none twice running away from the
+// destination in a dimension. There are as many paths as hand counts give: DimWAR has in each dimension of S switches
+// the direct hop or one over S-2 others: 3*2*2.
 func TestDeroutes(t *testing.T) {
 	topo := hyperX(t, 1, 4, 3, 3)
 	dst := topology.TerminalID(topo.Graph().Terminals() - 1)
@@ -276,7 +272,6 @@ func TestHyperXCurves(t *testing.T) {
 		{"dal", rotate, 0.5, 0.6, nil},
 	} {
 		m := measured(t, topo, must(t, topo, 4, c.name, c.settings...), c.pattern, 0.6, 1500)
-		simtest.ErrorIf(t, m.Accepted < c.least || m.Accepted > c.most,
-			"%s accepts %.3f of 0.6, want %.3f to %.3f", c.name, m.Accepted, c.least, c.most)
+		simtest.ErrorIf(t, m.Accepted < c.least || m.Accepted > c.most, "%s accepts %.3f of 0.6, want %.3f to %.3f", c.name, m.Accepted, c.least, c.most)
 	}
 }

@@ -35,12 +35,11 @@ func (d *digest) Deliver(p *fabric.Delivery) {
 	d.sum += h
 }
 
-// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in every variant of
-// their settings, and with several Valiant candidates and an offset, and of those that weigh the
-// queues of many channels: the sum of the hashes of all deliveries, under traffic that loads some
-// channels more than others. The numbers were recorded from implementations that walked both paths
-// of every packet step by step, hop counts and all, or looked at one channel after the other and
-// asked of each whether it is allowed; what is fast must decide the same. A change of the model
+// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in every variant of their settings, and
+// with several Valiant candidates and an offset, and of those that weigh the queues of many channels: the sum of the
+// hashes of all deliveries, under traffic that loads some channels more than others. The numbers were recorded from
+// implementations that walked both paths of every packet step by step, hop counts and all, or looked at one channel
+// after the other and asked of each whether it is allowed; what is fast must decide the same. A change of the model
 // records them anew (the failure prints them) and says so in the change log.
 func TestGoldenAdaptive(t *testing.T) {
 	groups := []topology.Topology{
@@ -70,9 +69,7 @@ func TestGoldenAdaptive(t *testing.T) {
 	} {
 		all := routingtest.Variants(t, name)
 		order := simtest.Must(routing.Registry.Settings(name, routing.Env{Topology: c.nets[0]}))(t) // of the form on groups
-		slices.SortStableFunc(all, func(a, b routingtest.Variant) int {
-			return slices.Index(order, a.Key) - slices.Index(order, b.Key)
-		})
+		slices.SortStableFunc(all, func(a, b routingtest.Variant) int { return slices.Index(order, a.Key) - slices.Index(order, b.Key) })
 		if c.nets[0] == groups[0] {
 			all = append(all, routingtest.Variant{Routing: name, Config: eager(t, name)})
 		}
@@ -133,9 +130,8 @@ type mixed struct{}
 
 func (mixed) Draw(r *sim.Stream) int { return 1 + r.IntN(2) }
 
-// TestSharedSteps: routings on groups take the same ways by either form of their tables,
-// with the same random numbers, in dragonflies with a channel between two groups, with
-// several, and with several of one switch.
+// TestSharedSteps: routings on groups take the same ways by either form of their tables, with the same random numbers,
+// in dragonflies with a channel between two groups, with several, and with several of one switch.
 func TestSharedSteps(t *testing.T) {
 	nets := []topology.Topology{
 		dragonfly(t, 2, 4, 2, 0), dragonfly(t, 2, 4, 2, 4), dragonfly(t, 1, 3, 1, 2), dragonfly(t, 2, 1, 4, 0), dragonfly(t, 1, 3, 5, 3),
@@ -149,9 +145,8 @@ func TestSharedSteps(t *testing.T) {
 				restore()
 				a, b := digestOf(t, net, whole), digestOf(t, net, shared)
 				simtest.ErrorIf(t, a != b, "%s, gateways %s, network %d: digests %#x and %#x", name, gateway, i, a, b)
-				if a, b := dependencies(t, net, whole, whole.VCs()), dependencies(t, net, shared, shared.VCs()); !slices.Equal(a, b) {
-					t.Errorf("%s, gateways %s, network %d: %d and %d dependencies, or others", name, gateway, i, len(a), len(b))
-				}
+				all, others := dependencies(t, net, whole, whole.VCs()), dependencies(t, net, shared, shared.VCs())
+				simtest.ErrorIf(t, !slices.Equal(all, others), "%s, gateways %s, network %d: %d and %d dependencies, or others", name, gateway, i, len(all), len(others))
 			}
 		}
 	}
@@ -185,10 +180,9 @@ func mesh(t testing.TB, terminals int, dims ...int) topology.Topology {
 	return build(t, "mesh", func(c *topology.GridConfig) { c.Dims, c.Terminals = dims, terminals })
 }
 
-// The graphs of testdata come from the atlas's reference data, made there from
-// the published definitions: NAME.edges.gz, a line "u v" for each cable;
-// NAME.nexthop.gz, one next hop for each pair; NAME.rperm.gz, the destination of each
-// terminal, 4 on a switch, under a permutation of switches.
+// The graphs of testdata come from the atlas's reference data, made there from the published definitions:
+// NAME.edges.gz, a line "u v" for each cable; NAME.nexthop.gz, one next hop for each pair; NAME.rperm.gz, the
+// destination of each terminal, 4 on a switch, under a permutation of switches.
 
 // edgeList is a graph of testdata with so many terminals on each switch.
 func edgeList(t testing.TB, name string, terminals int) topology.Topology {

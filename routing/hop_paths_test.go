@@ -28,9 +28,8 @@ func must(t testing.TB, topo topology.Topology, vcs int, name string, settings .
 	return simtest.Must(try(topo, vcs, name, settings...))(t)
 }
 
-// checkNeed holds a routing to a number of virtual channels: with them no channels wait for each
-// other, with one fewer they do, and the routing is refused, unless it has a cycle by intent
-// (escapes) or does with fewer (less).
+// checkNeed holds a routing to a number of virtual channels: with them no channels wait for each other, with one fewer
+// they do, and the routing is refused, unless it has a cycle by intent (escapes) or does with fewer (less).
 func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name string, less bool, settings ...param.Setting) {
 	t.Helper()
 	r := must(t, topo, 0, name, settings...)
@@ -47,12 +46,11 @@ func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name
 		fmt.Sprintf("switch.vcs = %d: want at least %d, which routing %q needs", need-1, need, name))
 }
 
-// TestNeeds: as many virtual channels as hops, and with one fewer there is a cycle of channels
-// (cdg_checks.csv of the atlas's reference data: found there by another program). Slim Fly q = 5
-// and PolarFly q = 7 have diameter 2, the random graph of 57 switches of degree 8 diameter 3. On
-// Dragonfly+ and the orthogonal fat tree, whose switches have ranks, each leg takes one (vcs.csv of
-// the same data); in a dragonfly Valiant takes one for each of three groups. Dimension order takes
-// two in rings of four, none of whose minimal paths in rings of three has two hops in a row.
+// TestNeeds: as many virtual channels as hops, and with one fewer there is a cycle of channels (cdg_checks.csv of the
+// atlas's reference data: found there by another program). Slim Fly q = 5 and PolarFly q = 7 have diameter 2, the
+// random graph of 57 switches of degree 8 diameter 3. On Dragonfly+ and the orthogonal fat tree, whose switches have
+// ranks, each leg takes one (vcs.csv of the same data); in a dragonfly Valiant takes one for each of three groups.
+// Dimension order takes two in rings of four, none of whose minimal paths in rings of three has two hops in a row.
 func TestNeeds(t *testing.T) {
 	slimfly := edgeList(t, "slimfly_q5", 1)
 	polarfly := edgeList(t, "polarfly_q7", 1)
@@ -96,8 +94,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestNextHopsFile: packets go by the paths of the file, on the virtual channel of the
-// hop's number alone.
+// TestNextHopsFile: packets go by the paths of the file, on the virtual channel of the hop's number alone.
 func TestNextHopsFile(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
 	var next [][]string
@@ -131,8 +128,7 @@ func TestNextHopsRefuses(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "next.txt")
 		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
 		_, err := try(ring, 0, "table", param.Set("next_hops", path))
-		simtest.ErrorIf(t, want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)),
-			"%q: %v, want %s", text, err, want)
+		simtest.ErrorIf(t, want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)), "%q: %v, want %s", text, err, want)
 	}
 	simtest.Refuse(try(ring, 0, "table", param.Set("next_hops", "nowhere")))(t, "next_hops = nowhere: want a readable file")
 }
@@ -170,9 +166,8 @@ func TestDetours(t *testing.T) {
 	}
 }
 
-// TestTablePaths: every path is as short as the graph's distance, hop n is on
-// virtual channel n alone, hashed ties give one path for a pair, and random
-// ones every shortest path (counted by the usual recursion over distances).
+// TestTablePaths: every path is as short as the graph's distance, hop n is on virtual channel n alone, hashed ties give
+// one path for a pair, and random ones every shortest path (counted by the usual recursion over distances).
 func TestTablePaths(t *testing.T) {
 	topo := build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 40, 4, 2 })
 	g := topo.Graph()

@@ -89,10 +89,9 @@ func greatest(topo topology.Topology, load *routing.Load, class string) float64 
 	return most
 }
 
-// TestGridBounds: uniform traffic with self on k x k grids with one terminal a switch (Dally and
-// Towles 2004, section 3.3.1). Mesh: the channels across the middle carry the packets of k/2
-// switches of a row to k/2 columns of all rows: k/4, for k = 8 load 2 and bound 0.5. Torus: half of
-// that by symmetry of the two directions, k/8: load 1, bound 1.
+// TestGridBounds: uniform traffic with self on k x k grids with one terminal a switch (Dally and Towles 2004, section
+// 3.3.1). Mesh: the channels across the middle carry the packets of k/2 switches of a row to k/2 columns of all rows:
+// k/4, for k = 8 load 2 and bound 0.5. Torus: half of that by symmetry of the two directions, k/8: load 1, bound 1.
 func TestGridBounds(t *testing.T) {
 	for _, c := range []struct {
 		topo  topology.Topology
@@ -111,8 +110,7 @@ func TestGridBounds(t *testing.T) {
 	}
 }
 
-// TestSampledWalk: a budget ends the walk before all destinations are done, and
-// the certificate says so.
+// TestSampledWalk: a budget ends the walk before all destinations are done, and the certificate says so.
 func TestSampledWalk(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	r := must(t, topo, 0, "min")
@@ -236,9 +234,8 @@ func plainLoads(g *topology.Graph, r fabric.Routing, vcs int, m routing.Matrix) 
 	return ports, true
 }
 
-// TestLoadsOnThreads: channel loads are the same to the last bit as added up one after the
-// other, for any number of threads, and however little these may write down; and for an
-// even matrix the same as for its pairs.
+// TestLoadsOnThreads: channel loads are the same to the last bit as added up one after the other, for any number of
+// threads, and however little these may write down; and for an even matrix the same as for its pairs.
 func TestLoadsOnThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	compared := 0
@@ -257,17 +254,13 @@ func TestLoadsOnThreads(t *testing.T) {
 						simtest.ErrorIf(t, !errors.Is(err, routing.ErrAdaptive), "%v on %s: %v, want %v", v, n.Name, err, routing.ErrAdaptive)
 						continue
 					}
-					if err != nil {
-						t.Fatalf("%v on %s: %v", v, n.Name, err)
-					}
+					simtest.FatalIf(t, err != nil, "%v on %s: %v", v, n.Name, err)
 					for threads, most := range map[int]int{2: 1 << 20, 5: 1 + compared%100} {
 						runtime.GOMAXPROCS(threads)
 						restore := routing.WriteDownAtMost(most)
 						got, err := routing.Loads(g, r, r.VCs(), m)
 						restore()
-						if err != nil {
-							t.Fatalf("%v on %s: %v", v, n.Name, err)
-						}
+						simtest.FatalIf(t, err != nil, "%v on %s: %v", v, n.Name, err)
 						compared++
 						simtest.ErrorIf(t, !slices.Equal(got.Port, whole.Port) || !slices.Equal(got.Injection, whole.Injection),
 							"%v on %s, %d threads: other loads than those of its pairs", v, n.Name, threads)

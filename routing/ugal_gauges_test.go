@@ -22,9 +22,7 @@ type flitsWaiting struct {
 
 func (q flitsWaiting) Waiting(p topology.PortID, vc int) int { return q.at[p][vc] }
 
-func (q flitsWaiting) WaitingAll(p topology.PortID) int {
-	return q.at[p][0] + q.at[p][1] + q.at[p][2]
-}
+func (q flitsWaiting) WaitingAll(p topology.PortID) int { return q.at[p][0] + q.at[p][1] + q.at[p][2] }
 
 // gauged is the view of 5 groups of two switches with a terminal (port 4s of switch s), a channel to the
 // other (4s+1) and two to other groups (4s+2, 4s+3), which lead in the order of the groups: of group 0
@@ -88,8 +86,7 @@ func TestGauges(t *testing.T) {
 		}{{2, 3, c.apart}, {6, 4, c.same}, {3, 3, further}} {
 			h, minimal, detour := compared(u, &v, p.dst, p.via)
 			m, nm := u.costs(u, &v, &h, minimal, detour)
-			simtest.ErrorIf(t, m != p.want[0] || nm != p.want[1],
-				"%s, %s, to terminal %d: %d and %d, want %v", c.name, c.weight, p.dst, m, nm, p.want)
+			simtest.ErrorIf(t, m != p.want[0] || nm != p.want[1], "%s, %s, to terminal %d: %d and %d, want %v", c.name, c.weight, p.dst, m, nm, p.want)
 		}
 	}
 }
@@ -142,6 +139,46 @@ func TestUGALOffset(t *testing.T) {
 		chosen := u.best(&v, &h, minimal, func() (uint32, bool) { return detour.launch, true })
 		simtest.ErrorIf(t, (chosen.launch == minimal.launch) != minimally, "offset %d: minimal %v, want %v", offset, !minimally, minimally)
 	}
+}
+
+// graphOnly is a network without groups and coordinates.
+type graphOnly struct{ graph *topology.Graph }
+
+func (graphOnly) Facts() topology.Facts    { return topology.Facts{} }
+func (x graphOnly) Graph() *topology.Graph { return x.graph }
+
+// TestHopsOfDetours: in a row of switches 0 to 3 with a terminal each, the detour from 1 to 2 by 0 has 1 + 2 hops, that
+// by 3 has 2 + 1, and the minimal path 1.
+func TestHopsOfDetours(t *testing.T) {
+	b := topology.NewBuilder(4, topology.Class{Name: "terminal", Latency: 1})
+	for s := range topology.SwitchID(4) {
+		b.AddTerminal(s, 0)
+		if s > 0 {
+			b.AddLink(s-1, s, 0)
+		}
+	}
+	g := b.Freeze()
+	u := simtest.Must(Registry.New("ugal-l", Env{Topology: graphOnly{g}}))(t).(*pathUGAL)
+	v := fabric.NewView(fabric.Sight{Graph: g, VCs: 8, Streams: make([]sim.Stream, 4)}, flitsWaiting{})
+	for state, want := range map[uint32]int{direct(): 1, over(0): 3, over(3): 3} {
+		_, hops := u.first(&v, &fabric.Head{Switch: 1, Dst: 2}, state)
+		simtest.Equal(t, hops, want, "state %#x: hops", state)
+	}
+}
+
+// TestDrawsOfIdle: a minimal path that costs nothing is taken at once, and the intermediates of three candidates are drawn
+// all the same: what is drawn next does not depend on that.
+func TestDrawsOfIdle(t *testing.T) {
+	next := map[bool]uint64{}
+	for _, compare := range []bool{false, true} {
+		topo, v := gauged(t, 2, nil)
+		u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo, VCs: 3}, param.Set("candidates", 3)))(t).(*ugal)
+		u.idleSuffices = u.idleSuffices && !compare
+		h := fabric.Head{Switch: 0, Dst: 2}
+		u.decide(&v, &h, u.minimal(&v, &h, u.minimalVC))
+		next[compare] = v.Random(0).Uint64()
+	}
+	simtest.Equal(t, next[false], next[true], "the next number is")
 }
 
 // TestOnlyDetour: of three groups, of a terminal on each of two switches, a packet from the first to

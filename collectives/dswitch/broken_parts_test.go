@@ -59,10 +59,9 @@ func subsets(n, size int, visit func([]int)) {
 	grow(0, 0)
 }
 
-// expectedReach counts living pairs by the combinatorics of the design alone: the living processors
-// whose channel to a living block lives are pairwise joined by that block and by no other, so that
-// there are sum of C(a_b, 2) direct pairs; two processors are restored if some third shares such a
-// block with each.
+// expectedReach counts living pairs by the combinatorics of the design alone: the living processors whose channel to a
+// living block lives are pairwise joined by that block and by no other, so that there are sum of C(a_b, 2) direct
+// pairs; two processors are restored if some third shares such a block with each.
 func expectedReach(d *topology.Design, faults []Fault) Reach {
 	N, m := d.Points(), d.Size()
 	deadPoint, deadBlock, deadChannel := make([]bool, N), make([]bool, N), make([]bool, N*m)
@@ -120,12 +119,11 @@ func expectedReach(d *topology.Design, faults []Fault) Reach {
 	return r
 }
 
-// Every set of up to three faulty processors, switches and channels for N = 7 (35 parts) and of up
-// to two for N = 13 (78; three without -short), and every single one for N = 21, against the
-// combinatorics. Up to m-1 faults of any kind never separate two living processors: if their common
-// block is lost, of the (m-1)^2 third processors at which another block of x meets another of y
-// each further fault spoils at most m-1, so that m-2 more leave at least m-1 of them. m faults can
-// (all channels of one processor).
+// Every set of up to three faulty processors, switches and channels for N = 7 (35 parts) and of up to two for N = 13
+// (78; three without -short), and every single one for N = 21, against the combinatorics. Up to m-1 faults of any kind
+// never separate two living processors: if their common block is lost, of the (m-1)^2 third processors at which another
+// block of x meets another of y each further fault spoils at most m-1, so that m-2 more leave at least m-1 of them. m
+// faults can (all channels of one processor).
 func TestSessionsFaultsExhaustive(t *testing.T) {
 	for _, c := range []struct{ m, most int }{{3, 3}, {4, 3}, {5, 1}} {
 		n := pccNetwork(t, c.m, 1)
@@ -158,9 +156,8 @@ func TestSessionsFaultsExhaustive(t *testing.T) {
 	}
 }
 
-// checkFaultsByFlit compares the analysis with what gets through flit by flit:
-// the cyclic permutations, each processor routing around what has failed where
-// it has a choice, reach exactly the direct pairs, without conflicts.
+// checkFaultsByFlit compares the analysis with what gets through flit by flit: the cyclic permutations, each processor
+// routing around what has failed where it has a choice, reach exactly the direct pairs, without conflicts.
 func checkFaultsByFlit(t *testing.T, n *SessionNetwork, faults []Fault) {
 	t.Helper()
 	n.Fail(faults...)
@@ -231,9 +228,8 @@ func TestSessionsProcessorFaults(t *testing.T) {
 // leaves them joined, all others of its ports lose each other directly.
 func TestSessionsInnerSwitchFault(t *testing.T) {
 	n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2})
-	// All 7 units of copy 0, into which row 1 of table 2 is plugged:
-	// processors 1 7 5 8 14 12 15. Of their 21 pairs (1,8), (7,14), (5,12),
-	// (1,15), (8,15) are on equal elements modulo 7 and keep two paths.
+	// All 7 units of copy 0, into which row 1 of table 2 is plugged: processors 1 7 5 8 14 12 15. Of their 21 pairs
+	// (1,8), (7,14), (5,12), (1,15), (8,15) are on equal elements modulo 7 and keep two paths.
 	var faults []Fault
 	for u := range 7 {
 		faults = append(faults, Fault{Kind: UnitFault, Stage: 2, Index: u})

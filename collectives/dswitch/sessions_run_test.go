@@ -57,8 +57,7 @@ func TestRunSessionsPaper(t *testing.T) {
 	}
 }
 
-// Every schedule runs, gives the same numbers twice, and the
-// same outcome under direct and indirect addressing.
+// Every schedule runs, gives the same numbers twice, and the same outcome under direct and indirect addressing.
 func TestRunSessionsSchedules(t *testing.T) {
 	for _, schedule := range []string{"digits", "digits-printed", "digits-short", "cyclic", "accelerated", "random", "sigma"} {
 		c := DefaultSessionsConfig()
@@ -208,8 +207,7 @@ func TestAccessBound(t *testing.T) {
 	}
 }
 
-// TestLargestMatching: three rows that want two slots; and one that has to give
-// way along a path of exchanges.
+// TestLargestMatching: three rows that want two slots; and one that has to give way along a path of exchanges.
 func TestLargestMatching(t *testing.T) {
 	for _, c := range []struct {
 		wanted [][]int
@@ -224,12 +222,11 @@ func TestLargestMatching(t *testing.T) {
 	}
 }
 
-// Routes read off the paper's tables 1 and 2 by hand, ports and processors from 1. PK_1: 1 and 7
-// stand in row 1 of table 1, at ports 1 and 2, row 1 being switch 1 at port 1 of processor 1: (1,
-// 2). PK_2: 15 and 6 stand in row 2 of table 2, which is the second of the rows of 15, so c_1 = 2;
-// there they have ports 7 and 3 of PK_1, which meet in row 3 of table 1, at its ports 3 and 1: (2,
-// 3, 1). 1 and 8 stand together in rows 1, 2 and 4; the first is taken, c_1 = 1, ports 1 and 4;
-// these meet in row 4 of table 1 at ports 3 and 1: (1, 3, 1).
+// Routes read off the paper's tables 1 and 2 by hand, ports and processors from 1. PK_1: 1 and 7 stand in row 1 of
+// table 1, at ports 1 and 2, row 1 being switch 1 at port 1 of processor 1: (1, 2). PK_2: 15 and 6 stand in row 2 of
+// table 2, which is the second of the rows of 15, so c_1 = 2; there they have ports 7 and 3 of PK_1, which meet in row
+// 3 of table 1, at its ports 3 and 1: (2, 3, 1). 1 and 8 stand together in rows 1, 2 and 4; the first is taken, c_1 =
+// 1, ports 1 and 4; these meet in row 4 of table 1 at ports 3 and 1: (1, 3, 1).
 func TestSessionsRoutes(t *testing.T) {
 	for _, c := range []struct {
 		cascades, from, to int

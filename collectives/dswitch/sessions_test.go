@@ -103,11 +103,10 @@ func TestSessionsTheorem2(t *testing.T) {
 	}
 }
 
-// Where the inner PK_2 has a partial group (R_2 = N(m-1) + 1, the largest), theorem 2 fails with
-// three cascades: the last port of a PK_1 is plugged into splitter port 1, 2 or 3 depending on the
-// copy, so that a session's packets may reach a joiner of the second stage over two of its ports.
-// Those packets have different sources, and where the two processors share one path only the loser
-// never arrives. The numbers are those of the plain model below.
+// Where the inner PK_2 has a partial group (R_2 = N(m-1) + 1, the largest), theorem 2 fails with three cascades: the
+// last port of a PK_1 is plugged into splitter port 1, 2 or 3 depending on the copy, so that a session's packets may
+// reach a joiner of the second stage over two of its ports. Those packets have different sources, and where the two
+// processors share one path only the loser never arrives. The numbers are those of the plain model below.
 func TestSessionsTheorem2FailsOnPartialGroups(t *testing.T) {
 	for _, c := range []struct{ m, processors, lost int }{{3, 35, 84}, {4, 130, 520}} {
 		n := pkNetwork(t, topology.PKConfig{M: c.m, Cascades: 3})
@@ -235,8 +234,7 @@ func TestSessionsCyclicAndAccelerated(t *testing.T) {
 	}
 }
 
-// PCC with sigma = 2: (N-1)/m = (m-1)/2 sessions, rounded up; the m-1 sessions
-// of sigma = 1 bring everything twice.
+// PCC with sigma = 2: (N-1)/m = (m-1)/2 sessions, rounded up; the m-1 sessions of sigma = 1 bring everything twice.
 func TestSessionsSigma(t *testing.T) {
 	for _, c := range []struct{ m, processors, sessions int }{{4, 7, 2}, {5, 11, 2}, {6, 16, 3}, {9, 37, 4}} {
 		n := pccNetwork(t, c.m, 2)
@@ -304,9 +302,8 @@ func BenchmarkSessions(b *testing.B) {
 	}
 }
 
-// In session t of PK_2(15, 3, 1|3) a_1 is t mod 3 and a_2 is t / 3: the splitters of stage 2 pass packets to
-// port a_2, from 0, and the switches add (a_1 + 2) mod 3. In session t of the cyclic permutations
-// processor x sends to x + t + 1.
+// In session t of PK_2(15, 3, 1|3) a_1 is t mod 3 and a_2 is t / 3: the splitters of stage 2 pass packets to port a_2,
+// from 0, and the switches add (a_1 + 2) mod 3. In session t of the cyclic permutations processor x sends to x + t + 1.
 func TestSessionsOrder(t *testing.T) {
 	n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2})
 	h := Headers{k: n.k, m: n.m, digits: make([]uint8, n.Processors()*n.m*n.k)}

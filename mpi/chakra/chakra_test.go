@@ -94,10 +94,9 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestImportSamples: the collectives of 4 ranks are carried out by the ring: an allreduce of
-// 1 MiB in 6 rounds of 256 KiB, a reduce-scatter in 3, an allgather of 1 MiB of each rank in 3
-// of 1 MiB, an all-to-all in 3 messages of 256 KiB. A ring that is spelt out in 8 files has
-// 14 messages of 128 KiB a rank, and computes 49 us on rank 0.
+// TestImportSamples: the collectives of 4 ranks are carried out by the ring: an allreduce of 1 MiB in 6 rounds of 256
+// KiB, a reduce-scatter in 3, an allgather of 1 MiB of each rank in 3 of 1 MiB, an all-to-all in 3 messages of 256 KiB.
+// A ring that is spelt out in 8 files has 14 messages of 128 KiB a rank, and computes 49 us on rank 0.
 func TestImportSamples(t *testing.T) {
 	simtest.NeedSample(t, samples)
 	for _, c := range []struct {
@@ -112,8 +111,7 @@ func TestImportSamples(t *testing.T) {
 	} {
 		g, _ := simtest.Must2(Import(samples+c.file, "", trace.Default()))(t)
 		n, size := g.Count(mpi.Send)
-		simtest.ErrorIf(t, n != c.messages || size != c.bytes,
-			"%s: %d messages of %d B in all, want %d of %d", c.file, n, size, c.messages, c.bytes)
+		simtest.ErrorIf(t, n != c.messages || size != c.bytes, "%s: %d messages of %d B in all, want %d of %d", c.file, n, size, c.messages, c.bytes)
 		simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	}
 	_, report, err := Import(samples+"pytorch_rank0_first400.et.gz", "", trace.Default())
@@ -164,8 +162,7 @@ func TestExport(t *testing.T) {
 	} {
 		g := simtest.Must(goal.Parse("x", strings.NewReader(text)))(t)
 		err := Export(g, func(int) (io.WriteCloser, error) { return os.Create(filepath.Join(t.TempDir(), "x")) })
-		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), "x:") || !strings.Contains(err.Error(), what),
-			"%s: %v", what, err)
+		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), "x:") || !strings.Contains(err.Error(), what), "%s: %v", what, err)
 	}
 }
 
@@ -286,8 +283,7 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// hostile makes traces whose messages are well formed, and whose numbers, counts and nesting are
-// what no writer writes.
+// hostile makes traces whose messages are well formed, and whose numbers, counts and nesting are what no writer writes.
 type hostile struct{ simtest.Hostile }
 
 // number is often one that readers do not expect.
@@ -419,8 +415,7 @@ func TestHostile(t *testing.T) {
 			if err == nil {
 				read++
 			}
-			simtest.ErrorIf(t, err == nil && g.Ranks() != ranks || err != nil && !strings.Contains(err.Error(), "t."),
-				"ranks %d, error %v", ranks, err)
+			simtest.ErrorIf(t, err == nil && g.Ranks() != ranks || err != nil && !strings.Contains(err.Error(), "t."), "ranks %d, error %v", ranks, err)
 		})
 		simtest.FatalIf(t, t.Failed(), "seed %d", seed)
 	}

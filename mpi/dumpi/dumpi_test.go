@@ -144,16 +144,14 @@ func program(rank int) []byte {
 	return w.end()
 }
 
-// TestProgram: the trace under testdata, which this test writes with -update, becomes what its
-// ranks do. Messages: 4 ranks send 16 B and 12 B to the next, and 20 B to the other of their
-// row, 192 B. Ring allreduce of 2 ranks: 2 rounds of 400 B, 4 ranks: 8 messages, 3200 B.
-// Broadcast of 16 B: 3 messages, 48 B. Gather: 3 of 4 B. Alltoallv: 0+1+2+3 ints from each
-// rank but for what would go to the next, which is 1, 2, 3, 0 ints of rank 0, 1, 2, 3: 24-6 =
-// 18 ints, less those to itself, 0+1+2+3: 12 ints; messages of a rank go to the two that are
-// neither it nor the next, rank 0 gets none: from 0 to 2, 3; 1 to 3; 2 to 1; 3 to 1, 2: 6
-// messages, 48 B. Dissemination barrier: 2 rounds, 8 messages of 1 B.
-// Computing: 5+1 (a call of the rank alone) us before Comm_split, 10, 20, then calls of the
-// rank alone before Sendrecv (Type_contiguous: 1), Wtime (1) and 30, and 1: 69 us a rank.
+// TestProgram: the trace under testdata, which this test writes with -update, becomes what its ranks do. Messages: 4
+// ranks send 16 B and 12 B to the next, and 20 B to the other of their row, 192 B. Ring allreduce of 2 ranks: 2 rounds
+// of 400 B, 4 ranks: 8 messages, 3200 B. Broadcast of 16 B: 3 messages, 48 B. Gather: 3 of 4 B. Alltoallv: 0+1+2+3 ints
+// from each rank but for what would go to the next, which is 1, 2, 3, 0 ints of rank 0, 1, 2, 3: 24-6 = 18 ints, less
+// those to itself, 0+1+2+3: 12 ints; messages of a rank go to the two that are neither it nor the next, rank 0 gets
+// none: from 0 to 2, 3; 1 to 3; 2 to 1; 3 to 1, 2: 6 messages, 48 B. Dissemination barrier: 2 rounds, 8 messages of 1
+// B. Computing: 5+1 (a call of the rank alone) us before Comm_split, 10, 20, then calls of the rank alone before
+// Sendrecv (Type_contiguous: 1), Wtime (1) and 30, and 1: 69 us a rank.
 func TestProgram(t *testing.T) {
 	for r := range 4 {
 		name := fmt.Sprintf("testdata/ring-%04d.bin", r)
@@ -187,8 +185,7 @@ func checkCounts(t *testing.T, report *trace.Report, ends ...string) {
 	}
 }
 
-// TestSamples: the samples have the calls and bytes that were counted; the complete one is
-// replayed.
+// TestSamples: the samples have the calls and bytes that were counted; the complete one is replayed.
 func TestSamples(t *testing.T) {
 	simtest.NeedSample(t, samples)
 	want, got := map[string]string{}, map[string]string{}

@@ -102,9 +102,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestBounds: a line without end and more operations than there is memory for
-// are problems, found on the way. An operation takes 40 bytes: in
-// 4000 bytes there is room for fewer than 100, beside 9 for the rank.
+// TestBounds: a line without end and more operations than there is memory for are problems, found on the way. An
+// operation takes 40 bytes: in 4000 bytes there is room for fewer than 100, beside 9 for the rank.
 func TestBounds(t *testing.T) {
 	simtest.Refuse(Parse("f", strings.NewReader("num_ranks 1\nrank 0 {\n"+strings.Repeat(" ", 1<<20+1))))(t, "f:3: a line of more than 1048576 bytes")
 	many := strings.NewReader("num_ranks 1\nrank 0 {\n" + strings.Repeat("calc 1\n", 100) + "}\n")
@@ -162,9 +161,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// A schedule that is too large for the heap is what a small one would be: it is written and
-// read again. After n computations of 1 ns rank 0 sends, with an overhead of 100, to rank 1,
-// which has it L = 1000 and an overhead later.
+// A schedule that is too large for the heap is what a small one would be: it is written and read again. After n
+// computations of 1 ns rank 0 sends, with an overhead of 100, to rank 1, which has it L = 1000 and an overhead later.
 func TestSpilled(t *testing.T) {
 	const n = 300_000 // 19 MB of operations in all
 	b := NewBuilder("large", 2)
@@ -254,16 +252,13 @@ func TestBinaryAndText(t *testing.T) {
 		simtest.ErrorIf(t, !bytes.Equal(asBinary(t, g), content), "%s: written, it is another file", file)
 		text := asText(t, g)
 		again := readSchedule(t, text)
-		simtest.ErrorIf(t, !bytes.Equal(asBinary(t, again), content) || !bytes.Equal(asText(t, again), text),
-			"%s: over text, it is another file", file)
+		simtest.ErrorIf(t, !bytes.Equal(asBinary(t, again), content) || !bytes.Equal(asText(t, again), text), "%s: over text, it is another file", file)
 		beside, err := os.ReadFile(strings.TrimSuffix(file, ".bin") + ".goal")
-		simtest.ErrorIf(t, err == nil && !bytes.Equal(asText(t, readSchedule(t, beside)), text),
-			"%s: the text beside it has other operations", file)
+		simtest.ErrorIf(t, err == nil && !bytes.Equal(asText(t, readSchedule(t, beside)), text), "%s: the text beside it has other operations", file)
 	}
 }
 
-// TestBinaryCounts: the samples of the reference have the operations that another reader
-// has counted.
+// TestBinaryCounts: the samples of the reference have the operations that another reader has counted.
 func TestBinaryCounts(t *testing.T) {
 	dir := "../../../shared/reference/workloads/formats/goal/"
 	simtest.NeedSample(t, dir)
@@ -338,8 +333,7 @@ func TestBinaryRefuses(t *testing.T) {
 	simtest.Equal(t, fmt.Sprint(err), "x: rank 0, operation 1: dependency cycle in rank 0: \"calc 2\" (operation 1) requires operation 1", "a cycle:")
 }
 
-// FuzzBinary: a binary schedule that is accepted is the same when it is written and read
-// again, and over text.
+// FuzzBinary: a binary schedule that is accepted is the same when it is written and read again, and over text.
 func FuzzBinary(f *testing.F) {
 	for _, file := range binaries(f) {
 		content := simtest.Must(os.ReadFile(file))(f)

@@ -54,9 +54,8 @@ func TestCounts(t *testing.T) {
 	simtest.ErrorIf(t, c.Channels != 3 || c.Dependencies != 2 || c.Exact(), "%+v, want 3 channels, 2 dependencies, a sample", c)
 }
 
-// TestAgainstGonum compares random graphs around the threshold where cycles
-// appear: components with gonum's Tarjan, the length of the shortest cycle with
-// searches from every node on an adjacency matrix.
+// TestAgainstGonum compares random graphs around the threshold where cycles appear: components with gonum's Tarjan, the
+// length of the shortest cycle with searches from every node on an adjacency matrix.
 func TestAgainstGonum(t *testing.T) {
 	stream := sim.NewStream(1, "graphs", 0)
 	cyclic := 0
@@ -107,8 +106,7 @@ func larger(sizes []int32) int {
 	return n
 }
 
-// shortest is the length of a shortest cycle, by powers of the adjacency
-// matrix: 0 if there is none.
+// shortest is the length of a shortest cycle, by powers of the adjacency matrix: 0 if there is none.
 func shortest(edges [][]bool) int {
 	n := len(edges)
 	walk := edges // pairs joined by a walk of so many edges
@@ -146,8 +144,7 @@ func TestDeepGraph(t *testing.T) {
 	simtest.ErrorIf(t, len(c.Cycle) != 3, "cycle %v", c.Cycle)
 }
 
-// TestRow: a row is a set, whatever the order in which near and far members
-// come. The plain version is a sorted slice.
+// TestRow: a row is a set, whatever the order in which near and far members come. The plain version is a sorted slice.
 func TestRow(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

@@ -68,8 +68,7 @@ func loads(t *testing.T, g *topology.Graph, r fabric.Routing) *routing.Load {
 	return simtest.Must(routing.Loads(g, r, r.VCs(), shifts{g.Terminals()}))(t)
 }
 
-// shifts sends to the next terminal and to the one half way round, in equal shares:
-// sums of them are exact.
+// shifts sends to the next terminal and to the one half way round, in equal shares: sums of them are exact.
 type shifts struct{ n int }
 
 func (s shifts) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {

@@ -96,19 +96,17 @@ func TestGrowsAlongMembers(t *testing.T) {
 	}
 }
 
-// TestMergedTree: on a ring of five switches group {0, 2} has the tree 0-1-2, and {0, 2, 3, 4} has to
-// share the only entry. All roots have a member two hops away but none farther; of those without a
-// tree, 3 and 4, the lower is taken: 2-3-4-0 if the old tree is replaced, 0-1-2 and all five switches if
-// it is kept. Without the second group the tree that replaces keeps 0 and 2, what lies between,
-// and its root.
+// TestMergedTree: on a ring of five switches group {0, 2} has the tree 0-1-2, and {0, 2, 3, 4} has to share the only
+// entry. All roots have a member two hops away but none farther; of those without a tree, 3 and 4, the lower is taken:
+// 2-3-4-0 if the old tree is replaced, 0-1-2 and all five switches if it is kept. Without the second group the tree
+// that replaces keeps 0 and 2, what lies between, and its root.
 func TestMergedTree(t *testing.T) {
 	for oldTrees, want := range map[string][]topology.SwitchID{"rebuild": {0, 2, 3, 4}, "extend": {0, 1, 2, 3, 4}} {
 		e := limited(t, gridNet(true, 1, 5), 1, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "fewest-groups", OldTrees: oldTrees})
 		join(t, e, [][]topology.TerminalID{{0, 2}, {0, 2, 3, 4}}, func(int) {})
 		p := simtest.Must(e.forest.Planted(0))(t)
 		got := slices.Sorted(slices.Values(p.Switches))
-		simtest.ErrorIf(t, p.Switches[0] != 3 || !slices.Equal(got, want),
-			"%s: switches %v from root %d, want %v from 3", oldTrees, got, p.Switches[0], want)
+		simtest.ErrorIf(t, p.Switches[0] != 3 || !slices.Equal(got, want), "%s: switches %v from root %d, want %v from 3", oldTrees, got, p.Switches[0], want)
 	}
 }
 
@@ -178,8 +176,7 @@ func TestNearestClearsTheWay(t *testing.T) {
 	e := limited(t, b.Freeze(), 1, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
 	join(t, e, [][]topology.TerminalID{{0}, {1, 8}, {3, 17}, {2, 3}}, func(int) {})
 	m := e.forest.Measure()
-	simtest.ErrorIf(t, m.Groups != 4 || m.Trees != 1 || m.MaxTFI != 4,
-		"%d groups on %d trees, at most %d; want 4 on one", m.Groups, m.Trees, m.MaxTFI)
+	simtest.ErrorIf(t, m.Groups != 4 || m.Trees != 1 || m.MaxTFI != 4, "%d groups on %d trees, at most %d; want 4 on one", m.Groups, m.Trees, m.MaxTFI)
 }
 
 // TestMetricsByHand: on a row of three switches two groups of switches 0 and 1 have a tree each, of one cable, which
@@ -196,8 +193,7 @@ func TestMetricsByHand(t *testing.T) {
 	simtest.ErrorIf(t, m.Colours != 1 || m.Trees != 1 || m.MaxEFI != 1 || m.MeanEFI != 0.5, "without the first group: %+v", m)
 }
 
-// ringPaths are the four paths of three cables around a ring of four switches,
-// each rooted at its first switch.
+// ringPaths are the four paths of three cables around a ring of four switches, each rooted at its first switch.
 func ringPaths(g *topology.Graph) []*Tree {
 	var trees []*Tree
 	for first := range 4 {
@@ -217,17 +213,15 @@ func ringPaths(g *topology.Graph) []*Tree {
 	return trees
 }
 
-// In each direction the path that starts at switch i has the dependencies i -> i+1 and i+1 -> i+2
-// of the ring's four (of cable on next cable). Any two paths that start next to each other have
-// three together, any two opposite ones all four, which is a cycle. So paths 0 and 1 share a layer,
-// and 2 and 3: two layers of three dependencies in each direction, twelve in all. With one layer
-// the third path closes the circle of four.
+// In each direction the path that starts at switch i has the dependencies i -> i+1 and i+1 -> i+2 of the ring's four
+// (of cable on next cable). Any two paths that start next to each other have three together, any two opposite ones all
+// four, which is a cycle. So paths 0 and 1 share a layer, and 2 and 3: two layers of three dependencies in each
+// direction, twelve in all. With one layer the third path closes the circle of four.
 func TestLayersRing(t *testing.T) {
 	g := gridNet(true, 1, 4)
 	trees := ringPaths(g)
 	l, err := AssignLayers(g, trees, 16)
-	simtest.ErrorIf(t, err != nil || l.Count != 2 || l.Dependencies != 12 || l.Of[0] != 0 || l.Of[1] != 0 || l.Of[2] != 1 || l.Of[3] != 1,
-		"%+v, %v", l, err)
+	simtest.ErrorIf(t, err != nil || l.Count != 2 || l.Dependencies != 12 || l.Of[0] != 0 || l.Of[1] != 0 || l.Of[2] != 1 || l.Of[3] != 1, "%+v, %v", l, err)
 	var cyclic *CyclicError
 	_, err = AssignLayers(g, trees, 1)
 	simtest.FatalIf(t, !errors.As(err, &cyclic) || cyclic.Tree != 2 || len(cyclic.Cycle) != 4, "one layer: %v", err)
@@ -238,8 +232,7 @@ func TestLayersRing(t *testing.T) {
 	simtest.ErrorIf(t, !strings.Contains(err.Error(), "4 channels wait for each other"), "%v", err)
 }
 
-// Paths 0 and 2 alone have all four dependencies of each direction: the pair of
-// trees that can deadlock.
+// Paths 0 and 2 alone have all four dependencies of each direction: the pair of trees that can deadlock.
 func TestLayersPair(t *testing.T) {
 	g := gridNet(true, 1, 4)
 	trees := ringPaths(g)

@@ -134,8 +134,7 @@ func TestBytes(t *testing.T) {
 			if x < 255 {
 				up++
 			}
-			simtest.FatalIf(t, uint8(most>>(8*i)) != max(x, y) || uint8(least>>(8*i)) != min(x, y) || uint8(more>>(8*i)) != up,
-				"%#x, %#x: byte %d", a, b, i)
+			simtest.FatalIf(t, uint8(most>>(8*i)) != max(x, y) || uint8(least>>(8*i)) != min(x, y) || uint8(more>>(8*i)) != up, "%#x, %#x: byte %d", a, b, i)
 		}
 	}
 }
@@ -192,10 +191,9 @@ func TestLeastHeight(t *testing.T) {
 	}
 }
 
-// TestNearest: formula 1 by hand. On a row of five switches with a terminal
-// each, group {0, 1} is at distance (1+2+1+1)/4 from a tree of {2, 3}... nearest
-// members: 0 to 2 is 2, 1 to 2 is 1, 2 to 1 is 1, 3 to 1 is 2: mean 6/4; from
-// a tree of {1, 4}: 0 to 1 is 1, 1 to 1 is 0, 1 to 1 is 0, 4 to 1 is 3: 4/4.
+// TestNearest: formula 1 by hand. On a row of five switches with a terminal each, group {0, 1} is at distance
+// (1+2+1+1)/4 from a tree of {2, 3}... nearest members: 0 to 2 is 2, 1 to 2 is 1, 2 to 1 is 1, 3 to 1 is 2: mean 6/4;
+// from a tree of {1, 4}: 0 to 1 is 1, 1 to 1 is 0, 1 to 1 is 0, 4 to 1 is 3: 4/4.
 func TestNearest(t *testing.T) {
 	e := joined(t, gridNet(false, 1, 5), [][]topology.TerminalID{{2, 3}, {1, 4}})
 	probe := NewGroup(9, []topology.TerminalID{0, 1}, nil)
@@ -218,9 +216,8 @@ func joined(t *testing.T, g *topology.Graph, groups [][]topology.TerminalID) *mr
 	return e
 }
 
-// TestFirstRoot: of two tops that reach both leaves in one hop, the second of two equal groups has
-// the one with fewer trees, so that the trees have only the leaves in common. The first one has the
-// lower number.
+// TestFirstRoot: of two tops that reach both leaves in one hop, the second of two equal groups has the one with fewer
+// trees, so that the trees have only the leaves in common. The first one has the lower number.
 func TestFirstRoot(t *testing.T) {
 	e := joined(t, family("fat-tree", param.Set("k", 4), param.Set("n", 2)), [][]topology.TerminalID{{0, 2}, {0, 2}})
 	var trees [][]topology.SwitchID
@@ -386,8 +383,7 @@ func TestSearch(t *testing.T) {
 						continue
 					}
 					got, ok := g.search(root, members)
-					simtest.FatalIf(t, ok != connected || ok && got != height,
-						"%s: height %d, connected %v, want %d, %v", name, got, ok, height, connected)
+					simtest.FatalIf(t, ok != connected || ok && got != height, "%s: height %d, connected %v, want %d, %v", name, got, ok, height, connected)
 					if !ok {
 						apart++
 						continue
@@ -423,8 +419,7 @@ func TestSearch(t *testing.T) {
 	simtest.ErrorIf(t, far == 0 || apart == 0, "far %d, apart %d: want both of them tried", far, apart)
 }
 
-// TestNearestMember: byte by byte, on a network that is connected and on two
-// islands, where distances reach 255.
+// TestNearestMember: byte by byte, on a network that is connected and on two islands, where distances reach 255.
 func TestNearestMember(t *testing.T) {
 	apart := topology.NewBuilder(13, topology.Class{Name: "local"})
 	for s := range topology.SwitchID(12) {

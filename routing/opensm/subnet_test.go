@@ -64,9 +64,8 @@ func TestNewSubnetProblems(t *testing.T) {
 	simtest.ErrorIf(t, err == nil, "a manager that is not there")
 }
 
-// minhop on two cables: switch 0 sends its own hosts by ports 1 and 2 (counted, too),
-// the others in turn by 3 and 4; the switch itself has port 0. Hosts come before
-// switches, which are not counted: switch 1 goes by port 3 again.
+// minhop on two cables: switch 0 sends its own hosts by ports 1 and 2 (counted, too), the others in turn by 3 and 4;
+// the switch itself has port 0. Hosts come before switches, which are not counted: switch 1 goes by port 3 again.
 func TestMinHop(t *testing.T) {
 	s := newSubnet(t, chain(nil), 0, 0)
 	o := DefaultOptions()
@@ -80,9 +79,8 @@ func TestMinHop(t *testing.T) {
 	simtest.ErrorIf(t, problem != "", "%v", problem)
 }
 
-// The aggregation nodes of switches are adapters to OpenSM: every engine makes the same
-// tables, or refuses in the same words, as where the same adapters are hosts; only
-// traffic and its certificate do without them.
+// The aggregation nodes of switches are adapters to OpenSM: every engine makes the same tables, or refuses in the same
+// words, as where the same adapters are hosts; only traffic and its certificate do without them.
 func TestAggregationNodesAreAdapters(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
@@ -120,9 +118,8 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 				continue
 			}
 			tables++
-			if !reflect.DeepEqual(got.LFT, want.LFT) || !slices.Equal(got.LevelsInUse(), want.LevelsInUse()) || got.Lanes != want.Lanes {
-				t.Fatalf("round %d, %s: other tables than with hosts", round, name)
-			}
+			simtest.FatalIf(t, !reflect.DeepEqual(got.LFT, want.LFT) || !slices.Equal(got.LevelsInUse(), want.LevelsInUse()) || got.Lanes != want.Lanes,
+				"round %d, %s: other tables than with hosts", round, name)
 			for _, write := range []func(*Tables) string{levelsText, lanesText(o)} {
 				simtest.FatalIf(t, write(got) != write(want), "round %d, %s: other levels or lanes than with hosts", round, name)
 			}
@@ -178,8 +175,7 @@ func TestAggregationNodesSendNothing(t *testing.T) {
 func TestReadConfig(t *testing.T) {
 	dir := t.TempDir()
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "roots"), []byte("# two roots\n0x0002c90000000001\n  18 \n"), 0o600))
-	c, err := ReadConfig(strings.NewReader(simtest.Text(t, "testdata/opensm.conf")), "opensm.conf", dir)
-	simtest.Check(t, err)
+	c := simtest.Must(ReadConfig(strings.NewReader(simtest.Text(t, "testdata/opensm.conf")), "opensm.conf", dir))(t)
 	if !slices.Equal(c.Engines, []string{"ftree", "updn"}) || !c.NoFallback || c.GUID != 0x2c903000010f1 || c.LMC != 2 || !c.ConnectRoots ||
 		!slices.Equal(c.Roots, []uint64{0x2c90000000001, 18}) || !c.HasRoots || c.HasNodes || c.ScatterPorts != 7 || !c.QoS {
 		t.Errorf("%+v", c)
@@ -265,8 +261,7 @@ func FuzzReadGUIDs(f *testing.F) {
 	f.Add("0x0002c90200001234\n77\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		guids, err := ReadGUIDs(strings.NewReader(text), "guids")
-		simtest.FatalIf(t, err == nil && len(guids) > strings.Count(text, "\n")+1,
-			"%d GUIDs in %d lines", len(guids), strings.Count(text, "\n")+1)
+		simtest.FatalIf(t, err == nil && len(guids) > strings.Count(text, "\n")+1, "%d GUIDs in %d lines", len(guids), strings.Count(text, "\n")+1)
 	})
 }
 

@@ -16,9 +16,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// OpenSM restores groups from a dump and dumps them again: this reads and
-// writes the same bytes. (The 8-port fat tree's groups were joined by hosts, so
-// that OpenSM also wrote who came first, which is of no use here.)
+// OpenSM restores groups from a dump and dumps them again: this reads and writes the same bytes. (The 8-port fat tree's
+// groups were joined by hosts, so that OpenSM also wrote who came first, which is of no use here.)
 func TestSADumpRoundTrip(t *testing.T) {
 	env := opensmFabric(t, "torus_4x4x4_1")
 	for _, name := range []string{"random_64_256x8.sa.gz", "grid_4x4x4.sa.gz", "gridperm1_8x8.sa.gz"} {
@@ -36,9 +35,8 @@ func TestSADumpOfJoinedGroups(t *testing.T) {
 	env := opensmFabric(t, "ft3_8")
 	joined := groupsOf(t, env.Graph, "ft3_8.grid_8x16.opensm-sa.dump.gz")
 	planned := groupsOf(t, env.Graph, "grid_8x16.sa.gz")
-	if len(joined) != 25 || joined[0].MLID != BroadcastMLID || joined[0].Size() != 0 {
-		t.Fatalf("%d groups, the first %+v; want 25, the first 0xc000 without members", len(joined), joined[0])
-	}
+	simtest.FatalIf(t, len(joined) != 25 || joined[0].MLID != BroadcastMLID || joined[0].Size() != 0,
+		"%d groups, the first %+v; want 25, the first 0xc000 without members", len(joined), joined[0])
 	for i, g := range planned {
 		j := joined[i+1]
 		simtest.ErrorIf(t, j.MLID != g.MLID || !reflect.DeepEqual(j.Terminals, g.Terminals),
@@ -57,8 +55,7 @@ func saMember(guid string) string {
 	return "mcm_port: port_gid=0xfe80000000000000:" + guid + " scope_state=0x21 proxy_join=0x0\n\n"
 }
 
-// Switches and hosts as members, copies, other records, groups of IPv6
-// neighbour discovery that share an MLID.
+// Switches and hosts as members, copies, other records, groups of IPv6 neighbour discovery that share an MLID.
 func TestReadSADump(t *testing.T) {
 	graph := chain(4)
 	text := "# restored\r\n" + saRecord("0xc001", "0x1:0x1") + saMember("0x0000000000200002") + saMember("0x0000000000100007") + saMember("0x100001") + saMember("0x100001") +
@@ -190,9 +187,8 @@ func TestJob(t *testing.T) {
 	groups := groupsOf(t, env.Graph, "random_64_256x8.sa.gz")
 	job := Job{Graph: env.Graph, Groups: groups, GroupsName: "groups.sa", Entries: multicast.Unlimited, Engine: "minhop-mc", Threads: 1, Seed: 1}
 	report := simtest.Must(job.Run())(t)
-	if len(report.Reports) != len(multicast.Registry.Names()) || report.Reports[0].Engine != "minhop-mc" {
-		t.Fatalf("%d engines, the first %s", len(report.Reports), report.Reports[0].Engine)
-	}
+	simtest.FatalIf(t, len(report.Reports) != len(multicast.Registry.Names()) || report.Reports[0].Engine != "minhop-mc",
+		"%d engines, the first %s", len(report.Reports), report.Reports[0].Engine)
 	files := filesOf(t, report)
 	got, want := string(files["minhop-mc.mcfdbs"]), string(opensmFile(t, "torus_4x4x4_1.minhop.random_64_256x8.mcfdbs.gz"))
 	simtest.ErrorIf(t, got != want, "tables: %s", firstDifference(got, want))
@@ -254,9 +250,8 @@ func TestJobProblems(t *testing.T) {
 		return SAGroup{Group: multicast.NewGroup(multicast.GroupID(line), terminals, nil), MLID: uint16(FirstMLID + line), Line: line}
 	}
 	good := Job{Graph: graph, Groups: []SAGroup{group(1, 0, 1), group(2, 2), group(3)}, GroupsName: "g.sa", Entries: 5, Engines: []string{"minhop-mc"}}
-	if r, err := good.Run(); err != nil || len(r.Routed) != 1 || r.Small != 2 {
-		t.Errorf("%+v, %v", r, err)
-	}
+	r, err := good.Run()
+	simtest.ErrorIf(t, err != nil || len(r.Routed) != 1 || r.Small != 2, "%+v, %v", r, err)
 	for _, c := range []struct {
 		name string
 		edit func(*Job)
@@ -280,7 +275,7 @@ func TestJobProblems(t *testing.T) {
 	// sssp refuses a fabric of two parts; that is a note unless it was asked for.
 	both := good
 	both.Engines = []string{"minhop-mc", "opensm-sssp"}
-	r, err := both.Run()
+	r, err = both.Run()
 	simtest.ErrorIf(t, err != nil || r.Reports[1].Err == nil, "%+v, %v", r, err)
 	both.Engine = "opensm-sssp"
 	_, err = both.Run()
@@ -376,8 +371,7 @@ func BenchmarkSSSPUnicast(b *testing.B) {
 	}
 }
 
-// matchesShortestPaths tells whether the table has all shortest paths, as OpenSM's
-// minhop engine does.
+// matchesShortestPaths tells whether the table has all shortest paths, as OpenSM's minhop engine does.
 func (m *LIDMatrix) matchesShortestPaths(hops *multicast.MinHop) bool {
 	for t := range m.n {
 		for s := range m.n {

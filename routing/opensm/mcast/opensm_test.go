@@ -177,8 +177,7 @@ func checkResults(t *testing.T, f *multicast.Forest, groups []SAGroup, r map[str
 	}
 }
 
-// firstFitColours replants the trees one after the other, each in the first
-// colour free in its switches.
+// firstFitColours replants the trees one after the other, each in the first colour free in its switches.
 func firstFitColours(f *multicast.Forest, groups []SAGroup) int {
 	taken := map[topology.SwitchID]map[int]bool{}
 	colours := 0
@@ -231,8 +230,7 @@ func TestOpenSMEnginesForgetOtherGroups(t *testing.T) {
 	}
 }
 
-// OpenSM's dump of its min-hop tables is what MinHop says, and the engine fed
-// from the dump gives the same tables.
+// OpenSM's dump of its min-hop tables is what MinHop says, and the engine fed from the dump gives the same tables.
 func TestLIDMatrix(t *testing.T) {
 	for _, net := range []string{"ft3_8", "torus_4x4x4_1"} {
 		env := opensmFabric(t, net)

@@ -15,9 +15,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// The rules written down plainly, to check the fast versions on networks for
-// which there is no measurement: more than 256 switches, GUIDs in any order,
-// parallel cables, switches as members, several LIDs a port.
+// The rules written down plainly, to check the fast versions on networks for which there is no measurement: more than
+// 256 switches, GUIDs in any order, parallel cables, switches as members, several LIDs a port.
 
 // plainOrder sorts by the GUID's bytes, the last one first.
 func plainOrder(names *topology.Names) []topology.SwitchID {
@@ -133,8 +132,7 @@ func network(t *testing.T, family string, settings ...param.Setting) *topology.G
 	return x.Graph()
 }
 
-// plainHeight is the largest number of cables from the root to a member, found by going up
-// from each.
+// plainHeight is the largest number of cables from the root to a member, found by going up from each.
 func plainHeight(graph *topology.Graph, tree *multicast.Tree, g *multicast.Group) int {
 	up := map[topology.SwitchID]topology.SwitchID{}
 	for i, s := range tree.Switches[1:] {
