@@ -445,8 +445,7 @@ func TestAllgatherLeadersCosts(t *testing.T) {
 			3: {int64(messages), 3*300 + 5*1200},
 			4: {1, 100},
 		} {
-			bytes := int64(0)
-			all := sends(c, rank)
+			bytes, all := int64(0), sends(c, rank)
 			for _, op := range all {
 				bytes += op.Bytes
 				by := map[int64]collectives.Segment{100: collectives.In, 1200: collectives.Out, 300: 0, 600: 0}[op.Bytes]

@@ -117,8 +117,7 @@ func (r *remembering) along(p topology.PortID) (dimension int, crosses bool) {
 }
 
 func (r *remembering) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	escape := r.EscapeVCs(vcs)
-	g := r.grid.Graph()
+	escape, g := r.EscapeVCs(vcs), r.grid.Graph()
 	r.EscapeRouting.(fabric.Explorer).Explore(vcs, h, func(hop fabric.Hop, state uint32, weight float64) {
 		if _, ok := g.PeerPort(hop.Port); ok && hop.VCs&escape != 0 {
 			d, high := r.along(hop.Port)
@@ -284,8 +283,7 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 	} {
 		config := fabric.DefaultConfig()
 		config.Switch.BufferFlits = 32
-		f := simtest.Must(core.New(topo.Graph(), config, must(t, topo, 0, c.routing), 1))(t)
-		sink := &arounds{}
+		f, sink := simtest.Must(core.New(topo.Graph(), config, must(t, topo, 0, c.routing), 1))(t), &arounds{}
 		f.Attach(fabric.Ends{Source: measure.NewOpenLoop(n, c.pattern, steadily(0.3), single{}, 1), Sink: sink})
 		f.Advance(10000)
 		*sink = arounds{}

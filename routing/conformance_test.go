@@ -163,8 +163,7 @@ func TestServiceLevels(t *testing.T) {
 			}
 			kept++
 			routingtest.ConformOn(t, n, v, two)
-			k := two.VCs() / 2
-			g := n.Topology.Graph()
+			k, g := two.VCs()/2, n.Topology.Graph()
 			for vc := range two.VCs() {
 				port := g.TerminalPort[0]
 				h := fabric.Head{Switch: g.PortSwitch[port], In: port, VC: uint8(vc), Dst: 1}
@@ -230,8 +229,7 @@ func TestDeadlockOnRecord(t *testing.T) {
 // router, L0 G0 L0: 3 virtual channels, one fewer than rising ones need, and a cycle in the dependencies. Without a
 // router in between nothing could rise, and the setting is refused.
 func TestBookSim2Detours(t *testing.T) {
-	topo := dragonfly(t, 2, 4, 2, 0)
-	flat := param.Set("detour_vc", "booksim2")
+	topo, flat := dragonfly(t, 2, 4, 2, 0), param.Set("detour_vc", "booksim2")
 	for _, via := range []string{"router", "any-router"} {
 		through := param.Set("intermediate", via)
 		r := must(t, topo, 0, "ugal-l", through)

@@ -47,8 +47,7 @@ func Example_ownRouting() {
 	if err != nil {
 		panic(err)
 	}
-	ring := clockwise{topo.(topology.Grid), 5}
-	proof := certify.New(2)
+	ring, proof := clockwise{topo.(topology.Grid), 5}, certify.New(2)
 	walked, all, err := routing.Dependencies(topo.Graph(), ring, 2, 0, proof.Add)
 	if err != nil {
 		panic(err)

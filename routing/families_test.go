@@ -24,8 +24,7 @@ func TestDORPaths(t *testing.T) {
 			from := g.TerminalSwitch(src)
 			distance := g.DistancesFrom(from, nil)
 			for dst := range topology.TerminalID(g.Terminals()) {
-				to := g.TerminalSwitch(dst)
-				want := 1
+				to, want := g.TerminalSwitch(dst), 1
 				for d, size := range grid.Dims() {
 					apart := grid.Coordinate(from, d) - grid.Coordinate(to, d)
 					if grid.Wraps(d) && 2*max(apart, -apart) == size {
@@ -134,8 +133,7 @@ func TestNCAHashed(t *testing.T) {
 func TestNCALeastLoaded(t *testing.T) {
 	topo := build(t, "xgft", func(c *topology.XGFTConfig) { c.M, c.W = []int{8, 2}, []int{1, 8} })
 	r := must(t, topo, 0, "nca", param.Set("up", "least-loaded"))
-	counts := runAcross(t, topo, r)
-	total := 0.0
+	counts, total := runAcross(t, topo, r), 0.0
 	least, most := counts[0], counts[0]
 	for _, c := range counts {
 		total += c
@@ -194,8 +192,7 @@ func TestDeroutes(t *testing.T) {
 		{"omniwar", []param.Setting{param.Set("deroutes", 0)}, 3, 6},
 		{"omniwar", []param.Setting{param.Set("deroutes", 2)}, 5, 0},
 	} {
-		r := must(t, topo, 0, c.name, c.settings...)
-		longest := 0
+		r, longest := must(t, topo, 0, c.name, c.settings...), 0
 		count := paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
 			longest = max(longest, len(path)-1)
 			var turns []int
@@ -235,8 +232,7 @@ func toSwitch(to func(x, y int) int) permutation {
 // %; and what each must do: dimension order takes a quarter of a shift by one, Valiant and UGAL
 // nearly a half, DimWAR of the transpose no more than dimension order where OmniWAR and DAL go on.
 func TestHyperXCurves(t *testing.T) {
-	topo := hyperX(t, 4, 4, 4)
-	credits := param.Set("sensing", "credits")
+	topo, credits := hyperX(t, 4, 4, 4), param.Set("sensing", "credits")
 	shift := toSwitch(func(x, y int) int { return 4*y + (x+1)%4 })
 	rotate := toSwitch(func(x, y int) int { return 4*x + y })
 	for _, c := range []struct {

@@ -105,12 +105,10 @@ func eager(t *testing.T, name string) any {
 // digestOf runs r under traffic half of which goes to the next terminals but three.
 func digestOf(t *testing.T, topo topology.Topology, r fabric.Routing) uint64 {
 	t.Helper()
-	g := topo.Graph()
-	config := fabric.DefaultConfig()
+	g, config := topo.Graph(), fabric.DefaultConfig()
 	config.Switch.BufferFlits = 8
 	config.Switch.CreditsPerCycle = 0 // as recorded
-	f := simtest.Must(core.New(g, config, r, 5))(t)
-	d := &digest{}
+	f, d := simtest.Must(core.New(g, config, r, 5))(t), &digest{}
 	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(g.Terminals(), skewed{g.Terminals()}, steadily(0.3), mixed{}, 5), Sink: d})
 	f.Advance(400)
 	return d.sum + uint64(f.FlitHops)
@@ -139,8 +137,7 @@ func TestSharedSteps(t *testing.T) {
 	for _, name := range []string{"min", "val", "ugal-g", "ugal-l", "ugal-l-vc", "ugal-l-vch", "ugal-l-cr", "ugal-pb", "par", "q-adaptive"} {
 		for _, gateway := range []string{"random", "hashed"} {
 			for i, net := range nets {
-				whole := must(t, net, 0, name, settings(name, gateway)...)
-				restore := routing.ShareSteps()
+				whole, restore := must(t, net, 0, name, settings(name, gateway)...), routing.ShareSteps()
 				shared := must(t, net, 0, name, settings(name, gateway)...)
 				restore()
 				a, b := digestOf(t, net, whole), digestOf(t, net, shared)
@@ -258,8 +255,7 @@ func BenchmarkRoute(b *testing.B) {
 		{"table/random=512", random, "table", nil},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			rec := &recorder{Routing: must(b, c.topo, 0, c.routing, c.settings...)}
-			g := c.topo.Graph()
+			rec, g := &recorder{Routing: must(b, c.topo, 0, c.routing, c.settings...)}, c.topo.Graph()
 			f := simtest.Must(core.New(g, fabric.DefaultConfig(), rec, 1))(b)
 			f.Attach(fabric.Ends{Source: measure.NewOpenLoop(g.Terminals(), uniformly(g.Terminals()), steadily(0.2), single{}, 1), Sink: &counter{}})
 			f.Advance(int64(100000 / g.Terminals()))

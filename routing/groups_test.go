@@ -149,9 +149,8 @@ func TestMinLocalVC(t *testing.T) {
 		paths(topo, r, 2, 0, dst, func(path []step, _ uint32) {
 			inside := dst < 8
 			for _, s := range path {
-				if s.class == "global" && s.vcs != 1 || s.class == "local" && s.vcs != 2 && inside || s.class == "local" && s.vcs != 1 && !inside {
-					t.Fatalf("to %d by %v", dst, path)
-				}
+				simtest.FatalIf(t, s.class == "global" && s.vcs != 1 || s.class == "local" && s.vcs != 2 && inside ||
+					s.class == "local" && s.vcs != 1 && !inside, "to %d by %v", dst, path)
 				inside = inside || s.class == "global"
 			}
 		})

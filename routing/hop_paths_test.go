@@ -52,8 +52,7 @@ func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name
 // ranks, each leg takes one (vcs.csv of the same data); in a dragonfly Valiant takes one for each of three groups.
 // Dimension order takes two in rings of four, none of whose minimal paths in rings of three has two hops in a row.
 func TestNeeds(t *testing.T) {
-	slimfly := edgeList(t, "slimfly_q5", 1)
-	polarfly := edgeList(t, "polarfly_q7", 1)
+	slimfly, polarfly := edgeList(t, "slimfly_q5", 1), edgeList(t, "polarfly_q7", 1)
 	jellyfish := edgeList(t, "jellyfish_n57_r8", 1)
 	megafly, oft := build[topology.MegaflyConfig](t, "megafly", nil), build[families.OFTConfig](t, "oft", nil)
 	file := func(name string) param.Setting {
@@ -117,8 +116,7 @@ func TestNextHopsFile(t *testing.T) {
 // TestNextHopsRefuses: paths that no cable carries or that go round in circles, and
 // files that cannot be read, on a ring of four switches.
 func TestNextHopsRefuses(t *testing.T) {
-	ring := torus(t, 1, 4)
-	good := "-1 1 1 3\n0 -1 2 2\n1 1 -1 3\n0 0 2 -1\n"
+	ring, good := torus(t, 1, 4), "-1 1 1 3\n0 -1 2 2\n1 1 -1 3\n0 0 2 -1\n"
 	for text, want := range map[string]string{
 		good: "",
 		strings.Replace(good, "-1 1 1 3", "-1 1 2 3", 1): "from switch 0 to switch 2 comes 2, which no cable leads to",
@@ -137,10 +135,8 @@ func TestNextHopsRefuses(t *testing.T) {
 // back, and the length is the sum of both legs; the sum of the probabilities of all paths is 1.
 func TestDetours(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
-	g := topo.Graph()
-	r := must(t, topo, 0, "val")
-	d := g.DistancesFrom(0, nil)
-	far := topology.TerminalID(0)
+	g, r := topo.Graph(), must(t, topo, 0, "val")
+	d, far := g.DistancesFrom(0, nil), topology.TerminalID(0)
 	for s, hops := range d {
 		if hops == 2 {
 			far = topology.TerminalID(s)

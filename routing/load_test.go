@@ -94,9 +94,8 @@ func greatest(topo topology.Topology, load *routing.Load, class string) float64 
 // k/4, for k = 8 load 2 and bound 0.5. Torus: half of that by symmetry of the two directions, k/8: load 1, bound 1.
 func TestGridBounds(t *testing.T) {
 	for _, c := range []struct {
-		topo  topology.Topology
-		most  float64
-		bound float64
+		topo        topology.Topology
+		most, bound float64
 	}{{mesh(t, 1, 8, 8), 2, 0.5}, {torus(t, 1, 8, 8), 1, 1}} {
 		r := must(t, c.topo, 0, "dor")
 		load := simtest.Must(routing.Loads(c.topo.Graph(), r, r.VCs(), uniformly(64)))(t)

@@ -3,6 +3,8 @@ package routing
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,6 +110,10 @@ func TestGaugeOfSeveralChannels(t *testing.T) {
 		}
 	}
 	simtest.ErrorIf(t, drawn[1] != 20 || drawn[7] == 0 || drawn[9] == 0, "ports were taken %v times", drawn)
+	for estimate, within := range map[string]bool{"global-queue": true, "path-queues": false} { // which leave the group
+		u := simtest.Must(Registry.New("ugal-g", Env{Topology: topo, VCs: 3}, param.Set("estimate", estimate)))(t).(*ugal)
+		simtest.Equal(t, u.ReadsWithin([]int{0, 0, 0, 0, 1, 1, 1, 1, 1, 1}), within, "%s: reads queues of its own part only:", estimate)
+	}
 }
 
 // TestQThreshold: at its source, where a threshold of 0.2 is on the minimal channel's 100 cycles, a packet leaves by
@@ -147,22 +153,47 @@ type graphOnly struct{ graph *topology.Graph }
 func (graphOnly) Facts() topology.Facts    { return topology.Facts{} }
 func (x graphOnly) Graph() *topology.Graph { return x.graph }
 
-// TestHopsOfDetours: in a row of switches 0 to 3 with a terminal each, the detour from 1 to 2 by 0 has 1 + 2 hops, that
-// by 3 has 2 + 1, and the minimal path 1.
-func TestHopsOfDetours(t *testing.T) {
+// anyUGAL is UGAL-L on switches with a terminal each and links in this order, and what it sees.
+func anyUGAL(t *testing.T, links [][2]topology.SwitchID, queues map[topology.PortID][3]int, set ...param.Setting) (*pathUGAL, fabric.View) {
 	b := topology.NewBuilder(4, topology.Class{Name: "terminal", Latency: 1})
 	for s := range topology.SwitchID(4) {
 		b.AddTerminal(s, 0)
-		if s > 0 {
-			b.AddLink(s-1, s, 0)
-		}
+	}
+	for _, l := range links {
+		b.AddLink(l[0], l[1], 0)
 	}
 	g := b.Freeze()
-	u := simtest.Must(Registry.New("ugal-l", Env{Topology: graphOnly{g}}))(t).(*pathUGAL)
-	v := fabric.NewView(fabric.Sight{Graph: g, VCs: 8, Streams: make([]sim.Stream, 4)}, flitsWaiting{})
+	view := fabric.NewView(fabric.Sight{Graph: g, VCs: 8, Streams: []sim.Stream{sim.NewStream(1, "any", 0), {}, {}, {}}}, flitsWaiting{at: queues})
+	return simtest.Must(Registry.New("ugal-l", Env{Topology: graphOnly{g}}, set...))(t).(*pathUGAL), view
+}
+
+// all joins each of four switches to each; switch 0 has ports 1, 2 and 3 to those of these numbers.
+var all = [][2]topology.SwitchID{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}
+
+// TestHopsOfDetours: in a row of switches 0 to 3 the detour from 1 to 2 by 0 has 1 + 2 hops, that by 3 has 2 + 1, and
+// the minimal path 1. If a file has packets from 0 to 1 by 2, these are 2 hops, or the 1 of a shortest path.
+func TestHopsOfDetours(t *testing.T) {
+	u, v := anyUGAL(t, [][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 3}}, nil)
 	for state, want := range map[uint32]int{direct(): 1, over(0): 3, over(3): 3} {
 		_, hops := u.first(&v, &fabric.Head{Switch: 1, Dst: 2}, state)
 		simtest.Equal(t, hops, want, "state %#x: hops", state)
+	}
+	file := filepath.Join(t.TempDir(), "by2")
+	simtest.Check(t, os.WriteFile(file, []byte("-1 2 2 3\n0 -1 2 3\n0 1 -1 3\n0 1 2 -1\n"), 0o666))
+	for lengths, want := range map[string]int{"paths": 2, "shortest": 1} {
+		u, v := anyUGAL(t, all, nil, param.Set("next_hops", file), param.Set("lengths", lengths))
+		_, hops := u.first(&v, &fabric.Head{Switch: 0, Dst: 1}, direct())
+		simtest.Equal(t, hops, want, "lengths %s: hops", lengths)
+	}
+}
+
+// TestBestDetour: 10 flits wait for the minimal path from 0 to 1, of 1 hop, 4 for the detour by 3 and 1 for that by 2, of 2
+// hops each: 10, 8 and 2. Of 16 candidates the second is one, but for once in 2^16.
+func TestBestDetour(t *testing.T) {
+	u, v := anyUGAL(t, all, map[topology.PortID][3]int{1: {10}, 2: {1}, 3: {4}}, param.Set("candidates", 16))
+	for range 20 {
+		port, ok := u.decide(&v, &fabric.Head{Switch: 0, Dst: 1})
+		simtest.ErrorIf(t, !ok || port != 2, "the packet leaves by port %d, want 2", port)
 	}
 }
 
@@ -194,18 +225,21 @@ func TestOnlyDetour(t *testing.T) {
 }
 
 // TestAnyRouter: with any-router a detour leads through every switch but those of the source's group, the
-// destination's among them. Switches 0 and 1 are the group of the source, 2 and 3 that of the destination.
+// destination's among them. Switches 0 and 1 are the group of the source, 2 and 3 that of the destination. As in BookSim2
+// a packet within its group goes on virtual channel 2.
 func TestAnyRouter(t *testing.T) {
 	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 1)))(t)
 	u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo}, param.Set("intermediate", "any-router")))(t).(*ugal)
-	random := sim.NewStream(1, "detours", 0)
-	drawn := map[uint32]bool{}
+	random, drawn := sim.NewStream(1, "detours", 0), map[uint32]bool{}
 	for range 200 {
 		if via, ok := u.drawIntermediate(&fabric.Head{Switch: 0, Dst: 2}, &random); ok {
 			drawn[via] = true
 		}
 	}
 	simtest.ErrorIf(t, !maps.Equal(drawn, (map[uint32]bool{2: true, 3: true, 4: true, 5: true})), "detours through %v, want 2 to 5", drawn)
+	topo, v := gauged(t, 2, nil)
+	u = simtest.Must(Registry.New("ugal-l", Env{Topology: topo, VCs: 3}, param.Set("intermediate", "any-router"), param.Set("detour_vc", "booksim2")))(t).(*ugal)
+	simtest.Equal(t, u.Depart(&v, &fabric.Head{Switch: 0, Dst: 1}), 1<<2, "virtual channels within the group:")
 }
 
 // A path that climbs, crosses, descends, climbs again, crosses twice and descends changes

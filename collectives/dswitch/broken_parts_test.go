@@ -127,8 +127,7 @@ func expectedReach(d *topology.Design, faults []Fault) Reach {
 func TestSessionsFaultsExhaustive(t *testing.T) {
 	for _, c := range []struct{ m, most int }{{3, 3}, {4, 3}, {5, 1}} {
 		n := pccNetwork(t, c.m, 1)
-		parts := Faults(n.sw)
-		separated := false
+		parts, separated := Faults(n.sw), false
 		for size := 1; size <= c.most; size++ {
 			if testing.Short() && len(parts) > 35 && size > 2 {
 				continue
@@ -161,8 +160,7 @@ func TestSessionsFaultsExhaustive(t *testing.T) {
 func checkFaultsByFlit(t *testing.T, n *SessionNetwork, faults []Fault) {
 	t.Helper()
 	n.Fail(faults...)
-	reach := n.Reach()
-	o := checkConserved(t, n.Run(newCyclic(n, true), SessionOptions{PacketFlits: 1}))
+	reach, o := n.Reach(), checkConserved(t, n.Run(newCyclic(n, true), SessionOptions{PacketFlits: 1}))
 	simtest.FatalIf(t, o.Received != 2*reach.Direct || o.MissingPairs != 2*(reach.Detour+reach.Cut) || o.Conflicts+o.AccessDrops+o.FaultDrops != 0,
 		"%s with %+v: received %d, missing %d, %+v: %+v", n.sw.Name(), faults, o.Received, o.MissingPairs, reach, o)
 	// What was heard also says which pairs a third processor can restore.

@@ -174,8 +174,7 @@ func TestAccessBound(t *testing.T) {
 		{topology.PKConfig{M: 3, Cascades: 3}, 63, 84},
 	} {
 		n := pkNetwork(t, c.config)
-		schedule := simtest.Must(newSessionSchedule(n, DefaultSessionsConfig(), 1))(t)
-		R := n.Processors()
+		schedule, R := simtest.Must(newSessionSchedule(n, DefaultSessionsConfig(), 1))(t), n.Processors()
 		simtest.Equal(t, n.accessBound(schedule), c.bound, "%s: bound of pairs lost", n.sw.Name())
 		simtest.Equal(t, n.Run(schedule, SessionOptions{PacketFlits: 1}).MissingPairs, c.lost, "%s: pairs lost", n.sw.Name())
 		// Packets meet in stage 1 only, counted from 0.
@@ -236,8 +235,7 @@ func TestSessionsRoutes(t *testing.T) {
 		{2, 15, 6, []uint8{2, 3, 1}},
 		{2, 1, 8, []uint8{1, 3, 1}},
 	} {
-		n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: c.cascades})
-		route := make([]uint8, c.cascades)
+		n, route := pkNetwork(t, topology.PKConfig{M: 3, Cascades: c.cascades}), make([]uint8, c.cascades)
 		port, ok := n.Route(c.from-1, c.to-1, route)
 		got := []uint8{uint8(port) + 1}
 		for _, p := range route {

@@ -49,8 +49,7 @@ func TestSessionsTheorem1(t *testing.T) {
 	for _, m := range []int{3, 4, 5, 6, 8, 9, 10, 12, 14, 17, 18} { // all up to 18 with m-1 a prime power
 		for _, indirect := range []bool{true, false} {
 			t.Run(fmt.Sprintf("m=%d/indirect=%t", m, indirect), func(t *testing.T) {
-				n := pkNetwork(t, topology.PKConfig{M: m, Cascades: 1})
-				N := m*(m-1) + 1
+				n, N := pkNetwork(t, topology.PKConfig{M: m, Cascades: 1}), m*(m-1)+1
 				perSession := make([]int, m)
 				o := checkComplete(t, n, n.Run(newDigits(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1, Received: func(session, _, _ int) { perSession[session]++ }}))
 				simtest.ErrorIf(t, o.Sessions != m || o.Busy != m-1 || o.Own != N*m || o.Duplicates != 0 || o.AccessDrops != 0,
@@ -198,8 +197,7 @@ func TestSessionsTiming(t *testing.T) {
 		n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: k})
 		for _, F := range []int{1, 2, 5, 16} {
 			schedule := newAccelerated(n, true)
-			S := schedule.Sessions
-			o := checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: F}))
+			S, o := schedule.Sessions, checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: F}))
 			simtest.Equal(t, o.Cycles, S*F+2*k, "k = %d, F = %d: cycles", k, F)
 			o = checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: F, Drain: true}))
 			simtest.Equal(t, o.Cycles, S*(F+2*k), "k = %d, F = %d, drained: cycles", k, F)

@@ -134,8 +134,7 @@ func traceOf(t *testing.T, ranks ...[]*node) string {
 func TestExport(t *testing.T) {
 	const text = "num_ranks 2\n\nrank 0 {\nl1: calc 1234567\nl2: calc 5000\nl3: send 4096b to 1 tag 7\nl2 requires l1\nl3 requires l1\nl3 requires l2\n}\n\nrank 1 {\nl1: recv 4096b from 0 tag 7\nl2: calc 999\nl2 requires l1\n}\n"
 	for name, text := range map[string]string{"own": text, "packed": text} {
-		g := simtest.Must(goal.Parse("x", strings.NewReader(text)))(t)
-		dir := t.TempDir()
+		g, dir := simtest.Must(goal.Parse("x", strings.NewReader(text)))(t), t.TempDir()
 		file := func(rank int) string { return filepath.Join(dir, "t."+string(rune('0'+rank))+".et") }
 		simtest.Check(t, Export(g, func(rank int) (io.WriteCloser, error) { return os.Create(file(rank)) }))
 		if name == "packed" {
@@ -229,8 +228,7 @@ func TestRefused(t *testing.T) {
 	s := trace.Default()
 	s.Drop = true
 	simtest.Must2(Import(traceOf(t, []*node{{id: 1, kind: compute, data: []uint64{9}}, {id: 2, kind: 12}}), "", s))(t)
-	file := filepath.Join(t.TempDir(), "x")
-	whole := write(t, sends(0))
+	file, whole := filepath.Join(t.TempDir(), "x"), write(t, sends(0))
 	foreign := []string{"num_ranks 2\n", "\x1f\x8b\x08", "{\"a\": 1}", "\x05hello world"}
 	for n := range len(whole) {
 		foreign = append(foreign, string(whole[:n]))
@@ -395,8 +393,7 @@ func (h hostile) trace() []byte {
 
 // TestHostile: 100,000 traces are schedules or errors that name a file, with bounded memory.
 func TestHostile(t *testing.T) {
-	dir := t.TempDir()
-	read := 0
+	dir, read := t.TempDir(), 0
 	for _, seed := range simtest.Seeds(t, 100_000, 400) {
 		h := hostile{simtest.NewHostile(seed)}
 		ranks := 1 + h.IntN(4)

@@ -273,6 +273,13 @@ func TestRefused(t *testing.T) {
 	changed := func(content []byte, fromEnd int, b byte) []byte {
 		return slices.Concat(content[:len(content)-fromEnd], []byte{b}, content[len(content)-fromEnd+1:])
 	}
+	calls := func(all ...[]any) []byte {
+		return trace1(func(w *writer) {
+			for _, c := range all {
+				w.call(0, c[0].(string), c[1:]...)
+			}
+		})
+	}
 	send := trace1(func(w *writer) { w.call(0, "Send", 1, intType, 0, 0, world) })
 	for want, files := range map[string][][]byte{
 		"t-0000.bin: byte 7: the file ends in the middle of a record: is it truncated?":         {whole[:7]},
@@ -287,24 +294,14 @@ func TestRefused(t *testing.T) {
 		"t-0000.bin: byte 42: Send: send with rank 5, tag 0: ranks are 0 to 0":                  {trace1(func(w *writer) { w.call(0, "Send", 1, intType, 5, 0, world) })},
 		"1 x Send cannot be replayed: of a datatype whose size is not known":                    {trace1(func(w *writer) { w.call(0, "Send", 1, 77, 0, 0, world) })},
 		"1 x Barrier cannot be replayed: on a communicator whose ranks are not known":           {trace1(func(w *writer) { w.call(0, "Barrier", 9) })},
-		"Start: request 4 is not one that could be started": {trace1(func(w *writer) {
-			w.call(0, "Send_init", 1, intType, 0, 0, world, 4)
-			w.call(0, "Start", 4)
-			w.call(0, "Start", 4)
-		})},
-		"1 x Ssend cannot be replayed: of a datatype whose size is not known": {trace1(func(w *writer) { // 28 was of 4 B, and is of 2^52
-			w.call(0, "Type_contiguous", 1, intType, 28)
-			w.call(0, "Type_contiguous", 1<<30, intType, 29)
-			w.call(0, "Type_contiguous", 1<<20, 29, 28)
-			w.call(0, "Ssend", 1, 28, 0, 0, world)
-		})},
+		"Start: request 4 is not one that could be started":                                     {calls([]any{"Send_init", 1, intType, 0, 0, world, 4}, []any{"Start", 4}, []any{"Start", 4})},
+		"1 x Ssend cannot be replayed: of a datatype whose size is not known": {calls( // 28 was of 4 B, and is of 2^52
+			[]any{"Type_contiguous", 1, intType, 28}, []any{"Type_contiguous", 1 << 30, intType, 29}, []any{"Type_contiguous", 1 << 20, 29, 28}, []any{"Ssend", 1, 28, 0, 0, world})},
 		"byte 42: Start: request 5 is not one that could be started": {trace1(func(w *writer) { w.call(0, "Start", 5) })},
 		"byte 42: Waitsome: request 1 of 1 completed":                {trace1(func(w *writer) { w.call(0, "Waitsome", 1, []int32{2}, 1, []int32{1}) })},
 		"byte 42: Send: send with rank 1 of a communicator of 1":     {trace1(func(w *writer) { w.call(0, "Send", 1, intType, 1, 0, self) })},
 		"byte 42: Gather: root -1 of a communicator of 1 ranks":      {trace1(func(w *writer) { w.call(0, "Gather", 0, 1, intType, -1, false, world) })},
-		"Alltoallv: 2 counts in a communicator of 1 ranks": {trace1(func(w *writer) {
-			w.call(0, "Alltoallv", 1, []int32{1, 1}, []int32{0, 0}, intType, []int32{1, 1}, []int32{0, 0}, intType, world)
-		})},
+		"Alltoallv: 2 counts in a communicator of 1 ranks":           {calls([]any{"Alltoallv", 1, []int32{1, 1}, []int32{0, 0}, intType, []int32{1, 1}, []int32{0, 0}, intType, world})},
 		// The last bytes: the word where the calls begin ends 17 from the end, the sizes' count and 15 sizes, the magic and 7
 		// words are 128, the footer of 8 + 8*291 is before them, and the size of an int (the tenth) begins 88 from the end.
 		"and the calls at byte 9, which are at":                                                          {changed(whole, 17, 9)},

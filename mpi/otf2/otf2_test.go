@@ -114,8 +114,7 @@ const (
 
 // archiveOf makes the files of a trace of ranks: a rank does what do writes.
 func archiveOf(ranks int, do func(rank int, f *file)) map[string][]byte {
-	files := map[string][]byte{}
-	defs := newFile()
+	files, defs := map[string][]byte{}, newFile()
 	defs.record(clockDefinition, 1_000_000_000, 0, 0)
 	for i, s := range []string{"", "MPI_Some", "MPI_Sendrecv", "main", "MPI_COMM_WORLD", "odd"} {
 		defs.record(stringDefinition, i, s)

@@ -57,8 +57,7 @@ func TestCounts(t *testing.T) {
 // TestAgainstGonum compares random graphs around the threshold where cycles appear: components with gonum's Tarjan, the
 // length of the shortest cycle with searches from every node on an adjacency matrix.
 func TestAgainstGonum(t *testing.T) {
-	stream := sim.NewStream(1, "graphs", 0)
-	cyclic := 0
+	stream, cyclic := sim.NewStream(1, "graphs", 0), 0
 	for round := range 300 {
 		n := 2 + stream.IntN(30)
 		g, reference := New(2), simple.NewDirectedGraph()
@@ -76,8 +75,7 @@ func TestAgainstGonum(t *testing.T) {
 			reference.SetEdge(simple.Edge{F: simple.Node(v), T: simple.Node(w)})
 			g.Add(topology.Dependency{Held: g.channel(int32(v)), Wanted: g.channel(int32(w))})
 		}
-		want := shortest(edges)
-		got := g.Certify(1, 1)
+		want, got := shortest(edges), g.Certify(1, 1)
 		simtest.FatalIf(t, len(got.Cycle) != want, "round %d: cycle of %d, want %d", round, len(got.Cycle), want)
 		for i, held := range got.Cycle {
 			simtest.FatalIf(t, !edges[g.node(held)][g.node(got.Cycle[(i+1)%len(got.Cycle)])], "round %d: the cycle is not in the graph", round)
@@ -170,8 +168,7 @@ func TestRow(t *testing.T) {
 // TestLocal enters random dependencies at the switches of random graphs, from several
 // goroutines, and compares with [Graph]: counts, and whether there is a cycle.
 func TestLocal(t *testing.T) {
-	stream := sim.NewStream(2, "local", 0)
-	cyclic := 0
+	stream, cyclic := sim.NewStream(2, "local", 0), 0
 	const rounds = 200
 	for round := range rounds {
 		switches, vcs := 3+stream.IntN(6), 1+stream.IntN(3)

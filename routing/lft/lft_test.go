@@ -211,8 +211,7 @@ func TestLFTArbitration(t *testing.T) {
 	r := simtest.Must(opened(text))(t)
 	lanes := r.(fabric.LaneArbitration)
 	for p := range topology.PortID(g.NumPorts()) {
-		got := lanes.ArbitrationTables(p)
-		named := g.PortSwitch[p] == 0 && g.LocalPort(p) == 1
+		got, named := lanes.ArbitrationTables(p), g.PortSwitch[p] == 0 && g.LocalPort(p) == 1
 		simtest.ErrorIf(t, (got != nil) != named || named && (got.Limit != 4 || got.Low[0].Weight != 7), "%s: %+v", g.PortName(p), got)
 	}
 	config := fabric.DefaultConfig()

@@ -248,12 +248,10 @@ func TestLayersPair(t *testing.T) {
 // the top switches, the last of the graph, in turn.
 func topTrees(g *topology.Graph, ports, count int) []*Tree {
 	half := ports / 2
-	tops := half * half
-	trees := make([]*Tree, count)
+	tops, trees := half*half, make([]*Tree, count)
 	for i := range trees {
 		root := topology.SwitchID(g.Switches() - 1 - i%tops)
-		t := &Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}}
-		from := 0
+		t, from := &Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}}, 0
 		for range 2 {
 			for end := len(t.Switches); from < end; from++ {
 				first, last := g.Ports(t.Switches[from])
@@ -301,8 +299,7 @@ func TestLayers(t *testing.T) {
 			for p := range v.engine.Forest().Trees {
 				trees = append(trees, p.Tree)
 			}
-			l := simtest.Must(AssignLayers(g, trees, len(trees)+1))(t)
-			dependencies := 0
+			l, dependencies := simtest.Must(AssignLayers(g, trees, len(trees)+1))(t), 0
 			for n := range l.Count {
 				graph := layerGraph(g, trees, l.Of, n)
 				_, err := topo.Sort(graph)

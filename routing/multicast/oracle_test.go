@@ -42,8 +42,7 @@ func plainDistances(g *topology.Graph) [][]int {
 
 // TestMinHop: distances and lowest ports against Floyd and Warshall, for any number of threads.
 func TestMinHop(t *testing.T) {
-	nets := smallNets()
-	apart := topology.NewBuilder(4, topology.Class{Name: "local"})
+	nets, apart := smallNets(), topology.NewBuilder(4, topology.Class{Name: "local"})
 	apart.AddLink(0, 1, 0)
 	apart.AddLink(2, 3, 0)
 	nets["two islands"] = apart.Freeze()
@@ -89,8 +88,7 @@ func TestMinHopLongChain(t *testing.T) {
 func TestRoots(t *testing.T) {
 	for name, g := range smallNets() {
 		hops := simtest.Must(NewMinHop(g, 1))(t)
-		finder := newRootFinder(hops)
-		draw := sim.NewStream(3, "roots", 0)
+		finder, draw := newRootFinder(hops), sim.NewStream(3, "roots", 0)
 		for range 200 {
 			group := randomGroup(0, g, &draw)
 			height, want := Unreachable, []topology.SwitchID(nil)
@@ -174,10 +172,8 @@ func TestWidenNear(t *testing.T) {
 // height; mr4lms-plus-offline never needs more colours than mr4lms-plus.
 func TestLeastHeight(t *testing.T) {
 	for name, g := range smallNets() {
-		env := newEnv(t, g)
-		draw := sim.NewStream(5, "height", 0)
-		groups := drawGroups(60, g, &draw)
-		colours := map[string]int{}
+		env, draw := newEnv(t, g), sim.NewStream(5, "height", 0)
+		groups, colours := drawGroups(60, g, &draw), map[string]int{}
 		for _, engine := range []string{"mr4lms", "mr4lms-plus", "mr4lms-plus-offline"} {
 			r := run(t, env, engine, groups, true)
 			colours[engine] = r.Colours
@@ -400,8 +396,7 @@ func TestSearch(t *testing.T) {
 						heights[root] = height
 					}
 				}
-				hops := int(draw.IntN(24))
-				limit := 1 + draw.IntN(5)
+				hops, limit := int(draw.IntN(24)), 1+draw.IntN(5)
 				var want []topology.SwitchID
 				for _, r := range roots {
 					if height, ok := heights[r]; ok && height <= hops && len(want) < limit {
@@ -428,8 +423,7 @@ func TestNearestMember(t *testing.T) {
 		}
 	}
 	for _, net := range []*topology.Graph{gridNet(true, 1, 7, 5), apart.Freeze()} {
-		hops := simtest.Must(NewMinHop(net, 1))(t)
-		draw := sim.NewStream(3, "nearest", 0)
+		hops, draw := simtest.Must(NewMinHop(net, 1))(t), sim.NewStream(3, "nearest", 0)
 		for n := range 12 {
 			var members []member
 			for range n {

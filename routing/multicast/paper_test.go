@@ -179,9 +179,8 @@ func BenchmarkMinHop(b *testing.B) {
 // TestGridPattern: the counts that the paper prints (X*Y + Y*Z + X*Z groups), and the groups of a small grid in order.
 func TestGridPattern(t *testing.T) {
 	for _, c := range []struct {
-		dims  []int
-		ranks int
-		want  int
+		dims        []int
+		ranks, want int
 	}{
 		{[]int{256, 32, 32}, 16, 17408}, // section 1
 		{[]int{64, 16, 34}, 4, 3744},
@@ -340,8 +339,7 @@ func TestColourBound(t *testing.T) {
 // trying all sets of switches, and it is reached often enough to be one.
 func TestTreeSizes(t *testing.T) {
 	onSmallNets(t, func(t *testing.T, env Env) {
-		trees := connectedSets(env.Hops)
-		sizes := newTreeSizes(env.Hops)
+		trees, sizes := connectedSets(env.Hops), newTreeSizes(env.Hops)
 		draw := sim.NewStream(8, "tree sizes", 0)
 		const groups = 100
 		exact := 0
@@ -393,8 +391,7 @@ func connectedSets(hops *MinHop) (connected []uint32) {
 // every group has its own tree; and no tree is smaller than the bound on its size, shared or not.
 func TestColoursAtLeast(t *testing.T) {
 	onSmallNets(t, func(t *testing.T, env Env) {
-		sizes := newTreeSizes(env.Hops)
-		judged := map[string]bool{}
+		sizes, judged := newTreeSizes(env.Hops), map[string]bool{}
 		for i, v := range engineVariants(t, env) {
 			draw := sim.NewStream(9, "colours at least", i)
 			r, err := Route(v.engine, drawGroups(40, env.Graph, &draw), false, nil)
@@ -427,10 +424,9 @@ func TestPaperBounds(t *testing.T) {
 	}
 	torus, random := newEnv(t, paperTorus()), newEnv(t, paperRandom())
 	for _, c := range []struct {
-		env   Env
-		dims  []int
-		ranks int
-		want  int
+		env         Env
+		dims        []int
+		ranks, want int
 	}{
 		{torus, []int{28, 28, 28}, 1, 13},
 		{torus, []int{45, 46, 46}, 4, 47},

@@ -39,8 +39,7 @@ func randomNetwork(r *sim.Stream) *topology.Graph {
 			}
 		}
 	}
-	g := b.Freeze()
-	names := &topology.Names{}
+	g, names := b.Freeze(), &topology.Names{}
 	for range switches {
 		names.Switches = append(names.Switches, topology.SwitchName{GUID: topology.GUID(r.Uint64() >> 1)})
 	}
@@ -82,8 +81,7 @@ func TestRandomNetworks(t *testing.T) {
 	if testing.Short() {
 		rounds = 60
 	}
-	r := sim.NewStream(3, "opensm", 0)
-	routed := map[string]int{}
+	r, routed := sim.NewStream(3, "opensm", 0), map[string]int{}
 	for round := range rounds {
 		g := randomNetwork(&r)
 		s := newSubnet(t, g, topology.TerminalID(r.IntN(g.Terminals())), r.IntN(3))
@@ -157,8 +155,7 @@ func TestOrdered(t *testing.T) {
 			c := int32(r.IntN(len(g.peer)))
 			next := g.peer[c]
 			d := g.start[next] + int32(r.IntN(int(g.start[next+1]-g.start[next])))
-			want := !plainReaches(in, d, c)
-			got := g.add(c, d)
+			want, got := !plainReaches(in, d, c), g.add(c, d)
 			simtest.FatalIf(t, got != want, "%d on %d: added %t, a plain search says %t", d, c, got, want)
 			if want {
 				in = append(in, dependency{c, d})
@@ -299,8 +296,7 @@ func TestNueCanDeadlock(t *testing.T) {
 	for _, guid := range guids {
 		g.Names.Switches = append(g.Names.Switches, topology.SwitchName{GUID: guid})
 	}
-	s := newSubnet(t, g, 0, 0)
-	o := DefaultOptions()
+	s, o := newSubnet(t, g, 0, 0), DefaultOptions()
 	o.OperationalVLs = 1
 	tables := simtest.Must(routeNue(s, &o))(t)
 	c := certify.New(tables.VCs())

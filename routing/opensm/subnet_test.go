@@ -67,8 +67,7 @@ func TestNewSubnetProblems(t *testing.T) {
 // minhop on two cables: switch 0 sends its own hosts by ports 1 and 2 (counted, too), the others in turn by 3 and 4;
 // the switch itself has port 0. Hosts come before switches, which are not counted: switch 1 goes by port 3 again.
 func TestMinHop(t *testing.T) {
-	s := newSubnet(t, chain(nil), 0, 0)
-	o := DefaultOptions()
+	s, o := newSubnet(t, chain(nil), 0, 0), DefaultOptions()
 	tables := simtest.Must(routeMinHop("minhop", s, &o, false))(t)
 	// LIDs: host 0 1, switch 0 2, switch 1 3, hosts 1, 2, 3: 4, 5, 6.
 	simtest.EqualSlices(t, tables.LFT[0], []uint8{noPath, 1, 0, 3, 2, 3, 4}, "switch 0:")
@@ -156,8 +155,7 @@ func TestAggregationNodesSendNothing(t *testing.T) {
 		{Name: "a", Switch: 0, Port: 9, NodeGUID: 0x900, PortGUID: 0x901, LID: 77},
 		{Name: "b", Switch: 1, Port: 9, NodeGUID: 0x902, PortGUID: 0x903},
 	}}
-	s := newSubnet(t, g, 0, 0)
-	o := DefaultOptions()
+	s, o := newSubnet(t, g, 0, 0), DefaultOptions()
 	tables := simtest.Must(routeMinHop("minhop", s, &o, false))(t)
 	simtest.ErrorIf(t, s.MaxLID != 77 || tables.LFT[s.Node[0]][77] != 9 || tables.LFT[s.Node[1]][77] != 2,
 		"LID 77 of %d: ports %d and %d", s.MaxLID, tables.LFT[s.Node[0]][77], tables.LFT[s.Node[1]][77])
@@ -218,9 +216,8 @@ func TestReadConfigProblems(t *testing.T) {
 
 func TestReadTorusConfig(t *testing.T) {
 	c := simtest.Must(ReadTorusConfig(strings.NewReader("torus 4 5m 3 # size\nxp_link 0x20 0x21\nym_link 0x20 34\nz_dateline -1\n"), "t"))(t)
-	if c.Size != [3]int{4, 5, 3} || c.Wraps != [3]bool{true, false, true} || c.Links[0][0] != [2]uint64{0x20, 0x21} || c.Links[3][0] != [2]uint64{0x20, 34} || c.Dateline != [3]int{0, 0, -1} {
-		t.Errorf("%+v", c)
-	}
+	simtest.ErrorIf(t, c.Size != [3]int{4, 5, 3} || c.Wraps != [3]bool{true, false, true} || c.Links[0][0] != [2]uint64{0x20, 0x21} ||
+		c.Links[3][0] != [2]uint64{0x20, 34} || c.Dateline != [3]int{0, 0, -1}, "%+v", c)
 	for text, want := range map[string]string{
 		"":                               "t:1: no size",
 		"torus 99 99 99\n":               "t:1: a torus of 970299 switches",
@@ -282,8 +279,7 @@ func FuzzReadTorusConfig(f *testing.F) {
 // TestHeap inserts, lowers, removes and pops at random: what is popped always has the
 // smallest key, and every parent is at most as large as its children.
 func TestHeap(t *testing.T) {
-	r := sim.NewStream(1, "heap", 0)
-	h := newHeap(40)
+	r, h := sim.NewStream(1, "heap", 0), newHeap(40)
 	h.clear()
 	keys := map[int32]uint64{}
 	for range 5000 {

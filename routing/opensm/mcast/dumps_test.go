@@ -78,8 +78,7 @@ func TestReadSADump(t *testing.T) {
 }
 
 func TestReadSADumpProblems(t *testing.T) {
-	graph := chain(4)
-	good := saRecord("0xc001", "0x1:0x1")
+	graph, good := chain(4), saRecord("0xc001", "0x1:0x1")
 	for _, c := range []struct{ name, text, want string }{
 		{"another file", "hello\n", "x.sa:1: \"hello\" is not a record"},
 		{"unknown port", good + saMember("0x999"), "x.sa:3: group 0xc001: port 0000000000000999 is not in the fabric"},
@@ -101,8 +100,7 @@ func TestReadSADumpProblems(t *testing.T) {
 }
 
 func TestReadMCFDBsProblems(t *testing.T) {
-	graph := chain(4)
-	head := "\nSwitch 0x0000000000200000\nLID    : Out Port(s)\n"
+	graph, head := chain(4), "\nSwitch 0x0000000000200000\nLID    : Out Port(s)\n"
 	if tables, err := ReadMCFDBs(strings.NewReader(head+"0xC001 : 0x000  0x002 \n"), "x", graph); err != nil ||
 		!reflect.DeepEqual(tables[0], []MFTRow{{0xc001, []uint8{0, 2}}}) {
 		t.Errorf("%v, %v", tables, err)
@@ -287,8 +285,7 @@ func TestJobProblems(t *testing.T) {
 func TestJobOnRealClusters(t *testing.T) {
 	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
 		topo := simtest.Must(topology.ReadFile(filepath.Join("..", "..", "..", "fabric", "topology", "ib", "testdata", file)))(t)
-		graph := topo.Graph()
-		draw := sim.NewStream(1, "clusters", 0)
+		graph, draw := topo.Graph(), sim.NewStream(1, "clusters", 0)
 		var groups []multicast.Group
 		for i := range 60 {
 			groups = append(groups, plainGroup(graph, i, &draw))

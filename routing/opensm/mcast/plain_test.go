@@ -182,12 +182,10 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
 		graph := nets[name]
 		env := newEnv(t, graph)
-		fast := multicast.NewMinHopMC(graph, env.Hops)
-		order := plainOrder(topology.NamesOf(graph))
+		fast, order := multicast.NewMinHopMC(graph, env.Hops), plainOrder(topology.NamesOf(graph))
 		for i := range 100 {
 			g := plainGroup(graph, i, &draw)
-			tree := simtest.Must(fast.Build(&g, nil))(t)
-			root := plainRoot(order, env.Hops.Hops, graph, &g)
+			tree, root := simtest.Must(fast.Build(&g, nil))(t), plainRoot(order, env.Hops.Hops, graph, &g)
 			want := map[topology.SwitchID][]topology.PortID{}
 			plainMinHop(env.Hops, root, topology.NoPort, g.Span(graph), want)
 			simtest.FatalIf(t, tree.Switches[0] != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want),
@@ -283,8 +281,7 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
 		graph := nets[name]
 		names := topology.NamesOf(graph)
-		order := plainOrder(names)
-		index := map[topology.SwitchID]int{}
+		order, index := plainOrder(names), map[topology.SwitchID]int{}
 		for i, s := range order {
 			index[s] = i + 1
 		}
