@@ -67,38 +67,9 @@ func TestLengths(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, c := range []struct{ name, text, want string }{
-		{"empty", "", "x.goal:1: no schedule"},
-		{"no header", "rank 0 {\n}\n", "x.goal:1: the file must begin with \"num_ranks N\""},
-		{"no ranks", "num_ranks 0\n", "x.goal:1: num_ranks wants one number"},
-		{"truncated in a rank", "num_ranks 1\nrank 0 {\ncalc 1\n", "x.goal:4: the file ends inside rank 0, whose block begins on line 2"},
-		{"truncated between ranks", "num_ranks 2\nrank 0 {\n}\n", "x.goal:4: the file ends after 1 of 2 ranks"},
-		{"truncated in a comment", "num_ranks 1\nrank 0 {\n}\n/* so", "the file ends inside the comment that begins on line 4"},
-		{"rank out of order", "num_ranks 2\nrank 1 {\n}\nrank 0 {\n}\n", "x.goal:2: rank 1 stands where rank 0 belongs"},
-		{"rank too many", "num_ranks 1\nrank 0 {\n}\nrank 1 {\n}\n", "x.goal:4: rank 1, but num_ranks is 1"},
-		{"peer out of range", "num_ranks 1\nrank 0 {\nsend 8b to 1\n}\n", "x.goal:3: rank 1 is out of range: ranks are 0 to 0"},
-		{"send to anyone", "num_ranks 1\nrank 0 {\nsend 8b to -1\n}\n", "x.goal:3: rank -1 is out of range"},
-		{"options out of order", "num_ranks 1\nrank 0 {\nsend 8b to 0 cpu 1 tag 2\n}\n", "does not read as"},
-		{"nic of a calc", "num_ranks 1\nrank 0 {\ncalc 8 nic 1\n}\n", "does not read as \"calc N [cpu N]\""},
-		{"size out of range", "num_ranks 1\nrank 0 {\nsend 9223372036854775808b to 0\n}\n", "does not read as"},
-		{"cpu out of range", "num_ranks 1\nrank 0 {\ncalc 1 cpu 256\n}\n", "cpus are 0 to 255"},
-		{"nic out of range", "num_ranks 1\nrank 0 {\nrecv 1b from 0 nic 256\n}\n", "nics are 0 to 255"},
-		{"tag out of range", "num_ranks 1\nrank 0 {\nrecv 1b from 0 tag -2\n}\n", "tags are -1 to 2147483647"},
-		{"label below", "num_ranks 1\nrank 0 {\na: calc 1\na requires b\nb: calc 1\n}\n", "x.goal:4: label \"b\" is not defined above"},
-		{"label of another rank", "num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\nb: calc 1\nb requires a\n}\n", "x.goal:7: label \"a\" is not defined above"},
-		{"cycle", "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb irequires a\n}\n", "x.goal:3: dependency cycle in rank 0: \"calc 1\" (line 3) requires \"calc 2\" (line 4) requires line 3"},
-		{"cycle of one", "num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n", "dependency cycle in rank 0"},
-		{"two statements", "num_ranks 1\nrank 0 {\ncalc 1 calc 2\n}\n", "does not read as"},
-		{"stray letter", "num_ranks 1\nrank 0 {\n\u00e4: calc 1\n}\n", "x.goal:3: '\u00e4' has no place in \"\u00e4: calc 1\""},
-		{"size", "num_ranks 1\nrank 0 {\ncalc 9223372036854775808\n}\n", "(the first N is 0 to 9223372036854775807)"},
-		{"negative size", "num_ranks 1\nrank 0 {\ncalc -9223372036854775809\n}\n", "(the first N is 0 to 9223372036854775807)"}, // -(2^63 + 1)
-		{"too many ranks", "num_ranks 4000000000\n", "num_ranks wants one number, 1 to 2147483646, not \"num_ranks 4000000000\""},
-		{"stray character", "num_ranks 1\nrank 0 {\ncalc 1;\n}\n", "';' has no place"},
-		{"all problems", "num_ranks 1\nrank 0 {\nfoo\nbar\n}\n", "x.goal:4: unknown statement \"bar\""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			simtest.Refuse(Parse("x.goal", strings.NewReader(c.text)))(t, c.want)
-		})
+	simtest.Refuse(Parse("x.goal", strings.NewReader("")))(t, "x.goal:1: no schedule")
+	for _, c := range simtest.Cases(t, "testdata/refused.txt") {
+		t.Run(c.Name, func(t *testing.T) { simtest.Refuse(Parse("x.goal", strings.NewReader(c.Given)))(t, c.Want) })
 	}
 }
 
