@@ -16,13 +16,16 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// flitsWaiting are queues by port and virtual channel; all else of [fabric.Queues] is not asked for.
+// flitsWaiting are queues by port and virtual channel, in front of buffers of 6 flits with 2 credits outstanding; all else of
+// [fabric.Queues] is not asked for.
 type flitsWaiting struct {
 	fabric.Queues
 	at map[topology.PortID][3]int
 }
 
 func (q flitsWaiting) Waiting(p topology.PortID, vc int) int { return q.at[p][vc] }
+func (flitsWaiting) Outstanding(topology.PortID, int) int    { return 2 }
+func (flitsWaiting) Credits(topology.PortID, int) int        { return 4 }
 
 func (q flitsWaiting) WaitingAll(p topology.PortID) int { return q.at[p][0] + q.at[p][1] + q.at[p][2] }
 
@@ -153,8 +156,8 @@ type graphOnly struct{ graph *topology.Graph }
 func (graphOnly) Facts() topology.Facts    { return topology.Facts{} }
 func (x graphOnly) Graph() *topology.Graph { return x.graph }
 
-// anyUGAL is UGAL-L on switches with a terminal each and links in this order, and what it sees.
-func anyUGAL(t *testing.T, links [][2]topology.SwitchID, queues map[topology.PortID][3]int, set ...param.Setting) (*pathUGAL, fabric.View) {
+// onAny is a routing for four switches with a terminal each and links in this order, and what it sees.
+func onAny[R fabric.Routing](t *testing.T, name string, links [][2]topology.SwitchID, queues map[topology.PortID][3]int, set ...param.Setting) (R, fabric.View) {
 	b := topology.NewBuilder(4, topology.Class{Name: "terminal", Latency: 1})
 	for s := range topology.SwitchID(4) {
 		b.AddTerminal(s, 0)
@@ -164,7 +167,7 @@ func anyUGAL(t *testing.T, links [][2]topology.SwitchID, queues map[topology.Por
 	}
 	g := b.Freeze()
 	view := fabric.NewView(fabric.Sight{Graph: g, VCs: 8, Streams: []sim.Stream{sim.NewStream(1, "any", 0), {}, {}, {}}}, flitsWaiting{at: queues})
-	return simtest.Must(Registry.New("ugal-l", Env{Topology: graphOnly{g}}, set...))(t).(*pathUGAL), view
+	return simtest.Must(Registry.New(name, Env{Topology: graphOnly{g}}, set...))(t).(R), view
 }
 
 // all joins each of four switches to each; switch 0 has ports 1, 2 and 3 to those of these numbers.
@@ -173,7 +176,7 @@ var all = [][2]topology.SwitchID{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}
 // TestHopsOfDetours: in a row of switches 0 to 3 the detour from 1 to 2 by 0 has 1 + 2 hops, that by 3 has 2 + 1, and
 // the minimal path 1. If a file has packets from 0 to 1 by 2, these are 2 hops, or the 1 of a shortest path.
 func TestHopsOfDetours(t *testing.T) {
-	u, v := anyUGAL(t, [][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 3}}, nil)
+	u, v := onAny[*pathUGAL](t, "ugal-l", [][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 3}}, nil)
 	for state, want := range map[uint32]int{direct(): 1, over(0): 3, over(3): 3} {
 		_, hops := u.first(&v, &fabric.Head{Switch: 1, Dst: 2}, state)
 		simtest.Equal(t, hops, want, "state %#x: hops", state)
@@ -181,7 +184,7 @@ func TestHopsOfDetours(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "by2")
 	simtest.Check(t, os.WriteFile(file, []byte("-1 2 2 3\n0 -1 2 3\n0 1 -1 3\n0 1 2 -1\n"), 0o666))
 	for lengths, want := range map[string]int{"paths": 2, "shortest": 1} {
-		u, v := anyUGAL(t, all, nil, param.Set("next_hops", file), param.Set("lengths", lengths))
+		u, v := onAny[*pathUGAL](t, "ugal-l", all, nil, param.Set("next_hops", file), param.Set("lengths", lengths))
 		_, hops := u.first(&v, &fabric.Head{Switch: 0, Dst: 1}, direct())
 		simtest.Equal(t, hops, want, "lengths %s: hops", lengths)
 	}
@@ -190,11 +193,25 @@ func TestHopsOfDetours(t *testing.T) {
 // TestBestDetour: 10 flits wait for the minimal path from 0 to 1, of 1 hop, 4 for the detour by 3 and 1 for that by 2, of 2
 // hops each: 10, 8 and 2. Of 16 candidates the second is one, but for once in 2^16.
 func TestBestDetour(t *testing.T) {
-	u, v := anyUGAL(t, all, map[topology.PortID][3]int{1: {10}, 2: {1}, 3: {4}}, param.Set("candidates", 16))
+	u, v := onAny[*pathUGAL](t, "ugal-l", all, map[topology.PortID][3]int{1: {10}, 2: {1}, 3: {4}}, param.Set("candidates", 16))
 	for range 20 {
 		port, ok := u.decide(&v, &fabric.Head{Switch: 0, Dst: 1})
 		simtest.ErrorIf(t, !ok || port != 2, "the packet leaves by port %d, want 2", port)
 	}
+}
+
+// TestTwoThirds: by UGAL-PF a packet leaves the minimal path, port 1, once two thirds of a buffer wait for it, 4 of 6 flits,
+// and fewer elsewhere; as SST has it, once it is 3/2 of the shortest of the others, 6 flits and 4.
+func TestTwoThirds(t *testing.T) {
+	type choice struct{ reading, waiting string } // flits at ports 1, 2 and 3
+	for c, minimally := range map[choice]bool{{"paper", "300"}: true, {"paper", "400"}: false, {"paper", "455"}: true, {"sst", "544"}: true, {"sst", "644"}: false} {
+		queues := map[topology.PortID][3]int{1: {int(c.waiting[0] - '0')}, 2: {int(c.waiting[1] - '0')}, 3: {int(c.waiting[2] - '0')}}
+		set := map[string][]param.Setting{"sst": {param.Set("candidates", 16), param.Set("threshold", 0)}}[c.reading]
+		u, v := onAny[*ugalPF](t, "ugal-pf", all, queues, append(set, param.Set("reading", c.reading), param.Set("sensing", "waiting"))...)
+		simtest.Equal(t, u.decide(&v, &fabric.Head{Switch: 0, Dst: 1}) == direct(), minimally, "%v: minimal:", c)
+	}
+	u, v := onAny[*ugalPF](t, "ugal-pf", all, nil, param.Set("neighbour_ties", "lowest"), param.Set("sensing", "waiting"))
+	simtest.Equal(t, u.emptiest(&v, &fabric.Head{Switch: 0, Dst: 1}, nil).port, 1, "the port to the lowest of three neighbours is")
 }
 
 // TestDrawsOfIdle: a minimal path that costs nothing is taken at once, and the intermediates of three candidates are drawn
