@@ -26,8 +26,7 @@ type flitsWaiting struct {
 func (q flitsWaiting) Waiting(p topology.PortID, vc int) int { return q.at[p][vc] }
 func (flitsWaiting) Outstanding(topology.PortID, int) int    { return 2 }
 func (flitsWaiting) Credits(topology.PortID, int) int        { return 4 }
-
-func (q flitsWaiting) WaitingAll(p topology.PortID) int { return q.at[p][0] + q.at[p][1] + q.at[p][2] }
+func (q flitsWaiting) WaitingAll(p topology.PortID) int      { return q.at[p][0] + q.at[p][1] + q.at[p][2] }
 
 // gauged is the view of 5 groups of two switches with a terminal (port 4s of switch s), a channel to the
 // other (4s+1) and two to other groups (4s+2, 4s+3), which lead in the order of the groups: of group 0
@@ -120,7 +119,8 @@ func TestGaugeOfSeveralChannels(t *testing.T) {
 }
 
 // TestQThreshold: at its source, where a threshold of 0.2 is on the minimal channel's 100 cycles, a packet leaves by
-// another channel if that takes 80 or less.
+// another channel if that takes 80 or less. A packet from group 0 to group 1 by way of group 3 is decided on at the first
+// switch there if that is 7, and not if it is 6, which has the channel to group 1 itself.
 func TestQThreshold(t *testing.T) {
 	topo, _ := gauged(t, 2, nil)
 	q := simtest.Must(Registry.New("q-adaptive", Env{Topology: topo, VCs: 8}, param.Set("exploration", 0), param.Set("source_threshold", 0.2)))(t).(*qAdaptive)
@@ -135,6 +135,10 @@ func TestQThreshold(t *testing.T) {
 		estimates[q.column[minimal]] = 100
 		got := q.choose(m, &h, 0, 0, &random)
 		simtest.ErrorIf(t, (got == minimal) != minimally, "%v cycles by another channel: port %d, the minimal one is %d", other, got, minimal)
+	}
+	for s, want := range map[topology.SwitchID]bool{6: false, 7: true} {
+		decides, between := q.decides(&fabric.Head{Switch: s, In: topology.PortID(4*s + 2), Dst: 2, State: 1})
+		simtest.ErrorIf(t, decides != want || between != want, "switch %d of a group between decides: %v, want %v", s, decides, want)
 	}
 }
 
@@ -170,8 +174,7 @@ func onAny[R fabric.Routing](t *testing.T, name string, links [][2]topology.Swit
 	return simtest.Must(Registry.New(name, Env{Topology: graphOnly{g}}, set...))(t).(R), view
 }
 
-// all joins each of four switches to each; switch 0 has ports 1, 2 and 3 to those of these numbers.
-var all = [][2]topology.SwitchID{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}
+var all = [][2]topology.SwitchID{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} // switch 0 has port s to switch s
 
 // TestHopsOfDetours: in a row of switches 0 to 3 the detour from 1 to 2 by 0 has 1 + 2 hops, that by 3 has 2 + 1, and
 // the minimal path 1. If a file has packets from 0 to 1 by 2, these are 2 hops, or the 1 of a shortest path.
