@@ -222,8 +222,7 @@ func TestComposition(t *testing.T) {
 	columns := collectives.Split(barrier, 12, func(rank int) (int, int) { return rank % 3, rank / 3 }, func(group, index int) int { return 3*index + group })
 	ops = columns.Round(10, 0, nil)
 	simtest.ErrorIf(t, ops[1].Peer != 1 || ops[0].Peer != 7, "rank 10 sends to %d, receives from %d; want 1, 7", ops[1].Peer, ops[0].Peer)
-	// Two such grids: rank 12 + 10 does so among those of the second.
-	ops = collectives.Divide(barrier, 24, 3).Round(22, 0, nil)
+	ops = collectives.Divide(barrier, 24, 3).Round(22, 0, nil) // rank 10 of the second of two such grids
 	simtest.ErrorIf(t, ops[1].Peer != 13 || ops[0].Peer != 19, "rank 22 sends to %d, receives from %d; want 13, 19", ops[1].Peer, ops[0].Peer)
 	simtest.Equal(t, (&collectives.Op{Kind: collectives.Copy, Data: collectives.Range(3, 0)}).Blocks(), 0, "blocks of a copy of nothing:")
 }

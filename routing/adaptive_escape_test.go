@@ -43,8 +43,7 @@ func TestEscapeWithoutDateline(t *testing.T) {
 	topo := torus(t, 2, 8)
 	r := adaptiveEscape(t, topo, param.Set("vc_rule", "none"))
 	for _, flow := range []string{"wormhole", "cut-through"} {
-		c := extended(t, topo, r, flow == "wormhole")
-		length := map[string]int{"cut-through": 8, "wormhole": 4}[flow]
+		c, length := extended(t, topo, r, flow == "wormhole"), map[string]int{"cut-through": 8, "wormhole": 4}[flow]
 		if text := c.Describe(topo.Graph()); len(c.Cycle) != length || !strings.HasPrefix(text, fmt.Sprintf("can deadlock: a cycle of %d escape channels (exact)\n  switch ", length)) {
 			t.Errorf("%s: %s", flow, text)
 		}

@@ -65,8 +65,7 @@ func simulate(t testing.TB, topo topology.Topology, c fabric.Config, r fabric.Ro
 // BookSim2 on the same graph, next hops and permutation: mean latency within 3 %, switches visited
 // within 2 %. (The whole curves are a matter of weft reproduce atlas.)
 func TestAdaptiveCurves(t *testing.T) {
-	topo := edgeList(t, "slimfly_q5", 4)
-	next := param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")
+	topo, next := edgeList(t, "slimfly_q5", 4), param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")
 	for _, c := range []struct {
 		name                string
 		load, latency, hops float64

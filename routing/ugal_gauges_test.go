@@ -217,6 +217,12 @@ func TestTwoThirds(t *testing.T) {
 	simtest.Equal(t, u.emptiest(&v, &fabric.Head{Switch: 0, Dst: 1}, nil).port, 1, "the port to the lowest of three neighbours is")
 }
 
+// TestCenter: in a row of switches 0 to 3 the farthest is 2 hops from 1 and from 2, and 3 from the others: 1 is the root.
+func TestCenter(t *testing.T) {
+	u, _ := onAny[*upDownStar](t, "up-down", [][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 3}}, nil)
+	simtest.Equal(t, u.rank[1], 0, "place of switch 1 in the order:")
+}
+
 // TestDrawsOfIdle: a minimal path that costs nothing is taken at once, and the intermediates of three candidates are drawn
 // all the same: what is drawn next does not depend on that.
 func TestDrawsOfIdle(t *testing.T) {
@@ -236,8 +242,7 @@ func TestDrawsOfIdle(t *testing.T) {
 // the second has one detour, by way of the third. Within its group it has none.
 func TestOnlyDetour(t *testing.T) {
 	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 1)))(t)
-	r := simtest.Must(Registry.New("val", Env{Topology: topo}))(t).(*valiant)
-	random := sim.NewStream(1, "detours", 0)
+	r, random := simtest.Must(Registry.New("val", Env{Topology: topo}))(t).(*valiant), sim.NewStream(1, "detours", 0)
 	state, ok := r.drawDetour(&fabric.Head{Switch: 0, Dst: 2}, &random)
 	simtest.ErrorIf(t, !ok || state&viaMask != 2, "detour by way of group %d, %v; want group 2", state&viaMask, ok)
 	_, ok = r.drawDetour(&fabric.Head{Switch: 0, Dst: 1}, &random)

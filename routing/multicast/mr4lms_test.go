@@ -132,8 +132,7 @@ func TestNextRoot(t *testing.T) {
 			b.AddLink(other, s, 0)
 		}
 	}
-	e := limited(t, b.Freeze(), 3, MR4LMSConfig{Build: "fbtc", Successes: 20, Merge: "fewest-groups"})
-	id := GroupID(1)
+	e, id := limited(t, b.Freeze(), 3, MR4LMSConfig{Build: "fbtc", Successes: 20, Merge: "fewest-groups"}), GroupID(1)
 	for s, colours := range [][]Colour{{2}, {0, 1}, {0}, {0, 1}, {0, 1}} {
 		for _, c := range colours {
 			g := NewGroup(id, []topology.TerminalID{topology.TerminalID(s)}, nil)

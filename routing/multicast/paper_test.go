@@ -317,7 +317,6 @@ func TestColourBound(t *testing.T) {
 	}
 	hubs.AddTerminal(2, 0)
 	simtest.Equal(t, newTreeSizes(newEnv(t, hubs.Freeze()).Hops).least([]topology.SwitchID{2, 3, 4, 5, 6}), 7, "switches of a tree over two hubs, at least")
-
 	// Load: terminal 0 and 4 in two groups each. Volume: 6 + 6 + 5 of 8 switches, 3 colours, which are also enough.
 	groups := []Group{
 		NewGroup(0, []topology.TerminalID{0, 2, 4, 6}, nil),
