@@ -303,8 +303,7 @@ func TestOrderOfExchange(t *testing.T) {
 		{"alltoall-direct-eager", []int32{0, 2, 2, 5, 3, 3, 4, 4, 4, 3, 5, 5, 2, 0, 0}, []int32{2, 0, 0, 3, 5, 5, 4, 4, 4, 5, 3, 3, 0, 2, 2}},
 		{"alltoall-lss", []int32{2, 0, 2, 3, 5, 3, 4, 5, 0}, []int32{2, 0, 0, 3, 5, 5, 4, 3, 2}},
 	} {
-		s := simtest.Must(collectives.Registry.New(c.name, collectives.Env{Ranks: 6, Bytes: 8}))(t)
-		peers := map[collectives.Kind][]int32{}
+		s, peers := simtest.Must(collectives.Registry.New(c.name, collectives.Env{Ranks: 6, Bytes: 8}))(t), map[collectives.Kind][]int32{}
 		for round := range s.Rounds(1) {
 			for _, op := range s.Round(1, round, nil) {
 				peers[op.Kind] = append(peers[op.Kind], op.Peer)

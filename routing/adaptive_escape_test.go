@@ -206,8 +206,7 @@ type learningRecorder struct {
 // c+1+2, which answers 3 + 10: back in c+6, and 12 + 0.25*1.
 func TestQLearns(t *testing.T) {
 	topo := dragonfly(t, 1, 2, 1, 0)
-	r := must(t, topo, 0, "q-adaptive", param.Set("exploration", 0), param.Set("beta", 0.25))
-	config := fabric.DefaultConfig()
+	r, config := must(t, topo, 0, "q-adaptive", param.Set("exploration", 0), param.Set("beta", 0.25)), fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 2 * sim.Nanosecond}, "global": {Latency: 10 * sim.Nanosecond}}
 	for _, c := range []struct {
 		dst   topology.TerminalID
@@ -219,8 +218,7 @@ func TestQLearns(t *testing.T) {
 		{4, 1, 5, 12}, {4, 1, 6, 12.25},
 	} {
 		rec := &recorder{Routing: r}
-		f := simtest.Must(core.New(topo.Graph(), config, learningRecorder{rec, r.(fabric.Learner)}, 1))(t)
-		s := &routingtest.Script{}
+		f, s := simtest.Must(core.New(topo.Graph(), config, learningRecorder{rec, r.(fabric.Learner)}, 1))(t), &routingtest.Script{}
 		s.Send(0, fabric.PacketSpec{Dst: c.dst, Flits: 1})
 		s.Send(0, fabric.PacketSpec{Birth: c.after, Dst: c.dst, Flits: 1})
 		f.Attach(fabric.Ends{Source: s, Sink: s})

@@ -336,8 +336,7 @@ func TestAlternatives(t *testing.T) {
 	simtest.ErrorIf(t, ok, "dimension order has detours")
 	for _, m := range []routing.Matrix{others(g.Terminals()), nextGroup{topo.(topology.Grouped)}} {
 		for name, r := range map[string]fabric.Routing{"min": minimal, "val": detour} {
-			want := simtest.Must(routing.Loads(g, must(t, topo, 0, name), 3, m))(t)
-			got := simtest.Must(routing.Loads(g, r, 3, m))(t)
+			want, got := simtest.Must(routing.Loads(g, must(t, topo, 0, name), 3, m))(t), simtest.Must(routing.Loads(g, r, 3, m))(t)
 			simtest.ErrorIf(t, !slices.Equal(got.Port, want.Port) || got.Hops() != want.Hops(), "%s: other loads", name)
 		}
 	}

@@ -100,8 +100,7 @@ func TestGauges(t *testing.T) {
 // drawn it, whose flits count.
 func TestGaugeOfSeveralChannels(t *testing.T) {
 	topo, v := gauged(t, 3, map[topology.PortID][3]int{1: {0, 20, 0}, 7: {2, 3, 4}, 9: {4, 0, 0}})
-	u := simtest.Must(Registry.New("ugal-g", Env{Topology: topo, VCs: 3}))(t).(*ugal)
-	drawn := map[topology.PortID]int{}
+	u, drawn := simtest.Must(Registry.New("ugal-g", Env{Topology: topo, VCs: 3}))(t).(*ugal), map[topology.PortID]int{}
 	for range 20 {
 		for _, at := range []topology.SwitchID{0, 1} {
 			h := fabric.Head{Switch: at, Dst: 8}
@@ -139,6 +138,19 @@ func TestQThreshold(t *testing.T) {
 	for s, want := range map[topology.SwitchID]bool{6: false, 7: true} {
 		decides, between := q.decides(&fabric.Head{Switch: s, In: topology.PortID(4*s + 2), Dst: 2, State: 1})
 		simtest.ErrorIf(t, decides != want || between != want, "switch %d of a group between decides: %v, want %v", s, decides, want)
+	}
+}
+
+// TestQSlot: a packet keeps the place of its terminal at its source, the first or the second of two.
+func TestQSlot(t *testing.T) {
+	topo, now := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 2), param.Set("a", 2), param.Set("h", 1)))(t), int64(0)
+	q := simtest.Must(Registry.New("q-adaptive", Env{Topology: topo, VCs: 8}, param.Set("exploration", 0)))(t).(*qAdaptive)
+	memory := q.NewMemory(func(topology.PortID) int64 { return 1 })
+	v := fabric.NewView(fabric.Sight{Graph: topo.Graph(), VCs: 8, Cycle: &now, Memory: memory, Streams: make([]sim.Stream, 6)}, flitsWaiting{})
+	for place, port := range topo.Graph().TerminalPort[:2] {
+		h := fabric.Head{Switch: 0, In: port, Dst: 4}
+		q.Route(&v, &h)
+		simtest.Equal(t, h.State>>qSlot&1, uint32(place), "place of the terminal:")
 	}
 }
 

@@ -304,8 +304,7 @@ func BenchmarkSessions(b *testing.B) {
 // from 0, and the switches add (a_1 + 2) mod 3. In session t of the cyclic permutations processor x sends to x + t + 1.
 func TestSessionsOrder(t *testing.T) {
 	n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2})
-	h := Headers{k: n.k, m: n.m, digits: make([]uint8, n.Processors()*n.m*n.k)}
-	d := newDigits(n, digitsCorrected, true)
+	h, d := Headers{k: n.k, m: n.m, digits: make([]uint8, n.Processors()*n.m*n.k)}, newDigits(n, digitsCorrected, true)
 	for session := range d.Sessions {
 		h.Clear()
 		d.Fill(session, &h)

@@ -217,10 +217,11 @@ func TestRefused(t *testing.T) {
 		{"missing", "t.0.et: node 1: 1 x dependency cannot be replayed: on a node that is not there; is the trace truncated?", [][]*node{{{id: 1, kind: compute, data: []uint64{9}}}}},
 		{"twice", "t.0.et: byte 13: a second node 1", [][]*node{{{id: 1, kind: compute}, {id: 1, kind: compute}}}},
 		{"peer", "t.0.et: byte 8: node 1: send with rank 1, tag 0: ranks are 0 to 0", [][]*node{sends(1)}},
-		{"no peer", "node 1: a send without comm_dst or comm_size", [][]*node{{{id: 1, kind: send}}}},
+		{"no peer", "node 1: a send without comm_dst or comm_size", [][]*node{{{id: 1, kind: send, attr: []attribute{integer("comm_dst", 0)}}}}},
 		{"type", "t.0.et: node 1: 1 x type 12 cannot be replayed", [][]*node{{{id: 1, kind: 12}}}},
 		{"other size", "t.1.et: byte 8: node 1: collective 0 of group \"\" is allreduce of 9 B", [][]*node{reduce(8), reduce(9)}},
 		{"negative", "t.0.et: byte 8: node 1: all-reduce of -1 B", [][]*node{reduce(-1)}},
+		{"dimensions", "1 x all-reduce cannot be replayed: in some dimensions", [][]*node{{{id: 1, kind: collective, attr: append(reduce(8)[0].attr, attribute{"involved_dim", fieldBool + 1, []byte{2, 1, 0}})}}}},
 		{"gather", "1 x gather cannot be replayed: weft has no algorithm", [][]*node{{{id: 1, kind: collective, attr: []attribute{integer("comm_type", 3), integer("comm_size", 1)}}}}},
 	} {
 		simtest.Refuse2(Import(traceOf(t, c.ranks...), "", trace.Default()))(t, c.want)
@@ -426,8 +427,7 @@ func TestHostilePacked(t *testing.T) {
 	attributes := bytes.Repeat(protowire.AppendBytes(protowire.AppendTag(nil, 10, protowire.BytesType), attributeOf("comm_size", 8)), 1<<19)
 	for what, node := range map[string][]byte{"dependencies": dependencies, "attributes": attributes, "nodes": nil} {
 		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
-		description := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "v")
+		w, description := gzip.NewWriter(&b), protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "v")
 		simtest.Must(w.Write(protowire.AppendBytes(nil, description)))(t)
 		for id := range uint64(12) {
 			message := append(protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), id+1), node...)

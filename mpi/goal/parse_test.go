@@ -34,10 +34,12 @@ func TestParseAccepts(t *testing.T) {
 }
 
 // TestReady: an operation begins when the last one that it waits for has ended, here after 100, though the other,
-// which is begun later, has ended after 5.
+// which is begun later, has ended after 5. A computation of 2^63 - 1 units, each 1000 of the machine's, is too long.
 func TestReady(t *testing.T) {
 	g := readSchedule(t, []byte("num_ranks 1\nrank 0 {\na: calc 100\nb: calc 5 cpu 1\nc: calc 1 cpu 2\nc requires a\nc requires b\n}\n"))
 	simtest.EqualSlices(t, simtest.Must((mpi.LogGOPS{L: 1}).Run(g.Replay(1), nil))(t).Finish, []int64{101}, "the rank ends after")
+	g = readSchedule(t, []byte("num_ranks 1\nrank 0 {\ncalc 9223372036854775807\n}\n"))
+	simtest.Refuse((mpi.LogGOPS{L: 1}).Run(g.Replay(1000), nil))(t, "the simulated time reaches 2^60 units")
 }
 
 // TestLengths: messages that some order of matching gives room, or that a receive of any rank or tag may take, are left to
@@ -67,8 +69,7 @@ func TestParseRefuses(t *testing.T) {
 // operation takes 40 bytes: in 4000 bytes there is room for fewer than 100, beside 9 for the rank.
 func TestBounds(t *testing.T) {
 	simtest.Refuse(Parse("f", strings.NewReader("num_ranks 1\nrank 0 {\n"+strings.Repeat(" ", 1<<20+1))))(t, "f:3: a line of more than 1048576 bytes")
-	many := strings.NewReader("num_ranks 1\nrank 0 {\n" + strings.Repeat("calc 1\n", 100) + "}\n")
-	before := debug.SetMemoryLimit(4000)
+	many, before := strings.NewReader("num_ranks 1\nrank 0 {\n"+strings.Repeat("calc 1\n", 100)+"}\n"), debug.SetMemoryLimit(4000)
 	_, err := Parse("f", many)
 	debug.SetMemoryLimit(before)
 	simtest.ErrorIf(t, !strings.HasPrefix(fmt.Sprint(err), "f:102: 100 operations so far take 4009 bytes") || input.Memory() <= 4000, "many operations: %v", err)

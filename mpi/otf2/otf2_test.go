@@ -300,8 +300,7 @@ func TestSample(t *testing.T) {
 	for _, row := range simtest.Rows(t, samples+".counts.csv") {
 		want[row[0]+" "+row[1]] = strings.Join(row[2:], " ")
 	}
-	print := simtest.Must(os.ReadFile(samples + ".print.txt"))(t)
-	a := simtest.Must(readArchive(samples + "/traces.otf2"))(t)
+	print, a := simtest.Must(os.ReadFile(samples+".print.txt"))(t), simtest.Must(readArchive(samples+"/traces.otf2"))(t)
 	got, sums := map[string]string{}, map[string][3]uint64{}
 	for _, location := range a.ranks {
 		var printed []string

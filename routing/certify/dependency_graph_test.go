@@ -205,8 +205,7 @@ func TestLocal(t *testing.T) {
 				for i := thread; i < len(entered); i += 2 { // some of them twice
 					d := entered[i]
 					peer, _ := g.PeerPort(d.Held.Port)
-					set := make([]uint64, local.width(g.PortSwitch[peer]))
-					bit := g.LocalPort(d.Wanted.Port)*vcs + int(d.Wanted.VC)
+					set, bit := make([]uint64, local.width(g.PortSwitch[peer])), g.LocalPort(d.Wanted.Port)*vcs+int(d.Wanted.VC)
 					set[bit/64] |= 1 << (bit % 64)
 					local.AddAll(d.Held, set)
 				}

@@ -191,8 +191,7 @@ func TestLeastHeight(t *testing.T) {
 // (1+2+1+1)/4 from a tree of {2, 3}... nearest members: 0 to 2 is 2, 1 to 2 is 1, 2 to 1 is 1, 3 to 1 is 2: mean 6/4;
 // from a tree of {1, 4}: 0 to 1 is 1, 1 to 1 is 0, 1 to 1 is 0, 4 to 1 is 3: 4/4.
 func TestNearest(t *testing.T) {
-	e := joined(t, gridNet(false, 1, 5), [][]topology.TerminalID{{2, 3}, {1, 4}})
-	probe := NewGroup(9, []topology.TerminalID{0, 1}, nil)
+	e, probe := joined(t, gridNet(false, 1, 5), [][]topology.TerminalID{{2, 3}, {1, 4}}), NewGroup(9, []topology.TerminalID{0, 1}, nil)
 	p := e.nearest(&probe)
 	simtest.ErrorIf(t, p.Groups[0].ID != 1, "nearest is the tree of group %d, want 1", p.Groups[0].ID)
 	// The first of equals: {2} lies between {0, 1} and {3, 4}.

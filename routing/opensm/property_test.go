@@ -201,11 +201,9 @@ func TestLargeFabrics(t *testing.T) {
 		{"torus_5x5_tail.net", "lash", "do_mesh_analysis TRUE", "66e3d19f02a289b6", ""},
 		{"torus_5x5_tail.net", "nue", "nue_max_num_vls 2", "50d115256e0f9318", ""},
 	} {
-		name := c.net + ", " + c.engine + " " + c.conf
-		network := simtest.Must(topology.ReadFile("testdata/" + c.net))(t)
+		name, network := c.net+", "+c.engine+" "+c.conf, simtest.Must(topology.ReadFile("testdata/"+c.net))(t)
 		conf := simtest.Must(ReadConfig(strings.NewReader("qos TRUE\n"+c.conf+"\n"), name, ""))(t)
-		s := newSubnet(t, network.Graph(), DefaultManager(network.Graph()), 0)
-		engine := simtest.Must(EngineOf(c.engine))(t)
+		s, engine := newSubnet(t, network.Graph(), DefaultManager(network.Graph()), 0), simtest.Must(EngineOf(c.engine))(t)
 		tables, err := engine.Route(s, &conf.Options)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -33,8 +33,7 @@ func TestSADumpRoundTrip(t *testing.T) {
 // no one joined, holds the groups of the file that the joins came from.
 func TestSADumpOfJoinedGroups(t *testing.T) {
 	env := opensmFabric(t, "ft3_8")
-	joined := groupsOf(t, env.Graph, "ft3_8.grid_8x16.opensm-sa.dump.gz")
-	planned := groupsOf(t, env.Graph, "grid_8x16.sa.gz")
+	joined, planned := groupsOf(t, env.Graph, "ft3_8.grid_8x16.opensm-sa.dump.gz"), groupsOf(t, env.Graph, "grid_8x16.sa.gz")
 	simtest.FatalIf(t, len(joined) != 25 || joined[0].MLID != BroadcastMLID || joined[0].Size() != 0,
 		"%d groups, the first %+v; want 25, the first 0xc000 without members", len(joined), joined[0])
 	for i, g := range planned {

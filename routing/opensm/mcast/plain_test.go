@@ -286,8 +286,7 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 			index[s] = i + 1
 		}
 		n := len(order) + 1
-		p := &plainSSSP{make([][]*plainLink, n), make([]int, n), make([]*plainLink, n), make([]int64, n), make([]int, n)}
-		total := 0
+		p, total := &plainSSSP{make([][]*plainLink, n), make([]int, n), make([]*plainLink, n), make([]int64, n), make([]int, n)}, 0
 		for i, s := range order {
 			p.lids[i+1] = 1
 			first, end := graph.Ports(s)
