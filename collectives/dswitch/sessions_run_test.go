@@ -66,8 +66,7 @@ func TestRunSessionsSchedules(t *testing.T) {
 		if schedule == "sigma" {
 			n = pccNetwork(t, 5, 2)
 		}
-		first := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
-		again := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
+		first, again := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t), simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
 		simtest.ErrorIf(t, fmt.Sprint(first.Row) != fmt.Sprint(again.Row) || !slices.Equal(first.Faults, again.Faults), "%s: two runs differ", schedule)
 		if schedule != "sigma" {
 			c.Addressing = "indirect"
