@@ -61,10 +61,9 @@ func TestLeadersNeedWholeNodes(t *testing.T) {
 	}
 }
 
-// 26 handshakes a rank at 160 ranks and 30 at 240: two in each of 13 and 15
-// steps, 13*14+1 = 183 and 15*16+1 = 241 being the first to reach them. With
-// every block ending in the default value a notice follows each. All at once
-// takes the same messages in 13 steps with handshakes and one round more.
+// 26 handshakes a rank at 160 ranks and 30 at 240: two in each of 13 and 15 steps, 13*14+1 = 183 and 15*16+1 = 241
+// being the first to reach them. With every block ending in the default value a notice follows each. All at once takes
+// the same messages in 13 steps with handshakes and one round more.
 func TestLSSMessages(t *testing.T) {
 	for _, c := range []struct {
 		ranks, notice   int
@@ -223,6 +222,9 @@ func TestComposition(t *testing.T) {
 	columns := collectives.Split(barrier, 12, func(rank int) (int, int) { return rank % 3, rank / 3 }, func(group, index int) int { return 3*index + group })
 	ops = columns.Round(10, 0, nil)
 	simtest.ErrorIf(t, ops[1].Peer != 1 || ops[0].Peer != 7, "rank 10 sends to %d, receives from %d; want 1, 7", ops[1].Peer, ops[0].Peer)
+	ops = collectives.Divide(barrier, 24, 3).Round(22, 0, nil) // rank 10 of the second of two such grids
+	simtest.ErrorIf(t, ops[1].Peer != 13 || ops[0].Peer != 19, "rank 22 sends to %d, receives from %d; want 13, 19", ops[1].Peer, ops[0].Peer)
+	simtest.Equal(t, (&collectives.Op{Kind: collectives.Copy, Data: collectives.Range(3, 0)}).Blocks(), 0, "blocks of a copy of nothing:")
 }
 
 // sends are the messages that a rank sends in all its rounds.
@@ -254,9 +256,8 @@ func TestLeadersExchange(t *testing.T) {
 				in, out = collectives.InAndOut, collectives.InAndOut
 			}
 			all := sends(c, 0) // leader of ranks 0 and 1; 2 is the other leader
-			if first, last := all[0], all[len(all)-1]; first.Peer != 2 || first.Segment != in || last.Peer != 1 || last.Segment != out {
-				t.Errorf("segment %v: the first message goes to %d by %v, the last to %d by %v", segment, first.Peer, first.Segment, last.Peer, last.Segment)
-			}
+			first, last := all[0], all[len(all)-1]
+			simtest.Alike(t, fmt.Sprintf("segment %v: the first message, the last", segment), first.Peer, 2, first.Segment, in, last.Peer, 1, last.Segment, out)
 		}
 	}
 }
@@ -302,8 +303,7 @@ func TestOrderOfExchange(t *testing.T) {
 		{"alltoall-direct-eager", []int32{0, 2, 2, 5, 3, 3, 4, 4, 4, 3, 5, 5, 2, 0, 0}, []int32{2, 0, 0, 3, 5, 5, 4, 4, 4, 5, 3, 3, 0, 2, 2}},
 		{"alltoall-lss", []int32{2, 0, 2, 3, 5, 3, 4, 5, 0}, []int32{2, 0, 0, 3, 5, 5, 4, 3, 2}},
 	} {
-		s := simtest.Must(collectives.Registry.New(c.name, collectives.Env{Ranks: 6, Bytes: 8}))(t)
-		peers := map[collectives.Kind][]int32{}
+		s, peers := simtest.Must(collectives.Registry.New(c.name, collectives.Env{Ranks: 6, Bytes: 8}))(t), map[collectives.Kind][]int32{}
 		for round := range s.Rounds(1) {
 			for _, op := range s.Round(1, round, nil) {
 				peers[op.Kind] = append(peers[op.Kind], op.Peer)
@@ -313,12 +313,13 @@ func TestOrderOfExchange(t *testing.T) {
 		simtest.EqualSlices(t, peers[collectives.Send], c.sends, "%s: sends to", c.name)
 		simtest.EqualSlices(t, peers[collectives.Recv], c.heard, "%s: hears from", c.name)
 	}
+	down := sends(simtest.Must(collectives.Registry.New("broadcast-binomial", collectives.Env{Ranks: 12, Bytes: 8}))(t), 0) // largest subtree first
+	simtest.Alike(t, "the root sends to", []int32{down[0].Peer, down[1].Peer, down[2].Peer, down[3].Peer}, []int32{8, 4, 2, 1})
 }
 
-// TestLibraryAlgorithm holds the rules to lines of the libraries' sources: Open MPI 4.0 takes Bruck's
-// alltoall below 200 B on more than 12 ranks, linear below 3,000 B, else pairwise, and recursive doubling
-// below 10,000 B of an allreduce; an allgather goes by all that is gathered, 64 times 781 B being 49,984. MPICH's limits
-// are inclusive.
+// TestLibraryAlgorithm holds the rules to lines of the libraries' sources: Open MPI 4.0 takes Bruck's alltoall below
+// 200 B on more than 12 ranks, linear below 3,000 B, else pairwise, and recursive doubling below 10,000 B of an
+// allreduce; an allgather goes by all that is gathered, 64 times 781 B being 49,984. MPICH's limits are inclusive.
 func TestLibraryAlgorithm(t *testing.T) {
 	for _, row := range simtest.Rows(t, "testdata/library_algorithms.csv") {
 		ranks, bytes := simtest.Must(strconv.Atoi(row[2]))(t), simtest.Must(strconv.ParseInt(row[3], 10, 64))(t)
@@ -334,8 +335,14 @@ func TestLibraryAlgorithm(t *testing.T) {
 }
 
 // TestSegments: broadcasts down trees keep their contract in segments that do not divide the vector, and
-// with any fanout.
+// with any fanout. Of 1000 B in segments of 300 the root of three ranks sends 300, 300, 300 and 100 down a chain, and
+// two parts of either half down a split tree, as it does of 4096 B in the usual segments of 1024.
 func TestSegments(t *testing.T) {
+	for name, settings := range map[string]collectives.TreeSettings{"broadcast-chain": {Fanout: 1, Segment: 300}, "broadcast-split-binary": {Fanout: 2, Segment: 300}} {
+		all := sends(simtest.Must(collectives.Registry.Build(name, &settings, collectives.Env{Ranks: 3, Bytes: 1000}))(t), 0)
+		simtest.ErrorIf(t, len(all) != 4 || all[0].Bytes+all[1].Bytes+all[2].Bytes+all[3].Bytes != 1000, "%s: %+v", name, all)
+	}
+	simtest.Equal(t, len(sends(simtest.Must(collectives.Registry.New("broadcast-split-binary", collectives.Env{Ranks: 3, Bytes: 4096}))(t), 0)), 4, "messages")
 	for _, name := range []string{"broadcast-chain", "broadcast-tree", "broadcast-knomial", "broadcast-doubling", "broadcast-split-binary"} {
 		for n := 1; n <= 20; n++ {
 			for _, fanout := range []int{1, 3} {
@@ -432,10 +439,11 @@ func TestAllgatherLeadersCosts(t *testing.T) {
 			3: {int64(messages), 3*300 + 5*1200},
 			4: {1, 100},
 		} {
-			bytes := int64(0)
-			all := sends(c, rank)
+			bytes, all := int64(0), sends(c, rank)
 			for _, op := range all {
 				bytes += op.Bytes
+				by := map[int64]collectives.Segment{100: collectives.In, 1200: collectives.Out, 300: 0, 600: 0}[op.Bytes]
+				simtest.Equal(t, op.Segment, by, "critical %v: rank %d sends %d B by segment", critical, rank, op.Bytes)
 			}
 			simtest.ErrorIf(t, int64(len(all)) != want.messages || bytes != want.bytes,
 				"critical %v: rank %d sends %d messages, %d B; want %d, %d", critical, rank, len(all), bytes, want.messages, want.bytes)

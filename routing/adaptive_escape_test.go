@@ -33,19 +33,17 @@ func extended(t *testing.T, topo topology.Topology, r fabric.EscapeRouting, worm
 	return g.Certify(walked, all)
 }
 
-// On a ring of 8 what is adaptive are, but for ties, the virtual channels. Without a dateline the
-// escape channels in a direction wait for each other in a circle of 8. Under wormhole a packet can
-// have come by adaptive channels in between: from channel i, out of switch i, it waits for i+1 or
-// i+2 if it makes at least 3 hops, and for i+3 if it makes 4, which in the direction up escape hops
-// do only towards odd destinations, so for odd i. That closes the circle with 4 dependencies
-// (2+2+1+3), and not with 3: two of these would have to be of 3, of which the first leads to an
+// On a ring of 8 what is adaptive are, but for ties, the virtual channels. Without a dateline the escape channels in a
+// direction wait for each other in a circle of 8. Under wormhole a packet can have come by adaptive channels in
+// between: from channel i, out of switch i, it waits for i+1 or i+2 if it makes at least 3 hops, and for i+3 if it
+// makes 4, which in the direction up escape hops do only towards odd destinations, so for odd i. That closes the circle
+// with 4 dependencies (2+2+1+3), and not with 3: two of these would have to be of 3, of which the first leads to an
 // even channel, and one of 2 to an even one again.
 func TestEscapeWithoutDateline(t *testing.T) {
 	topo := torus(t, 2, 8)
 	r := adaptiveEscape(t, topo, param.Set("vc_rule", "none"))
 	for _, flow := range []string{"wormhole", "cut-through"} {
-		c := extended(t, topo, r, flow == "wormhole")
-		length := map[string]int{"cut-through": 8, "wormhole": 4}[flow]
+		c, length := extended(t, topo, r, flow == "wormhole"), map[string]int{"cut-through": 8, "wormhole": 4}[flow]
 		if text := c.Describe(topo.Graph()); len(c.Cycle) != length || !strings.HasPrefix(text, fmt.Sprintf("can deadlock: a cycle of %d escape channels (exact)\n  switch ", length)) {
 			t.Errorf("%s: %s", flow, text)
 		}
@@ -59,8 +57,7 @@ func TestEscapeWithoutDateline(t *testing.T) {
 	}
 }
 
-// overload runs uniform traffic at full load through buffers of as many flits as
-// a packet has, on switches of a config.
+// overload runs uniform traffic at full load through buffers of as many flits as a packet has, on switches of a config.
 func overload(t *testing.T, topo topology.Topology, r fabric.Routing, config fabric.Config, flow string, flits int, cycles int64) error {
 	t.Helper()
 	config.Fabric.AllowDeadlock = true
@@ -96,9 +93,8 @@ func TestEscapeStages(t *testing.T) {
 	}
 }
 
-// remembering is adaptive-escape on a torus with the dateline of routing "dor":
-// packets that enter a ring, or come back to it from adaptive channels, are on
-// the lower escape channel, and on the higher from the edge on.
+// remembering is adaptive-escape on a torus with the dateline of routing "dor": packets that enter a ring, or come back
+// to it from adaptive channels, are on the lower escape channel, and on the higher from the edge on.
 type remembering struct {
 	fabric.EscapeRouting
 	grid topology.Grid
@@ -120,8 +116,7 @@ func (r *remembering) along(p topology.PortID) (dimension int, crosses bool) {
 }
 
 func (r *remembering) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	escape := r.EscapeVCs(vcs)
-	g := r.grid.Graph()
+	escape, g := r.EscapeVCs(vcs), r.grid.Graph()
 	r.EscapeRouting.(fabric.Explorer).Explore(vcs, h, func(hop fabric.Hop, state uint32, weight float64) {
 		if _, ok := g.PeerPort(hop.Port); ok && hop.VCs&escape != 0 {
 			d, high := r.along(hop.Port)
@@ -139,17 +134,15 @@ func (r *remembering) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uin
 	})
 }
 
-// TestIndirectDependencies: a packet that has crossed the edge of a row may take a column by
-// adaptive channels and ask for the lower escape channel of the next row, and from the end of that
-// row packets get back to the first row in the same way. These are indirect dependencies, which
-// wormhole has and cut-through has not: there the memory does no harm.
+// TestIndirectDependencies: a packet that has crossed the edge of a row may take a column by adaptive channels and ask
+// for the lower escape channel of the next row, and from the end of that row packets get back to the first row in the
+// same way. These are indirect dependencies, which wormhole has and cut-through has not: there the memory does no harm.
 func TestIndirectDependencies(t *testing.T) {
 	topo := torus(t, 1, 5, 5)
 	r := &remembering{adaptiveEscape(t, topo), topo.(topology.Grid)}
-	if c := extended(t, topo, r, false); !c.Acyclic() {
-		t.Errorf("cut-through: %s", c.Describe(topo.Graph()))
-	}
-	c := extended(t, topo, r, true)
+	c := extended(t, topo, r, false)
+	simtest.ErrorIf(t, !c.Acyclic(), "cut-through: %s", c.Describe(topo.Graph()))
+	c = extended(t, topo, r, true)
 	simtest.FatalIf(t, c.Acyclic(), "wormhole: no cycle")
 	rows := map[int]bool{}
 	for _, channel := range c.Cycle {
@@ -213,8 +206,7 @@ type learningRecorder struct {
 // c+1+2, which answers 3 + 10: back in c+6, and 12 + 0.25*1.
 func TestQLearns(t *testing.T) {
 	topo := dragonfly(t, 1, 2, 1, 0)
-	r := must(t, topo, 0, "q-adaptive", param.Set("exploration", 0), param.Set("beta", 0.25))
-	config := fabric.DefaultConfig()
+	r, config := must(t, topo, 0, "q-adaptive", param.Set("exploration", 0), param.Set("beta", 0.25)), fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 2 * sim.Nanosecond}, "global": {Latency: 10 * sim.Nanosecond}}
 	for _, c := range []struct {
 		dst   topology.TerminalID
@@ -226,8 +218,7 @@ func TestQLearns(t *testing.T) {
 		{4, 1, 5, 12}, {4, 1, 6, 12.25},
 	} {
 		rec := &recorder{Routing: r}
-		f := simtest.Must(core.New(topo.Graph(), config, learningRecorder{rec, r.(fabric.Learner)}, 1))(t)
-		s := &routingtest.Script{}
+		f, s := simtest.Must(core.New(topo.Graph(), config, learningRecorder{rec, r.(fabric.Learner)}, 1))(t), &routingtest.Script{}
 		s.Send(0, fabric.PacketSpec{Dst: c.dst, Flits: 1})
 		s.Send(0, fabric.PacketSpec{Birth: c.after, Dst: c.dst, Flits: 1})
 		f.Attach(fabric.Ends{Source: s, Sink: s})
@@ -270,11 +261,10 @@ func (a *arounds) Deliver(d *fabric.Delivery) {
 	}
 }
 
-// TestQAdaptiveGoesAround: all terminals of a group send to the next, on 9 groups of 4 switches
-// with 2 terminals and 2 global channels each. Minimal routing carries 1/8 of a flit a terminal and
-// cycle, all 8 terminals of a group by one channel. At a load of 0.3, once switches have learned,
-// more than half of the packets go around (that channel has room for 0.125/0.3 of them, 42 %) and
-// all of the load arrives; under uniform traffic most go minimally.
+// TestQAdaptiveGoesAround: all terminals of a group send to the next, on 9 groups of 4 switches with 2 terminals and 2
+// global channels each. Minimal routing carries 1/8 of a flit a terminal and cycle, all 8 terminals of a group by one
+// channel. At a load of 0.3, once switches have learned, more than half of the packets go around (that channel has room
+// for 0.125/0.3 of them, 42 %) and all of the load arrives; under uniform traffic most go minimally.
 func TestQAdaptiveGoesAround(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	n := topo.Graph().Terminals()
@@ -290,8 +280,7 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 	} {
 		config := fabric.DefaultConfig()
 		config.Switch.BufferFlits = 32
-		f := simtest.Must(core.New(topo.Graph(), config, must(t, topo, 0, c.routing), 1))(t)
-		sink := &arounds{}
+		f, sink := simtest.Must(core.New(topo.Graph(), config, must(t, topo, 0, c.routing), 1))(t), &arounds{}
 		f.Attach(fabric.Ends{Source: measure.NewOpenLoop(n, c.pattern, steadily(0.3), single{}, 1), Sink: sink})
 		f.Advance(10000)
 		*sink = arounds{}
@@ -299,8 +288,7 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 		f.Advance(cycles)
 		accepted, around := float64(sink.all)/cycles/float64(n), float64(sink.around)/float64(sink.all)
 		t.Logf("%s, %s: accepted %.3f, around %.3f", c.name, c.routing, accepted, around)
-		simtest.ErrorIf(t, accepted < c.accepted[0] || accepted > c.accepted[1],
-			"%s, %s: accepted %.3f, want %v", c.name, c.routing, accepted, c.accepted)
+		simtest.ErrorIf(t, accepted < c.accepted[0] || accepted > c.accepted[1], "%s, %s: accepted %.3f, want %v", c.name, c.routing, accepted, c.accepted)
 		simtest.ErrorIf(t, around < c.around[0] || around > c.around[1], "%s, %s: around %.3f, want %v", c.name, c.routing, around, c.around)
 	}
 }

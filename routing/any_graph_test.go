@@ -65,13 +65,11 @@ func simulate(t testing.TB, topo topology.Topology, c fabric.Config, r fabric.Ro
 // BookSim2 on the same graph, next hops and permutation: mean latency within 3 %, switches visited
 // within 2 %. (The whole curves are a matter of weft reproduce atlas.)
 func TestAdaptiveCurves(t *testing.T) {
-	topo := edgeList(t, "slimfly_q5", 4)
-	next := param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")
+	topo, next := edgeList(t, "slimfly_q5", 4), param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")
 	for _, c := range []struct {
-		name          string
-		load          float64
-		latency, hops float64
-		settings      []param.Setting
+		name                string
+		load, latency, hops float64
+		settings            []param.Setting
 	}{
 		{"table", 0.08, 11.063, 2.8786, []param.Setting{next, param.Set("spread_vcs", false)}},
 		{"val", 0.3, 19.335, 4.71347, []param.Setting{next}},
@@ -81,8 +79,7 @@ func TestAdaptiveCurves(t *testing.T) {
 	}
 }
 
-// onCurve holds a routing to a point of a curve: mean latency within 3 %, switches visited
-// within 2 %.
+// onCurve holds a routing to a point of a curve: mean latency within 3 %, switches visited within 2 %.
 func onCurve(t *testing.T, topo topology.Topology, name string, settings []param.Setting, pattern measure.Pattern, load float64, cycles int64, latency, hops float64) {
 	t.Helper()
 	m := measured(t, topo, must(t, topo, 0, name, settings...), pattern, load, cycles)
@@ -204,8 +201,7 @@ func legalSearch(n *topology.Neighbors, src topology.SwitchID, up func(from, to 
 		s    topology.SwitchID
 		down bool
 	}
-	seen := map[place]int{{src, false}: 0}
-	queue := []place{{src, false}}
+	seen, queue := map[place]int{{src, false}: 0}, []place{{src, false}}
 	best := map[topology.TerminalID]int{}
 	for i := 0; i < len(queue); i++ {
 		p := queue[i]
@@ -239,8 +235,7 @@ func TestPolarizedRoutes(t *testing.T) {
 			simtest.ErrorIf(t, r.VCs() != longest, "%s, hops %d: %d virtual channels, want %d", name, hops, r.VCs(), longest)
 			longer := 0
 			for dst := range topology.TerminalID(g.Terminals()) {
-				to := neighbors.DistancesFrom(topology.SwitchID(dst), nil)
-				seen := map[fabric.Head]bool{}
+				to, seen := neighbors.DistancesFrom(topology.SwitchID(dst), nil), map[fabric.Head]bool{}
 				var walk func(h fabric.Head, n int)
 				walk = func(h fabric.Head, n int) {
 					if seen[h] {

@@ -67,8 +67,7 @@ type (
 
 func steadily(rate float64) routingtest.Steady { return routingtest.AtRate(rate) }
 
-// runAcross runs r between two leaves of 8 terminals and counts the packets by
-// port up of the first one.
+// runAcross runs r between two leaves of 8 terminals and counts the packets by port up of the first one.
 func runAcross(t *testing.T, topo topology.Topology, r fabric.Routing) []float64 {
 	t.Helper()
 	g := topo.Graph()
@@ -81,8 +80,7 @@ func runAcross(t *testing.T, topo topology.Topology, r fabric.Routing) []float64
 	return o.Ports[first:end]
 }
 
-// TestRandomFabrics checks a third of 200 random fabrics with random settings; see
-// routingtest.Trial.Check.
+// TestRandomFabrics checks a third of 200 random fabrics with random settings; see routingtest.Trial.Check.
 func TestRandomFabrics(t *testing.T) {
 	var all routingtest.Tally
 	seeds := simtest.Seeds(t, 200, 3)
@@ -165,29 +163,25 @@ func TestServiceLevels(t *testing.T) {
 			}
 			kept++
 			routingtest.ConformOn(t, n, v, two)
-			k := two.VCs() / 2
-			g := n.Topology.Graph()
+			k, g := two.VCs()/2, n.Topology.Graph()
 			for vc := range two.VCs() {
 				port := g.TerminalPort[0]
 				h := fabric.Head{Switch: g.PortSwitch[port], In: port, VC: uint8(vc), Dst: 1}
 				two.(fabric.Explorer).Explore(two.VCs(), h, func(hop fabric.Hop, _ uint32, _ float64) {
-					if other := hop.VCs >> (vc / k * k) << (vc / k * k); other != hop.VCs || hop.VCs>>((vc/k+1)*k) != 0 {
-						t.Errorf("from channel %d of %d a packet may take %b", vc, two.VCs(), hop.VCs)
-					}
+					other := hop.VCs >> (vc / k * k) << (vc / k * k)
+					simtest.ErrorIf(t, other != hop.VCs || hop.VCs>>((vc/k+1)*k) != 0, "from channel %d of %d a packet may take %b", vc, two.VCs(), hop.VCs)
 				})
 			}
 		})
 	}
-	simtest.ErrorIf(t, kept+refused == 0 || simtest.Soak() && (kept < 10 || refused == 0),
-		"%d routings with levels, %d without", kept, refused)
+	simtest.ErrorIf(t, kept+refused == 0 || simtest.Soak() && (kept < 10 || refused == 0), "%d routings with levels, %d without", kept, refused)
 }
 
-// TestDeadlockOnRecord: the UGAL of the BookSim that was published with PolarFly, whose hops use
-// any virtual channel, deadlocks on Slim Fly q = 5 under a permutation of switches: in the atlas's
-// reference (deadlock_slimfly_q5.csv) three seeds of three at loads of 0.55 and 0.6, none at 0.5;
-// and its minimal routing can on PolarStar ER_3 x Paley(5), by the cycle in its dependencies
-// (cdg_checks.csv). The certificate names both before they run; forced, the run ends with a cycle
-// of buffers each of which is in the dependency graph; with numbered hops it goes on.
+// TestDeadlockOnRecord: the UGAL of the BookSim that was published with PolarFly, whose hops use any virtual channel,
+// deadlocks on Slim Fly q = 5 under a permutation of switches: in the atlas's reference (deadlock_slimfly_q5.csv) three
+// seeds of three at loads of 0.55 and 0.6, none at 0.5; and its minimal routing can on PolarStar ER_3 x Paley(5), by
+// the cycle in its dependencies (cdg_checks.csv). The certificate names both before they run; forced, the run ends with
+// a cycle of buffers each of which is in the dependency graph; with numbered hops it goes on.
 func TestDeadlockOnRecord(t *testing.T) {
 	slimfly, polarstar := edgeList(t, "slimfly_q5", 4), build(t, "polarstar", func(c *families.PolarStarConfig) { c.P = 4 })
 	next := param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")
@@ -231,22 +225,18 @@ func TestDeadlockOnRecord(t *testing.T) {
 	}
 }
 
-// TestBookSim2Detours: with detour_vc = "booksim2" packets stay on VC 0 from the source's
-// group to the intermediate router, L0 G0 L0: 3 virtual channels, one fewer than rising
-// ones need, and a cycle in the dependencies. Without a router in between nothing could
-// rise, and the setting is refused.
+// TestBookSim2Detours: with detour_vc = "booksim2" packets stay on VC 0 from the source's group to the intermediate
+// router, L0 G0 L0: 3 virtual channels, one fewer than rising ones need, and a cycle in the dependencies. Without a
+// router in between nothing could rise, and the setting is refused.
 func TestBookSim2Detours(t *testing.T) {
-	topo := dragonfly(t, 2, 4, 2, 0)
-	flat := param.Set("detour_vc", "booksim2")
+	topo, flat := dragonfly(t, 2, 4, 2, 0), param.Set("detour_vc", "booksim2")
 	for _, via := range []string{"router", "any-router"} {
 		through := param.Set("intermediate", via)
-		if r := must(t, topo, 0, "ugal-l", through); r.VCs() != 4 {
-			t.Errorf("%s: rising, %d virtual channels, want 4", via, r.VCs())
-		}
-		r := must(t, topo, 3, "ugal-l", through, flat)
-		if proof, _ := routingtest.Certificate(t, topo, r, 3); r.VCs() != 3 || proof.Acyclic() {
-			t.Errorf("%s: %d virtual channels, want 3 with a cycle: %s", via, r.VCs(), proof.Describe(topo.Graph()))
-		}
+		r := must(t, topo, 0, "ugal-l", through)
+		simtest.ErrorIf(t, r.VCs() != 4, "%s: rising, %d virtual channels, want 4", via, r.VCs())
+		r = must(t, topo, 3, "ugal-l", through, flat)
+		proof, _ := routingtest.Certificate(t, topo, r, 3)
+		simtest.ErrorIf(t, r.VCs() != 3 || proof.Acyclic(), "%s: %d virtual channels, want 3 with a cycle: %s", via, r.VCs(), proof.Describe(topo.Graph()))
 	}
 	for _, name := range []string{"ugal-l", "ugal-g"} { // refused, and no setting of ugal-g at all
 		_, err := try(topo, 0, name, flat)

@@ -41,15 +41,13 @@ func (c clockwise) Explore(_ int, h fabric.Head, yield func(fabric.Hop, uint32, 
 	yield(hop, h.State, 1)
 }
 
-// A routing of one's own: a type with three methods runs; with Explore it can be
-// proved free from deadlock.
+// A routing of one's own: a type with three methods runs; with Explore it can be proved free from deadlock.
 func Example_ownRouting() {
 	topo, err := topology.Registry.New("torus", struct{}{}, param.Set("dims", []int{6}))
 	if err != nil {
 		panic(err)
 	}
-	ring := clockwise{topo.(topology.Grid), 5}
-	proof := certify.New(2)
+	ring, proof := clockwise{topo.(topology.Grid), 5}, certify.New(2)
 	walked, all, err := routing.Dependencies(topo.Graph(), ring, 2, 0, proof.Add)
 	if err != nil {
 		panic(err)

@@ -23,16 +23,14 @@ func QMove(config QAdaptiveConfig, estimate, answer float32) float32 {
 	return estimate
 }
 
-// ShareSteps makes routings on groups of any size take the shared form of their tables
-// until restore is called.
+// ShareSteps makes routings on groups of any size take the shared form of their tables until restore is called.
 func ShareSteps() (restore func()) {
 	whole := wholeSteps
 	wholeSteps = -1
 	return func() { wholeSteps = whole }
 }
 
-// WriteDownAtMost bounds the additions to channel loads that threads write down, until
-// restore is called.
+// WriteDownAtMost bounds the additions to channel loads that threads write down, until restore is called.
 func WriteDownAtMost(additions int) (restore func()) {
 	before := maxAdditions
 	maxAdditions = additions

@@ -24,8 +24,7 @@ func TestDORPaths(t *testing.T) {
 			from := g.TerminalSwitch(src)
 			distance := g.DistancesFrom(from, nil)
 			for dst := range topology.TerminalID(g.Terminals()) {
-				to := g.TerminalSwitch(dst)
-				want := 1
+				to, want := g.TerminalSwitch(dst), 1
 				for d, size := range grid.Dims() {
 					apart := grid.Coordinate(from, d) - grid.Coordinate(to, d)
 					if grid.Wraps(d) && 2*max(apart, -apart) == size {
@@ -86,9 +85,8 @@ func TestDORWithoutDatelines(t *testing.T) {
 	}
 }
 
-// TestNCAPaths: in a fat tree of 4-port switches with three levels, terminals
-// are 2 to a leaf and 4 to a pod. Within a leaf there is one path of no hops;
-// within a pod 2 ways up, 2 hops; else 2*2 ways up, 4 hops.
+// TestNCAPaths: in a fat tree of 4-port switches with three levels, terminals are 2 to a leaf and 4 to a pod. Within a
+// leaf there is one path of no hops; within a pod 2 ways up, 2 hops; else 2*2 ways up, 4 hops.
 func TestNCAPaths(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
 	r := must(t, topo, 0, "nca")
@@ -107,11 +105,10 @@ func TestNCAPaths(t *testing.T) {
 	}
 }
 
-// TestNCAHashed: one path for each pair, and all ports up in use. Of the 124
-// destinations outside a leaf, each of its 4 ports up serves a number that is
-// binomial with p = 1/4, at 4/128 flits a cycle each: load 0.97 with standard
-// deviation 0.15. At the second level, (leaf, destination) pairs count: 4*112
-// with p = 1/16, load 0.875 with standard deviation 0.16. 4.5 of them are allowed.
+// TestNCAHashed: one path for each pair, and all ports up in use. Of the 124 destinations outside a leaf, each of its 4
+// ports up serves a number that is binomial with p = 1/4, at 4/128 flits a cycle each: load 0.97 with standard
+// deviation 0.15. At the second level, (leaf, destination) pairs count: 4*112 with p = 1/16, load 0.875 with standard
+// deviation 0.16. 4.5 of them are allowed.
 func TestNCAHashed(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 8, 3 })
 	g, tree := topo.Graph(), topo.(topology.Tree)
@@ -136,8 +133,7 @@ func TestNCAHashed(t *testing.T) {
 func TestNCALeastLoaded(t *testing.T) {
 	topo := build(t, "xgft", func(c *topology.XGFTConfig) { c.M, c.W = []int{8, 2}, []int{1, 8} })
 	r := must(t, topo, 0, "nca", param.Set("up", "least-loaded"))
-	counts := runAcross(t, topo, r)
-	total := 0.0
+	counts, total := runAcross(t, topo, r), 0.0
 	least, most := counts[0], counts[0]
 	for _, c := range counts {
 		total += c
@@ -151,9 +147,8 @@ func hyperX(t testing.TB, terminals int, dims ...int) topology.Hamming {
 	return build(t, "hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Terminals = dims, terminals }).(topology.Hamming)
 }
 
-// TestHyperXNeeds: virtual channels as in vcs.csv of the atlas's reference data, where
-// the argument is given for each; and with one fewer a cycle, as its cdg_checks.csv
-// found for 3x3 and 3x3x3 (other rows: found here).
+// TestHyperXNeeds: virtual channels as in vcs.csv of the atlas's reference data, where the argument is given for each;
+// and with one fewer a cycle, as its cdg_checks.csv found for 3x3 and 3x3x3 (other rows: found here).
 func TestHyperXNeeds(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -179,11 +174,10 @@ func TestHyperXNeeds(t *testing.T) {
 	}
 }
 
-// TestDeroutes walks all paths between two corners of a 4x3x3 HyperX. DimWAR takes the
-// dimensions in order and at most two hops in each; DAL at most two in each, in any
-// order; OmniWAR at most n+m, and none twice running away from the destination in a
-// dimension. There are as many paths as hand counts give: DimWAR has in each dimension
-// of S switches the direct hop or one over S-2 others: 3*2*2.
+// TestDeroutes walks all paths between two corners of a 4x3x3 HyperX. DimWAR takes the dimensions in order and at most
+// two hops in each; DAL at most two in each, in any order; OmniWAR at most n+m, and none twice running away from the
+// destination in a dimension. There are as many paths as hand counts give: DimWAR has in each dimension of S switches
+// the direct hop or one over S-2 others: 3*2*2.
 func TestDeroutes(t *testing.T) {
 	topo := hyperX(t, 1, 4, 3, 3)
 	dst := topology.TerminalID(topo.Graph().Terminals() - 1)
@@ -198,8 +192,7 @@ func TestDeroutes(t *testing.T) {
 		{"omniwar", []param.Setting{param.Set("deroutes", 0)}, 3, 6},
 		{"omniwar", []param.Setting{param.Set("deroutes", 2)}, 5, 0},
 	} {
-		r := must(t, topo, 0, c.name, c.settings...)
-		longest := 0
+		r, longest := must(t, topo, 0, c.name, c.settings...), 0
 		count := paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
 			longest = max(longest, len(path)-1)
 			var turns []int
@@ -239,8 +232,7 @@ func toSwitch(to func(x, y int) int) permutation {
 // %; and what each must do: dimension order takes a quarter of a shift by one, Valiant and UGAL
 // nearly a half, DimWAR of the transpose no more than dimension order where OmniWAR and DAL go on.
 func TestHyperXCurves(t *testing.T) {
-	topo := hyperX(t, 4, 4, 4)
-	credits := param.Set("sensing", "credits")
+	topo, credits := hyperX(t, 4, 4, 4), param.Set("sensing", "credits")
 	shift := toSwitch(func(x, y int) int { return 4*y + (x+1)%4 })
 	rotate := toSwitch(func(x, y int) int { return 4*x + y })
 	for _, c := range []struct {
@@ -276,7 +268,6 @@ func TestHyperXCurves(t *testing.T) {
 		{"dal", rotate, 0.5, 0.6, nil},
 	} {
 		m := measured(t, topo, must(t, topo, 4, c.name, c.settings...), c.pattern, 0.6, 1500)
-		simtest.ErrorIf(t, m.Accepted < c.least || m.Accepted > c.most,
-			"%s accepts %.3f of 0.6, want %.3f to %.3f", c.name, m.Accepted, c.least, c.most)
+		simtest.ErrorIf(t, m.Accepted < c.least || m.Accepted > c.most, "%s accepts %.3f of 0.6, want %.3f to %.3f", c.name, m.Accepted, c.least, c.most)
 	}
 }

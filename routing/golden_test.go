@@ -35,12 +35,11 @@ func (d *digest) Deliver(p *fabric.Delivery) {
 	d.sum += h
 }
 
-// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in every variant of
-// their settings, and with several Valiant candidates and an offset, and of those that weigh the
-// queues of many channels: the sum of the hashes of all deliveries, under traffic that loads some
-// channels more than others. The numbers were recorded from implementations that walked both paths
-// of every packet step by step, hop counts and all, or looked at one channel after the other and
-// asked of each whether it is allowed; what is fast must decide the same. A change of the model
+// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in every variant of their settings, and
+// with several Valiant candidates and an offset, and of those that weigh the queues of many channels: the sum of the
+// hashes of all deliveries, under traffic that loads some channels more than others. The numbers were recorded from
+// implementations that walked both paths of every packet step by step, hop counts and all, or looked at one channel
+// after the other and asked of each whether it is allowed; what is fast must decide the same. A change of the model
 // records them anew (the failure prints them) and says so in the change log.
 func TestGoldenAdaptive(t *testing.T) {
 	groups := []topology.Topology{
@@ -70,9 +69,7 @@ func TestGoldenAdaptive(t *testing.T) {
 	} {
 		all := routingtest.Variants(t, name)
 		order := simtest.Must(routing.Registry.Settings(name, routing.Env{Topology: c.nets[0]}))(t) // of the form on groups
-		slices.SortStableFunc(all, func(a, b routingtest.Variant) int {
-			return slices.Index(order, a.Key) - slices.Index(order, b.Key)
-		})
+		slices.SortStableFunc(all, func(a, b routingtest.Variant) int { return slices.Index(order, a.Key) - slices.Index(order, b.Key) })
 		if c.nets[0] == groups[0] {
 			all = append(all, routingtest.Variant{Routing: name, Config: eager(t, name)})
 		}
@@ -108,12 +105,10 @@ func eager(t *testing.T, name string) any {
 // digestOf runs r under traffic half of which goes to the next terminals but three.
 func digestOf(t *testing.T, topo topology.Topology, r fabric.Routing) uint64 {
 	t.Helper()
-	g := topo.Graph()
-	config := fabric.DefaultConfig()
+	g, config := topo.Graph(), fabric.DefaultConfig()
 	config.Switch.BufferFlits = 8
 	config.Switch.CreditsPerCycle = 0 // as recorded
-	f := simtest.Must(core.New(g, config, r, 5))(t)
-	d := &digest{}
+	f, d := simtest.Must(core.New(g, config, r, 5))(t), &digest{}
 	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(g.Terminals(), skewed{g.Terminals()}, steadily(0.3), mixed{}, 5), Sink: d})
 	f.Advance(400)
 	return d.sum + uint64(f.FlitHops)
@@ -133,9 +128,8 @@ type mixed struct{}
 
 func (mixed) Draw(r *sim.Stream) int { return 1 + r.IntN(2) }
 
-// TestSharedSteps: routings on groups take the same ways by either form of their tables,
-// with the same random numbers, in dragonflies with a channel between two groups, with
-// several, and with several of one switch.
+// TestSharedSteps: routings on groups take the same ways by either form of their tables, with the same random numbers,
+// in dragonflies with a channel between two groups, with several, and with several of one switch.
 func TestSharedSteps(t *testing.T) {
 	nets := []topology.Topology{
 		dragonfly(t, 2, 4, 2, 0), dragonfly(t, 2, 4, 2, 4), dragonfly(t, 1, 3, 1, 2), dragonfly(t, 2, 1, 4, 0), dragonfly(t, 1, 3, 5, 3),
@@ -143,15 +137,13 @@ func TestSharedSteps(t *testing.T) {
 	for _, name := range []string{"min", "val", "ugal-g", "ugal-l", "ugal-l-vc", "ugal-l-vch", "ugal-l-cr", "ugal-pb", "par", "q-adaptive"} {
 		for _, gateway := range []string{"random", "hashed"} {
 			for i, net := range nets {
-				whole := must(t, net, 0, name, settings(name, gateway)...)
-				restore := routing.ShareSteps()
+				whole, restore := must(t, net, 0, name, settings(name, gateway)...), routing.ShareSteps()
 				shared := must(t, net, 0, name, settings(name, gateway)...)
 				restore()
 				a, b := digestOf(t, net, whole), digestOf(t, net, shared)
 				simtest.ErrorIf(t, a != b, "%s, gateways %s, network %d: digests %#x and %#x", name, gateway, i, a, b)
-				if a, b := dependencies(t, net, whole, whole.VCs()), dependencies(t, net, shared, shared.VCs()); !slices.Equal(a, b) {
-					t.Errorf("%s, gateways %s, network %d: %d and %d dependencies, or others", name, gateway, i, len(a), len(b))
-				}
+				all, others := dependencies(t, net, whole, whole.VCs()), dependencies(t, net, shared, shared.VCs())
+				simtest.ErrorIf(t, !slices.Equal(all, others), "%s, gateways %s, network %d: %d and %d dependencies, or others", name, gateway, i, len(all), len(others))
 			}
 		}
 	}
@@ -185,10 +177,9 @@ func mesh(t testing.TB, terminals int, dims ...int) topology.Topology {
 	return build(t, "mesh", func(c *topology.GridConfig) { c.Dims, c.Terminals = dims, terminals })
 }
 
-// The graphs of testdata come from the atlas's reference data, made there from
-// the published definitions: NAME.edges.gz, a line "u v" for each cable;
-// NAME.nexthop.gz, one next hop for each pair; NAME.rperm.gz, the destination of each
-// terminal, 4 on a switch, under a permutation of switches.
+// The graphs of testdata come from the atlas's reference data, made there from the published definitions:
+// NAME.edges.gz, a line "u v" for each cable; NAME.nexthop.gz, one next hop for each pair; NAME.rperm.gz, the
+// destination of each terminal, 4 on a switch, under a permutation of switches.
 
 // edgeList is a graph of testdata with so many terminals on each switch.
 func edgeList(t testing.TB, name string, terminals int) topology.Topology {
@@ -264,8 +255,7 @@ func BenchmarkRoute(b *testing.B) {
 		{"table/random=512", random, "table", nil},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			rec := &recorder{Routing: must(b, c.topo, 0, c.routing, c.settings...)}
-			g := c.topo.Graph()
+			rec, g := &recorder{Routing: must(b, c.topo, 0, c.routing, c.settings...)}, c.topo.Graph()
 			f := simtest.Must(core.New(g, fabric.DefaultConfig(), rec, 1))(b)
 			f.Attach(fabric.Ends{Source: measure.NewOpenLoop(g.Terminals(), uniformly(g.Terminals()), steadily(0.2), single{}, 1), Sink: &counter{}})
 			f.Advance(int64(100000 / g.Terminals()))

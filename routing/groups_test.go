@@ -13,9 +13,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// step is a hop on a path: the class of its channel, its virtual channels, the switches that
-// it leads from and to (where it does not lead to the terminal), and the share of packets
-// that come so far, 0 where the routing gives none.
+// step is a hop on a path: the class of its channel, its virtual channels, the switches that it leads from and to
+// (where it does not lead to the terminal), and the share of packets that come so far, 0 where the routing gives none.
 type step struct {
 	class    string
 	vcs      uint32
@@ -112,9 +111,8 @@ func TestMinPaths(t *testing.T) {
 	}
 }
 
-// TestMinSpreadsOverGateways: with a*h = 8 global channels for 3 other groups,
-// there are 2 or 3 channels between two groups; random packets use each, hashed
-// ones one for each destination, and all of them over all destinations.
+// TestMinSpreadsOverGateways: with a*h = 8 global channels for 3 other groups, there are 2 or 3 channels between two
+// groups; random packets use each, hashed ones one for each destination, and all of them over all destinations.
 func TestMinSpreadsOverGateways(t *testing.T) {
 	topo := dragonfly(t, 4, 4, 2, 4)
 	grouped, g := topo.(topology.Grouped), topo.Graph()
@@ -151,9 +149,8 @@ func TestMinLocalVC(t *testing.T) {
 		paths(topo, r, 2, 0, dst, func(path []step, _ uint32) {
 			inside := dst < 8
 			for _, s := range path {
-				if s.class == "global" && s.vcs != 1 || s.class == "local" && s.vcs != 2 && inside || s.class == "local" && s.vcs != 1 && !inside {
-					t.Fatalf("to %d by %v", dst, path)
-				}
+				simtest.FatalIf(t, s.class == "global" && s.vcs != 1 || s.class == "local" && s.vcs != 2 && inside ||
+					s.class == "local" && s.vcs != 1 && !inside, "to %d by %v", dst, path)
 				inside = inside || s.class == "global"
 			}
 		})
@@ -190,17 +187,15 @@ func checkCycle(t *testing.T, topo topology.Topology, r fabric.Routing, vcs int)
 	c, all := routingtest.Certificate(t, topo, r, vcs)
 	simtest.FatalIf(t, c.Acyclic(), "no cycle in %d dependencies", c.Dependencies)
 	for i, held := range c.Cycle {
-		simtest.ErrorIf(t, !all[topology.Dependency{Held: held, Wanted: c.Cycle[(i+1)%len(c.Cycle)]}],
-			"the cycle's dependency %d is not in the graph", i)
+		simtest.ErrorIf(t, !all[topology.Dependency{Held: held, Wanted: c.Cycle[(i+1)%len(c.Cycle)]}], "the cycle's dependency %d is not in the graph", i)
 	}
 	lines := strings.Count(c.Describe(topo.Graph()), "\n")
 	simtest.ErrorIf(t, lines != len(c.Cycle), "a cycle of %d channels in %d lines", len(c.Cycle), lines)
 	return c.Cycle
 }
 
-// TestValOnGrid: on a 4x4 mesh, the paths from corner to corner by each of the
-// 16 switches, one each, in two phases on virtual channels 0 and 1; all but
-// those by way of source or destination are marked.
+// TestValOnGrid: on a 4x4 mesh, the paths from corner to corner by each of the 16 switches, one each, in two phases on
+// virtual channels 0 and 1; all but those by way of source or destination are marked.
 func TestValOnGrid(t *testing.T) {
 	topo := mesh(t, 1, 4, 4)
 	r := must(t, topo, 0, "val")

@@ -28,9 +28,8 @@ func must(t testing.TB, topo topology.Topology, vcs int, name string, settings .
 	return simtest.Must(try(topo, vcs, name, settings...))(t)
 }
 
-// checkNeed holds a routing to a number of virtual channels: with them no channels wait for each
-// other, with one fewer they do, and the routing is refused, unless it has a cycle by intent
-// (escapes) or does with fewer (less).
+// checkNeed holds a routing to a number of virtual channels: with them no channels wait for each other, with one fewer
+// they do, and the routing is refused, unless it has a cycle by intent (escapes) or does with fewer (less).
 func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name string, less bool, settings ...param.Setting) {
 	t.Helper()
 	r := must(t, topo, 0, name, settings...)
@@ -47,15 +46,13 @@ func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name
 		fmt.Sprintf("switch.vcs = %d: want at least %d, which routing %q needs", need-1, need, name))
 }
 
-// TestNeeds: as many virtual channels as hops, and with one fewer there is a cycle of channels
-// (cdg_checks.csv of the atlas's reference data: found there by another program). Slim Fly q = 5
-// and PolarFly q = 7 have diameter 2, the random graph of 57 switches of degree 8 diameter 3. On
-// Dragonfly+ and the orthogonal fat tree, whose switches have ranks, each leg takes one (vcs.csv of
-// the same data); in a dragonfly Valiant takes one for each of three groups. Dimension order takes
-// two in rings of four, none of whose minimal paths in rings of three has two hops in a row.
+// TestNeeds: as many virtual channels as hops, and with one fewer there is a cycle of channels (cdg_checks.csv of the
+// atlas's reference data: found there by another program). Slim Fly q = 5 and PolarFly q = 7 have diameter 2, the
+// random graph of 57 switches of degree 8 diameter 3. On Dragonfly+ and the orthogonal fat tree, whose switches have
+// ranks, each leg takes one (vcs.csv of the same data); in a dragonfly Valiant takes one for each of three groups.
+// Dimension order takes two in rings of four, none of whose minimal paths in rings of three has two hops in a row.
 func TestNeeds(t *testing.T) {
-	slimfly := edgeList(t, "slimfly_q5", 1)
-	polarfly := edgeList(t, "polarfly_q7", 1)
+	slimfly, polarfly := edgeList(t, "slimfly_q5", 1), edgeList(t, "polarfly_q7", 1)
 	jellyfish := edgeList(t, "jellyfish_n57_r8", 1)
 	megafly, oft := build[topology.MegaflyConfig](t, "megafly", nil), build[families.OFTConfig](t, "oft", nil)
 	file := func(name string) param.Setting {
@@ -96,8 +93,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestNextHopsFile: packets go by the paths of the file, on the virtual channel of the
-// hop's number alone.
+// TestNextHopsFile: packets go by the paths of the file, on the virtual channel of the hop's number alone.
 func TestNextHopsFile(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
 	var next [][]string
@@ -120,8 +116,7 @@ func TestNextHopsFile(t *testing.T) {
 // TestNextHopsRefuses: paths that no cable carries or that go round in circles, and
 // files that cannot be read, on a ring of four switches.
 func TestNextHopsRefuses(t *testing.T) {
-	ring := torus(t, 1, 4)
-	good := "-1 1 1 3\n0 -1 2 2\n1 1 -1 3\n0 0 2 -1\n"
+	ring, good := torus(t, 1, 4), "-1 1 1 3\n0 -1 2 2\n1 1 -1 3\n0 0 2 -1\n"
 	for text, want := range map[string]string{
 		good: "",
 		strings.Replace(good, "-1 1 1 3", "-1 1 2 3", 1): "from switch 0 to switch 2 comes 2, which no cable leads to",
@@ -131,8 +126,7 @@ func TestNextHopsRefuses(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "next.txt")
 		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
 		_, err := try(ring, 0, "table", param.Set("next_hops", path))
-		simtest.ErrorIf(t, want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)),
-			"%q: %v, want %s", text, err, want)
+		simtest.ErrorIf(t, want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)), "%q: %v, want %s", text, err, want)
 	}
 	simtest.Refuse(try(ring, 0, "table", param.Set("next_hops", "nowhere")))(t, "next_hops = nowhere: want a readable file")
 }
@@ -141,10 +135,8 @@ func TestNextHopsRefuses(t *testing.T) {
 // back, and the length is the sum of both legs; the sum of the probabilities of all paths is 1.
 func TestDetours(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
-	g := topo.Graph()
-	r := must(t, topo, 0, "val")
-	d := g.DistancesFrom(0, nil)
-	far := topology.TerminalID(0)
+	g, r := topo.Graph(), must(t, topo, 0, "val")
+	d, far := g.DistancesFrom(0, nil), topology.TerminalID(0)
 	for s, hops := range d {
 		if hops == 2 {
 			far = topology.TerminalID(s)
@@ -170,9 +162,8 @@ func TestDetours(t *testing.T) {
 	}
 }
 
-// TestTablePaths: every path is as short as the graph's distance, hop n is on
-// virtual channel n alone, hashed ties give one path for a pair, and random
-// ones every shortest path (counted by the usual recursion over distances).
+// TestTablePaths: every path is as short as the graph's distance, hop n is on virtual channel n alone, hashed ties give
+// one path for a pair, and random ones every shortest path (counted by the usual recursion over distances).
 func TestTablePaths(t *testing.T) {
 	topo := build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 40, 4, 2 })
 	g := topo.Graph()

@@ -89,15 +89,13 @@ func greatest(topo topology.Topology, load *routing.Load, class string) float64 
 	return most
 }
 
-// TestGridBounds: uniform traffic with self on k x k grids with one terminal a switch (Dally and
-// Towles 2004, section 3.3.1). Mesh: the channels across the middle carry the packets of k/2
-// switches of a row to k/2 columns of all rows: k/4, for k = 8 load 2 and bound 0.5. Torus: half of
-// that by symmetry of the two directions, k/8: load 1, bound 1.
+// TestGridBounds: uniform traffic with self on k x k grids with one terminal a switch (Dally and Towles 2004, section
+// 3.3.1). Mesh: the channels across the middle carry the packets of k/2 switches of a row to k/2 columns of all rows:
+// k/4, for k = 8 load 2 and bound 0.5. Torus: half of that by symmetry of the two directions, k/8: load 1, bound 1.
 func TestGridBounds(t *testing.T) {
 	for _, c := range []struct {
-		topo  topology.Topology
-		most  float64
-		bound float64
+		topo        topology.Topology
+		most, bound float64
 	}{{mesh(t, 1, 8, 8), 2, 0.5}, {torus(t, 1, 8, 8), 1, 1}} {
 		r := must(t, c.topo, 0, "dor")
 		load := simtest.Must(routing.Loads(c.topo.Graph(), r, r.VCs(), uniformly(64)))(t)
@@ -111,8 +109,7 @@ func TestGridBounds(t *testing.T) {
 	}
 }
 
-// TestSampledWalk: a budget ends the walk before all destinations are done, and
-// the certificate says so.
+// TestSampledWalk: a budget ends the walk before all destinations are done, and the certificate says so.
 func TestSampledWalk(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	r := must(t, topo, 0, "min")
@@ -236,9 +233,8 @@ func plainLoads(g *topology.Graph, r fabric.Routing, vcs int, m routing.Matrix) 
 	return ports, true
 }
 
-// TestLoadsOnThreads: channel loads are the same to the last bit as added up one after the
-// other, for any number of threads, and however little these may write down; and for an
-// even matrix the same as for its pairs.
+// TestLoadsOnThreads: channel loads are the same to the last bit as added up one after the other, for any number of
+// threads, and however little these may write down; and for an even matrix the same as for its pairs.
 func TestLoadsOnThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	compared := 0
@@ -257,17 +253,13 @@ func TestLoadsOnThreads(t *testing.T) {
 						simtest.ErrorIf(t, !errors.Is(err, routing.ErrAdaptive), "%v on %s: %v, want %v", v, n.Name, err, routing.ErrAdaptive)
 						continue
 					}
-					if err != nil {
-						t.Fatalf("%v on %s: %v", v, n.Name, err)
-					}
+					simtest.FatalIf(t, err != nil, "%v on %s: %v", v, n.Name, err)
 					for threads, most := range map[int]int{2: 1 << 20, 5: 1 + compared%100} {
 						runtime.GOMAXPROCS(threads)
 						restore := routing.WriteDownAtMost(most)
 						got, err := routing.Loads(g, r, r.VCs(), m)
 						restore()
-						if err != nil {
-							t.Fatalf("%v on %s: %v", v, n.Name, err)
-						}
+						simtest.FatalIf(t, err != nil, "%v on %s: %v", v, n.Name, err)
 						compared++
 						simtest.ErrorIf(t, !slices.Equal(got.Port, whole.Port) || !slices.Equal(got.Injection, whole.Injection),
 							"%v on %s, %d threads: other loads than those of its pairs", v, n.Name, threads)
@@ -344,8 +336,7 @@ func TestAlternatives(t *testing.T) {
 	simtest.ErrorIf(t, ok, "dimension order has detours")
 	for _, m := range []routing.Matrix{others(g.Terminals()), nextGroup{topo.(topology.Grouped)}} {
 		for name, r := range map[string]fabric.Routing{"min": minimal, "val": detour} {
-			want := simtest.Must(routing.Loads(g, must(t, topo, 0, name), 3, m))(t)
-			got := simtest.Must(routing.Loads(g, r, 3, m))(t)
+			want, got := simtest.Must(routing.Loads(g, must(t, topo, 0, name), 3, m))(t), simtest.Must(routing.Loads(g, r, 3, m))(t)
 			simtest.ErrorIf(t, !slices.Equal(got.Port, want.Port) || got.Hops() != want.Hops(), "%s: other loads", name)
 		}
 	}

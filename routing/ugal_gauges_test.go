@@ -3,6 +3,8 @@ package routing
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,17 +16,17 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// flitsWaiting are queues by port and virtual channel; all else of [fabric.Queues] is not asked for.
+// flitsWaiting are queues by port and virtual channel, in front of buffers of 6 flits with 2 credits outstanding; all else of
+// [fabric.Queues] is not asked for.
 type flitsWaiting struct {
 	fabric.Queues
 	at map[topology.PortID][3]int
 }
 
 func (q flitsWaiting) Waiting(p topology.PortID, vc int) int { return q.at[p][vc] }
-
-func (q flitsWaiting) WaitingAll(p topology.PortID) int {
-	return q.at[p][0] + q.at[p][1] + q.at[p][2]
-}
+func (flitsWaiting) Outstanding(topology.PortID, int) int    { return 2 }
+func (flitsWaiting) Credits(topology.PortID, int) int        { return 4 }
+func (q flitsWaiting) WaitingAll(p topology.PortID) int      { return q.at[p][0] + q.at[p][1] + q.at[p][2] }
 
 // gauged is the view of 5 groups of two switches with a terminal (port 4s of switch s), a channel to the
 // other (4s+1) and two to other groups (4s+2, 4s+3), which lead in the order of the groups: of group 0
@@ -88,8 +90,7 @@ func TestGauges(t *testing.T) {
 		}{{2, 3, c.apart}, {6, 4, c.same}, {3, 3, further}} {
 			h, minimal, detour := compared(u, &v, p.dst, p.via)
 			m, nm := u.costs(u, &v, &h, minimal, detour)
-			simtest.ErrorIf(t, m != p.want[0] || nm != p.want[1],
-				"%s, %s, to terminal %d: %d and %d, want %v", c.name, c.weight, p.dst, m, nm, p.want)
+			simtest.ErrorIf(t, m != p.want[0] || nm != p.want[1], "%s, %s, to terminal %d: %d and %d, want %v", c.name, c.weight, p.dst, m, nm, p.want)
 		}
 	}
 }
@@ -99,8 +100,7 @@ func TestGauges(t *testing.T) {
 // drawn it, whose flits count.
 func TestGaugeOfSeveralChannels(t *testing.T) {
 	topo, v := gauged(t, 3, map[topology.PortID][3]int{1: {0, 20, 0}, 7: {2, 3, 4}, 9: {4, 0, 0}})
-	u := simtest.Must(Registry.New("ugal-g", Env{Topology: topo, VCs: 3}))(t).(*ugal)
-	drawn := map[topology.PortID]int{}
+	u, drawn := simtest.Must(Registry.New("ugal-g", Env{Topology: topo, VCs: 3}))(t).(*ugal), map[topology.PortID]int{}
 	for range 20 {
 		for _, at := range []topology.SwitchID{0, 1} {
 			h := fabric.Head{Switch: at, Dst: 8}
@@ -111,10 +111,15 @@ func TestGaugeOfSeveralChannels(t *testing.T) {
 		}
 	}
 	simtest.ErrorIf(t, drawn[1] != 20 || drawn[7] == 0 || drawn[9] == 0, "ports were taken %v times", drawn)
+	for estimate, within := range map[string]bool{"global-queue": true, "path-queues": false} { // which leave the group
+		u := simtest.Must(Registry.New("ugal-g", Env{Topology: topo, VCs: 3}, param.Set("estimate", estimate)))(t).(*ugal)
+		simtest.Equal(t, u.ReadsWithin([]int{0, 0, 0, 0, 1, 1, 1, 1, 1, 1}), within, "%s: reads queues of its own part only:", estimate)
+	}
 }
 
 // TestQThreshold: at its source, where a threshold of 0.2 is on the minimal channel's 100 cycles, a packet leaves by
-// another channel if that takes 80 or less.
+// another channel if that takes 80 or less. A packet from group 0 to group 1 by way of group 3 is decided on at the first
+// switch there if that is 7, and not if it is 6, which has the channel to group 1 itself.
 func TestQThreshold(t *testing.T) {
 	topo, _ := gauged(t, 2, nil)
 	q := simtest.Must(Registry.New("q-adaptive", Env{Topology: topo, VCs: 8}, param.Set("exploration", 0), param.Set("source_threshold", 0.2)))(t).(*qAdaptive)
@@ -130,6 +135,23 @@ func TestQThreshold(t *testing.T) {
 		got := q.choose(m, &h, 0, 0, &random)
 		simtest.ErrorIf(t, (got == minimal) != minimally, "%v cycles by another channel: port %d, the minimal one is %d", other, got, minimal)
 	}
+	for s, want := range map[topology.SwitchID]bool{6: false, 7: true} {
+		decides, between := q.decides(&fabric.Head{Switch: s, In: topology.PortID(4*s + 2), Dst: 2, State: 1})
+		simtest.ErrorIf(t, decides != want || between != want, "switch %d of a group between decides: %v, want %v", s, decides, want)
+	}
+}
+
+// TestQSlot: a packet keeps the place of its terminal at its source, the first or the second of two.
+func TestQSlot(t *testing.T) {
+	topo, now := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 2), param.Set("a", 2), param.Set("h", 1)))(t), int64(0)
+	q := simtest.Must(Registry.New("q-adaptive", Env{Topology: topo, VCs: 8}, param.Set("exploration", 0)))(t).(*qAdaptive)
+	memory := q.NewMemory(func(topology.PortID) int64 { return 1 })
+	v := fabric.NewView(fabric.Sight{Graph: topo.Graph(), VCs: 8, Cycle: &now, Memory: memory, Streams: make([]sim.Stream, 6)}, flitsWaiting{})
+	for place, port := range topo.Graph().TerminalPort[:2] {
+		h := fabric.Head{Switch: 0, In: port, Dst: 4}
+		q.Route(&v, &h)
+		simtest.Equal(t, h.State>>qSlot&1, uint32(place), "place of the terminal:")
+	}
 }
 
 // TestUGALOffset: a packet goes minimally if q_m*H_m <= q_nm*H_nm + T, at equality, too. By global hops 8
@@ -144,12 +166,95 @@ func TestUGALOffset(t *testing.T) {
 	}
 }
 
+// graphOnly is a network without groups and coordinates.
+type graphOnly struct{ graph *topology.Graph }
+
+func (graphOnly) Facts() topology.Facts    { return topology.Facts{} }
+func (x graphOnly) Graph() *topology.Graph { return x.graph }
+
+// onAny is a routing for four switches with a terminal each and links in this order, and what it sees.
+func onAny[R fabric.Routing](t *testing.T, name string, links [][2]topology.SwitchID, queues map[topology.PortID][3]int, set ...param.Setting) (R, fabric.View) {
+	b := topology.NewBuilder(4, topology.Class{Name: "terminal", Latency: 1})
+	for s := range topology.SwitchID(4) {
+		b.AddTerminal(s, 0)
+	}
+	for _, l := range links {
+		b.AddLink(l[0], l[1], 0)
+	}
+	g := b.Freeze()
+	view := fabric.NewView(fabric.Sight{Graph: g, VCs: 8, Streams: []sim.Stream{sim.NewStream(1, "any", 0), {}, {}, {}}}, flitsWaiting{at: queues})
+	return simtest.Must(Registry.New(name, Env{Topology: graphOnly{g}}, set...))(t).(R), view
+}
+
+var all = [][2]topology.SwitchID{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} // switch 0 has port s to switch s
+
+// TestHopsOfDetours: in a row of switches 0 to 3 the detour from 1 to 2 by 0 has 1 + 2 hops, that by 3 has 2 + 1, and
+// the minimal path 1. If a file has packets from 0 to 1 by 2, these are 2 hops, or the 1 of a shortest path.
+func TestHopsOfDetours(t *testing.T) {
+	u, v := onAny[*pathUGAL](t, "ugal-l", [][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 3}}, nil)
+	for state, want := range map[uint32]int{direct(): 1, over(0): 3, over(3): 3} {
+		_, hops := u.first(&v, &fabric.Head{Switch: 1, Dst: 2}, state)
+		simtest.Equal(t, hops, want, "state %#x: hops", state)
+	}
+	file := filepath.Join(t.TempDir(), "by2")
+	simtest.Check(t, os.WriteFile(file, []byte("-1 2 2 3\n0 -1 2 3\n0 1 -1 3\n0 1 2 -1\n"), 0o666))
+	for lengths, want := range map[string]int{"paths": 2, "shortest": 1} {
+		u, v := onAny[*pathUGAL](t, "ugal-l", all, nil, param.Set("next_hops", file), param.Set("lengths", lengths))
+		_, hops := u.first(&v, &fabric.Head{Switch: 0, Dst: 1}, direct())
+		simtest.Equal(t, hops, want, "lengths %s: hops", lengths)
+	}
+}
+
+// TestBestDetour: 10 flits wait for the minimal path from 0 to 1, of 1 hop, 4 for the detour by 3 and 1 for that by 2, of 2
+// hops each: 10, 8 and 2. Of 16 candidates the second is one, but for once in 2^16.
+func TestBestDetour(t *testing.T) {
+	u, v := onAny[*pathUGAL](t, "ugal-l", all, map[topology.PortID][3]int{1: {10}, 2: {1}, 3: {4}}, param.Set("candidates", 16))
+	for range 20 {
+		port, ok := u.decide(&v, &fabric.Head{Switch: 0, Dst: 1})
+		simtest.ErrorIf(t, !ok || port != 2, "the packet leaves by port %d, want 2", port)
+	}
+}
+
+// TestTwoThirds: by UGAL-PF a packet leaves the minimal path, port 1, once two thirds of a buffer wait for it, 4 of 6 flits,
+// and fewer elsewhere; as SST has it, once it is 3/2 of the shortest of the others, 6 flits and 4.
+func TestTwoThirds(t *testing.T) {
+	type choice struct{ reading, waiting string } // flits at ports 1, 2 and 3
+	for c, minimally := range map[choice]bool{{"paper", "300"}: true, {"paper", "400"}: false, {"paper", "455"}: true, {"sst", "544"}: true, {"sst", "644"}: false} {
+		queues := map[topology.PortID][3]int{1: {int(c.waiting[0] - '0')}, 2: {int(c.waiting[1] - '0')}, 3: {int(c.waiting[2] - '0')}}
+		set := map[string][]param.Setting{"sst": {param.Set("candidates", 16), param.Set("threshold", 0)}}[c.reading]
+		u, v := onAny[*ugalPF](t, "ugal-pf", all, queues, append(set, param.Set("reading", c.reading), param.Set("sensing", "waiting"))...)
+		simtest.Equal(t, u.decide(&v, &fabric.Head{Switch: 0, Dst: 1}) == direct(), minimally, "%v: minimal:", c)
+	}
+	u, v := onAny[*ugalPF](t, "ugal-pf", all, nil, param.Set("neighbour_ties", "lowest"), param.Set("sensing", "waiting"))
+	simtest.Equal(t, u.emptiest(&v, &fabric.Head{Switch: 0, Dst: 1}, nil).port, 1, "the port to the lowest of three neighbours is")
+}
+
+// TestCenter: in a row of switches 0 to 3 the farthest is 2 hops from 1 and from 2, and 3 from the others: 1 is the root.
+func TestCenter(t *testing.T) {
+	u, _ := onAny[*upDownStar](t, "up-down", [][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 3}}, nil)
+	simtest.Equal(t, u.rank[1], 0, "place of switch 1 in the order:")
+}
+
+// TestDrawsOfIdle: a minimal path that costs nothing is taken at once, and the intermediates of three candidates are drawn
+// all the same: what is drawn next does not depend on that.
+func TestDrawsOfIdle(t *testing.T) {
+	next := map[bool]uint64{}
+	for _, compare := range []bool{false, true} {
+		topo, v := gauged(t, 2, nil)
+		u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo, VCs: 3}, param.Set("candidates", 3)))(t).(*ugal)
+		u.idleSuffices = u.idleSuffices && !compare
+		h := fabric.Head{Switch: 0, Dst: 2}
+		u.decide(&v, &h, u.minimal(&v, &h, u.minimalVC))
+		next[compare] = v.Random(0).Uint64()
+	}
+	simtest.Equal(t, next[false], next[true], "the next number is")
+}
+
 // TestOnlyDetour: of three groups, of a terminal on each of two switches, a packet from the first to
 // the second has one detour, by way of the third. Within its group it has none.
 func TestOnlyDetour(t *testing.T) {
 	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 1)))(t)
-	r := simtest.Must(Registry.New("val", Env{Topology: topo}))(t).(*valiant)
-	random := sim.NewStream(1, "detours", 0)
+	r, random := simtest.Must(Registry.New("val", Env{Topology: topo}))(t).(*valiant), sim.NewStream(1, "detours", 0)
 	state, ok := r.drawDetour(&fabric.Head{Switch: 0, Dst: 2}, &random)
 	simtest.ErrorIf(t, !ok || state&viaMask != 2, "detour by way of group %d, %v; want group 2", state&viaMask, ok)
 	_, ok = r.drawDetour(&fabric.Head{Switch: 0, Dst: 1}, &random)
@@ -157,18 +262,21 @@ func TestOnlyDetour(t *testing.T) {
 }
 
 // TestAnyRouter: with any-router a detour leads through every switch but those of the source's group, the
-// destination's among them. Switches 0 and 1 are the group of the source, 2 and 3 that of the destination.
+// destination's among them. Switches 0 and 1 are the group of the source, 2 and 3 that of the destination. As in BookSim2
+// a packet within its group goes on virtual channel 2.
 func TestAnyRouter(t *testing.T) {
 	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 1)))(t)
 	u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo}, param.Set("intermediate", "any-router")))(t).(*ugal)
-	random := sim.NewStream(1, "detours", 0)
-	drawn := map[uint32]bool{}
+	random, drawn := sim.NewStream(1, "detours", 0), map[uint32]bool{}
 	for range 200 {
 		if via, ok := u.drawIntermediate(&fabric.Head{Switch: 0, Dst: 2}, &random); ok {
 			drawn[via] = true
 		}
 	}
 	simtest.ErrorIf(t, !maps.Equal(drawn, (map[uint32]bool{2: true, 3: true, 4: true, 5: true})), "detours through %v, want 2 to 5", drawn)
+	topo, v := gauged(t, 2, nil)
+	u = simtest.Must(Registry.New("ugal-l", Env{Topology: topo, VCs: 3}, param.Set("intermediate", "any-router"), param.Set("detour_vc", "booksim2")))(t).(*ugal)
+	simtest.Equal(t, u.Depart(&v, &fabric.Head{Switch: 0, Dst: 1}), 1<<2, "virtual channels within the group:")
 }
 
 // A path that climbs, crosses, descends, climbs again, crosses twice and descends changes

@@ -2,6 +2,7 @@ package dswitch
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -58,10 +59,9 @@ func subsets(n, size int, visit func([]int)) {
 	grow(0, 0)
 }
 
-// expectedReach counts living pairs by the combinatorics of the design alone: the living processors
-// whose channel to a living block lives are pairwise joined by that block and by no other, so that
-// there are sum of C(a_b, 2) direct pairs; two processors are restored if some third shares such a
-// block with each.
+// expectedReach counts living pairs by the combinatorics of the design alone: the living processors whose channel to a
+// living block lives are pairwise joined by that block and by no other, so that there are sum of C(a_b, 2) direct
+// pairs; two processors are restored if some third shares such a block with each.
 func expectedReach(d *topology.Design, faults []Fault) Reach {
 	N, m := d.Points(), d.Size()
 	deadPoint, deadBlock, deadChannel := make([]bool, N), make([]bool, N), make([]bool, N*m)
@@ -119,17 +119,15 @@ func expectedReach(d *topology.Design, faults []Fault) Reach {
 	return r
 }
 
-// Every set of up to three faulty processors, switches and channels for N = 7 (35 parts) and of up
-// to two for N = 13 (78; three without -short), and every single one for N = 21, against the
-// combinatorics. Up to m-1 faults of any kind never separate two living processors: if their common
-// block is lost, of the (m-1)^2 third processors at which another block of x meets another of y
-// each further fault spoils at most m-1, so that m-2 more leave at least m-1 of them. m faults can
-// (all channels of one processor).
+// Every set of up to three faulty processors, switches and channels for N = 7 (35 parts) and of up to two for N = 13
+// (78; three without -short), and every single one for N = 21, against the combinatorics. Up to m-1 faults of any kind
+// never separate two living processors: if their common block is lost, of the (m-1)^2 third processors at which another
+// block of x meets another of y each further fault spoils at most m-1, so that m-2 more leave at least m-1 of them. m
+// faults can (all channels of one processor).
 func TestSessionsFaultsExhaustive(t *testing.T) {
 	for _, c := range []struct{ m, most int }{{3, 3}, {4, 3}, {5, 1}} {
 		n := pccNetwork(t, c.m, 1)
-		parts := Faults(n.sw)
-		separated := false
+		parts, separated := Faults(n.sw), false
 		for size := 1; size <= c.most; size++ {
 			if testing.Short() && len(parts) > 35 && size > 2 {
 				continue
@@ -152,24 +150,19 @@ func TestSessionsFaultsExhaustive(t *testing.T) {
 			isolate[j] = Fault{Kind: ChannelFault, Stage: 1, Port: j}
 		}
 		n.Fail(isolate...)
-		if got := n.Reach(); got.Cut != n.Processors()-1 {
-			t.Errorf("m = %d: without its channels processor 0 has %d lost pairs, want all others", c.m, got.Cut)
-		}
+		simtest.Equal(t, n.Reach().Cut, n.Processors()-1, "m = %d: without its channels processor 0 loses", c.m)
 		simtest.ErrorIf(t, c.m == 3 && !separated, "no three faults separate two processors")
 	}
 }
 
-// checkFaultsByFlit compares the analysis with what gets through flit by flit:
-// the cyclic permutations, each processor routing around what has failed where
-// it has a choice, reach exactly the direct pairs, without conflicts.
+// checkFaultsByFlit compares the analysis with what gets through flit by flit: the cyclic permutations, each processor
+// routing around what has failed where it has a choice, reach exactly the direct pairs, without conflicts.
 func checkFaultsByFlit(t *testing.T, n *SessionNetwork, faults []Fault) {
 	t.Helper()
 	n.Fail(faults...)
-	reach := n.Reach()
-	o := checkConserved(t, n.Run(newCyclic(n, true), SessionOptions{PacketFlits: 1}))
-	if o.Received != 2*reach.Direct || o.MissingPairs != 2*(reach.Detour+reach.Cut) || o.Conflicts+o.AccessDrops+o.FaultDrops != 0 {
-		t.Fatalf("%s with %+v: received %d, missing %d, %+v: %+v", n.sw.Name(), faults, o.Received, o.MissingPairs, reach, o)
-	}
+	reach, o := n.Reach(), checkConserved(t, n.Run(newCyclic(n, true), SessionOptions{PacketFlits: 1}))
+	simtest.FatalIf(t, o.Received != 2*reach.Direct || o.MissingPairs != 2*(reach.Detour+reach.Cut) || o.Conflicts+o.AccessDrops+o.FaultDrops != 0,
+		"%s with %+v: received %d, missing %d, %+v: %+v", n.sw.Name(), faults, o.Received, o.MissingPairs, reach, o)
 	// What was heard also says which pairs a third processor can restore.
 	detours := 0
 	for x := range n.Processors() {
@@ -233,9 +226,8 @@ func TestSessionsProcessorFaults(t *testing.T) {
 // leaves them joined, all others of its ports lose each other directly.
 func TestSessionsInnerSwitchFault(t *testing.T) {
 	n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2})
-	// All 7 units of copy 0, into which row 1 of table 2 is plugged:
-	// processors 1 7 5 8 14 12 15. Of their 21 pairs (1,8), (7,14), (5,12),
-	// (1,15), (8,15) are on equal elements modulo 7 and keep two paths.
+	// All 7 units of copy 0, into which row 1 of table 2 is plugged: processors 1 7 5 8 14 12 15. Of their 21 pairs
+	// (1,8), (7,14), (5,12), (1,15), (8,15) are on equal elements modulo 7 and keep two paths.
 	var faults []Fault
 	for u := range 7 {
 		faults = append(faults, Fault{Kind: UnitFault, Stage: 2, Index: u})
@@ -261,8 +253,8 @@ func TestRelaysShareTheWork(t *testing.T) {
 	simtest.ErrorIf(t, len(sessions) != 2 || all != 6 || len(load) != 4, "%d relays by %v in %d sessions, want 6 by four in 2", all, load, len(sessions))
 }
 
-// After the accelerated all-to-all of a damaged network relays give every
-// restorable pair its packet.
+// After the all-to-all of a damaged network relays give every restorable pair its packet, and after a single
+// permutation those whose relay has had it.
 func TestSessionsRelays(t *testing.T) {
 	for _, c := range []topology.PKConfig{{M: 4, Cascades: 1}, {M: 3, Cascades: 2}} {
 		for seed := range uint64(10) {
@@ -273,6 +265,16 @@ func TestSessionsRelays(t *testing.T) {
 				r := simtest.Must(RunSessions(t.Context(), n.sw, config, seed, nil))(t)
 				simtest.ErrorIf(t, r.Row.RelayedPairs != 2*r.Reach.Detour || r.Row.MissingPairs != 2*(r.Reach.Detour+r.Reach.Cut),
 					"relayed %d, missing %d, %+v", r.Row.RelayedPairs, r.Row.MissingPairs, r.Reach)
+				config.Schedule, config.Permutations = "random", 1
+				r = simtest.Must(RunSessions(t.Context(), n.sw, config, seed, nil))(t)
+				n.Fail(r.Faults...)
+				heard := 0
+				for _, relay := range slices.Concat(n.relays()...) {
+					if r.Row.Heard(relay.Via, relay.Source) {
+						heard++
+					}
+				}
+				simtest.Equal(t, r.Row.RelayedPairs, heard, "relayed after one permutation")
 			})
 		}
 	}

@@ -57,8 +57,7 @@ func TestRunSessionsPaper(t *testing.T) {
 	}
 }
 
-// Every schedule runs, gives the same numbers twice, and the
-// same outcome under direct and indirect addressing.
+// Every schedule runs, gives the same numbers twice, and the same outcome under direct and indirect addressing.
 func TestRunSessionsSchedules(t *testing.T) {
 	for _, schedule := range []string{"digits", "digits-printed", "digits-short", "cyclic", "accelerated", "random", "sigma"} {
 		c := DefaultSessionsConfig()
@@ -67,8 +66,7 @@ func TestRunSessionsSchedules(t *testing.T) {
 		if schedule == "sigma" {
 			n = pccNetwork(t, 5, 2)
 		}
-		first := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
-		again := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
+		first, again := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t), simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
 		simtest.ErrorIf(t, fmt.Sprint(first.Row) != fmt.Sprint(again.Row) || !slices.Equal(first.Faults, again.Faults), "%s: two runs differ", schedule)
 		if schedule != "sigma" {
 			c.Addressing = "indirect"
@@ -91,6 +89,7 @@ func TestRunSessionsRefusals(t *testing.T) {
 		{pk, func(c *SessionsConfig) { c.Schedule, c.PacketFlits = "ring", 0 }, []string{"schedule = \"ring\"", "packet_flits = 0"}},
 		{pk, func(c *SessionsConfig) { c.FirstStage = "single" }, []string{"first_stage = single: want parallel"}},
 		{pk, func(c *SessionsConfig) { c.FailSwitches, c.FailProcessors = 50, 16 }, []string{"fail_switches = 50: want at most 49", "fail_processors = 16: want at most 15"}},
+		{pk, func(c *SessionsConfig) { c.FailUnits = 50 }, []string{"fail_units = 50: want at most 49"}}, // 7 in each of 7 copies of PK_1
 		{pk, func(c *SessionsConfig) { c.FirstStage, c.FailSwitches = "single", 50 }, []string{"first_stage = single", "fail_switches = 50"}},
 		{pk, func(c *SessionsConfig) { c.Schedule, c.Addressing = "sigma", "direct" }, []string{"schedule = sigma"}},
 		{pcc, func(c *SessionsConfig) { c.Schedule = "sigma" }, []string{"addressing \"direct\""}},
@@ -174,12 +173,9 @@ func TestAccessBound(t *testing.T) {
 		{topology.PKConfig{M: 3, Cascades: 3}, 63, 84},
 	} {
 		n := pkNetwork(t, c.config)
-		schedule := simtest.Must(newSessionSchedule(n, DefaultSessionsConfig(), 1))(t)
-		R := n.Processors()
+		schedule, R := simtest.Must(newSessionSchedule(n, DefaultSessionsConfig(), 1))(t), n.Processors()
 		simtest.Equal(t, n.accessBound(schedule), c.bound, "%s: bound of pairs lost", n.sw.Name())
-		if o := n.Run(schedule, SessionOptions{PacketFlits: 1}); o.MissingPairs != c.lost {
-			t.Errorf("%s: %d pairs lost, want %d", n.sw.Name(), o.MissingPairs, c.lost)
-		}
+		simtest.Equal(t, n.Run(schedule, SessionOptions{PacketFlits: 1}).MissingPairs, c.lost, "%s: pairs lost", n.sw.Name())
 		// Packets meet in stage 1 only, counted from 0.
 		slots, owner := n.slots(schedule), make([]map[int]int, R)
 		for d := range R {
@@ -205,14 +201,11 @@ func TestAccessBound(t *testing.T) {
 			return given && of == x
 		})
 		o := n.Run(best, SessionOptions{PacketFlits: 1})
-		if o.MissingPairs != c.bound || o.AccessDrops != 0 || o.Conflicts != 0 {
-			t.Errorf("%s: without the losers %d pairs are lost, %d packets dropped, %d in conflict; want %d, 0, 0", n.sw.Name(), o.MissingPairs, o.AccessDrops, o.Conflicts, c.bound)
-		}
+		simtest.Alike(t, n.sw.Name()+": without the losers pairs are lost, packets dropped, in conflict", []int{o.MissingPairs, o.AccessDrops, o.Conflicts}, []int{c.bound, 0, 0})
 	}
 }
 
-// TestLargestMatching: three rows that want two slots; and one that has to give
-// way along a path of exchanges.
+// TestLargestMatching: three rows that want two slots; and one that has to give way along a path of exchanges.
 func TestLargestMatching(t *testing.T) {
 	for _, c := range []struct {
 		wanted [][]int
@@ -227,12 +220,11 @@ func TestLargestMatching(t *testing.T) {
 	}
 }
 
-// Routes read off the paper's tables 1 and 2 by hand, ports and processors from 1. PK_1: 1 and 7
-// stand in row 1 of table 1, at ports 1 and 2, row 1 being switch 1 at port 1 of processor 1: (1,
-// 2). PK_2: 15 and 6 stand in row 2 of table 2, which is the second of the rows of 15, so c_1 = 2;
-// there they have ports 7 and 3 of PK_1, which meet in row 3 of table 1, at its ports 3 and 1: (2,
-// 3, 1). 1 and 8 stand together in rows 1, 2 and 4; the first is taken, c_1 = 1, ports 1 and 4;
-// these meet in row 4 of table 1 at ports 3 and 1: (1, 3, 1).
+// Routes read off the paper's tables 1 and 2 by hand, ports and processors from 1. PK_1: 1 and 7 stand in row 1 of
+// table 1, at ports 1 and 2, row 1 being switch 1 at port 1 of processor 1: (1, 2). PK_2: 15 and 6 stand in row 2 of
+// table 2, which is the second of the rows of 15, so c_1 = 2; there they have ports 7 and 3 of PK_1, which meet in row
+// 3 of table 1, at its ports 3 and 1: (2, 3, 1). 1 and 8 stand together in rows 1, 2 and 4; the first is taken, c_1 =
+// 1, ports 1 and 4; these meet in row 4 of table 1 at ports 3 and 1: (1, 3, 1).
 func TestSessionsRoutes(t *testing.T) {
 	for _, c := range []struct {
 		cascades, from, to int
@@ -242,8 +234,7 @@ func TestSessionsRoutes(t *testing.T) {
 		{2, 15, 6, []uint8{2, 3, 1}},
 		{2, 1, 8, []uint8{1, 3, 1}},
 	} {
-		n := pkNetwork(t, topology.PKConfig{M: 3, Cascades: c.cascades})
-		route := make([]uint8, c.cascades)
+		n, route := pkNetwork(t, topology.PKConfig{M: 3, Cascades: c.cascades}), make([]uint8, c.cascades)
 		port, ok := n.Route(c.from-1, c.to-1, route)
 		got := []uint8{uint8(port) + 1}
 		for _, p := range route {

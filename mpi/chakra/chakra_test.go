@@ -94,10 +94,9 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestImportSamples: the collectives of 4 ranks are carried out by the ring: an allreduce of
-// 1 MiB in 6 rounds of 256 KiB, a reduce-scatter in 3, an allgather of 1 MiB of each rank in 3
-// of 1 MiB, an all-to-all in 3 messages of 256 KiB. A ring that is spelt out in 8 files has
-// 14 messages of 128 KiB a rank, and computes 49 us on rank 0.
+// TestImportSamples: the collectives of 4 ranks are carried out by the ring: an allreduce of 1 MiB in 6 rounds of 256
+// KiB, a reduce-scatter in 3, an allgather of 1 MiB of each rank in 3 of 1 MiB, an all-to-all in 3 messages of 256 KiB.
+// A ring that is spelt out in 8 files has 14 messages of 128 KiB a rank, and computes 49 us on rank 0.
 func TestImportSamples(t *testing.T) {
 	simtest.NeedSample(t, samples)
 	for _, c := range []struct {
@@ -112,8 +111,7 @@ func TestImportSamples(t *testing.T) {
 	} {
 		g, _ := simtest.Must2(Import(samples+c.file, "", trace.Default()))(t)
 		n, size := g.Count(mpi.Send)
-		simtest.ErrorIf(t, n != c.messages || size != c.bytes,
-			"%s: %d messages of %d B in all, want %d of %d", c.file, n, size, c.messages, c.bytes)
+		simtest.ErrorIf(t, n != c.messages || size != c.bytes, "%s: %d messages of %d B in all, want %d of %d", c.file, n, size, c.messages, c.bytes)
 		simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	}
 	_, report, err := Import(samples+"pytorch_rank0_first400.et.gz", "", trace.Default())
@@ -136,8 +134,7 @@ func traceOf(t *testing.T, ranks ...[]*node) string {
 func TestExport(t *testing.T) {
 	const text = "num_ranks 2\n\nrank 0 {\nl1: calc 1234567\nl2: calc 5000\nl3: send 4096b to 1 tag 7\nl2 requires l1\nl3 requires l1\nl3 requires l2\n}\n\nrank 1 {\nl1: recv 4096b from 0 tag 7\nl2: calc 999\nl2 requires l1\n}\n"
 	for name, text := range map[string]string{"own": text, "packed": text} {
-		g := simtest.Must(goal.Parse("x", strings.NewReader(text)))(t)
-		dir := t.TempDir()
+		g, dir := simtest.Must(goal.Parse("x", strings.NewReader(text)))(t), t.TempDir()
 		file := func(rank int) string { return filepath.Join(dir, "t."+string(rune('0'+rank))+".et") }
 		simtest.Check(t, Export(g, func(rank int) (io.WriteCloser, error) { return os.Create(file(rank)) }))
 		if name == "packed" {
@@ -158,13 +155,13 @@ func TestExport(t *testing.T) {
 	}
 	for what, text := range map[string]string{
 		"any rank":   "num_ranks 1\nrank 0 {\nrecv 8b from -1\n}\n",
+		"any tag":    "num_ranks 1\nrank 0 {\nrecv 8b from 0 tag -1\n}\n",
 		"irequires":  "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\nb irequires a\n}\n",
 		"beyond the": "num_ranks 1\nrank 0 {\ncalc 1 cpu 1\n}\n",
 	} {
 		g := simtest.Must(goal.Parse("x", strings.NewReader(text)))(t)
 		err := Export(g, func(int) (io.WriteCloser, error) { return os.Create(filepath.Join(t.TempDir(), "x")) })
-		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), "x:") || !strings.Contains(err.Error(), what),
-			"%s: %v", what, err)
+		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), "x:") || !strings.Contains(err.Error(), what), "%s: %v", what, err)
 	}
 }
 
@@ -172,10 +169,17 @@ func TestExport(t *testing.T) {
 // are scaled: 4 us by 0.5 are 2000 ns.
 func TestGroupsAndScale(t *testing.T) {
 	group := attribute{"pg_name", fieldString, append([]byte{1}, "g"...)}
-	member := []*node{{id: 7, kind: compute, duration: 4}, {id: 3, kind: collective, data: []uint64{7}, attr: []attribute{integer("comm_type", 0), integer("comm_size", 600), group}}}
-	file := traceOf(t, member, []*node{{id: 1, kind: metadata}}, member)
+	of := func(kind, bytes int64) []attribute {
+		return []attribute{integer("comm_type", kind), integer("comm_size", bytes), group}
+	}
+	member := []*node{{id: 7, kind: compute, duration: 4}, {id: 3, kind: collective, data: []uint64{7}, attr: of(0, 600)}, {id: 4, kind: collective, data: []uint64{3}, attr: of(6, 5)}}
+	file := traceOf(t, member, []*node{{id: 1, kind: metadata, duration: 9}}, member)
 	simtest.Refuse2(Import(file, "", trace.Default()))(t, "2 x all-reduce cannot be replayed: of a process group whose ranks are not known")
 	groups := filepath.Join(filepath.Dir(file), "groups.json")
+	for text, want := range map[string]string{`{"g": [0, 3]}`: `group "g": rank 3: want 0 to 2`, `{"g": []}`: `group "g" has no ranks`} {
+		simtest.Check(t, os.WriteFile(groups, []byte(text), 0o666))
+		simtest.Refuse2(Import(file, groups, trace.Default()))(t, want)
+	}
 	simtest.Check(t, os.WriteFile(groups, []byte(`{"g": [2, 0]}`), 0o666))
 	s := trace.Default()
 	s.Allreduce = "alltoall-ring"
@@ -183,14 +187,17 @@ func TestGroupsAndScale(t *testing.T) {
 	s.Allreduce = trace.Default().Allreduce
 	s.Compute = 0.5
 	g, report := simtest.Must2(Import(file, groups, s))(t)
-	// The ring of two: 2 rounds of half the vector for each of the two.
+	// The ring of two: 2 rounds of half the vector for each of the two; then an all-to-all of 5 B, blocks
+	// of 3 B. Messages take 1000 ns, so that both ranks end after 2000 + 3 * 1000.
 	n, size := g.Count(mpi.Send)
-	simtest.ErrorIf(t, n != 4 || size != 4*300, "%d messages, %d B", n, size)
+	simtest.ErrorIf(t, n != 4+2 || size != 4*300+2*3, "%d messages, %d B", n, size)
 	_, ns := g.Count(mpi.Calc)
 	simtest.ErrorIf(t, ns != 4000, "computing %d ns", ns)
+	result := simtest.Must((mpi.LogGOPS{L: 1000, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
+	simtest.EqualSlices(t, result.Finish, []int64{5000, 0, 5000}, "ranks end at")
 	var b strings.Builder
 	report.Write(&b)
-	want := "replayed              2  compute\nreplayed              1  metadata\napproximated          2  all-reduce: combining takes no time\n"
+	want := "replayed              2  compute\nreplayed              1  metadata\napproximated          2  all-reduce: combining takes no time\napproximated          2  all-to-all: blocks of equal size, rounded up\n"
 	simtest.ErrorIf(t, b.String() != want, "report:\n%s\nwant:\n%s", b.String(), want)
 }
 
@@ -210,20 +217,19 @@ func TestRefused(t *testing.T) {
 		{"missing", "t.0.et: node 1: 1 x dependency cannot be replayed: on a node that is not there; is the trace truncated?", [][]*node{{{id: 1, kind: compute, data: []uint64{9}}}}},
 		{"twice", "t.0.et: byte 13: a second node 1", [][]*node{{{id: 1, kind: compute}, {id: 1, kind: compute}}}},
 		{"peer", "t.0.et: byte 8: node 1: send with rank 1, tag 0: ranks are 0 to 0", [][]*node{sends(1)}},
-		{"no peer", "node 1: a send without comm_dst or comm_size", [][]*node{{{id: 1, kind: send}}}},
+		{"no peer", "node 1: a send without comm_dst or comm_size", [][]*node{{{id: 1, kind: send, attr: []attribute{integer("comm_dst", 0)}}}}},
 		{"type", "t.0.et: node 1: 1 x type 12 cannot be replayed", [][]*node{{{id: 1, kind: 12}}}},
 		{"other size", "t.1.et: byte 8: node 1: collective 0 of group \"\" is allreduce of 9 B", [][]*node{reduce(8), reduce(9)}},
+		{"negative", "t.0.et: byte 8: node 1: all-reduce of -1 B", [][]*node{reduce(-1)}},
+		{"dimensions", "1 x all-reduce cannot be replayed: in some dimensions", [][]*node{{{id: 1, kind: collective, attr: append(reduce(8)[0].attr, attribute{"involved_dim", fieldBool + 1, []byte{2, 1, 0}})}}}},
 		{"gather", "1 x gather cannot be replayed: weft has no algorithm", [][]*node{{{id: 1, kind: collective, attr: []attribute{integer("comm_type", 3), integer("comm_size", 1)}}}}},
 	} {
 		simtest.Refuse2(Import(traceOf(t, c.ranks...), "", trace.Default()))(t, c.want)
 	}
 	s := trace.Default()
 	s.Drop = true
-	if _, _, err := Import(traceOf(t, []*node{{id: 1, kind: compute, data: []uint64{9}}, {id: 2, kind: 12}}), "", s); err != nil {
-		t.Errorf("with drop: %v", err)
-	}
-	file := filepath.Join(t.TempDir(), "x")
-	whole := write(t, sends(0))
+	simtest.Must2(Import(traceOf(t, []*node{{id: 1, kind: compute, data: []uint64{9}}, {id: 2, kind: 12}}), "", s))(t)
+	file, whole := filepath.Join(t.TempDir(), "x"), write(t, sends(0))
 	foreign := []string{"num_ranks 2\n", "\x1f\x8b\x08", "{\"a\": 1}", "\x05hello world"}
 	for n := range len(whole) {
 		foreign = append(foreign, string(whole[:n]))
@@ -249,11 +255,9 @@ func TestBounds(t *testing.T) {
 	}
 	file := traceOf(t, []*node{{id: 1, kind: compute}, many})
 	nodes := simtest.Must(read(file))(t)
-	if attr := nodes[1].attr; len(attr) != 1 || attr[0].name != nanoseconds {
-		t.Errorf("%d attributes are kept", len(attr))
-	}
-	g, _, err := Import(file, "", trace.Default())
-	simtest.Check(t, err)
+	attr := nodes[1].attr
+	simtest.ErrorIf(t, len(attr) != 1 || attr[0].name != nanoseconds, "%d attributes are kept", len(attr))
+	g, _ := simtest.Must2(Import(file, "", trace.Default()))(t)
 	edges := 0
 	simtest.Check(t, g.Steps(0, func(s goal.Step) error {
 		edges += len(s.After)
@@ -278,8 +282,7 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// hostile makes traces whose messages are well formed, and whose numbers, counts and nesting are
-// what no writer writes.
+// hostile makes traces whose messages are well formed, and whose numbers, counts and nesting are what no writer writes.
 type hostile struct{ simtest.Hostile }
 
 // number is often one that readers do not expect.
@@ -391,8 +394,7 @@ func (h hostile) trace() []byte {
 
 // TestHostile: 100,000 traces are schedules or errors that name a file, with bounded memory.
 func TestHostile(t *testing.T) {
-	dir := t.TempDir()
-	read := 0
+	dir, read := t.TempDir(), 0
 	for _, seed := range simtest.Seeds(t, 100_000, 400) {
 		h := hostile{simtest.NewHostile(seed)}
 		ranks := 1 + h.IntN(4)
@@ -411,8 +413,7 @@ func TestHostile(t *testing.T) {
 			if err == nil {
 				read++
 			}
-			simtest.ErrorIf(t, err == nil && g.Ranks() != ranks || err != nil && !strings.Contains(err.Error(), "t."),
-				"ranks %d, error %v", ranks, err)
+			simtest.ErrorIf(t, err == nil && g.Ranks() != ranks || err != nil && !strings.Contains(err.Error(), "t."), "ranks %d, error %v", ranks, err)
 		})
 		simtest.FatalIf(t, t.Failed(), "seed %d", seed)
 	}
@@ -426,8 +427,7 @@ func TestHostilePacked(t *testing.T) {
 	attributes := bytes.Repeat(protowire.AppendBytes(protowire.AppendTag(nil, 10, protowire.BytesType), attributeOf("comm_size", 8)), 1<<19)
 	for what, node := range map[string][]byte{"dependencies": dependencies, "attributes": attributes, "nodes": nil} {
 		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
-		description := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "v")
+		w, description := gzip.NewWriter(&b), protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "v")
 		simtest.Must(w.Write(protowire.AppendBytes(nil, description)))(t)
 		for id := range uint64(12) {
 			message := append(protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), id+1), node...)

@@ -144,16 +144,14 @@ func program(rank int) []byte {
 	return w.end()
 }
 
-// TestProgram: the trace under testdata, which this test writes with -update, becomes what its
-// ranks do. Messages: 4 ranks send 16 B and 12 B to the next, and 20 B to the other of their
-// row, 192 B. Ring allreduce of 2 ranks: 2 rounds of 400 B, 4 ranks: 8 messages, 3200 B.
-// Broadcast of 16 B: 3 messages, 48 B. Gather: 3 of 4 B. Alltoallv: 0+1+2+3 ints from each
-// rank but for what would go to the next, which is 1, 2, 3, 0 ints of rank 0, 1, 2, 3: 24-6 =
-// 18 ints, less those to itself, 0+1+2+3: 12 ints; messages of a rank go to the two that are
-// neither it nor the next, rank 0 gets none: from 0 to 2, 3; 1 to 3; 2 to 1; 3 to 1, 2: 6
-// messages, 48 B. Dissemination barrier: 2 rounds, 8 messages of 1 B.
-// Computing: 5+1 (a call of the rank alone) us before Comm_split, 10, 20, then calls of the
-// rank alone before Sendrecv (Type_contiguous: 1), Wtime (1) and 30, and 1: 69 us a rank.
+// TestProgram: the trace under testdata, which this test writes with -update, becomes what its ranks do. Messages: 4
+// ranks send 16 B and 12 B to the next, and 20 B to the other of their row, 192 B. Ring allreduce of 2 ranks: 2 rounds
+// of 400 B, 4 ranks: 8 messages, 3200 B. Broadcast of 16 B: 3 messages, 48 B. Gather: 3 of 4 B. Alltoallv: 0+1+2+3 ints
+// from each rank but for what would go to the next, which is 1, 2, 3, 0 ints of rank 0, 1, 2, 3: 24-6 = 18 ints, less
+// those to itself, 0+1+2+3: 12 ints; messages of a rank go to the two that are neither it nor the next, rank 0 gets
+// none: from 0 to 2, 3; 1 to 3; 2 to 1; 3 to 1, 2: 6 messages, 48 B. Dissemination barrier: 2 rounds, 8 messages of 1
+// B. Computing: 5+1 (a call of the rank alone) us before Comm_split, 10, 20, then calls of the rank alone before
+// Sendrecv (Type_contiguous: 1), Wtime (1) and 30, and 1: 69 us a rank.
 func TestProgram(t *testing.T) {
 	for r := range 4 {
 		name := fmt.Sprintf("testdata/ring-%04d.bin", r)
@@ -187,8 +185,7 @@ func checkCounts(t *testing.T, report *trace.Report, ends ...string) {
 	}
 }
 
-// TestSamples: the samples have the calls and bytes that were counted; the complete one is
-// replayed.
+// TestSamples: the samples have the calls and bytes that were counted; the complete one is replayed.
 func TestSamples(t *testing.T) {
 	simtest.NeedSample(t, samples)
 	want, got := map[string]string{}, map[string]string{}
@@ -273,21 +270,44 @@ func trace1(calls func(w *writer)) []byte {
 func TestRefused(t *testing.T) {
 	whole := trace1(func(*writer) {})
 	scan := trace1(func(w *writer) { w.call(0, "Scan", 1, intType, sum, world) })
+	changed := func(content []byte, fromEnd int, b byte) []byte {
+		return slices.Concat(content[:len(content)-fromEnd], []byte{b}, content[len(content)-fromEnd+1:])
+	}
+	calls := func(all ...[]any) []byte {
+		return trace1(func(w *writer) {
+			for _, c := range all {
+				w.call(0, c[0].(string), c[1:]...)
+			}
+		})
+	}
+	send := trace1(func(w *writer) { w.call(0, "Send", 1, intType, 0, 0, world) })
 	for want, files := range map[string][][]byte{
-		"t-0000.bin: byte 7: the file ends in the middle of a record: is it truncated?":                  {whole[:7]},
-		"t-0000.bin: byte 40: the file ends in the middle of a record":                                   {whole[:40]},
-		"no index of the file at its end: is it truncated?":                                              {whole[:len(whole)-1]},
-		"t-0000.bin: byte 8: this is no DUMPI trace":                                                     {[]byte("\x1f\x8c345678901234567890")},
-		"t-0000.bin: byte 16: a call of function 60000, whose":                                           {append(slices.Clone(whole[:16]), 0xea, 0x60, 0, 0, 0, 0)},
-		"written by DUMPI 0.6.2, want 0.6.9 or later":                                                    {newWriter().end(0, 6, 2)},
-		"t-0000.bin: byte 42: 1 x Scan cannot be replayed: weft does not replay this call":               {scan},
-		"t-0000.bin: byte 47: Comm_size of all ranks is 4, but this is the file of rank 0 of 1":          {program(0)},
-		"t-0001.bin: no such file":                                                                       {whole, nil, whole},
-		"t-0000.bin: byte 42: Send: send with rank 5, tag 0: ranks are 0 to 0":                           {trace1(func(w *writer) { w.call(0, "Send", 1, intType, 5, 0, world) })},
-		"1 x Send cannot be replayed: of a datatype whose size is not known":                             {trace1(func(w *writer) { w.call(0, "Send", 1, 77, 0, 0, world) })},
-		"1 x Barrier cannot be replayed: on a communicator whose ranks are not known":                    {trace1(func(w *writer) { w.call(0, "Barrier", 9) })},
-		"byte 42: Start: request 5 is not one that could be started":                                     {trace1(func(w *writer) { w.call(0, "Start", 5) })},
-		"byte 42: Waitsome: request 2 of 1 completed":                                                    {trace1(func(w *writer) { w.call(0, "Waitsome", 1, []int32{2}, 1, []int32{2}) })},
+		"t-0000.bin: byte 7: the file ends in the middle of a record: is it truncated?":         {whole[:7]},
+		"t-0000.bin: byte 40: the file ends in the middle of a record":                          {whole[:40]},
+		"no index of the file at its end: is it truncated?":                                     {whole[:len(whole)-1]},
+		"t-0000.bin: byte 8: this is no DUMPI trace":                                            {[]byte("\x1f\x8c345678901234567890")},
+		"t-0000.bin: byte 16: a call of function 60000, whose":                                  {append(slices.Clone(whole[:16]), 0xea, 0x60, 0, 0, 0, 0)},
+		"written by DUMPI 0.6.2, want 0.6.9 or later":                                           {newWriter().end(0, 6, 2)},
+		"t-0000.bin: byte 42: 1 x Scan cannot be replayed: weft does not replay this call":      {scan},
+		"t-0000.bin: byte 47: Comm_size of all ranks is 4, but this is the file of rank 0 of 1": {program(0)},
+		"t-0001.bin: no such file":                                                              {whole, nil, whole},
+		"t-0000.bin: byte 42: Send: send with rank 5, tag 0: ranks are 0 to 0":                  {trace1(func(w *writer) { w.call(0, "Send", 1, intType, 5, 0, world) })},
+		"1 x Send cannot be replayed: of a datatype whose size is not known":                    {trace1(func(w *writer) { w.call(0, "Send", 1, 77, 0, 0, world) })},
+		"1 x Barrier cannot be replayed: on a communicator whose ranks are not known":           {trace1(func(w *writer) { w.call(0, "Barrier", 9) })},
+		"Start: request 4 is not one that could be started":                                     {calls([]any{"Send_init", 1, intType, 0, 0, world, 4}, []any{"Start", 4}, []any{"Start", 4})},
+		"1 x Ssend cannot be replayed: of a datatype whose size is not known": {calls( // 28 was of 4 B, and is of 2^52
+			[]any{"Type_contiguous", 1, intType, 28}, []any{"Type_contiguous", 1 << 30, intType, 29}, []any{"Type_contiguous", 1 << 20, 29, 28}, []any{"Ssend", 1, 28, 0, 0, world})},
+		"byte 42: Start: request 5 is not one that could be started": {trace1(func(w *writer) { w.call(0, "Start", 5) })},
+		"byte 42: Waitsome: request 1 of 1 completed":                {trace1(func(w *writer) { w.call(0, "Waitsome", 1, []int32{2}, 1, []int32{1}) })},
+		"byte 42: Send: send with rank 1 of a communicator of 1":     {trace1(func(w *writer) { w.call(0, "Send", 1, intType, 1, 0, self) })},
+		"byte 42: Gather: root -1 of a communicator of 1 ranks":      {trace1(func(w *writer) { w.call(0, "Gather", 0, 1, intType, -1, false, world) })},
+		"Alltoallv: 2 counts in a communicator of 1 ranks":           {calls([]any{"Alltoallv", 1, []int32{1, 1}, []int32{0, 0}, intType, []int32{1, 1}, []int32{0, 0}, intType, world})},
+		// The last bytes: the word where the calls begin ends 17 from the end, the sizes' count and 15 sizes, the magic and 7
+		// words are 128, the footer of 8 + 8*291 is before them, and the size of an int (the tenth) begins 88 from the end.
+		"and the calls at byte 9, which are at":                                                          {changed(whole, 17, 9)},
+		"no footer, which begins with 0xf007fee7":                                                        {changed(whole, 128+8+8*291, 1)},
+		"byte 42: Send: 1 elements of -16777212 B":                                                       {changed(send, 88, 0xff)},
+		"no index of the file at its end":                                                                {slices.Insert(slices.Clone(whole), len(whole)-56, make([]byte, 8)...)},
 		"t-0001.bin: byte 42: Bcast: collective 0 of group \"\" is broadcast of 4 B (root 0), and on an": {trace1(func(w *writer) { w.call(0, "Barrier", world) }), trace1(func(w *writer) { w.call(0, "Bcast", 1, intType, 0, world) })},
 	} {
 		name := written(t, files...)
@@ -306,6 +326,33 @@ func TestRefused(t *testing.T) {
 	s.Drop = true
 	_, report, err := Import(written(t, scan), s)
 	simtest.ErrorIf(t, err != nil || len(report.Notes()) != 1, "%v %v", err, report)
+}
+
+// TestCalls: what is said of a call decides. A vector of 3 blocks of 2 ints is 24 B. A request that Test
+// did not find complete is not waited for, so that the message to the rank itself can follow; a message to or
+// from no process is none, also of a Sendrecv_replace, which receives from its third rank. A call with two counters has 32 B
+// of them. The rank computes from 51 us, when Init ends, to 52, and from 54, when Test ends, to 59: the Send
+// beside it, of another thread, was from 48 to 49.
+func TestCalls(t *testing.T) {
+	w := newWriter()
+	w.call(50, "Init", "x")
+	w.call(0, "Type_vector", 3, 2, 5, intType, 28)
+	w.call(0, "Irecv", 1, 28, 0, 7, world, 2)
+	w.call(0, "Test", 2, 0)
+	w.call(-6, "Send", 1, 28, 0, 7, world)
+	w.call(10, "Send", 1, intType, -1, 0, world)
+	w.call(0, "Wait", 2)
+	w.put(uint16(0), uint8(hasCounters), uint8(2), make([]byte, 32), int32(1), uint16(intType), int32(-1), int32(0), uint16(world)) // a Send
+	w.call(0, "Isend", 1, intType, 0, 9, world, 3)
+	w.call(0, "Sendrecv_replace", 1, intType, -2, 9, 0, 9, world)
+	w.call(0, "Wait", 3)
+	w.call(0, "Finalize")
+	g, _ := simtest.Must2(Import(written(t, w.end(0, 6, 9)), trace.Default()))(t)
+	sends, bytes := g.Count(mpi.Send)
+	receives, _ := g.Count(mpi.Recv)
+	_, ns := g.Count(mpi.Calc)
+	simtest.Alike(t, "sends, their bytes, receives, ns", []int64{sends, bytes, receives, ns}, []int64{2, 24 + 4, 2, 6000})
+	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 }
 
 // FuzzImport: whatever a file holds is a schedule or an error.

@@ -25,83 +25,54 @@ func TestParseAccepts(t *testing.T) {
 	sends, _ := g.Count(mpi.Send)
 	simtest.ErrorIf(t, g.Ranks() != 2 || g.ops.Len() != 4 || sends != 1 || g.cpus != 3 || g.nics != 2,
 		"ranks %d, operations %d, messages %d, cpus %d, nics %d; want 2, 4, 1, 3, 2", g.Ranks(), g.ops.Len(), sends, g.cpus, g.nics)
-	if _, err := Parse("x.goal", strings.NewReader("\ufeff"+text)); err != nil {
-		t.Errorf("with a byte order mark: %v", err)
-	}
+	readSchedule(t, []byte("\ufeff"+text)) // with a byte order mark
+	// Labels that differ by a zero are two: if l01 were l1, it would wait for itself.
+	readSchedule(t, []byte("num_ranks 1\nrank 0 {\nl1: calc 1\nl01: calc 2\nl1 requires l01\n}\n"))
 	const want = "num_ranks 2\n\nrank 0 {\nl1: send 100b to 1 tag 7 cpu 2 nic 1\nl2: calc 5\nl3: calc 9\nl2 requires l1\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 100b from -1 tag -1\n}\n"
 	got := string(asText(t, g))
 	simtest.ErrorIf(t, got != want, "written:\n%s\nwant:\n%s", got, want)
 }
 
-// TestLengths: what no order of matching gives room is refused, as the second of the sends by length, of 9 B,
-// and the second of the receives, of 8 B; what some order does, or any receive may take, is left to the run.
+// TestReady: an operation begins when the last one that it waits for has ended, here after 100, though the other,
+// which is begun later, has ended after 5. A computation of 2^63 - 1 units, each 1000 of the machine's, is too long.
+func TestReady(t *testing.T) {
+	g := readSchedule(t, []byte("num_ranks 1\nrank 0 {\na: calc 100\nb: calc 5 cpu 1\nc: calc 1 cpu 2\nc requires a\nc requires b\n}\n"))
+	simtest.EqualSlices(t, simtest.Must((mpi.LogGOPS{L: 1}).Run(g.Replay(1), nil))(t).Finish, []int64{101}, "the rank ends after")
+	g = readSchedule(t, []byte("num_ranks 1\nrank 0 {\ncalc 9223372036854775807\n}\n"))
+	simtest.Refuse((mpi.LogGOPS{L: 1}).Run(g.Replay(1000), nil))(t, "the simulated time reaches 2^60 units")
+}
+
+// TestLengths: messages that some order of matching gives room, or that a receive of any rank or tag may take, are left to
+// the run. (What no order does is refused, as the second of the sends by length, of 9 B, and the second of the receives, of 8.)
 func TestLengths(t *testing.T) {
-	text := func(sends, receives string) string {
-		return "num_ranks 2\nrank 0 {\n" + strings.ReplaceAll(sends, ",", "\n") + "\n}\nrank 1 {\n" + strings.ReplaceAll(receives, ",", "\n") + "\n}\n"
-	}
-	for _, c := range []struct{ sends, receives, want string }{
-		{"send 9b to 1,send 4b to 1", "recv 8b from 0,recv 8b from 0", "x.goal:3: a message of 9 B from rank 0 to rank 1, tag 0, meets a receive of 8 B (x.goal:8)"},
-		{"send 9b to 1 tag 3,send 1b to 1", "recv 10b from 0,recv 8b from 0 tag 3", "x.goal:3: a message of 9 B from rank 0 to rank 1, tag 3, meets a receive of 8 B (x.goal:8)"},
-		{"send 9b to 1", "recv 8b from 0,recv 10b from 0", "x.goal:3: a message of 9 B"}, // one is left, and waits for ever
-		{"send 9b to 1,send 8b to 1", "recv 8b from 0,recv 9b from 0", ""},
-		{"send 9b to 1,send 8b to 1", "recv 8b from 0", ""},
-		{"send 9b to 1", "recv 8b from -1", ""},
-		{"send 9b to 1", "recv 8b from 0 tag -1", ""},
-		{"send 9b to 1", "recv 10b from 0", ""},
+	for _, c := range []struct{ sends, receives string }{
+		{"send 9b to 1,send 8b to 1", "recv 8b from 0,recv 9b from 0"},
+		{"send 9b to 1,send 8b to 1", "recv 8b from 0"},
+		{"send 9b to 1", "recv 8b from -1"},
+		{"send 9b to 1", "recv 8b from 0 tag -1"},
+		{"send 9b to 1", "recv 10b from -1,recv 8b from 0"},
+		{"send 9b to 1", "recv 10b from 0 tag -1,recv 8b from 0"},
+		{"send 9b to 1", "recv 10b from 0"},
 	} {
-		if _, err := Parse("x.goal", strings.NewReader(text(c.sends, c.receives))); c.want == "" && err != nil {
-			t.Errorf("%+v: %v", c, err)
-		} else if c.want != "" {
-			simtest.Fail(t, err, c.want)
-		}
+		readSchedule(t, []byte("num_ranks 2\nrank 0 {\n"+strings.ReplaceAll(c.sends, ",", "\n")+"\n}\nrank 1 {\n"+strings.ReplaceAll(c.receives, ",", "\n")+"\n}\n"))
 	}
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, c := range []struct{ name, text, want string }{
-		{"empty", "", "x.goal:1: no schedule"},
-		{"no header", "rank 0 {\n}\n", "x.goal:1: the file must begin with \"num_ranks N\""},
-		{"no ranks", "num_ranks 0\n", "x.goal:1: num_ranks wants one number"},
-		{"truncated in a rank", "num_ranks 1\nrank 0 {\ncalc 1\n", "x.goal:4: the file ends inside rank 0, whose block begins on line 2"},
-		{"truncated between ranks", "num_ranks 2\nrank 0 {\n}\n", "x.goal:4: the file ends after 1 of 2 ranks"},
-		{"truncated in a comment", "num_ranks 1\nrank 0 {\n}\n/* so", "the file ends inside the comment that begins on line 4"},
-		{"rank out of order", "num_ranks 2\nrank 1 {\n}\nrank 0 {\n}\n", "x.goal:2: rank 1 stands where rank 0 belongs"},
-		{"rank too many", "num_ranks 1\nrank 0 {\n}\nrank 1 {\n}\n", "x.goal:4: rank 1, but num_ranks is 1"},
-		{"peer out of range", "num_ranks 1\nrank 0 {\nsend 8b to 1\n}\n", "x.goal:3: rank 1 is out of range: ranks are 0 to 0"},
-		{"send to anyone", "num_ranks 1\nrank 0 {\nsend 8b to -1\n}\n", "x.goal:3: rank -1 is out of range"},
-		{"options out of order", "num_ranks 1\nrank 0 {\nsend 8b to 0 cpu 1 tag 2\n}\n", "does not read as"},
-		{"nic of a calc", "num_ranks 1\nrank 0 {\ncalc 8 nic 1\n}\n", "does not read as \"calc N [cpu N]\""},
-		{"size out of range", "num_ranks 1\nrank 0 {\nsend 9223372036854775808b to 0\n}\n", "does not read as"},
-		{"cpu out of range", "num_ranks 1\nrank 0 {\ncalc 1 cpu 256\n}\n", "cpus are 0 to 255"},
-		{"label below", "num_ranks 1\nrank 0 {\na: calc 1\na requires b\nb: calc 1\n}\n", "x.goal:4: label \"b\" is not defined above"},
-		{"label of another rank", "num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\nb: calc 1\nb requires a\n}\n", "x.goal:7: label \"a\" is not defined above"},
-		{"cycle", "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb irequires a\n}\n", "x.goal:3: dependency cycle in rank 0: \"calc 1\" (line 3) requires \"calc 2\" (line 4) requires line 3"},
-		{"cycle of one", "num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n", "dependency cycle in rank 0"},
-		{"two statements", "num_ranks 1\nrank 0 {\ncalc 1 calc 2\n}\n", "does not read as"},
-		{"stray letter", "num_ranks 1\nrank 0 {\n\u00e4: calc 1\n}\n", "x.goal:3: '\u00e4' has no place in \"\u00e4: calc 1\""},
-		{"size", "num_ranks 1\nrank 0 {\ncalc 9223372036854775808\n}\n", "(the first N is 0 to 9223372036854775807)"},
-		{"too many ranks", "num_ranks 4000000000\n", "num_ranks wants one number, 1 to 2147483646, not \"num_ranks 4000000000\""},
-		{"stray character", "num_ranks 1\nrank 0 {\ncalc 1;\n}\n", "';' has no place"},
-		{"all problems", "num_ranks 1\nrank 0 {\nfoo\nbar\n}\n", "x.goal:4: unknown statement \"bar\""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			simtest.Refuse(Parse("x.goal", strings.NewReader(c.text)))(t, c.want)
-		})
+	simtest.Refuse(Parse("x.goal", strings.NewReader("")))(t, "x.goal:1: no schedule")
+	for _, c := range simtest.Cases(t, "testdata/refused.txt") {
+		t.Run(c.Name, func(t *testing.T) { simtest.Refuse(Parse("x.goal", strings.NewReader(c.Given)))(t, c.Want) })
 	}
 }
 
-// TestBounds: a line without end and more operations than there is memory for
-// are problems, found on the way. An operation takes 40 bytes: in
-// 4000 bytes there is room for fewer than 100, beside 9 for the rank.
+// TestBounds: a line without end and more operations than there is memory for are problems, found on the way. An
+// operation takes 40 bytes: in 4000 bytes there is room for fewer than 100, beside 9 for the rank.
 func TestBounds(t *testing.T) {
 	simtest.Refuse(Parse("f", strings.NewReader("num_ranks 1\nrank 0 {\n"+strings.Repeat(" ", 1<<20+1))))(t, "f:3: a line of more than 1048576 bytes")
-	many := strings.NewReader("num_ranks 1\nrank 0 {\n" + strings.Repeat("calc 1\n", 100) + "}\n")
-	before := debug.SetMemoryLimit(4000)
+	many, before := strings.NewReader("num_ranks 1\nrank 0 {\n"+strings.Repeat("calc 1\n", 100)+"}\n"), debug.SetMemoryLimit(4000)
 	_, err := Parse("f", many)
 	debug.SetMemoryLimit(before)
-	if err == nil || !strings.HasPrefix(err.Error(), "f:102: 100 operations so far take 4009 bytes") || input.Memory() <= 4000 {
-		t.Errorf("many operations: %v", err)
-	}
+	simtest.ErrorIf(t, !strings.HasPrefix(fmt.Sprint(err), "f:102: 100 operations so far take 4009 bytes") || input.Memory() <= 4000, "many operations: %v", err)
 }
 
 // Whatever is accepted survives writing and reading, and runs or fails the same way both times.
@@ -152,9 +123,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// A schedule that is too large for the heap is what a small one would be: it is written and
-// read again. After n computations of 1 ns rank 0 sends, with an overhead of 100, to rank 1,
-// which has it L = 1000 and an overhead later.
+// A schedule that is too large for the heap is what a small one would be: it is written and read again. After n
+// computations of 1 ns rank 0 sends, with an overhead of 100, to rank 1, which has it L = 1000 and an overhead later.
 func TestSpilled(t *testing.T) {
 	const n = 300_000 // 19 MB of operations in all
 	b := NewBuilder("large", 2)
@@ -203,9 +173,8 @@ func TestLongCycle(t *testing.T) {
 		fmt.Fprintf(&s, "l%d requires l%d\n", i, (i+1)%12)
 	}
 	_, err := Parse("x.goal", strings.NewReader(s.String()+"}\n"))
-	if err == nil || strings.Count(err.Error(), "calc 1") != 10 || !strings.HasSuffix(err.Error(), `"calc 1" (line 12) requires 2 more, the last of which requires line 3`) {
-		t.Error(err)
-	}
+	text := fmt.Sprint(err)
+	simtest.ErrorIf(t, strings.Count(text, "calc 1") != 10 || !strings.HasSuffix(text, `"calc 1" (line 12) requires 2 more, the last of which requires line 3`), "%s", text)
 }
 
 // binaries are files that LogGOPSim's txt2bin has written.
@@ -245,16 +214,13 @@ func TestBinaryAndText(t *testing.T) {
 		simtest.ErrorIf(t, !bytes.Equal(asBinary(t, g), content), "%s: written, it is another file", file)
 		text := asText(t, g)
 		again := readSchedule(t, text)
-		simtest.ErrorIf(t, !bytes.Equal(asBinary(t, again), content) || !bytes.Equal(asText(t, again), text),
-			"%s: over text, it is another file", file)
+		simtest.ErrorIf(t, !bytes.Equal(asBinary(t, again), content) || !bytes.Equal(asText(t, again), text), "%s: over text, it is another file", file)
 		beside, err := os.ReadFile(strings.TrimSuffix(file, ".bin") + ".goal")
-		simtest.ErrorIf(t, err == nil && !bytes.Equal(asText(t, readSchedule(t, beside)), text),
-			"%s: the text beside it has other operations", file)
+		simtest.ErrorIf(t, err == nil && !bytes.Equal(asText(t, readSchedule(t, beside)), text), "%s: the text beside it has other operations", file)
 	}
 }
 
-// TestBinaryCounts: the samples of the reference have the operations that another reader
-// has counted.
+// TestBinaryCounts: the samples of the reference have the operations that another reader has counted.
 func TestBinaryCounts(t *testing.T) {
 	dir := "../../../shared/reference/workloads/formats/goal/"
 	simtest.NeedSample(t, dir)
@@ -303,6 +269,7 @@ func TestBinaryRefuses(t *testing.T) {
 		{"peer", 81 + 5, 1, "operation 1: peer 1: ranks are 0 to 0"},
 		{"tag", 81 + 17, 0x80000000, "operation 1: tag 2147483648"},
 		{"size", 81 + 13, 0x80000000, "operation 1: size 9223372036854775816"},
+		{"send to anyone", 81 + 4, 0xffffff01, "operation 1: peer 4294967295: ranks are 0 to 0"}, // type 1, and the peer stays
 	} {
 		wrong := bytes.Clone(right)
 		binary.LittleEndian.PutUint32(wrong[c.at:], c.value)
@@ -311,6 +278,9 @@ func TestBinaryRefuses(t *testing.T) {
 	twice := bytes.Clone(right) // operations 0 and 1 have the same entry
 	copy(twice[81+23:], []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	simtest.Refuse(Parse("x", bytes.NewReader(twice)))(t, "operation 1: the appendix of 1 entries ends before those that wait for it")
+	roots := slices.Insert(bytes.Clone(right), 42, 1, 0, 0, 0) // operation 1 is a root, too: two roots, and the part ends 4 bytes later
+	roots[34], roots[22] = 2, roots[22]+4
+	simtest.Refuse(Parse("x", bytes.NewReader(roots)))(t, "operation 1 is said to depend on nothing")
 	for n := 8; n < len(right); n++ {
 		simtest.Refuse(Parse("x", bytes.NewReader(right[:n])))(t, "is it truncated?")
 	}
@@ -321,13 +291,11 @@ func TestBinaryRefuses(t *testing.T) {
 	cycle[records] = 0                                   // a
 	binary.LittleEndian.PutUint32(cycle[appendix:], 2)   // a before c
 	binary.LittleEndian.PutUint32(cycle[appendix+4:], 1) // b before itself
-	if _, err := Parse("x", bytes.NewReader(cycle)); err == nil || err.Error() != "x: rank 0, operation 1: dependency cycle in rank 0: \"calc 2\" (operation 1) requires operation 1" {
-		t.Error(err)
-	}
+	_, err := Parse("x", bytes.NewReader(cycle))
+	simtest.Equal(t, fmt.Sprint(err), "x: rank 0, operation 1: dependency cycle in rank 0: \"calc 2\" (operation 1) requires operation 1", "a cycle:")
 }
 
-// FuzzBinary: a binary schedule that is accepted is the same when it is written and read
-// again, and over text.
+// FuzzBinary: a binary schedule that is accepted is the same when it is written and read again, and over text.
 func FuzzBinary(f *testing.F) {
 	for _, file := range binaries(f) {
 		content := simtest.Must(os.ReadFile(file))(f)

@@ -117,8 +117,7 @@ func (h hostile) events() ([]byte, uint64) {
 	f.events = 0
 	for range h.Count(4000) + 3 {
 		h.room(f, 1<<17)
-		kind := byte(enter + h.IntN(12))
-		fields := []any{int(h.number() & math.MaxInt32)}
+		kind, fields := byte(enter+h.IntN(12)), []any{int(h.number() & math.MaxInt32)}
 		switch {
 		case bare[kind]:
 		case kind == mpiCollectiveEnd:
@@ -139,8 +138,7 @@ func (h hostile) events() ([]byte, uint64) {
 
 // trace makes the files of a trace.
 func (h hostile) trace(ranks int) map[string][]byte {
-	files := map[string][]byte{}
-	counts := make([]uint64, ranks)
+	files, counts := map[string][]byte{}, make([]uint64, ranks)
 	for r := range counts {
 		files[fmt.Sprintf("t/%d.evt", r)], counts[r] = h.events()
 		files[fmt.Sprintf("t/%d.def", r)] = h.local()
@@ -161,13 +159,11 @@ func anchored(files map[string][]byte, defs *file, ranks, chunk uint64) {
 
 // TestHostile: 100,000 traces are schedules or errors that name a file, with bounded memory.
 func TestHostile(t *testing.T) {
-	dir := t.TempDir()
-	read := 0
+	dir, read := t.TempDir(), 0
 	for _, seed := range simtest.Seeds(t, 100_000, 400) {
 		h := hostile{simtest.NewHostile(seed)}
 		ranks := 1 + h.IntN(3)
-		name := written(t, dir, h.trace(ranks))
-		s := trace.Default()
+		name, s := written(t, dir, h.trace(ranks)), trace.Default()
 		s.Drop = h.IntN(4) > 0
 		simtest.Bounded(t, func() {
 			g, _, err := Import(name, s)
@@ -229,8 +225,7 @@ func TestHostilePacked(t *testing.T) {
 			files[name] = b.Bytes()
 		}
 		dir := t.TempDir()
-		name := written(t, dir, files)
-		info := simtest.Must(os.Stat(filepath.Join(dir, "t.def")))(t)
+		name, info := written(t, dir, files), simtest.Must(os.Stat(filepath.Join(dir, "t.def")))(t)
 		simtest.ErrorIf(t, info.Size() > 8<<20, "%s: %d bytes", what, info.Size())
 		simtest.Bounded(t, func() {
 			_, _, err := Import(name, trace.Default())

@@ -114,8 +114,7 @@ const (
 
 // archiveOf makes the files of a trace of ranks: a rank does what do writes.
 func archiveOf(ranks int, do func(rank int, f *file)) map[string][]byte {
-	files := map[string][]byte{}
-	defs := newFile()
+	files, defs := map[string][]byte{}, newFile()
 	defs.record(clockDefinition, 1_000_000_000, 0, 0)
 	for i, s := range []string{"", "MPI_Some", "MPI_Sendrecv", "main", "MPI_COMM_WORLD", "odd"} {
 		defs.record(stringDefinition, i, s)
@@ -215,15 +214,10 @@ func TestRing(t *testing.T) {
 		simtest.FatalIf(t, err != nil || !bytes.Equal(got, content), "%v %v", name, err)
 	}
 	g, report := simtest.Must2(Import("testdata/t.otf2", trace.Default()))(t)
-	if n, sent := g.Count(mpi.Send); n != 4+4+4+3+3+8 || sent != 4800+128+48+96+8 {
-		t.Errorf("%d messages, %d B", n, sent)
-	}
-	if n, _ := g.Count(mpi.Recv); n != 26 {
-		t.Errorf("%d receives: a cancelled one is none", n)
-	}
-	if _, ns := g.Count(mpi.Calc); ns != 4*71000 {
-		t.Errorf("computing %d ns", ns)
-	}
+	n, sent := g.Count(mpi.Send)
+	receives, _ := g.Count(mpi.Recv) // a cancelled one is none
+	_, ns := g.Count(mpi.Calc)
+	simtest.Alike(t, "messages, B, receives, ns", []int64{n, sent, receives, ns}, []int64{4 + 4 + 4 + 3 + 3 + 8, 4800 + 128 + 48 + 96 + 8, 26, 4 * 71000})
 	notes := fmt.Sprint(report.Notes())
 	simtest.ErrorIf(t, strings.Contains(notes, "refused") || !strings.Contains(notes, "2 x MPI_REQUEST_CANCELLED"), "%v", notes)
 	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 100}).Run(g.Replay(1), nil))(t)
@@ -245,9 +239,8 @@ l11: calc 0
 `
 	const dependencies = "l2 requires l1\nl3 requires l2\nl4 requires l2\nl5 requires l4\nl6 requires l4\nl7 requires l3\nl7 requires l6\nl8 requires l5\nl8 requires l7\nl9 requires l8\nl10 requires l8\nl11 requires l9\nl11 requires l10\n"
 	got := text.String()
-	if !strings.Contains(got, want) || !sameLines(got[strings.Index(got, "l2 requires"):], dependencies) {
-		t.Errorf("%s\nwant\n%s\n%s", got[:1500], want, dependencies)
-	}
+	right := strings.Contains(got, want) && sameLines(got[strings.Index(got, "l2 requires"):], dependencies)
+	simtest.ErrorIf(t, !right, "%s\nwant\n%s\n%s", got[:1500], want, dependencies)
 }
 
 // sameLines tells whether a text has all lines of another.
@@ -260,22 +253,43 @@ func sameLines(text, lines string) bool {
 	return true
 }
 
-// TestChunks: a file of events in three chunks is read as in one.
+// TestChunks: a file of events in chunks, the first of which ends in its last byte, is read as in one. An attribute
+// of n bytes has 11 beside them: its kind, 9 of its length, and an end.
 func TestChunks(t *testing.T) {
 	const messages = 20000
 	files := archiveOf(1, func(_ int, f *file) {
+		f.record(attributes, string(make([]byte, leastChunk-1-11-f.Len())))
+		f.events-- // it is none
+		f.WriteByte(endOfChunk)
+		f.header()
 		for range messages {
 			f.call(1, mpiSome, []any{mpiIrecvRequest, 1}, []any{mpiIsend, 0, world, 0, 8, 2})
 			f.call(0, mpiSome, []any{mpiIrecv, 0, world, 0, 8, 1}, []any{mpiIsendComplete, 2})
 		}
 	})
-	if n := len(files["t/0.evt"]); n < 2*leastChunk {
-		t.Fatal(n)
+	simtest.FatalIf(t, len(files["t/0.evt"]) < 2*leastChunk, "%d B", len(files["t/0.evt"]))
+	g, _ := simtest.Must2(Import(written(t, t.TempDir(), files), trace.Default()))(t)
+	n, sent := g.Count(mpi.Send)
+	simtest.ErrorIf(t, n != messages || sent != 8*messages, "%d messages, %d B", n, sent)
+}
+
+// TestOrder: of a communicator of ranks 1 and 0 a rank's own number is the other's rank. Each sends the other
+// 200 B in a Sendrecv_replace, which by rendezvous needs both messages at once, and of a reduce-scatter of 2 * 30 B, of
+// which it receives a part of 30 B from both, it sends half round the ring.
+func TestOrder(t *testing.T) {
+	files := archiveOf(2, func(rank int, f *file) {
+		f.call(0, mpiSendrecv, []any{mpiSend, rank, world, 4, 200}, []any{mpiRecv, rank, world, 4, 200})
+		f.call(0, mpiSome, []any{mpiCollectiveEnd, byte(16), world, uint64(undefined), 60, 60})
+	})
+	for was, is := range map[string]string{"\x01\x02\x00\x01\x01\x05": "\x01\x02\x01\x01\x00\x05", "\x0f\x01\x02MPI_Sendrecv": "\x17\x01\x02MPI_Sendrecv_replace"} {
+		files["t.def"] = bytes.Replace(files["t.def"], []byte(was), []byte(is), 1)
 	}
 	g, _ := simtest.Must2(Import(written(t, t.TempDir(), files), trace.Default()))(t)
-	if n, sent := g.Count(mpi.Send); n != messages || sent != 8*messages {
-		t.Errorf("%d messages, %d B", n, sent)
-	}
+	n, sent := g.Count(mpi.Send)
+	var text strings.Builder
+	simtest.Check(t, g.WriteText(&text))
+	simtest.ErrorIf(t, n != 4 || sent != 2*200+2*30 || !strings.Contains(text.String(), "rank 0 {\nl1: calc 0\nl2: send 200b to 1 tag 4\n"), "%d messages, %d B\n%s", n, sent, text.String())
+	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 100}).Run(g.Replay(1), nil))(t)
 }
 
 // TestSample: Score-P's trace has the events that otf2-print has, with their bytes, and at
@@ -286,8 +300,7 @@ func TestSample(t *testing.T) {
 	for _, row := range simtest.Rows(t, samples+".counts.csv") {
 		want[row[0]+" "+row[1]] = strings.Join(row[2:], " ")
 	}
-	print := simtest.Must(os.ReadFile(samples + ".print.txt"))(t)
-	a := simtest.Must(readArchive(samples + "/traces.otf2"))(t)
+	print, a := simtest.Must(os.ReadFile(samples+".print.txt"))(t), simtest.Must(readArchive(samples+"/traces.otf2"))(t)
 	got, sums := map[string]string{}, map[string][3]uint64{}
 	for _, location := range a.ranks {
 		var printed []string
@@ -334,9 +347,8 @@ func TestSample(t *testing.T) {
 	// ...28081171, to Bcast's start, ...28117035, and from its end to Finalize's start, 2454
 	// ticks: at 2,000,000,653 a second, 17932 and 1227 ns.
 	g, _ := simtest.Must2(Import(samples+"/traces.otf2", trace.Default()))(t)
-	if n, sent := g.Count(mpi.Send); n != 3 || sent != 3*4096 {
-		t.Errorf("%d messages, %d B", n, sent)
-	}
+	n, sent := g.Count(mpi.Send)
+	simtest.ErrorIf(t, n != 3 || sent != 3*4096, "%d messages, %d B", n, sent)
 	var text strings.Builder
 	g.WriteText(&text)
 	simtest.ErrorIf(t, !sameLines(text.String(), "l2: calc 17932\nl6: calc 1227\n"), "%v", text.String())
@@ -366,17 +378,23 @@ func TestRefused(t *testing.T) {
 		return files
 	}
 	for want, files := range map[string]map[string][]byte{
-		"t.otf2: byte 20: the file ends here: is it truncated?":               cut("t.otf2", 20),
-		"t.otf2: byte 0: no anchor file":                                      with("t.otf2", 2, 'X'),
-		"t.otf2: byte 28: files of kind 2 with compression 1":                 with("t.otf2", 28, 2),
-		"t.otf2: byte 12: chunks of 0 B of events":                            with("t.otf2", 14, 0),
-		"t.def: byte 0: want a chunk of a little-endian OTF2 file":            with("t.def", 1, '#'),
-		"t.def: byte 60: the file ends here: is it truncated?":                cut("t.def", 60),
-		"t/2.evt: byte 100: the file ends here: is it truncated?":             cut("t/2.evt", 100),
-		"t/2.evt: byte 17: the file ends here: is it truncated?":              cut("t/2.evt", 17),
-		"t/3.def: byte 18: a record of type 5 that is too short":              with("t/3.def", 19, 0),
-		"records, but the anchor has 1":                                       with("t.otf2", 38, 1),
-		"t/1.evt: byte 38: MPI_SEND: 8 B with rank 5 of a communicator of 2":  one([]any{mpiSend, 5, world, 0, 8}),
+		"t.otf2: byte 20: the file ends here: is it truncated?":              cut("t.otf2", 20),
+		"t.otf2: byte 0: no anchor file":                                     with("t.otf2", 2, 'X'),
+		"t.otf2: byte 28: files of kind 2 with compression 1":                with("t.otf2", 28, 2),
+		"t.otf2: byte 12: chunks of 0 B of events":                           with("t.otf2", 14, 0),
+		"t.def: byte 0: want a chunk of a little-endian OTF2 file":           with("t.def", 1, '#'),
+		"t.def: byte 60: the file ends here: is it truncated?":               cut("t.def", 60),
+		"t/2.evt: byte 100: the file ends here: is it truncated?":            cut("t/2.evt", 100),
+		"t/2.evt: byte 17: the file ends here: is it truncated?":             cut("t/2.evt", 17),
+		"t/3.def: byte 18: a record of type 5 that is too short":             with("t/3.def", 19, 0),
+		"records, but the anchor has 1":                                      with("t.otf2", 38, 1),
+		"t/1.evt: byte 38: MPI_SEND: 8 B with rank 2 of a communicator of 2": one([]any{mpiSend, 2, world, 0, 8}),
+		"8 B with rank 0 of a communicator of 2 ranks, tag 184467440737095":  one([]any{mpiSend, 0, world, uint64(undefined), 8}),
+		"t.otf2: byte 28: files of kind 1 with compression 2":                with("t.otf2", 29, 2),
+		"t/0.evt: byte 41: 2 events, but 1 are defined":                      archiveOf(1, func(_ int, f *file) { f.call(0, mpiSome); f.events-- }),
+		"ALLREDUCE from rank 18446744073709551615 of a communicator of 1": archiveOf(3, func(_ int, f *file) { // rank 2 is none of those with odd numbers
+			f.call(0, mpiSome, []any{mpiCollectiveEnd, byte(11), odd, uint64(undefined), 8, 8})
+		}),
 		"MPI_ISEND_COMPLETE: request 3 is not under way":                      one([]any{mpiIsendComplete, 3}),
 		"1 x MPI_SEND cannot be replayed: on a communicator whose ranks are":  one([]any{mpiSend, 1, 7, 0, 8}),
 		"1 x ALLTOALLV cannot be replayed: the trace does not tell the sizes": one([]any{mpiCollectiveEnd, byte(9), world, 0, 8, 8}),

@@ -68,8 +68,7 @@ func loads(t *testing.T, g *topology.Graph, r fabric.Routing) *routing.Load {
 	return simtest.Must(routing.Loads(g, r, r.VCs(), shifts{g.Terminals()}))(t)
 }
 
-// shifts sends to the next terminal and to the one half way round, in equal shares:
-// sums of them are exact.
+// shifts sends to the next terminal and to the one half way round, in equal shares: sums of them are exact.
 type shifts struct{ n int }
 
 func (s shifts) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
@@ -212,8 +211,7 @@ func TestLFTArbitration(t *testing.T) {
 	r := simtest.Must(opened(text))(t)
 	lanes := r.(fabric.LaneArbitration)
 	for p := range topology.PortID(g.NumPorts()) {
-		got := lanes.ArbitrationTables(p)
-		named := g.PortSwitch[p] == 0 && g.LocalPort(p) == 1
+		got, named := lanes.ArbitrationTables(p), g.PortSwitch[p] == 0 && g.LocalPort(p) == 1
 		simtest.ErrorIf(t, (got != nil) != named || named && (got.Limit != 4 || got.Low[0].Weight != 7), "%s: %+v", g.PortName(p), got)
 	}
 	config := fabric.DefaultConfig()

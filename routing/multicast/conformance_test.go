@@ -133,9 +133,8 @@ func TestBatchOfNone(t *testing.T) {
 	env := newEnv(t, smallNets()["torus"])
 	for _, r := range engineVariants(t, env) {
 		if batch, ok := r.engine.(BatchEngine); ok {
-			if err := batch.JoinAll(nil); err != nil || r.engine.Forest().Measure().Trees != 0 {
-				t.Errorf("%s: %v, %d trees", r.name, err, r.engine.Forest().Measure().Trees)
-			}
+			err := batch.JoinAll(nil)
+			simtest.ErrorIf(t, err != nil || r.engine.Forest().Measure().Trees != 0, "%s: %v, %d trees", r.name, err, r.engine.Forest().Measure().Trees)
 		}
 	}
 }

@@ -47,28 +47,66 @@ func TestMergeFewestGroups(t *testing.T) {
 
 // TestBuildTurns is algorithm 7 on a row of ten switches with one entry and two successes: a merge
 // turns to colouring first; two groups in a row that need none turn back. A merge between them
-// starts the count anew.
+// starts the count anew, and so does the next turn. The second, fourth and seventh group merge. Otherwise nothing turns.
 func TestBuildTurns(t *testing.T) {
-	e := limited(t, gridNet(false, 1, 10), 1, MR4LMSConfig{Build: "auto", Successes: 2, Merge: "fewest-groups"})
-	fctb := []bool{false, true, true, true, true, false} // the second and the fourth group merge
-	join(t, e, [][]topology.TerminalID{{0, 1}, {0, 1}, {2, 3}, {2, 3}, {4, 5}, {6, 7}}, func(id int) {
-		simtest.ErrorIf(t, e.fctb != fctb[id], "after group %d colours come first: %v, want %v", id, e.fctb, fctb[id])
-	})
+	for build, fctb := range map[string]string{"auto": "01111011", "fbtc": "00000000", "fctb": "11111111"} {
+		e := limited(t, gridNet(false, 1, 10), 1, MR4LMSConfig{Build: build, Successes: 2, Merge: "fewest-groups"})
+		join(t, e, [][]topology.TerminalID{{0, 1}, {0, 1}, {2, 3}, {2, 3}, {4, 5}, {6, 7}, {6, 7}, {8, 9}}, func(id int) {
+			simtest.ErrorIf(t, e.fctb != (fctb[id] == '1'), "%s: after group %d colours come first: %v", build, id, e.fctb)
+		})
+	}
 }
 
-// TestMergedTree: on a ring of five switches group {0, 2} has the tree 0-1-2, and {0, 2, 3, 4} has to
-// share the only entry. All roots have a member two hops away but none farther; of those without a
-// tree, 3 and 4, the lower is taken: 2-3-4-0 if the old tree is replaced, 0-1-2 and all five switches if
-// it is kept. Without the second group the tree that replaces keeps 0 and 2, what lies between,
-// and its root.
+// TestOrderMakesRoom: channels that move into one gap halve it each time, 2^32 at first, until the labels are dealt out
+// anew; they rise along the list after every move.
+func TestOrderMakesRoom(t *testing.T) {
+	o := newOrderedPairs(gridNet(true, 1, 5))
+	for i := range 40 {
+		o.move([]topology.PortID{topology.PortID(2 + i%2)}, 0)
+		for p, ends := o.succ[len(o.label)-1], topology.PortID(len(o.label)-1); o.succ[p] != ends; p = o.succ[p] {
+			simtest.FatalIf(t, o.label[o.succ[p]] <= o.label[p], "move %d: label %d before %d", i, o.label[p], o.label[o.succ[p]])
+		}
+	}
+}
+
+// TestGrowsAlongMembers: switches 0-1-2-5 are in a line, and so are 0-3-4-5, with members at 4 and 5, which may be no
+// farther than height 4 from root 0 with the cable to their terminals. The second is a neighbour of the first, at the last
+// hop that is allowed: no further switch is needed, though the first shortest path to it is by 1 and 2. In the other
+// network 3 members follow each other, 0-1-2-3, and switch 4 leads from 0 to 3, too; member 5, behind 3, is within 3
+// hops by 4 only, to which 3 then moves up.
+func TestGrowsAlongMembers(t *testing.T) {
+	for _, c := range []struct {
+		links   [][2]topology.SwitchID
+		members []member
+		height  int
+		want    []topology.SwitchID
+	}{
+		{[][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 5}, {0, 3}, {3, 4}, {4, 5}}, []member{{4, 1}, {5, 1}}, 4, []topology.SwitchID{0, 3, 4, 5}},
+		{[][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 3}, {0, 4}, {4, 3}, {3, 5}}, []member{{1, 0}, {2, 0}, {3, 0}, {5, 0}}, 3, []topology.SwitchID{0, 1, 2, 3, 4, 5}},
+	} {
+		b := topology.NewBuilder(6, topology.Class{Name: "local"})
+		for _, link := range c.links {
+			b.AddLink(link[0], link[1], 0)
+		}
+		b.AddTerminal(4, 0)
+		sub := newSubgraph(simtest.Must(NewForest(newEnv(t, b.Freeze())))(t))
+		sub.open(0, nil)
+		tree := newGrower(sub).build(0, c.members, c.height)
+		simtest.ErrorIf(t, !slices.Equal(slices.Sorted(slices.Values(tree.Switches)), c.want) || tree.Height != c.height, "%+v, want %v", tree, c.want)
+	}
+}
+
+// TestMergedTree: on a ring of five switches group {0, 2} has the tree 0-1-2, and {0, 2, 3, 4} has to share the only
+// entry. All roots have a member two hops away but none farther; of those without a tree, 3 and 4, the lower is taken:
+// 2-3-4-0 if the old tree is replaced, 0-1-2 and all five switches if it is kept. Without the second group the tree
+// that replaces keeps 0 and 2, what lies between, and its root.
 func TestMergedTree(t *testing.T) {
 	for oldTrees, want := range map[string][]topology.SwitchID{"rebuild": {0, 2, 3, 4}, "extend": {0, 1, 2, 3, 4}} {
 		e := limited(t, gridNet(true, 1, 5), 1, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "fewest-groups", OldTrees: oldTrees})
 		join(t, e, [][]topology.TerminalID{{0, 2}, {0, 2, 3, 4}}, func(int) {})
 		p := simtest.Must(e.forest.Planted(0))(t)
 		got := slices.Sorted(slices.Values(p.Switches))
-		simtest.ErrorIf(t, p.Switches[0] != 3 || !slices.Equal(got, want),
-			"%s: switches %v from root %d, want %v from 3", oldTrees, got, p.Switches[0], want)
+		simtest.ErrorIf(t, p.Switches[0] != 3 || !slices.Equal(got, want), "%s: switches %v from root %d, want %v from 3", oldTrees, got, p.Switches[0], want)
 	}
 }
 
@@ -94,8 +132,7 @@ func TestNextRoot(t *testing.T) {
 			b.AddLink(other, s, 0)
 		}
 	}
-	e := limited(t, b.Freeze(), 3, MR4LMSConfig{Build: "fbtc", Successes: 20, Merge: "fewest-groups"})
-	id := GroupID(1)
+	e, id := limited(t, b.Freeze(), 3, MR4LMSConfig{Build: "fbtc", Successes: 20, Merge: "fewest-groups"}), GroupID(1)
 	for s, colours := range [][]Colour{{2}, {0, 1}, {0}, {0, 1}, {0, 1}} {
 		for _, c := range colours {
 			g := NewGroup(id, []topology.TerminalID{topology.TerminalID(s)}, nil)
@@ -114,11 +151,12 @@ func TestNextRoot(t *testing.T) {
 // and 2 from it: 4/3. {7, 8, 9} are 1, 2 and 3 from {5, 6}, which are 2 and 1 from it: 9/5. By the
 // members of the tree alone it would be 4 and 3.
 func TestNearestIsByMean(t *testing.T) {
-	e := limited(t, gridNet(false, 1, 10), 2, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
-	join(t, e, [][]topology.TerminalID{{4}, {7, 8, 9}}, func(int) {})
-	g := NewGroup(2, []topology.TerminalID{5, 6}, nil)
-	p := e.nearest(&g)
-	simtest.ErrorIf(t, p.Groups[0].ID != 0, "group %d is nearest, want 0", p.Groups[0].ID)
+	for first, want := range map[topology.TerminalID]GroupID{4: 0, 3: 1} { // {3} is 2 from {5, 6}, which are 2 and 3 from it: 7/3
+		e := limited(t, gridNet(false, 1, 10), 2, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
+		join(t, e, [][]topology.TerminalID{{first}, {7, 8, 9}}, func(int) {})
+		g := NewGroup(2, []topology.TerminalID{5, 6}, nil)
+		simtest.Equal(t, e.nearest(&g).Groups[0].ID, want, "beside {%d} the nearest group is", first)
+	}
 }
 
 // TestNearestClearsTheWay: with one entry {2, 3} has to share. Switches 0 to 3 are a row, with a row of 5
@@ -138,8 +176,7 @@ func TestNearestClearsTheWay(t *testing.T) {
 	e := limited(t, b.Freeze(), 1, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
 	join(t, e, [][]topology.TerminalID{{0}, {1, 8}, {3, 17}, {2, 3}}, func(int) {})
 	m := e.forest.Measure()
-	simtest.ErrorIf(t, m.Groups != 4 || m.Trees != 1 || m.MaxTFI != 4,
-		"%d groups on %d trees, at most %d; want 4 on one", m.Groups, m.Trees, m.MaxTFI)
+	simtest.ErrorIf(t, m.Groups != 4 || m.Trees != 1 || m.MaxTFI != 4, "%d groups on %d trees, at most %d; want 4 on one", m.Groups, m.Trees, m.MaxTFI)
 }
 
 // TestMetricsByHand: on a row of three switches two groups of switches 0 and 1 have a tree each, of one cable, which
@@ -148,17 +185,15 @@ func TestNearestClearsTheWay(t *testing.T) {
 func TestMetricsByHand(t *testing.T) {
 	e := limited(t, gridNet(false, 1, 3), 4, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
 	join(t, e, [][]topology.TerminalID{{0, 1}, {0, 1}}, func(int) {})
-	if m := e.forest.Measure(); m.Colours != 2 || m.Trees != 2 || m.MaxEFI != 2 || m.MeanEFI != 1 || m.MeanTFI != 1 || m.MeanHeight != 2 || m.TreeLinks != 2 {
-		t.Errorf("%+v", m)
-	}
+	m := e.forest.Measure()
+	simtest.ErrorIf(t, m.Colours != 2 || m.Trees != 2 || m.MaxEFI != 2 || m.MeanEFI != 1 || m.MeanTFI != 1 || m.MeanHeight != 2 || m.TreeLinks != 2, "%+v", m)
 	simtest.EqualSlices(t, e.forest.EFIHistogram(), []int{1, 0, 1}, "cables by the groups over them:")
 	simtest.Check(t, e.forest.Remove(0))
-	m := e.forest.Measure()
+	m = e.forest.Measure()
 	simtest.ErrorIf(t, m.Colours != 1 || m.Trees != 1 || m.MaxEFI != 1 || m.MeanEFI != 0.5, "without the first group: %+v", m)
 }
 
-// ringPaths are the four paths of three cables around a ring of four switches,
-// each rooted at its first switch.
+// ringPaths are the four paths of three cables around a ring of four switches, each rooted at its first switch.
 func ringPaths(g *topology.Graph) []*Tree {
 	var trees []*Tree
 	for first := range 4 {
@@ -178,17 +213,15 @@ func ringPaths(g *topology.Graph) []*Tree {
 	return trees
 }
 
-// In each direction the path that starts at switch i has the dependencies i -> i+1 and i+1 -> i+2
-// of the ring's four (of cable on next cable). Any two paths that start next to each other have
-// three together, any two opposite ones all four, which is a cycle. So paths 0 and 1 share a layer,
-// and 2 and 3: two layers of three dependencies in each direction, twelve in all. With one layer
-// the third path closes the circle of four.
+// In each direction the path that starts at switch i has the dependencies i -> i+1 and i+1 -> i+2 of the ring's four
+// (of cable on next cable). Any two paths that start next to each other have three together, any two opposite ones all
+// four, which is a cycle. So paths 0 and 1 share a layer, and 2 and 3: two layers of three dependencies in each
+// direction, twelve in all. With one layer the third path closes the circle of four.
 func TestLayersRing(t *testing.T) {
 	g := gridNet(true, 1, 4)
 	trees := ringPaths(g)
 	l, err := AssignLayers(g, trees, 16)
-	simtest.ErrorIf(t, err != nil || l.Count != 2 || l.Dependencies != 12 || l.Of[0] != 0 || l.Of[1] != 0 || l.Of[2] != 1 || l.Of[3] != 1,
-		"%+v, %v", l, err)
+	simtest.ErrorIf(t, err != nil || l.Count != 2 || l.Dependencies != 12 || l.Of[0] != 0 || l.Of[1] != 0 || l.Of[2] != 1 || l.Of[3] != 1, "%+v, %v", l, err)
 	var cyclic *CyclicError
 	_, err = AssignLayers(g, trees, 1)
 	simtest.FatalIf(t, !errors.As(err, &cyclic) || cyclic.Tree != 2 || len(cyclic.Cycle) != 4, "one layer: %v", err)
@@ -199,8 +232,7 @@ func TestLayersRing(t *testing.T) {
 	simtest.ErrorIf(t, !strings.Contains(err.Error(), "4 channels wait for each other"), "%v", err)
 }
 
-// Paths 0 and 2 alone have all four dependencies of each direction: the pair of
-// trees that can deadlock.
+// Paths 0 and 2 alone have all four dependencies of each direction: the pair of trees that can deadlock.
 func TestLayersPair(t *testing.T) {
 	g := gridNet(true, 1, 4)
 	trees := ringPaths(g)
@@ -208,21 +240,18 @@ func TestLayersPair(t *testing.T) {
 	l, err := AssignLayers(g, pair, 2)
 	simtest.ErrorIf(t, err != nil || l.Count != 2 || l.Of[0] != 0 || l.Of[1] != 1 || l.Dependencies != 8, "%+v, %v", l, err)
 	_, err = AssignLayers(g, pair, 1)
-	if err == nil || !strings.HasPrefix(err.Error(), "multicast tree 1 can deadlock") || strings.Count(err.Error(), " on layer 0 waits for switch ") != 4 {
-		t.Errorf("one layer: %v", err)
-	}
+	simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), "multicast tree 1 can deadlock") ||
+		strings.Count(err.Error(), " on layer 0 waits for switch ") != 4, "one layer: %v", err)
 }
 
 // topTrees are trees over all leaves of fatTreeNet(ports), each from another of
 // the top switches, the last of the graph, in turn.
 func topTrees(g *topology.Graph, ports, count int) []*Tree {
 	half := ports / 2
-	tops := half * half
-	trees := make([]*Tree, count)
+	tops, trees := half*half, make([]*Tree, count)
 	for i := range trees {
 		root := topology.SwitchID(g.Switches() - 1 - i%tops)
-		t := &Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}}
-		from := 0
+		t, from := &Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}}, 0
 		for range 2 {
 			for end := len(t.Switches); from < end; from++ {
 				first, last := g.Ports(t.Switches[from])
@@ -270,8 +299,7 @@ func TestLayers(t *testing.T) {
 			for p := range v.engine.Forest().Trees {
 				trees = append(trees, p.Tree)
 			}
-			l := simtest.Must(AssignLayers(g, trees, len(trees)+1))(t)
-			dependencies := 0
+			l, dependencies := simtest.Must(AssignLayers(g, trees, len(trees)+1))(t), 0
 			for n := range l.Count {
 				graph := layerGraph(g, trees, l.Of, n)
 				_, err := topo.Sort(graph)

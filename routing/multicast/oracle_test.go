@@ -42,8 +42,7 @@ func plainDistances(g *topology.Graph) [][]int {
 
 // TestMinHop: distances and lowest ports against Floyd and Warshall, for any number of threads.
 func TestMinHop(t *testing.T) {
-	nets := smallNets()
-	apart := topology.NewBuilder(4, topology.Class{Name: "local"})
+	nets, apart := smallNets(), topology.NewBuilder(4, topology.Class{Name: "local"})
 	apart.AddLink(0, 1, 0)
 	apart.AddLink(2, 3, 0)
 	nets["two islands"] = apart.Freeze()
@@ -89,8 +88,7 @@ func TestMinHopLongChain(t *testing.T) {
 func TestRoots(t *testing.T) {
 	for name, g := range smallNets() {
 		hops := simtest.Must(NewMinHop(g, 1))(t)
-		finder := newRootFinder(hops)
-		draw := sim.NewStream(3, "roots", 0)
+		finder, draw := newRootFinder(hops), sim.NewStream(3, "roots", 0)
 		for range 200 {
 			group := randomGroup(0, g, &draw)
 			height, want := Unreachable, []topology.SwitchID(nil)
@@ -134,8 +132,7 @@ func TestBytes(t *testing.T) {
 			if x < 255 {
 				up++
 			}
-			simtest.FatalIf(t, uint8(most>>(8*i)) != max(x, y) || uint8(least>>(8*i)) != min(x, y) || uint8(more>>(8*i)) != up,
-				"%#x, %#x: byte %d", a, b, i)
+			simtest.FatalIf(t, uint8(most>>(8*i)) != max(x, y) || uint8(least>>(8*i)) != min(x, y) || uint8(more>>(8*i)) != up, "%#x, %#x: byte %d", a, b, i)
 		}
 	}
 }
@@ -175,10 +172,8 @@ func TestWidenNear(t *testing.T) {
 // height; mr4lms-plus-offline never needs more colours than mr4lms-plus.
 func TestLeastHeight(t *testing.T) {
 	for name, g := range smallNets() {
-		env := newEnv(t, g)
-		draw := sim.NewStream(5, "height", 0)
-		groups := drawGroups(60, g, &draw)
-		colours := map[string]int{}
+		env, draw := newEnv(t, g), sim.NewStream(5, "height", 0)
+		groups, colours := drawGroups(60, g, &draw), map[string]int{}
 		for _, engine := range []string{"mr4lms", "mr4lms-plus", "mr4lms-plus-offline"} {
 			r := run(t, env, engine, groups, true)
 			colours[engine] = r.Colours
@@ -192,13 +187,11 @@ func TestLeastHeight(t *testing.T) {
 	}
 }
 
-// TestNearest: formula 1 by hand. On a row of five switches with a terminal
-// each, group {0, 1} is at distance (1+2+1+1)/4 from a tree of {2, 3}... nearest
-// members: 0 to 2 is 2, 1 to 2 is 1, 2 to 1 is 1, 3 to 1 is 2: mean 6/4; from
-// a tree of {1, 4}: 0 to 1 is 1, 1 to 1 is 0, 1 to 1 is 0, 4 to 1 is 3: 4/4.
+// TestNearest: formula 1 by hand. On a row of five switches with a terminal each, group {0, 1} is at distance
+// (1+2+1+1)/4 from a tree of {2, 3}... nearest members: 0 to 2 is 2, 1 to 2 is 1, 2 to 1 is 1, 3 to 1 is 2: mean 6/4;
+// from a tree of {1, 4}: 0 to 1 is 1, 1 to 1 is 0, 1 to 1 is 0, 4 to 1 is 3: 4/4.
 func TestNearest(t *testing.T) {
-	e := joined(t, gridNet(false, 1, 5), [][]topology.TerminalID{{2, 3}, {1, 4}})
-	probe := NewGroup(9, []topology.TerminalID{0, 1}, nil)
+	e, probe := joined(t, gridNet(false, 1, 5), [][]topology.TerminalID{{2, 3}, {1, 4}}), NewGroup(9, []topology.TerminalID{0, 1}, nil)
 	p := e.nearest(&probe)
 	simtest.ErrorIf(t, p.Groups[0].ID != 1, "nearest is the tree of group %d, want 1", p.Groups[0].ID)
 	// The first of equals: {2} lies between {0, 1} and {3, 4}.
@@ -218,9 +211,8 @@ func joined(t *testing.T, g *topology.Graph, groups [][]topology.TerminalID) *mr
 	return e
 }
 
-// TestFirstRoot: of two tops that reach both leaves in one hop, the second of two equal groups has
-// the one with fewer trees, so that the trees have only the leaves in common. The first one has the
-// lower number.
+// TestFirstRoot: of two tops that reach both leaves in one hop, the second of two equal groups has the one with fewer
+// trees, so that the trees have only the leaves in common. The first one has the lower number.
 func TestFirstRoot(t *testing.T) {
 	e := joined(t, family("fat-tree", param.Set("k", 4), param.Set("n", 2)), [][]topology.TerminalID{{0, 2}, {0, 2}})
 	var trees [][]topology.SwitchID
@@ -386,8 +378,7 @@ func TestSearch(t *testing.T) {
 						continue
 					}
 					got, ok := g.search(root, members)
-					simtest.FatalIf(t, ok != connected || ok && got != height,
-						"%s: height %d, connected %v, want %d, %v", name, got, ok, height, connected)
+					simtest.FatalIf(t, ok != connected || ok && got != height, "%s: height %d, connected %v, want %d, %v", name, got, ok, height, connected)
 					if !ok {
 						apart++
 						continue
@@ -404,8 +395,7 @@ func TestSearch(t *testing.T) {
 						heights[root] = height
 					}
 				}
-				hops := int(draw.IntN(24))
-				limit := 1 + draw.IntN(5)
+				hops, limit := int(draw.IntN(24)), 1+draw.IntN(5)
 				var want []topology.SwitchID
 				for _, r := range roots {
 					if height, ok := heights[r]; ok && height <= hops && len(want) < limit {
@@ -423,8 +413,7 @@ func TestSearch(t *testing.T) {
 	simtest.ErrorIf(t, far == 0 || apart == 0, "far %d, apart %d: want both of them tried", far, apart)
 }
 
-// TestNearestMember: byte by byte, on a network that is connected and on two
-// islands, where distances reach 255.
+// TestNearestMember: byte by byte, on a network that is connected and on two islands, where distances reach 255.
 func TestNearestMember(t *testing.T) {
 	apart := topology.NewBuilder(13, topology.Class{Name: "local"})
 	for s := range topology.SwitchID(12) {
@@ -433,8 +422,7 @@ func TestNearestMember(t *testing.T) {
 		}
 	}
 	for _, net := range []*topology.Graph{gridNet(true, 1, 7, 5), apart.Freeze()} {
-		hops := simtest.Must(NewMinHop(net, 1))(t)
-		draw := sim.NewStream(3, "nearest", 0)
+		hops, draw := simtest.Must(NewMinHop(net, 1))(t), sim.NewStream(3, "nearest", 0)
 		for n := range 12 {
 			var members []member
 			for range n {

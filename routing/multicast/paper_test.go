@@ -121,16 +121,14 @@ func TestPaper(t *testing.T) {
 					if w.maxTFI > 0 {
 						inside("largest TFI", r.MaxTFI, [2]int{2, w.maxTFI})
 					}
-					simtest.ErrorIf(t, !w.limited && r.Colours < r.ColourBound,
-						"%s: %d colours, fewer than the bound %d", w.engine, r.Colours, r.ColourBound)
+					simtest.ErrorIf(t, !w.limited && r.Colours < r.ColourBound, "%s: %d colours, fewer than the bound %d", w.engine, r.Colours, r.ColourBound)
 				}
 			}
 		})
 	}
 }
 
-// BenchmarkRoute routes all groups of the paper's cases. The metrics beside the
-// time are what the paper's figures show.
+// BenchmarkRoute routes all groups of the paper's cases. The metrics beside the time are what the paper's figures show.
 func BenchmarkRoute(b *testing.B) {
 	for _, c := range paperCases {
 		env, groups := Env{}, []Group(nil)
@@ -178,13 +176,11 @@ func BenchmarkMinHop(b *testing.B) {
 	}
 }
 
-// TestGridPattern: the counts that the paper prints (X*Y + Y*Z + X*Z groups),
-// and the groups of a small grid in order.
+// TestGridPattern: the counts that the paper prints (X*Y + Y*Z + X*Z groups), and the groups of a small grid in order.
 func TestGridPattern(t *testing.T) {
 	for _, c := range []struct {
-		dims  []int
-		ranks int
-		want  int
+		dims        []int
+		ranks, want int
 	}{
 		{[]int{256, 32, 32}, 16, 17408}, // section 1
 		{[]int{64, 16, 34}, 4, 3744},
@@ -197,9 +193,8 @@ func TestGridPattern(t *testing.T) {
 	}
 }
 
-// TestGroups: the groups of small patterns in order. Ranks 0..5 as 3 x 2, two on a terminal:
-// rows {0 1 2} {3 4 5}, columns {0 3} {1 4} {2 5}, on terminals rank/2. Nine ranks by fours:
-// {0..3} {4..7} {8}, leaders {0 4 8}.
+// TestGroups: the groups of small patterns in order. Ranks 0..5 as 3 x 2, two on a terminal: rows {0 1 2} {3 4 5},
+// columns {0 3} {1 4} {2 5}, on terminals rank/2. Nine ranks by fours: {0..3} {4..7} {8}, leaders {0 4 8}.
 func TestGroups(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -214,9 +209,8 @@ func TestGroups(t *testing.T) {
 			{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}, {12, 13, 14}, {15, 16, 17}, {0, 3}, {6, 9}, {12, 15}, {0, 6}, {12}, {0, 12}}},
 	} {
 		groups := pattern(t, c.name, PatternEnv{Terminals: c.terminals}, c.settings...)
-		if !slices.EqualFunc(groups, c.want, func(g Group, want []topology.TerminalID) bool { return slices.Equal(g.Terminals, want) }) {
-			t.Errorf("%s: %v, want %v", c.name, groups, c.want)
-		}
+		simtest.ErrorIf(t, !slices.EqualFunc(groups, c.want, func(g Group, want []topology.TerminalID) bool { return slices.Equal(g.Terminals, want) }),
+			"%s: %v, want %v", c.name, groups, c.want)
 	}
 }
 
@@ -242,10 +236,9 @@ func TestRandomPattern(t *testing.T) {
 	simtest.ErrorIf(t, !same(draw(1), draw(1)) || same(draw(1), draw(2)), "the seed does not decide the groups")
 }
 
-// TestFixedSizePattern: as many groups of as many different terminals as asked; the seed decides
-// which, and asking for more groups leaves the first ones. Of 20,000 groups of 2 from 5 terminals,
-// each of the 10 pairs gets 2,000 on average, with a standard deviation of sqrt(20000*0.1*0.9) =
-// 42; five of them are 212.
+// TestFixedSizePattern: as many groups of as many different terminals as asked; the seed decides which, and asking for
+// more groups leaves the first ones. Of 20,000 groups of 2 from 5 terminals, each of the 10 pairs gets 2,000 on
+// average, with a standard deviation of sqrt(20000*0.1*0.9) = 42; five of them are 212.
 func TestFixedSizePattern(t *testing.T) {
 	draw := func(seed uint64, terminals, count, size int) []Group {
 		groups := pattern(t, "random-fixed-size", PatternEnv{Terminals: terminals, Seed: seed}, param.Set("count", count), param.Set("size", size))
@@ -258,8 +251,7 @@ func TestFixedSizePattern(t *testing.T) {
 		return groups
 	}
 	five := draw(1, 50, 5, 7)
-	simtest.ErrorIf(t, !same(five, draw(1, 50, 9, 7)[:5]) || same(five, draw(2, 50, 5, 7)),
-		"the seed and the number of a group do not decide its members")
+	simtest.ErrorIf(t, !same(five, draw(1, 50, 9, 7)[:5]) || same(five, draw(2, 50, 5, 7)), "the seed and the number of a group do not decide its members")
 	whole := draw(3, 6, 2, 6)
 	simtest.EqualSlices(t, whole[1].Terminals, []topology.TerminalID{0, 1, 2, 3, 4, 5}, "a group of all terminals has")
 	pairs := map[[2]topology.TerminalID]int{}
@@ -294,8 +286,7 @@ func TestPatternProblems(t *testing.T) {
 	}
 }
 
-// TestColourBound by hand, on a ring of eight switches with a terminal each.
-// Every tree there is an arc.
+// TestColourBound by hand, on a ring of eight switches with a terminal each. Every tree there is an arc.
 func TestColourBound(t *testing.T) {
 	g := gridNet(true, 1, 8)
 	env := newEnv(t, g)
@@ -307,8 +298,7 @@ func TestColourBound(t *testing.T) {
 		{[]topology.SwitchID{3}, 1},
 		{[]topology.SwitchID{6, 7}, 2},
 		{[]topology.SwitchID{0, 1, 2}, 3}, // one component; walk: (2 + 1)/2, rounded up: 2 links
-		// Walk: spanning tree 4, longest edge 4: 4 links. Cover: two components,
-		// no switch next to both: 2 others.
+		// Walk: spanning tree 4, longest edge 4: 4 links. Cover: two components, no switch next to both: 2 others.
 		{[]topology.SwitchID{0, 4}, 5},
 		// Cover: four components, 1, 3, 5 and 7 next to two each: 2 others. Walk:
 		// spanning tree 6, longest edge 2: 4 links, so 5 switches. (The arc is 7.)
@@ -319,9 +309,15 @@ func TestColourBound(t *testing.T) {
 	} {
 		simtest.Equal(t, sizes.least(c.span), c.want, "switches of a tree of %v, at least", c.span)
 	}
-
-	// Load: terminal 0 and 4 in two groups each. Volume: 6 + 6 + 5 of 8
-	// switches, 3 colours, which are also enough.
+	// Cover: five members next to one of two hubs, 0 and 1, the third of them next to both: 2 others. (Walk: spanning tree 8,
+	// longest edge 2: 5 links.)
+	hubs := topology.NewBuilder(7, topology.Class{Name: "local"})
+	for i, s := range []topology.SwitchID{2, 3, 4, 4, 5, 6} {
+		hubs.AddLink(topology.SwitchID(i/3), s, 0)
+	}
+	hubs.AddTerminal(2, 0)
+	simtest.Equal(t, newTreeSizes(newEnv(t, hubs.Freeze()).Hops).least([]topology.SwitchID{2, 3, 4, 5, 6}), 7, "switches of a tree over two hubs, at least")
+	// Load: terminal 0 and 4 in two groups each. Volume: 6 + 6 + 5 of 8 switches, 3 colours, which are also enough.
 	groups := []Group{
 		NewGroup(0, []topology.TerminalID{0, 2, 4, 6}, nil),
 		NewGroup(1, []topology.TerminalID{1, 3, 5, 7}, nil),
@@ -342,8 +338,7 @@ func TestColourBound(t *testing.T) {
 // trying all sets of switches, and it is reached often enough to be one.
 func TestTreeSizes(t *testing.T) {
 	onSmallNets(t, func(t *testing.T, env Env) {
-		trees := connectedSets(env.Hops)
-		sizes := newTreeSizes(env.Hops)
+		trees, sizes := connectedSets(env.Hops), newTreeSizes(env.Hops)
 		draw := sim.NewStream(8, "tree sizes", 0)
 		const groups = 100
 		exact := 0
@@ -391,19 +386,15 @@ func connectedSets(hops *MinHop) (connected []uint32) {
 	return connected
 }
 
-// TestColoursAtLeast: with every engine and setting, on every small network, as
-// many colours as the bound says where every group has its own tree; and no tree
-// is smaller than the bound on its size, shared or not.
+// TestColoursAtLeast: with every engine and setting, on every small network, as many colours as the bound says where
+// every group has its own tree; and no tree is smaller than the bound on its size, shared or not.
 func TestColoursAtLeast(t *testing.T) {
 	onSmallNets(t, func(t *testing.T, env Env) {
-		sizes := newTreeSizes(env.Hops)
-		judged := map[string]bool{}
+		sizes, judged := newTreeSizes(env.Hops), map[string]bool{}
 		for i, v := range engineVariants(t, env) {
 			draw := sim.NewStream(9, "colours at least", i)
 			r, err := Route(v.engine, drawGroups(40, env.Graph, &draw), false, nil)
-			if err != nil {
-				t.Fatalf("%s: %v", v.name, err)
-			}
+			simtest.FatalIf(t, err != nil, "%s: %v", v.name, err)
 			for p := range r.Forest.Trees {
 				for _, group := range p.Groups {
 					if least := sizes.least(group.Span(env.Graph)); len(p.Switches) < least {
@@ -425,18 +416,16 @@ func TestColoursAtLeast(t *testing.T) {
 	})
 }
 
-// TestPaperBounds: what the bound gives on the paper's networks. The load of one
-// switch gives 5, 18 and 162.
+// TestPaperBounds: what the bound gives on the paper's networks. The load of one switch gives 5, 18 and 162.
 func TestPaperBounds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("full-size networks")
 	}
 	torus, random := newEnv(t, paperTorus()), newEnv(t, paperRandom())
 	for _, c := range []struct {
-		env   Env
-		dims  []int
-		ranks int
-		want  int
+		env         Env
+		dims        []int
+		ranks, want int
 	}{
 		{torus, []int{28, 28, 28}, 1, 13},
 		{torus, []int{45, 46, 46}, 4, 47},

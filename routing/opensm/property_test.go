@@ -39,8 +39,7 @@ func randomNetwork(r *sim.Stream) *topology.Graph {
 			}
 		}
 	}
-	g := b.Freeze()
-	names := &topology.Names{}
+	g, names := b.Freeze(), &topology.Names{}
 	for range switches {
 		names.Switches = append(names.Switches, topology.SwitchName{GUID: topology.GUID(r.Uint64() >> 1)})
 	}
@@ -74,17 +73,15 @@ func randomOptions(r *sim.Stream, s *Subnet) *Options {
 	return &o
 }
 
-// TestRandomNetworks: no engine panics on any network; its tables name ports that are
-// there and lead no packet round in a circle; all pairs that cables join are served by
-// the engines that know no forbidden turns. Layers have no cycle where the engine promises it,
-// nor do nue's on these networks (TestNueCanDeadlock has one where they do).
+// TestRandomNetworks: no engine panics on any network; its tables name ports that are there and lead no packet round in
+// a circle; all pairs that cables join are served by the engines that know no forbidden turns. Layers have no cycle
+// where the engine promises it, nor do nue's on these networks (TestNueCanDeadlock has one where they do).
 func TestRandomNetworks(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
 		rounds = 60
 	}
-	r := sim.NewStream(3, "opensm", 0)
-	routed := map[string]int{}
+	r, routed := sim.NewStream(3, "opensm", 0), map[string]int{}
 	for round := range rounds {
 		g := randomNetwork(&r)
 		s := newSubnet(t, g, topology.TerminalID(r.IntN(g.Terminals())), r.IntN(3))
@@ -101,8 +98,7 @@ func TestRandomNetworks(t *testing.T) {
 		}
 	}
 	for _, name := range Engines() {
-		simtest.ErrorIf(t, routed[name] < rounds/20 && name != "torus-2QoS" && name != "ftree",
-			"%s routed %d of %d networks", name, routed[name], rounds)
+		simtest.ErrorIf(t, routed[name] < rounds/20 && name != "torus-2QoS" && name != "ftree", "%s routed %d of %d networks", name, routed[name], rounds)
 	}
 }
 
@@ -145,8 +141,7 @@ func checkTables(t *Tables, acyclic bool) string {
 	return ""
 }
 
-// TestOrdered holds the order of channels to a plain search for cycles, on random
-// dependencies that come and go.
+// TestOrdered holds the order of channels to a plain search for cycles, on random dependencies that come and go.
 func TestOrdered(t *testing.T) {
 	r := sim.NewStream(5, "ordered", 0)
 	for range 60 {
@@ -160,8 +155,7 @@ func TestOrdered(t *testing.T) {
 			c := int32(r.IntN(len(g.peer)))
 			next := g.peer[c]
 			d := g.start[next] + int32(r.IntN(int(g.start[next+1]-g.start[next])))
-			want := !plainReaches(in, d, c)
-			got := g.add(c, d)
+			want, got := !plainReaches(in, d, c), g.add(c, d)
 			simtest.FatalIf(t, got != want, "%d on %d: added %t, a plain search says %t", d, c, got, want)
 			if want {
 				in = append(in, dependency{c, d})
@@ -192,11 +186,10 @@ func plainReaches(list []dependency, from, to int32) bool {
 	return seen[to]
 }
 
-// TestLargeFabrics holds tables against hashes of OpenSM's: more than 255 LIDs, whose order nue
-// takes with the bytes swapped; lash with layers of 9,999 pairs and more; cables side by side and
-// switches without a coordinate in lash's analysis of meshes. The fabrics and their source are in
-// testdata. Service levels are those from the first host of each switch, 16 hexadecimal digits of
-// SHA-256 as the forwarding tables' hashes have; "" where OpenSM was not asked.
+// TestLargeFabrics holds tables against hashes of OpenSM's: more than 255 LIDs, whose order nue takes with the bytes
+// swapped; lash with layers of 9,999 pairs and more; cables side by side and switches without a coordinate in lash's
+// analysis of meshes. The fabrics and their source are in testdata. Service levels are those from the first host of
+// each switch, 16 hexadecimal digits of SHA-256 as the forwarding tables' hashes have; "" where OpenSM was not asked.
 func TestLargeFabrics(t *testing.T) {
 	for _, c := range []struct{ net, engine, conf, tables, levels string }{
 		{"ft3_16.net.gz", "lash", "", "f0985459d01485ba", "79fa9ca3f3a1b388"},
@@ -208,11 +201,9 @@ func TestLargeFabrics(t *testing.T) {
 		{"torus_5x5_tail.net", "lash", "do_mesh_analysis TRUE", "66e3d19f02a289b6", ""},
 		{"torus_5x5_tail.net", "nue", "nue_max_num_vls 2", "50d115256e0f9318", ""},
 	} {
-		name := c.net + ", " + c.engine + " " + c.conf
-		network := simtest.Must(topology.ReadFile("testdata/" + c.net))(t)
+		name, network := c.net+", "+c.engine+" "+c.conf, simtest.Must(topology.ReadFile("testdata/"+c.net))(t)
 		conf := simtest.Must(ReadConfig(strings.NewReader("qos TRUE\n"+c.conf+"\n"), name, ""))(t)
-		s := newSubnet(t, network.Graph(), DefaultManager(network.Graph()), 0)
-		engine := simtest.Must(EngineOf(c.engine))(t)
+		s, engine := newSubnet(t, network.Graph(), DefaultManager(network.Graph()), 0), simtest.Must(EngineOf(c.engine))(t)
 		tables, err := engine.Route(s, &conf.Options)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -267,11 +258,10 @@ func TestTorusShape(t *testing.T) {
 	simtest.Equal(t, len(meshDimensions()), 100, "shapes")
 }
 
-// TestNueCanDeadlock: on this network, with one lane, OpenSM's rule of shortcuts
-// ([nueSearch.shortcut]) takes dependencies out of the graph on which paths go on, and a later
-// destination closes a cycle with them. It is the one of 22,472 random networks of 10 to 69 switches,
-// less all switches, cables and hosts without which the cycle is there as well. If the
-// dependencies stay in the graph there is none. The certificate finds it.
+// TestNueCanDeadlock: on this network, with one lane, OpenSM's rule of shortcuts ([nueSearch.shortcut]) takes
+// dependencies out of the graph on which paths go on, and a later destination closes a cycle with them. It is the one
+// of 22,472 random networks of 10 to 69 switches, less all switches, cables and hosts without which the cycle is there
+// as well. If the dependencies stay in the graph there is none. The certificate finds it.
 func TestNueCanDeadlock(t *testing.T) {
 	guids := []topology.GUID{
 		0x145cbc40d02754fa, 0x4044e49cdc90ace9, 0x76d6e611d8963b79, 0x6c856a41650b3ea6, 0x1d502781cea2131e, 0x5bfabf46a9efd4e8,
@@ -304,8 +294,7 @@ func TestNueCanDeadlock(t *testing.T) {
 	for _, guid := range guids {
 		g.Names.Switches = append(g.Names.Switches, topology.SwitchName{GUID: guid})
 	}
-	s := newSubnet(t, g, 0, 0)
-	o := DefaultOptions()
+	s, o := newSubnet(t, g, 0, 0), DefaultOptions()
 	o.OperationalVLs = 1
 	tables := simtest.Must(routeNue(s, &o))(t)
 	c := certify.New(tables.VCs())

@@ -64,12 +64,10 @@ func TestNewSubnetProblems(t *testing.T) {
 	simtest.ErrorIf(t, err == nil, "a manager that is not there")
 }
 
-// minhop on two cables: switch 0 sends its own hosts by ports 1 and 2 (counted, too),
-// the others in turn by 3 and 4; the switch itself has port 0. Hosts come before
-// switches, which are not counted: switch 1 goes by port 3 again.
+// minhop on two cables: switch 0 sends its own hosts by ports 1 and 2 (counted, too), the others in turn by 3 and 4;
+// the switch itself has port 0. Hosts come before switches, which are not counted: switch 1 goes by port 3 again.
 func TestMinHop(t *testing.T) {
-	s := newSubnet(t, chain(nil), 0, 0)
-	o := DefaultOptions()
+	s, o := newSubnet(t, chain(nil), 0, 0), DefaultOptions()
 	tables := simtest.Must(routeMinHop("minhop", s, &o, false))(t)
 	// LIDs: host 0 1, switch 0 2, switch 1 3, hosts 1, 2, 3: 4, 5, 6.
 	simtest.EqualSlices(t, tables.LFT[0], []uint8{noPath, 1, 0, 3, 2, 3, 4}, "switch 0:")
@@ -80,9 +78,8 @@ func TestMinHop(t *testing.T) {
 	simtest.ErrorIf(t, problem != "", "%v", problem)
 }
 
-// The aggregation nodes of switches are adapters to OpenSM: every engine makes the same
-// tables, or refuses in the same words, as where the same adapters are hosts; only
-// traffic and its certificate do without them.
+// The aggregation nodes of switches are adapters to OpenSM: every engine makes the same tables, or refuses in the same
+// words, as where the same adapters are hosts; only traffic and its certificate do without them.
 func TestAggregationNodesAreAdapters(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
@@ -120,9 +117,8 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 				continue
 			}
 			tables++
-			if !reflect.DeepEqual(got.LFT, want.LFT) || !slices.Equal(got.LevelsInUse(), want.LevelsInUse()) || got.Lanes != want.Lanes {
-				t.Fatalf("round %d, %s: other tables than with hosts", round, name)
-			}
+			simtest.FatalIf(t, !reflect.DeepEqual(got.LFT, want.LFT) || !slices.Equal(got.LevelsInUse(), want.LevelsInUse()) || got.Lanes != want.Lanes,
+				"round %d, %s: other tables than with hosts", round, name)
 			for _, write := range []func(*Tables) string{levelsText, lanesText(o)} {
 				simtest.FatalIf(t, write(got) != write(want), "round %d, %s: other levels or lanes than with hosts", round, name)
 			}
@@ -159,8 +155,7 @@ func TestAggregationNodesSendNothing(t *testing.T) {
 		{Name: "a", Switch: 0, Port: 9, NodeGUID: 0x900, PortGUID: 0x901, LID: 77},
 		{Name: "b", Switch: 1, Port: 9, NodeGUID: 0x902, PortGUID: 0x903},
 	}}
-	s := newSubnet(t, g, 0, 0)
-	o := DefaultOptions()
+	s, o := newSubnet(t, g, 0, 0), DefaultOptions()
 	tables := simtest.Must(routeMinHop("minhop", s, &o, false))(t)
 	simtest.ErrorIf(t, s.MaxLID != 77 || tables.LFT[s.Node[0]][77] != 9 || tables.LFT[s.Node[1]][77] != 2,
 		"LID 77 of %d: ports %d and %d", s.MaxLID, tables.LFT[s.Node[0]][77], tables.LFT[s.Node[1]][77])
@@ -178,8 +173,7 @@ func TestAggregationNodesSendNothing(t *testing.T) {
 func TestReadConfig(t *testing.T) {
 	dir := t.TempDir()
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "roots"), []byte("# two roots\n0x0002c90000000001\n  18 \n"), 0o600))
-	c, err := ReadConfig(strings.NewReader(simtest.Text(t, "testdata/opensm.conf")), "opensm.conf", dir)
-	simtest.Check(t, err)
+	c := simtest.Must(ReadConfig(strings.NewReader(simtest.Text(t, "testdata/opensm.conf")), "opensm.conf", dir))(t)
 	if !slices.Equal(c.Engines, []string{"ftree", "updn"}) || !c.NoFallback || c.GUID != 0x2c903000010f1 || c.LMC != 2 || !c.ConnectRoots ||
 		!slices.Equal(c.Roots, []uint64{0x2c90000000001, 18}) || !c.HasRoots || c.HasNodes || c.ScatterPorts != 7 || !c.QoS {
 		t.Errorf("%+v", c)
@@ -222,9 +216,8 @@ func TestReadConfigProblems(t *testing.T) {
 
 func TestReadTorusConfig(t *testing.T) {
 	c := simtest.Must(ReadTorusConfig(strings.NewReader("torus 4 5m 3 # size\nxp_link 0x20 0x21\nym_link 0x20 34\nz_dateline -1\n"), "t"))(t)
-	if c.Size != [3]int{4, 5, 3} || c.Wraps != [3]bool{true, false, true} || c.Links[0][0] != [2]uint64{0x20, 0x21} || c.Links[3][0] != [2]uint64{0x20, 34} || c.Dateline != [3]int{0, 0, -1} {
-		t.Errorf("%+v", c)
-	}
+	simtest.ErrorIf(t, c.Size != [3]int{4, 5, 3} || c.Wraps != [3]bool{true, false, true} || c.Links[0][0] != [2]uint64{0x20, 0x21} ||
+		c.Links[3][0] != [2]uint64{0x20, 34} || c.Dateline != [3]int{0, 0, -1}, "%+v", c)
 	for text, want := range map[string]string{
 		"":                               "t:1: no size",
 		"torus 99 99 99\n":               "t:1: a torus of 970299 switches",
@@ -265,8 +258,7 @@ func FuzzReadGUIDs(f *testing.F) {
 	f.Add("0x0002c90200001234\n77\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		guids, err := ReadGUIDs(strings.NewReader(text), "guids")
-		simtest.FatalIf(t, err == nil && len(guids) > strings.Count(text, "\n")+1,
-			"%d GUIDs in %d lines", len(guids), strings.Count(text, "\n")+1)
+		simtest.FatalIf(t, err == nil && len(guids) > strings.Count(text, "\n")+1, "%d GUIDs in %d lines", len(guids), strings.Count(text, "\n")+1)
 	})
 }
 
@@ -287,8 +279,7 @@ func FuzzReadTorusConfig(f *testing.F) {
 // TestHeap inserts, lowers, removes and pops at random: what is popped always has the
 // smallest key, and every parent is at most as large as its children.
 func TestHeap(t *testing.T) {
-	r := sim.NewStream(1, "heap", 0)
-	h := newHeap(40)
+	r, h := sim.NewStream(1, "heap", 0), newHeap(40)
 	h.clear()
 	keys := map[int32]uint64{}
 	for range 5000 {

@@ -15,8 +15,7 @@ import (
 
 func build(t *testing.T, family, name string, topo, set []param.Setting) (*topology.Graph, fabric.Routing) {
 	t.Helper()
-	x, err := topology.Registry.New(family, struct{}{}, topo...)
-	simtest.Check(t, err)
+	x := simtest.Must(topology.Registry.New(family, struct{}{}, topo...))(t)
 	r, err := routing.Registry.New(name, routing.Env{Topology: x}, set...)
 	simtest.Check(t, err)
 	return x.Graph(), r
@@ -25,26 +24,23 @@ func build(t *testing.T, family, name string, topo, set []param.Setting) (*topol
 // dragonfly has 9 groups of 4 switches with 2 terminals each.
 var dragonfly = []param.Setting{param.Set("p", 2), param.Set("a", 4), param.Set("h", 2)}
 
-// TestOf: a proof is exact with a budget that no walk to destinations fits into, and finds
-// as many dependencies as that walk, for any number of threads. Of the 36 switches each has
-// 3 local and 2 global channels that lead into it. Under minimal routing those on virtual
-// channel 0 are local ones, on the way to one of 2 global channels: 36*3*2 dependencies.
-// Global channels, on 1, are followed by one of 3 local ones: 36*2*3. A detour does not
-// come back to the group that it comes from; the walk to goals does not know that, and has
-// a dependency more for each of 36*2 global channels, of the one back.
+// TestOf: a proof is exact with a budget that no walk to destinations fits into, and finds as many dependencies as that
+// walk, for any number of threads. Of the 36 switches each has 3 local and 2 global channels that lead into it. Under
+// minimal routing those on virtual channel 0 are local ones, on the way to one of 2 global channels: 36*3*2
+// dependencies. Global channels, on 1, are followed by one of 3 local ones: 36*2*3. A detour does not come back to the
+// group that it comes from; the walk to goals does not know that, and has a dependency more for each of 36*2 global
+// channels, of the one back.
 func TestOf(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for name, more := range map[string]int{"min": 0, "val": 36 * 2, "ugal-l": 36 * 2} {
 		g, r := build(t, "dragonfly", name, dragonfly, nil)
-		whole, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{})
-		simtest.Check(t, err)
+		whole := simtest.Must(proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{}))(t)
 		simtest.ErrorIf(t, !whole.Fits || !whole.Exact() || whole.AtMost || name == "min" && whole.Dependencies != 36*3*2+36*2*3,
 			"%s without a budget: %+v", name, whole)
 		var first proof.Proof
 		for _, threads := range []int{1, 2, 3, 5} {
 			runtime.GOMAXPROCS(threads)
-			p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 1000})
-			simtest.Check(t, err)
+			p := simtest.Must(proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 1000}))(t)
 			if threads == 1 {
 				first = p
 			}
@@ -59,16 +55,14 @@ func TestOf(t *testing.T) {
 func TestOfCycle(t *testing.T) {
 	g, r := build(t, "random-regular", "val", []param.Setting{param.Set("switches", 30), param.Set("degree", 4), param.Set("terminals", 1)},
 		[]param.Setting{param.Set("hop_vcs", "any")})
-	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: 1}, proof.Settings{Budget: 5000})
-	simtest.Check(t, err)
+	p := simtest.Must(proof.Of(routing.Routed{Graph: g, Routing: r, VCs: 1}, proof.Settings{Budget: 5000}))(t)
 	simtest.ErrorIf(t, p.Acyclic() || p.Exact() || p.AtMost, "%+v, want a cycle by a sample", p)
 }
 
 // TestOfWidened: paths chosen by a hash are proven by all of which one is chosen.
 func TestOfWidened(t *testing.T) {
 	g, r := build(t, "random-regular", "table", []param.Setting{param.Set("switches", 40), param.Set("degree", 4), param.Set("terminals", 3)}, nil)
-	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 1000})
-	simtest.Check(t, err)
+	p := simtest.Must(proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 1000}))(t)
 	simtest.ErrorIf(t, !p.Acyclic() || !p.Exact() || p.Fits || p.Of != 40, "%+v, want a proof by all 40 switches", p)
 }
 
@@ -91,8 +85,7 @@ func TestOfNumbered(t *testing.T) {
 		{"dragonfly", "q-adaptive", dragonfly, nil, 36, 5, 5},
 	} {
 		g, r := build(t, c.family, c.routing, c.topology, c.set)
-		p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 500})
-		simtest.Check(t, err)
+		p := simtest.Must(proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 500}))(t)
 		want := c.switches * c.degree * c.degree * (c.classes - 1)
 		simtest.ErrorIf(t, !p.Acyclic() || !p.Exact() || !p.AtMost || p.Fits || p.Dependencies != want,
 			"%s on %s: %+v, want an exact proof with %d dependencies", c.routing, c.family, p, want)
@@ -104,7 +97,6 @@ func TestOfNumbered(t *testing.T) {
 // switch has 300*16 bits in 75 words, and 299*300*16 channels have one: 861 MB.
 func TestOfDense(t *testing.T) {
 	g, r := build(t, "hyperx", "dimwar", []param.Setting{param.Set("dims", []int{300})}, nil)
-	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: 16}, proof.Settings{Budget: 1000})
-	simtest.Check(t, err)
+	p := simtest.Must(proof.Of(routing.Routed{Graph: g, Routing: r, VCs: 16}, proof.Settings{Budget: 1000}))(t)
 	simtest.ErrorIf(t, !p.Acyclic() || p.Exact() || p.AtMost || p.Of != 300, "%+v, want a sample without a cycle", p.Certificate)
 }

@@ -16,9 +16,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// OpenSM restores groups from a dump and dumps them again: this reads and
-// writes the same bytes. (The 8-port fat tree's groups were joined by hosts, so
-// that OpenSM also wrote who came first, which is of no use here.)
+// OpenSM restores groups from a dump and dumps them again: this reads and writes the same bytes. (The 8-port fat tree's
+// groups were joined by hosts, so that OpenSM also wrote who came first, which is of no use here.)
 func TestSADumpRoundTrip(t *testing.T) {
 	env := opensmFabric(t, "torus_4x4x4_1")
 	for _, name := range []string{"random_64_256x8.sa.gz", "grid_4x4x4.sa.gz", "gridperm1_8x8.sa.gz"} {
@@ -34,11 +33,9 @@ func TestSADumpRoundTrip(t *testing.T) {
 // no one joined, holds the groups of the file that the joins came from.
 func TestSADumpOfJoinedGroups(t *testing.T) {
 	env := opensmFabric(t, "ft3_8")
-	joined := groupsOf(t, env.Graph, "ft3_8.grid_8x16.opensm-sa.dump.gz")
-	planned := groupsOf(t, env.Graph, "grid_8x16.sa.gz")
-	if len(joined) != 25 || joined[0].MLID != BroadcastMLID || joined[0].Size() != 0 {
-		t.Fatalf("%d groups, the first %+v; want 25, the first 0xc000 without members", len(joined), joined[0])
-	}
+	joined, planned := groupsOf(t, env.Graph, "ft3_8.grid_8x16.opensm-sa.dump.gz"), groupsOf(t, env.Graph, "grid_8x16.sa.gz")
+	simtest.FatalIf(t, len(joined) != 25 || joined[0].MLID != BroadcastMLID || joined[0].Size() != 0,
+		"%d groups, the first %+v; want 25, the first 0xc000 without members", len(joined), joined[0])
 	for i, g := range planned {
 		j := joined[i+1]
 		simtest.ErrorIf(t, j.MLID != g.MLID || !reflect.DeepEqual(j.Terminals, g.Terminals),
@@ -57,8 +54,7 @@ func saMember(guid string) string {
 	return "mcm_port: port_gid=0xfe80000000000000:" + guid + " scope_state=0x21 proxy_join=0x0\n\n"
 }
 
-// Switches and hosts as members, copies, other records, groups of IPv6
-// neighbour discovery that share an MLID.
+// Switches and hosts as members, copies, other records, groups of IPv6 neighbour discovery that share an MLID.
 func TestReadSADump(t *testing.T) {
 	graph := chain(4)
 	text := "# restored\r\n" + saRecord("0xc001", "0x1:0x1") + saMember("0x0000000000200002") + saMember("0x0000000000100007") + saMember("0x100001") + saMember("0x100001") +
@@ -81,8 +77,7 @@ func TestReadSADump(t *testing.T) {
 }
 
 func TestReadSADumpProblems(t *testing.T) {
-	graph := chain(4)
-	good := saRecord("0xc001", "0x1:0x1")
+	graph, good := chain(4), saRecord("0xc001", "0x1:0x1")
 	for _, c := range []struct{ name, text, want string }{
 		{"another file", "hello\n", "x.sa:1: \"hello\" is not a record"},
 		{"unknown port", good + saMember("0x999"), "x.sa:3: group 0xc001: port 0000000000000999 is not in the fabric"},
@@ -104,8 +99,7 @@ func TestReadSADumpProblems(t *testing.T) {
 }
 
 func TestReadMCFDBsProblems(t *testing.T) {
-	graph := chain(4)
-	head := "\nSwitch 0x0000000000200000\nLID    : Out Port(s)\n"
+	graph, head := chain(4), "\nSwitch 0x0000000000200000\nLID    : Out Port(s)\n"
 	if tables, err := ReadMCFDBs(strings.NewReader(head+"0xC001 : 0x000  0x002 \n"), "x", graph); err != nil ||
 		!reflect.DeepEqual(tables[0], []MFTRow{{0xc001, []uint8{0, 2}}}) {
 		t.Errorf("%v, %v", tables, err)
@@ -190,9 +184,8 @@ func TestJob(t *testing.T) {
 	groups := groupsOf(t, env.Graph, "random_64_256x8.sa.gz")
 	job := Job{Graph: env.Graph, Groups: groups, GroupsName: "groups.sa", Entries: multicast.Unlimited, Engine: "minhop-mc", Threads: 1, Seed: 1}
 	report := simtest.Must(job.Run())(t)
-	if len(report.Reports) != len(multicast.Registry.Names()) || report.Reports[0].Engine != "minhop-mc" {
-		t.Fatalf("%d engines, the first %s", len(report.Reports), report.Reports[0].Engine)
-	}
+	simtest.FatalIf(t, len(report.Reports) != len(multicast.Registry.Names()) || report.Reports[0].Engine != "minhop-mc",
+		"%d engines, the first %s", len(report.Reports), report.Reports[0].Engine)
 	files := filesOf(t, report)
 	got, want := string(files["minhop-mc.mcfdbs"]), string(opensmFile(t, "torus_4x4x4_1.minhop.random_64_256x8.mcfdbs.gz"))
 	simtest.ErrorIf(t, got != want, "tables: %s", firstDifference(got, want))
@@ -254,9 +247,8 @@ func TestJobProblems(t *testing.T) {
 		return SAGroup{Group: multicast.NewGroup(multicast.GroupID(line), terminals, nil), MLID: uint16(FirstMLID + line), Line: line}
 	}
 	good := Job{Graph: graph, Groups: []SAGroup{group(1, 0, 1), group(2, 2), group(3)}, GroupsName: "g.sa", Entries: 5, Engines: []string{"minhop-mc"}}
-	if r, err := good.Run(); err != nil || len(r.Routed) != 1 || r.Small != 2 {
-		t.Errorf("%+v, %v", r, err)
-	}
+	r, err := good.Run()
+	simtest.ErrorIf(t, err != nil || len(r.Routed) != 1 || r.Small != 2, "%+v, %v", r, err)
 	for _, c := range []struct {
 		name string
 		edit func(*Job)
@@ -280,7 +272,7 @@ func TestJobProblems(t *testing.T) {
 	// sssp refuses a fabric of two parts; that is a note unless it was asked for.
 	both := good
 	both.Engines = []string{"minhop-mc", "opensm-sssp"}
-	r, err := both.Run()
+	r, err = both.Run()
 	simtest.ErrorIf(t, err != nil || r.Reports[1].Err == nil, "%+v, %v", r, err)
 	both.Engine = "opensm-sssp"
 	_, err = both.Run()
@@ -292,8 +284,7 @@ func TestJobProblems(t *testing.T) {
 func TestJobOnRealClusters(t *testing.T) {
 	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
 		topo := simtest.Must(topology.ReadFile(filepath.Join("..", "..", "..", "fabric", "topology", "ib", "testdata", file)))(t)
-		graph := topo.Graph()
-		draw := sim.NewStream(1, "clusters", 0)
+		graph, draw := topo.Graph(), sim.NewStream(1, "clusters", 0)
 		var groups []multicast.Group
 		for i := range 60 {
 			groups = append(groups, plainGroup(graph, i, &draw))
@@ -376,8 +367,7 @@ func BenchmarkSSSPUnicast(b *testing.B) {
 	}
 }
 
-// matchesShortestPaths tells whether the table has all shortest paths, as OpenSM's
-// minhop engine does.
+// matchesShortestPaths tells whether the table has all shortest paths, as OpenSM's minhop engine does.
 func (m *LIDMatrix) matchesShortestPaths(hops *multicast.MinHop) bool {
 	for t := range m.n {
 		for s := range m.n {

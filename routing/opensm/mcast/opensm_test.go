@@ -109,8 +109,7 @@ func firstDifference(got, want string) string {
 
 func checkEFI(t *testing.T, f *multicast.Forest, file []byte) {
 	t.Helper()
-	rows := simtest.Must(csv.NewReader(bytes.NewReader(file)).ReadAll())(t)
-	want := map[string]string{}
+	rows, want := simtest.Must(csv.NewReader(bytes.NewReader(file)).ReadAll())(t), map[string]string{}
 	for _, row := range rows[1:] {
 		want[strings.Join(row[:4], ",")] = row[4]
 	}
@@ -142,8 +141,7 @@ func checkEFI(t *testing.T, f *multicast.Forest, file []byte) {
 
 func checkResults(t *testing.T, f *multicast.Forest, groups []SAGroup, r map[string]string) {
 	t.Helper()
-	m := f.Measure()
-	roots := map[topology.SwitchID]bool{}
+	m, roots := f.Measure(), map[topology.SwitchID]bool{}
 	switches, used := 0, 0
 	for p := range f.Trees {
 		roots[p.Switches[0]] = true
@@ -177,11 +175,9 @@ func checkResults(t *testing.T, f *multicast.Forest, groups []SAGroup, r map[str
 	}
 }
 
-// firstFitColours replants the trees one after the other, each in the first
-// colour free in its switches.
+// firstFitColours replants the trees one after the other, each in the first colour free in its switches.
 func firstFitColours(f *multicast.Forest, groups []SAGroup) int {
-	taken := map[topology.SwitchID]map[int]bool{}
-	colours := 0
+	taken, colours := map[topology.SwitchID]map[int]bool{}, 0
 	for _, g := range groups {
 		p, err := f.Planted(g.ID)
 		if err != nil {
@@ -231,17 +227,14 @@ func TestOpenSMEnginesForgetOtherGroups(t *testing.T) {
 	}
 }
 
-// OpenSM's dump of its min-hop tables is what MinHop says, and the engine fed
-// from the dump gives the same tables.
+// OpenSM's dump of its min-hop tables is what MinHop says, and the engine fed from the dump gives the same tables.
 func TestLIDMatrix(t *testing.T) {
 	for _, net := range []string{"ft3_8", "torus_4x4x4_1"} {
-		env := opensmFabric(t, net)
-		dump := opensmFile(t, net+".minhop.lid-matrix.dump.gz")
+		env, dump := opensmFabric(t, net), opensmFile(t, net+".minhop.lid-matrix.dump.gz")
 		m := simtest.Must(ReadLIDMatrix(bytes.NewReader(dump), net, env.Graph))(t)
 		simtest.ErrorIf(t, !m.matchesShortestPaths(env.Hops), "%s: the dump differs from breadth-first distances", net)
 		groups := readableGroups(t, env.Graph, map[string]string{"ft3_8": "grid_4x4x8.sa.gz", "torus_4x4x4_1": "random_64_256x8.sa.gz"}[net])
-		own := simtest.Must(multicast.Registry.Build("minhop-mc", new(struct{}), env))(t)
-		fed := simtest.Must(NewMinHopMCFrom(env, m))(t)
+		own, fed := simtest.Must(multicast.Registry.Build("minhop-mc", new(struct{}), env))(t), simtest.Must(NewMinHopMCFrom(env, m))(t)
 		a, _ := TablesOf(own.Forest(), joinSA(t, own, groups))
 		b, _ := TablesOf(fed.Forest(), joinSA(t, fed, groups))
 		simtest.ErrorIf(t, fmt.Sprint(a) != fmt.Sprint(b), "%s: the engine fed from the dump gives other tables", net)

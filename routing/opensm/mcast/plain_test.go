@@ -15,9 +15,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// The rules written down plainly, to check the fast versions on networks for
-// which there is no measurement: more than 256 switches, GUIDs in any order,
-// parallel cables, switches as members, several LIDs a port.
+// The rules written down plainly, to check the fast versions on networks for which there is no measurement: more than
+// 256 switches, GUIDs in any order, parallel cables, switches as members, several LIDs a port.
 
 // plainOrder sorts by the GUID's bytes, the last one first.
 func plainOrder(names *topology.Names) []topology.SwitchID {
@@ -133,8 +132,7 @@ func network(t *testing.T, family string, settings ...param.Setting) *topology.G
 	return x.Graph()
 }
 
-// plainHeight is the largest number of cables from the root to a member, found by going up
-// from each.
+// plainHeight is the largest number of cables from the root to a member, found by going up from each.
 func plainHeight(graph *topology.Graph, tree *multicast.Tree, g *multicast.Group) int {
 	up := map[topology.SwitchID]topology.SwitchID{}
 	for i, s := range tree.Switches[1:] {
@@ -184,12 +182,10 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
 		graph := nets[name]
 		env := newEnv(t, graph)
-		fast := multicast.NewMinHopMC(graph, env.Hops)
-		order := plainOrder(topology.NamesOf(graph))
+		fast, order := multicast.NewMinHopMC(graph, env.Hops), plainOrder(topology.NamesOf(graph))
 		for i := range 100 {
 			g := plainGroup(graph, i, &draw)
-			tree := simtest.Must(fast.Build(&g, nil))(t)
-			root := plainRoot(order, env.Hops.Hops, graph, &g)
+			tree, root := simtest.Must(fast.Build(&g, nil))(t), plainRoot(order, env.Hops.Hops, graph, &g)
 			want := map[topology.SwitchID][]topology.PortID{}
 			plainMinHop(env.Hops, root, topology.NoPort, g.Span(graph), want)
 			simtest.FatalIf(t, tree.Switches[0] != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want),
@@ -285,14 +281,12 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
 		graph := nets[name]
 		names := topology.NamesOf(graph)
-		order := plainOrder(names)
-		index := map[topology.SwitchID]int{}
+		order, index := plainOrder(names), map[topology.SwitchID]int{}
 		for i, s := range order {
 			index[s] = i + 1
 		}
 		n := len(order) + 1
-		p := &plainSSSP{make([][]*plainLink, n), make([]int, n), make([]*plainLink, n), make([]int64, n), make([]int, n)}
-		total := 0
+		p, total := &plainSSSP{make([][]*plainLink, n), make([]int, n), make([]*plainLink, n), make([]int64, n), make([]int, n)}, 0
 		for i, s := range order {
 			p.lids[i+1] = 1
 			first, end := graph.Ports(s)
