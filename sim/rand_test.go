@@ -99,14 +99,25 @@ func TestParseTime(t *testing.T) {
 		got, err := ParseTime(in)
 		simtest.ErrorIf(t, err == nil, "ParseTime(%q) = %v, want an error", in, got)
 	}
+	kept := Time(7)
+	simtest.Fail(t, kept.UnmarshalText([]byte("1 parsec")), "unknown unit")
+	simtest.Equal(t, kept, 7, "behind an error a time is")
+	for want, at := range map[string]Time{"999ps": 999, "1000.001ns": 1_000_001, "1.5us": 1_500_000, "-2.25ms": -2_250_000_000, "2s": 2e12} {
+		simtest.Equal(t, at.String(), want, "%d ps print as", int64(at)) // the largest unit with three decimals at most
+	}
 }
 
 func TestParseBytesAndRate(t *testing.T) {
-	for in, want := range map[string]Bytes{"64": 64, "8kB": 8000, "8KiB": 8192, "1.5MiB": 3 << 19, "0B": 0} {
+	for in, want := range map[string]Bytes{
+		"64": 64, "8kB": 8000, "8KB": 8000, "2MB": 2e6, "3GB": 3e9, "8KiB": 8192, "1.5MiB": 3 << 19, "2GiB": 1 << 31, "0B": 0,
+	} {
 		got, err := ParseBytes(in)
 		simtest.ErrorIf(t, err != nil || got != want, "ParseBytes(%q) = %d, %v, want %d", in, got, err, want)
 	}
-	for in, want := range map[string]Rate{"40Gb/s": 40e9, "3.04GB/s": 24.32e9, "100 Gb/s": 100e9} {
+	for in, want := range map[string]Rate{
+		"40Gb/s": 40e9, "3.04GB/s": 24.32e9, "100 Gb/s": 100e9, "7b/s": 7, "2kb/s": 2e3, "2Kb/s": 2e3, "3Mb/s": 3e6, "4Tb/s": 4e12,
+		"7B/s": 56, "2kB/s": 16e3, "2KB/s": 16e3, "3MB/s": 24e6, "4TB/s": 32e12,
+	} {
 		got, err := ParseRate(in)
 		simtest.ErrorIf(t, err != nil || got != want, "ParseRate(%q) = %d, %v, want %d", in, got, err, want)
 	}

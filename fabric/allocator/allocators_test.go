@@ -86,13 +86,17 @@ func TestInputFirstOutput(t *testing.T) {
 
 // Inputs 0 and 1 put forward a flit for output 0 each; only a second iteration finds
 // that input 1 has one for output 1, too. It does not move the round robins: input 1 is
-// next at output 0, with virtual channel 0 still in turn. Input 0 has nothing else.
+// next at output 0, with virtual channel 0 still in turn. Input 0 has nothing else. Nor does
+// output 1 remember input 1, which goes before input 2 there.
 func TestIterations(t *testing.T) {
 	requests := []allocator.Request{ask(0, 0, 0), ask(1, 0, 0), ask(1, 1, 1)}
 	for _, name := range []string{"input-first", "matrix"} {
 		steps(t, build(t, name, 2, 2, 1), requests, [][3]int{{0, 0, 0}}, [][3]int{{1, 0, 0}})
 	}
 	steps(t, build(t, "input-first", 2, 2, 2), requests, [][3]int{{0, 0, 0}, {1, 1, 1}}, [][3]int{{1, 0, 0}})
+	a := build(t, "matrix", 3, 2, 2)
+	steps(t, a, requests, [][3]int{{0, 0, 0}, {1, 1, 1}})
+	steps(t, a, []allocator.Request{ask(1, 1, 1), ask(2, 0, 1)}, [][3]int{{1, 1, 1}})
 }
 
 // Three inputs, each with a flit for each output: the crosspoints on the diagonal

@@ -82,6 +82,8 @@ func TestQuantileIsTheNearestRank(t *testing.T) {
 	for q, want := range map[float64]float64{0.25: 3, 0.5: 5, 0.51: 6, 0: 1, 1: 10} {
 		simtest.Equal(t, h.Quantile(q), want, "quantile %v of 1 to 10 is", q)
 	}
+	h.Add(300) // whose bucket, 300 and 301, has the middle 300.5
+	simtest.Equal(t, h.Quantile(1), 300, "the largest value is")
 	for q, want := range map[float64]float64{0: 1, 0.25: 1.75, 0.5: 2.5, 1: 4} { // between values
 		simtest.Equal(t, Quantile([]float64{4, 2, 1, 3}, q), want, "quantile %v of 1 to 4 is", q)
 	}
@@ -102,6 +104,8 @@ func TestGrowthOfALine(t *testing.T) {
 		"exponent %v from %v to %v, want 1", e, low, high)
 	_, ok = MeasureGrowth(x[:7], y[:7])
 	simtest.ErrorIf(t, ok, "seven observations are enough")
+	flat, _ := MeasureGrowth(x, make([]float64, 9))
+	simtest.Alike(t, "without residuals the error and its freedom", flat.StandardError, 0, flat.Freedom, 9-2)
 }
 
 // TestGrowthError: five observations worth of white noise by hand. With y = 0 1 0 1 0 1 0 1 at t =
@@ -136,7 +140,8 @@ func TestGrowthErrorOfCorrelatedResiduals(t *testing.T) {
 // its statistic, the sum of squares over the square of the length, falls with the length: the
 // cut is behind the first. With the outlier at place 30 of 40, which lies in the half that must
 // be steady, there is no such half. Three observations that are equal by chance at the end of 16 are
-// fewer than three eighths.
+// fewer than three eighths. Of equal statistics the longest series' counts: all of eight equal ones, or
+// four behind four others, the second half.
 func TestTruncationPoint(t *testing.T) {
 	with := func(at int) []float64 {
 		y := make([]float64, 40)
@@ -146,17 +151,18 @@ func TestTruncationPoint(t *testing.T) {
 		y[at] = 100
 		return y
 	}
-	cut, settled := TruncationPoint(with(0))
-	simtest.ErrorIf(t, cut != 1 || !settled, "outlier first: cut %d, settled %v; want 1, true", cut, settled)
-	cut, settled = TruncationPoint(with(12))
-	simtest.ErrorIf(t, cut != 13 || !settled, "outlier at 12: cut %d, settled %v; want 13, true", cut, settled)
-	cut, settled = TruncationPoint(with(22))
-	simtest.ErrorIf(t, cut != 23 || settled, "outlier at 22: cut %d, settled %v; want 23, false", cut, settled)
-	chance := append(with(0)[1:14], 1.5, 1.5, 1.5)
-	cut, settled = TruncationPoint(chance)
-	simtest.ErrorIf(t, cut != 0 || !settled, "equal at the end: cut %d, settled %v; want 0, true", cut, settled)
-	_, settled = TruncationPoint(make([]float64, 7))
-	simtest.ErrorIf(t, settled, "seven observations are enough")
+	for name, c := range map[string]struct {
+		series  []float64
+		cut     int
+		settled bool
+	}{
+		"outlier first": {with(0), 1, true}, "outlier at 12": {with(12), 13, true}, "outlier at 22": {with(22), 23, false},
+		"equal at the end": {append(with(0)[1:14], 1.5, 1.5, 1.5), 0, true}, "seven are too few": {make([]float64, 7), 0, false},
+		"all equal": {make([]float64, 8), 0, true}, "halves": {[]float64{9, 9, 9, 9, 1, 1, 1, 1}, 4, true},
+	} {
+		cut, settled := TruncationPoint(c.series)
+		simtest.ErrorIf(t, cut != c.cut || settled != c.settled, "%s: cut %d, settled %v; want %d, %v", name, cut, settled, c.cut, c.settled)
+	}
 }
 
 // TestGrowthCoverage draws 1,000 series of 60 observations about a level of 10,
@@ -227,13 +233,23 @@ func TestBatches(t *testing.T) {
 // the mean of (1+r)/(1-r) at r = 2/7 and at 0.58876: (1.8 + 3.8634)/2 = 2.8317, which is less than
 // 1.5 times a batch. The variance grows by 1/(1 - (2.8317 - 1/2.8317)/4) = 2.6290; the quantile of
 // Student's t for 4 degrees of freedom is 2.776445.
+//
+// Batches may be shorter than the correlation asks for. Of 1, -1, 0, 1 and -1, twice each, the
+// products of neighbours add up to 2 and the squares to 8: r = (1/4 + 1/10)/(1 - 3/10) = 1/2, whose
+// time, 3 and more, counts as 1.5 times a batch, 3. The variance of the means, 1, grows by
+// 1/(1 - (3 - 1/3)/4) = 3; the means themselves are not correlated.
+//
+// Batches of one, 2, 0, -2, 0 and 0, have the variance 2. The products are 0, so that
+// r = (1/5)/(1 - 3/5) = 1/2. Within batches 1.5 counts, which makes the variance
+// 1/(1 - (1.5 - 1/1.5)/2) = 1.714 times as large; between them r, less 0.25/sqrt(5) = 0.1118,
+// is 0.3882 and makes it 1.3882/0.6118 = 2.2690 times as large. What is constant has no width.
 func TestMeanInterval(t *testing.T) {
 	y := []float64{1, 1, 3, 3, 1, 1, 3, 3, 1, 1}
-	want := 2.776445 * math.Sqrt(1.2/5*2.6290)
-	got := MeanInterval(y, 0.95, 5)
-	simtest.ErrorIf(t, math.Abs(got-want) > 1e-4*want, "half-width %v, want %v", got, want)
-	got = MeanInterval(y, 0.95, 0)
-	simtest.ErrorIf(t, !math.IsInf(got, 1), "half-width %v without batches", got)
+	want := func(variance, grows float64) float64 { return 2.776445 * math.Sqrt(variance/5*grows) }
+	simtest.Near(t, MeanInterval(y, 0.95, 5), want(1.2, 2.6290), 1e-4, "half-width")
+	simtest.Near(t, MeanInterval([]float64{1, 1, -1, -1, 0, 0, 1, 1, -1, -1}, 0.95, 5), want(1, 3), 1e-4, "of short batches")
+	simtest.Near(t, MeanInterval([]float64{2, 0, -2, 0, 0}, 0.95, 5), want(2, 2.2690), 1e-4, "of correlated batches")
+	simtest.Alike(t, "half-width", MeanInterval(y, 0.95, 0), math.Inf(1), MeanInterval(make([]float64, 10), 0.95, 5), 0)
 }
 
 // TestCorrelationTimes: six blocks of 16 observations, 1 and -1 in turn, with 0.45 and -0.45 added in turn.
