@@ -276,16 +276,25 @@ func TestLanesRegistered(t *testing.T) {
 	}
 }
 
-// The audit finds everything at home when the packets of several lanes have arrived.
+// The audit finds everything at home when the packets of several lanes have arrived. A network with faults, which tracks
+// every packet, keeps those that wait.
 func TestLanesDrain(t *testing.T) {
-	n := newSharedLink(3)
-	f := simtest.Must(core.New(n.graph, laneConfig("2:10", "0:64,1:128", 1), n, 1))(t)
-	source, sink := flows(50, 0.5, 0.5, 0.5), &script{}
-	simtest.Check(t, f.Attach(fabric.Ends{Source: source, Sink: sink}))
-	source.stop = 20_000
-	f.Advance(60_000)
-	if err := f.Audit(); err != nil || len(sink.Delivered) < 500 { // 20,000*0.5/50 = 200 of each flow, by chance some fewer
-		t.Error(err, len(sink.Delivered))
+	for _, faults := range []bool{false, true} {
+		n := newSharedLink(3)
+		f := simtest.Must(core.New(n.graph, laneConfig("2:10", "0:64,1:128", 1), n, 1))(t)
+		source, sink := flows(50, 0.5, 0.5, 0.5), &script{}
+		if faults {
+			simtest.Check(t, f.SetFaults(&fabric.FaultPlan{Periods: []topology.Period{{Down: topology.NewDown(n.graph)}}, Routing: []fabric.Routing{n}}))
+		}
+		simtest.Check(t, f.Attach(fabric.Ends{Source: source, Sink: sink}))
+		source.stop = 20_000
+		f.Advance(20_000)
+		if faults {
+			f.ClearLanes()
+		}
+		f.Advance(40_000)
+		err := f.Audit() // 20,000*0.5/50 = 200 of each flow, by chance some fewer
+		simtest.ErrorIf(t, err != nil || len(sink.Delivered) < 500 || !f.Settled(), "faults %v: %v, %d packets", faults, err, len(sink.Delivered))
 	}
 }
 

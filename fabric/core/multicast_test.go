@@ -92,7 +92,10 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 		n := smallTorus(t)
 		g := n.topo.Graph()
 		config := pipeline(cutThrough(config, 3), i)
-		for _, flits := range []int32{1, 5} {
+		for _, flits := range []int32{1, 5, 6} {
+			if flits == 6 && config.Holds() { // other switches forward them as they come
+				config.Switch.Forwarding = fabric.StoreAndForward
+			}
 			m := newTrees(g)
 			const src = 13
 			mlid := m.plant(g.PortSwitch[g.TerminalPort[src]], terminals(g.Terminals())) // rooted at the sender: minimal paths
@@ -351,6 +354,7 @@ func TestMulticastRefusals(t *testing.T) {
 		"terminal.buffer_flits = 64":     func(c *fabric.Config) { c.Terminal.BufferFlits = 64 },
 		"switch.vc_reuse = credits-back": func(c *fabric.Config) { c.Switch.VCReuse = fabric.CreditsBack },
 		"switch.input_speedup = 2":       func(c *fabric.Config) { c.Switch.InputSpeedup = 2 },
+		"switch.vlarb_low":               func(c *fabric.Config) { c.Terminal.VLArbLow = "0:1,1:1" },
 	} {
 		config := cutThrough(fabric.DefaultConfig(), 2)
 		set(&config)
@@ -358,4 +362,10 @@ func TestMulticastRefusals(t *testing.T) {
 		err := n.fabric(t, config).SetMulticast(newTrees(n.topo.Graph()).tables, 1)
 		simtest.ErrorIf(t, !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), key), "%s: %v", key, err)
 	}
+	counts := network{n.topo, spy{Routing: n.routing, needs: fabric.Needs{Sent: true}}}.fabric(t, cutThrough(fabric.DefaultConfig(), 2))
+	defer func() {
+		misuse, ok := recover().(*fabric.Misuse)
+		simtest.ErrorIf(t, !ok || !strings.Contains(misuse.Error(), "declares Needs.Sent: nobody counts"), "%v", misuse)
+	}()
+	_ = counts.SetMulticast(newTrees(n.topo.Graph()).tables, 1)
 }

@@ -292,22 +292,40 @@ func (l labelled) Next(t topology.TerminalID, until int64, spec *fabric.PacketSp
 
 // byLabel gives packets virtual channels by their level, holds what it is told of them to
 // what they were sent with, and counts what it is told of.
-func byLabel(t *testing.T, r fabric.Routing, told, marked *atomic.Int64) fabric.Routing {
+func byLabel(t *testing.T, r fabric.Routing, departs bool, told, marked *atomic.Int64) fabric.Routing {
 	needs := fabric.NeedsOf(r)
-	needs.Packets = true
-	return spy{r, needs, func(v *fabric.View, h *fabric.Head, hop *fabric.Hop) {
+	needs.Packets, needs.Departs = true, departs
+	hold := func(h *fabric.Head) {
 		level, entropy := labelFor(h.Src, h.Dst)
 		simtest.ErrorIf(t, h.Level != level || h.Entropy != entropy,
 			"a packet from %d to %d has level %d and entropy %d, want %d and %d", h.Src, h.Dst, h.Level, h.Entropy, level, entropy)
+	}
+	sees := spy{r, needs, func(v *fabric.View, h *fabric.Head, hop *fabric.Hop) {
+		hold(h)
 		if told.Add(1); h.Marked {
 			marked.Add(1)
 		}
 		hop.VCs = 1 << (int(h.Level) % v.VCs())
 	}}
+	if departs {
+		return departing{sees, hold}
+	}
+	return sees
+}
+
+// departing is a routing that is told of a packet before it leaves its terminal, too.
+type departing struct {
+	spy
+	told func(h *fabric.Head)
+}
+
+func (r departing) Depart(v *fabric.View, h *fabric.Head) uint32 {
+	r.told(h)
+	return 1<<v.VCs() - 1
 }
 
 // TestLabelsTravel: a routing is told who sent a packet, and of the level, the entropy and the
-// mark that it has, at every switch: with stages one after the other and overlapping, flits and
+// mark that it has, at every switch, and where it decides at terminals of all but the mark there: with stages one after the other and overlapping, flits and
 // packets, any number of threads; the same packets arrive in the same cycles.
 func TestLabelsTravel(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
@@ -329,7 +347,7 @@ func TestLabelsTravel(t *testing.T) {
 				set(&config)
 				mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 4})
 				var told, marked atomic.Int64
-				own := network{n.topo, byLabel(t, n.routing, &told, &marked)}
+				own := network{n.topo, byLabel(t, n.routing, name != "wormhole", &told, &marked)}
 				f, got := own.fabric(t, config), make(receivers, terminals)
 				f.Split(threads)
 				source := labelled{measure.NewOpenLoop(terminals, routingtest.Others(terminals), routingtest.AtRate(0.2), routingtest.Fixed(3), 1)}
