@@ -200,3 +200,25 @@ func TestTerminalBuffer(t *testing.T) {
 		simtest.Check(t, f.Audit())
 	}
 }
+
+// TestTerminalBufferBehindLink: the same behind a link of 4 cycles, which the credits of terminals do not cross, with a
+// channel of 1.25 cycles a flit and a buffer of 3. Flits come to the second switch from cycle 8 on. The first three are
+// granted in 8, 9 and 10, leave in 10, 11.25 and 12.5 and arrive in 11, 13 and 14; their credits count from 14, 16 and 17
+// on. So the others are granted then, leave in 16, 18 and 19.25, the last of them behind that before it, and arrive in
+// 17, 19 and 21.
+func TestTerminalBufferBehindLink(t *testing.T) {
+	b := topology.NewBuilder(2, topology.Class{Name: "in", Latency: 1}, topology.Class{Name: "link", Latency: 4}, topology.Class{Name: "out", Latency: 1})
+	b.AddTerminal(0, 0)
+	b.AddTerminal(1, 2)
+	b.AddLink(0, 1, 1)
+	n := &laned{b.Freeze(), 1, func(topology.TerminalID) int { return 0 }}
+	config, s := fabric.DefaultConfig(), &script{}
+	config.Switch.Speedup, config.Switch.VCs, config.Terminal.BufferFlits = 1, 1, 3
+	config.Channels = map[string]fabric.ChannelConfig{"out": {CyclesPerFlit: 1.25}}
+	for range 6 {
+		s.Send(0, fabric.PacketSpec{Dst: 1, Flits: 1})
+	}
+	f := simtest.Must(core.New(n.graph, config, n, 1))(t)
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
+	simtest.EqualSlices(t, s.Arrivals(1), []int64{11, 13, 14, 17, 19, 21}, "arrivals in cycles")
+}

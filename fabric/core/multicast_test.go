@@ -164,6 +164,35 @@ func testMulticastTurns(t *testing.T, config fabric.Config) {
 	}
 }
 
+// Queues of an input take turns, too. Terminals 2 and 3 send 20 flits to each other while 16 packets of terminal 0 come,
+// for 2 and on another virtual channel for 3 in turn. Where ports are held they wait until both outputs are free, and
+// then cross in turn as well.
+func TestMulticastInputTurns(t *testing.T) { models(t, testMulticastInputTurns) }
+
+func testMulticastInputTurns(t *testing.T, config fabric.Config) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
+	m, s := newTrees(n.topo.Graph()), &script{}
+	config = cutThrough(config, 3)
+	config.Switch.Speedup = 1
+	f := simtest.Must(core.New(n.topo.Graph(), config, n.routing, 1))(t)
+	s.Send(2, fabric.PacketSpec{Dst: 3, Flits: 20})
+	s.Send(3, fabric.PacketSpec{Dst: 2, Flits: 20})
+	var heard, want []topology.TerminalID
+	for i := range topology.TerminalID(16) {
+		dst := 2 + i%2
+		s.Send(0, fabric.PacketSpec{Birth: 1, Flits: 1, VCs: 2 << (i % 2), MLID: m.plant(0, []topology.TerminalID{0, dst})})
+		want = append(want, dst)
+	}
+	simtest.Check(t, f.SetMulticast(m.tables, 1))
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
+	for _, d := range s.Delivered {
+		if d.Src == 0 {
+			heard = append(heard, d.Dst)
+		}
+	}
+	simtest.EqualSlices(t, heard, want, "packets are heard by")
+}
+
 // groupTraffic sends, from every terminal, packets one after the other, one in three to a
 // random group that the terminal belongs to, the others to a random terminal. What is a
 // terminal's is its own, so that threads may share it.
