@@ -126,12 +126,11 @@ func TestRunUntilAndStop(t *testing.T) {
 		}
 		k.Schedule(at, h, kind, 0, int64(at))
 	}
-	if more := k.Run(25); !more || k.Now() != 25 || len(r.seen) != 2 {
-		t.Fatalf("after Run(25): more=%v now=%v handled=%d, want true 25ps 2", more, k.Now(), len(r.seen))
-	}
+	more := k.Run(25)
+	simtest.FatalIf(t, !more || k.Now() != 25 || len(r.seen) != 2, "after Run(25): more=%v now=%v handled=%d, want true 25ps 2", more, k.Now(), len(r.seen))
 	k.Run(MaxTime)
 	simtest.FatalIf(t, k.Now() != 30, "Stop at 30 left now = %v", k.Now())
-	more := k.Run(MaxTime)
+	more = k.Run(MaxTime)
 	simtest.FatalIf(t, more || len(r.seen) != 5 || k.Now() != 50, "drained: more=%v, %d events until %v, want false, 5, 50ps", more, len(r.seen), k.Now())
 }
 
@@ -153,9 +152,7 @@ func TestClockedTicksFollowEventsOfTheSameTime(t *testing.T) {
 	k.Schedule(20, k.Register(r), 0, 0, 0)
 	k.Run(35)
 	simtest.Alike(t, "ticks", c.at, []Time{0, 10, 20, 30}, slow.at, []Time{0, 15, 30})
-	if ticksBefore != 2 { // the ticks at 0 and 10; the tick at 20 comes after the event
-		t.Errorf("event at 20 saw %d ticks, want 2", ticksBefore)
-	}
+	simtest.Equal(t, ticksBefore, 2, "ticks, at 0 and 10, that the event at 20 saw:")
 }
 
 // passer is a ticker that goes on in its tick as far as it may: do is called with each time, and calls counts ticks.

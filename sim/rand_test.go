@@ -140,15 +140,13 @@ func FuzzUnitsRoundTrip(f *testing.F) {
 		if v < 0 {
 			return
 		}
-		if got, err := ParseBytes(Bytes(v).String()); err != nil || got != Bytes(v) {
-			t.Errorf("size %d prints as %v, which reads as %d, %v", v, Bytes(v), got, err)
-		}
+		size, err := ParseBytes(Bytes(v).String())
+		simtest.ErrorIf(t, err != nil || size != Bytes(v), "size %d prints as %v, which reads as %d, %v", v, Bytes(v), size, err)
 		if v == 0 {
 			return
 		}
-		if got, err := ParseRate(Rate(v).String()); err != nil || got != Rate(v) {
-			t.Errorf("rate %d prints as %v, which reads as %d, %v", v, Rate(v), got, err)
-		}
+		rate, err := ParseRate(Rate(v).String())
+		simtest.ErrorIf(t, err != nil || rate != Rate(v), "rate %d prints as %v, which reads as %d, %v", v, Rate(v), rate, err)
 	})
 }
 

@@ -454,9 +454,8 @@ func TestRandomFaults(t *testing.T) {
 			all.Add(tally)
 		})
 	}
-	if all.Dropped == 0 || all.Retransmitted == 0 || all.Duplicates == 0 || all.Lost == 0 || all.Unreachable == 0 || all.WastedFlits == 0 {
-		t.Errorf("not everything has happened: %+v", all)
-	}
+	simtest.ErrorIf(t, all.Dropped == 0 || all.Retransmitted == 0 || all.Duplicates == 0 || all.Lost == 0 || all.Unreachable == 0 || all.WastedFlits == 0,
+		"not everything has happened: %+v", all)
 	for _, name := range []string{"table", "nca", "min", "val", "ugal-g", "ugal-l", "ugal-l-vch", "ugal-pb"} {
 		simtest.ErrorIf(t, ran[name] == 0 && simtest.Soak(), "nothing was dropped under %s", name)
 	}

@@ -429,7 +429,6 @@ func TestTerminalLanesAreBounded(t *testing.T) {
 	unbounded := send()
 	core.MostWaiting(t.Cleanup, 8)
 	bounded := send()
-	if bounded.mean(5) < 20*unbounded.mean(5) || bounded.packets[4] != unbounded.packets[4] {
-		t.Errorf("latency %.2f cycles with 8 packets, %.2f with any number; packets to the hot spot %d and %d", bounded.mean(5), unbounded.mean(5), bounded.packets[4], unbounded.packets[4])
-	}
+	simtest.ErrorIf(t, bounded.mean(5) < 20*unbounded.mean(5) || bounded.packets[4] != unbounded.packets[4],
+		"latency %.2f cycles with 8 packets, %.2f with any number; packets to the hot spot %d and %d", bounded.mean(5), unbounded.mean(5), bounded.packets[4], unbounded.packets[4])
 }

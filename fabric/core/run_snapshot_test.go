@@ -116,9 +116,7 @@ func TestRunsGoOn(t *testing.T) {
 					return nil
 				}
 				got, err := c.run(t, plan)
-				if err != nil {
-					t.Fatalf("%s: %v", c.name, err)
-				}
+				simtest.FatalIf(t, err != nil, "%s: %v", c.name, err)
 				simtest.ErrorIf(t, describe(got) != describe(want),
 					"%s: from slice %d of %d on, with %d threads:\n%.300s\nwant\n%.300s", c.name, at, calls, threads, describe(got), describe(want))
 			}
@@ -234,9 +232,8 @@ func TestSnapshotsWithFaults(t *testing.T) {
 			}
 		}
 	}
-	if all.Dropped == 0 || all.Retransmitted == 0 || all.Duplicates == 0 || all.Lost == 0 || all.Unreachable == 0 || all.WastedFlits == 0 || traced < 1000 {
-		t.Errorf("not everything has happened: %+v, %d packets traced", all, traced)
-	}
+	simtest.ErrorIf(t, all.Dropped == 0 || all.Retransmitted == 0 || all.Duplicates == 0 || all.Lost == 0 || all.Unreachable == 0 || all.WastedFlits == 0 || traced < 1000,
+		"not everything has happened: %+v, %d packets traced", all, traced)
 }
 
 // watch is what observers of a network are told to do.

@@ -66,9 +66,8 @@ func TestTraceZeroLoad(t *testing.T) {
 	p.Path = path
 	// 4 + 26 + 3 * 14 on its way, and 2 flits behind the first.
 	var d observe.Division
-	if tr.Divide(p, &d); d.Way != 72 || d.Serial != 2 || d.Source != 0 || len(d.Waits) != 3 || d.Waits[0]+d.Waits[1]+d.Waits[2] != 0 {
-		t.Errorf("divided %+v", d)
-	}
+	tr.Divide(p, &d)
+	simtest.ErrorIf(t, d.Way != 72 || d.Serial != 2 || d.Source != 0 || len(d.Waits) != 3 || d.Waits[0]+d.Waits[1]+d.Waits[2] != 0, "divided %+v", d)
 	// 4; 3+10+10+3; nothing in front; 3 times each stage; nothing; 2 flits.
 	got := p.Stages()
 	simtest.ErrorIf(t, len(path) != 3 || got != [observe.NumStages]int64{4, 26, 0, 6, 9, 0, 27, 0, 2},
@@ -86,9 +85,8 @@ func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 		simtest.ErrorIf(t, x < 0, "%s takes %d cycles: %+v", observe.StageNames[i], x, p)
 	}
 	simtest.ErrorIf(t, sum != p.Cycle-p.Birth, "stages add up to %d, latency %d: %+v", sum, p.Cycle-p.Birth, p)
-	if len(p.Path) != p.Hops || p.Path[0].In != g.TerminalPort[p.Src] || p.Path[p.Hops-1].Out != g.TerminalPort[p.Dst] || p.VC != p.Path[0].InVC {
-		t.Fatalf("path %+v", p)
-	}
+	simtest.FatalIf(t, len(p.Path) != p.Hops || p.Path[0].In != g.TerminalPort[p.Src] || p.Path[p.Hops-1].Out != g.TerminalPort[p.Dst] || p.VC != p.Path[0].InVC,
+		"path %+v", p)
 	tail := p.InjectTail
 	for i, h := range p.Path {
 		if i > 0 {
@@ -98,9 +96,8 @@ func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 		}
 		simtest.ErrorIf(t, h.VCs>>h.OutVC&1 == 0 || g.PortSwitch[h.In] != g.PortSwitch[h.Out], "impossible decision: %+v", h)
 		// The tail is never ahead of the head or of itself.
-		if h.Cross < h.Held || h.Cross > h.Ready || h.TailArrive <= tail || h.TailCross < h.TailArrive || h.TailDepart < h.TailCross || h.TailDepart < h.Depart+int64(p.Flits)-1 {
-			t.Errorf("out of order: %+v", h)
-		}
+		simtest.ErrorIf(t, h.Cross < h.Held || h.Cross > h.Ready || h.TailArrive <= tail || h.TailCross < h.TailArrive || h.TailDepart < h.TailCross || h.TailDepart < h.Depart+int64(p.Flits)-1,
+			"out of order: %+v", h)
 		awake := h.Routed
 		for _, w := range h.Waits {
 			simtest.ErrorIf(t, w.From < awake || w.To < w.From || w.To > h.Cross || w.Part != core.PartCredit && w.Part != core.PartVC,

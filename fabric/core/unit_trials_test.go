@@ -228,9 +228,7 @@ func compareUnits(t testing.TB, tr *routingtest.Trial, load float64, of [2]*ledg
 		t.Errorf("%v, load %g: %d of %d packets differ, of %d, the first\n%+v, is as a packet\n%+v\n%+v\n%+v", tr, load, differ, len(flits), len(packet),
 			first, packet[arrival{first.Src, first.Dst, first.Tag}], tr.Config.Switch, tr.Config.Channels)
 	}
-	if flits, packets := counters[0], counters[1]; flits.Packets != packets.Packets {
-		t.Errorf("%v, load %g: counters %+v, as packets %+v", tr, load, flits, packets)
-	}
+	simtest.ErrorIf(t, counters[0].Packets != counters[1].Packets, "%v, load %g: counters %+v, as packets %+v", tr, load, counters[0], counters[1])
 	return len(flits)
 }
 
@@ -423,9 +421,8 @@ func compareObserved(t testing.TB, tr *routingtest.Trial, load float64, flits, p
 			t.Errorf("%v, load %g: life\n%+v\nas a packet\n%+v\n%+v", tr, load, *want, got, tr.Config.Switch)
 		}
 	}
-	if len(packets.parts) != len(flits.parts) || len(packets.traces) != len(flits.traces) || len(flits.traces) == 0 {
-		t.Errorf("%v, load %g: %d packets in parts, %d lives; with packets as the unit %d and %d", tr, load, len(flits.parts), len(flits.traces), len(packets.parts), len(packets.traces))
-	}
+	simtest.ErrorIf(t, len(packets.parts) != len(flits.parts) || len(packets.traces) != len(flits.traces) || len(flits.traces) == 0,
+		"%v, load %g: %d packets in parts, %d lives; with packets as the unit %d and %d", tr, load, len(flits.parts), len(flits.traces), len(packets.parts), len(packets.traces))
 	simtest.ErrorIf(t, packets.drained != flits.drained,
 		"%v, load %g: drained: %v, with packets as the unit %v", tr, load, flits.drained, packets.drained)
 	if told == 0 && flits.drained && (!reflect.DeepEqual(packets.blame.Links(), flits.blame.Links()) || packets.blame.Classes != flits.blame.Classes || !reflect.DeepEqual(packets.blame.Roots(), flits.blame.Roots())) {

@@ -340,6 +340,9 @@ func TestMeterSums(t *testing.T) {
 		to[0].Deliver(&packets[1])
 		m.Open(100)
 		m.Close(200)
+		for _, began := range []int64{99, 100, 199, 200} { // two of them in the window
+			to[0].Note(0, began, 5)
+		}
 		for i := range packets {
 			packets[i].Flits = 3
 			to[i%len(to)].Deliver(&packets[i])
@@ -347,7 +350,7 @@ func TestMeterSums(t *testing.T) {
 		m.gather()
 		m.gather() // nothing is counted twice
 		pair, steps := m.Pairs()[0], m.Lapse()
-		simtest.Alike(t, name, steps, []LapseStep{{9, 3, 40, 1}, {3, 1, 21, 1}}, m.Levels()[0], pair)
+		simtest.Alike(t, name, steps, []LapseStep{{9, 3, 40, 1}, {3, 1, 21, 1}}, m.Levels()[0], pair, m.notes[0].Cycles.N(), 2)
 		for _, c := range []struct {
 			what      string
 			got, want float64

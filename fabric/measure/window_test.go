@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	_ "github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/routing"
@@ -27,7 +28,7 @@ func TestVerdictEndsTheWindow(t *testing.T) {
 	r := judged(t, 0.235, true, 1, plan)
 	simtest.ErrorIf(t, r.State == measure.Undecided || r.Cycles >= plan.Budget,
 		"0.94 of the capacity: %v (%s) after %d cycles of window", r.State, r.Reason, r.Window)
-	plan.Budget = 20_000
+	plan.Budget = 20_480 // the end of a slice, of 256 cycles by then
 	if r := judged(t, 0.25, true, 1, plan); r.State == measure.Steady || r.State == measure.Undecided && r.Warmup+r.Window < plan.Budget {
 		t.Errorf("the capacity: %v (%s) after %d cycles of window", r.State, r.Reason, r.Window)
 	}
@@ -124,9 +125,8 @@ func TestPipeIsFilled(t *testing.T) {
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: sim.Microsecond}}
 	n := oneSwitch(t, 4, config)
 	r := n.run(t, routingtest.Others(4), 0.5, 1, measure.Plan{Precision: 0.05})
-	if r.State != measure.Steady || math.Abs(r.Accepted-0.5) > r.AcceptedHalf || r.AcceptedHalf > 0.01 || math.Abs(r.MeanLatency()-2005) > 5 {
-		t.Errorf("%v (%s) after %d cycles: accepted %.4f +- %.4f, latency %.1f", r.State, r.Reason, r.Cycles, r.Accepted, r.AcceptedHalf, r.MeanLatency())
-	}
+	simtest.ErrorIf(t, r.State != measure.Steady || math.Abs(r.Accepted-0.5) > r.AcceptedHalf || r.AcceptedHalf > 0.01 || math.Abs(r.MeanLatency()-2005) > 5,
+		"%v (%s) after %d cycles: accepted %.4f +- %.4f, latency %.1f", r.State, r.Reason, r.Cycles, r.Accepted, r.AcceptedHalf, r.MeanLatency())
 	simtest.ErrorIf(t, r.Warmup < 3*2005 || r.Window < 19*2005,
 		"warm-up of %d cycles, window of %d: less than 3 and 19 latencies", r.Warmup, r.Window)
 	for window, want := range map[int64]string{5000: measure.ByWindow, 9000: measure.ByTests} {
@@ -141,10 +141,15 @@ func TestPipeIsFilled(t *testing.T) {
 func TestFillsBeforeItEnds(t *testing.T) {
 	config := fabric.DefaultConfig()
 	config.Switch.BufferFlits = 200
-	r := oneSwitch(t, 4, config).run(t, routingtest.To(3), 0.2625, 1, measure.Plan{Precision: 0.05, Bound: 0.25})
-	if r.State != measure.Saturated || r.Reason != measure.ByBound || r.Warmup+r.Window < 12_000 || r.Warmup+r.Window >= 50_000 {
-		t.Errorf("%v (%s) after %d cycles", r.State, r.Reason, r.Warmup+r.Window)
-	}
+	config.Probes = []fabric.Probe{{Ports: []topology.PortID{3}, Interval: 10, Quantities: []fabric.Quantity{fabric.Sent}}}
+	plan := measure.Plan{Precision: 0.05, Bound: 0.25, Blame: true, Trace: observe.TracePlan{Packets: 10}}
+	r := oneSwitch(t, 4, config).run(t, routingtest.To(3), 0.2625, 1, plan)
+	// The window has been opened anew, and all who look on have forgotten what was before.
+	simtest.ErrorIf(t, r.Warmup <= 256 || r.Blame.Packets[0]+r.Blame.Packets[1] != r.Packets() || len(r.Traces) != 10 || r.Traces[0].Birth < r.Warmup,
+		"warm-up of %d cycles; %d packets, %v in parts, %d traced", r.Warmup, r.Packets(), r.Blame.Packets, len(r.Traces))
+	simtest.Alike(t, "first sample, and samples", r.Samples[0].First, r.Warmup, len(r.Samples[0].Rows), (r.Window+9)/10)
+	simtest.ErrorIf(t, r.State != measure.Saturated || r.Reason != measure.ByBound || r.Warmup+r.Window < 12_000 || r.Warmup+r.Window >= 50_000,
+		"%v (%s) after %d cycles", r.State, r.Reason, r.Warmup+r.Window)
 }
 
 // TestSaturatedEnds: where more is offered than a channel carries the run ends when the
@@ -153,9 +158,8 @@ func TestFillsBeforeItEnds(t *testing.T) {
 func TestSaturatedEnds(t *testing.T) {
 	for name, bound := range map[string]float64{"by the bound": 0.25, "by growth": 0} {
 		r := judged(t, 0.5, true, 1, measure.Plan{Precision: 0.05, Bound: bound})
-		if r.State != measure.Saturated || math.Abs(r.Accepted-0.25) > 0.001 || !(r.AcceptedHalf < 0.005) || r.Warmup+r.Window > 2048 {
-			t.Errorf("%s: %v (%s) after %d cycles, accepted %.4f +- %.4f", name, r.State, r.Reason, r.Warmup+r.Window, r.Accepted, r.AcceptedHalf)
-		}
+		simtest.ErrorIf(t, r.State != measure.Saturated || math.Abs(r.Accepted-0.25) > 0.001 || !(r.AcceptedHalf < 0.005) || r.Warmup+r.Window > 2048,
+			"%s: %v (%s) after %d cycles, accepted %.4f +- %.4f", name, r.State, r.Reason, r.Warmup+r.Window, r.Accepted, r.AcceptedHalf)
 	}
 }
 
@@ -164,9 +168,8 @@ func TestSaturatedEnds(t *testing.T) {
 func TestDecides(t *testing.T) {
 	plan := measure.Plan{Precision: 0.001, Decide: true, Least: 3000}
 	r := outputQueue(t, 4).run(t, routingtest.Uniform(4), 0.8, 1, plan)
-	if r.State != measure.Steady || r.Settled || r.Window < 3000 || r.Window > 20_000 || !(r.HalfWidth() > 0.01*r.MeanLatency()) {
-		t.Errorf("%v (%s), settled %v, after %d cycles of window, half-width %v", r.State, r.Reason, r.Settled, r.Window, r.HalfWidth())
-	}
+	simtest.ErrorIf(t, r.State != measure.Steady || r.Settled || r.Window < 3000 || r.Window > 20_000 || !(r.HalfWidth() > 0.01*r.MeanLatency()),
+		"%v (%s), settled %v, after %d cycles of window, half-width %v", r.State, r.Reason, r.Settled, r.Window, r.HalfWidth())
 }
 
 // judged runs four terminals on a switch at a load; everybody sends to terminal 3
