@@ -201,6 +201,18 @@ func TestTerminalBuffer(t *testing.T) {
 	}
 }
 
+// TestAliasedPorts: rivals are looked for by ports modulo 64. Terminals 0 and 64 of a switch of 70 send to 1 and 65, and
+// neither waits: packets arrive in cycle 5, as the first one in TestTerminalBuffer.
+func TestAliasedPorts(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 70 })
+	config, s := fabric.DefaultConfig(), &script{}
+	config.Switch.Speedup, config.Switch.VCs = 1, 1
+	s.Send(0, fabric.PacketSpec{Dst: 1, Flits: 1})
+	s.Send(64, fabric.PacketSpec{Dst: 65, Flits: 1})
+	n.play(t, config, s, 60)
+	simtest.Alike(t, "arrivals", s.Arrivals(1), []int64{5}, s.Arrivals(65), []int64{5})
+}
+
 // TestTerminalBufferBehindLink: the same behind a link of 4 cycles, which the credits of terminals do not cross, with a
 // channel of 1.25 cycles a flit and a buffer of 3. Flits come to the second switch from cycle 8 on. The first three are
 // granted in 8, 9 and 10, leave in 10, 11.25 and 12.5 and arrive in 11, 13 and 14; their credits count from 14, 16 and 17

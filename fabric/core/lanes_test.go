@@ -416,6 +416,21 @@ func TestTerminalLanesInARun(t *testing.T) {
 	simtest.ErrorIf(t, r.State != measure.Saturated, "%v %v", r.State, r.Reason)
 }
 
+// What is born meanwhile does not hurry a packet that leaves: of two flits on a channel that takes three cycles for one,
+// the first enters in cycle 1 and the second in cycle 4, not in 3, when a packet born in 2 could.
+func TestTerminalLanesKeepRate(t *testing.T) {
+	n, config, s := newStar(4, 2), adapterConfig("", "0:64,1:64", 0), &script{}
+	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 3}}
+	f := simtest.Must(core.New(n.graph, config, n, 1))(t)
+	s.Send(0, fabric.PacketSpec{Dst: 2, Flits: 2})
+	s.Send(0, fabric.PacketSpec{Birth: 2, Dst: 3, Flits: 1})
+	simtest.Check(t, f.Attach(fabric.Ends{Source: s, Sink: s}))
+	for cycle, want := range []int64{0, 1, 1, 1, 2, 2, 2, 3} {
+		f.Advance(1)
+		simtest.Equal(t, f.InjectedFlits, want, "flits that have entered by cycle %d:", cycle)
+	}
+}
+
 // Beyond the packets that a terminal looks ahead, one that waits holds up those behind
 // it again, so that memory is bounded; nothing else changes.
 func TestTerminalLanesAreBounded(t *testing.T) {

@@ -164,12 +164,15 @@ func TestSaturatedEnds(t *testing.T) {
 }
 
 // TestDecides: a run that only decides ends with its verdict where the interval is ten times as
-// wide as is asked for.
+// wide as is asked for. A budget of less than the least window ends it after as many cycles.
 func TestDecides(t *testing.T) {
 	plan := measure.Plan{Precision: 0.001, Decide: true, Least: 3000}
 	r := outputQueue(t, 4).run(t, routingtest.Uniform(4), 0.8, 1, plan)
 	simtest.ErrorIf(t, r.State != measure.Steady || r.Settled || r.Window < 3000 || r.Window > 20_000 || !(r.HalfWidth() > 0.01*r.MeanLatency()),
 		"%v (%s), settled %v, after %d cycles of window, half-width %v", r.State, r.Reason, r.Settled, r.Window, r.HalfWidth())
+	plan.Budget = 2000
+	r = outputQueue(t, 4).run(t, routingtest.Uniform(4), 0.8, 1, plan)
+	simtest.ErrorIf(t, r.Warmup+r.Window < 3000 || r.Warmup+r.Window > 3200, "least window beyond the budget: %d + %d cycles", r.Warmup, r.Window)
 }
 
 // judged runs four terminals on a switch at a load; everybody sends to terminal 3
