@@ -111,8 +111,7 @@ func TestSimultaneousEventsFollowTheModel(t *testing.T) {
 }
 
 func TestRunUntilAndStop(t *testing.T) {
-	k := NewKernel()
-	r := &recorder{}
+	k, r := NewKernel(), &recorder{}
 	h := k.Register(r)
 	r.on = func(k *Kernel, e Event) {
 		if e.Kind == 1 {
@@ -201,8 +200,7 @@ func TestPass(t *testing.T) {
 }
 
 func TestKernelAllocatesNothingInSteadyState(t *testing.T) {
-	k := NewKernel()
-	r := NewStream(1, "steady", 0)
+	k, r := NewKernel(), NewStream(1, "steady", 0)
 	h := k.Register(handlerFunc(func(k *Kernel, e Event) {
 		k.After(Time(1+r.IntN(1<<22)), e.Handler, 0, e.Target, 0)
 	}))
@@ -221,8 +219,7 @@ func (f handlerFunc) Handle(k *Kernel, e Event) { f(k, e) }
 func BenchmarkKernel(b *testing.B) {
 	for _, pending := range []int{1000, 100_000} {
 		b.Run("pending="+strconv.Itoa(pending), func(b *testing.B) {
-			k := NewKernel()
-			r := NewStream(1, "bench", 0)
+			k, r := NewKernel(), NewStream(1, "bench", 0)
 			h := k.Register(handlerFunc(func(k *Kernel, e Event) {
 				k.After(Time(1+r.IntN(1<<22)), e.Handler, 0, e.Target, 0)
 			}))

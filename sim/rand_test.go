@@ -152,8 +152,7 @@ func FuzzUnitsRoundTrip(f *testing.F) {
 
 func TestSerializerCarriesRemainders(t *testing.T) {
 	var s Serializer
-	d := NewDivider(3e9)
-	total := Time(0)
+	d, total := NewDivider(3e9), Time(0)
 	for range 3000 {
 		total += s.Time(1, &d) // 8000/3 ps
 	}

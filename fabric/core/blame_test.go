@@ -216,8 +216,7 @@ func TestBlameIdle(t *testing.T) {
 			config.Switch.Speedup, config.Switch.RouteCycles, config.Switch.VCAllocCycles = 1, 1, 1
 			config.Terminal.InjectionCycles = 0
 			config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 10 * sim.Nanosecond}}
-			f := n.fabric(t, config)
-			meter := measure.NewMeter(100)
+			f, meter := n.fabric(t, config), measure.NewMeter(100)
 			var got core.Parts
 			observe.StartBlame(f, meter).OnPacket = func(_ *fabric.Delivery, p *core.Parts) { got = *p }
 			meter.Open(0)
@@ -241,8 +240,7 @@ func TestBlameLongWaits(t *testing.T) {
 		config.Switch.OutputBufferFlits = room
 		config.Terminal.InjectionCycles = 0
 		config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: slow}}
-		f := n.fabric(t, config)
-		meter := measure.NewMeter(100)
+		f, meter := n.fabric(t, config), measure.NewMeter(100)
 		b := observe.StartBlame(f, meter)
 		var all []core.Parts
 		b.OnPacket = func(d *fabric.Delivery, parts *core.Parts) { all = append(all, *parts) }
@@ -291,8 +289,7 @@ func TestObserversCauseNothing(t *testing.T) {
 // for its channel, and the channel is what they are charged to.
 func TestBlameHotSpot(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
-	f := n.fabric(t, fabric.DefaultConfig())
-	s := &script{}
+	f, s := n.fabric(t, fabric.DefaultConfig()), &script{}
 	for i := range int64(300) {
 		s.Send(1, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
 		s.Send(2, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
@@ -319,8 +316,7 @@ func TestBlameHotSpot(t *testing.T) {
 	}
 	simtest.ErrorIf(t, math.Abs(sum-float64(all)) > 1e-6*sum || roots[hot] < 0.9*sum,
 		"the root of %v packet-cycles, of %d in all; roots add up to %v", roots[hot], all, sum)
-	ports := n.topo.Graph().NumPorts()
-	up := b.Upstream(hot)
+	ports, up := n.topo.Graph().NumPorts(), b.Upstream(hot)
 	simtest.ErrorIf(t, len(up) != 2 || up[0].Channel+up[1].Channel != 2*ports+3,
 		"branches %v, want the channels of terminals 1 and 2: %d and %d", up, ports+1, ports+2)
 }

@@ -16,8 +16,7 @@ import (
 // arrivals are the cycles, up to a last one, in which credits of the virtual
 // channels of an input come back, one entry a credit.
 func arrivals(f *core.Fabric, in topology.PortID, vcs int, last int64) [][]int64 {
-	cycles := make([][]int64, vcs)
-	before := make([]int64, vcs)
+	cycles, before := make([][]int64, vcs), make([]int64, vcs)
 	for vc := range before {
 		before[vc] = f.CreditsBack(in, vc)
 	}
@@ -55,8 +54,7 @@ func TestOneCreditACycle(t *testing.T) {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 5 })
 		config := fabric.DefaultConfig()
 		config.Switch.VCs, config.Switch.CreditCycles, config.Switch.CreditsPerCycle = 2, 3, c.perCycle
-		f := n.fabric(t, config)
-		s := &script{}
+		f, s := n.fabric(t, config), &script{}
 		for src := range topology.TerminalID(3) {
 			s.Send(src, fabric.PacketSpec{Birth: 10, Dst: 3, Flits: 1})
 		}
@@ -86,8 +84,7 @@ func TestCreditsOfABurst(t *testing.T) {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
 		config := fabric.DefaultConfig()
 		config.Switch.VCs, config.Switch.Speedup, config.Switch.CreditsPerCycle = 1, 4, perCycle
-		f := n.fabric(t, config)
-		s := &script{}
+		f, s := n.fabric(t, config), &script{}
 		s.Send(0, fabric.PacketSpec{Dst: 2, Flits: 12})
 		s.Send(1, fabric.PacketSpec{Dst: 2, Flits: 8})
 		f.Attach(fabric.Ends{Source: s, Sink: s})
@@ -144,15 +141,12 @@ func TestCreditsAreBounded(t *testing.T) {
 	} {
 		for _, perCycle := range []int{1, 2, 0} {
 			t.Run(fmt.Sprint(name, " ", perCycle), func(t *testing.T) {
-				n := dragonflyNetwork(t, "min", 2, 4, 2)
-				config := fabric.DefaultConfig()
+				n, config := dragonflyNetwork(t, "min", 2, 4, 2), fabric.DefaultConfig()
 				config.Switch.Speedup, config.Switch.BufferFlits, config.Switch.Iterations, config.Switch.CreditsPerCycle = 4, 8, 2, perCycle
 				set(&config)
-				f := n.fabric(t, config)
-				source := n.traffic(0.9, 4)
+				f, source := n.fabric(t, config), n.traffic(0.9, 4)
 				f.Attach(fabric.Ends{Source: source, Sink: &digest{}})
-				before := make([]int64, n.topo.Graph().NumPorts())
-				most := int64(0)
+				before, most := make([]int64, n.topo.Graph().NumPorts()), int64(0)
 				for range 600 {
 					f.Advance(1)
 					for in := range before {
@@ -306,11 +300,9 @@ func (s *plainSensing) back(ov int, c int64) {
 // all of them the switch, is often without congestion and often not.
 func TestSensingIsAsDefined(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 1, 3, 1)
-	g := n.topo.Graph()
-	config := fabric.DefaultConfig()
+	g, config := n.topo.Graph(), fabric.DefaultConfig()
 	config.Switch.VCs, config.Switch.CreditSensing = 2, "on"
-	f := n.fabric(t, config)
-	ovs := g.NumPorts() * 2
+	f, ovs := n.fabric(t, config), g.NumPorts()*2
 	plain := &plainSensing{g: g, vcs: 2, out: make([][]int64, ovs), next: make([]int, ovs), trip: make([]int64, ovs), idle: make([]int64, g.NumPorts())}
 	for i := range plain.next {
 		plain.next[i] = -1

@@ -86,8 +86,7 @@ func TestRegisteredAllocators(t *testing.T) {
 			n := dragonflyNetwork(t, "min", 2, 4, 2)
 			config, meter := fabric.DefaultConfig(), measure.NewMeter(1<<40)
 			config.Switch.Allocator = allocator.Named(name)
-			f := n.fabric(t, config)
-			source := n.traffic(0.4, 1)
+			f, source := n.fabric(t, config), n.traffic(0.4, 1)
 			f.Attach(fabric.Ends{Source: source, Sink: meter})
 			meter.Open(0)
 			if f.Advance(2000); !check.On { // the checked build needs memory for its checks
@@ -201,16 +200,17 @@ func TestTerminalBuffer(t *testing.T) {
 	}
 }
 
-// TestAliasedPorts: rivals are looked for by ports modulo 64. Terminals 0 and 64 of a switch of 70 send to 1 and 65, and
-// neither waits: packets arrive in cycle 5, as the first one in TestTerminalBuffer.
+// TestAliasedPorts: rivals are looked for by ports modulo 64. Terminals 0, 2 and 64 of a switch of 70 send to 1, 3 and 65,
+// and none waits: packets arrive in cycle 5, as the first one in TestTerminalBuffer.
 func TestAliasedPorts(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 70 })
 	config, s := fabric.DefaultConfig(), &script{}
 	config.Switch.Speedup, config.Switch.VCs = 1, 1
-	s.Send(0, fabric.PacketSpec{Dst: 1, Flits: 1})
-	s.Send(64, fabric.PacketSpec{Dst: 65, Flits: 1})
+	for _, src := range []topology.TerminalID{0, 2, 64} {
+		s.Send(src, fabric.PacketSpec{Dst: src + 1, Flits: 1})
+	}
 	n.play(t, config, s, 60)
-	simtest.Alike(t, "arrivals", s.Arrivals(1), []int64{5}, s.Arrivals(65), []int64{5})
+	simtest.Alike(t, "arrivals", s.Arrivals(1), []int64{5}, s.Arrivals(3), []int64{5}, s.Arrivals(65), []int64{5})
 }
 
 // TestTerminalBufferBehindLink: the same behind a link of 4 cycles, which the credits of terminals do not cross, with a

@@ -67,11 +67,9 @@ func TestThreads(t *testing.T) {
 						if i == 1 { // the first is not tiled
 							core.TileFrom(t.Cleanup, 1, 1)
 						}
-						n := c.network(t)
-						config := fabric.DefaultConfig()
+						n, config := c.network(t), fabric.DefaultConfig()
 						c.set(&config)
-						f := n.fabric(t, config)
-						source := n.traffic(load, c.flits)
+						f, source := n.fabric(t, config), n.traffic(load, c.flits)
 						plan.Threads = threads
 						r := simtest.Must(measure.Run(t.Context(), f, source, load, plan))(t)
 						simtest.ErrorIf(t, f.Threads() != threads || (f.Domains() > 1) != (i > 0),
@@ -122,8 +120,7 @@ func TestThreadsRefused(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	// Channels of one latency: groups are divided.
 	for _, remote := range []string{"ugal-g", "ugal-pb"} {
-		n := dragonflyNetwork(t, remote, 2, 4, 2)
-		config := fabric.DefaultConfig()
+		n, config := dragonflyNetwork(t, remote, 2, 4, 2), fabric.DefaultConfig()
 		config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: sim.Nanosecond}, "local": {Latency: sim.Nanosecond}}
 		f, _ := n.run(t, config, 0.1, 1, plan)
 		simtest.ErrorIf(t, f.Threads() != 1, "%s was divided", remote)
@@ -149,11 +146,9 @@ func TestTiles(t *testing.T) {
 // TestPartition: a dragonfly falls into whole groups, a torus into slabs, a fat tree into halves of
 // its leaves with the switches above them; parts are of nearly equal size.
 func TestPartition(t *testing.T) {
-	dragonfly := dragonflyNetwork(t, "min", 2, 4, 2)
-	config := fabric.DefaultConfig()
+	dragonfly, config := dragonflyNetwork(t, "min", 2, 4, 2), fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 20 * sim.Nanosecond}}
-	groups := dragonfly.topo.(topology.Grouped)
-	part := dragonfly.fabric(t, config).Partition(3, nil)
+	groups, part := dragonfly.topo.(topology.Grouped), dragonfly.fabric(t, config).Partition(3, nil)
 	for s := range part {
 		simtest.ErrorIf(t, part[s] != groups.GroupOf(topology.SwitchID(s))/3,
 			"dragonfly: switch %d of group %d is in part %d", s, groups.GroupOf(topology.SwitchID(s)), part[s])

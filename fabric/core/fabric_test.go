@@ -135,8 +135,7 @@ func TestAgainstKernelClock(t *testing.T) {
 // allocation, switch allocation, crossbar and credit, the round trips are 1 + L + 1 + L + 1 = 2L +
 // 3: 203 cycles on global channels, 23 on local ones and 5 to and from terminals.
 func TestBufferWarnings(t *testing.T) {
-	n := dragonflyNetwork(t, "min", 2, 4, 2)
-	config := pipelined()
+	n, config := dragonflyNetwork(t, "min", 2, 4, 2), pipelined()
 	config.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 10 * sim.Nanosecond}, "global": {Latency: 100 * sim.Nanosecond}}
 	for buffer, want := range map[int][]string{
 		16:  {"\"local\"", "23 cycles", "\"global\"", "203 cycles", "0.079 flits", "buffer_flits = 203"},
@@ -266,10 +265,8 @@ func (c *goldenCase) digest(t *testing.T, n network, set func(*fabric.SwitchConf
 	config := fabric.DefaultConfig()
 	c.set(&config)
 	set(&config.Switch)
-	f := n.fabric(t, config)
-	terminals := n.topo.Graph().Terminals()
-	mean := float64(1+c.flits.most) / 2
-	d := &digest{}
+	f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
+	mean, d := float64(1+c.flits.most)/2, &digest{}
 	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(terminals, routingtest.Others(terminals), routingtest.AtRate(c.load/mean), c.flits, 1), Sink: d})
 	cycles := int64(2000)
 	if terminals > 500 {

@@ -77,8 +77,7 @@ func births(flits int32, cycles ...int64) *script {
 // after its birth; from 150 to 249 packets go the long way.
 func TestFaultOnRing(t *testing.T) {
 	topo := ring(4)
-	cable := between(topo.Graph(), 0, 1)
-	s := births(1, 0, 80, 90, 97, 110, 147, 148, 180, 220, 247, 248)
+	cable, s := between(topo.Graph(), 0, 1), births(1, 0, 80, 90, 97, 110, 147, 148, 180, 220, 247, 248)
 	f := runFaults(t, topo, []topology.Failure{{Links: cable, At: 100, Until: 200}}, s, func(p *fabric.FaultPlan) { p.Reroute = 50 })
 	// Born in 90, a packet is on the cable from cycle 93 to 103; born in 80, from 83 to 93. Born in
 	// 97 it is at the switch in 99, and its channel from 100 on.
@@ -155,8 +154,7 @@ func TestFaultInPacket(t *testing.T) {
 		{20, 8, 5, 3}, // the last flit arrives in switch 1 in this cycle: too late
 		{21, 8, 8, 0}, // all are across
 	} {
-		topo := ring(2)
-		s := births(8, 0, 40)
+		topo, s := ring(2), births(8, 0, 40)
 		f := runFaults(t, topo, []topology.Failure{{Links: between(topo.Graph(), 0, 1), At: c.at, Until: 35}}, s, nil)
 		// The second packet, of 8 flits more, finds the cable as it was.
 		simtest.ErrorIf(t, f.InjectedFlits != c.injected+8 || f.DeliveredFlits != c.delivered+8 || f.DiscardedFlits != c.dropped,
@@ -198,8 +196,7 @@ func TestTableAroundFaults(t *testing.T) {
 	}
 	r := simtest.Must(param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: topo, Down: down}, nil))(t)
 	f := simtest.Must(core.New(g, fabric.DefaultConfig(), r, 1))(t)
-	hops := shortestHops{t, g, g.NeighborsWithout(down), 0}
-	source := network{topo, r}.traffic(0.3, 1)
+	hops, source := shortestHops{t, g, g.NeighborsWithout(down), 0}, network{topo, r}.traffic(0.3, 1)
 	source.Stop(1000)
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: source, Sink: &hops}, measure.ToEnd{}))
 	simtest.ErrorIf(t, hops.packets == 0, "no packets")
@@ -236,8 +233,7 @@ func TestFaultFreesOthers(t *testing.T) {
 	b.AddLink(1, 2, 1)
 	topo := topology.NewFileNetwork(b.Freeze())
 	plan := tablePeriods(t, topo, []topology.Failure{{Links: between(topo.Graph(), 1, 2), At: 20}})
-	f := faulty(t, topo.Graph(), pipelined(), plan)
-	s := &script{}
+	f, s := faulty(t, topo.Graph(), pipelined(), plan), &script{}
 	s.Send(0, fabric.PacketSpec{Dst: 3, Flits: 20})
 	s.Send(1, fabric.PacketSpec{Birth: 5, Dst: 2, Flits: 1})
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))

@@ -255,8 +255,7 @@ func TestKernelsGoOn(t *testing.T) {
 		}
 		r := sim.NewStream(1, "moments "+name, 0)
 		for range moments {
-			at := 5 + r.IntN(1000)
-			g := newGame(t, n, 2+r.IntN(2), flits, set).begin()
+			at, g := 5+r.IntN(1000), newGame(t, n, 2+r.IntN(2), flits, set).begin()
 			var kept []byte
 			var before []int
 			var now sim.Time

@@ -362,15 +362,13 @@ func TestVictimFromTheSameTerminal(t *testing.T) {
 // its terminal sleeps.
 func TestTerminalLanesKeepOrder(t *testing.T) {
 	n := newStar(6, 3)
-	f := simtest.Must(core.New(n.graph, adapterConfig("2:1", "0:3,1:1", 1), n, 1))(t)
-	s := newStreams(6, 7)
+	f, s := simtest.Must(core.New(n.graph, adapterConfig("2:1", "0:3,1:1", 1), n, 1))(t), newStreams(6, 7)
 	for src := range topology.TerminalID(6) {
 		for dst := range topology.TerminalID(6) {
 			s.all = append(s.all, stream{src: src, dst: dst, load: 0.2, random: sim.NewStream(1, "streams", int(src*6+dst))})
 		}
 	}
-	births := map[[2]topology.TerminalID]int64{}
-	delivered := 0
+	births, delivered := map[[2]topology.TerminalID]int64{}, 0
 	simtest.Check(t, f.Attach(fabric.Ends{Source: s, Sink: deliver(func(d *fabric.Delivery) {
 		pair := [2]topology.TerminalID{d.Src, d.Dst}
 		simtest.FatalIf(t, d.Birth < births[pair], "%v: the packet of cycle %d came after that of %d", pair, d.Birth, births[pair])
@@ -381,8 +379,7 @@ func TestTerminalLanesKeepOrder(t *testing.T) {
 	f.Advance(100_000)
 	err := f.Audit()
 	simtest.ErrorIf(t, err != nil || f.InFlight() > 0, "%v %v", err, f.InFlight())
-	sent := 0
-	again := newStreams(6, 7, s.all...)
+	sent, again := 0, newStreams(6, 7, s.all...)
 	again.stop = s.stop
 	for i := range again.all {
 		again.all[i].next = 0
@@ -414,6 +411,29 @@ func TestTerminalLanesInARun(t *testing.T) {
 	simtest.ErrorIf(t, r.State == measure.Saturated || r.Packets() == 0, "%v %v", r.State, r.Reason)
 	r = run(0.9)
 	simtest.ErrorIf(t, r.State != measure.Saturated, "%v %v", r.State, r.Reason)
+}
+
+// anyLane lets packets to terminal 3 leave their terminal on any lane.
+type anyLane struct{ *laned }
+
+func (n anyLane) Depart(v *fabric.View, h *fabric.Head) uint32 {
+	if h.Dst == 3 {
+		return n.InjectionVCs(0)
+	}
+	return n.laned.Depart(v, h)
+}
+
+// Of the packets that can leave on the lane whose turn it is, here 0, the first-born does, whatever lanes they have: while
+// one of 8 flits leaves, two are born, and that to terminal 3 before that to terminal 2.
+func TestTerminalLanesFirstBorn(t *testing.T) {
+	n, s := newStar(4, 2), &script{}
+	n.lane = func(topology.TerminalID) int { return 0 }
+	f := simtest.Must(core.New(n.graph, adapterConfig("", "0:255,1:1", 0), anyLane{n}, 1))(t)
+	for birth, dst := range []topology.TerminalID{2, 3, 2} {
+		s.Send(0, fabric.PacketSpec{Birth: int64(birth), Dst: dst, Flits: int32(8>>(3*birth) | 1)})
+	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
+	simtest.Equal(t, s.Arrivals(3)[0], s.Arrivals(2)[1]-1, "the packet to terminal 3 arrives, a cycle before that to 2, in cycle")
 }
 
 // What is born meanwhile does not hurry a packet that leaves: of two flits on a channel that takes three cycles for one,

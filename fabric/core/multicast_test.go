@@ -90,8 +90,7 @@ func TestMulticastZeroLoad(t *testing.T) { models(t, testMulticastZeroLoad) }
 func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 	for i, st := range stages {
 		n := smallTorus(t)
-		g := n.topo.Graph()
-		config := pipeline(cutThrough(config, 3), i)
+		g, config := n.topo.Graph(), pipeline(cutThrough(config, 3), i)
 		for _, flits := range []int32{1, 5, 6} {
 			if flits == 6 && config.Holds() { // other switches forward them as they come
 				config.Switch.Forwarding = fabric.StoreAndForward
@@ -99,8 +98,7 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 			m := newTrees(g)
 			const src = 13
 			mlid := m.plant(g.PortSwitch[g.TerminalPort[src]], terminals(g.Terminals())) // rooted at the sender: minimal paths
-			f := n.multicast(t, config, m)
-			s := &script{}
+			f, s := n.multicast(t, config, m), &script{}
 			s.Send(src, fabric.PacketSpec{Birth: 7, Flits: flits, VCs: 4, MLID: mlid})
 			simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
 			simtest.ErrorIf(t, len(s.Delivered) != g.Terminals()-1, "%s: %d deliveries", st.name, len(s.Delivered))

@@ -110,8 +110,7 @@ func TestTorusOverlapped(t *testing.T) {
 		config := fabric.DefaultConfig()
 		s := &config.Switch
 		s.RouteCycles, s.VCAllocCycles, s.Speedup, s.VCs, s.BufferFlits, s.Pipeline = 1, 1, 1, 2, 16, pipeline
-		f := n.fabric(t, config)
-		source := n.traffic(0.3, 1)
+		f, source := n.fabric(t, config), n.traffic(0.3, 1)
 		r := simtest.Must(measure.Run(t.Context(), f, source, 0.3, measure.Plan{Warmup: 1000, Window: 2000}))(t)
 		accepted[pipeline] = float64(r.Accepted)
 	}
@@ -194,8 +193,7 @@ func TestPutVCsForward(t *testing.T) {
 	f := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = ports }).fabric(t, config)
 	f.OpenIdle()
 	for range 5000 {
-		a := f.PutVCsForward(random.IntN)
-		chosen := map[uint32]uint32{}
+		a, chosen := f.PutVCsForward(random.IntN), map[uint32]uint32{}
 		for queue, r := range a.Asks {
 			for i := range uint32(ports * vcs) {
 				ov := (a.AcceptOV[queue] + i) % (ports * vcs)
@@ -344,8 +342,7 @@ func TestDeadlocks(t *testing.T) {
 			if c.set != nil {
 				c.set(&config)
 			}
-			f := c.net.fabric(t, config)
-			source := c.net.traffic(1, c.flits)
+			f, source := c.net.fabric(t, config), c.net.traffic(1, c.flits)
 			_, err := measure.Run(t.Context(), f, source, 1, measure.Plan{Warmup: 5000, Window: 20000})
 			var deadlock *core.DeadlockError
 			simtest.FatalIf(t, !errors.As(err, &deadlock), "no deadlock: %v", err)

@@ -162,8 +162,7 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 			simtest.ErrorIf(t, v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3, "there is no marking, and a flit takes 3 cycles")
 		}}}
 		probing(n, &config, 1, fabric.Sent)
-		s := &script{}
-		random := sim.NewStream(1, "packets", 0)
+		s, random := &script{}, sim.NewStream(1, "packets", 0)
 		for birth := range int64(60) {
 			for src := range topology.TerminalID(24) {
 				s.Send(src, fabric.PacketSpec{Birth: 10 * birth, Dst: topology.TerminalID(random.IntN(24)), Flits: int32(1 + random.IntN(6))})
@@ -377,8 +376,7 @@ func TestLabelsTravel(t *testing.T) {
 // carried adds up to what the window did.
 func checkSeries(t *testing.T, f *core.Fabric, r *measure.Result) {
 	t.Helper()
-	s := r.Series
-	last := int64(0)
+	s, last := r.Series, int64(0)
 	for _, end := range s.Ends {
 		simtest.ErrorIf(t, end <= last, "intervals end at %v", s.Ends)
 		last = end

@@ -25,8 +25,7 @@ func TestRefusals(t *testing.T) {
 	escape := newNetwork(t, "torus", "adaptive-escape", func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
 	line := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
 	link, star := newSharedLink(2), newStar(4, 2)
-	lanes := network{link, link}
-	adapters := network{star, star}
+	lanes, adapters := network{link, link}, network{star, star}
 	allocators := func(name string, iterations int) func(*fabric.Config) {
 		return func(c *fabric.Config) { c.Switch.Allocator, c.Switch.Iterations = allocator.Named(name), iterations }
 	}
@@ -125,8 +124,7 @@ func TestRefusals(t *testing.T) {
 // Ports have one of five MTUs.
 func TestMTU(t *testing.T) {
 	for _, mtu := range []sim.Bytes{0, 256, 512, 1024, 2048, 4096, 64, 1000, 8192, -256} {
-		n := newStar(2, 1)
-		config := fabric.DefaultConfig()
+		n, config := newStar(2, 1), fabric.DefaultConfig()
 		config.Fabric.MTU = mtu
 		if _, err := core.New(n.graph, config, n, 1); mtu == 0 || mtu >= 256 && mtu <= 4096 && mtu&(mtu-1) == 0 {
 			simtest.Check(t, err)
@@ -197,8 +195,7 @@ func TestMisuseByRoutings(t *testing.T) {
 	} {
 		config := fabric.DefaultConfig()
 		packets(&config)
-		f := network{n.topo, spy{n.routing, fabric.Needs{}, see}}.fabric(t, config)
-		s := &script{}
+		f, s := network{n.topo, spy{n.routing, fabric.Needs{}, see}}.fabric(t, config), &script{}
 		s.Send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
 		func() {
 			defer func() {
@@ -217,11 +214,9 @@ func TestNetworkTooLarge(t *testing.T) {
 	config := simtest.Must(topology.Registry.Config("torus"))(t)
 	torus := config.(*topology.GridConfig)
 	torus.Dims, torus.Terminals = []int{1000}, 1
-	topo := simtest.Must(topology.Registry.Build("torus", torus, struct{}{}))(t)
-	c := fabric.DefaultConfig()
+	topo, c := simtest.Must(topology.Registry.Build("torus", torus, struct{}{}))(t), fabric.DefaultConfig()
 	c.Switch.VCs = 8
-	r := minimalRouting(t, topo)
-	before := debug.SetMemoryLimit(1_360_000)
+	r, before := minimalRouting(t, topo), debug.SetMemoryLimit(1_360_000)
 	defer debug.SetMemoryLimit(before)
 	simtest.Check(t, c.Check(topo.Graph(), r))
 	debug.SetMemoryLimit(1_359_999)

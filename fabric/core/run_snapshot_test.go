@@ -86,8 +86,7 @@ func TestRunsGoOn(t *testing.T) {
 	for i, c := range courses(t) {
 		plan, calls := c.plan, 0
 		plan.Snapshot = func(bool, func(*snapshot.Archive) error) error { calls++; return nil }
-		want := simtest.Must(c.run(t, plan))(t)
-		random := sim.NewStream(1, c.name, 0)
+		want, random := simtest.Must(c.run(t, plan))(t), sim.NewStream(1, c.name, 0)
 		for _, share := range simtest.Some(t, i, 0, 99, random.IntN(100)) {
 			at, call := (calls-1)*share/100, 0
 			var kept []byte
@@ -178,8 +177,7 @@ func failingRuns(t testing.TB) []failingRun {
 func (c *failingRun) fabric(t testing.TB, change func(*fabric.Config)) *core.Fabric {
 	t.Helper()
 	g := c.network.topo.Graph()
-	failures := failing(g, c.routing == "nca" || c.routing == "table", c.seed)
-	config := fabric.DefaultConfig()
+	failures, config := failing(g, c.routing == "nca" || c.routing == "table", c.seed), fabric.DefaultConfig()
 	config.Switch.BufferFlits = 6
 	switch c.timing {
 	case "lanes": // which cannot follow faults that come or go
@@ -351,11 +349,9 @@ func TestObservedStatesAreOfTheObserved(t *testing.T) {
 // a virtual channel (once a packet and switch), and as many arrivals at switches: each crossing
 // leads to another, but for the 3P to terminals, and 3P arrivals come from those.
 func TestObservers(t *testing.T) {
-	n := dragonflyNetwork(t, "val", 2, 4, 2)
-	config := pipelined()
+	n, config := dragonflyNetwork(t, "val", 2, 4, 2), pipelined()
 	config.Switch.Pipeline = fabric.Serial // so that all channels are given to fronts
-	f := n.fabric(t, config)
-	meter := measure.NewMeter(100)
+	f, meter := n.fabric(t, config), measure.NewMeter(100)
 	blame, trace := observe.StartBlame(f, meter), observe.StartTrace(f, meter, observe.TracePlan{Packets: 100})
 	seen := f.Count()
 	meter.Open(0)

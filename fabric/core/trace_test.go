@@ -30,17 +30,14 @@ func TestTraceZeroLoad(t *testing.T) {
 	s.RouteCycles, s.VCAllocCycles, s.SwitchAllocCycles, s.CrossbarCycles, s.Speedup = 2, 3, 4, 5, 1
 	config.Terminal.InjectionCycles = 4
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: 3 * sim.Nanosecond}, "grid": {Latency: 10 * sim.Nanosecond}}
-	f := n.fabric(t, config)
-	meter := measure.NewMeter(100)
+	f, meter := n.fabric(t, config), measure.NewMeter(100)
 	meter.Open(0)
-	tr := observe.StartTrace(f, meter, observe.TracePlan{Packets: 5})
-	source := &script{}
+	tr, source := observe.StartTrace(f, meter, observe.TracePlan{Packets: 5}), &script{}
 	source.Send(0, fabric.PacketSpec{Birth: 100, Dst: 2, Flits: 3, Tag: 7})
 	f.Attach(fabric.Ends{Source: source, Sink: meter})
 	f.Advance(300)
 	simtest.FatalIf(t, len(tr.Packets()) != 1, "%d packets", len(tr.Packets()))
-	p := tr.Packets()[0]
-	g := f.Graph()
+	p, g := tr.Packets()[0], f.Graph()
 	path := p.Path
 	p.Path = nil
 	want := observe.PacketTrace{
@@ -78,8 +75,7 @@ func TestTraceZeroLoad(t *testing.T) {
 // its stages add up to its latency.
 func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 	t.Helper()
-	g := f.Graph()
-	sum := int64(0)
+	g, sum := f.Graph(), int64(0)
 	for i, x := range p.Stages() {
 		sum += x
 		simtest.ErrorIf(t, x < 0, "%s takes %d cycles: %+v", observe.StageNames[i], x, p)
@@ -178,8 +174,7 @@ func TestTraceChoice(t *testing.T) {
 	only := make([]bool, n.topo.Graph().Terminals())
 	only[3], only[5] = true, true
 	var from, to, third []*observe.PacketTrace
-	count := map[topology.TerminalID]int{}
-	number := map[topology.TerminalID]int{}
+	count, number := map[topology.TerminalID]int{}, map[topology.TerminalID]int{}
 	for _, p := range all {
 		number[p.Src]++
 		simtest.ErrorIf(t, p.Number != number[p.Src], "packet %d of terminal %d is called %d", number[p.Src], p.Src, p.Number)

@@ -60,8 +60,7 @@ func FuzzUnits(f *testing.F) {
 // whole packets, and with times that are whole cycles: what flits and packets as the
 // unit must agree on.
 func drawUnitTrial(t testing.TB, seed uint64) *routingtest.Trial {
-	tr := routingtest.DrawTrial(t, seed)
-	stream := sim.NewStream(seed, "units", 0)
+	tr, stream := routingtest.DrawTrial(t, seed), sim.NewStream(seed, "units", 0)
 	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
 	s := &tr.Config.Switch
 	s.Hold, s.FlowControl, s.CreditSensing = true, "cut-through", "off"
@@ -132,8 +131,7 @@ type groups struct {
 // (That they can deadlock does not matter: both units must do so in the same cycle.)
 func drawGroups(tr *routingtest.Trial) *groups {
 	g := tr.Graph()
-	x := &groups{trees: newTrees(g), of: make([][]int32, g.Terminals())}
-	r := sim.NewStream(tr.Seed, "groups", 0)
+	x, r := &groups{trees: newTrees(g), of: make([][]int32, g.Terminals())}, sim.NewStream(tr.Seed, "groups", 0)
 	for t := range g.Terminals() {
 		x.random = append(x.random, sim.NewStream(tr.Seed, "group", t))
 	}
@@ -238,8 +236,7 @@ func markPorts(tr *routingtest.Trial) bool {
 	if _, escapes := tr.Routing.(fabric.EscapeRouting); escapes {
 		return false
 	}
-	stream := sim.NewStream(tr.Seed, "marks", 0)
-	choice := &tr.Config.Switch.Marking
+	stream, choice := sim.NewStream(tr.Seed, "marks", 0), &tr.Config.Switch.Marking
 	if err := choice.Choose([]string{"threshold", "red", "infiniband"}[stream.IntN(3)]); err != nil {
 		panic(err)
 	}
@@ -258,8 +255,7 @@ func markPorts(tr *routingtest.Trial) bool {
 // go with.
 func multicastNetwork(t testing.TB, tr *routingtest.Trial, config fabric.Config) (*core.Fabric, *groups) {
 	t.Helper()
-	x := drawGroups(tr)
-	s := &config.Switch
+	x, s := drawGroups(tr), &config.Switch
 	s.VCs = x.vcs
 	s.VLArbHigh, s.VLArbLow, s.VLHighLimit = "", "", 0 // of unicast packets
 	if s.Hold && s.OutputBufferFlits > 0 {

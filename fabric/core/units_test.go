@@ -224,8 +224,7 @@ func TestRoutesAhead(t *testing.T) {
 		config := fabric.DefaultConfig()
 		packets(&config)
 		config.Switch.Speedup = speedup
-		f := n.fabric(t, config)
-		source := n.traffic(load, 9)
+		f, source := n.fabric(t, config), n.traffic(load, 9)
 		simtest.Check(t, f.Attach(fabric.Ends{Source: source, Sink: &script{}}))
 		f.Advance(1500)
 		return stateOf(t, f)

@@ -98,8 +98,7 @@ func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 	}
 	s := &script{}
 	const spacing = 2000 // longer than any packet is under way
-	r := sim.NewStream(1, "pairs", 0)
-	pairs := 60
+	r, pairs := sim.NewStream(1, "pairs", 0), 60
 	for i := range pairs {
 		src, dst := topology.TerminalID(r.IntN(g.Terminals())), topology.TerminalID(r.IntN(g.Terminals()))
 		s.Send(src, fabric.PacketSpec{Birth: int64(i)*spacing + int64(i%3), Dst: dst, Flits: flits, Tag: uint64(i)})
@@ -109,8 +108,7 @@ func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 	sum := int64(0)
 	for _, d := range s.Delivered {
 		sum += d.Cycle - d.Birth
-		want := int64(4) + latency[g.PortClass[g.TerminalPort[d.Src]]] + int64(flits-1)
-		hops := 0
+		want, hops := int64(4)+latency[g.PortClass[g.TerminalPort[d.Src]]]+int64(flits-1), 0
 		n.walk(t, d.Src, d.Dst, f.VCs(), func(p topology.PortID) {
 			want += stages[stage].cycles + latency[g.PortClass[p]]
 			hops++

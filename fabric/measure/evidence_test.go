@@ -1,13 +1,16 @@
 package measure
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	_ "github.com/weft-sim/weft/fabric/topology/families"
+	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -368,6 +371,23 @@ func TestMeterSums(t *testing.T) {
 			simtest.ErrorIf(t, c.got != c.want, "%s: %s is %v, want %v", name, c.what, c.got, c.want)
 		}
 	}
+}
+
+// TestArrived: over channels of 1,000 cycles the packets of a window that have all arrived were born before the oldest in
+// the network, 2,000 cycles ago and more: in slices before the one that it is of.
+func TestArrived(t *testing.T) {
+	topo := simtest.Must(param.Make(topology.Registry, "single-switch", struct{}{}, func(c *topology.SingleSwitchConfig) { c.Terminals = 4 }))(t)
+	table := simtest.Must(param.Make(routing.Registry, "table", routing.Env{Topology: topo}, func(*routing.TableConfig) {}))(t)
+	config := fabric.DefaultConfig()
+	config.Switch.BufferFlits, config.Channels = 4000, map[string]fabric.ChannelConfig{"terminal": {Latency: sim.Microsecond}}
+	f := simtest.Must(core.New(topo.Graph(), config, table, 1))(t)
+	r := simtest.Must(prepare(t.Context(), f, NewOpenLoop(4, toOne(1), everyThird{}, oneFlit{}, 1), 1.0/3, Plan{}))(t)
+	simtest.Check(t, errors.Join(r.begin(), r.advanceTo(100)))
+	r.open()
+	simtest.Check(t, r.advanceTo(5000))
+	oldest, slice := f.OldestBirth(), r.result.slice
+	simtest.Equal(t, r.arrived(), 100+(oldest-100)/slice*slice, "all born before the slice of %d have arrived:", oldest)
+	simtest.ErrorIf(t, oldest < 100 || oldest > 3000, "the oldest packet was born in %d", oldest)
 }
 
 // TestEstimate: six slices with a packet of latency 10 and four with three of 30 have the mean

@@ -12,8 +12,7 @@ import (
 )
 
 func sample(n int) []float64 {
-	r := sim.NewStream(7, "sample", 0)
-	x := make([]float64, n)
+	r, x := sim.NewStream(7, "sample", 0), make([]float64, n)
 	for i := range x {
 		x[i] = math.Exp(6 * r.Float64())
 	}
@@ -174,8 +173,7 @@ func TestGrowthCoverage(t *testing.T) {
 	for correlation, least := range map[float64]int{0: 978, 0.5: 970, 0.8: 960} {
 		held := 0
 		for series := range 1000 {
-			r := sim.NewStream(5, "growth", series)
-			x := 0.0
+			r, x := sim.NewStream(5, "growth", series), 0.0
 			var at, y []float64
 			for i := range 80 {
 				x = correlation*x + r.Float64() - 0.5
@@ -281,8 +279,7 @@ func TestCorrelatedBatches(t *testing.T) {
 
 // TestJoined: what is left over goes at the beginning.
 func TestJoined(t *testing.T) {
-	got := Joined([]float64{100, 1, 3, 5, 7, 2, 4}, 3)
-	want := []float64{3, 13.0 / 3}
+	got, want := Joined([]float64{100, 1, 3, 5, 7, 2, 4}, 3), []float64{3, 13.0 / 3}
 	simtest.ErrorIf(t, len(got) != 2 || math.Abs(got[0]-want[0]) > 1e-12 || math.Abs(got[1]-want[1]) > 1e-12, "joined %v, want %v", got, want)
 	simtest.ErrorIf(t, len(Joined(alternating(6), 6)) != 6, "six of six are joined")
 }
@@ -300,8 +297,7 @@ func TestMeanIntervalCoverage(t *testing.T) {
 	}{{0, 60, true, true}, {0.5, 60, true, false}, {0.5, 500, true, true}, {0.9, 2000, true, true}, {0.9, 60, false, false}} {
 		held, naive, intervals := 0, 0, 0
 		for series := range 600 {
-			r := sim.NewStream(3, "coverage", series)
-			x := 0.0
+			r, x := sim.NewStream(3, "coverage", series), 0.0
 			for range 200 {
 				x = c.correlation*x + r.Float64() - 0.5
 			}

@@ -13,10 +13,8 @@ import (
 // TestWheelAgainstMap files random items at near and far cycles and compares
 // what each cycle yields, and in which order, with a map.
 func TestWheelAgainstMap(t *testing.T) {
-	r := sim.NewStream(1, "wheel", 0)
-	w := New[int](100)
-	want := map[int64][]int{}
-	id := 0
+	r, w := sim.NewStream(1, "wheel", 0), New[int](100)
+	want, id := map[int64][]int{}, 0
 	push := func(cycle int64) {
 		id++
 		*w.Place(cycle) = id
@@ -39,8 +37,7 @@ func TestWheelAgainstMap(t *testing.T) {
 		}
 		simtest.FatalIf(t, !slices.Equal(got, want[cycle]), "cycle %d: got %v, want %v", cycle, got, want[cycle])
 		delete(want, cycle)
-		pending := 0
-		next := int64(-1)
+		pending, next := 0, int64(-1)
 		for c, items := range want {
 			pending += len(items)
 			if next < 0 || c < next {
@@ -59,8 +56,7 @@ func TestWheelAgainstMap(t *testing.T) {
 }
 
 func TestWheelAllocatesNothingInSteadyState(t *testing.T) {
-	r := sim.NewStream(1, "wheel", 0)
-	w := New[[2]int64](64)
+	r, w := sim.NewStream(1, "wheel", 0), New[[2]int64](64)
 	cycle := int64(0)
 	run := func() {
 		for range 1000 {
@@ -86,8 +82,7 @@ func TestWheelAllocatesNothingInSteadyState(t *testing.T) {
 // room for new ones afterwards.
 func TestWheelRemove(t *testing.T) {
 	for items := range 3 * chunkItems {
-		w := New[int](10)
-		want := map[int64][]int{}
+		w, want := New[int](10), map[int64][]int{}
 		file := func(cycle int64, item int) {
 			*w.Place(cycle) = item
 			want[cycle] = append(want[cycle], item)
