@@ -409,8 +409,8 @@ func TestTerminalLanesInARun(t *testing.T) {
 	}
 	r := run(0.3)
 	simtest.ErrorIf(t, r.State == measure.Saturated || r.Packets() == 0, "%v %v", r.State, r.Reason)
-	r = run(0.9)
-	simtest.ErrorIf(t, r.State != measure.Saturated, "%v %v", r.State, r.Reason)
+	r = run(0.9) // of 19,000 flits born in the window 10,000, and some in buffers, leave for terminal 2, and 1,000 for 3
+	simtest.ErrorIf(t, r.State != measure.Saturated || r.Packets() > 3000, "%v %v, %d packets", r.State, r.Reason, r.Packets())
 }
 
 // anyLane lets packets to terminal 3 leave their terminal on any lane.

@@ -182,6 +182,30 @@ func TestInputSpeedup(t *testing.T) {
 	}
 }
 
+// TestVCsObserved: round robins of virtual-channel allocation are played out for all packets where somebody looks on,
+// otherwise only for those that meet others, at once where each asks for one channel. The same packets arrive in the same
+// cycles, of decisions for one channel or several at random.
+func TestVCsObserved(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 8 })
+	for _, pipeline := range []string{fabric.Serial, fabric.Overlapped} {
+		var got [2]receivers
+		for i := range got {
+			random, config := sim.NewStream(1, "decisions", 0), fabric.DefaultConfig()
+			config.Switch.VCs, config.Switch.VCAllocCycles, config.Switch.Pipeline = 3, 2, pipeline
+			draws := network{n.topo, spy{n.routing, fabric.Needs{}, func(_ *fabric.View, _ *fabric.Head, hop *fabric.Hop) { hop.VCs = 1 + uint32(random.IntN(7)) }}}
+			f := draws.fabric(t, config)
+			if got[i] = make(receivers, 8); i > 0 {
+				f.Count()
+			}
+			simtest.Check(t, f.Attach(fabric.Ends{Source: n.traffic(0.7, 2), Sink: got[i]}))
+			f.Advance(5000)
+		}
+		for dst := range got[0] {
+			simtest.EqualSlices(t, got[1][dst], got[0][dst], "%s: observed, terminal %d gets", pipeline, dst)
+		}
+	}
+}
+
 // TestPutVCsForward: by the rule, for one packet and one virtual channel after the other. Each packet
 // chooses the first that it asks for from its pointer on, and each virtual channel the first queue
 // that has chosen it from its own on, both around the end.

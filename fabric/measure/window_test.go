@@ -121,14 +121,16 @@ func TestLearningWarmUp(t *testing.T) {
 // under way then have yet to cross; a run of less than four in all is not judged.
 func TestPipeIsFilled(t *testing.T) {
 	config := fabric.DefaultConfig()
-	config.Switch.BufferFlits = 4000
+	config.Switch.BufferFlits, config.Terminal.BufferFlits = 4000, 4000 // whose credits are a channel behind the last packets
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: sim.Microsecond}}
 	n := oneSwitch(t, 4, config)
 	r := n.run(t, routingtest.Others(4), 0.5, 1, measure.Plan{Precision: 0.05})
 	simtest.ErrorIf(t, r.State != measure.Steady || math.Abs(r.Accepted-0.5) > r.AcceptedHalf || r.AcceptedHalf > 0.01 || math.Abs(r.MeanLatency()-2005) > 5,
 		"%v (%s) after %d cycles: accepted %.4f +- %.4f, latency %.1f", r.State, r.Reason, r.Cycles, r.Accepted, r.AcceptedHalf, r.MeanLatency())
-	simtest.ErrorIf(t, r.Warmup < 3*2005 || r.Window < 19*2005,
-		"warm-up of %d cycles, window of %d: less than 3 and 19 latencies", r.Warmup, r.Window)
+	simtest.ErrorIf(t, r.Warmup < 3*2005 || r.Window < 19*2005 || r.Cycles < r.Warmup+r.Window+2000,
+		"warm-up of %d cycles, window of %d, %d in all: less than 3, 19 and 1 latencies", r.Warmup, r.Window, r.Cycles)
+	r = n.run(t, routingtest.Others(4), 0.02, 1, measure.Plan{Warmup: 9000, Window: 2500}) // 200 packets, few of which arrive within
+	simtest.ErrorIf(t, r.Reason == measure.ByPackets || r.Packets() < 150, "%d packets: %s", r.Packets(), r.Reason)
 	for window, want := range map[int64]string{5000: measure.ByWindow, 9000: measure.ByTests} {
 		r := n.run(t, routingtest.Others(4), 0.5, 1, measure.Plan{Warmup: 3000, Window: window})
 		simtest.ErrorIf(t, r.Reason != want, "window of %d: %v (%s), want %s", window, r.State, r.Reason, want)
