@@ -26,8 +26,7 @@ func (r *recorder) Handle(k *Kernel, e Event) {
 	}
 }
 
-// TestQueueAgainstSort draws times over the wheels and beyond,
-// mixes pushes with pops, and compares with a stable sort.
+// TestQueueAgainstSort draws times over the wheels and beyond, mixes pushes with pops, and compares with a stable sort.
 func TestQueueAgainstSort(t *testing.T) {
 	r := NewStream(1, "queue test", 0)
 	var q eventQueue
@@ -260,9 +259,8 @@ func TestScheduleKeyed(t *testing.T) {
 	}
 }
 
-// archiveModel is targets that schedule events for themselves, near and far, also for the
-// present and for times that others have, under handlers 0 and 1. Target t belongs to kernel
-// t mod len(kernels).
+// archiveModel is targets that schedule events for themselves, near and far, also for the present and for times that
+// others have, under handlers 0 and 1. Target t belongs to kernel t mod len(kernels).
 type archiveModel struct {
 	kernels []*Kernel
 	random  [12]Stream

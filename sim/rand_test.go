@@ -69,8 +69,7 @@ func TestGeometric(t *testing.T) {
 	simtest.ErrorIf(t, x < 1<<59, "p = 0 draws %d", x)
 }
 
-// TestGeometricTable holds the table against the logarithm, at random and where
-// the table's steps are.
+// TestGeometricTable holds the table against the logarithm, at random and where the table's steps are.
 func TestGeometricTable(t *testing.T) {
 	r := NewStream(6, "geometric", 0)
 	for _, p := range []float64{1e-6, 0.003, 0.1, 0.4, 0.97, 1 - 1e-12} {

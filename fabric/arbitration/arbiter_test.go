@@ -87,8 +87,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A lane that has nothing to send loses its turn, and a chance that nobody takes is
-// over: the limit begins anew.
+// A lane that has nothing to send loses its turn, and a chance that nobody takes is over: the limit begins anew.
 func TestIdleLanes(t *testing.T) {
 	tables := &Tables{entries(t, "0:255"), entries(t, "1:255,2:255"), 2}
 	a := New(tables)

@@ -34,12 +34,11 @@ type packetKey struct {
 	inject int64
 }
 
-// observeRun runs a network until it is empty and checks what observers say: for each
-// measured packet, that its parts are not negative and add up to its latency, that the
-// source queue is what the delivery says, and that the wires are the latencies
-// of the channels crossed, of 1 cycle or more, or all alike where the terminals'
-// are set. Channels and classes are added up by the cycle as well. Every trace is in order, and its
-// stages and its division add up to the latency. Flits and credits are conserved.
+// observeRun runs a network until it is empty and checks what observers say: for each measured packet, that its parts
+// are not negative and add up to its latency, that the source queue is what the delivery says, and that the wires are
+// the latencies of the channels crossed, of 1 cycle or more, or all alike where the terminals' are set. Channels and
+// classes are added up by the cycle as well. Every trace is in order, and its stages and its division add up to the
+// latency. Flits and credits are conserved.
 func observeRun(t *testing.T, n network, config fabric.Config, load float64, flits int, plan measure.Plan) *observedRun {
 	t.Helper()
 	f, meter := n.fabric(t, config), measure.NewMeter(100)
@@ -173,8 +172,7 @@ func TestBlame(t *testing.T) {
 		"%d packets compared, %d cycles of credit stall; %d of %d quickest packets without waiting", compared, stalled, free, pairs)
 }
 
-// TestBlameLargeDragonfly: every packet of a window of the 1056-terminal
-// dragonfly, close to saturation.
+// TestBlameLargeDragonfly: every packet of a window of the 1056-terminal dragonfly, close to saturation.
 func TestBlameLargeDragonfly(t *testing.T) {
 	x := observeRun(t, dragonflyNetwork(t, "min", 4, 8, 4), pipelined(), 0.7, 1, measure.Plan{Warmup: 100, Window: 100})
 	if x.meter.Packets() < 70_000 { // 1056 * 100 * 0.7 = 73,920
@@ -229,9 +227,8 @@ func TestBlameIdle(t *testing.T) {
 	}
 }
 
-// TestBlameLongWaits: four terminals of a switch send a packet to a fifth, whose
-// channel takes 10^6 cycles for each: they wait behind the crossbar or, where only one flit
-// may be there, in front of it.
+// TestBlameLongWaits: four terminals of a switch send a packet to a fifth, whose channel takes 10^6 cycles for each:
+// they wait behind the crossbar or, where only one flit may be there, in front of it.
 func TestBlameLongWaits(t *testing.T) {
 	const slow = 1_000_000
 	for _, room := range []int{0, 1} {
@@ -321,10 +318,9 @@ func TestBlameHotSpot(t *testing.T) {
 		"branches %v, want the channels of terminals 1 and 2: %d and %d", up, ports+1, ports+2)
 }
 
-// BenchmarkBlame measures what blame costs on BenchmarkDragonfly's network with
-// every packet measured: the median over pairs of slices of a run with blame and
-// one without, turn by turn, since no two longer stretches of time are alike on a
-// shared machine. An operation is 20 cycles of each.
+// BenchmarkBlame measures what blame costs on BenchmarkDragonfly's network with every packet measured: the median over
+// pairs of slices of a run with blame and one without, turn by turn, since no two longer stretches of time are alike on
+// a shared machine. An operation is 20 cycles of each.
 func BenchmarkBlame(b *testing.B) {
 	for _, load := range []float64{0.1, 0.4, 0.7} {
 		b.Run(fmt.Sprintf("load=%v", load), func(b *testing.B) {

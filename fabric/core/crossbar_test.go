@@ -29,9 +29,8 @@ func TestMatchPair(t *testing.T) {
 	}
 }
 
-// Packets that share neither input nor output of a switch of more than 64 ports do
-// not meet, even if the numbers of their ports are equal modulo 64: three pairs of
-// ports, one packet on each, arrive as soon as a packet alone does.
+// Packets that share neither input nor output of a switch of more than 64 ports do not meet, even if the numbers of
+// their ports are equal modulo 64: three pairs of ports, one packet on each, arrive as soon as a packet alone does.
 func TestManyPorts(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 200 })
 	arrival := func(sources ...topology.TerminalID) (cycles []int64) {
@@ -78,8 +77,7 @@ func TestAgeIsCountedFromBirth(t *testing.T) {
 	}
 }
 
-// Every allocator that is registered loses nothing in a loaded network, and needs no
-// memory in steady state.
+// Every allocator that is registered loses nothing in a loaded network, and needs no memory in steady state.
 func TestRegisteredAllocators(t *testing.T) {
 	for _, name := range allocator.Registry.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -102,8 +100,7 @@ func TestRegisteredAllocators(t *testing.T) {
 	}
 }
 
-// onlooker is a routing that notes, as packets leave their terminal, how many credits of
-// a port are outstanding.
+// onlooker is a routing that notes, as packets leave their terminal, how many credits of a port are outstanding.
 type onlooker struct {
 	fabric.Routing
 	port topology.PortID
@@ -121,25 +118,23 @@ func (o *onlooker) Depart(v *fabric.View, h *fabric.Head) uint32 {
 // take a cycle each, and a routing that notes the credits of the channel between them.
 func pairOfSwitches(t *testing.T, set func(*fabric.Config)) (*core.Fabric, *onlooker) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
-	o := &onlooker{Routing: n.routing, port: n.topo.(topology.Grid).Towards(0, 0, true)}
-	config := fabric.DefaultConfig()
+	o, config := &onlooker{Routing: n.routing, port: n.topo.(topology.Grid).Towards(0, 0, true)}, fabric.DefaultConfig()
 	config.Switch.Speedup, config.Switch.VCs = 1, 1
 	set(&config)
 	f := simtest.Must(core.New(n.topo.Graph(), config, o, 1))(t)
 	return f, o
 }
 
-// TestDepartureSeesTheCycleBefore: a terminal decides in the cycle before a head enters its
-// channel, and by what the cycle before that has left, as BookSim2's do: its terminals send before
-// routers take the credits of a cycle, and their heads reach a router two cycles later.
+// TestDepartureSeesTheCycleBefore: a terminal decides in the cycle before a head enters its channel, and by what the
+// cycle before that has left, as BookSim2's do: its terminals send before routers take the credits of a cycle, and
+// their heads reach a router two cycles later.
 //
-// A first packet is born in cycle 0. With injection_cycles = 1 it enters its channel in
-// cycle 1 and reaches the switch in cycle 2, which grants it: a credit is taken. It leaves
-// in cycle 4 and is granted at the second switch in cycle 5. The credit leaves in cycle 6
-// and can be used in cycle 6 + 1 + 1 = 8. A packet born in cycle b is decided in cycle b,
-// so that it sees the credit out if b is from 3, the cycle after it was taken, to 8, as
-// terminals decide before the credits of a cycle come. With injection_cycles = 0 all is a
-// cycle earlier, but the decision, which falls in the cycle of the head.
+// A first packet is born in cycle 0. With injection_cycles = 1 it enters its channel in cycle 1 and reaches the switch
+// in cycle 2, which grants it: a credit is taken. It leaves in cycle 4 and is granted at the second switch in cycle 5.
+// The credit leaves in cycle 6 and can be used in cycle 6 + 1 + 1 = 8. A packet born in cycle b is decided in cycle b,
+// so that it sees the credit out if b is from 3, the cycle after it was taken, to 8, as terminals decide before the
+// credits of a cycle come. With injection_cycles = 0 all is a cycle earlier, but the decision, which falls in the cycle
+// of the head.
 func TestDepartureSeesTheCycleBefore(t *testing.T) {
 	for _, unit := range []func(*fabric.Config){func(*fabric.Config) {}, packets} {
 		for injection, first := range map[int]int64{1: 3, 0: 2} {
@@ -181,10 +176,9 @@ func TestSuccessorDecidedAhead(t *testing.T) {
 	}
 }
 
-// TestTerminalBuffer: terminals with buffers return credits. Packets of a flit are granted
-// in cycle 2 and every cycle from then on, leave 2 cycles later and arrive a cycle after
-// that, the first in cycle 5. Its credit leaves in cycle 6, and can be used in cycle 6 + 1
-// + 1 = 8, six cycles after it was taken: a buffer of 2 flits takes 2 in 6 cycles.
+// TestTerminalBuffer: terminals with buffers return credits. Packets of a flit are granted in cycle 2 and every cycle
+// from then on, leave 2 cycles later and arrive a cycle after that, the first in cycle 5. Its credit leaves in cycle 6,
+// and can be used in cycle 6 + 1 + 1 = 8, six cycles after it was taken: a buffer of 2 flits takes 2 in 6 cycles.
 func TestTerminalBuffer(t *testing.T) {
 	for flits, want := range map[int][]int64{0: {5, 6, 7, 8, 9, 10}, 2: {5, 6, 11, 12, 17, 18}, 5: {5, 6, 7, 8, 9, 11}} {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })

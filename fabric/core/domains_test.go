@@ -19,9 +19,8 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
-// TestThreads: the number of threads does not change a digit: counters, every
-// quantile, confidence interval and channel, under light load and past
-// saturation, on all kinds of networks, switches and decisions.
+// TestThreads: the number of threads does not change a digit: counters, every quantile, confidence interval and
+// channel, under light load and past saturation, on all kinds of networks, switches and decisions.
 func TestThreads(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	core.PrefetchAlways(t.Cleanup)
@@ -127,11 +126,10 @@ func TestThreadsRefused(t *testing.T) {
 	}
 }
 
-// TestTiles: a dragonfly of 1,056 terminals has 264*15 ports at switches and one at each terminal.
-// With 16 virtual channels its queues take 264*15*16*32 = 2,027,520 bytes and the sending ends
-// (264*15+1056)*16*16 = 1,284,096, ports and terminals less than 0.5 MiB: more than 3 MiB in all and
-// less than 3.75, for four tiles of 0.75. With 3 virtual channels they are 0.6 MiB and the rest: too few for
-// two. A window is a cycle longer than the channels between groups.
+// TestTiles: a dragonfly of 1,056 terminals has 264*15 ports at switches and one at each terminal. With 16 virtual
+// channels its queues take 264*15*16*32 = 2,027,520 bytes and the sending ends (264*15+1056)*16*16 = 1,284,096, ports
+// and terminals less than 0.5 MiB: more than 3 MiB in all and less than 3.75, for four tiles of 0.75. With 3 virtual
+// channels they are 0.6 MiB and the rest: too few for two. A window is a cycle longer than the channels between groups.
 func TestTiles(t *testing.T) {
 	for _, c := range []struct{ vcs, latency, want int }{{16, 15, 4}, {16, 14, 1}, {3, 15, 1}} {
 		config := fabric.DefaultConfig()
@@ -285,10 +283,9 @@ func (r *relay) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 	return true
 }
 
-// TestThreadsHostModel: packets that terminals pass on arrive in the same cycles for any number
-// of threads; the last of them when it does, as [core.Fabric.Cycle] tells behind it; and
-// pauses in which nothing happens take a window every hundred
-// cycles, as slices of runs have: with five pauses of 20,000 cycles, 1,000 and some 200 more.
+// TestThreadsHostModel: packets that terminals pass on arrive in the same cycles for any number of threads; the last of
+// them when it does, as [core.Fabric.Cycle] tells behind it; and pauses in which nothing happens take a window every
+// hundred cycles, as slices of runs have: with five pauses of 20,000 cycles, 1,000 and some 200 more.
 func TestThreadsHostModel(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	for _, pause := range []int64{1, 3, 40, 20_000} {
@@ -353,9 +350,8 @@ func checkHosted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets int)
 	return packets
 }
 
-// TestSnapshotsOfHosted: a network with a host model goes on from a snapshot to the very
-// cycle in which the last thing happens, on any number of threads: on random networks, flit
-// by flit and packet by packet.
+// TestSnapshotsOfHosted: a network with a host model goes on from a snapshot to the very cycle in which the last thing
+// happens, on any number of threads: on random networks, flit by flit and packet by packet.
 func TestSnapshotsOfHosted(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	packets, trials := 0, uint64(12)

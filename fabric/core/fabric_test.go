@@ -342,8 +342,7 @@ type network struct {
 
 func newNetwork[C any](t testing.TB, family, algorithm string, set func(*C)) network {
 	t.Helper()
-	topo := simtest.Must(param.Make(topology.Registry, family, struct{}{}, set))(t)
-	config := simtest.Must(routing.Registry.Config(algorithm))(t)
+	topo, config := simtest.Must(param.Make(topology.Registry, family, struct{}{}, set))(t), simtest.Must(routing.Registry.Config(algorithm))(t)
 	r := simtest.Must(routing.Registry.Build(algorithm, config, routing.Env{Topology: topo, Seed: 1}))(t)
 	return network{topo, r}
 }

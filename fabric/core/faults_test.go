@@ -17,9 +17,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// ring lays n switches with a terminal each in a ring, by cables of latency 10;
-// two switches are joined by two cables. Port 0 of a switch is the terminal's;
-// of two switches, ports 1 and 2 are those of the cables in order.
+// ring lays n switches with a terminal each in a ring, by cables of latency 10; two switches are joined by two cables.
+// Port 0 of a switch is the terminal's; of two switches, ports 1 and 2 are those of the cables in order.
 func ring(n int) topology.Topology {
 	b := topology.NewBuilder(n, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "link", Latency: 10})
 	for s := range n {
@@ -70,11 +69,10 @@ func births(flits int32, cycles ...int64) *script {
 	return s
 }
 
-// TestFaultOnRing: from switch 0 to switch 1 of a ring of four, a packet takes 1 cycle to enter its
-// channel, 1 on it, 1 + 10 for each switch on the way and 1 + 1 for the last: 15 by the direct
-// cable, 37 the other way round. The cable is down in cycles 100 to 199, and the routing goes by it
-// 50 cycles late: what is sent from 100 to 149 is dropped at switch 0, which it reaches 2 cycles
-// after its birth; from 150 to 249 packets go the long way.
+// TestFaultOnRing: from switch 0 to switch 1 of a ring of four, a packet takes 1 cycle to enter its channel, 1 on it, 1
+// + 10 for each switch on the way and 1 + 1 for the last: 15 by the direct cable, 37 the other way round. The cable is
+// down in cycles 100 to 199, and the routing goes by it 50 cycles late: what is sent from 100 to 149 is dropped at
+// switch 0, which it reaches 2 cycles after its birth; from 150 to 249 packets go the long way.
 func TestFaultOnRing(t *testing.T) {
 	topo := ring(4)
 	cable, s := between(topo.Graph(), 0, 1), births(1, 0, 80, 90, 97, 110, 147, 148, 180, 220, 247, 248)
@@ -92,9 +90,8 @@ func TestFaultOnRing(t *testing.T) {
 	simtest.ErrorIf(t, got != (fabric.FaultTally{Dropped: 4, Lost: 4, GivenUpFlits: 4}), "%+v", got)
 }
 
-// TestFaultAgainstRetry follows one packet from switch 0 to switch 1, which a
-// fault of both cables from cycle 8 to 29 takes from the cable. Sent in cycle 0
-// it would arrive in 15. Its timer ends every 20 cycles.
+// TestFaultAgainstRetry follows one packet from switch 0 to switch 1, which a fault of both cables from cycle 8 to 29
+// takes from the cable. Sent in cycle 0 it would arrive in 15. Its timer ends every 20 cycles.
 func TestFaultAgainstRetry(t *testing.T) {
 	topo := ring(2)
 	cut := []topology.Failure{{Links: between(topo.Graph(), 0, 1), At: 8, Until: 30}}
@@ -179,10 +176,14 @@ func TestParallelLinks(t *testing.T) {
 func TestFaultsRefused(t *testing.T) {
 	topo := ring(2)
 	plan := tablePeriods(t, topo, []topology.Failure{{At: 5, Switches: []topology.SwitchID{0}}})
-	config := fabric.DefaultConfig()
-	config.Switch.CreditSensing = "on"
-	f := simtest.Must(core.New(topo.Graph(), config, plan.Routing[0], 1))(t)
-	simtest.Fail(t, f.SetFaults(plan), "credit sensing")
+	for want, set := range map[string]func(*fabric.Config){
+		"credit sensing": func(c *fabric.Config) { c.Switch.CreditSensing = "on" }, "packets as the unit": packets,
+		"arbitration between lanes": func(c *fabric.Config) { *c = adapterConfig("", "0:1,1:1,2:1,3:1", 0) },
+	} {
+		config := fabric.DefaultConfig()
+		set(&config)
+		simtest.Fail(t, simtest.Must(core.New(topo.Graph(), config, plan.Routing[0], 1))(t).SetFaults(plan), want)
+	}
 }
 
 // TestTableAroundFaults: an open-loop run on a torus with cables down, audited,
@@ -218,12 +219,11 @@ func (s *shortestHops) Deliver(d *fabric.Delivery) {
 	}
 }
 
-// TestFaultFreesOthers: a packet of 20 flits from terminal 0 at switch 0 to switch 2 holds the only
-// virtual channel of its class from switch 0 to switch 1 when the cable from switch 1 to switch 2
-// fails in cycle 20: its head left switch 0 in cycle 4, two cycles after its arrival
-// (virtual-channel allocation is a stage of its own here), and switch 1 in cycle 16. Another, from
-// terminal 1 to switch 1, has waited for that virtual channel since cycle 7. It is freed in cycle
-// 20: the packet leaves switch 0 in 22, arrives in 32, leaves in 34 and is there in 35.
+// TestFaultFreesOthers: a packet of 20 flits from terminal 0 at switch 0 to switch 2 holds the only virtual channel of
+// its class from switch 0 to switch 1 when the cable from switch 1 to switch 2 fails in cycle 20: its head left switch
+// 0 in cycle 4, two cycles after its arrival (virtual-channel allocation is a stage of its own here), and switch 1 in
+// cycle 16. Another, from terminal 1 to switch 1, has waited for that virtual channel since cycle 7. It is freed in
+// cycle 20: the packet leaves switch 0 in 22, arrives in 32, leaves in 34 and is there in 35.
 func TestFaultFreesOthers(t *testing.T) {
 	b := topology.NewBuilder(3, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "link", Latency: 10})
 	for _, s := range []topology.SwitchID{0, 0, 1, 2} {
@@ -425,8 +425,7 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 	return x.name, f.FaultTally()
 }
 
-// checkTraces wants the stages of recorded packets, none of them shorter than
-// nothing, to add up to their latency.
+// checkTraces wants the stages of recorded packets, none of them shorter than nothing, to add up to their latency.
 func checkTraces(t testing.TB, seed uint64, traced *observe.Tracer) {
 	simtest.ErrorIf(t, len(traced.Packets()) == 0, "seed %d: nothing recorded", seed)
 	for _, p := range traced.Packets() {

@@ -151,8 +151,7 @@ func flows(size int32, loads ...float64) *streams {
 // over runs streams through a network and counts what arrives in some cycles, after a start.
 func over(t *testing.T, n *laned, config fabric.Config, s *streams, start, cycles int64) *byDestination {
 	t.Helper()
-	f := simtest.Must(core.New(n.graph, config, n, 1))(t)
-	sink := &byDestination{make([]int64, s.terminals), make([]int64, s.terminals)}
+	f, sink := simtest.Must(core.New(n.graph, config, n, 1))(t), &byDestination{make([]int64, s.terminals), make([]int64, s.terminals)}
 	simtest.Check(t, f.Attach(fabric.Ends{Source: s, Sink: sink}))
 	f.Advance(start)
 	clear(sink.packets)
@@ -214,8 +213,7 @@ func TestLanesAreWorkConserving(t *testing.T) {
 	simtest.ErrorIf(t, got[1] < 998, "%d packets of 1000", got[1])
 }
 
-// A packet of the high table waits for the one under way, and for no other, where
-// another lane fills the link.
+// A packet of the high table waits for the one under way, and for no other, where another lane fills the link.
 func TestHighLaneWaitsForOnePacket(t *testing.T) {
 	const size = 4
 	mean := func(beside float64) float64 {
@@ -245,10 +243,9 @@ func newIncast(own bool) *laned {
 	}}
 }
 
-// A victim's flow on a lane of its own keeps its latency within 5 % of what it is
-// alone, while another lane is congested: the senders to the hot spot get an eighth of
-// it each, so that the victim's links are idle but for that, yet full of packets that
-// wait. On their lane it waits behind them.
+// A victim's flow on a lane of its own keeps its latency within 5 % of what it is alone, while another lane is
+// congested: the senders to the hot spot get an eighth of it each, so that the victim's links are idle but for that,
+// yet full of packets that wait. On their lane it waits behind them.
 func TestVictimOnItsOwnLane(t *testing.T) {
 	mean := func(own, congested bool) float64 {
 		all := []stream{{src: 10, dst: 8, load: 0.1}}
@@ -334,10 +331,9 @@ func TestTerminalLanesFallBack(t *testing.T) {
 	simtest.ErrorIf(t, math.Abs(float64(got.packets[2])-750) > 2 || math.Abs(float64(got.packets[3])-250) > 2, "%v", got.packets)
 }
 
-// Four senders fill the channel to terminal 4, on lane 0, four times over. The first of
-// them sends to terminal 5, too, on lane 1, a tenth of its channel. In order of birth those
-// packets wait behind the others, at the terminal, without end. In queues by lane they
-// keep their latency within 5 % of what it is alone: a packet that is leaving holds up the
+// Four senders fill the channel to terminal 4, on lane 0, four times over. The first of them sends to terminal 5, too,
+// on lane 1, a tenth of its channel. In order of birth those packets wait behind the others, at the terminal, without
+// end. In queues by lane they keep their latency within 5 % of what it is alone: a packet that is leaving holds up the
 // next one for 2.5 cycles on average, a quarter of the time.
 func TestVictimFromTheSameTerminal(t *testing.T) {
 	mean := func(config fabric.Config, congested bool) float64 {
@@ -358,8 +354,7 @@ func TestVictimFromTheSameTerminal(t *testing.T) {
 		"mean latency %.2f cycles alone, %.2f in queues by lane, %.2f in order of birth", alone, own, shared)
 }
 
-// Packets of a pair keep their order, and none is lost, made twice or left behind because
-// its terminal sleeps.
+// Packets of a pair keep their order, and none is lost, made twice or left behind because its terminal sleeps.
 func TestTerminalLanesKeepOrder(t *testing.T) {
 	n := newStar(6, 3)
 	f, s := simtest.Must(core.New(n.graph, adapterConfig("2:1", "0:3,1:1", 1), n, 1))(t), newStreams(6, 7)

@@ -191,9 +191,8 @@ func testMulticastInputTurns(t *testing.T, config fabric.Config) {
 	simtest.EqualSlices(t, heard, want, "packets are heard by")
 }
 
-// groupTraffic sends, from every terminal, packets one after the other, one in three to a
-// random group that the terminal belongs to, the others to a random terminal. What is a
-// terminal's is its own, so that threads may share it.
+// groupTraffic sends, from every terminal, packets one after the other, one in three to a random group that the
+// terminal belongs to, the others to a random terminal. What is a terminal's is its own, so that threads may share it.
 type groupTraffic struct {
 	groups [][]topology.TerminalID // by MLID
 	from   []groupSender
@@ -255,9 +254,8 @@ func (x *groupTraffic) Next(t topology.TerminalID, until int64, spec *fabric.Pac
 	return true
 }
 
-// mixedNetworks are small networks under multicast and unicast traffic together,
-// the multicast on the last virtual channel, all trees parts of one (on any
-// graph; on trees of switches, of those from one root switch): no deadlock.
+// mixedNetworks are small networks under multicast and unicast traffic together, the multicast on the last virtual
+// channel, all trees parts of one (on any graph; on trees of switches, of those from one root switch): no deadlock.
 func mixedNetworks(t testing.TB) map[string]network {
 	return map[string]network{
 		"fat-tree":      smallTree(t),
@@ -268,10 +266,9 @@ func mixedNetworks(t testing.TB) map[string]network {
 	}
 }
 
-// Every member hears every packet once, nobody else does, flits and credits are
-// conserved (RunToEnd audits), and nothing deadlocks: on five networks and several
-// pipelines with traffic as dense as it gets. Every copy arrives in the same cycle by the same
-// number of switches for any number of threads.
+// Every member hears every packet once, nobody else does, flits and credits are conserved (RunToEnd audits), and
+// nothing deadlocks: on five networks and several pipelines with traffic as dense as it gets. Every copy arrives in the
+// same cycle by the same number of switches for any number of threads.
 func TestMulticastMixed(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	models(t, testMulticastMixed)
@@ -328,9 +325,8 @@ func (n network) hearAll(t *testing.T, config fabric.Config, threads int) string
 	return fmt.Sprintln(f.Counters, f.Cycle(), f.ChannelFlits(), got)
 }
 
-// Four paths of three links around a ring of four, in one virtual channel: each
-// link waits for the next. They jam, and the watchdog shows the circle; with
-// two trees on each of two virtual channels there is none.
+// Four paths of three links around a ring of four, in one virtual channel: each link waits for the next. They jam, and
+// the watchdog shows the circle; with two trees on each of two virtual channels there is none.
 func TestMulticastDeadlock(t *testing.T) { models(t, testMulticastDeadlock) }
 
 func testMulticastDeadlock(t *testing.T, config fabric.Config) {

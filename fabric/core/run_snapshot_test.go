@@ -56,8 +56,7 @@ func courses(t testing.TB) []course {
 	torus := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
 	held := fabric.DefaultConfig()
 	packets(&held)
-	found := measure.Plan{Precision: 0.05, Budget: 6000, Levels: true, Series: 6}
-	given := measure.Plan{Warmup: 730, Window: 1210, Series: 7}
+	found, given := measure.Plan{Precision: 0.05, Budget: 6000, Levels: true, Series: 6}, measure.Plan{Warmup: 730, Window: 1210, Series: 7}
 	seen, slowest := given, found
 	seen.Blame, seen.Levels, seen.Trace = true, true, observe.TracePlan{Packets: 30, Every: 3}
 	slowest.Blame, slowest.Trace = true, observe.TracePlan{Packets: 20, Slowest: true}

@@ -67,8 +67,7 @@ func TestTraceZeroLoad(t *testing.T) {
 	simtest.ErrorIf(t, d.Way != 72 || d.Serial != 2 || d.Source != 0 || len(d.Waits) != 3 || d.Waits[0]+d.Waits[1]+d.Waits[2] != 0, "divided %+v", d)
 	// 4; 3+10+10+3; nothing in front; 3 times each stage; nothing; 2 flits.
 	got := p.Stages()
-	simtest.ErrorIf(t, len(path) != 3 || got != [observe.NumStages]int64{4, 26, 0, 6, 9, 0, 27, 0, 2},
-		"%d switches, stages %v", len(path), got)
+	simtest.ErrorIf(t, len(path) != 3 || got != [observe.NumStages]int64{4, 26, 0, 6, 9, 0, 27, 0, 2}, "%d switches, stages %v", len(path), got)
 }
 
 // checkTrace: a packet's life is in order, hop follows hop by the cables of the network, and
@@ -115,8 +114,7 @@ func (x *observedRun) checkDivision(t *testing.T, p *observe.PacketTrace) {
 		sum += w
 		simtest.ErrorIf(t, w < 0, "%+v: waits %v", p, d.Waits)
 	}
-	simtest.ErrorIf(t, sum != p.Cycle-p.Birth || d.Way <= 0 || d.Serial < int64(x.flits-1) || d.Source < 0 || len(d.Waits) != p.Hops,
-		"%+v: %+v", p, d)
+	simtest.ErrorIf(t, sum != p.Cycle-p.Birth || d.Way <= 0 || d.Serial < int64(x.flits-1) || d.Source < 0 || len(d.Waits) != p.Hops, "%+v: %+v", p, d)
 }
 
 // quickest counts the pairs of terminals between which packets went, and those whose quickest

@@ -373,8 +373,7 @@ func observeUnit(t testing.TB, tr *routingtest.Trial, unit string, load float64,
 	config := tr.Config
 	config.Fabric.Unit = unit
 	f, l := tr.With(t, config), newLedger(tr, load, tr.Flits, nil)
-	s := &seen{l, map[arrival]core.Parts{}, nil, map[arrival]*observe.PacketTrace{}, false}
-	meter := measure.NewMeter(cycles)
+	s, meter := &seen{l, map[arrival]core.Parts{}, nil, map[arrival]*observe.PacketTrace{}, false}, measure.NewMeter(cycles)
 	meter.Open(0)
 	s.blame = observe.StartBlame(f, meter)
 	s.blame.OnPacket = func(d *fabric.Delivery, parts *core.Parts) { s.parts[arrival{d.Src, d.Dst, d.Tag}] = *parts }
@@ -419,8 +418,7 @@ func compareObserved(t testing.TB, tr *routingtest.Trial, load float64, flits, p
 	}
 	simtest.ErrorIf(t, len(packets.parts) != len(flits.parts) || len(packets.traces) != len(flits.traces) || len(flits.traces) == 0,
 		"%v, load %g: %d packets in parts, %d lives; with packets as the unit %d and %d", tr, load, len(flits.parts), len(flits.traces), len(packets.parts), len(packets.traces))
-	simtest.ErrorIf(t, packets.drained != flits.drained,
-		"%v, load %g: drained: %v, with packets as the unit %v", tr, load, flits.drained, packets.drained)
+	simtest.ErrorIf(t, packets.drained != flits.drained, "%v, load %g: drained: %v, with packets as the unit %v", tr, load, flits.drained, packets.drained)
 	if told == 0 && flits.drained && (!reflect.DeepEqual(packets.blame.Links(), flits.blame.Links()) || packets.blame.Classes != flits.blame.Classes || !reflect.DeepEqual(packets.blame.Roots(), flits.blame.Roots())) {
 		t.Errorf("%v, load %g: channels or roots differ: %v, %v", tr, load, packets.blame.Classes, flits.blame.Classes)
 	}

@@ -77,11 +77,10 @@ func slicesOf(n int, latency, behind, delivered func(i int) float64) (all []prog
 
 func always(x float64) func(int) float64 { return func(int) float64 { return x } }
 
-// TestEvidenceOfGrowth: slices in which sources are behind by as many cycles as have gone by
-// show the exponent 1 without an error, and as much of the latency, 20 + t/10, has above the idle
-// 20; level ones show 0. Growth of a quarter of the latency and less is measured against that
-// quarter: sources behind by t/1000 beside a latency of 40 have the slope 1/1000 times 2,000 cycles
-// over 10, 0.2.
+// TestEvidenceOfGrowth: slices in which sources are behind by as many cycles as have gone by show the exponent 1
+// without an error, and as much of the latency, 20 + t/10, has above the idle 20; level ones show 0. Growth of a
+// quarter of the latency and less is measured against that quarter: sources behind by t/1000 beside a latency of 40
+// have the slope 1/1000 times 2,000 cycles over 10, 0.2.
 func TestEvidenceOfGrowth(t *testing.T) {
 	middle := func(i int) float64 { return float64(100*i + 50) }
 	for _, c := range []struct {
@@ -243,9 +242,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestDefaultBudget: 4,000 packet times of 64 flits at load 0.5 are 512,000 cycles; 200 times a
-// latency of 5,000 a million; never less than 100,000. A closed workload has no load, and packets
-// count by themselves.
+// TestDefaultBudget: 4,000 packet times of 64 flits at load 0.5 are 512,000 cycles; 200 times a latency of 5,000 a
+// million; never less than 100,000. A closed workload has no load, and packets count by themselves.
 func TestDefaultBudget(t *testing.T) {
 	for _, c := range []struct {
 		longest int
@@ -268,9 +266,8 @@ func TestHalfWhenFull(t *testing.T) {
 	}
 }
 
-// TestHasFull: of two switches with a terminal each, joined by a channel that takes 2 cycles for a flit, that
-// channel is full with 495 flits in 1,000 cycles, on both virtual channels together; those of terminals do
-// not count.
+// TestHasFull: of two switches with a terminal each, joined by a channel that takes 2 cycles for a flit, that channel
+// is full with 495 flits in 1,000 cycles, on both virtual channels together; those of terminals do not count.
 func TestHasFull(t *testing.T) {
 	g := simtest.Must(param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 }))(t).Graph()
 	timings := make([]fabric.ChannelTiming, len(g.Classes))
@@ -309,12 +306,11 @@ func TestIsLong(t *testing.T) {
 //	 150    160    171    4    not minimal          21                 11
 //	 199    200    212    2    minimal              13                 12
 //
-// the mean latency is (10+20+21+13)/4 = 16, in the network (7+20+11+12)/4 = 12.5, the
-// mean of the hops (2+3+4+2)/4 = 2.75, and 2 of 4 took a minimal path. Packets born
-// before and after count for nothing, nor what was measured before the window was opened anew. Four of all seven
-// arrive in the window, at 100, 110, 149 and 171, whenever born: 12 flits of a pair's, and of level 0, which all are;
-// of intervals of 50 cycles the first has three, not minimal one of them, the second one. It is the same with the
-// packets divided among the meters of two domains.
+// the mean latency is (10+20+21+13)/4 = 16, in the network (7+20+11+12)/4 = 12.5, the mean of the hops (2+3+4+2)/4 =
+// 2.75, and 2 of 4 took a minimal path. Packets born before and after count for nothing, nor what was measured before
+// the window was opened anew. Four of all seven arrive in the window, at 100, 110, 149 and 171, whenever born: 12 flits
+// of a pair's, and of level 0, which all are; of intervals of 50 cycles the first has three, not minimal one of them,
+// the second one. It is the same with the packets divided among the meters of two domains.
 func TestMeterSums(t *testing.T) {
 	packets := []fabric.Delivery{
 		{Birth: 99, Inject: 99, Cycle: 1000, Hops: 9, NonMinimal: true},
@@ -390,11 +386,10 @@ func TestArrived(t *testing.T) {
 	simtest.ErrorIf(t, oldest < 100 || oldest > 3000, "the oldest packet was born in %d", oldest)
 }
 
-// TestEstimate: six slices with a packet of latency 10 and four with three of 30 have the mean
-// (60 + 360)/18 = 70/3. The interval is of what slices have beyond that: 10 - 70/3 = -40/3 and
-// 90 - 70 = 20, times the ten slices over 18 packets, whichever slice has the packets; and
-// wider by five times its share of the mean; where a channel is full 2.5 times as wide. Packets born later, or in slices that are not over,
-// count for nothing.
+// TestEstimate: six slices with a packet of latency 10 and four with three of 30 have the mean (60 + 360)/18 = 70/3.
+// The interval is of what slices have beyond that: 10 - 70/3 = -40/3 and 90 - 70 = 20, times the ten slices over 18
+// packets, whichever slice has the packets; and wider by five times its share of the mean; where a channel is full 2.5
+// times as wide. Packets born later, or in slices that are not over, count for nothing.
 func TestEstimate(t *testing.T) {
 	m := NewMeter(10)
 	m.Open(100)

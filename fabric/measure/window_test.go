@@ -20,9 +20,8 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// TestVerdictEndsTheWindow: a window of no fixed length goes on until the verdict
-// is there, though the interval of the mean latency would do long before; where there is none it
-// ends with the budget.
+// TestVerdictEndsTheWindow: a window of no fixed length goes on until the verdict is there, though the interval of the
+// mean latency would do long before; where there is none it ends with the budget.
 func TestVerdictEndsTheWindow(t *testing.T) {
 	plan := measure.Plan{Warmup: 1000, Precision: 1, Budget: 200_000}
 	r := judged(t, 0.235, true, 1, plan)
@@ -34,11 +33,10 @@ func TestVerdictEndsTheWindow(t *testing.T) {
 	}
 }
 
-// TestIntervalsHoldTheMean: a flit in a queue of four inputs at load r waits (N-1)/N r/(2(1-r))
-// cycles (Karol, Hluchyj and Morgan 1987) and takes 4 more. Of 120 intervals of found windows 95 %
-// hold the mean: at least 105 where chance makes it fewer once in 2,000 times. None is precise by
-// chance: what is asked for, 5 %, comes out, or a little less. The means are right, within a quarter
-// of the mean half-width and three standard errors of theirs.
+// TestIntervalsHoldTheMean: a flit in a queue of four inputs at load r waits (N-1)/N r/(2(1-r)) cycles (Karol, Hluchyj
+// and Morgan 1987) and takes 4 more. Of 120 intervals of found windows 95 % hold the mean: at least 105 where chance
+// makes it fewer once in 2,000 times. None is precise by chance: what is asked for, 5 %, comes out, or a little less.
+// The means are right, within a quarter of the mean half-width and three standard errors of theirs.
 func TestIntervalsHoldTheMean(t *testing.T) {
 	for _, load := range []float64{0.5, 0.8, 0.9} {
 		truth := 4 + 0.75*load/(2*(1-load))
@@ -114,11 +112,10 @@ func TestLearningWarmUp(t *testing.T) {
 	simtest.ErrorIf(t, r.Warmup >= 4000, "warm-up of %d cycles of minimal routing", r.Warmup)
 }
 
-// TestPipeIsFilled: over channels of 1,000 cycles nothing is said of a network before it has
-// filled: what is accepted is what is offered, 0.5 beside an interval that holds it, and the latency
-// is that of two channels and a switch. The warm-up is three latencies of the idle network, longer than
-// its slowest channel, the window 20, but for what the flits
-// under way then have yet to cross; a run of less than four in all is not judged.
+// TestPipeIsFilled: over channels of 1,000 cycles nothing is said of a network before it has filled: what is accepted
+// is what is offered, 0.5 beside an interval that holds it, and the latency is that of two channels and a switch. The
+// warm-up is three latencies of the idle network, longer than its slowest channel, the window 20, but for what the
+// flits under way then have yet to cross; a run of less than four in all is not judged.
 func TestPipeIsFilled(t *testing.T) {
 	config := fabric.DefaultConfig()
 	config.Switch.BufferFlits, config.Terminal.BufferFlits = 4000, 4000 // whose credits are a channel behind the last packets
@@ -177,8 +174,7 @@ func TestDecides(t *testing.T) {
 	simtest.ErrorIf(t, r.Warmup+r.Window < 3000 || r.Warmup+r.Window > 3200, "least window beyond the budget: %d + %d cycles", r.Warmup, r.Window)
 }
 
-// judged runs four terminals on a switch at a load; everybody sends to terminal 3
-// (hot) or uniformly.
+// judged runs four terminals on a switch at a load; everybody sends to terminal 3 (hot) or uniformly.
 func judged(t *testing.T, load float64, hot bool, seed uint64, plan measure.Plan) *measure.Result {
 	t.Helper()
 	var pattern measure.Pattern = routingtest.Others(4)
@@ -188,12 +184,11 @@ func judged(t *testing.T, load float64, hot bool, seed uint64, plan measure.Plan
 	return oneSwitch(t, 4, fabric.DefaultConfig()).run(t, pattern, load, seed, plan)
 }
 
-// TestVerdicts: one channel of a flit a cycle carries what four terminals send to
-// one of them, at most 1/4 each. 0.2 is 80 % of that, 0.26 is 104 %: a backlog of
-// 0.04 packets a cycle, 3,200 in all at the end of the long window, where an
-// accepted share of 0.96 passes for keeping up by the rule of 0.95. 0.25 is no load
-// to be steady at, ever: the queue diffuses. A window of 1,000 cycles is two slices of 512; the second half
-// of the run counts with it, which is not too short to tell, though it leaves it open.
+// TestVerdicts: one channel of a flit a cycle carries what four terminals send to one of them, at most 1/4 each. 0.2 is
+// 80 % of that, 0.26 is 104 %: a backlog of 0.04 packets a cycle, 3,200 in all at the end of the long window, where an
+// accepted share of 0.96 passes for keeping up by the rule of 0.95. 0.25 is no load to be steady at, ever: the queue
+// diffuses. A window of 1,000 cycles is two slices of 512; the second half of the run counts with it, which is not too
+// short to tell, though it leaves it open.
 func TestVerdicts(t *testing.T) {
 	long, short := measure.Plan{Warmup: 1000, Window: 80_000}, measure.Plan{Warmup: 1000, Window: 5000}
 	for _, c := range []struct {
@@ -221,9 +216,8 @@ func TestVerdicts(t *testing.T) {
 	simtest.ErrorIf(t, r.State == measure.Steady, "at the capacity: %v (%s)", r.State, r.Reason)
 }
 
-// TestEvidenceAddsUp: four runs that leave the verdict open, each for itself, can
-// settle it together: the interval of their mean is half as wide. One run that is
-// stuck makes the point saturated.
+// TestEvidenceAddsUp: four runs that leave the verdict open, each for itself, can settle it together: the interval of
+// their mean is half as wide. One run that is stuck makes the point saturated.
 func TestEvidenceAddsUp(t *testing.T) {
 	var all measure.Evidence
 	open := 0
@@ -298,8 +292,7 @@ type network struct {
 
 func build[C any](t testing.TB, config fabric.Config, family, algorithm string, set func(*C)) network {
 	t.Helper()
-	topo := simtest.Must(param.Make(topology.Registry, family, struct{}{}, set))(t)
-	settings := simtest.Must(routing.Registry.Config(algorithm))(t)
+	topo, settings := simtest.Must(param.Make(topology.Registry, family, struct{}{}, set))(t), simtest.Must(routing.Registry.Config(algorithm))(t)
 	r := simtest.Must(routing.Registry.Build(algorithm, settings, routing.Env{Topology: topo, Seed: 1}))(t)
 	config.Switch.VCs = max(config.Switch.VCs, r.VCs())
 	return network{topo.Graph(), r, config}

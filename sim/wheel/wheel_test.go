@@ -77,9 +77,8 @@ func TestWheelAllocatesNothingInSteadyState(t *testing.T) {
 	simtest.ErrorIf(t, n > 0, "%v allocations in 1000 cycles, want 0", n)
 }
 
-// TestWheelRemove takes every third item away, near and far ones, from wheels of
-// all fillings of a chunk, and finds the others where they were filed, in order; there is
-// room for new ones afterwards.
+// TestWheelRemove takes every third item away, near and far ones, from wheels of all fillings of a chunk, and finds the
+// others where they were filed, in order; there is room for new ones afterwards.
 func TestWheelRemove(t *testing.T) {
 	for items := range 3 * chunkItems {
 		w, want := New[int](10), map[int64][]int{}
@@ -137,8 +136,7 @@ func TestWheelFar(t *testing.T) {
 			}
 			slices.SortStableFunc(want, func(a, b filed) int { return cmp.Compare(a.cycle, b.cycle) })
 			next, ok := w.NextCycle()
-			simtest.FatalIf(t, ok != (len(want) > 0) || ok && next != want[0].cycle,
-				"seed %d, step %d: NextCycle = %d, %v of %v", seed, step, next, ok, want)
+			simtest.FatalIf(t, ok != (len(want) > 0) || ok && next != want[0].cycle, "seed %d, step %d: NextCycle = %d, %v of %v", seed, step, next, ok, want)
 			if !ok {
 				next = now + 1
 			}
