@@ -186,6 +186,24 @@ func TestFaultsRefused(t *testing.T) {
 	}
 }
 
+// TestFaultsInARun: packets given up, here all to and from the terminals of a switch that is down, are not missing from what
+// is accepted; and a run waits for packets that are sent again, after 20,000 cycles where the window has 500.
+func TestFaultsInARun(t *testing.T) {
+	topo := ring(4)
+	run := func(failure topology.Failure, set func(*fabric.FaultPlan), plan measure.Plan) *measure.Result {
+		faults := tablePeriods(t, topo, []topology.Failure{failure})
+		set(faults)
+		source := network{topo, faults.Routing[0]}.traffic(0.2, 1)
+		return simtest.Must(measure.Run(t.Context(), faulty(t, topo.Graph(), fabric.DefaultConfig(), faults), source, 0.2, plan))(t)
+	}
+	r := run(topology.Failure{Switches: []topology.SwitchID{0}}, func(*fabric.FaultPlan) {}, measure.Plan{Warmup: 1000, Window: 20_000})
+	simtest.ErrorIf(t, r.State != measure.Steady || r.Faults.GivenUpFlits == 0, "%v (%s), %+v", r.State, r.Reason, r.Faults)
+	r = run(topology.Failure{Links: between(topo.Graph(), 0, 1), At: 1300, Until: 1350}, func(p *fabric.FaultPlan) {
+		p.Retries, p.Timeout, p.Reroute = 1, 20_000, 10_000
+	}, measure.Plan{Warmup: 1000, Window: 500})
+	simtest.ErrorIf(t, r.Reason == measure.ByDrain || r.Faults.Retransmitted == 0, "%v (%s), %+v", r.State, r.Reason, r.Faults)
+}
+
 // TestTableAroundFaults: an open-loop run on a torus with cables down, audited,
 // whose packets make no hop more than the shortest paths that are left.
 func TestTableAroundFaults(t *testing.T) {

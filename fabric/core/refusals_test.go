@@ -134,8 +134,7 @@ func TestMTU(t *testing.T) {
 	}
 }
 
-// TestMisuse: what a caller can get wrong is an error, not a panic and not a
-// result that means nothing.
+// TestMisuse: what a caller can get wrong is an error, not a panic and not a result that means nothing.
 func TestMisuse(t *testing.T) {
 	n, smaller := dragonflyNetwork(t, "min", 2, 4, 2), dragonflyNetwork(t, "min", 1, 2, 1)
 	plan := measure.Plan{Warmup: 200, Window: 400}
@@ -168,8 +167,7 @@ func TestMisuse(t *testing.T) {
 	simtest.Must(core.New(n.topo.Graph(), fabric.DefaultConfig(), again.routing, 1))(t)
 }
 
-// TestRoutingsNameTheirGraph: every registered routing says for which network it
-// was made, so that another is refused.
+// TestRoutingsNameTheirGraph: every registered routing says for which network it was made, so that another is refused.
 func TestRoutingsNameTheirGraph(t *testing.T) {
 	for _, name := range routing.Registry.Names() {
 		for _, family := range []string{"dragonfly", "torus", "fat-tree"} {
@@ -184,8 +182,7 @@ func TestRoutingsNameTheirGraph(t *testing.T) {
 	}
 }
 
-// TestMisuseByRoutings: a routing that breaks its contract is told what it has done, and
-// what it must do.
+// TestMisuseByRoutings: a routing that breaks its contract is told what it has done, and what it must do.
 func TestMisuseByRoutings(t *testing.T) {
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
 	for want, see := range map[string]func(*fabric.View, *fabric.Head, *fabric.Hop){

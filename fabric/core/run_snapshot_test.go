@@ -126,9 +126,8 @@ func TestRunsGoOn(t *testing.T) {
 	}
 }
 
-// failing are links and switches that fail while a network of threads runs, some of them
-// at the edges of windows and of slices, and come back, but for the cables in the groups of
-// a dragonfly, whose routings need them.
+// failing are links and switches that fail while a network of threads runs, some of them at the edges of windows and of
+// slices, and come back, but for the cables in the groups of a dragonfly, whose routings need them.
 func failing(g *topology.Graph, switches bool, seed uint64) []topology.Failure {
 	r := sim.NewStream(seed, "failing", 0)
 	var failures []topology.Failure
@@ -195,10 +194,9 @@ func (c *failingRun) fabric(t testing.TB, change func(*fabric.Config)) *core.Fab
 	return faulty(t, g, config, plan)
 }
 
-// TestSnapshotsWithFaults: while cables and switches fail and come back, and packets are
-// dropped and sent again, a run goes on from a snapshot of any cycle as without a break, on
-// any number of threads, observed or not; and so does one in which what has failed stays, and
-// terminals send by lane. In the end every flit and credit is accounted for.
+// TestSnapshotsWithFaults: while cables and switches fail and come back, and packets are dropped and sent again, a run
+// goes on from a snapshot of any cycle as without a break, on any number of threads, observed or not; and so does one
+// in which what has failed stays, and terminals send by lane. In the end every flit and credit is accounted for.
 func TestSnapshotsWithFaults(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	var all fabric.FaultTally
@@ -342,11 +340,10 @@ func TestObservedStatesAreOfTheObserved(t *testing.T) {
 	}
 }
 
-// TestObservers: each of several observers is told of every moment. 4000 cycles of load leave
-// nothing behind after 4000 more, so that of P packets of 3 flits in H hops of flits there are P
-// heads and P last flits that enter the network, P that are delivered, H grants of a switch, H/3 of
-// a virtual channel (once a packet and switch), and as many arrivals at switches: each crossing
-// leads to another, but for the 3P to terminals, and 3P arrivals come from those.
+// TestObservers: each of several observers is told of every moment. 4000 cycles of load leave nothing behind after 4000
+// more, so that of P packets of 3 flits in H hops of flits there are P heads and P last flits that enter the network, P
+// that are delivered, H grants of a switch, H/3 of a virtual channel (once a packet and switch), and as many arrivals
+// at switches: each crossing leads to another, but for the 3P to terminals, and 3P arrivals come from those.
 func TestObservers(t *testing.T) {
 	n, config := dragonflyNetwork(t, "val", 2, 4, 2), pipelined()
 	config.Switch.Pipeline = fabric.Serial // so that all channels are given to fronts

@@ -173,8 +173,7 @@ func FuzzSnapshots(f *testing.F) {
 	})
 }
 
-// TestSnapshotsOfLearners: a snapshot has what switches have learned, and what is on its
-// way to them.
+// TestSnapshotsOfLearners: a snapshot has what switches have learned, and what is on its way to them.
 func TestSnapshotsOfLearners(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	seeds, packets := []uint64{374, 560, 854, 1052, 1496, 1577}, 0 // which draw routings that learn

@@ -13,9 +13,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestTraceZeroLoad follows a packet of 3 flits over a row of 3 switches, born
-// in cycle 100. Terminals wait 4 cycles and their channels take 3, those between
-// switches 10; the stages take 2, 3, 4 and 5 cycles. By hand:
+// TestTraceZeroLoad follows a packet of 3 flits over a row of 3 switches, born in cycle 100. Terminals wait 4 cycles
+// and their channels take 3, those between switches 10; the stages take 2, 3, 4 and 5 cycles. By hand:
 //
 //	104       head enters the channel, the tail 2 cycles later, as everywhere
 //	104+3     arrives at the first switch, in front of an empty queue
@@ -136,10 +135,9 @@ func (x *observedRun) quickest() (pairs, free int) {
 	return len(quickest), free
 }
 
-// compare: a packet of one flit that is never behind another in a queue has spent the same time
-// on everything by its trace and by blame. What waits for the channel before the crossbar because
-// there is no room behind it counts as switch allocation in a trace. It counts such packets, and
-// the cycles in which they had no credit.
+// compare: a packet of one flit that is never behind another in a queue has spent the same time on everything by its
+// trace and by blame. What waits for the channel before the crossbar because there is no room behind it counts as
+// switch allocation in a trace. It counts such packets, and the cycles in which they had no credit.
 func (x *observedRun) compare(t *testing.T) (compared int, stalled int64) {
 	for _, p := range x.tracer.Packets() {
 		s, b := p.Stages(), x.accounts[packetKey{p.Src, p.Inject}]

@@ -17,9 +17,8 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// unitChecks compare flits and packets as the unit: the times of every packet, the same with
-// packets to groups among the others, which share their virtual channels or do not, and what
-// blame and traces say of every packet and channel.
+// unitChecks compare flits and packets as the unit: the times of every packet, the same with packets to groups among
+// the others, which share their virtual channels or do not, and what blame and traces say of every packet and channel.
 var unitChecks = map[string]struct {
 	check  func(t testing.TB, tr *routingtest.Trial, cycles int64) (packets int)
 	cycles int64
@@ -30,8 +29,7 @@ var unitChecks = map[string]struct {
 	"observed":  {checkObservedUnits, 400, 40_000},
 }
 
-// TestUnits: flits and packets as the unit give the same on random networks of all families
-// under all routings.
+// TestUnits: flits and packets as the unit give the same on random networks of all families under all routings.
 func TestUnits(t *testing.T) {
 	for name, c := range unitChecks {
 		t.Run(name, func(t *testing.T) {
@@ -56,9 +54,8 @@ func FuzzUnits(f *testing.F) {
 	})
 }
 
-// drawUnitTrial draws a network as routingtest.DrawTrial does, with switches that hold ports for
-// whole packets, and with times that are whole cycles: what flits and packets as the
-// unit must agree on.
+// drawUnitTrial draws a network as routingtest.DrawTrial does, with switches that hold ports for whole packets, and
+// with times that are whole cycles: what flits and packets as the unit must agree on.
 func drawUnitTrial(t testing.TB, seed uint64) *routingtest.Trial {
 	tr, stream := routingtest.DrawTrial(t, seed), sim.NewStream(seed, "units", 0)
 	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
@@ -251,8 +248,7 @@ func markPorts(tr *routingtest.Trial) bool {
 	return true
 }
 
-// multicastNetwork builds the network of a trial with trees, and settings that multicast packets
-// go with.
+// multicastNetwork builds the network of a trial with trees, and settings that multicast packets go with.
 func multicastNetwork(t testing.TB, tr *routingtest.Trial, config fabric.Config) (*core.Fabric, *groups) {
 	t.Helper()
 	x, s := drawGroups(tr), &config.Switch
@@ -353,10 +349,9 @@ type seen struct {
 	drained bool // all packets have arrived
 }
 
-// checkObservedUnits compares what observers say of a network of flits and of one of
-// packets: the parts of every packet's latency and of every channel's, the roots of all
-// waiting, and the life of every packet, head and tail. The network is filled for so many
-// cycles and emptied again, at a moderate load and beyond saturation.
+// checkObservedUnits compares what observers say of a network of flits and of one of packets: the parts of every
+// packet's latency and of every channel's, the roots of all waiting, and the life of every packet, head and tail. The
+// network is filled for so many cycles and emptied again, at a moderate load and beyond saturation.
 func checkObservedUnits(t testing.TB, tr *routingtest.Trial, cycles int64) (packets int) {
 	t.Helper()
 	for _, load := range loads {

@@ -384,6 +384,11 @@ func TestArrived(t *testing.T) {
 	oldest, slice := f.OldestBirth(), r.result.slice
 	simtest.Equal(t, r.arrived(), 100+(oldest-100)/slice*slice, "all born before the slice of %d have arrived:", oldest)
 	simtest.ErrorIf(t, oldest < 100 || oldest > 3000, "the oldest packet was born in %d", oldest)
+	// What is accepted has an interval by five batches of two slices, though those here, which grow, are too few for one.
+	for slices, infinite := range map[int]bool{9: true, 10: false} {
+		r.statistics.start, r.statistics.progress.slices = 0, slicesOf(slices, always(1), always(0), func(i int) float64 { return float64(i) })
+		simtest.Equal(t, math.IsInf(r.statistics.acceptance(), 1), infinite, "%d slices: without an interval is", slices)
+	}
 }
 
 // TestEstimate: six slices with a packet of latency 10 and four with three of 30 have the mean (60 + 360)/18 = 70/3.
