@@ -202,6 +202,9 @@ func TestFaultsInARun(t *testing.T) {
 		p.Retries, p.Timeout, p.Reroute = 1, 20_000, 10_000
 	}, measure.Plan{Warmup: 1000, Window: 500})
 	simtest.ErrorIf(t, r.Reason == measure.ByDrain || r.Faults.Retransmitted == 0, "%v (%s), %+v", r.State, r.Reason, r.Faults)
+	r = run(topology.Failure{Links: between(topo.Graph(), 0, 1), At: 10}, func(p *fabric.FaultPlan) { p.AfterWarmup = true }, measure.Plan{Precision: 0.5})
+	_, calm := network{topo, tablePeriods(t, topo, []topology.Failure{{At: 1}}).Routing[0]}.run(t, fabric.DefaultConfig(), 0.2, 1, measure.Plan{Precision: 0.5})
+	simtest.Equal(t, r.Warmup, 2*calm.Warmup, "the window begins behind a warm-up, where things fail from then on, not in its middle: in cycle")
 }
 
 // TestTableAroundFaults: an open-loop run on a torus with cables down, audited,

@@ -86,7 +86,7 @@ func TestRunsGoOn(t *testing.T) {
 		plan, calls := c.plan, 0
 		plan.Snapshot = func(bool, func(*snapshot.Archive) error) error { calls++; return nil }
 		want, random := simtest.Must(c.run(t, plan))(t), sim.NewStream(1, c.name, 0)
-		for _, share := range simtest.Some(t, i, 0, 99, random.IntN(100)) {
+		for _, share := range simtest.Some(t, i, 0, 100, random.IntN(100)) { // 100: when all is done
 			at, call := (calls-1)*share/100, 0
 			var kept []byte
 			plan := c.plan

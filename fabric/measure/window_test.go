@@ -98,6 +98,10 @@ func TestWarmUpIsKept(t *testing.T) {
 func TestGivenWindow(t *testing.T) {
 	r := dragonfly(t, "min").run(t, routingtest.Others(72), 0.5, 1, measure.Plan{Window: 100})
 	simtest.ErrorIf(t, r.Warmup != 512 || r.Window != 100, "warm-up of %d cycles, window of %d; want 512 and 100", r.Warmup, r.Window)
+	config := fabric.DefaultConfig() // of a window's 80 packets all enter the network behind it
+	config.Terminal.InjectionCycles = 1000
+	r = oneSwitch(t, 4, config).run(t, routingtest.Others(4), 0.02, 1, measure.Plan{Warmup: 3000, Window: 1000})
+	simtest.ErrorIf(t, r.Packets() < 50, "%d packets", r.Packets())
 }
 
 // TestLearningWarmUp: a network that learns warms up for 4,000 cycles, or that doubled, and
@@ -146,7 +150,7 @@ func TestFillsBeforeItEnds(t *testing.T) {
 	// The window has been opened anew, and all who look on have forgotten what was before.
 	simtest.ErrorIf(t, r.Warmup <= 256 || r.Blame.Packets[0]+r.Blame.Packets[1] != r.Packets() || len(r.Traces) != 10 || r.Traces[0].Birth < r.Warmup,
 		"warm-up of %d cycles; %d packets, %v in parts, %d traced", r.Warmup, r.Packets(), r.Blame.Packets, len(r.Traces))
-	simtest.Alike(t, "first sample, and samples", r.Samples[0].First, r.Warmup, len(r.Samples[0].Rows), (r.Window+9)/10)
+	simtest.Alike(t, "first sample, how many, and what the first has seen sent", r.Samples[0].First, r.Warmup, len(r.Samples[0].Rows), (r.Window+9)/10, r.Samples[0].Rows[0], []uint32{0})
 	simtest.ErrorIf(t, r.State != measure.Saturated || r.Reason != measure.ByBound || r.Warmup+r.Window < 12_000 || r.Warmup+r.Window >= 50_000,
 		"%v (%s) after %d cycles", r.State, r.Reason, r.Warmup+r.Window)
 }
