@@ -148,23 +148,29 @@ func TestMisuse(t *testing.T) {
 
 	simtest.Refuse(core.New(n.topo.Graph(), fabric.DefaultConfig(), smaller.routing, 1))(t, "of 6 switches and 6 terminals; this one has 36 and 72")
 
+	b := topology.NewBuilder(3, topology.Class{Name: "x", Latency: 1}) // the ring of three, its cables the other way round
+	for s := range topology.SwitchID(3) {
+		b.AddTerminal(s, 0)
+	}
+	b.AddLink(2, 0, 0)
+	b.AddLink(1, 2, 0)
+	b.AddLink(0, 1, 0)
+	simtest.Refuse(core.New(ring(3).Graph(), fabric.DefaultConfig(), &laned{graph: b.Freeze(), lanes: 1}, 1))(t, "and other cables")
+
 	f := n.fabric(t, fabric.DefaultConfig())
 	simtest.Check(t, run(f, source(f)))
 	simtest.Fail(t, run(f, source(f)), "run or attached before")
 	simtest.Fail(t, f.Attach(fabric.Ends{Source: source(f), Sink: &routingtest.Counter{}}), "run or attached before")
 	simtest.Fail(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: source(f), Sink: &routingtest.Counter{}}, measure.ToEnd{}), "run or attached before")
 
-	f = n.fabric(t, fabric.DefaultConfig())
-	wrong := source(smaller.fabric(t, fabric.DefaultConfig()))
+	f, wrong := n.fabric(t, fabric.DefaultConfig()), source(smaller.fabric(t, fabric.DefaultConfig()))
 	simtest.Fail(t, run(f, wrong), "the source has 6 terminals, the network 72")
 	simtest.Fail(t, f.Attach(fabric.Ends{Source: wrong, Sink: &routingtest.Counter{}}), "the source has 6 terminals, the network 72")
-	if err := run(f, source(f)); err != nil { // nothing has happened to it
-		t.Errorf("after a refusal: %v", err)
-	}
+	err := run(f, source(f)) // nothing has happened to it
+	simtest.ErrorIf(t, err != nil, "after a refusal: %v", err)
 
 	// Another build of the same network is the same network.
-	again := dragonflyNetwork(t, "min", 2, 4, 2)
-	simtest.Must(core.New(n.topo.Graph(), fabric.DefaultConfig(), again.routing, 1))(t)
+	simtest.Must(core.New(n.topo.Graph(), fabric.DefaultConfig(), dragonflyNetwork(t, "min", 2, 4, 2).routing, 1))(t)
 }
 
 // TestRoutingsNameTheirGraph: every registered routing says for which network it was made, so that another is refused.

@@ -478,6 +478,6 @@ func TestPhasedLoop(t *testing.T) {
 		}
 	}
 	simtest.ErrorIf(t, p.Behind(18) || p.BehindBy(18) != 0, "all is sent, and something is behind")
-	p.Stop(16)
+	p.Stop(18) // the next birth
 	simtest.ErrorIf(t, p.Next(0, 100, &spec) || spec.Birth != fabric.Never, "born in %d after the end", spec.Birth)
 }
