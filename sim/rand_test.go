@@ -69,8 +69,7 @@ func TestGeometric(t *testing.T) {
 	simtest.ErrorIf(t, x < 1<<59, "p = 0 draws %d", x)
 }
 
-// TestGeometricTable holds the table against the logarithm, at random and where
-// the table's steps are.
+// TestGeometricTable holds the table against the logarithm, at random and where the table's steps are.
 func TestGeometricTable(t *testing.T) {
 	r := NewStream(6, "geometric", 0)
 	for _, p := range []float64{1e-6, 0.003, 0.1, 0.4, 0.97, 1 - 1e-12} {
@@ -99,14 +98,25 @@ func TestParseTime(t *testing.T) {
 		got, err := ParseTime(in)
 		simtest.ErrorIf(t, err == nil, "ParseTime(%q) = %v, want an error", in, got)
 	}
+	kept := Time(7)
+	simtest.Fail(t, kept.UnmarshalText([]byte("1 parsec")), "unknown unit")
+	simtest.Equal(t, kept, 7, "behind an error a time is")
+	for want, at := range map[string]Time{"999ps": 999, "1000.001ns": 1_000_001, "1.5us": 1_500_000, "-2.25ms": -2_250_000_000, "2s": 2e12} {
+		simtest.Equal(t, at.String(), want, "%d ps print as", int64(at)) // the largest unit with three decimals at most
+	}
 }
 
 func TestParseBytesAndRate(t *testing.T) {
-	for in, want := range map[string]Bytes{"64": 64, "8kB": 8000, "8KiB": 8192, "1.5MiB": 3 << 19, "0B": 0} {
+	for in, want := range map[string]Bytes{
+		"64": 64, "8kB": 8000, "8KB": 8000, "2MB": 2e6, "3GB": 3e9, "8KiB": 8192, "1.5MiB": 3 << 19, "2GiB": 1 << 31, "0B": 0,
+	} {
 		got, err := ParseBytes(in)
 		simtest.ErrorIf(t, err != nil || got != want, "ParseBytes(%q) = %d, %v, want %d", in, got, err, want)
 	}
-	for in, want := range map[string]Rate{"40Gb/s": 40e9, "3.04GB/s": 24.32e9, "100 Gb/s": 100e9} {
+	for in, want := range map[string]Rate{
+		"40Gb/s": 40e9, "3.04GB/s": 24.32e9, "100 Gb/s": 100e9, "7b/s": 7, "2kb/s": 2e3, "2Kb/s": 2e3, "3Mb/s": 3e6, "4Tb/s": 4e12,
+		"7B/s": 56, "2kB/s": 16e3, "2KB/s": 16e3, "3MB/s": 24e6, "4TB/s": 32e12,
+	} {
 		got, err := ParseRate(in)
 		simtest.ErrorIf(t, err != nil || got != want, "ParseRate(%q) = %d, %v, want %d", in, got, err, want)
 	}
@@ -129,22 +139,19 @@ func FuzzUnitsRoundTrip(f *testing.F) {
 		if v < 0 {
 			return
 		}
-		if got, err := ParseBytes(Bytes(v).String()); err != nil || got != Bytes(v) {
-			t.Errorf("size %d prints as %v, which reads as %d, %v", v, Bytes(v), got, err)
-		}
+		size, err := ParseBytes(Bytes(v).String())
+		simtest.ErrorIf(t, err != nil || size != Bytes(v), "size %d prints as %v, which reads as %d, %v", v, Bytes(v), size, err)
 		if v == 0 {
 			return
 		}
-		if got, err := ParseRate(Rate(v).String()); err != nil || got != Rate(v) {
-			t.Errorf("rate %d prints as %v, which reads as %d, %v", v, Rate(v), got, err)
-		}
+		rate, err := ParseRate(Rate(v).String())
+		simtest.ErrorIf(t, err != nil || rate != Rate(v), "rate %d prints as %v, which reads as %d, %v", v, Rate(v), rate, err)
 	})
 }
 
 func TestSerializerCarriesRemainders(t *testing.T) {
 	var s Serializer
-	d := NewDivider(3e9)
-	total := Time(0)
+	d, total := NewDivider(3e9), Time(0)
 	for range 3000 {
 		total += s.Time(1, &d) // 8000/3 ps
 	}

@@ -31,8 +31,7 @@ func build(t *testing.T, name string, ports, vcs, iterations int) allocator.Allo
 	return a
 }
 
-// steps compares what an allocator chooses, step by step from the same requests, as
-// input, virtual channel and output.
+// steps compares what an allocator chooses, step by step from the same requests, as input, virtual channel and output.
 func steps(t *testing.T, a allocator.Allocator, requests []allocator.Request, want ...[][3]int) {
 	t.Helper()
 	for step, matches := range want {
@@ -54,10 +53,9 @@ func ask(input, vc, output uint16) allocator.Request {
 	return allocator.Request{Input: input, VC: vc, Output: output}
 }
 
-// An input with three virtual channels, of which the first two want output 0 and the
-// third output 1. Output 0 grants the virtual channel next in the input's round robin.
-// In iSLIP the input accepts the outputs in turn. Virtual channel 0 crosses, then 2,
-// behind which 0 is next: 1 starves, as the documentation says.
+// An input with three virtual channels, of which the first two want output 0 and the third output 1. Output 0 grants
+// the virtual channel next in the input's round robin. In iSLIP the input accepts the outputs in turn. Virtual channel
+// 0 crosses, then 2, behind which 0 is next: 1 starves, as the documentation says.
 func TestISLIPSharesTheRoundRobin(t *testing.T) {
 	requests := []allocator.Request{ask(0, 0, 0), ask(0, 1, 0), ask(0, 2, 1)}
 	first, third := [][3]int{{0, 0, 0}}, [][3]int{{0, 2, 1}}
@@ -71,10 +69,9 @@ func TestInputFirst(t *testing.T) {
 	steps(t, build(t, "input-first", 2, 3, 1), requests, first, second, third, first, second, third)
 }
 
-// As in iSLIP, virtual channel 0 crosses, then 2. But of an input that has flits for outputs 0 and
-// 1, and another with one for output 0, the first puts output 0 forward, which takes input 0, and
-// output 1 is asked by nobody; its round robins have not moved. In the next step output 0 has input
-// 1 in turn.
+// As in iSLIP, virtual channel 0 crosses, then 2. But of an input that has flits for outputs 0 and 1, and another with
+// one for output 0, the first puts output 0 forward, which takes input 0, and output 1 is asked by nobody; its round
+// robins have not moved. In the next step output 0 has input 1 in turn.
 func TestInputFirstOutput(t *testing.T) {
 	requests := []allocator.Request{ask(0, 0, 0), ask(0, 1, 0), ask(0, 2, 1)}
 	first, third := [][3]int{{0, 0, 0}}, [][3]int{{0, 2, 1}}
@@ -84,15 +81,18 @@ func TestInputFirstOutput(t *testing.T) {
 	steps(t, build(t, "islip", 2, 2, 1), requests, [][3]int{{0, 0, 0}, {1, 1, 1}})
 }
 
-// Inputs 0 and 1 put forward a flit for output 0 each; only a second iteration finds
-// that input 1 has one for output 1, too. It does not move the round robins: input 1 is
-// next at output 0, with virtual channel 0 still in turn. Input 0 has nothing else.
+// Inputs 0 and 1 put forward a flit for output 0 each; only a second iteration finds that input 1 has one for output 1,
+// too. It does not move the round robins: input 1 is next at output 0, with virtual channel 0 still in turn. Input 0
+// has nothing else. Nor does output 1 remember input 1, which goes before input 2 there.
 func TestIterations(t *testing.T) {
 	requests := []allocator.Request{ask(0, 0, 0), ask(1, 0, 0), ask(1, 1, 1)}
 	for _, name := range []string{"input-first", "matrix"} {
 		steps(t, build(t, name, 2, 2, 1), requests, [][3]int{{0, 0, 0}}, [][3]int{{1, 0, 0}})
 	}
 	steps(t, build(t, "input-first", 2, 2, 2), requests, [][3]int{{0, 0, 0}, {1, 1, 1}}, [][3]int{{1, 0, 0}})
+	a := build(t, "matrix", 3, 2, 2)
+	steps(t, a, requests, [][3]int{{0, 0, 0}, {1, 1, 1}})
+	steps(t, a, []allocator.Request{ask(1, 1, 1), ask(2, 0, 1)}, [][3]int{{1, 1, 1}})
 }
 
 // Three inputs, each with a flit for each output: the crosspoints on the diagonal
@@ -175,10 +175,9 @@ func (l *longestQueue) Allocate(requests []allocator.Request, matches []int) []i
 
 func (*longestQueue) Archive(*snapshot.Archive) {}
 
-// Terminals 0 and 1 send three flits each to terminal 2, which takes one a cycle. Queues
-// before each choice, the lower input first where they are equal: 1 1, then with the next
-// arrivals 1 2, 2 2, and then 1 2, 1 1, 0 1: they take turns. An allocator that saw no
-// lengths would let all of terminal 0 go first.
+// Terminals 0 and 1 send three flits each to terminal 2, which takes one a cycle. Queues before each choice, the lower
+// input first where they are equal: 1 1, then with the next arrivals 1 2, 2 2, and then 1 2, 1 1, 0 1: they take turns.
+// An allocator that saw no lengths would let all of terminal 0 go first.
 func TestAllocatorSeesQueues(t *testing.T) {
 	topo := simtest.Must(param.Make(topology.Registry, "single-switch", struct{}{}, func(c *topology.SingleSwitchConfig) { c.Terminals = 4 }))(t)
 	table := simtest.Must(param.Make(routing.Registry, "table", routing.Env{Topology: topo}, func(*routing.TableConfig) {}))(t)

@@ -96,9 +96,9 @@ func (t *turn) next(table []Entry, ready uint32) int16 {
 	}
 }
 
-// Packets is the number of packets of so many bytes, at least one, that may start by a choice
-// before lanes are chosen anew, if ready lanes keep having packets. For owners that take several
-// packets at a time.
+// Packets is the number of packets of so many bytes, at least one, that may start by a choice among
+// ready lanes before lanes are chosen anew, if these keep having packets. For owners that take
+// several packets at a time.
 func (a *Arbiter) Packets(c Choice, ready uint32, bytes int64) int64 {
 	table, turn := a.tables.Low, &a.low
 	if c.high {
@@ -111,11 +111,7 @@ func (a *Arbiter) Packets(c Choice, ready uint32, bytes int64) int64 {
 		left = int64(turn.left)
 	}
 	if limit := int64(a.tables.Limit); c.high && ready&a.lowLanes != 0 && limit != Unlimited {
-		sent := int64(a.sent)
-		if c.fresh {
-			sent = 0
-		}
-		left = min(left, limit*(4096/Unit)-sent)
+		left = min(left, limit*(4096/Unit)-int64(a.sent)) // not spent: c would be of the low table
 	}
 	units := max(1, (bytes+Unit-1)/Unit)
 	return max(1, (left+units-1)/units)

@@ -87,8 +87,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A lane that has nothing to send loses its turn, and a chance that nobody takes is
-// over: the limit begins anew.
+// A lane that has nothing to send loses its turn, and a chance that nobody takes is over: the limit begins anew.
 func TestIdleLanes(t *testing.T) {
 	tables := &Tables{entries(t, "0:255"), entries(t, "1:255,2:255"), 2}
 	a := New(tables)
@@ -156,8 +155,12 @@ func FuzzParseEntries(f *testing.F) {
 	})
 }
 
-// Taking up as many packets at a time as Packets says gives the order of one at a time.
+// Taking up as many packets at a time as Packets says gives the order of one at a time. They are as
+// many as the turn's 100 units, and 64, which is the limit, only beside a packet of the low table.
 func TestPackets(t *testing.T) {
+	first := New(&Tables{entries(t, "0:100"), entries(t, "1:192"), 1})
+	c, _ := first.Choose(0b01)
+	simtest.Alike(t, "packets at a time", first.Packets(c, 0b01, Unit), 100, first.Packets(c, 0b11, Unit), 64)
 	for _, limit := range []uint8{0, 1, 3, 17, 254, Unlimited} {
 		for _, bytes := range []int64{64, 100, 2048, 4096} {
 			for _, ready := range []uint32{0b111, 0b110, 0b001, 0b101} {

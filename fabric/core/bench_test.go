@@ -138,8 +138,7 @@ func BenchmarkTree(b *testing.B) {
 	}
 }
 
-// local sends a third of its packets within the leaf, half of them within the
-// pod, the others anywhere.
+// local sends a third of its packets within the leaf, half of them within the pod, the others anywhere.
 type local struct{ terminals, leaf, pod int }
 
 func (l local) Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID {
@@ -231,10 +230,9 @@ func BenchmarkFlits(b *testing.B) {
 	}
 }
 
-// BenchmarkUnits compares packets as the unit with flits, of wormhole switches and of
-// switches that hold their ports, on packets of 2 and 4 KiB of flits of 64 B. All are
-// simulated in turn, 1000 cycles each in an operation, so that what else the machine does
-// meets them alike. A packet-hop is a packet that crosses a switch.
+// BenchmarkUnits compares packets as the unit with flits, of wormhole switches and of switches that hold their ports,
+// on packets of 2 and 4 KiB of flits of 64 B. All are simulated in turn, 1000 cycles each in an operation, so that what
+// else the machine does meets them alike. A packet-hop is a packet that crosses a switch.
 func BenchmarkUnits(b *testing.B) {
 	tree := func(k int) func() network {
 		return func() network {

@@ -34,12 +34,11 @@ type packetKey struct {
 	inject int64
 }
 
-// observeRun runs a network until it is empty and checks what observers say: for each
-// measured packet, that its parts are not negative and add up to its latency, that the
-// source queue is what the delivery says, and that the wires are the latencies
-// of the channels crossed, of 1 cycle or more, or all alike where the terminals'
-// are set. Channels and classes are added up by the cycle as well. Every trace is in order, and its
-// stages and its division add up to the latency. Flits and credits are conserved.
+// observeRun runs a network until it is empty and checks what observers say: for each measured packet, that its parts
+// are not negative and add up to its latency, that the source queue is what the delivery says, and that the wires are
+// the latencies of the channels crossed, of 1 cycle or more, or all alike where the terminals' are set. Channels and
+// classes are added up by the cycle as well. Every trace is in order, and its stages and its division add up to the
+// latency. Flits and credits are conserved.
 func observeRun(t *testing.T, n network, config fabric.Config, load float64, flits int, plan measure.Plan) *observedRun {
 	t.Helper()
 	f, meter := n.fabric(t, config), measure.NewMeter(100)
@@ -173,8 +172,7 @@ func TestBlame(t *testing.T) {
 		"%d packets compared, %d cycles of credit stall; %d of %d quickest packets without waiting", compared, stalled, free, pairs)
 }
 
-// TestBlameLargeDragonfly: every packet of a window of the 1056-terminal
-// dragonfly, close to saturation.
+// TestBlameLargeDragonfly: every packet of a window of the 1056-terminal dragonfly, close to saturation.
 func TestBlameLargeDragonfly(t *testing.T) {
 	x := observeRun(t, dragonflyNetwork(t, "min", 4, 8, 4), pipelined(), 0.7, 1, measure.Plan{Warmup: 100, Window: 100})
 	if x.meter.Packets() < 70_000 { // 1056 * 100 * 0.7 = 73,920
@@ -216,8 +214,7 @@ func TestBlameIdle(t *testing.T) {
 			config.Switch.Speedup, config.Switch.RouteCycles, config.Switch.VCAllocCycles = 1, 1, 1
 			config.Terminal.InjectionCycles = 0
 			config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 10 * sim.Nanosecond}}
-			f := n.fabric(t, config)
-			meter := measure.NewMeter(100)
+			f, meter := n.fabric(t, config), measure.NewMeter(100)
 			var got core.Parts
 			observe.StartBlame(f, meter).OnPacket = func(_ *fabric.Delivery, p *core.Parts) { got = *p }
 			meter.Open(0)
@@ -230,9 +227,8 @@ func TestBlameIdle(t *testing.T) {
 	}
 }
 
-// TestBlameLongWaits: four terminals of a switch send a packet to a fifth, whose
-// channel takes 10^6 cycles for each: they wait behind the crossbar or, where only one flit
-// may be there, in front of it.
+// TestBlameLongWaits: four terminals of a switch send a packet to a fifth, whose channel takes 10^6 cycles for each:
+// they wait behind the crossbar or, where only one flit may be there, in front of it.
 func TestBlameLongWaits(t *testing.T) {
 	const slow = 1_000_000
 	for _, room := range []int{0, 1} {
@@ -241,8 +237,7 @@ func TestBlameLongWaits(t *testing.T) {
 		config.Switch.OutputBufferFlits = room
 		config.Terminal.InjectionCycles = 0
 		config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: slow}}
-		f := n.fabric(t, config)
-		meter := measure.NewMeter(100)
+		f, meter := n.fabric(t, config), measure.NewMeter(100)
 		b := observe.StartBlame(f, meter)
 		var all []core.Parts
 		b.OnPacket = func(d *fabric.Delivery, parts *core.Parts) { all = append(all, *parts) }
@@ -291,8 +286,7 @@ func TestObserversCauseNothing(t *testing.T) {
 // for its channel, and the channel is what they are charged to.
 func TestBlameHotSpot(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
-	f := n.fabric(t, fabric.DefaultConfig())
-	s := &script{}
+	f, s := n.fabric(t, fabric.DefaultConfig()), &script{}
 	for i := range int64(300) {
 		s.Send(1, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
 		s.Send(2, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
@@ -319,16 +313,14 @@ func TestBlameHotSpot(t *testing.T) {
 	}
 	simtest.ErrorIf(t, math.Abs(sum-float64(all)) > 1e-6*sum || roots[hot] < 0.9*sum,
 		"the root of %v packet-cycles, of %d in all; roots add up to %v", roots[hot], all, sum)
-	ports := n.topo.Graph().NumPorts()
-	up := b.Upstream(hot)
+	ports, up := n.topo.Graph().NumPorts(), b.Upstream(hot)
 	simtest.ErrorIf(t, len(up) != 2 || up[0].Channel+up[1].Channel != 2*ports+3,
 		"branches %v, want the channels of terminals 1 and 2: %d and %d", up, ports+1, ports+2)
 }
 
-// BenchmarkBlame measures what blame costs on BenchmarkDragonfly's network with
-// every packet measured: the median over pairs of slices of a run with blame and
-// one without, turn by turn, since no two longer stretches of time are alike on a
-// shared machine. An operation is 20 cycles of each.
+// BenchmarkBlame measures what blame costs on BenchmarkDragonfly's network with every packet measured: the median over
+// pairs of slices of a run with blame and one without, turn by turn, since no two longer stretches of time are alike on
+// a shared machine. An operation is 20 cycles of each.
 func BenchmarkBlame(b *testing.B) {
 	for _, load := range []float64{0.1, 0.4, 0.7} {
 		b.Run(fmt.Sprintf("load=%v", load), func(b *testing.B) {

@@ -16,8 +16,7 @@ import (
 // arrivals are the cycles, up to a last one, in which credits of the virtual
 // channels of an input come back, one entry a credit.
 func arrivals(f *core.Fabric, in topology.PortID, vcs int, last int64) [][]int64 {
-	cycles := make([][]int64, vcs)
-	before := make([]int64, vcs)
+	cycles, before := make([][]int64, vcs), make([]int64, vcs)
 	for vc := range before {
 		before[vc] = f.CreditsBack(in, vc)
 	}
@@ -32,17 +31,15 @@ func arrivals(f *core.Fabric, in topology.PortID, vcs int, last int64) [][]int64
 	return cycles
 }
 
-// TestOneCreditACycle: two packets of one flit leave two virtual channels of one input in the same
-// cycle, and the second one's credit comes a cycle after the first one's.
+// TestOneCreditACycle: two packets of one flit leave two virtual channels of one input in the same cycle, and the
+// second one's credit comes a cycle after the first one's.
 //
-// A single switch, speedup 2, all stages 1 step, terminal channels of 1 cycle, credit_cycles 3.
-// Terminals 0, 1 and 2 each send a packet to terminal 3 at birth 10: the heads enter the channels
-// in cycle 11 and bid in cycle 12, the output serves input 0 in step 24, input 1 in step 25 and
-// input 2 in step 26, that is, in cycle 13. Terminal 2's second packet, to terminal 4 on the other
-// virtual channel, arrives in cycle 13 and crosses in step 27. Both credits could leave at the end
-// of switch allocation, steps 27 and 28, in cycle 14; they arrive after 1 + 3 cycles, in cycle 18,
-// and the second one in cycle 19 where a cycle carries one. Terminal 2 sends on virtual channel 0
-// first.
+// A single switch, speedup 2, all stages 1 step, terminal channels of 1 cycle, credit_cycles 3. Terminals 0, 1 and 2
+// each send a packet to terminal 3 at birth 10: the heads enter the channels in cycle 11 and bid in cycle 12, the
+// output serves input 0 in step 24, input 1 in step 25 and input 2 in step 26, that is, in cycle 13. Terminal 2's
+// second packet, to terminal 4 on the other virtual channel, arrives in cycle 13 and crosses in step 27. Both credits
+// could leave at the end of switch allocation, steps 27 and 28, in cycle 14; they arrive after 1 + 3 cycles, in cycle
+// 18, and the second one in cycle 19 where a cycle carries one. Terminal 2 sends on virtual channel 0 first.
 func TestOneCreditACycle(t *testing.T) {
 	for _, c := range []struct {
 		perCycle int
@@ -55,8 +52,7 @@ func TestOneCreditACycle(t *testing.T) {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 5 })
 		config := fabric.DefaultConfig()
 		config.Switch.VCs, config.Switch.CreditCycles, config.Switch.CreditsPerCycle = 2, 3, c.perCycle
-		f := n.fabric(t, config)
-		s := &script{}
+		f, s := n.fabric(t, config), &script{}
 		for src := range topology.TerminalID(3) {
 			s.Send(src, fabric.PacketSpec{Birth: 10, Dst: 3, Flits: 1})
 		}
@@ -69,12 +65,11 @@ func TestOneCreditACycle(t *testing.T) {
 	}
 }
 
-// TestCreditsOfABurst: a packet of 8 flits has waited for another one and then leaves its buffer at
-// 4 flits a cycle. The other one, 12 flits, arrives one flit a cycle and so leaves one a cycle.
-// Both heads enter their channels in cycle 1 and bid in cycle 2; terminal 0 wins the only virtual
-// channel, its tail comes in cycle 13 and crosses in the first of its four steps. The packet of
-// terminal 1 crosses in the other three, 4 flits in cycle 14, 1 in cycle 15. Credits leave the
-// cycle after, and take 1 + 1 cycles.
+// TestCreditsOfABurst: a packet of 8 flits has waited for another one and then leaves its buffer at 4 flits a cycle.
+// The other one, 12 flits, arrives one flit a cycle and so leaves one a cycle. Both heads enter their channels in cycle
+// 1 and bid in cycle 2; terminal 0 wins the only virtual channel, its tail comes in cycle 13 and crosses in the first
+// of its four steps. The packet of terminal 1 crosses in the other three, 4 flits in cycle 14, 1 in cycle 15. Credits
+// leave the cycle after, and take 1 + 1 cycles.
 func TestCreditsOfABurst(t *testing.T) {
 	for perCycle, want := range map[int][]int64{
 		0: {16, 16, 16, 17, 17, 17, 17, 18},
@@ -86,8 +81,7 @@ func TestCreditsOfABurst(t *testing.T) {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
 		config := fabric.DefaultConfig()
 		config.Switch.VCs, config.Switch.Speedup, config.Switch.CreditsPerCycle = 1, 4, perCycle
-		f := n.fabric(t, config)
-		s := &script{}
+		f, s := n.fabric(t, config), &script{}
 		s.Send(0, fabric.PacketSpec{Dst: 2, Flits: 12})
 		s.Send(1, fabric.PacketSpec{Dst: 2, Flits: 8})
 		f.Attach(fabric.Ends{Source: s, Sink: s})
@@ -95,11 +89,10 @@ func TestCreditsOfABurst(t *testing.T) {
 	}
 }
 
-// TestHeldCredits: a credit that is held back joins the queue when its time comes, behind those of
-// before and with no gap for it among them. Credits take 1 cycle and 1 of processing. Two may leave
-// in cycle 5 but are held for 10 cycles, in one case for 100,000, beyond the reach of the wheels;
-// they leave in cycles 15 and 16. Others, for cycles 6, 15 and 15, which come to the queue before,
-// leave in 6, 15 and 16: the held ones then in 17 and 18.
+// TestHeldCredits: a credit that is held back joins the queue when its time comes, behind those of before and with no
+// gap for it among them. Credits take 1 cycle and 1 of processing. Two may leave in cycle 5 but are held for 10 cycles,
+// in one case for 100,000, beyond the reach of the wheels; they leave in cycles 15 and 16. Others, for cycles 6, 15 and
+// 15, which come to the queue before, leave in 6, 15 and 16: the held ones then in 17 and 18.
 func TestHeldCredits(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 	config := fabric.DefaultConfig()
@@ -129,9 +122,8 @@ func TestHeldCredits(t *testing.T) {
 	}
 }
 
-// TestCreditsAreBounded: whatever the switch, no cycle brings a channel more
-// credits than it carries, and where that is fewer than the core can free, some
-// cycle would. In the end all of them are home.
+// TestCreditsAreBounded: whatever the switch, no cycle brings a channel more credits than it carries, and where that is
+// fewer than the core can free, some cycle would. In the end all of them are home.
 func TestCreditsAreBounded(t *testing.T) {
 	for name, set := range map[string]func(*fabric.Config){
 		"wormhole":           func(c *fabric.Config) {},
@@ -144,15 +136,12 @@ func TestCreditsAreBounded(t *testing.T) {
 	} {
 		for _, perCycle := range []int{1, 2, 0} {
 			t.Run(fmt.Sprint(name, " ", perCycle), func(t *testing.T) {
-				n := dragonflyNetwork(t, "min", 2, 4, 2)
-				config := fabric.DefaultConfig()
+				n, config := dragonflyNetwork(t, "min", 2, 4, 2), fabric.DefaultConfig()
 				config.Switch.Speedup, config.Switch.BufferFlits, config.Switch.Iterations, config.Switch.CreditsPerCycle = 4, 8, 2, perCycle
 				set(&config)
-				f := n.fabric(t, config)
-				source := n.traffic(0.9, 4)
+				f, source := n.fabric(t, config), n.traffic(0.9, 4)
 				f.Attach(fabric.Ends{Source: source, Sink: &digest{}})
-				before := make([]int64, n.topo.Graph().NumPorts())
-				most := int64(0)
+				before, most := make([]int64, n.topo.Graph().NumPorts()), int64(0)
 				for range 600 {
 					f.Advance(1)
 					for in := range before {
@@ -196,10 +185,9 @@ func TestCreditsAtSpeedupOne(t *testing.T) {
 	}
 }
 
-// TestCreditRoundTripMeasured: on a line of three switches with channels of 20
-// cycles, the middle port of the first switch sees at zero load: grant in
-// cycle t (second step), arrival at t+2+20, grant there in the same cycle,
-// credit away at t+23, back at t+43, usable credit_cycles = 1 later: 44.
+// TestCreditRoundTripMeasured: on a line of three switches with channels of 20 cycles, the middle port of the first
+// switch sees at zero load: grant in cycle t (second step), arrival at t+2+20, grant there in the same cycle, credit
+// away at t+23, back at t+43, usable credit_cycles = 1 later: 44.
 func TestCreditRoundTripMeasured(t *testing.T) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{3}, 1 })
 	port := n.topo.(topology.Grid).Towards(0, 0, true)
@@ -220,10 +208,9 @@ func TestCreditRoundTripMeasured(t *testing.T) {
 	simtest.ErrorIf(t, trip != 44 || excess != 0 || least != 44, "round trip %d (least %d), excess %d, want 44, 0", trip, least, excess)
 }
 
-// TestCreditSensingStiffensBackpressure: traffic of two sources meets at one terminal at the end of
-// a line, so that the channel from switch 1 to 2 gets twice what it takes. With sensing, switch 1
-// returns the credits of channel 0-1 late, so that less of the first source's traffic stands in
-// switch 1's buffers.
+// TestCreditSensingStiffensBackpressure: traffic of two sources meets at one terminal at the end of a line, so that the
+// channel from switch 1 to 2 gets twice what it takes. With sensing, switch 1 returns the credits of channel 0-1 late,
+// so that less of the first source's traffic stands in switch 1's buffers.
 func TestCreditSensingStiffensBackpressure(t *testing.T) {
 	held := map[string]int{}
 	for _, mode := range []string{"off", "on"} {
@@ -300,17 +287,14 @@ func (s *plainSensing) back(ov int, c int64) {
 	s.next[ov] = max(-1, s.next[ov]-1)
 }
 
-// TestSensingIsAsDefined drives the sensing of a switch with flits and credits
-// at random: two outputs to switches in the group and one out of it, 2 virtual
-// channels each. Round trips are few cycles long, so that every port, and with
+// TestSensingIsAsDefined drives the sensing of a switch with flits and credits at random: two outputs to switches in
+// the group and one out of it, 2 virtual channels each. Round trips are few cycles long, so that every port, and with
 // all of them the switch, is often without congestion and often not.
 func TestSensingIsAsDefined(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 1, 3, 1)
-	g := n.topo.Graph()
-	config := fabric.DefaultConfig()
+	g, config := n.topo.Graph(), fabric.DefaultConfig()
 	config.Switch.VCs, config.Switch.CreditSensing = 2, "on"
-	f := n.fabric(t, config)
-	ovs := g.NumPorts() * 2
+	f, ovs := n.fabric(t, config), g.NumPorts()*2
 	plain := &plainSensing{g: g, vcs: 2, out: make([][]int64, ovs), next: make([]int, ovs), trip: make([]int64, ovs), idle: make([]int64, g.NumPorts())}
 	for i := range plain.next {
 		plain.next[i] = -1

@@ -29,9 +29,8 @@ func TestMatchPair(t *testing.T) {
 	}
 }
 
-// Packets that share neither input nor output of a switch of more than 64 ports do
-// not meet, even if the numbers of their ports are equal modulo 64: three pairs of
-// ports, one packet on each, arrive as soon as a packet alone does.
+// Packets that share neither input nor output of a switch of more than 64 ports do not meet, even if the numbers of
+// their ports are equal modulo 64: three pairs of ports, one packet on each, arrive as soon as a packet alone does.
 func TestManyPorts(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 200 })
 	arrival := func(sources ...topology.TerminalID) (cycles []int64) {
@@ -78,16 +77,14 @@ func TestAgeIsCountedFromBirth(t *testing.T) {
 	}
 }
 
-// Every allocator that is registered loses nothing in a loaded network, and needs no
-// memory in steady state.
+// Every allocator that is registered loses nothing in a loaded network, and needs no memory in steady state.
 func TestRegisteredAllocators(t *testing.T) {
 	for _, name := range allocator.Registry.Names() {
 		t.Run(name, func(t *testing.T) {
 			n := dragonflyNetwork(t, "min", 2, 4, 2)
 			config, meter := fabric.DefaultConfig(), measure.NewMeter(1<<40)
 			config.Switch.Allocator = allocator.Named(name)
-			f := n.fabric(t, config)
-			source := n.traffic(0.4, 1)
+			f, source := n.fabric(t, config), n.traffic(0.4, 1)
 			f.Attach(fabric.Ends{Source: source, Sink: meter})
 			meter.Open(0)
 			if f.Advance(2000); !check.On { // the checked build needs memory for its checks
@@ -103,8 +100,7 @@ func TestRegisteredAllocators(t *testing.T) {
 	}
 }
 
-// onlooker is a routing that notes, as packets leave their terminal, how many credits of
-// a port are outstanding.
+// onlooker is a routing that notes, as packets leave their terminal, how many credits of a port are outstanding.
 type onlooker struct {
 	fabric.Routing
 	port topology.PortID
@@ -122,25 +118,23 @@ func (o *onlooker) Depart(v *fabric.View, h *fabric.Head) uint32 {
 // take a cycle each, and a routing that notes the credits of the channel between them.
 func pairOfSwitches(t *testing.T, set func(*fabric.Config)) (*core.Fabric, *onlooker) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
-	o := &onlooker{Routing: n.routing, port: n.topo.(topology.Grid).Towards(0, 0, true)}
-	config := fabric.DefaultConfig()
+	o, config := &onlooker{Routing: n.routing, port: n.topo.(topology.Grid).Towards(0, 0, true)}, fabric.DefaultConfig()
 	config.Switch.Speedup, config.Switch.VCs = 1, 1
 	set(&config)
 	f := simtest.Must(core.New(n.topo.Graph(), config, o, 1))(t)
 	return f, o
 }
 
-// TestDepartureSeesTheCycleBefore: a terminal decides in the cycle before a head enters its
-// channel, and by what the cycle before that has left, as BookSim2's do: its terminals send before
-// routers take the credits of a cycle, and their heads reach a router two cycles later.
+// TestDepartureSeesTheCycleBefore: a terminal decides in the cycle before a head enters its channel, and by what the
+// cycle before that has left, as BookSim2's do: its terminals send before routers take the credits of a cycle, and
+// their heads reach a router two cycles later.
 //
-// A first packet is born in cycle 0. With injection_cycles = 1 it enters its channel in
-// cycle 1 and reaches the switch in cycle 2, which grants it: a credit is taken. It leaves
-// in cycle 4 and is granted at the second switch in cycle 5. The credit leaves in cycle 6
-// and can be used in cycle 6 + 1 + 1 = 8. A packet born in cycle b is decided in cycle b,
-// so that it sees the credit out if b is from 3, the cycle after it was taken, to 8, as
-// terminals decide before the credits of a cycle come. With injection_cycles = 0 all is a
-// cycle earlier, but the decision, which falls in the cycle of the head.
+// A first packet is born in cycle 0. With injection_cycles = 1 it enters its channel in cycle 1 and reaches the switch
+// in cycle 2, which grants it: a credit is taken. It leaves in cycle 4 and is granted at the second switch in cycle 5.
+// The credit leaves in cycle 6 and can be used in cycle 6 + 1 + 1 = 8. A packet born in cycle b is decided in cycle b,
+// so that it sees the credit out if b is from 3, the cycle after it was taken, to 8, as terminals decide before the
+// credits of a cycle come. With injection_cycles = 0 all is a cycle earlier, but the decision, which falls in the cycle
+// of the head.
 func TestDepartureSeesTheCycleBefore(t *testing.T) {
 	for _, unit := range []func(*fabric.Config){func(*fabric.Config) {}, packets} {
 		for injection, first := range map[int]int64{1: 3, 0: 2} {
@@ -182,10 +176,9 @@ func TestSuccessorDecidedAhead(t *testing.T) {
 	}
 }
 
-// TestTerminalBuffer: terminals with buffers return credits. Packets of a flit are granted
-// in cycle 2 and every cycle from then on, leave 2 cycles later and arrive a cycle after
-// that, the first in cycle 5. Its credit leaves in cycle 6, and can be used in cycle 6 + 1
-// + 1 = 8, six cycles after it was taken: a buffer of 2 flits takes 2 in 6 cycles.
+// TestTerminalBuffer: terminals with buffers return credits. Packets of a flit are granted in cycle 2 and every cycle
+// from then on, leave 2 cycles later and arrive a cycle after that, the first in cycle 5. Its credit leaves in cycle 6,
+// and can be used in cycle 6 + 1 + 1 = 8, six cycles after it was taken: a buffer of 2 flits takes 2 in 6 cycles.
 func TestTerminalBuffer(t *testing.T) {
 	for flits, want := range map[int][]int64{0: {5, 6, 7, 8, 9, 10}, 2: {5, 6, 11, 12, 17, 18}, 5: {5, 6, 7, 8, 9, 11}} {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
@@ -199,4 +192,39 @@ func TestTerminalBuffer(t *testing.T) {
 		simtest.EqualSlices(t, s.Arrivals(1), want, "buffer of %d flits: arrivals in cycles", flits)
 		simtest.Check(t, f.Audit())
 	}
+}
+
+// TestAliasedPorts: rivals are looked for by ports modulo 64. Terminals 0, 2 and 64 of a switch of 70 send to 1, 3 and 65,
+// and none waits: packets arrive in cycle 5, as the first one in TestTerminalBuffer.
+func TestAliasedPorts(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 70 })
+	config, s := fabric.DefaultConfig(), &script{}
+	config.Switch.Speedup, config.Switch.VCs = 1, 1
+	for _, src := range []topology.TerminalID{0, 2, 64} {
+		s.Send(src, fabric.PacketSpec{Dst: src + 1, Flits: 1})
+	}
+	n.play(t, config, s, 60)
+	simtest.Alike(t, "arrivals", s.Arrivals(1), []int64{5}, s.Arrivals(3), []int64{5}, s.Arrivals(65), []int64{5})
+}
+
+// TestTerminalBufferBehindLink: the same behind a link of 4 cycles, which the credits of terminals do not cross, with a
+// channel of 1.25 cycles a flit and a buffer of 3. Flits come to the second switch from cycle 8 on. The first three are
+// granted in 8, 9 and 10, leave in 10, 11.25 and 12.5 and arrive in 11, 13 and 14; their credits count from 14, 16 and 17
+// on. So the others are granted then, leave in 16, 18 and 19.25, the last of them behind that before it, and arrive in
+// 17, 19 and 21.
+func TestTerminalBufferBehindLink(t *testing.T) {
+	b := topology.NewBuilder(2, topology.Class{Name: "in", Latency: 1}, topology.Class{Name: "link", Latency: 4}, topology.Class{Name: "out", Latency: 1})
+	b.AddTerminal(0, 0)
+	b.AddTerminal(1, 2)
+	b.AddLink(0, 1, 1)
+	n := &laned{b.Freeze(), 1, func(topology.TerminalID) int { return 0 }}
+	config, s := fabric.DefaultConfig(), &script{}
+	config.Switch.Speedup, config.Switch.VCs, config.Terminal.BufferFlits = 1, 1, 3
+	config.Channels = map[string]fabric.ChannelConfig{"out": {CyclesPerFlit: 1.25}}
+	for range 6 {
+		s.Send(0, fabric.PacketSpec{Dst: 1, Flits: 1})
+	}
+	f := simtest.Must(core.New(n.graph, config, n, 1))(t)
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
+	simtest.EqualSlices(t, s.Arrivals(1), []int64{11, 13, 14, 17, 19, 21}, "arrivals in cycles")
 }

@@ -19,9 +19,8 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
-// TestThreads: the number of threads does not change a digit: counters, every
-// quantile, confidence interval and channel, under light load and past
-// saturation, on all kinds of networks, switches and decisions.
+// TestThreads: the number of threads does not change a digit: counters, every quantile, confidence interval and
+// channel, under light load and past saturation, on all kinds of networks, switches and decisions.
 func TestThreads(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	core.PrefetchAlways(t.Cleanup)
@@ -67,11 +66,9 @@ func TestThreads(t *testing.T) {
 						if i == 1 { // the first is not tiled
 							core.TileFrom(t.Cleanup, 1, 1)
 						}
-						n := c.network(t)
-						config := fabric.DefaultConfig()
+						n, config := c.network(t), fabric.DefaultConfig()
 						c.set(&config)
-						f := n.fabric(t, config)
-						source := n.traffic(load, c.flits)
+						f, source := n.fabric(t, config), n.traffic(load, c.flits)
 						plan.Threads = threads
 						r := simtest.Must(measure.Run(t.Context(), f, source, load, plan))(t)
 						simtest.ErrorIf(t, f.Threads() != threads || (f.Domains() > 1) != (i > 0),
@@ -122,19 +119,17 @@ func TestThreadsRefused(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	// Channels of one latency: groups are divided.
 	for _, remote := range []string{"ugal-g", "ugal-pb"} {
-		n := dragonflyNetwork(t, remote, 2, 4, 2)
-		config := fabric.DefaultConfig()
+		n, config := dragonflyNetwork(t, remote, 2, 4, 2), fabric.DefaultConfig()
 		config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: sim.Nanosecond}, "local": {Latency: sim.Nanosecond}}
 		f, _ := n.run(t, config, 0.1, 1, plan)
 		simtest.ErrorIf(t, f.Threads() != 1, "%s was divided", remote)
 	}
 }
 
-// TestTiles: a dragonfly of 1,056 terminals has 264*15 ports at switches and one at each terminal.
-// With 16 virtual channels its queues take 264*15*16*32 = 2,027,520 bytes and the sending ends
-// (264*15+1056)*16*16 = 1,284,096, ports and terminals less than 0.5 MiB: more than 3 MiB in all and
-// less than 3.75, for four tiles of 0.75. With 3 virtual channels they are 0.6 MiB and the rest: too few for
-// two. A window is a cycle longer than the channels between groups.
+// TestTiles: a dragonfly of 1,056 terminals has 264*15 ports at switches and one at each terminal. With 16 virtual
+// channels its queues take 264*15*16*32 = 2,027,520 bytes and the sending ends (264*15+1056)*16*16 = 1,284,096, ports
+// and terminals less than 0.5 MiB: more than 3 MiB in all and less than 3.75, for four tiles of 0.75. With 3 virtual
+// channels they are 0.6 MiB and the rest: too few for two. A window is a cycle longer than the channels between groups.
 func TestTiles(t *testing.T) {
 	for _, c := range []struct{ vcs, latency, want int }{{16, 15, 4}, {16, 14, 1}, {3, 15, 1}} {
 		config := fabric.DefaultConfig()
@@ -149,11 +144,9 @@ func TestTiles(t *testing.T) {
 // TestPartition: a dragonfly falls into whole groups, a torus into slabs, a fat tree into halves of
 // its leaves with the switches above them; parts are of nearly equal size.
 func TestPartition(t *testing.T) {
-	dragonfly := dragonflyNetwork(t, "min", 2, 4, 2)
-	config := fabric.DefaultConfig()
+	dragonfly, config := dragonflyNetwork(t, "min", 2, 4, 2), fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 20 * sim.Nanosecond}}
-	groups := dragonfly.topo.(topology.Grouped)
-	part := dragonfly.fabric(t, config).Partition(3, nil)
+	groups, part := dragonfly.topo.(topology.Grouped), dragonfly.fabric(t, config).Partition(3, nil)
 	for s := range part {
 		simtest.ErrorIf(t, part[s] != groups.GroupOf(topology.SwitchID(s))/3,
 			"dragonfly: switch %d of group %d is in part %d", s, groups.GroupOf(topology.SwitchID(s)), part[s])
@@ -290,10 +283,9 @@ func (r *relay) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 	return true
 }
 
-// TestThreadsHostModel: packets that terminals pass on arrive in the same cycles for any number
-// of threads; the last of them when it does, as [core.Fabric.Cycle] tells behind it; and
-// pauses in which nothing happens take a window every hundred
-// cycles, as slices of runs have: with five pauses of 20,000 cycles, 1,000 and some 200 more.
+// TestThreadsHostModel: packets that terminals pass on arrive in the same cycles for any number of threads; the last of
+// them when it does, as [core.Fabric.Cycle] tells behind it; and pauses in which nothing happens take a window every
+// hundred cycles, as slices of runs have: with five pauses of 20,000 cycles, 1,000 and some 200 more.
 func TestThreadsHostModel(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	for _, pause := range []int64{1, 3, 40, 20_000} {
@@ -358,9 +350,8 @@ func checkHosted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets int)
 	return packets
 }
 
-// TestSnapshotsOfHosted: a network with a host model goes on from a snapshot to the very
-// cycle in which the last thing happens, on any number of threads: on random networks, flit
-// by flit and packet by packet.
+// TestSnapshotsOfHosted: a network with a host model goes on from a snapshot to the very cycle in which the last thing
+// happens, on any number of threads: on random networks, flit by flit and packet by packet.
 func TestSnapshotsOfHosted(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	packets, trials := 0, uint64(12)

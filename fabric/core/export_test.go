@@ -58,8 +58,7 @@ func (f *Fabric) Tile() { f.tile() }
 // PlainNever lets no network use the loops for the usual case while a test runs.
 func PlainNever(cleanup func(func())) { let(cleanup, &neverPlain, true) }
 
-// TunedNever lets registered allocators match in place of the loops for iSLIP and
-// input-first while a test runs.
+// TunedNever lets registered allocators match in place of the loops for iSLIP and input-first while a test runs.
 func TunedNever(cleanup func(func())) { let(cleanup, &neverTuned, true) }
 
 // Partition is partition by the latencies of f's channels.
@@ -86,9 +85,8 @@ func TaskOrders() (first, second []int) {
 	return first, second
 }
 
-// MatchPair draws the state of the round robins of switch 0 and two requests there
-// that share their output, their input or both, and returns what matchPair and match
-// choose, as queue, input and output.
+// MatchPair draws the state of the round robins of switch 0 and two requests there that share their output, their input
+// or both, and returns what matchPair and match choose, as queue, input and output.
 func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
 	sw := &f.Switches[0]
 	ports, vcs := int(sw.Ports), f.vcs
@@ -112,9 +110,8 @@ func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
 	return unpack(d.Matcher.matchPair(sw, a, b)), unpack(d.Matcher.match(sw, []Request{a, b}, nil)[0])
 }
 
-// VCAllocation is a step of virtual-channel allocation at switch 0: by queue what its packet asks
-// for and which output virtual channel it has its round-robin pointer at, by output virtual
-// channel which queue, and what is matched.
+// VCAllocation is a step of virtual-channel allocation at switch 0: by queue what its packet asks for and which output
+// virtual channel it has its round-robin pointer at, by output virtual channel which queue, and what is matched.
 type VCAllocation struct {
 	Asks     map[uint32]VCRequest
 	AcceptOV map[uint32]uint32

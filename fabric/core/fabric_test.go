@@ -19,14 +19,13 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestCreditRoundTrip: a channel whose buffers are too shallow for its round trip carries
-// buffer/round-trip flits a cycle. From one switch to another (mesh of 2 switches, latency 20,
-// speedup 2, one VC): a flit is granted the crossbar at cycle t, leaves at t+1.5 rounded up to t+2
-// (granted in the second step), arrives at t+22, is granted there in the same cycle, and its credit
-// leaves at t+23, arrives at t+43, and may be used credit_cycles = 1 later: 44 cycles. The VC
-// allocation of the next packet is done meanwhile, so that a granted flit that waited for its
-// credit goes in the first step of its cycle and arrives a cycle earlier, at t+21: 43 cycles. Where
-// its credit takes 3 or 31 of its own back in place of 20, 26 or 54.
+// TestCreditRoundTrip: a channel whose buffers are too shallow for its round trip carries buffer/round-trip flits a
+// cycle. From one switch to another (mesh of 2 switches, latency 20, speedup 2, one VC): a flit is granted the crossbar
+// at cycle t, leaves at t+1.5 rounded up to t+2 (granted in the second step), arrives at t+22, is granted there in the
+// same cycle, and its credit leaves at t+23, arrives at t+43, and may be used credit_cycles = 1 later: 44 cycles. The
+// VC allocation of the next packet is done meanwhile, so that a granted flit that waited for its credit goes in the
+// first step of its cycle and arrives a cycle earlier, at t+21: 43 cycles. Where its credit takes 3 or 31 of its own
+// back in place of 20, 26 or 54.
 func TestCreditRoundTrip(t *testing.T) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
 	for back, want := range map[sim.Time]float64{0: 43, 3 * sim.Nanosecond: 26, 31 * sim.Nanosecond: 54} {
@@ -41,10 +40,9 @@ func TestCreditRoundTrip(t *testing.T) {
 	}
 }
 
-// TestShortWindows: in 900 cycles, nine slices, chance does not make a torus with
-// a load of a tenth saturated, nor 13 times the load that a single channel takes
-// steady. The first is hard to decide, with 16 terminals that send 10 packets each in
-// a slice; in 4,000 cycles most of the runs, over 40 seeds, are.
+// TestShortWindows: in 900 cycles, nine slices, chance does not make a torus with a load of a tenth saturated, nor 13
+// times the load that a single channel takes steady. The first is hard to decide, with 16 terminals that send 10
+// packets each in a slice; in 4,000 cycles most of the runs, over 40 seeds, are.
 func TestShortWindows(t *testing.T) {
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 4}, 1 })
 	for _, c := range []struct {
@@ -74,9 +72,8 @@ func TestShortWindows(t *testing.T) {
 	}
 }
 
-// TestChannelCounts: every delivered flit crossed one channel into the network
-// and one for each switch on its way, ejection included; over a long window
-// the counts agree with the flits accepted and their hops.
+// TestChannelCounts: every delivered flit crossed one channel into the network and one for each switch on its way,
+// ejection included; over a long window the counts agree with the flits accepted and their hops.
 func TestChannelCounts(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
 	_, result := n.run(t, fabric.DefaultConfig(), 0.3, 1, measure.Plan{Warmup: 1000, Window: 20_000})
@@ -135,8 +132,7 @@ func TestAgainstKernelClock(t *testing.T) {
 // allocation, switch allocation, crossbar and credit, the round trips are 1 + L + 1 + L + 1 = 2L +
 // 3: 203 cycles on global channels, 23 on local ones and 5 to and from terminals.
 func TestBufferWarnings(t *testing.T) {
-	n := dragonflyNetwork(t, "min", 2, 4, 2)
-	config := pipelined()
+	n, config := dragonflyNetwork(t, "min", 2, 4, 2), pipelined()
 	config.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 10 * sim.Nanosecond}, "global": {Latency: 100 * sim.Nanosecond}}
 	for buffer, want := range map[int][]string{
 		16:  {"\"local\"", "23 cycles", "\"global\"", "203 cycles", "0.079 flits", "buffer_flits = 203"},
@@ -153,9 +149,8 @@ func TestBufferWarnings(t *testing.T) {
 	}
 }
 
-// TestInvariants: what the checked build checks holds in a network that is full, with
-// virtual channels given in a stage of their own or not, credits late or not; and each
-// damage to it is found.
+// TestInvariants: what the checked build checks holds in a network that is full, with virtual channels given in a stage
+// of their own or not, credits late or not; and each damage to it is found.
 func TestInvariants(t *testing.T) {
 	full := func(t *testing.T, set func(*fabric.Config)) *core.Fabric {
 		config := fabric.DefaultConfig()
@@ -224,15 +219,14 @@ type mixed struct{ most int }
 
 func (m mixed) Draw(r *sim.Stream) int { return 1 + r.IntN(m.most) }
 
-// TestGolden pins what the switch does, flit by flit: the hash of all deliveries of runs that reach
-// every path through the allocators. The numbers were recorded from a plainer implementation of the
-// same switch; they say nothing about right or wrong, but a change that is meant to leave results
-// alone must leave them alone. A change of the model records them anew (the failure prints them)
-// and says so in the change log.
+// TestGolden pins what the switch does, flit by flit: the hash of all deliveries of runs that reach every path through
+// the allocators. The numbers were recorded from a plainer implementation of the same switch; they say nothing about
+// right or wrong, but a change that is meant to leave results alone must leave them alone. A change of the model
+// records them anew (the failure prints them) and says so in the change log.
 //
-// Asking for memory ahead, as large networks do, changes nothing; the loops for the usual case do
-// what those for every case do; and iSLIP and input-first as they are registered do what the loops
-// tuned for them do. A run tries one of these in each case.
+// Asking for memory ahead, as large networks do, changes nothing; the loops for the usual case do what those for every
+// case do; and iSLIP and input-first as they are registered do what the loops tuned for them do. A run tries one of
+// these in each case.
 func TestGolden(t *testing.T) {
 	forms := map[string]func(func(func())){"": func(func(func())) {}, ", prefetching": core.PrefetchAlways, ", plain never": core.PlainNever, ", tuned never": core.TunedNever}
 	for i, c := range goldenCases() {
@@ -266,10 +260,8 @@ func (c *goldenCase) digest(t *testing.T, n network, set func(*fabric.SwitchConf
 	config := fabric.DefaultConfig()
 	c.set(&config)
 	set(&config.Switch)
-	f := n.fabric(t, config)
-	terminals := n.topo.Graph().Terminals()
-	mean := float64(1+c.flits.most) / 2
-	d := &digest{}
+	f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
+	mean, d := float64(1+c.flits.most)/2, &digest{}
 	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(terminals, routingtest.Others(terminals), routingtest.AtRate(c.load/mean), c.flits, 1), Sink: d})
 	cycles := int64(2000)
 	if terminals > 500 {
@@ -345,8 +337,7 @@ type network struct {
 
 func newNetwork[C any](t testing.TB, family, algorithm string, set func(*C)) network {
 	t.Helper()
-	topo := simtest.Must(param.Make(topology.Registry, family, struct{}{}, set))(t)
-	config := simtest.Must(routing.Registry.Config(algorithm))(t)
+	topo, config := simtest.Must(param.Make(topology.Registry, family, struct{}{}, set))(t), simtest.Must(routing.Registry.Config(algorithm))(t)
 	r := simtest.Must(routing.Registry.Build(algorithm, config, routing.Env{Topology: topo, Seed: 1}))(t)
 	return network{topo, r}
 }
@@ -391,8 +382,7 @@ func pipelined() fabric.Config {
 	return config
 }
 
-// traffic is uniform Bernoulli traffic of packets of so many flits, at a load in flits a
-// terminal and cycle.
+// traffic is uniform Bernoulli traffic of packets of so many flits, at a load in flits a terminal and cycle.
 func (n network) traffic(load float64, flits int) *measure.OpenLoop {
 	terminals := n.topo.Graph().Terminals()
 	return measure.NewOpenLoop(terminals, routingtest.Others(terminals), routingtest.AtRate(load/float64(flits)), routingtest.Fixed(flits), 1)

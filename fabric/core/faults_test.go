@@ -17,9 +17,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// ring lays n switches with a terminal each in a ring, by cables of latency 10;
-// two switches are joined by two cables. Port 0 of a switch is the terminal's;
-// of two switches, ports 1 and 2 are those of the cables in order.
+// ring lays n switches with a terminal each in a ring, by cables of latency 10; two switches are joined by two cables.
+// Port 0 of a switch is the terminal's; of two switches, ports 1 and 2 are those of the cables in order.
 func ring(n int) topology.Topology {
 	b := topology.NewBuilder(n, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "link", Latency: 10})
 	for s := range n {
@@ -70,15 +69,13 @@ func births(flits int32, cycles ...int64) *script {
 	return s
 }
 
-// TestFaultOnRing: from switch 0 to switch 1 of a ring of four, a packet takes 1 cycle to enter its
-// channel, 1 on it, 1 + 10 for each switch on the way and 1 + 1 for the last: 15 by the direct
-// cable, 37 the other way round. The cable is down in cycles 100 to 199, and the routing goes by it
-// 50 cycles late: what is sent from 100 to 149 is dropped at switch 0, which it reaches 2 cycles
-// after its birth; from 150 to 249 packets go the long way.
+// TestFaultOnRing: from switch 0 to switch 1 of a ring of four, a packet takes 1 cycle to enter its channel, 1 on it, 1
+// + 10 for each switch on the way and 1 + 1 for the last: 15 by the direct cable, 37 the other way round. The cable is
+// down in cycles 100 to 199, and the routing goes by it 50 cycles late: what is sent from 100 to 149 is dropped at
+// switch 0, which it reaches 2 cycles after its birth; from 150 to 249 packets go the long way.
 func TestFaultOnRing(t *testing.T) {
 	topo := ring(4)
-	cable := between(topo.Graph(), 0, 1)
-	s := births(1, 0, 80, 90, 97, 110, 147, 148, 180, 220, 247, 248)
+	cable, s := between(topo.Graph(), 0, 1), births(1, 0, 80, 90, 97, 110, 147, 148, 180, 220, 247, 248)
 	f := runFaults(t, topo, []topology.Failure{{Links: cable, At: 100, Until: 200}}, s, func(p *fabric.FaultPlan) { p.Reroute = 50 })
 	// Born in 90, a packet is on the cable from cycle 93 to 103; born in 80, from 83 to 93. Born in
 	// 97 it is at the switch in 99, and its channel from 100 on.
@@ -93,9 +90,8 @@ func TestFaultOnRing(t *testing.T) {
 	simtest.ErrorIf(t, got != (fabric.FaultTally{Dropped: 4, Lost: 4, GivenUpFlits: 4}), "%+v", got)
 }
 
-// TestFaultAgainstRetry follows one packet from switch 0 to switch 1, which a
-// fault of both cables from cycle 8 to 29 takes from the cable. Sent in cycle 0
-// it would arrive in 15. Its timer ends every 20 cycles.
+// TestFaultAgainstRetry follows one packet from switch 0 to switch 1, which a fault of both cables from cycle 8 to 29
+// takes from the cable. Sent in cycle 0 it would arrive in 15. Its timer ends every 20 cycles.
 func TestFaultAgainstRetry(t *testing.T) {
 	topo := ring(2)
 	cut := []topology.Failure{{Links: between(topo.Graph(), 0, 1), At: 8, Until: 30}}
@@ -155,8 +151,7 @@ func TestFaultInPacket(t *testing.T) {
 		{20, 8, 5, 3}, // the last flit arrives in switch 1 in this cycle: too late
 		{21, 8, 8, 0}, // all are across
 	} {
-		topo := ring(2)
-		s := births(8, 0, 40)
+		topo, s := ring(2), births(8, 0, 40)
 		f := runFaults(t, topo, []topology.Failure{{Links: between(topo.Graph(), 0, 1), At: c.at, Until: 35}}, s, nil)
 		// The second packet, of 8 flits more, finds the cable as it was.
 		simtest.ErrorIf(t, f.InjectedFlits != c.injected+8 || f.DeliveredFlits != c.delivered+8 || f.DiscardedFlits != c.dropped,
@@ -181,10 +176,35 @@ func TestParallelLinks(t *testing.T) {
 func TestFaultsRefused(t *testing.T) {
 	topo := ring(2)
 	plan := tablePeriods(t, topo, []topology.Failure{{At: 5, Switches: []topology.SwitchID{0}}})
-	config := fabric.DefaultConfig()
-	config.Switch.CreditSensing = "on"
-	f := simtest.Must(core.New(topo.Graph(), config, plan.Routing[0], 1))(t)
-	simtest.Fail(t, f.SetFaults(plan), "credit sensing")
+	for want, set := range map[string]func(*fabric.Config){
+		"credit sensing": func(c *fabric.Config) { c.Switch.CreditSensing = "on" }, "packets as the unit": packets,
+		"arbitration between lanes": func(c *fabric.Config) { *c = adapterConfig("", "0:1,1:1,2:1,3:1", 0) },
+	} {
+		config := fabric.DefaultConfig()
+		set(&config)
+		simtest.Fail(t, simtest.Must(core.New(topo.Graph(), config, plan.Routing[0], 1))(t).SetFaults(plan), want)
+	}
+}
+
+// TestFaultsInARun: packets given up, here all to and from the terminals of a switch that is down, are not missing from what
+// is accepted; and a run waits for packets that are sent again, after 20,000 cycles where the window has 500.
+func TestFaultsInARun(t *testing.T) {
+	topo := ring(4)
+	run := func(failure topology.Failure, set func(*fabric.FaultPlan), plan measure.Plan) *measure.Result {
+		faults := tablePeriods(t, topo, []topology.Failure{failure})
+		set(faults)
+		source := network{topo, faults.Routing[0]}.traffic(0.2, 1)
+		return simtest.Must(measure.Run(t.Context(), faulty(t, topo.Graph(), fabric.DefaultConfig(), faults), source, 0.2, plan))(t)
+	}
+	r := run(topology.Failure{Switches: []topology.SwitchID{0}}, func(*fabric.FaultPlan) {}, measure.Plan{Warmup: 1000, Window: 20_000})
+	simtest.ErrorIf(t, r.State != measure.Steady || r.Faults.GivenUpFlits == 0, "%v (%s), %+v", r.State, r.Reason, r.Faults)
+	r = run(topology.Failure{Links: between(topo.Graph(), 0, 1), At: 1300, Until: 1350}, func(p *fabric.FaultPlan) {
+		p.Retries, p.Timeout, p.Reroute = 1, 20_000, 10_000
+	}, measure.Plan{Warmup: 1000, Window: 500})
+	simtest.ErrorIf(t, r.Reason == measure.ByDrain || r.Faults.Retransmitted == 0, "%v (%s), %+v", r.State, r.Reason, r.Faults)
+	r = run(topology.Failure{Links: between(topo.Graph(), 0, 1), At: 10}, func(p *fabric.FaultPlan) { p.AfterWarmup = true }, measure.Plan{Precision: 0.5})
+	_, calm := network{topo, tablePeriods(t, topo, []topology.Failure{{At: 1}}).Routing[0]}.run(t, fabric.DefaultConfig(), 0.2, 1, measure.Plan{Precision: 0.5})
+	simtest.Equal(t, r.Warmup, 2*calm.Warmup, "the window begins behind a warm-up, where things fail from then on, not in its middle: in cycle")
 }
 
 // TestTableAroundFaults: an open-loop run on a torus with cables down, audited,
@@ -198,8 +218,7 @@ func TestTableAroundFaults(t *testing.T) {
 	}
 	r := simtest.Must(param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: topo, Down: down}, nil))(t)
 	f := simtest.Must(core.New(g, fabric.DefaultConfig(), r, 1))(t)
-	hops := shortestHops{t, g, g.NeighborsWithout(down), 0}
-	source := network{topo, r}.traffic(0.3, 1)
+	hops, source := shortestHops{t, g, g.NeighborsWithout(down), 0}, network{topo, r}.traffic(0.3, 1)
 	source.Stop(1000)
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: source, Sink: &hops}, measure.ToEnd{}))
 	simtest.ErrorIf(t, hops.packets == 0, "no packets")
@@ -221,12 +240,11 @@ func (s *shortestHops) Deliver(d *fabric.Delivery) {
 	}
 }
 
-// TestFaultFreesOthers: a packet of 20 flits from terminal 0 at switch 0 to switch 2 holds the only
-// virtual channel of its class from switch 0 to switch 1 when the cable from switch 1 to switch 2
-// fails in cycle 20: its head left switch 0 in cycle 4, two cycles after its arrival
-// (virtual-channel allocation is a stage of its own here), and switch 1 in cycle 16. Another, from
-// terminal 1 to switch 1, has waited for that virtual channel since cycle 7. It is freed in cycle
-// 20: the packet leaves switch 0 in 22, arrives in 32, leaves in 34 and is there in 35.
+// TestFaultFreesOthers: a packet of 20 flits from terminal 0 at switch 0 to switch 2 holds the only virtual channel of
+// its class from switch 0 to switch 1 when the cable from switch 1 to switch 2 fails in cycle 20: its head left switch
+// 0 in cycle 4, two cycles after its arrival (virtual-channel allocation is a stage of its own here), and switch 1 in
+// cycle 16. Another, from terminal 1 to switch 1, has waited for that virtual channel since cycle 7. It is freed in
+// cycle 20: the packet leaves switch 0 in 22, arrives in 32, leaves in 34 and is there in 35.
 func TestFaultFreesOthers(t *testing.T) {
 	b := topology.NewBuilder(3, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "link", Latency: 10})
 	for _, s := range []topology.SwitchID{0, 0, 1, 2} {
@@ -236,8 +254,7 @@ func TestFaultFreesOthers(t *testing.T) {
 	b.AddLink(1, 2, 1)
 	topo := topology.NewFileNetwork(b.Freeze())
 	plan := tablePeriods(t, topo, []topology.Failure{{Links: between(topo.Graph(), 1, 2), At: 20}})
-	f := faulty(t, topo.Graph(), pipelined(), plan)
-	s := &script{}
+	f, s := faulty(t, topo.Graph(), pipelined(), plan), &script{}
 	s.Send(0, fabric.PacketSpec{Dst: 3, Flits: 20})
 	s.Send(1, fabric.PacketSpec{Birth: 5, Dst: 2, Flits: 1})
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
@@ -429,8 +446,7 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 	return x.name, f.FaultTally()
 }
 
-// checkTraces wants the stages of recorded packets, none of them shorter than
-// nothing, to add up to their latency.
+// checkTraces wants the stages of recorded packets, none of them shorter than nothing, to add up to their latency.
 func checkTraces(t testing.TB, seed uint64, traced *observe.Tracer) {
 	simtest.ErrorIf(t, len(traced.Packets()) == 0, "seed %d: nothing recorded", seed)
 	for _, p := range traced.Packets() {
@@ -454,9 +470,8 @@ func TestRandomFaults(t *testing.T) {
 			all.Add(tally)
 		})
 	}
-	if all.Dropped == 0 || all.Retransmitted == 0 || all.Duplicates == 0 || all.Lost == 0 || all.Unreachable == 0 || all.WastedFlits == 0 {
-		t.Errorf("not everything has happened: %+v", all)
-	}
+	simtest.ErrorIf(t, all.Dropped == 0 || all.Retransmitted == 0 || all.Duplicates == 0 || all.Lost == 0 || all.Unreachable == 0 || all.WastedFlits == 0,
+		"not everything has happened: %+v", all)
 	for _, name := range []string{"table", "nca", "min", "val", "ugal-g", "ugal-l", "ugal-l-vch", "ugal-pb"} {
 		simtest.ErrorIf(t, ran[name] == 0 && simtest.Soak(), "nothing was dropped under %s", name)
 	}

@@ -161,9 +161,8 @@ func (g *game) Stop() bool {
 	return g.windows == g.stops
 }
 
-// TestKernelsOnThreads: a network beside kernels of its terminals' models: every terminal hears of the same
-// things at the same times on any number of threads, windows without events are left
-// out, and in the end everything is at rest.
+// TestKernelsOnThreads: a network beside kernels of its terminals' models: every terminal hears of the same things at
+// the same times on any number of threads, windows without events are left out, and in the end everything is at rest.
 func TestKernelsOnThreads(t *testing.T) {
 	var want []string
 	for _, threads := range simtest.Threads(t, 0) {
@@ -240,9 +239,8 @@ var keptGames = map[string]func(*fabric.Config){
 	},
 }
 
-// TestKernelsGoOn: a network beside kernels that writes its state goes on as if it had not,
-// and another one that reads it, on any number of threads, comes to the same; the state of
-// a moment is the same for any number of threads.
+// TestKernelsGoOn: a network beside kernels that writes its state goes on as if it had not, and another one that reads
+// it, on any number of threads, comes to the same; the state of a moment is the same for any number of threads.
 func TestKernelsGoOn(t *testing.T) {
 	for name, set := range keptGames {
 		n := dragonflyNetwork(t, "val", 2, 4, 2)
@@ -255,8 +253,7 @@ func TestKernelsGoOn(t *testing.T) {
 		}
 		r := sim.NewStream(1, "moments "+name, 0)
 		for range moments {
-			at := 5 + r.IntN(1000)
-			g := newGame(t, n, 2+r.IntN(2), flits, set).begin()
+			at, g := 5+r.IntN(1000), newGame(t, n, 2+r.IntN(2), flits, set).begin()
 			var kept []byte
 			var before []int
 			var now sim.Time

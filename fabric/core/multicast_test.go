@@ -90,14 +90,15 @@ func TestMulticastZeroLoad(t *testing.T) { models(t, testMulticastZeroLoad) }
 func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 	for i, st := range stages {
 		n := smallTorus(t)
-		g := n.topo.Graph()
-		config := pipeline(cutThrough(config, 3), i)
-		for _, flits := range []int32{1, 5} {
+		g, config := n.topo.Graph(), pipeline(cutThrough(config, 3), i)
+		for _, flits := range []int32{1, 5, 6} {
+			if flits == 6 && config.Holds() { // other switches forward them as they come
+				config.Switch.Forwarding = fabric.StoreAndForward
+			}
 			m := newTrees(g)
 			const src = 13
 			mlid := m.plant(g.PortSwitch[g.TerminalPort[src]], terminals(g.Terminals())) // rooted at the sender: minimal paths
-			f := n.multicast(t, config, m)
-			s := &script{}
+			f, s := n.multicast(t, config, m), &script{}
 			s.Send(src, fabric.PacketSpec{Birth: 7, Flits: flits, VCs: 4, MLID: mlid})
 			simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
 			simtest.ErrorIf(t, len(s.Delivered) != g.Terminals()-1, "%s: %d deliveries", st.name, len(s.Delivered))
@@ -161,9 +162,37 @@ func testMulticastTurns(t *testing.T, config fabric.Config) {
 	}
 }
 
-// groupTraffic sends, from every terminal, packets one after the other, one in three to a
-// random group that the terminal belongs to, the others to a random terminal. What is a
-// terminal's is its own, so that threads may share it.
+// Queues of an input take turns, too. Terminals 2 and 3 send 20 flits to each other while 16 packets of terminal 0 come,
+// for 2 and on another virtual channel for 3 in turn. Where ports are held they wait until both outputs are free, and
+// then cross in turn as well.
+func TestMulticastInputTurns(t *testing.T) { models(t, testMulticastInputTurns) }
+
+func testMulticastInputTurns(t *testing.T, config fabric.Config) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
+	m, s := newTrees(n.topo.Graph()), &script{}
+	config = cutThrough(config, 3)
+	config.Switch.Speedup = 1
+	f := simtest.Must(core.New(n.topo.Graph(), config, n.routing, 1))(t)
+	s.Send(2, fabric.PacketSpec{Dst: 3, Flits: 20})
+	s.Send(3, fabric.PacketSpec{Dst: 2, Flits: 20})
+	var heard, want []topology.TerminalID
+	for i := range topology.TerminalID(16) {
+		dst := 2 + i%2
+		s.Send(0, fabric.PacketSpec{Birth: 1, Flits: 1, VCs: 2 << (i % 2), MLID: m.plant(0, []topology.TerminalID{0, dst})})
+		want = append(want, dst)
+	}
+	simtest.Check(t, f.SetMulticast(m.tables, 1))
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
+	for _, d := range s.Delivered {
+		if d.Src == 0 {
+			heard = append(heard, d.Dst)
+		}
+	}
+	simtest.EqualSlices(t, heard, want, "packets are heard by")
+}
+
+// groupTraffic sends, from every terminal, packets one after the other, one in three to a random group that the
+// terminal belongs to, the others to a random terminal. What is a terminal's is its own, so that threads may share it.
 type groupTraffic struct {
 	groups [][]topology.TerminalID // by MLID
 	from   []groupSender
@@ -225,9 +254,8 @@ func (x *groupTraffic) Next(t topology.TerminalID, until int64, spec *fabric.Pac
 	return true
 }
 
-// mixedNetworks are small networks under multicast and unicast traffic together,
-// the multicast on the last virtual channel, all trees parts of one (on any
-// graph; on trees of switches, of those from one root switch): no deadlock.
+// mixedNetworks are small networks under multicast and unicast traffic together, the multicast on the last virtual
+// channel, all trees parts of one (on any graph; on trees of switches, of those from one root switch): no deadlock.
 func mixedNetworks(t testing.TB) map[string]network {
 	return map[string]network{
 		"fat-tree":      smallTree(t),
@@ -238,10 +266,9 @@ func mixedNetworks(t testing.TB) map[string]network {
 	}
 }
 
-// Every member hears every packet once, nobody else does, flits and credits are
-// conserved (RunToEnd audits), and nothing deadlocks: on five networks and several
-// pipelines with traffic as dense as it gets. Every copy arrives in the same cycle by the same
-// number of switches for any number of threads.
+// Every member hears every packet once, nobody else does, flits and credits are conserved (RunToEnd audits), and
+// nothing deadlocks: on five networks and several pipelines with traffic as dense as it gets. Every copy arrives in the
+// same cycle by the same number of switches for any number of threads.
 func TestMulticastMixed(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	models(t, testMulticastMixed)
@@ -298,9 +325,8 @@ func (n network) hearAll(t *testing.T, config fabric.Config, threads int) string
 	return fmt.Sprintln(f.Counters, f.Cycle(), f.ChannelFlits(), got)
 }
 
-// Four paths of three links around a ring of four, in one virtual channel: each
-// link waits for the next. They jam, and the watchdog shows the circle; with
-// two trees on each of two virtual channels there is none.
+// Four paths of three links around a ring of four, in one virtual channel: each link waits for the next. They jam, and
+// the watchdog shows the circle; with two trees on each of two virtual channels there is none.
 func TestMulticastDeadlock(t *testing.T) { models(t, testMulticastDeadlock) }
 
 func testMulticastDeadlock(t *testing.T, config fabric.Config) {
@@ -351,6 +377,7 @@ func TestMulticastRefusals(t *testing.T) {
 		"terminal.buffer_flits = 64":     func(c *fabric.Config) { c.Terminal.BufferFlits = 64 },
 		"switch.vc_reuse = credits-back": func(c *fabric.Config) { c.Switch.VCReuse = fabric.CreditsBack },
 		"switch.input_speedup = 2":       func(c *fabric.Config) { c.Switch.InputSpeedup = 2 },
+		"switch.vlarb_low":               func(c *fabric.Config) { c.Terminal.VLArbLow = "0:1,1:1" },
 	} {
 		config := cutThrough(fabric.DefaultConfig(), 2)
 		set(&config)
@@ -358,4 +385,10 @@ func TestMulticastRefusals(t *testing.T) {
 		err := n.fabric(t, config).SetMulticast(newTrees(n.topo.Graph()).tables, 1)
 		simtest.ErrorIf(t, !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), key), "%s: %v", key, err)
 	}
+	counts := network{n.topo, spy{Routing: n.routing, needs: fabric.Needs{Sent: true}}}.fabric(t, cutThrough(fabric.DefaultConfig(), 2))
+	defer func() {
+		misuse, ok := recover().(*fabric.Misuse)
+		simtest.ErrorIf(t, !ok || !strings.Contains(misuse.Error(), "declares Needs.Sent: nobody counts"), "%v", misuse)
+	}()
+	_ = counts.SetMulticast(newTrees(n.topo.Graph()).tables, 1)
 }

@@ -17,18 +17,18 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestPipelineClosedForm: the queue of a terminal that always has packets of L flits, on
-// one virtual channel, passes one in so many steps of the switch core (r of route
-// computation, v of virtual-channel allocation, a flit a step):
+// TestPipelineClosedForm: the queue of a terminal that always has packets of L flits, on one virtual channel, passes
+// one in so many steps of the switch core (r of route computation, v of virtual-channel allocation, a flit a step):
 //
 //	serial                             L + r + v
 //	overlapped, to outputs in turn     max(L, r, v): each stage has one of the packets
 //	overlapped, all to one output      max(L + v, r): its only virtual channel is given
 //	                                   away from the step behind a tail, and is used v later
 //
-// With v = 0 heads take the virtual channel by crossing. So with both stages a step long
-// packets of one flit pass at a third of the rate in series, and at the full rate where
-// stages overlap. A step is a cycle (speedup 1), and the channels take a flit a cycle.
+// With v = 0 heads take the virtual channel by crossing. So with both stages a step long packets of one flit pass at a
+// third of the rate in series, and at the full rate where stages overlap. A step is a cycle (speedup 1), and the
+// channels take a flit a cycle. It is so from the first packet on: all take as long in every stage, which come one
+// behind the other.
 func TestPipelineClosedForm(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
 	for _, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
@@ -60,22 +60,20 @@ func TestPipelineClosedForm(t *testing.T) {
 					simtest.ErrorIf(t, max(queue, output*float64(2-outputs)) != float64(want),
 						"%s, %d outputs, %+v: PacketSteps %v and %v, want %d", pipeline, outputs, c, queue, output, want)
 					simtest.FatalIf(t, len(all.Delivered) != sent, "%d of %d packets arrived", len(all.Delivered), sent)
-					last, before := all.Delivered[sent-1].Cycle, all.Delivered[sent-21].Cycle
-					got := last - before
-					simtest.ErrorIf(t, got != int64(20*want),
-						"%s, %s, %d outputs, %+v: 20 packets in %d cycles, want %d each", unit, pipeline, outputs, c, got, want)
+					got := all.Delivered[sent-1].Cycle - all.Delivered[0].Cycle
+					simtest.ErrorIf(t, got != int64((sent-1)*want),
+						"%s, %s, %d outputs, %+v: %d packets in %d cycles, want %d each", unit, pipeline, outputs, c, sent-1, got, want)
 				}
 			}
 		}
 	}
 }
 
-// TestVCsAheadDoNotDeadlock: on a line of two switches with one virtual channel, dimension order is
-// free of deadlock. Terminals 0 to 2 are on the first, 3 to 5 on the second, and all traffic is for
-// 1 and 4. If virtual channels were given ahead whatever the front waits for, a packet from 0 to 1
-// could hold the channel to 1 behind one that waits for the far buffer, which is full of a packet
-// to 4; the channel to 4 is held in the same way by a packet from 3 behind one that waits for the
-// near buffer and, in the end, for 1. It takes such a switch some hundred packets to stop.
+// TestVCsAheadDoNotDeadlock: on a line of two switches with one virtual channel, dimension order is free of deadlock.
+// Terminals 0 to 2 are on the first, 3 to 5 on the second, and all traffic is for 1 and 4. If virtual channels were
+// given ahead whatever the front waits for, a packet from 0 to 1 could hold the channel to 1 behind one that waits for
+// the far buffer, which is full of a packet to 4; the channel to 4 is held in the same way by a packet from 3 behind
+// one that waits for the near buffer and, in the end, for 1. It takes such a switch some hundred packets to stop.
 func TestVCsAheadDoNotDeadlock(t *testing.T) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 3 })
 	for _, buffer := range []int{3, 5, 7} {
@@ -110,8 +108,7 @@ func TestTorusOverlapped(t *testing.T) {
 		config := fabric.DefaultConfig()
 		s := &config.Switch
 		s.RouteCycles, s.VCAllocCycles, s.Speedup, s.VCs, s.BufferFlits, s.Pipeline = 1, 1, 1, 2, 16, pipeline
-		f := n.fabric(t, config)
-		source := n.traffic(0.3, 1)
+		f, source := n.fabric(t, config), n.traffic(0.3, 1)
 		r := simtest.Must(measure.Run(t.Context(), f, source, 0.3, measure.Plan{Warmup: 1000, Window: 2000}))(t)
 		accepted[pipeline] = float64(r.Accepted)
 	}
@@ -129,15 +126,14 @@ func arrivalsOf(t *testing.T, config fabric.Config, terminals int, dst topology.
 	return s.Arrivals(dst)
 }
 
-// TestCreditsBack: three packets of a terminal for another one of a single switch, one virtual
-// channel, speedup 2, all stages 1 step, channels of 1 cycle, credit_cycles 1. The first enters its
-// channel in cycle 11, crosses in step 24 in cycle 12 and arrives in cycle 14. Its credit could
-// leave at the end of switch allocation, step 25, so leaves in cycle 13 and is back in 15, 4 cycles
-// after the flit left: only then does the second one enter. With 2 flits each, the tail's credit is
-// back a cycle later, and the tail, which is what arrives, comes a cycle later.
+// TestCreditsBack: three packets of a terminal for another one of a single switch, one virtual channel, speedup 2, all
+// stages 1 step, channels of 1 cycle, credit_cycles 1. The first enters its channel in cycle 11, crosses in step 24 in
+// cycle 12 and arrives in cycle 14. Its credit could leave at the end of switch allocation, step 25, so leaves in cycle
+// 13 and is back in 15, 4 cycles after the flit left: only then does the second one enter. With 2 flits each, the
+// tail's credit is back a cycle later, and the tail, which is what arrives, comes a cycle later.
 //
-// A terminal with a buffer takes the flit in the cycle in which it arrives, 14, and sends the credit
-// in the next, 15, which is back in 16 and counts from 17 on: 5 cycles after the head crossed in 12.
+// A terminal with a buffer takes the flit in the cycle in which it arrives, 14, and sends the credit in the next, 15,
+// which is back in 16 and counts from 17 on: 5 cycles after the head crossed in 12.
 func TestCreditsBack(t *testing.T) {
 	for _, c := range []struct {
 		reuse          string
@@ -159,12 +155,11 @@ func TestCreditsBack(t *testing.T) {
 	}
 }
 
-// TestInputSpeedup: terminal 5 has a packet for terminal 2 on virtual channel 0 and, a cycle behind,
-// one for terminal 3 on channel 1. The core takes a step a cycle. For output 2 terminals 0 and 1
-// have one each, which come with the first and go before it, in the round robin of the output, and
-// for output 3 terminal 0 has one behind the other, which goes before the second. So both are alone
-// at their outputs two steps after the first came: they leave together where a port has two inputs
-// of the crossbar, one after the other where it has one.
+// TestInputSpeedup: terminal 5 has a packet for terminal 2 on virtual channel 0 and, a cycle behind, one for terminal 3
+// on channel 1. The core takes a step a cycle. For output 2 terminals 0 and 1 have one each, which come with the first
+// and go before it, in the round robin of the output, and for output 3 terminal 0 has one behind the other, which goes
+// before the second. So both are alone at their outputs two steps after the first came: they leave together where a
+// port has two inputs of the crossbar, one after the other where it has one.
 func TestInputSpeedup(t *testing.T) {
 	for inputs, want := range map[int]int64{1: 1, 2: 0} {
 		config, last := fabric.DefaultConfig(), map[topology.TerminalID]int64{}
@@ -183,6 +178,30 @@ func TestInputSpeedup(t *testing.T) {
 	}
 }
 
+// TestVCsObserved: round robins of virtual-channel allocation are played out for all packets where somebody looks on,
+// otherwise only for those that meet others, at once where each asks for one channel. The same packets arrive in the same
+// cycles, of decisions for one channel or several at random.
+func TestVCsObserved(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 8 })
+	for _, pipeline := range []string{fabric.Serial, fabric.Overlapped} {
+		var got [2]receivers
+		for i := range got {
+			random, config := sim.NewStream(1, "decisions", 0), fabric.DefaultConfig()
+			config.Switch.VCs, config.Switch.VCAllocCycles, config.Switch.Pipeline = 3, 2, pipeline
+			draws := network{n.topo, spy{n.routing, fabric.Needs{}, func(_ *fabric.View, _ *fabric.Head, hop *fabric.Hop) { hop.VCs = 1 + uint32(random.IntN(7)) }}}
+			f := draws.fabric(t, config)
+			if got[i] = make(receivers, 8); i > 0 {
+				f.Count()
+			}
+			simtest.Check(t, f.Attach(fabric.Ends{Source: n.traffic(0.7, 2), Sink: got[i]}))
+			f.Advance(5000)
+		}
+		for dst := range got[0] {
+			simtest.EqualSlices(t, got[1][dst], got[0][dst], "%s: observed, terminal %d gets", pipeline, dst)
+		}
+	}
+}
+
 // TestPutVCsForward: by the rule, for one packet and one virtual channel after the other. Each packet
 // chooses the first that it asks for from its pointer on, and each virtual channel the first queue
 // that has chosen it from its own on, both around the end.
@@ -194,8 +213,7 @@ func TestPutVCsForward(t *testing.T) {
 	f := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = ports }).fabric(t, config)
 	f.OpenIdle()
 	for range 5000 {
-		a := f.PutVCsForward(random.IntN)
-		chosen := map[uint32]uint32{}
+		a, chosen := f.PutVCsForward(random.IntN), map[uint32]uint32{}
 		for queue, r := range a.Asks {
 			for i := range uint32(ports * vcs) {
 				ov := (a.AcceptOV[queue] + i) % (ports * vcs)
@@ -223,8 +241,7 @@ func TestPutVCsForward(t *testing.T) {
 	}
 }
 
-// counting is what an occupancy reader sees of one port of a switch when the
-// last packet of a cycle is routed there.
+// counting is what an occupancy reader sees of one port of a switch when the last packet of a cycle is routed there.
 type counting struct {
 	waiting, crossed map[int64]int // by cycle
 	most             int
@@ -245,11 +262,10 @@ func onLine(t *testing.T, switches int, at topology.SwitchID, slots bool) (netwo
 	return n, c
 }
 
-// TestCrossedFlitsWait: two terminals of switch 0 each send 8 flits to switch 1 over a channel that
-// takes 4 cycles a flit. The switch, of speedup 2 and without stages, takes both flits of a cycle
-// across at once. They arrive in cycles 2 to 9; the channel takes the first in cycle 3, the next in
-// 7 and 11. So in cycle k there wait, of the 2(k-2) that came before, all but those that left
-// before k; and the one that was routed first in cycle k.
+// TestCrossedFlitsWait: two terminals of switch 0 each send 8 flits to switch 1 over a channel that takes 4 cycles a
+// flit. The switch, of speedup 2 and without stages, takes both flits of a cycle across at once. They arrive in cycles
+// 2 to 9; the channel takes the first in cycle 3, the next in 7 and 11. So in cycle k there wait, of the 2(k-2) that
+// came before, all but those that left before k; and the one that was routed first in cycle k.
 func TestCrossedFlitsWait(t *testing.T) {
 	n, c := onLine(t, 2, 0, false)
 	config := fabric.DefaultConfig()
@@ -270,11 +286,10 @@ func TestCrossedFlitsWait(t *testing.T) {
 	simtest.Check(t, f.Audit())
 }
 
-// TestHeldSlotsWait: three terminals load the channel from switch 2 to switch 3 of a line, of which
-// the one of switch 1 sends half a flit a cycle: less than their channel takes, so that hardly
-// anything waits there as long as switch 2 has room. With slots counted until credits are sent, the
-// growing round trip shows at switch 1 long before its own queue does. (Its idle port down the line
-// has no t_d to take off.)
+// TestHeldSlotsWait: three terminals load the channel from switch 2 to switch 3 of a line, of which the one of switch 1
+// sends half a flit a cycle: less than their channel takes, so that hardly anything waits there as long as switch 2 has
+// room. With slots counted until credits are sent, the growing round trip shows at switch 1 long before its own queue
+// does. (Its idle port down the line has no t_d to take off.)
 func TestHeldSlotsWait(t *testing.T) {
 	most := map[bool]int{}
 	for _, slots := range []bool{false, true} {
@@ -312,9 +327,8 @@ func checkWaits(t *testing.T, g map[topology.Dependency]bool, waits []core.Wait)
 	}
 }
 
-// TestDeadlocks: what the certificate refuses does deadlock under load, in all
-// forms of flow control, and the watchdog's cycle is one of the certificate's
-// graph. Short buffers make the deadlock a matter of a few hundred cycles.
+// TestDeadlocks: what the certificate refuses does deadlock under load, in all forms of flow control, and the
+// watchdog's cycle is one of the certificate's graph. Short buffers make the deadlock a matter of a few hundred cycles.
 func TestDeadlocks(t *testing.T) {
 	noDatelines := func(dims ...int) network {
 		return unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = dims, 2 }, func(c *routing.DORConfig) { c.Rule = "none" })
@@ -344,8 +358,7 @@ func TestDeadlocks(t *testing.T) {
 			if c.set != nil {
 				c.set(&config)
 			}
-			f := c.net.fabric(t, config)
-			source := c.net.traffic(1, c.flits)
+			f, source := c.net.fabric(t, config), c.net.traffic(1, c.flits)
 			_, err := measure.Run(t.Context(), f, source, 1, measure.Plan{Warmup: 5000, Window: 20000})
 			var deadlock *core.DeadlockError
 			simtest.FatalIf(t, !errors.As(err, &deadlock), "no deadlock: %v", err)

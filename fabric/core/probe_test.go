@@ -31,14 +31,13 @@ func probing(n network, c *fabric.Config, interval int64, of ...fabric.Quantity)
 	c.Probes = []fabric.Probe{p}
 }
 
-// TestProbesByHand: the packets of a line of two switches, of 4 flits each, with speedup 1, one
-// stage each for allocation and crossbar, and channels of latency 1. They enter in cycle 1.
+// TestProbesByHand: the packets of a line of two switches, of 4 flits each, with speedup 1, one stage each for
+// allocation and crossbar, and channels of latency 1. They enter in cycle 1.
 //
-// Terminals 0 and 1 of the first switch send to terminal 2, of the second. Flits come to the first
-// switch in cycles 2 to 5 on both inputs, and leave by its upward port in 4 to 7 and, of the second
-// packet, 8 to 11: as cycle c begins, 2(c-2) have come, at most 8, and c-4 have left. The first
-// packet's flits cross in 2 to 5, the second's in 6 to 9. Each arrives at the next switch 3
-// cycles later, crosses at once, and its credit is home another 3 later: one taken in
+// Terminals 0 and 1 of the first switch send to terminal 2, of the second. Flits come to the first switch in cycles 2
+// to 5 on both inputs, and leave by its upward port in 4 to 7 and, of the second packet, 8 to 11: as cycle c begins,
+// 2(c-2) have come, at most 8, and c-4 have left. The first packet's flits cross in 2 to 5, the second's in 6 to 9.
+// Each arrives at the next switch 3 cycles later, crosses at once, and its credit is home another 3 later: one taken in
 // cycle x is back behind x+6, so that at most 6 are under way.
 func TestProbesByHand(t *testing.T) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 2 })
@@ -149,9 +148,8 @@ func TestProbeFaults(t *testing.T) {
 	}
 }
 
-// TestRoutingsReadWhatIsSent: a routing that declares it reads, of its switch's ports, what has left as the
-// cycle begins, with either unit: the sum of what a probe has seen of each cycle until then. One
-// that does not is told.
+// TestRoutingsReadWhatIsSent: a routing that declares it reads, of its switch's ports, what has left as the cycle
+// begins, with either unit: the sum of what a probe has seen of each cycle until then. One that does not is told.
 func TestRoutingsReadWhatIsSent(t *testing.T) {
 	plain := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 3}, 2 })
 	units(t, func(t *testing.T, config fabric.Config) {
@@ -162,8 +160,7 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 			simtest.ErrorIf(t, v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3, "there is no marking, and a flit takes 3 cycles")
 		}}}
 		probing(n, &config, 1, fabric.Sent)
-		s := &script{}
-		random := sim.NewStream(1, "packets", 0)
+		s, random := &script{}, sim.NewStream(1, "packets", 0)
 		for birth := range int64(60) {
 			for src := range topology.TerminalID(24) {
 				s.Send(src, fabric.PacketSpec{Birth: 10 * birth, Dst: topology.TerminalID(random.IntN(24)), Flits: int32(1 + random.IntN(6))})
@@ -214,16 +211,14 @@ func mark[C any](t *testing.T, s *fabric.SwitchConfig, policy string, settings C
 	*s.Marking.Config().(*C) = settings
 }
 
-// TestMarksByHand: two terminals of a switch send ten packets of a flit each to a third, which
-// takes a flit a cycle. Of those that come in cycle k, counted from 0, both cross in it, and
-// leave from the next cycle on: 2(k+1) have come, k-1 have left before, from cycle 1 on, so that
-// 2, 4, 5, 6, ... wait. From 6 on, which is cycle 3, 14 are marked.
+// TestMarksByHand: two terminals of a switch send ten packets of a flit each to a third, which takes a flit a cycle. Of
+// those that come in cycle k, counted from 0, both cross in it, and leave from the next cycle on: 2(k+1) have come, k-1
+// have left before, from cycle 1 on, so that 2, 4, 5, 6, ... wait. From 6 on, which is cycle 3, 14 are marked.
 //
-// By policy infiniband, with weight 14 and buffers of 30 flits, a packet is marked beside which
-// more than 30/15 = 2 flits wait on its lane: from cycle 1 on, in which 4 wait. Of these 18 one of
-// three is marked with a rate of 2, the third of them first, which was born in cycle 2: 6. With
-// lanes all but the packet of terminal 1 born in cycle 7 are on lane 0, of which 17 of 19 are
-// marked; the one of lane 1 is alone there.
+// By policy infiniband, with weight 14 and buffers of 30 flits, a packet is marked beside which more than 30/15 = 2
+// flits wait on its lane: from cycle 1 on, in which 4 wait. Of these 18 one of three is marked with a rate of 2, the
+// third of them first, which was born in cycle 2: 6. With lanes all but the packet of terminal 1 born in cycle 7 are on
+// lane 0, of which 17 of 19 are marked; the one of lane 1 is alone there.
 func TestMarksByHand(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
 	needs := fabric.NeedsOf(n.routing)
@@ -292,22 +287,40 @@ func (l labelled) Next(t topology.TerminalID, until int64, spec *fabric.PacketSp
 
 // byLabel gives packets virtual channels by their level, holds what it is told of them to
 // what they were sent with, and counts what it is told of.
-func byLabel(t *testing.T, r fabric.Routing, told, marked *atomic.Int64) fabric.Routing {
+func byLabel(t *testing.T, r fabric.Routing, departs bool, told, marked *atomic.Int64) fabric.Routing {
 	needs := fabric.NeedsOf(r)
-	needs.Packets = true
-	return spy{r, needs, func(v *fabric.View, h *fabric.Head, hop *fabric.Hop) {
+	needs.Packets, needs.Departs = true, departs
+	hold := func(h *fabric.Head) {
 		level, entropy := labelFor(h.Src, h.Dst)
 		simtest.ErrorIf(t, h.Level != level || h.Entropy != entropy,
 			"a packet from %d to %d has level %d and entropy %d, want %d and %d", h.Src, h.Dst, h.Level, h.Entropy, level, entropy)
+	}
+	sees := spy{r, needs, func(v *fabric.View, h *fabric.Head, hop *fabric.Hop) {
+		hold(h)
 		if told.Add(1); h.Marked {
 			marked.Add(1)
 		}
 		hop.VCs = 1 << (int(h.Level) % v.VCs())
 	}}
+	if departs {
+		return departing{sees, hold}
+	}
+	return sees
+}
+
+// departing is a routing that is told of a packet before it leaves its terminal, too.
+type departing struct {
+	spy
+	told func(h *fabric.Head)
+}
+
+func (r departing) Depart(v *fabric.View, h *fabric.Head) uint32 {
+	r.told(h)
+	return 1<<v.VCs() - 1
 }
 
 // TestLabelsTravel: a routing is told who sent a packet, and of the level, the entropy and the
-// mark that it has, at every switch: with stages one after the other and overlapping, flits and
+// mark that it has, at every switch, and where it decides at terminals of all but the mark there: with stages one after the other and overlapping, flits and
 // packets, any number of threads; the same packets arrive in the same cycles.
 func TestLabelsTravel(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
@@ -329,7 +342,7 @@ func TestLabelsTravel(t *testing.T) {
 				set(&config)
 				mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 4})
 				var told, marked atomic.Int64
-				own := network{n.topo, byLabel(t, n.routing, &told, &marked)}
+				own := network{n.topo, byLabel(t, n.routing, name != "wormhole", &told, &marked)}
 				f, got := own.fabric(t, config), make(receivers, terminals)
 				f.Split(threads)
 				source := labelled{measure.NewOpenLoop(terminals, routingtest.Others(terminals), routingtest.AtRate(0.2), routingtest.Fixed(3), 1)}
@@ -355,18 +368,15 @@ func TestLabelsTravel(t *testing.T) {
 	}
 }
 
-// checkSeries: the intervals lie in order and fill the window, and what they
-// carried adds up to what the window did.
+// checkSeries: the intervals lie in order and fill the window, and what they carried adds up to what the window did.
 func checkSeries(t *testing.T, f *core.Fabric, r *measure.Result) {
 	t.Helper()
-	s := r.Series
-	last := int64(0)
+	s, last := r.Series, int64(0)
 	for _, end := range s.Ends {
 		simtest.ErrorIf(t, end <= last, "intervals end at %v", s.Ends)
 		last = end
 	}
-	simtest.ErrorIf(t, last != r.Window || len(s.Flits) != len(s.Ends),
-		"%d intervals of flits end at %v, the window at %d", len(s.Flits), s.Ends, r.Window)
+	simtest.ErrorIf(t, last != r.Window || len(s.Flits) != len(s.Ends), "%d intervals of flits end at %v, the window at %d", len(s.Flits), s.Ends, r.Window)
 	sum := make([]uint32, len(r.ChannelFlits)/f.VCs())
 	want := make([]uint32, len(sum))
 	for i, n := range r.ChannelFlits {

@@ -25,8 +25,7 @@ func TestRefusals(t *testing.T) {
 	escape := newNetwork(t, "torus", "adaptive-escape", func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
 	line := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
 	link, star := newSharedLink(2), newStar(4, 2)
-	lanes := network{link, link}
-	adapters := network{star, star}
+	lanes, adapters := network{link, link}, network{star, star}
 	allocators := func(name string, iterations int) func(*fabric.Config) {
 		return func(c *fabric.Config) { c.Switch.Allocator, c.Switch.Iterations = allocator.Named(name), iterations }
 	}
@@ -125,8 +124,7 @@ func TestRefusals(t *testing.T) {
 // Ports have one of five MTUs.
 func TestMTU(t *testing.T) {
 	for _, mtu := range []sim.Bytes{0, 256, 512, 1024, 2048, 4096, 64, 1000, 8192, -256} {
-		n := newStar(2, 1)
-		config := fabric.DefaultConfig()
+		n, config := newStar(2, 1), fabric.DefaultConfig()
 		config.Fabric.MTU = mtu
 		if _, err := core.New(n.graph, config, n, 1); mtu == 0 || mtu >= 256 && mtu <= 4096 && mtu&(mtu-1) == 0 {
 			simtest.Check(t, err)
@@ -136,8 +134,7 @@ func TestMTU(t *testing.T) {
 	}
 }
 
-// TestMisuse: what a caller can get wrong is an error, not a panic and not a
-// result that means nothing.
+// TestMisuse: what a caller can get wrong is an error, not a panic and not a result that means nothing.
 func TestMisuse(t *testing.T) {
 	n, smaller := dragonflyNetwork(t, "min", 2, 4, 2), dragonflyNetwork(t, "min", 1, 2, 1)
 	plan := measure.Plan{Warmup: 200, Window: 400}
@@ -151,27 +148,32 @@ func TestMisuse(t *testing.T) {
 
 	simtest.Refuse(core.New(n.topo.Graph(), fabric.DefaultConfig(), smaller.routing, 1))(t, "of 6 switches and 6 terminals; this one has 36 and 72")
 
+	b := topology.NewBuilder(3, topology.Class{Name: "x", Latency: 1}) // the ring of three, its cables the other way round
+	for s := range topology.SwitchID(3) {
+		b.AddTerminal(s, 0)
+	}
+	b.AddLink(2, 0, 0)
+	b.AddLink(1, 2, 0)
+	b.AddLink(0, 1, 0)
+	simtest.Refuse(core.New(ring(3).Graph(), fabric.DefaultConfig(), &laned{graph: b.Freeze(), lanes: 1}, 1))(t, "and other cables")
+
 	f := n.fabric(t, fabric.DefaultConfig())
 	simtest.Check(t, run(f, source(f)))
 	simtest.Fail(t, run(f, source(f)), "run or attached before")
 	simtest.Fail(t, f.Attach(fabric.Ends{Source: source(f), Sink: &routingtest.Counter{}}), "run or attached before")
 	simtest.Fail(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: source(f), Sink: &routingtest.Counter{}}, measure.ToEnd{}), "run or attached before")
 
-	f = n.fabric(t, fabric.DefaultConfig())
-	wrong := source(smaller.fabric(t, fabric.DefaultConfig()))
+	f, wrong := n.fabric(t, fabric.DefaultConfig()), source(smaller.fabric(t, fabric.DefaultConfig()))
 	simtest.Fail(t, run(f, wrong), "the source has 6 terminals, the network 72")
 	simtest.Fail(t, f.Attach(fabric.Ends{Source: wrong, Sink: &routingtest.Counter{}}), "the source has 6 terminals, the network 72")
-	if err := run(f, source(f)); err != nil { // nothing has happened to it
-		t.Errorf("after a refusal: %v", err)
-	}
+	err := run(f, source(f)) // nothing has happened to it
+	simtest.ErrorIf(t, err != nil, "after a refusal: %v", err)
 
 	// Another build of the same network is the same network.
-	again := dragonflyNetwork(t, "min", 2, 4, 2)
-	simtest.Must(core.New(n.topo.Graph(), fabric.DefaultConfig(), again.routing, 1))(t)
+	simtest.Must(core.New(n.topo.Graph(), fabric.DefaultConfig(), dragonflyNetwork(t, "min", 2, 4, 2).routing, 1))(t)
 }
 
-// TestRoutingsNameTheirGraph: every registered routing says for which network it
-// was made, so that another is refused.
+// TestRoutingsNameTheirGraph: every registered routing says for which network it was made, so that another is refused.
 func TestRoutingsNameTheirGraph(t *testing.T) {
 	for _, name := range routing.Registry.Names() {
 		for _, family := range []string{"dragonfly", "torus", "fat-tree"} {
@@ -186,8 +188,7 @@ func TestRoutingsNameTheirGraph(t *testing.T) {
 	}
 }
 
-// TestMisuseByRoutings: a routing that breaks its contract is told what it has done, and
-// what it must do.
+// TestMisuseByRoutings: a routing that breaks its contract is told what it has done, and what it must do.
 func TestMisuseByRoutings(t *testing.T) {
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
 	for want, see := range map[string]func(*fabric.View, *fabric.Head, *fabric.Hop){
@@ -197,8 +198,7 @@ func TestMisuseByRoutings(t *testing.T) {
 	} {
 		config := fabric.DefaultConfig()
 		packets(&config)
-		f := network{n.topo, spy{n.routing, fabric.Needs{}, see}}.fabric(t, config)
-		s := &script{}
+		f, s := network{n.topo, spy{n.routing, fabric.Needs{}, see}}.fabric(t, config), &script{}
 		s.Send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
 		func() {
 			defer func() {
@@ -217,11 +217,9 @@ func TestNetworkTooLarge(t *testing.T) {
 	config := simtest.Must(topology.Registry.Config("torus"))(t)
 	torus := config.(*topology.GridConfig)
 	torus.Dims, torus.Terminals = []int{1000}, 1
-	topo := simtest.Must(topology.Registry.Build("torus", torus, struct{}{}))(t)
-	c := fabric.DefaultConfig()
+	topo, c := simtest.Must(topology.Registry.Build("torus", torus, struct{}{}))(t), fabric.DefaultConfig()
 	c.Switch.VCs = 8
-	r := minimalRouting(t, topo)
-	before := debug.SetMemoryLimit(1_360_000)
+	r, before := minimalRouting(t, topo), debug.SetMemoryLimit(1_360_000)
 	defer debug.SetMemoryLimit(before)
 	simtest.Check(t, c.Check(topo.Graph(), r))
 	debug.SetMemoryLimit(1_359_999)

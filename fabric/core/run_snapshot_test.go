@@ -56,8 +56,7 @@ func courses(t testing.TB) []course {
 	torus := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
 	held := fabric.DefaultConfig()
 	packets(&held)
-	found := measure.Plan{Precision: 0.05, Budget: 6000, Levels: true, Series: 6}
-	given := measure.Plan{Warmup: 730, Window: 1210, Series: 7}
+	found, given := measure.Plan{Precision: 0.05, Budget: 6000, Levels: true, Series: 6}, measure.Plan{Warmup: 730, Window: 1210, Series: 7}
 	seen, slowest := given, found
 	seen.Blame, seen.Levels, seen.Trace = true, true, observe.TracePlan{Packets: 30, Every: 3}
 	slowest.Blame, slowest.Trace = true, observe.TracePlan{Packets: 20, Slowest: true}
@@ -86,9 +85,8 @@ func TestRunsGoOn(t *testing.T) {
 	for i, c := range courses(t) {
 		plan, calls := c.plan, 0
 		plan.Snapshot = func(bool, func(*snapshot.Archive) error) error { calls++; return nil }
-		want := simtest.Must(c.run(t, plan))(t)
-		random := sim.NewStream(1, c.name, 0)
-		for _, share := range simtest.Some(t, i, 0, 99, random.IntN(100)) {
+		want, random := simtest.Must(c.run(t, plan))(t), sim.NewStream(1, c.name, 0)
+		for _, share := range simtest.Some(t, i, 0, 100, random.IntN(100)) { // 100: when all is done
 			at, call := (calls-1)*share/100, 0
 			var kept []byte
 			plan := c.plan
@@ -116,9 +114,7 @@ func TestRunsGoOn(t *testing.T) {
 					return nil
 				}
 				got, err := c.run(t, plan)
-				if err != nil {
-					t.Fatalf("%s: %v", c.name, err)
-				}
+				simtest.FatalIf(t, err != nil, "%s: %v", c.name, err)
 				simtest.ErrorIf(t, describe(got) != describe(want),
 					"%s: from slice %d of %d on, with %d threads:\n%.300s\nwant\n%.300s", c.name, at, calls, threads, describe(got), describe(want))
 			}
@@ -130,9 +126,8 @@ func TestRunsGoOn(t *testing.T) {
 	}
 }
 
-// failing are links and switches that fail while a network of threads runs, some of them
-// at the edges of windows and of slices, and come back, but for the cables in the groups of
-// a dragonfly, whose routings need them.
+// failing are links and switches that fail while a network of threads runs, some of them at the edges of windows and of
+// slices, and come back, but for the cables in the groups of a dragonfly, whose routings need them.
 func failing(g *topology.Graph, switches bool, seed uint64) []topology.Failure {
 	r := sim.NewStream(seed, "failing", 0)
 	var failures []topology.Failure
@@ -180,8 +175,7 @@ func failingRuns(t testing.TB) []failingRun {
 func (c *failingRun) fabric(t testing.TB, change func(*fabric.Config)) *core.Fabric {
 	t.Helper()
 	g := c.network.topo.Graph()
-	failures := failing(g, c.routing == "nca" || c.routing == "table", c.seed)
-	config := fabric.DefaultConfig()
+	failures, config := failing(g, c.routing == "nca" || c.routing == "table", c.seed), fabric.DefaultConfig()
 	config.Switch.BufferFlits = 6
 	switch c.timing {
 	case "lanes": // which cannot follow faults that come or go
@@ -200,10 +194,9 @@ func (c *failingRun) fabric(t testing.TB, change func(*fabric.Config)) *core.Fab
 	return faulty(t, g, config, plan)
 }
 
-// TestSnapshotsWithFaults: while cables and switches fail and come back, and packets are
-// dropped and sent again, a run goes on from a snapshot of any cycle as without a break, on
-// any number of threads, observed or not; and so does one in which what has failed stays, and
-// terminals send by lane. In the end every flit and credit is accounted for.
+// TestSnapshotsWithFaults: while cables and switches fail and come back, and packets are dropped and sent again, a run
+// goes on from a snapshot of any cycle as without a break, on any number of threads, observed or not; and so does one
+// in which what has failed stays, and terminals send by lane. In the end every flit and credit is accounted for.
 func TestSnapshotsWithFaults(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	var all fabric.FaultTally
@@ -234,9 +227,8 @@ func TestSnapshotsWithFaults(t *testing.T) {
 			}
 		}
 	}
-	if all.Dropped == 0 || all.Retransmitted == 0 || all.Duplicates == 0 || all.Lost == 0 || all.Unreachable == 0 || all.WastedFlits == 0 || traced < 1000 {
-		t.Errorf("not everything has happened: %+v, %d packets traced", all, traced)
-	}
+	simtest.ErrorIf(t, all.Dropped == 0 || all.Retransmitted == 0 || all.Duplicates == 0 || all.Lost == 0 || all.Unreachable == 0 || all.WastedFlits == 0 || traced < 1000,
+		"not everything has happened: %+v, %d packets traced", all, traced)
 }
 
 // watch is what observers of a network are told to do.
@@ -348,17 +340,14 @@ func TestObservedStatesAreOfTheObserved(t *testing.T) {
 	}
 }
 
-// TestObservers: each of several observers is told of every moment. 4000 cycles of load leave
-// nothing behind after 4000 more, so that of P packets of 3 flits in H hops of flits there are P
-// heads and P last flits that enter the network, P that are delivered, H grants of a switch, H/3 of
-// a virtual channel (once a packet and switch), and as many arrivals at switches: each crossing
-// leads to another, but for the 3P to terminals, and 3P arrivals come from those.
+// TestObservers: each of several observers is told of every moment. 4000 cycles of load leave nothing behind after 4000
+// more, so that of P packets of 3 flits in H hops of flits there are P heads and P last flits that enter the network, P
+// that are delivered, H grants of a switch, H/3 of a virtual channel (once a packet and switch), and as many arrivals
+// at switches: each crossing leads to another, but for the 3P to terminals, and 3P arrivals come from those.
 func TestObservers(t *testing.T) {
-	n := dragonflyNetwork(t, "val", 2, 4, 2)
-	config := pipelined()
+	n, config := dragonflyNetwork(t, "val", 2, 4, 2), pipelined()
 	config.Switch.Pipeline = fabric.Serial // so that all channels are given to fronts
-	f := n.fabric(t, config)
-	meter := measure.NewMeter(100)
+	f, meter := n.fabric(t, config), measure.NewMeter(100)
 	blame, trace := observe.StartBlame(f, meter), observe.StartTrace(f, meter, observe.TracePlan{Packets: 100})
 	seen := f.Count()
 	meter.Open(0)

@@ -56,8 +56,7 @@ func goesOn(t testing.TB, name any, random *sim.Stream, trial int, at int64, who
 		if got := x.said(); got != said {
 			t.Fatalf("%v: from cycle %d on, observers say otherwise on %d threads:\n%s", name, at, threads, difference(got, said))
 		}
-		simtest.FatalIf(t, !bytes.Equal(stateOf(t, x.f), last),
-			"%v: from cycle %d on, %d threads come to another state in cycle %d", name, at, threads, end)
+		simtest.FatalIf(t, !bytes.Equal(stateOf(t, x.f), last), "%v: from cycle %d on, %d threads come to another state in cycle %d", name, at, threads, end)
 	}
 	first, before := build(1+random.IntN(3)), make([]int, len(whole.heard))
 	first.f.Advance(at)
@@ -72,8 +71,7 @@ func goesOn(t testing.TB, name any, random *sim.Stream, trial int, at int64, who
 		x := build(threads)
 		simtest.Check(t, snapshottest.Restore(x.source, births))
 		simtest.Check(t, x.f.RestoreState(state))
-		simtest.FatalIf(t, !bytes.Equal(stateOf(t, x.f), state),
-			"%v: the state of cycle %d, restored on %d threads, is another", name, at, threads)
+		simtest.FatalIf(t, !bytes.Equal(stateOf(t, x.f), state), "%v: the state of cycle %d, restored on %d threads, is another", name, at, threads)
 		x.f.Advance(end - at)
 		check(x, early, threads)
 		on = append(on, x)
@@ -175,8 +173,7 @@ func FuzzSnapshots(f *testing.F) {
 	})
 }
 
-// TestSnapshotsOfLearners: a snapshot has what switches have learned, and what is on its
-// way to them.
+// TestSnapshotsOfLearners: a snapshot has what switches have learned, and what is on its way to them.
 func TestSnapshotsOfLearners(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	seeds, packets := []uint64{374, 560, 854, 1052, 1496, 1577}, 0 // which draw routings that learn

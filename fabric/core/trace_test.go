@@ -13,9 +13,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestTraceZeroLoad follows a packet of 3 flits over a row of 3 switches, born
-// in cycle 100. Terminals wait 4 cycles and their channels take 3, those between
-// switches 10; the stages take 2, 3, 4 and 5 cycles. By hand:
+// TestTraceZeroLoad follows a packet of 3 flits over a row of 3 switches, born in cycle 100. Terminals wait 4 cycles
+// and their channels take 3, those between switches 10; the stages take 2, 3, 4 and 5 cycles. By hand:
 //
 //	104       head enters the channel, the tail 2 cycles later, as everywhere
 //	104+3     arrives at the first switch, in front of an empty queue
@@ -30,17 +29,14 @@ func TestTraceZeroLoad(t *testing.T) {
 	s.RouteCycles, s.VCAllocCycles, s.SwitchAllocCycles, s.CrossbarCycles, s.Speedup = 2, 3, 4, 5, 1
 	config.Terminal.InjectionCycles = 4
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: 3 * sim.Nanosecond}, "grid": {Latency: 10 * sim.Nanosecond}}
-	f := n.fabric(t, config)
-	meter := measure.NewMeter(100)
+	f, meter := n.fabric(t, config), measure.NewMeter(100)
 	meter.Open(0)
-	tr := observe.StartTrace(f, meter, observe.TracePlan{Packets: 5})
-	source := &script{}
+	tr, source := observe.StartTrace(f, meter, observe.TracePlan{Packets: 5}), &script{}
 	source.Send(0, fabric.PacketSpec{Birth: 100, Dst: 2, Flits: 3, Tag: 7})
 	f.Attach(fabric.Ends{Source: source, Sink: meter})
 	f.Advance(300)
 	simtest.FatalIf(t, len(tr.Packets()) != 1, "%d packets", len(tr.Packets()))
-	p := tr.Packets()[0]
-	g := f.Graph()
+	p, g := tr.Packets()[0], f.Graph()
 	path := p.Path
 	p.Path = nil
 	want := observe.PacketTrace{
@@ -66,29 +62,25 @@ func TestTraceZeroLoad(t *testing.T) {
 	p.Path = path
 	// 4 + 26 + 3 * 14 on its way, and 2 flits behind the first.
 	var d observe.Division
-	if tr.Divide(p, &d); d.Way != 72 || d.Serial != 2 || d.Source != 0 || len(d.Waits) != 3 || d.Waits[0]+d.Waits[1]+d.Waits[2] != 0 {
-		t.Errorf("divided %+v", d)
-	}
+	tr.Divide(p, &d)
+	simtest.ErrorIf(t, d.Way != 72 || d.Serial != 2 || d.Source != 0 || len(d.Waits) != 3 || d.Waits[0]+d.Waits[1]+d.Waits[2] != 0, "divided %+v", d)
 	// 4; 3+10+10+3; nothing in front; 3 times each stage; nothing; 2 flits.
 	got := p.Stages()
-	simtest.ErrorIf(t, len(path) != 3 || got != [observe.NumStages]int64{4, 26, 0, 6, 9, 0, 27, 0, 2},
-		"%d switches, stages %v", len(path), got)
+	simtest.ErrorIf(t, len(path) != 3 || got != [observe.NumStages]int64{4, 26, 0, 6, 9, 0, 27, 0, 2}, "%d switches, stages %v", len(path), got)
 }
 
 // checkTrace: a packet's life is in order, hop follows hop by the cables of the network, and
 // its stages add up to its latency.
 func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 	t.Helper()
-	g := f.Graph()
-	sum := int64(0)
+	g, sum := f.Graph(), int64(0)
 	for i, x := range p.Stages() {
 		sum += x
 		simtest.ErrorIf(t, x < 0, "%s takes %d cycles: %+v", observe.StageNames[i], x, p)
 	}
 	simtest.ErrorIf(t, sum != p.Cycle-p.Birth, "stages add up to %d, latency %d: %+v", sum, p.Cycle-p.Birth, p)
-	if len(p.Path) != p.Hops || p.Path[0].In != g.TerminalPort[p.Src] || p.Path[p.Hops-1].Out != g.TerminalPort[p.Dst] || p.VC != p.Path[0].InVC {
-		t.Fatalf("path %+v", p)
-	}
+	simtest.FatalIf(t, len(p.Path) != p.Hops || p.Path[0].In != g.TerminalPort[p.Src] || p.Path[p.Hops-1].Out != g.TerminalPort[p.Dst] || p.VC != p.Path[0].InVC,
+		"path %+v", p)
 	tail := p.InjectTail
 	for i, h := range p.Path {
 		if i > 0 {
@@ -98,9 +90,8 @@ func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 		}
 		simtest.ErrorIf(t, h.VCs>>h.OutVC&1 == 0 || g.PortSwitch[h.In] != g.PortSwitch[h.Out], "impossible decision: %+v", h)
 		// The tail is never ahead of the head or of itself.
-		if h.Cross < h.Held || h.Cross > h.Ready || h.TailArrive <= tail || h.TailCross < h.TailArrive || h.TailDepart < h.TailCross || h.TailDepart < h.Depart+int64(p.Flits)-1 {
-			t.Errorf("out of order: %+v", h)
-		}
+		simtest.ErrorIf(t, h.Cross < h.Held || h.Cross > h.Ready || h.TailArrive <= tail || h.TailCross < h.TailArrive || h.TailDepart < h.TailCross || h.TailDepart < h.Depart+int64(p.Flits)-1,
+			"out of order: %+v", h)
 		awake := h.Routed
 		for _, w := range h.Waits {
 			simtest.ErrorIf(t, w.From < awake || w.To < w.From || w.To > h.Cross || w.Part != core.PartCredit && w.Part != core.PartVC,
@@ -122,8 +113,7 @@ func (x *observedRun) checkDivision(t *testing.T, p *observe.PacketTrace) {
 		sum += w
 		simtest.ErrorIf(t, w < 0, "%+v: waits %v", p, d.Waits)
 	}
-	simtest.ErrorIf(t, sum != p.Cycle-p.Birth || d.Way <= 0 || d.Serial < int64(x.flits-1) || d.Source < 0 || len(d.Waits) != p.Hops,
-		"%+v: %+v", p, d)
+	simtest.ErrorIf(t, sum != p.Cycle-p.Birth || d.Way <= 0 || d.Serial < int64(x.flits-1) || d.Source < 0 || len(d.Waits) != p.Hops, "%+v: %+v", p, d)
 }
 
 // quickest counts the pairs of terminals between which packets went, and those whose quickest
@@ -145,10 +135,9 @@ func (x *observedRun) quickest() (pairs, free int) {
 	return len(quickest), free
 }
 
-// compare: a packet of one flit that is never behind another in a queue has spent the same time
-// on everything by its trace and by blame. What waits for the channel before the crossbar because
-// there is no room behind it counts as switch allocation in a trace. It counts such packets, and
-// the cycles in which they had no credit.
+// compare: a packet of one flit that is never behind another in a queue has spent the same time on everything by its
+// trace and by blame. What waits for the channel before the crossbar because there is no room behind it counts as
+// switch allocation in a trace. It counts such packets, and the cycles in which they had no credit.
 func (x *observedRun) compare(t *testing.T) (compared int, stalled int64) {
 	for _, p := range x.tracer.Packets() {
 		s, b := p.Stages(), x.accounts[packetKey{p.Src, p.Inject}]
@@ -181,8 +170,7 @@ func TestTraceChoice(t *testing.T) {
 	only := make([]bool, n.topo.Graph().Terminals())
 	only[3], only[5] = true, true
 	var from, to, third []*observe.PacketTrace
-	count := map[topology.TerminalID]int{}
-	number := map[topology.TerminalID]int{}
+	count, number := map[topology.TerminalID]int{}, map[topology.TerminalID]int{}
 	for _, p := range all {
 		number[p.Src]++
 		simtest.ErrorIf(t, p.Number != number[p.Src], "packet %d of terminal %d is called %d", number[p.Src], p.Src, p.Number)

@@ -17,9 +17,8 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// unitChecks compare flits and packets as the unit: the times of every packet, the same with
-// packets to groups among the others, which share their virtual channels or do not, and what
-// blame and traces say of every packet and channel.
+// unitChecks compare flits and packets as the unit: the times of every packet, the same with packets to groups among
+// the others, which share their virtual channels or do not, and what blame and traces say of every packet and channel.
 var unitChecks = map[string]struct {
 	check  func(t testing.TB, tr *routingtest.Trial, cycles int64) (packets int)
 	cycles int64
@@ -30,8 +29,7 @@ var unitChecks = map[string]struct {
 	"observed":  {checkObservedUnits, 400, 40_000},
 }
 
-// TestUnits: flits and packets as the unit give the same on random networks of all families
-// under all routings.
+// TestUnits: flits and packets as the unit give the same on random networks of all families under all routings.
 func TestUnits(t *testing.T) {
 	for name, c := range unitChecks {
 		t.Run(name, func(t *testing.T) {
@@ -56,12 +54,10 @@ func FuzzUnits(f *testing.F) {
 	})
 }
 
-// drawUnitTrial draws a network as routingtest.DrawTrial does, with switches that hold ports for
-// whole packets, and with times that are whole cycles: what flits and packets as the
-// unit must agree on.
+// drawUnitTrial draws a network as routingtest.DrawTrial does, with switches that hold ports for whole packets, and
+// with times that are whole cycles: what flits and packets as the unit must agree on.
 func drawUnitTrial(t testing.TB, seed uint64) *routingtest.Trial {
-	tr := routingtest.DrawTrial(t, seed)
-	stream := sim.NewStream(seed, "units", 0)
+	tr, stream := routingtest.DrawTrial(t, seed), sim.NewStream(seed, "units", 0)
 	some := func(least, most int) int { return least + stream.IntN(most-least+1) }
 	s := &tr.Config.Switch
 	s.Hold, s.FlowControl, s.CreditSensing = true, "cut-through", "off"
@@ -132,8 +128,7 @@ type groups struct {
 // (That they can deadlock does not matter: both units must do so in the same cycle.)
 func drawGroups(tr *routingtest.Trial) *groups {
 	g := tr.Graph()
-	x := &groups{trees: newTrees(g), of: make([][]int32, g.Terminals())}
-	r := sim.NewStream(tr.Seed, "groups", 0)
+	x, r := &groups{trees: newTrees(g), of: make([][]int32, g.Terminals())}, sim.NewStream(tr.Seed, "groups", 0)
 	for t := range g.Terminals() {
 		x.random = append(x.random, sim.NewStream(tr.Seed, "group", t))
 	}
@@ -228,9 +223,7 @@ func compareUnits(t testing.TB, tr *routingtest.Trial, load float64, of [2]*ledg
 		t.Errorf("%v, load %g: %d of %d packets differ, of %d, the first\n%+v, is as a packet\n%+v\n%+v\n%+v", tr, load, differ, len(flits), len(packet),
 			first, packet[arrival{first.Src, first.Dst, first.Tag}], tr.Config.Switch, tr.Config.Channels)
 	}
-	if flits, packets := counters[0], counters[1]; flits.Packets != packets.Packets {
-		t.Errorf("%v, load %g: counters %+v, as packets %+v", tr, load, flits, packets)
-	}
+	simtest.ErrorIf(t, counters[0].Packets != counters[1].Packets, "%v, load %g: counters %+v, as packets %+v", tr, load, counters[0], counters[1])
 	return len(flits)
 }
 
@@ -240,8 +233,7 @@ func markPorts(tr *routingtest.Trial) bool {
 	if _, escapes := tr.Routing.(fabric.EscapeRouting); escapes {
 		return false
 	}
-	stream := sim.NewStream(tr.Seed, "marks", 0)
-	choice := &tr.Config.Switch.Marking
+	stream, choice := sim.NewStream(tr.Seed, "marks", 0), &tr.Config.Switch.Marking
 	if err := choice.Choose([]string{"threshold", "red", "infiniband"}[stream.IntN(3)]); err != nil {
 		panic(err)
 	}
@@ -256,12 +248,10 @@ func markPorts(tr *routingtest.Trial) bool {
 	return true
 }
 
-// multicastNetwork builds the network of a trial with trees, and settings that multicast packets
-// go with.
+// multicastNetwork builds the network of a trial with trees, and settings that multicast packets go with.
 func multicastNetwork(t testing.TB, tr *routingtest.Trial, config fabric.Config) (*core.Fabric, *groups) {
 	t.Helper()
-	x := drawGroups(tr)
-	s := &config.Switch
+	x, s := drawGroups(tr), &config.Switch
 	s.VCs = x.vcs
 	s.VLArbHigh, s.VLArbLow, s.VLHighLimit = "", "", 0 // of unicast packets
 	if s.Hold && s.OutputBufferFlits > 0 {
@@ -359,10 +349,9 @@ type seen struct {
 	drained bool // all packets have arrived
 }
 
-// checkObservedUnits compares what observers say of a network of flits and of one of
-// packets: the parts of every packet's latency and of every channel's, the roots of all
-// waiting, and the life of every packet, head and tail. The network is filled for so many
-// cycles and emptied again, at a moderate load and beyond saturation.
+// checkObservedUnits compares what observers say of a network of flits and of one of packets: the parts of every
+// packet's latency and of every channel's, the roots of all waiting, and the life of every packet, head and tail. The
+// network is filled for so many cycles and emptied again, at a moderate load and beyond saturation.
 func checkObservedUnits(t testing.TB, tr *routingtest.Trial, cycles int64) (packets int) {
 	t.Helper()
 	for _, load := range loads {
@@ -379,8 +368,7 @@ func observeUnit(t testing.TB, tr *routingtest.Trial, unit string, load float64,
 	config := tr.Config
 	config.Fabric.Unit = unit
 	f, l := tr.With(t, config), newLedger(tr, load, tr.Flits, nil)
-	s := &seen{l, map[arrival]core.Parts{}, nil, map[arrival]*observe.PacketTrace{}, false}
-	meter := measure.NewMeter(cycles)
+	s, meter := &seen{l, map[arrival]core.Parts{}, nil, map[arrival]*observe.PacketTrace{}, false}, measure.NewMeter(cycles)
 	meter.Open(0)
 	s.blame = observe.StartBlame(f, meter)
 	s.blame.OnPacket = func(d *fabric.Delivery, parts *core.Parts) { s.parts[arrival{d.Src, d.Dst, d.Tag}] = *parts }
@@ -423,11 +411,9 @@ func compareObserved(t testing.TB, tr *routingtest.Trial, load float64, flits, p
 			t.Errorf("%v, load %g: life\n%+v\nas a packet\n%+v\n%+v", tr, load, *want, got, tr.Config.Switch)
 		}
 	}
-	if len(packets.parts) != len(flits.parts) || len(packets.traces) != len(flits.traces) || len(flits.traces) == 0 {
-		t.Errorf("%v, load %g: %d packets in parts, %d lives; with packets as the unit %d and %d", tr, load, len(flits.parts), len(flits.traces), len(packets.parts), len(packets.traces))
-	}
-	simtest.ErrorIf(t, packets.drained != flits.drained,
-		"%v, load %g: drained: %v, with packets as the unit %v", tr, load, flits.drained, packets.drained)
+	simtest.ErrorIf(t, len(packets.parts) != len(flits.parts) || len(packets.traces) != len(flits.traces) || len(flits.traces) == 0,
+		"%v, load %g: %d packets in parts, %d lives; with packets as the unit %d and %d", tr, load, len(flits.parts), len(flits.traces), len(packets.parts), len(packets.traces))
+	simtest.ErrorIf(t, packets.drained != flits.drained, "%v, load %g: drained: %v, with packets as the unit %v", tr, load, flits.drained, packets.drained)
 	if told == 0 && flits.drained && (!reflect.DeepEqual(packets.blame.Links(), flits.blame.Links()) || packets.blame.Classes != flits.blame.Classes || !reflect.DeepEqual(packets.blame.Roots(), flits.blame.Roots())) {
 		t.Errorf("%v, load %g: channels or roots differ: %v, %v", tr, load, packets.blame.Classes, flits.blame.Classes)
 	}

@@ -37,16 +37,15 @@ func packets(c *fabric.Config) {
 	c.Fabric.Unit = fabric.UnitPacket
 }
 
-// TestUnitsLine sends one packet of n flits over h switches of a line, whose channels
-// between switches take I cycles for a flit and those of terminals 1.
+// TestUnitsLine sends one packet of n flits over h switches of a line, whose channels between switches take I cycles
+// for a flit and those of terminals 1.
 //
-// Cut-through, the head meets no one and takes, with L and l the latencies of the two
-// classes and s the stages of a switch, injection + l + h s + (h-1) L + l. The flits
-// follow a cycle apart if h = 1, and otherwise at the pace of the slowest channel on
-// their way, so that the tail comes (n-1) max(1, I) later.
+// Cut-through, the head meets no one and takes, with L and l the latencies of the two classes and s the stages of a
+// switch, injection + l + h s + (h-1) L + l. The flits follow a cycle apart if h = 1, and otherwise at the pace of the
+// slowest channel on their way, so that the tail comes (n-1) max(1, I) later.
 //
-// Store-and-forward, each switch begins when the tail has come, n-1 cycles after the
-// head into the first, and (n-1) I into the others; the last channel adds another n-1.
+// Store-and-forward, each switch begins when the tail has come, n-1 cycles after the head into the first, and (n-1) I
+// into the others; the last channel adds another n-1.
 func TestUnitsLine(t *testing.T) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims = []int{6} })
 	units(t, func(t *testing.T, config fabric.Config) {
@@ -85,20 +84,18 @@ func TestUnitsLine(t *testing.T) {
 	})
 }
 
-// TestUnitsMeeting has two packets meet at a switch of speedup 1, one stage each for
-// allocation and crossbar, and channels of latency 1.
+// TestUnitsMeeting has two packets meet at a switch of speedup 1, one stage each for allocation and crossbar, and
+// channels of latency 1.
 //
-// Packets A and B, from terminals 0 and 1 to terminal 2, are born in cycle 0, enter in
-// cycle 1 and arrive in cycle 2. The round robins stand at 0: A, of n flits, crosses in
-// cycles 2 to n+1, leaves from cycle 4 to n+3 and has arrived in cycle n+4. B's head
-// crosses in cycle n+2, and its tail of m flits arrives in cycle n+m+4.
+// Packets A and B, from terminals 0 and 1 to terminal 2, are born in cycle 0, enter in cycle 1 and arrive in cycle 2.
+// The round robins stand at 0: A, of n flits, crosses in cycles 2 to n+1, leaves from cycle 4 to n+3 and has arrived in
+// cycle n+4. B's head crosses in cycle n+2, and its tail of m flits arrives in cycle n+m+4.
 //
-// C, of m flits, follows A from terminal 0, to terminal 1, which is free. Buffers are as long as
-// the longer packet, of k flits. The credit of A's last flit, which crosses in n+1, leaves in n+2,
-// takes the channel and another cycle: n+4. C enters then if it has not room before. The credit of
-// A's flit i is there in i+5, and C needs m of k places, k-n of which are free: it enters in cycle
-// max(n+1, (n+m-k-1)+5), the first of which is when A's tail has left. It finds its output free and
-// arrives m+4 cycles after its head enters, less one: head +1, +2, +1, then m-1 more.
+// C, of m flits, follows A from terminal 0, to terminal 1, which is free. Buffers are as long as the longer packet, of
+// k flits. The credit of A's last flit, which crosses in n+1, leaves in n+2, takes the channel and another cycle: n+4.
+// C enters then if it has not room before. The credit of A's flit i is there in i+5, and C needs m of k places, k-n of
+// which are free: it enters in cycle max(n+1, (n+m-k-1)+5), the first of which is when A's tail has left. It finds its
+// output free and arrives m+4 cycles after its head enters, less one: head +1, +2, +1, then m-1 more.
 func TestUnitsMeeting(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
 	units(t, func(t *testing.T, config fabric.Config) {
@@ -124,9 +121,8 @@ func TestUnitsMeeting(t *testing.T) {
 	})
 }
 
-// TestUnitsFinerThanCycles compares the units where channels take no whole number of
-// cycles for a flit and cores no whole number of steps a cycle: what they measure is
-// then a cycle for each channel apart at most.
+// TestUnitsFinerThanCycles compares the units where channels take no whole number of cycles for a flit and cores no
+// whole number of steps a cycle: what they measure is then a cycle for each channel apart at most.
 func TestUnitsFinerThanCycles(t *testing.T) {
 	n := dragonflyNetwork(t, "val", 2, 4, 2)
 	for _, speedup := range []float64{1, 1.5} {
@@ -157,9 +153,8 @@ func TestUnitHolds(t *testing.T) {
 	simtest.ErrorIf(t, results[0] != results[1], "%s, with switch.hold %s", results[1], results[0])
 }
 
-// TestUnitRuns: whole runs, with their verdicts, windows that they find themselves and
-// threads, measure the same with both units, but for what is accepted at the edges of
-// the window, where packets count when their tails arrive.
+// TestUnitRuns: whole runs, with their verdicts, windows that they find themselves and threads, measure the same with
+// both units, but for what is accepted at the edges of the window, where packets count when their tails arrive.
 func TestUnitRuns(t *testing.T) { testUnitRuns(t, "min", "ugal-l", "par") }
 
 // TestUnitRunsPlainNever: the loop for the usual case does what that for every case does.
@@ -224,8 +219,7 @@ func TestRoutesAhead(t *testing.T) {
 		config := fabric.DefaultConfig()
 		packets(&config)
 		config.Switch.Speedup = speedup
-		f := n.fabric(t, config)
-		source := n.traffic(load, 9)
+		f, source := n.fabric(t, config), n.traffic(load, 9)
 		simtest.Check(t, f.Attach(fabric.Ends{Source: source, Sink: &script{}}))
 		f.Advance(1500)
 		return stateOf(t, f)

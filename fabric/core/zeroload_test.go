@@ -16,9 +16,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// stages are settings of the switch with the cycles that they cost a flit in
-// each switch: (route + vc_alloc + switch_alloc + crossbar) steps of the core,
-// speedup of them a cycle, rounded up to the channel's clock.
+// stages are settings of the switch with the cycles that they cost a flit in each switch: (route + vc_alloc +
+// switch_alloc + crossbar) steps of the core, speedup of them a cycle, rounded up to the channel's clock.
 var stages = []struct {
 	name                            string
 	route, vcAlloc, alloc, crossbar int
@@ -41,8 +40,7 @@ func pipeline(c fabric.Config, stage int) fabric.Config {
 	return c
 }
 
-// TestZeroLoadLatency sends single packets through an idle network of every
-// family and compares with the sum by hand:
+// TestZeroLoadLatency sends single packets through an idle network of every family and compares with the sum by hand:
 //
 //	injection_cycles + latency(terminal)
 //	+ for each switch: stages, above, + latency of the channel that it is left by
@@ -98,8 +96,7 @@ func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 	}
 	s := &script{}
 	const spacing = 2000 // longer than any packet is under way
-	r := sim.NewStream(1, "pairs", 0)
-	pairs := 60
+	r, pairs := sim.NewStream(1, "pairs", 0), 60
 	for i := range pairs {
 		src, dst := topology.TerminalID(r.IntN(g.Terminals())), topology.TerminalID(r.IntN(g.Terminals()))
 		s.Send(src, fabric.PacketSpec{Birth: int64(i)*spacing + int64(i%3), Dst: dst, Flits: flits, Tag: uint64(i)})
@@ -109,8 +106,7 @@ func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 	sum := int64(0)
 	for _, d := range s.Delivered {
 		sum += d.Cycle - d.Birth
-		want := int64(4) + latency[g.PortClass[g.TerminalPort[d.Src]]] + int64(flits-1)
-		hops := 0
+		want, hops := int64(4)+latency[g.PortClass[g.TerminalPort[d.Src]]]+int64(flits-1), 0
 		n.walk(t, d.Src, d.Dst, f.VCs(), func(p topology.PortID) {
 			want += stages[stage].cycles + latency[g.PortClass[p]]
 			hops++
@@ -197,9 +193,8 @@ func TestWokenOnSlowChannel(t *testing.T) {
 	}
 }
 
-// TestManyHops: on a line of 600 switches, a terminal on each, a packet from the first to the
-// n-th crosses n of them, whatever a flit itself can count; one that
-// comes after it by the same record counts from the beginning.
+// TestManyHops: on a line of 600 switches, a terminal on each, a packet from the first to the n-th crosses n of them,
+// whatever a flit itself can count; one that comes after it by the same record counts from the beginning.
 func TestManyHops(t *testing.T) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{600}, 1 })
 	for _, flits := range []int32{1, 3, 12} {

@@ -1,13 +1,16 @@
 package measure
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	_ "github.com/weft-sim/weft/fabric/topology/families"
+	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -74,11 +77,10 @@ func slicesOf(n int, latency, behind, delivered func(i int) float64) (all []prog
 
 func always(x float64) func(int) float64 { return func(int) float64 { return x } }
 
-// TestEvidenceOfGrowth: slices in which sources are behind by as many cycles as have gone by
-// show the exponent 1 without an error, and as much of the latency, 20 + t/10, has above the idle
-// 20; level ones show 0. Growth of a quarter of the latency and less is measured against that
-// quarter: sources behind by t/1000 beside a latency of 40 have the slope 1/1000 times 2,000 cycles
-// over 10, 0.2.
+// TestEvidenceOfGrowth: slices in which sources are behind by as many cycles as have gone by show the exponent 1
+// without an error, and as much of the latency, 20 + t/10, has above the idle 20; level ones show 0. Growth of a
+// quarter of the latency and less is measured against that quarter: sources behind by t/1000 beside a latency of 40
+// have the slope 1/1000 times 2,000 cycles over 10, 0.2.
 func TestEvidenceOfGrowth(t *testing.T) {
 	middle := func(i int) float64 { return float64(100*i + 50) }
 	for _, c := range []struct {
@@ -240,9 +242,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestDefaultBudget: 4,000 packet times of 64 flits at load 0.5 are 512,000 cycles; 200 times a
-// latency of 5,000 a million; never less than 100,000. A closed workload has no load, and packets
-// count by themselves.
+// TestDefaultBudget: 4,000 packet times of 64 flits at load 0.5 are 512,000 cycles; 200 times a latency of 5,000 a
+// million; never less than 100,000. A closed workload has no load, and packets count by themselves.
 func TestDefaultBudget(t *testing.T) {
 	for _, c := range []struct {
 		longest int
@@ -265,9 +266,8 @@ func TestHalfWhenFull(t *testing.T) {
 	}
 }
 
-// TestHasFull: of two switches with a terminal each, joined by a channel that takes 2 cycles for a flit, that
-// channel is full with 495 flits in 1,000 cycles, on both virtual channels together; those of terminals do
-// not count.
+// TestHasFull: of two switches with a terminal each, joined by a channel that takes 2 cycles for a flit, that channel
+// is full with 495 flits in 1,000 cycles, on both virtual channels together; those of terminals do not count.
 func TestHasFull(t *testing.T) {
 	g := simtest.Must(param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 }))(t).Graph()
 	timings := make([]fabric.ChannelTiming, len(g.Classes))
@@ -302,27 +302,29 @@ func TestIsLong(t *testing.T) {
 //
 //	birth  inject  tail  hops  path
 //	 100    103    110    2    minimal      latency 10, in the network  7
-//	 120    120    140    3    not minimal          20                 20
+//	 129    129    149    3    not minimal          20                 20
 //	 150    160    171    4    not minimal          21                 11
 //	 199    200    212    2    minimal              13                 12
 //
-// the mean latency is (10+20+21+13)/4 = 16, in the network (7+20+11+12)/4 = 12.5, the
-// mean of the hops (2+3+4+2)/4 = 2.75, and 2 of 4 took a minimal path. Packets born
-// before and after count for nothing. Three of all six arrive in the window, at 110, 140 and 171, whenever
-// born: 9 flits of a pair's; of intervals of 50 cycles the first has two, not minimal one of them, the second one. It is the
-// same with the packets divided among the meters of two domains.
+// the mean latency is (10+20+21+13)/4 = 16, in the network (7+20+11+12)/4 = 12.5, the mean of the hops (2+3+4+2)/4 =
+// 2.75, and 2 of 4 took a minimal path. Packets born before and after count for nothing, nor what was measured before
+// the window was opened anew. Four of all seven arrive in the window, at 100, 110, 149 and 171, whenever born: 12 flits
+// of a pair's, and of level 0, which all are; of intervals of 50 cycles the first has three, not minimal one of them,
+// the second one. It is the same with the packets divided among the meters of two domains.
 func TestMeterSums(t *testing.T) {
 	packets := []fabric.Delivery{
 		{Birth: 99, Inject: 99, Cycle: 1000, Hops: 9, NonMinimal: true},
 		{Birth: 100, Inject: 103, Cycle: 110, Hops: 2},
-		{Birth: 120, Inject: 120, Cycle: 140, Hops: 3, NonMinimal: true},
+		{Birth: 129, Inject: 129, Cycle: 149, Hops: 3, NonMinimal: true},
 		{Birth: 150, Inject: 160, Cycle: 171, Hops: 4, NonMinimal: true},
 		{Birth: 199, Inject: 200, Cycle: 212, Hops: 2},
 		{Birth: 200, Inject: 205, Cycle: 220, Hops: 8},
+		{Birth: 90, Inject: 95, Cycle: 100, Hops: 8},
 	}
 	for name, domains := range map[string]int{"alone": 0, "two domains": 2} {
 		m := NewMeter(10)
 		m.tellPairs([]Pair{{AnyTerminal, AnyTerminal}})
+		m.tellLevels(nil)
 		m.lapse.Every = 50
 		to := []*Meter{m}
 		if domains > 0 {
@@ -331,8 +333,15 @@ func TestMeterSums(t *testing.T) {
 		for range domains {
 			to = append(to, m.Part())
 		}
+		m.Open(0)
+		to[0].Deliver(&packets[1])
+		m.gather()
+		to[0].Deliver(&packets[1])
 		m.Open(100)
 		m.Close(200)
+		for _, began := range []int64{99, 100, 199, 200} { // two of them in the window
+			to[0].Note(0, began, 5)
+		}
 		for i := range packets {
 			packets[i].Flits = 3
 			to[i%len(to)].Deliver(&packets[i])
@@ -340,9 +349,7 @@ func TestMeterSums(t *testing.T) {
 		m.gather()
 		m.gather() // nothing is counted twice
 		pair, steps := m.Pairs()[0], m.Lapse()
-		if len(steps) != 2 || steps[0].Packets != 2 || steps[0].NonMinimal != 1 || steps[0].Latency != 30 || steps[1].Packets != 1 || steps[1].NonMinimal != 1 || steps[1].Flits != 3 {
-			t.Errorf("%s: intervals %+v", name, steps)
-		}
+		simtest.Alike(t, name, steps, []LapseStep{{9, 3, 40, 1}, {3, 1, 21, 1}}, m.Levels()[0], pair, m.notes[0].Cycles.N(), 2)
 		for _, c := range []struct {
 			what      string
 			got, want float64
@@ -355,18 +362,39 @@ func TestMeterSums(t *testing.T) {
 			{"largest latency", float64(m.Latency().Max()), 21},
 			{"packets of the pair", float64(pair.Packets), 4},
 			{"latencies of the pair", float64(pair.Sum), 64},
-			{"flits of the pair", float64(pair.Flits), 9},
+			{"flits of the pair", float64(pair.Flits), 12},
 		} {
 			simtest.ErrorIf(t, c.got != c.want, "%s: %s is %v, want %v", name, c.what, c.got, c.want)
 		}
 	}
 }
 
-// TestEstimate: six slices with a packet of latency 10 and four with three of 30 have the mean
-// (60 + 360)/18 = 70/3. The interval is of what slices have beyond that: 10 - 70/3 = -40/3 and
-// 90 - 70 = 20, times the ten slices over 18 packets, whichever slice has the packets; and
-// wider by five times its share of the mean; where a channel is full 2.5 times as wide. Packets born later, or in slices that are not over,
-// count for nothing.
+// TestArrived: over channels of 1,000 cycles the packets of a window that have all arrived were born before the oldest in
+// the network, 2,000 cycles ago and more: in slices before the one that it is of.
+func TestArrived(t *testing.T) {
+	topo := simtest.Must(param.Make(topology.Registry, "single-switch", struct{}{}, func(c *topology.SingleSwitchConfig) { c.Terminals = 4 }))(t)
+	table := simtest.Must(param.Make(routing.Registry, "table", routing.Env{Topology: topo}, func(*routing.TableConfig) {}))(t)
+	config := fabric.DefaultConfig()
+	config.Switch.BufferFlits, config.Channels = 4000, map[string]fabric.ChannelConfig{"terminal": {Latency: sim.Microsecond}}
+	f := simtest.Must(core.New(topo.Graph(), config, table, 1))(t)
+	r := simtest.Must(prepare(t.Context(), f, NewOpenLoop(4, toOne(1), everyThird{}, oneFlit{}, 1), 1.0/3, Plan{}))(t)
+	simtest.Check(t, errors.Join(r.begin(), r.advanceTo(100)))
+	r.open()
+	simtest.Check(t, r.advanceTo(5000))
+	oldest, slice := f.OldestBirth(), r.result.slice
+	simtest.Equal(t, r.arrived(), 100+(oldest-100)/slice*slice, "all born before the slice of %d have arrived:", oldest)
+	simtest.ErrorIf(t, oldest < 100 || oldest > 3000, "the oldest packet was born in %d", oldest)
+	// What is accepted has an interval by five batches of two slices, though those here, which grow, are too few for one.
+	for slices, infinite := range map[int]bool{9: true, 10: false} {
+		r.statistics.start, r.statistics.progress.slices = 0, slicesOf(slices, always(1), always(0), func(i int) float64 { return float64(i) })
+		simtest.Equal(t, math.IsInf(r.statistics.acceptance(), 1), infinite, "%d slices: without an interval is", slices)
+	}
+}
+
+// TestEstimate: six slices with a packet of latency 10 and four with three of 30 have the mean (60 + 360)/18 = 70/3.
+// The interval is of what slices have beyond that: 10 - 70/3 = -40/3 and 90 - 70 = 20, times the ten slices over 18
+// packets, whichever slice has the packets; and wider by five times its share of the mean; where a channel is full 2.5
+// times as wide. Packets born later, or in slices that are not over, count for nothing.
 func TestEstimate(t *testing.T) {
 	m := NewMeter(10)
 	m.Open(100)
@@ -450,6 +478,6 @@ func TestPhasedLoop(t *testing.T) {
 		}
 	}
 	simtest.ErrorIf(t, p.Behind(18) || p.BehindBy(18) != 0, "all is sent, and something is behind")
-	p.Stop(16)
+	p.Stop(18) // the next birth
 	simtest.ErrorIf(t, p.Next(0, 100, &spec) || spec.Birth != fabric.Never, "born in %d after the end", spec.Birth)
 }

@@ -12,8 +12,7 @@ import (
 )
 
 func sample(n int) []float64 {
-	r := sim.NewStream(7, "sample", 0)
-	x := make([]float64, n)
+	r, x := sim.NewStream(7, "sample", 0), make([]float64, n)
 	for i := range x {
 		x[i] = math.Exp(6 * r.Float64())
 	}
@@ -50,8 +49,7 @@ func TestHistogramBuckets(t *testing.T) {
 	simtest.ErrorIf(t, i < 0 || i > 1<<14, "bucket of the largest value is %d", i)
 }
 
-// TestHistogramQuantiles holds the stated relative error of 1/256 against the
-// nearest rank of the sorted sample.
+// TestHistogramQuantiles holds the stated relative error of 1/256 against the nearest rank of the sorted sample.
 func TestHistogramQuantiles(t *testing.T) {
 	x := sample(5000)
 	var h, half Histogram
@@ -82,6 +80,8 @@ func TestQuantileIsTheNearestRank(t *testing.T) {
 	for q, want := range map[float64]float64{0.25: 3, 0.5: 5, 0.51: 6, 0: 1, 1: 10} {
 		simtest.Equal(t, h.Quantile(q), want, "quantile %v of 1 to 10 is", q)
 	}
+	h.Add(300) // whose bucket, 300 and 301, has the middle 300.5
+	simtest.Equal(t, h.Quantile(1), 300, "the largest value is")
 	for q, want := range map[float64]float64{0: 1, 0.25: 1.75, 0.5: 2.5, 1: 4} { // between values
 		simtest.Equal(t, Quantile([]float64{4, 2, 1, 3}, q), want, "quantile %v of 1 to 4 is", q)
 	}
@@ -98,10 +98,11 @@ func TestGrowthOfALine(t *testing.T) {
 	simtest.FatalIf(t, !ok || math.Abs(g.Slope-3) > 1e-12 || math.Abs(g.Level-21) > 1e-12 || g.Time != 5 || g.StandardError > 1e-12,
 		"%+v %v, want slope 3, level 21, time 5, no error", g, ok)
 	e, low, high := g.Exponent(g.Level-6, 0.99)
-	simtest.ErrorIf(t, math.Abs(e-1) > 1e-12 || math.Abs(low-1) > 1e-9 || math.Abs(high-1) > 1e-9,
-		"exponent %v from %v to %v, want 1", e, low, high)
+	simtest.ErrorIf(t, math.Abs(e-1) > 1e-12 || math.Abs(low-1) > 1e-9 || math.Abs(high-1) > 1e-9, "exponent %v from %v to %v, want 1", e, low, high)
 	_, ok = MeasureGrowth(x[:7], y[:7])
 	simtest.ErrorIf(t, ok, "seven observations are enough")
+	flat, _ := MeasureGrowth(x, make([]float64, 9))
+	simtest.Alike(t, "without residuals the error and its freedom", flat.StandardError, 0, flat.Freedom, 9-2)
 }
 
 // TestGrowthError: five observations worth of white noise by hand. With y = 0 1 0 1 0 1 0 1 at t =
@@ -132,11 +133,11 @@ func TestGrowthErrorOfCorrelatedResiduals(t *testing.T) {
 		"%+v, want no slope, error %v, 12.4 degrees of freedom", g, want)
 }
 
-// TestTruncationPoint: behind one observation of 100 the series alternates between 1 and 2, and
-// its statistic, the sum of squares over the square of the length, falls with the length: the
-// cut is behind the first. With the outlier at place 30 of 40, which lies in the half that must
-// be steady, there is no such half. Three observations that are equal by chance at the end of 16 are
-// fewer than three eighths.
+// TestTruncationPoint: behind one observation of 100 the series alternates between 1 and 2, and its statistic, the sum
+// of squares over the square of the length, falls with the length: the cut is behind the first. With the outlier at
+// place 30 of 40, which lies in the half that must be steady, there is no such half. Three observations that are equal
+// by chance at the end of 16 are fewer than three eighths. Of equal statistics the longest series' counts: all of eight
+// equal ones, or four behind four others, the second half.
 func TestTruncationPoint(t *testing.T) {
 	with := func(at int) []float64 {
 		y := make([]float64, 40)
@@ -146,30 +147,29 @@ func TestTruncationPoint(t *testing.T) {
 		y[at] = 100
 		return y
 	}
-	cut, settled := TruncationPoint(with(0))
-	simtest.ErrorIf(t, cut != 1 || !settled, "outlier first: cut %d, settled %v; want 1, true", cut, settled)
-	cut, settled = TruncationPoint(with(12))
-	simtest.ErrorIf(t, cut != 13 || !settled, "outlier at 12: cut %d, settled %v; want 13, true", cut, settled)
-	cut, settled = TruncationPoint(with(22))
-	simtest.ErrorIf(t, cut != 23 || settled, "outlier at 22: cut %d, settled %v; want 23, false", cut, settled)
-	chance := append(with(0)[1:14], 1.5, 1.5, 1.5)
-	cut, settled = TruncationPoint(chance)
-	simtest.ErrorIf(t, cut != 0 || !settled, "equal at the end: cut %d, settled %v; want 0, true", cut, settled)
-	_, settled = TruncationPoint(make([]float64, 7))
-	simtest.ErrorIf(t, settled, "seven observations are enough")
+	for name, c := range map[string]struct {
+		series  []float64
+		cut     int
+		settled bool
+	}{
+		"outlier first": {with(0), 1, true}, "outlier at 12": {with(12), 13, true}, "outlier at 22": {with(22), 23, false},
+		"equal at the end": {append(with(0)[1:14], 1.5, 1.5, 1.5), 0, true}, "seven are too few": {make([]float64, 7), 0, false},
+		"all equal": {make([]float64, 8), 0, true}, "halves": {[]float64{9, 9, 9, 9, 1, 1, 1, 1}, 4, true},
+	} {
+		cut, settled := TruncationPoint(c.series)
+		simtest.ErrorIf(t, cut != c.cut || settled != c.settled, "%s: cut %d, settled %v; want %d, %v", name, cut, settled, c.cut, c.settled)
+	}
 }
 
-// TestGrowthCoverage draws 1,000 series of 60 observations about a level of 10,
-// neighbours correlated by 0, 0.5 and 0.8, and counts how often the 99 % interval
-// of the exponent holds 0. Independent observations: 990 +- 4 standard deviations
-// of 3.1. Where neighbours are correlated the correlation is itself estimated,
-// from 60 observations, and the interval is somewhat too narrow: at least 96 %.
+// TestGrowthCoverage draws 1,000 series of 60 observations about a level of 10, neighbours correlated by 0, 0.5 and
+// 0.8, and counts how often the 99 % interval of the exponent holds 0. Independent observations: 990 +- 4 standard
+// deviations of 3.1. Where neighbours are correlated the correlation is itself estimated, from 60 observations, and the
+// interval is somewhat too narrow: at least 96 %.
 func TestGrowthCoverage(t *testing.T) {
 	for correlation, least := range map[float64]int{0: 978, 0.5: 970, 0.8: 960} {
 		held := 0
 		for series := range 1000 {
-			r := sim.NewStream(5, "growth", series)
-			x := 0.0
+			r, x := sim.NewStream(5, "growth", series), 0.0
 			var at, y []float64
 			for i := range 80 {
 				x = correlation*x + r.Float64() - 0.5
@@ -209,31 +209,37 @@ func alternating(n int) []float64 {
 	return y
 }
 
-// TestBatches: 40 observations without correlation count as correlated by its standard error,
-// 1/sqrt(40) = 0.158, and each as 1.158/0.842 = 1.376: batches are at least 1.5 times that,
-// 2.064 observations, long, and there are 19. Of 100 there would be more than 20, of 8
-// 8/(1.5 * 1.354/0.646) = 2, too few.
+// TestBatches: 40 observations without correlation count as correlated by its standard error, 1/sqrt(40) = 0.158, and
+// each as 1.158/0.842 = 1.376: batches are at least 1.5 times that, 2.064 observations, long, and there are 19. Of 100
+// there would be more than 20, of 8 8/(1.5 * 1.354/0.646) = 2, too few.
 func TestBatches(t *testing.T) {
 	for n, want := range map[int]int{40: 19, 100: 20, 128: 20, 8: 0, 0: 0} {
 		simtest.Equal(t, Batches(alternating(n)), want, "batches of %d observations", n)
 	}
 }
 
-// TestMeanInterval: the means of 5 batches of two are 1, 3, 1, 3, 1, about 9/5, with the
-// variance (3*0.64 + 2*1.44)/4 = 1.2. Neighbours of the ten observations have the deviations
+// TestMeanInterval: the means of 5 batches of two are 1, 3, 1, 3, 1, about 9/5, with the variance (3*0.64 + 2*1.44)/4 =
+// 1.2. Neighbours of the ten observations have the deviations
 // -0.8 (6 times) and 1.2 (4 times), with squares that add up to 9.6; the five pairs within batches
-// add 3*0.64 + 2*1.44 = 4.8, the four between them -4*0.96: 0.96 in all, and the correlation is
-// (0.1 + 1/10)/(1 - 3/10) = 2/7. With half its standard error, sqrt((1 - 4/49)/10) = 0.30305, as
-// the mean of (1+r)/(1-r) at r = 2/7 and at 0.58876: (1.8 + 3.8634)/2 = 2.8317, which is less than
-// 1.5 times a batch. The variance grows by 1/(1 - (2.8317 - 1/2.8317)/4) = 2.6290; the quantile of
-// Student's t for 4 degrees of freedom is 2.776445.
+// add 3*0.64 + 2*1.44 = 4.8, the four between them -4*0.96: 0.96 in all, and the correlation is (0.1 + 1/10)/(1 - 3/10)
+// = 2/7. With half its standard error, sqrt((1 - 4/49)/10) = 0.30305, as the mean of (1+r)/(1-r) at r = 2/7 and at
+// 0.58876: (1.8 + 3.8634)/2 = 2.8317, which is less than 1.5 times a batch. The variance grows by 1/(1 - (2.8317 -
+// 1/2.8317)/4) = 2.6290; the quantile of Student's t for 4 degrees of freedom is 2.776445.
+//
+// Batches may be shorter than the correlation asks for. Of 1, -1, 0, 1 and -1, twice each, the products of neighbours
+// add up to 2 and the squares to 8: r = (1/4 + 1/10)/(1 - 3/10) = 1/2, whose time, 3 and more, counts as 1.5 times a
+// batch, 3. The variance of the means, 1, grows by 1/(1 - (3 - 1/3)/4) = 3; the means themselves are not correlated.
+//
+// Batches of one, 2, 0, -2, 0 and 0, have the variance 2. The products are 0, so that r = (1/5)/(1 - 3/5) = 1/2. Within
+// batches 1.5 counts, which makes the variance 1/(1 - (1.5 - 1/1.5)/2) = 1.714 times as large; between them r, less
+// 0.25/sqrt(5) = 0.1118, is 0.3882 and makes it 1.3882/0.6118 = 2.2690 times as large. What is constant has no width.
 func TestMeanInterval(t *testing.T) {
 	y := []float64{1, 1, 3, 3, 1, 1, 3, 3, 1, 1}
-	want := 2.776445 * math.Sqrt(1.2/5*2.6290)
-	got := MeanInterval(y, 0.95, 5)
-	simtest.ErrorIf(t, math.Abs(got-want) > 1e-4*want, "half-width %v, want %v", got, want)
-	got = MeanInterval(y, 0.95, 0)
-	simtest.ErrorIf(t, !math.IsInf(got, 1), "half-width %v without batches", got)
+	want := func(variance, grows float64) float64 { return 2.776445 * math.Sqrt(variance/5*grows) }
+	simtest.Near(t, MeanInterval(y, 0.95, 5), want(1.2, 2.6290), 1e-4, "half-width")
+	simtest.Near(t, MeanInterval([]float64{1, 1, -1, -1, 0, 0, 1, 1, -1, -1}, 0.95, 5), want(1, 3), 1e-4, "of short batches")
+	simtest.Near(t, MeanInterval([]float64{2, 0, -2, 0, 0}, 0.95, 5), want(2, 2.2690), 1e-4, "of correlated batches")
+	simtest.Alike(t, "half-width", MeanInterval(y, 0.95, 0), math.Inf(1), MeanInterval(make([]float64, 10), 0.95, 5), 0)
 }
 
 // TestCorrelationTimes: six blocks of 16 observations, 1 and -1 in turn, with 0.45 and -0.45 added in turn.
@@ -250,10 +256,9 @@ func TestCorrelationTimes(t *testing.T) {
 	simtest.ErrorIf(t, math.Abs(time-18.404) > 0.01 || math.Abs(longest-24.237) > 0.01, "%v, up to %v", time, longest)
 }
 
-// TestCorrelatedBatches: of 1 (20 times), 2 (20 times) and so on up to 5, batch by batch, the
-// batches themselves are correlated: the deviations -2 to 2 have the squares 10 and the products
-// of neighbours 2+0+0+2 = 4, so that r = (0.4 + 0.2)/(1 - 0.6) = 1.5, of which 0.8 is the most.
-// The variance, 2.5, grows by 1.8/0.2 = 9.
+// TestCorrelatedBatches: of 1 (20 times), 2 (20 times) and so on up to 5, batch by batch, the batches themselves are
+// correlated: the deviations -2 to 2 have the squares 10 and the products of neighbours 2+0+0+2 = 4, so that r = (0.4 +
+// 0.2)/(1 - 0.6) = 1.5, of which 0.8 is the most. The variance, 2.5, grows by 1.8/0.2 = 9.
 func TestCorrelatedBatches(t *testing.T) {
 	var y []float64
 	for i := range 100 {
@@ -265,17 +270,15 @@ func TestCorrelatedBatches(t *testing.T) {
 
 // TestJoined: what is left over goes at the beginning.
 func TestJoined(t *testing.T) {
-	got := Joined([]float64{100, 1, 3, 5, 7, 2, 4}, 3)
-	want := []float64{3, 13.0 / 3}
+	got, want := Joined([]float64{100, 1, 3, 5, 7, 2, 4}, 3), []float64{3, 13.0 / 3}
 	simtest.ErrorIf(t, len(got) != 2 || math.Abs(got[0]-want[0]) > 1e-12 || math.Abs(got[1]-want[1]) > 1e-12, "joined %v, want %v", got, want)
 	simtest.ErrorIf(t, len(Joined(alternating(6), 6)) != 6, "six of six are joined")
 }
 
-// TestMeanIntervalCoverage draws 600 series with correlations r between neighbours
-// (x' = r x + e) about 10 and counts how often the 95 % interval holds the mean, where there is
-// one. The count is binomial: 95 % +- 4 standard deviations of 0.9 % each is 91.4 to 98.6 %.
-// Independent treatment of the observations covers 35 % at 0.9. A series of 60 is too short for
-// an interval at 0.9, where an observation in 19 counts; one of 2,000 is not.
+// TestMeanIntervalCoverage draws 600 series with correlations r between neighbours (x' = r x + e) about 10 and counts
+// how often the 95 % interval holds the mean, where there is one. The count is binomial: 95 % +- 4 standard deviations
+// of 0.9 % each is 91.4 to 98.6 %. Independent treatment of the observations covers 35 % at 0.9. A series of 60 is too
+// short for an interval at 0.9, where an observation in 19 counts; one of 2,000 is not.
 func TestMeanIntervalCoverage(t *testing.T) {
 	for _, c := range []struct {
 		correlation float64
@@ -284,8 +287,7 @@ func TestMeanIntervalCoverage(t *testing.T) {
 	}{{0, 60, true, true}, {0.5, 60, true, false}, {0.5, 500, true, true}, {0.9, 2000, true, true}, {0.9, 60, false, false}} {
 		held, naive, intervals := 0, 0, 0
 		for series := range 600 {
-			r := sim.NewStream(3, "coverage", series)
-			x := 0.0
+			r, x := sim.NewStream(3, "coverage", series), 0.0
 			for range 200 {
 				x = c.correlation*x + r.Float64() - 0.5
 			}
@@ -315,7 +317,6 @@ func TestMeanIntervalCoverage(t *testing.T) {
 		share := float64(held) / float64(intervals)
 		simtest.ErrorIf(t, intervals < 300 || c.all && intervals < 570 || share < 0.914 || share > 0.986,
 			"correlation %v: %d of %d intervals of %d observations hold the mean", c.correlation, held, intervals, c.n)
-		simtest.ErrorIf(t, c.correlation == 0.9 && naive > 300,
-			"the naive interval holds the mean %d times of 600: the series is not correlated", naive)
+		simtest.ErrorIf(t, c.correlation == 0.9 && naive > 300, "the naive interval holds the mean %d times of 600: the series is not correlated", naive)
 	}
 }

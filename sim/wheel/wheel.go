@@ -4,7 +4,6 @@ package wheel
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"unsafe"
 
@@ -178,24 +177,6 @@ func (w *Wheel[T]) Skip(cycle int64) bool {
 
 // Has tells whether a cycle, no later than a block after the one last taken, has items.
 func (w *Wheel[T]) Has(cycle int64) bool { return w.slot(cycle).last != nil }
-
-// Drain takes all items, as if cycle now had been taken from last: none may be of that cycle or an
-// earlier one. Those of a cycle come in the order in which they were filed; cycles come in
-// ascending order within the wheel's reach, and behind them those beyond, item by item, in no
-// particular order. A batch is valid until visit returns; visit must not file items.
-func (w *Wheel[T]) Drain(now int64, visit func(cycle int64, batch []T)) {
-	if w.now < now {
-		if now > w.turn {
-			w.nextBlock(now)
-		}
-		w.now = now
-	}
-	w.used(func(c int64, s *wheelSlot[T]) {
-		s.each(func(batch []T) { visit(c, batch) })
-		w.clear(s)
-	})
-	w.far.take(math.MaxInt64, func(cycle int64, item *T) { visit(cycle, []T{*item}) })
-}
 
 // used visits the slots that have items, in the order of their cycles.
 func (w *Wheel[T]) used(visit func(cycle int64, s *wheelSlot[T])) {
