@@ -58,12 +58,13 @@ func TestBuildTurns(t *testing.T) {
 }
 
 // TestOrderMakesRoom: channels that move into one gap halve it each time, 2^32 at first, until the labels are dealt out
-// anew; they rise along the list after every move.
+// anew; they rise along the list after every move, those to its beginning and its end among them.
 func TestOrderMakesRoom(t *testing.T) {
 	o := newOrderedPairs(gridNet(true, 1, 5))
-	for i := range 40 {
-		o.move([]topology.PortID{topology.PortID(2 + i%2)}, 0)
-		for p, ends := o.succ[len(o.label)-1], topology.PortID(len(o.label)-1); o.succ[p] != ends; p = o.succ[p] {
+	ends := topology.PortID(len(o.label) - 1)
+	for i := range 42 {
+		o.move([]topology.PortID{topology.PortID(2 + i%2), 4}[:1+i/40], []topology.PortID{0, ends, o.prev[ends]}[max(0, i-39)])
+		for p := o.succ[ends]; o.succ[p] != ends; p = o.succ[p] {
 			simtest.FatalIf(t, o.label[o.succ[p]] <= o.label[p], "move %d: label %d before %d", i, o.label[p], o.label[o.succ[p]])
 		}
 	}
@@ -256,7 +257,7 @@ func topTrees(g *topology.Graph, ports, count int) []*Tree {
 			for end := len(t.Switches); from < end; from++ {
 				first, last := g.Ports(t.Switches[from])
 				for p := first; p < last; p++ {
-					if peer, ok := g.PeerPort(p); ok && !isTop(g, g.PortSwitch[peer], tops) {
+					if peer, ok := g.PeerPort(p); ok && int(g.PortSwitch[peer]) < g.Switches()-tops {
 						t.Switches, t.Up = append(t.Switches, g.PortSwitch[peer]), append(t.Up, peer)
 					}
 				}
@@ -266,8 +267,6 @@ func topTrees(g *topology.Graph, ports, count int) []*Tree {
 	}
 	return trees
 }
-
-func isTop(g *topology.Graph, s topology.SwitchID, tops int) bool { return int(s) >= g.Switches()-tops }
 
 // BenchmarkAssignLayers: 10,000 trees on 5,120 switches, each to the 2,048 leaves of the network.
 func BenchmarkAssignLayers(b *testing.B) {
@@ -290,8 +289,7 @@ func TestLayers(t *testing.T) {
 		for _, v := range engineVariants(t, env) {
 			draw := sim.NewStream(1, "layers", 0)
 			for id := range 40 {
-				var exhausted *ExhaustedError
-				if err := v.engine.Join(randomGroup(GroupID(id), g, &draw)); err != nil && !errors.As(err, &exhausted) {
+				if err := v.engine.Join(randomGroup(GroupID(id), g, &draw)); err != nil && !errors.As(err, new(*ExhaustedError)) {
 					break // an engine that refuses the network
 				}
 			}
