@@ -121,14 +121,10 @@ func (r *remembering) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uin
 		if _, ok := g.PeerPort(hop.Port); ok && hop.VCs&escape != 0 {
 			d, high := r.along(hop.Port)
 			if before, ok := g.PeerPort(h.In); ok && h.VC == 1 {
-				if same, _ := r.along(before); same == d {
-					high = true
-				}
+				same, _ := r.along(before)
+				high = high || same == d
 			}
-			hop.VCs = 1
-			if high {
-				hop.VCs = 2
-			}
+			hop.VCs = map[bool]uint32{false: 1, true: 2}[high]
 		}
 		yield(hop, state, weight)
 	})
@@ -146,8 +142,7 @@ func TestIndirectDependencies(t *testing.T) {
 	simtest.FatalIf(t, c.Acyclic(), "wormhole: no cycle")
 	rows := map[int]bool{}
 	for _, channel := range c.Cycle {
-		s := topo.Graph().PortSwitch[channel.Port]
-		rows[r.grid.Coordinate(s, 1)] = true
+		rows[r.grid.Coordinate(topo.Graph().PortSwitch[channel.Port], 1)] = true
 		d, _ := r.along(channel.Port)
 		simtest.ErrorIf(t, d != 0 || channel.VC > 1, "%+v is no escape channel of a row", channel)
 	}

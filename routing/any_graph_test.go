@@ -37,8 +37,7 @@ func permuted(n int, to func(src int) int) (p permutation) {
 func rperm(t testing.TB, name string) (p permutation) {
 	t.Helper()
 	for _, line := range lines(t, name+".rperm.gz") {
-		n := simtest.Must(strconv.Atoi(line))(t)
-		p = append(p, topology.TerminalID(n))
+		p = append(p, topology.TerminalID(simtest.Must(strconv.Atoi(line))(t)))
 	}
 	return p
 }
@@ -160,9 +159,7 @@ func TestFatPathsLayers(t *testing.T) {
 func TestFatPathsTree(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
 	r, err := try(topo, 16, "fatpaths", param.Set("layers", 2), param.Set("share", 0))
-	if err != nil && !strings.Contains(err.Error(), "virtual channels on this topology; a channel can have 16") || err == nil && r.VCs() < 4 {
-		t.Errorf("%v, %v", r, err)
-	}
+	simtest.ErrorIf(t, err != nil && !strings.Contains(err.Error(), "topology; a channel can have 16") || err == nil && r.VCs() < 4, "%v", err)
 }
 
 // TestUpDownPaths: with the root given, no packet goes away from it and then nearer again (ties of

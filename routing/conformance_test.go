@@ -89,9 +89,8 @@ func TestRandomFabrics(t *testing.T) {
 		all.Add(routingtest.DrawTrial(t, seed).Check(t, 1500))
 	}
 	t.Log(all)
-	if all.Certified < trials/2 || all.Stopped == 0 && !testing.Short() || all.Bounded < trials/4 { // few are stopped
-		t.Errorf("%v: not a test of all", all)
-	}
+	few := all.Certified < trials/2 || all.Stopped == 0 && !testing.Short() || all.Bounded < trials/4 // few are stopped
+	simtest.ErrorIf(t, few, "%v: not a test of all", all)
 }
 
 // FuzzFabrics checks the random fabric of any seed; go test -fuzz tries new ones.
@@ -155,9 +154,9 @@ func TestServiceLevels(t *testing.T) {
 		routingtest.Each(t, name, nil, func(t *testing.T, n topologytest.Network, v routingtest.Variant, r fabric.Routing) {
 			two, err := routing.ServiceLevels(r, 2)
 			if err != nil {
-				if !strings.Contains(err.Error(), "level = 1: want 0, or another routing") && !strings.Contains(err.Error(), "a channel can have 16") {
-					t.Error(err)
-				}
+				text := err.Error()
+				simtest.ErrorIf(t, !strings.Contains(text, "level = 1: want 0, or another routing") &&
+					!strings.Contains(text, "a channel can have 16"), "%s", text)
 				refused++
 				return
 			}

@@ -91,13 +91,7 @@ func TestNCAPaths(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
 	r := must(t, topo, 0, "nca")
 	for dst := range topology.TerminalID(16) {
-		wantPaths, wantHops := 4, 4
-		switch {
-		case dst < 2:
-			wantPaths, wantHops = 1, 0
-		case dst < 4:
-			wantPaths, wantHops = 2, 2
-		}
+		wantPaths, wantHops := []int{1, 2, 4}[min(dst/2, 2)], []int{0, 2, 4}[min(dst/2, 2)]
 		count := paths(topo, r, 1, 0, dst, func(path []step, _ uint32) {
 			simtest.ErrorIf(t, len(path)-1 != wantHops, "to %d: %d hops, want %d", dst, len(path)-1, wantHops)
 		})

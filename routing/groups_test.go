@@ -230,9 +230,8 @@ func TestCapabilities(t *testing.T) {
 	} {
 		_, err := routing.Registry.New(c.routing, routing.Env{Topology: c.topo, TopologyName: c.family})
 		text := fmt.Sprint(err)
-		if !strings.HasPrefix(text, fmt.Sprintf("routing %q needs a topology with ", c.routing)) || !strings.HasSuffix(text, "; "+c.family+" has none") {
-			t.Errorf("%s on %s: error %v", c.routing, c.family, err)
-		}
+		whole := strings.HasPrefix(text, fmt.Sprintf("routing %q needs a topology with ", c.routing)) && strings.HasSuffix(text, "; "+c.family+" has none")
+		simtest.ErrorIf(t, !whole, "%s on %s: error %v", c.routing, c.family, err)
 		for _, need := range c.needs {
 			simtest.ErrorIf(t, !strings.Contains(text, need), "%s on %s: error %v does not name %s", c.routing, c.family, err, need)
 		}

@@ -136,12 +136,8 @@ func TestNextHopsRefuses(t *testing.T) {
 func TestDetours(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
 	g, r := topo.Graph(), must(t, topo, 0, "val")
-	d, far := g.DistancesFrom(0, nil), topology.TerminalID(0)
-	for s, hops := range d {
-		if hops == 2 {
-			far = topology.TerminalID(s)
-		}
-	}
+	d := g.DistancesFrom(0, nil)
+	far := topology.TerminalID(slices.Index(d, 2))
 	lengths := map[int]float64{}
 	paths(topo, r, 4, 0, far, func(path []step, _ uint32) {
 		for hop, s := range path[:len(path)-1] {
@@ -157,8 +153,7 @@ func TestDetours(t *testing.T) {
 		}
 	}
 	for hops := range 6 {
-		diff := lengths[hops] - want[hops]
-		simtest.ErrorIf(t, diff > 1e-9 || diff < -1e-9, "%v of the packets make %d hops, want %v", lengths[hops], hops, want[hops])
+		simtest.Near(t, lengths[hops], want[hops], 1e-9, "of %d hops are packets to the part of", hops)
 	}
 }
 
@@ -177,10 +172,7 @@ func TestTablePaths(t *testing.T) {
 					simtest.ErrorIf(t, s.vcs != 1<<n, "hop %d on virtual channels %b", n, s.vcs)
 				}
 			})
-			want := 1
-			if ties == "random" {
-				want = shortest(g, distance, g.TerminalSwitch(0))
-			}
+			want := map[string]int{"hashed": 1, "random": shortest(g, distance, g.TerminalSwitch(0))}[ties]
 			simtest.ErrorIf(t, count != want, "%s: %d paths to %d, want %d", ties, count, dst, want)
 		}
 	}
@@ -215,6 +207,7 @@ func TestTableNeeds(t *testing.T) {
 	} {
 		simtest.Refuse(param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: c.topo, VCs: c.vcs}, nil))(t, c.want)
 	}
+	simtest.Refuse(try(mesh(t, 1, 256, 257), 0, "val"))(t, "at most 65536 switches on grids; this topology has 65792") // whose numbers packets carry
 }
 
 // parted is two switches without a cable between them.

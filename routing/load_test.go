@@ -99,13 +99,14 @@ func TestGridBounds(t *testing.T) {
 	}{{mesh(t, 1, 8, 8), 2, 0.5}, {torus(t, 1, 8, 8), 1, 1}} {
 		r := must(t, c.topo, 0, "dor")
 		load := simtest.Must(routing.Loads(c.topo.Graph(), r, r.VCs(), uniformly(64)))(t)
-		got := greatest(c.topo, load, "grid")
-		simtest.ErrorIf(t, math.Abs(got-c.most) > 1e-12, "greatest load %v, want %v", got, c.most)
-		got, _ = load.Bound(nil)
-		simtest.ErrorIf(t, math.Abs(got-c.bound) > 1e-12, "bound %v, want %v", got, c.bound)
+		simtest.Near(t, greatest(c.topo, load, "grid"), c.most, 1e-12, "greatest load")
+		got, _ := load.Bound(nil)
+		simtest.Near(t, got, c.bound, 1e-12, "bound")
 		// Channels of half the rate halve the bound of the mesh: 4 cycles' worth of flits a cycle.
 		got, _ = load.Bound(&routing.Limits{Class: []float64{1, 2}})
-		simtest.ErrorIf(t, math.Abs(got-1/(2*c.most)) > 1e-12, "bound %v on slow grid channels, want %v", got, 1/(2*c.most))
+		simtest.Near(t, got, 1/(2*c.most), 1e-12, "bound on slow grid channels")
+		got, _ = load.Bound(&routing.Limits{Class: []float64{1, 2}, Part: [3]float64{1, 5, 1}}) // what ends them is slower still
+		simtest.Near(t, got, 1/(5*c.most), 1e-12, "bound where switches are slower than grid channels")
 	}
 }
 
@@ -156,10 +157,8 @@ func (n backwards) Weights(src topology.TerminalID, yield func(topology.Terminal
 // other, one head after the other. ok is false where the routing has none.
 func plainLoads(g *topology.Graph, r fabric.Routing, vcs int, m routing.Matrix) (ports []float64, ok bool) {
 	ports = make([]float64, g.NumPorts())
-	blind := false
-	if b, is := r.(routing.TerminalBlind); is {
-		blind = b.IgnoresTerminals()
-	}
+	b, is := r.(routing.TerminalBlind)
+	blind := is && b.IgnoresTerminals()
 	end := make([]topology.TerminalID, g.Terminals()) // the terminal that stands for each
 	first := map[topology.SwitchID]topology.TerminalID{}
 	var ends []topology.TerminalID
@@ -319,9 +318,8 @@ func TestCaps(t *testing.T) {
 		simtest.Equal(t, load.Caps(&c.limits, func() *routing.Load { return loads(routing.Weighted(c.matrix)) }), c.caps, "%s:", c.name)
 		own := routing.TerminalLoads(grid.Graph(), c.matrix)
 		for p, x := range own.Port {
-			if _, ok := grid.Graph().PeerTerminal(topology.PortID(p)); ok && math.Abs(x-load.Port[p]) > 1e-12 || !ok && x != 0 {
-				t.Errorf("%s: port %d: load %v of the terminals' own, of all %v", c.name, p, x, load.Port[p])
-			}
+			_, ok := grid.Graph().PeerTerminal(topology.PortID(p))
+			simtest.ErrorIf(t, ok && math.Abs(x-load.Port[p]) > 1e-12 || !ok && x != 0, "%s: port %d: own load %v, of all %v", c.name, p, x, load.Port[p])
 		}
 	}
 }

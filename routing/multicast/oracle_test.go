@@ -409,8 +409,8 @@ func TestSearch(t *testing.T) {
 					}
 					for _, m := range members {
 						for v := m.sw; v != root; v = net.PortSwitch[net.Peer[parent[v]]] {
-							simtest.FatalIf(t, g.dist[v] != dist[v] || g.sum[v] != sum[v] || g.parent[v] != parent[v], "%s, %d to %d: (%d, %d, %d) at %d, want (%d, %d, %d)",
-								name, root, m.sw, g.dist[v], g.sum[v], g.parent[v], v, dist[v], sum[v], parent[v])
+							got, want := [3]int64{int64(g.dist[v]), g.sum[v], int64(g.parent[v])}, [3]int64{int64(dist[v]), sum[v], int64(parent[v])}
+							simtest.FatalIf(t, got != want, "%s, from %d to %d: %v at %d, want %v", name, root, m.sw, got, v, want)
 						}
 					}
 					heights[root] = height

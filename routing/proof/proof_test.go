@@ -16,9 +16,7 @@ import (
 func build(t *testing.T, family, name string, topo, set []param.Setting) (*topology.Graph, fabric.Routing) {
 	t.Helper()
 	x := simtest.Must(topology.Registry.New(family, struct{}{}, topo...))(t)
-	r, err := routing.Registry.New(name, routing.Env{Topology: x}, set...)
-	simtest.Check(t, err)
-	return x.Graph(), r
+	return x.Graph(), simtest.Must(routing.Registry.New(name, routing.Env{Topology: x}, set...))(t)
 }
 
 // dragonfly has 9 groups of 4 switches with 2 terminals each.
