@@ -22,8 +22,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestConformance holds every registered routing to the conformance suite, on a
-// network of each family and on those of [topologytest.Special].
+// TestConformance holds every registered routing to the conformance suite, on a network of each family and on those of [topologytest.Special].
 func TestConformance(t *testing.T) {
 	nets := topologytest.Special(t)
 	for _, name := range routing.Registry.Names() {
@@ -31,8 +30,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestRandomNetworks looks for cycles in the channel dependencies of all routings
-// on networks of random settings, of every family.
+// TestRandomNetworks looks for cycles in the channel dependencies of all routings on networks of random settings, of every family.
 func TestRandomNetworks(t *testing.T) {
 	carried, rounds := 0, simtest.Seeds(t, 6, 3)
 	for _, round := range rounds {
@@ -146,8 +144,7 @@ func faultyNetworks(t testing.TB, seed uint64) []topologytest.Network {
 	}
 }
 
-// TestServiceLevels: routings with two service levels keep the contracts of routings, on channels of
-// each level that are none of the other's.
+// TestServiceLevels: routings with two service levels keep the contracts of routings, on channels of each level that are none of the other's.
 func TestServiceLevels(t *testing.T) {
 	kept, refused := 0, 0
 	for _, name := range simtest.Some(t, 0, "dor", "nca", "ugal-l", "par", "q-adaptive") {
@@ -176,11 +173,10 @@ func TestServiceLevels(t *testing.T) {
 	simtest.ErrorIf(t, kept+refused == 0 || simtest.Soak() && (kept < 10 || refused == 0), "%d routings with levels, %d without", kept, refused)
 }
 
-// TestDeadlockOnRecord: the UGAL of the BookSim that was published with PolarFly, whose hops use any virtual channel,
-// deadlocks on Slim Fly q = 5 under a permutation of switches: in the atlas's reference (deadlock_slimfly_q5.csv) three
-// seeds of three at loads of 0.55 and 0.6, none at 0.5; and its minimal routing can on PolarStar ER_3 x Paley(5), by
-// the cycle in its dependencies (cdg_checks.csv). The certificate names both before they run; forced, the run ends with
-// a cycle of buffers each of which is in the dependency graph; with numbered hops it goes on.
+// TestDeadlockOnRecord: the UGAL of the BookSim that was published with PolarFly, whose hops use any virtual channel, deadlocks on Slim Fly q = 5
+// under a permutation of switches: in the atlas's reference (deadlock_slimfly_q5.csv) three seeds of three at loads of 0.55 and 0.6, none at 0.5; and
+// its minimal routing can on PolarStar ER_3 x Paley(5), by the cycle in its dependencies (cdg_checks.csv). The certificate names both before they
+// run; forced, the run ends with a cycle of buffers each of which is in the dependency graph; with numbered hops it goes on.
 func TestDeadlockOnRecord(t *testing.T) {
 	slimfly, polarstar := edgeList(t, "slimfly_q5", 4), build(t, "polarstar", func(c *families.PolarStarConfig) { c.P = 4 })
 	next := param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")

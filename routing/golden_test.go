@@ -35,12 +35,11 @@ func (d *digest) Deliver(p *fabric.Delivery) {
 	d.sum += h
 }
 
-// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in every variant of their settings, and
-// with several Valiant candidates and an offset, and of those that weigh the queues of many channels: the sum of the
-// hashes of all deliveries, under traffic that loads some channels more than others. The numbers were recorded from
-// implementations that walked both paths of every packet step by step, hop counts and all, or looked at one channel
-// after the other and asked of each whether it is allowed; what is fast must decide the same. A change of the model
-// records them anew (the failure prints them) and says so in the change log.
+// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in every variant of their settings, and with several Valiant candidates
+// and an offset, and of those that weigh the queues of many channels: the sum of the hashes of all deliveries, under traffic that loads some channels
+// more than others. The numbers were recorded from implementations that walked both paths of every packet step by step, hop counts and all, or looked
+// at one channel after the other and asked of each whether it is allowed; what is fast must decide the same. A change of the model records them anew
+// (the failure prints them) and says so in the change log.
 func TestGoldenAdaptive(t *testing.T) {
 	groups := []topology.Topology{dragonfly(t, 2, 4, 2, 0), dragonfly(t, 2, 4, 2, 4), dragonfly(t, 1, 3, 1, 2), dragonfly(t, 2, 1, 4, 0)}
 	hamming := []topology.Topology{hyperX(t, 2, 4, 3, 4), hyperX(t, 3, 5, 2)}
@@ -173,9 +172,8 @@ func mesh(t testing.TB, terminals int, dims ...int) topology.Topology {
 	return build(t, "mesh", func(c *topology.GridConfig) { c.Dims, c.Terminals = dims, terminals })
 }
 
-// The graphs of testdata come from the atlas's reference data, made there from the published definitions:
-// NAME.edges.gz, a line "u v" for each cable; NAME.nexthop.gz, one next hop for each pair; NAME.rperm.gz, the
-// destination of each terminal, 4 on a switch, under a permutation of switches.
+// The graphs of testdata come from the atlas's reference data, made there from the published definitions: NAME.edges.gz, a line "u v" for each cable;
+// NAME.nexthop.gz, one next hop for each pair; NAME.rperm.gz, the destination of each terminal, 4 on a switch, under a permutation of switches.
 
 // edgeList is a graph of testdata with so many terminals on each switch.
 func edgeList(t testing.TB, name string, terminals int) topology.Topology {

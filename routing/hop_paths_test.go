@@ -46,11 +46,10 @@ func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name
 		fmt.Sprintf("switch.vcs = %d: want at least %d, which routing %q needs", need-1, need, name))
 }
 
-// TestNeeds: as many virtual channels as hops, and with one fewer there is a cycle of channels (cdg_checks.csv of the
-// atlas's reference data: found there by another program). Slim Fly q = 5 and PolarFly q = 7 have diameter 2, the
-// random graph of 57 switches of degree 8 diameter 3. On Dragonfly+ and the orthogonal fat tree, whose switches have
-// ranks, each leg takes one (vcs.csv of the same data); in a dragonfly Valiant takes one for each of three groups.
-// Dimension order takes two in rings of four, none of whose minimal paths in rings of three has two hops in a row.
+// TestNeeds: as many virtual channels as hops, and with one fewer there is a cycle of channels (cdg_checks.csv of the atlas's reference data: found
+// there by another program). Slim Fly q = 5 and PolarFly q = 7 have diameter 2, the random graph of 57 switches of degree 8 diameter 3. On Dragonfly+
+// and the orthogonal fat tree, whose switches have ranks, each leg takes one (vcs.csv of the same data); in a dragonfly Valiant takes one for each of
+// three groups. Dimension order takes two in rings of four, none of whose minimal paths in rings of three has two hops in a row.
 func TestNeeds(t *testing.T) {
 	slimfly, polarfly := edgeList(t, "slimfly_q5", 1), edgeList(t, "polarfly_q7", 1)
 	jellyfish := edgeList(t, "jellyfish_n57_r8", 1)
@@ -113,8 +112,7 @@ func TestNextHopsFile(t *testing.T) {
 	}
 }
 
-// TestNextHopsRefuses: paths that no cable carries or that go round in circles, and
-// files that cannot be read, on a ring of four switches.
+// TestNextHopsRefuses: paths that no cable carries or that go round in circles, and files that cannot be read, on a ring of four switches.
 func TestNextHopsRefuses(t *testing.T) {
 	ring, good := torus(t, 1, 4), "-1 1 1 3\n0 -1 2 2\n1 1 -1 3\n0 0 2 -1\n"
 	for text, want := range map[string]string{
@@ -184,10 +182,9 @@ func shortest(g *topology.Graph, distance []int16, s topology.SwitchID) int {
 		return 1
 	}
 	count := 0
-	first, end := g.Ports(s)
-	for p := first; p < end; p++ {
-		if peer, ok := g.PeerPort(p); ok && distance[g.PortSwitch[peer]] == distance[s]-1 {
-			count += shortest(g, distance, g.PortSwitch[peer])
+	for _, next := range g.Links(s) {
+		if distance[next] == distance[s]-1 {
+			count += shortest(g, distance, next)
 		}
 	}
 	return count

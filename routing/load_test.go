@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -110,19 +111,31 @@ func TestGridBounds(t *testing.T) {
 	}
 }
 
-// TestSampledWalk: a budget ends the walk before all destinations are done, and the certificate says so.
+// TestSampledWalk: a budget ends the walk before all destinations are done, and the certificate says so. To each of five
+// switches in a ring lead 5 first hops (one to the terminal), and on either side one more, and one to the terminal: 9.
 func TestSampledWalk(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	r := must(t, topo, 0, "min")
 	walked, all, err := routing.Dependencies(topo.Graph(), r, 2, 200, func(topology.Dependency) {})
 	simtest.ErrorIf(t, err != nil || walked < 1 || walked >= all || all != 36, "walked %d of %d: %v", walked, all, err)
+	ring := torus(t, 1, 5)
+	r = must(t, ring, 1, "dor", param.Set("vc_rule", "none"))
+	for budget, exceeds := range map[int]bool{5*9 - 1: true, 5 * 9: false} {
+		simtest.Equal(t, routing.WalkExceeds(ring.Graph(), r, 1, budget), exceeds, "budget %d is exceeded:", budget)
+	}
 }
 
-// misdirected sends everything out of port 0.
-type misdirected struct{ fabric.Routing }
+// misdirected changes the hops of a routing.
+type misdirected struct {
+	fabric.Routing
+	change func(hop *fabric.Hop, state *uint32)
+}
 
-func (misdirected) Explore(_ int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	yield(fabric.Hop{Port: 0, VCs: 1}, h.State, 1)
+func (m misdirected) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	m.Routing.(fabric.Explorer).Explore(vcs, h, func(hop fabric.Hop, state uint32, weight float64) {
+		m.change(&hop, &state)
+		yield(hop, state, weight)
+	})
 }
 
 // pairwise hides that a matrix is even.
@@ -279,9 +292,15 @@ func TestLoadsOnThreads(t *testing.T) {
 func TestLoadsFail(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	topo := dragonfly(t, 2, 4, 2, 0)
-	r := misdirected{must(t, topo, 0, "min")}
-	_, _, err := routing.Dependencies(topo.Graph(), r, 2, 0, func(topology.Dependency) {})
-	simtest.ErrorIf(t, err == nil, "dependencies of an impossible routing")
+	r := misdirected{Routing: must(t, topo, 0, "min")}
+	for _, r.change = range []func(hop *fabric.Hop, state *uint32){
+		func(hop *fabric.Hop, _ *uint32) { hop.VCs = 0 },
+		func(hop *fabric.Hop, _ *uint32) { hop.VCs |= 1 << 2 }, // of two virtual channels
+		func(_ *fabric.Hop, state *uint32) { *state |= 1 << fabric.StateBits },
+		func(hop *fabric.Hop, _ *uint32) { hop.Port = 0 },
+	} {
+		simtest.Refuse2(routing.Dependencies(topo.Graph(), r, 2, 0, func(topology.Dependency) {}))(t, "the routing ", " a packet ")
+	}
 	want := ""
 	for _, threads := range []int{1, 3, 5} {
 		runtime.GOMAXPROCS(threads)
@@ -291,11 +310,10 @@ func TestLoadsFail(t *testing.T) {
 	}
 }
 
-// TestCaps: where every terminal that sends uses the channels that are filled first as much as the
-// others, their load bounds the mean throughput. Uniform traffic on a mesh: every packet crosses
-// the middle of its row with the same probability, 1/2. Backwards: the middle of the columns is
-// full first, which 2/3 of the packets of all cross, and those to the next terminal from the end of
-// the second row only. Each sends all over its own channel, under any traffic.
+// TestCaps: where every terminal that sends uses the channels that are filled first as much as the others, their load bounds the mean throughput.
+// Uniform traffic on a mesh: every packet crosses the middle of its row with the same probability, 1/2. Backwards: the middle of the columns is full
+// first, which 2/3 of the packets of all cross, and those to the next terminal from the end of the second row only. Each sends all over its own
+// channel, under any traffic.
 func TestCaps(t *testing.T) {
 	grid := mesh(t, 1, 4, 4)
 	for _, c := range []struct {

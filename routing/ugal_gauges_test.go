@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,10 +29,9 @@ func (flitsWaiting) Outstanding(topology.PortID, int) int    { return 2 }
 func (flitsWaiting) Credits(topology.PortID, int) int        { return 4 }
 func (q flitsWaiting) WaitingAll(p topology.PortID) int      { return q.at[p][0] + q.at[p][1] + q.at[p][2] }
 
-// gauged is the view of 5 groups of two switches with a terminal (port 4s of switch s), a channel to the
-// other (4s+1) and two to other groups (4s+2, 4s+3), which lead in the order of the groups: of group 0
-// switch 0 has those to groups 1 and 2, switch 1 those to 3 (port 6) and 4 (port 7); of group 3 switch 6 has
-// that to group 1 (port 27). With h = 3 in place of 2 channels to other groups a switch has five ports.
+// gauged is the view of 5 groups of two switches with a terminal (port 4s of switch s), a channel to the other (4s+1) and two to other groups (4s+2,
+// 4s+3), which lead in the order of the groups: of group 0 switch 0 has those to groups 1 and 2, switch 1 those to 3 (port 6) and 4 (port 7); of
+// group 3 switch 6 has that to group 1 (port 27). With h = 3 in place of 2 channels to other groups a switch has five ports.
 func gauged(t *testing.T, h int, queues map[topology.PortID][3]int) (topology.Topology, fabric.View) {
 	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", h), param.Set("g", 5)))(t)
 	streams := make([]sim.Stream, topo.Graph().Switches())
@@ -95,9 +95,8 @@ func TestGauges(t *testing.T) {
 	}
 }
 
-// TestGaugeOfSeveralChannels: both channels from group 0 to group 4 are switch 1's, ports 7 (9 flits) and 9
-// (4 flits). At switch 0 UGAL-G takes them for 13/2 = 6 flits each, as switch 1 will draw one; switch 1 has
-// drawn it, whose flits count.
+// TestGaugeOfSeveralChannels: both channels from group 0 to group 4 are switch 1's, ports 7 (9 flits) and 9 (4 flits). At switch 0 UGAL-G takes them
+// for 13/2 = 6 flits each, as switch 1 will draw one; switch 1 has drawn it, whose flits count.
 func TestGaugeOfSeveralChannels(t *testing.T) {
 	topo, v := gauged(t, 3, map[topology.PortID][3]int{1: {0, 20, 0}, 7: {2, 3, 4}, 9: {4, 0, 0}})
 	u, drawn := simtest.Must(Registry.New("ugal-g", Env{Topology: topo, VCs: 3}))(t).(*ugal), map[topology.PortID]int{}
@@ -282,9 +281,8 @@ func TestDetoursAround(t *testing.T) {
 	simtest.Fail(t, (&groupWalk{at: make([]seat, 1<<16+1)}).lead("val", "router"), "at most 65536 switches")
 }
 
-// TestAnyRouter: with any-router a detour leads through every switch but those of the source's group, the
-// destination's among them. Switches 0 and 1 are the group of the source, 2 and 3 that of the destination. As in BookSim2
-// a packet within its group goes on virtual channel 2.
+// TestAnyRouter: with any-router a detour leads through every switch but those of the source's group, the destination's among them. Switches 0 and 1
+// are the group of the source, 2 and 3 that of the destination. As in BookSim2 a packet within its group goes on virtual channel 2.
 func TestAnyRouter(t *testing.T) {
 	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 1)))(t)
 	u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo}, param.Set("intermediate", "any-router")))(t).(*ugal)
@@ -329,6 +327,28 @@ func TestComparePaths(t *testing.T) {
 	}
 }
 
+// TestEscapeWalksAnew: the dependencies of packets to a destination do not depend on those walked to before.
+func TestEscapeWalksAnew(t *testing.T) {
+	topo := simtest.Must(topology.Registry.New("torus", struct{}{}, param.Set("dims", []int{4, 5})))(t)
+	r := simtest.Must(Registry.New("adaptive-escape", Env{Topology: topo}))(t).(fabric.EscapeRouting)
+	shared := &escapeWalk{}
+	for _, dst := range simtest.Must(newWalker(topo.Graph(), r, r.VCs()))(t).ends() {
+		alone := &escapeWalk{walker: simtest.Must(newWalker(topo.Graph(), r, r.VCs()))(t), escape: r.EscapeVCs(r.VCs()), wormhole: true}
+		shared.walker, shared.escape, shared.wormhole = alone.walker, alone.escape, true
+		var want, got []topology.Dependency
+		simtest.Check(t, alone.to(dst, alone.ends(), func(d topology.Dependency) { want = append(want, d) }))
+		simtest.Check(t, shared.to(dst, alone.ends(), func(d topology.Dependency) { got = append(got, d) }))
+		simtest.ErrorIf(t, !slices.Equal(got, want), "to %d: %d dependencies, want %d, or others", dst, len(got), len(want))
+	}
+}
+
+// TestEvenDemands: half a flit from every terminal of switches with 1, 2 and 1 is 2/2 and 1/2 to the first.
+func TestEvenDemands(t *testing.T) {
+	var got []float64
+	(&evenDemands{weight: 0.5, size: []int{1, 2, 1}}).to(0, func(_ int, flow float64) { got = append(got, flow) })
+	simtest.EqualSlices(t, got, []float64{1, 0.5}, "from the second and third switch come")
+}
+
 // TestGridDistances: in a ring of five switch 0 is 0, 1, 2, 2 and 1 hops from the others in turn, in a row up to 4.
 func TestGridDistances(t *testing.T) {
 	for family, want := range map[string][]int{"torus": {0, 1, 2, 2, 1}, "mesh": {0, 1, 2, 3, 4}} {
@@ -340,8 +360,7 @@ func TestGridDistances(t *testing.T) {
 	}
 }
 
-// A path that climbs, crosses, descends, climbs again, crosses twice and descends changes
-// its class as it climbs again and at the second crossing.
+// A path that climbs, crosses, descends, climbs again, crosses twice and descends changes its class as it climbs again and at the second crossing.
 func TestTurnClasses(t *testing.T) {
 	turns := &turns{direction: []uint8{uint8(climbs), uint8(crosses), uint8(descends)}}
 	made, classes := uint32(0), []uint32{}

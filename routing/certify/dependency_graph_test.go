@@ -138,9 +138,7 @@ func TestDeepGraph(t *testing.T) {
 func TestRow(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		var r row
-		var want []int
-		centre := random.IntN(100_000)
+		r, want, centre := row{}, []int(nil), random.IntN(100_000)
 		for range 1 + random.IntN(100) {
 			node := max(0, centre+random.IntN(200)-100)
 			if random.IntN(3) == 0 {
@@ -149,8 +147,7 @@ func TestRow(t *testing.T) {
 			r.add(node)
 			want = append(want, node)
 		}
-		slices.Sort(want)
-		want = slices.Compact(want)
+		want = slices.Compact(slices.Sorted(slices.Values(want)))
 		var got []int
 		r.each(func(node int) { got = append(got, node) })
 		simtest.FatalIf(t, !slices.Equal(got, want), "members %v, want %v", got, want)

@@ -183,8 +183,7 @@ func TestLFTProblems(t *testing.T) {
 	}
 }
 
-// The arbitration of a cluster's ports comes with its tables: the port that the file
-// names has its own, others what the settings say.
+// The arbitration of a cluster's ports comes with its tables: the port that the file names has its own, others what the settings say.
 func TestLFTArbitration(t *testing.T) {
 	b := topology.NewBuilder(2, topology.Class{Name: "x"})
 	b.AddTerminal(0, 0)

@@ -61,8 +61,7 @@ func drawGroups(n int, g *topology.Graph, draw *sim.Stream) (groups []Group) {
 	return groups
 }
 
-// churn lets groups join and leave at random, checking everything after every
-// step, then lets all leave and checks that nothing is left behind.
+// churn lets groups join and leave at random, checking everything after every step, then lets all leave and checks that nothing is left behind.
 func churn(t *testing.T, e Engine, env Env, steps int, draw *sim.Stream) {
 	t.Helper()
 	var present []GroupID
@@ -213,8 +212,7 @@ func pattern(t testing.TB, name string, env PatternEnv, settings ...param.Settin
 	return groups
 }
 
-// combinations returns one setter for every combination of a configuration's
-// choices and booleans; numbers keep their defaults.
+// combinations returns one setter for every combination of a configuration's choices and booleans; numbers keep their defaults.
 func combinations(t *testing.T, config any) []func(any) {
 	t.Helper()
 	sets := []func(any){func(any) {}}
@@ -251,8 +249,7 @@ func run(t testing.TB, env Env, engine string, groups []Group, check bool) *Resu
 	return simtest.Must(Route(simtest.Must(Registry.New(engine, env))(t), groups, check, nil))(t)
 }
 
-// TestPlainEntries: without sharing every group takes the lowest entry that no group has; those that groups
-// leave are taken again before new ones.
+// TestPlainEntries: without sharing every group takes the lowest entry that no group has; those that groups leave are taken again before new ones.
 func TestPlainEntries(t *testing.T) {
 	graph := fatTreeNet(4)
 	e := simtest.Must(Registry.New("minhop-mc", newEnv(t, graph)))(t)
@@ -270,9 +267,8 @@ func TestPlainEntries(t *testing.T) {
 	}
 }
 
-// TestGWSSSPBalances: on a ring of four, from whose switches 1 and 3 the terminals of 0 and 2 are nearest,
-// groups of these take the switch in fewer trees as their root. Along 0 = 1 = 2, joined by two cables each,
-// two groups take a cable each of every pair, and four take each twice.
+// TestGWSSSPBalances: on a ring of four, from whose switches 1 and 3 the terminals of 0 and 2 are nearest, groups of these take the switch in fewer
+// trees as their root. Along 0 = 1 = 2, joined by two cables each, two groups take a cable each of every pair, and four take each twice.
 func TestGWSSSPBalances(t *testing.T) {
 	ring := simtest.Must(Registry.New("gw-sssp", newEnv(t, gridNet(true, 1, 4))))(t)
 	for id, want := range []topology.SwitchID{1, 3, 1, 3} {

@@ -166,8 +166,7 @@ func TestWidenNear(t *testing.T) {
 	}
 }
 
-// TestLeastHeight: MR4LMS and mr4lms-plus without limit always reach the least
-// height; mr4lms-plus-offline never needs more colours than mr4lms-plus.
+// TestLeastHeight: MR4LMS and mr4lms-plus without limit always reach the least height; mr4lms-plus-offline never needs more colours than mr4lms-plus.
 func TestLeastHeight(t *testing.T) {
 	for name, g := range smallNets() {
 		env, draw := newEnv(t, g), sim.NewStream(5, "height", 0)
@@ -304,8 +303,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// plainSearch is the rule of [subgraph.search] as one queue states it: paths of
-// fewest hops, then fewest groups, then what the queue sees first.
+// plainSearch is the rule of [subgraph.search] as one queue states it: paths of fewest hops, then fewest groups, then what the queue sees first.
 func plainSearch(g *subgraph, root topology.SwitchID) (dist []int32, sum []int64, parent []topology.PortID) {
 	n := g.f.env.Graph.Switches()
 	dist, sum, parent = make([]int32, n), make([]int64, n), make([]topology.PortID, n)
@@ -372,8 +370,7 @@ func searchNets() map[string]*topology.Graph {
 	return nets
 }
 
-// TestSearch holds search, reaches and rootsWithin against one
-// queue, where members are connected and where they are not.
+// TestSearch holds search, reaches and rootsWithin against one queue, where members are connected and where they are not.
 func TestSearch(t *testing.T) {
 	far, apart := 0, 0
 	for name, net := range searchNets() {

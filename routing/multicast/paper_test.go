@@ -54,8 +54,7 @@ func (c *paperCase) env(t testing.TB) (Env, []Group) {
 	return newEnv(t, g), gridPattern(t, g, c.ranks, c.dims...)
 }
 
-// TestPaper holds MR4LMS and mr4lms-plus against what the paper prints
-// (figures 6, 9 and 10) where it fits, and against lower bounds and each other.
+// TestPaper holds MR4LMS and mr4lms-plus against what the paper prints (figures 6, 9 and 10) where it fits, and against lower bounds and each other.
 func TestPaper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("full-size networks")
@@ -258,8 +257,7 @@ func TestFixedSizePattern(t *testing.T) {
 	}
 }
 
-// TestPatternProblems: sizes out of range are told by the setting that is
-// wrong, even where their products would overflow.
+// TestPatternProblems: sizes out of range are told by the setting that is wrong, even where their products would overflow.
 func TestPatternProblems(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -296,8 +294,7 @@ func TestColourBound(t *testing.T) {
 		// Cover: four components, 1, 3, 5 and 7 next to two each: 2 others. Walk:
 		// spanning tree 6, longest edge 2: 4 links, so 5 switches. (The arc is 7.)
 		{[]topology.SwitchID{0, 2, 4, 6}, 6},
-		// Walk: edges 2 and 3, longest 3: 4 links. Cover: 1 next to two
-		// components, and one more: 2 others. (The arc is 6.)
+		// Walk: edges 2 and 3, longest 3: 4 links. Cover: 1 next to two components, and one more: 2 others. (The arc is 6.)
 		{[]topology.SwitchID{0, 2, 5}, 5},
 	} {
 		simtest.Equal(t, sizes.least(c.span), c.want, "switches of a tree of %v, at least", c.span)
@@ -321,14 +318,12 @@ func TestColourBound(t *testing.T) {
 	// A table per port: 5 + 5 + 4 of 8 cables, 2 colours.
 	env.PerPort = true
 	simtest.Equal(t, ColourBound(env, groups), 2, "bound with a table per port")
-	// One group of two members on the ring: 4 of 8 cables; two of them meet in
-	// terminal 0: the load of a terminal, not of its switch.
+	// One group of two members on the ring: 4 of 8 cables; two of them meet in terminal 0: the load of a terminal, not of its switch.
 	got := ColourBound(env, []Group{groups[2], NewGroup(3, []topology.TerminalID{0, 1}, nil), NewGroup(4, nil, []topology.SwitchID{0, 1})})
 	simtest.ErrorIf(t, got != 2, "bound %d for two groups with terminal 0, want 2", got)
 }
 
-// TestTreeSizes: no bound is above the size of the smallest tree, found by
-// trying all sets of switches, and it is reached often enough to be one.
+// TestTreeSizes: no bound is above the size of the smallest tree, found by trying all sets of switches, and it is reached often enough to be one.
 func TestTreeSizes(t *testing.T) {
 	onSmallNets(t, func(t *testing.T, env Env) {
 		trees, sizes := connectedSets(env.Hops), newTreeSizes(env.Hops)

@@ -33,9 +33,8 @@ func newSubnet(t testing.TB, g *topology.Graph, manager topology.TerminalID, lmc
 	return simtest.Must(NewSubnet(g, manager, lmc))(t)
 }
 
-// LIDs go by port GUID with the last byte first. Names that are missing are ibsim's:
-// port GUIDs 0x100001, 3, 5, 7 of the hosts, 0x200000 and 0x200001 of the switches, so the
-// order is switch 0 (..00), host 0 (10 00 01), switch 1 (20 00 01), hosts 1, 2, 3.
+// LIDs go by port GUID with the last byte first. Names that are missing are ibsim's: port GUIDs 0x100001, 3, 5, 7 of the hosts, 0x200000 and 0x200001
+// of the switches, so the order is switch 0 (..00), host 0 (10 00 01), switch 1 (20 00 01), hosts 1, 2, 3.
 func TestLIDs(t *testing.T) {
 	s := newSubnet(t, chain(nil), 2, 0)
 	simtest.EqualSlices(t, s.TerminalLID, []int32{3, 5, 1, 6}, "LIDs of hosts, the manager's first:")
@@ -139,8 +138,7 @@ func lanesText(o *Options) func(*Tables) string {
 	return func(t *Tables) string { return t.SL2VL(o) }
 }
 
-// Two switches with a host and an aggregation node each: traffic, its paths and its
-// certificate are of the hosts, and the nodes have LIDs and routes.
+// Two switches with a host and an aggregation node each: traffic, its paths and its certificate are of the hosts, and the nodes have LIDs and routes.
 func TestAggregationNodesSendNothing(t *testing.T) {
 	b := topology.NewBuilder(2, topology.Class{Name: "x", Latency: 1})
 	b.AddTerminal(0, 0)

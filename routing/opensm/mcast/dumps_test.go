@@ -274,8 +274,7 @@ func TestJobProblems(t *testing.T) {
 	simtest.ErrorIf(t, err == nil, "the engine asked for failed in silence")
 }
 
-// The two real clusters, with their parallel cables of unequal number, hosts of
-// two ports and switches without hosts, are routed by every engine.
+// The two real clusters, with their parallel cables of unequal number, hosts of two ports and switches without hosts, are routed by every engine.
 func TestJobOnRealClusters(t *testing.T) {
 	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
 		topo := simtest.Must(topology.ReadFile(filepath.Join("..", "..", "..", "fabric", "topology", "ib", "testdata", file)))(t)
@@ -353,8 +352,7 @@ func BenchmarkMinHopMC(b *testing.B) {
 	}
 }
 
-// BenchmarkSSSPUnicast is the unicast phase of opensm-sssp on a fat tree of
-// 1,024 terminals and 320 switches; OpenSM takes 310 to 370 ms.
+// BenchmarkSSSPUnicast is the unicast phase of opensm-sssp on a fat tree of 1,024 terminals and 320 switches; OpenSM takes 310 to 370 ms.
 func BenchmarkSSSPUnicast(b *testing.B) {
 	topo := simtest.Must(param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 }))(b)
 	for b.Loop() {
