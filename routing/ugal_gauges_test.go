@@ -342,6 +342,20 @@ func TestEscapeWalksAnew(t *testing.T) {
 	}
 }
 
+// TestArrivals: packets of two threads that have ended a stage alike come by the channels of both, 1 and 2; of four switches 1
+// and 3 have any, the first and the second in the list.
+func TestArrivals(t *testing.T) {
+	var x, y arrivals
+	x.at(stageKey{at: 1}, 1).in[0] = 1
+	y.at(stageKey{at: 3}, 1).in[0] = 4
+	y.at(stageKey{at: 1}, 1).in[0] = 2
+	x.join(&y)
+	r, _ := onAny[*table](t, "table", all, nil)
+	x.sort(r.graph)
+	simtest.ErrorIf(t, x.list[0].in[0] != 1|2 || x.list[1].in[0] != 4, "%+v", x.list)
+	simtest.EqualSlices(t, x.start, []int32{0, 0, 1, 1, 2}, "places of switches in the list")
+}
+
 // TestEvenDemands: half a flit from every terminal of switches with 1, 2 and 1 is 2/2 and 1/2 to the first.
 func TestEvenDemands(t *testing.T) {
 	var got []float64
