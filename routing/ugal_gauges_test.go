@@ -342,6 +342,14 @@ func TestEscapeWalksAnew(t *testing.T) {
 	}
 }
 
+// TestPolarizedSpares: where each is joined to each, switch 0 reaches 1 straight or, with a second virtual channel, by 2 or 3.
+func TestPolarizedSpares(t *testing.T) {
+	r, _ := onAny[*polarized](t, "polarized", all, nil, param.Set("hops", 2))
+	ways := 0
+	r.Explore(2, fabric.Head{Switch: 0, Dst: 1}, func(fabric.Hop, uint32, float64) { ways++ })
+	simtest.Equal(t, ways, 3, "ways out of switch 0:")
+}
+
 // TestArrivals: packets of two threads that have ended a stage alike come by the channels of both, 1 and 2; of four switches 1
 // and 3 have any, the first and the second in the list.
 func TestArrivals(t *testing.T) {
