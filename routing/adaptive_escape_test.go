@@ -33,12 +33,11 @@ func extended(t *testing.T, topo topology.Topology, r fabric.EscapeRouting, worm
 	return g.Certify(walked, all)
 }
 
-// On a ring of 8 what is adaptive are, but for ties, the virtual channels. Without a dateline the escape channels in a
-// direction wait for each other in a circle of 8. Under wormhole a packet can have come by adaptive channels in
-// between: from channel i, out of switch i, it waits for i+1 or i+2 if it makes at least 3 hops, and for i+3 if it
-// makes 4, which in the direction up escape hops do only towards odd destinations, so for odd i. That closes the circle
-// with 4 dependencies (2+2+1+3), and not with 3: two of these would have to be of 3, of which the first leads to an
-// even channel, and one of 2 to an even one again.
+// On a ring of 8 what is adaptive are, but for ties, the virtual channels. Without a dateline the escape channels in a direction wait for each other
+// in a circle of 8. Under wormhole a packet can have come by adaptive channels in between: from channel i, out of switch i, it waits for i+1 or i+2
+// if it makes at least 3 hops, and for i+3 if it makes 4, which in the direction up escape hops do only towards odd destinations, so for odd i. That
+// closes the circle with 4 dependencies (2+2+1+3), and not with 3: two of these would have to be of 3, of which the first leads to an even channel,
+// and one of 2 to an even one again.
 func TestEscapeWithoutDateline(t *testing.T) {
 	topo := torus(t, 2, 8)
 	r := adaptiveEscape(t, topo, param.Set("vc_rule", "none"))
@@ -80,8 +79,7 @@ func TestEscapeUnderLoad(t *testing.T) {
 	}
 }
 
-// TestEscapeStages: escape channels go with a stage for virtual channels, in series and
-// overlapped, with packets of one flit and of several.
+// TestEscapeStages: escape channels go with a stage for virtual channels, in series and overlapped, with packets of one flit and of several.
 func TestEscapeStages(t *testing.T) {
 	topo := torus(t, 2, 4, 4)
 	for _, pipeline := range []string{fabric.Serial, fabric.Overlapped} {
@@ -121,14 +119,10 @@ func (r *remembering) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uin
 		if _, ok := g.PeerPort(hop.Port); ok && hop.VCs&escape != 0 {
 			d, high := r.along(hop.Port)
 			if before, ok := g.PeerPort(h.In); ok && h.VC == 1 {
-				if same, _ := r.along(before); same == d {
-					high = true
-				}
+				same, _ := r.along(before)
+				high = high || same == d
 			}
-			hop.VCs = 1
-			if high {
-				hop.VCs = 2
-			}
+			hop.VCs = map[bool]uint32{false: 1, true: 2}[high]
 		}
 		yield(hop, state, weight)
 	})
@@ -146,8 +140,7 @@ func TestIndirectDependencies(t *testing.T) {
 	simtest.FatalIf(t, c.Acyclic(), "wormhole: no cycle")
 	rows := map[int]bool{}
 	for _, channel := range c.Cycle {
-		s := topo.Graph().PortSwitch[channel.Port]
-		rows[r.grid.Coordinate(s, 1)] = true
+		rows[r.grid.Coordinate(topo.Graph().PortSwitch[channel.Port], 1)] = true
 		d, _ := r.along(channel.Port)
 		simtest.ErrorIf(t, d != 0 || channel.VC > 1, "%+v is no escape channel of a row", channel)
 	}

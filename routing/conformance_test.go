@@ -22,8 +22,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestConformance holds every registered routing to the conformance suite, on a
-// network of each family and on those of [topologytest.Special].
+// TestConformance holds every registered routing to the conformance suite, on a network of each family and on those of [topologytest.Special].
 func TestConformance(t *testing.T) {
 	nets := topologytest.Special(t)
 	for _, name := range routing.Registry.Names() {
@@ -31,8 +30,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestRandomNetworks looks for cycles in the channel dependencies of all routings
-// on networks of random settings, of every family.
+// TestRandomNetworks looks for cycles in the channel dependencies of all routings on networks of random settings, of every family.
 func TestRandomNetworks(t *testing.T) {
 	carried, rounds := 0, simtest.Seeds(t, 6, 3)
 	for _, round := range rounds {
@@ -89,9 +87,8 @@ func TestRandomFabrics(t *testing.T) {
 		all.Add(routingtest.DrawTrial(t, seed).Check(t, 1500))
 	}
 	t.Log(all)
-	if all.Certified < trials/2 || all.Stopped == 0 && !testing.Short() || all.Bounded < trials/4 { // few are stopped
-		t.Errorf("%v: not a test of all", all)
-	}
+	few := all.Certified < trials/2 || all.Stopped == 0 && !testing.Short() || all.Bounded < trials/4 // few are stopped
+	simtest.ErrorIf(t, few, "%v: not a test of all", all)
 }
 
 // FuzzFabrics checks the random fabric of any seed; go test -fuzz tries new ones.
@@ -147,17 +144,16 @@ func faultyNetworks(t testing.TB, seed uint64) []topologytest.Network {
 	}
 }
 
-// TestServiceLevels: routings with two service levels keep the contracts of routings, on channels of
-// each level that are none of the other's.
+// TestServiceLevels: routings with two service levels keep the contracts of routings, on channels of each level that are none of the other's.
 func TestServiceLevels(t *testing.T) {
 	kept, refused := 0, 0
 	for _, name := range simtest.Some(t, 0, "dor", "nca", "ugal-l", "par", "q-adaptive") {
 		routingtest.Each(t, name, nil, func(t *testing.T, n topologytest.Network, v routingtest.Variant, r fabric.Routing) {
 			two, err := routing.ServiceLevels(r, 2)
 			if err != nil {
-				if !strings.Contains(err.Error(), "level = 1: want 0, or another routing") && !strings.Contains(err.Error(), "a channel can have 16") {
-					t.Error(err)
-				}
+				text := err.Error()
+				simtest.ErrorIf(t, !strings.Contains(text, "level = 1: want 0, or another routing") &&
+					!strings.Contains(text, "a channel can have 16"), "%s", text)
 				refused++
 				return
 			}
@@ -177,11 +173,10 @@ func TestServiceLevels(t *testing.T) {
 	simtest.ErrorIf(t, kept+refused == 0 || simtest.Soak() && (kept < 10 || refused == 0), "%d routings with levels, %d without", kept, refused)
 }
 
-// TestDeadlockOnRecord: the UGAL of the BookSim that was published with PolarFly, whose hops use any virtual channel,
-// deadlocks on Slim Fly q = 5 under a permutation of switches: in the atlas's reference (deadlock_slimfly_q5.csv) three
-// seeds of three at loads of 0.55 and 0.6, none at 0.5; and its minimal routing can on PolarStar ER_3 x Paley(5), by
-// the cycle in its dependencies (cdg_checks.csv). The certificate names both before they run; forced, the run ends with
-// a cycle of buffers each of which is in the dependency graph; with numbered hops it goes on.
+// TestDeadlockOnRecord: the UGAL of the BookSim that was published with PolarFly, whose hops use any virtual channel, deadlocks on Slim Fly q = 5
+// under a permutation of switches: in the atlas's reference (deadlock_slimfly_q5.csv) three seeds of three at loads of 0.55 and 0.6, none at 0.5; and
+// its minimal routing can on PolarStar ER_3 x Paley(5), by the cycle in its dependencies (cdg_checks.csv). The certificate names both before they
+// run; forced, the run ends with a cycle of buffers each of which is in the dependency graph; with numbered hops it goes on.
 func TestDeadlockOnRecord(t *testing.T) {
 	slimfly, polarstar := edgeList(t, "slimfly_q5", 4), build(t, "polarstar", func(c *families.PolarStarConfig) { c.P = 4 })
 	next := param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")

@@ -11,8 +11,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestDORPaths: path lengths are the distances of the graph, and there are two
-// paths for each dimension that is tied, one otherwise.
+// TestDORPaths: path lengths are the distances of the graph, and there are two paths for each dimension that is tied, one otherwise.
 func TestDORPaths(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -91,13 +90,7 @@ func TestNCAPaths(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
 	r := must(t, topo, 0, "nca")
 	for dst := range topology.TerminalID(16) {
-		wantPaths, wantHops := 4, 4
-		switch {
-		case dst < 2:
-			wantPaths, wantHops = 1, 0
-		case dst < 4:
-			wantPaths, wantHops = 2, 2
-		}
+		wantPaths, wantHops := []int{1, 2, 4}[min(dst/2, 2)], []int{0, 2, 4}[min(dst/2, 2)]
 		count := paths(topo, r, 1, 0, dst, func(path []step, _ uint32) {
 			simtest.ErrorIf(t, len(path)-1 != wantHops, "to %d: %d hops, want %d", dst, len(path)-1, wantHops)
 		})
@@ -105,10 +98,9 @@ func TestNCAPaths(t *testing.T) {
 	}
 }
 
-// TestNCAHashed: one path for each pair, and all ports up in use. Of the 124 destinations outside a leaf, each of its 4
-// ports up serves a number that is binomial with p = 1/4, at 4/128 flits a cycle each: load 0.97 with standard
-// deviation 0.15. At the second level, (leaf, destination) pairs count: 4*112 with p = 1/16, load 0.875 with standard
-// deviation 0.16. 4.5 of them are allowed.
+// TestNCAHashed: one path for each pair, and all ports up in use. Of the 124 destinations outside a leaf, each of its 4 ports up serves a number that
+// is binomial with p = 1/4, at 4/128 flits a cycle each: load 0.97 with standard deviation 0.15. At the second level, (leaf, destination) pairs
+// count: 4*112 with p = 1/16, load 0.875 with standard deviation 0.16. 4.5 of them are allowed.
 func TestNCAHashed(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 8, 3 })
 	g, tree := topo.Graph(), topo.(topology.Tree)
@@ -125,11 +117,10 @@ func TestNCAHashed(t *testing.T) {
 	}
 }
 
-// TestNCALeastLoaded: with packets queued on one port up, the other is taken. The fabric's own
-// counters are exercised by the conformance suite; here, under a permutation that random choice
-// overloads, least-loaded must spread more evenly: on a leaf of 8 senders and 8 ports up, always
-// the same destinations, random choice lets a port's share of n packets vary with standard
-// deviation sqrt(n*(1/8)*(7/8)) = 41, while choosing by load keeps the ports within a few packets.
+// TestNCALeastLoaded: with packets queued on one port up, the other is taken. The fabric's own counters are exercised by the conformance suite; here,
+// under a permutation that random choice overloads, least-loaded must spread more evenly: on a leaf of 8 senders and 8 ports up, always the same
+// destinations, random choice lets a port's share of n packets vary with standard deviation sqrt(n*(1/8)*(7/8)) = 41, while choosing by load keeps
+// the ports within a few packets.
 func TestNCALeastLoaded(t *testing.T) {
 	topo := build(t, "xgft", func(c *topology.XGFTConfig) { c.M, c.W = []int{8, 2}, []int{1, 8} })
 	r := must(t, topo, 0, "nca", param.Set("up", "least-loaded"))
@@ -174,10 +165,9 @@ func TestHyperXNeeds(t *testing.T) {
 	}
 }
 
-// TestDeroutes walks all paths between two corners of a 4x3x3 HyperX. DimWAR takes the dimensions in order and at most
-// two hops in each; DAL at most two in each, in any order; OmniWAR at most n+m, and none twice running away from the
-// destination in a dimension. There are as many paths as hand counts give: DimWAR has in each dimension of S switches
-// the direct hop or one over S-2 others: 3*2*2.
+// TestDeroutes walks all paths between two corners of a 4x3x3 HyperX. DimWAR takes the dimensions in order and at most two hops in each; DAL at most
+// two in each, in any order; OmniWAR at most n+m, and none twice running away from the destination in a dimension. There are as many paths as hand
+// counts give: DimWAR has in each dimension of S switches the direct hop or one over S-2 others: 3*2*2.
 func TestDeroutes(t *testing.T) {
 	topo := hyperX(t, 1, 4, 3, 3)
 	dst := topology.TerminalID(topo.Graph().Terminals() - 1)
@@ -221,16 +211,14 @@ func checkTurns(t *testing.T, name string, turns []int) {
 	}
 }
 
-// toSwitch sends from each of the terminals of a 4x4 HyperX, 4 on a switch, to the one at its
-// place on the switch that to gives.
+// toSwitch sends from each of the terminals of a 4x4 HyperX, 4 on a switch, to the one at its place on the switch that to gives.
 func toSwitch(to func(x, y int) int) permutation {
 	return permuted(64, func(src int) int { return 4*to(src/4%4, src/16) + src%4 })
 }
 
-// TestHyperXCurves holds the routings on HyperX to points of the atlas's reference on a 4x4 HyperX
-// of 4 terminals, by BookSim2's flattened butterfly: latency within 3 %, switches visited within 2
-// %; and what each must do: dimension order takes a quarter of a shift by one, Valiant and UGAL
-// nearly a half, DimWAR of the transpose no more than dimension order where OmniWAR and DAL go on.
+// TestHyperXCurves holds the routings on HyperX to points of the atlas's reference on a 4x4 HyperX of 4 terminals, by BookSim2's flattened butterfly:
+// latency within 3 %, switches visited within 2 %; and what each must do: dimension order takes a quarter of a shift by one, Valiant and UGAL nearly
+// a half, DimWAR of the transpose no more than dimension order where OmniWAR and DAL go on.
 func TestHyperXCurves(t *testing.T) {
 	topo, credits := hyperX(t, 4, 4, 4), param.Set("sensing", "credits")
 	shift := toSwitch(func(x, y int) int { return 4*y + (x+1)%4 })

@@ -35,16 +35,13 @@ func (d *digest) Deliver(p *fabric.Delivery) {
 	d.sum += h
 }
 
-// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in every variant of their settings, and
-// with several Valiant candidates and an offset, and of those that weigh the queues of many channels: the sum of the
-// hashes of all deliveries, under traffic that loads some channels more than others. The numbers were recorded from
-// implementations that walked both paths of every packet step by step, hop counts and all, or looked at one channel
-// after the other and asked of each whether it is allowed; what is fast must decide the same. A change of the model
-// records them anew (the failure prints them) and says so in the change log.
+// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in every variant of their settings, and with several Valiant candidates
+// and an offset, and of those that weigh the queues of many channels: the sum of the hashes of all deliveries, under traffic that loads some channels
+// more than others. The numbers were recorded from implementations that walked both paths of every packet step by step, hop counts and all, or looked
+// at one channel after the other and asked of each whether it is allowed; what is fast must decide the same. A change of the model records them anew
+// (the failure prints them) and says so in the change log.
 func TestGoldenAdaptive(t *testing.T) {
-	groups := []topology.Topology{
-		dragonfly(t, 2, 4, 2, 0), dragonfly(t, 2, 4, 2, 4), dragonfly(t, 1, 3, 1, 2), dragonfly(t, 2, 1, 4, 0),
-	}
+	groups := []topology.Topology{dragonfly(t, 2, 4, 2, 0), dragonfly(t, 2, 4, 2, 4), dragonfly(t, 1, 3, 1, 2), dragonfly(t, 2, 1, 4, 0)}
 	hamming := []topology.Topology{hyperX(t, 2, 4, 3, 4), hyperX(t, 3, 5, 2)}
 	for _, degree := range []int{7, 40} {
 		hamming = append(hamming, build(t, "random-regular", func(c *topology.RandomRegularConfig) {
@@ -131,12 +128,10 @@ func (mixed) Draw(r *sim.Stream) int { return 1 + r.IntN(2) }
 // TestSharedSteps: routings on groups take the same ways by either form of their tables, with the same random numbers,
 // in dragonflies with a channel between two groups, with several, and with several of one switch.
 func TestSharedSteps(t *testing.T) {
-	nets := []topology.Topology{
-		dragonfly(t, 2, 4, 2, 0), dragonfly(t, 2, 4, 2, 4), dragonfly(t, 1, 3, 1, 2), dragonfly(t, 2, 1, 4, 0), dragonfly(t, 1, 3, 5, 3),
-	}
 	for _, name := range []string{"min", "val", "ugal-g", "ugal-l", "ugal-l-vc", "ugal-l-vch", "ugal-l-cr", "ugal-pb", "par", "q-adaptive"} {
 		for _, gateway := range []string{"random", "hashed"} {
-			for i, net := range nets {
+			for i, of := range [][4]int{{2, 4, 2, 0}, {2, 4, 2, 4}, {1, 3, 1, 2}, {2, 1, 4, 0}, {1, 3, 5, 3}} {
+				net := dragonfly(t, of[0], of[1], of[2], of[3])
 				whole, restore := must(t, net, 0, name, settings(name, gateway)...), routing.ShareSteps()
 				shared := must(t, net, 0, name, settings(name, gateway)...)
 				restore()
@@ -177,9 +172,8 @@ func mesh(t testing.TB, terminals int, dims ...int) topology.Topology {
 	return build(t, "mesh", func(c *topology.GridConfig) { c.Dims, c.Terminals = dims, terminals })
 }
 
-// The graphs of testdata come from the atlas's reference data, made there from the published definitions:
-// NAME.edges.gz, a line "u v" for each cable; NAME.nexthop.gz, one next hop for each pair; NAME.rperm.gz, the
-// destination of each terminal, 4 on a switch, under a permutation of switches.
+// The graphs of testdata come from the atlas's reference data, made there from the published definitions: NAME.edges.gz, a line "u v" for each cable;
+// NAME.nexthop.gz, one next hop for each pair; NAME.rperm.gz, the destination of each terminal, 4 on a switch, under a permutation of switches.
 
 // edgeList is a graph of testdata with so many terminals on each switch.
 func edgeList(t testing.TB, name string, terminals int) topology.Topology {
@@ -200,10 +194,8 @@ func joined(edges [][2]topology.SwitchID, terminals int) topology.Topology {
 		switches = max(switches, e[0]+1, e[1]+1)
 	}
 	b := topology.NewBuilder(int(switches), topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "cable", Latency: 1})
-	for s := range switches {
-		for range terminals {
-			b.AddTerminal(s, 0)
-		}
+	for t := range int(switches) * terminals {
+		b.AddTerminal(topology.SwitchID(t/terminals), 0)
 	}
 	for _, e := range edges {
 		b.AddLink(e[0], e[1], 1)
@@ -232,8 +224,7 @@ type recorder struct {
 }
 
 func (r *recorder) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	r.view = v
-	r.heads = append(r.heads, *h)
+	r.view, r.heads = v, append(r.heads, *h)
 	return r.Routing.Route(v, h)
 }
 

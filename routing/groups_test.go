@@ -22,8 +22,7 @@ type step struct {
 	share    float64
 }
 
-// paths lists every path that r can send a packet by from src to dst, ejection
-// included, and returns how many there are. visit may keep the slice.
+// paths lists every path that r can send a packet by from src to dst, ejection included, and returns how many there are. visit may keep the slice.
 func paths(topo topology.Topology, r fabric.Routing, vcs int, src, dst topology.TerminalID, visit func(path []step, state uint32)) (count int) {
 	g := topo.Graph()
 	var walk func(h fabric.Head, path []step, share float64)
@@ -48,8 +47,7 @@ func paths(topo topology.Topology, r fabric.Routing, vcs int, src, dst topology.
 	return count
 }
 
-// checkClasses walks all paths out of terminal 0 and compares each hop's
-// virtual channel with allowed[class][global hops so far].
+// checkClasses walks all paths out of terminal 0 and compares each hop's virtual channel with allowed[class][global hops so far].
 func checkClasses(t *testing.T, topo topology.Topology, r fabric.Routing, vcs int, allowed map[string][]uint32) {
 	t.Helper()
 	for dst := range topology.TerminalID(topo.Graph().Terminals()) {
@@ -98,8 +96,7 @@ func TestVirtualChannels(t *testing.T) {
 	}
 }
 
-// TestMinPaths: at most one global and two local hops, and on the largest
-// dragonfly, which has one channel between two groups, exactly one path.
+// TestMinPaths: at most one global and two local hops, and on the largest dragonfly, which has one channel between two groups, exactly one path.
 func TestMinPaths(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	r := must(t, topo, 0, "min")
@@ -157,9 +154,8 @@ func TestMinLocalVC(t *testing.T) {
 	}
 }
 
-// TestValPaths counts paths on the 72-terminal dragonfly (9 groups of 4). To another group there
-// are 7 intermediate groups with one way each; or, through a router, 7*4. All of them have two
-// global hops and are marked. Within the group there is the one minimal path.
+// TestValPaths counts paths on the 72-terminal dragonfly (9 groups of 4). To another group there are 7 intermediate groups with one way each; or,
+// through a router, 7*4. All of them have two global hops and are marked. Within the group there is the one minimal path.
 func TestValPaths(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	for intermediate, want := range map[string]int{"group": 7, "router": 28} {
@@ -215,8 +211,7 @@ func TestValOnGrid(t *testing.T) {
 	simtest.ErrorIf(t, count != 16 || marked != 14 || hops != 16*6, "%d paths, %d marked, %d hops; want 16, 14, 96", count, marked, hops)
 }
 
-// TestCapabilities: what a routing needs of a topology is said by name. A new
-// family may bring forms of the same names, with needs of their own.
+// TestCapabilities: what a routing needs of a topology is said by name. A new family may bring forms of the same names, with needs of their own.
 func TestCapabilities(t *testing.T) {
 	for _, c := range []struct {
 		routing, family string
@@ -230,9 +225,8 @@ func TestCapabilities(t *testing.T) {
 	} {
 		_, err := routing.Registry.New(c.routing, routing.Env{Topology: c.topo, TopologyName: c.family})
 		text := fmt.Sprint(err)
-		if !strings.HasPrefix(text, fmt.Sprintf("routing %q needs a topology with ", c.routing)) || !strings.HasSuffix(text, "; "+c.family+" has none") {
-			t.Errorf("%s on %s: error %v", c.routing, c.family, err)
-		}
+		whole := strings.HasPrefix(text, fmt.Sprintf("routing %q needs a topology with ", c.routing)) && strings.HasSuffix(text, "; "+c.family+" has none")
+		simtest.ErrorIf(t, !whole, "%s on %s: error %v", c.routing, c.family, err)
 		for _, need := range c.needs {
 			simtest.ErrorIf(t, !strings.Contains(text, need), "%s on %s: error %v does not name %s", c.routing, c.family, err, need)
 		}

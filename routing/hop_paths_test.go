@@ -46,11 +46,10 @@ func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name
 		fmt.Sprintf("switch.vcs = %d: want at least %d, which routing %q needs", need-1, need, name))
 }
 
-// TestNeeds: as many virtual channels as hops, and with one fewer there is a cycle of channels (cdg_checks.csv of the
-// atlas's reference data: found there by another program). Slim Fly q = 5 and PolarFly q = 7 have diameter 2, the
-// random graph of 57 switches of degree 8 diameter 3. On Dragonfly+ and the orthogonal fat tree, whose switches have
-// ranks, each leg takes one (vcs.csv of the same data); in a dragonfly Valiant takes one for each of three groups.
-// Dimension order takes two in rings of four, none of whose minimal paths in rings of three has two hops in a row.
+// TestNeeds: as many virtual channels as hops, and with one fewer there is a cycle of channels (cdg_checks.csv of the atlas's reference data: found
+// there by another program). Slim Fly q = 5 and PolarFly q = 7 have diameter 2, the random graph of 57 switches of degree 8 diameter 3. On Dragonfly+
+// and the orthogonal fat tree, whose switches have ranks, each leg takes one (vcs.csv of the same data); in a dragonfly Valiant takes one for each of
+// three groups. Dimension order takes two in rings of four, none of whose minimal paths in rings of three has two hops in a row.
 func TestNeeds(t *testing.T) {
 	slimfly, polarfly := edgeList(t, "slimfly_q5", 1), edgeList(t, "polarfly_q7", 1)
 	jellyfish := edgeList(t, "jellyfish_n57_r8", 1)
@@ -113,8 +112,7 @@ func TestNextHopsFile(t *testing.T) {
 	}
 }
 
-// TestNextHopsRefuses: paths that no cable carries or that go round in circles, and
-// files that cannot be read, on a ring of four switches.
+// TestNextHopsRefuses: paths that no cable carries or that go round in circles, and files that cannot be read, on a ring of four switches.
 func TestNextHopsRefuses(t *testing.T) {
 	ring, good := torus(t, 1, 4), "-1 1 1 3\n0 -1 2 2\n1 1 -1 3\n0 0 2 -1\n"
 	for text, want := range map[string]string{
@@ -136,12 +134,8 @@ func TestNextHopsRefuses(t *testing.T) {
 func TestDetours(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
 	g, r := topo.Graph(), must(t, topo, 0, "val")
-	d, far := g.DistancesFrom(0, nil), topology.TerminalID(0)
-	for s, hops := range d {
-		if hops == 2 {
-			far = topology.TerminalID(s)
-		}
-	}
+	d := g.DistancesFrom(0, nil)
+	far := topology.TerminalID(slices.Index(d, 2))
 	lengths := map[int]float64{}
 	paths(topo, r, 4, 0, far, func(path []step, _ uint32) {
 		for hop, s := range path[:len(path)-1] {
@@ -157,8 +151,7 @@ func TestDetours(t *testing.T) {
 		}
 	}
 	for hops := range 6 {
-		diff := lengths[hops] - want[hops]
-		simtest.ErrorIf(t, diff > 1e-9 || diff < -1e-9, "%v of the packets make %d hops, want %v", lengths[hops], hops, want[hops])
+		simtest.Near(t, lengths[hops], want[hops], 1e-9, "of %d hops are packets to the part of", hops)
 	}
 }
 
@@ -177,10 +170,7 @@ func TestTablePaths(t *testing.T) {
 					simtest.ErrorIf(t, s.vcs != 1<<n, "hop %d on virtual channels %b", n, s.vcs)
 				}
 			})
-			want := 1
-			if ties == "random" {
-				want = shortest(g, distance, g.TerminalSwitch(0))
-			}
+			want := map[string]int{"hashed": 1, "random": shortest(g, distance, g.TerminalSwitch(0))}[ties]
 			simtest.ErrorIf(t, count != want, "%s: %d paths to %d, want %d", ties, count, dst, want)
 		}
 	}
@@ -192,10 +182,9 @@ func shortest(g *topology.Graph, distance []int16, s topology.SwitchID) int {
 		return 1
 	}
 	count := 0
-	first, end := g.Ports(s)
-	for p := first; p < end; p++ {
-		if peer, ok := g.PeerPort(p); ok && distance[g.PortSwitch[peer]] == distance[s]-1 {
-			count += shortest(g, distance, g.PortSwitch[peer])
+	for _, next := range g.Links(s) {
+		if distance[next] == distance[s]-1 {
+			count += shortest(g, distance, next)
 		}
 	}
 	return count
@@ -215,6 +204,7 @@ func TestTableNeeds(t *testing.T) {
 	} {
 		simtest.Refuse(param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: c.topo, VCs: c.vcs}, nil))(t, c.want)
 	}
+	simtest.Refuse(try(mesh(t, 1, 256, 257), 0, "val"))(t, "at most 65536 switches on grids; this topology has 65792") // whose numbers packets carry
 }
 
 // parted is two switches without a cable between them.

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -99,29 +100,42 @@ func TestGridBounds(t *testing.T) {
 	}{{mesh(t, 1, 8, 8), 2, 0.5}, {torus(t, 1, 8, 8), 1, 1}} {
 		r := must(t, c.topo, 0, "dor")
 		load := simtest.Must(routing.Loads(c.topo.Graph(), r, r.VCs(), uniformly(64)))(t)
-		got := greatest(c.topo, load, "grid")
-		simtest.ErrorIf(t, math.Abs(got-c.most) > 1e-12, "greatest load %v, want %v", got, c.most)
-		got, _ = load.Bound(nil)
-		simtest.ErrorIf(t, math.Abs(got-c.bound) > 1e-12, "bound %v, want %v", got, c.bound)
+		simtest.Near(t, greatest(c.topo, load, "grid"), c.most, 1e-12, "greatest load")
+		got, _ := load.Bound(nil)
+		simtest.Near(t, got, c.bound, 1e-12, "bound")
 		// Channels of half the rate halve the bound of the mesh: 4 cycles' worth of flits a cycle.
 		got, _ = load.Bound(&routing.Limits{Class: []float64{1, 2}})
-		simtest.ErrorIf(t, math.Abs(got-1/(2*c.most)) > 1e-12, "bound %v on slow grid channels, want %v", got, 1/(2*c.most))
+		simtest.Near(t, got, 1/(2*c.most), 1e-12, "bound on slow grid channels")
+		got, _ = load.Bound(&routing.Limits{Class: []float64{1, 2}, Part: [3]float64{1, 5, 1}}) // what ends them is slower still
+		simtest.Near(t, got, 1/(5*c.most), 1e-12, "bound where switches are slower than grid channels")
 	}
 }
 
-// TestSampledWalk: a budget ends the walk before all destinations are done, and the certificate says so.
+// TestSampledWalk: a budget ends the walk before all destinations are done, and the certificate says so. To each of five
+// switches in a ring lead 5 first hops (one to the terminal), and on either side one more, and one to the terminal: 9.
 func TestSampledWalk(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	r := must(t, topo, 0, "min")
 	walked, all, err := routing.Dependencies(topo.Graph(), r, 2, 200, func(topology.Dependency) {})
 	simtest.ErrorIf(t, err != nil || walked < 1 || walked >= all || all != 36, "walked %d of %d: %v", walked, all, err)
+	ring := torus(t, 1, 5)
+	r = must(t, ring, 1, "dor", param.Set("vc_rule", "none"))
+	for budget, exceeds := range map[int]bool{5*9 - 1: true, 5 * 9: false} {
+		simtest.Equal(t, routing.WalkExceeds(ring.Graph(), r, 1, budget), exceeds, "budget %d is exceeded:", budget)
+	}
 }
 
-// misdirected sends everything out of port 0.
-type misdirected struct{ fabric.Routing }
+// misdirected changes the hops of a routing.
+type misdirected struct {
+	fabric.Routing
+	change func(hop *fabric.Hop, state *uint32)
+}
 
-func (misdirected) Explore(_ int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	yield(fabric.Hop{Port: 0, VCs: 1}, h.State, 1)
+func (m misdirected) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	m.Routing.(fabric.Explorer).Explore(vcs, h, func(hop fabric.Hop, state uint32, weight float64) {
+		m.change(&hop, &state)
+		yield(hop, state, weight)
+	})
 }
 
 // pairwise hides that a matrix is even.
@@ -156,10 +170,8 @@ func (n backwards) Weights(src topology.TerminalID, yield func(topology.Terminal
 // other, one head after the other. ok is false where the routing has none.
 func plainLoads(g *topology.Graph, r fabric.Routing, vcs int, m routing.Matrix) (ports []float64, ok bool) {
 	ports = make([]float64, g.NumPorts())
-	blind := false
-	if b, is := r.(routing.TerminalBlind); is {
-		blind = b.IgnoresTerminals()
-	}
+	b, is := r.(routing.TerminalBlind)
+	blind := is && b.IgnoresTerminals()
 	end := make([]topology.TerminalID, g.Terminals()) // the terminal that stands for each
 	first := map[topology.SwitchID]topology.TerminalID{}
 	var ends []topology.TerminalID
@@ -280,9 +292,15 @@ func TestLoadsOnThreads(t *testing.T) {
 func TestLoadsFail(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	topo := dragonfly(t, 2, 4, 2, 0)
-	r := misdirected{must(t, topo, 0, "min")}
-	_, _, err := routing.Dependencies(topo.Graph(), r, 2, 0, func(topology.Dependency) {})
-	simtest.ErrorIf(t, err == nil, "dependencies of an impossible routing")
+	r := misdirected{Routing: must(t, topo, 0, "min")}
+	for _, r.change = range []func(hop *fabric.Hop, state *uint32){
+		func(hop *fabric.Hop, _ *uint32) { hop.VCs = 0 },
+		func(hop *fabric.Hop, _ *uint32) { hop.VCs |= 1 << 2 }, // of two virtual channels
+		func(_ *fabric.Hop, state *uint32) { *state |= 1 << fabric.StateBits },
+		func(hop *fabric.Hop, _ *uint32) { hop.Port = 0 },
+	} {
+		simtest.Refuse2(routing.Dependencies(topo.Graph(), r, 2, 0, func(topology.Dependency) {}))(t, "the routing ", " a packet ")
+	}
 	want := ""
 	for _, threads := range []int{1, 3, 5} {
 		runtime.GOMAXPROCS(threads)
@@ -292,11 +310,10 @@ func TestLoadsFail(t *testing.T) {
 	}
 }
 
-// TestCaps: where every terminal that sends uses the channels that are filled first as much as the
-// others, their load bounds the mean throughput. Uniform traffic on a mesh: every packet crosses
-// the middle of its row with the same probability, 1/2. Backwards: the middle of the columns is
-// full first, which 2/3 of the packets of all cross, and those to the next terminal from the end of
-// the second row only. Each sends all over its own channel, under any traffic.
+// TestCaps: where every terminal that sends uses the channels that are filled first as much as the others, their load bounds the mean throughput.
+// Uniform traffic on a mesh: every packet crosses the middle of its row with the same probability, 1/2. Backwards: the middle of the columns is full
+// first, which 2/3 of the packets of all cross, and those to the next terminal from the end of the second row only. Each sends all over its own
+// channel, under any traffic.
 func TestCaps(t *testing.T) {
 	grid := mesh(t, 1, 4, 4)
 	for _, c := range []struct {
@@ -319,9 +336,8 @@ func TestCaps(t *testing.T) {
 		simtest.Equal(t, load.Caps(&c.limits, func() *routing.Load { return loads(routing.Weighted(c.matrix)) }), c.caps, "%s:", c.name)
 		own := routing.TerminalLoads(grid.Graph(), c.matrix)
 		for p, x := range own.Port {
-			if _, ok := grid.Graph().PeerTerminal(topology.PortID(p)); ok && math.Abs(x-load.Port[p]) > 1e-12 || !ok && x != 0 {
-				t.Errorf("%s: port %d: load %v of the terminals' own, of all %v", c.name, p, x, load.Port[p])
-			}
+			_, ok := grid.Graph().PeerTerminal(topology.PortID(p))
+			simtest.ErrorIf(t, ok && math.Abs(x-load.Port[p]) > 1e-12 || !ok && x != 0, "%s: port %d: own load %v, of all %v", c.name, p, x, load.Port[p])
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,10 +29,9 @@ func (flitsWaiting) Outstanding(topology.PortID, int) int    { return 2 }
 func (flitsWaiting) Credits(topology.PortID, int) int        { return 4 }
 func (q flitsWaiting) WaitingAll(p topology.PortID) int      { return q.at[p][0] + q.at[p][1] + q.at[p][2] }
 
-// gauged is the view of 5 groups of two switches with a terminal (port 4s of switch s), a channel to the
-// other (4s+1) and two to other groups (4s+2, 4s+3), which lead in the order of the groups: of group 0
-// switch 0 has those to groups 1 and 2, switch 1 those to 3 (port 6) and 4 (port 7); of group 3 switch 6 has
-// that to group 1 (port 27). With h = 3 in place of 2 channels to other groups a switch has five ports.
+// gauged is the view of 5 groups of two switches with a terminal (port 4s of switch s), a channel to the other (4s+1) and two to other groups (4s+2,
+// 4s+3), which lead in the order of the groups: of group 0 switch 0 has those to groups 1 and 2, switch 1 those to 3 (port 6) and 4 (port 7); of
+// group 3 switch 6 has that to group 1 (port 27). With h = 3 in place of 2 channels to other groups a switch has five ports.
 func gauged(t *testing.T, h int, queues map[topology.PortID][3]int) (topology.Topology, fabric.View) {
 	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", h), param.Set("g", 5)))(t)
 	streams := make([]sim.Stream, topo.Graph().Switches())
@@ -95,9 +95,8 @@ func TestGauges(t *testing.T) {
 	}
 }
 
-// TestGaugeOfSeveralChannels: both channels from group 0 to group 4 are switch 1's, ports 7 (9 flits) and 9
-// (4 flits). At switch 0 UGAL-G takes them for 13/2 = 6 flits each, as switch 1 will draw one; switch 1 has
-// drawn it, whose flits count.
+// TestGaugeOfSeveralChannels: both channels from group 0 to group 4 are switch 1's, ports 7 (9 flits) and 9 (4 flits). At switch 0 UGAL-G takes them
+// for 13/2 = 6 flits each, as switch 1 will draw one; switch 1 has drawn it, whose flits count.
 func TestGaugeOfSeveralChannels(t *testing.T) {
 	topo, v := gauged(t, 3, map[topology.PortID][3]int{1: {0, 20, 0}, 7: {2, 3, 4}, 9: {4, 0, 0}})
 	u, drawn := simtest.Must(Registry.New("ugal-g", Env{Topology: topo, VCs: 3}))(t).(*ugal), map[topology.PortID]int{}
@@ -189,7 +188,8 @@ func onAny[R fabric.Routing](t *testing.T, name string, links [][2]topology.Swit
 var all = [][2]topology.SwitchID{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} // switch 0 has port s to switch s
 
 // TestHopsOfDetours: in a row of switches 0 to 3 the detour from 1 to 2 by 0 has 1 + 2 hops, that by 3 has 2 + 1, and
-// the minimal path 1. If a file has packets from 0 to 1 by 2, these are 2 hops, or the 1 of a shortest path.
+// the minimal path 1. If a file has packets from 0 to 1 by 2, these are 2 hops, or the 1 of a shortest path. Every hop of the longest
+// detour has a virtual channel: of 2-0-1-3-1-0 in the row 2-0-1-3, five; and of 2-1-3-1-2-0, where a file has 3-1-2-0 and 2-1-3 as paths.
 func TestHopsOfDetours(t *testing.T) {
 	u, v := onAny[*pathUGAL](t, "ugal-l", [][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 3}}, nil)
 	for state, want := range map[uint32]int{direct(): 1, over(0): 3, over(3): 3} {
@@ -203,6 +203,10 @@ func TestHopsOfDetours(t *testing.T) {
 		_, hops := u.first(&v, &fabric.Head{Switch: 0, Dst: 1}, direct())
 		simtest.Equal(t, hops, want, "lengths %s: hops", lengths)
 	}
+	row, _ := onAny[fabric.Routing](t, "val", [][2]topology.SwitchID{{2, 0}, {0, 1}, {1, 3}}, nil)
+	simtest.Check(t, os.WriteFile(file, []byte("-1 1 2 1\n2 -1 2 3\n0 1 -1 1\n1 1 2 -1\n"), 0o666))
+	oneWay, _ := onAny[fabric.Routing](t, "val", all, nil, param.Set("next_hops", file))
+	simtest.ErrorIf(t, row.VCs() != 5 || oneWay.VCs() != 5, "%d and %d virtual channels, want 5", row.VCs(), oneWay.VCs())
 }
 
 // TestBestDetour: 10 flits wait for the minimal path from 0 to 1, of 1 hop, 4 for the detour by 3 and 1 for that by 2, of 2
@@ -261,9 +265,24 @@ func TestOnlyDetour(t *testing.T) {
 	simtest.ErrorIf(t, ok, "a packet within its group has a detour")
 }
 
-// TestAnyRouter: with any-router a detour leads through every switch but those of the source's group, the
-// destination's among them. Switches 0 and 1 are the group of the source, 2 and 3 that of the destination. As in BookSim2
-// a packet within its group goes on virtual channel 2.
+// TestDetoursAround: of 4 groups of 3 switches, with switch 6 down, a packet from group 0 to 1 draws group 2 or 3, and one of
+// the two or three switches there that are left: 1/4 each, or 1/6. By number a switch has to fit 16 bits.
+func TestDetoursAround(t *testing.T) {
+	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 3), param.Set("h", 3), param.Set("g", 4)))(t)
+	down, shares := topology.NewDown(topo.Graph()), map[uint32]float64{}
+	down.FailSwitch(6)
+	r := simtest.Must(Registry.New("val", Env{Topology: topo, Down: down}, param.Set("intermediate", "router")))(t).(*valiant)
+	r.eachDetour(&fabric.Head{Switch: 0, Dst: 3}, func(state uint32, share float64) { shares[state&viaMask] = share })
+	simtest.ErrorIf(t, !maps.Equal(shares, map[uint32]float64{7: 1. / 4, 8: 1. / 4, 9: 1. / 6, 10: 1. / 6, 11: 1. / 6}), "detours through %v", shares)
+	down.FailSwitch(7)
+	down.FailSwitch(8) // nobody misses a group that is all down
+	simtest.Must(Registry.New("min", Env{Topology: topo, Down: down}))(t)
+	simtest.Check(t, (&groupWalk{at: make([]seat, 1<<16)}).lead("val", "router"))
+	simtest.Fail(t, (&groupWalk{at: make([]seat, 1<<16+1)}).lead("val", "router"), "at most 65536 switches")
+}
+
+// TestAnyRouter: with any-router a detour leads through every switch but those of the source's group, the destination's among them. Switches 0 and 1
+// are the group of the source, 2 and 3 that of the destination. As in BookSim2 a packet within its group goes on virtual channel 2.
 func TestAnyRouter(t *testing.T) {
 	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 1)))(t)
 	u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo}, param.Set("intermediate", "any-router")))(t).(*ugal)
@@ -279,8 +298,91 @@ func TestAnyRouter(t *testing.T) {
 	simtest.Equal(t, u.Depart(&v, &fabric.Head{Switch: 0, Dst: 1}), 1<<2, "virtual channels within the group:")
 }
 
-// A path that climbs, crosses, descends, climbs again, crosses twice and descends changes
-// its class as it climbs again and at the second crossing.
+// TestComparePaths: a row of switches 0 to 3 becomes a ring by a cable from 3 to 0. Of 12 pairs the 6 of neighbours stay, 0
+// and 3 come nearer, from 3 hops to 1, and those two apart get a second path of 2. All hops are 6*1 + 4*2 + 2*3 in the row, 8*1
+// + 4*2 in the ring. Where another switch has the place of 2, only 0 and 1 keep their path; where cables are plugged in another
+// order, and ports have the old numbers, all do. The first destination is of 3 pairs and counts for 4.
+func TestComparePaths(t *testing.T) {
+	routed := func(links ...[2]topology.SwitchID) Routed {
+		r, _ := onAny[*table](t, "table", links, nil, param.Set("ties", "random"))
+		return Routed{r.graph, r, r.VCs()}
+	}
+	row, ring, other := routed([][2]topology.SwitchID{{0, 1}, {1, 2}, {2, 3}}...), routed(all[0], all[3], all[5], all[2]), routed(all[5], all[3], all[0])
+	other.Graph.Names = &topology.Names{Port: []int32{0, 1, 0, 2, 1, 0, 2, 1, 0, 1}}
+	for _, c := range []struct {
+		a, b  Routed
+		third int // what has become of switch and terminal 2
+		want  PathChanges
+	}{
+		{row, ring, 2, PathChanges{12, 4, 4, 12, 12, 6, 4, 2, 0, 20. / 12, 16. / 12, 3, 2}},
+		{ring, row, 2, PathChanges{12, 4, 4, 12, 12, 6, 4, 0, 2, 16. / 12, 20. / 12, 2, 3}},
+		{row, row, -1, PathChanges{6, 3, 3, 6, 6, 2, 4, 0, 0, (2*1 + 2*2 + 2*3) / 6., 12. / 6, 3, 3}},
+		{row, other, 2, PathChanges{12, 4, 4, 12, 12, 12, 0, 0, 0, 20. / 12, 20. / 12, 3, 3}},
+	} {
+		changes := &topology.Changes{SwitchTo: []topology.SwitchID{0, 1, 2, 3}, TerminalTo: []topology.TerminalID{0, 1, 2, 3}}
+		changes.SwitchTo[2], changes.TerminalTo[2] = topology.SwitchID(c.third), topology.TerminalID(c.third)
+		simtest.Equal(t, *simtest.Must(ComparePaths(c.a, c.b, changes, 0))(t), c.want, "changes:")
+		some := simtest.Must(ComparePaths(c.a, c.b, changes, c.want.Of))(t)
+		simtest.ErrorIf(t, some.Destinations != 1 || some.Pairs != c.want.Of-1, "%d pairs of %d destinations", some.Pairs, some.Destinations)
+	}
+}
+
+// TestEscapeWalksAnew: the dependencies of packets to a destination do not depend on those walked to before.
+func TestEscapeWalksAnew(t *testing.T) {
+	topo := simtest.Must(topology.Registry.New("torus", struct{}{}, param.Set("dims", []int{4, 5})))(t)
+	r := simtest.Must(Registry.New("adaptive-escape", Env{Topology: topo}))(t).(fabric.EscapeRouting)
+	shared := &escapeWalk{}
+	for _, dst := range simtest.Must(newWalker(topo.Graph(), r, r.VCs()))(t).ends() {
+		alone := &escapeWalk{walker: simtest.Must(newWalker(topo.Graph(), r, r.VCs()))(t), escape: r.EscapeVCs(r.VCs()), wormhole: true}
+		shared.walker, shared.escape, shared.wormhole = alone.walker, alone.escape, true
+		var want, got []topology.Dependency
+		simtest.Check(t, alone.to(dst, alone.ends(), func(d topology.Dependency) { want = append(want, d) }))
+		simtest.Check(t, shared.to(dst, alone.ends(), func(d topology.Dependency) { got = append(got, d) }))
+		simtest.ErrorIf(t, !slices.Equal(got, want), "to %d: %d dependencies, want %d, or others", dst, len(got), len(want))
+	}
+}
+
+// TestPolarizedSpares: where each is joined to each, switch 0 reaches 1 straight or, with a second virtual channel, by 2 or 3.
+func TestPolarizedSpares(t *testing.T) {
+	r, _ := onAny[*polarized](t, "polarized", all, nil, param.Set("hops", 2))
+	ways := 0
+	r.Explore(2, fabric.Head{Switch: 0, Dst: 1}, func(fabric.Hop, uint32, float64) { ways++ })
+	simtest.Equal(t, ways, 3, "ways out of switch 0:")
+}
+
+// TestArrivals: packets of two threads that have ended a stage alike come by the channels of both, 1 and 2; of four switches 1
+// and 3 have any, the first and the second in the list.
+func TestArrivals(t *testing.T) {
+	var x, y arrivals
+	x.at(stageKey{at: 1}, 1).in[0] = 1
+	y.at(stageKey{at: 3}, 1).in[0] = 4
+	y.at(stageKey{at: 1}, 1).in[0] = 2
+	x.join(&y)
+	r, _ := onAny[*table](t, "table", all, nil)
+	x.sort(r.graph)
+	simtest.ErrorIf(t, x.list[0].in[0] != 1|2 || x.list[1].in[0] != 4, "%+v", x.list)
+	simtest.EqualSlices(t, x.start, []int32{0, 0, 1, 1, 2}, "places of switches in the list")
+}
+
+// TestEvenDemands: half a flit from every terminal of switches with 1, 2 and 1 is 2/2 and 1/2 to the first.
+func TestEvenDemands(t *testing.T) {
+	var got []float64
+	(&evenDemands{weight: 0.5, size: []int{1, 2, 1}}).to(0, func(_ int, flow float64) { got = append(got, flow) })
+	simtest.EqualSlices(t, got, []float64{1, 0.5}, "from the second and third switch come")
+}
+
+// TestGridDistances: in a ring of five switch 0 is 0, 1, 2, 2 and 1 hops from the others in turn, in a row up to 4.
+func TestGridDistances(t *testing.T) {
+	for family, want := range map[string][]int{"torus": {0, 1, 2, 2, 1}, "mesh": {0, 1, 2, 3, 4}} {
+		topo := simtest.Must(topology.Registry.New(family, struct{}{}, param.Set("dims", []int{5})))(t)
+		w := simtest.Must(newGridWalk("dor", Env{Topology: topo}, ruleDateline))(t)
+		for s, hops := range want {
+			simtest.Equal(t, w.apart(0, topology.SwitchID(s)), hops, "%s, 0 to %d: hops", family, s)
+		}
+	}
+}
+
+// A path that climbs, crosses, descends, climbs again, crosses twice and descends changes its class as it climbs again and at the second crossing.
 func TestTurnClasses(t *testing.T) {
 	turns := &turns{direction: []uint8{uint8(climbs), uint8(crosses), uint8(descends)}}
 	made, classes := uint32(0), []uint32{}
@@ -311,9 +413,8 @@ func TestReadNextHops(t *testing.T) {
 		simtest.ErrorIf(t, err == nil || err.Error() != want, "%q: %v, want %s", text, err, want)
 	}
 	many := strings.Repeat("x\n", 100) // after the last problem that is listed comes the remark that there may be more
-	if _, err := readNextHops("row.txt", []byte(many), 100); strings.Count(fmt.Sprint(err), "\n") != input.MostProblems {
-		t.Errorf("%d problems listed, want %d", strings.Count(fmt.Sprint(err), "\n"), input.MostProblems)
-	}
+	_, err = readNextHops("row.txt", []byte(many), 100)
+	simtest.Equal(t, strings.Count(fmt.Sprint(err), "\n"), input.MostProblems, "problems listed:")
 }
 
 // What is read without a problem is a table of switches.

@@ -110,10 +110,7 @@ func TestLFTOfOpenSM(t *testing.T) {
 		{"a lane of choice", lft.Config{Tables: file("sssp.lft"), Level: 3, Lanes: []int{0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}}, 5, false},
 	} {
 		r, err := routing.Registry.Build("lft", &c.config, routing.Env{Topology: topo})
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
+		simtest.FatalIf(t, err != nil, "%s: %v", c.name, err)
 		certificate, _ := routingtest.Certificate(t, topo, r, r.VCs())
 		simtest.ErrorIf(t, r.VCs() != c.vcs || certificate.Acyclic() != c.acyclic,
 			"%s: %d virtual channels, want %d: %s", c.name, r.VCs(), c.vcs, certificate.Describe(topo.Graph()))
@@ -161,8 +158,7 @@ func TestLFTProblems(t *testing.T) {
 		change(l)
 		return writeTables(t, l)
 	}
-	drop := make([]int, 16)
-	drop[2] = 15
+	drop := []int{2: 15, 15: 0}
 	for _, c := range []struct {
 		name   string
 		config lft.Config
@@ -182,16 +178,12 @@ func TestLFTProblems(t *testing.T) {
 			[]string{"packets from terminal 1 to terminal 0, of service level 2, are dropped: its adapter gives them lane 15"}},
 	} {
 		_, err := routing.Registry.Build("lft", &c.config, routing.Env{Topology: topo})
-		if (err == nil) != (c.want == nil) {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
+		simtest.ErrorIf(t, (err == nil) != (c.want == nil), "%s: %v", c.name, err)
 		simtest.Fail(t, err, c.want...)
 	}
 }
 
-// The arbitration of a cluster's ports comes with its tables: the port that the file
-// names has its own, others what the settings say.
+// The arbitration of a cluster's ports comes with its tables: the port that the file names has its own, others what the settings say.
 func TestLFTArbitration(t *testing.T) {
 	b := topology.NewBuilder(2, topology.Class{Name: "x"})
 	b.AddTerminal(0, 0)

@@ -99,6 +99,7 @@ func (c *checker) structure(p *Planted) {
 	}
 	if len(p.Groups) == 0 {
 		c.problem("a tree of colour %d carries no group", p.Colour)
+		return
 	}
 	seen := map[topology.SwitchID]bool{}
 	for i, s := range p.Switches {

@@ -58,22 +58,22 @@ func TestBuildTurns(t *testing.T) {
 }
 
 // TestOrderMakesRoom: channels that move into one gap halve it each time, 2^32 at first, until the labels are dealt out
-// anew; they rise along the list after every move.
+// anew; they rise along the list after every move, those to its beginning and its end among them.
 func TestOrderMakesRoom(t *testing.T) {
 	o := newOrderedPairs(gridNet(true, 1, 5))
-	for i := range 40 {
-		o.move([]topology.PortID{topology.PortID(2 + i%2)}, 0)
-		for p, ends := o.succ[len(o.label)-1], topology.PortID(len(o.label)-1); o.succ[p] != ends; p = o.succ[p] {
+	ends := topology.PortID(len(o.label) - 1)
+	for i := range 42 {
+		o.move([]topology.PortID{topology.PortID(2 + i%2), 4}[:1+i/40], []topology.PortID{0, ends, o.prev[ends]}[max(0, i-39)])
+		for p := o.succ[ends]; o.succ[p] != ends; p = o.succ[p] {
 			simtest.FatalIf(t, o.label[o.succ[p]] <= o.label[p], "move %d: label %d before %d", i, o.label[p], o.label[o.succ[p]])
 		}
 	}
 }
 
-// TestGrowsAlongMembers: switches 0-1-2-5 are in a line, and so are 0-3-4-5, with members at 4 and 5, which may be no
-// farther than height 4 from root 0 with the cable to their terminals. The second is a neighbour of the first, at the last
-// hop that is allowed: no further switch is needed, though the first shortest path to it is by 1 and 2. In the other
-// network 3 members follow each other, 0-1-2-3, and switch 4 leads from 0 to 3, too; member 5, behind 3, is within 3
-// hops by 4 only, to which 3 then moves up.
+// TestGrowsAlongMembers: switches 0-1-2-5 are in a line, and so are 0-3-4-5, with members at 4 and 5, which may be no farther than height 4 from root
+// 0 with the cable to their terminals. The second is a neighbour of the first, at the last hop that is allowed: no further switch is needed, though
+// the first shortest path to it is by 1 and 2. In the other network 3 members follow each other, 0-1-2-3, and switch 4 leads from 0 to 3, too; member
+// 5, behind 3, is within 3 hops by 4 only, to which 3 then moves up.
 func TestGrowsAlongMembers(t *testing.T) {
 	for _, c := range []struct {
 		links   [][2]topology.SwitchID
@@ -96,10 +96,9 @@ func TestGrowsAlongMembers(t *testing.T) {
 	}
 }
 
-// TestMergedTree: on a ring of five switches group {0, 2} has the tree 0-1-2, and {0, 2, 3, 4} has to share the only
-// entry. All roots have a member two hops away but none farther; of those without a tree, 3 and 4, the lower is taken:
-// 2-3-4-0 if the old tree is replaced, 0-1-2 and all five switches if it is kept. Without the second group the tree
-// that replaces keeps 0 and 2, what lies between, and its root.
+// TestMergedTree: on a ring of five switches group {0, 2} has the tree 0-1-2, and {0, 2, 3, 4} has to share the only entry. All roots have a member
+// two hops away but none farther; of those without a tree, 3 and 4, the lower is taken: 2-3-4-0 if the old tree is replaced, 0-1-2 and all five
+// switches if it is kept. Without the second group the tree that replaces keeps 0 and 2, what lies between, and its root.
 func TestMergedTree(t *testing.T) {
 	for oldTrees, want := range map[string][]topology.SwitchID{"rebuild": {0, 2, 3, 4}, "extend": {0, 1, 2, 3, 4}} {
 		e := limited(t, gridNet(true, 1, 5), 1, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "fewest-groups", OldTrees: oldTrees})
@@ -147,9 +146,8 @@ func TestNextRoot(t *testing.T) {
 	simtest.ErrorIf(t, p.Switches[0] != 2 || p.Colour != 2, "root %d and colour %d, want 2 and 2", p.Switches[0], p.Colour)
 }
 
-// TestNearestIsByMean: formula 1 divides by the members of both. On a row, {4} is 1 from {5, 6}, which are 1
-// and 2 from it: 4/3. {7, 8, 9} are 1, 2 and 3 from {5, 6}, which are 2 and 1 from it: 9/5. By the
-// members of the tree alone it would be 4 and 3.
+// TestNearestIsByMean: formula 1 divides by the members of both. On a row, {4} is 1 from {5, 6}, which are 1 and 2 from it: 4/3. {7, 8, 9} are 1, 2
+// and 3 from {5, 6}, which are 2 and 1 from it: 9/5. By the members of the tree alone it would be 4 and 3.
 func TestNearestIsByMean(t *testing.T) {
 	for first, want := range map[topology.TerminalID]GroupID{4: 0, 3: 1} { // {3} is 2 from {5, 6}, which are 2 and 3 from it: 7/3
 		e := limited(t, gridNet(false, 1, 10), 2, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
@@ -159,10 +157,9 @@ func TestNearestIsByMean(t *testing.T) {
 	}
 }
 
-// TestNearestClearsTheWay: with one entry {2, 3} has to share. Switches 0 to 3 are a row, with a row of 5
-// more behind switch 1 and of 9 more behind switch 3. By formula 1 {0} is nearest, at 7/3, before {1, 8} and
-// {3, 17}, at 10/4 each. These two are in the way of a tree for both: {3, 17} has switch 3, {1, 8} only
-// switch 1, between them. So all four groups come to one tree.
+// TestNearestClearsTheWay: with one entry {2, 3} has to share. Switches 0 to 3 are a row, with a row of 5 more behind switch 1 and of 9 more behind
+// switch 3. By formula 1 {0} is nearest, at 7/3, before {1, 8} and {3, 17}, at 10/4 each. These two are in the way of a tree for both: {3, 17} has
+// switch 3, {1, 8} only switch 1, between them. So all four groups come to one tree.
 func TestNearestClearsTheWay(t *testing.T) {
 	b := topology.NewBuilder(18, topology.Class{Name: "local"})
 	for s := range topology.SwitchID(18) {
@@ -179,9 +176,8 @@ func TestNearestClearsTheWay(t *testing.T) {
 	simtest.ErrorIf(t, m.Groups != 4 || m.Trees != 1 || m.MaxTFI != 4, "%d groups on %d trees, at most %d; want 4 on one", m.Groups, m.Trees, m.MaxTFI)
 }
 
-// TestMetricsByHand: on a row of three switches two groups of switches 0 and 1 have a tree each, of one cable, which
-// carries both; the other cable carries none: 2 at most, 1 in the mean. A member is the cable and its own away: 2.
-// Without the first group entry 0 is not in use.
+// TestMetricsByHand: on a row of three switches two groups of switches 0 and 1 have a tree each, of one cable, which carries both; the other cable
+// carries none: 2 at most, 1 in the mean. A member is the cable and its own away: 2. Without the first group entry 0 is not in use.
 func TestMetricsByHand(t *testing.T) {
 	e := limited(t, gridNet(false, 1, 3), 4, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
 	join(t, e, [][]topology.TerminalID{{0, 1}, {0, 1}}, func(int) {})
@@ -213,10 +209,9 @@ func ringPaths(g *topology.Graph) []*Tree {
 	return trees
 }
 
-// In each direction the path that starts at switch i has the dependencies i -> i+1 and i+1 -> i+2 of the ring's four
-// (of cable on next cable). Any two paths that start next to each other have three together, any two opposite ones all
-// four, which is a cycle. So paths 0 and 1 share a layer, and 2 and 3: two layers of three dependencies in each
-// direction, twelve in all. With one layer the third path closes the circle of four.
+// In each direction the path that starts at switch i has the dependencies i -> i+1 and i+1 -> i+2 of the ring's four (of cable on next cable). Any
+// two paths that start next to each other have three together, any two opposite ones all four, which is a cycle. So paths 0 and 1 share a layer, and
+// 2 and 3: two layers of three dependencies in each direction, twelve in all. With one layer the third path closes the circle of four.
 func TestLayersRing(t *testing.T) {
 	g := gridNet(true, 1, 4)
 	trees := ringPaths(g)
@@ -244,8 +239,7 @@ func TestLayersPair(t *testing.T) {
 		strings.Count(err.Error(), " on layer 0 waits for switch ") != 4, "one layer: %v", err)
 }
 
-// topTrees are trees over all leaves of fatTreeNet(ports), each from another of
-// the top switches, the last of the graph, in turn.
+// topTrees are trees over all leaves of fatTreeNet(ports), each from another of the top switches, the last of the graph, in turn.
 func topTrees(g *topology.Graph, ports, count int) []*Tree {
 	half := ports / 2
 	tops, trees := half*half, make([]*Tree, count)
@@ -256,7 +250,7 @@ func topTrees(g *topology.Graph, ports, count int) []*Tree {
 			for end := len(t.Switches); from < end; from++ {
 				first, last := g.Ports(t.Switches[from])
 				for p := first; p < last; p++ {
-					if peer, ok := g.PeerPort(p); ok && !isTop(g, g.PortSwitch[peer], tops) {
+					if peer, ok := g.PeerPort(p); ok && int(g.PortSwitch[peer]) < g.Switches()-tops {
 						t.Switches, t.Up = append(t.Switches, g.PortSwitch[peer]), append(t.Up, peer)
 					}
 				}
@@ -266,8 +260,6 @@ func topTrees(g *topology.Graph, ports, count int) []*Tree {
 	}
 	return trees
 }
-
-func isTop(g *topology.Graph, s topology.SwitchID, tops int) bool { return int(s) >= g.Switches()-tops }
 
 // BenchmarkAssignLayers: 10,000 trees on 5,120 switches, each to the 2,048 leaves of the network.
 func BenchmarkAssignLayers(b *testing.B) {
@@ -290,8 +282,7 @@ func TestLayers(t *testing.T) {
 		for _, v := range engineVariants(t, env) {
 			draw := sim.NewStream(1, "layers", 0)
 			for id := range 40 {
-				var exhausted *ExhaustedError
-				if err := v.engine.Join(randomGroup(GroupID(id), g, &draw)); err != nil && !errors.As(err, &exhausted) {
+				if err := v.engine.Join(randomGroup(GroupID(id), g, &draw)); err != nil && !errors.As(err, new(*ExhaustedError)) {
 					break // an engine that refuses the network
 				}
 			}

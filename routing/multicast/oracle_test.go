@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -128,10 +129,7 @@ func TestBytes(t *testing.T) {
 		most, least, more := maxBytes(a, b), minBytes(a, b), addOne(a)
 		for i := range 8 {
 			x, y := uint8(a>>(8*i)), uint8(b>>(8*i))
-			up := x
-			if x < 255 {
-				up++
-			}
+			up := min(x, 254) + 1
 			simtest.FatalIf(t, uint8(most>>(8*i)) != max(x, y) || uint8(least>>(8*i)) != min(x, y) || uint8(more>>(8*i)) != up, "%#x, %#x: byte %d", a, b, i)
 		}
 	}
@@ -168,8 +166,7 @@ func TestWidenNear(t *testing.T) {
 	}
 }
 
-// TestLeastHeight: MR4LMS and mr4lms-plus without limit always reach the least
-// height; mr4lms-plus-offline never needs more colours than mr4lms-plus.
+// TestLeastHeight: MR4LMS and mr4lms-plus without limit always reach the least height; mr4lms-plus-offline never needs more colours than mr4lms-plus.
 func TestLeastHeight(t *testing.T) {
 	for name, g := range smallNets() {
 		env, draw := newEnv(t, g), sim.NewStream(5, "height", 0)
@@ -192,13 +189,11 @@ func TestLeastHeight(t *testing.T) {
 // from a tree of {1, 4}: 0 to 1 is 1, 1 to 1 is 0, 1 to 1 is 0, 4 to 1 is 3: 4/4.
 func TestNearest(t *testing.T) {
 	e, probe := joined(t, gridNet(false, 1, 5), [][]topology.TerminalID{{2, 3}, {1, 4}}), NewGroup(9, []topology.TerminalID{0, 1}, nil)
-	p := e.nearest(&probe)
-	simtest.ErrorIf(t, p.Groups[0].ID != 1, "nearest is the tree of group %d, want 1", p.Groups[0].ID)
+	simtest.Equal(t, e.nearest(&probe).Groups[0].ID, 1, "nearest is the tree of group")
 	// The first of equals: {2} lies between {0, 1} and {3, 4}.
 	e = joined(t, gridNet(false, 1, 5), [][]topology.TerminalID{{0, 1}, {3, 4}})
 	probe = NewGroup(9, []topology.TerminalID{2}, nil)
-	p = e.nearest(&probe)
-	simtest.ErrorIf(t, p.Groups[0].ID != 0, "of two as near the tree of group %d is taken, want 0", p.Groups[0].ID)
+	simtest.Equal(t, e.nearest(&probe).Groups[0].ID, 0, "of two as near is taken the tree of group")
 }
 
 // joined is MR4LMS with some groups on a network.
@@ -222,29 +217,57 @@ func TestFirstRoot(t *testing.T) {
 	simtest.ErrorIf(t, len(trees) != 2 || len(trees[0]) != 3 || trees[0][0] >= trees[1][0], "switches of the trees: %v", trees)
 }
 
-// TestCheckFinds: the checker sees each kind of damage.
+// TestCheckFinds: the checker sees each kind of damage. On a row of six switches group 0 has the tree 2-1-0 and 2-3-4 of
+// height 2 and the terminal's cable, group 1 that of 4 and 5, which cannot have colour 0, and group 2 switch 5 alone,
+// which can: two groups of colour 0, and 5 + 2 + 1 cells in use. Of 16 ports and 6 switches counted wrong 20 are said.
 func TestCheckFinds(t *testing.T) {
 	fresh := func() *Forest {
-		e := joined(t, gridNet(true, 1, 4, 4), [][]topology.TerminalID{{0, 5, 10}, {1, 2, 3}, {0, 1}})
+		e := joined(t, gridNet(false, 1, 6), [][]topology.TerminalID{{0, 1, 2, 3, 4}, {4, 5}, {5}})
 		simtest.Check(t, e.forest.Check())
 		return e.forest
 	}
-	for name, damage := range map[string]func(f *Forest){
-		"height":          func(f *Forest) { f.trees[0].Height++ },
-		"missing member":  func(f *Forest) { f.trees[0].Groups[0].Terminals = append(f.trees[0].Groups[0].Terminals, 15) },
-		"cut tree":        func(f *Forest) { p := f.trees[0]; p.Switches, p.Up = p.Switches[:2], p.Up[:2] },
-		"wrong cable":     func(f *Forest) { p := f.trees[0]; p.Up[1], p.Up[2] = p.Up[2], p.Up[1] },
-		"colour conflict": func(f *Forest) { f.trees[2].Colour = f.trees[0].Colour },
-		"load":            func(f *Forest) { f.efi[f.trees[0].Up[1]]++ },
-		"through":         func(f *Forest) { f.through[3]++ },
-		"groups":          func(f *Forest) { f.colours[0].groups++ },
-		"stale entry":     func(f *Forest) { f.busy[15].grow(0); f.busy[15].set(0) },
-		"lost group":      func(f *Forest) { delete(f.groups, 1) },
+	for want, damage := range map[string]func(f *Forest, p *Planted){
+		"the tree of group 0 has height 3, claimed is 4":   func(f *Forest, p *Planted) { p.Height++ },
+		"the tree of group 0 lacks switch 5":               func(f *Forest, p *Planted) { p.Groups[0].Terminals = append(p.Groups[0].Terminals, 5) },
+		"the tree of group 0 lacks switch 3":               func(f *Forest, p *Planted) { p.Switches, p.Up = p.Switches[:2], p.Up[:2] },
+		"switch 1 is twice in the tree of group 0":         func(f *Forest, p *Planted) { p.Switches, p.Up = append(p.Switches, 1), append(p.Up, p.Up[1]) },
+		"the root switch 2 of group 0 has a parent":        func(f *Forest, p *Planted) { p.Up[0] = p.Up[1] },
+		"does not lead from switch 1 to a switch":          func(f *Forest, p *Planted) { p.Up[1], p.Up[2] = p.Up[2], p.Up[1] },
+		"0 comes before its parent in the tree of group 0": func(f *Forest, p *Planted) { slices.Reverse(p.Switches[1:3]); slices.Reverse(p.Up[1:3]) },
+		"colour 1: want 0 to 0":                            func(f *Forest, p *Planted) { f.env.Entries = 1 },
+		"a tree of colour 0 carries no group":              func(f *Forest, p *Planted) { f.trees[2].Groups = nil },
+		"groups 0 and 1 both have colour 0 in cell 4":      func(f *Forest, p *Planted) { f.trees[1].Colour = 0 },
+		" carries 1 groups, counted are 2":                 func(f *Forest, p *Planted) { f.efi[p.Up[1]]++ },
+		"switch 3 is in 1 trees, counted are 2":            func(f *Forest, p *Planted) { f.through[3]++ },
+		"colour 0 has 2 groups, counted are 3":             func(f *Forest, p *Planted) { f.colours[0].groups++ },
+		"cell 3 holds on to colour 1":                      func(f *Forest, p *Planted) { f.busy[3].grow(1); f.busy[3].set(1) },
+		"cell 3 holds on to colour 0":                      func(f *Forest, p *Planted) { f.colours[0].taken.clear(3) },
+		"8 cells are in use, marked are 7":                 func(f *Forest, p *Planted) { f.busy[3].clear(0) },
+		"3 groups on 3 trees, filed are 2 on 3":            func(f *Forest, p *Planted) { delete(f.groups, 1) },
+		"3 groups on 3 trees, filed are 3 on 2":            func(f *Forest, p *Planted) { f.vacant = append(f.vacant, 0) },
+		"group 1 is not filed under its tree":              func(f *Forest, p *Planted) { f.groups[1] = p },
 	} {
 		f := fresh()
-		damage(f)
-		simtest.ErrorIf(t, f.Check() == nil, "%s: not found", name)
+		damage(f, f.trees[0])
+		simtest.Fail(t, f.Check(), want)
 	}
+	f := fresh()
+	for i := range f.efi {
+		f.efi[i], f.through[i%6] = f.efi[i]+1, f.through[i%6]+1
+	}
+	simtest.Equal(t, strings.Count(f.Check().Error(), "counted are"), 20, "problems said:")
+	for want, damage := range map[string]func(r *Rows){
+		"reaches terminals [0 1 2 4] and switches [] in place of":    func(r *Rows) { r.Ports[0] = r.Ports[0][1:] },
+		"reaches terminals [0 1 2 3 4] and switches [3] in place of": func(r *Rows) { r.Local[0] = true },
+		"switch 3 has no row for colour 0":                           func(r *Rows) { r.Colours[0] = 9 },
+	} {
+		c, tables := &checker{f: f, graph: f.env.Graph}, f.Tables()
+		damage(&tables[3])
+		c.delivery(f.trees[0], tables)
+		simtest.Fail(t, errors.Join(c.problems...), want)
+	}
+	row := Rows{Colours: []Colour{0}, Ports: [][]topology.PortID{{1}}, Local: []bool{true}}
+	simtest.Equal(t, row.find(0, 2, true), -1, "row of port 2, which is in none:")
 }
 
 // TestRefusals: bad groups and settings are clear errors.
@@ -280,8 +303,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// plainSearch is the rule of [subgraph.search] as one queue states it: paths of
-// fewest hops, then fewest groups, then what the queue sees first.
+// plainSearch is the rule of [subgraph.search] as one queue states it: paths of fewest hops, then fewest groups, then what the queue sees first.
 func plainSearch(g *subgraph, root topology.SwitchID) (dist []int32, sum []int64, parent []topology.PortID) {
 	n := g.f.env.Graph.Switches()
 	dist, sum, parent = make([]int32, n), make([]int64, n), make([]topology.PortID, n)
@@ -348,8 +370,7 @@ func searchNets() map[string]*topology.Graph {
 	return nets
 }
 
-// TestSearch holds search, reaches and rootsWithin against one
-// queue, where members are connected and where they are not.
+// TestSearch holds search, reaches and rootsWithin against one queue, where members are connected and where they are not.
 func TestSearch(t *testing.T) {
 	far, apart := 0, 0
 	for name, net := range searchNets() {
@@ -385,15 +406,11 @@ func TestSearch(t *testing.T) {
 					}
 					for _, m := range members {
 						for v := m.sw; v != root; v = net.PortSwitch[net.Peer[parent[v]]] {
-							if g.dist[v] != dist[v] || g.sum[v] != sum[v] || g.parent[v] != parent[v] {
-								t.Fatalf("%s, from %d to %d: (%d, %d, %d) at %d, want (%d, %d, %d)", name, root, m.sw,
-									g.dist[v], g.sum[v], g.parent[v], v, dist[v], sum[v], parent[v])
-							}
+							got, want := [3]int64{int64(g.dist[v]), g.sum[v], int64(g.parent[v])}, [3]int64{int64(dist[v]), sum[v], int64(parent[v])}
+							simtest.FatalIf(t, got != want, "%s, from %d to %d: %v at %d, want %v", name, root, m.sw, got, v, want)
 						}
 					}
-					if connected {
-						heights[root] = height
-					}
+					heights[root] = height
 				}
 				hops, limit := int(draw.IntN(24)), 1+draw.IntN(5)
 				var want []topology.SwitchID
@@ -444,8 +461,7 @@ func TestNearestMember(t *testing.T) {
 // TestHeap: what was pushed comes out in order, also with pushes in between.
 func TestHeap(t *testing.T) {
 	draw := sim.NewStream(1, "heap", 0)
-	var h heap
-	var plain []reach
+	h, plain := heap(nil), []reach(nil)
 	order := func(a, b reach) int {
 		return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.rest, b.rest), cmp.Compare(a.sw, b.sw))
 	}

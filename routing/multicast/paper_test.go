@@ -51,12 +51,10 @@ func paperRandom() *topology.Graph { return randomNet(2048, 20, 20, 1) }
 func (c *paperCase) env(t testing.TB) (Env, []Group) {
 	t.Helper()
 	g := c.graph()
-	env := newEnv(t, g)
-	return env, gridPattern(t, g, c.ranks, c.dims...)
+	return newEnv(t, g), gridPattern(t, g, c.ranks, c.dims...)
 }
 
-// TestPaper holds MR4LMS and mr4lms-plus against what the paper prints
-// (figures 6, 9 and 10) where it fits, and against lower bounds and each other.
+// TestPaper holds MR4LMS and mr4lms-plus against what the paper prints (figures 6, 9 and 10) where it fits, and against lower bounds and each other.
 func TestPaper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("full-size networks")
@@ -137,10 +135,7 @@ func BenchmarkRoute(b *testing.B) {
 				if limited && engine == "gw-sssp" {
 					continue
 				}
-				name := "case=" + c.name + "/engine=" + engine + "/entries=unlimited"
-				if limited {
-					name = "case=" + c.name + "/engine=" + engine + "/entries=recommended"
-				}
+				name := "case=" + c.name + "/engine=" + engine + "/entries=" + map[bool]string{false: "unlimited", true: "recommended"}[limited]
 				b.Run(name, func(b *testing.B) {
 					if env.Graph == nil {
 						env, groups = c.env(b)
@@ -244,9 +239,7 @@ func TestFixedSizePattern(t *testing.T) {
 		groups := pattern(t, "random-fixed-size", PatternEnv{Terminals: terminals, Seed: seed}, param.Set("count", count), param.Set("size", size))
 		simtest.FatalIf(t, len(groups) != count, "%d groups, want %d", len(groups), count)
 		for i, g := range groups {
-			if len(g.Terminals) != size { // NewGroup has removed copies
-				t.Fatalf("group %d: %v, want %d terminals", i, g, size)
-			}
+			simtest.FatalIf(t, len(g.Terminals) != size, "group %d: %v, want %d terminals", i, g, size) // NewGroup has removed copies
 		}
 		return groups
 	}
@@ -264,8 +257,7 @@ func TestFixedSizePattern(t *testing.T) {
 	}
 }
 
-// TestPatternProblems: sizes out of range are told by the setting that is
-// wrong, even where their products would overflow.
+// TestPatternProblems: sizes out of range are told by the setting that is wrong, even where their products would overflow.
 func TestPatternProblems(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -288,8 +280,7 @@ func TestPatternProblems(t *testing.T) {
 
 // TestColourBound by hand, on a ring of eight switches with a terminal each. Every tree there is an arc.
 func TestColourBound(t *testing.T) {
-	g := gridNet(true, 1, 8)
-	env := newEnv(t, g)
+	env := newEnv(t, gridNet(true, 1, 8))
 	sizes := newTreeSizes(env.Hops)
 	for _, c := range []struct {
 		span []topology.SwitchID
@@ -303,8 +294,7 @@ func TestColourBound(t *testing.T) {
 		// Cover: four components, 1, 3, 5 and 7 next to two each: 2 others. Walk:
 		// spanning tree 6, longest edge 2: 4 links, so 5 switches. (The arc is 7.)
 		{[]topology.SwitchID{0, 2, 4, 6}, 6},
-		// Walk: edges 2 and 3, longest 3: 4 links. Cover: 1 next to two
-		// components, and one more: 2 others. (The arc is 6.)
+		// Walk: edges 2 and 3, longest 3: 4 links. Cover: 1 next to two components, and one more: 2 others. (The arc is 6.)
 		{[]topology.SwitchID{0, 2, 5}, 5},
 	} {
 		simtest.Equal(t, sizes.least(c.span), c.want, "switches of a tree of %v, at least", c.span)
@@ -328,14 +318,12 @@ func TestColourBound(t *testing.T) {
 	// A table per port: 5 + 5 + 4 of 8 cables, 2 colours.
 	env.PerPort = true
 	simtest.Equal(t, ColourBound(env, groups), 2, "bound with a table per port")
-	// One group of two members on the ring: 4 of 8 cables; two of them meet in
-	// terminal 0: the load of a terminal, not of its switch.
+	// One group of two members on the ring: 4 of 8 cables; two of them meet in terminal 0: the load of a terminal, not of its switch.
 	got := ColourBound(env, []Group{groups[2], NewGroup(3, []topology.TerminalID{0, 1}, nil), NewGroup(4, nil, []topology.SwitchID{0, 1})})
 	simtest.ErrorIf(t, got != 2, "bound %d for two groups with terminal 0, want 2", got)
 }
 
-// TestTreeSizes: no bound is above the size of the smallest tree, found by
-// trying all sets of switches, and it is reached often enough to be one.
+// TestTreeSizes: no bound is above the size of the smallest tree, found by trying all sets of switches, and it is reached often enough to be one.
 func TestTreeSizes(t *testing.T) {
 	onSmallNets(t, func(t *testing.T, env Env) {
 		trees, sizes := connectedSets(env.Hops), newTreeSizes(env.Hops)
@@ -397,9 +385,8 @@ func TestColoursAtLeast(t *testing.T) {
 			simtest.FatalIf(t, err != nil, "%s: %v", v.name, err)
 			for p := range r.Forest.Trees {
 				for _, group := range p.Groups {
-					if least := sizes.least(group.Span(env.Graph)); len(p.Switches) < least {
-						t.Fatalf("%s: the tree of group %d has %d switches, fewer than the bound %d", v.name, group.ID, len(p.Switches), least)
-					}
+					least := sizes.least(group.Span(env.Graph))
+					simtest.FatalIf(t, len(p.Switches) < least, "%s: the tree of group %d has %d switches, want %d", v.name, group.ID, len(p.Switches), least)
 				}
 			}
 			if r.Refused == 0 && r.Trees == r.Groups {
@@ -409,9 +396,7 @@ func TestColoursAtLeast(t *testing.T) {
 			}
 		}
 		for _, engine := range Registry.Names() {
-			if judged[engine] == (engine == "one-tree") { // which all groups share
-				t.Errorf("%s: judged: %v", engine, judged[engine])
-			}
+			simtest.ErrorIf(t, judged[engine] == (engine == "one-tree"), "%s: judged: %v", engine, judged[engine]) // all groups share one tree
 		}
 	})
 }
@@ -433,7 +418,6 @@ func TestPaperBounds(t *testing.T) {
 	} {
 		got := ColourBound(c.env, gridPattern(t, c.env.Graph, c.ranks, c.dims...))
 		simtest.ErrorIf(t, got < c.want, "%v: bound %d, want at least %d", c.dims, got, c.want)
-		t.Logf("%v: %d", c.dims, got)
 	}
 }
 
@@ -451,8 +435,7 @@ func BenchmarkColourBound(b *testing.B) {
 
 // A chain of 63 switches is a branch that OpenSM follows to its end; it stops before the 64th.
 func TestMinHopMCDepth(t *testing.T) {
-	// Both ends and the switch of one end as members pull the root to the
-	// middle, so the branch is counted from an end by hand: b.divide.
+	// Both ends and the switch of one end as members pull the root to the middle: the branch is counted from an end, by b.divide.
 	builder := topology.NewBuilder(64, topology.Class{Name: "local"})
 	for s := range topology.SwitchID(63) {
 		builder.AddLink(s, s+1, 0)

@@ -139,10 +139,6 @@ func (g *subgraph) spread(members []member, hops int, far []int32) {
 			}
 		}
 	}
-	for _, v := range g.waiting {
-		g.fresh[v] = 0
-	}
-	g.waiting = g.waiting[:0]
 }
 
 // member is a switch that a tree must span: extra is 1 with member terminals, one cable farther.

@@ -33,14 +33,11 @@ func newSubnet(t testing.TB, g *topology.Graph, manager topology.TerminalID, lmc
 	return simtest.Must(NewSubnet(g, manager, lmc))(t)
 }
 
-// LIDs go by port GUID with the last byte first. Names that are missing are ibsim's:
-// port GUIDs 0x100001, 3, 5, 7 of the hosts, 0x200000 and 0x200001 of the switches, so the
-// order is switch 0 (..00), host 0 (10 00 01), switch 1 (20 00 01), hosts 1, 2, 3.
+// LIDs go by port GUID with the last byte first. Names that are missing are ibsim's: port GUIDs 0x100001, 3, 5, 7 of the hosts, 0x200000 and 0x200001
+// of the switches, so the order is switch 0 (..00), host 0 (10 00 01), switch 1 (20 00 01), hosts 1, 2, 3.
 func TestLIDs(t *testing.T) {
 	s := newSubnet(t, chain(nil), 2, 0)
-	if want := []int32{3, 5, 1, 6}; !slices.Equal(s.TerminalLID, want) { // the manager's first
-		t.Errorf("LIDs of hosts %v, want %v", s.TerminalLID, want)
-	}
+	simtest.EqualSlices(t, s.TerminalLID, []int32{3, 5, 1, 6}, "LIDs of hosts, the manager's first:")
 	simtest.EqualSlices(t, s.SwitchLID, []int32{2, 4}, "LIDs of switches")
 	// With two LIDs a port: the manager 2, switch 4, host 6, switch 8, hosts 10 and 12.
 	s = newSubnet(t, chain(nil), 2, 1)
@@ -48,9 +45,7 @@ func TestLIDs(t *testing.T) {
 	simtest.ErrorIf(t, s.MaxLID != 13 || s.Ends[13].Terminal != 3 || s.Ends[5] != nobody, "LIDs up to %d: %v", s.MaxLID, s.Ends)
 	// Stated LIDs stay, but one that is taken, or too large.
 	s = newSubnet(t, chain(&topology.Names{Terminals: []topology.AdapterPort{{LID: 9}, {LID: 9}, {}, {LID: 60000}}, Switches: []topology.SwitchName{{LID: 1}, {}}}), 2, 0)
-	if want := []int32{9, 4, 2, 5}; !slices.Equal(s.TerminalLID, want) || !slices.Equal(s.SwitchLID, []int32{1, 3}) {
-		t.Errorf("LIDs of hosts %v, of switches %v, want %v and 1, 3", s.TerminalLID, s.SwitchLID, want)
-	}
+	simtest.EqualSlices(t, slices.Concat(s.TerminalLID, s.SwitchLID), []int32{9, 4, 2, 5, 1, 3}, "LIDs of hosts and switches")
 }
 
 func TestNewSubnetProblems(t *testing.T) {
@@ -143,8 +138,7 @@ func lanesText(o *Options) func(*Tables) string {
 	return func(t *Tables) string { return t.SL2VL(o) }
 }
 
-// Two switches with a host and an aggregation node each: traffic, its paths and its
-// certificate are of the hosts, and the nodes have LIDs and routes.
+// Two switches with a host and an aggregation node each: traffic, its paths and its certificate are of the hosts, and the nodes have LIDs and routes.
 func TestAggregationNodesSendNothing(t *testing.T) {
 	b := topology.NewBuilder(2, topology.Class{Name: "x", Latency: 1})
 	b.AddTerminal(0, 0)
@@ -161,12 +155,11 @@ func TestAggregationNodesSendNothing(t *testing.T) {
 		"LID 77 of %d: ports %d and %d", s.MaxLID, tables.LFT[s.Node[0]][77], tables.LFT[s.Node[1]][77])
 	paths := 0
 	tables.eachPath(tables.newClasses(), func(path []int32, _ []uint8) { paths++ })
-	if pairs, first := tables.Unreachable(); pairs != 0 || paths != 4 { // from two switches to two LIDs
-		t.Errorf("%d paths; %d pairs cannot be reached, %s", paths, pairs, first)
-	}
+	pairs, first := tables.Unreachable()
+	simtest.ErrorIf(t, pairs != 0 || paths != 4, "%d paths; %d pairs cannot be reached, %s", paths, pairs, first) // from two switches to two LIDs
 	// Tables that lose an aggregation node are none that traffic notices.
 	tables.LFT[s.Node[0]][s.TerminalLID[3]] = noPath
-	pairs, first := tables.Unreachable()
+	pairs, first = tables.Unreachable()
 	simtest.ErrorIf(t, pairs != 0, "%d pairs cannot be reached, %s", pairs, first)
 }
 

@@ -16,19 +16,16 @@ import (
 func build(t *testing.T, family, name string, topo, set []param.Setting) (*topology.Graph, fabric.Routing) {
 	t.Helper()
 	x := simtest.Must(topology.Registry.New(family, struct{}{}, topo...))(t)
-	r, err := routing.Registry.New(name, routing.Env{Topology: x}, set...)
-	simtest.Check(t, err)
-	return x.Graph(), r
+	return x.Graph(), simtest.Must(routing.Registry.New(name, routing.Env{Topology: x}, set...))(t)
 }
 
 // dragonfly has 9 groups of 4 switches with 2 terminals each.
 var dragonfly = []param.Setting{param.Set("p", 2), param.Set("a", 4), param.Set("h", 2)}
 
-// TestOf: a proof is exact with a budget that no walk to destinations fits into, and finds as many dependencies as that
-// walk, for any number of threads. Of the 36 switches each has 3 local and 2 global channels that lead into it. Under
-// minimal routing those on virtual channel 0 are local ones, on the way to one of 2 global channels: 36*3*2
-// dependencies. Global channels, on 1, are followed by one of 3 local ones: 36*2*3. A detour does not come back to the
-// group that it comes from; the walk to goals does not know that, and has a dependency more for each of 36*2 global
+// TestOf: a proof is exact with a budget that no walk to destinations fits into, and finds as many dependencies as that walk, for any number of
+// threads. Of the 36 switches each has 3 local and 2 global channels that lead into it. Under minimal routing those on virtual channel 0 are local
+// ones, on the way to one of 2 global channels: 36*3*2 dependencies. Global channels, on 1, are followed by one of 3 local ones: 36*2*3. A detour
+// does not come back to the group that it comes from; the walk to goals does not know that, and has a dependency more for each of 36*2 global
 // channels, of the one back.
 func TestOf(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -92,9 +89,8 @@ func TestOfNumbered(t *testing.T) {
 	}
 }
 
-// TestOfDense: where the dependencies of all goals would take more than 512 MiB, the proof is by a
-// sample. In a complete graph of 300 switches with 16 virtual channels a set of channels out of a
-// switch has 300*16 bits in 75 words, and 299*300*16 channels have one: 861 MB.
+// TestOfDense: where the dependencies of all goals would take more than 512 MiB, the proof is by a sample. In a complete graph of 300 switches with
+// 16 virtual channels a set of channels out of a switch has 300*16 bits in 75 words, and 299*300*16 channels have one: 861 MB.
 func TestOfDense(t *testing.T) {
 	g, r := build(t, "hyperx", "dimwar", []param.Setting{param.Set("dims", []int{300})}, nil)
 	p := simtest.Must(proof.Of(routing.Routed{Graph: g, Routing: r, VCs: 16}, proof.Settings{Budget: 1000}))(t)

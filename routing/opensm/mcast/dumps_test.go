@@ -192,19 +192,14 @@ func TestJob(t *testing.T) {
 	got, want = string(files["minhop-mc.sa"]), string(opensmFile(t, "random_64_256x8.sa.gz"))
 	simtest.ErrorIf(t, got != want, "groups: %s", firstDifference(got, want))
 	// Without sharing every one of the 256 groups takes an entry; EFI 40 and 79 are OpenSM's.
-	for _, want := range []string{"minhop-mc,256,", ",40,", "opensm-sssp,256,", ",79,"} {
-		table := string(files["engines.csv"])
-		simtest.ErrorIf(t, !strings.Contains(table, want), "no %q in\n%s", want, table)
-	}
+	simtest.Says(t, string(files["engines.csv"]), "minhop-mc,256,", ",40,", "opensm-sssp,256,", ",79,")
 	// What a folder has of other engines goes, files of other names stay.
-	if names := FileNames(); !slices.Contains(names, "opensm-sssp.mcfdbs") || !slices.Contains(names, "opensm-sssp.sa") || slices.Contains(names, "notes.sa") {
-		t.Errorf("names of files: %v", names)
-	}
+	names := FileNames()
+	simtest.ErrorIf(t, !slices.Contains(names, "opensm-sssp.mcfdbs") || !slices.Contains(names, "opensm-sssp.sa") || slices.Contains(names, "notes.sa"), "%v", names)
 	job.Entries = 100
 	report = simtest.Must(job.Run())(t)
-	if refused := report.Reports[0].Refused; refused != 156 || report.Reports[0].Limited.Colours != 100 {
-		t.Errorf("%d refused with 100 entries for 256 groups, %d used", refused, report.Reports[0].Limited.Colours)
-	}
+	refused, used := report.Reports[0].Refused, report.Reports[0].Limited.Colours
+	simtest.ErrorIf(t, refused != 156 || used != 100, "%d refused with 100 entries for 256 groups, %d used", refused, used)
 	kept, err := ReadSADump(bytes.NewReader(filesOf(t, report)["minhop-mc.sa"]), "kept", env.Graph)
 	simtest.ErrorIf(t, err != nil || len(kept) != 100, "%d groups kept, %v", len(kept), err)
 	var text bytes.Buffer
@@ -279,8 +274,7 @@ func TestJobProblems(t *testing.T) {
 	simtest.ErrorIf(t, err == nil, "the engine asked for failed in silence")
 }
 
-// The two real clusters, with their parallel cables of unequal number, hosts of
-// two ports and switches without hosts, are routed by every engine.
+// The two real clusters, with their parallel cables of unequal number, hosts of two ports and switches without hosts, are routed by every engine.
 func TestJobOnRealClusters(t *testing.T) {
 	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
 		topo := simtest.Must(topology.ReadFile(filepath.Join("..", "..", "..", "fabric", "topology", "ib", "testdata", file)))(t)
@@ -358,8 +352,7 @@ func BenchmarkMinHopMC(b *testing.B) {
 	}
 }
 
-// BenchmarkSSSPUnicast is the unicast phase of opensm-sssp on a fat tree of
-// 1,024 terminals and 320 switches; OpenSM takes 310 to 370 ms.
+// BenchmarkSSSPUnicast is the unicast phase of opensm-sssp on a fat tree of 1,024 terminals and 320 switches; OpenSM takes 310 to 370 ms.
 func BenchmarkSSSPUnicast(b *testing.B) {
 	topo := simtest.Must(param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 }))(b)
 	for b.Loop() {
