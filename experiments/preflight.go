@@ -195,10 +195,10 @@ func (p *Preflight) work() work {
 }
 
 // Rough figures of what a flit that crosses a switch takes on one core, and the program without a
-// network: of whole runs with terminals and statistics, of 16 to 1,056 terminals: 80 to 125 ns.
+// network: of whole runs with terminals and statistics, of 16 to 1,056 terminals: 50 to 125 ns, by machine.
 const (
-	nanosecondsPerFlitHop = 110
-	packetHop             = 4 // times as long as a flit: 410 to 510 ns; up to 6 times with 131,072 terminals
+	nanosecondsPerFlitHop = 80
+	packetHop             = 4 // times as long as a flit: 250 to 510 ns; up to 6 times with 131,072 terminals
 	programBytes          = 16e6
 )
 
