@@ -1,6 +1,7 @@
 package core
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -14,13 +15,12 @@ import (
 // tree), by the terminals' weights (len = terminals; nil: all alike); the others, level by level,
 // to the part with the most of their neighbours, which makes sub-trees.
 func partition(g *topology.Graph, latency func(topology.PortID) int32, n int, weights []int32) []int {
-	var latencies []int32
+	latencies := map[int32]bool{}
 	for p := range g.NumPorts() {
-		if own := latency(topology.PortID(p)); g.Peer[p] >= 0 && !slices.Contains(latencies, own) {
-			latencies = append(latencies, own)
+		if g.Peer[p] >= 0 {
+			latencies[latency(topology.PortID(p))] = true
 		}
 	}
-	slices.Sort(latencies)
 	weight := make([]int, g.Switches())
 	for t := range g.Terminals() {
 		w := 1
@@ -30,7 +30,7 @@ func partition(g *topology.Graph, latency func(topology.PortID) int32, n int, we
 		weight[g.TerminalSwitch(topology.TerminalID(t))] += w
 	}
 	var cluster, carries []int
-	for _, cut := range slices.Backward(latencies) {
+	for _, cut := range slices.Backward(slices.Sorted(maps.Keys(latencies))) {
 		cluster = clusters(g, func(p topology.PortID) bool { return latency(p) < cut })
 		carries = make([]int, slices.Max(cluster)+1) // weight, by cluster
 		for s, c := range cluster {
