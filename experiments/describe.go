@@ -174,7 +174,7 @@ func tablesIn(config any) (names []string) {
 
 func init() { figures.LabelSettings(settingsCalled) }
 
-// settingsCalled lists the settings of all kinds, and of what they can choose, that have a dotted key.
+// settingsCalled lists the settings with this dotted key, of all kinds and of what they can choose.
 func settingsCalled(key string) (called []param.Param) {
 	top, _, _ := strings.Cut(key, ".")
 	for _, kind := range KindNames() {

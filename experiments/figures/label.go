@@ -146,7 +146,7 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// settingsCalled lists the settings that have a dotted key.
+// settingsCalled lists the settings with a dotted key: several kinds may have one.
 var settingsCalled = func(key string) []param.Param { return nil }
 
 // LabelSettings tells how settings are documented, which gives their labels.
