@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -69,7 +70,7 @@ func (o *OpenLoop) Terminals() int { return len(o.sources) }
 
 // Next implements Source.
 func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
-	s := &o.sources[t]
+	s := check.At(o.sources, uint32(t))
 	birth := s.next
 	spec.Birth = birth
 	if birth > until || birth >= o.stop {
@@ -81,7 +82,10 @@ func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *fabric.PacketS
 	s.next = birth + o.process.NextGap(&s.births, &s.state)
 	spec.Dst = o.pattern.Destination(t, &s.contents)
 	spec.Flits = int32(o.sizes.Draw(&s.contents))
-	spec.Tag, spec.VCs, spec.MLID, spec.Level, spec.Entropy = 0, 0, 0, 0, 0
+	spec.Tag, spec.VCs, spec.MLID, spec.Level, spec.Entropy, spec.After = 0, 0, 0, 0, 0, 0
+	if s.next < o.stop {
+		spec.After = s.next
+	}
 	return true
 }
 
