@@ -130,8 +130,6 @@ type PacketSpec struct {
 	// routings that declare Needs.Packets.
 	Level   uint8
 	Entropy uint16
-	// After is the birth of the terminal's next packet, if the source knows it; 0: it is to be asked.
-	After int64
 }
 
 // Sink is told of every packet that arrives whole.

@@ -73,7 +73,7 @@ func (d *Domain) arriveAtSwitches(c int64) {
 		for i := range batch {
 			e := &batch[i]
 			v := check.At(d.Queues, uint32(e.Queue))
-			if v.Count == 1 && timed { // its packet may have left
+			if timed && v.Count == 1 { // its packet may have left
 				d.Unit.follows(d, e.Queue, v)
 			}
 			hop := v.Hop // of the packet that a body flit belongs to

@@ -94,8 +94,8 @@ func (d *Domain) succeed(t int32, te *terminal, o *OutPort) {
 
 // sendFlit sends terminal t's next flit, if it has one and a credit for it.
 func (d *Domain) sendFlit(t int32, te *terminal, c int64) {
-	o, fresh := check.At(d.Out, uint32(d.TerminalOut0+t)), te.Packet < 0
-	if fresh && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
+	o := check.At(d.Out, uint32(d.TerminalOut0+t))
+	if te.Packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return
 	}
 	if d.laneQueues != nil && te.flags&begun != 0 && d.busy(t, te, o, c) { // woken for a packet that is born now
@@ -145,16 +145,7 @@ func (d *Domain) sendFlit(t int32, te *terminal, c int64) {
 		return
 	}
 	te.Packet = -1
-	if after := d.spec.After; fresh && after > WholeCycle(o.NextFree) && d.laneQueues == nil {
-		d.awaitBirth(t, te, after)
-		return
-	}
 	d.succeed(t, te, o)
-}
-
-// awaitBirth has terminal t wake for the packet that is born in a cycle.
-func (d *Domain) awaitBirth(t int32, te *terminal, cycle int64) {
-	d.wakeAt(t, te, max(cycle+int64(d.Config.Terminal.InjectionCycles)-d.lead, d.Cycle+1))
 }
 
 // fetch takes terminal t's next packet from the source if it can enter the channel by cycle c, or
@@ -167,7 +158,7 @@ func (d *Domain) fetch(t int32, te *terminal, c int64) bool {
 	spec := &d.spec
 	if !d.source.Next(topology.TerminalID(t), c-delay, spec) {
 		if spec.Birth < fabric.Never {
-			d.awaitBirth(t, te, spec.Birth)
+			d.wakeAt(t, te, max(spec.Birth+delay-d.lead, d.Cycle+1))
 		}
 		return false
 	}

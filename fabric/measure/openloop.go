@@ -82,10 +82,7 @@ func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *fabric.PacketS
 	s.next = birth + o.process.NextGap(&s.births, &s.state)
 	spec.Dst = o.pattern.Destination(t, &s.contents)
 	spec.Flits = int32(o.sizes.Draw(&s.contents))
-	spec.Tag, spec.VCs, spec.MLID, spec.Level, spec.Entropy, spec.After = 0, 0, 0, 0, 0, 0
-	if s.next < o.stop {
-		spec.After = s.next
-	}
+	spec.Tag, spec.VCs, spec.MLID, spec.Level, spec.Entropy = 0, 0, 0, 0, 0
 	return true
 }
 
