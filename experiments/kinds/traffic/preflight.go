@@ -183,7 +183,8 @@ type expectation struct {
 // mixture is what is to be expected of an adaptive routing that gives as many packets their minimal
 // path as these carry, and the others a detour. Where that is not known or takes long to find out, it is
 // e. While the minimal paths are full, so are the buffers of the switch that they are narrowest
-// behind; they empty at a flit a cycle, and a run has to see that some times.
+// behind, unless the routing sees that queue itself; they empty at a flit a cycle, and a run has to see
+// that some times.
 func (c *trafficConfig) mixture(shared *experiments.Shared, n *network.Spec, parts *trafficParts, limits *routing.Limits, e expectation) expectation {
 	const times = 6 // figure 14 of the dragonfly paper, buffers of 16 to 64 flits: 5 to 9
 	o := parts.opened()
@@ -208,7 +209,8 @@ func (c *trafficConfig) mixture(shared *experiments.Shared, n *network.Spec, par
 	most, _ := bent.Bound(limits)
 	share := min(1, carried/c.Traffic.Load)
 	e = expectation{hops: share*straight.Hops() + (1-share)*bent.Hops(), bound: min(1, max(carried, most)), adaptive: true}
-	if share < 1 && narrow != topology.NoPort {
+	alone := lists.Make(o.Graph.Switches(), func(s int) int { return s })
+	if r, ok := parts.Routing.(fabric.RemoteReader); share < 1 && narrow != topology.NoPort && (!ok || r.ReadsWithin(alone)) {
 		e.fill = times * int64(c.Switch.BufferFlits*o.Graph.Degree(o.Graph.PortSwitch[narrow]))
 	}
 	return e

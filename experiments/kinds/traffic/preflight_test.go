@@ -294,6 +294,13 @@ func TestExpectedCycles(t *testing.T) {
 		likely, most := c.cycles(1, expectation{bound: 0.3 / share}, false)
 		simtest.Near(t, float64(likely), float64(want), 2, "%v of %v, at most %v:", share, least, most)
 	}
+	// Six times the 10 flits in each of 2 + 3 + 2 ports, where the routing fills them before it sees more.
+	for name, want := range map[string]int64{"ugal-l": 420, "ugal-g": 0} {
+		c := enginetest.Load(t, only72, "routing.type="+name, "traffic.pattern=worst-case", "traffic.load=0.3", "switch.buffer_flits=10").Points[0].Config().(*trafficConfig)
+		parts := simtest.Must(c.build(1))(t)
+		timings := simtest.Must(parts.fabric.ChannelTimings(parts.topology.Graph()))(t)
+		simtest.Equal(t, c.mixture(c.Topology.Type.Shared(), c.Network(1), parts, parts.limits(timings), expectation{}).fill, want, "%s:", name)
+	}
 }
 
 // TestSearchedLoads: of 0.01 to 1 the halves are tried down to what the network keeps up to, 0.12. A bound
