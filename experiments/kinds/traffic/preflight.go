@@ -181,16 +181,16 @@ type expectation struct {
 }
 
 // mixture is what is to be expected of an adaptive routing that gives as many packets their minimal
-// path as these carry, and the others a detour. Where that is not known or takes long to find out, it is
-// e. While the minimal paths are full, so are the buffers of the switch that they are narrowest
-// behind, unless the routing sees that queue itself; they empty at a flit a cycle, and a run has to see
-// that some times.
+// path as these carry, and the others a detour; of others it is that of the pattern, whatever else a
+// program sends. Where that is not known or takes long to find out, it is e. While the minimal paths are
+// full, so are the buffers of the switch that they are narrowest behind, unless the routing sees that
+// queue itself; they empty at a flit a cycle, and a run has to see that some times.
 func (c *trafficConfig) mixture(shared *experiments.Shared, n *network.Spec, parts *trafficParts, limits *routing.Limits, e expectation) expectation {
 	const times = 6 // figure 14 of the dragonfly paper, buffers of 16 to 64 flits: 5 to 9
 	o := parts.opened()
 	minimal, detour, ok := routing.Alternatives(o.Routing)
-	matrix, err := c.matrix(parts)
-	if !ok || err != nil {
+	matrix, err := c.patternMatrix(parts)
+	if err != nil {
 		return e
 	}
 	find := func(name string, r fabric.Routing) *routing.Load {
@@ -200,6 +200,13 @@ func (c *trafficConfig) mixture(shared *experiments.Shared, n *network.Spec, par
 			return nil
 		}
 		return load
+	}
+	if !ok {
+		if load := find("pattern loads", o.Routing); load != nil {
+			bound, _ := load.Bound(limits)
+			e.hops, e.bound = load.Hops(), min(1, bound)
+		}
+		return e
 	}
 	straight, bent := find("minimal loads", minimal), find("detour loads", detour)
 	if straight == nil || bent == nil {

@@ -294,13 +294,19 @@ func TestExpectedCycles(t *testing.T) {
 		likely, most := c.cycles(1, expectation{bound: 0.3 / share}, false)
 		simtest.Near(t, float64(likely), float64(want), 2, "%v of %v, at most %v:", share, least, most)
 	}
-	// Six times the 10 flits in each of 2 + 3 + 2 ports, where the routing fills them before it sees more.
-	for name, want := range map[string]int64{"ugal-l": 420, "ugal-g": 0} {
-		c := enginetest.Load(t, only72, "routing.type="+name, "traffic.pattern=worst-case", "traffic.load=0.3", "switch.buffer_flits=10").Points[0].Config().(*trafficConfig)
+	expected := func(text string, set ...string) expectation {
+		c := enginetest.Load(t, text, set...).Points[0].Config().(*trafficConfig)
 		parts := simtest.Must(c.build(1))(t)
 		timings := simtest.Must(parts.fabric.ChannelTimings(parts.topology.Graph()))(t)
-		simtest.Equal(t, c.mixture(c.Topology.Type.Shared(), c.Network(1), parts, parts.limits(timings), expectation{}).fill, want, "%s:", name)
+		return c.mixture(c.Topology.Type.Shared(), c.Network(1), parts, parts.limits(timings), expectation{})
 	}
+	// Six times the 10 flits in each of 2 + 3 + 2 ports, where the routing fills them before it sees more.
+	for name, want := range map[string]int64{"ugal-l": 420, "ugal-g": 0} {
+		simtest.Equal(t, expected(only72, "routing.type="+name, "traffic.pattern=worst-case", "traffic.load=0.3", "switch.buffer_flits=10").fill, want, "%s:", name)
+	}
+	// In a mesh of 4 x 4 2 * 5/4 hops to any terminal, 16/15 as many to another one, and a switch more; replies go as far.
+	mesh := expected("[topology]\ntype = \"mesh\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\n[program]\ntype = \"request-reply\"\n")
+	simtest.Near(t, mesh.hops, 1+2.5*16/15, 1e-9, "hops of requests and replies:")
 }
 
 // TestSearchedLoads: of 0.01 to 1 the halves are tried down to what the network keeps up to, 0.12. A bound
