@@ -73,7 +73,7 @@ func (d *Domain) arriveAtSwitches(c int64) {
 		for i := range batch {
 			e := &batch[i]
 			v := check.At(d.Queues, uint32(e.Queue))
-			if v.Count == 1 && timed { // its packet may have left
+			if timed && v.Count == 1 { // its packet may have left
 				d.Unit.follows(d, e.Queue, v)
 			}
 			hop := v.Hop // of the packet that a body flit belongs to
@@ -396,13 +396,20 @@ func (d *Domain) matchRoundRobin(sw *SwitchState, requests []Request, t *StepTim
 	d.allocateRivals(sw, requests, rivalInputs, rivalOutputs, t)
 }
 
+// notify tells those of flits that cross who are to know before they do.
+func (d *Domain) notify(sw *SwitchState, matches []Request, t *StepTime) {
+	for _, tell := range d.notices {
+		tell(d, sw, matches, t)
+	}
+}
+
 // crossFlits sends the flits at the front of some queues, of different inputs to
 // different outputs, through the crossbar onto their channels and their
 // credits upstream, and moves the round-robin pointers behind them where told
 // to. With a packet's last flit its output virtual channel is released.
 func (d *Domain) crossFlits(sw *SwitchState, matches []Request, t *StepTime, advance bool) {
-	for _, tell := range d.notices {
-		tell(d, sw, matches, t)
+	if len(d.notices) > 0 {
+		d.notify(sw, matches, t)
 	}
 	d.FlitHops += int64(len(matches))
 	vcs, timed := uint32(d.vcs), d.crossTimed

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/arbitration"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // begin makes a packet of terminal t, the one that it sends next.
@@ -42,9 +43,14 @@ func (d *Domain) depart(t, dst int32, l label) (allowed uint16, state uint32) {
 	return allowed, h.State & (1<<fabric.StateBits - 1)
 }
 
+// injectionOVs is the virtual channels that terminal t injects into.
+func (d *Domain) injectionOVs(t int32) check.Array[outVC] {
+	return check.Of(d.OutVC).From(uint32(d.terminalOV(topology.TerminalID(t), 0)))
+}
+
 // injectionVC chooses a new packet's virtual channel: the next allowed one in round robin with a
 // credit (cut-through: credits for the whole packet).
-func (d *Domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
+func (d *Domain) injectionVC(t int32, te *terminal, ovs check.Array[outVC]) (int8, bool) {
 	need := int32(1)
 	if d.cutThrough {
 		need = te.left
@@ -56,13 +62,13 @@ func (d *Domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 		te.allowed, te.state = d.depart(t, te.Dst, d.labelOf(te.Packet))
 	}
 	// Twice the set: the second copy begins behind the last channel.
-	set := uint64(te.allowed) | uint64(te.allowed)<<d.vcs
-	for set &^= 2<<te.VC - 1; set != 0; set &= set - 1 {
+	set := uint64(te.allowed) | uint64(te.allowed)<<(d.vcs&63)
+	for set &^= 2<<(te.VC&63) - 1; set != 0; set &= set - 1 {
 		vc := int8(bits.TrailingZeros64(set))
 		if vc >= int8(d.vcs) {
 			vc -= int8(d.vcs)
 		}
-		if ovs[vc].credits >= need {
+		if ovs.At(uint32(vc)).credits >= need {
 			return vc, true
 		}
 	}

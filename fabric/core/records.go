@@ -380,7 +380,9 @@ func (r *PacketRecords[T]) Divided() {
 }
 
 // At is the record of a packet that has been opened.
-func (r *PacketRecords[T]) At(id int32) *T { return &r.chunks[id>>chunkBits][id&(chunkPackets-1)] }
+func (r *PacketRecords[T]) At(id int32) *T {
+	return &(*check.At(r.chunks, uint32(id)>>chunkBits))[uint32(id)%chunkPackets]
+}
 
 // Open makes the record of a packet, if there is none, and returns it. The domain of the packet's
 // terminal calls it before the first flit leaves: it has made the chunk of packets, makes the chunk

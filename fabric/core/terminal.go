@@ -39,7 +39,7 @@ func (d *Domain) serveDue(c int64) {
 			d.prefetchTerminals(batch)
 		}
 		for _, t := range batch {
-			te := &d.Terminals[t]
+			te := check.At(d.Terminals, uint32(t))
 			if te.wake == c { // otherwise superseded by an earlier wake
 				te.wake = fabric.Never
 				if d.departing && (te.Packet < 0 || te.flags&begun == 0) && !d.byLane(t) && !d.prepare(t, te, c) {
@@ -94,15 +94,14 @@ func (d *Domain) succeed(t int32, te *terminal, o *OutPort) {
 
 // sendFlit sends terminal t's next flit, if it has one and a credit for it.
 func (d *Domain) sendFlit(t int32, te *terminal, c int64) {
-	o := &d.Out[d.TerminalOut0+t]
+	o := check.At(d.Out, uint32(d.TerminalOut0+t))
 	if te.Packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return
 	}
 	if d.laneQueues != nil && te.flags&begun != 0 && d.busy(t, te, o, c) { // woken for a packet that is born now
 		return
 	}
-	ovs := d.OutVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
-	flags := int32(0)
+	ovs, flags := d.injectionOVs(t), int32(0)
 	if te.flags&begun == 0 {
 		vc, ok := d.injectionVC(t, te, ovs)
 		if !ok {
@@ -116,12 +115,14 @@ func (d *Domain) sendFlit(t int32, te *terminal, c int64) {
 		if d.observer != nil {
 			d.observer.Injects(d, t)
 		}
-	} else if ovs[te.VC].credits == 0 {
+	}
+	ov := ovs.At(uint32(te.VC))
+	if ov.credits == 0 {
 		te.flags |= blocked
 		return
 	}
-	ovs[te.VC].credits--
-	ovs[te.VC].Flits++
+	ov.credits--
+	ov.Flits++
 	if check.On {
 		d.checkCredits(d.terminalOV(topology.TerminalID(t), int(te.VC)))
 	}
@@ -131,12 +132,14 @@ func (d *Domain) sendFlit(t int32, te *terminal, c int64) {
 			d.observer.Injected(d, t)
 		}
 	}
-	*d.Flits[toSwitches].Place(c + d.Latency(o)) = Flit{Queue: o.dest + int32(te.VC), Packet: te.Packet<<PacketBits | flags, dst: te.Dst, State: te.state}
+	pace := d.Pace(o)
+	e := d.Flits[toSwitches].Place(c + int64(pace.latency))
+	e.Queue, e.Packet, e.dst, e.State = o.dest+int32(te.VC), te.Packet<<PacketBits|flags, te.Dst, te.state
 	d.InjectedFlits++
 	if WholeCycle(o.NextFree) < c { // idle since; otherwise the fraction is carried on
 		o.NextFree = c << IntervalShift
 	}
-	o.NextFree += d.Pace(o).Interval
+	o.NextFree += pace.Interval
 	if te.left > 0 {
 		d.wakeAt(t, te, WholeCycle(o.NextFree))
 		return
@@ -178,8 +181,8 @@ func (d *Domain) sendPacket(t int32, te *terminal, c int64) {
 	if te.Packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return
 	}
-	ovs := d.OutVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
-	if shortOf(check.Of(ovs), 1<<d.vcs-1, te.left) != 0 {
+	ovs := d.injectionOVs(t)
+	if shortOf(ovs, 1<<d.vcs-1, te.left) != 0 {
 		u.room(d, d.TerminalOut0+t, 1<<d.vcs-1, te.left)
 	}
 	vc, ok := d.injectionVC(t, te, ovs)
@@ -194,8 +197,9 @@ func (d *Domain) sendPacket(t int32, te *terminal, c int64) {
 	if d.observer != nil {
 		d.observer.Injects(d, t)
 	}
-	ovs[vc].credits -= n
-	ovs[vc].Flits += uint32(n)
+	ov := ovs.At(uint32(vc))
+	ov.credits -= n
+	ov.Flits += uint32(n)
 	d.InjectedFlits += int64(n)
 	if WholeCycle(o.NextFree) < c { // idle since
 		o.NextFree = c << IntervalShift

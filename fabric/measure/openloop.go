@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -69,7 +70,7 @@ func (o *OpenLoop) Terminals() int { return len(o.sources) }
 
 // Next implements Source.
 func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
-	s := &o.sources[t]
+	s := check.At(o.sources, uint32(t))
 	birth := s.next
 	spec.Birth = birth
 	if birth > until || birth >= o.stop {

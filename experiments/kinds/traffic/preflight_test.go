@@ -285,6 +285,30 @@ func TestNearShare(t *testing.T) {
 	}
 }
 
+// TestExpectedCycles: at 0.8, 0.9 and 0.95 of what fills the network 0.08/(1-x)^2 = 2, 8 and 32 times the least; beyond it
+// a 30th of the budget, and half of both half-way between.
+func TestExpectedCycles(t *testing.T) {
+	c := enginetest.Load(t, enginetest.Dragonfly, "traffic.load=0.3", "measure.budget=1000000").Points[0].Config().(*trafficConfig)
+	least, _ := c.cycles(1, expectation{bound: 3}, false)
+	for share, want := range map[float64]int64{0.8: 2 * least, 0.9: 8 * least, 0.95: 32 * least, 0.975: 16*least + 16_667, 1.25: 33_333} {
+		likely, most := c.cycles(1, expectation{bound: 0.3 / share}, false)
+		simtest.Near(t, float64(likely), float64(want), 2, "%v of %v, at most %v:", share, least, most)
+	}
+	expected := func(text string, set ...string) expectation {
+		c := enginetest.Load(t, text, set...).Points[0].Config().(*trafficConfig)
+		parts := simtest.Must(c.build(1))(t)
+		timings := simtest.Must(parts.fabric.ChannelTimings(parts.topology.Graph()))(t)
+		return c.mixture(c.Topology.Type.Shared(), c.Network(1), parts, parts.limits(timings), expectation{})
+	}
+	// Six times the 10 flits in each of 2 + 3 + 2 ports, where the routing fills them before it sees more.
+	for name, want := range map[string]int64{"ugal-l": 420, "ugal-g": 0} {
+		simtest.Equal(t, expected(only72, "routing.type="+name, "traffic.pattern=worst-case", "traffic.load=0.3", "switch.buffer_flits=10").fill, want, "%s:", name)
+	}
+	// In a mesh of 4 x 4 2 * 5/4 hops to any terminal, 16/15 as many to another one, and a switch more; replies go as far.
+	mesh := expected("[topology]\ntype = \"mesh\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\n[program]\ntype = \"request-reply\"\n")
+	simtest.Near(t, mesh.hops, 1+2.5*16/15, 1e-9, "hops of requests and replies:")
+}
+
 // TestSearchedLoads: of 0.01 to 1 the halves are tried down to what the network keeps up to, 0.12. A bound
 // that is proven ends the search at its load.
 func TestSearchedLoads(t *testing.T) {

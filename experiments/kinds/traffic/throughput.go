@@ -33,6 +33,11 @@ func (c *trafficConfig) matrix(parts *trafficParts) (traffic.Matrix, error) {
 	if c.Program.Type.Name() != openLoop {
 		return nil, fmt.Errorf("program %q sends packets beside those of the pattern", c.Program.Type.Name())
 	}
+	return c.patternMatrix(parts)
+}
+
+// patternMatrix is the matrix of what a program sends by the pattern.
+func (c *trafficConfig) patternMatrix(parts *trafficParts) (traffic.Matrix, error) {
 	matrix, ok := parts.pattern.(traffic.Matrix)
 	switch {
 	case len(c.Phase) > 0:
