@@ -176,11 +176,11 @@ func TestGroupsAndScale(t *testing.T) {
 	file := traceOf(t, member, []*node{{id: 1, kind: metadata, duration: 9}}, member)
 	simtest.Refuse2(Import(file, "", trace.Default()))(t, "2 x all-reduce cannot be replayed: of a process group whose ranks are not known")
 	groups := filepath.Join(filepath.Dir(file), "groups.json")
-	for text, want := range map[string]string{`{"g": [0, 3]}`: `group "g": rank 3: want 0 to 2`, `{"g": []}`: `group "g" has no ranks`} {
+	for text, want := range map[string]string{`{"g": [0, 3]}`: `group "g": rank 3: want 0 to 2`, `{"g": []}`: `group "g" has no ranks`, `{"g": [0, 0]}`: "rank 0: want 0 to 2, each once", "\xff\xfe{": "the file is UTF-16"} {
 		simtest.Check(t, os.WriteFile(groups, []byte(text), 0o666))
 		simtest.Refuse2(Import(file, groups, trace.Default()))(t, want)
 	}
-	simtest.Check(t, os.WriteFile(groups, []byte(`{"g": [2, 0]}`), 0o666))
+	simtest.Check(t, os.WriteFile(groups, []byte("\ufeff{\"g\": [2, 0]}"), 0o666))
 	s := trace.Default()
 	s.Allreduce = "alltoall-ring"
 	simtest.Refuse2(Import(file, groups, s))(t, "allreduce = alltoall-ring: want an algorithm of allreduce")

@@ -313,3 +313,9 @@ func FuzzBinary(f *testing.F) {
 		readSchedule(t, asText(t, g))
 	})
 }
+
+// TestCountEnds: what is summed up ends at 2^63 - 1.
+func TestCountEnds(t *testing.T) {
+	_, ns := readSchedule(t, []byte("num_ranks 1\nrank 0 {\ncalc 9223372036854775807\ncalc 9223372036854775807\n}\n")).Count(mpi.Calc)
+	simtest.Equal(t, ns, 1<<63-1, "ns:")
+}
