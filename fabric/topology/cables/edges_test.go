@@ -89,6 +89,11 @@ func TestEdgesAsMeant(t *testing.T) {
 		{"# ring\n4 4\n0 1\n1 2\n2 3\n3 0\n", `f: line 2, "4 4", counts the switches that follow: it is no cable`, 4, 4},
 		{"% from KONECT\n3 3\n1 2\n2 3\n3 1\n", `f: line 2, "3 3", counts the switches that follow: it is no cable`, 3, 3},
 		{"Source,Target\r\n0,1\r\n1,2\r\n2,0\r\n", `f: line 1, "Source Target", names no switch of a further line: taken as names of columns`, 3, 3},
+		{",source,target\n0,a,b\n1,b,c\n2,c,a\n", `f: line 1, " source target", names no switch of a further line: taken as names of columns`, 3, 3}, // pandas, with its index
+		{"Source,Target\nLeaf 1,Spine 1\nLeaf 2,Spine 1\n", `f: line 1, "Source Target", names no switch of a further line: taken as names of columns`, 3, 2},
+		{"leaf1 e1, top e1\nleaf1 e2, top e2\n0 -> leaf1;\n", "", 3, 3},
+		{"id,src,note,dst\n0,a,,b\n1,b,\"x, y\",c\n", `f: line 1, "id src note dst", names no switch of a further line: taken as names of columns`, 3, 2},
+		{"0,1,\"\"\n1,2,\"\"\n", "", 3, 2},
 		{"n0; n1; 2.5\nn1; n2; 1\n", "f: 2 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
 		{"leaf spine\nspine top\n", "", 3, 2},
 		{"id,src,dst\n0,1,2\n1,2,3\n2,3,1\n", `f: line 1, "id src dst", names no switch of a further line: taken as names of columns`, 3, 3},
