@@ -425,8 +425,8 @@ func (f fileClass) class() (Class, error) {
 	if c.Name == "" || input.HasControl(c.Name) {
 		return c, fmt.Errorf("class %s: want a name, without control characters", input.Quote(c.Name))
 	}
-	if c.Latency < 1 {
-		return c, fmt.Errorf("class %q: latency = %d: want at least 1 cycle", c.Name, c.Latency)
+	if c.Latency < 1 || c.Latency >= 1<<29 {
+		return c, fmt.Errorf("class %q: latency = %d: want 1 cycle to less than 2^29", c.Name, c.Latency)
 	}
 	var err error
 	if f.Rate != "" {
