@@ -355,6 +355,10 @@ func TestNothingToDraw(t *testing.T) {
 	f.Series[0].States = []State{Saturated}
 	simtest.Refuse(f.Render("svg"))(t, "no point to draw: those that are saturated have no value")
 	simtest.Refuse(f.Render("bmp"))(t, "")
+	f = &Figure{Style: Line, Series: []Series{{X: []float64{1, 2}, Y: []float64{1e300, -1e300}}}} // whose distance is no number
+	simtest.Refuse(f.Render("svg"))(t, "no point to draw: an axis shows numbers between -1e+150 and 1e+150")
+	f = &Figure{Style: Line, LogX: true, LogY: true, Series: []Series{{X: []float64{1e-300, 1, 1e300}, Y: []float64{1, 2, 3}}, {X: []float64{1, 2}, Y: []float64{1e300, 1e-300}}}}
+	simtest.Must(f.Render("svg"))(t)
 }
 
 // TestTicks: labels at round steps.

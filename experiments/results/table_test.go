@@ -287,3 +287,10 @@ func TestHottest(t *testing.T) {
 	_, _, ok = Hottest(old, true)
 	simtest.ErrorIf(t, ok, "an earlier table tells which cables join switches")
 }
+
+// TestTablesByHand: spaces behind commas are none of a cell, and of two columns with one name none is meant.
+func TestTablesByHand(t *testing.T) {
+	table := simtest.Must(ReadTable("x", strings.NewReader("x, y,z,z\n1, 2,3,4\n")))(t)
+	simtest.Equal(t, table.Cell(0, "y"), "2", "y:")
+	simtest.Refuse(table.Column("z"))(t, `two columns are called "z"`)
+}
