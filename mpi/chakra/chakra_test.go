@@ -1,6 +1,7 @@
 package chakra
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -193,6 +194,11 @@ func TestGroupsAndScale(t *testing.T) {
 	simtest.ErrorIf(t, n != 4+2 || size != 4*300+2*3, "%d messages, %d B", n, size)
 	_, ns := g.Count(mpi.Calc)
 	simtest.ErrorIf(t, ns != 4000, "computing %d ns", ns)
+	// A description may be empty; zeros are no trace.
+	_, nodes, _ := bytes.Cut(write(t, member), []byte("0.0.4"))
+	for text, want := range map[string]bool{"\x00" + string(nodes): true, "\x00\x00\x00": false, "\x00": false, "": false} {
+		simtest.Equal(t, Is(bufio.NewReader(strings.NewReader(text))), want, "%q:", text)
+	}
 	result := simtest.Must((mpi.LogGOPS{L: 1000, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	simtest.EqualSlices(t, result.Finish, []int64{5000, 0, 5000}, "ranks end at")
 	var b strings.Builder
