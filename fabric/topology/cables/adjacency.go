@@ -281,7 +281,7 @@ func counts(first []string) bool {
 func (l *listing) countsIn(first []string, line, cables int, degree map[string]int) {
 	switches, err := strconv.Atoi(first[0])
 	stated, err2 := strconv.Atoi(first[len(first)-1])
-	if err != nil || err2 != nil || switches != len(degree) {
+	if err != nil || err2 != nil || cables == 0 || switches != len(degree) {
 		return
 	}
 	if len(first) == 1 {

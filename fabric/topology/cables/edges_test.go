@@ -96,6 +96,7 @@ func TestEdgesAsMeant(t *testing.T) {
 		{"0,1,\"\"\n1,2,\"\"\n", "", 3, 2},
 		{"n0; n1; 2.5\nn1; n2; 1\n", "f: 2 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
 		{"leaf spine\nspine top\n", "", 3, 2},
+		{"0 1\n", "", 2, 1}, // counts nothing
 		{"id,src,dst\n0,1,2\n1,2,3\n2,3,1\n", `f: line 1, "id src dst", names no switch of a further line: taken as names of columns`, 3, 3},
 		{"Switch A;Port A;Switch B;Port B\nl1;1;s;1\nl2;1;s;2\ns;1;l1;1\n", `f: line 1, "Switch A Port A Switch B Port B", names no switch of a further line: taken as names of columns`, 3, 2},
 		{"Node1 Node2 Length(m)\nsw-a sw-b 3m\nsw-b sw-c 5m\n", "f: line 1, \"Node1 Node2 Length(m)\", names no switch of a further line: taken as names of columns\n" +
@@ -150,6 +151,8 @@ func TestForeign(t *testing.T) {
 		"c ring\np edge 3 3\ne 1 2\ne 2 3\ne 3 1\n":                      "this is a graph in DIMACS's form",
 		"graph G {\n 0 -- 1;\n}\n":                                       "this is a graph in DOT or GML",
 		"Creator \"x\"\ngraph [\n node [ id 0 ]\n":                       "this is a graph in DOT or GML",
+		"num_ranks 2\nrank 0 {\n}\n":                                     "this is a schedule in GOAL",
+		"Unicast lids [0x0-0x5] of switch Lid 1 guid 0x1 (x):\n":         "this is a dump of forwarding tables",
 		"*Vertices 2\n1 \"a\"\n2 \"b\"\n*Edges\n1 2\n":                   "this is a graph of Pajek",
 		"{\"directed\": false, \"nodes\": [{\"id\": 0}], \"links\": []}": "this is networkx's JSON",
 		"#x.py\n# GMT\n#\na 2\nb {\"weight\": 1}\nc {}\nb 0\nc 0\n":      "this is networkx's multiline adjacency list",
