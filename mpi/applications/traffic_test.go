@@ -58,8 +58,7 @@ func TestTraffic(t *testing.T) {
 		// 1000 B at half of 0.4 Gb/s are 40 us each.
 		last := slices.Max(l.Finish)
 		want := 400 * 40000.0
-		simtest.ErrorIf(t, float64(last) < want || pattern != "hot" && float64(last) > 1.05*want,
-			"%s: ends at %d ns, want %v", pattern, last, want)
+		simtest.ErrorIf(t, float64(last) < want || pattern != "hot" && float64(last) > 1.05*want, "%s: ends at %d ns, want %v", pattern, last, want)
 	}
 }
 

@@ -339,8 +339,7 @@ func TestSlurm(t *testing.T) {
 	}
 	want := strings.Fields("host01 host02 host03 host04 host7 login rack0n1 rack0n2 rack1n1 rack1n2 gpu1")
 	simtest.ErrorIf(t, !slices.Equal(names, want), "%q, want %q", names, want)
-	simtest.ErrorIf(t, g.Names.Switches[2].Name != "leaf3" || g.TerminalSwitch(10) != 2,
-		"%+v, gpu1 at %d", g.Names.Switches, g.TerminalSwitch(10))
+	simtest.ErrorIf(t, g.Names.Switches[2].Name != "leaf3" || g.TerminalSwitch(10) != 2, "%+v, gpu1 at %d", g.Names.Switches, g.TerminalSwitch(10))
 	doubts := n.(topology.Doubtful).Doubts()
 	simtest.ErrorIf(t, len(doubts) != 1 || !strings.Contains(doubts[0], "does not tell how many cables"), "%q", doubts)
 }
@@ -390,9 +389,7 @@ func FuzzReadSlurm(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := readSlurm("f", []byte(text))
 		simtest.ErrorIf(t, err != nil && !strings.HasPrefix(err.Error(), "f:"), "an error without a line: %v", err)
-		if err == nil && (n.Graph().Switches() == 0 || n.Graph().Terminals() == 0) {
-			t.Errorf("%d switches", n.Graph().Switches())
-		}
+		simtest.ErrorIf(t, err == nil && (n.Graph().Switches() == 0 || n.Graph().Terminals() == 0), "a network without switches or terminals: %q", text)
 	})
 }
 
@@ -400,8 +397,7 @@ func FuzzReadSlurm(f *testing.F) {
 // with a line is told once, and not again of the switches that name it.
 func TestSlurmLists(t *testing.T) {
 	const leaves = "SwitchName=l0 Nodes=n0\nSwitchName=l1 Nodes=n1\nSwitchName=l2 Nodes=n2\n"
-	built, err := readSlurm("t", []byte("SwitchName=s[0-1] Switches=l[0-2]\n"+leaves))
-	simtest.Check(t, err)
+	built := simtest.Must(readSlurm("t", []byte("SwitchName=s[0-1] Switches=l[0-2]\n"+leaves)))(t)
 	g := built.Graph()
 	simtest.ErrorIf(t, g.Switches() != 5 || g.Terminals() != 3 || g.NumPorts() != 3+2*6,
 		"%d switches, %d terminals, %d ports; want 5, 3 and 15", g.Switches(), g.Terminals(), g.NumPorts())
