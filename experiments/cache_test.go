@@ -192,7 +192,6 @@ func TestGarbageShare(t *testing.T) {
 		got := garbageShare(live<<20, leastGarbage)
 		simtest.ErrorIf(t, got != want, "%d MiB live: %d %%, want %d", live, got, want)
 	}
-	if got := garbageShare(160<<20, checkGarbage); got != 120 {
-		t.Errorf("160 MiB live, many points: %d %%, want 120", got)
-	}
+	got := garbageShare(160<<20, checkGarbage)
+	simtest.ErrorIf(t, got != 120, "160 MiB live, many points: %d %%, want 120", got)
 }

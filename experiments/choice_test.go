@@ -89,9 +89,8 @@ func TestTaggedInputs(t *testing.T) {
 	write("next.txt", direct)
 	before := simtest.Must(read())(t)
 	write("next.txt", strings.Replace(direct, "-1 1 2 3", "-1 2 2 3", 1))
-	if after, err := read(); err != nil || after == before {
-		t.Errorf("the point is the same after its file has changed (%v)", err)
-	}
+	after, err := read()
+	simtest.ErrorIf(t, err != nil || after == before, "the point is the same after its file has changed (%v)", err)
 	write("next.txt", strings.Replace(direct, "-1 1 2 3", "-1 9 2 3", 1))
 	simtest.Refuse(read())(t, `next.txt:1: column 2: "9", want a switch, 0 to 3, or -1`)
 }

@@ -198,6 +198,7 @@ func TestTitlesFollowSettings(t *testing.T) {
 		`x.toml:1:1: title = "Torus {topology.dims}, {traffic.pattern} traffic, {terminal} of {grops}": {terminal} is not a setting of this experiment (did you mean "terminals"?)`,
 		`{grops} is not a setting`, `plot[1].title = "Throughput, from load {load}": {load} is not a setting`)
 	refused(t, strings.Replace(titled, "by {terminals}", "by {hosts}", 1), `plot[1].y_label = "Accepted by {hosts}": {hosts} is not a setting of this experiment`)
+	refused(t, strings.Replace(titled, "{topology.dims}", "{topology.dims[0]}", 1), "{topology.dims[0]} is not a setting of this experiment (did you mean \"topology.dims\"?)")
 	old, err := LoadFinished("x.toml", typo)
 	simtest.ErrorIf(t, err != nil || old.Title != "Torus 4x4, uniform traffic, {terminal} of {grops}", "results that are there: %v", err)
 }

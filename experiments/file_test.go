@@ -217,9 +217,8 @@ func TestDepth(t *testing.T) {
 		"one after another":   {"kind = \"toy\"\ntraffic.x = [" + strings.Repeat("[1.5], ", 1000) + "]\n", ""},
 	} {
 		_, err := Load("x.toml", c.text, Options{})
-		if text := fmt.Sprint(err); c.want != "" && text != c.want || c.want == "" && strings.Contains(text, "nested") {
-			t.Errorf("%s: %.200s\nwant %q", name, text, c.want)
-		}
+		text := fmt.Sprint(err)
+		simtest.ErrorIf(t, c.want != "" && text != c.want || c.want == "" && strings.Contains(text, "nested"), "%s: %.200s\nwant %q", name, text, c.want)
 	}
 	simtest.Refuse2(document.ParseSetting("traffic.x="+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)))(t, "nested deeper")
 }

@@ -383,7 +383,7 @@ func (f *File) LoadBound(p *Point) float64 {
 
 // placeholder stands in a title for what a setting has come to, {traffic.pattern},
 // or for a number of the network, {terminals} or {switches}.
-var placeholder = input.Pattern(`\{[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\}`)
+var placeholder = input.Pattern(`\{(?:"[^"{}]*"|[^{}\s,"])+\}`)
 
 // fillTitles puts settings in the place of their names in titles. Settings that
 // --set gives and a title does not name are added to it, so that no figure shows

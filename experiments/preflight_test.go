@@ -322,8 +322,7 @@ measure = { warmup = 1000, window = 4000 }
 		return all
 	}
 	simtest.Equal(t, fmt.Sprint(said(f.Warnings)), "[switch.buffer_flits for switch.buffer_flits = 8]", "the file:")
-	report, err := f.Preflight(true)
-	simtest.Check(t, err)
+	report := simtest.Must(f.Preflight(true))(t)
 	simtest.Equal(t, strings.Join(said(report.Warnings), "; "), "traffic.load for routing.type = val", "preflight:")
 }
 

@@ -151,8 +151,7 @@ func TestTearDown(t *testing.T) {
 		simtest.ErrorIf(t, kept.QPs != 56 || kept.QPsClosed != 0 || kept.QPsPeak != 7, "%s: kept: %+v", mode, kept)
 		// A process that is ahead may close a connection on which its peer's
 		// last message is not out yet, and that is made anew; so at least.
-		simtest.ErrorIf(t, closed.QPs < 112 || closed.QPs > 130 || closed.QPsClosed < 104 || closed.QPsPeak > 8,
-			"%s: torn down: %+v", mode, closed)
+		simtest.ErrorIf(t, closed.QPs < 112 || closed.QPs > 130 || closed.QPsClosed < 104 || closed.QPsPeak > 8, "%s: torn down: %+v", mode, closed)
 	}
 }
 

@@ -92,9 +92,7 @@ func TestLogGOPSByHand(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := runText(t, c.p, c.text)
-			if err != nil || !slices.Equal(got, c.want) {
-				t.Errorf("finish times %v, %v; want %v", got, err, c.want)
-			}
+			simtest.ErrorIf(t, err != nil || !slices.Equal(got, c.want), "finish times %v, %v; want %v", got, err, c.want)
 		})
 	}
 }
@@ -391,9 +389,7 @@ func TestAtlahs(t *testing.T) {
 		{"on another CPU", send + "}\nrank 1 {\ncalc 9000\nrecv 8b from 0 cpu 1\n}\n", p, []int64{1500, 9000}},
 	} {
 		got, err := runText(t, c.p, c.text)
-		if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%s: finish times %v, %v; want %v", c.name, got, err, c.want)
-		}
+		simtest.ErrorIf(t, err != nil || !slices.Equal(got, c.want), "%s: finish times %v, %v; want %v", c.name, got, err, c.want)
 	}
 }
 

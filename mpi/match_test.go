@@ -45,8 +45,7 @@ func FuzzMatcher(f *testing.F) {
 				}
 			}
 			got, ok := m.take(&lists[which], source, tag)
-			simtest.FatalIf(t, ok != found || got != want,
-				"step %d: take(%d, %d) = %d, %v; plain list has %d, %v", i, source, tag, got, ok, want, found)
+			simtest.FatalIf(t, ok != found || got != want, "step %d: take(%d, %d) = %d, %v; plain list has %d, %v", i, source, tag, got, ok, want, found)
 		}
 		for which := range lists {
 			var left []int32
@@ -153,8 +152,7 @@ func TestFairShares(t *testing.T) {
 		}
 		fairShares(copies, c.bandwidth)
 		for i, want := range c.want {
-			simtest.ErrorIf(t, math.Abs(copies[i].rate-want) > 1e-12,
-				"%v of %v: copy %d has %v, want %v", c.bandwidth, c.most, i, copies[i].rate, want)
+			simtest.ErrorIf(t, math.Abs(copies[i].rate-want) > 1e-12, "%v of %v: copy %d has %v, want %v", c.bandwidth, c.most, i, copies[i].rate, want)
 		}
 	}
 }

@@ -145,9 +145,7 @@ func TestChannels(t *testing.T) {
 		for _, row := range channelRows {
 			found = found || row.topology == c[0] && row.routing == c[1]
 		}
-		if !found {
-			t.Errorf("vcs.csv:%d: %q: %q is compared with nothing", line, c[0], c[1])
-		}
+		simtest.ErrorIf(t, !found, "vcs.csv:%d: %q: %q is compared with nothing", line, c[0], c[1])
 	}) {
 		t.Fatal("no vcs.csv")
 	}

@@ -90,7 +90,7 @@ func trimPosition(message string) string {
 // dotted keys within each other. The deepest key that anything reads has five
 // levels; the TOML library, and what walks its trees, go a call deeper a level, and
 // the time of the former grows with the square of the depth.
-const maxDepth = 500
+const maxDepth = input.MaxNesting
 
 // token is what places are found by: a string of one of TOML's four forms, a line end, a
 // mark, a word, or a comment.
@@ -293,8 +293,8 @@ func ParseSetting(s string) (key string, value any, err error) {
 	}
 	key = strings.Join(names, ".")
 	text = strings.TrimSpace(text)
-	if _, _, deep := places("", "V = "+text); deep != nil {
-		return "", nil, fmt.Errorf("the value is nested deeper than %d levels", maxDepth)
+	if _, _, deep := places("", "V = "+text); deep != nil || len(names) > maxDepth {
+		return "", nil, fmt.Errorf("the key or value is nested deeper than %d levels", maxDepth)
 	}
 	return key, settingValue(text), nil
 }

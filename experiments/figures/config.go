@@ -100,7 +100,7 @@ var sizes = map[string][3]float64{
 // Validate finds out what is wrong with the settings of a figure.
 func (p *PlotConfig) Validate() error {
 	type config PlotConfig // without this method
-	if math.IsInf(p.YMax, 0) {
+	if !plot.Fits(p.YMax, false) {
 		return &param.ParamError{Key: "y_max", Value: p.YMax, Want: "a number"}
 	}
 	for _, r := range []struct {
@@ -110,9 +110,9 @@ func (p *PlotConfig) Validate() error {
 	}{{"x_range", p.XRange, p.LogX}, {"y_range", p.YRange, p.LogY}} {
 		switch {
 		case len(r.value) == 0:
-		case len(r.value) != 2 || !(r.value[0] < r.value[1]) || math.IsInf(r.value[0], 0) || math.IsInf(r.value[1], 0):
+		case len(r.value) != 2 || !(r.value[0] < r.value[1]) || !plot.Fits(r.value[0], false) || !plot.Fits(r.value[1], false):
 			return &param.ParamError{Key: r.key, Value: r.value, Want: "two numbers, the lower one first"}
-		case r.log && r.value[0] <= 0:
+		case r.log && !plot.Fits(r.value[0], true):
 			return &param.ParamError{Key: r.key, Value: r.value, Want: "numbers above 0: the axis is logarithmic"}
 		}
 	}

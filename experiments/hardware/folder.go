@@ -115,6 +115,9 @@ func read(path string) (all []*system, faults document.Problems, err error) {
 	if problem != nil {
 		return nil, nil, document.Problems{{At: at, Message: "cannot be read: " + problem.Error() + "; it says which preset each system is: see weft reproduce --help"}}
 	}
+	if _, problem := document.Parse(at, text); problem != nil { // which knows places, and a bound of the depth
+		return nil, nil, problem
+	}
 	var file systemsFile
 	meta, problem := toml.Decode(text, &file)
 	if problem != nil {

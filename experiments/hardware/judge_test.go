@@ -102,7 +102,7 @@ func TestRefusals(t *testing.T) {
 	const rows = "system,benchmark,nodes,ppn,ranks,size_bytes,value,unit,library,quality\n"
 	for _, c := range []struct{ systems, rows, want string }{
 		{"", "", "systems.toml: cannot be read"},
-		{"[system.x\n", rows, "systems.toml: toml: line 2"},
+		{"[system.x\n", rows, "systems.toml:1:10: not valid TOML"},
 		{"[system.x]\npreset = \"edr\"\n", "", "holds no rows.csv"},
 		{"system = 3\n", rows, "systems.toml: has no table [system.NAME]\n"},
 		{"[system.x]\npreset = \"edrr\"\n", rows, "want one of edr"},

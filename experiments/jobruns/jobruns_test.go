@@ -54,8 +54,7 @@ func session(t *testing.T) (*judge.Session, *bytes.Buffer) {
 func TestJudge(t *testing.T) {
 	const want = 130e6 + (0.55+0.19)*2*29516800*0.75
 	for median, verdict := range map[float64]string{want: judge.Agrees, 1.2 * want: judge.Differs} {
-		r, err := Open(forged(t, median, nil))
-		simtest.Check(t, err)
+		r := simtest.Must(Open(forged(t, median, nil)))(t)
 		s, out := session(t)
 		o, err := s.Judge(r)
 		simtest.ErrorIf(t, err != nil || o.Failed != (verdict == judge.Differs) || o.Unreadable || !strings.Contains(out.String(), verdict),

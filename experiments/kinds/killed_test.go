@@ -327,15 +327,13 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 	task := func(ctx context.Context, folder string) (cells any, err error) {
 		slurm := filepath.Join(dir, folder, "slurm")
 		job := map[string]any{"file": toml, "threads": 2, "snapshot_every": time.Microsecond, "tasks": [][]string{{file.Points[0].Hash}}}
-		content, err := json.Marshal(job)
-		simtest.Check(t, err)
+		content := simtest.Must(json.Marshal(job))(t)
 		simtest.Check(t, os.MkdirAll(slurm, 0o777))
 		simtest.Check(t, os.WriteFile(filepath.Join(slurm, "job.json"), content, 0o666))
 		if err := engine.SlurmTask(ctx, filepath.Join(slurm, "job.json"), 0); err != nil {
 			return nil, err
 		}
-		journal, err := os.ReadFile(filepath.Join(slurm, "task-0.journal"))
-		simtest.Check(t, err)
+		journal := simtest.Must(os.ReadFile(filepath.Join(slurm, "task-0.journal")))(t)
 		lines := strings.Split(strings.TrimSpace(string(journal)), "\n")
 		var last map[string]any
 		simtest.Check(t, json.Unmarshal([]byte(lines[len(lines)-1][len("01234567 "):]), &last))

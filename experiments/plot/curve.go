@@ -245,7 +245,7 @@ func (f *Figure) highestKept() float64 {
 
 // lost tells whether point j is saturated without a value for the axis: no measured packet arrived.
 func (f *Figure) lost(s *Series, j int) bool {
-	return s.saturated(j) && (math.IsNaN(s.Y[j]) || f.LogY && s.Y[j] <= 0) && f.onAxis(s.X[j])
+	return s.saturated(j) && (math.IsNaN(s.Y[j]) || f.LogY && !Fits(s.Y[j], true)) && f.onAxis(s.X[j])
 }
 
 // lostLoads are the lost points' places along the horizontal axis, if the figure may have a strip.

@@ -180,7 +180,9 @@ func (f *Figure) Check() error {
 		numbers = numbers || !math.IsNaN(s.X[i]) && !math.IsNaN(s.Y[i])
 	}
 	switch {
-	case numbers && (f.LogX || f.LogY):
+	case numbers && !f.LogX && !f.LogY:
+		return fmt.Errorf("%w: an axis shows numbers between -%v and %v", ErrNothing, furthest, furthest)
+	case numbers:
 		return fmt.Errorf("%w: a logarithmic axis shows positive numbers only", ErrNothing)
 	case saturated:
 		return fmt.Errorf("%w: those that are saturated have no value", ErrNothing)
@@ -205,7 +207,7 @@ func (f *Figure) visible(s *Series, i int) bool {
 	if f.Style == Histogram {
 		x = s.XEnd[i] // the first bin may begin at 0
 	}
-	return f.onAxis(x) && !math.IsNaN(y) && !math.IsInf(y, 0) && !(f.LogY && y <= 0)
+	return f.onAxis(x) && Fits(y, f.LogY)
 }
 
 // shown are the points of a series that can be drawn on the axes.
@@ -220,12 +222,20 @@ func (f *Figure) shown(s *Series) (all []int) {
 
 // onAxis tells whether the horizontal axis can show x.
 func (f *Figure) onAxis(x float64) bool {
-	return !math.IsNaN(x) && !math.IsInf(x, 0) && !(f.LogX && !f.categorical() && x <= 0)
+	return Fits(x, f.LogX && !f.categorical())
+}
+
+// furthest bounds the numbers of an axis, whose range and ratios must be numbers, too.
+const furthest = 1e150
+
+// Fits tells whether an axis can show a number.
+func Fits(x float64, log bool) bool {
+	return math.Abs(x) < furthest && !(log && x < 1/furthest)
 }
 
 // interval is the half-width of the confidence interval of point i; 0 if there is none.
 func (s *Series) interval(i int) float64 {
-	if i >= len(s.HalfWidth) || !(s.HalfWidth[i] > 0) || math.IsInf(s.HalfWidth[i], 0) {
+	if i >= len(s.HalfWidth) || !(s.HalfWidth[i] > 0) || !Fits(s.HalfWidth[i], false) {
 		return 0
 	}
 	return s.HalfWidth[i]

@@ -279,9 +279,8 @@ func TestTicksAtPowers(t *testing.T) {
 	}
 	// An axis that shows one of them has other ticks.
 	f := &Figure{XLabel: "Ranks", LogX: true, XRange: []float64{7, 12}, Style: Line, Series: []Series{{X: []float64{4, 8, 16}, Y: []float64{1, 1, 1}}}}
-	if l, _ := record(f); labelsOf(l.plot.X.Tick.Marker, 7, 12) != "7 8 9 10" {
-		t.Errorf("ticks %s", labelsOf(l.plot.X.Tick.Marker, 7, 12))
-	}
+	l, _ := record(f)
+	simtest.ErrorIf(t, labelsOf(l.plot.X.Tick.Marker, 7, 12) != "7 8 9 10", "ticks %s", labelsOf(l.plot.X.Tick.Marker, 7, 12))
 	// Of 40 powers each that there is room for has a label, at equal distances.
 	s := Series{}
 	for i := range 40 {
@@ -314,9 +313,7 @@ func TestRender(t *testing.T) {
 			simtest.FatalIf(t, err != nil, "%s.%s: %v", name, format, err)
 			again, err := f.Render(format)
 			simtest.ErrorIf(t, err != nil || !bytes.Equal(first, again), "%s.%s differs when drawn again (%v)", name, format, err)
-			if !bytes.HasPrefix(first, []byte(start)) {
-				t.Errorf("%s.%s begins with %q", name, format, first[:8])
-			}
+			simtest.ErrorIf(t, !bytes.HasPrefix(first, []byte(start)), "%s.%s begins with %q", name, format, first[:8])
 			if dir := os.Getenv("WEFT_FIGURES"); dir != "" {
 				simtest.Check(t, os.WriteFile(filepath.Join(dir, name+"."+format), first, 0o644))
 			}
@@ -355,6 +352,10 @@ func TestNothingToDraw(t *testing.T) {
 	f.Series[0].States = []State{Saturated}
 	simtest.Refuse(f.Render("svg"))(t, "no point to draw: those that are saturated have no value")
 	simtest.Refuse(f.Render("bmp"))(t, "")
+	f = &Figure{Style: Line, Series: []Series{{X: []float64{1, 2}, Y: []float64{1e300, -1e300}}}} // whose distance is no number
+	simtest.Refuse(f.Render("svg"))(t, "no point to draw: an axis shows numbers between -1e+150 and 1e+150")
+	f = &Figure{Style: Line, LogX: true, LogY: true, Series: []Series{{X: []float64{1e-300, 1, 1e300}, Y: []float64{1, 2, 3}}, {X: []float64{1, 2}, Y: []float64{1e300, 1e-300}}}}
+	simtest.Must(f.Render("svg"))(t)
 }
 
 // TestTicks: labels at round steps.

@@ -399,9 +399,7 @@ func TestNetworkFormats(t *testing.T) {
 		switch format {
 		case "png":
 			image, err := png.Decode(bytes.NewReader(first))
-			if err != nil || image.Bounds().Dx() < 500 {
-				t.Errorf("png: %v, %v", err, image.Bounds())
-			}
+			simtest.ErrorIf(t, err != nil || image.Bounds().Dx() < 500, "png: %v, %v", err, image.Bounds())
 		case "pdf":
 			simtest.ErrorIf(t, !bytes.Contains(first, []byte("/FontFile2")), "pdf: no embedded font")
 		case "svg":

@@ -209,9 +209,8 @@ func TestNamesBeginAtTheAxis(t *testing.T) {
 		f.Series[0].X, f.Series[0].Y = append(f.Series[0].X, float64(i)), append(f.Series[0].Y, 1)
 	}
 	l, tape := record(f)
-	if style := l.plot.X.Tick.Label; style.Rotation >= 0 || style.XAlign != text.XLeft {
-		t.Errorf("names are turned by %v and aligned by %v", style.Rotation, style.XAlign)
-	}
+	style := l.plot.X.Tick.Label
+	simtest.ErrorIf(t, style.Rotation >= 0 || style.XAlign != text.XLeft, "names are turned by %v and aligned by %v", style.Rotation, style.XAlign)
 	// Small letters, half as high as the font, have their middle at the tick.
 	trX, _ := l.plot.Transforms(&draw.Canvas{Rectangle: l.data})
 	names := 0

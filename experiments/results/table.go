@@ -39,7 +39,9 @@ func Exists(path string) bool {
 
 // ReadTable reads CSV with a header line.
 func ReadTable(name string, r io.Reader) (*Table, error) {
-	rows, err := csv.NewReader(input.Text(r)).ReadAll()
+	in := csv.NewReader(input.Text(r))
+	in.TrimLeadingSpace = true // as people write tables; Write quotes cells that begin with some
+	rows, err := in.ReadAll()
 	if errors.Is(err, input.ErrUTF16) {
 		return nil, fmt.Errorf("%s: %w", name, input.ErrUTF16)
 	}
@@ -134,7 +136,10 @@ func plainCell(cell string) string {
 
 // Column is the index of a column. The error lists the columns that there are.
 func (t *Table) Column(name string) (int, error) {
-	if i := slices.Index(t.Columns, name); i >= 0 {
+	switch i := slices.Index(t.Columns, name); {
+	case i >= 0 && slices.Contains(t.Columns[i+1:], name):
+		return 0, fmt.Errorf("two columns are called %q", name)
+	case i >= 0:
 		return i, nil
 	}
 	return 0, fmt.Errorf("no column %q%s: there are %s", name, param.DidYouMean(name, t.Columns), strings.Join(t.Columns, ", "))

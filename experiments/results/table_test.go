@@ -38,6 +38,9 @@ func TestFormulaCells(t *testing.T) {
 	simtest.ErrorIf(t, !reflect.DeepEqual(raw, want), "written %q\nwant    %q", raw, want)
 	back, err := ReadTable("t", &b)
 	simtest.ErrorIf(t, err != nil || !reflect.DeepEqual(back, table), "read back %q, %v", back, err)
+	byHand := simtest.Must(ReadTable("x", strings.NewReader("x, y,z,z\n1, 2,3,4\n")))(t) // spaces are none of a cell
+	simtest.Equal(t, byHand.Cell(0, "y"), "2", "y:")
+	simtest.Refuse(byHand.Column("z"))(t, `two columns are called "z"`)
 }
 
 // Swept settings with units can be drawn and selected.

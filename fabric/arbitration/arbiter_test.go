@@ -12,8 +12,7 @@ import (
 
 func entries(t testing.TB, text string) []Entry {
 	t.Helper()
-	e, err := ParseEntries(text)
-	simtest.Check(t, err)
+	e := simtest.Must(ParseEntries(text))(t)
 	return e
 }
 

@@ -369,8 +369,7 @@ func TestAdaptiveSteps(t *testing.T) {
 			}
 		}
 		even := first > 0 && first < 64
-		simtest.ErrorIf(t, even != c.even || !even && first == 0,
-			"queues of %d and %d B: the first is chosen %d times of 64", c.a, c.b, first)
+		simtest.ErrorIf(t, even != c.even || !even && first == 0, "queues of %d and %d B: the first is chosen %d times of 64", c.a, c.b, first)
 	}
 }
 

@@ -87,8 +87,7 @@ func TestClosedLoopIdle(t *testing.T) {
 	want := 6 / float64(trip)
 	simtest.ErrorIf(t, math.Abs(result.Accepted-want) > 1e-12, "accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	expectMeasures(t, result, map[string]int64{"packet": 25, "acknowledgement": 23, "round trip": 48}, 400)
-	simtest.ErrorIf(t, result.Offered != 0 || result.State != measure.Steady,
-		"offered %v, %v (%s)", result.Offered, result.State, result.Reason)
+	simtest.ErrorIf(t, result.Offered != 0 || result.State != measure.Steady, "offered %v, %v (%s)", result.Offered, result.State, result.Reason)
 }
 
 // TestClosedLoopWindow: a window of 4 packets of one flit each sends four times as
@@ -116,8 +115,7 @@ func TestRequestReplyIdle(t *testing.T) {
 func TestRequestReplyBehind(t *testing.T) {
 	result := answers(t, "request-reply", 2, measure.Plan{Warmup: 1000, Window: 20000}, env(3, every(4)), param.Set("reply_flits", 5))
 	simtest.ErrorIf(t, result.State != measure.Saturated || result.Reason != measure.ByGrowth, "%v (%s)", result.State, result.Reason)
-	simtest.ErrorIf(t, math.Abs(result.Accepted-1) > 0.01,
-		"accepted %v flits a terminal and cycle, want 1: the channel is full", result.Accepted)
+	simtest.ErrorIf(t, math.Abs(result.Accepted-1) > 0.01, "accepted %v flits a terminal and cycle, want 1: the channel is full", result.Accepted)
 }
 
 // expectMeasures: every exchange takes the same time, and all of the window count.
@@ -258,8 +256,7 @@ func TestPortCounts(t *testing.T) {
 	simtest.ErrorIf(t, seen != want, "%+v, want %+v", seen, want)
 	for i, value := range []float64{200, 1} {
 		m := &r.Measures[i]
-		simtest.ErrorIf(t, m.Cycles.N() != 2 || m.Mean() != value,
-			"%s: %d values, mean %v, want 2 and %v", m.Name, m.Cycles.N(), m.Mean(), value)
+		simtest.ErrorIf(t, m.Cycles.N() != 2 || m.Mean() != value, "%s: %d values, mean %v, want 2 and %v", m.Name, m.Cycles.N(), m.Mean(), value)
 	}
 	seen = [2]terminal.Counters{}
 	again := host()

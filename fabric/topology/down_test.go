@@ -287,8 +287,7 @@ func TestDesignProjectivePlanes(t *testing.T) {
 			continue
 		}
 		built = append(built, m)
-		simtest.ErrorIf(t, d.Points() != m*(m-1)+1 || d.Size() != m || d.Sigma() != 1,
-			"m = %d: got (%d, %d, %d)", m, d.Points(), d.Size(), d.Sigma())
+		simtest.ErrorIf(t, d.Points() != m*(m-1)+1 || d.Size() != m || d.Sigma() != 1, "m = %d: got (%d, %d, %d)", m, d.Points(), d.Size(), d.Sigma())
 		err = d.Verify()
 		simtest.ErrorIf(t, err != nil, "m = %d: %v", m, err)
 	}

@@ -444,8 +444,7 @@ func TestMegafly(t *testing.T) {
 	} {
 		x := topologytest.Build(t, "megafly", func(d *topology.MegaflyConfig) { *d = c.config }).(*topology.Megafly)
 		m := metrics.Measure(x.Graph())
-		simtest.ErrorIf(t, fmt.Sprint(m.Pairs) != c.pairs || math.Abs(m.MeanDistance-c.mean) > 5e-7 || m.Links != c.links,
-			"%+v: %+v", c.config, m)
+		simtest.ErrorIf(t, fmt.Sprint(m.Pairs) != c.pairs || math.Abs(m.MeanDistance-c.mean) > 5e-7 || m.Links != c.links, "%+v: %+v", c.config, m)
 		simtest.Near(t, x.Forms().UniformCapacity, c.most, 1e-12, "%+v:", c.config)
 	}
 	// Radix 36: 18 leaves and 18 spines a group, 18 terminals and 18 global ports:

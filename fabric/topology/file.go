@@ -425,8 +425,8 @@ func (f fileClass) class() (Class, error) {
 	if c.Name == "" || input.HasControl(c.Name) {
 		return c, fmt.Errorf("class %s: want a name, without control characters", input.Quote(c.Name))
 	}
-	if c.Latency < 1 {
-		return c, fmt.Errorf("class %q: latency = %d: want at least 1 cycle", c.Name, c.Latency)
+	if c.Latency < 1 || c.Latency >= 1<<29 {
+		return c, fmt.Errorf("class %q: latency = %d: want 1 cycle to less than 2^29", c.Name, c.Latency)
 	}
 	var err error
 	if f.Rate != "" {
@@ -474,6 +474,8 @@ var foreign = []struct {
 	{"ibdiagnet's .lst", input.Pattern(`(?m)^\s*\{\s*(CA|SW|RT|CA-SW)\s+Ports:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
 	{"ibdiagnet's net_dump", input.Pattern(`(?m)^\s*#\s*:\s*IB#\s*:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
 	{"a list of nodes alone, of ibnetdiscover -l or ibswitches", input.Pattern(`(?m)^(Ca|Switch|Rt)\s*:\s*0x[0-9A-Fa-f]+ ports \d`), "give what ibnetdiscover prints without -l"},
+	{"a dump of forwarding tables", input.Pattern(`(?m)^(Unicast lids |dump_ucast_routes: |PLFT_NUM: )`), "give what ibnetdiscover prints; the tables are for routing.type = \"lft\""},
+	{"a schedule in GOAL", input.Pattern(`(?m)^num_ranks \d`), "it is for workload.type = \"goal\""},
 	{"a matrix of flows of htsim", input.Pattern(`(?m)^Nodes \d+\s+Connections \d`), "it is for flows.file"},
 	{"a graph in DIMACS's form", input.Pattern(`(?m)^p (edge|col|sp) \d+ \d+`), `write its lines "e 0 1" as "0 1", for topology.type = "edges"`},
 	{"a graph in DOT or GML", input.Pattern(`(?m)^\s*(strict\s+)?(di)?graph\b[^\n]*(\n\s*)?[\[{]`), "write a list of cables, a line \"0 1\" for each, for topology.type = \"edges\""},

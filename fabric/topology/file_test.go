@@ -79,6 +79,10 @@ func TestFileProblems(t *testing.T) {
 		{"link without end", head + classes + nodes + "\"links\": [{\"a\": {\"switch\": 0}, \"class\": \"x\"}]}", []string{`f:7: no "switch": want 0 to 1`}},
 		{"no nodes", head + classes + "\"links\": []}", []string{"0 switches and 0 terminals"}},
 		{"guid", head + "\"switches\": [{\"guid\": \"0xg\"}]}", []string{`f:3: GUID "0xg"`}},
+		{"identities", head + classes + "\"switches\": [{\"lid\": 65536},\n{\"ports\": 65536}],\n\"terminals\": [{\"switch\": 0, \"class\": \"x\", \"lmc\": 8},\n{\"switch\": 1, \"class\": \"x\", \"lmc\": 0},\n{\"switch\": 1, \"class\": \"x\", \"lid\": -1}],\n" + link,
+			[]string{"f:4: lid 65536", "f:5: port 65536", "f:6: lmc 8", "f:8: lid -1"}},
+		{"numbers", head + classes + nodes + "\"links\": [{\"a\": {\"switch\": 0, \"number\": -1}, \"b\": {\"switch\": 1}, \"class\": \"x\"}]}", []string{"f:7: port -1"}},
+		{"latency", head + "\"classes\": [{\"name\": \"x\", \"latency\": 536870912}],\n" + nodes + link, []string{`f:3: class "x": latency = 536870912`}},
 		{"classes", head + "\"classes\": [{\"name\": \"x\", \"latency\": 0},\n{\"latency\": 1}, {\"name\": \"y\", \"latency\": 1},\n{\"name\": \"y\", \"latency\": 1},\n{\"name\": \"z\", \"latency\": 1, \"rate\": \"fast\"}],\n" + nodes + link,
 			[]string{`f:3: class "x": latency = 0`, "f:4: class \"\": want a name", `f:5: class "y" twice`, `f:6: rate "fast"`}},
 		{"together", head + classes + nodes + "\"links\": [{\"a\": {\"switch\": 0}, \"b\": {\"switch\": 2}, \"class\": \"x\"},\n" +

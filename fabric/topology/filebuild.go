@@ -2,6 +2,7 @@ package topology
 
 import (
 	"cmp"
+	"math"
 	"reflect"
 	"slices"
 )
@@ -89,6 +90,7 @@ func (r *fileReader) cableEnds() []fileEnd {
 	ends := make([]fileEnd, 0, len(r.terminals)+2*len(r.links))
 	next := make([]int, len(r.switches)) // port after the highest so far
 	end := func(line int, f filePort) {
+		r.identity(line, 0, 0, f.Number)
 		e := fileEnd{line: line, sw: f.Switch, number: f.Number}
 		if f.Switch == noSwitch {
 			r.ProblemAt(line, "no \"switch\": want 0 to %d", len(next)-1)
@@ -145,12 +147,12 @@ func (r *fileReader) names() *Names {
 	nodes := 0
 	for i, e := range r.switches {
 		put(&n.Switches, len(r.switches), i, e.value)
-		r.checkLMC(e.line, e.value.LMC)
+		r.identity(e.line, e.value.LID, e.value.LMC, e.value.Ports)
 	}
 	for i, e := range r.terminals {
 		v := e.value
 		put(&n.Terminals, len(r.terminals), i, AdapterPort{Name: v.Name, NodeGUID: v.NodeGUID, NodePort: v.NodePort, PortGUID: v.PortGUID, LID: v.LID, LMC: v.LMC})
-		r.checkLMC(e.line, v.LMC)
+		r.identity(e.line, v.LID, v.LMC, v.NodePort)
 		if v.Node != nil {
 			nodes++
 			n.TerminalNode = append(n.TerminalNode, *v.Node)
@@ -166,7 +168,7 @@ func (r *fileReader) names() *Names {
 		if e.value.Switch < 0 || int(e.value.Switch) >= len(r.switches) {
 			r.ProblemAt(e.line, "aggregation node without a \"switch\" of 0 to %d", len(r.switches)-1)
 		}
-		r.checkLMC(e.line, e.value.LMC)
+		r.identity(e.line, e.value.LID, e.value.LMC, max(e.value.Port, e.value.NodePort))
 		n.Aggregation = append(n.Aggregation, e.value)
 	}
 	if nodes != 0 && nodes != len(r.terminals) {
@@ -175,9 +177,15 @@ func (r *fileReader) names() *Names {
 	return n
 }
 
-func (r *fileReader) checkLMC(line int, lmc uint8) {
-	if lmc > 7 {
+// identity checks what InfiniBand numbers: LIDs have 16 bits, port is a port's or how many there are.
+func (r *fileReader) identity(line int, lid int32, lmc uint8, port int32) {
+	switch {
+	case lid < 0 || lid > math.MaxUint16:
+		r.ProblemAt(line, "lid %d: want 0 to %d", lid, math.MaxUint16)
+	case lmc > 7:
 		r.ProblemAt(line, "lmc %d: want 0 to 7", lmc)
+	case port < 0 || port > math.MaxUint16:
+		r.ProblemAt(line, "port %d of an adapter, or switch: want 0 to %d", port, math.MaxUint16)
 	}
 }
 

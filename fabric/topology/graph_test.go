@@ -113,8 +113,7 @@ func TestLayouts(t *testing.T) {
 		t.Errorf("torus: %v", l.Places)
 	}
 	_, l = laidOut(t, "mesh", func(c *topology.GridConfig) { c.Dims = []int{3, 3, 2} })
-	simtest.ErrorIf(t, len(l.Frames) != 2 || l.Frames[1].Name != "plane 1" || l.Plane[8] != 0 || l.Plane[9] != 1,
-		"mesh: %v, %v", l.Frames, l.Plane)
+	simtest.ErrorIf(t, len(l.Frames) != 2 || l.Frames[1].Name != "plane 1" || l.Plane[8] != 0 || l.Plane[9] != 1, "mesh: %v, %v", l.Frames, l.Plane)
 	x, l := laidOut(t, "dragonfly", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 2, 4, 2 })
 	for s, at := range l.Places {
 		f := l.Frames[x.(topology.Grouped).GroupOf(topology.SwitchID(s))]
@@ -145,8 +144,7 @@ func TestTreeLayout(t *testing.T) {
 		}
 	}
 	imported := topology.LayoutOf(topology.NewFileNetwork(x.Graph()))
-	simtest.ErrorIf(t, imported.Shape != topology.Levels || !slices.Equal(imported.Places, l.Places),
-		"the imported tree is drawn in another way")
+	simtest.ErrorIf(t, imported.Shape != topology.Levels || !slices.Equal(imported.Places, l.Places), "the imported tree is drawn in another way")
 }
 
 // TestFamilyLayouts: no two switches stand on each other, in the shape of the family.

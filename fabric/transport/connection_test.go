@@ -171,8 +171,7 @@ func TestSprayingReps(t *testing.T) {
 	for range 8 {
 		got = append(got, s.next(0))
 	}
-	simtest.ErrorIf(t, !slices.Equal(got, []uint16{2, 3, 4, 5, 6, 7, 8, 9}) || s.good.Len() != 0,
-		"%v, %d left", got, s.good.Len())
+	simtest.ErrorIf(t, !slices.Equal(got, []uint16{2, 3, 4, 5, 6, 7, 8, 9}) || s.good.Len() != 0, "%v, %d left", got, s.good.Len())
 	seen := map[uint16]bool{}
 	for range 200 { // of 64: a few are missing
 		seen[s.next(0)&63] = true
@@ -202,9 +201,8 @@ func TestSprayingMixed(t *testing.T) {
 	s.heard(7, pathTrimmedLast)
 	s.heard(6, pathMarked)
 	simtest.EqualSlices(t, entropies(&s, 13, 0), []uint16{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 7}, "recycled")
-	if got := entropies(&s, 7, 0); !each(got, 1, 6) {
-		t.Errorf("then %v, want each but 6 once", got)
-	}
+	got := entropies(&s, 7, 0)
+	simtest.ErrorIf(t, !each(got, 1, 6), "then %v, want each but 6 once", got)
 }
 
 // TestTimeoutOfSpray: a timeout, at 17.4 us as in TestTimeoutNotNeeded, freezes REPS for its 10 ms.

@@ -17,8 +17,7 @@ func incast(t *testing.T, control string, n, packets int, mark sim.Bytes) *run {
 	config, of := DefaultConfig(), shared.DefaultConfig()
 	config.Control = control
 	of.Queue, of.MarkFrom, of.MarkTo = 1<<20, mark, max(mark, 1)
-	flows, err := Incast(4, n, 0, int64(packets)*4086)
-	simtest.Check(t, err)
+	flows := simtest.Must(Incast(4, n, 0, int64(packets)*4086))(t)
 	return simulate(t, star(t, 4), config, of, flows)
 }
 
@@ -241,8 +240,7 @@ func TestRepeated(t *testing.T) {
 // TestPoisson: 16 terminals at half of 100 Gb/s send 100,000 flows of 1,000 B in a millisecond, 4 *
 // sqrt(100,000) more or less; each terminal a sixteenth of them, likewise, and none to itself.
 func TestPoisson(t *testing.T) {
-	flows, err := Poisson(16, nil, 1000, 0.5, 100e9, sim.Millisecond, 3)
-	simtest.Check(t, err)
+	flows := simtest.Must(Poisson(16, nil, 1000, 0.5, 100e9, sim.Millisecond, 3))(t)
 	var from [16]int
 	last := sim.Time(0)
 	for _, f := range flows {
@@ -251,9 +249,8 @@ func TestPoisson(t *testing.T) {
 		}
 		last = f.Start
 	}
-	if n := len(flows); n < 100_000-1265 || n > 100_000+1265 {
-		t.Errorf("%d flows, want 100,000", n)
-	}
+	n := len(flows)
+	simtest.ErrorIf(t, n < 100_000-1265 || n > 100_000+1265, "%d flows, want 100,000", n)
 	for s, n := range from {
 		simtest.ErrorIf(t, n < 6250-316 || n > 6250+316, "terminal %d sends %d flows, want 6,250", s, n)
 	}

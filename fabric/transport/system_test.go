@@ -119,7 +119,14 @@ trigger id 2 barrier 1
 func TestMatrix(t *testing.T) {
 	m := simtest.Must(ReadMatrix("x.cm", []byte(oneMatrix)))(t)
 	simtest.Alike(t, "matrix", m.Nodes, 16, len(m.Flows), 3, m.Flows[0].Start, 7*sim.Microsecond, m.Flows[1].After, 1, m.Flows[1].Fires, 2, m.Triggers[1], Trigger{2, 1})
+	for text, want := range map[string]int{"barrier count 3": 3, "count 3 barrier": 3, "barrier 3": 3, "barrier": 1} {
+		m = simtest.Must(ReadMatrix("x.cm", []byte("Failures 0\nNodes 2\n0->1 msg 7 start 0 size 9 send_done_trigger 2\ntrigger id 2 "+text+"\n")))(t)
+		simtest.Alike(t, text, m.Triggers[0], Trigger{2, want})
+	}
 	for _, c := range []struct{ old, new, want string }{
+		{"oneshot", "oneshot count 2", "x.cm:7: want trigger id"},
+		{"barrier 1", "multishot", `x.cm:8: "multishot": want trigger id`},
+		{"Triggers 2", "Failures 1", `x.cm:3: "Failures": links that fail`},
 		{"Nodes 16", "Nodes 8", "x.cm:4: leads from 2 to 11, and there are 8 nodes"},
 		{"Connections 3", "Connections 4", "x.cm:9: Connections announces 4 flows, and 3 follow: is the file cut?"},
 		{"2->8 id 3 trigger 2", "2->8 id 3 trigger 5", "x.cm:6: trigger 5 is not in the file"},
@@ -129,7 +136,7 @@ func TestMatrix(t *testing.T) {
 		{"start 7", "start -1", `x.cm:4: start "-1": want a time`},
 		{"size 100", "size x", `x.cm:5: size "x"`},
 		{"size 100", "bytes 100", `x.cm:5: "bytes"`},
-		{"oneshot", "twice", "x.cm:7: want trigger id"},
+		{"oneshot", "twice", `x.cm:7: "twice": want trigger id`},
 		{"Triggers 2", "Trigers 2", `x.cm:3: "Trigers"`},
 	} {
 		simtest.Refuse(ReadMatrix("x.cm", []byte(strings.Replace(oneMatrix, c.old, c.new, 1))))(t, c.want)

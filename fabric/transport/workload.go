@@ -186,8 +186,8 @@ type Matrix struct {
 //	Nodes n
 //	Connections n
 //	Triggers n
-//	SRC->DST [id n] [msg] start TIME | trigger n, size BYTES [send_done_trigger n] [recv_done_trigger n] [prio n]
-//	trigger id n oneshot | barrier m
+//	SRC->DST [id n] [msg [n]] start TIME | trigger n, size BYTES [send_done_trigger n] [recv_done_trigger n] [prio n]
+//	trigger id n oneshot | barrier count m
 //
 // in any order; # begins a comment. A flow starts at a time, in us if it has no unit (htsim's older trees;
 // uet-htsim counts ps: numbers from a second of us on have to have one), or when its trigger fires: at
@@ -227,6 +227,8 @@ type matrixReader struct {
 	lines                 map[int]int // of triggers
 }
 
+const digits = "0123456789"
+
 // MostFlows bounds the flows of a run.
 const MostFlows = 1 << 24
 
@@ -238,6 +240,9 @@ func (r *matrixReader) read() {
 		r.count(&r.connections, MostFlows)
 	case first == "Triggers":
 		r.count(&r.triggers, MostFlows)
+	case first == "Failures" && len(r.words) == 2 && r.words[1] == "0": // none
+	case first == "Failures" || first == "failure":
+		r.ProblemAt(r.line, "%q: links that fail are settings of the network here: want none in this file", first)
 	case first == "trigger":
 		r.trigger()
 	case strings.Contains(first, "->"):
@@ -282,15 +287,33 @@ func (r *matrixReader) start(word string) sim.Time {
 }
 
 func (r *matrixReader) trigger() {
-	w := r.words
-	if len(w) < 4 || w[1] != "id" || w[3] == "oneshot" && len(w) != 4 || w[3] == "barrier" && len(w) != 5 || w[3] != "oneshot" && w[3] != "barrier" {
-		r.ProblemAt(r.line, "want trigger id NUMBER oneshot, or trigger id NUMBER barrier COUNT")
+	t, kind := Trigger{Count: 1}, ""
+	for w := r.words[1:]; len(w) > 0; w = w[1:] {
+		key, number := w[0], &t.ID
+		counted := len(w) > 1 && strings.Trim(w[1], digits) == ""
+		switch {
+		case kind == "" && (key == "oneshot" || key == "barrier"):
+			if kind = key; key == "oneshot" || !counted {
+				continue
+			}
+			number = &t.Count
+		case key == "count":
+			number = &t.Count
+		case key != "id":
+			counted = false
+		}
+		if !counted {
+			r.ProblemAt(r.line, "%q: want trigger id NUMBER oneshot, or trigger id NUMBER barrier count COUNT", key)
+			return
+		}
+		*number = int(r.number(key, w[1], MostFlows))
+		w = w[1:]
+	}
+	if kind == "" || t.ID == 0 || kind == "oneshot" && t.Count != 1 {
+		r.ProblemAt(r.line, "want trigger id NUMBER oneshot, or trigger id NUMBER barrier count COUNT, numbers from 1")
 		return
 	}
-	t := Trigger{int(r.number("id", w[2], MostFlows)), 1}
-	if len(w) == 5 {
-		t.Count = max(1, int(r.number("barrier", w[4], MostFlows)))
-	}
+	t.Count = max(1, t.Count)
 	if before, ok := r.lines[t.ID]; ok {
 		r.ProblemAt(r.line, "trigger %d stands in line %d, too", t.ID, before)
 	}
@@ -305,6 +328,9 @@ func (r *matrixReader) flow() {
 	for w := r.words[1:]; len(w) > 0; {
 		key := w[0]
 		if w = w[1:]; key == "msg" {
+			if len(w) > 0 && strings.Trim(w[0], digits) == "" {
+				w = w[1:] // its number
+			}
 			continue
 		}
 		if len(w) == 0 {

@@ -21,7 +21,7 @@ type ProgramFile struct {
 
 func init() {
 	param.Register(skeletons.Registry, "program", "steps from a file: skeletons one after the other, on all ranks or on groups of them", ProgramFile{}, func(c ProgramFile, e skeletons.Env) (skeletons.Program, error) {
-		text, err := input.ReadInput(c.File, input.MaxInput)
+		text, err := input.ReadInput(c.File, input.MaxSettings)
 		if err != nil {
 			return nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
 		}
@@ -54,6 +54,9 @@ type stepHead struct {
 // parseProgram reads a program for so many ranks. The error joins the errors of all steps.
 func parseProgram(name, text string, e skeletons.Env) (skeletons.Program, error) {
 	var file programText
+	if line := input.DeepTOML(text); line > 0 {
+		return nil, fmt.Errorf("%s:%d: nested deeper than %d levels", name, line, input.MaxNesting)
+	}
 	known, err := toml.Decode(text, &file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: not valid: %w", name, err)
@@ -66,7 +69,7 @@ func parseProgram(name, text string, e skeletons.Env) (skeletons.Program, error)
 	for i, step := range file.Step {
 		s, err := file.step(&known, step, e)
 		for _, problem := range param.Errors(err) {
-			problems = append(problems, fmt.Errorf("%s: step[%d]: %w", name, i, problem))
+			problems = append(problems, fmt.Errorf("%s: step[%d]: %v", name, i, problem)) // of this file, not of the one that names it
 		}
 		steps = append(steps, s)
 	}
@@ -131,9 +134,9 @@ func (f *programText) step(known *toml.MetaData, raw toml.Primitive, e skeletons
 func (g *rankGroup) on(name string, ranks int) (func(collectives.Schedule) collectives.Schedule, error) {
 	stride := max(1, g.Stride)
 	switch {
-	case g.Size > 0 && g.Count == 0 && g.First == 0 && g.Stride >= 0 && ranks%(g.Size*stride) == 0:
+	case g.Size > 0 && g.Count == 0 && g.First == 0 && g.Stride >= 0 && stride <= ranks && g.Size <= ranks && ranks%(g.Size*stride) == 0:
 		return func(s collectives.Schedule) collectives.Schedule { return collectives.Divide(s, ranks, stride) }, nil
-	case g.Count > 0 && g.Size == 0 && g.Stride == 0 && g.First >= 0 && g.First+g.Count <= ranks:
+	case g.Count > 0 && g.Size == 0 && g.Stride == 0 && g.First >= 0 && g.Count <= ranks && g.First <= ranks-g.Count:
 		return func(s collectives.Schedule) collectives.Schedule { return some(s, g.First, ranks) }, nil
 	}
 	return nil, &param.ParamError{Key: "group." + name, Value: *g, Want: fmt.Sprintf("first and count within the %d ranks, or size with stride (1, if left out) whose product divides them", ranks)}

@@ -1,12 +1,12 @@
 package applications
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
@@ -163,39 +163,39 @@ type weighted struct {
 }
 
 // readMatrix reads lines SOURCE,DESTINATION,WEIGHT. The error joins the errors of all lines.
-func readMatrix(name string, in io.Reader, ranks int) ([][]weighted, error) {
+func readMatrix(name string, r io.Reader, ranks int) ([][]weighted, error) {
 	rows := make([][]weighted, ranks)
-	r := csv.NewReader(in)
-	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace = '#', 3, true
-	var problems []error
 	any := false
-	for {
-		cells, err := r.Read()
-		if err == io.EOF {
-			break
+	in := input.NewLines(r, name)
+	for in.Next() {
+		if in.Text == "" || in.Text[0] == '#' {
+			continue
 		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w; want lines SOURCE,DESTINATION,WEIGHT", name, err))
-			break
+		cells := strings.Split(in.Text, ",")
+		for i, cell := range cells {
+			cells[i] = strings.Trim(strings.TrimSpace(cell), `"`)
 		}
-		line, _ := r.FieldPos(0)
+		if len(cells) != 3 {
+			in.Problem("%q: want SOURCE,DESTINATION,WEIGHT", in.Text)
+			continue
+		}
 		from, err1 := strconv.Atoi(cells[0])
 		to, err2 := strconv.Atoi(cells[1])
 		weight, err3 := strconv.ParseFloat(cells[2], 64)
 		switch {
 		case err1 != nil || err2 != nil || from < 0 || to < 0 || from >= ranks || to >= ranks || from == to:
-			problems = append(problems, fmt.Errorf("%s:%d: %s,%s: want two different ranks, 0 to %d", name, line, cells[0], cells[1], ranks-1))
+			in.Problem("%q,%q: want two different ranks, 0 to %d", cells[0], cells[1], ranks-1)
 		case err3 != nil || !(weight >= 0 && weight < 1e18):
-			problems = append(problems, fmt.Errorf("%s:%d: weight %s: want a number from 0 to 1e18", name, line, cells[2]))
+			in.Problem("weight %q: want a number from 0 to 1e18", cells[2])
 		case weight > 0:
 			rows[from] = append(rows[from], weighted{int32(to), weight})
 			any = true
 		}
 	}
-	if len(problems) == 0 && !any {
-		problems = append(problems, fmt.Errorf("%s: has no weight above 0", name))
+	if !any && !in.Any() {
+		in.Problem("no weight above 0")
 	}
-	return rows, errors.Join(problems...)
+	return rows, in.Finish()
 }
 
 func (t *traffic) Run(unit sim.Time, _ mpi.Costs) mpi.Workload {

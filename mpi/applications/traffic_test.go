@@ -1,6 +1,7 @@
 package applications
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -56,22 +58,23 @@ func TestTraffic(t *testing.T) {
 		// 1000 B at half of 0.4 Gb/s are 40 us each.
 		last := slices.Max(l.Finish)
 		want := 400 * 40000.0
-		simtest.ErrorIf(t, float64(last) < want || pattern != "hot" && float64(last) > 1.05*want,
-			"%s: ends at %d ns, want %v", pattern, last, want)
+		simtest.ErrorIf(t, float64(last) < want || pattern != "hot" && float64(last) > 1.05*want, "%s: ends at %d ns, want %v", pattern, last, want)
 	}
 }
 
-// What is wrong with files is told all at once, with places.
+// What is wrong with files is told all at once, with places; what would go too deep or beyond 64 bits is refused.
 func TestProgramAndMatrixProblems(t *testing.T) {
 	_, err := parseProgram("p.toml", "[[step]]\ntype = \"stencil\"\ndims = [3]\nsize = 4\n[[step]]\ntype = \"nothing\"\n[[step]]\ntype = \"milc\"\ngroup = \"none\"\ntimes = 0\n[[step]]\ntype = \"traffic\"\n", skeletons.Env{Ranks: 16, PerNode: 1})
-	simtest.Fail(t, err, "p.toml: step[0]: dims", "p.toml: step[1]: type = nothing", "p.toml: step[2]: group = none",
-		"p.toml: step[3]: type = traffic", "step.size is not a key")
-	for _, text := range []string{"", "x = [", "iterations = -1\n[[step]]\ntype = \"milc\"\n"} {
+	simtest.Fail(t, err, "p.toml: step[0]: dims", "p.toml: step[1]: type = nothing", "p.toml: step[2]: group = none", "p.toml: step[3]: type = traffic", "step.size is not a key")
+	simtest.ErrorIf(t, errors.As(err, new(*param.ParamError)), "a problem of the file is taken for one of the file that names it")
+	const group = "[[step]]\ntype = \"halo\"\ndims = [1]\ngroup = \"g\"\n[group.g]\n"
+	for text, want := range map[string]string{"": "", "x = [": "", "iterations = -1\n[[step]]\ntype = \"milc\"\n": "", group + "size = 4294967296\nstride = 4294967296\n": " step[0]: group.g",
+		group + "first = 9223372036854775807\ncount = 1\n": " step[0]: group.g", "a=1\nx = " + strings.Repeat("[", 1e6): "2: nested deeper than 500 levels"} {
 		_, err := parseProgram("p.toml", text, skeletons.Env{Ranks: 16, PerNode: 1})
-		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), "p.toml: "), "%q: %v", text, err)
+		simtest.Fail(t, err, "p.toml:"+want)
 	}
-	matrix := strings.NewReader("0,1,1\n0,9,1\n1,1,1\n2,1,-1\n")
-	simtest.Refuse(readMatrix("m.csv", matrix, 4))(t, "m.csv:2: 0,9", "m.csv:3: 1,1", "m.csv:4: weight -1")
+	matrix := strings.NewReader("\ufeff0,1,1\n0,9,1\n1,1,1\n2,1,-1\n2\n")
+	simtest.Refuse(readMatrix("m.csv", matrix, 4))(t, `m.csv:2: "0","9"`, `m.csv:3: "1","1"`, `m.csv:4: weight "-1"`, `m.csv:5: "2": want SOURCE`)
 }
 
 // TestByKind: shifts have a digit of base 3 for each dimension, 1 in the middle: 4 and 13. Faces are

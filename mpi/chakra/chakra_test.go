@@ -1,6 +1,7 @@
 package chakra
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -176,11 +177,11 @@ func TestGroupsAndScale(t *testing.T) {
 	file := traceOf(t, member, []*node{{id: 1, kind: metadata, duration: 9}}, member)
 	simtest.Refuse2(Import(file, "", trace.Default()))(t, "2 x all-reduce cannot be replayed: of a process group whose ranks are not known")
 	groups := filepath.Join(filepath.Dir(file), "groups.json")
-	for text, want := range map[string]string{`{"g": [0, 3]}`: `group "g": rank 3: want 0 to 2`, `{"g": []}`: `group "g" has no ranks`} {
+	for text, want := range map[string]string{`{"g": [0, 3]}`: `group "g": rank 3: want 0 to 2`, `{"g": []}`: `group "g" has no ranks`, `{"g": [0, 0]}`: "rank 0: want 0 to 2, each once", "\xff\xfe{": "the file is UTF-16"} {
 		simtest.Check(t, os.WriteFile(groups, []byte(text), 0o666))
 		simtest.Refuse2(Import(file, groups, trace.Default()))(t, want)
 	}
-	simtest.Check(t, os.WriteFile(groups, []byte(`{"g": [2, 0]}`), 0o666))
+	simtest.Check(t, os.WriteFile(groups, []byte("\ufeff{\"g\": [2, 0]}"), 0o666))
 	s := trace.Default()
 	s.Allreduce = "alltoall-ring"
 	simtest.Refuse2(Import(file, groups, s))(t, "allreduce = alltoall-ring: want an algorithm of allreduce")
@@ -193,6 +194,11 @@ func TestGroupsAndScale(t *testing.T) {
 	simtest.ErrorIf(t, n != 4+2 || size != 4*300+2*3, "%d messages, %d B", n, size)
 	_, ns := g.Count(mpi.Calc)
 	simtest.ErrorIf(t, ns != 4000, "computing %d ns", ns)
+	// A description may be empty; zeros are no trace.
+	_, nodes, _ := bytes.Cut(write(t, member), []byte("0.0.4"))
+	for text, want := range map[string]bool{"\x00" + string(nodes): true, "\x00\x00\x00": false, "\x00": false, "": false} {
+		simtest.Equal(t, Is(bufio.NewReader(strings.NewReader(text))), want, "%q:", text)
+	}
 	result := simtest.Must((mpi.LogGOPS{L: 1000, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	simtest.EqualSlices(t, result.Finish, []int64{5000, 0, 5000}, "ranks end at")
 	var b strings.Builder

@@ -4,6 +4,8 @@ package chakra
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +38,7 @@ func Import(name, groups string, settings trace.Settings) (*goal.Schedule, *trac
 	if groups != "" {
 		text, err := input.ReadInput(groups, input.MaxSettings)
 		if err == nil {
-			err = json.Unmarshal(text, &b.groups)
+			err = cmp.Or(input.CheckUTF8(text), json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &b.groups))
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w: want an object of lists of ranks", groups, err)
@@ -45,10 +47,12 @@ func Import(name, groups string, settings trace.Settings) (*goal.Schedule, *trac
 			if len(members) == 0 {
 				return nil, nil, fmt.Errorf("%s: group %q has no ranks", groups, g)
 			}
+			seen := make([]bool, len(files))
 			for _, r := range members {
-				if r < 0 || r >= len(files) {
-					return nil, nil, fmt.Errorf("%s: group %q: rank %d: want 0 to %d", groups, g, r, len(files)-1)
+				if r < 0 || r >= len(files) || seen[r] {
+					return nil, nil, fmt.Errorf("%s: group %q: rank %d: want 0 to %d, each once", groups, g, r, len(files)-1)
 				}
+				seen[r] = true
 			}
 		}
 	}

@@ -148,11 +148,15 @@ func open(name string) (*reader, error) {
 	return d, d.Err
 }
 
-// Is tells whether a file begins like a trace.
+// Is tells whether a file begins like a trace: with a description, which may be empty before a node.
 func Is(in *bufio.Reader) bool {
 	begin, _ := in.Peek(in.Size())
+	visit := visitor(description)
+	if len(begin) > 0 && begin[0] == 0 {
+		begin, visit = begin[1:], new(node).field
+	}
 	length, n := binary.Uvarint(begin)
-	return n > 0 && length > 0 && length <= uint64(len(begin)-n) && fields(begin[n:][:length], description) == nil
+	return n > 0 && length > 0 && length <= uint64(len(begin)-n) && fields(begin[n:][:length], visit) == nil
 }
 
 // next visits the fields of the next message; false if there is none, and after an error.

@@ -3,6 +3,7 @@ package dumpi
 import (
 	_ "embed"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +20,7 @@ func (p *process) bytes(count, datatype int64) (int64, error) {
 		size, ok = p.sizes[datatype], true
 	}
 	switch {
-	case count < 0 || ok && size < 0:
+	case count < 0 || ok && (size < 0 || count > 0 && size > math.MaxInt64/2/count):
 		return 0, fmt.Errorf("%d elements of %d B", count, size)
 	case !ok:
 		return 0, trace.Refusal("of a datatype whose size is not known")

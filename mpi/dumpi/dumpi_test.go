@@ -297,6 +297,7 @@ func TestRefused(t *testing.T) {
 		"Start: request 4 is not one that could be started":                                     {calls([]any{"Send_init", 1, intType, 0, 0, world, 4}, []any{"Start", 4}, []any{"Start", 4})},
 		"1 x Ssend cannot be replayed: of a datatype whose size is not known": {calls( // 28 was of 4 B, and is of 2^52
 			[]any{"Type_contiguous", 1, intType, 28}, []any{"Type_contiguous", 1 << 30, intType, 29}, []any{"Type_contiguous", 1 << 20, 29, 28}, []any{"Ssend", 1, 28, 0, 0, world})},
+		"Send: 1073741824 elements of 1099511627776 B":               {calls([]any{"Type_contiguous", 1 << 28, intType, 29}, []any{"Type_contiguous", 1 << 10, 29, 28}, []any{"Send", 1 << 30, 28, 0, 0, world})},
 		"byte 42: Start: request 5 is not one that could be started": {trace1(func(w *writer) { w.call(0, "Start", 5) })},
 		"byte 42: Waitsome: request 1 of 1 completed":                {trace1(func(w *writer) { w.call(0, "Waitsome", 1, []int32{2}, 1, []int32{1}) })},
 		"byte 42: Send: send with rank 1 of a communicator of 1":     {trace1(func(w *writer) { w.call(0, "Send", 1, intType, 1, 0, self) })},

@@ -119,7 +119,7 @@ func (g *Schedule) Count(kind mpi.Kind) (n, size int64) {
 	for _, op := range g.ops.All {
 		if op.kind == kind {
 			n++
-			size += op.size
+			size = min(size, math.MaxInt64-op.size) + op.size // at most what 63 bits hold
 		}
 	}
 	return n, size

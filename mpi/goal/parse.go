@@ -107,9 +107,10 @@ func (p *parser) parse() {
 			p.problem("%v", err)
 			return
 		}
-		if t := begin(p.stripComments(line)); !t.end() {
+		for t := begin(p.stripComments(line)); !t.end(); {
 			if problem := p.statement(&t); problem != "" {
 				p.problem("%s", problem)
+				break
 			}
 		}
 		if err == io.EOF {
@@ -182,7 +183,8 @@ func (p *parser) stripComments(line []byte) []byte {
 	return kept
 }
 
-// statement reads one line that is not empty; it returns what is wrong with it, or "".
+// statement reads what a line begins with: an operation or a dependency, which end with it, or num_ranks, the head
+// of a rank or its end, behind which there may be more. It returns what is wrong with it, or "".
 func (p *parser) statement(t *statement) string {
 	g := p.goal
 	switch {
@@ -192,7 +194,7 @@ func (p *parser) statement(t *statement) string {
 			return t.wrong("the file must begin with \"num_ranks N\", not %q", t.text())
 		}
 		n, ok := t.integer(1, math.MaxInt32-1)
-		if !ok || !t.end() {
+		if !ok {
 			return t.wrong("num_ranks wants one number, 1 to %d, not %q", math.MaxInt32-1, t.text())
 		}
 		p.ranks = int(n)
@@ -201,7 +203,7 @@ func (p *parser) statement(t *statement) string {
 		if ok {
 			n, ok = t.integer(0, math.MaxInt32-1)
 		}
-		if !ok || !t.punctuation('{') || !t.end() {
+		if !ok || !t.punctuation('{') {
 			return t.wrong("want \"rank %d {\", not %q", len(g.first), t.text())
 		}
 		p.openedAt = p.line
@@ -214,9 +216,6 @@ func (p *parser) statement(t *statement) string {
 		p.labels.reset()
 	case t.punctuation('}'):
 		p.openedAt = 0
-		if !t.end() {
-			return t.wrong("\"}\" stands on a line of its own")
-		}
 	default:
 		return p.inRank(t)
 	}

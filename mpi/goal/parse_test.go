@@ -313,3 +313,11 @@ func FuzzBinary(f *testing.F) {
 		readSchedule(t, asText(t, g))
 	})
 }
+
+// TestHeadsInLine: LogGOPSim's txt2bin wants line ends behind operations only. Sums end at 2^63 - 1.
+func TestHeadsInLine(t *testing.T) {
+	g := readSchedule(t, []byte("num_ranks 2 rank 0 { l1: calc 5\nl2: calc 6\nl2 requires l1\n} rank 1 { calc 9223372036854775807\n}\n"))
+	_, ns := g.Count(mpi.Calc)
+	simtest.Alike(t, "ranks, ns", g.Ranks(), 2, ns, int64(1<<63-1))
+	simtest.Refuse(Parse("x", strings.NewReader("num_ranks 1 rank 0 { calc 5 }\n}\n")))(t, `x:1: "num_ranks 1 rank 0 { calc 5 }" does not read as "calc N [cpu N]"`)
+}

@@ -34,6 +34,9 @@ var typeBytes = []float64{8, 4, 1, 2, 8, 4, 1, 8}
 // doubleType and byteType are the numbers of datatypes.
 const doubleType, byteType = 0, 6
 
+// anySource and anyTag are MPI_ANY_SOURCE and MPI_ANY_TAG of SMPI.
+const anySource, anyTag = -555, -444
+
 // old is what the oldest traces have before the number of a rank.
 const old = "p"
 
@@ -336,9 +339,10 @@ func init() {
 	const computes = "its computing follows the messages"
 	actions = map[string]action{
 		"init": {0, 1, "", (*process).begin}, "finalize": {0, 0, "", (*process).end}, "comm_size": {1, 1, "", nothing},
-		"compute": {1, 1, "", func(p *process, args []float64) error { return p.compute(args[0]) }},
-		"sleep":   {1, 1, "", func(p *process, args []float64) error { return p.Work(max(args[0], 0) * 1e9) }},
-		"send":    {3, 4, "", message(mpi.Send, true)}, "isend": {3, 4, "", message(mpi.Send, false)},
+		"location": {0, 0, "", nothing}, // of smpi/trace-call-location
+		"compute":  {1, 1, "", func(p *process, args []float64) error { return p.compute(args[0]) }},
+		"sleep":    {1, 1, "", func(p *process, args []float64) error { return p.Work(max(args[0], 0) * 1e9) }},
+		"send":     {3, 4, "", message(mpi.Send, true)}, "isend": {3, 4, "", message(mpi.Send, false)},
 		"recv": {3, 4, "", message(mpi.Recv, true)}, "irecv": {3, 4, "", message(mpi.Recv, false)},
 		"wait": {0, 3, "", (*process).wait}, "waitall": {0, 1, "", (*process).waitAll}, // with the number of requests, as SMPI writes it and passes it over
 		"test":    {0, 3, "takes no time and completes nothing", nothing},
@@ -360,9 +364,15 @@ func (p *process) act(words []string) error {
 	if p.finalized || p.begun == (name == "init") {
 		return fmt.Errorf("%s: want init first, once, and finalize last", name)
 	}
+	if name == "location" {
+		words = words[:1] // a file and a line, of the source
+	}
 	var args []float64
 	for _, w := range words[1:] {
 		v, err := strconv.ParseFloat(strings.TrimPrefix(w, old), 64)
+		if v == anySource || v == anyTag {
+			v = -1
+		}
 		if err != nil || !(v >= -1 && v < 1<<62) {
 			return fmt.Errorf("%s: argument %s: want a number of 0 to 2^62", name, input.Quote(w))
 		}

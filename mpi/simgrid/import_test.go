@@ -77,6 +77,14 @@ func TestWaitAllCounts(t *testing.T) {
 	simtest.ErrorIf(t, texts[0] != texts[1] || texts[0] != texts[2], "%s", texts)
 }
 
+// TestAnySource: SMPI writes its MPI_ANY_SOURCE and MPI_ANY_TAG, and places in the source where it is asked to.
+func TestAnySource(t *testing.T) {
+	g, _ := simtest.Must2(Import(written(t, "0 init\n1 init\n0 location a.c 43\n0 send 1 7 9 6\n1 irecv -555 -444 9 6\n1 wait -555 1 -444\n0 finalize\n1 finalize\n"), 1e9, trace.Default()))(t)
+	var text strings.Builder
+	simtest.Check(t, g.WriteText(&text))
+	simtest.Says(t, text.String(), "recv 9b from -1 tag -1")
+}
+
 // TestImport: a rank does one action after another; what begins with i lets it go on until it
 // waits. At 2e9 operations a second 4000 are 2000 ns; scaled by 0.5, 1000. Counts are in
 // doubles after "init 1": 3 are 24 B, and 2 of type 1 (int) 8 B.

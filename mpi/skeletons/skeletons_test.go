@@ -400,8 +400,7 @@ func checkExport(t *testing.T, programs []mpi.Job) []int64 {
 	text, binary := written(g.WriteText), written(g.WriteBinary)
 	fromText := simtest.Must(goal.Parse("text", strings.NewReader(text)))(t)
 	fromBinary := simtest.Must(goal.Parse("binary", strings.NewReader(binary)))(t)
-	simtest.ErrorIf(t, written(fromBinary.WriteText) != text || written(fromText.WriteBinary) != binary,
-		"the text or the binary form is another schedule")
+	simtest.ErrorIf(t, written(fromBinary.WriteText) != text || written(fromText.WriteBinary) != binary, "the text or the binary form is another schedule")
 	var n, size [3]int64
 	for _, p := range programs {
 		for range p.Repeat {

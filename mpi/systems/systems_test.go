@@ -46,8 +46,7 @@ func TestLibraryFor(t *testing.T) {
 func TestErrors(t *testing.T) {
 	n := 0
 	for _, name := range Registry.Names() {
-		p, err := Registry.New(name, struct{}{})
-		simtest.Check(t, err)
+		p := simtest.Must(Registry.New(name, struct{}{}))(t)
 		for _, e := range p.Errors() {
 			n++
 			median, err1 := strconv.ParseFloat(e.Median, 64)

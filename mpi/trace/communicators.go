@@ -159,7 +159,7 @@ func (m *member) group(p Part) []int {
 	switch p.Kind {
 	case GroupInclude:
 		for _, i := range p.Integers {
-			if i < 0 || int(i) >= len(a) {
+			if i < 0 || int(i) >= len(a) || slices.Contains(group, a[i]) { // MPI has no rank twice
 				return nil
 			}
 			group = append(group, a[i])

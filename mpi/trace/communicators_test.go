@@ -31,6 +31,13 @@ func TestResolve(t *testing.T) {
 		}
 		return parts
 	}
+	create := func(ranks ...int32) [][]Part {
+		parts := first(Part{Kind: GroupInclude, Parent: of, New: group, Integers: ranks}, func(int) Part { return Part{Kind: CommCreate, Other: group} })
+		for r := range parts {
+			parts[r] = append([]Part{{Kind: GroupOf, New: of}}, parts[r]...)
+		}
+		return parts
+	}
 	grid := Part{Kind: CommCartesian, New: of, Integers: []int32{2, 3}}
 	for _, c := range []struct {
 		name  string
@@ -44,13 +51,8 @@ func TestResolve(t *testing.T) {
 		{"columns", first(grid, func(int) Part { return Part{Kind: CommSub, Parent: of, Integers: []int32{1, 0}} }), "[0 3] [1 4] [2 5] [0 3] [1 4] [2 5]"},
 		{"no grid", all(func(int) Part { return Part{Kind: CommSub, Integers: []int32{1, 0}} }), "- - - - - -"},
 		{"two kinds", all(func(r int) Part { return Part{Kind: PartKind(r % 2)} }), "- - - - - -"},
-		{"create", func() [][]Part {
-			parts := all(func(int) Part { return Part{Kind: CommCreate, Other: group} })
-			for r := range parts {
-				parts[r] = append([]Part{{Kind: GroupOf, New: of}, {Kind: GroupInclude, Parent: of, New: group, Integers: []int32{4, 0}}}, parts[r]...)
-			}
-			return parts
-		}(), "[4 0] - - - [4 0] -"},
+		{"create", create(4, 0), "[4 0] - - - [4 0] -"},
+		{"one twice", create(4, 0, 4), "- - - - - -"},
 	} {
 		got := ""
 		for _, communicators := range Resolve(c.parts, world, self) {

@@ -134,9 +134,7 @@ func levelsText(t *Tables) string {
 	return text.String()
 }
 
-func lanesText(o *Options) func(*Tables) string {
-	return func(t *Tables) string { return t.SL2VL(o) }
-}
+func lanesText(o *Options) func(*Tables) string { return func(t *Tables) string { return t.SL2VL(o) } }
 
 // Two switches with a host and an aggregation node each: traffic, its paths and its certificate are of the hosts, and the nodes have LIDs and routes.
 func TestAggregationNodesSendNothing(t *testing.T) {

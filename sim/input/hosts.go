@@ -101,3 +101,33 @@ func ranges(text string) (numbers []string, err error) {
 func Pattern(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
+
+// MaxNesting bounds lists, tables and keys of TOML within each other: its reader goes a call deeper a level.
+const MaxNesting = 500
+
+var tomlToken = Pattern(`"""(?s:\\.|[^\\])*?"""|'''(?s:.)*?'''|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\n|#[^\n]*|[\[\]{}.]`)
+
+// DeepTOML is the line in which a text is nested deeper than [MaxNesting], 0 if it is not.
+func DeepTOML(text string) int {
+	line, depth, parts := 1, 0, 0
+	for at := tomlToken().FindStringIndex(text); at != nil; at = tomlToken().FindStringIndex(text) {
+		switch token := text[at[0]:at[1]]; token {
+		case "[", "{":
+			depth++
+		case "]", "}":
+			depth = max(0, depth-1)
+		case ".":
+			parts++
+		case "\n":
+			parts = 0
+			line++
+		default:
+			line += strings.Count(token, "\n")
+		}
+		if max(depth, parts) > MaxNesting {
+			return line
+		}
+		text = text[at[1]:]
+	}
+	return 0
+}

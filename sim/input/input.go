@@ -411,6 +411,9 @@ func (l *Lines) Problem(format string, args ...any) { l.ProblemAt(l.Number, form
 // Finish is all problems, with the error of reading if any; nil if the whole text has none.
 func (l *Lines) Finish() error {
 	if err := l.in.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("a line of more than %s", byteCount(longestLine))
+		}
 		return errors.Join(l.Err(), fmt.Errorf("%s:%d: %w", l.Name, l.Number+1, err))
 	}
 	return l.Err()

@@ -28,8 +28,7 @@ func gzipped(t *testing.T, content []byte) []byte {
 
 func zstandard(t *testing.T, content []byte) []byte {
 	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	simtest.Check(t, err)
+	w := simtest.Must(zstd.NewWriter(nil))(t)
 	defer w.Close()
 	return w.EncodeAll(content, nil)
 }
@@ -107,8 +106,7 @@ func TestSwollen(t *testing.T) {
 		limit     int64
 	}{{34, MaxInput}, {64, MaxStream}} {
 		simtest.Check(t, os.WriteFile(path, gzipped(t, make([]byte, c.mebibytes<<20)), 0o666))
-		in, err := OpenInput(path, c.limit)
-		simtest.Check(t, err)
+		in := simtest.Must(OpenInput(path, c.limit))(t)
 		n, err := io.Copy(io.Discard, in)
 		if err == nil || !strings.Contains(err.Error(), "times the packed size") || n > int64(c.mebibytes)<<20 {
 			t.Errorf("%d MiB: %d bytes, %v", c.mebibytes, n, err)

@@ -40,8 +40,7 @@ func shapes() *Registry[string, string] {
 
 func TestForms(t *testing.T) {
 	r := shapes()
-	config, err := r.Config("body")
-	simtest.Check(t, err)
+	config := simtest.Must(r.Config("body"))(t)
 	// "round" comes before "square": its settings are the first.
 	var keys []string
 	for _, p := range DescribeParams(config) {
@@ -65,9 +64,7 @@ func TestForms(t *testing.T) {
 		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), want), "error %v, want %s", err, want)
 	}
 	d, err := r.Describe("body")
-	if err != nil || d.Doc != "with round: made of rounds; with square: made of squares" {
-		t.Errorf("%q, %v", d.Doc, err)
-	}
+	simtest.ErrorIf(t, err != nil || d.Doc != "with round: made of rounds; with square: made of squares", "%q, %v", d.Doc, err)
 	// Bounds that differ are named with their form.
 	if p := d.Params[0]; p.Doc != "with round: how large; with square: how wide" || p.Allowed != "with round: 1 to 9; with square: 2 to 9" {
 		t.Errorf("size: %+v", p)

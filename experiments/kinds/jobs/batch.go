@@ -203,6 +203,9 @@ func (f *batchForm) header(lines *input.Lines) []string {
 		as = ", as sacct --parsable2 prints them"
 	}
 	for i := range header {
+		if slices.Contains(header[:i], header[i]) && slices.Contains(known, header[i]) {
+			lines.Problem("column %s: want it once", input.Quote(header[i]))
+		}
 		if !f.others && !slices.Contains(known, header[i]) {
 			lines.Problem("column %s: want some of %s", input.Quote(header[i]), strings.Join(known, f.separator))
 		}

@@ -63,14 +63,14 @@ func (w *standardWorkload) read(cells []string) bool {
 	if slices.Contains([]string{"2", "3", "4"}, cells[standardStatus]) {
 		return false
 	}
-	if cells[standardRun] == "-1" {
-		cells[standardRun] = "0"
-	}
 	if cells[standardLimit] == "-1" {
 		cells[standardLimit] = ""
 	}
 	if cells[standardProcessors] == "-1" {
 		cells[standardProcessors] = cells[standardAsked]
+	}
+	if cells[standardRun] == "-1" || cells[standardProcessors] == "-1" { // nobody knows how long, or where
+		cells[standardRun] = "0"
 	}
 	if n, err := strconv.Atoi(cells[standardProcessors]); err == nil && n > 0 && w.nodes > 0 && w.procs > w.nodes {
 		of := w.procs / w.nodes // processors of a host

@@ -40,6 +40,7 @@ func TestReadBatchProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      "x:1: no job that ran: want a line of columns, arrival_s,nodes,duration_s,job,program,limit_s or, of sacct",
 		"nodes,when\n1,2\n":                     `x:1: column "when": want some of arrival_s,`,
+		"arrival_s,nodes,nodes,duration_s\n":    `x:1: column "nodes": want it once`,
 		"arrival_s,nodes\n":                     "x:1: no column duration_s: want arrival_s,nodes,duration_s",
 		"arrival_s,nodes,duration_s\n1,2\n":     "x:2: 2 columns: want 3",
 		"arrival_s,nodes,duration_s\n-1,2,3\n":  `x:2: arrival_s = "-1": want seconds, 0 to 1e9`,
@@ -195,18 +196,19 @@ blame = true
 }
 
 // TestStandardWorkload: 16 hosts have 64 processors, 4 each: 9 processors are on 3 hosts. Of job 2
-// processors are known as asked for only; job 3 is a part of one, job 4 was cancelled before it ran.
+// processors are known as asked for only; job 3 is a part of one, job 4 was cancelled before it ran, of job 5 no
+// processors are known.
 func TestStandardWorkload(t *testing.T) {
 	const (
 		header = "; Version: 2.2\n; MaxNodes: 16\n;MaxProcs: 64\n"
 		text   = "1 5 0 100 9 -1 -1 9 600 -1 1 1 1 1 1 -1 -1 -1\n" +
 			"2 7 3 50.5 -1 -1 -1 16 -1 -1 0 1 1 1 1 -1 -1 -1\n" +
 			"3 8 0 10 4 -1 -1 4 -1 -1 2 1 1 1 1 -1 -1 -1\n" +
-			"4 9 0 -1 4 -1 -1 4 -1 -1 5 1 1 1 1 -1 -1 -1\n"
+			"4 9 0 -1 4 -1 -1 4 -1 -1 5 1 1 1 1 -1 -1 -1\n5 9 0 70 -1 -1 -1 -1 -1 -1 1 1 1 1 1 -1 -1 -1\n"
 	)
 	list := simtest.Must(readBatch("x", strings.NewReader(header+text), []string{"x"}))(t)
 	simtest.EqualSlices(t, list.jobs, []batchJob{{"1", "", 4, 0, 3, 100, 600}, {"2", "", 5, 2, 4, 50.5, math.Inf(1)}}, "jobs")
-	simtest.Alike(t, "parts, and what never ran", list.steps, 1, list.never, 1)
+	simtest.Alike(t, "parts, and what never ran", list.steps, 1, list.never, 2)
 	// Without a header a processor is a host.
 	list = simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
 	simtest.ErrorIf(t, list.jobs[0].nodes != 9 || list.jobs[1].nodes != 16, "%+v", list.jobs)

@@ -122,9 +122,7 @@ y = ["latency_ns", "hops"]
 		source := simtest.Must(folder.PlotSource(p))(t)
 		fig, err := p.Figure(source)
 		simtest.ErrorIf(t, err != nil || len(fig.Series) == 0, "%s: %v", p.File, err)
-		if p.File == "cost" && !slices.Equal(fig.Series[0].X, []float64{0.1, 0.3}) {
-			t.Errorf("cost over %v", fig.Series[0].X)
-		}
+		simtest.ErrorIf(t, p.File == "cost" && !slices.Equal(fig.Series[0].X, []float64{0.1, 0.3}), "cost over %v", fig.Series[0].X)
 	}
 }
 

@@ -39,16 +39,16 @@ func words(line string) (fields []string, attributes string) {
 		fields, attributes = fields[:at], strings.Join(fields[at:], " ")
 	}
 	if text := strings.Join(fields, " "); strings.ContainsAny(text, ",;|") && !strings.ContainsAny(text, "([") {
-		quoted := false // where spaces belong to names
-		fields = strings.FieldsFunc(text, func(r rune) bool {
-			quoted = quoted != (r == '"')
-			return !quoted && strings.ContainsRune(",;| ", r)
-		})
-		for i, w := range fields {
-			fields[i] = strings.Trim(w, `"`)
+		fields = nil
+		for _, cell := range cells(text) {
+			if inside := strings.Fields(cell); several(inside) || strings.Trim(text, ",;| ") == cell {
+				fields = append(fields, inside...)
+			} else if cell != "" {
+				fields = append(fields, cell)
+			}
 		}
 	}
-	if at := len(fields) / 2; (at == 1 || at == 2) && len(fields)%2 == 1 && slices.Contains([]string{"->", "--", "-", "<->", "=>"}, fields[at]) {
+	if at := len(fields) / 2; (at == 1 || at == 2) && len(fields)%2 == 1 && isArrow(fields[at]) {
 		fields = slices.Delete(fields, at, at+1)
 	}
 	return fields, attributes
@@ -281,7 +281,7 @@ func counts(first []string) bool {
 func (l *listing) countsIn(first []string, line, cables int, degree map[string]int) {
 	switches, err := strconv.Atoi(first[0])
 	stated, err2 := strconv.Atoi(first[len(first)-1])
-	if err != nil || err2 != nil || switches != len(degree) {
+	if err != nil || err2 != nil || cables == 0 || switches != len(degree) {
 		return
 	}
 	if len(first) == 1 {
@@ -297,13 +297,40 @@ func (l *listing) countsIn(first []string, line, cables int, degree map[string]i
 	}
 }
 
-// headings are the words of a line that names columns, in small letters and digits.
-func headings(line string) []string {
-	split := unicode.IsSpace
-	if strings.ContainsAny(line, ",;|\t") {
-		split = func(r rune) bool { return strings.ContainsRune(",;|\t", r) }
+// separators stand between the cells of a table.
+const separators = ",;|\t"
+
+// several tells whether the words of a cell are not one name: numbers, ends of an arrow, or a switch and its port, which
+// is no bare number behind a name without one (Leaf 1).
+func several(inside []string) bool {
+	return slices.ContainsFunc(inside, isArrow) || !slices.ContainsFunc(inside, func(w string) bool { return !number(w) }) ||
+		len(inside) == 2 && strings.ContainsAny(inside[1], digits) && (!number(inside[1]) || strings.ContainsAny(inside[0], digits))
+}
+
+func isArrow(word string) bool { return slices.Contains([]string{"->", "--", "-", "<->", "=>"}, word) }
+
+// cells are those of a line of a table, empty ones, too; words where it has no separators.
+func cells(line string) []string {
+	if !strings.ContainsAny(line, separators) {
+		return strings.Fields(line)
 	}
-	names := strings.FieldsFunc(strings.TrimSpace(line), split)
+	quoted := false
+	list := strings.Split(strings.Map(func(r rune) rune {
+		quoted = quoted != (r == '"')
+		if !quoted && strings.ContainsRune(separators, r) {
+			return 0
+		}
+		return r
+	}, line), "\x00")
+	for i, cell := range list {
+		list[i] = strings.Trim(strings.TrimSpace(cell), `"`)
+	}
+	return list
+}
+
+// headings are the cells of a line that names columns, in small letters and digits.
+func headings(line string) []string {
+	names := cells(line)
 	for i, name := range names {
 		names[i] = strings.Map(func(r rune) rune {
 			if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -150,6 +150,11 @@ type tile struct {
 
 func (r *edgeReader) read(line int, text string) {
 	fields, attributes := words(text)
+	if r.is.ends != nil && len(fields) > 0 {
+		if row := cells(text); len(row) == r.is.columns {
+			fields = row
+		}
+	}
 	switch {
 	case len(fields) == 0:
 	case line == r.is.counts && r.is.unclear:

@@ -89,8 +89,14 @@ func TestEdgesAsMeant(t *testing.T) {
 		{"# ring\n4 4\n0 1\n1 2\n2 3\n3 0\n", `f: line 2, "4 4", counts the switches that follow: it is no cable`, 4, 4},
 		{"% from KONECT\n3 3\n1 2\n2 3\n3 1\n", `f: line 2, "3 3", counts the switches that follow: it is no cable`, 3, 3},
 		{"Source,Target\r\n0,1\r\n1,2\r\n2,0\r\n", `f: line 1, "Source Target", names no switch of a further line: taken as names of columns`, 3, 3},
+		{",source,target\n0,a,b\n1,b,c\n2,c,a\n", `f: line 1, " source target", names no switch of a further line: taken as names of columns`, 3, 3}, // pandas, with its index
+		{"Source,Target\nLeaf 1,Spine 1\nLeaf 2,Spine 1\n", `f: line 1, "Source Target", names no switch of a further line: taken as names of columns`, 3, 2},
+		{"leaf1 e1, top e1\nleaf1 e2, top e2\n0 -> leaf1;\n", "", 3, 3},
+		{"id,src,note,dst\n0,a,,b\n1,b,\"x, y\",c\n", `f: line 1, "id src note dst", names no switch of a further line: taken as names of columns`, 3, 2},
+		{"0,1,\"\"\n1,2,\"\"\n", "", 3, 2},
 		{"n0; n1; 2.5\nn1; n2; 1\n", "f: 2 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
 		{"leaf spine\nspine top\n", "", 3, 2},
+		{"0 1\n", "", 2, 1}, // counts nothing
 		{"id,src,dst\n0,1,2\n1,2,3\n2,3,1\n", `f: line 1, "id src dst", names no switch of a further line: taken as names of columns`, 3, 3},
 		{"Switch A;Port A;Switch B;Port B\nl1;1;s;1\nl2;1;s;2\ns;1;l1;1\n", `f: line 1, "Switch A Port A Switch B Port B", names no switch of a further line: taken as names of columns`, 3, 2},
 		{"Node1 Node2 Length(m)\nsw-a sw-b 3m\nsw-b sw-c 5m\n", "f: line 1, \"Node1 Node2 Length(m)\", names no switch of a further line: taken as names of columns\n" +
@@ -145,6 +151,8 @@ func TestForeign(t *testing.T) {
 		"c ring\np edge 3 3\ne 1 2\ne 2 3\ne 3 1\n":                      "this is a graph in DIMACS's form",
 		"graph G {\n 0 -- 1;\n}\n":                                       "this is a graph in DOT or GML",
 		"Creator \"x\"\ngraph [\n node [ id 0 ]\n":                       "this is a graph in DOT or GML",
+		"num_ranks 2\nrank 0 {\n}\n":                                     "this is a schedule in GOAL",
+		"Unicast lids [0x0-0x5] of switch Lid 1 guid 0x1 (x):\n":         "this is a dump of forwarding tables",
 		"*Vertices 2\n1 \"a\"\n2 \"b\"\n*Edges\n1 2\n":                   "this is a graph of Pajek",
 		"{\"directed\": false, \"nodes\": [{\"id\": 0}], \"links\": []}": "this is networkx's JSON",
 		"#x.py\n# GMT\n#\na 2\nb {\"weight\": 1}\nc {}\nb 0\nc 0\n":      "this is networkx's multiline adjacency list",
@@ -331,8 +339,7 @@ func TestSlurm(t *testing.T) {
 	}
 	want := strings.Fields("host01 host02 host03 host04 host7 login rack0n1 rack0n2 rack1n1 rack1n2 gpu1")
 	simtest.ErrorIf(t, !slices.Equal(names, want), "%q, want %q", names, want)
-	simtest.ErrorIf(t, g.Names.Switches[2].Name != "leaf3" || g.TerminalSwitch(10) != 2,
-		"%+v, gpu1 at %d", g.Names.Switches, g.TerminalSwitch(10))
+	simtest.ErrorIf(t, g.Names.Switches[2].Name != "leaf3" || g.TerminalSwitch(10) != 2, "%+v, gpu1 at %d", g.Names.Switches, g.TerminalSwitch(10))
 	doubts := n.(topology.Doubtful).Doubts()
 	simtest.ErrorIf(t, len(doubts) != 1 || !strings.Contains(doubts[0], "does not tell how many cables"), "%q", doubts)
 }
@@ -382,9 +389,7 @@ func FuzzReadSlurm(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := readSlurm("f", []byte(text))
 		simtest.ErrorIf(t, err != nil && !strings.HasPrefix(err.Error(), "f:"), "an error without a line: %v", err)
-		if err == nil && (n.Graph().Switches() == 0 || n.Graph().Terminals() == 0) {
-			t.Errorf("%d switches", n.Graph().Switches())
-		}
+		simtest.ErrorIf(t, err == nil && (n.Graph().Switches() == 0 || n.Graph().Terminals() == 0), "a network without switches or terminals: %q", text)
 	})
 }
 
@@ -392,8 +397,7 @@ func FuzzReadSlurm(f *testing.F) {
 // with a line is told once, and not again of the switches that name it.
 func TestSlurmLists(t *testing.T) {
 	const leaves = "SwitchName=l0 Nodes=n0\nSwitchName=l1 Nodes=n1\nSwitchName=l2 Nodes=n2\n"
-	built, err := readSlurm("t", []byte("SwitchName=s[0-1] Switches=l[0-2]\n"+leaves))
-	simtest.Check(t, err)
+	built := simtest.Must(readSlurm("t", []byte("SwitchName=s[0-1] Switches=l[0-2]\n"+leaves)))(t)
 	g := built.Graph()
 	simtest.ErrorIf(t, g.Switches() != 5 || g.Terminals() != 3 || g.NumPorts() != 3+2*6,
 		"%d switches, %d terminals, %d ports; want 5, 3 and 15", g.Switches(), g.Terminals(), g.NumPorts())

@@ -81,8 +81,7 @@ func TestPolarFly(t *testing.T) {
 	// Lakhotia et al.'s size: 993 of the 1 + 32*32 switches of the Moore bound.
 	x := topologytest.Build(t, "polarfly", func(c *PolarFlyConfig) { c.Q = 31 })
 	m := metrics.Measure(x.Graph())
-	simtest.ErrorIf(t, m.Switches != 993 || m.Terminals != 15888 || m.Diameter() != 2 || math.Abs(m.MooreEfficiency()-993.0/1025) > 1e-12,
-		"%+v", m)
+	simtest.ErrorIf(t, m.Switches != 993 || m.Terminals != 15888 || m.Diameter() != 2 || math.Abs(m.MooreEfficiency()-993.0/1025) > 1e-12, "%+v", m)
 }
 
 // The two properties of supernodes that the diameter rests on: every vertex has d neighbours, and G

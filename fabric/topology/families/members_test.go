@@ -179,7 +179,7 @@ func TestTiers(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"Nodes 32", "Nodes 32 33", "two.topo:1:"},
 		{"Nodes 32", "Nodes -1", "two.topo:1:"},
-		{"Tier 1", "Tier 2", "two.topo:13: tier 2: want tier 1 next"},
+		{"Tier 1", "Tier 2", "two.topo:13: tier 2: want tier 1 next"}, {"Tier 1", "Radix_Up 2\nTier 1", "two.topo:13: Radix_Up stands twice"},
 		{"Radix_Down 8", "Radix 8", "two.topo:7: \"Radix\": unknown"},
 		{"Radix_Down 4", "", "two.topo:13: tier 1 has no radix_down"},
 		{"Oversubscribed 4", "Oversubscribed 3", "two.topo: cables above a leaf: 800 / 300"},

@@ -108,7 +108,14 @@ func ReadTiers(name string, data []byte) (*TiersNetwork, error) {
 			continue
 		}
 		limits, known := tierKeys[key]
+		set := head
+		if known && len(tiers) > 0 {
+			set = tiers[len(tiers)-1].set
+		}
+		_, twice := set[key]
 		switch {
+		case twice:
+			problems.ProblemAt(i+1, "%s stands twice", words[0])
 		case key == "nodes" || key == "tiers" || key == "podsize":
 			head[key] = value
 		case key == "tier":

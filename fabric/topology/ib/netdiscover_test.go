@@ -139,9 +139,7 @@ func TestRates(t *testing.T) {
 		"4x25": 100e9, "4x2.5": 8e9,
 	} {
 		r, err := parseRate(text)
-		if err != nil || r.data != want {
-			t.Errorf("%s: %v, %v, want %v", text, r.data, err, want)
-		}
+		simtest.ErrorIf(t, err != nil || r.data != want, "%s: %v, %v, want %v", text, r.data, err, want)
 	}
 	for _, bad := range []string{"4x", "4xQD", "3xQDR", "xQDR", "4xFDR1", "4xqdr"} {
 		r, err := parseRate(bad)
@@ -244,8 +242,7 @@ func TestWritersRepeatTheTools(t *testing.T) {
 	topologytest.CheckGraph(t, sim.Graph())
 	out.Reset()
 	simtest.Check(t, WriteSim(&out, sim.Graph()))
-	simtest.ErrorIf(t, !bytes.Equal(bytes.TrimSpace(out.Bytes()), bytes.TrimSpace(netlist)),
-		"netlist differs:\n%s", firstDifference(out.Bytes(), netlist))
+	simtest.ErrorIf(t, !bytes.Equal(bytes.TrimSpace(out.Bytes()), bytes.TrimSpace(netlist)), "netlist differs:\n%s", firstDifference(out.Bytes(), netlist))
 }
 
 func firstDifference(got, want []byte) string {
@@ -383,9 +380,7 @@ func fuzzReader(f *testing.F, read func(io.Reader, string) (*Imported, error), w
 		var written bytes.Buffer
 		simtest.Check(t, write(&written, g))
 		again, err := read(bytes.NewReader(written.Bytes()), "fuzz")
-		if err != nil {
-			t.Fatalf("%v\nin\n%s", err, written.String())
-		}
+		simtest.FatalIf(t, err != nil, "%v\nin\n%s", err, written.String())
 		simtest.ErrorIf(t, !reflect.DeepEqual(cablesByGUID(again.Graph()), cablesByGUID(g)), "another fabric after\n%s", written.String())
 	})
 }
