@@ -135,12 +135,14 @@ func (p *program) Rounds(rank int) int                  { return p.rounds(rank) 
 func (p *program) Round(rank, round int, dst []Op) []Op { return p.round(rank, round, dst) }
 func (p *program) Contract() Contract                   { return p.contract }
 
-// always is a number of rounds that is the same for all ranks.
-func always(n int) func(int) int { return func(int) int { return n } }
+// even is a program of as many rounds on every rank.
+func even(ranks, rounds int, contract Contract, round func(rank, round int, dst []Op) []Op) *program {
+	return &program{ranks: ranks, rounds: func(int) int { return rounds }, round: round, contract: contract}
+}
 
 // Uniform is a schedule of so many rounds on every rank, made by a function, without a contract.
 func Uniform(ranks, rounds int, round func(rank, round int, dst []Op) []Op) Schedule {
-	return &program{ranks: ranks, rounds: always(rounds), round: round}
+	return even(ranks, rounds, Contract{}, round)
 }
 
 // SendOp sends bytes that belong to no slot.
