@@ -142,7 +142,6 @@ func (f *File) Lead(p *Point) []string {
 	return lead
 }
 
-// leadNames are the columns of [File.Lead].
 func (f *File) leadNames() []string {
 	return results.AddNew(append([]string{"point"}, f.keys...), results.SeedKey)
 }
@@ -194,7 +193,6 @@ func leavePublished(d *document.Tree, set []string) {
 	}
 }
 
-// references decodes the references of a figure.
 func (f *File) references(path string, raw any, dec *decoder, finished bool) (all []figures.ReferenceConfig) {
 	for path, table := range f.doc.Elements(path, raw, "tables, [[plot.reference]]") {
 		r := figures.ReferenceConfig{Axis: "y"}

@@ -184,7 +184,6 @@ func (rt *runtime) enter(a *acknowledgement) {
 	rt.kernel.ScheduleKeyed(a.at, rt.handler, evWritten, a.to, int64(a.message), a.key)
 }
 
-// of is the part of a rank.
 func (rt *runtime) of(r int32) *runtime { return rt.parts[rt.partOf[rt.nodeOf[r]]] }
 
 // fail ends the program of rank r with an error.

@@ -318,7 +318,6 @@ func (l *levels) Needs() fabric.Needs {
 	return n
 }
 
-// ReadsWithin implements [fabric.RemoteReader].
 func (l *levels) ReadsWithin(domain []int) bool {
 	r, ok := l.Routing.(fabric.RemoteReader)
 	return !ok || r.ReadsWithin(domain)

@@ -96,7 +96,6 @@ func (p *PlotConfig) Figure(source *PlotSource) (*plot.Figure, error) {
 	return f, p.refer(f, p.parts(f, groups, marks))
 }
 
-// perGroup is how many series a group has.
 func perGroup(f *plot.Figure, groups []*group) int {
 	if len(groups) == 0 {
 		return 0
@@ -249,7 +248,6 @@ func verdict(t *results.Table, i int) plot.State {
 // room: values look too good then.
 const refusedColumn = "refused"
 
-// verdictOn is the worst state of some rows.
 func verdictOn(t *results.Table, rows []int) (worst plot.State) {
 	for _, i := range rows {
 		worst = max(worst, verdict(t, i))

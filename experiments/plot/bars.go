@@ -48,7 +48,6 @@ func (s *slots) left(category float64, series int) float64 {
 	return category + s.width*(float64(slices.Index(all, series))-float64(len(all))/2)
 }
 
-// box is bar i.
 func (b *bars) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
 	trX, trY := p.Transforms(&c)
 	s := b.figure.barSlots()
@@ -203,7 +202,6 @@ func (b *boxes) places(p *plot.Plot, c draw.Canvas, i int) (left, right vg.Lengt
 	return trX(x + 0.12*one), trX(x + 0.88*one), at
 }
 
-// shapes is what the boxes cover.
 func (b *boxes) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
 	for _, i := range b.figure.shown(b.series) {

@@ -117,7 +117,6 @@ func (k *curve) band(c draw.Canvas, p *plot.Plot) (upper, lower []vg.Point) {
 	return upper, lower
 }
 
-// shapes is what the curve covers.
 func (k *curve) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
 	points, states, _ := k.points(c, p)

@@ -231,7 +231,6 @@ func (s *Series) interval(i int) float64 {
 	return s.HalfWidth[i]
 }
 
-// state is the state of point i.
 func (s *Series) state(i int) State {
 	if i >= len(s.States) {
 		return Steady

@@ -52,7 +52,6 @@ func look(i int) appearance {
 	return appearance{color: palette[i%len(palette)], marker: i % len(markers), dashes: dashes[i%len(dashes)]}
 }
 
-// look is the appearance of series i of a figure.
 func (f *Figure) look(i int) appearance {
 	s := &f.Series[i]
 	one := i
@@ -176,7 +175,6 @@ func (m polygon) around(at vg.Point, radius float64) []vg.Point {
 	return all
 }
 
-// closed is a path around corners.
 func closed(corners []vg.Point) (path vg.Path) {
 	for i, corner := range corners {
 		if i == 0 {
@@ -261,7 +259,6 @@ func (l *legend) columnWidth() vg.Length {
 // rows is how many rows the legend has in so many columns, without its title.
 func (l *legend) rows(columns int) int { return (len(l.entries) + columns - 1) / columns }
 
-// size is what the legend takes in so many columns.
 func (l *legend) size(columns int) vg.Point {
 	rows := l.rows(columns)
 	wide := l.columnWidth()*vg.Length(columns) + columnGap*vg.Length(columns-1)
@@ -420,7 +417,6 @@ func (l label) size() vg.Length {
 	return l.style.Height(l.text) + l.style.FontExtents().Descent + labelGap
 }
 
-// inside is what the labels leave of a canvas.
 func (l labels) inside(c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, l.y.size(), 0, l.x.size(), 0)
 }

@@ -97,7 +97,6 @@ func (x *infiniBand) Timer(p *Port) {
 	x.wait(p)
 }
 
-// pair is the queue pair to a destination.
 func (x *infiniBand) pair(dst topology.TerminalID) *queuePair {
 	for i := range x.pairs {
 		if x.pairs[i].dst == dst {
@@ -280,7 +279,6 @@ type congestionIndex struct {
 	expires sim.Time // if above is not 0
 }
 
-// at is the index at a time.
 func (x *congestionIndex) at(now sim.Time, d *delayTable) int {
 	if x.above > 0 && d.timer > 0 && now >= x.expires {
 		expiries := (now-x.expires)/d.timer + 1

@@ -240,7 +240,6 @@ func (c groupCables) rounds() (full, rest int) {
 	return full, rest
 }
 
-// links is the number of cables.
 func (c groupCables) links() int {
 	full, rest := c.rounds()
 	return c.groups * (full*(c.groups-1) + rest) / 2

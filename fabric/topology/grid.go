@@ -283,7 +283,6 @@ func newHyperX(c HyperXConfig) *HyperX {
 	return x
 }
 
-// classes are the classes of channels.
 func (c *HyperXConfig) classes() []Class {
 	if c.RowCycles == 0 {
 		return Classes("hyperx")

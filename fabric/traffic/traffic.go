@@ -176,7 +176,6 @@ func (s sparse) Weights(src topology.TerminalID, yield func(topology.TerminalID,
 	}
 }
 
-// destinationReader reads a file of destinations.
 type destinationReader struct {
 	*input.Lines
 	finder topology.Finder

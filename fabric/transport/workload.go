@@ -255,7 +255,6 @@ func (r *matrixReader) count(n *int, most int) {
 	*n = int(r.number(r.words[0], r.words[1], int64(most)))
 }
 
-// number reads a number of 0 to most.
 func (r *matrixReader) number(what, word string, most int64) int64 {
 	x, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || x < 0 || x > most {

@@ -421,7 +421,6 @@ func (x *exchange) all() arrived {
 	return sum
 }
 
-// Archive implements snapshot.Archiver.
 func (x *exchange) Archive(a *snapshot.Archive) {
 	a.Mark("exchange")
 	snapshot.Array(a, "terminals", x.sent, snapshot.Int)

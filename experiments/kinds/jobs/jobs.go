@@ -135,7 +135,6 @@ type jobTable struct {
 	Until     sim.Time                                             `toml:"until" doc:"time from which on no rank begins the program again; 0ns: none" min:"0ns"`
 }
 
-// Defaults implements [experiments.Defaulter].
 func (t *jobTable) Defaults() {
 	*t = jobTable{
 		Program: experiments.Choose(skeletons.Registry, "halo"), Placement: experiments.Choose(placements, "contiguous"),
