@@ -5,6 +5,7 @@ package collectives
 
 import (
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"sync"
 )
 
@@ -185,10 +186,7 @@ func Sequence(parts ...Schedule) Schedule {
 	return &program{
 		ranks: parts[0].Ranks(),
 		rounds: func(rank int) (n int) {
-			for _, p := range parts {
-				n += p.Rounds(rank)
-			}
-			return n
+			return lists.Sum(parts, func(p Schedule) int { return p.Rounds(rank) })
 		},
 		round: func(rank, round int, dst []Op) []Op {
 			for i, p := range parts {

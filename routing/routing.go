@@ -233,11 +233,7 @@ func (e *Periods) During(period int) fabric.Routing { return e.list[period] }
 
 // VCs implements [fabric.Routing].
 func (e *Periods) VCs() int {
-	vcs := 0
-	for _, r := range e.list {
-		vcs = max(vcs, r.VCs())
-	}
-	return vcs
+	return lists.Most(0, e.list, func(r fabric.Routing) int { return r.VCs() })
 }
 
 // InjectionVCs implements [fabric.Routing].

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // bin is a part of a distribution.
@@ -131,11 +132,7 @@ func binsOf(t *results.Table, from, to, counts string) ([]bin, error) {
 }
 
 func total(bins []bin) float64 {
-	sum := 0.0
-	for _, b := range bins {
-		sum += b.count
-	}
-	return sum
+	return lists.Sum(bins, func(b bin) float64 { return b.count })
 }
 
 // density is the share of all counts by width, so that bins of unequal width and

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // ErrNothing is the error of figures without a point to draw.
@@ -206,10 +207,7 @@ func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Se
 		return s, err
 	}
 	place := func(rows []int) (x float64) {
-		for _, i := range rows {
-			x += xs[i] / float64(len(rows))
-		}
-		return x
+		return lists.Sum(rows, func(i int) float64 { return xs[i] / float64(len(rows)) })
 	}
 	if !p.categorical() {
 		slices.SortStableFunc(points, func(a, b []int) int { return cmp.Compare(place(a), place(b)) })
@@ -249,10 +247,7 @@ func verdict(t *results.Table, i int) plot.State {
 const refusedColumn = "refused"
 
 func verdictOn(t *results.Table, rows []int) (worst plot.State) {
-	for _, i := range rows {
-		worst = max(worst, verdict(t, i))
-	}
-	return worst
+	return lists.Most(0, rows, func(i int) plot.State { return verdict(t, i) })
 }
 
 // valuesOn are a point's rows' values that are numbers: none where a saturated row has none, as the

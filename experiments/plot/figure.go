@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/sim/lists"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -210,12 +211,7 @@ func (f *Figure) visible(s *Series, i int) bool {
 
 // shown are the points of a series that can be drawn on the axes.
 func (f *Figure) shown(s *Series) (all []int) {
-	for i := range s.X {
-		if f.visible(s, i) {
-			all = append(all, i)
-		}
-	}
-	return all
+	return lists.Places(len(s.X), func(i int) bool { return f.visible(s, i) })
 }
 
 // onAxis tells whether the horizontal axis can show x.

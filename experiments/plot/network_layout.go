@@ -150,10 +150,7 @@ func (n *laidOut) chooseNames() {
 
 // widest is how wide the longest name is.
 func (n *laidOut) widest(size vg.Length) (width vg.Length) {
-	for _, name := range n.names {
-		width = max(width, Words(size, 0, 0).Width(name))
-	}
-	return width
+	return lists.Most(0, n.names, func(name string) vg.Length { return Words(size, 0, 0).Width(name) })
 }
 
 // away is how far from the middle of a switch a name outside of it begins.

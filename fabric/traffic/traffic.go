@@ -55,11 +55,7 @@ func (f fixed) Weights(src topology.TerminalID, yield func(topology.TerminalID, 
 
 // tabulate makes a fixed pattern of n terminals from a function.
 func tabulate(n int, destination func(src int) int) fixed {
-	f := make(fixed, n)
-	for src := range f {
-		f[src] = topology.TerminalID(destination(src))
-	}
-	return f
+	return lists.Make(n, func(src int) topology.TerminalID { return topology.TerminalID(destination(src)) })
 }
 
 // lacks reports that the topology of env has not got what a pattern needs.

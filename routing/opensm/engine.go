@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Engine is one of OpenSM's unicast routing engines.
@@ -71,10 +72,7 @@ var engines = []Engine{
 
 // Engines lists the names of the engines in alphabetical order.
 func Engines() (names []string) {
-	for _, e := range engines {
-		names = append(names, e.Name)
-	}
-	return names
+	return lists.Map(engines, func(e Engine) string { return e.Name })
 }
 
 // EngineOf finds an engine by name.

@@ -20,6 +20,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -434,10 +435,7 @@ func (x *exchange) Archive(a *snapshot.Archive) {
 // complete finds out whether the terminals have all of their packets but those that faults have had
 // given up. Every packet was sent once, so that counting them is enough.
 func (x *exchange) complete(givenUp int64) error {
-	missing := int64(0)
-	for _, n := range x.missing {
-		missing += int64(n)
-	}
+	missing := lists.Sum(x.missing, func(n int32) int64 { return int64(n) })
 	if missing != givenUp {
 		return fmt.Errorf("the network came to rest while terminals still lacked %d packets, of which %d were given up", missing, givenUp)
 	}
