@@ -1,6 +1,7 @@
 package collectives
 
 import (
+	"cmp"
 	"math/bits"
 
 	"github.com/weft-sim/weft/sim"
@@ -98,10 +99,7 @@ func doublingChildren(v, n, radix int) (below []int) {
 // broadcastTree sends a vector down a tree of relative ranks: in round k a rank receives segment k
 // and passes segment k-1 to all its children.
 func broadcastTree(c TreeSettings, n int, bytes int64, children func(v int) []int) Collective {
-	segment := int64(c.Segment)
-	if segment == 0 {
-		segment = max(1, bytes)
-	}
+	segment := cmp.Or(int64(c.Segment), max(1, bytes))
 	segments := max(1, int((bytes+segment-1)/segment))
 	parents, below := make([]int, n), make([][]int, n)
 	for v := range n {

@@ -75,9 +75,7 @@ func readSelection(d *document.Tree, path string, raw any) map[string]string {
 // plotDefaults fills in what a plot leaves open and checks its columns.
 func (f *File) plotDefaults(path string, p *figures.PlotConfig) {
 	d := f.doc
-	if p.Title == "" {
-		p.Title = f.Title
-	}
+	p.Title = cmp.Or(p.Title, f.Title)
 	if p.X == "" {
 		d.Problem(path, "has no x: name a column, for example x = %q", f.ColumnNames()[len(f.keys)+1])
 	}
@@ -88,9 +86,7 @@ func (f *File) plotDefaults(path string, p *figures.PlotConfig) {
 	if p.Style == "heat" && p.Z == "" {
 		d.Problem(path, "has no z: style heat needs the column that the colours show")
 	}
-	if p.File == "" {
-		p.File = figures.NameOf(p.Y, p.X)
-	}
+	p.File = cmp.Or(p.File, figures.NameOf(p.Y, p.X))
 	switch {
 	case strings.ContainsAny(p.File, `/\`):
 		d.Problem(document.Join(path, "file"), "= %q: want a name without folders", p.File)

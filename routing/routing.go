@@ -9,6 +9,7 @@
 package routing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -192,10 +193,7 @@ func refuseFaults(name string, env Env) error {
 
 // Lacks implements [param.EnvWithNeeds]: the topology has nothing that routing name needs.
 func (env Env) Lacks(name string, needs []string) error {
-	topology := env.TopologyName
-	if topology == "" {
-		topology = "this topology"
-	}
+	topology := cmp.Or(env.TopologyName, "this topology")
 	return fmt.Errorf("routing %q needs a topology with %s; %s has none", name, strings.Join(needs, " or "), topology)
 }
 

@@ -204,9 +204,7 @@ func boxOf(bins []bin, category int) (s plot.Series) {
 
 // percentilesOver shows percentiles of distributions over a swept key.
 func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upper, counts, label string) error {
-	if f.YLabel == "" {
-		f.YLabel = label
-	}
+	f.YLabel = cmp.Or(f.YLabel, label)
 	for _, g := range groups {
 		x, err := g.rows.Column(p.X)
 		if err != nil {

@@ -106,9 +106,7 @@ func perGroup(f *plot.Figure, groups []*group) int {
 
 // curves makes the series of a table with a row for each point; whole has the baseline's rows.
 func (p *PlotConfig) curves(f *plot.Figure, t, whole *results.Table, groups []*group) error {
-	if f.YLabel == "" {
-		f.YLabel = p.labelOf(p.Y)
-	}
+	f.YLabel = cmp.Or(f.YLabel, p.labelOf(p.Y))
 	category, err := p.categories(t, groups)
 	if err != nil {
 		return err

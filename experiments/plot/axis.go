@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"slices"
@@ -288,10 +289,7 @@ func widen(s span, log bool) span {
 	if s.min >= 0 && s.min <= 0.5*s.max {
 		s.min = 0
 	}
-	extent := s.max - s.min
-	if extent == 0 {
-		extent = max(math.Abs(s.max), 1)
-	}
+	extent := cmp.Or(s.max-s.min, max(math.Abs(s.max), 1))
 	if s.min != 0 {
 		s.min -= 0.05 * extent
 	}

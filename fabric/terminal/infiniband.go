@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -242,9 +243,7 @@ func (c CongestionControl) delays() (*delayTable, error) {
 			}
 			d.entries = append(d.entries, e)
 		}
-		if d.Limit == 0 {
-			d.Limit = len(d.entries) - 1
-		}
+		d.Limit = cmp.Or(d.Limit, len(d.entries)-1)
 	}
 	if last := len(d.entries) - 1; d.Limit > last {
 		return nil, &param.ParamError{Key: "ccti_limit", Value: d.Limit, Want: fmt.Sprintf("at most %d, the last entry of cc_cct", last)}

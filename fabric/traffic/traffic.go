@@ -5,6 +5,7 @@ package traffic
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,10 +61,7 @@ func tabulate(n int, destination func(src int) int) fixed {
 
 // lacks reports that the topology of env has not got what a pattern needs.
 func lacks(pattern, what string, env Env) error {
-	topology := env.TopologyName
-	if topology == "" {
-		topology = "this topology"
-	}
+	topology := cmp.Or(env.TopologyName, "this topology")
 	return needs(pattern, "a topology with %s; %s has none", what, topology)
 }
 

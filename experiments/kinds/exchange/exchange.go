@@ -3,6 +3,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,9 +161,7 @@ func (c *exchangeConfig) channels(g *topology.Graph) map[string]fabric.ChannelCo
 	maps.Copy(all, c.Channel)
 	for _, class := range g.Classes {
 		channel := all[class.Name]
-		if channel.Latency == 0 {
-			channel.Latency = c.Exchange.ChannelLatency
-		}
+		channel.Latency = cmp.Or(channel.Latency, c.Exchange.ChannelLatency)
 		all[class.Name] = channel
 	}
 	return all

@@ -157,9 +157,7 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 			}
 			job.program = ""
 		}
-		if job.name == "" {
-			job.name = fmt.Sprintf("line-%d", lines.Number)
-		}
+		job.name = cmp.Or(job.name, fmt.Sprintf("line-%d", lines.Number))
 		if first, twice := seen[job.name]; twice {
 			lines.Problem("%s = %s: want every job once; it is in line %d, too", form.name, input.Quote(job.name), first)
 			wrong = true
