@@ -4,9 +4,10 @@
 package collectives
 
 import (
+	"sync"
+
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/lists"
-	"sync"
 )
 
 // Kind is what an operation of a schedule does.

@@ -11,9 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/sim/lists"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Style is how values are drawn.

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // appearance tells series apart by colour, marker and dashes at once, to survive printing in black
@@ -167,12 +168,10 @@ func (a appearance) lowerHalf(at vg.Point, radius float64) (path vg.Path) {
 
 // around are the corners of a marker.
 func (m polygon) around(at vg.Point, radius float64) []vg.Point {
-	all := make([]vg.Point, m.corners)
-	for i := range all {
+	return lists.Make(m.corners, func(i int) vg.Point {
 		sin, cos := math.Sincos(math.Pi/2 + 2*math.Pi*(float64(i)+m.turn)/float64(m.corners))
-		all[i] = at.Add(vg.Point{X: vg.Length(radius * m.scale * cos), Y: vg.Length(radius * m.scale * sin)})
-	}
-	return all
+		return at.Add(vg.Point{X: vg.Length(radius * m.scale * cos), Y: vg.Length(radius * m.scale * sin)})
+	})
 }
 
 func closed(corners []vg.Point) (path vg.Path) {
@@ -249,11 +248,7 @@ func newLegend(f *Figure) *legend {
 
 // columnWidth is the width of the widest entry.
 func (l *legend) columnWidth() vg.Length {
-	widest := vg.Length(0)
-	for _, e := range l.entries {
-		widest = max(widest, sampleWidth+sampleGap+l.style.Width(e.name))
-	}
-	return widest
+	return lists.Most(0, l.entries, func(e entry) vg.Length { return sampleWidth + sampleGap + l.style.Width(e.name) })
 }
 
 // rows is how many rows the legend has in so many columns, without its title.

@@ -135,7 +135,6 @@ func init() {
 	param.Register(Patterns, "file", "every terminal to the one that a file names, if any", FileConfig{}, newFile)
 }
 
-// Validate checks what the tags cannot.
 func (c *FileConfig) Validate() error {
 	if c.Path == "" {
 		return &param.ParamError{Key: "path", Value: `""`, Want: "the path of a file of destinations"}

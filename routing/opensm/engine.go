@@ -168,13 +168,7 @@ func (t *Tables) Entries() int {
 
 // hostLIDs lists the LIDs of all adapters, ascending.
 func (s *Subnet) hostLIDs() []int {
-	var lids []int
-	for lid, e := range s.Ends {
-		if e.Terminal >= 0 {
-			lids = append(lids, lid)
-		}
-	}
-	return lids
+	return lists.Places(len(s.Ends), func(lid int) bool { return s.Ends[lid].Terminal >= 0 })
 }
 
 // LevelsInUse lists the service levels of the pairs of adapter LIDs.
