@@ -4,8 +4,6 @@
 package collectives
 
 import (
-	"sync"
-
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/lists"
 )
@@ -165,33 +163,14 @@ func Sequence(parts ...Schedule) Schedule {
 			panic("collectives: a sequence of schedules with different numbers of ranks")
 		}
 	}
-	const differ = -1
-	rounds := sync.OnceValue(func() []int { // of each part, if they are the same for all ranks, or differ
-		same := make([]int, len(parts))
-		for i, p := range parts {
-			same[i] = p.Rounds(0)
-			for r := 1; r < p.Ranks() && same[i] != differ; r++ {
-				if p.Rounds(r) != same[i] {
-					same[i] = differ
-				}
-			}
-		}
-		return same
-	})
-	roundsOf := func(i, rank int) int {
-		if n := rounds()[i]; n != differ {
-			return n
-		}
-		return parts[i].Rounds(rank)
-	}
 	return &program{
 		ranks: parts[0].Ranks(),
 		rounds: func(rank int) (n int) {
 			return lists.Sum(parts, func(p Schedule) int { return p.Rounds(rank) })
 		},
 		round: func(rank, round int, dst []Op) []Op {
-			for i, p := range parts {
-				n := roundsOf(i, rank)
+			for _, p := range parts {
+				n := p.Rounds(rank)
 				if round < n {
 					return p.Round(rank, round, dst)
 				}
