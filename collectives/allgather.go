@@ -32,18 +32,13 @@ func AllgatherRecursiveDoubling(n int, bytes int64) Collective {
 		return AllgatherBruck(n, bytes)
 	}
 	size := func(int) int64 { return bytes }
-	return &program{
-		ranks:  n,
-		rounds: always(rounds),
-		round: func(rank, round int, dst []Op) []Op {
-			d := 1 << round
-			block := func(kind Kind, of int) Op {
-				return Op{Kind: kind, Peer: int32(rank ^ d), Tag: int32(round), Bytes: bytes * int64(d), Data: Range(of&^(d-1), d)}
-			}
-			return append(dst, block(Recv, rank^d), block(Send, rank))
-		},
-		contract: gathering(n, size, same),
-	}
+	return even(n, rounds, gathering(n, size, same), func(rank, round int, dst []Op) []Op {
+		d := 1 << round
+		block := func(kind Kind, of int) Op {
+			return Op{Kind: kind, Peer: int32(rank ^ d), Tag: int32(round), Bytes: bytes * int64(d), Data: Range(of&^(d-1), d)}
+		}
+		return append(dst, block(Recv, rank^d), block(Send, rank))
+	})
 }
 
 // AllgatherNeighborExchange (Chen, Zhang, Zhang, Yuan, HPC Asia 2005): ranks exchange their block with one
@@ -54,38 +49,33 @@ func AllgatherNeighborExchange(n int, bytes int64) Collective {
 		return AllgatherRing(n, bytes)
 	}
 	size := func(int) int64 { return bytes }
-	return &program{
-		ranks:  n,
-		rounds: always(max(1, n/2)),
-		round: func(rank, round int, dst []Op) []Op {
-			// Even ranks begin with the next rank and move up, odd ranks with the one before and
-			// move down.
-			step := 1 - 2*(rank%2)
-			first := mod(rank+step, n)
-			if round == 0 {
-				block := Op{Kind: Recv, Peer: int32(first), Bytes: bytes, Data: Slot(first)}
-				send := block
-				send.Kind, send.Data = Send, Slot(rank)
-				return append(dst, block, send)
-			}
-			from := func(round int) int { // the first of the two blocks that come in a round
-				turn := 1 - 2*(round%2)
-				return mod(rank&^1+2*step*turn*((round+1)/2), n)
-			}
-			peer, last := first, rank&^1
-			if round%2 == 1 {
-				peer = mod(rank-step, n)
-			}
-			if round > 1 {
-				last = from(round - 1)
-			}
-			pair := Op{Kind: Recv, Peer: int32(peer), Tag: int32(round), Bytes: 2 * bytes, Data: Range(from(round), 2)}
-			send := pair
-			send.Kind, send.Data = Send, Range(last, 2)
-			return append(dst, pair, send)
-		},
-		contract: gathering(n, size, same),
-	}
+	return even(n, max(1, n/2), gathering(n, size, same), func(rank, round int, dst []Op) []Op {
+		// Even ranks begin with the next rank and move up, odd ranks with the one before and
+		// move down.
+		step := 1 - 2*(rank%2)
+		first := mod(rank+step, n)
+		if round == 0 {
+			block := Op{Kind: Recv, Peer: int32(first), Bytes: bytes, Data: Slot(first)}
+			send := block
+			send.Kind, send.Data = Send, Slot(rank)
+			return append(dst, block, send)
+		}
+		from := func(round int) int { // the first of the two blocks that come in a round
+			turn := 1 - 2*(round%2)
+			return mod(rank&^1+2*step*turn*((round+1)/2), n)
+		}
+		peer, last := first, rank&^1
+		if round%2 == 1 {
+			peer = mod(rank-step, n)
+		}
+		if round > 1 {
+			last = from(round - 1)
+		}
+		pair := Op{Kind: Recv, Peer: int32(peer), Tag: int32(round), Bytes: 2 * bytes, Data: Range(from(round), 2)}
+		send := pair
+		send.Kind, send.Data = Send, Range(last, 2)
+		return append(dst, pair, send)
+	})
 }
 
 // AllgatherLeaderSettings are the settings of the allgather by leaders.
@@ -188,27 +178,23 @@ func AllgatherLSS(n int, bytes, address int64) Collective {
 			}
 			return (rank + 1) % n
 		})
-	return &program{
-		ranks:  n,
-		rounds: always(n), // one of them for handshakes
-		round: func(rank, round int, dst []Op) []Op {
-			if round == 0 && n > 1 {
-				note := func(kind Kind, peer, slot int) Op {
-					return Op{Kind: kind, Protocol: Eager, Control: true, Peer: int32(peer), Tag: exchangeTag, Bytes: address, Data: Slot(slot)}
-				}
-				return append(dst, note(Recv, (rank+1)%n, n+1), note(Send, mod(rank-1, n), n))
-			} else if round == 0 {
-				return dst
+	// The first round is for handshakes.
+	return even(n, n, contract, func(rank, round int, dst []Op) []Op {
+		if round == 0 && n > 1 {
+			note := func(kind Kind, peer, slot int) Op {
+				return Op{Kind: kind, Protocol: Eager, Control: true, Peer: int32(peer), Tag: exchangeTag, Bytes: address, Data: Slot(slot)}
 			}
-			start := len(dst)
-			dst = ringAllgatherRound(rank, round-1, n, size, same, dst)
-			for i := start; i < len(dst); i++ {
-				if dst[i].Kind == Send {
-					dst[i].Protocol = Direct
-				}
-			}
+			return append(dst, note(Recv, (rank+1)%n, n+1), note(Send, mod(rank-1, n), n))
+		} else if round == 0 {
 			return dst
-		},
-		contract: contract,
-	}
+		}
+		start := len(dst)
+		dst = ringAllgatherRound(rank, round-1, n, size, same, dst)
+		for i := start; i < len(dst); i++ {
+			if dst[i].Kind == Send {
+				dst[i].Protocol = Direct
+			}
+		}
+		return dst
+	})
 }

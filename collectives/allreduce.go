@@ -14,20 +14,15 @@ func init() {
 // chunk r, and N-1 rounds of a ring allgather follow. 2(N-1)/N of the vector passes each rank.
 func AllreduceRing(n int, bytes int64) Collective {
 	size := func(i int) int64 { return chunk(bytes, i, n) }
-	return &program{
-		ranks:  n,
-		rounds: always(2 * (n - 1)),
-		round: func(rank, round int, dst []Op) []Op {
-			if round >= n-1 {
-				return ringAllgatherRound(rank, round-(n-1), n, size, same, dst)
-			}
-			out, in := mod(rank-round-1, n), mod(rank-round-2, n)
-			return append(dst,
-				Op{Kind: Recv, Peer: int32(mod(rank-1, n)), Tag: int32(round), Bytes: size(in), Combine: true, Data: Slot(in)},
-				Op{Kind: Send, Peer: int32((rank + 1) % n), Tag: int32(round), Bytes: size(out), Data: Slot(out)})
-		},
-		contract: reduction(n, n, size, false, nil),
-	}
+	return even(n, 2*(n-1), reduction(n, n, size, false, nil), func(rank, round int, dst []Op) []Op {
+		if round >= n-1 {
+			return ringAllgatherRound(rank, round-(n-1), n, size, same, dst)
+		}
+		out, in := mod(rank-round-1, n), mod(rank-round-2, n)
+		return append(dst,
+			Op{Kind: Recv, Peer: int32(mod(rank-1, n)), Tag: int32(round), Bytes: size(in), Combine: true, Data: Slot(in)},
+			Op{Kind: Send, Peer: int32((rank + 1) % n), Tag: int32(round), Bytes: size(out), Data: Slot(out)})
+	})
 }
 
 // fold makes 2^k positions of n = 2^k + r ranks: the even ones of the first 2r first give the next
@@ -158,14 +153,9 @@ func ringAllgatherRound(v, k, n int, size func(slot int) int64, rank func(v int)
 // 3.1).
 func AllgatherRing(n int, bytes int64) Collective {
 	size := func(int) int64 { return bytes }
-	return &program{
-		ranks:  n,
-		rounds: always(n - 1),
-		round: func(rank, round int, dst []Op) []Op {
-			return ringAllgatherRound(rank, round, n, size, same, dst)
-		},
-		contract: gathering(n, size, same),
-	}
+	return even(n, n-1, gathering(n, size, same), func(rank, round int, dst []Op) []Op {
+		return ringAllgatherRound(rank, round, n, size, same, dst)
+	})
 }
 
 // AllgatherBruck (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 1997): in round k a rank sends
@@ -175,43 +165,33 @@ func AllgatherRing(n int, bytes int64) Collective {
 func AllgatherBruck(n int, bytes int64) Collective {
 	rounds := log2Ceil(n)
 	size := func(int) int64 { return bytes }
-	return &program{
-		ranks:  n,
-		rounds: always(rounds + 2),
-		round: func(rank, round int, dst []Op) []Op {
-			switch round {
-			case 0:
-				return append(dst, Op{Kind: Copy, Bytes: bytes, Data: Slot(rank), Into: Slot(n)})
-			case rounds + 1:
-				return append(dst,
-					Op{Kind: Copy, Bytes: bytes * int64(n-rank), Data: Range(n, n-rank), Into: Range(rank, n-rank)},
-					Op{Kind: Copy, Bytes: bytes * int64(rank), Data: Range(2*n-rank, rank), Into: Range(0, rank)})
-			}
-			d := 1 << (round - 1)
-			count := min(d, n-d)
+	return even(n, rounds+2, gathering(n, size, same).with(n, size, 0, nil, nil), func(rank, round int, dst []Op) []Op {
+		switch round {
+		case 0:
+			return append(dst, Op{Kind: Copy, Bytes: bytes, Data: Slot(rank), Into: Slot(n)})
+		case rounds + 1:
 			return append(dst,
-				Op{Kind: Recv, Peer: int32((rank + d) % n), Tag: int32(round), Bytes: bytes * int64(count), Data: Range(n+d, count)},
-				Op{Kind: Send, Peer: int32(mod(rank-d, n)), Tag: int32(round), Bytes: bytes * int64(count), Data: Range(n, count)})
-		},
-		contract: gathering(n, size, same).with(n, size, 0, nil, nil),
-	}
+				Op{Kind: Copy, Bytes: bytes * int64(n-rank), Data: Range(n, n-rank), Into: Range(rank, n-rank)},
+				Op{Kind: Copy, Bytes: bytes * int64(rank), Data: Range(2*n-rank, rank), Into: Range(0, rank)})
+		}
+		d := 1 << (round - 1)
+		count := min(d, n-d)
+		return append(dst,
+			Op{Kind: Recv, Peer: int32((rank + d) % n), Tag: int32(round), Bytes: bytes * int64(count), Data: Range(n+d, count)},
+			Op{Kind: Send, Peer: int32(mod(rank-d, n)), Tag: int32(round), Bytes: bytes * int64(count), Data: Range(n, count)})
+	})
 }
 
 // BarrierDissemination is the dissemination barrier (Hensgen, Finkel, Manber,
 // Int. J. Parallel Programming 1988): ceil(log2 N) rounds; after round k a rank
 // has heard, directly or not, of 2^(k+1) ranks. Messages are 1 byte.
 func BarrierDissemination(n int) Collective {
-	return &program{
-		ranks:  n,
-		rounds: always(log2Ceil(n)),
-		round: func(rank, round int, dst []Op) []Op {
-			d := 1 << round
-			return append(dst,
-				Op{Kind: Recv, Peer: int32(mod(rank-d, n)), Tag: int32(round), Bytes: 1, Combine: true, Data: Slot(0)},
-				Op{Kind: Send, Peer: int32((rank + d) % n), Tag: int32(round), Bytes: 1, Data: Slot(0)})
-		},
-		contract: reduction(n, 1, func(int) int64 { return 1 }, true, nil),
-	}
+	return even(n, log2Ceil(n), reduction(n, 1, func(int) int64 { return 1 }, true, nil), func(rank, round int, dst []Op) []Op {
+		d := 1 << round
+		return append(dst,
+			Op{Kind: Recv, Peer: int32(mod(rank-d, n)), Tag: int32(round), Bytes: 1, Combine: true, Data: Slot(0)},
+			Op{Kind: Send, Peer: int32((rank + d) % n), Tag: int32(round), Bytes: 1, Data: Slot(0)})
+	})
 }
 
 // BarrierRecursiveDoubling is Open MPI's: of N = 2^k + r ranks the last r notify the first r at the

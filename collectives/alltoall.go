@@ -34,20 +34,15 @@ func recvBlock(e Env, rank, peer, tag int) Op {
 // (Open MPI's "basic linear").
 func AlltoallLinear(e Env) Collective {
 	n := e.Ranks
-	return &program{
-		ranks:  n,
-		rounds: always(1),
-		round: func(rank, _ int, dst []Op) []Op {
-			for d := 1; d < n; d++ {
-				dst = append(dst, recvBlock(e, rank, mod(rank-d, n), 0))
-			}
-			for d := 1; d < n; d++ {
-				dst = append(dst, sendBlock(e, rank, (rank+d)%n, 0))
-			}
-			return append(dst, own(e, rank))
-		},
-		contract: exchange(e),
-	}
+	return even(n, 1, exchange(e), func(rank, _ int, dst []Op) []Op {
+		for d := 1; d < n; d++ {
+			dst = append(dst, recvBlock(e, rank, mod(rank-d, n), 0))
+		}
+		for d := 1; d < n; d++ {
+			dst = append(dst, sendBlock(e, rank, (rank+d)%n, 0))
+		}
+		return append(dst, own(e, rank))
+	})
 }
 
 // AlltoallPairwise exchanges blocks in pairs (Thakur, Rabenseifner, Gropp, IJHPCA 2005, section 3.3,
@@ -79,20 +74,15 @@ func ringBy(e Env, protocol Protocol) Collective {
 // stepwise sends and receives a block in each of N rounds; a rank that is its own peer copies its
 // own.
 func stepwise(e Env, protocol Protocol, peers func(rank, round int) (to, from int)) Collective {
-	return &program{
-		ranks:  e.Ranks,
-		rounds: always(e.Ranks),
-		round: func(rank, round int, dst []Op) []Op {
-			to, from := peers(rank, round)
-			if to == rank {
-				return append(dst, own(e, rank))
-			}
-			send := sendBlock(e, rank, to, round)
-			send.Protocol = protocol
-			return append(dst, recvBlock(e, rank, from, round), send)
-		},
-		contract: exchange(e),
-	}
+	return even(e.Ranks, e.Ranks, exchange(e), func(rank, round int, dst []Op) []Op {
+		to, from := peers(rank, round)
+		if to == rank {
+			return append(dst, own(e, rank))
+		}
+		send := sendBlock(e, rank, to, round)
+		send.Protocol = protocol
+		return append(dst, recvBlock(e, rank, from, round), send)
+	})
 }
 
 // controlBytes is the size of a message that only synchronises.
@@ -116,26 +106,21 @@ func AlltoallDirectEager(e Env) Collective {
 	control := func(kind Kind, peer, tag, slot int) Op {
 		return Op{Kind: kind, Protocol: Eager, Control: true, Peer: int32(peer), Tag: int32(tag), Bytes: controlBytes, Data: Slot(slot)}
 	}
-	return &program{
-		ranks:  n,
-		rounds: always(2*n - 1),
-		round: func(rank, round int, dst []Op) []Op {
-			if round == 0 {
-				return append(dst, own(e, rank))
-			}
-			k := (round + 1) / 2
-			to, from := (rank+k)%n, mod(rank-k, n)
-			if round%2 == 1 {
-				return append(dst, control(Recv, to, 3*k, 2*n+to), control(Send, from, 3*k, 2*n+rank))
-			}
-			send := sendBlock(e, rank, to, 3*k+1)
-			send.Protocol = Direct
-			return append(dst,
-				recvBlock(e, rank, from, 3*k+1), control(Recv, from, 3*k+2, 3*n+1),
-				send, control(Send, to, 3*k+2, 3*n))
-		},
-		contract: contract,
-	}
+	return even(n, 2*n-1, contract, func(rank, round int, dst []Op) []Op {
+		if round == 0 {
+			return append(dst, own(e, rank))
+		}
+		k := (round + 1) / 2
+		to, from := (rank+k)%n, mod(rank-k, n)
+		if round%2 == 1 {
+			return append(dst, control(Recv, to, 3*k, 2*n+to), control(Send, from, 3*k, 2*n+rank))
+		}
+		send := sendBlock(e, rank, to, 3*k+1)
+		send.Protocol = Direct
+		return append(dst,
+			recvBlock(e, rank, from, 3*k+1), control(Recv, from, 3*k+2, 3*n+1),
+			send, control(Send, to, 3*k+2, 3*n))
+	})
 }
 
 // AlltoallBruck (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 1997): turn the blocks so that block
@@ -145,43 +130,38 @@ func AlltoallDirectEager(e Env) Collective {
 func AlltoallBruck(e Env) Collective {
 	n, bytes := e.Ranks, int64(e.Bytes)
 	rounds := log2Ceil(n)
-	return &program{
-		ranks: n,
-		// Turn, then per step pack, exchange and unpack, then turn back.
-		rounds: always(3*rounds + 2),
-		round: func(rank, round int, dst []Op) []Op {
-			move := func(from, to, count int) {
-				dst = append(dst, Op{Kind: Copy, Bytes: bytes * int64(count), Data: Range(from, count), Into: Range(to, count)})
+	// Turn, then per step pack, exchange and unpack, then turn back.
+	return even(n, 3*rounds+2, exchange(e).with(3*n, func(int) int64 { return bytes }, 0, nil, nil), func(rank, round int, dst []Op) []Op {
+		move := func(from, to, count int) {
+			dst = append(dst, Op{Kind: Copy, Bytes: bytes * int64(count), Data: Range(from, count), Into: Range(to, count)})
+		}
+		switch {
+		case round == 0:
+			move(rank, 2*n, n-rank)
+			move(0, 3*n-rank, rank)
+			return dst
+		case round == 3*rounds+1:
+			// The block at distance j came from rank-j.
+			for j := range n {
+				move(2*n+j, n+mod(rank-j, n), 1)
 			}
-			switch {
-			case round == 0:
-				move(rank, 2*n, n-rank)
-				move(0, 3*n-rank, rank)
-				return dst
-			case round == 3*rounds+1:
-				// The block at distance j came from rank-j.
-				for j := range n {
-					move(2*n+j, n+mod(rank-j, n), 1)
-				}
-				return dst
-			}
-			k := (round - 1) / 3
-			there := withBit(k, n)
-			size := bytes * int64(there.Count)
-			in, out := Range(3*n, int(there.Count)), Range(4*n, int(there.Count))
-			there.First += int32(2 * n)
-			switch d := 1 << k; round % 3 {
-			case 1:
-				return append(dst, Op{Kind: Copy, Bytes: size, Data: there, Into: out})
-			case 2:
-				return append(dst,
-					Op{Kind: Recv, Peer: int32(mod(rank-d, n)), Tag: int32(k), Bytes: size, Data: in},
-					Op{Kind: Send, Peer: int32((rank + d) % n), Tag: int32(k), Bytes: size, Data: out})
-			}
-			return append(dst, Op{Kind: Copy, Bytes: size, Data: in, Into: there})
-		},
-		contract: exchange(e).with(3*n, func(int) int64 { return bytes }, 0, nil, nil),
-	}
+			return dst
+		}
+		k := (round - 1) / 3
+		there := withBit(k, n)
+		size := bytes * int64(there.Count)
+		in, out := Range(3*n, int(there.Count)), Range(4*n, int(there.Count))
+		there.First += int32(2 * n)
+		switch d := 1 << k; round % 3 {
+		case 1:
+			return append(dst, Op{Kind: Copy, Bytes: size, Data: there, Into: out})
+		case 2:
+			return append(dst,
+				Op{Kind: Recv, Peer: int32(mod(rank-d, n)), Tag: int32(k), Bytes: size, Data: in},
+				Op{Kind: Send, Peer: int32((rank + d) % n), Tag: int32(k), Bytes: size, Data: out})
+		}
+		return append(dst, Op{Kind: Copy, Bytes: size, Data: in, Into: there})
+	})
 }
 
 // withBit is the set of numbers below n that have bit k.

@@ -280,7 +280,7 @@ func AlltoallLSS(e Env, c LSSSettings) Collective {
 	if c.AtOnce {
 		writes = min(writes, 1)
 	}
-	return &program{ranks: n, rounds: always(1 + 2*steps + writes), round: l.round, contract: contract}
+	return even(n, 1+2*steps+writes, contract, l.round)
 }
 
 // LSSHandshakes is the number of steps with handshakes (two messages each): the least k after which

@@ -99,7 +99,6 @@ type None struct{}
 // chunk is the size of chunk i of n of a vector; sizes differ by at most one byte.
 func chunk(bytes int64, i, n int) int64 { return chunkStart(bytes, i+1, n) - chunkStart(bytes, i, n) }
 
-// chunkStart is where chunk i of n begins.
 func chunkStart(bytes int64, i, n int) int64 {
 	// bytes*i/n without overflow
 	return bytes/int64(n)*int64(i) + bytes%int64(n)*int64(i)/int64(n)
@@ -247,7 +246,6 @@ func limit(text string) int64 {
 	return n
 }
 
-// holds tells whether a rule decides.
 func (r *libraryRule) holds(library, operation string, e Env) bool {
 	bytes := int64(e.Bytes)
 	if r.of == "total" {

@@ -5,7 +5,7 @@ package collectives
 
 import (
 	"github.com/weft-sim/weft/sim"
-	"sync"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Kind is what an operation of a schedule does.
@@ -135,12 +135,14 @@ func (p *program) Rounds(rank int) int                  { return p.rounds(rank) 
 func (p *program) Round(rank, round int, dst []Op) []Op { return p.round(rank, round, dst) }
 func (p *program) Contract() Contract                   { return p.contract }
 
-// always is a number of rounds that is the same for all ranks.
-func always(n int) func(int) int { return func(int) int { return n } }
+// even is a program of as many rounds on every rank.
+func even(ranks, rounds int, contract Contract, round func(rank, round int, dst []Op) []Op) *program {
+	return &program{ranks: ranks, rounds: func(int) int { return rounds }, round: round, contract: contract}
+}
 
 // Uniform is a schedule of so many rounds on every rank, made by a function, without a contract.
 func Uniform(ranks, rounds int, round func(rank, round int, dst []Op) []Op) Schedule {
-	return &program{ranks: ranks, rounds: always(rounds), round: round}
+	return even(ranks, rounds, Contract{}, round)
 }
 
 // SendOp sends bytes that belong to no slot.
@@ -161,36 +163,14 @@ func Sequence(parts ...Schedule) Schedule {
 			panic("collectives: a sequence of schedules with different numbers of ranks")
 		}
 	}
-	const differ = -1
-	rounds := sync.OnceValue(func() []int { // of each part, if they are the same for all ranks, or differ
-		same := make([]int, len(parts))
-		for i, p := range parts {
-			same[i] = p.Rounds(0)
-			for r := 1; r < p.Ranks() && same[i] != differ; r++ {
-				if p.Rounds(r) != same[i] {
-					same[i] = differ
-				}
-			}
-		}
-		return same
-	})
-	roundsOf := func(i, rank int) int {
-		if n := rounds()[i]; n != differ {
-			return n
-		}
-		return parts[i].Rounds(rank)
-	}
 	return &program{
 		ranks: parts[0].Ranks(),
 		rounds: func(rank int) (n int) {
-			for _, p := range parts {
-				n += p.Rounds(rank)
-			}
-			return n
+			return lists.Sum(parts, func(p Schedule) int { return p.Rounds(rank) })
 		},
 		round: func(rank, round int, dst []Op) []Op {
-			for i, p := range parts {
-				n := roundsOf(i, rank)
+			for _, p := range parts {
+				n := p.Rounds(rank)
 				if round < n {
 					return p.Round(rank, round, dst)
 				}

@@ -1,6 +1,7 @@
 package collectives
 
 import (
+	"cmp"
 	"math/bits"
 
 	"github.com/weft-sim/weft/sim"
@@ -98,10 +99,7 @@ func doublingChildren(v, n, radix int) (below []int) {
 // broadcastTree sends a vector down a tree of relative ranks: in round k a rank receives segment k
 // and passes segment k-1 to all its children.
 func broadcastTree(c TreeSettings, n int, bytes int64, children func(v int) []int) Collective {
-	segment := int64(c.Segment)
-	if segment == 0 {
-		segment = max(1, bytes)
-	}
+	segment := cmp.Or(int64(c.Segment), max(1, bytes))
 	segments := max(1, int((bytes+segment-1)/segment))
 	parents, below := make([]int, n), make([][]int, n)
 	for v := range n {
@@ -111,26 +109,21 @@ func broadcastTree(c TreeSettings, n int, bytes int64, children func(v int) []in
 		}
 	}
 	size := func(i int) int64 { return min(segment, bytes-int64(i)*segment) }
-	return &program{
-		ranks:  n,
-		rounds: always(segments + 1),
-		round: func(rank, round int, dst []Op) []Op {
-			v := c.relative(rank, n)
-			part := func(kind Kind, peer, i int) Op {
-				return Op{Kind: kind, Peer: int32(c.absolute(peer, n)), Tag: int32(i), Bytes: size(i), Data: Slot(i)}
+	return even(n, segments+1, gathering(segments, size, func(int) int { return c.Root }), func(rank, round int, dst []Op) []Op {
+		v := c.relative(rank, n)
+		part := func(kind Kind, peer, i int) Op {
+			return Op{Kind: kind, Peer: int32(c.absolute(peer, n)), Tag: int32(i), Bytes: size(i), Data: Slot(i)}
+		}
+		if v > 0 && round < segments {
+			dst = append(dst, part(Recv, parents[v], round))
+		}
+		for _, child := range below[v] {
+			if round > 0 {
+				dst = append(dst, part(Send, child, round-1))
 			}
-			if v > 0 && round < segments {
-				dst = append(dst, part(Recv, parents[v], round))
-			}
-			for _, child := range below[v] {
-				if round > 0 {
-					dst = append(dst, part(Send, child, round-1))
-				}
-			}
-			return dst
-		},
-		contract: gathering(segments, size, func(int) int { return c.Root }),
-	}
+		}
+		return dst
+	})
 }
 
 // BroadcastSplitBinary sends one half of a vector down the left side of a complete binary tree and the
@@ -152,50 +145,45 @@ func BroadcastSplitBinary(c TreeSettings, n int, bytes int64) Collective {
 		}
 		return 1, v - width
 	}
-	return &program{
-		ranks:  n,
-		rounds: always(segments + 2),
-		round: func(rank, round int, dst []Op) []Op {
-			v := c.relative(rank, n)
-			message := func(kind Kind, peer, first, count int) Op {
-				op := Op{Kind: kind, Peer: int32(c.absolute(peer, n)), Tag: int32(first), Data: Range(first, count)}
-				for i := range count {
-					op.Bytes += size(first + i)
-				}
-				return op
+	return even(n, segments+2, gathering(2*segments, size, func(int) int { return c.Root }), func(rank, round int, dst []Op) []Op {
+		v := c.relative(rank, n)
+		message := func(kind Kind, peer, first, count int) Op {
+			op := Op{Kind: kind, Peer: int32(c.absolute(peer, n)), Tag: int32(first), Data: Range(first, count)}
+			for i := range count {
+				op.Bytes += size(first + i)
 			}
-			side, pair := 0, 0
-			if v > 0 {
-				side, pair = place(v)
+			return op
+		}
+		side, pair := 0, 0
+		if v > 0 {
+			side, pair = place(v)
+		}
+		if round <= segments {
+			if v > 0 && round < segments {
+				dst = append(dst, message(Recv, (v-1)/2, side*segments+round, 1))
 			}
-			if round <= segments {
-				if v > 0 && round < segments {
-					dst = append(dst, message(Recv, (v-1)/2, side*segments+round, 1))
+			for child := 2*v + 1; child <= 2*v+2 && child < n && round > 0; child++ {
+				of := side
+				if v == 0 {
+					of = child - 1
 				}
-				for child := 2*v + 1; child <= 2*v+2 && child < n && round > 0; child++ {
-					of := side
-					if v == 0 {
-						of = child - 1
-					}
-					dst = append(dst, message(Send, child, of*segments+round-1, 1))
-				}
-				return dst
+				dst = append(dst, message(Send, child, of*segments+round-1, 1))
 			}
-			switch {
-			case v == 0:
-				for lone := 1; lone < n; lone++ {
-					if side, pair := place(lone); side == 0 && pair >= n {
-						dst = append(dst, message(Send, lone, segments, segments))
-					}
+			return dst
+		}
+		switch {
+		case v == 0:
+			for lone := 1; lone < n; lone++ {
+				if side, pair := place(lone); side == 0 && pair >= n {
+					dst = append(dst, message(Send, lone, segments, segments))
 				}
-				return dst
-			case pair >= n:
-				return append(dst, message(Recv, 0, segments, segments))
 			}
-			return append(dst, message(Recv, pair, (1-side)*segments, segments), message(Send, pair, side*segments, segments))
-		},
-		contract: gathering(2*segments, size, func(int) int { return c.Root }),
-	}
+			return dst
+		case pair >= n:
+			return append(dst, message(Recv, 0, segments, segments))
+		}
+		return append(dst, message(Recv, pair, (1-side)*segments, segments), message(Send, pair, side*segments, segments))
+	})
 }
 
 // AllreduceReduceBroadcast reduces at rank 0 by a binomial tree, then broadcasts by down (Open

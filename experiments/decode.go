@@ -225,7 +225,6 @@ func (d *decoder) setting(path string, f field, raw any) {
 	})
 }
 
-// value decodes one TOML value.
 func (d *decoder) value(path string, v reflect.Value, raw any) {
 	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		d.text(path, text, raw)
@@ -389,7 +388,6 @@ func sweepHint(path string, raw any) string {
 	return ""
 }
 
-// field is a configurable field of a struct.
 type field struct {
 	name  string
 	tag   reflect.StructTag

@@ -75,9 +75,7 @@ func readSelection(d *document.Tree, path string, raw any) map[string]string {
 // plotDefaults fills in what a plot leaves open and checks its columns.
 func (f *File) plotDefaults(path string, p *figures.PlotConfig) {
 	d := f.doc
-	if p.Title == "" {
-		p.Title = f.Title
-	}
+	p.Title = cmp.Or(p.Title, f.Title)
 	if p.X == "" {
 		d.Problem(path, "has no x: name a column, for example x = %q", f.ColumnNames()[len(f.keys)+1])
 	}
@@ -88,9 +86,7 @@ func (f *File) plotDefaults(path string, p *figures.PlotConfig) {
 	if p.Style == "heat" && p.Z == "" {
 		d.Problem(path, "has no z: style heat needs the column that the colours show")
 	}
-	if p.File == "" {
-		p.File = figures.NameOf(p.Y, p.X)
-	}
+	p.File = cmp.Or(p.File, figures.NameOf(p.Y, p.X))
 	switch {
 	case strings.ContainsAny(p.File, `/\`):
 		d.Problem(document.Join(path, "file"), "= %q: want a name without folders", p.File)
@@ -142,7 +138,6 @@ func (f *File) Lead(p *Point) []string {
 	return lead
 }
 
-// leadNames are the columns of [File.Lead].
 func (f *File) leadNames() []string {
 	return results.AddNew(append([]string{"point"}, f.keys...), results.SeedKey)
 }
@@ -194,7 +189,6 @@ func leavePublished(d *document.Tree, set []string) {
 	}
 }
 
-// references decodes the references of a figure.
 func (f *File) references(path string, raw any, dec *decoder, finished bool) (all []figures.ReferenceConfig) {
 	for path, table := range f.doc.Elements(path, raw, "tables, [[plot.reference]]") {
 		r := figures.ReferenceConfig{Axis: "y"}

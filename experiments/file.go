@@ -26,6 +26,7 @@
 package experiments
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,9 +161,7 @@ func (f *File) header() bool {
 	dec := &decoder{doc: d, unknown: map[string]string{}}
 	dec.table("", only(d.Root, headerKeys...), h)
 	f.Title, f.Seed, f.inputs, f.Beside = h.Title, h.Seed, h.Inputs, h.Beside
-	if f.Title == "" {
-		f.Title = f.Stem()
-	}
+	f.Title = cmp.Or(f.Title, f.Stem())
 	f.kind = kinds[h.Kind]
 	if f.kind == nil {
 		d.Problem("kind", "= %q: unknown kind%s: known are %s", h.Kind, param.DidYouMean(h.Kind, KindNames()), knownKinds())

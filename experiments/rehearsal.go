@@ -43,7 +43,6 @@ func (f *File) columnsOf(table string) []string {
 	return columns
 }
 
-// checkColumns checks the columns that a figure names.
 func (f *File) checkColumns(path func(key string) string, p *figures.PlotConfig) {
 	columns := f.columnsOf(p.Table)
 	one := func(key, name string) { f.checkColumn(path(key), name, p.Table, columns) }

@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -77,9 +78,7 @@ func (c *Config) CheckSettings(routing Routing) error {
 		problems = append(problems, &param.ParamError{Key: "switch.vcs", Value: vcs,
 			Want: fmt.Sprintf("%d virtual channels for this routing on this topology, and weft's switch has at most %d", need, MaxVCs)})
 	}
-	if vcs == 0 {
-		vcs = need
-	}
+	vcs = cmp.Or(vcs, need)
 	own, ok := routing.(LaneArbitration)
 	problems = append(problems, prefixed("switch.", errors.Join(c.Switch.checkLanes(min(vcs, MaxVCs), ok && own.ArbitratesLanes())...))...)
 	problems = append(problems, prefixed("terminal.", errors.Join(c.checkTerminalLanes(routing.InjectionVCs(min(vcs, MaxVCs)))...))...)
@@ -88,10 +87,7 @@ func (c *Config) CheckSettings(routing Routing) error {
 
 // checkMemory refuses a network that does not fit into the machine's memory.
 func (c *Config) checkMemory(g *topology.Graph, routing Routing) error {
-	vcs := c.Switch.VCs
-	if vcs == 0 {
-		vcs = routing.VCs()
-	}
+	vcs := cmp.Or(c.Switch.VCs, routing.VCs())
 	bytes := float64(g.NumPorts())*float64(portBytes+channelBytes*vcs) + float64(g.Terminals())*terminalBytes
 	return input.CheckMemory("switch.vcs", vcs, fmt.Sprintf("%d switch ports of so many virtual channels", g.NumPorts()), bytes)
 }

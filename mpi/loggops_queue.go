@@ -237,7 +237,6 @@ func (m *loggopsMachine) afterNIC(size int64) int64 {
 	return m.Overhead + m.cost(m.bytes(size), m.overByte)
 }
 
-// arrives is message.
 func (m *loggopsMachine) arrives(e timedEvent) {
 	send := &m.live[e.op]
 	rank := send.Peer

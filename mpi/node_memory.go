@@ -239,7 +239,6 @@ type copier struct {
 	late    []int32 // put off: messages that want to be taken in; ^ those that are written
 }
 
-// afterCopy is what follows a copy.
 type afterCopy uint8
 
 const (

@@ -66,10 +66,8 @@ func newNoise(config *Noise, seed uint64, ranks int) *noise {
 	return n
 }
 
-// streams are random streams of a role, one a rank.
 func streams(seed uint64, role string, ranks int) []sim.Stream {
-	all := lists.Make(ranks, func(r int) sim.Stream { return sim.NewStream(seed, role, r) })
-	return all
+	return lists.Make(ranks, func(r int) sim.Stream { return sim.NewStream(seed, role, r) })
 }
 
 func (n *Noise) skew(seed uint64, rank int) sim.Time {

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -146,17 +147,11 @@ func (m *meeting) Stop() bool {
 }
 
 func (m *meeting) kernels() (all []*sim.Kernel) {
-	for _, rt := range m.parts {
-		all = append(all, rt.kernel)
-	}
-	return all
+	return lists.Map(m.parts, func(rt *runtime) *sim.Kernel { return rt.kernel })
 }
 
 func (m *meeting) handled() (events uint64) {
-	for _, rt := range m.parts {
-		events += rt.kernel.Handled()
-	}
-	return events
+	return lists.Sum(m.parts, func(rt *runtime) uint64 { return rt.kernel.Handled() })
 }
 
 // acknowledgement tells a sender that an RDMA write is in the memory of the receiver.
@@ -184,7 +179,6 @@ func (rt *runtime) enter(a *acknowledgement) {
 	rt.kernel.ScheduleKeyed(a.at, rt.handler, evWritten, a.to, int64(a.message), a.key)
 }
 
-// of is the part of a rank.
 func (rt *runtime) of(r int32) *runtime { return rt.parts[rt.partOf[rt.nodeOf[r]]] }
 
 // fail ends the program of rank r with an error.

@@ -123,7 +123,6 @@ type wait struct {
 	late   What // why it did not end the wait as it landed
 }
 
-// open makes room for so many ranks of so many CPUs.
 func (t *Timeline) open(ranks, cpus int) { t.ranks, t.cpus = make([]rankTimeline, ranks*cpus), cpus }
 
 // transit is the way of a message, kept for later messages with the same number.

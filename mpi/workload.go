@@ -125,7 +125,6 @@ func newRoundCounts(s collectives.Schedule) *roundCounts {
 	return c
 }
 
-// of is the number of rounds of a rank.
 func (c *roundCounts) of(rank int) uint32 {
 	c.once.Do(c.count)
 	return c.all[rank]

@@ -119,7 +119,6 @@ func (r *adaptiveEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.choose(v, h, false)
 }
 
-// Reroute implements [fabric.EscapeRouting].
 func (r *adaptiveEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.choose(v, h, true)
 }

@@ -398,7 +398,6 @@ func (n *headNumbers) of(h fabric.Head) (number int32, known bool) {
 	return n.number(int(h.In)*n.vcs+int(h.VC), h.State)
 }
 
-// number is the number of a state at a place.
 func (n *headNumbers) number(place int, state uint32) (number int32, known bool) {
 	slot := &n.slots[place]
 	if slot.walk != n.walk {

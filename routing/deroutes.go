@@ -301,13 +301,9 @@ type dalEscape struct{ *deroutes }
 
 // UnusedSettings implements [param.Skipper]: only credits are read, and all virtual channels used.
 func (r *dalEscape) UnusedSettings() []string { return []string{"sensing", "spread_vcs"} }
+func (r *dalEscape) EscapeVCs(int) uint32     { return 1 }
 
-// EscapeVCs implements [fabric.EscapeRouting].
-func (r *dalEscape) EscapeVCs(int) uint32 { return 1 }
-
-func (r *dalEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, false) }
-
-// Reroute implements [fabric.EscapeRouting].
+func (r *dalEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop   { return r.decide(v, h, false) }
 func (r *dalEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, true) }
 
 // decide takes the channel of the least weight (with room: of those with room).

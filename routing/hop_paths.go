@@ -146,7 +146,6 @@ func (p *hopPaths) shortest(name string, lengths bool) error {
 // hopCount is the bits of Head.State for the hops made, where they are numbered.
 const hopCount uint32 = 1<<5 - 1
 
-// take is the hop by a port, which it counts.
 func (p *hopPaths) take(h *fabric.Head, port topology.PortID, vcs int) fabric.Hop {
 	made := h.State & hopCount
 	class, after := made, made+p.counted

@@ -100,14 +100,11 @@ func newQAdaptive(config QAdaptiveConfig, env Env) (fabric.Routing, error) {
 }
 
 func (q *qAdaptive) IgnoresTerminals() bool { return true }
-
-// Notes implements [fabric.Learner].
-func (q *qAdaptive) Notes() uint32 { return fabric.NonMinimal - 1<<qSlot }
+func (q *qAdaptive) Notes() uint32          { return fabric.NonMinimal - 1<<qSlot }
 
 // times is the set of bits of a time that packets keep.
 func (q *qAdaptive) times() uint32 { return 1<<(fabric.StateBits-1-q.stamp) - 1 }
 
-// NewMemory implements [fabric.Learner].
 func (q *qAdaptive) NewMemory(latency func(topology.PortID) int64) fabric.Memory {
 	return newQMemory(q, latency)
 }

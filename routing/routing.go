@@ -9,6 +9,7 @@
 package routing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -192,10 +193,7 @@ func refuseFaults(name string, env Env) error {
 
 // Lacks implements [param.EnvWithNeeds]: the topology has nothing that routing name needs.
 func (env Env) Lacks(name string, needs []string) error {
-	topology := env.TopologyName
-	if topology == "" {
-		topology = "this topology"
-	}
+	topology := cmp.Or(env.TopologyName, "this topology")
 	return fmt.Errorf("routing %q needs a topology with %s; %s has none", name, strings.Join(needs, " or "), topology)
 }
 
@@ -233,11 +231,7 @@ func (e *Periods) During(period int) fabric.Routing { return e.list[period] }
 
 // VCs implements [fabric.Routing].
 func (e *Periods) VCs() int {
-	vcs := 0
-	for _, r := range e.list {
-		vcs = max(vcs, r.VCs())
-	}
-	return vcs
+	return lists.Most(0, e.list, func(r fabric.Routing) int { return r.VCs() })
 }
 
 // InjectionVCs implements [fabric.Routing].
@@ -318,7 +312,6 @@ func (l *levels) Needs() fabric.Needs {
 	return n
 }
 
-// ReadsWithin implements [fabric.RemoteReader].
 func (l *levels) ReadsWithin(domain []int) bool {
 	r, ok := l.Routing.(fabric.RemoteReader)
 	return !ok || r.ReadsWithin(domain)

@@ -108,7 +108,6 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 // not.
 type remoteGauge interface{ readsBeyondGroup() bool }
 
-// ReadsWithin implements [fabric.RemoteReader].
 func (u *ugal) ReadsWithin(part []int) bool {
 	remote, ok := u.gauge.(remoteGauge)
 	if !ok {

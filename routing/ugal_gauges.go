@@ -390,7 +390,6 @@ func (s sensing) queuesAt(v *fabric.View, g *topology.Graph, at topology.SwitchI
 	return q
 }
 
-// of is the queue length of a port.
 func (q *queues) of(p topology.PortID) int {
 	if q.known != nil {
 		return int(q.known[p-q.first])

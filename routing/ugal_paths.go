@@ -135,7 +135,6 @@ func newAnyUGAL(config AnyUGALConfig, env Env) (fabric.Routing, error) {
 	return &pathUGAL{legs, newQueueReader(config.UGALQueues)}, nil
 }
 
-// UnusedSettings implements [param.Skipper].
 func (u *measuredLegs) UnusedSettings() []string {
 	unused := u.legWalk.UnusedSettings()
 	if u.NextHops == "" {

@@ -222,7 +222,6 @@ type division struct {
 	rest  uint64
 }
 
-// divide finds what k is to be of bytes.
 func (d *Divider) divide(k *division, bytes int64) {
 	const bitPicoseconds = 8 * 1e12 // picoseconds times bit/s of one byte
 	hi, lo := bits.Mul64(uint64(bytes), bitPicoseconds)

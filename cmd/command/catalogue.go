@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -151,9 +152,7 @@ func manualPages(c *cobra.Command, pages map[string][]byte) error {
 			}
 		}
 	}
-	if c.Long == "" {
-		c.Long = c.Short + "."
-	}
+	c.Long = cmp.Or(c.Long, c.Short+".")
 	c.Long = strings.ReplaceAll(c.Long, "\n  ", "\n      ") // Markdown's code
 	if !strings.Contains(c.Long, "Exit status") {
 		c.Long += exitStatuses

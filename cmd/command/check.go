@@ -331,10 +331,7 @@ func (f *cacheFlags) open() *experiments.Cache {
 	if f.command == nil || f.off {
 		return nil
 	}
-	dir := f.dir
-	if dir == "" {
-		dir = os.Getenv(CacheVariable)
-	}
+	dir := cmp.Or(f.dir, os.Getenv(CacheVariable))
 	if dir == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {

@@ -240,7 +240,6 @@ func writeComparisons(w io.Writer, pairs []pair) error {
 	return all.Write(w)
 }
 
-// printComparison prints a pair for people.
 func printComparison(out io.Writer, p pair) error {
 	fmt.Fprintf(out, "%s of %s (b) against %s (a)\n\n", p.Metric, p.b, p.a)
 	t := &results.Table{Columns: append(slices.Clone(p.Keys), "a", "b", "b - a", "95 % interval", "relative", "p (Holm)", "judgement")}

@@ -311,9 +311,7 @@ func asUsage(c *cobra.Command) {
 			return unknownCommand(c, args[0])
 		}
 		_, takes, _ := strings.Cut(c.Use, " ")
-		if takes == "" {
-			takes = "no arguments"
-		}
+		takes = cmp.Or(takes, "no arguments")
 		got := fmt.Sprint(len(args))
 		if len(args) == 0 {
 			got = "nothing"

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -45,9 +46,7 @@ func (a *App) plotCommand() *cobra.Command {
 			if err := p.Validate(); err != nil {
 				return &UsageError{err}
 			}
-			if out == "" {
-				out = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svg"
-			}
+			out = cmp.Or(out, strings.TrimSuffix(args[0], filepath.Ext(args[0]))+".svg")
 			format := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
 			if !slices.Contains(append(slices.Clone(figures.PictureFormats), "csv"), format) {
 				return Usagef("-o %s: want a name that ends in .svg, .png or .pdf, or .csv for its numbers", out)

@@ -46,7 +46,6 @@ func newProgress(stderr, messages io.Writer, f *experiments.File, quiet bool) *p
 	return p
 }
 
-// newBar begins a bar of so many points.
 func (p *progress) newBar(points int, description string) {
 	p.points = points
 	p.bar = progressbar.NewOptions(points,

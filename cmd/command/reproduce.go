@@ -136,7 +136,6 @@ func paperName(path string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(path, "papers/"), ".toml")
 }
 
-// papers are the experiments of all papers.
 func (a *App) papers(ctx context.Context, flags *RunFlags) *judge.Reference {
 	files := map[string]*experiments.File{} // by the name of the entry
 	paths := experiments.Embedded("papers")

@@ -133,8 +133,7 @@ func byRouting(uniform, valiant bool, ways int) func(*Reference, *subject) (stri
 type flows [][]float64
 
 func square[T any](n int) [][]T {
-	all := lists.Make(n, func(i int) []T { return make([]T, n) })
-	return all
+	return lists.Make(n, func(i int) []T { return make([]T, n) })
 }
 
 // uniformFlows sends evenly to all terminals, the own one among them.

@@ -26,6 +26,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	members "github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/fabric/topology/metrics"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 //go:embed reference
@@ -358,10 +359,7 @@ func jellyfishes() (settings []string) {
 
 // eachOf puts each value into a form of settings.
 func eachOf[T any](form string, values ...T) (settings []string) {
-	for _, v := range values {
-		settings = append(settings, fmt.Sprintf(form, v))
-	}
-	return settings
+	return lists.Map(values, func(v T) string { return fmt.Sprintf(form, v) })
 }
 
 func same(what string, got, want, allowed float64) error {

@@ -100,7 +100,6 @@ func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, er
 	return curves, ignored, nil
 }
 
-// reader reads a folder.
 type reader struct {
 	folder  fs.FS
 	name    string
@@ -276,7 +275,6 @@ func open(folder fs.FS, place string) (*judge.Reference, error) {
 	return r, nil
 }
 
-// entry is a curve, in all files that have points of it.
 func entry(name string, files []Curve) *judge.Entry {
 	x := &Experiment{Name: name}
 	readable := -1

@@ -39,7 +39,6 @@ const (
 // sample are the values of one quantity at one load, one a seed.
 type sample []float64
 
-// moments are the mean, and the variance of a value.
 func (s sample) moments() (mean, variance float64) {
 	var r stats.Running
 	for _, x := range s {

@@ -229,7 +229,6 @@ func addNames(add func(meaning)) {
 	}
 }
 
-// article is a noun with its article.
 func article(noun string) string {
 	if strings.ContainsRune("aeio", rune(noun[0])) {
 		return "an " + noun

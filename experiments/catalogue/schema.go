@@ -201,7 +201,6 @@ func fixedSchema(name string) object {
 	return one
 }
 
-// settingSchema is the schema of a setting.
 func settingSchema(p param.Param) object {
 	if element, ok := strings.CutPrefix(p.Type, "list of "); ok {
 		p.Type, p.Default = element, ""

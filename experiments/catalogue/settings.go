@@ -85,7 +85,6 @@ func common(name string) table {
 	panic("catalogue: no table " + name)
 }
 
-// settings lists the settings of a table.
 func (t *table) settings() (all []Setting) {
 	names := map[string][]string{}
 	for _, c := range t.Choices {

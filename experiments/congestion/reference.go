@@ -69,7 +69,6 @@ func Open(data string) (*judge.Reference, error) {
 	return r, nil
 }
 
-// row is one of rows.csv.
 type row struct {
 	data                            string
 	folder                          fs.FS

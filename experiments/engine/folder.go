@@ -79,7 +79,6 @@ func ReadFolder(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// readFolderTable reads a table of a result folder.
 func readFolderTable(dir, name string) (*results.Table, error) {
 	in, err := input.OpenRegular(filepath.Join(dir, name), input.MaxInput)
 	if err != nil {

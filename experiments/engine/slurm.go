@@ -74,7 +74,6 @@ type slurmTask struct {
 	missing  int // looks in a row at which it was nowhere
 }
 
-// slurmShare is the files of a task.
 func slurmShare(dir string, task int) share {
 	stem := filepath.Join(dir, fmt.Sprintf("task-%d", task))
 	return share{journal: stem + ".journal", end: stem + ".end"}

@@ -125,9 +125,7 @@ func (p *PlotConfig) heat(f *plot.Figure, t *results.Table) error {
 	if p.Panels != "" {
 		return errors.New("style heat has no panels: select one value under where")
 	}
-	if f.YLabel == "" {
-		f.YLabel = p.labelOf(p.Y)
-	}
+	f.YLabel = cmp.Or(f.YLabel, p.labelOf(p.Y))
 	x, err := t.Column(p.X)
 	y, err2 := t.Column(p.Y[0])
 	values, err3 := t.Values(p.Z)
@@ -341,15 +339,9 @@ func (p *PlotConfig) parts(f *plot.Figure, groups []*group, marks [][]*plot.Mark
 			place[cell] = panel
 			f.Panels = append(f.Panels, panel)
 		}
-		if looks[s.Name] == 0 {
-			looks[s.Name] = len(looks) + 1
-		}
-		if s.Look == 0 {
-			s.Look = looks[s.Name]
-		}
-		if s.Hue == 0 {
-			s.Hue = looks[s.Name]
-		}
+		looks[s.Name] = cmp.Or(looks[s.Name], len(looks)+1)
+		s.Look = cmp.Or(s.Look, looks[s.Name])
+		s.Hue = cmp.Or(s.Hue, looks[s.Name])
 		if marks != nil && i%each == 0 {
 			mark(panel, i/each, &s)
 		}

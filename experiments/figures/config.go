@@ -166,7 +166,6 @@ func (p *PlotConfig) refer(f *plot.Figure, panels map[string]*plot.Figure) error
 	return nil
 }
 
-// shown is what is drawn of a value.
 func (r *ReferenceConfig) shown(value float64) (float64, error) {
 	if r.Formula == "" {
 		return value, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // bin is a part of a distribution.
@@ -131,11 +132,7 @@ func binsOf(t *results.Table, from, to, counts string) ([]bin, error) {
 }
 
 func total(bins []bin) float64 {
-	sum := 0.0
-	for _, b := range bins {
-		sum += b.count
-	}
-	return sum
+	return lists.Sum(bins, func(b bin) float64 { return b.count })
 }
 
 // density is the share of all counts by width, so that bins of unequal width and
@@ -207,9 +204,7 @@ func boxOf(bins []bin, category int) (s plot.Series) {
 
 // percentilesOver shows percentiles of distributions over a swept key.
 func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upper, counts, label string) error {
-	if f.YLabel == "" {
-		f.YLabel = label
-	}
+	f.YLabel = cmp.Or(f.YLabel, label)
 	for _, g := range groups {
 		x, err := g.rows.Column(p.X)
 		if err != nil {

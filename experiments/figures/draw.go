@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // ErrNothing is the error of figures without a point to draw.
@@ -96,7 +97,6 @@ func (p *PlotConfig) Figure(source *PlotSource) (*plot.Figure, error) {
 	return f, p.refer(f, p.parts(f, groups, marks))
 }
 
-// perGroup is how many series a group has.
 func perGroup(f *plot.Figure, groups []*group) int {
 	if len(groups) == 0 {
 		return 0
@@ -106,9 +106,7 @@ func perGroup(f *plot.Figure, groups []*group) int {
 
 // curves makes the series of a table with a row for each point; whole has the baseline's rows.
 func (p *PlotConfig) curves(f *plot.Figure, t, whole *results.Table, groups []*group) error {
-	if f.YLabel == "" {
-		f.YLabel = p.labelOf(p.Y)
-	}
+	f.YLabel = cmp.Or(f.YLabel, p.labelOf(p.Y))
 	category, err := p.categories(t, groups)
 	if err != nil {
 		return err
@@ -207,10 +205,7 @@ func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Se
 		return s, err
 	}
 	place := func(rows []int) (x float64) {
-		for _, i := range rows {
-			x += xs[i] / float64(len(rows))
-		}
-		return x
+		return lists.Sum(rows, func(i int) float64 { return xs[i] / float64(len(rows)) })
 	}
 	if !p.categorical() {
 		slices.SortStableFunc(points, func(a, b []int) int { return cmp.Compare(place(a), place(b)) })
@@ -249,12 +244,8 @@ func verdict(t *results.Table, i int) plot.State {
 // room: values look too good then.
 const refusedColumn = "refused"
 
-// verdictOn is the worst state of some rows.
 func verdictOn(t *results.Table, rows []int) (worst plot.State) {
-	for _, i := range rows {
-		worst = max(worst, verdict(t, i))
-	}
-	return worst
+	return lists.Most(0, rows, func(i int) plot.State { return verdict(t, i) })
 }
 
 // valuesOn are a point's rows' values that are numbers: none where a saturated row has none, as the

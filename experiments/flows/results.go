@@ -56,17 +56,14 @@ type flowsRow struct {
 	IncastJain     float64 `column:"incast_jain_index" doc:"pattern victim: jain_index of the incast alone; empty otherwise"`
 }
 
-// timedFlow is a flow with its times.
 type timedFlow struct {
 	*transport.Flow
 	began, ended sim.Time // -1: it has not
 	slowdown     float64  // its time over that in the empty network; NaN: it has not ended
 }
 
-// took is the completion time.
 func (f *timedFlow) took() sim.Time { return f.ended - f.began }
 
-// timed are the flows of a run.
 func (c *flowsConfig) timed(flows []transport.Flow, ends *transport.System, net *shared.Network) []timedFlow {
 	all := make([]timedFlow, len(flows))
 	began, ended := ends.Ends()
@@ -140,7 +137,6 @@ func (c *flowsConfig) row(p *flowsParts, flows []timedFlow, n *transport.Counts,
 	return row
 }
 
-// completed are flows that are complete.
 type completed struct{ times, slowdowns, rates []float64 }
 
 func (x *completed) add(f *timedFlow) {

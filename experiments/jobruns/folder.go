@@ -47,7 +47,6 @@ func (c *cell) name() string {
 
 const alone = "alone"
 
-// reader reads a folder.
 type reader struct {
 	path   string
 	cells  []*cell

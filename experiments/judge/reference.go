@@ -243,7 +243,6 @@ func (r *Reference) Select(names []string) (*Reference, error) {
 	return &some, nil
 }
 
-// unknown says which names there are.
 func (r *Reference) unknown(name string) error {
 	known := lists.Map(r.entries(), func(e *Entry) string { return cmp.Or(e.Listed, e.Name) })
 	in := ""

@@ -167,10 +167,7 @@ func (n *Network) Describe(w io.Writer) {
 	fmt.Fprintf(w, "switches   %d\nterminals  %d\nlinks      %d between switches\ndiameter   %s\nbisection  %s\n",
 		g.Switches(), g.Terminals(), g.SwitchLinks(), diameter, known(facts.Bisection))
 	if hosts := g.Hosts(); len(hosts) < g.Terminals() {
-		rails := 0
-		for _, h := range hosts {
-			rails = max(rails, len(h))
-		}
+		rails := lists.Most(0, hosts, func(h []topology.TerminalID) int { return len(h) })
 		fmt.Fprintf(w, "hosts      %d, of up to %d rails\n", len(hosts), rails)
 	}
 	if g.Names != nil && len(g.Names.Aggregation) > 0 {

@@ -116,9 +116,7 @@ func (n *Spec) WithFaults(x *Faults) *Spec {
 // Opened is a network that has been built, with so many virtual channels a channel; with
 // vcs = 0, as many as the routing needs, at least one.
 func Opened(g *topology.Graph, r fabric.Routing, vcs int) routing.Routed {
-	if vcs == 0 {
-		vcs = max(1, r.VCs())
-	}
+	vcs = cmp.Or(vcs, max(1, r.VCs()))
 	return routing.Routed{Graph: g, Routing: r, VCs: vcs}
 }
 

@@ -133,7 +133,6 @@ func (f *Folder) subnet(r *Run, ports []portLine) (*opensm.Subnet, *opensm.Confi
 	return s, c, nil
 }
 
-// portLine is a line of ports.tsv.
 type portLine struct {
 	lid  int
 	kind string
@@ -305,7 +304,6 @@ func (f *Folder) explainSL(r *Run, t *opensm.Tables, own string) (differs, held 
 	return "", held, nil
 }
 
-// compareSL2VL compares the tables of all ports.
 func (f *Folder) compareSL2VL(r *Run, t *opensm.Tables, o *opensm.Options) (string, error) {
 	path := f.kept(r, ".sl2vl")
 	if path == "" {

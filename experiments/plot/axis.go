@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // axes sets the ranges, scales and ticks.
@@ -43,11 +46,8 @@ func (f *Figure) axes(p *plot.Plot) {
 		p.X.Tick.LineStyle.Color = color.Transparent // the names keep their distance
 	}
 	if f.Field != nil {
-		names := make(categories, len(f.Field.Rows))
-		for i, name := range f.Field.Rows {
-			names[i] = elide(p.Y.Tick.Label, name, labelRoom(f.size()).X/4)
-		}
-		p.Y.Tick.Marker = names
+		room := labelRoom(f.size()).X / 4
+		p.Y.Tick.Marker = categories(lists.Map(f.Field.Rows, func(name string) string { return elide(p.Y.Tick.Label, name, room) }))
 	}
 }
 
@@ -107,10 +107,8 @@ func (f *Figure) upright(p *plot.Plot) vg.Length {
 	}
 	style := &p.X.Tick.Label
 	slot := labelRoom(f.size()).X / vg.Length(len(f.Categories))
-	flat, widest := style.Height("x"), vg.Length(0)
-	for _, name := range f.Categories {
-		widest = max(widest, style.Width(name))
-	}
+	flat := style.Height("x")
+	widest := lists.Most(0, f.Categories, func(name string) vg.Length { return style.Width(name) })
 	if widest <= slot-6 {
 		return 0
 	}
@@ -288,10 +286,7 @@ func widen(s span, log bool) span {
 	if s.min >= 0 && s.min <= 0.5*s.max {
 		s.min = 0
 	}
-	extent := s.max - s.min
-	if extent == 0 {
-		extent = max(math.Abs(s.max), 1)
-	}
+	extent := cmp.Or(s.max-s.min, max(math.Abs(s.max), 1))
 	if s.min != 0 {
 		s.min -= 0.05 * extent
 	}

@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // bars draws a series as a bar in each category, side by side with others, centred at the tick.
@@ -48,7 +50,6 @@ func (s *slots) left(category float64, series int) float64 {
 	return category + s.width*(float64(slices.Index(all, series))-float64(len(all))/2)
 }
 
-// box is bar i.
 func (b *bars) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
 	trX, trY := p.Transforms(&c)
 	s := b.figure.barSlots()
@@ -203,14 +204,11 @@ func (b *boxes) places(p *plot.Plot, c draw.Canvas, i int) (left, right vg.Lengt
 	return trX(x + 0.12*one), trX(x + 0.88*one), at
 }
 
-// shapes is what the boxes cover.
 func (b *boxes) shapes(p *plot.Plot, c draw.Canvas) []shape {
-	var all []shape
-	for _, i := range b.figure.shown(b.series) {
+	return lists.Map(b.figure.shown(b.series), func(i int) shape {
 		left, right, at := b.places(p, c, i)
-		all = append(all, shape{a: vg.Point{X: left, Y: at[0]}, b: vg.Point{X: right, Y: at[4]}, area: true, margin: 1})
-	}
-	return all
+		return shape{a: vg.Point{X: left, Y: at[0]}, b: vg.Point{X: right, Y: at[4]}, area: true, margin: 1}
+	})
 }
 
 func (b *boxes) Plot(c draw.Canvas, p *plot.Plot) {
@@ -247,12 +245,10 @@ func (h *steps) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
 
 // shapes is what the histogram covers.
 func (h *steps) shapes(p *plot.Plot, c draw.Canvas) []shape {
-	var all []shape
-	for _, i := range h.figure.shown(h.series) {
+	return lists.Map(h.figure.shown(h.series), func(i int) shape {
 		box := h.box(p, c, i)
-		all = append(all, shape{a: box.Min, b: box.Max, area: true, margin: 1})
-	}
-	return all
+		return shape{a: box.Min, b: box.Max, area: true, margin: 1}
+	})
 }
 
 // runs parts the bins into those that follow each other without a gap.

@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // curve draws a series as markers joined by lines over its confidence band.
@@ -117,7 +119,6 @@ func (k *curve) band(c draw.Canvas, p *plot.Plot) (upper, lower []vg.Point) {
 	return upper, lower
 }
 
-// shapes is what the curve covers.
 func (k *curve) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
 	points, states, _ := k.points(c, p)
@@ -263,17 +264,15 @@ func (f *Figure) stripped() bool { return f.Style == Line || f.Style == Scatter 
 
 // levels lists the series with saturated points, which have a line in the strip each.
 func (f *Figure) levels() []int {
-	var all []int
-	for i := range f.Series {
+	return lists.Places(len(f.Series), func(i int) bool {
 		s := &f.Series[i]
 		for j := range s.X {
 			if s.saturated(j) && (f.visible(s, j) || f.lost(s, j)) {
-				all = append(all, i)
-				break
+				return true
 			}
 		}
-	}
-	return all
+		return false
+	})
 }
 
 // Rows of the strip, in points: of its label, and of each series.

@@ -22,7 +22,6 @@ type Field struct {
 	Range         []float64   // of the scale; nil: found
 }
 
-// saturated tells whether a cell of a row is.
 func (f *Field) saturated(row, column int) bool {
 	return f.States != nil && f.States[row][column] == Saturated
 }
@@ -126,7 +125,6 @@ const (
 	barRoom  = 64 // with its numbers
 )
 
-// drawScale fills c with the scale.
 func (f *Field) drawScale(c draw.Canvas) {
 	low, high := f.limits()
 	p := plot.New()

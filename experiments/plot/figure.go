@@ -13,6 +13,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Style is how values are drawn.
@@ -212,12 +214,7 @@ func (f *Figure) visible(s *Series, i int) bool {
 
 // shown are the points of a series that can be drawn on the axes.
 func (f *Figure) shown(s *Series) (all []int) {
-	for i := range s.X {
-		if f.visible(s, i) {
-			all = append(all, i)
-		}
-	}
-	return all
+	return lists.Places(len(s.X), func(i int) bool { return f.visible(s, i) })
 }
 
 // onAxis tells whether the horizontal axis can show x.
@@ -241,7 +238,6 @@ func (s *Series) interval(i int) float64 {
 	return s.HalfWidth[i]
 }
 
-// state is the state of point i.
 func (s *Series) state(i int) State {
 	if i >= len(s.States) {
 		return Steady

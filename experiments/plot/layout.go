@@ -93,7 +93,6 @@ type drawing interface {
 	shapes(p *plot.Plot, c draw.Canvas) []shape
 }
 
-// drawn is a series that is drawn.
 type drawn struct {
 	figure *Figure
 	series *Series
@@ -260,7 +259,6 @@ func crosses(r vg.Rectangle, a, b vg.Point) bool {
 	return within(a.X, b.X, r.Min.X, r.Max.X) && within(a.Y, b.Y, r.Min.Y, r.Max.Y)
 }
 
-// grown is r with a margin around it.
 func grown(r vg.Rectangle, margin vg.Length) vg.Rectangle {
 	return rectangle(r.Min.X-margin, r.Min.Y-margin, r.Max.X+margin, r.Max.Y+margin)
 }
@@ -269,7 +267,6 @@ func rectangle(left, bottom, right, top vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: top}}
 }
 
-// corners lists the corners of a rectangle.
 func corners(r vg.Rectangle) []vg.Point {
 	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
 }

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // appearance tells series apart by colour, marker and dashes at once, to survive printing in black
@@ -52,7 +53,6 @@ func look(i int) appearance {
 	return appearance{color: palette[i%len(palette)], marker: i % len(markers), dashes: dashes[i%len(dashes)]}
 }
 
-// look is the appearance of series i of a figure.
 func (f *Figure) look(i int) appearance {
 	s := &f.Series[i]
 	one := i
@@ -168,15 +168,12 @@ func (a appearance) lowerHalf(at vg.Point, radius float64) (path vg.Path) {
 
 // around are the corners of a marker.
 func (m polygon) around(at vg.Point, radius float64) []vg.Point {
-	all := make([]vg.Point, m.corners)
-	for i := range all {
+	return lists.Make(m.corners, func(i int) vg.Point {
 		sin, cos := math.Sincos(math.Pi/2 + 2*math.Pi*(float64(i)+m.turn)/float64(m.corners))
-		all[i] = at.Add(vg.Point{X: vg.Length(radius * m.scale * cos), Y: vg.Length(radius * m.scale * sin)})
-	}
-	return all
+		return at.Add(vg.Point{X: vg.Length(radius * m.scale * cos), Y: vg.Length(radius * m.scale * sin)})
+	})
 }
 
-// closed is a path around corners.
 func closed(corners []vg.Point) (path vg.Path) {
 	for i, corner := range corners {
 		if i == 0 {
@@ -251,17 +248,12 @@ func newLegend(f *Figure) *legend {
 
 // columnWidth is the width of the widest entry.
 func (l *legend) columnWidth() vg.Length {
-	widest := vg.Length(0)
-	for _, e := range l.entries {
-		widest = max(widest, sampleWidth+sampleGap+l.style.Width(e.name))
-	}
-	return widest
+	return lists.Most(0, l.entries, func(e entry) vg.Length { return sampleWidth + sampleGap + l.style.Width(e.name) })
 }
 
 // rows is how many rows the legend has in so many columns, without its title.
 func (l *legend) rows(columns int) int { return (len(l.entries) + columns - 1) / columns }
 
-// size is what the legend takes in so many columns.
 func (l *legend) size(columns int) vg.Point {
 	rows := l.rows(columns)
 	wide := l.columnWidth()*vg.Length(columns) + columnGap*vg.Length(columns-1)
@@ -420,7 +412,6 @@ func (l label) size() vg.Length {
 	return l.style.Height(l.text) + l.style.FontExtents().Descent + labelGap
 }
 
-// inside is what the labels leave of a canvas.
 func (l labels) inside(c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, l.y.size(), 0, l.x.size(), 0)
 }

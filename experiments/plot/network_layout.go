@@ -84,7 +84,6 @@ func (m *Network) Draw() (p *NetworkPicture, how string) {
 	return n.NetworkPicture, how
 }
 
-// bounds is the area of a layout.
 func bounds(l *topology.Layout) (low, high topology.Place) {
 	low, high = topology.Place{X: math.Inf(1), Y: math.Inf(1)}, topology.Place{X: math.Inf(-1), Y: math.Inf(-1)}
 	include := func(x, y float64) {
@@ -151,10 +150,7 @@ func (n *laidOut) chooseNames() {
 
 // widest is how wide the longest name is.
 func (n *laidOut) widest(size vg.Length) (width vg.Length) {
-	for _, name := range n.names {
-		width = max(width, Words(size, 0, 0).Width(name))
-	}
-	return width
+	return lists.Most(0, n.names, func(name string) vg.Length { return Words(size, 0, 0).Width(name) })
 }
 
 // away is how far from the middle of a switch a name outside of it begins.
@@ -170,7 +166,6 @@ func shortName(g *topology.Graph, s topology.SwitchID) string {
 	return name
 }
 
-// around is a rectangle around its center.
 func around(center, size vg.Point) vg.Rectangle {
 	return vg.Rectangle{Min: center.Sub(size.Scale(0.5)), Max: center.Add(size.Scale(0.5))}
 }

@@ -234,7 +234,6 @@ type Drawing struct {
 	elements []func(c draw.Canvas)
 }
 
-// add draws an element in a group with its title.
 func (d *Drawing) add(title string, element func(c draw.Canvas)) {
 	if title == "" {
 		d.elements = append(d.elements, element)
@@ -302,7 +301,6 @@ func Words(size vg.Length, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{Font: textFont(size), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
 }
 
-// textFont is the face of all text.
 func textFont(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }

@@ -97,7 +97,6 @@ func cross(c draw.Canvas, at vg.Point, turn int) {
 
 func (r referenced) sample(c draw.Canvas) { cross(c, c.Center(), r.of.turn) }
 
-// shapes is what a reference covers.
 func (r referenced) shapes(p *plot.Plot, c draw.Canvas) (all []shape) {
 	points, _ := r.points(c, p)
 	for i, at := range points {
@@ -133,7 +132,6 @@ func (f *Figure) tellReferences() {
 	})
 }
 
-// eachReference visits the references of the figure and of its panels.
 func (f *Figure) eachReference(visit func(panel *Figure, r *Reference)) {
 	for _, panel := range append([]*Figure{f}, f.Panels...) {
 		for i := range panel.References {

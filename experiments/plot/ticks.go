@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // ticks labels five to nine multiples of 1, 2 or 5 times a power of ten, with small ticks between.
@@ -189,13 +191,8 @@ type below struct {
 func (b below) Ticks(least, most float64) []plot.Tick {
 	all := b.Ticker.Ticks(least, min(most, b.limit))
 	place := along(least, most, b.log)
-	var labelled []int
+	labelled := lists.Places(len(all), func(i int) bool { return all[i].Label != "" })
 	first := 0 // of those that stay, a multiple of what is between them
-	for i, t := range all {
-		if t.Label != "" {
-			labelled = append(labelled, i)
-		}
-	}
 	if len(labelled) < 3 {
 		return all
 	}

@@ -69,7 +69,6 @@ type blamedChannel struct {
 	blamedTime
 }
 
-// blamedTime is what a row tells.
 type blamedTime struct {
 	parts [core.NumParts]float64 // nanoseconds
 	total float64

@@ -167,7 +167,6 @@ type variant struct {
 	loads  []float64 // of the points; nil: no load is swept
 }
 
-// highest is the point of the highest load.
 func (v *variant) highest() *experiments.Point { return v.points[len(v.points)-1] }
 
 // variants lists the variants of the points that have something to show.

@@ -263,7 +263,6 @@ func Measured(x, half float64) string {
 	return text
 }
 
-// withUnit adds the unit of a column.
 func withUnit(number, column string) string {
 	return strings.TrimSpace(number + " " + ColumnUnit(column))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -163,10 +164,7 @@ func (t *Table) rank(goal Goal, variants [][]int, offered []float64, d division)
 	default:
 		most := 0
 		for _, load := range loads {
-			n := 0
-			for _, rows := range variants {
-				n += min(len(steadyAt(rows, load)), 1)
-			}
+			n := lists.Sum(variants, func(rows []int) int { return min(len(steadyAt(rows, load)), 1) })
 			if n >= most {
 				most, r.Load = n, load
 			}

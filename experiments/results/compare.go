@@ -233,7 +233,6 @@ func (c *Comparison) count(is func(*Difference) bool) (n int) {
 	return n
 }
 
-// formatted are cells of values.
 func formatted(values ...any) []string { return lists.Map(values, FormatCell) }
 
 // Table is the comparison as CSV.

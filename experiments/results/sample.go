@@ -115,7 +115,6 @@ func (t *Table) gather(metric string) (*gathering, error) {
 // percentile is in the names of columns from histogram buckets, at most 1/128 of their value wide.
 var percentile = input.Pattern(`_p\d+(_|$)`)
 
-// sample is made of some rows.
 func (g *gathering) sample(rows []int) *sample {
 	s := &sample{halfWidth: g.halves[rows[0]], runs: Number(g.table.Cell(rows[0], "replications")), state: measure.Steady}
 	for _, i := range rows {

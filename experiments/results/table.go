@@ -354,7 +354,6 @@ func (t *Table) jsonLines() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// jsonCell is a cell as a JSON value.
 func jsonCell(cell string) ([]byte, error) {
 	switch {
 	case cell == "":

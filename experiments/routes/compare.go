@@ -39,7 +39,6 @@ type loaded struct {
 	jobs        []jobLoad
 }
 
-// jobLoad is what a job gets.
 type jobLoad struct {
 	together, alone float64 // throughput beside the others and without them
 	hottest         int32   // fullest cable that it uses; -1: it uses none

@@ -240,10 +240,7 @@ type Load []float64
 func rates(s *opensm.Subnet) []float64 {
 	g := s.Graph
 	rate := func(p topology.PortID) float64 { return float64(g.Classes[g.PortClass[p]].Rate) }
-	fastest := 0.0
-	for _, p := range g.TerminalPort {
-		fastest = max(fastest, rate(p))
-	}
+	fastest := lists.Most(0.0, g.TerminalPort, func(p topology.PortID) float64 { return rate(p) })
 	all := make([]float64, len(s.Links))
 	for i, link := range s.Links {
 		all[i] = 1

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Job is hosts that send to each other.
@@ -161,12 +162,7 @@ func (p *jobParser) choose(text string) []int {
 		p.problem("%s: want a number of hosts, at least 1, after the colon", text)
 		return nil
 	}
-	var free []int
-	for h := range p.hosts {
-		if p.taken[h] == "" {
-			free = append(free, h)
-		}
-	}
+	free := lists.Places(len(p.hosts), func(h int) bool { return p.taken[h] == "" })
 	if n > len(free) {
 		p.problem("%s: %d of the %d hosts are free", text, len(free), len(p.hosts))
 		return nil

@@ -169,7 +169,6 @@ func (h *HCA) load(qp QP) sim.Time {
 	return c.config.ContextMiss
 }
 
-// occupied is the engine time for so many bytes.
 func (h *HCA) occupied(s *sim.Serializer, bytes int64) sim.Time {
 	c := h.shared
 	t := s.Time(bytes, &c.divider)

@@ -85,10 +85,7 @@ const fullFrom = 0.99
 func hasFull(g *topology.Graph, timings []fabric.ChannelTiming, flits []uint32, window int64) bool {
 	vcs := len(flits) / (g.NumPorts() + g.Terminals())
 	for p, class := range g.PortClass {
-		sent := 0.0
-		for _, n := range flits[p*vcs : (p+1)*vcs] {
-			sent += float64(n)
-		}
+		sent := lists.Sum(flits[p*vcs:(p+1)*vcs], func(n uint32) float64 { return float64(n) })
 		if _, ends := g.PeerTerminal(topology.PortID(p)); !ends && sent*timings[class].CyclesPerFlit >= fullFrom*float64(window) {
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Links is what measured packets spent on each channel and waiting for it: by port, then terminal
@@ -21,11 +22,7 @@ func (b *Blame) Links() []core.Parts {
 
 // underWay is the number of measured packets whose last flit is in the network.
 func (b *Blame) underWay() int64 {
-	sum := int64(0)
-	for _, p := range b.parts {
-		sum += p.under
-	}
-	return sum
+	return lists.Sum(b.parts, func(p *Blame) int64 { return p.under })
 }
 
 // compare checks, while no packet is under way, that channels and packets say the same.

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -97,7 +98,6 @@ func (x *infiniBand) Timer(p *Port) {
 	x.wait(p)
 }
 
-// pair is the queue pair to a destination.
 func (x *infiniBand) pair(dst topology.TerminalID) *queuePair {
 	for i := range x.pairs {
 		if x.pairs[i].dst == dst {
@@ -243,9 +243,7 @@ func (c CongestionControl) delays() (*delayTable, error) {
 			}
 			d.entries = append(d.entries, e)
 		}
-		if d.Limit == 0 {
-			d.Limit = len(d.entries) - 1
-		}
+		d.Limit = cmp.Or(d.Limit, len(d.entries)-1)
 	}
 	if last := len(d.entries) - 1; d.Limit > last {
 		return nil, &param.ParamError{Key: "ccti_limit", Value: d.Limit, Want: fmt.Sprintf("at most %d, the last entry of cc_cct", last)}
@@ -280,7 +278,6 @@ type congestionIndex struct {
 	expires sim.Time // if above is not 0
 }
 
-// at is the index at a time.
 func (x *congestionIndex) at(now sim.Time, d *delayTable) int {
 	if x.above > 0 && d.timer > 0 && now >= x.expires {
 		expiries := (now-x.expires)/d.timer + 1

@@ -25,7 +25,6 @@ func init() {
 		MegaflyConfig{P: 2, Leaves: 2, Spines: 2, H: 2, Arrangement: "absolute"}, newMegafly)
 }
 
-// Validate checks what the tags cannot.
 func (c *DragonflyConfig) Validate() error { return c.cables().check(c.G, "a", c.A*(c.P+c.A-1+c.H)) }
 
 func (c *DragonflyConfig) cables() groupCables { return newGroupCables(c.G, c.A*c.H, c.Arrangement) }
@@ -240,7 +239,6 @@ func (c groupCables) rounds() (full, rest int) {
 	return full, rest
 }
 
-// links is the number of cables.
 func (c groupCables) links() int {
 	full, rest := c.rounds()
 	return c.groups * (full*(c.groups-1) + rest) / 2
@@ -303,7 +301,6 @@ type MegaflyConfig struct {
 	Arrangement string `toml:"arrangement" doc:"which global port leads to which group, as of the dragonfly" choices:"absolute|relative|circulant"`
 }
 
-// Validate checks what the tags cannot.
 func (c *MegaflyConfig) Validate() error {
 	return c.cables().check(c.G, "spines", c.Leaves*(c.P+c.Spines)+c.Spines*(c.Leaves+c.H))
 }

@@ -77,7 +77,6 @@ func (c *FileConfig) RelativeTo(dir string) { c.Path = input.In(dir, c.Path) }
 // Files implements [PathConfig].
 func (c *FileConfig) Files() []string { return []string{c.Path} }
 
-// Validate checks what the tags cannot.
 func (c *FileConfig) Validate() error { return CheckPath(c.Path, "a topology file") }
 
 // FileNetwork is a network from a file; see [FileConfig]. Its only closed forms are its counts.

@@ -22,7 +22,6 @@ func init() {
 		HyperXConfig{Dims: []int{8, 8}, Terminals: 8}, newHyperX)
 }
 
-// Validate checks what the tags cannot.
 func (c *GridConfig) Validate() error {
 	switches, sum, err := CheckDims(c.Dims, 28)
 	if err != nil {
@@ -192,7 +191,6 @@ type HyperXConfig struct {
 	RowCycles int   `toml:"row_cycles" doc:"latency of a cable for each step between the coordinates of its ends, as of switches in rows on a chip; 0: that of any cable, 1" unit:"cycles" min:"0" max:"10000"`
 }
 
-// Validate checks what the tags cannot.
 func (c *HyperXConfig) Validate() error {
 	switches, _, err := CheckDims(c.Dims, 16)
 	if err != nil {
@@ -283,7 +281,6 @@ func newHyperX(c HyperXConfig) *HyperX {
 	return x
 }
 
-// classes are the classes of channels.
 func (c *HyperXConfig) classes() []Class {
 	if c.RowCycles == 0 {
 		return Classes("hyperx")

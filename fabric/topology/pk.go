@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weft-sim/weft/sim/param"
@@ -96,9 +97,7 @@ func (s *DistributedSwitch) addLevel(want int, key string) error {
 	m, inner := s.design.size, s.levels[len(s.levels)-1]
 	full := s.design.points * (inner / m)
 	elements, places := s.design.partialGroup(inner % m)
-	if want == 0 {
-		want = full + len(elements)
-	}
+	want = cmp.Or(want, full+len(elements))
 	if want < full || want > full+len(elements) {
 		return &param.ParamError{Key: key, Value: want, Want: fmt.Sprintf("%d to %d", full, full+len(elements))}
 	}

@@ -22,7 +22,6 @@ func init() {
 		func(c RandomRegularConfig) *RandomGraph { return NewRandomGraph(c.Degree, c.Terminals, switched(c)) })
 }
 
-// Validate checks what the tags cannot.
 func (c *RandomRegularConfig) Validate() error {
 	switch {
 	case c.Degree >= c.Switches:

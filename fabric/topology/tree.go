@@ -67,7 +67,6 @@ func init() {
 		TrimmedTreeConfig{Groups: 4, GroupTerminals: 16, LeafTerminals: 6, Middles: 4, Tops: 4, TopCables: 2, TopWiring: "alternating"}, newTrimmedTree)
 }
 
-// Validate checks what the tags cannot.
 func (c *XGFTConfig) Validate() error {
 	levels := len(c.M)
 	switch {
@@ -224,7 +223,6 @@ type FatTreeConfig struct {
 	N int `toml:"n" doc:"levels of switches" min:"1" max:"16"`
 }
 
-// Validate checks what the tags cannot.
 func (c *FatTreeConfig) Validate() error {
 	if c.K%2 != 0 {
 		return &param.ParamError{Key: "k", Value: c.K, Want: "an even number: half the ports lead up"}
@@ -289,7 +287,6 @@ type TrimmedTreeConfig struct {
 	TopWiring string `toml:"top_wiring" doc:"tops of neighbouring numbers take the next middle switches in turn, or the same ones in blocks: the first tops the first middle switches" choices:"alternating|blocks"`
 }
 
-// Validate checks what the tags cannot.
 func (c *TrimmedTreeConfig) Validate() error {
 	if c.TopCables > c.Middles {
 		return &param.ParamError{Key: "top_cables", Value: c.TopCables, Want: fmt.Sprintf("at most the number of middle switches, %d", c.Middles)}

@@ -319,7 +319,6 @@ func newWorstCase(config WorstCaseConfig, env Env) (Pattern, error) {
 	return w, nil
 }
 
-// targets are the terminals that src sends to.
 func (w *worstCase) targets(src topology.TerminalID) []topology.TerminalID {
 	return w.groups.members[w.next[w.groups.class[src]]]
 }

@@ -5,6 +5,7 @@ package traffic
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,19 +56,12 @@ func (f fixed) Weights(src topology.TerminalID, yield func(topology.TerminalID, 
 
 // tabulate makes a fixed pattern of n terminals from a function.
 func tabulate(n int, destination func(src int) int) fixed {
-	f := make(fixed, n)
-	for src := range f {
-		f[src] = topology.TerminalID(destination(src))
-	}
-	return f
+	return lists.Make(n, func(src int) topology.TerminalID { return topology.TerminalID(destination(src)) })
 }
 
 // lacks reports that the topology of env has not got what a pattern needs.
 func lacks(pattern, what string, env Env) error {
-	topology := env.TopologyName
-	if topology == "" {
-		topology = "this topology"
-	}
+	topology := cmp.Or(env.TopologyName, "this topology")
 	return needs(pattern, "a topology with %s; %s has none", what, topology)
 }
 
@@ -141,7 +135,6 @@ func init() {
 	param.Register(Patterns, "file", "every terminal to the one that a file names, if any", FileConfig{}, newFile)
 }
 
-// Validate checks what the tags cannot.
 func (c *FileConfig) Validate() error {
 	if c.Path == "" {
 		return &param.ParamError{Key: "path", Value: `""`, Want: "the path of a file of destinations"}
@@ -176,7 +169,6 @@ func (s sparse) Weights(src topology.TerminalID, yield func(topology.TerminalID,
 	}
 }
 
-// destinationReader reads a file of destinations.
 type destinationReader struct {
 	*input.Lines
 	finder topology.Finder

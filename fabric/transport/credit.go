@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/weft-sim/weft/fabric/congestion"
@@ -145,10 +146,7 @@ func (s *System) pull(c *connection, units int64) {
 	pacer.entropy++
 	s.Counts.Pulls++
 	s.sendControl(c.dst, id)
-	bytes := units * creditUnit
-	if bytes == 0 {
-		bytes = emptyTurn
-	}
+	bytes := cmp.Or(units*creditUnit, emptyTurn)
 	pacer.busy = true
 	wait := s.timing.Rate.PicosecondsFor(sim.Bytes(bytes)) / (paceShare * pacer.rate)
 	s.kernel.After(sim.Time(wait), s.id, grantEvent, int32(c.dst), 0)

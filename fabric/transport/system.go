@@ -124,7 +124,6 @@ type timing struct {
 	timeout int64 // ps; 0: nothing is lost
 }
 
-// host is a terminal.
 type host struct {
 	active  sim.FIFO[int32] // connections that may send, in turn
 	control sim.FIFO[int32] // control packets
@@ -281,7 +280,6 @@ func (s *System) Handle(_ *sim.Kernel, e sim.Event) {
 	}
 }
 
-// start begins a flow.
 func (s *System) start(flow int32) {
 	f := &s.flows[flow]
 	f.began = s.kernel.Now()
@@ -294,7 +292,6 @@ func (s *System) start(flow int32) {
 	c.goOn()
 }
 
-// ended is the end of a flow at its sender.
 func (s *System) ended(flow int32) {
 	f := &s.flows[flow]
 	f.end = s.kernel.Now()
@@ -374,7 +371,6 @@ func (s *System) Arrived(_ topology.TerminalID, p *shared.Packet) {
 	}
 }
 
-// control makes a control packet.
 func (s *System) control(dst topology.TerminalID, flow int32) (int32, *shared.Packet) {
 	id, p := s.net.Take()
 	p.Dst, p.Flow, p.Control, p.Size = dst, flow, true, int32(s.config.Header)

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Sizes is a distribution of flow sizes: shares below so many bytes, between which it is straight.
@@ -199,28 +200,22 @@ func ReadMatrix(name string, text []byte) (*Matrix, error) {
 	if err := input.CheckUTF8(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	r := &matrixReader{Problems: input.Problems{Name: name}, connections: -1, triggers: -1, lines: map[int]int{}}
+	r := &matrixReader{Lines: input.NewLines(bytes.NewReader(text), name), connections: -1, triggers: -1, lines: map[int]int{}}
 	r.Nodes = -1
-	end := 0
-	for line := range bytes.SplitSeq(bytes.TrimPrefix(text, []byte("\ufeff")), []byte("\n")) {
-		end++
-		line, _, _ := strings.Cut(string(line), "#")
-		if words := strings.Fields(line); len(words) > 0 {
-			r.line, r.words = end, words
-			r.read()
-		}
+	for r.words = r.NextWords(); r.words != nil; r.words = r.NextWords() {
+		r.read()
 	}
-	r.finish(end)
-	if r.Any() {
-		return nil, r.Err()
+	r.Number = bytes.Count(text, []byte("\n")) + 1 // the end
+	r.checkWhole()
+	if err := r.Finish(); err != nil {
+		return nil, err
 	}
 	return &r.Matrix, nil
 }
 
 type matrixReader struct {
-	input.Problems
+	*input.Lines
 	Matrix
-	line                  int
 	words                 []string
 	connections, triggers int
 	at                    []int       // lines of flows
@@ -242,29 +237,28 @@ func (r *matrixReader) read() {
 		r.count(&r.triggers, MostFlows)
 	case first == "Failures" && len(r.words) == 2 && r.words[1] == "0": // none
 	case first == "Failures" || first == "failure":
-		r.ProblemAt(r.line, "%q: links that fail are settings of the network here: want none in this file", first)
+		r.Problem("%q: links that fail are settings of the network here: want none in this file", first)
 	case first == "trigger":
 		r.trigger()
 	case strings.Contains(first, "->"):
 		r.flow()
 	default:
-		r.ProblemAt(r.line, "%s: want Nodes, Connections, Triggers, trigger or SRC->DST", input.Quote(first))
+		r.Problem("%s: want Nodes, Connections, Triggers, trigger or SRC->DST", input.Quote(first))
 	}
 }
 
 func (r *matrixReader) count(n *int, most int) {
 	if len(r.words) != 2 {
-		r.ProblemAt(r.line, "%s: want one number behind it", r.words[0])
+		r.Problem("%s: want one number behind it", r.words[0])
 		return
 	}
 	*n = int(r.number(r.words[0], r.words[1], int64(most)))
 }
 
-// number reads a number of 0 to most.
 func (r *matrixReader) number(what, word string, most int64) int64 {
 	x, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || x < 0 || x > most {
-		r.ProblemAt(r.line, "%s %s: want a number of 0 to %d", what, input.Quote(word), most)
+		r.Problem("%s %s: want a number of 0 to %d", what, input.Quote(word), most)
 		return 0
 	}
 	return x
@@ -279,9 +273,9 @@ func (r *matrixReader) start(word string) sim.Time {
 	case err == nil && us >= 0 && us < 1e6:
 		return sim.Time(math.Round(us * float64(sim.Microsecond)))
 	case err == nil && us >= 1e6:
-		r.ProblemAt(r.line, "start %s: without a unit it is in us, and later than a second: write the unit, as %sps (uet-htsim) or %sus (older trees of htsim)", input.Quote(word), input.Cut(word), input.Cut(word))
+		r.Problem("start %s: without a unit it is in us, and later than a second: write the unit, as %sps (uet-htsim) or %sus (older trees of htsim)", input.Quote(word), input.Cut(word), input.Cut(word))
 	default:
-		r.ProblemAt(r.line, "start %s: want a time, as 1.5 (us) or 1500ps", input.Quote(word))
+		r.Problem("start %s: want a time, as 1.5 (us) or 1500ps", input.Quote(word))
 	}
 	return 0
 }
@@ -303,21 +297,21 @@ func (r *matrixReader) trigger() {
 			counted = false
 		}
 		if !counted {
-			r.ProblemAt(r.line, "%q: want trigger id NUMBER oneshot, or trigger id NUMBER barrier count COUNT", key)
+			r.Problem("%q: want trigger id NUMBER oneshot, or trigger id NUMBER barrier count COUNT", key)
 			return
 		}
 		*number = int(r.number(key, w[1], MostFlows))
 		w = w[1:]
 	}
 	if kind == "" || t.ID == 0 || kind == "oneshot" && t.Count != 1 {
-		r.ProblemAt(r.line, "want trigger id NUMBER oneshot, or trigger id NUMBER barrier count COUNT, numbers from 1")
+		r.Problem("want trigger id NUMBER oneshot, or trigger id NUMBER barrier count COUNT, numbers from 1")
 		return
 	}
 	t.Count = max(1, t.Count)
 	if before, ok := r.lines[t.ID]; ok {
-		r.ProblemAt(r.line, "trigger %d stands in line %d, too", t.ID, before)
+		r.Problem("trigger %d stands in line %d, too", t.ID, before)
 	}
-	r.lines[t.ID] = r.line
+	r.lines[t.ID] = r.Number
 	r.Triggers = append(r.Triggers, t)
 }
 
@@ -334,7 +328,7 @@ func (r *matrixReader) flow() {
 			continue
 		}
 		if len(w) == 0 {
-			r.ProblemAt(r.line, "%s: want a number behind it", input.Quote(key))
+			r.Problem("%s: want a number behind it", input.Quote(key))
 			return
 		}
 		value := w[0]
@@ -356,40 +350,39 @@ func (r *matrixReader) flow() {
 		case "prio":
 			r.number(key, value, math.MaxInt32)
 		default:
-			r.ProblemAt(r.line, "%s: want id, msg, start, size, trigger, send_done_trigger, recv_done_trigger or prio", input.Quote(key))
+			r.Problem("%s: want id, msg, start, size, trigger, send_done_trigger, recv_done_trigger or prio", input.Quote(key))
 			return
 		}
 	}
 	switch {
 	case f.Bytes < 1:
-		r.ProblemAt(r.line, "size is missing, or 0, in htsim a flow without an end: want the bytes of a message, at least 1")
+		r.Problem("size is missing, or 0, in htsim a flow without an end: want the bytes of a message, at least 1")
 	case f.Start < 0 && f.After == 0:
-		r.ProblemAt(r.line, "start and trigger are missing")
+		r.Problem("start and trigger are missing")
 	case f.Start >= 0 && f.After != 0:
-		r.ProblemAt(r.line, "has both a start and a trigger")
+		r.Problem("has both a start and a trigger")
 	case f.Src == f.Dst:
-		r.ProblemAt(r.line, "leads from terminal %d to itself", f.Src)
+		r.Problem("leads from terminal %d to itself", f.Src)
 	}
 	if len(r.Flows) == MostFlows {
-		r.ProblemAt(r.line, "more than %d flows", MostFlows)
+		r.Problem("more than %d flows", MostFlows)
 		return
 	}
 	f.Start = max(f.Start, 0)
 	r.Flows = append(r.Flows, f)
-	r.at = append(r.at, r.line)
+	r.at = append(r.at, r.Number)
 }
 
-// finish checks what follows from the whole file.
-func (r *matrixReader) finish(end int) {
-	r.line = end
+// checkWhole checks what follows from the whole file.
+func (r *matrixReader) checkWhole() {
 	if r.Nodes < 1 {
-		r.ProblemAt(end, "Nodes is missing")
+		r.Problem("Nodes is missing")
 	}
 	if r.connections >= 0 && r.connections != len(r.Flows) {
-		r.ProblemAt(end, "Connections announces %d flows, and %d follow: is the file cut?", r.connections, len(r.Flows))
+		r.Problem("Connections announces %d flows, and %d follow: is the file cut?", r.connections, len(r.Flows))
 	}
 	if r.triggers >= 0 && r.triggers != len(r.Triggers) {
-		r.ProblemAt(end, "Triggers announces %d triggers, and %d follow: is the file cut?", r.triggers, len(r.Triggers))
+		r.Problem("Triggers announces %d triggers, and %d follow: is the file cut?", r.triggers, len(r.Triggers))
 	}
 	needs, after := map[int]int{}, map[int][]int{}
 	for _, t := range r.Triggers {
@@ -414,12 +407,7 @@ func (r *matrixReader) finish(end int) {
 		return
 	}
 	// Which flows start, if each ends.
-	var ready []int
-	for i, f := range r.Flows {
-		if f.After == 0 {
-			ready = append(ready, i)
-		}
-	}
+	ready := lists.Places(len(r.Flows), func(i int) bool { return r.Flows[i].After == 0 })
 	starts := 0
 	for len(ready) > 0 {
 		f := &r.Flows[ready[len(ready)-1]]

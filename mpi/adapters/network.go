@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/stats"
 )
@@ -142,12 +143,7 @@ func (t *Network) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transpo
 	if t.jobs != nil {
 		p.latency = make([]stats.Histogram, t.jobs.Count)
 	}
-	var own []int
-	for node := range t.nodes {
-		if t.PartOf(int32(node)) == part {
-			own = append(own, node)
-		}
-	}
+	own := lists.Places(len(t.nodes), func(node int) bool { return t.PartOf(int32(node)) == part })
 	p.adapters = hca.New(t.adapter, len(own))
 	// So many full packets does the link carry in the time from the engine to the network.
 	enough := int(max(1, (t.adapter.Delay(int64(t.adapter.MTU))+max(1, t.full)-1)/max(1, t.full)))
@@ -256,10 +252,7 @@ func (t *transport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing 
 // Over is the cycle after the last packet's delivery. Credits may come back later, by whether flits
 // went one by one.
 func (t *Network) Over() (cycle int64) {
-	for _, p := range t.parts {
-		cycle = max(cycle, p.last+1)
-	}
-	return cycle
+	return lists.Most(0, t.parts, func(p *transport) int64 { return p.last + 1 })
 }
 
 func (t *Network) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+t.flit-1)/t.flit)) }

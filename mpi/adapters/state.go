@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -51,10 +52,7 @@ func (t *Network) Archive(a *snapshot.Archive) {
 	last := t.Over() - 1
 	snapshot.Int(a, &last)
 	t.parts[0].last = last
-	now := sim.Time(0)
-	for _, p := range t.parts {
-		now = max(now, p.kernel.Now())
-	}
+	now := lists.Most(sim.Time(0), t.parts, func(p *transport) sim.Time { return p.kernel.Now() })
 	t.fabric.Archive(a, now, x)
 }
 

@@ -29,7 +29,6 @@ func init() {
 	})
 }
 
-// programText is a program file.
 type programText struct {
 	Iterations int                  `toml:"iterations"`
 	Group      map[string]rankGroup `toml:"group"`
@@ -130,7 +129,6 @@ func (f *programText) step(known *toml.MetaData, raw toml.Primitive, e skeletons
 	return on(s), nil
 }
 
-// on puts a schedule on a group of so many ranks.
 func (g *rankGroup) on(name string, ranks int) (func(collectives.Schedule) collectives.Schedule, error) {
 	stride := max(1, g.Stride)
 	switch {

@@ -63,7 +63,6 @@ func newSweep3D(c Sweep3D, e skeletons.Env) (skeletons.Program, error) {
 	return mpi.Iterate(collectives.Sequence(sweep, collectives.AllreduceRecursiveDoubling(e.Ranks, 8)), c.Times(1)), nil
 }
 
-// problem is one of a class.
 type problem struct{ n, iterations int }
 
 // Order of the matrix and outer iterations (NPB 3).

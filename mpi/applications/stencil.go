@@ -50,7 +50,6 @@ func checkGrid(dims []int, ranks int) error {
 	return &param.ParamError{Key: "dims", Value: dims, Want: fmt.Sprintf("at most 8 dimensions with a product of %d, the number of ranks", ranks)}
 }
 
-// computeThen is computing and then a schedule.
 func computeThen(ranks int, t sim.Time, s collectives.Schedule) collectives.Schedule {
 	if t == 0 {
 		return s

@@ -14,7 +14,6 @@ import (
 	"github.com/weft-sim/weft/mpi/goal"
 )
 
-// nodeType is what a node does.
 type nodeType uint64
 
 // The types of nodes.

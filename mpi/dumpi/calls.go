@@ -308,7 +308,6 @@ var functions = sync.OnceValue(func() (all []function) {
 	return all
 })
 
-// function is a traced function.
 type function struct {
 	name, layout string
 	does, note   string // by roles; what is not replayed as it stands

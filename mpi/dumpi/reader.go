@@ -102,7 +102,6 @@ func (d *reader) length() int {
 	return int(n)
 }
 
-// list reads a list of numbers of so many bytes.
 func (d *reader) list(bytes int) {
 	into := &d.pool[len(d.lists)]
 	*into = (*into)[:0]

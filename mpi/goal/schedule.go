@@ -178,7 +178,6 @@ type replay struct {
 	parts []*replay
 }
 
-// Part implements [mpi.Divisible].
 func (w *replay) Part() mpi.Workload {
 	p := *w
 	p.left = 0

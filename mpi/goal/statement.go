@@ -148,7 +148,6 @@ func (t *statement) integer(lo, hi int64) (int64, bool) {
 	return v, true
 }
 
-// end tells whether all tokens are consumed.
 func (t *statement) end() bool { return t.kind == tokenEnd }
 
 // labels are the labels of one rank's operations. Those that generators write, l1, l2,

@@ -89,7 +89,6 @@ func unknownIn(file string, begin []byte) unknown {
 	return unknown{file, "begins as no trace that weft reads: GOAL (text begins with num_ranks), Chakra, DUMPI, OTF2 (NAME.otf2), SimGrid's actions (RANK ACTION), or the list of the files that have them, which must be there; a format that is given is taken as it is"}
 }
 
-// found is the trace with the file that tells it, and its format.
 func (c Trace) found() (*Trace, format, error) {
 	name, err := trace.Find(c.File, endings)
 	if err != nil {

@@ -309,7 +309,6 @@ func (p *process) keep(m message, operation int32) {
 	p.waiting[m] = append(p.waiting[m], p.open.PushBack(request{m, operation}))
 }
 
-// action is one of the actions that are known.
 type action struct {
 	least, most int                                    // arguments
 	note        string                                 // what is not replayed as it stands

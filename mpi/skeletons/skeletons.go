@@ -174,8 +174,7 @@ func luIteration(n, xdim, ranks int, compute sim.Time) collectives.Schedule {
 	ydim, planes := ranks/xdim, n-2
 	// sides are the bytes of the points of each position in a row of them, 5 variables each.
 	sides := func(positions int) []int64 {
-		bytes := lists.Make(positions, func(i int) int64 { return int64((i+1)*n/positions-i*n/positions) * 5 * 8 })
-		return bytes
+		return lists.Make(positions, func(i int) int64 { return int64((i+1)*n/positions-i*n/positions) * 5 * 8 })
 	}
 	across, along := sides(ydim), sides(xdim)
 	sweep := 6 * planes

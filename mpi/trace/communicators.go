@@ -158,10 +158,12 @@ func (m *member) group(p Part) []int {
 	var group []int
 	switch p.Kind {
 	case GroupInclude:
+		taken := make([]bool, len(a)) // MPI has no rank twice
 		for _, i := range p.Integers {
-			if i < 0 || int(i) >= len(a) || slices.Contains(group, a[i]) { // MPI has no rank twice
+			if i < 0 || int(i) >= len(a) || taken[i] {
 				return nil
 			}
+			taken[i] = true
 			group = append(group, a[i])
 		}
 	case GroupUnion:

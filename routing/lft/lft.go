@@ -50,7 +50,6 @@ func (c *Config) Files() []string {
 	return slices.DeleteFunc([]string{c.Tables, c.Levels, c.SL2VL, c.VLArb}, func(path string) bool { return path == "" })
 }
 
-// Validate checks what the tags cannot.
 func (c *Config) Validate() error {
 	switch {
 	case c.Tables == "":

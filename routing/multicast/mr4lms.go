@@ -153,7 +153,6 @@ func (p *Planted) switchSet(f *Forest) bitset {
 
 func (p *Planted) members() Group { return virtualGroup([]*Planted{p}, &Group{}) }
 
-// virtualGroup has the members of g and of all groups on the trees.
 func virtualGroup(trees []*Planted, g *Group) Group {
 	terminals := slices.Clone(g.Terminals)
 	switches := slices.Clone(g.Switches)

@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -101,9 +102,7 @@ func blockGroups(c BlocksConfig, env PatternEnv) ([]Group, error) {
 	if c.Count > most {
 		return nil, &param.ParamError{Key: "count", Value: c.Count, Want: fmt.Sprintf("at most %d: groups of %d members, %d apart, on %d terminals", most, c.Size, c.Stride, env.Terminals)}
 	}
-	if c.Count == 0 {
-		c.Count = most
-	}
+	c.Count = cmp.Or(c.Count, most)
 	var groups []Group
 	for i := range c.Count {
 		first := i/c.Stride*c.Stride*c.Size + i%c.Stride
@@ -123,9 +122,7 @@ func hierarchyGroups(c HierarchyConfig, env PatternEnv) ([]Group, error) {
 	if len(c.Sizes) == 0 {
 		return nil, &param.ParamError{Key: "sizes", Value: c.Sizes, Want: "at least one size"}
 	}
-	if c.Ranks == 0 {
-		c.Ranks = env.Terminals * c.RanksPerTerminal
-	}
+	c.Ranks = cmp.Or(c.Ranks, env.Terminals*c.RanksPerTerminal)
 	if err := fits("ranks", c.Ranks, c.RanksPerTerminal, env); err != nil {
 		return nil, err
 	}

@@ -306,7 +306,6 @@ func maxBytes(a, b uint64) uint64 { return b ^ (a^b)&notLess(a, b) }
 // minBytes is the lesser byte at each of eight places.
 func minBytes(a, b uint64) uint64 { return a ^ (a^b)&notLess(a, b) }
 
-// addOne adds one to each byte that is not 255.
 func addOne(a uint64) uint64 {
 	full := notLess(a, ^uint64(0))
 	return a&full | ((a&^highs+ones)^(a&highs))&^full

@@ -142,7 +142,6 @@ type configReader struct {
 	misnamed bool
 }
 
-// namedFile is a setting that names a file.
 type namedFile struct {
 	key, value string
 	line       int

@@ -192,7 +192,6 @@ func (d *dependencies) tree(list, order []int32) []int32 {
 	return d.tree(larger, d.tree(smaller, append(order, list[0])))
 }
 
-// add enters a bundle of so many pairs.
 func (d *dependencies) add(path []int32, bundle int32, pairs int) {
 	for i, l := range path {
 		if !d.there[l] {

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Engine is one of OpenSM's unicast routing engines.
@@ -71,10 +72,7 @@ var engines = []Engine{
 
 // Engines lists the names of the engines in alphabetical order.
 func Engines() (names []string) {
-	for _, e := range engines {
-		names = append(names, e.Name)
-	}
-	return names
+	return lists.Map(engines, func(e Engine) string { return e.Name })
 }
 
 // EngineOf finds an engine by name.
@@ -170,13 +168,7 @@ func (t *Tables) Entries() int {
 
 // hostLIDs lists the LIDs of all adapters, ascending.
 func (s *Subnet) hostLIDs() []int {
-	var lids []int
-	for lid, e := range s.Ends {
-		if e.Terminal >= 0 {
-			lids = append(lids, lid)
-		}
-	}
-	return lids
+	return lists.Places(len(s.Ends), func(lid int) bool { return s.Ends[lid].Terminal >= 0 })
 }
 
 // LevelsInUse lists the service levels of the pairs of adapter LIDs.

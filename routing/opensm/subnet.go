@@ -327,7 +327,6 @@ func (s *Subnet) assignLIDs() error {
 	return nil
 }
 
-// lidCount is how many LIDs an end port has.
 func (s *Subnet) lidCount(e End) int {
 	if e.Terminal < 0 {
 		return 1
@@ -343,7 +342,6 @@ func (s *Subnet) BaseLID(e End) int32 {
 	return s.TerminalLID[e.Terminal]
 }
 
-// free tells whether nobody has the count LIDs from lid on.
 func (s *Subnet) free(lid, count int) bool {
 	known := s.Ends[min(lid, len(s.Ends)):min(lid+count, len(s.Ends))]
 	return !slices.ContainsFunc(known, func(e End) bool { return e != nobody })

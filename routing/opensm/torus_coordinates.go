@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 type point [3]int
@@ -75,10 +76,7 @@ type placer struct {
 func (s *Subnet) place(c *TorusConfig) (*torusGrid, error) {
 	p := placer{torusGrid: newTorusGrid(c.Size, c.Wraps, len(s.Switches)), s: s, c: c, placed: map[point]int32{}, known: make([]bool, len(s.Switches))}
 	for n := range s.nodes() {
-		var peers []int32
-		for _, l := range s.links(n) {
-			peers = append(peers, l.Peer)
-		}
+		peers := lists.Map(s.links(n), func(l Link) int32 { return l.Peer })
 		slices.Sort(peers)
 		p.neighbors = append(p.neighbors, slices.Compact(peers))
 	}

@@ -1,7 +1,10 @@
-// Package lists makes lists from others, which package slices does not.
+// Package lists makes lists, and numbers, from others, which package slices does not.
 package lists
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Map lists what a function gives for each element.
 func Map[A, B any](list []A, of func(A) B) []B {
@@ -27,7 +30,28 @@ func Filter[A any](list []A, is func(A) bool) (some []A) {
 	return some
 }
 
+// Places lists the numbers from 0 to n-1 that a condition holds for; nil where it holds for none.
+func Places(n int, is func(i int) bool) []int {
+	return Filter(Make(n, func(i int) int { return i }), is)
+}
+
 // Join is the texts of all elements, with a separator between them.
 func Join[A any](list []A, separator string, text func(A) string) string {
 	return strings.Join(Map(list, text), separator)
+}
+
+// Sum is the sum of what a function gives for each element, in their order.
+func Sum[A any, N int | int64 | uint64 | float64](list []A, of func(A) N) (sum N) {
+	for _, x := range list {
+		sum += of(x)
+	}
+	return sum
+}
+
+// Most is the largest of a least value and what a function gives for each element.
+func Most[A any, N cmp.Ordered](least N, list []A, of func(A) N) N {
+	for _, x := range list {
+		least = max(least, of(x))
+	}
+	return least
 }

@@ -50,7 +50,6 @@ func ReserveHugePages(bytes int) {
 	debug.SetGCPercent(percent)
 }
 
-// spillFile is the file of a [Spill].
 type spillFile struct {
 	file *os.File
 	size int64

@@ -4,6 +4,7 @@
 package param
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -322,9 +323,7 @@ func choices(f reflect.StructField) []string {
 
 func allowed(f reflect.StructField) string {
 	if names := choices(f); names != nil {
-		if names[0] == "" {
-			names[0] = `""`
-		}
+		names[0] = cmp.Or(names[0], `""`)
 		return strings.Join(names, ", ")
 	}
 	lo, hi := f.Tag.Get("min"), f.Tag.Get("max")

@@ -30,7 +30,6 @@ func Value[T any](a *Archive, v *T) { planOf(reflect.TypeFor[T](), "")(a, unsafe
 // Fields is [Value] of a struct by fields and tags, for an [Archiver] that is no more.
 func Fields[T any](a *Archive, v *T) { planOf(reflect.TypeFor[T](), "fields")(a, unsafe.Pointer(v)) }
 
-// plan archives what is at p.
 type plan func(a *Archive, p unsafe.Pointer)
 
 // plans are the plans made so far, by type and tag.

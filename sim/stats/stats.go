@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -382,10 +383,7 @@ func CorrelationTime(r float64) float64 { return (1 + r) / (1 - r) }
 // (Kendall 1954), which is made up for.
 func NeighbourCorrelation(y []float64) float64 {
 	n := float64(len(y))
-	mean := 0.0
-	for _, x := range y {
-		mean += x / n
-	}
+	mean := lists.Sum(y, func(x float64) float64 { return x / n })
 	squares, ratio := residuals(len(y), func(i int) float64 { return y[i] - mean })
 	if squares == 0 {
 		return 0

@@ -3,6 +3,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -159,9 +161,7 @@ func (c *exchangeConfig) channels(g *topology.Graph) map[string]fabric.ChannelCo
 	maps.Copy(all, c.Channel)
 	for _, class := range g.Classes {
 		channel := all[class.Name]
-		if channel.Latency == 0 {
-			channel.Latency = c.Exchange.ChannelLatency
-		}
+		channel.Latency = cmp.Or(channel.Latency, c.Exchange.ChannelLatency)
 		all[class.Name] = channel
 	}
 	return all
@@ -421,7 +421,6 @@ func (x *exchange) all() arrived {
 	return sum
 }
 
-// Archive implements snapshot.Archiver.
 func (x *exchange) Archive(a *snapshot.Archive) {
 	a.Mark("exchange")
 	snapshot.Array(a, "terminals", x.sent, snapshot.Int)
@@ -435,10 +434,7 @@ func (x *exchange) Archive(a *snapshot.Archive) {
 // complete finds out whether the terminals have all of their packets but those that faults have had
 // given up. Every packet was sent once, so that counting them is enough.
 func (x *exchange) complete(givenUp int64) error {
-	missing := int64(0)
-	for _, n := range x.missing {
-		missing += int64(n)
-	}
+	missing := lists.Sum(x.missing, func(n int32) int64 { return int64(n) })
 	if missing != givenUp {
 		return fmt.Errorf("the network came to rest while terminals still lacked %d packets, of which %d were given up", missing, givenUp)
 	}

@@ -67,7 +67,6 @@ func (f *batchForm) columns() []string {
 	return []string{f.submit, f.nodes, f.duration, f.name, f.program, f.limit}
 }
 
-// cells are the cells of a line.
 func (f *batchForm) cells(line string) []string {
 	if f.separator == "" {
 		return strings.Fields(line)
@@ -158,9 +157,7 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 			}
 			job.program = ""
 		}
-		if job.name == "" {
-			job.name = fmt.Sprintf("line-%d", lines.Number)
-		}
+		job.name = cmp.Or(job.name, fmt.Sprintf("line-%d", lines.Number))
 		if first, twice := seen[job.name]; twice {
 			lines.Problem("%s = %s: want every job once; it is in line %d, too", form.name, input.Quote(job.name), first)
 			wrong = true
@@ -400,7 +397,6 @@ func reserve(jobs []batchedJob, running []int, need, left int, now float64) (sha
 	return shadow, left - need
 }
 
-// batchTable is the [batch] table.
 type batchTable struct {
 	Policy    experiments.Choice[struct{}, *batchPolicy] `toml:"policy" doc:"runs the jobs of a list, each while the list says so, whose programs are those of the tables [job.NAME] on as many hosts as the list gives it, again and again: which of those that wait begin"`
 	Placement experiments.Choice[placeEnv, placer]       `toml:"placement" doc:"which free hosts a job gets"`

@@ -45,13 +45,11 @@ func (w *standardWorkload) comment(line string) bool {
 	return true
 }
 
-// is tells whether a line is of the format.
 func (w *standardWorkload) is(line string) bool {
 	fields := strings.Fields(line)
 	return w.found || len(fields) == len(standardColumns) && !slices.ContainsFunc(fields, func(f string) bool { return !isNumber(f) })
 }
 
-// isNumber tells whether a cell is one.
 func isNumber(cell string) bool {
 	_, err := strconv.ParseFloat(cell, 64)
 	return err == nil

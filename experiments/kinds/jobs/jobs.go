@@ -135,7 +135,6 @@ type jobTable struct {
 	Until     sim.Time                                             `toml:"until" doc:"time from which on no rank begins the program again; 0ns: none" min:"0ns"`
 }
 
-// Defaults implements [experiments.Defaulter].
 func (t *jobTable) Defaults() {
 	*t = jobTable{
 		Program: experiments.Choose(skeletons.Registry, "halo"), Placement: experiments.Choose(placements, "contiguous"),
@@ -222,10 +221,7 @@ func (c *jobsConfig) sharedPlan(seed uint64) (*jobPlan, error) {
 
 // nodes are the hosts of a job, by rank.
 func (p *jobPlan) nodes(job int) (nodes []int) {
-	first := 0
-	for _, before := range p.jobs[:job] {
-		first += before.Ranks
-	}
+	first := lists.Sum(p.jobs[:job], func(before mpi.Job) int { return before.Ranks })
 	for _, host := range p.hosts[first : first+p.jobs[job].Ranks] {
 		nodes = append(nodes, int(host))
 	}
@@ -338,10 +334,7 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 		return nil, err
 	}
 	some := false
-	var programs []any
-	for _, table := range p.tables {
-		programs = append(programs, table.Program.Config())
-	}
+	programs := lists.Map(p.tables, func(table jobTable) any { return table.Program.Config() })
 	for i := range p.jobs {
 		some = some || p.jobs[i].Repeat > 0
 	}

@@ -32,7 +32,6 @@ type placer func(e placeEnv, free []bool, need int) []int32
 // drawnConfig is of placements at random.
 type drawnConfig struct{}
 
-// Seeded implements param.Seeded.
 func (drawnConfig) Seeded() {}
 
 // fragmentedConfig configures hosts with gaps between.

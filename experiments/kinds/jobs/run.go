@@ -253,7 +253,6 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	return o, nil
 }
 
-// terminals tells by terminal whether it is on a host of the job.
 func (r *jobsRun) terminals(g *topology.Graph, w *mpi.JobsRun, job int) []bool {
 	own, hosts := make([]bool, g.Terminals()), g.Hosts()
 	first := w.First(job)
@@ -386,7 +385,6 @@ func (s *operationSums) add(o kind.OperationTimes) {
 	}
 }
 
-// means are the columns.
 func (s *operationSums) means() (columns []any) {
 	for i := range s {
 		columns = append(columns, s[i].Mean())

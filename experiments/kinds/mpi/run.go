@@ -94,7 +94,6 @@ func (s *mpiSum) row() mpiRow {
 	return row
 }
 
-// simulate runs a replication.
 func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication int, seen *mpiObserved) (mpiRow, error) {
 	seed := run.SeedOf(replication)
 	progress := run.CountEvents(ctx, 0)

@@ -115,7 +115,6 @@ type multicastRow struct {
 	TreeLinks   int     `column:"tree_links" doc:"cables between switches of all trees"`
 }
 
-// network builds the topology and the groups.
 func (c *multicastConfig) network(seed uint64) (*topology.Graph, []multicast.Group, error) {
 	t, err := c.Topology.Type.BuildShared(struct{}{})
 	if err != nil {

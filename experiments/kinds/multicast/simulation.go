@@ -101,7 +101,6 @@ func (s *latencySimulation) Before(first, end int64) int64 {
 	return fabric.Never
 }
 
-// Over implements core.HostModel.
 func (s *latencySimulation) Over(cycle int64) bool {
 	s.catchUp(sim.Time(cycle) * s.clock)
 	s.thin()
@@ -221,7 +220,6 @@ func (s *latencySimulation) utilisation() (most, mean float64) {
 	return most, mean
 }
 
-// messageTimes is the latencies of messages.
 type messageTimes struct {
 	stats.Histogram // in ps
 	sum, longest    sim.Time
@@ -417,7 +415,6 @@ func (c *multicastAllreduce) member(message int32, t topology.TerminalID) (membe
 
 func (c *multicastAllreduce) arrived(a arrival) { c.of(a.message).arrived(a) }
 
-// of is the carrier of a message.
 func (c *multicastAllreduce) of(message int32) carrier {
 	if message < c.up.first {
 		return c.hardwareCarrier

@@ -159,7 +159,6 @@ func traceEvents(g *topology.Graph, packets []*observe.PacketTrace, clock sim.Ti
 	return w.Text()
 }
 
-// packetEvents writes the events of packets.
 type packetEvents struct {
 	EventWriter
 	graph *topology.Graph

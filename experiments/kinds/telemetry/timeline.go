@@ -161,7 +161,6 @@ func (w *TimelineWriter) events() string {
 	return e.Text()
 }
 
-// order is that in which ranks are of interest.
 func (w *TimelineWriter) order() (ranks []int) {
 	seen := make([]bool, w.Ranks())
 	add := func(rank int) {

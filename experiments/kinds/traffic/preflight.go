@@ -230,10 +230,7 @@ const mixtureHops = 20_000_000
 // tried. A run whose window is not fixed takes its budget at most.
 func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, parts *trafficParts, timings []fabric.ChannelTiming, e expectation) {
 	hops, bound := e.hops, e.bound
-	latency := int64(0)
-	for _, t := range timings {
-		latency = max(latency, t.Latency)
-	}
+	latency := lists.Most(int64(0), timings, func(t fabric.ChannelTiming) int64 { return t.Latency })
 	loads := []float64{c.Traffic.Load}
 	if c.Measure.Find != "" {
 		loads = c.searchedLoads(bound, e.proven)

@@ -119,7 +119,6 @@ func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*t
 	return o, nil
 }
 
-// simulate runs one replication.
 func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (*trafficParts, *measure.Result, error) {
 	seed := run.SeedOf(replication)
 	parts, err := c.build(seed)
@@ -300,7 +299,6 @@ func (c *trafficConfig) budget(latency int64, closed bool) int64 {
 	return cmp.Or(c.Measure.Budget, measure.DefaultBudget(c.longestPacket(), load, latency))
 }
 
-// longestPacket is the flits of the longest packet.
 func (c *trafficConfig) longestPacket() int {
 	return slices.Max(append([]int{1}, c.Traffic.PacketFlits...))
 }

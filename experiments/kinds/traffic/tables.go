@@ -113,7 +113,6 @@ func (c *trafficConfig) probe(parts *trafficParts) error {
 	return errors.Join(problems...)
 }
 
-// choosePorts chooses the ports that a pattern names, if there are any.
 func choosePorts(g *topology.Graph, pattern string, chosen []bool) (any bool) {
 	for p := range chosen {
 		port := topology.PortID(p)
@@ -155,14 +154,12 @@ func writeQueues(run *experiments.Run, g *topology.Graph, s *fabric.Samples, clo
 	}
 }
 
-// phaseTable is a [phase.NAME] table.
 type phaseTable struct {
 	At      int64                                            `toml:"at" doc:"first cycle of the phase, from the start of the window" unit:"cycles" min:"0"`
 	Pattern experiments.Choice[traffic.Env, traffic.Pattern] `toml:"pattern" doc:"destinations of the packets born from then on, until the next phase"`
 	Load    float64                                          `toml:"load" doc:"offered load from then on, until the next phase; -1: traffic.load" unit:"flits per terminal and cycle" min:"-1" max:"1"`
 }
 
-// Defaults implements [experiments.Defaulter].
 func (p *phaseTable) Defaults() {
 	p.Pattern, p.Load = experiments.Choose(traffic.Patterns, "uniform"), sameLoad
 }

@@ -235,7 +235,6 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) 
 // openLoop is the program of files that name none.
 const openLoop = "open-loop"
 
-// programTable is the [program] table.
 type programTable struct {
 	Type experiments.Choice[terminal.Env, fabric.Workload] `toml:"type" doc:"program that every terminal runs"`
 }

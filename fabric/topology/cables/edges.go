@@ -84,7 +84,6 @@ func isList(data []byte) bool {
 	return false
 }
 
-// Validate checks what the tags cannot.
 func (c *EdgesConfig) Validate() error { return topology.CheckPath(c.Path, "a list of cables") }
 
 // ReadEdges reads a list of cables in the format of [EdgesConfig]. name stands for the file in

@@ -16,7 +16,6 @@ func init() {
 	topology.Register("kautz", "Kautz graph with a cable for each arc", KautzConfig{D: 2, N: 4, Terminals: 2}, newKautz)
 }
 
-// Validate checks what the tags cannot.
 func (c *ButterflyConfig) Validate() error {
 	ports := 2 * c.K * c.N // of a row of switches
 	for range c.N - 1 {
@@ -107,7 +106,6 @@ type KautzConfig struct {
 	Terminals int `toml:"terminals" doc:"terminals of a switch" min:"1" max:"4096"`
 }
 
-// Validate checks what the tags cannot.
 func (c *KautzConfig) Validate() error {
 	n := c.D + 1
 	for range c.N - 1 {

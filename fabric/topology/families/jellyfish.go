@@ -27,7 +27,6 @@ func init() {
 		XpanderConfig{Degree: 5, Lift: 6, Terminals: 3, Seed: 1}, newXpander)
 }
 
-// Validate checks what the tags cannot.
 func (c *JellyfishConfig) Validate() error {
 	if c.Degree >= c.Switches {
 		return &param.ParamError{Key: "degree", Value: c.Degree, Want: fmt.Sprintf("less than the number of switches, %d", c.Switches)}
@@ -168,7 +167,6 @@ type XpanderConfig struct {
 	Seed      uint64 `toml:"seed" doc:"chooses the graph; other random choices have no part in it"`
 }
 
-// Validate checks what the tags cannot.
 func (c *XpanderConfig) Validate() error {
 	return topology.CheckPorts("lift", c.Lift, (c.Degree+1)*c.Lift*(c.Degree+c.Terminals))
 }

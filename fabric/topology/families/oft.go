@@ -19,7 +19,6 @@ func init() {
 		func(c OFTConfig, _ struct{}) (topology.Topology, error) { return newOFT(c) })
 }
 
-// Validate checks what the tags cannot.
 func (c *OFTConfig) Validate() error { return topology.CheckPorts("k", c.K, 3*c.K*c.K*(2*c.K+c.P)) }
 
 // OFT is the orthogonal fat tree of Valerio, Moser and Melliar-Smith (IEEE Int.

@@ -22,7 +22,6 @@ func init() {
 	topology.Register("polarfly", "PolarFly: Erdős-Rényi polarity graph, any two switches at most two hops apart", PolarFlyConfig{Q: 5}, newPolarFly)
 }
 
-// Validate checks what the tags cannot.
 func (c *PolarFlyConfig) Validate() error {
 	if _, _, ok := topology.PrimePower(c.Q); !ok {
 		return &param.ParamError{Key: "q", Value: c.Q, Want: "a prime power: 2, 3, 4, 5, 7, 8, 9, 11, ..."}

@@ -25,7 +25,6 @@ func init() {
 	topology.Register("slim-fly", "Slim Fly: McKay-Miller-Širáň graph, any two switches at most two hops apart", SlimFlyConfig{Q: 5}, newSlimFly)
 }
 
-// Validate checks what the tags cannot.
 func (c *PolarStarConfig) Validate() error {
 	if _, _, ok := topology.PrimePower(c.Q); !ok {
 		return &param.ParamError{Key: "q", Value: c.Q, Want: "a prime power: 2, 3, 4, 5, 7, 8, 9, 11, ..."}
@@ -206,7 +205,6 @@ type SlimFlyConfig struct {
 	P int `toml:"p" doc:"terminals of a switch; 0: half the ports to other switches, rounded up, as its authors have it" min:"0" max:"4096"`
 }
 
-// Validate checks what the tags cannot.
 func (c *SlimFlyConfig) Validate() error {
 	if _, _, ok := topology.PrimePower(c.Q); !ok || c.Q%4 == 2 {
 		return &param.ParamError{Key: "q", Value: c.Q, Want: "a prime power from 3 on: 3, 4, 5, 7, 8, 9, 11, 13, ..."}

@@ -31,7 +31,6 @@ func init() {
 		})
 }
 
-// Validate checks what the tags cannot.
 func (c *RailConfig) Validate() error {
 	switch {
 	case c.Uplinks%c.Spines != 0:
@@ -145,7 +144,6 @@ type PlanesConfig struct {
 	Parallel  []int `toml:"parallel" doc:"of a plane, cables between a child and each of its parents at each level; empty: 1 everywhere" min:"1" max:"65536"`
 }
 
-// Validate checks what the tags cannot.
 func (c *PlanesConfig) Validate() error {
 	plane := topology.XGFTConfig{M: c.M, W: c.W, Parallel: c.Parallel}
 	if err := plane.Validate(); err != nil {

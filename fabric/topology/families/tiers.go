@@ -1,7 +1,10 @@
 package families
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,7 +46,6 @@ func init() {
 // tiersLine matches the line that tells such a file from others.
 var tiersLine = input.Pattern(`(?im)^Tiers\s+\d+\s*$`)
 
-// Validate checks what the tags cannot.
 func (c *TiersConfig) Validate() error { return topology.CheckPath(c.Path, "a file of tiers") }
 
 // TiersNetwork is the network of a file of tiers.
@@ -87,24 +89,19 @@ func ReadTiers(name string, data []byte) (*TiersNetwork, error) {
 	if err := input.CheckUTF8(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	problems := input.Problems{Name: name}
+	lines := input.NewLines(bytes.NewReader(data), name)
 	head := map[string]int{}
 	var tiers []tier
-	lines := strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n")
-	for i, line := range lines {
-		line, _, _ = strings.Cut(line, "#")
-		words := strings.Fields(line)
-		if len(words) == 0 {
-			continue
-		}
+	for words := lines.NextWords(); words != nil; words = lines.NextWords() {
 		key := strings.ToLower(words[0])
 		if len(words) != 2 {
-			problems.ProblemAt(i+1, "%s: want a name and a number", input.Quote(strings.TrimSpace(line)))
+			text, _, _ := strings.Cut(lines.Text, "#")
+			lines.Problem("%s: want a name and a number", input.Quote(strings.TrimSpace(text)))
 			continue
 		}
 		value, err := strconv.Atoi(words[1])
 		if err != nil || value < 0 || value > mostTierValue {
-			problems.ProblemAt(i+1, "%s = %s: want a number of 0 to %d", words[0], input.Quote(words[1]), mostTierValue)
+			lines.Problem("%s = %s: want a number of 0 to %d", words[0], input.Quote(words[1]), mostTierValue)
 			continue
 		}
 		limits, known := tierKeys[key]
@@ -115,42 +112,42 @@ func ReadTiers(name string, data []byte) (*TiersNetwork, error) {
 		_, twice := set[key]
 		switch {
 		case twice:
-			problems.ProblemAt(i+1, "%s stands twice", words[0])
+			lines.Problem("%s stands twice", words[0])
 		case key == "nodes" || key == "tiers" || key == "podsize":
 			head[key] = value
 		case key == "tier":
 			if value != len(tiers) {
-				problems.ProblemAt(i+1, "tier %d: want tier %d next", value, len(tiers))
+				lines.Problem("tier %d: want tier %d next", value, len(tiers))
 			}
-			tiers = append(tiers, tier{i + 1, map[string]int{}})
+			tiers = append(tiers, tier{lines.Number, map[string]int{}})
 		case !known:
-			problems.ProblemAt(i+1, "%s: unknown; known are Nodes, Tiers, Podsize, Tier, Downlink_speed_Gbps, Downlink_Latency_ns, Switch_Latency_ns, Radix_Down, Radix_Up, Oversubscribed, Bundle", input.Quote(words[0]))
+			lines.Problem("%s: unknown; known are Nodes, Tiers, Podsize, Tier, Downlink_speed_Gbps, Downlink_Latency_ns, Switch_Latency_ns, Radix_Down, Radix_Up, Oversubscribed, Bundle", input.Quote(words[0]))
 		case len(tiers) == 0:
-			problems.ProblemAt(i+1, "%s stands before the first Tier", words[0])
+			lines.Problem("%s stands before the first Tier", words[0])
 		case value < limits.least:
-			problems.ProblemAt(i+1, "%s = %d: want at least %d", words[0], value, limits.least)
+			lines.Problem("%s = %d: want at least %d", words[0], value, limits.least)
 		default:
 			tiers[len(tiers)-1].set[key] = value
 		}
 	}
-	end := len(lines)
+	end := bytes.Count(data, []byte("\n")) + 1
 	for _, key := range []string{"nodes", "tiers", "podsize"} {
 		if head[key] < 1 {
-			problems.ProblemAt(end, "%s is missing", key)
+			lines.ProblemAt(end, "%s is missing", key)
 		}
 	}
 	if n := head["tiers"]; n != len(tiers) || n < 2 || n > 3 {
-		problems.ProblemAt(end, "%d tiers are announced, and %d follow: want 2 or 3", n, len(tiers))
+		lines.ProblemAt(end, "%d tiers are announced, and %d follow: want 2 or 3", n, len(tiers))
 	}
 	for i := range tiers {
-		for key, limits := range tierKeys {
-			if _, ok := tiers[i].set[key]; !ok && limits.otherwise < 0 {
-				problems.ProblemAt(tiers[i].line, "tier %d has no %s", i, key)
+		for _, key := range slices.Sorted(maps.Keys(tierKeys)) {
+			if _, ok := tiers[i].set[key]; !ok && tierKeys[key].otherwise < 0 {
+				lines.ProblemAt(tiers[i].line, "tier %d has no %s", i, key)
 			}
 		}
 	}
-	if problems.Any() {
-		return nil, problems.Err()
+	if err := lines.Finish(); err != nil {
+		return nil, err
 	}
 	x, err := tiersOf(head, tiers)
 	if err != nil {

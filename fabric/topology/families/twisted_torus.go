@@ -19,7 +19,6 @@ func init() {
 		TwistedTorusConfig{Dims: []int{8, 4}, Twist: []int{0, 4}, Terminals: 1}, newTwistedTorus)
 }
 
-// Validate checks what the tags cannot.
 func (c *TwistedTorusConfig) Validate() error {
 	switches, sum, err := topology.CheckDims(c.Dims, 16)
 	switch {

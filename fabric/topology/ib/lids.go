@@ -1,6 +1,7 @@
 package ib
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 
@@ -56,9 +57,7 @@ func (l *LIDs) put(lid, destination int) {
 	for len(l.end) <= lid {
 		l.end = append(l.end, 0)
 	}
-	if l.end[lid] == 0 {
-		l.end[lid] = int32(destination) + 1
-	}
+	l.end[lid] = cmp.Or(l.end[lid], int32(destination)+1)
 }
 
 // of is the destination of a LID: a terminal, terminals + a switch, or aggregation.

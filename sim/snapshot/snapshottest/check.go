@@ -11,19 +11,11 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Check gives every field of a T a value of its own, writes it and reads it back into
+// Problems gives every field of a T a value of its own, writes it and reads it back into
 // another T: each field must come back, but for those named in except, which must not.
 // So a new field fails the test until somebody has decided which of the two it is. fresh
 // makes a T whose slices have the lengths that archive expects; slices that are nil there
 // are given elements. Pointers, interfaces, maps and functions belong into except.
-func Check[T any](t *testing.T, fresh func() *T, archive func(*snapshot.Archive, *T), except ...string) {
-	t.Helper()
-	for _, problem := range Problems(fresh, archive, except...) {
-		t.Errorf("%v: %s", reflect.TypeFor[T](), problem)
-	}
-}
-
-// Problems is what Check complains of.
 func Problems[T any](fresh func() *T, archive func(*snapshot.Archive, *T), except ...string) (problems []string) {
 	x, y := fresh(), fresh()
 	next := 0
