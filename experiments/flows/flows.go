@@ -106,6 +106,9 @@ func (c *flowsConfig) build() (*flowsParts, error) {
 	if c.Transport.Repeat == "go-back-n" && (c.Switch.Full == "trim" || c.Transport.Spray != "single" || c.Switch.Paths != "hash") {
 		problems = append(problems, &param.ParamError{Key: "transport.repeat", Value: c.Transport.Repeat, Want: `"selective", or transport.spray = "single", switch.paths = "hash" and switch.full = "drop" or "pause": a receiver that throws away what comes out of order needs one path, and no trimmed packets`})
 	}
+	if c.Switch.Full == "trim" && c.Switch.Header > c.Transport.Packet {
+		problems = append(problems, &param.ParamError{Key: "switch.header", Value: c.Switch.Header, Want: fmt.Sprintf("at most transport.packet = %v, of which it is what is left", c.Transport.Packet)})
+	}
 	_, err = shared.Degraded(t.Graph(), p.tree, c.Switch.Degraded)
 	problems = append(problems, err)
 	if err := errors.Join(problems...); err != nil {

@@ -466,7 +466,7 @@ func (n *Network) squeeze(o *output, id int32, p *Packet) *fifo {
 			n.drop(o, id, p)
 			return nil
 		}
-		p.Size, p.Trimmed, p.Control, p.LastHop = int32(n.config.Header), true, true, o.to < 0
+		p.Size, p.Trimmed, p.Control, p.LastHop = min(p.Size, int32(n.config.Header)), true, true, o.to < 0
 		o.Trimmed++
 	}
 	q := o.class(p, n.mixed)
