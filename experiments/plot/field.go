@@ -46,7 +46,7 @@ func (f *Field) limits() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, row := range f.Values {
 		for _, v := range row {
-			if !math.IsNaN(v) && !math.IsInf(v, 0) && !(f.Log && v <= 0) {
+			if drawable(v, f.Log) {
 				low, high = min(low, v), max(high, v)
 			}
 		}
@@ -75,7 +75,7 @@ func (f *Field) Plot(c draw.Canvas, p *plot.Plot) {
 		for i, v := range row {
 			x, y := float64(i), float64(j)
 			r := rectangle(trX(x-0.5), trY(y-0.5), trX(x+0.5), trY(y+0.5))
-			if math.IsNaN(v) || math.IsInf(v, 0) || f.Log && v <= 0 {
+			if !drawable(v, f.Log) {
 				c.StrokeLine2(draw.LineStyle{Color: gray, Width: 0.5}, r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
 				if f.saturated(j, i) {
 					c.FillText(style, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}, "*")

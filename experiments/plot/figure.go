@@ -205,8 +205,12 @@ func (f *Figure) visible(s *Series, i int) bool {
 	if f.Style == Histogram {
 		x = s.XEnd[i] // the first bin may begin at 0
 	}
-	return f.onAxis(x) && !math.IsNaN(y) && !math.IsInf(y, 0) && !(f.LogY && y <= 0)
+	return f.onAxis(x) && drawable(y, f.LogY)
 }
+
+// drawable tells whether an axis can show a number: those at the ends of what floating point holds have no place, nor a
+// margin, on it, and a logarithmic one shows positive ones only.
+func drawable(v float64, log bool) bool { return math.Abs(v) <= 1e100 && !(log && v < 1e-100) }
 
 // shown are the points of a series that can be drawn on the axes.
 func (f *Figure) shown(s *Series) (all []int) {
@@ -220,12 +224,12 @@ func (f *Figure) shown(s *Series) (all []int) {
 
 // onAxis tells whether the horizontal axis can show x.
 func (f *Figure) onAxis(x float64) bool {
-	return !math.IsNaN(x) && !math.IsInf(x, 0) && !(f.LogX && !f.categorical() && x <= 0)
+	return drawable(x, f.LogX && !f.categorical())
 }
 
 // interval is the half-width of the confidence interval of point i; 0 if there is none.
 func (s *Series) interval(i int) float64 {
-	if i >= len(s.HalfWidth) || !(s.HalfWidth[i] > 0) || math.IsInf(s.HalfWidth[i], 0) {
+	if i >= len(s.HalfWidth) || !(s.HalfWidth[i] > 0) || !drawable(s.HalfWidth[i], false) {
 		return 0
 	}
 	return s.HalfWidth[i]

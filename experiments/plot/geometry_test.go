@@ -71,9 +71,7 @@ func TestNoValidPointIsCutOff(t *testing.T) {
 				if s.Y[i] < y.min || s.Y[i] > min(y.max, f.ceiling()) || s.X[i] < x.min || s.X[i] > x.max {
 					t.Errorf("%s: %s at %v, %v is off the axes %v, %v", name, s.Name, s.X[i], s.Y[i], x, y)
 				}
-				if f.Style == Bar && s.Y[i]+s.interval(i) > y.max {
-					t.Errorf("%s: the interval of %s at %v ends at %v, the axis at %v", name, s.Name, s.X[i], s.Y[i]+s.interval(i), y.max)
-				}
+				simtest.ErrorIf(t, f.Style == Bar && s.Y[i]+s.interval(i) > y.max, "%s: the interval of %s at %v ends at %v, the axis at %v", name, s.Name, s.X[i], s.Y[i]+s.interval(i), y.max)
 			}
 		}
 	}
@@ -279,9 +277,8 @@ func TestTicksAtPowers(t *testing.T) {
 	}
 	// An axis that shows one of them has other ticks.
 	f := &Figure{XLabel: "Ranks", LogX: true, XRange: []float64{7, 12}, Style: Line, Series: []Series{{X: []float64{4, 8, 16}, Y: []float64{1, 1, 1}}}}
-	if l, _ := record(f); labelsOf(l.plot.X.Tick.Marker, 7, 12) != "7 8 9 10" {
-		t.Errorf("ticks %s", labelsOf(l.plot.X.Tick.Marker, 7, 12))
-	}
+	l, _ := record(f)
+	simtest.Equal(t, labelsOf(l.plot.X.Tick.Marker, 7, 12), "7 8 9 10", "ticks")
 	// Of 40 powers each that there is room for has a label, at equal distances.
 	s := Series{}
 	for i := range 40 {
@@ -314,9 +311,7 @@ func TestRender(t *testing.T) {
 			simtest.FatalIf(t, err != nil, "%s.%s: %v", name, format, err)
 			again, err := f.Render(format)
 			simtest.ErrorIf(t, err != nil || !bytes.Equal(first, again), "%s.%s differs when drawn again (%v)", name, format, err)
-			if !bytes.HasPrefix(first, []byte(start)) {
-				t.Errorf("%s.%s begins with %q", name, format, first[:8])
-			}
+			simtest.ErrorIf(t, !bytes.HasPrefix(first, []byte(start)), "%s.%s begins with %q", name, format, first[:8])
 			if dir := os.Getenv("WEFT_FIGURES"); dir != "" {
 				simtest.Check(t, os.WriteFile(filepath.Join(dir, name+"."+format), first, 0o644))
 			}
@@ -355,6 +350,8 @@ func TestNothingToDraw(t *testing.T) {
 	f.Series[0].States = []State{Saturated}
 	simtest.Refuse(f.Render("svg"))(t, "no point to draw: those that are saturated have no value")
 	simtest.Refuse(f.Render("bmp"))(t, "")
+	f.Series[0] = Series{X: []float64{1, 2, 3}, Y: []float64{1e308, 12, 5e-324}, HalfWidth: []float64{0, 1e308, 0}} // which have no place on an axis
+	simtest.Must(f.Render("svg"))(t)
 }
 
 // TestTicks: labels at round steps.

@@ -171,7 +171,7 @@ func (f *Figure) includeReferences(x, y *span) {
 		case m.Hue != ReferenceHue:
 		case m.Vertical && f.onAxis(m.From):
 			x.include(m.From)
-		case !m.Vertical && !(f.LogY && m.From <= 0):
+		case !m.Vertical && drawable(m.From, f.LogY):
 			y.include(m.From)
 		}
 	}
