@@ -435,7 +435,7 @@ func TestFullOutput(t *testing.T) {
 func TestBlockedFolder(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
 	simtest.Check(t, os.MkdirAll("o/results.csv/x", 0o777))
-	untouched(t, "o/results.csv/x x.toml", "result folder o: results.csv cannot be replaced: ", "run", "x.toml", "--out", "o")
+	untouched(t, "o/results.csv/x x.toml", "result folder o: results.csv cannot be replaced: ", "run", "x.toml", "--out", "o", "--force")
 }
 
 // TestBadInputFiles: problems of a file that an experiment names stand under the key that names it.

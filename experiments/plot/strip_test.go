@@ -308,7 +308,7 @@ func (t *tape) Stroke(p vg.Path) {
 func (t *tape) Fill(p vg.Path) { t.path(p, true) }
 
 func (t *tape) FillString(face font.Face, at vg.Point, s string) {
-	m := mark{text: s}
+	m := mark{text: s, ink: color.NRGBAModel.Convert(t.ink).(color.NRGBA)}
 	w, e := face.Width(s), face.Extents()
 	for _, corner := range []vg.Point{{Y: -e.Descent}, {X: w, Y: -e.Descent}, {X: w, Y: e.Ascent}, {Y: e.Ascent}} {
 		m.points = append(m.points, t.place(at.Add(corner)))
