@@ -196,9 +196,7 @@ func TestManualPages(t *testing.T) {
 	for name := range strings.FieldsSeq(files) {
 		for line := range strings.Lines(read(t, name)) {
 			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .SS .PP .TP .RS .RE .nf .fi .nh .EX .EE", word) || strings.HasPrefix(word, "'") {
-				t.Errorf("%s: %s", name, line)
-			}
+			simtest.ErrorIf(t, strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .SS .PP .TP .RS .RE .nf .fi .nh .EX .EE", word) || strings.HasPrefix(word, "'"), "%s: %s", name, line)
 		}
 	}
 	holds(t, "share/man1/weft-run.1", "\\fB-j\\fP, \\fB--jobs\\fP=0\n\tpoints computed side by side", "weft run examples/quickstart")

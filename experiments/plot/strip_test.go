@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -274,12 +275,14 @@ func (t *tape) place(p vg.Point) vg.Point {
 	return t.at.Add(vg.Point{X: p.X*vg.Length(cos) - p.Y*vg.Length(sin), Y: p.X*vg.Length(sin) + p.Y*vg.Length(cos)})
 }
 
-func (t *tape) Push()                               { t.saved = append(t.saved, t.state) }
-func (t *tape) Pop()                                { t.state, t.saved = t.saved[len(t.saved)-1], t.saved[:len(t.saved)-1] }
-func (t *tape) Rotate(angle float64)                { t.angle += angle }
-func (t *tape) Translate(by vg.Point)               { t.at = t.place(by) }
-func (t *tape) Scale(x, y float64)                  { panic("not used") }
-func (t *tape) SetColor(c color.Color)              { t.ink = color.NRGBAModel.Convert(c).(color.NRGBA) }
+func (t *tape) Push()                 { t.saved = append(t.saved, t.state) }
+func (t *tape) Pop()                  { t.state, t.saved = t.saved[len(t.saved)-1], t.saved[:len(t.saved)-1] }
+func (t *tape) Rotate(angle float64)  { t.angle += angle }
+func (t *tape) Translate(by vg.Point) { t.at = t.place(by) }
+func (t *tape) Scale(x, y float64)    { panic("not used") }
+func (t *tape) SetColor(c color.Color) {
+	t.ink = color.NRGBAModel.Convert(cmp.Or(c, color.Color(color.Black))).(color.NRGBA)
+}
 func (t *tape) SetLineWidth(w vg.Length)            { t.width = w }
 func (t *tape) SetLineDash([]vg.Length, vg.Length)  {}
 func (t *tape) DrawImage(vg.Rectangle, image.Image) { panic("not used") }
