@@ -277,7 +277,7 @@ func TestForwardingTables(t *testing.T) {
 		refuses(t, c.want, "run", "cluster.toml")
 	}
 	// Random choices are no tables.
-	refuses(t, "tables by destination cannot say this", "topology", "mesh.toml", "--set", "routing.type=table", "--set", "routing.ties=random", "--lfts", "x")
+	refuses(t, "routing.type = \"table\": tables by destination cannot say this", "topology", "mesh.toml", "--set", "routing.type=table", "--set", "routing.ties=random", "--lfts", "x")
 	refuses(t, "need an experiment file", "topology", "cluster.ibnetdiscover", "--lfts", "x")
 	says(t, exitSuccess, "", "warning: on one virtual lane these tables can deadlock (a cycle of 5 channels (exact))",
 		"topology", "mesh.toml", "--set", "topology.type=torus", "--set", "topology.dims=[5]", "--lfts", "ring.lfts")
