@@ -123,7 +123,12 @@ type keyed struct {
 	err error
 }
 
-func (k *keyed) Error() string { return k.key + " " + k.err.Error() }
+func (k *keyed) Error() string {
+	if text := k.err.Error(); strings.HasPrefix(text, "= ") {
+		return k.key + " " + text
+	}
+	return k.key + ": " + k.err.Error()
+}
 func (k *keyed) Unwrap() error { return k.err }
 
 // At attaches err, found by other means than a setting's bounds, to the dotted key that the user

@@ -68,6 +68,15 @@ flows = true
 	}
 }
 
+// TestSlowdownUneven: where cables differ, or are slower than terminals, no flow is faster than alone, by its fastest ways.
+func TestSlowdownUneven(t *testing.T) {
+	for _, more := range []string{"[switch]\ndegraded = 1\n", "[channel.terminal]\nrate = \"400Gb/s\"\n"} {
+		o := enginetest.OutcomeOf(t, "kind = \"flows\"\ntopology = { type = \"xgft\", m = [4, 4], w = [1, 4] }\nmeasure = { flows = true }\n"+more)
+		least := slices.Min(simtest.Must(o.Tables["flows"].Numbers("slowdown"))(t))
+		simtest.ErrorIf(t, least < 1, "%s: a slowdown of %v", more, least)
+	}
+}
+
 // TestFlowsConserve runs random settings to their ends: every flow completes, whatever is
 // dropped, trimmed or paused on the way, and no packet is left in the network.
 func TestFlowsConserve(t *testing.T) {
