@@ -339,7 +339,7 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[flows]\npattern = \"all-to-all\"\n[topology]\ntype = \"single-switch\"\nterminals = 5000\n": "flows.pattern = all-to-all: want at most 16777216 flows; these are 24995000",
 		"[flows]\npattern = \"poisson\"\nduration = \"1000s\"\n":                                      "flows.duration = 1000s: want at most 16777216 flows",
 		"[flows]\nbytes = \"1000000000000000B\"\n":                                                    "flows.bytes flow 1 makes 244738130201 packets of a connection: want at most 2147483647",
-		"[channel.none]\nrate = \"1Gb/s\"\n":                                                          "channel.none",
+		"[channel.none]\nrate = \"1Gb/s\"\n":                                                          "channel.none is no channel class of this topology: want terminal, level1",
 		"[switch]\nheader = \"4151B\"\n":                                                              "switch.header = 4151B: want at most transport.packet = 4150B",
 	} {
 		simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\n"+text, experiments.Options{}))(t, want)
