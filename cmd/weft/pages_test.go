@@ -288,9 +288,7 @@ func TestForwardingTables(t *testing.T) {
 func TestBench(t *testing.T) {
 	out := ends(t, exitSuccess, "", "bench", "--format", "csv", "multicast-10496")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 2 || lines[0] != strings.Join(experiments.BenchColumns, ",") || !strings.HasPrefix(lines[1], "multicast-10496,event,") {
-		t.Fatal(out)
-	}
+	simtest.FatalIf(t, len(lines) != 2 || lines[0] != strings.Join(experiments.BenchColumns, ",") || !strings.HasPrefix(lines[1], "multicast-10496,event,"), "%s", out)
 	path := filepath.Join(t.TempDir(), "a.csv")
 	simtest.Check(t, os.WriteFile(path, []byte(out), 0o644))
 	ends(t, exitSuccess, " 1.000\n", "bench", "--compare", path+","+path)
