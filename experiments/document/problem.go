@@ -186,6 +186,12 @@ func (d *Tree) Sets(key string) bool {
 	return set || swept
 }
 
+// Chosen tells whether somebody sets a key: a resolved file has all, those of options and sweeps are chosen.
+func (d *Tree) Chosen(key string) bool {
+	_, swept := d.Swept[key]
+	return d.Sets(key) && (swept || !d.Resolved || d.Origins[key].option != "")
+}
+
 // SetUnder lists in order the settings whose keys begin so that the file, its sweep or an option
 // gives.
 func (d *Tree) SetUnder(prefix string) (keys []string) {
