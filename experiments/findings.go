@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // findings are things found out, a [Note] or a [Warning] each, in their order, with the points that
@@ -195,8 +196,8 @@ func IdleOf[C any](warnings []Warning, list []Idle[C], c C) []Warning {
 	return warnings
 }
 
-// idleKeys leaves of warnings of settings that change nothing those that d has, one by one, with
-// the first reason of each.
+// idleKeys leaves of warnings of settings that change nothing those that somebody has chosen, one by one,
+// with the first reason of each.
 func idleKeys(warnings []Warning, d *document.Tree) (kept []Warning) {
 	for _, w := range warnings {
 		if !w.Idle {
@@ -206,10 +207,10 @@ func idleKeys(warnings []Warning, d *document.Tree) (kept []Warning) {
 		for key := range strings.FieldsSeq(w.Key) {
 			table, all := strings.CutSuffix(key, "*")
 			if all {
-				for _, key := range d.SetUnder(table) {
+				for _, key := range lists.Filter(d.SetUnder(table), d.Chosen) {
 					kept = addIdle(kept, key, w.Message)
 				}
-			} else if d.Sets(key) {
+			} else if d.Chosen(key) {
 				kept = addIdle(kept, key, w.Message)
 			}
 		}

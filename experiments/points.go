@@ -344,7 +344,7 @@ func (f *File) check() {
 
 // pointDocument is the file to a point of it: swept keys stand where they are swept.
 func (f *File) pointDocument() *document.Tree {
-	return &document.Tree{Name: f.doc.Name, Origins: f.doc.Origins, Swept: f.swept}
+	return &document.Tree{Name: f.doc.Name, Origins: f.doc.Origins, Swept: f.swept, Resolved: f.doc.Resolved}
 }
 
 // TopologyOf builds the network that the tables of a point of the file choose, the first of

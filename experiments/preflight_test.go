@@ -204,9 +204,7 @@ measure = { find = "saturation" }
 func TestCostOfPackets(t *testing.T) {
 	flits := strings.Replace(costRow, "load = 0.4", "load = 0.4, packet_flits = 8", 1) + "[switch]\nhold = true\nflow_control = \"cut-through\"\n"
 	of, got := predicted(t, flits), predicted(t, flits+"[fabric]\nunit = \"packet\"\n")
-	if math.Abs(got.likely.crossings/of.likely.crossings-1) > 1e-9 || math.Abs(2*got.most.nanoseconds/of.most.nanoseconds-1) > 1e-9 {
-		t.Errorf("packets: %+v, flits: %+v", got, of)
-	}
+	simtest.ErrorIf(t, math.Abs(got.likely.crossings/of.likely.crossings-1) > 1e-9 || math.Abs(2*got.most.nanoseconds/of.most.nanoseconds-1) > 1e-9, "packets: %+v, flits: %+v", got, of)
 }
 
 // TestCostOfOpenWindow: where the run finds its window, what is said is a range,

@@ -4,6 +4,7 @@ package networks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -35,7 +36,16 @@ func atlasCommand(a *command.App) *cobra.Command {
 		Long:  help,
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if c.Flags().Changed("terminals") || c.Flags().Changed("radix") {
+			list := c.Flags().Changed("terminals") || c.Flags().Changed("radix")
+			if err := cmp.Or(
+				command.RefusedIf(flags.Out == "-", "--out -: want a folder; without --out the table goes to standard output"),
+				command.RefusedIf(list && (measure || len(only) > 0), "--measure and --topology are of pairs that are certified, without --terminals and --radix"),
+				command.RefusedIf(!list && c.Flags().Changed("rank"), "--rank sorts the list of --terminals and --radix"),
+				command.RefusedIf(!measure && c.Flags().Changed("format"), "--format is for the results of --measure"),
+			); err != nil {
+				return err
+			}
+			if list {
 				return listBuildable(c.Context(), a, terminals, radix, rank, set, flags.Out)
 			}
 			if err := flags.Check(); err != nil {

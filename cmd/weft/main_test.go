@@ -196,9 +196,7 @@ func TestManualPages(t *testing.T) {
 	for name := range strings.FieldsSeq(files) {
 		for line := range strings.Lines(read(t, name)) {
 			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .SS .PP .TP .RS .RE .nf .fi .nh .EX .EE", word) || strings.HasPrefix(word, "'") {
-				t.Errorf("%s: %s", name, line)
-			}
+			simtest.ErrorIf(t, strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .SS .PP .TP .RS .RE .nf .fi .nh .EX .EE", word) || strings.HasPrefix(word, "'"), "%s: %s", name, line)
 		}
 	}
 	holds(t, "share/man1/weft-run.1", "\\fB-j\\fP, \\fB--jobs\\fP=0\n\tpoints computed side by side", "weft run examples/quickstart")
@@ -435,7 +433,7 @@ func TestFullOutput(t *testing.T) {
 func TestBlockedFolder(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
 	simtest.Check(t, os.MkdirAll("o/results.csv/x", 0o777))
-	untouched(t, "o/results.csv/x x.toml", "result folder o: results.csv cannot be replaced: ", "run", "x.toml", "--out", "o")
+	untouched(t, "o/results.csv/x x.toml", "result folder o: results.csv cannot be replaced: ", "run", "x.toml", "--out", "o", "--force")
 }
 
 // TestBadInputFiles: problems of a file that an experiment names stand under the key that names it.

@@ -277,7 +277,7 @@ func TestForwardingTables(t *testing.T) {
 		refuses(t, c.want, "run", "cluster.toml")
 	}
 	// Random choices are no tables.
-	refuses(t, "tables by destination cannot say this", "topology", "mesh.toml", "--set", "routing.type=table", "--set", "routing.ties=random", "--lfts", "x")
+	refuses(t, "routing.type = \"table\": tables by destination cannot say this", "topology", "mesh.toml", "--set", "routing.type=table", "--set", "routing.ties=random", "--lfts", "x")
 	refuses(t, "need an experiment file", "topology", "cluster.ibnetdiscover", "--lfts", "x")
 	says(t, exitSuccess, "", "warning: on one virtual lane these tables can deadlock (a cycle of 5 channels (exact))",
 		"topology", "mesh.toml", "--set", "topology.type=torus", "--set", "topology.dims=[5]", "--lfts", "ring.lfts")
@@ -288,9 +288,7 @@ func TestForwardingTables(t *testing.T) {
 func TestBench(t *testing.T) {
 	out := ends(t, exitSuccess, "", "bench", "--format", "csv", "multicast-10496")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 2 || lines[0] != strings.Join(experiments.BenchColumns, ",") || !strings.HasPrefix(lines[1], "multicast-10496,event,") {
-		t.Fatal(out)
-	}
+	simtest.FatalIf(t, len(lines) != 2 || lines[0] != strings.Join(experiments.BenchColumns, ",") || !strings.HasPrefix(lines[1], "multicast-10496,event,"), "%s", out)
 	path := filepath.Join(t.TempDir(), "a.csv")
 	simtest.Check(t, os.WriteFile(path, []byte(out), 0o644))
 	ends(t, exitSuccess, " 1.000\n", "bench", "--compare", path+","+path)

@@ -89,6 +89,7 @@ func TestRoutesAsConfigured(t *testing.T) {
 		{[]string{mesh, "--engine", "dor", "--jobs", "conf/none"}, []string{"conf/none: cannot be read"}},
 		{[]string{mesh, "--engine", "dor", "--draws", "0"}, []string{"--draws 0: want 1 to 10000"}},
 		{[]string{mesh, "--lanes", "3"}, []string{"--lanes 3: want 1, 2, 4, 8 or 15"}},
+		{[]string{mesh, "--hottest", "-1"}, []string{"--hottest -1: want at least 0"}},
 	} {
 		status, _, stderr := weft(t, append([]string{"routes"}, c.args...)...)
 		simtest.Equal(t, status, exitUsage, "%v: status", c.args)

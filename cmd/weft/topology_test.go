@@ -160,6 +160,10 @@ func TestAtlasCommand(t *testing.T) {
 	refusesAll(t, [][2]string{
 		{"atlas --terminals 0", "--terminals 0: want 1 to"},
 		{"atlas --radix 1", "--radix 1: want 2 to"},
+		{"atlas --radix 8 --out -", "--out -: want a folder"},
+		{"atlas --radix 8 --topology oft", "--measure and --topology are of pairs that are certified"},
+		{"atlas --topology oft --rank price", "--rank sorts the list"},
+		{"atlas --topology oft --format jsonl", "--format is for the results of --measure"},
 		{"atlas --terminals 10 --rank beauty", "--rank beauty: want "},
 		{"atlas --topology flat", "--topology flat: want butterfly, "},
 		{"atlas --topology oft --set floor.units=3", "floor.units"},

@@ -23,6 +23,7 @@ type Tree struct {
 	Order    []string          // keys in the order of the file
 	Comment  []string          // lines at the top of the file
 	Problems Problems          // so far
+	Resolved bool              // weft has spelt every setting out
 }
 
 // Parse reads TOML. name stands in messages. Errors of syntax are
@@ -31,7 +32,7 @@ func Parse(name, text string) (*Tree, error) {
 	if err := input.CheckUTF8([]byte(text[:min(len(text), 2)])); err != nil {
 		return nil, Problems{{At: name, Message: err.Error(), Order: Origin{file: name}}}
 	}
-	d := &Tree{Name: name, Root: map[string]any{}, Comment: leadingComment(text)}
+	d := &Tree{Name: name, Root: map[string]any{}, Comment: leadingComment(text), Resolved: strings.HasPrefix(text, "# "+ResolvedBy)}
 	var deep *Problem
 	if d.Origins, d.Order, deep = places(name, text); deep != nil {
 		return nil, Problems{deep}

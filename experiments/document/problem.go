@@ -123,7 +123,12 @@ type keyed struct {
 	err error
 }
 
-func (k *keyed) Error() string { return k.key + ": " + k.err.Error() }
+func (k *keyed) Error() string {
+	if text := k.err.Error(); strings.HasPrefix(text, "= ") {
+		return k.key + " " + text
+	}
+	return k.key + ": " + k.err.Error()
+}
 func (k *keyed) Unwrap() error { return k.err }
 
 // At attaches err, found by other means than a setting's bounds, to the dotted key that the user
@@ -179,6 +184,12 @@ func (d *Tree) Sets(key string) bool {
 	_, set := d.Origins[key]
 	_, swept := d.Swept[key]
 	return set || swept
+}
+
+// Chosen tells whether somebody sets a key: a resolved file has all, those of options and sweeps are chosen.
+func (d *Tree) Chosen(key string) bool {
+	_, swept := d.Swept[key]
+	return d.Sets(key) && (swept || !d.Resolved || d.Origins[key].option != "")
 }
 
 // SetUnder lists in order the settings whose keys begin so that the file, its sweep or an option

@@ -106,6 +106,8 @@ func CheckFolder(dir string, resume, force bool) error {
 		return &FolderError{dir, "holds the results of a finished run: replace them with --force, keep the points that have not changed with --resume, or choose another folder with --out"}
 	case results.Exists(filepath.Join(dir, journalFile)):
 		return &FolderError{dir, "holds the finished points of an interrupted run: go on with --resume, begin again with --force, or choose another folder with --out"}
+	case results.Exists(filepath.Join(dir, resultsFile)):
+		return &FolderError{dir, "holds a " + resultsFile + " of no run here (there is no " + manifestFile + "): move it, replace it with --force, or choose another folder with --out"}
 	}
 	return nil
 }

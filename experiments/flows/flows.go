@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
@@ -17,6 +18,7 @@ import (
 	"github.com/weft-sim/weft/fabric/transport"
 	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -95,9 +97,10 @@ func (c *flowsConfig) build() (*flowsParts, error) {
 	if c.Network.Rate < 1e6 {
 		problems = append(problems, &param.ParamError{Key: "network.rate", Value: c.Network.Rate, Want: "at least 1Mb/s"})
 	}
+	classes := lists.Map(t.Graph().Classes, func(c topology.Class) string { return c.Name })
 	for name := range c.Channel {
-		if !slices.ContainsFunc(t.Graph().Classes, func(c topology.Class) bool { return c.Name == name }) {
-			problems = append(problems, document.At("channel."+name, errors.New("is no channel class of this topology")))
+		if !slices.Contains(classes, name) {
+			problems = append(problems, document.At("channel."+name, fmt.Errorf("is no channel class of this topology: want %s", strings.Join(classes, ", "))))
 		}
 	}
 	if c.Switch.Full == "pause" && c.Switch.Paths == "adaptive" && c.Switch.Queue == 0 {
@@ -105,6 +108,9 @@ func (c *flowsConfig) build() (*flowsParts, error) {
 	}
 	if c.Transport.Repeat == "go-back-n" && (c.Switch.Full == "trim" || c.Transport.Spray != "single" || c.Switch.Paths != "hash") {
 		problems = append(problems, &param.ParamError{Key: "transport.repeat", Value: c.Transport.Repeat, Want: `"selective", or transport.spray = "single", switch.paths = "hash" and switch.full = "drop" or "pause": a receiver that throws away what comes out of order needs one path, and no trimmed packets`})
+	}
+	if c.Switch.Full == "trim" && c.Switch.Header > c.Transport.Packet {
+		problems = append(problems, &param.ParamError{Key: "switch.header", Value: c.Switch.Header, Want: fmt.Sprintf("at most transport.packet = %v, of which it is what is left", c.Transport.Packet)})
 	}
 	_, err = shared.Degraded(t.Graph(), p.tree, c.Switch.Degraded)
 	problems = append(problems, err)

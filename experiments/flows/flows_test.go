@@ -68,6 +68,15 @@ flows = true
 	}
 }
 
+// TestSlowdownUneven: where cables differ, or are slower than terminals, no flow is faster than alone, by its fastest ways.
+func TestSlowdownUneven(t *testing.T) {
+	for _, more := range []string{"[switch]\ndegraded = 1\n", "[channel.terminal]\nrate = \"400Gb/s\"\n"} {
+		o := enginetest.OutcomeOf(t, "kind = \"flows\"\ntopology = { type = \"xgft\", m = [4, 4], w = [1, 4] }\nmeasure = { flows = true }\n"+more)
+		least := slices.Min(simtest.Must(o.Tables["flows"].Numbers("slowdown"))(t))
+		simtest.ErrorIf(t, least < 1, "%s: a slowdown of %v", more, least)
+	}
+}
+
 // TestFlowsConserve runs random settings to their ends: every flow completes, whatever is
 // dropped, trimmed or paused on the way, and no packet is left in the network.
 func TestFlowsConserve(t *testing.T) {
@@ -330,7 +339,8 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[flows]\npattern = \"all-to-all\"\n[topology]\ntype = \"single-switch\"\nterminals = 5000\n": "flows.pattern = all-to-all: want at most 16777216 flows; these are 24995000",
 		"[flows]\npattern = \"poisson\"\nduration = \"1000s\"\n":                                      "flows.duration = 1000s: want at most 16777216 flows",
 		"[flows]\nbytes = \"1000000000000000B\"\n":                                                    "flows.bytes flow 1 makes 244738130201 packets of a connection: want at most 2147483647",
-		"[channel.none]\nrate = \"1Gb/s\"\n":                                                          "channel.none",
+		"[channel.none]\nrate = \"1Gb/s\"\n":                                                          "channel.none is no channel class of this topology: want terminal, level1",
+		"[switch]\nheader = \"4151B\"\n":                                                              "switch.header = 4151B: want at most transport.packet = 4150B",
 	} {
 		simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\n"+text, experiments.Options{}))(t, want)
 	}

@@ -67,12 +67,13 @@ func (f *timedFlow) took() sim.Time { return f.ended - f.began }
 func (c *flowsConfig) timed(flows []transport.Flow, ends *transport.System, net *shared.Network) []timedFlow {
 	all := make([]timedFlow, len(flows))
 	began, ended := ends.Ends()
+	sprayed := c.Transport.Spray != "single" || c.Switch.Paths != "hash"
 	for i := range flows {
 		f := &all[i]
 		*f = timedFlow{&flows[i], began[i], ended[i], math.NaN()}
 		if f.ended >= 0 {
 			packets, last := c.Transport.PacketsOf(f.Bytes)
-			f.slowdown = float64(f.took()) / float64(net.Alone(topology.TerminalID(f.Src), topology.TerminalID(f.Dst), packets, last, int64(c.Transport.Header)))
+			f.slowdown = float64(f.took()) / float64(net.Alone(topology.TerminalID(f.Src), topology.TerminalID(f.Dst), packets, last, int64(c.Transport.Header), sprayed))
 		}
 	}
 	return all

@@ -77,6 +77,7 @@ func (f *Field) Plot(c draw.Canvas, p *plot.Plot) {
 			if !Fits(v, f.Log) {
 				c.StrokeLine2(draw.LineStyle{Color: gray, Width: 0.5}, r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
 				if f.saturated(j, i) {
+					style.Color = color.Black
 					c.FillText(style, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}, "*")
 				}
 				continue

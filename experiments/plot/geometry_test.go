@@ -68,12 +68,9 @@ func TestNoValidPointIsCutOff(t *testing.T) {
 				if !f.visible(&s, i) || s.saturated(i) {
 					continue
 				}
-				if s.Y[i] < y.min || s.Y[i] > min(y.max, f.ceiling()) || s.X[i] < x.min || s.X[i] > x.max {
-					t.Errorf("%s: %s at %v, %v is off the axes %v, %v", name, s.Name, s.X[i], s.Y[i], x, y)
-				}
-				if f.Style == Bar && s.Y[i]+s.interval(i) > y.max {
-					t.Errorf("%s: the interval of %s at %v ends at %v, the axis at %v", name, s.Name, s.X[i], s.Y[i]+s.interval(i), y.max)
-				}
+				off := s.Y[i] < y.min || s.Y[i] > min(y.max, f.ceiling()) || s.X[i] < x.min || s.X[i] > x.max
+				simtest.ErrorIf(t, off, "%s: %s at %v, %v is off the axes %v, %v", name, s.Name, s.X[i], s.Y[i], x, y)
+				simtest.ErrorIf(t, f.Style == Bar && s.Y[i]+s.interval(i) > y.max, "%s: the interval of %s at %v ends at %v, the axis at %v", name, s.Name, s.X[i], s.Y[i]+s.interval(i), y.max)
 			}
 		}
 	}
@@ -145,9 +142,7 @@ func TestMarkersTellStates(t *testing.T) {
 					continue
 				}
 				got = append(got, m.ink.R == 0xff && m.ink.B == 0xff)
-				if len(got) == 2 && len(m.points) > 3 && (b.Max.Y-trY(1) > 0.01 || b.Size().Y < markerRadius/3) && markers[shape].corners > 0 {
-					t.Errorf("shape %d: the half of an undecided marker at %v is filled at %v", shape, trY(1), b)
-				}
+				simtest.ErrorIf(t, len(got) == 2 && len(m.points) > 3 && (b.Max.Y-trY(1) > 0.01 || b.Size().Y < markerRadius/3) && markers[shape].corners > 0, "shape %d: the half of an undecided marker at %v is filled at %v", shape, trY(1), b)
 			}
 			simtest.ErrorIf(t, !slices.Equal(got, want), "shape %d, point %d: fills %v, want %v", shape, i, got, want)
 		}
@@ -329,12 +324,11 @@ func TestRangeWithSaturation(t *testing.T) {
 	}}}
 	// 1.1 * 30 = 33, but at least 2 * 20 = 40; the strip for one series takes
 	// 10 points for its label, 8 for the series and 2 beside them, of about 228.
-	if _, y := f.ranges(); y.min != 0 || f.ceiling() != 40 || math.Abs(y.max-40/(1-20.0/228)) > 1e-9 {
-		t.Errorf("axis from %v to %v with a ceiling at %v", y.min, y.max, f.ceiling())
-	}
+	_, y := f.ranges()
+	simtest.ErrorIf(t, y.min != 0 || f.ceiling() != 40 || math.Abs(y.max-40/(1-20.0/228)) > 1e-9, "axis from %v to %v with a ceiling at %v", y.min, y.max, f.ceiling())
 	// An accepted load, which hardly grows beyond saturation, is shown whole.
 	f.Series[0].Y = []float64{0.1, 0.5, 0.6}
-	_, y := f.ranges()
+	_, y = f.ranges()
 	simtest.ErrorIf(t, math.Abs(y.max-0.63) > 1e-9, "axis to %v, want 0.63", y.max)
 	f.Series[0].Y[2] = 10000
 	f.Series[0].States = nil

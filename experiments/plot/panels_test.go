@@ -70,13 +70,14 @@ func TestPanels(t *testing.T) {
 func TestHeat(t *testing.T) {
 	f := &Figure{Title: "Latency", XLabel: "Load", YLabel: "Routing", Style: Heat, Field: &Field{
 		Columns: []string{"0.1", "0.2", "0.3"}, Rows: []string{"min", "val"}, Label: "Latency (ns)", Log: true,
-		Values: [][]float64{{10, 20, 1000}, {12, math.NaN(), 0}}, States: [][]State{{0, 0, Saturated}, {0, Saturated, 0}},
+		Values: [][]float64{{10, 20, 1000}, {900, math.NaN(), 0}}, States: [][]State{{0, 0, Saturated}, {0, Saturated, 0}},
 	}}
 	p, tape := recordPage(f)
 	texts := tape.texts(t, "heat", p.size)
 	filled := map[string]int{}
 	data := p.data
 	for _, m := range tape.marks {
+		simtest.ErrorIf(t, m.text == "*" && m.ink != color.NRGBA{A: 0xff}, "a star on white is of %v", m.ink)
 		if m.filled && within(grown(data, 0.01), m.box()) {
 			filled[fmt.Sprintf("%02x%02x%02x", m.ink.R, m.ink.G, m.ink.B)]++
 		}
@@ -84,7 +85,7 @@ func TestHeat(t *testing.T) {
 	// Four values: NaN and, on a logarithmic scale, 0 have no colour. 1000 is the
 	// darkest, 10 the palest.
 	simtest.ErrorIf(t, len(filled) != 4 || filled["440154"] != 1 || filled["b5de2b"] != 1, "cells %v", filled)
-	for _, text := range []string{"10", "20", "1,000*", "12", "*", "min", "val", "0.3", "100", "Latency (ns)"} {
+	for _, text := range []string{"10", "20", "1,000*", "900", "*", "min", "val", "0.3", "100", "Latency (ns)"} {
 		simtest.ErrorIf(t, texts[text] == 0, "no %q in the picture", text)
 	}
 	page, err := f.Render(Page)

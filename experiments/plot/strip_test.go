@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -248,7 +249,7 @@ type tape struct {
 type state struct {
 	at    vg.Point
 	angle float64
-	ink   color.Color
+	ink   color.NRGBA
 	width vg.Length
 }
 
@@ -273,18 +274,20 @@ func (t *tape) place(p vg.Point) vg.Point {
 	return t.at.Add(vg.Point{X: p.X*vg.Length(cos) - p.Y*vg.Length(sin), Y: p.X*vg.Length(sin) + p.Y*vg.Length(cos)})
 }
 
-func (t *tape) Push()                               { t.saved = append(t.saved, t.state) }
-func (t *tape) Pop()                                { t.state, t.saved = t.saved[len(t.saved)-1], t.saved[:len(t.saved)-1] }
-func (t *tape) Rotate(angle float64)                { t.angle += angle }
-func (t *tape) Translate(by vg.Point)               { t.at = t.place(by) }
-func (t *tape) Scale(x, y float64)                  { panic("not used") }
-func (t *tape) SetColor(c color.Color)              { t.ink = c }
+func (t *tape) Push()                 { t.saved = append(t.saved, t.state) }
+func (t *tape) Pop()                  { t.state, t.saved = t.saved[len(t.saved)-1], t.saved[:len(t.saved)-1] }
+func (t *tape) Rotate(angle float64)  { t.angle += angle }
+func (t *tape) Translate(by vg.Point) { t.at = t.place(by) }
+func (t *tape) Scale(x, y float64)    { panic("not used") }
+func (t *tape) SetColor(c color.Color) {
+	t.ink = color.NRGBAModel.Convert(cmp.Or(c, color.Color(color.Black))).(color.NRGBA)
+}
 func (t *tape) SetLineWidth(w vg.Length)            { t.width = w }
 func (t *tape) SetLineDash([]vg.Length, vg.Length)  {}
 func (t *tape) DrawImage(vg.Rectangle, image.Image) { panic("not used") }
 
 func (t *tape) path(p vg.Path, filled bool) {
-	m := mark{filled: filled, width: t.width, ink: color.NRGBAModel.Convert(t.ink).(color.NRGBA)}
+	m := mark{filled: filled, width: t.width, ink: t.ink}
 	for _, c := range p {
 		switch c.Type {
 		case vg.MoveComp, vg.LineComp:
@@ -307,7 +310,7 @@ func (t *tape) Stroke(p vg.Path) {
 func (t *tape) Fill(p vg.Path) { t.path(p, true) }
 
 func (t *tape) FillString(face font.Face, at vg.Point, s string) {
-	m := mark{text: s}
+	m := mark{text: s, ink: t.ink}
 	w, e := face.Width(s), face.Extents()
 	for _, corner := range []vg.Point{{Y: -e.Descent}, {X: w, Y: -e.Descent}, {X: w, Y: e.Ascent}, {Y: e.Ascent}} {
 		m.points = append(m.points, t.place(at.Add(corner)))

@@ -248,32 +248,85 @@ func (t *Timing) rate(c topology.ClassID) sim.Rate { return t.classes[c].Rate }
 
 // Alone is the time that a message takes in the empty network, in ps: from its start until the
 // answer to its last packet is back. It is of packets full packets but the last, of last bytes on
-// the wire; the answer is of header bytes. All packets take the same path. Rounded down at each
-// channel, so that no message is faster.
-func (n *Network) Alone(src, dst topology.TerminalID, packets int64, last, header int64) int64 {
-	path := []*output{&n.out[n.graph.NumPorts()+int(src)]}
+// the wire; the answer is of header bytes. The path is the fastest; packets that are sprayed
+// have as many as there are beside it where outputs differ or are slower than terminals. Rounded
+// down at each channel, so that no message is faster.
+func (n *Network) Alone(src, dst topology.TerminalID, packets int64, last, header int64, sprayed bool) int64 {
+	path, paths := []*output{&n.out[n.graph.NumPorts()+int(src)]}, []int64{1}
 	for at := path[0].to; at >= 0; {
-		port := n.graph.TerminalPort[dst]
+		port, beside := n.graph.TerminalPort[dst], int64(1)
 		if ways := n.routes.from(n.graph.PortSwitch[at], n.routes.leaf[dst]); len(ways) > 0 {
 			port = ways[0]
+			if n.uneven {
+				port, _ = n.fastest(n.graph.PortSwitch[at], n.routes.leaf[dst])
+			}
+			if n.uneven && sprayed {
+				beside = min(paths[len(paths)-1]*int64(len(ways)), packets)
+			}
 		}
 		o := &n.out[port]
-		path = append(path, o)
+		path, paths = append(path, o), append(paths, beside)
 		at = o.to
 	}
-	// Of n equal packets the last leaves output i when the first does, and n-1 of the slowest
-	// outputs up to it take later.
+	// Of n equal packets the last leaves output i when the first does, and n-1, less those beside it, of the
+	// slowest outputs up to it take later.
 	first, slowest, end, back := int64(0), 0.0, int64(0), int64(0)
-	for _, o := range path {
+	for i, o := range path {
 		takes := func(bytes int64) int64 { return int64(o.divider.Rate().PicosecondsFor(sim.Bytes(bytes))) }
-		first += takes(n.timing.Packet)
-		slowest = max(slowest, o.divider.Rate().PicosecondsFor(sim.Bytes(n.timing.Packet)))
-		if packets > 1 {
-			end = max(end, first+int64(float64(packets-2)*slowest))
+		k := paths[i]
+		if k > 1 {
+			end += takes(last)
 		}
-		end += takes(last)
+		first += takes(n.timing.Packet)
+		slowest = max(slowest, float64(packets-1-k)*o.divider.Rate().PicosecondsFor(sim.Bytes(n.timing.Packet))/float64(k))
+		if packets > 1 {
+			end = max(end, first+int64(slowest))
+		}
+		if k == 1 {
+			end += takes(last)
+		}
 		first, end = first+o.latency, end+o.latency
 		back += takes(header) + o.latency
 	}
 	return end + back
+}
+
+// fastest is the port by which a full packet comes soonest from a switch to a leaf, and how long it takes.
+func (n *Network) fastest(s topology.SwitchID, leaf int32) (topology.PortID, int64) {
+	row := int(s)*n.routes.width + int(leaf)
+	if f, known := n.soonest[row]; known {
+		return f.port, f.time
+	}
+	var f soonest
+	for i, port := range n.routes.from(s, leaf) {
+		o := &n.out[port]
+		_, rest := n.fastest(n.graph.PortSwitch[o.to], leaf)
+		if rest += int64(o.divider.Rate().PicosecondsFor(sim.Bytes(n.timing.Packet))) + o.latency; i == 0 || rest < f.time {
+			f = soonest{port, rest}
+		}
+	}
+	n.soonest[row] = f
+	return f.port, f.time
+}
+
+type soonest struct {
+	port topology.PortID
+	time int64
+}
+
+// findUneven finds out whether outputs between switches differ, or some are slower than a terminal.
+func (n *Network) findUneven() {
+	var one *output
+	fastest := n.out[n.graph.NumPorts()].divider.Rate()
+	for i := range n.out[n.graph.NumPorts():] {
+		fastest = max(fastest, n.out[n.graph.NumPorts()+i].divider.Rate())
+	}
+	for p := range n.out[:n.graph.NumPorts()] {
+		o := &n.out[p]
+		if o.to < 0 {
+			continue
+		}
+		one = cmp.Or(one, o)
+		n.uneven = n.uneven || o.divider.Rate() != one.divider.Rate() || o.latency != one.latency || o.divider.Rate() < fastest
+	}
 }

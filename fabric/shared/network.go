@@ -36,8 +36,10 @@ type Network struct {
 	inputs  []input  // by port
 	held    []held   // likewise; nil without pause
 	routes  routes
-	salts   []uint64     // by switch
-	streams []sim.Stream // by switch
+	uneven  bool            // outputs between switches differ, or are slower than terminals
+	soonest map[int]soonest // by switch and leaf, as routes
+	salts   []uint64        // by switch
+	streams []sim.Stream    // by switch
 
 	dividers map[sim.Rate]*sim.Divider
 
@@ -81,7 +83,7 @@ func New(kernel *sim.Kernel, g *topology.Graph, config Config, timing Timing, en
 	n := &Network{
 		kernel: kernel, ends: ends, graph: g, config: config, timing: timing, packets: packets{free: -1},
 		out: make([]output, g.NumPorts()+g.Terminals()), pauses: config.Full == "pause", trims: config.Full == "trim", mixed: config.Control == "with-data",
-		dividers: map[sim.Rate]*sim.Divider{}, streams: make([]sim.Stream, g.Switches()), salts: make([]uint64, g.Switches()),
+		dividers: map[sim.Rate]*sim.Divider{}, soonest: map[int]soonest{}, streams: make([]sim.Stream, g.Switches()), salts: make([]uint64, g.Switches()),
 	}
 	kernel.RegisterClocked(n)
 	n.paths = map[string]uint8{"adaptive": adaptive, "round-robin": roundRobin}[config.Paths]
@@ -106,6 +108,7 @@ func New(kernel *sim.Kernel, g *topology.Graph, config Config, timing Timing, en
 	for _, p := range slow {
 		n.slow(int32(p))
 	}
+	n.findUneven()
 	if n.pauses {
 		n.held = make([]held, g.NumPorts())
 	}
@@ -466,7 +469,7 @@ func (n *Network) squeeze(o *output, id int32, p *Packet) *fifo {
 			n.drop(o, id, p)
 			return nil
 		}
-		p.Size, p.Trimmed, p.Control, p.LastHop = int32(n.config.Header), true, true, o.to < 0
+		p.Size, p.Trimmed, p.Control, p.LastHop = min(p.Size, int32(n.config.Header)), true, true, o.to < 0
 		o.Trimmed++
 	}
 	q := o.class(p, n.mixed)

@@ -84,7 +84,7 @@ func TestStar(t *testing.T) {
 	config.Queue = 0
 	timing := star(t, config, 1, 1).net.timing
 	simtest.EqualSlices(t, []int64{timing.RTT, timing.BDP, timing.Queue, timing.MarkFrom, timing.MarkTo}, []int64{570_240, 7128, 8000, 2000, 7000}, "timing")
-	alone := b.net.Alone(1, 0, 5, 1000, 64)
+	alone := b.net.Alone(1, 0, 5, 1000, 64, true)
 	simtest.ErrorIf(t, alone != 360_000+4*80_000+210_240, "five packets alone: %d ps, want 890.24 ns", alone)
 }
 
@@ -134,7 +134,7 @@ func TestRates(t *testing.T) {
 	simtest.ErrorIf(t, end < 1_026_666 || end > 1_026_667, "30 packets at 300 Gb/s end at %d ps, want 1,026,666 2/3", end)
 	rtt := b.net.timing.RTT
 	simtest.ErrorIf(t, rtt != 456_747, "round trip %d ps, want 456,746 2/3", rtt)
-	alone := b.net.Alone(1, 0, 30, 1000, 64)
+	alone := b.net.Alone(1, 0, 30, 1000, 64, true)
 	simtest.ErrorIf(t, alone > 1_026_667+203_414 || alone < 1_026_666+203_410,
 		"30 packets alone %d ps, want 1,026,666 2/3, two flights and twice 1,706 2/3", alone)
 	for rate, packet := range map[sim.Rate]sim.Time{6400e9: 1250, 10000e9: 800} {

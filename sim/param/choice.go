@@ -113,14 +113,15 @@ func (c *Choice[E, T]) Describe(name string) Description {
 }
 
 // DidYouMean is ` (did you mean "x"?)` for the candidate with the fewest edits from name, if few
-// enough for a typing error; else "".
+// enough for a typing error, of equals one that begins with it; else "".
 func DidYouMean(name string, candidates []string) string {
 	best, bestDistance := "", max(1, len(name)/3)+1
 	for _, c := range candidates {
-		if max(len(name)-len(c), len(c)-len(name)) >= bestDistance {
+		if max(len(name)-len(c), len(c)-len(name)) > bestDistance {
 			continue // at least so many characters must be put in
 		}
-		if d := editDistance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance {
+		begins := best != "" && strings.HasPrefix(c, name) && !strings.HasPrefix(best, name)
+		if d := editDistance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance || begins && d == bestDistance {
 			best, bestDistance = c, d
 		}
 	}

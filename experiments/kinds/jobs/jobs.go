@@ -351,7 +351,17 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
-	warnings, err = m.CheckNetwork(warnings, &adapter, int(slices.Max(p.hosts))+1, seed, c.levels())
+	ranks, nodes := 0, int(slices.Max(p.hosts))+1
+	for i, program := range programs {
+		ranks += p.jobs[i].Ranks
+		if err := kind.CheckPackets(&adapter, p.jobs[i].Ranks, program); err != nil {
+			return warnings, err
+		}
+	}
+	if err := kind.CheckContexts(&adapter, ranks, nodes); err != nil {
+		return warnings, err
+	}
+	warnings, err = m.CheckNetwork(warnings, &adapter, nodes, seed, c.levels())
 	var problem *param.ParamError
 	if errors.As(err, &problem) && problem.Key == "level" {
 		for _, name := range c.names() {

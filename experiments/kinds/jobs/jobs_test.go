@@ -262,6 +262,8 @@ func TestJobsProblems(t *testing.T) {
 		ranHalo("a", "level = 1\n") + "[switch]\nvcs = 3\n":                "switch.vcs = 3: want a multiple of 2",
 		ranHalo("a", "level = 8\n"):                                        "job.a.level = 8: want at most 7: a channel can have 16 virtual channels, and each level needs 2 here",
 		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
+		ranHalo("a", "") + "[hca]\ncontext_entries = 1000000000000\n":      "hca.context_entries = 1000000000000: want what fits into the memory",
+		"[job.a]\nbytes = \"20GB\"\n[hca]\nmtu = \"1B\"\n":                 "hca.mtu = 1B: want messages of at most 1073741823 packets",
 	})
 }
 

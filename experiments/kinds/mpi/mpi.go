@@ -338,8 +338,10 @@ func (c *Config) checkMemory(adapter *hca.Config) error {
 		needs := skeletons.NeedsOf(program)
 		return c.checkRanks(g.Ranks(), needs.CPUs+2*needs.NICs, "workload.file", adapter)
 	}
-	if err := c.checkPackets(adapter); err != nil {
-		return err
+	if c.Job.Machine == "fabric" {
+		if err := CheckPackets(adapter, c.Job.Ranks, c.Workload.Type.Config()); err != nil {
+			return err
+		}
 	}
 	return CheckPhases("workload", program)
 }
@@ -363,14 +365,11 @@ func CheckPhases(table string, program skeletons.Program) error {
 	return input.CheckMemory(key, p.Phases(), "so many iterations", phaseBytes*float64(p.Phases()))
 }
 
-// checkPackets refuses messages that the fabric cannot cut into packets: the packets of a
-// burst are held by every adapter that sends.
-func (c *Config) checkPackets(adapter *hca.Config) error {
-	if c.Job.Machine != "fabric" {
-		return nil
-	}
+// CheckPackets refuses messages of a program that the fabric cannot cut into packets: the packets
+// of a burst are held by every adapter that sends.
+func CheckPackets(adapter *hca.Config, ranks int, program any) error {
 	longest := sim.Bytes(0)
-	param.EachSetting(c.Workload.Type.Config(), func(_ *param.Field, v reflect.Value) {
+	param.EachSetting(program, func(_ *param.Field, v reflect.Value) {
 		if bytes, ok := v.Interface().(sim.Bytes); ok {
 			longest = max(longest, bytes)
 		}
@@ -379,7 +378,7 @@ func (c *Config) checkPackets(adapter *hca.Config) error {
 		return &param.ParamError{Key: "hca.mtu", Value: adapter.MTU, Want: fmt.Sprintf("messages of at most %d packets; with those of the workload, of %v, this makes more", maxMessagePackets, longest)}
 	}
 	burst := min(longest, adapter.Quantum) / adapter.MTU
-	return input.CheckMemory("hca.mtu", adapter.MTU, "the packets of a burst of every rank", packetBytes*float64(burst)*float64(c.Job.Ranks))
+	return input.CheckMemory("hca.mtu", adapter.MTU, "the packets of a burst of every rank", packetBytes*float64(burst)*float64(ranks))
 }
 
 // maxMessagePackets bounds what the packets of a message are numbered with.
@@ -399,8 +398,13 @@ func (c *Config) checkRanks(ranks, clocks int, key string, adapter *hca.Config) 
 	if err := input.CheckMemory(key, ranks, "so many ranks", bytes); err != nil || clocked {
 		return err
 	}
-	nodes := 1 + (ranks-1)/max(1, c.Placement.PerNode)
-	return input.CheckMemory("hca.context_entries", adapter.ContextEntries, "the contexts of so many adapters and their ranks", bytes+contextBytes*float64(adapter.ContextEntries)*float64(nodes))
+	return CheckContexts(adapter, ranks, 1+(ranks-1)/max(1, c.Placement.PerNode))
+}
+
+// CheckContexts refuses adapters of so many nodes that hold more contexts than the memory, with those of the ranks.
+func CheckContexts(adapter *hca.Config, ranks, nodes int) error {
+	bytes := rankBytes*float64(ranks) + contextBytes*float64(adapter.ContextEntries)*float64(nodes)
+	return input.CheckMemory("hca.context_entries", adapter.ContextEntries, "the contexts of so many adapters and their ranks", bytes)
 }
 
 // idle adds warnings of the settings of the point that change nothing.

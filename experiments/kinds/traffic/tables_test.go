@@ -346,9 +346,7 @@ measure = { warmup = 500, window = 8000, global_channels = true }
 		case []float64{2, 4, 2, 4, 2}[int(groups[i])]:
 			want = "beside"
 		}
-		if role != want || math.Abs(rates[i]-rate) > 0.06 {
-			t.Errorf("from group %v %v on: %s, %v flits a cycle, want %s, %v", groups[i], offsets[i], role, rates[i], want, rate)
-		}
+		simtest.ErrorIf(t, role != want || math.Abs(rates[i]-rate) > 0.06, "from group %v %v on: %s, %v flits a cycle, want %s, %v", groups[i], offsets[i], role, rates[i], want, rate)
 	}
 }
 

@@ -147,12 +147,8 @@ func TestVerdictsStand(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for i, results := range c.verdicts(t, []int64{3000, 12000}, false) {
 				short, long := results[0].State, results[1].State
-				if short != measure.Undecided && long != measure.Undecided && short != long {
-					t.Errorf("load %.3f: %v, with a longer window %v", float64(c.loads[i])/1000, short, long)
-				}
-				if i == 0 && long != measure.Steady || i == len(c.loads)-1 && long != measure.Saturated {
-					t.Errorf("load %.3f: %v (%s)", float64(c.loads[i])/1000, long, results[1].Reason)
-				}
+				simtest.ErrorIf(t, short != measure.Undecided && long != measure.Undecided && short != long, "load %.3f: %v, with a longer window %v", float64(c.loads[i])/1000, short, long)
+				simtest.ErrorIf(t, i == 0 && long != measure.Steady || i == len(c.loads)-1 && long != measure.Saturated, "load %.3f: %v (%s)", float64(c.loads[i])/1000, long, results[1].Reason)
 			}
 		})
 	}
@@ -269,9 +265,7 @@ func TestFillingIsNotSteady(t *testing.T) {
 			warned := len(f.Warnings) > 0 && f.Warnings[0].Key == "measure.warmup"
 			simtest.ErrorIf(t, warned != (warmup == 10), "%s, warm-up %d: warnings %v", c.name, warmup, f.Warnings)
 			r := replicationOf(t, f, 1, 0, 0)
-			if r.State != want || want == measure.Undecided && r.Reason != measure.ByAccepting && r.Reason != measure.ByLatency {
-				t.Errorf("%s, warm-up %d: %v (%s), accepts %.3f of %.1f", c.name, warmup, r.State, r.Reason, r.Accepted, c.load)
-			}
+			simtest.ErrorIf(t, r.State != want || want == measure.Undecided && r.Reason != measure.ByAccepting && r.Reason != measure.ByLatency, "%s, warm-up %d: %v (%s), accepts %.3f of %.1f", c.name, warmup, r.State, r.Reason, r.Accepted, c.load)
 		}
 	}
 }
