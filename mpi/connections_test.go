@@ -261,8 +261,7 @@ func TestInboxIsFreeOnTime(t *testing.T) {
 		{slices.Repeat(inbox{6}, fewTimes), fewTimes + 1, true},
 	} {
 		b := slices.Clone(c.until)
-		simtest.ErrorIf(t, b.has(c.buffers, 5) != c.want,
-			"%d buffers, in use until %v: one is free at 5: %v, want %v", c.buffers, c.until, !c.want, c.want)
+		simtest.ErrorIf(t, b.has(c.buffers, 5) != c.want, "%d buffers, in use until %v: one is free at 5: %v, want %v", c.buffers, c.until, !c.want, c.want)
 	}
 }
 

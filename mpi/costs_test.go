@@ -65,8 +65,7 @@ func TestRendezvousByRead(t *testing.T) {
 	within(t, "receiver", r.Finish[1], in+0.1)
 	within(t, "sender", r.Finish[0], in+0.5+1)
 	simtest.Equal(t, r.CPU[0].Busy, 6200*sim.Nanosecond, "the sender's CPU is busy for")
-	simtest.ErrorIf(t, r.Stats.Rendezvous != 1 || r.Stats.Control != 2,
-		"%d rendezvous, %d control messages; want 1, 2", r.Stats.Rendezvous, r.Stats.Control)
+	simtest.ErrorIf(t, r.Stats.Rendezvous != 1 || r.Stats.Control != 2, "%d rendezvous, %d control messages; want 1, 2", r.Stats.Rendezvous, r.Stats.Control)
 }
 
 // As UCX reads: the request and the notice at the end are packed in 0.03 us and fetched in 0.5 us, as the

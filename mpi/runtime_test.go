@@ -160,8 +160,7 @@ func TestRegistration(t *testing.T) {
 func TestRendezvousSender(t *testing.T) {
 	r := simtest.Must(runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\ns: send 65536b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 65536b from 0\n}\n"))(t)
 	within(t, "sender", r.Finish[0], 2*(0.2+adapters(64)+0.25)+0.2+adapters(65536)+0.5+1)
-	simtest.ErrorIf(t, r.Stats.Rendezvous != 1 || r.Stats.Control != 3,
-		"%d rendezvous, %d control messages; want 1, 3", r.Stats.Rendezvous, r.Stats.Control)
+	simtest.ErrorIf(t, r.Stats.Rendezvous != 1 || r.Stats.Control != 3, "%d rendezvous, %d control messages; want 1, 3", r.Stats.Rendezvous, r.Stats.Control)
 }
 
 // A sender that waits for acknowledgements makes its second eager message ready when the first has come,

@@ -69,8 +69,7 @@ func TestImports(t *testing.T) {
 	}
 	for _, name := range dependencies(t, "cmd/command") {
 		for _, to := range imports[part(place, name)] {
-			simtest.ErrorIf(t, place[to] > place[part(place, name)],
-				"%s imports %s, which stands behind it in docs/architecture.md", name, to)
+			simtest.ErrorIf(t, place[to] > place[part(place, name)], "%s imports %s, which stands behind it in docs/architecture.md", name, to)
 		}
 	}
 	var b strings.Builder
@@ -189,8 +188,7 @@ func TestMakeAgain(t *testing.T) {
 			continue
 		}
 		runs++
-		simtest.ErrorIf(t, !strings.Contains(command, "--force") && !strings.Contains(command, "--resume"),
-			"%s: refused the second time", command)
+		simtest.ErrorIf(t, !strings.Contains(command, "--force") && !strings.Contains(command, "--resume"), "%s: refused the second time", command)
 	}
 	simtest.ErrorIf(t, runs < 2, "%d commands", runs)
 }

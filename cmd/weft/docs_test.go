@@ -318,8 +318,7 @@ func TestGallery(t *testing.T) {
 		example, figure, _ := strings.Cut(name, "--")
 		before, _, shown := strings.Cut(text, "(gallery/"+name+".svg)")
 		last := before[strings.LastIndex(before, "`examples/")+1:]
-		simtest.ErrorIf(t, !shown || !strings.HasPrefix(last, "examples/"+example+"`"),
-			"%s does not stand in the gallery under examples/%s", name, example)
+		simtest.ErrorIf(t, !shown || !strings.HasPrefix(last, "examples/"+example+"`"), "%s does not stand in the gallery under examples/%s", name, example)
 		if plots[example] == nil {
 			plots[example] = simtest.Must(experiments.Open("examples/"+example, experiments.Options{}))(t).Plots
 		}

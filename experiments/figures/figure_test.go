@@ -174,8 +174,7 @@ point,routing.type,switch.vcs,traffic.load,seed,replications,offered_load,latenc
 3,min,4,0.2,1,1,0.2,13,3
 `)
 	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type"}}
-	simtest.Refuse(p.figure(results))(t,
-		"points of one series at offered_load = 0.1 differ in switch.vcs: name it under by, or select one value under where")
+	simtest.Refuse(p.figure(results))(t, "points of one series at offered_load = 0.1 differ in switch.vcs: name it under by, or select one value under where")
 	p.Where = map[string]string{"switch.vcs": "4"}
 	simtest.EqualSlices(t, simtest.Must(p.figure(results))(t).Series[0].Y, []float64{11, 13}, "where 4 are selected")
 }

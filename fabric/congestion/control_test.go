@@ -304,12 +304,10 @@ func TestDCQCNBytesBeginAnew(t *testing.T) {
 	r.OnCNP(0)
 	r.OnSent(0, 9e6)
 	r.OnCNP(0)
-	if r.OnSent(0, 9e6); r.byteStage != 0 {
-		t.Errorf("%d increases after 9 MB behind a notification, want none", r.byteStage)
-	}
-	if r.OnSent(0, 1e6); r.byteStage != 1 {
-		t.Errorf("%d increases after 10 MB behind a notification, want 1", r.byteStage)
-	}
+	r.OnSent(0, 9e6)
+	simtest.ErrorIf(t, r.byteStage != 0, "%d increases after 9 MB behind a notification, want none", r.byteStage)
+	r.OnSent(0, 1e6)
+	simtest.ErrorIf(t, r.byteStage != 1, "%d increases after 10 MB behind a notification, want 1", r.byteStage)
 }
 
 func number(t *testing.T, text string) float64 {
@@ -416,9 +414,8 @@ func TestNSCCLosses(t *testing.T) {
 		lastHop bool
 		want    int64
 	}{{true, 262926}, {false, 262926 - 4150}} {
-		if w.OnNack(sim.Microsecond, 0, 4150, c.lastHop, 100000); w.Window() != c.want {
-			t.Errorf("last hop %v: window %d, want %d", c.lastHop, w.Window(), c.want)
-		}
+		w.OnNack(sim.Microsecond, 0, 4150, c.lastHop, 100000)
+		simtest.ErrorIf(t, w.Window() != c.want, "last hop %v: window %d, want %d", c.lastHop, w.Window(), c.want)
 	}
 	for range 100 {
 		w.OnTimeout(4150)
@@ -427,9 +424,8 @@ func TestNSCCLosses(t *testing.T) {
 	keep := DefaultNSCC()
 	keep.KeepBase = true
 	w = keep.Law(path).Start()
-	if w.OnNack(sim.Microsecond, 9*sim.Microsecond, 4150, false, 0); w.base != path.RTT {
-		t.Errorf("base %v after a trimmed packet, want %v", w.base, path.RTT)
-	}
+	w.OnNack(sim.Microsecond, 9*sim.Microsecond, 4150, false, 0)
+	simtest.ErrorIf(t, w.base != path.RTT, "base %v after a trimmed packet, want %v", w.base, path.RTT)
 }
 
 // TestNSCCQuickAdaptLeast: when a delay is above the threshold and nothing has arrived of late, the window

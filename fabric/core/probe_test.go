@@ -89,9 +89,8 @@ func TestProbeUnits(t *testing.T) {
 				if len(got.Rows) != 100 || got.First != 300 { // 700/7
 					t.Fatalf("%d samples from cycle %d on", len(got.Rows), got.First)
 				}
-				if r.Samples = nil; describe(r) != describe(bare) {
-					t.Errorf("%s, %+v: probes change\n%.300s to\n%.300s", algorithm, c, describe(bare), describe(r))
-				}
+				r.Samples = nil
+				simtest.ErrorIf(t, describe(r) != describe(bare), "%s, %+v: probes change\n%.300s to\n%.300s", algorithm, c, describe(bare), describe(r))
 				if want == nil {
 					want = got
 				}

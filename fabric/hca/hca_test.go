@@ -43,8 +43,7 @@ func TestStreamsShareTheEngine(t *testing.T) {
 	simtest.Near(t, ends[8].Microseconds(), want, 1e-5, "nine streams end after, in us,")
 	// 65536 = 5 x 11243 + 9321: before the last of nine last parts end, eight do.
 	simtest.Near(t, (ends[8] - ends[7]).Microseconds(), 9321*8/24.34e3, 1e-5, "us between the ends of the last two streams")
-	simtest.ErrorIf(t, h.Stats().Bursts != 9*6 || h.Stats().ContextMisses != 9,
-		"%d bursts, %d misses; want 54, 9", h.Stats().Bursts, h.Stats().ContextMisses)
+	simtest.ErrorIf(t, h.Stats().Bursts != 9*6 || h.Stats().ContextMisses != 9, "%d bursts, %d misses; want 54, 9", h.Stats().Bursts, h.Stats().ContextMisses)
 }
 
 func TestSmallMessageWaitsItsTurn(t *testing.T) {

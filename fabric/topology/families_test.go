@@ -354,8 +354,7 @@ func TestDragonflyMatchesBookSim(t *testing.T) {
 				if want >= local {
 					want++
 				}
-				simtest.FatalIf(t, int(g.PortSwitch[peer]) != group*4+want,
-					"switch %d port %d: local switch %d, want %d", s, i, g.PortSwitch[peer]%4, want)
+				simtest.FatalIf(t, int(g.PortSwitch[peer]) != group*4+want, "switch %d port %d: local switch %d, want %d", s, i, g.PortSwitch[peer]%4, want)
 			default:
 				j := local*2 + i - 5
 				want, wantJ := j, group-1 // the other end is in a smaller group: it counts us as its port group-1

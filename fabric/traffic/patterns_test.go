@@ -352,8 +352,7 @@ func TestFile(t *testing.T) {
 	simtest.ErrorIf(t, !slices.Equal(got, []topology.TerminalID{1, 0, 3, 2}), "%v", got)
 	for _, text := range []string{"1\n-\n-\n0\n", "3 ,0\nterminal 0,terminal 1\n", "\"terminal 3\", \"0\"\r\n\"terminal 0\",1\n"} {
 		got := pattern(t, "file", single(t, 4), func(c *FileConfig) { c.Path = write(text) }).(sparse)
-		simtest.ErrorIf(t, !slices.Equal(got.fixed, []topology.TerminalID{1, silent, silent, 0}) || got.Silent(0) || !got.Silent(1),
-			"%q: %v", text, got)
+		simtest.ErrorIf(t, !slices.Equal(got.fixed, []topology.TerminalID{1, silent, silent, 0}) || got.Silent(0) || !got.Silent(1), "%q: %v", text, got)
 		for src, dst := range got.fixed {
 			weights := 0
 			got.Weights(topology.TerminalID(src), func(to topology.TerminalID, w float64) {

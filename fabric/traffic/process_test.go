@@ -117,8 +117,7 @@ func TestOnOffStarts(t *testing.T) {
 				got++
 			}
 		}
-		simtest.ErrorIf(t, math.Abs(got-0.2*n) > 6*math.Sqrt(n*0.2*0.8),
-			"%v of %d terminals start a packet in cycle %d, want %v", got, n, cycle, 0.2*n)
+		simtest.ErrorIf(t, math.Abs(got-0.2*n) > 6*math.Sqrt(n*0.2*0.8), "%v of %d terminals start a packet in cycle %d, want %v", got, n, cycle, 0.2*n)
 	}
 }
 

@@ -81,8 +81,7 @@ func TestEnoughWaits(t *testing.T) {
 	}{{0, 20, false}, {0, 21, true}, {1, 30, false}, {1, 31, true}, {2, 1000, false}} {
 		n.head = c.head
 		got := p.behind(&n, (c.at+sim.Time(p.delay))*sim.Nanosecond)
-		simtest.ErrorIf(t, got != c.want || p.delay == 0,
-			"head %d, at %d and %d cycles more: behind %v, want %v", c.head, c.at, p.delay, got, c.want)
+		simtest.ErrorIf(t, got != c.want || p.delay == 0, "head %d, at %d and %d cycles more: behind %v, want %v", c.head, c.at, p.delay, got, c.want)
 	}
 }
 
@@ -264,6 +263,5 @@ func TestAdapterLanesDoNotWaitForEachOther(t *testing.T) {
 		return sum / sim.Time(len(began))
 	}
 	alone, beside, fifo := mean("0:64,1:64", false), mean("0:64,1:64", true), mean("", true)
-	simtest.ErrorIf(t, beside > alone+alone/20 || fifo < 2*alone,
-		"%v alone, %v beside a congested lane, %v without lanes", alone, beside, fifo)
+	simtest.ErrorIf(t, beside > alone+alone/20 || fifo < 2*alone, "%v alone, %v beside a congested lane, %v without lanes", alone, beside, fifo)
 }

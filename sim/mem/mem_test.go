@@ -48,8 +48,7 @@ func TestPieces(t *testing.T) {
 		offset uint32
 	}{{0, 0, 0}, {63, 0, 63}, {64, 1, 0}, {127, 1, 63}, {128, 2, 0}, {255, 2, 127}, {256, 3, 0}, {1<<31 - 1, 25, 1<<30 - 1}} {
 		piece, offset := pieceOf(c.i)
-		simtest.ErrorIf(t, piece != c.piece || offset != c.offset,
-			"record %d is at %d of piece %d, want %d of %d", c.i, offset, piece, c.offset, c.piece)
+		simtest.ErrorIf(t, piece != c.piece || offset != c.offset, "record %d is at %d of piece %d, want %d of %d", c.i, offset, piece, c.offset, c.piece)
 	}
 }
 
@@ -100,8 +99,7 @@ func TestSpill(t *testing.T) {
 				n++
 			}
 		}
-		simtest.ErrorIf(t, n != items || list.Len() != items || *list.At(items - 1) != (items-1)*(items-1),
-			"%v %v", n, list.Len())
+		simtest.ErrorIf(t, n != items || list.Len() != items || *list.At(items - 1) != (items-1)*(items-1), "%v %v", n, list.Len())
 		want := s != nil && !s.failed && runtime.GOOS == "linux"
 		simtest.ErrorIf(t, s.OnFile() != want, "%v", s.OnFile())
 		s.Free()

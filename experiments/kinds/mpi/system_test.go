@@ -308,8 +308,7 @@ func (r *fabricRun) check(name string, random *sim.Stream, moments int) {
 				again, err = snapshottest.Encode(state)
 				return err
 			}})
-			simtest.FatalIf(r.t, err != nil || got != want,
-				"%s, from state %d on, %d threads: %v, %v, want %v", name, moment, threads, got, err, want)
+			simtest.FatalIf(r.t, err != nil || got != want, "%s, from state %d on, %d threads: %v, %v, want %v", name, moment, threads, got, err, want)
 			if !bytes.Equal(ofNetwork(again), ofNetwork(kept)) {
 				r.t.Fatalf("%s: the network of %d bytes that %d threads read is written as another, of %d", name, len(ofNetwork(kept)), threads, len(ofNetwork(again)))
 			}

@@ -378,8 +378,7 @@ f:6: no switch "e1": want names that a line describes`
 // TestSlurmContinues: a list goes on in the next line, behind its comma, as Slurm joins lines.
 func TestSlurmContinues(t *testing.T) {
 	g := simtest.Must(readSlurm("f", []byte("SwitchName=a Nodes=n[1-2],\\\nn4,\\\n  n5\nSwitchName=b\\ \n Nodes=x\nSwitchName=t Switches=a,b\n")))(t).Graph()
-	simtest.ErrorIf(t, g.Switches() != 3 || g.Terminals() != 5 || g.Names.Terminals[3].Name != "n5",
-		"%d switches, %d terminals", g.Switches(), g.Terminals())
+	simtest.ErrorIf(t, g.Switches() != 3 || g.Terminals() != 5 || g.Names.Terminals[3].Name != "n5", "%d switches, %d terminals", g.Switches(), g.Terminals())
 }
 
 // FuzzReadSlurm: a text is read as a sound network, or refused by lines.

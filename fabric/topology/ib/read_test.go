@@ -364,8 +364,7 @@ func TestReports(t *testing.T) {
 		for h := range topology.TerminalID(4) {
 			at, lids = append(at, int(g.TerminalSwitch(h))), append(lids, int(g.Names.Terminals[h].LID))
 		}
-		simtest.ErrorIf(t, !slices.Equal(at, []int{0, 1, 0, 1}) || !slices.Equal(lids, []int{1, 2, 3, 4}),
-			"%s: terminals at %v with LIDs %v", file, at, lids)
+		simtest.ErrorIf(t, !slices.Equal(at, []int{0, 1, 0, 1}) || !slices.Equal(lids, []int{1, 2, 3, 4}), "%s: terminals at %v with LIDs %v", file, at, lids)
 		told := simtest.Must(topology.ReadFile(filepath.Join("testdata", file)))(t)
 		simtest.ErrorIf(t, countsOf(told.Graph()) != want, "%s is told as another format: %+v", file, told)
 	}

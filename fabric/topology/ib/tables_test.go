@@ -270,8 +270,7 @@ func TestReadLFTs(t *testing.T) {
 		for m := range topology.TerminalID(g.Terminals()) {
 			home := g.TerminalSwitch(m)
 			walk(s, home, func(at topology.SwitchID) topology.PortID { return l.ToTerminal(at, m) }, distance[home])
-			simtest.FatalIf(t, l.ToTerminal(home, m) != g.TerminalPort[m],
-				"%s sends to its host %s by another port", g.SwitchName(home), g.TerminalName(m))
+			simtest.FatalIf(t, l.ToTerminal(home, m) != g.TerminalPort[m], "%s sends to its host %s by another port", g.SwitchName(home), g.TerminalName(m))
 		}
 		for d := range topology.SwitchID(g.Switches()) {
 			walk(s, d, func(at topology.SwitchID) topology.PortID { return l.ToSwitch(at, d) }, distance[d])
