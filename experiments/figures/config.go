@@ -101,7 +101,7 @@ var sizes = map[string][3]float64{
 func (p *PlotConfig) Validate() error {
 	type config PlotConfig // without this method
 	if !plot.Fits(p.YMax, false) {
-		return &param.ParamError{Key: "y_max", Value: p.YMax, Want: "a number"}
+		return &param.ParamError{Key: "y_max", Value: p.YMax, Want: "at least 0 and less than 1e150"}
 	}
 	for _, r := range []struct {
 		key   string
