@@ -137,7 +137,7 @@ func TestMatrix(t *testing.T) {
 		{"size 100", "size x", `x.cm:5: size "x"`},
 		{"size 100", "bytes 100", `x.cm:5: "bytes"`},
 		{"oneshot", "twice", `x.cm:7: "twice": want trigger id`},
-		{"Triggers 2", "Trigers 2", `x.cm:3: "Trigers"`},
+		{"Triggers 2", "Trigers 2", `x.cm:3: "Trigers"`}, {"Triggers 2", "Nodes 16", "x.cm:3: Nodes stands twice"},
 	} {
 		simtest.Refuse(ReadMatrix("x.cm", []byte(strings.Replace(oneMatrix, c.old, c.new, 1))))(t, c.want)
 	}

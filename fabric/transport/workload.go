@@ -248,9 +248,12 @@ func (r *matrixReader) read() {
 }
 
 func (r *matrixReader) count(n *int, most int) {
-	if len(r.words) != 2 {
+	switch {
+	case len(r.words) != 2:
 		r.Problem("%s: want one number behind it", r.words[0])
 		return
+	case *n >= 0:
+		r.Problem("%s stands twice", r.words[0])
 	}
 	*n = int(r.number(r.words[0], r.words[1], int64(most)))
 }
