@@ -354,6 +354,9 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	ranks, nodes := 0, int(slices.Max(p.hosts))+1
 	for i, program := range programs {
 		ranks += p.jobs[i].Ranks
+		if p.jobs[i].Repeat == 1 {
+			warnings = append(warnings, experiments.Warning{Key: "job." + p.jobs[i].Name + ".until", Message: "the program runs once", Idle: true})
+		}
 		if err := kind.CheckPackets(&adapter, p.jobs[i].Ranks, program); err != nil {
 			return warnings, err
 		}

@@ -287,7 +287,7 @@ func TestIdleMessagesOfJobs(t *testing.T) {
 		{"job.a.bytes=9KiB", "protocol.eager_copies=false", "%s changes nothing: no message between nodes goes eagerly"},
 		{"", "protocol.eager_copies=false", ""},
 		{"", "protocol.shared_latency=9us", apart},
-		{"job.a.per_node=2", "protocol.shared_latency=9us", ""},
+		{"job.a.per_node=2", "protocol.shared_latency=9us", ""}, {"job.a.repeat=3", "job.a.until=1ns", ""}, {"", "job.a.until=1ns", "%s changes nothing: the program runs once"},
 		{"", "memory.domains=2", "%s changes nothing: memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
 	} {
 		f := enginetest.Load(t, text, strings.Fields(c.beside+" "+c.set)...)
