@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
@@ -237,6 +240,15 @@ func (f *File) Draw(ctx context.Context, found *results.Table, tables map[string
 			left = append(left, fmt.Errorf("%s: plot %s: %w", f.Name, p.File, err))
 		}
 	}
+	type picture struct {
+		of     *figures.PlotConfig
+		format string
+		data   []byte
+		err    error
+	}
+	var pictures []*picture
+	var drawn errgroup.Group // on all processors: a picture takes as long as a small point
+	drawn.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range f.Plots {
 		p := &f.Plots[i]
 		source, err := f.PlotSource(p, found, tables)
@@ -245,21 +257,33 @@ func (f *File) Draw(ctx context.Context, found *results.Table, tables map[string
 			continue
 		}
 		for _, format := range p.Formats {
-			picture, err := Interruptible(ctx, func() ([]byte, error) { return p.Draw(source, format) })
-			if errors.Is(err, ErrInterrupted) {
-				return written, empty, err
-			}
-			if err != nil {
-				leave(p, err)
-				break
-			}
-			name := figures.FileOf(p.File, format)
-			if err := results.WriteInside(dir, name, picture); err != nil {
-				left = append(left, err)
-				break
-			}
-			written = append(written, name)
+			one := &picture{of: p, format: format}
+			pictures = append(pictures, one)
+			drawn.Go(func() error {
+				one.data, one.err = Interruptible(ctx, func() ([]byte, error) { return p.Draw(source, format) })
+				return nil
+			})
 		}
+	}
+	_ = drawn.Wait()
+	var failed *figures.PlotConfig // its other pictures are left out
+	for _, p := range pictures {
+		name := figures.FileOf(p.of.File, p.format)
+		switch {
+		case errors.Is(p.err, ErrInterrupted):
+			return written, empty, p.err
+		case p.of == failed:
+			continue
+		case p.err != nil:
+			leave(p.of, p.err)
+		default:
+			if p.err = results.WriteInside(dir, name, p.data); p.err == nil {
+				written = append(written, name)
+				continue
+			}
+			left = append(left, p.err)
+		}
+		failed = p.of
 	}
 	return written, empty, errors.Join(left...)
 }
