@@ -161,7 +161,7 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 		head, dst, state := &v.Queued, v.dst, v.State
 		if v.Count == 1 {
 			v.Ready = ready
-			first |= left & -left
+			first |= 1 << (local & 63)
 		} else {
 			came := check.At(d.came, uint32(sw.Queue0)+local)
 			head, dst, state = d.Pool.At(v.Last), came.dst, came.state
@@ -178,7 +178,7 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 		port, vcs := uint32(hop.Port)-uint32(sw.Port0), hop.VCs&d.allVCs
 		if port >= uint32(sw.Ports) || vcs == 0 {
 			if hop == fabric.Discard && d.retry != nil {
-				first &^= left & -left
+				first &^= 1 << (local & 63)
 				d.discard(head)
 				continue
 			}

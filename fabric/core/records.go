@@ -240,12 +240,12 @@ type upcoming struct {
 // the like, which nothing predicts here.
 func later(a, b uint32) uint32 {
 	ahead := int32(a - b)
-	return b + uint32(ahead&^(ahead>>31))
+	return a - uint32(ahead&(ahead>>31))
 }
 
 func latest(a, b int64) int64 {
 	ahead := a - b
-	return b + ahead&^(ahead>>63)
+	return a - ahead&(ahead>>63)
 }
 
 // terminal is the sending side of an end point: one packet at a time, its flits in order on one
