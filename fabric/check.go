@@ -99,9 +99,10 @@ func (c *Config) BufferWarnings(g *topology.Graph) []string {
 	if err != nil {
 		return nil
 	}
-	used := make([]bool, len(g.Classes))
-	for _, class := range g.PortClass {
+	used, between := make([]bool, len(g.Classes)), make([]bool, len(g.Classes)) // at all, between switches
+	for p, class := range g.PortClass {
 		used[class] = true
+		between[class] = between[class] || g.Peer[p] >= 0
 	}
 	var warnings []string
 	for i, class := range g.Classes {
@@ -109,7 +110,7 @@ func (c *Config) BufferWarnings(g *topology.Graph) []string {
 			continue
 		}
 		t := timings[i]
-		trip := c.Switch.RoundTrip(t.Latency) + t.CreditLatency - t.Latency
+		trip := c.Switch.RoundTrip(t, !between[i])
 		need := int64(math.Ceil(float64(trip) / t.CyclesPerFlit))
 		if int64(c.Switch.BufferFlits) >= need {
 			continue

@@ -205,14 +205,16 @@ func (c *SwitchConfig) CyclesVary() bool {
 	return math.Ceil(float64(c.Cycles()-1)*c.Speedup) >= float64(c.steps())
 }
 
-// RoundTrip is the shortest credit round trip of a channel class in cycles: from a flit's grant at
-// one switch until its credit can be used there, if the next switch passes it on at once. channel
-// is the latency both ways.
-func (c *SwitchConfig) RoundTrip(channel int64) int64 {
-	cycles := func(steps int) int64 { return int64(math.Ceil(float64(steps) / c.Speedup)) }
-	out := cycles(c.SwitchAllocCycles + c.CrossbarCycles)
-	back := cycles(c.RouteCycles + c.VCAllocCycles + c.SwitchAllocCycles)
-	return out + channel + back + channel + int64(c.CreditCycles)
+// RoundTrip is the shortest credit round trip of a channel in cycles: from a flit's grant at one switch,
+// or its departure from a terminal, until its credit can be used there, if the next switch passes it
+// on at once.
+func (c *SwitchConfig) RoundTrip(channel ChannelTiming, terminal bool) int64 {
+	back := int64(math.Ceil(float64(c.RouteCycles+c.VCAllocCycles+c.SwitchAllocCycles) / c.Speedup))
+	trip := channel.Latency + back + channel.CreditLatency + int64(c.CreditCycles)
+	if !terminal {
+		trip += c.CrossingCycles()
+	}
+	return trip
 }
 
 // ChannelTiming is a channel class in cycles.

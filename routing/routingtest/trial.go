@@ -294,7 +294,8 @@ func (tr *Trial) checkIdle(t testing.TB) {
 	s := &tr.Config.Switch
 	flits := int32(1)
 	way := int(math.Ceil(float64(s.SwitchAllocCycles+s.CrossbarCycles) / s.Speedup))
-	if int64(s.BufferFlits) >= s.RoundTrip(max(tr.latency, int64(tr.Seed%6))) && (s.OutputBufferFlits == 0 || s.OutputBufferFlits > way) {
+	latency := max(tr.latency, int64(tr.Seed%6))
+	if int64(s.BufferFlits) >= s.RoundTrip(fabric.ChannelTiming{Latency: latency, CreditLatency: latency}, false) && (s.OutputBufferFlits == 0 || s.OutputBufferFlits > way) {
 		flits = int32(tr.Flits)
 	}
 	l := &lonely{stream: sim.NewStream(7, "lonely", 0), spacing: 1000, terminals: n, flits: flits, turn: make([]int64, n)}

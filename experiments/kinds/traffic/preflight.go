@@ -126,21 +126,25 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 	queued := sizes.Max() > 1 && config.Switch.OutputsHoldUp()
 	uneven := false
 	packets, slowest := 0.0, 0.0
-	channel := func(class topology.ClassID, share, stages float64) {
+	channel := func(class topology.ClassID, share, stages float64, trip int64) {
 		f.latency += share * (stages + float64(timings[class].Latency))
 		if share > 0 {
 			uneven = uneven || slowest != 0 && slowest != cycles[class] || cycles[class] != math.Ceil(cycles[class])
 			slowest = max(slowest, cycles[class])
-			trip := config.Switch.RoundTrip(timings[class].Latency)
 			f.least = f.least || queued || long && float64(config.Switch.BufferFlits)*cycles[class] < float64(trip)
 		}
 	}
 	for t, share := range load.Injection {
 		packets += share
-		channel(g.PortClass[g.TerminalPort[t]], share, 0)
+		class := g.PortClass[g.TerminalPort[t]]
+		channel(class, share, 0, config.Switch.RoundTrip(timings[class], true))
 	}
 	for p, share := range load.Port {
-		channel(g.PortClass[p], share, float64(config.Switch.Cycles()))
+		class, trip := g.PortClass[p], int64(0)
+		if g.Peer[p] >= 0 || config.Terminal.BufferFlits > 0 {
+			trip = config.Switch.RoundTrip(timings[class], false)
+		}
+		channel(class, share, float64(config.Switch.Cycles()), trip)
 	}
 	behind := (sizes.Mean() - 1) * math.Ceil(slowest) // from the head to the tail
 	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + behind

@@ -130,8 +130,7 @@ func TestIdleLatency(t *testing.T) {
 //   - 5 steps at a speedup of 1.5 are cycles of 1, 2, 1 and 2 steps or of 2, 1
 //     and 2: 4 or 3 cycles, so 1+2+4+2 = 9 at most, 8.5 in the mean;
 //   - at 3 steps, any 2 cycles have them: exactly 7;
-//   - 4 flits with a buffer of one wait for three credits, of 2 cycles each way, a
-//     cycle in the switch and one to be used: far above 1+2+2+2 + 3;
+//   - 4 flits with a buffer of one wait for three credits: 2 cycles each way, one in the switch, one to be used; a buffer of 6 is enough;
 //   - crossing takes two cycles: with room for two flits behind the crossbar, one may
 //     be granted every other cycle, 1+2+2+2 + 3*2, with room for three every cycle;
 //     towards a terminal there always is that room.
@@ -147,7 +146,8 @@ func TestIdleLatencyBounds(t *testing.T) {
 		{"switch.speedup=1.5 switch.route_cycles=3", false, true, 9, 8.4, 8.6},
 		{"switch.speedup=1.5 switch.route_cycles=1", false, false, 7, 7, 7.01},
 		{"switch.speedup=1 traffic.packet_flits=4 switch.buffer_flits=1", true, false, 10, 15, 30},
-		{"switch.speedup=1 traffic.packet_flits=4 switch.buffer_flits=4", false, false, 10, 10, 10.05},
+		{"switch.speedup=1 traffic.packet_flits=7 switch.buffer_flits=6", false, false, 13, 13, 13.1},
+		{"switch.speedup=1 traffic.packet_flits=9 switch.buffer_flits=8 channel.terminal.credit_latency=20ns", true, false, 15, 31, 31.1},
 		{"switch.speedup=1 traffic.packet_flits=4 switch.output_buffer_flits=2", true, false, 10, 13, 13.05},
 		{"switch.speedup=1 traffic.packet_flits=4 switch.output_buffer_flits=3", false, false, 10, 10, 10.05},
 		{"switch.speedup=1 traffic.packet_flits=2 switch.buffer_flits=2", false, false, 8, 8, 8.01},
