@@ -229,16 +229,7 @@ func (r *runner) slice(end int64) error {
 	if r.statistics == nil {
 		return r.advance(min(r.each, end-r.f.Cycle()))
 	}
-	each := min(r.statistics.progress.left(), end-r.f.Cycle())
-	series := r.statistics.series
-	if series == nil || r.plan.Window > 0 || r.phase > measuring {
-		return r.advance(each)
-	}
-	if err := r.advance(min(each, series.left())); err != nil {
-		return err
-	}
-	series.note()
-	return nil
+	return r.advance(min(r.statistics.progress.left(), end-r.f.Cycle()))
 }
 
 // keep lets the run be kept between two slices.
@@ -249,9 +240,16 @@ func (r *runner) keep(done bool) error {
 	return r.plan.Snapshot(done, r.write)
 }
 
-// advance simulates some cycles and looks for signs of life.
+// advance simulates some cycles and looks for signs of life. The intervals of a series end within
+// them: what is noted is the same with and without.
 func (r *runner) advance(cycles int64) error {
-	r.f.Advance(cycles)
+	until := r.f.Cycle() + cycles
+	if r.statistics != nil && r.statistics.series != nil && r.phase <= measuring {
+		for series := r.statistics.series; series.left() <= until-r.f.Cycle(); series.note() {
+			r.f.Advance(series.left())
+		}
+	}
+	r.f.Advance(until - r.f.Cycle())
 	if r.statistics != nil {
 		r.statistics.note(cycles)
 	}

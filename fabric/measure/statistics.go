@@ -49,14 +49,14 @@ func (s *statistics) behindBy() float64 {
 	return by
 }
 
-// open opens the window now, perhaps anew, with a series of intervals (0: none), in slices of so
-// many cycles.
-func (s *statistics) open(intervals int, slice int64) {
+// open opens the window, of a known length or 0, now, perhaps anew, with a series of intervals (0:
+// none), in slices of so many cycles.
+func (s *statistics) open(intervals int, window, slice int64) {
 	s.start = s.f.Cycle()
 	s.meter.open(s.start, slice)
 	s.delivered, s.held, s.sent = s.f.UsefulFlits(), s.f.FlitsInside(), s.f.ChannelFlits()
 	if intervals > 0 {
-		s.series = &seriesRecorder{f: s.f, intervals: intervals, start: s.f.Cycle(), each: slice, ended: s.f.Cycle(), before: s.f.ChannelFlits()}
+		s.series = &seriesRecorder{f: s.f, intervals: intervals, start: s.f.Cycle(), window: window, each: slice, ended: s.f.Cycle(), before: s.f.ChannelFlits()}
 	}
 }
 
@@ -212,6 +212,7 @@ type seriesRecorder struct {
 	f         *core.Fabric `snap:"-"`
 	intervals int
 	start     int64    // of the window
+	window    int64    // its length; 0: as long as it takes
 	each      int64    // cycles of an interval, where the window is as long as it takes
 	ended     int64    // cycle in which the last interval did
 	before    []uint32 // flits sent then, by virtual channel
@@ -230,17 +231,19 @@ func (s *seriesRecorder) take() {
 	s.Flits = append(s.Flits, flits)
 }
 
-// left is the number of cycles until the interval ends.
-func (s *seriesRecorder) left() int64 { return s.ended + s.each - s.f.Cycle() }
-
-// note ends the interval of a window of unknown length if it is over. At twice the intervals asked
-// for, neighbours are joined, and intervals are twice as long from then on.
-func (s *seriesRecorder) note() {
-	if s.left() > 0 {
-		return
+// left is the number of cycles until the interval ends. A window of known length is divided evenly.
+func (s *seriesRecorder) left() int64 {
+	if s.window > 0 {
+		return s.start + s.window*int64(len(s.Ends)+1)/min(int64(s.intervals), s.window) - s.f.Cycle()
 	}
+	return s.ended + s.each - s.f.Cycle()
+}
+
+// note ends an interval. At twice the intervals asked for, in a window of unknown length,
+// neighbours are joined, and intervals are twice as long from then on.
+func (s *seriesRecorder) note() {
 	s.take()
-	if len(s.Ends) < 2*s.intervals {
+	if s.window > 0 || len(s.Ends) < 2*s.intervals {
 		return
 	}
 	for i := range s.intervals {
@@ -248,21 +251,6 @@ func (s *seriesRecorder) note() {
 	}
 	s.Ends, s.Flits = s.Ends[:s.intervals], observe.Joined(s.Flits)
 	s.each *= 2
-}
-
-// advanceThrough simulates a window of known length from its start, or its rest. A series divides
-// it evenly.
-func (r *runner) advanceThrough(start, window int64) error {
-	s := r.statistics.series
-	if s == nil {
-		return r.advanceTo(start + window)
-	}
-	for n := min(int64(s.intervals), window); int64(len(s.Ends)) < n; s.take() {
-		if err := r.advanceTo(start + window*int64(len(s.Ends)+1)/n); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // finish ends the last interval with the window.

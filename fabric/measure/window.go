@@ -17,7 +17,7 @@ func (r *runner) open() {
 	if r.plan.Window > 0 {
 		each = max(1, r.plan.Window/mostSlices)
 	}
-	r.statistics.open(r.plan.Series, each)
+	r.statistics.open(r.plan.Series, r.plan.Window, each)
 	if again {
 		if r.result.Blame != nil {
 			r.result.Blame.Restart()
@@ -40,7 +40,7 @@ func (r *runner) measure() error {
 	}
 	start := r.statistics.start
 	if r.plan.Window > 0 {
-		if err := r.advanceThrough(start, r.plan.Window); err != nil {
+		if err := r.advanceTo(start + r.plan.Window); err != nil {
 			return err
 		}
 		r.close()

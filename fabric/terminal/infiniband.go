@@ -20,6 +20,9 @@ type InfiniBand struct {
 	Notification int `toml:"cnp_flits" doc:"size of a congestion notification packet" unit:"flits" min:"1" max:"1000000"`
 }
 
+// AnswerFlits implements [Answering].
+func (c InfiniBand) AnswerFlits() int { return c.Notification }
+
 func init() {
 	param.Register(Registry, "infiniband", "packets are born as in open-loop, and a queue pair to each destination holds them back by InfiniBand's congestion control: a marked packet (switch.marking) is answered by a notification, which raises the queue pair's index into the table of delays between packets",
 		InfiniBand{DefaultCongestionControl(), 1}, newInfiniBand)

@@ -95,6 +95,9 @@ type Env struct {
 	Clock   sim.Time // length of a cycle
 }
 
+// Answering is implemented by the settings of programs that answer, with packets of so many flits.
+type Answering interface{ AnswerFlits() int }
+
 // Registry holds every program that experiment files can name.
 var Registry = param.NewRegistry[Env, fabric.Workload]("program")
 

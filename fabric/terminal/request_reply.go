@@ -74,6 +74,9 @@ type RequestReply struct {
 	ReplyFlits int `toml:"reply_flits" doc:"size of replies" unit:"flits" min:"1" max:"1000000"`
 }
 
+// AnswerFlits implements [Answering].
+func (c RequestReply) AnswerFlits() int { return c.ReplyFlits }
+
 func init() {
 	param.Register(Registry, "request-reply", "requests are born regardless of what becomes of them, and every one that arrives is answered by a reply; the load is that of both",
 		RequestReply{ReplyFlits: 1}, newRequestReply)
@@ -127,6 +130,9 @@ type ClosedLoop struct {
 	Window   int `toml:"window" doc:"packets of a terminal that are under way or not acknowledged yet" min:"1" max:"1000000"`
 	AckFlits int `toml:"ack_flits" doc:"size of acknowledgements" unit:"flits" min:"1" max:"1000000"`
 }
+
+// AnswerFlits implements [Answering].
+func (c ClosedLoop) AnswerFlits() int { return c.AckFlits }
 
 func newClosedLoop(c ClosedLoop, env Env) (fabric.Workload, error) {
 	return NewHost(env, true, []string{"packet", "acknowledgement", "round trip"}, func(t topology.TerminalID) Program {

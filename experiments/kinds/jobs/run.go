@@ -80,7 +80,7 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 			r.timeline = nil
 		}
 		graph = all.graph
-		links.Add(all.flits, all.end)
+		links.Add(all.flits, graph.NumPorts()+graph.Terminals(), all.end)
 		links.Timings = all.timings
 		last := 0.0
 		single := make([]*jobsOutcome, len(sums))

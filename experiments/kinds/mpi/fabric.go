@@ -248,7 +248,7 @@ type mpiObserved struct {
 // add enters the network of a replication that is over.
 func (o *mpiObserved) add(s *Simulation) {
 	end := s.Adapters.Over()
-	o.Observed.Add(s.ChannelFlits(), end, s.blame)
+	o.Observed.Add(s.Graph(), s.ChannelFlits(), end, s.blame)
 	if o.graph != nil {
 		return
 	}

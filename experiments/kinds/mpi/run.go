@@ -400,7 +400,7 @@ func (d *fabricDemand) busiest() (least float64) {
 // between switches, carried flits, in seconds.
 func channelTimes(f *core.Fabric, timings []fabric.ChannelTiming) (links, between float64) {
 	carried := telemetry.Carried{Timings: timings}
-	carried.Add(f.ChannelFlits(), f.Cycle())
+	carried.Add(f.ChannelFlits(), f.Graph().NumPorts()+f.Graph().Terminals(), f.Cycle())
 	for i, cycles := range carried.Busy(f.Graph()) {
 		most := &links
 		if telemetry.BetweenSwitches(f.Graph(), i) {

@@ -205,7 +205,7 @@ func (s *latencySimulation) row() latencyRow {
 // carried is what channels have carried in the whole run.
 func (s *latencySimulation) carried() *telemetry.Carried {
 	c := &telemetry.Carried{Timings: s.timings}
-	c.Add(s.fabric.ChannelFlits(), s.fabric.Cycle())
+	c.Add(s.fabric.ChannelFlits(), s.fabric.Graph().NumPorts()+s.fabric.Graph().Terminals(), s.fabric.Cycle())
 	return c
 }
 

@@ -60,8 +60,8 @@ type Observed struct {
 }
 
 // Add enters what channels have carried in a replication, and where its packets waited.
-func (o *Observed) Add(flits []uint32, window int64, blame *observe.Blame) {
-	o.Carried.Add(flits, window)
+func (o *Observed) Add(g *topology.Graph, flits []uint32, window int64, blame *observe.Blame) {
+	o.Carried.Add(flits, g.NumPorts()+g.Terminals(), window)
 	if o.blame == nil {
 		o.blame = blame
 	} else {
@@ -87,13 +87,20 @@ func (o *Observed) Write(run *experiments.Run, g *topology.Graph, clock sim.Time
 	}
 }
 
-// Add enters what channels have carried in a window of so many cycles.
-func (c *Carried) Add(flits []uint32, window int64) {
-	if c.Flits == nil {
+// Add enters what so many channels have carried in a window of so many cycles. Replications can
+// differ in virtual channels, where a routing draws its paths.
+func (c *Carried) Add(flits []uint32, channels int, window int64) {
+	had, vcs := len(c.Flits)/channels, len(flits)/channels
+	if had < vcs {
+		before := c.Flits
 		c.Flits = make([]int64, len(flits))
+		for i, n := range before {
+			c.Flits[i/had*vcs+i%had] = n
+		}
 	}
+	all := max(had, vcs)
 	for i, n := range flits {
-		c.Flits[i] += int64(n)
+		c.Flits[i/vcs*all+i%vcs] += int64(n)
 	}
 	c.Window += window
 }

@@ -141,13 +141,15 @@ func TestLinkShares(t *testing.T) {
 	}
 }
 
-// TestCarried: channel 1 of three with two virtual channels each carried 3 + 4 flits in the first window, of
-// 10 cycles, and 1 + 2 in the second, of 15.
+// TestCarried: channel 1 of three carried 3 + 4 flits on two virtual channels in a window of 10 cycles, 1 + 2 + 5
+// on three in one of 10, and 1 + 2 on two in one of 5. Flits stay with their channel and virtual channel.
 func TestCarried(t *testing.T) {
 	var c telemetry.Carried
-	c.Add([]uint32{1, 2, 3, 4, 5, 6}, 10)
-	c.Add([]uint32{0, 0, 1, 2, 0, 0}, 15)
-	simtest.Equal(t, c.Rate(1, 3), 10.0/25, "flits per cycle:")
+	c.Add([]uint32{1, 2, 3, 4, 5, 6}, 3, 10)
+	c.Add([]uint32{0, 0, 0, 1, 2, 5, 0, 0, 0}, 3, 10)
+	c.Add([]uint32{0, 0, 1, 2, 0, 0}, 3, 5)
+	simtest.Equal(t, c.Rate(1, 3), 18.0/25, "flits per cycle:")
+	simtest.EqualSlices(t, c.Flits, []int64{1, 2, 0, 5, 8, 5, 5, 6, 0}, "flits:")
 }
 
 // TestTimelineThroughAFabric: a message of 1000 B between two nodes of a switch. The sender's CPU takes

@@ -180,7 +180,7 @@ func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle, bu
 
 // add enters a replication.
 func (o *trafficOutcome) add(r *measure.Result) {
-	o.Observed.Add(r.ChannelFlits, r.Window, r.Blame)
+	o.Observed.Add(o.topology.Graph(), r.ChannelFlits, r.Window, r.Blame)
 	o.latency.Merge(r.Latency())
 	if o.mean.N() == 0 {
 		o.Traces, o.Series = r.Traces, r.Series

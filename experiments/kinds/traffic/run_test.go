@@ -65,9 +65,7 @@ func TestReplications(t *testing.T) {
 	for i := range means {
 		r := replicationOf(t, f, 3, 0, i)
 		means[i] = r.MeanLatency()
-		accepted += r.Accepted / 3
-		packets += float64(r.Packets())
-		window += float64(r.Window)
+		accepted, packets, window = accepted+r.Accepted/3, packets+float64(r.Packets()), window+float64(r.Window)
 		for _, n := range r.ChannelFlits {
 			flits += float64(n)
 		}
@@ -98,14 +96,11 @@ func TestJainIndex(t *testing.T) {
 	simtest.ErrorIf(t, !math.IsNaN(network.JainIndex([]float64{0, 0})), "nothing shared has an index")
 }
 
-// TestFairness: with all packets for terminal 0, whose own go to the others, it receives the most,
-// and what it does is most of all that arrives: 7 of 8 terminals send to it alone. Jain's index is
-// then near that of one share of 7p and seven of p/7: (8p)^2 / (8 (49 p^2 + p^2/7)) = 0.163.
+// TestFairness: with all packets for terminal 0, whose own go to the others, it receives the most, and what it
+// does is most of all that arrives: 7 of 8 terminals send to it alone. Jain's index is then near that of one share of 7p and seven of p/7: (8p)^2 / (8 (49 p^2 + p^2/7)) = 0.163.
 func TestFairness(t *testing.T) {
-	o := enginetest.OutcomeOf(t, oneSwitch, "traffic.pattern=hot-spot", "traffic.fraction=1.0", "traffic.load=0.1",
-		"measure.warmup=500", "measure.window=20000", "measure.fairness=true")
-	x := o.Tables["fairness"]
-	rows := x.Rows
+	o := enginetest.OutcomeOf(t, oneSwitch, "traffic.pattern=hot-spot", "traffic.fraction=1.0", "traffic.load=0.1", "measure.warmup=500", "measure.window=20000", "measure.fairness=true")
+	x, rows := o.Tables["fairness"], o.Tables["fairness"].Rows
 	simtest.FatalIf(t, len(rows) != 2 || !slices.Contains(rows[1], "received"), "%v", rows)
 	simtest.Equal(t, enginetest.Column(t, x, "max_terminal")[1], "terminal 0", "the most is received by")
 	number := func(column string, row int) float64 { return enginetest.Numbers(t, x, column)[row] }
@@ -118,23 +113,18 @@ func TestFairness(t *testing.T) {
 	simtest.Near(t, number("min_flits_per_cycle", 1), 0.1/7, 0.005, "least received")
 }
 
-// TestWarmupWarning: on a mesh whose channels take 1,000 cycles a packet from the next
-// switch arrives after 3,000 cycles of channels; a warm-up of 2,999 is warned of, of
-// 3,000 and by itself not, and neither is any on one switch.
+// TestWarmupWarning: on a mesh whose channels take 1,000 cycles a packet from the next switch arrives after
+// 3,000 cycles of channels; a warm-up of 2,999 is warned of, of 3,000 and by itself not, and neither is any on one switch.
 func TestWarmupWarning(t *testing.T) {
 	const mesh = "mesh routing.type=dor channel.grid.latency=1us measure.warmup="
-	for set, want := range map[string]bool{
-		mesh + "2999": true, mesh + "3000": false, mesh + "0": false, "single-switch routing.type=table measure.warmup=1": false,
-	} {
+	for set, want := range map[string]bool{mesh + "2999": true, mesh + "3000": false, mesh + "0": false, "single-switch routing.type=table measure.warmup=1": false} {
 		f := enginetest.Load(t, "kind = \"traffic\"\n", strings.Fields("fabric.clock=1ns channel.terminal.latency=1us switch.buffer_flits=4000 measure.window=1000 topology.type="+set)...)
-		warned := strings.Contains(fmt.Sprint(f.Warnings), "after 3000 cycles on channels alone")
-		simtest.Equal(t, warned, want, "%s: in warnings %v", set, f.Warnings)
+		simtest.Equal(t, strings.Contains(fmt.Sprint(f.Warnings), "after 3000 cycles on channels alone"), want, "%s: in warnings %v", set, f.Warnings)
 	}
 }
 
-// TestBisect: for every number of steps and every place of the changes from steady to undecided
-// and to saturated, the last steady and the first saturated step, in no more tries than two
-// bisections need, one where nothing is undecided, and none twice.
+// TestBisect: for every number of steps and every place of the changes from steady to undecided and to saturated,
+// the last steady and the first saturated step, in no more tries than two bisections need, one where nothing is undecided, and none twice.
 func TestBisect(t *testing.T) {
 	for n := 1; n <= 40; n++ {
 		for last := 0; last <= n; last++ {
@@ -166,8 +156,7 @@ func TestBisect(t *testing.T) {
 // are found saturated after 1300, 900, 600 and 400; those below are steady. Windows of 100 cycles
 // find 9 steady and 10 saturated after 400. Step 9 is tried for 400 and is saturated after 600,
 // step 8 for 600 and is saturated after 900; 6 and 7 are then tried for 600, and 7, steady, for 900.
-// A budget of 1600 cycles bounds what confirms to 400: step 8 is steady for as long. A budget of 400 bounds
-// it to the 100 that all have.
+// A budget of 1600 cycles bounds what confirms to 400: step 8 is steady for as long; of 400, to the 100 that all have.
 func TestSearchConfirms(t *testing.T) {
 	calm, full := map[int]int64{7: 1000, 8: 500, 9: 200, 10: 90}, map[int]int64{7: 1300, 8: 900, 9: 600, 10: 400}
 	for _, c := range []struct {
@@ -328,15 +317,24 @@ func TestPrograms(t *testing.T) {
 	simtest.Near(t, means[2], sum, 0.01*sum, "a round trip, in ns, beside a packet and an acknowledgement:")
 }
 
+// TestSeriesChangesNothing: intervals of 600/7 cycles end within the slices of 16 that a verdict goes by.
+func TestSeriesChangesNothing(t *testing.T) {
+	const text = "kind = \"traffic\"\nseed = 40495\ntopology = { type = \"single-switch\" }\nrouting = { type = \"table\" }\nswitch = { buffer_flits = 2 }\nmeasure = { warmup = 300, window = 600 }\n" +
+		"traffic.load = 0.3\nphase.a = { at = 333, load = 0.1 }\nphase.b = { at = 500, load = 0.2 }\n"
+	simtest.EqualSlices(t, enginetest.OutcomeOf(t, text, "measure.series=7").Results.Rows[0], enginetest.OutcomeOf(t, text).Results.Rows[0], "results:")
+}
+
 // TestTrafficProblems: what does not go with a program, or with the MTU, is refused, by key.
 func TestTrafficProblems(t *testing.T) {
 	const head = "kind = \"traffic\"\n[topology]\ntype = \"mesh\"\ndims = [3, 3]\n[routing]\ntype = \"table\"\n"
 	enginetest.Refusals(t, head, map[string]string{
-		"[program]\ntype = \"closed-loop\"\n[measure]\nfind = \"saturation\"\n":                 "measure.find",
-		"[program]\ntype = \"request-reply\"\n[fault.one]\nlinks = [\"switch 0 - switch 1\"]\n": "program.type",
-		"[program]\ntype = \"closed-loop\"\nreply_flits = 1\n":                                  "reply_flits",
-		"[program]\ntype = \"closed-loop\"\nwindow = 0\n":                                       "program.window",
-		"[fabric]\nmtu = \"256B\"\n[traffic]\npacket_flits = [1, 5]\n":                          "fabric.mtu = 256B: want at least 320B, or shorter packets: the longest has 5 flits",
-		"[program]\ntype = \"closed-lop\"\n":                                                    "closed-loop",
+		"[program]\ntype = \"closed-loop\"\n[measure]\nfind = \"saturation\"\n":                             "measure.find",
+		"[program]\ntype = \"request-reply\"\n[fault.one]\nlinks = [\"switch 0 - switch 1\"]\n":             "program.type",
+		"[program]\ntype = \"closed-loop\"\nreply_flits = 1\n":                                              "reply_flits",
+		"[program]\ntype = \"closed-loop\"\nwindow = 0\n":                                                   "program.window",
+		"[fabric]\nmtu = \"256B\"\n[traffic]\npacket_flits = [1, 5]\n":                                      "fabric.mtu = 256B: want at least 320B, or shorter packets: the longest has 5 flits",
+		"[program]\ntype = \"request-reply\"\nreply_flits = 33\n[switch]\nflow_control = \"cut-through\"\n": "switch.buffer_flits = 32: want at least 33",
+		"[fabric]\nmtu = \"256B\"\n[program]\ntype = \"closed-loop\"\nack_flits = 5\n":                      "fabric.mtu = 256B: want at least 320B",
+		"[program]\ntype = \"closed-lop\"\n":                                                                "closed-loop",
 	})
 }

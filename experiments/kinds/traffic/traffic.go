@@ -170,7 +170,11 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 		_, err := c.process(parts.sizes.Mean())
 		problems = append(problems, err)
 	}
-	problems = append(problems, network.CheckFit(&c.Fabric, &c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))))
+	longest := slices.Max(append([]int{0}, c.Traffic.PacketFlits...))
+	if program, answers := c.Program.Type.Config().(terminal.Answering); answers {
+		longest = max(longest, program.AnswerFlits())
+	}
+	problems = append(problems, network.CheckFit(&c.Fabric, &c.Switch, longest))
 	if parts.topology, err = c.Topology.Type.BuildShared(struct{}{}); err != nil {
 		return nil, errors.Join(append(problems, err)...) // nothing else can be built
 	}
