@@ -46,7 +46,11 @@ func newConnector(rt *runtime, nodes int) connector {
 	case c.datagrams:
 		c.buffers = settings.datagramBuffers()
 	default: // the shared receive queue holds one buffer a QP
-		c.buffers = int(settings.QPs(len(rt.ranks), max(1, len(rt.ranks)/nodes)))
+		perNode := ceilDiv(len(rt.ranks), nodes)
+		if rt.Placement.Type != Explicit {
+			perNode = rt.Placement.PerNode
+		}
+		c.buffers = int(settings.QPs(len(rt.ranks), perNode))
 	}
 	return c
 }

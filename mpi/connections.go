@@ -125,7 +125,7 @@ func (c *Connections) Footprint(ranks, perNode int, onDemand int64) Footprint {
 		f.ProcessStatic = shared + c.perQP()*float64(f.Static)
 		f.Process = shared + c.perQP()*float64(f.Static+onDemand)
 	}
-	f.Node = f.Process * float64(perNode)
+	f.Node = f.Process * float64(min(perNode, ranks))
 	return f
 }
 
