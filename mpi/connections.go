@@ -174,6 +174,7 @@ const (
 	linkNone linkState = iota
 	linkPending
 	linkReady
+	linkMade // asked for and answered; ready when the kernel is through
 )
 
 // links holds the states of all connections on demand: for each rank a table of its peers, 2 bits

@@ -283,11 +283,12 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[copies](t, "memory", "ranks")
 	snapshottest.Names[memory](t, "domains", "kernel", "handler", "ended", "bandwidth", "domainOf")
 	snapshottest.Names[noise](t, "calls", "computing", "Noise", "phase")
-	snapshottest.Names[connector](t, "links", "waiting", "perPeer",
+	snapshottest.Names[connector](t, "links", "waiting", "perPeer", "turned",
+		"again",                                                     // of an event
 		"rt", "perNode", "datagrams", "dynamic", "group", "buffers") // of the settings
 	snapshottest.Names[matcher](t, "nodes", "free", "order", // the items of lists in their order
 		"links", "indexes") // made again when a list is long
-	snapshottest.Names[runtime](t, "match", "recvBytes", "connect", "copies", "freeMsg", "newMsg", "endMsg", "stats",
+	snapshottest.Names[runtime](t, "match", "recvBytes", "connect", "staged", "copies", "freeMsg", "newMsg", "endMsg", "stats",
 		"shared", "number", "kernel", "handler", "work", "transport", "costs", // made before
 		"ready", "pause", "failure", // of an event, of no result, not there in a run that is kept
 		"sent", "side", "nextSent", // have become events

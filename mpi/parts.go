@@ -302,7 +302,7 @@ func (rt *runtime) open(network Division, nodes int) (err error) {
 		return err
 	}
 	rt.copies = newCopies(rt, nodes)
-	rt.connect = newConnector(rt, nodes)
+	rt.connect, rt.staged = newConnector(rt, nodes), map[uint64]sim.Time{}
 	if rt.jobs != nil {
 		rt.costs = rt.jobs.costs
 	}

@@ -362,7 +362,7 @@ func (rt *runtime) postPiece(i int32, m *message, now sim.Time) (more bool) {
 	more = m.pieces.made < m.pieces.all
 	switch {
 	case m.pieces.made == 1:
-		rt.post(i, m, now)
+		rt.stage(i, m, now)
 	case m.pieces.sent > 0:
 		rt.transmit(i, m, m.from, m.to)
 	}
