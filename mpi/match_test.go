@@ -270,9 +270,9 @@ func TestNoiseDistributions(t *testing.T) {
 		for range 20000 {
 			r.Add(n.draw(&s, c.law))
 		}
-		if math.Abs(r.Mean()-c.mean) > 0.02 || math.Abs(math.Sqrt(r.Variance())-c.deviation) > 0.02 || r.Min() < 0 {
-			t.Errorf("%s, spread %v: mean %.4f, deviation %.4f, least %v; want %v and %v", c.law, c.spread, r.Mean(), math.Sqrt(r.Variance()), r.Min(), c.mean, c.deviation)
-		}
+		simtest.Near(t, r.Mean(), c.mean, 0.02, "%s, spread %v: mean", c.law, c.spread)
+		simtest.Near(t, math.Sqrt(r.Variance()), c.deviation, 0.02, "%s, spread %v: deviation", c.law, c.spread)
+		simtest.ErrorIf(t, r.Min() < 0, "%s, spread %v: least %v", c.law, c.spread, r.Min())
 	}
 }
 
