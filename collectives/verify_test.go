@@ -152,8 +152,7 @@ func TestCosts(t *testing.T) {
 					}
 				}
 			}
-			simtest.ErrorIf(t, messages != c.messages || sent != c.sent,
-				"rank %d sends %d messages, %d B; want %d, %d", c.rank, messages, sent, c.messages, c.sent)
+			simtest.ErrorIf(t, messages != c.messages || sent != c.sent, "rank %d sends %d messages, %d B; want %d, %d", c.rank, messages, sent, c.messages, c.sent)
 		})
 	}
 }
@@ -445,8 +444,7 @@ func TestAllgatherLeadersCosts(t *testing.T) {
 				by := map[int64]collectives.Segment{100: collectives.In, 1200: collectives.Out, 300: 0, 600: 0}[op.Bytes]
 				simtest.Equal(t, op.Segment, by, "critical %v: rank %d sends %d B by segment", critical, rank, op.Bytes)
 			}
-			simtest.ErrorIf(t, int64(len(all)) != want.messages || bytes != want.bytes,
-				"critical %v: rank %d sends %d messages, %d B; want %d, %d", critical, rank, len(all), bytes, want.messages, want.bytes)
+			simtest.ErrorIf(t, int64(len(all)) != want.messages || bytes != want.bytes, "critical %v: rank %d sends %d messages, %d B; want %d, %d", critical, rank, len(all), bytes, want.messages, want.bytes)
 		}
 	}
 }

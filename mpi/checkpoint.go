@@ -274,8 +274,15 @@ func (x *archiver) connections() {
 		}
 	}
 	if x.parts[0].connect.perPeer != nil {
-		x.boxes()
+		byPair(x, func(rt *runtime) map[uint64]*inbox { return rt.connect.perPeer }, func(a *snapshot.Archive, b **inbox) {
+			if *b == nil {
+				*b = &inbox{}
+			}
+			snapshot.Value(a, *b)
+		})
 	}
+	byPair(x, func(rt *runtime) map[uint64][]int32 { return rt.connect.turned }, snapshot.Value)
+	byPair(x, func(rt *runtime) map[uint64]sim.Time { return rt.staged }, snapshot.Value)
 }
 
 // waiting are the messages that wait for connections, those for one in their order.
@@ -292,23 +299,18 @@ func (x *archiver) waiting() (all []int32) {
 	return all
 }
 
-func (x *archiver) boxes() {
-	all := map[uint64]*inbox{}
+// byPair archives what parts keep of pairs of ranks, whose first is their own.
+func byPair[V any](x *archiver, of func(rt *runtime) map[uint64]V, archive func(a *snapshot.Archive, v *V)) {
+	all := map[uint64]V{}
 	for _, rt := range x.parts {
-		for key, b := range rt.connect.perPeer {
-			if len(*b) > 0 {
-				all[key] = b
-			}
-		}
+		maps.Copy(all, of(rt))
 	}
 	keys := slices.Sorted(maps.Keys(all))
 	snapshot.List(x.Archive, &keys, func(a *snapshot.Archive, key *uint64) {
 		snapshot.Int(a, key)
-		rt := x.parts[0].of(int32(*key >> 32))
-		if x.Reading() {
-			all[*key] = &inbox{}
-			rt.connect.perPeer[*key] = all[*key]
+		v := all[*key]
+		if archive(a, &v); x.Reading() {
+			of(x.parts[0].of(int32(*key >> 32)))[*key] = v
 		}
-		snapshot.Value(a, all[*key])
 	})
 }

@@ -29,11 +29,13 @@ type connector struct {
 	waiting   map[uint64]chain // messages in order, by number+1, that wait for a connection, by link
 	buffers   int              // receive buffers: of a process, or with RC of a connection
 	perPeer   map[uint64]*inbox
+	turned    map[uint64][]int32 // messages that found no receive buffer, and those behind them, by receiver and sender
+	again     bool               // the first of some comes again
 }
 
 func newConnector(rt *runtime, nodes int) connector {
 	settings := &rt.Connections
-	c := connector{rt: rt, perNode: settings.perNode(), datagrams: settings.Mode == UD, group: int32(min(settings.Group, math.MaxInt32)), waiting: map[uint64]chain{}}
+	c := connector{rt: rt, perNode: settings.perNode(), datagrams: settings.Mode == UD, group: int32(min(settings.Group, math.MaxInt32)), waiting: map[uint64]chain{}, turned: map[uint64][]int32{}}
 	c.dynamic = !c.datagrams && (settings.OnDemand || settings.Group > 0)
 	peers := len(rt.ranks)
 	if c.perNode {
@@ -46,7 +48,11 @@ func newConnector(rt *runtime, nodes int) connector {
 	case c.datagrams:
 		c.buffers = settings.datagramBuffers()
 	default: // the shared receive queue holds one buffer a QP
-		c.buffers = int(settings.QPs(len(rt.ranks), max(1, len(rt.ranks)/nodes)))
+		perNode := ceilDiv(len(rt.ranks), nodes)
+		if rt.Placement.Type != Explicit {
+			perNode = rt.Placement.PerNode
+		}
+		c.buffers = int(settings.QPs(len(rt.ranks), perNode))
 	}
 	return c
 }
@@ -220,22 +226,27 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	c.rt.kernel.Schedule(at, c.rt.handler, evPost, b, int64(id))
 }
 
-// establish brings a's QP to b to ready-to-send, if it is not, and lets waiting messages leave. It
-// returns the time of that.
+// establish brings a's QP to b to ready-to-send, if it is not. It returns the time of that, until which messages wait.
 func (c *connector) establish(a, b int32, at sim.Time) sim.Time {
-	if c.get(a, b) == linkReady {
+	if c.get(a, b) >= linkReady {
 		return at
 	}
 	at = c.kernel(a, at, c.rt.Adapter.QPModify)
+	c.set(a, b, linkMade)
+	c.rt.kernel.Schedule(at, c.rt.handler, evReady, a, int64(b))
+	return at
+}
+
+// ready lets the messages leave that have waited for a's connection to b, in their order.
+func (c *connector) ready(a, b int32, now sim.Time) {
 	c.set(a, b, linkReady)
 	for next := c.released(a, b); next != 0; {
 		id := next - 1
 		m := c.rt.messages.At(id)
 		next = m.next
-		c.rt.stats.ConnectWait += at - m.ready
-		c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, int64(id))
+		c.rt.stats.ConnectWait += now - m.ready
+		c.rt.post(id, m, now)
 	}
-	return at
 }
 
 // tearDown closes the connections of a made on demand, at time at. Without XRC the other side
@@ -292,6 +303,41 @@ func (c *connector) box(m *message) *inbox {
 		c.perPeer[key] = b
 	}
 	return b
+}
+
+// turnsAway tells whether a message waits: for a receive buffer, or behind another one on its connection that does.
+func (c *connector) turnsAway(id int32, m *message, now sim.Time) bool {
+	from, _ := m.ends()
+	key := uint64(m.hop)<<32 | uint64(from)
+	turned, again := c.turned[key], c.again
+	if len(turned) > 0 && !again {
+		c.turned[key] = append(turned, id)
+		return true
+	}
+	if m.stage != stageData && !c.takeBuffer(m, now) {
+		if c.rt.stats.NotReady++; !again {
+			c.turned[key] = append(turned, id)
+		}
+		c.rt.kernel.After(c.rt.Adapter.RNRDelay, c.rt.handler, evAgain, m.hop, int64(from))
+		return true
+	}
+	if again {
+		c.turned[key] = turned[1:]
+	}
+	return false
+}
+
+// comesAgain has a rank take messages of another that found no receive buffer, up to one that finds none again.
+func (c *connector) comesAgain(to, from int32) {
+	key := uint64(to)<<32 | uint64(from)
+	for left := len(c.turned[key]); left > 0; left-- {
+		c.again = true
+		c.rt.delivered(c.turned[key][0])
+		if c.again = false; len(c.turned[key]) == left {
+			return
+		}
+	}
+	delete(c.turned, key)
 }
 
 // takeBuffer tells whether a receive buffer is posted for a message.

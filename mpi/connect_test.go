@@ -35,8 +35,7 @@ func TestRequestsToDifferentProcessesOfANode(t *testing.T) {
 		}))
 		// Each process has one QP: rank 2's leads to node 0, whichever process asks.
 		s := r.Stats
-		simtest.ErrorIf(t, s.Handshakes != 2 || s.Connecting != 4 || s.QPs != 3,
-			"%v: %d handshakes of %d messages, %d QPs", mode, s.Handshakes, s.Connecting, s.QPs)
+		simtest.ErrorIf(t, s.Handshakes != 2 || s.Connecting != 4 || s.QPs != 3, "%v: %d handshakes of %d messages, %d QPs", mode, s.Handshakes, s.Connecting, s.QPs)
 	}
 }
 
@@ -52,9 +51,8 @@ func TestConnectionOnDemand(t *testing.T) {
 	r := runSchedule(t, c, messagesBetween(1, 6, 1))
 	within(t, "first message over a new connection", r.Finish[6], want)
 	within(t, "what it waits for the connection", r.Stats.ConnectWait, want-0.2-adapters(64)-0.25)
-	if s := r.Stats; s.Handshakes != 1 || s.Connecting != 4 || s.Relayed != 2 || s.QPs != 2 || s.KernelTime != 2*(c.Adapter.QPCreate+c.Adapter.QPModify) {
-		t.Errorf("statistics %+v", s)
-	}
+	s := r.Stats
+	simtest.ErrorIf(t, s.Handshakes != 1 || s.Connecting != 4 || s.Relayed != 2 || s.QPs != 2 || s.KernelTime != 2*(c.Adapter.QPCreate+c.Adapter.QPModify), "statistics %+v", s)
 	// Later messages find the connection; so does the other direction.
 	r = runSchedule(t, c, collectives.Sequence(messagesBetween(1, 6, 5), messagesBetween(6, 1, 5)))
 	simtest.ErrorIf(t, r.Stats.Handshakes != 1 || r.Stats.QPs != 2, "ten messages: %d handshakes, %d QPs", r.Stats.Handshakes, r.Stats.QPs)

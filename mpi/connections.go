@@ -125,7 +125,7 @@ func (c *Connections) Footprint(ranks, perNode int, onDemand int64) Footprint {
 		f.ProcessStatic = shared + c.perQP()*float64(f.Static)
 		f.Process = shared + c.perQP()*float64(f.Static+onDemand)
 	}
-	f.Node = f.Process * float64(perNode)
+	f.Node = f.Process * float64(min(perNode, ranks))
 	return f
 }
 
@@ -174,6 +174,7 @@ const (
 	linkNone linkState = iota
 	linkPending
 	linkReady
+	linkMade // asked for and answered; ready when the kernel is through
 )
 
 // links holds the states of all connections on demand: for each rank a table of its peers, 2 bits

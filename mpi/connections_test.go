@@ -17,8 +17,7 @@ func TestMemoryOfThePaper(t *testing.T) {
 		config := DefaultConnections
 		config.Mode, config.Group, config.Buffer = mode, group, buffer
 		got := of(config.Footprint(ranks, perNode, 0)) / 1e6
-		simtest.ErrorIf(t, math.Abs(got-want) > 0.005*want,
-			"%s: %s, groups of %d, %d ranks, %d a node: %.4f MB, want %.4f", where, mode, group, ranks, perNode, got, want)
+		simtest.ErrorIf(t, math.Abs(got-want) > 0.005*want, "%s: %s, groups of %d, %d ranks, %d a node: %.4f MB, want %.4f", where, mode, group, ranks, perNode, got, want)
 	}
 	process := func(f Footprint) float64 { return f.Process }
 	node := func(f Footprint) float64 { return f.Node }
@@ -94,8 +93,7 @@ func TestWayByHand(t *testing.T) {
 		{3, 8, 0},  // group 2 is {8, 9}: index 3 is missing, so over index 0 of group 0
 	} {
 		relay, static := rt.connect.way(c.from, c.to)
-		simtest.ErrorIf(t, static != (c.relay < 0) || !static && relay != c.relay,
-			"from %d to %d over %d, static %v; want %d", c.from, c.to, relay, static, c.relay)
+		simtest.ErrorIf(t, static != (c.relay < 0) || !static && relay != c.relay, "from %d to %d over %d, static %v; want %d", c.from, c.to, relay, static, c.relay)
 	}
 }
 
@@ -121,8 +119,7 @@ func TestWay(t *testing.T) {
 							want = mode == XRCS && over/perNode == b/perNode
 						}
 						relay, static := rt.connect.way(a, b)
-						simtest.FatalIf(t, static != want || !want && relay != over,
-							"%s, groups of %d, on demand %v: way(%d, %d) = %d, %v; want %d, %v", mode, group, onDemand, a, b, relay, static, over, want)
+						simtest.FatalIf(t, static != want || !want && relay != over, "%s, groups of %d, on demand %v: way(%d, %d) = %d, %v; want %d, %v", mode, group, onDemand, a, b, relay, static, over, want)
 					}
 				}
 			}
@@ -222,8 +219,9 @@ func TestNodeQPs(t *testing.T) {
 	} {
 		config := DefaultConnections
 		config.Mode = c.mode
-		got := config.Footprint(c.ranks, c.perNode, c.onDemand).NodeQPs
-		simtest.ErrorIf(t, got != c.want, "%s, %d ranks, %d on a node: %d QPs, want %d", c.mode, c.ranks, c.perNode, got, c.want)
+		f := config.Footprint(c.ranks, c.perNode, c.onDemand)
+		simtest.Equal(t, f.Node, f.Process*float64(min(c.ranks, c.perNode)), "memory of the processes of a node:")
+		simtest.ErrorIf(t, f.NodeQPs != c.want, "%s, %d ranks, %d on a node: %d QPs, want %d", c.mode, c.ranks, c.perNode, f.NodeQPs, c.want)
 	}
 }
 
@@ -283,6 +281,14 @@ func TestSharedQueueGrows(t *testing.T) {
 		}
 		simtest.Equal(t, taken, c.want, "%d QPs on demand, at least %d buffers:", c.connected, c.least)
 	}
+}
+
+// TestSharedQueueOfXRC: five processes, two on a node, have QPs to three nodes, and as many buffers.
+func TestSharedQueueOfXRC(t *testing.T) {
+	config := QDRConfig(2)
+	config.Connections.Mode = XRCS
+	rt := simtest.Must(config.whole(RunSchedule(collectives.Uniform(5, 0, nil), Costs{}, sim.Picosecond)))(t)
+	simtest.Equal(t, rt.connect.buffers, 3, "buffers:")
 }
 
 // TestTearDownOfOneSide: two ranks on two nodes, each with a connection to the other's. RC closes

@@ -80,8 +80,7 @@ func TestRendezvousByGet(t *testing.T) {
 	within(t, "receiver", r.Finish[1], in+0.2+0.03)
 	within(t, "sender", r.Finish[0], in+0.2+0.03+adapters(64)+0.5+0.25+1)
 	busy := r.CPU[0].Busy
-	simtest.ErrorIf(t, busy != 6480*sim.Nanosecond || r.Stats.Control != 3,
-		"the sender's CPU is busy for %v, want 0.2 + 0.03 + 5 + 0.25 us and the calc; %d control messages, want 3", busy, r.Stats.Control)
+	simtest.ErrorIf(t, busy != 6480*sim.Nanosecond || r.Stats.Control != 3, "the sender's CPU is busy for %v, want 0.2 + 0.03 + 5 + 0.25 us and the calc; %d control messages, want 3", busy, r.Stats.Control)
 }
 
 // An adapter answers a read beside the sends of the QP: a message posted after 100 us comes before the rest
@@ -92,8 +91,7 @@ func TestAnswersOfReadsDoNotHoldUpSends(t *testing.T) {
 	r := simtest.Must(runGoal(t, c, "num_ranks 3\nrank 0 {\nsend 1048576b to 1 tag 1\nw: calc 100000\nb: send 64b to 1 tag 2\nb requires w\n}\nrank 1 {\nrecv 1048576b from 0 tag 1\nb: recv 64b from 0 tag 2\nx: send 64b to 2\nx requires b\n}\nrank 2 {\nrecv 64b from 1\n}\n"))(t)
 	ways := 2 * (0.2 + adapters(64) + 0.25)
 	got := r.Finish[2].Microseconds()
-	simtest.ErrorIf(t, got < 100+ways || got > 100.2+ways+2*3.7,
-		"rank 2 hears after %v us, want 100 and two messages, %v us, and two quanta at most", got, ways)
+	simtest.ErrorIf(t, got < 100+ways || got > 100.2+ways+2*3.7, "rank 2 hears after %v us, want 100 and two messages, %v us, and two quanta at most", got, ways)
 }
 
 // An eager message above the limit of zero copy is copied at the receiver only, and complete for its
@@ -208,8 +206,7 @@ func TestPieces(t *testing.T) {
 		if name != "last" && name != "on demand" {
 			within(t, name+", sender", r.Finish[0], sent)
 		}
-		simtest.ErrorIf(t, r.Stats.Messages != 1 || r.HCA.Bytes != 2500+128*r.Stats.Handshakes,
-			"%s: %d messages, %d B sent", name, r.Stats.Messages, r.HCA.Bytes)
+		simtest.ErrorIf(t, r.Stats.Messages != 1 || r.HCA.Bytes != 2500+128*r.Stats.Handshakes, "%s: %d messages, %d B sent", name, r.Stats.Messages, r.HCA.Bytes)
 	}
 }
 
@@ -250,8 +247,7 @@ func TestNoisyComputing(t *testing.T) {
 		}
 		r := simtest.Must(c.Run(mpi.RunSchedule(work, mpi.Costs{}, sim.Picosecond)))(t)
 		for rank, finish := range r.Finish {
-			simtest.ErrorIf(t, math.Abs(float64(finish)-want) > 4*0.1/math.Sqrt(1000)*1e9+1e6,
-				"daemon %v: rank %d ends at %v, want %.0f us", daemon, rank, finish, want/1e6)
+			simtest.ErrorIf(t, math.Abs(float64(finish)-want) > 4*0.1/math.Sqrt(1000)*1e9+1e6, "daemon %v: rank %d ends at %v, want %.0f us", daemon, rank, finish, want/1e6)
 			simtest.ErrorIf(t, rank > 0 && finish == r.Finish[0], "daemon %v: ranks 0 and %d end at the same time", daemon, rank)
 		}
 	}

@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-sim/weft/sim"
 )
@@ -45,8 +46,9 @@ type jobRun struct {
 type jobRank struct {
 	run     int32 // of its job
 	open    int32 // operations under way
-	end     int64
+	end     int64 // of its last operation; before the first, when the rank is there
 	through bool
+	idle    bool // its program has nothing for it
 }
 
 // NewJobs begins jobs. costs hold for local work whose cost programs leave open.
@@ -83,9 +85,11 @@ func (w *JobsRun) Part() Workload {
 // Ends are the times in picoseconds at which all of a job's ranks had completed each repetition.
 func (w *JobsRun) Ends(job int) []int64 {
 	j := &w.jobs[job]
+	ranks := w.ranks[j.first:][:j.Ranks]
+	busy := slices.ContainsFunc(ranks, func(r jobRank) bool { return !r.idle })
 	complete := -1
-	for r := j.first; r < j.first+int32(j.Ranks); r++ {
-		if n := int(w.ranks[r].run); complete < 0 || n < complete {
+	for i := range ranks {
+		if n := int(ranks[i].run); !(busy && ranks[i].idle) && (complete < 0 || n < complete) {
 			complete = n
 		}
 	}
@@ -160,7 +164,7 @@ func (w *JobsRun) Start(rank int32, dst []Op) []Op {
 		w.ranks[rank].open = 1
 		return append(dst, Op{ID: startID, Kind: Calc, Wait: true, Size: int64(j.Start)})
 	}
-	return w.begin(j, rank, 0, dst)
+	return w.begin(j, rank, w.ranks[rank].end, dst)
 }
 
 // Started implements [Workload].
@@ -216,6 +220,9 @@ func (w *JobsRun) begin(j *jobRun, rank int32, now int64, dst []Op) []Op {
 		for len(j.runs) <= int(r.run) {
 			j.runs = append(j.runs, j.Program())
 		}
+		if s, ok := j.runs[r.run].(*ScheduleRun); ok {
+			s.ranks[rank-j.first].ready = now
+		}
 		before := len(dst)
 		dst = w.own(j, r, before, j.runs[r.run].Start(rank-j.first, dst))
 		for i := before; i < len(dst); i++ {
@@ -225,8 +232,9 @@ func (w *JobsRun) begin(j *jobRun, rank int32, now int64, dst []Op) []Op {
 			return dst
 		}
 		w.ended(j, r)
-		if j.Repeat == 0 {
-			break // it has nothing to do in any
+		if j.Repeat == 0 || j.Until > 0 {
+			r.idle = true
+			break // in no run: those with something to do decide how many there are
 		}
 	}
 	r.through = true

@@ -72,8 +72,7 @@ func (k *keptRun) check(t *testing.T, random *sim.Stream, moments int) mpi.Stats
 			continue
 		}
 		got, ends := k.run(t, mpi.Checkpoint{From: snapshot.Reader(state)})
-		simtest.ErrorIf(t, digest(&got) != digest(&want) || got.Stats != want.Stats || !slices.Equal(ends, phases),
-			"%s, from state %d of %d: %+v, want %+v", k.name, i, len(states), got.Stats, want.Stats)
+		simtest.ErrorIf(t, digest(&got) != digest(&want) || got.Stats != want.Stats || !slices.Equal(ends, phases), "%s, from state %d of %d: %+v, want %+v", k.name, i, len(states), got.Stats, want.Stats)
 	}
 	return want.Stats
 }
@@ -316,6 +315,7 @@ func TestPartsAreKept(t *testing.T) {
 		{"eager", alltoall(500), func(c *mpi.Config) { c.Noise = mpi.Noise{Call: sim.Microsecond, CallLaw: mpi.Exponential} }},
 		{"pieces", alltoall(1000), func(c *mpi.Config) { c.Protocols.EagerSegment = 300 }},
 		{"rendezvous", alltoall(9000), func(*mpi.Config) {}},
+		{"staged", alltoall(9000), func(c *mpi.Config) { c.Protocols.EagerLimit, c.Protocols.StagingPage = 9000, 9*sim.Microsecond }},
 		{"relays", alltoall(9000), func(c *mpi.Config) { c.Connections.Group, c.Connections.Proxy = 8, true }},
 		{"on demand, buffers of connections", alltoall(100), func(c *mpi.Config) {
 			c.Connections.Mode, c.Connections.OnDemand, c.Connections.Preposted = mpi.RC, true, 1
@@ -347,8 +347,7 @@ func TestPartsAreKept(t *testing.T) {
 				i := random.IntN(len(states))
 				reader := keptRun{c.name, config(1 + random.IntN(5)), begin}
 				got, ends := reader.run(t, mpi.Checkpoint{From: snapshot.Reader(states[i])})
-				simtest.ErrorIf(t, digest(&got) != digest(&want) || got.Stats != want.Stats || !slices.Equal(ends, phases),
-					"%s, state %d of %d of a run in %d parts: %+v, want %+v", c.name, i, len(states), parts, got.Stats, want.Stats)
+				simtest.ErrorIf(t, digest(&got) != digest(&want) || got.Stats != want.Stats || !slices.Equal(ends, phases), "%s, state %d of %d of a run in %d parts: %+v, want %+v", c.name, i, len(states), parts, got.Stats, want.Stats)
 			}
 		}
 	}

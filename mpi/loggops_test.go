@@ -415,12 +415,8 @@ func TestDecimalsPerByte(t *testing.T) {
 	for size, want := range map[int][2]int64{25: {160, 1200}, 26: {162, 1201}, 1_000_001: {2_500_100, 41_200}} {
 		text := fmt.Sprintf("num_ranks 2\nrank 0 {\nsend %db to 1\n}\nrank 1 {\nrecv %db from 0\n}\n", size, size)
 		p := mpi.LogGOPS{L: 1000, Overhead: 100, Gap: 10, GapByte: 0.04, Eager: 1 << 30}
-		if got, err := runText(t, p, text); err != nil || got[1] != want[1] {
-			t.Errorf("%d B: %v, %v; want %d", size, got, err, want[1])
-		}
+		simtest.Equal(t, simtest.Must(runText(t, p, text))(t)[1], want[1], "%d B:", size)
 		p.OverByte = 2.5
-		if got, err := runText(t, p, text); err != nil || got[0] != want[0] {
-			t.Errorf("%d B with O: %v, %v; want %d", size, got, err, want[0])
-		}
+		simtest.Equal(t, simtest.Must(runText(t, p, text))(t)[0], want[0], "%d B with O:", size)
 	}
 }

@@ -270,9 +270,9 @@ func TestNoiseDistributions(t *testing.T) {
 		for range 20000 {
 			r.Add(n.draw(&s, c.law))
 		}
-		if math.Abs(r.Mean()-c.mean) > 0.02 || math.Abs(math.Sqrt(r.Variance())-c.deviation) > 0.02 || r.Min() < 0 {
-			t.Errorf("%s, spread %v: mean %.4f, deviation %.4f, least %v; want %v and %v", c.law, c.spread, r.Mean(), math.Sqrt(r.Variance()), r.Min(), c.mean, c.deviation)
-		}
+		simtest.Near(t, r.Mean(), c.mean, 0.02, "%s, spread %v: mean", c.law, c.spread)
+		simtest.Near(t, math.Sqrt(r.Variance()), c.deviation, 0.02, "%s, spread %v: deviation", c.law, c.spread)
+		simtest.ErrorIf(t, r.Min() < 0, "%s, spread %v: least %v", c.law, c.spread, r.Min())
 	}
 }
 
@@ -283,11 +283,12 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[copies](t, "memory", "ranks")
 	snapshottest.Names[memory](t, "domains", "kernel", "handler", "ended", "bandwidth", "domainOf")
 	snapshottest.Names[noise](t, "calls", "computing", "Noise", "phase")
-	snapshottest.Names[connector](t, "links", "waiting", "perPeer",
+	snapshottest.Names[connector](t, "links", "waiting", "perPeer", "turned",
+		"again",                                                     // of an event
 		"rt", "perNode", "datagrams", "dynamic", "group", "buffers") // of the settings
 	snapshottest.Names[matcher](t, "nodes", "free", "order", // the items of lists in their order
 		"links", "indexes") // made again when a list is long
-	snapshottest.Names[runtime](t, "match", "recvBytes", "connect", "copies", "freeMsg", "newMsg", "endMsg", "stats",
+	snapshottest.Names[runtime](t, "match", "recvBytes", "connect", "staged", "copies", "freeMsg", "newMsg", "endMsg", "stats",
 		"shared", "number", "kernel", "handler", "work", "transport", "costs", // made before
 		"ready", "pause", "failure", // of an event, of no result, not there in a run that is kept
 		"sent", "side", "nextSent", // have become events

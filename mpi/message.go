@@ -154,17 +154,34 @@ func (rt *runtime) leave(i int32, now sim.Time) {
 			rt.ranks[from].posting = i
 			return
 		}
-	} else if t := rt.Protocols.staging(m.bytes); t > 0 && eager && !m.shared {
-		if rt.Timeline != nil {
-			rt.transit(m).staged = t
-		}
-		rt.kernel.Schedule(now+t, rt.handler, evPost, from, int64(i))
 	} else {
-		rt.post(i, m, now)
+		rt.stage(i, m, now)
 	}
 	if eager && done {
 		rt.done(from, id, now)
 	}
+}
+
+// stage posts a message when it is made ready, not before earlier ones to the same rank.
+func (rt *runtime) stage(i int32, m *message, now sim.Time) {
+	at := now
+	if rt.Protocols.StagingPage > 0 && !m.shared {
+		if m.stage == stageEager && m.pieces.all == 0 {
+			at += rt.Protocols.staging(m.bytes)
+		}
+		key := uint64(m.from)<<32 | uint64(m.to)
+		if at = max(at, rt.staged[key]); at > now {
+			rt.staged[key] = at
+		}
+	}
+	if at == now {
+		rt.post(i, m, now)
+		return
+	}
+	if rt.Timeline != nil {
+		rt.transit(m).staged = at - now
+	}
+	rt.kernel.Schedule(at, rt.handler, evPost, m.from, int64(i))
 }
 
 func (m *message) ends() (from, to int32) {
@@ -273,9 +290,7 @@ func (rt *runtime) takes(id int32) {
 		rt.post(id, m, now)
 		return
 	}
-	if m.stage != stageData && !m.shared && !rt.connect.takeBuffer(m, now) {
-		rt.stats.NotReady++
-		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, int64(id))
+	if !m.shared && rt.Protocols.LimitBuffers && rt.connect.turnsAway(id, m, now) {
 		return
 	}
 	if m.hop == m.to && (m.stage == stageData && !rt.Protocols.tells(m.protocol) || rt.acknowledged(m)) {

@@ -302,7 +302,7 @@ func (rt *runtime) open(network Division, nodes int) (err error) {
 		return err
 	}
 	rt.copies = newCopies(rt, nodes)
-	rt.connect = newConnector(rt, nodes)
+	rt.connect, rt.staged = newConnector(rt, nodes), map[uint64]sim.Time{}
 	if rt.jobs != nil {
 		rt.costs = rt.jobs.costs
 	}
@@ -316,6 +316,11 @@ func (rt *runtime) open(network Division, nodes int) (err error) {
 		q := &rt.ranks[r]
 		q.posting = -1
 		q.cpu = rt.Noise.skew(rt.Seed, int(r))
+		if rt.jobs != nil {
+			rt.jobs.ranks[r].end = int64(q.cpu)
+		} else if s, ok := rt.work.(*ScheduleRun); ok {
+			s.ranks[r].ready = int64(q.cpu) // its operations are timed from there
+		}
 		if rt.Timeline != nil {
 			rt.books(r, 0, q.cpu, Pausing, -1)
 		}

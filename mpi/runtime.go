@@ -120,6 +120,7 @@ type runtime struct {
 	endMsg    int32   // likewise
 	recvBytes []int64 // of posted receives, by node of match
 	connect   connector
+	staged    map[uint64]sim.Time // when the last message is made ready, by sender and receiver
 	ready     []Op
 	costs     Costs   // of its local work
 	copies    *copies // nil: memory without limit
@@ -178,6 +179,8 @@ const (
 	evWritten               // target rank, argument message: an RDMA write is complete at its sender
 	evCopy                  // target rank: a copy begins
 	evCopied                // target rank: a copy is over
+	evReady                 // target rank, argument another: its connection there is ready
+	evAgain                 // target rank, argument another: what it sent and found no receive buffer comes again
 )
 
 // release queues the operations in rt.ready for r's CPU. A schedule's round keeps its order; of
@@ -245,6 +248,10 @@ func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 		rt.beginCopy(e.Target, k.Now())
 	case evCopied:
 		rt.copied(e.Target, k.Now())
+	case evReady:
+		rt.connect.ready(e.Target, id, k.Now())
+	case evAgain:
+		rt.connect.comesAgain(e.Target, id)
 	}
 }
 

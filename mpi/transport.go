@@ -325,15 +325,20 @@ const unmatched = -1
 // cutUp makes pieces of a new message, if it goes in pieces.
 func (rt *runtime) cutUp(m *message) {
 	p := &rt.Protocols
-	if m.bytes <= int64(p.EagerSegment) || m.stage != stageEager || m.shared || !p.copiesOut(m.bytes) || p.EagerAcknowledged || rt.connect.proxied(m.from, m.to) {
+	if !p.inPieces(m.bytes) || m.stage != stageEager || m.shared || rt.connect.proxied(m.from, m.to) {
 		return
 	}
-	each := rt.pieceSize(m)
+	each := pieceSize(p, m.bytes)
 	m.pieces.all, m.recvID = uint16((m.bytes+each-1)/each), unmatched
 }
 
-func (rt *runtime) pieceSize(m *message) int64 {
-	return max(int64(rt.Protocols.EagerSegment), (m.bytes+math.MaxUint16-1)/math.MaxUint16)
+// inPieces tells whether an eager message of so many bytes to another node, over no relay, goes in pieces.
+func (p *Protocols) inPieces(bytes int64) bool {
+	return p.EagerSegment > 0 && bytes > int64(p.EagerSegment) && p.copiesOut(bytes) && !p.EagerAcknowledged
+}
+
+func pieceSize(p *Protocols, bytes int64) int64 {
+	return max(int64(p.EagerSegment), (bytes+math.MaxUint16-1)/math.MaxUint16)
 }
 
 // pieceBytes is the size of a piece, numbered from 0; of a whole message, its size.
@@ -346,7 +351,7 @@ func (rt *runtime) pieceBytes(m *message, number uint16) int64 {
 
 // pieceSized is pieceBytes of a message in pieces.
 func (rt *runtime) pieceSized(m *message, number uint16) int64 {
-	each := rt.pieceSize(m)
+	each := pieceSize(&rt.Protocols, m.bytes)
 	return min(each, m.bytes-int64(number)*each)
 }
 
@@ -357,7 +362,7 @@ func (rt *runtime) postPiece(i int32, m *message, now sim.Time) (more bool) {
 	more = m.pieces.made < m.pieces.all
 	switch {
 	case m.pieces.made == 1:
-		rt.post(i, m, now)
+		rt.stage(i, m, now)
 	case m.pieces.sent > 0:
 		rt.transmit(i, m, m.from, m.to)
 	}
@@ -376,7 +381,7 @@ func (rt *runtime) inMemory(m *message) int64 {
 	if m.pieces.all == 0 {
 		return m.bytes
 	}
-	return min(m.bytes, int64(m.pieces.taken)*rt.pieceSize(m))
+	return min(m.bytes, int64(m.pieces.taken)*pieceSize(&rt.Protocols, m.bytes))
 }
 
 // unpacked completes a message copied out of the unexpected queue, unless pieces are to come.

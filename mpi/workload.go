@@ -550,6 +550,10 @@ func (d *demand) message(from int32, op *Op) {
 		}
 		way = d.idle(op.Size)
 		d.transfers(a, b, op.Size, 1)
+		if p.inPieces(op.Size) {
+			d.pieces(from, op, sender, receiver)
+			return
+		}
 	case protocol == collectives.Direct:
 		d.RDMA, d.Polled = true, true
 		sender += p.register(op.Size)
@@ -578,6 +582,23 @@ func (d *demand) message(from int32, op *Op) {
 	d.CPU[from].add(sender+in, in)
 	d.CPU[op.Peer].add(receiver+out, out)
 	d.Alone = max(d.Alone, sender+in+way+receiver+out)
+}
+
+// pieces counts both sides of a message in pieces: of the slower side's work only the other's for the piece at
+// that end comes on top. Over a relay it goes whole, without the time for each piece.
+func (d *demand) pieces(from int32, op *Op, sender, receiver sim.Time) {
+	p, each := &d.Protocols, pieceSize(&d.Protocols, op.Size)
+	number := (op.Size + each - 1) / each
+	last := op.Size - (number-1)*each
+	copied := func(bytes int64) sim.Time { return copyTime(bytes, p.CopyRate) }
+	in := sim.Time(number-1)*copied(each) + copied(last)
+	more := sim.Time(number-1) * p.SegmentOverhead
+	if d.Connections.Proxy {
+		more = 0
+	}
+	d.CPU[from].add(sender+in+more, in)
+	d.CPU[op.Peer].add(receiver+in+more, in)
+	d.Alone = max(d.Alone, sender+in+more+d.idle(last)+copied(last), sender+copied(each)+d.idle(each)+receiver+in+more)
 }
 
 // add adds times, in ps.

@@ -66,8 +66,7 @@ func TestEnoughWaits(t *testing.T) {
 		for _, lanes := range []string{"", "0:64,1:64"} {
 			_, _, made := paceTransport(t, "flit", lanes, &adapter)
 			n := &made.(*transport).nodes[0]
-			simtest.ErrorIf(t, n.enough != want || lanes != "" && n.lanes.enough != int32(want+1),
-				"%d ns, lanes %q: %d packets are enough, of a lane %+v, want %d and one more", latency, lanes, n.enough, n.lanes, want)
+			simtest.ErrorIf(t, n.enough != want || lanes != "" && n.lanes.enough != int32(want+1), "%d ns, lanes %q: %d packets are enough, of a lane %+v, want %d and one more", latency, lanes, n.enough, n.lanes, want)
 		}
 	}
 	adapter := lanesAdapter()
@@ -227,8 +226,7 @@ func TestAdapterDividesItsLink(t *testing.T) {
 		}
 		lane0, lane1 := got[0]+got[2], got[1]+got[3]
 		all := lane0 + lane1
-		simtest.ErrorIf(t, math.Abs(lane0/all-c.ratio/(1+c.ratio)) > 0.01 || all < 0.98*messages,
-			"%s: %v messages on lane 0 and %v on lane 1, want %v to 1", c.low, lane0, lane1, c.ratio)
+		simtest.ErrorIf(t, math.Abs(lane0/all-c.ratio/(1+c.ratio)) > 0.01 || all < 0.98*messages, "%s: %v messages on lane 0 and %v on lane 1, want %v to 1", c.low, lane0, lane1, c.ratio)
 		simtest.ErrorIf(t, math.Abs(got[0]-got[2]) > 1 || math.Abs(got[1]-got[3]) > 1, "%s: QPs of a lane have sent %v messages", c.low, got)
 	}
 }

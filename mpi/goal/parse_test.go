@@ -23,8 +23,7 @@ func TestParseAccepts(t *testing.T) {
 	const text = "/* two\n ranks */\r\nnum_ranks 2 // so many\r\n\r\n  rank 0 {\n a:send 100 b to 1 tag 7 cpu 2 nic 1\nb : calc 5\n\tb requires a\nb requires a\na: calc 9\n}\nrank 1 {\nrecv 100b from -1 tag -1\n}\n"
 	g := simtest.Must(Parse("x.goal", strings.NewReader(text)))(t)
 	sends, _ := g.Count(mpi.Send)
-	simtest.ErrorIf(t, g.Ranks() != 2 || g.ops.Len() != 4 || sends != 1 || g.cpus != 3 || g.nics != 2,
-		"ranks %d, operations %d, messages %d, cpus %d, nics %d; want 2, 4, 1, 3, 2", g.Ranks(), g.ops.Len(), sends, g.cpus, g.nics)
+	simtest.ErrorIf(t, g.Ranks() != 2 || g.ops.Len() != 4 || sends != 1 || g.cpus != 3 || g.nics != 2, "ranks %d, operations %d, messages %d, cpus %d, nics %d; want 2, 4, 1, 3, 2", g.Ranks(), g.ops.Len(), sends, g.cpus, g.nics)
 	readSchedule(t, []byte("\ufeff"+text)) // with a byte order mark
 	// Labels that differ by a zero are two: if l01 were l1, it would wait for itself.
 	readSchedule(t, []byte("num_ranks 1\nrank 0 {\nl1: calc 1\nl01: calc 2\nl1 requires l01\n}\n"))
@@ -308,8 +307,7 @@ func FuzzBinary(f *testing.F) {
 		}
 		written := asBinary(t, g)
 		again := readSchedule(t, written)
-		simtest.ErrorIf(t, !bytes.Equal(asText(t, again), asText(t, g)) || !bytes.Equal(asBinary(t, again), written),
-			"written and read again, it is another schedule")
+		simtest.ErrorIf(t, !bytes.Equal(asText(t, again), asText(t, g)) || !bytes.Equal(asBinary(t, again), written), "written and read again, it is another schedule")
 		readSchedule(t, asText(t, g))
 	})
 }

@@ -47,9 +47,7 @@ func TestExport(t *testing.T) {
 	c.File = file
 	program := simtest.Must(skeletons.Registry.Build("trace", &c, skeletons.Env{Ranks: 16, PerNode: 4}))(t)
 	plain := simtest.Must(skeletons.Registry.Build("goal", &replay.Goal{File: file}, skeletons.Env{Ranks: 16, PerNode: 4}))(t)
-	if got := program.(*replay.Imported).Schedule; !reflect.DeepEqual(got, plain) {
-		t.Errorf("%+v, want %+v", got, plain)
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(program.(*replay.Imported).Schedule, plain), "%+v, want %+v", program, plain)
 	run := func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{Combine: 500}) }
 	g, report := simtest.Must2(trace.Export("x", []mpi.Job{{Program: run, Repeat: 1}}))(t)
 	notes := report.Notes()
@@ -59,17 +57,13 @@ func TestExport(t *testing.T) {
 	simtest.ErrorIf(t, !slices.Equal(got.Finish, want.Finish) || got.Messages == 0, "ends at %v, want %v", got.Finish, want.Finish)
 	// Beside another job, the ranks follow each other, and the start is a computation of 1000 ns more.
 	both, _ := simtest.Must2(trace.Export("x", []mpi.Job{{Program: run, Repeat: 1}, {Program: run, Repeat: 1, Start: sim.Microsecond}}))(t)
-	if want := 2 * g.Ranks(); both.Ranks() != want {
-		t.Errorf("%d ranks, want %d", both.Ranks(), want)
-	}
+	simtest.Equal(t, both.Ranks(), 2*g.Ranks(), "ranks:")
 	count := func(g *goal.Schedule) [2]int64 {
 		n, size := g.Count(mpi.Calc)
 		return [2]int64{n, size}
 	}
 	one, two := count(g), count(both)
-	if want := [2]int64{2*one[0] + int64(g.Ranks()), 2*one[1] + 1000*int64(g.Ranks())}; two != want {
-		t.Errorf("computations %v, want %v", two, want)
-	}
+	simtest.Equal(t, two, [2]int64{2*one[0] + int64(g.Ranks()), 2*one[1] + 1000*int64(g.Ranks())}, "computations:")
 }
 
 // TestListOfRanks: SimGrid's list for -trace and smpirun -replay, a file a rank, is told from what is no trace by what the

@@ -52,8 +52,7 @@ func TestSkeletonsRun(t *testing.T) {
 			again := simtest.Must(timed.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil))(t)
 			simtest.ErrorIf(t, !slices.Equal(again.Finish, l.Finish), "a timeline changes the times of the LogGOPS machine")
 			checkTimeline(t, timed.Timeline, inPicoseconds(again.Finish))
-			simtest.ErrorIf(t, r.Stats.Messages != l.Messages || l.Messages == 0,
-				"%d messages on the runtime, %d on the LogGOPS machine", r.Stats.Messages, l.Messages)
+			simtest.ErrorIf(t, r.Stats.Messages != l.Messages || l.Messages == 0, "%d messages on the runtime, %d on the LogGOPS machine", r.Stats.Messages, l.Messages)
 			run, ok := work.(*mpi.ScheduleRun)
 			if !ok {
 				return
@@ -307,8 +306,7 @@ func TestApplicationsAsMFNetSim(t *testing.T) {
 		{"a sum of Cosmoflow", sum, 299, 80 / 5, 294015000 / 5},
 	} {
 		sends, bytes := rankSends(c.s, c.rank)
-		simtest.ErrorIf(t, sends != c.sends || bytes != c.bytes,
-			"%s, rank %d: %d sends of %d B, want %d of %d", c.what, c.rank, sends, bytes, c.sends, c.bytes)
+		simtest.ErrorIf(t, sends != c.sends || bytes != c.bytes, "%s, rank %d: %d sends of %d B, want %d of %d", c.what, c.rank, sends, bytes, c.sends, c.bytes)
 	}
 }
 
@@ -365,8 +363,7 @@ func TestTimelineOfSettings(t *testing.T) {
 				checkTimeline(t, config.Timeline, &r)
 				for rank := range config.Timeline.Ranks() {
 					config.Timeline.Of(rank, func(a mpi.Activity) {
-						simtest.FatalIf(t, a.What == mpi.Pausing && skeleton != "traffic" && !pauses[name],
-							"%s: rank %d waits for nothing: %+v", skeleton, rank, a)
+						simtest.FatalIf(t, a.What == mpi.Pausing && skeleton != "traffic" && !pauses[name], "%s: rank %d waits for nothing: %+v", skeleton, rank, a)
 					})
 				}
 			}

@@ -20,9 +20,8 @@ func TestLayers(t *testing.T) {
 		adapter, protocol, memory := hca.HDR, mpi.DefaultProtocols, mpi.DefaultMemory
 		m := Machine{HCA: &adapter, Protocol: &protocol, Memory: &memory, Workload: &struct{}{}}
 		m.Set(values, func(key string) bool { return key == "hca.mtu" })
-		if protocol.SendOverhead != want || protocol.EagerCopies || protocol.Rendezvous != "read" || memory.Domains != 2 || adapter.PayloadShare != 0.5 || adapter.MTU != hca.HDR.MTU || Adapter(values) != "edr" {
-			t.Errorf("%q: %+v %+v %+v", transport, protocol, memory, adapter)
-		}
+		bad := protocol.SendOverhead != want || protocol.EagerCopies || protocol.Rendezvous != "read" || memory.Domains != 2 || adapter.PayloadShare != 0.5 || adapter.MTU != hca.HDR.MTU || Adapter(values) != "edr"
+		simtest.ErrorIf(t, bad, "%q: %+v %+v %+v", transport, protocol, memory, adapter)
 	}
 }
 
@@ -30,9 +29,8 @@ func TestLayers(t *testing.T) {
 func TestWays(t *testing.T) {
 	w := Ways{CableLatency: 10, SwitchLatency: 100}
 	simtest.ErrorIf(t, w.Near() != 120 || w.Far() != 340, "near %d, far %d; want 120, 340", w.Near(), w.Far())
-	if w.SpineLatency = 50; w.Near() != 120 || w.Far() != 420 {
-		t.Errorf("near %d, far %d with long cables between switches; want 120, 420", w.Near(), w.Far())
-	}
+	w.SpineLatency = 50
+	simtest.ErrorIf(t, w.Near() != 120 || w.Far() != 420, "near %d, far %d with long cables between switches; want 120, 420", w.Near(), w.Far())
 }
 
 // TestLibraryFor: versions up to 4.0 have rules of their own.

@@ -15,6 +15,7 @@ func init() {
 	experiments.Register(experiments.Kind[connectionsConfig, connectionsRow]{
 		Name:        "connections",
 		RestsOn:     verdict.Formula,
+		Revision:    1, // memory of nodes that are not full
 		BeginsAgain: "it is computed in a moment",
 		Doc:         "memory of InfiniBand connections: QPs and bytes of a process and a node, from the formulas of each mode",
 		Defaults: func() connectionsConfig {

@@ -78,6 +78,7 @@ func init() {
 			return c.predictWork(p, m)
 		},
 		Run:         runJobs,
+		Revision:    1,
 		BeginsAgain: "the programs of several jobs keep no state from which they could go on",
 	})
 }

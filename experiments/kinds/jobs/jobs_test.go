@@ -249,6 +249,21 @@ func TestJobsRepeated(t *testing.T) {
 	simtest.ErrorIf(t, runs[0] != 3 || math.Abs(runs[1]-want) > 0.1*want || runs[2] != 1 || runs[3] != 1, "runs are %v, want 3, about %v, 1, 1", runs, want)
 }
 
+// TestRanksWithoutWork: the rank between those of a ping-pong decides neither how often it runs nor when it ends, and what
+// an operation takes does not depend on when its run begins.
+func TestRanksWithoutWork(t *testing.T) {
+	times := map[string][]float64{}
+	for _, ranks := range []string{"2", "3"} {
+		pong := "program = \"ping-pong\"\niterations = 1\nranks = "
+		table, _ := jobTables(t, "kind = \"jobs\"\n"+operationsOf+"routing = { type = \"table\" }\n[job.a]\n"+pong+"2\nstart = \"1ms\"\n[job.b]\n"+pong+ranks+"\nrepeat = 0\n[job.c]\n"+pong+ranks+"\nrepeat = 50\nuntil = \"20us\"\n")
+		runs, each := enginetest.Numbers(t, table, "runs"), enginetest.Numbers(t, table, "operation_max_s")
+		simtest.ErrorIf(t, runs[1] < 100 || runs[2] < 2 || runs[2] > 20, "%s ranks: %v runs", ranks, runs)
+		simtest.ErrorIf(t, slices.Max(each) > 10e-6, "operations take %v s, want less than 10 us", each)
+		times[ranks] = runs
+	}
+	simtest.EqualSlices(t, times["3"], times["2"], "runs with a rank that does nothing:")
+}
+
 // TestJobsProblems: what is wrong is named with its key.
 func TestJobsProblems(t *testing.T) {
 	enginetest.Refusals(t, jobsNetwork, map[string]string{
@@ -400,8 +415,7 @@ func TestPointsAsAlone(t *testing.T) {
 		for i, p := range points {
 			first, second := c.lists[0][i/len(c.lists[1])], c.lists[1][i%len(c.lists[1])]
 			alone := enginetest.Load(t, c.text, c.swept[0]+"="+first, c.swept[1]+"="+second).Points[0]
-			simtest.ErrorIf(t, p.Hash != alone.Hash || known[p.Hash], "%s = %s, %s = %s: %s in the sweep, %s alone; want the same, of no other point",
-				c.swept[0], first, c.swept[1], second, p.Hash, alone.Hash)
+			simtest.ErrorIf(t, p.Hash != alone.Hash || known[p.Hash], "%s = %s, %s = %s: %s in the sweep, %s alone; want the same, of no other point", c.swept[0], first, c.swept[1], second, p.Hash, alone.Hash)
 			known[p.Hash] = true
 		}
 	}

@@ -75,7 +75,7 @@ func init() {
 			}
 			return ""
 		},
-		Revision: 3,
+		Revision: 4,
 	})
 }
 

@@ -161,7 +161,7 @@ func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication
 	ranks := float64(w.Ranks())
 	row.Messages, row.Control, row.Handshakes = r.Stats.Messages, r.Stats.Control, r.Stats.Handshakes
 	row.QPs, row.QPsPeak, row.KernelTime, row.ConnectWait = float64(r.Stats.QPs)/ranks, r.Stats.QPsPeak, r.Stats.KernelTime.Seconds()/ranks, r.Stats.ConnectWait.Seconds()/ranks
-	row.Misses, row.MissTime = r.HCA.ContextMisses, r.HCA.MissTime.Seconds()/math.Ceil(ranks/float64(c.Placement.PerNode))
+	row.Misses, row.MissTime = r.HCA.ContextMisses, r.HCA.MissTime.Seconds()/float64(nodes)
 	row.NotReady, row.Leaders = r.Stats.NotReady, c.leaders()
 	row.parts(&r, nodes)
 	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)

@@ -70,9 +70,8 @@ func TestSystemsAgreeOnIdlePairs(t *testing.T) {
 				}
 			}
 			for i := 0; i < len(trips); i += 2 {
-				if difference := math.Abs(trips[i]-trips[i+1]) / 2; !(difference <= 5*flit) {
-					t.Errorf("%s, nodes %v, size %d: one way takes %v s over LogGP, %v s through the fabric: %.1f flit times apart", preset, pair, i/2, trips[i]/2, trips[i+1]/2, difference/flit)
-				}
+				difference := math.Abs(trips[i]-trips[i+1]) / 2
+				simtest.ErrorIf(t, !(difference <= 5*flit), "%s, nodes %v, size %d: one way takes %v s over LogGP, %v s through the fabric: %.1f flit times apart", preset, pair, i/2, trips[i]/2, trips[i+1]/2, difference/flit)
 			}
 		}
 	}
@@ -84,9 +83,7 @@ func TestSystemSetsWhatIsNotGiven(t *testing.T) {
 	c := mpiOf(t, "[system]\npreset = \"edr\"\nlibrary = \"mpich\"\n[hca]\nmtu = \"2KiB\"\n[protocol]\nsend_overhead = \"1us\"\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"allreduce-library\"\n")
 	adapter := c.HCA.Preset.Config().(*hca.Config)
 	simtest.ErrorIf(t, adapter.MTU != 2048 || adapter.LinkRate != 100e9 || adapter.InlineLimit != 188, "the adapter is %+v", adapter)
-	if c.Protocol.SendOverhead != sim.Microsecond || c.Protocol.RecvOverhead != 100*sim.Nanosecond || c.Protocol.Rendezvous != "get" {
-		t.Errorf("the protocols are %+v", c.Protocol)
-	}
+	simtest.ErrorIf(t, c.Protocol.SendOverhead != sim.Microsecond || c.Protocol.RecvOverhead != 100*sim.Nanosecond || c.Protocol.Rendezvous != "get", "the protocols are %+v", c.Protocol)
 	// Two cables of 10 ns and a switch of 65 ns; four and three.
 	simtest.ErrorIf(t, c.LogGP.Latency != 85*sim.Nanosecond || c.LogGP.Far != 235*sim.Nanosecond, "near %v, far %v", c.LogGP.Latency, c.LogGP.Far)
 	simtest.ErrorIf(t, c.Fabric.Clock != 5120*sim.Picosecond, "the clock is %v, want 64 B at 100 Gb/s", c.Fabric.Clock)
@@ -100,8 +97,7 @@ func TestSystemSetsWhatIsNotGiven(t *testing.T) {
 	verbs := mpiOf(t, "[system]\npreset = \"edr\"\nlibrary = \"intel-mpi\"\ntransport = \"verbs\"\n")
 	simtest.ErrorIf(t, verbs.Protocol.SendOverhead != 690*sim.Nanosecond, "over verbs a message is posted in %v", verbs.Protocol.SendOverhead)
 	none := mpiOf(t, "[hca]\npreset = \"edr\"\n")
-	simtest.ErrorIf(t, none.Protocol.SendOverhead != mpi.DefaultProtocols.SendOverhead || none.LogGP != mpi.DefaultLogGP,
-		"without a system the protocols are %+v", none.Protocol)
+	simtest.ErrorIf(t, none.Protocol.SendOverhead != mpi.DefaultProtocols.SendOverhead || none.LogGP != mpi.DefaultLogGP, "without a system the protocols are %+v", none.Protocol)
 }
 
 // TestSystemsAreSound: every value of every preset and library is a key of the kind, and has a source.
@@ -126,8 +122,7 @@ func TestSystemsAreSound(t *testing.T) {
 	}
 	check := func(p *systems.Preset) {
 		for _, v := range p.Value {
-			simtest.ErrorIf(t, !keys[v.Key] || strings.TrimSpace(v.Source) == "",
-				"%s: %s = %s (%s) is no key of kind mpi, or has no source", p.Name, v.Key, v.Value, v.Source)
+			simtest.ErrorIf(t, !keys[v.Key] || strings.TrimSpace(v.Source) == "", "%s: %s = %s (%s) is no key of kind mpi, or has no source", p.Name, v.Key, v.Value, v.Source)
 		}
 		for _, f := range p.Fitted {
 			for _, key := range f.Values {
@@ -309,9 +304,7 @@ func (r *fabricRun) check(name string, random *sim.Stream, moments int) {
 				return err
 			}})
 			simtest.FatalIf(r.t, err != nil || got != want, "%s, from state %d on, %d threads: %v, %v, want %v", name, moment, threads, got, err, want)
-			if !bytes.Equal(ofNetwork(again), ofNetwork(kept)) {
-				r.t.Fatalf("%s: the network of %d bytes that %d threads read is written as another, of %d", name, len(ofNetwork(kept)), threads, len(ofNetwork(again)))
-			}
+			simtest.FatalIf(r.t, !bytes.Equal(ofNetwork(again), ofNetwork(kept)), "%s: the network of %d bytes that %d threads read is written as another, of %d", name, len(ofNetwork(kept)), threads, len(ofNetwork(again)))
 		}
 		simtest.Refuse(r.run(2, &pausing{}, mpi.Checkpoint{From: snapshot.Reader(kept[:random.IntN(len(kept))])}))(r.t, "")
 	}
