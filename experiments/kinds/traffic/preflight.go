@@ -292,10 +292,11 @@ func nearShare(steps, sent float64, adaptive bool) float64 {
 
 // cycles is how long a replication takes as is to be expected and at most, warm-up and window. Beside
 // a fixed one of the two the budget bounds the other. Below the load that fills the network, queues
-// forget the more slowly the nearer it is, with 1/(1-load/bound)^2 as an M/M/1 queue does. The nearer
-// to it than 0.95, the more runs are found saturated before; beyond, all are, most within a 30th of the
-// budget. The numbers come from figure 8b of the dragonfly paper, and from 220 points of six networks.
-// A search takes the least of each load beside its budgets.
+// forget the more slowly the nearer it is, with 1/(1-load/bound)^2 as an M/M/1 queue does; where that is
+// more than the budget, half of the points are found saturated before. The nearer to that load than
+// 0.95, the more are; beyond it all, most within a 30th of the budget. The numbers are fitted to figure
+// 8b of the dragonfly paper and 240 points of six networks. A search takes the least of each load beside
+// its budgets.
 func (c *trafficConfig) cycles(latency int64, e expectation, closed bool) (likely, most int64) {
 	const slow, near = 0.08, 0.05
 	load := c.Traffic.Load
