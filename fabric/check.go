@@ -92,32 +92,35 @@ func (c *Config) checkMemory(g *topology.Graph, routing Routing) error {
 	return input.CheckMemory("switch.vcs", vcs, fmt.Sprintf("%d switch ports of so many virtual channels", g.NumPorts()), bytes)
 }
 
+// BufferWarning is what is wrong with the buffers that a setting gives.
+type BufferWarning struct{ Key, Message string }
+
 // BufferWarnings names the channel classes whose buffers are too shallow for their credit round
 // trip: no virtual channel can fill them. It is empty for settings that New refuses.
-func (c *Config) BufferWarnings(g *topology.Graph) []string {
+func (c *Config) BufferWarnings(g *topology.Graph) (warnings []BufferWarning) {
 	timings, err := c.ChannelTimings(g)
 	if err != nil {
 		return nil
 	}
-	used, between := make([]bool, len(g.Classes)), make([]bool, len(g.Classes)) // at all, between switches
+	between, ends := make([]bool, len(g.Classes)), make([]bool, len(g.Classes)) // switches; at terminals
 	for p, class := range g.PortClass {
-		used[class] = true
 		between[class] = between[class] || g.Peer[p] >= 0
+		ends[class] = ends[class] || g.Peer[p] < 0
 	}
-	var warnings []string
-	for i, class := range g.Classes {
-		if !used[i] {
-			continue
+	judge := func(class int, key string, buffer int, trip int64) {
+		if need := int64(math.Ceil(float64(trip) / timings[class].CyclesPerFlit)); int64(buffer) < need {
+			warnings = append(warnings, BufferWarning{key, fmt.Sprintf(
+				"is too small: channel %q can never be full on one virtual channel: %d flits of buffer for a credit round trip of %d cycles carry at most %.3f flits a cycle; %s = %d would fill it",
+				g.Classes[class].Name, buffer, trip, float64(buffer)/float64(trip), key, need)})
 		}
-		t := timings[i]
-		trip := c.Switch.RoundTrip(t, !between[i])
-		need := int64(math.Ceil(float64(trip) / t.CyclesPerFlit))
-		if int64(c.Switch.BufferFlits) >= need {
-			continue
+	}
+	for i, t := range timings {
+		if between[i] || ends[i] {
+			judge(i, "switch.buffer_flits", c.Switch.BufferFlits, c.Switch.RoundTrip(t, !between[i]))
 		}
-		warnings = append(warnings, fmt.Sprintf(
-			"is too small: channel %q can never be full on one virtual channel: %d flits of buffer for a credit round trip of %d cycles carry at most %.3f flits a cycle; switch.buffer_flits = %d would fill it",
-			class.Name, c.Switch.BufferFlits, trip, float64(c.Switch.BufferFlits)/float64(trip), need))
+		if n := c.Terminal.BufferFlits; n > 0 && ends[i] {
+			judge(i, "terminal.buffer_flits", n, c.Switch.RoundTripToTerminal(t))
+		}
 	}
 	return warnings
 }

@@ -217,6 +217,12 @@ func (c *SwitchConfig) RoundTrip(channel ChannelTiming, terminal bool) int64 {
 	return trip
 }
 
+// RoundTripToTerminal is [SwitchConfig.RoundTrip] of a channel to a terminal that has buffers: it sends the
+// credit a cycle after the flit's arrival.
+func (c *SwitchConfig) RoundTripToTerminal(channel ChannelTiming) int64 {
+	return c.CrossingCycles() + channel.Latency + 1 + channel.CreditLatency + int64(c.CreditCycles)
+}
+
 // ChannelTiming is a channel class in cycles.
 type ChannelTiming struct {
 	Latency       int64   // at least 1

@@ -298,8 +298,8 @@ func FollowClock(f *fabric.PhysicalConfig, t *TopologyTable, channels map[string
 
 // BufferWarnings finds buffers that are too small for their channels.
 func BufferWarnings(c *fabric.Config, g *topology.Graph) []experiments.Warning {
-	return lists.Map(c.BufferWarnings(g), func(message string) experiments.Warning {
-		return experiments.Warning{Key: "switch.buffer_flits", Message: message}
+	return lists.Map(c.BufferWarnings(g), func(w fabric.BufferWarning) experiments.Warning {
+		return experiments.Warning{Key: w.Key, Message: w.Message}
 	})
 }
 

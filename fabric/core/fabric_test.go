@@ -130,18 +130,20 @@ func TestAgainstKernelClock(t *testing.T) {
 
 // TestBufferWarnings: with channels of 10 and 100 cycles, speedup 2 and one cycle for each of VC
 // allocation, switch allocation, crossbar and credit, the round trips are 1 + L + 1 + L + 1 = 2L +
-// 3: 203 cycles on global channels, 23 on local ones. From terminals, without a crossbar, 4 are enough.
+// 3: 203 cycles on global channels, 23 on local ones. From terminals, without a crossbar, 4 are enough; to terminals,
+// which send credits a cycle after a flit's arrival, 1 + 1 + 1 + 1 + 1 = 5.
 func TestBufferWarnings(t *testing.T) {
 	n, config := dragonflyNetwork(t, "min", 2, 4, 2), pipelined()
 	config.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 10 * sim.Nanosecond}, "global": {Latency: 100 * sim.Nanosecond}}
 	for buffer, want := range map[int][]string{
 		16: {"\"local\"", "23 cycles", "\"global\"", "203 cycles", "0.079 flits", "buffer_flits = 203"},
 		3:  {"\"terminal\"", "trip of 4 cycles"}, 202: {"\"global\""},
-		203: nil,
+		203: {"{terminal.buffer_flits", "4 flits of buffer", "trip of 5 cycles", "0.800 flits", "terminal.buffer_flits = 5"},
+		204: nil,
 	} {
-		config.Switch.BufferFlits = buffer
+		config.Switch.BufferFlits, config.Terminal.BufferFlits = buffer, 4+buffer/204
 		got := config.BufferWarnings(n.topo.Graph())
-		text := strings.Join(got, "\n")
+		text := fmt.Sprint(got)
 		for _, w := range want {
 			simtest.ErrorIf(t, !strings.Contains(text, w), "%d flits: %q lacks %q", buffer, text, w)
 		}

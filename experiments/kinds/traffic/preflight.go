@@ -122,29 +122,30 @@ type forecast struct {
 func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
 	cycles := cyclesPerFlit(timings)
 	f := forecast{hops: load.Hops(), most: config.Switch.CyclesVary()}
-	long := sizes.Max() > config.Switch.BufferFlits
 	queued := sizes.Max() > 1 && config.Switch.OutputsHoldUp()
 	uneven := false
 	packets, slowest := 0.0, 0.0
-	channel := func(class topology.ClassID, share, stages float64, trip int64) {
+	channel := func(class topology.ClassID, share, stages float64, buffer int, trip int64) {
 		f.latency += share * (stages + float64(timings[class].Latency))
 		if share > 0 {
 			uneven = uneven || slowest != 0 && slowest != cycles[class] || cycles[class] != math.Ceil(cycles[class])
 			slowest = max(slowest, cycles[class])
-			f.least = f.least || queued || long && float64(config.Switch.BufferFlits)*cycles[class] < float64(trip)
+			f.least = f.least || queued || sizes.Max() > buffer && float64(buffer)*cycles[class] < float64(trip)
 		}
 	}
 	for t, share := range load.Injection {
 		packets += share
 		class := g.PortClass[g.TerminalPort[t]]
-		channel(class, share, 0, config.Switch.RoundTrip(timings[class], true))
+		channel(class, share, 0, config.Switch.BufferFlits, config.Switch.RoundTrip(timings[class], true))
 	}
 	for p, share := range load.Port {
-		class, trip := g.PortClass[p], int64(0)
-		if g.Peer[p] >= 0 || config.Terminal.BufferFlits > 0 {
+		class, buffer, trip := g.PortClass[p], config.Switch.BufferFlits, int64(0)
+		if g.Peer[p] >= 0 {
 			trip = config.Switch.RoundTrip(timings[class], false)
+		} else if buffer = config.Terminal.BufferFlits; buffer > 0 {
+			trip = config.Switch.RoundTripToTerminal(timings[class])
 		}
-		channel(class, share, float64(config.Switch.Cycles()), trip)
+		channel(class, share, float64(config.Switch.Cycles()), buffer, trip)
 	}
 	behind := (sizes.Mean() - 1) * math.Ceil(slowest) // from the head to the tail
 	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + behind
