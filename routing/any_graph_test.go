@@ -122,9 +122,11 @@ func TestUGALPF(t *testing.T) {
 
 // TestFatPathsLayers: on Slim Fly q = 5, where most pairs have one shortest path, six layers give most of them several paths; layers of no cables but
 // a tree have one path for each pair, and all together as many virtual channels as the longest has hops; a single layer is the shortest paths.
+// Half a ring of 514 switches is 257 hops, more than a byte counts.
 func TestFatPathsLayers(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
 	simtest.Equal(t, must(t, topo, 0, "fatpaths", param.Set("layers", 1)).VCs(), 2, "virtual channels for one layer, the diameter:")
+	simtest.Refuse(try(torus(t, 1, 514), 16, "fatpaths", param.Set("hop_vcs", "any"), param.Set("choice", "least-occupied")))(t, "at most 255 hops; this topology has one of 257")
 	r := must(t, topo, 0, "fatpaths", param.Set("layers", 6), param.Set("share", 0.6))
 	several, longest := 0, 0
 	for dst := range topology.TerminalID(50) {

@@ -140,7 +140,7 @@ func (r *fatPaths) mark(h *fabric.Head) {
 }
 
 func (r *fatPaths) Needs() fabric.Needs {
-	return fabric.Needs{Credits: r.ties.adaptive() || len(r.layers) > 1 && r.settings.Choice != "hashed" && r.settings.Choice != "random"}
+	return fabric.Needs{Credits: r.ties.adaptive() || r.settings.Choice == "least-occupied"}
 }
 
 func (r *fatPaths) pick(v *fabric.View, h *fabric.Head) int {
@@ -181,7 +181,7 @@ func (r *fatPaths) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32
 	case r.settings.Choice == "random":
 		n = len(r.layers)
 		share = 1 / float64(n)
-	case len(r.layers) > 1:
+	default:
 		n, share = len(r.layers), 0
 	}
 	for i := range n {

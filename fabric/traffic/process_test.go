@@ -178,10 +178,8 @@ func TestProcessErrors(t *testing.T) {
 // TestSizes: 1 and 5 flits at weights 3 and 1 have mean 2; of 40,000 packets,
 // 1/4 are long, binomial, 6 standard deviations.
 func TestSizes(t *testing.T) {
-	s, err := NewSizes([]int{1, 5}, []float64{3, 1})
-	if err != nil || s.Mean() != 2 {
-		t.Fatalf("mean %v: %v", s.Mean(), err)
-	}
+	s := simtest.Must(NewSizes([]int{1, 5}, []float64{3, 1}))(t)
+	simtest.Equal(t, s.Mean(), 2, "mean flits")
 	stream, long := sim.NewStream(1, "test", 0), 0.0
 	for range 40000 {
 		switch s.Draw(&stream) {

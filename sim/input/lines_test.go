@@ -66,9 +66,7 @@ func TestLinesProblems(t *testing.T) {
 		"%d lines: %s", lines, err)
 	broken := errors.New("broken")
 	in = input.NewLines(iotest.ErrReader(broken), "x")
-	if in.Next() || !errors.Is(in.Finish(), broken) || in.Finish().Error() != "x:1: broken" {
-		t.Error(in.Finish())
-	}
+	simtest.ErrorIf(t, in.Next() || !errors.Is(in.Finish(), broken) || in.Finish().Error() != "x:1: broken", "%v", in.Finish())
 	in = input.NewLines(strings.NewReader("a\n"+strings.Repeat("b", 1<<24+1)), "x")
 	simtest.ErrorIf(t, !in.Next() || in.Next() || fmt.Sprint(in.Finish()) != "x:2: a line of more than 16 MiB", "a line without end is read")
 }
