@@ -168,7 +168,7 @@ func Page(entries []*Entry, at string, pictures bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, pageHead, at)
 	row := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
-	row("topology", "settings", "terminals", "switches", "ports", "diameter", "mean distance", "uniform bound", "price a terminal")
+	row("topology", "settings", "terminals", "switches", "ports", "diameter", "mean distance", "uniform bound", "price per terminal")
 	row("---", "---", "--:", "--:", "--:", "--:", "--:", "--:", "--:")
 	for _, e := range entries {
 		m := &e.Metrics
