@@ -66,7 +66,7 @@ func (f *File) fillTitles(set []string) {
 		for _, one := range []struct {
 			key  string
 			text *string
-		}{{"title", &p.Title}, {"x_label", &p.XLabel}, {"y_label", &p.YLabel}} {
+		}{{"title", &p.Title}, {"x_label", &p.XLabel}, {"y_label", &p.YLabel}, {"z_label", &p.ZLabel}} {
 			p.Raw[one.key] = *one.text
 			if *one.text == f.rawTitle {
 				*one.text = f.Title // whose problems are told

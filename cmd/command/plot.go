@@ -75,6 +75,7 @@ func (a *App) plotCommand() *cobra.Command {
 	f.StringVar(&p.Title, "title", "", "title of the figure")
 	f.StringVar(&p.XLabel, "x-label", "", "label of the horizontal axis")
 	f.StringVar(&p.YLabel, "y-label", "", "label of the vertical axis")
+	f.StringVar(&p.ZLabel, "z-label", "", "with --style heat: label of the scale of colours")
 	f.StringSliceVar(&p.Order, "order", nil, "values of --by in the order of the series")
 	f.StringArrayVar(&names, "name", nil, "name of a value in legends, `VALUE=NAME`; may be repeated")
 	f.StringVar(&p.ColourBy, "colour-by", "", "column whose values choose the colours of series")

@@ -141,7 +141,7 @@ func (p *PlotConfig) heat(f *plot.Figure, t *results.Table) error {
 	if len(columns) > most || len(rows) > most {
 		return fmt.Errorf("style heat shows at most %d values of x and y, not %d and %d", most, len(columns), len(rows))
 	}
-	field := &plot.Field{Label: p.labelOf([]string{p.Z}), Log: p.LogY, Range: p.YRange}
+	field := &plot.Field{Label: cmp.Or(p.ZLabel, p.labelOf([]string{p.Z})), Log: p.LogY, Range: p.YRange}
 	field.Columns = lists.Map(columns, func(c string) string { return p.nameOf(c, CellName(p.X, c)) })
 	field.Rows = lists.Map(rows, func(c string) string { return p.nameOf(c, CellName(p.Y[0], c)) })
 	points := 1.0

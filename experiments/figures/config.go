@@ -45,6 +45,7 @@ type PlotConfig struct {
 	Relative     string            `toml:"relative" doc:"with baseline: ratio, values over those of the baseline at the same x; speedup, the other way round; difference, values less those; gain, the ratio less 1 in per cent" choices:"ratio|speedup|difference|gain"`
 	XLabel       string            `toml:"x_label" doc:"default: from the column's name"`
 	YLabel       string            `toml:"y_label" doc:"default: from the column's name"`
+	ZLabel       string            `toml:"z_label" doc:"with style heat: label of the scale of colours; default: from the column's name"`
 	LogX         bool              `toml:"log_x" doc:"logarithmic horizontal axis"`
 	LogY         bool              `toml:"log_y" doc:"logarithmic vertical axis; of style heat, scale of colours"`
 	XRange       []float64         `toml:"x_range" doc:"both ends of the horizontal axis; default: found"`

@@ -239,7 +239,7 @@ func newJobBlame(f *engine.Folder) *jobBlame {
 		}
 	}
 	p.Title, p.Table, p.Style, p.X, p.Y, p.Z, p.Aggregate = "Who slows whom", "job_blame", "heat", "slowed_by", []string{"job"}, "slowdown", "sum"
-	p.XLabel, p.YLabel, p.Where = "slowed by", "job", map[string]string{"point": point}
+	p.XLabel, p.YLabel, p.ZLabel, p.Where = "slowed by", "job", "slowdown added", map[string]string{"point": point}
 	rows := lists.Filter(t.Rows, func(row []string) bool {
 		return row[at[0]] == point && row[at[3]] != "" && slowdown(row) > 0
 	})
