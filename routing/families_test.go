@@ -85,14 +85,14 @@ func TestDORWithoutDatelines(t *testing.T) {
 }
 
 // TestNCAPaths: in a fat tree of 4-port switches with three levels, terminals are 2 to a leaf and 4 to a pod. Within a
-// leaf there is one path of no hops; within a pod 2 ways up, 2 hops; else 2*2 ways up, 4 hops.
+// leaf there is one path of no hops; within a pod 2 ways up, 2 hops; else 2*2 ways up, 4 hops; ways are drawn alike.
 func TestNCAPaths(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
 	r := must(t, topo, 0, "nca")
 	for dst := range topology.TerminalID(16) {
 		wantPaths, wantHops := []int{1, 2, 4}[min(dst/2, 2)], []int{0, 2, 4}[min(dst/2, 2)]
 		count := paths(topo, r, 1, 0, dst, func(path []step, _ uint32) {
-			simtest.ErrorIf(t, len(path)-1 != wantHops, "to %d: %d hops, want %d", dst, len(path)-1, wantHops)
+			simtest.ErrorIf(t, len(path)-1 != wantHops || path[wantHops].share != 1/float64(wantPaths), "to %d: %d hops with share %v, want %d, alike", dst, len(path)-1, path[len(path)-1].share, wantHops)
 		})
 		simtest.ErrorIf(t, count != wantPaths, "%d paths to %d, want %d", count, dst, wantPaths)
 	}
