@@ -221,6 +221,7 @@ func TestCompare(t *testing.T) {
 		{"compare a.csv b.csv --where laod=3", `a.csv: --where: no column "laod" (did you mean "load"?)`},
 		{"compare a.csv b.csv --where load", "weft: --where load: want KEY=VALUE"},
 		{"compare a.csv d.csv", "d.csv: no such file"},
+		{"compare a.csv .", "results.csv: no such file"},
 		{"compare a.csv b.csv --metric x", `no column "x"`},
 		{"compare a.csv b.csv --format xml", "want text or csv"},
 		{"compare a.csv b.csv --best", "weft: --best ranks all variants of one table"},

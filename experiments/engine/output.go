@@ -180,7 +180,8 @@ func (o *Outcome) add(f *experiments.File, lead []string, part *experiments.Outp
 
 // write fills the result folder. Each file appears complete or not at all; the
 // manifest comes last, after the figures, so that a folder with a manifest is
-// whole. Figures that cannot be drawn do not stop the rest.
+// whole. Figures that cannot be drawn do not stop the rest; those that cannot be written leave it
+// without.
 func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Table) error {
 	dir := r.execution.Dir
 	tables := maps.Clone(o.Tables)
@@ -212,6 +213,9 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Tab
 	drawn[experiments.PerformanceTable] = performance
 	if o.Figures, o.Empty, undrawn = r.file.Draw(ctx, o.Results, drawn, dir); ctx.Err() != nil && errors.Is(undrawn, experiments.ErrInterrupted) {
 		return experiments.ErrInterrupted
+	}
+	if missing := (*results.WriteError)(nil); errors.As(undrawn, &missing) {
+		return undrawn
 	}
 	return errors.Join(undrawn, writeJSON(dir, manifestFile, r.manifest(o)))
 }

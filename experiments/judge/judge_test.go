@@ -22,9 +22,8 @@ func TestTable(t *testing.T) {
 	for problem := range table.Rows {
 		got = append(got, fmt.Sprintf("%d %s %s %t", table.Line, table.Cell("a"), table.Cell("b"), problem == nil))
 	}
-	if want := []string{"2 1 2 true", "3 3  false", "4   false", "5 6 7 true", "6   false"}; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	want := []string{"2 1 2 true", "3 3  false", "4   false", "5 6 7 true", "6   false"}
+	simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "got %q, want %q", got, want)
 	for file, want := range map[string]string{"empty.csv": "data/empty.csv: an empty file; want a table with the columns a", "sub": "data/sub: cannot be read: it is no regular file", "wide.csv": "data/wide.csv: not a CSV table: the file is UTF-16"} {
 		_, err := OpenTable(folder, "data", file, ',', "a")
 		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), want), "%v", err)

@@ -228,9 +228,8 @@ func TestEveryFabricIsCertified(t *testing.T) {
 		_, err := enginetest.Load(t, text).Preflight(false)
 		simtest.Fail(t, err, "can deadlock: a cycle of 4 channels (exact)")
 		f := simtest.Must(experiments.Load("x", text+"[switch]\nvcs = 1\n", experiments.Options{AllowDeadlock: true}))(t)
-		if report, err := f.Preflight(false); err != nil || len(report.Warnings) != 1 {
-			t.Errorf("%s: %+v, %v", kind, report, err)
-		}
+		report, err := f.Preflight(false)
+		simtest.ErrorIf(t, err != nil || len(report.Warnings) != 1, "%s: %+v, %v", kind, report, err)
 		_, err = experiments.Load("x", strings.Replace(text, "none", "dateline", 1)+"[switch]\nvcs = 1\n", experiments.Options{})
 		if err == nil || !strings.Contains(err.Error(), "switch.vcs = 1: want at least 2") || !strings.Contains(err.Error(), "a cycle of 4 channels (exact)\n  switch ") {
 			t.Errorf("%s: %v", kind, err)

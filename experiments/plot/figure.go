@@ -178,7 +178,7 @@ func (f *Figure) Check() error {
 		if f.visible(s, i) {
 			return nil
 		}
-		saturated = saturated || s.saturated(i) && math.IsNaN(s.Y[i])
+		saturated = saturated || s.saturated(i) && !math.IsNaN(s.X[i]) && math.IsNaN(s.Y[i])
 		numbers = numbers || !math.IsNaN(s.X[i]) && !math.IsNaN(s.Y[i])
 	}
 	switch {

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"strings"
@@ -238,6 +239,9 @@ func newLegend(f *Figure) *legend {
 	if f.spreads() {
 		sample := func(c draw.Canvas) { whisker(c, color.Black, c.Center().X, c.Min.Y, c.Max.Y) }
 		l.entries = append(l.entries, entry{"mean, from least to largest", sample, ""})
+	}
+	if n := f.offAxes(); n > 0 {
+		l.entries = append(l.entries, entry{fmt.Sprintf("points off the axes: %d", n), func(draw.Canvas) {}, ""})
 	}
 	l.entries = append(append(l.entries, f.referenceEntries()...), f.markEntries()...)
 	if len(l.entries) == 0 && l.title == "" {
