@@ -146,9 +146,8 @@ func TestStart(t *testing.T) {
 			}
 			all.WriteString(line)
 		}
-		if _, err := experiments.Load(name+".toml", text, experiments.Options{}); err != nil {
-			t.Errorf("%s in full: %v", name, err)
-		}
+		_, err = experiments.Load(name+".toml", text, experiments.Options{})
+		simtest.ErrorIf(t, err != nil, "%s in full: %v", name, err)
 		spelt, err := experiments.Load(name+".toml", all.String(), experiments.Options{Quick: true})
 		if err != nil {
 			t.Errorf("%s with all settings: %v\n%s", name, err, all.String())

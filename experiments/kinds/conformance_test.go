@@ -118,15 +118,13 @@ func TestAgainstBookSim(t *testing.T) {
 				}
 			}
 			for i, got := range c.run(t, 5000, loads) {
-				if d := got.Latency/peer[i].Latency - 1; math.Abs(d) > 0.03 {
-					t.Errorf("load %v: mean latency %.2f, the peer's %.2f (%+.1f %%)", got.Load, got.Latency, peer[i].Latency, 100*d)
-				}
+				d := got.Latency/peer[i].Latency - 1
+				simtest.ErrorIf(t, math.Abs(d) > 0.03, "load %v: mean latency %.2f, the peer's %.2f (%+.1f %%)", got.Load, got.Latency, peer[i].Latency, 100*d)
 			}
 			last := peer[len(peer)-1]
 			got := c.run(t, 5000, []float64{last.Load})[0]
-			if d := got.Accepted/last.Accepted - 1; math.Abs(d) > 0.05 {
-				t.Errorf("load %v: accepted %.4f, the peer %.4f (%+.1f %%)", last.Load, got.Accepted, last.Accepted, 100*d)
-			}
+			d := got.Accepted/last.Accepted - 1
+			simtest.ErrorIf(t, math.Abs(d) > 0.05, "load %v: accepted %.4f, the peer %.4f (%+.1f %%)", last.Load, got.Accepted, last.Accepted, 100*d)
 		})
 	}
 }

@@ -433,7 +433,7 @@ func TestRangeAroundZero(t *testing.T) {
 	simtest.ErrorIf(t, y.min > -0.5 || y.max < 2, "vertical axis from %g to %g", y.min, y.max)
 }
 
-// TestControlCharactersInLabels: whatever names are made of, an SVG file is XML.
+// TestControlCharactersInLabels: whatever names are made of, an SVG file is XML; in others what the font lacks is a box.
 func TestControlCharactersInLabels(t *testing.T) {
 	const bad = "a\x01\x1b[31m\x00b"
 	f := &Figure{Title: bad, XLabel: bad, YLabel: bad, Style: Bar, Categories: []string{bad},
@@ -447,6 +447,10 @@ func TestControlCharactersInLabels(t *testing.T) {
 		}
 	}
 	simtest.ErrorIf(t, f.Title != bad || f.Categories[0] != bad, "drawing has changed the figure")
+	style, size := Words(9, text.XLeft, text.YCenter), vg.Point{X: 50, Y: 50}
+	blank, boxed := simtest.Must(newCanvas("png", size, dpi))(t), simtest.Must(newCanvas("png", size, dpi))(t)
+	boxed.FillString(style.Handler.Cache().Lookup(style.Font, 9), vg.Point{X: 9, Y: 9}, "日")
+	simtest.ErrorIf(t, bytes.Equal(simtest.Must(written(blank))(t), simtest.Must(written(boxed))(t)), "nothing stands for a letter that the font lacks")
 }
 
 // TestLegendClearOfMarks: of two corners that a rising line leaves free, the upper left comes first,
