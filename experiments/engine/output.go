@@ -193,7 +193,7 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Tab
 	}
 	ofRun := map[string]*results.Table{experiments.PerformanceTable: performance}
 	if len(o.Failures) > 0 {
-		ofRun["failures"] = failureTable(r.file, o.Failures)
+		ofRun[experiments.FailuresTable] = failureTable(r.file, o.Failures)
 	}
 	for _, name := range results.SortedKeys(ofRun) {
 		if err := writeTable(dir, name, ofRun[name], []string{"csv"}); err != nil {
@@ -210,7 +210,7 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Tab
 	}
 	var undrawn error
 	drawn := maps.Clone(o.Tables)
-	drawn[experiments.PerformanceTable] = performance
+	maps.Copy(drawn, ofRun)
 	if o.Figures, o.Empty, undrawn = r.file.Draw(ctx, o.Results, drawn, dir); ctx.Err() != nil && errors.Is(undrawn, experiments.ErrInterrupted) {
 		return experiments.ErrInterrupted
 	}

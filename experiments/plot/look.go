@@ -240,8 +240,13 @@ func newLegend(f *Figure) *legend {
 		sample := func(c draw.Canvas) { whisker(c, color.Black, c.Center().X, c.Min.Y, c.Max.Y) }
 		l.entries = append(l.entries, entry{"mean, from least to largest", sample, ""})
 	}
-	if n := f.offAxes(); n > 0 {
-		l.entries = append(l.entries, entry{fmt.Sprintf("points off the axes: %d", n), func(draw.Canvas) {}, ""})
+	for _, left := range []struct {
+		words string
+		n     int
+	}{{"points off the axes: %d", f.offAxes()}, {"points that failed: %d", f.Failed}} {
+		if left.n > 0 {
+			l.entries = append(l.entries, entry{fmt.Sprintf(left.words, left.n), func(draw.Canvas) {}, ""})
+		}
 	}
 	l.entries = append(append(l.entries, f.referenceEntries()...), f.markEntries()...)
 	if len(l.entries) == 0 && l.title == "" {

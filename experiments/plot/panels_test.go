@@ -324,7 +324,5 @@ func TestTimeline(t *testing.T) {
 			simtest.ErrorIf(t, err != nil || vg.Length(at) > width, "%v wide: something at %s", width, x[1])
 		}
 	}
-	if d := (&Timeline{}).Draw(340); d.Size.X != 340 {
-		t.Error(fmt.Sprint("an empty timeline is ", d.Size))
-	}
+	simtest.Equal(t, (&Timeline{}).Draw(340).Size.X, 340, "width of an empty timeline:")
 }
