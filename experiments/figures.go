@@ -288,6 +288,9 @@ func (f *File) Draw(ctx context.Context, found *results.Table, tables map[string
 	return written, empty, errors.Join(left...)
 }
 
+// FailuresTable names the table of points that failed.
+const FailuresTable = "failures"
+
 // PlotSource finds the table of a figure: rows of further tables have the state of
 // their points, and those of the performance all columns of the results.
 func (f *File) PlotSource(p *figures.PlotConfig, found *results.Table, tables map[string]*results.Table) (*figures.PlotSource, error) {
@@ -302,7 +305,7 @@ func (f *File) PlotSource(p *figures.PlotConfig, found *results.Table, tables ma
 		}
 		table = table.Joined(found, columns)
 	}
-	return &figures.PlotSource{Table: table, Bound: func(point int) float64 {
+	return &figures.PlotSource{Table: table, Failures: tables[FailuresTable], Bound: func(point int) float64 {
 		if point < 0 || point >= len(f.Points) { // of a table that was changed
 			return 0
 		}

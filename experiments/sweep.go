@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -24,6 +25,19 @@ type axis struct {
 
 // seeds tells whether the axis varies the seed alone.
 func (a *axis) seeds() bool { return len(a.keys) == 1 && a.keys[0] == results.SeedKey }
+
+// refuseTwice refuses steps that are there twice: their points would count as replications of each other.
+func (a *axis) refuseTwice(d *document.Tree) {
+	seen := map[string]bool{}
+	for _, values := range a.values {
+		step := lists.Join(values, ", ", results.FormatCell)
+		if seen[step] {
+			d.Problem(a.places[0], "has %s twice", step)
+			return
+		}
+		seen[step] = true
+	}
+}
 
 // refinePrefix leads the keys of [sweep.refine].
 const refinePrefix = "sweep.refine."
@@ -65,11 +79,13 @@ func readAxes(d *document.Tree) (all []axis, refine []document.Setting) {
 			for _, v := range values {
 				a.values = append(a.values, []any{v})
 			}
+			a.refuseTwice(d)
 			all = append(all, a)
 		}
 	}
 	for path, group := range sweepGroups(d, "sweep.lockstep", sweep["lockstep"], "a table of lists") {
 		if a, ok := readLockstep(d, path, group); ok {
+			a.refuseTwice(d)
 			all = append(all, a)
 		}
 	}

@@ -353,12 +353,15 @@ func flagProblem(c *cobra.Command, err error) error {
 }
 
 // refuseEmpty refuses -o "", as scripts have it whose variable is not set: the
-// default folder or file is not what they meant.
+// default folder or file is not what they meant; and - as the name of a file.
 func refuseEmpty(c *cobra.Command, _ []string) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if (f.Name == "out" || f.Name == "output") && f.Value.String() == "" {
 			err = Usagef("--%s is empty: name a %s, or leave it out", f.Name, map[string]string{"out": "folder", "output": "file"}[f.Name])
+		}
+		if f.Name == "output" && f.Value.String() == "-" {
+			err = Usagef("--output -: name a file, such as /dev/stdout, or leave it out")
 		}
 	})
 	return err

@@ -39,7 +39,11 @@ func (a *App) plotCommand() *cobra.Command {
 			for _, name := range references {
 				p.References = append(p.References, figures.ReferenceConfig{File: name})
 			}
-			p.Table = strings.TrimSuffix(filepath.Base(args[0]), ".csv")
+			name := args[0]
+			if inside := filepath.Join(name, results.File); results.Exists(inside) { // a result folder
+				name = inside
+			}
+			p.Table = strings.TrimSuffix(filepath.Base(name), ".csv")
 			if !c.Flags().Changed("y") && (len(p.Percentiles) > 0 || slices.Contains([]string{"histogram", "cdf", "percentile", "box"}, p.Style)) {
 				p.Y = nil
 			}
@@ -51,7 +55,7 @@ func (a *App) plotCommand() *cobra.Command {
 			if !slices.Contains(append(slices.Clone(figures.PictureFormats), "csv"), format) {
 				return Usagef("-o %s: want a name that ends in .svg, .png or .pdf, or .csv for its numbers", out)
 			}
-			source, err := plotSource(c.Context(), args[0], &p)
+			source, err := plotSource(c.Context(), name, &p)
 			if err != nil {
 				return err
 			}

@@ -39,7 +39,7 @@ func (a *App) reproduceCommand() *cobra.Command {
   weft reproduce dragonfly/fig10a connections` + otherExamples(),
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.Command = commandLine(c, args)
-			if err := flags.Check(); err != nil {
+			if err := cmp.Or(RefusedIf(flags.Out == "-", "--out -: want a folder"), flags.Check()); err != nil {
 				return err
 			}
 			reference, err := a.reference(c.Context(), args, data, &flags)

@@ -63,6 +63,7 @@ func routesCommand(a *command.App) *cobra.Command {
 				}
 			}
 			if err := cmp.Or(
+				command.RefusedIf(flags.out == "-", "--out -: want a folder; without --out the table goes to standard output"),
 				command.RefusedIf(flags.dumps && (!configured || flags.out == ""), "--dumps goes with --opensm and -o"),
 				command.RefusedIf(!slices.Contains([]int{1, 2, 4, 8, 15}, flags.lanes), "--lanes %d: want 1, 2, 4, 8 or 15", flags.lanes),
 				command.RefusedIf(flags.hottest < 0, "--hottest %d: want at least 0", flags.hottest),

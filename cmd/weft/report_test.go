@@ -61,7 +61,7 @@ func TestPlotOptions(t *testing.T) {
 	text := strings.NewReplacer("[0.1, 0.2]", "[0.1, 0.2]\n\"switch.vcs\" = [2, 4]", "[4, 4]", "[8]").Replace(small) + "title = \"small\"\n" + keys
 	inFolder(t, map[string]string{"small.toml": text})
 	succeeds(t, "run", "small.toml", "--out", "o", "--quiet")
-	options := []string{"plot", "o/results.csv", "--title", "small", "--name", "2=two", "--order", "4", "--annotate", "bound,knee", "--size", "one-column",
+	options := []string{"plot", "o", "--title", "small", "--name", "2=two", "--order", "4", "--annotate", "bound,knee", "--size", "one-column",
 		"--x-range", "0,0.5", "--intervals", "bars", "--panels", "switch.vcs", "--colour-by", "switch.vcs"}
 	for ending, of := range map[string]string{".svg": "o/latency.svg", ".csv": "o/latency.data.csv"} {
 		succeeds(t, append(options, "-o", "a"+ending)...)
@@ -221,6 +221,7 @@ func TestCompare(t *testing.T) {
 		{"compare a.csv b.csv --where laod=3", `a.csv: --where: no column "laod" (did you mean "load"?)`},
 		{"compare a.csv b.csv --where load", "weft: --where load: want KEY=VALUE"},
 		{"compare a.csv d.csv", "d.csv: no such file"},
+		{"compare a.csv .", "results.csv: no such file"},
 		{"compare a.csv b.csv --metric x", `no column "x"`},
 		{"compare a.csv b.csv --format xml", "want text or csv"},
 		{"compare a.csv b.csv --best", "weft: --best ranks all variants of one table"},

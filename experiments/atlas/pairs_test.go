@@ -168,9 +168,8 @@ func checkChannels(t *testing.T, row *channelRow, x topology.Topology, family, n
 		return
 	}
 	simtest.ErrorIf(t, built.VCs() > row.vcs, "%s on %s needs %d virtual channels, vcs.csv says %d", name, family, built.VCs(), row.vcs)
-	if c, err := network.Certify(x.Graph(), built, built.VCs()); err != nil || !c.Acyclic || !c.Exact {
-		t.Errorf("%s on %s: %v %s%s", name, family, err, c.Text, c.Cycle)
-	}
+	c, err := network.Certify(x.Graph(), built, built.VCs())
+	simtest.ErrorIf(t, err != nil || !c.Acyclic || !c.Exact, "%s on %s: %v %s%s", name, family, err, c.Text, c.Cycle)
 }
 
 // cycleCases are the cases of cdg_checks.csv: with fewer virtual channels than a routing

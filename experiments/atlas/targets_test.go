@@ -158,9 +158,8 @@ func TestCurvesMap(t *testing.T) {
 		for name, content := range files {
 			simtest.Check(t, os.WriteFile(filepath.Join(dir, name), content, 0o666))
 		}
-		if _, err := experiments.Load(filepath.Join(dir, c.Name+".toml"), text, experiments.Options{AllowDeadlock: canDeadlock}); err != nil {
-			t.Errorf("%s: %v\n%s", c.Name, err, text)
-		}
+		_, err = experiments.Load(filepath.Join(dir, c.Name+".toml"), text, experiments.Options{AllowDeadlock: canDeadlock})
+		simtest.ErrorIf(t, err != nil, "%s: %v\n%s", c.Name, err, text)
 		mapped++
 	}
 	simtest.ErrorIf(t, mapped < 30, "%d curves are mapped", mapped)
@@ -211,9 +210,7 @@ func TestDecidedAsInBookSim2(t *testing.T) {
 			for _, x := range row.Own {
 				mean += x / float64(len(row.Own))
 			}
-			if d := mean/row.Peer[0] - 1; math.Abs(d) > c.permitted {
-				t.Errorf("%s at %v: latency %.2f, BookSim2 %.2f", c.curve, c.load, mean, row.Peer[0])
-			}
+			simtest.ErrorIf(t, math.Abs(mean/row.Peer[0]-1) > c.permitted, "%s at %v: latency %.2f, BookSim2 %.2f", c.curve, c.load, mean, row.Peer[0])
 		}
 	}
 }

@@ -146,9 +146,8 @@ func TestStart(t *testing.T) {
 			}
 			all.WriteString(line)
 		}
-		if _, err := experiments.Load(name+".toml", text, experiments.Options{}); err != nil {
-			t.Errorf("%s in full: %v", name, err)
-		}
+		_, err = experiments.Load(name+".toml", text, experiments.Options{})
+		simtest.ErrorIf(t, err != nil, "%s in full: %v", name, err)
 		spelt, err := experiments.Load(name+".toml", all.String(), experiments.Options{Quick: true})
 		if err != nil {
 			t.Errorf("%s with all settings: %v\n%s", name, err, all.String())
@@ -237,16 +236,14 @@ func TestMentions(t *testing.T) {
 		err := catalogue.Explain(io.Discard, word)
 		simtest.ErrorIf(t, err == nil || !strings.Contains(err.Error(), want), "%s: %v; want %s", word, err, want)
 	}
-	if err := catalogue.Explain(io.Discard, "xyzzy"); err == nil || strings.Contains(err.Error(), "stands in") {
-		t.Errorf("xyzzy: %v", err)
-	}
+	err := catalogue.Explain(io.Discard, "xyzzy")
+	simtest.ErrorIf(t, err == nil || strings.Contains(err.Error(), "stands in"), "xyzzy: %v", err)
 	var text strings.Builder
 	for word, want := range map[string]string{"G": "loggops.gap_per_byte: ", "osu_bcast": "see skeleton osu-alltoall"} {
 		var text strings.Builder
 		err := catalogue.Explain(&text, word)
 		simtest.ErrorIf(t, err != nil || !strings.Contains(text.String(), want), "%s: %v, %s", word, err, text.String())
 	}
-	if err := catalogue.Explain(&text, "phase"); err != nil || !strings.HasPrefix(text.String(), "phase.NAME: a table") {
-		t.Errorf("phase: %v, %s", err, text.String())
-	}
+	err = catalogue.Explain(&text, "phase")
+	simtest.ErrorIf(t, err != nil || !strings.HasPrefix(text.String(), "phase.NAME: a table"), "phase: %v, %s", err, text.String())
 }

@@ -95,17 +95,20 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestFailures: points that fail or panic are listed with their reason and do not stop the others.
+// TestFailures: points that fail or panic are listed with their reason and do not stop the others. Figures
+// say how many of theirs failed: two, and none of those with mode "".
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
-	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"fail\", \"\", \"panic\"]\n")
+	const plot = "[[plot]]\nx = \"offered_load\"\ny = \"latency_mean_ns\"\nfile = "
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"fail\", \"\", \"panic\"]\n"+plot+"\"a\"\n"+plot+"\"b\"\nwhere = { \"traffic.mode\" = \"\" }\n")
 	o := execute(t, f, Execution{Dir: dir})
 	simtest.FatalIf(t, len(o.Failures) != 2 || o.Failures[0].Point.Index != 0 || o.Failures[0].Reason != "told to fail", "failures: %+v", o.Failures)
 	simtest.ErrorIf(t, !strings.HasPrefix(o.Failures[1].Reason, "internal error, please report it: told to panic\n"), "reason: %s", o.Failures[1].Reason)
 	got := read(t, dir, "results.csv")
 	simtest.ErrorIf(t, strings.Count(got, "\n") != 2 || !strings.Contains(got, "\n1,,1,1,0.5,"), "results:\n%s", got)
-	got = read(t, dir, "failures.csv")
-	simtest.ErrorIf(t, !strings.HasPrefix(got, "point,traffic.mode,reason\n0,fail,told to fail\n2,panic,"), "failures:\n%s", got)
+	simtest.Says(t, read(t, dir, "failures.csv"), "point,traffic.mode,reason\n0,fail,told to fail\n2,panic,")
+	simtest.ErrorIf(t, !strings.Contains(read(t, dir, "a.svg"), "points that failed: 2") || strings.Contains(read(t, dir, "b.svg"), "failed"), "figures")
+	simtest.Equal(t, simtest.Must(f.Plots[0].Figure(simtest.Must(simtest.Must(ReadFolder(dir))(t).PlotSource(&f.Plots[0]))(t)))(t).Failed, 2, "of the folder:")
 }
 
 // TestInterrupt: after Ctrl-C the finished points are in the journal, nothing

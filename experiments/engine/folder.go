@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,13 +129,14 @@ func beingWritten(dir string) bool {
 
 // PlotSource is what a figure of the folder's file is drawn from.
 func (f *Folder) PlotSource(p *figures.PlotConfig) (*figures.PlotSource, error) {
-	tables := f.Tables
+	tables := map[string]*results.Table{experiments.FailuresTable: f.Failures}
+	maps.Copy(tables, f.Tables)
 	if p.Table == experiments.PerformanceTable {
 		t, err := readFolderTable(f.Dir, performanceFile)
 		if err != nil {
 			return nil, err
 		}
-		tables = map[string]*results.Table{experiments.PerformanceTable: t}
+		tables[experiments.PerformanceTable] = t
 	}
 	return f.File.PlotSource(p, f.Results, tables)
 }

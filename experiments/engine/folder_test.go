@@ -142,11 +142,15 @@ func TestTemporaryFiles(t *testing.T) {
 }
 
 // TestFigureWithoutPoint: a figure of saturated points, of which there is none, is told of and no
-// error, and the rest of the folder is whole.
+// error, and the rest of the folder is whole. One that cannot be written leaves it without a manifest.
 func TestFigureWithoutPoint(t *testing.T) {
 	dir := t.TempDir()
 	f := load(t, "kind = \"toy\"\n[[plot]]\nfile = \"f\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\nwhere = { state = \"saturated\" }\n[[plot]]\nfile = \"g\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n")
-	o := execute(t, f, Execution{Dir: dir})
+	simtest.Check(t, os.Mkdir(filepath.Join(dir, "g.png"), 0o777))
+	simtest.Refuse(Execute(t.Context(), f, Execution{Dir: dir}))(t, "g.png: cannot be written: is a folder")
+	simtest.ErrorIf(t, results.Exists(filepath.Join(dir, manifestFile)), "a manifest of half a folder")
+	simtest.Check(t, os.Remove(filepath.Join(dir, "g.png")))
+	o := execute(t, f, Execution{Dir: dir, Resume: true})
 	simtest.Equal(t, strings.Join(o.Empty, "; "), "plot f: no row has state = saturated: there are steady", "empty:")
 	simtest.Alike(t, "figures, and a manifest", strings.Join(o.Figures, " "), "g.svg g.png g.data.csv", results.Exists(filepath.Join(dir, manifestFile)), true)
 }
@@ -179,9 +183,8 @@ func TestFormats(t *testing.T) {
 	for _, name := range []string{"results.csv", "results.jsonl", "links.jsonl"} {
 		a, err := os.ReadFile(filepath.Join(dir, name))
 		simtest.ErrorIf(t, err != nil, "%v", err)
-		if b, err := os.ReadFile(filepath.Join(other, name)); err != nil || !bytes.Equal(a, b) {
-			t.Errorf("%s of two runs differ (%v)", name, err)
-		}
+		b, err := os.ReadFile(filepath.Join(other, name))
+		simtest.ErrorIf(t, err != nil || !bytes.Equal(a, b), "%s of two runs differ (%v)", name, err)
 		simtest.ErrorIf(t, strings.HasSuffix(name, "s.jsonl") && strings.Count(string(a), "\n") < 2, "%s\n%s", name, a)
 	}
 	execute(t, f, Execution{Dir: dir, Force: true})

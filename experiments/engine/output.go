@@ -180,7 +180,8 @@ func (o *Outcome) add(f *experiments.File, lead []string, part *experiments.Outp
 
 // write fills the result folder. Each file appears complete or not at all; the
 // manifest comes last, after the figures, so that a folder with a manifest is
-// whole. Figures that cannot be drawn do not stop the rest.
+// whole. Figures that cannot be drawn do not stop the rest; those that cannot be written leave it
+// without.
 func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Table) error {
 	dir := r.execution.Dir
 	tables := maps.Clone(o.Tables)
@@ -192,7 +193,7 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Tab
 	}
 	ofRun := map[string]*results.Table{experiments.PerformanceTable: performance}
 	if len(o.Failures) > 0 {
-		ofRun["failures"] = failureTable(r.file, o.Failures)
+		ofRun[experiments.FailuresTable] = failureTable(r.file, o.Failures)
 	}
 	for _, name := range results.SortedKeys(ofRun) {
 		if err := writeTable(dir, name, ofRun[name], []string{"csv"}); err != nil {
@@ -209,9 +210,12 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Tab
 	}
 	var undrawn error
 	drawn := maps.Clone(o.Tables)
-	drawn[experiments.PerformanceTable] = performance
+	maps.Copy(drawn, ofRun)
 	if o.Figures, o.Empty, undrawn = r.file.Draw(ctx, o.Results, drawn, dir); ctx.Err() != nil && errors.Is(undrawn, experiments.ErrInterrupted) {
 		return experiments.ErrInterrupted
+	}
+	if missing := (*results.WriteError)(nil); errors.As(undrawn, &missing) {
+		return undrawn
 	}
 	return errors.Join(undrawn, writeJSON(dir, manifestFile, r.manifest(o)))
 }

@@ -116,9 +116,7 @@ func TestRefineEnds(t *testing.T) {
 	}
 	// No size of the box makes a difference.
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 9]\n\"traffic.load\" = [0.5, 0.7]\nrefine = { \"shape.p\" = 2 }\n")
-	if o := execute(t, f, Execution{}); len(o.Results.Rows) != 4 {
-		t.Errorf("%v", o.Results.Rows)
-	}
+	simtest.Equal(t, len(execute(t, f, Execution{}).Results.Rows), 4, "rows:")
 	// Variants that fail have nothing to refine; the others go on.
 	dir := t.TempDir()
 	f = load(t, strings.Replace(toyRefined(t), "\"shape.type\"", "\"traffic.mode\" = [\"\", \"fail\"]\n\"shape.type\"", 1))
@@ -209,9 +207,8 @@ func TestSharesMissing(t *testing.T) {
 }
 
 func TestParseShard(t *testing.T) {
-	if s, err := ParseShard("2/8"); err != nil || s != (Shard{2, 8}) {
-		t.Errorf("%v, %v", s, err)
-	}
+	s, err := ParseShard("2/8")
+	simtest.ErrorIf(t, err != nil || s != (Shard{2, 8}), "%v, %v", s, err)
 	for _, text := range []string{"", "2", "/", "0/8", "9/8", "-1/8", "1/0", "1/8/2", "a/b", "1/100000000"} {
 		s, err := ParseShard(text)
 		simtest.ErrorIf(t, err == nil, "%q is read as %v", text, s)

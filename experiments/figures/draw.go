@@ -3,6 +3,7 @@ package figures
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -18,7 +19,8 @@ var ErrNothing = plot.ErrNothing
 
 // PlotSource is what figures are drawn from.
 type PlotSource struct {
-	Table *results.Table
+	Table    *results.Table
+	Failures *results.Table // swept cells of the points that failed; nil: of none
 	// Bound is the highest load that a point's channels can carry, by index; 0: unknown. nil: of no
 	// point; figures that ask for it are refused.
 	Bound func(point int) float64
@@ -63,6 +65,15 @@ func (p *PlotConfig) Figure(source *PlotSource) (*plot.Figure, error) {
 	f := &plot.Figure{
 		Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, Style: plot.Style(p.Style), LogX: p.LogX, LogY: p.LogY,
 		YMax: p.YMax, XRange: p.XRange, YRange: p.YRange, Whiskers: p.Intervals == "bars", PanelColumns: p.PanelColumns,
+	}
+	if source.Failures != nil {
+		where := maps.Clone(p.Where)
+		maps.DeleteFunc(where, func(name, _ string) bool { return !slices.Contains(source.Failures.Columns, name) })
+		failed, err := source.Failures.Where(where)
+		if err != nil {
+			return nil, err
+		}
+		f.Failed = len(failed.Rows)
 	}
 	named := sizes[p.Size] // zeros: the usual size
 	f.Width, f.Height, f.FontSize = cmp.Or(p.Width, named[0]), cmp.Or(p.Height, named[1]), cmp.Or(p.FontSize, named[2])

@@ -307,9 +307,8 @@ func TestReferences(t *testing.T) {
 		simtest.ErrorIf(t, last.Name != "paper" || last.X[0] != 0.2 || math.Abs(last.Y[0]-46.4) > 1e-9 || last.Bar != "min", "panel %d: %+v", i, last)
 		marks := panel.Marks
 		if i == 1 {
-			if m := marks[0]; m.Name != "paper" || m.Vertical || math.Abs(m.From-4640) > 1e-9 || m.Label != "all 4640" || m.Hue != plot.ReferenceHue {
-				t.Errorf("%+v", m)
-			}
+			m := marks[0]
+			simtest.ErrorIf(t, m.Name != "paper" || m.Vertical || math.Abs(m.From-4640) > 1e-9 || m.Label != "all 4640" || m.Hue != plot.ReferenceHue, "%+v", m)
 			marks = marks[1:]
 		}
 		simtest.Alike(t, panel.Title, len(marks), 1, marks[0].Vertical, true, marks[0].From, 0.84, marks[0].Label, "≥ 0.84", marks[0].Name, "Kim 2008")

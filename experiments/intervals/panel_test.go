@@ -59,13 +59,12 @@ func TestPanel(t *testing.T) {
 		r := rows[metric]
 		simtest.ErrorIf(t, r.Verdict != judge.Agrees, "%s: %v", metric, r)
 	}
-	if truth := rows["accepted_load"].Cells; outcome.Failed || len(truth) < 6 || truth[3] != "0.5" || truth[5] != "40" || !strings.Contains(text, "40 of 40 (100.0 %) verdicts are not wrong") {
-		t.Errorf("%+v %v\n%s", outcome, truth, text)
-	}
+	truth := rows["accepted_load"].Cells
+	simtest.ErrorIf(t, outcome.Failed || len(truth) < 6 || truth[3] != "0.5" || truth[5] != "40", "%+v %v", outcome, truth)
+	simtest.Says(t, text, "40 of 40 (100.0 %) verdicts are not wrong")
 	rows, outcome, _ = verdicts(t, header+"5.5\n")
-	if r := rows["latency_mean_ns"]; r.Verdict != judge.Differs || r.Cells[6] != "0" || !outcome.Failed {
-		t.Errorf("another mean: %v, %+v", r, outcome)
-	}
+	r := rows["latency_mean_ns"]
+	simtest.ErrorIf(t, r.Verdict != judge.Differs || r.Cells[6] != "0" || !outcome.Failed, "another mean: %v, %+v", r, outcome)
 }
 
 // TestTruths: what cannot be read of the table is said with its line, and the panel of weft can be

@@ -22,9 +22,8 @@ func TestTable(t *testing.T) {
 	for problem := range table.Rows {
 		got = append(got, fmt.Sprintf("%d %s %s %t", table.Line, table.Cell("a"), table.Cell("b"), problem == nil))
 	}
-	if want := []string{"2 1 2 true", "3 3  false", "4   false", "5 6 7 true", "6   false"}; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	want := []string{"2 1 2 true", "3 3  false", "4   false", "5 6 7 true", "6   false"}
+	simtest.ErrorIf(t, fmt.Sprint(got) != fmt.Sprint(want), "got %q, want %q", got, want)
 	for file, want := range map[string]string{"empty.csv": "data/empty.csv: an empty file; want a table with the columns a", "sub": "data/sub: cannot be read: it is no regular file", "wide.csv": "data/wide.csv: not a CSV table: the file is UTF-16"} {
 		_, err := OpenTable(folder, "data", file, ',', "a")
 		simtest.ErrorIf(t, err == nil || !strings.HasPrefix(err.Error(), want), "%v", err)
@@ -91,20 +90,14 @@ func TestSession(t *testing.T) {
 		{"x/a", "a,agrees,", "a warning x: 1 agree, 0 differ, 0 not judged, 0 not run; OUT/x/verdicts.csv", Outcome{}},
 	} {
 		outcome, stdout, stderr, table, err := session(t, strings.Fields(c.names)...)
-		if want := "curve,verdict,note " + c.rows; err != nil || strings.Join(strings.Fields(table), " ") != want || strings.Join(strings.Fields(stderr), " ") != c.stderr || outcome != c.outcome {
-			t.Errorf("%s: %v %+v\n%s\n%s", c.names, err, outcome, table, stderr)
-		}
+		words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+		simtest.Alike(t, c.names, err, nil, words(table), "curve,verdict,note "+c.rows, words(stderr), c.stderr, outcome, c.outcome)
 		simtest.ErrorIf(t, !strings.HasPrefix(stdout, "curve  verdict"), "%s: printed\n%s", c.names, stdout)
 	}
-	if _, _, _, table, err := session(t, "x/c"); err == nil || err.Error() != "c.csv:2: is cut" || table != "" {
-		t.Errorf("%v\n%s", err, table)
-	}
-	if _, _, _, _, err := session(t, "x/a", "x/f"); err == nil || err.Error() != `no curve "f" in data: there are a, b/1, b/2, c, d, e` {
-		t.Error(err)
-	}
-	if err := (&Reference{Place: "data", Entry: "curve"}).Check(); err == nil || err.Error() != "data: holds no curve" {
-		t.Error(err)
-	}
+	_, _, _, table, err := session(t, "x/c")
+	simtest.Alike(t, "a cut file", err, "c.csv:2: is cut", table, "")
+	_, _, _, _, err = session(t, "x/a", "x/f")
+	simtest.Alike(t, "", err, `no curve "f" in data: there are a, b/1, b/2, c, d, e`, (&Reference{Place: "data", Entry: "curve"}).Check(), "data: holds no curve")
 }
 
 // TestSideBySide: the first of two entries ends when the second has, so that both run at once;

@@ -118,15 +118,13 @@ func TestAgainstBookSim(t *testing.T) {
 				}
 			}
 			for i, got := range c.run(t, 5000, loads) {
-				if d := got.Latency/peer[i].Latency - 1; math.Abs(d) > 0.03 {
-					t.Errorf("load %v: mean latency %.2f, the peer's %.2f (%+.1f %%)", got.Load, got.Latency, peer[i].Latency, 100*d)
-				}
+				d := got.Latency/peer[i].Latency - 1
+				simtest.ErrorIf(t, math.Abs(d) > 0.03, "load %v: mean latency %.2f, the peer's %.2f (%+.1f %%)", got.Load, got.Latency, peer[i].Latency, 100*d)
 			}
 			last := peer[len(peer)-1]
 			got := c.run(t, 5000, []float64{last.Load})[0]
-			if d := got.Accepted/last.Accepted - 1; math.Abs(d) > 0.05 {
-				t.Errorf("load %v: accepted %.4f, the peer %.4f (%+.1f %%)", last.Load, got.Accepted, last.Accepted, 100*d)
-			}
+			d := got.Accepted/last.Accepted - 1
+			simtest.ErrorIf(t, math.Abs(d) > 0.05, "load %v: accepted %.4f, the peer %.4f (%+.1f %%)", last.Load, got.Accepted, last.Accepted, 100*d)
 		})
 	}
 }
@@ -228,9 +226,8 @@ func TestEveryFabricIsCertified(t *testing.T) {
 		_, err := enginetest.Load(t, text).Preflight(false)
 		simtest.Fail(t, err, "can deadlock: a cycle of 4 channels (exact)")
 		f := simtest.Must(experiments.Load("x", text+"[switch]\nvcs = 1\n", experiments.Options{AllowDeadlock: true}))(t)
-		if report, err := f.Preflight(false); err != nil || len(report.Warnings) != 1 {
-			t.Errorf("%s: %+v, %v", kind, report, err)
-		}
+		report, err := f.Preflight(false)
+		simtest.ErrorIf(t, err != nil || len(report.Warnings) != 1, "%s: %+v, %v", kind, report, err)
 		_, err = experiments.Load("x", strings.Replace(text, "none", "dateline", 1)+"[switch]\nvcs = 1\n", experiments.Options{})
 		if err == nil || !strings.Contains(err.Error(), "switch.vcs = 1: want at least 2") || !strings.Contains(err.Error(), "a cycle of 4 channels (exact)\n  switch ") {
 			t.Errorf("%s: %v", kind, err)

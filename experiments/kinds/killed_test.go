@@ -241,9 +241,8 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 	}
 	simtest.Must(run(0))(t)
 	r.same(t, dir, want)
-	if _, err := os.Stat(filepath.Join(dir, "snapshots")); !os.IsNotExist(err) {
-		t.Errorf("the snapshots of a finished run are still there: %v", err)
-	}
+	_, err := os.Stat(filepath.Join(dir, "snapshots"))
+	simtest.ErrorIf(t, !os.IsNotExist(err), "the snapshots of a finished run are still there: %v", err)
 }
 
 // TestInterrupted: points that are told to end are kept as far as they are, although the time for a

@@ -109,9 +109,8 @@ func TestPeriodsAndJoinedTraffic(t *testing.T) {
 	x := &Faults{Tables: map[string]FaultTable{"cut": {Links: []string{"switch 0 - switch 1", "switch 2 - switch 3"}, At: 10, Until: 20}}}
 	periods, err := x.Periods(g)
 	simtest.FatalIf(t, err != nil || len(periods) != 3, "%d eras, %v", len(periods), err)
-	if pairs, _, _ := periods[1].Down.Cut(); periods[1].From != 10 || periods[2].From != 20 || pairs != 12 || periods[1].Down.Links() != 2 {
-		t.Errorf("from %d to %d, %d pairs, %d links", periods[1].From, periods[2].From, pairs, periods[1].Down.Links())
-	}
+	pairs, _, _ := periods[1].Down.Cut()
+	simtest.Alike(t, "from, to, pairs, links", periods[1].From, 10, periods[2].From, 20, pairs, 12, periods[1].Down.Links(), 2)
 	simtest.Says(t, x.Describe(periods)[1], "from cycle 10 on", "12 pairs of terminals have no path")
 	uniform := simtest.Must(traffic.Patterns.New("uniform", traffic.Env{Topology: ring}))(t)
 	joined := Joined(uniform.(traffic.Matrix), periods[1].Down, g)

@@ -55,15 +55,13 @@ func TestJudge(t *testing.T) {
 	// One entry is another.
 	other := strings.Replace(tinyLFT, "1 0 3", "1 0 1", 1)
 	files["index.tsv"], files["runs/tiny/minhop.lft"] = tinyIndex+tinyRow("minhop", "-", sum(other)), other
-	if row := judged(t, files); row.Verdict != judge.Differs || row.Note != "1 of 3 entries; first: switch 0000000000200000, LID 3: port 3, OpenSM 1" {
-		t.Errorf("%+v, want a difference at LID 3", row)
-	}
+	row = judged(t, files)
+	simtest.Alike(t, "LID 3", row.Verdict, judge.Differs, row.Note, "1 of 3 entries; first: switch 0000000000200000, LID 3: port 3, OpenSM 1")
 	// ftree refuses a single switch; OpenSM is said not to.
 	files["index.tsv"] = tinyIndex + tinyRow("ftree", "-", sum(tinyLFT))
 	delete(files, "runs/tiny/minhop.lft")
-	if row := judged(t, files); row.Verdict != judge.Differs || row.Note != "ftree refuses: Fabric has 1 switches - topology is not fat-tree." {
-		t.Errorf("%+v, want a refusal", row)
-	}
+	row = judged(t, files)
+	simtest.Alike(t, "refused", row.Verdict, judge.Differs, row.Note, "ftree refuses: Fabric has 1 switches - topology is not fat-tree.")
 }
 
 // Damaged folders are told with file and line.
@@ -146,9 +144,8 @@ func TestSomeLevels(t *testing.T) {
 	}
 	// No file, and the index has nothing of it.
 	bare := tinyIndex + tinyRow("dfsssp", "-", sum(tinyLFT))
-	if got := judged(t, map[string]string{"index.tsv": bare, "nets/tiny.net": tinyNet}); got.Verdict != judge.Agrees || got.Note != "the service levels were not kept" {
-		t.Errorf("%+v", got)
-	}
+	got := judged(t, map[string]string{"index.tsv": bare, "nets/tiny.net": tinyNet})
+	simtest.ErrorIf(t, got.Verdict != judge.Agrees || got.Note != "the service levels were not kept", "%+v", got)
 }
 
 func FuzzTables(f *testing.F) {

@@ -32,10 +32,13 @@ func (f *Figure) axes(p *plot.Plot) {
 			a.Tick.Marker = below{a.Tick.Marker, f.ceiling(), a.log, f.axisHeight(), a.Tick.Label.Height("0")}
 		}
 		if a.Axis == &p.X && f.Nines {
-			a.Tick.Marker = nines{space}
+			a.Tick.Marker = nines{}
 		}
 		if values := f.powers(); a.Axis == &p.X && values != nil {
 			a.Tick.Marker = valueTicks{a.Tick.Marker, values, unit, a.log, space}
+		}
+		if a.Axis == &p.X {
+			a.Tick.Marker = uncrowded{a.Tick.Marker, space, a.log}
 		}
 		if hasUnits(a.Axis, unit) {
 			a.Label.Text = bare

@@ -81,7 +81,7 @@ func (b *bars) absent(i int) string {
 	case state == Saturated:
 		return "saturated"
 	}
-	return "no value"
+	return short(b.series.Y[i])
 }
 
 // words are what places without a bar say, where there is room for it.

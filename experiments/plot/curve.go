@@ -179,6 +179,20 @@ func (f *Figure) draws(match func(s *Series, i int) bool) bool {
 	return slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.draws(match) })
 }
 
+// offAxes counts the points with markers that are not drawn though they have a value, such as 0 on a
+// logarithmic axis.
+func (f *Figure) offAxes() (n int) {
+	if len(f.Panels) > 0 {
+		return lists.Sum(f.Panels, (*Figure).offAxes)
+	}
+	for s, i := range f.points {
+		if f.stripped() && !math.IsNaN(s.X[i]) && !math.IsNaN(s.Y[i]) && !f.visible(s, i) && !f.lost(s, i) {
+			n++
+		}
+	}
+	return n
+}
+
 // ofStates is how states are explained in the legend.
 var ofStates = appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}
 

@@ -74,23 +74,22 @@ func (f *Field) Plot(c draw.Canvas, p *plot.Plot) {
 		for i, v := range row {
 			x, y := float64(i), float64(j)
 			r := rectangle(trX(x-0.5), trY(y-0.5), trX(x+0.5), trY(y+0.5))
+			words := ""
+			style.Color = color.Black
 			if !Fits(v, f.Log) {
 				c.StrokeLine2(draw.LineStyle{Color: gray, Width: 0.5}, r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
-				if f.saturated(j, i) {
-					style.Color = color.Black
-					c.FillText(style, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}, "*")
+			} else {
+				ink := f.color(v)
+				end := tag(c, "data-tip", f.Columns[i]+"\n"+f.Rows[j]+"\n"+short(v))
+				c.FillPolygon(ink, corners(r))
+				end()
+				if 0.3*float64(ink.R)+0.6*float64(ink.G)+0.1*float64(ink.B) <= 140 {
+					style.Color = color.White
 				}
-				continue
 			}
-			ink := f.color(v)
-			end := tag(c, "data-tip", f.Columns[i]+"\n"+f.Rows[j]+"\n"+short(v))
-			c.FillPolygon(ink, corners(r))
-			end()
-			style.Color = color.White
-			if 0.3*float64(ink.R)+0.6*float64(ink.G)+0.1*float64(ink.B) > 140 {
-				style.Color = color.Black
+			if !math.IsNaN(v) {
+				words = f.words(v)
 			}
-			words := f.words(v)
 			if f.saturated(j, i) {
 				words += "*"
 			}
@@ -112,7 +111,7 @@ func (f *Field) words(v float64) string {
 	case most >= 1e6 && size >= 1:
 		number, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
 		if err == nil {
-			return prefixed(number, "")
+			return prefixed(number, "", fewDigits)
 		}
 	case size >= 100:
 		return thousands(fmt.Sprintf("%.0f", v))

@@ -56,6 +56,7 @@ type Figure struct {
 	LegendTitle           string    // what all names in the legend have in common
 	Series                []Series
 	References            []Reference
+	Failed                int // points that are none of a series, as there is nothing of them
 
 	// Size of the picture in inches, without what long titles or legends add in height, and of the
 	// axes' numbers in points; 0: 6.2 x 4, and 9.
@@ -178,7 +179,7 @@ func (f *Figure) Check() error {
 		if f.visible(s, i) {
 			return nil
 		}
-		saturated = saturated || s.saturated(i) && math.IsNaN(s.Y[i])
+		saturated = saturated || s.saturated(i) && !math.IsNaN(s.X[i]) && math.IsNaN(s.Y[i])
 		numbers = numbers || !math.IsNaN(s.X[i]) && !math.IsNaN(s.Y[i])
 	}
 	switch {

@@ -345,6 +345,8 @@ func TestNothingToDraw(t *testing.T) {
 	simtest.Refuse(f.Render("svg"))(t, "no point to draw: no row has a number in both columns")
 	f.Series[0].States = []State{Saturated}
 	simtest.Refuse(f.Render("svg"))(t, "no point to draw: those that are saturated have no value")
+	f.Series[0].X = []float64{math.NaN()} // a name along the axis of a line
+	simtest.Refuse(f.Render("svg"))(t, "no point to draw: no row has a number in both columns")
 	simtest.Refuse(f.Render("bmp"))(t, "")
 	f = &Figure{Style: Line, Series: []Series{{X: []float64{1, 2}, Y: []float64{1e300, -1e300}}}} // whose distance is no number
 	simtest.Refuse(f.Render("svg"))(t, "no point to draw: an axis shows numbers between -1e+150 and 1e+150")
@@ -364,6 +366,9 @@ func TestTicks(t *testing.T) {
 		{-1, 1, "-1.0 -0.5 0.0 0.5 1.0"},
 		{0, 3e9, "0 500 M 1 G 1.5 G 2 G 2.5 G 3 G"},
 		{0, 2e-5, "0 5e-06 1e-05 1.5e-05 2e-05"},
+		{0.5, 0.5000000022, "0.5000000000 0.5000000005 0.5000000010 0.5000000015 0.5000000020"}, // a step of 5e-10
+		{1e9, 1e9 + 20, "1 G 1.000000005 G 1.00000001 G 1.000000015 G 1.00000002 G"},
+		{1764458643000000000, 1764458643000000512, "1764.458643 P"}, // two steps of a float64: nothing between them
 	} {
 		simtest.Equal(t, labelsOf(ticks{}, c.least, c.most), c.want, "%v to %v:", c.least, c.most)
 	}
@@ -383,7 +388,7 @@ func TestTicks(t *testing.T) {
 	// -log10(1 - 0.999) is 3. Of 100 points 50 % is a tenth behind 0 %, within its letters and a gap, and
 	// 90 % a third.
 	for room, want := range map[vg.Length]string{500: "0 % 50 % 90 % 99 % 99.9 %", 100: "0 % 90 % 99 % 99.9 %"} {
-		simtest.Equal(t, labelsOf(nines{labelSpace{Words(9, text.XCenter, text.YTop), room}}, 0, 3), want, "nines in %v:", room)
+		simtest.Equal(t, labelsOf(uncrowded{nines{}, labelSpace{Words(9, text.XCenter, text.YTop), room}, false}, 0, 3), want, "nines in %v:", room)
 	}
 	// A unit that stands at the numbers does not stand in the label, too.
 	for most, want := range map[float64]string{10: "Time (s)", 1e-3: "Time"} {
@@ -428,7 +433,7 @@ func TestRangeAroundZero(t *testing.T) {
 	simtest.ErrorIf(t, y.min > -0.5 || y.max < 2, "vertical axis from %g to %g", y.min, y.max)
 }
 
-// TestControlCharactersInLabels: whatever names are made of, an SVG file is XML.
+// TestControlCharactersInLabels: whatever names are made of, an SVG file is XML; in others what the font lacks is a box.
 func TestControlCharactersInLabels(t *testing.T) {
 	const bad = "a\x01\x1b[31m\x00b"
 	f := &Figure{Title: bad, XLabel: bad, YLabel: bad, Style: Bar, Categories: []string{bad},
@@ -442,6 +447,10 @@ func TestControlCharactersInLabels(t *testing.T) {
 		}
 	}
 	simtest.ErrorIf(t, f.Title != bad || f.Categories[0] != bad, "drawing has changed the figure")
+	style, size := Words(9, text.XLeft, text.YCenter), vg.Point{X: 50, Y: 50}
+	blank, boxed := simtest.Must(newCanvas("png", size, dpi))(t), simtest.Must(newCanvas("png", size, dpi))(t)
+	boxed.FillString(style.Handler.Cache().Lookup(style.Font, 9), vg.Point{X: 9, Y: 9}, "日")
+	simtest.ErrorIf(t, bytes.Equal(simtest.Must(written(blank))(t), simtest.Must(written(boxed))(t)), "nothing stands for a letter that the font lacks")
 }
 
 // TestLegendClearOfMarks: of two corners that a rising line leaves free, the upper left comes first,

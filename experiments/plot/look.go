@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"strings"
@@ -238,6 +239,14 @@ func newLegend(f *Figure) *legend {
 	if f.spreads() {
 		sample := func(c draw.Canvas) { whisker(c, color.Black, c.Center().X, c.Min.Y, c.Max.Y) }
 		l.entries = append(l.entries, entry{"mean, from least to largest", sample, ""})
+	}
+	for _, left := range []struct {
+		words string
+		n     int
+	}{{"points off the axes: %d", f.offAxes()}, {"points that failed: %d", f.Failed}} {
+		if left.n > 0 {
+			l.entries = append(l.entries, entry{fmt.Sprintf(left.words, left.n), func(draw.Canvas) {}, ""})
+		}
 	}
 	l.entries = append(append(l.entries, f.referenceEntries()...), f.markEntries()...)
 	if len(l.entries) == 0 && l.title == "" {

@@ -85,7 +85,7 @@ func TestHeat(t *testing.T) {
 	// Four values: NaN and, on a logarithmic scale, 0 have no colour. 1000 is the
 	// darkest, 10 the palest.
 	simtest.ErrorIf(t, len(filled) != 4 || filled["440154"] != 1 || filled["b5de2b"] != 1, "cells %v", filled)
-	for _, text := range []string{"10", "20", "1,000*", "900", "*", "min", "val", "0.3", "100", "Latency (ns)"} {
+	for _, text := range []string{"10", "20", "1,000*", "900", "*", "0", "min", "val", "0.3", "100", "Latency (ns)"} {
 		simtest.ErrorIf(t, texts[text] == 0, "no %q in the picture", text)
 	}
 	page, err := f.Render(Page)
@@ -209,9 +209,9 @@ func TestBarsAtTicks(t *testing.T) {
 func TestBarsTellStates(t *testing.T) {
 	nan := math.NaN()
 	for _, logarithmic := range []bool{false, true} {
-		f := &Figure{Style: Bar, LogY: logarithmic, Categories: []string{"a", "b", "c", "d", "e", "f", "g"}, Series: []Series{{
-			Name: "x", X: []float64{0, 1, 2, 3, 4, 5, 6}, Y: []float64{3, 3, 3, 3, nan, nan, 0},
-			States: []State{Steady, Undecided, Refused, Saturated, Saturated, Steady, Refused},
+		f := &Figure{Style: Bar, LogY: logarithmic, Categories: []string{"a", "b", "c", "d", "e", "f", "g", "h"}, Series: []Series{{
+			Name: "x", X: []float64{0, 1, 2, 3, 4, 5, 6, 7}, Y: []float64{3, 3, 3, 3, nan, nan, 0, 0},
+			States: []State{Steady, Undecided, Refused, Saturated, Saturated, Steady, Refused, Steady},
 		}}}
 		l, tape := record(f)
 		texts := tape.texts(t, "bars", l.size)
@@ -219,6 +219,7 @@ func TestBarsTellStates(t *testing.T) {
 			simtest.ErrorIf(t, texts[want] != 1, "logarithmic %v: %d times %q", logarithmic, texts[want], want)
 		}
 		if logarithmic {
+			simtest.Equal(t, texts["0"], 1, "times 0, which has no place on the axis:")
 			continue
 		}
 		trX, trY := l.plot.Transforms(&draw.Canvas{Rectangle: l.data})
@@ -323,7 +324,5 @@ func TestTimeline(t *testing.T) {
 			simtest.ErrorIf(t, err != nil || vg.Length(at) > width, "%v wide: something at %s", width, x[1])
 		}
 	}
-	if d := (&Timeline{}).Draw(340); d.Size.X != 340 {
-		t.Error(fmt.Sprint("an empty timeline is ", d.Size))
-	}
+	simtest.Equal(t, (&Timeline{}).Draw(340).Size.X, 340, "width of an empty timeline:")
 }

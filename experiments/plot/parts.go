@@ -334,11 +334,24 @@ func newCanvas(format string, size vg.Point, dpi int) (vg.CanvasWriterTo, error)
 	case "svg", Page:
 		return &svgCanvas{Canvas: vgsvg.New(size.X, size.Y)}, nil
 	case "png":
-		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(size.X, size.Y), vgimg.UseDPI(dpi))}, nil
+		return withFont{vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(size.X, size.Y), vgimg.UseDPI(dpi))}}, nil
 	case "pdf":
-		return vgpdf.New(size.X, size.Y), nil
+		return withFont{vgpdf.New(size.X, size.Y)}, nil
 	}
 	return nil, fmt.Errorf("unknown picture format %q: known are svg, png, pdf", format)
+}
+
+// withFont draws texts with the figures' own font, and a box for letters that it lacks, of which
+// there would be nothing to see.
+type withFont struct{ vg.CanvasWriterTo }
+
+func (c withFont) FillString(face font.Face, at vg.Point, words string) {
+	c.CanvasWriterTo.FillString(face, at, strings.Map(func(r rune) rune {
+		if glyph, err := face.Face.GlyphIndex(nil, r); err != nil || glyph == 0 {
+			return '□'
+		}
+		return r
+	}, words))
 }
 
 // written is the file of what has been drawn.

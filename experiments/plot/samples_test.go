@@ -408,7 +408,6 @@ func TestNetworkFormats(t *testing.T) {
 	}
 	simtest.Refuse(picture.Render("gif"))(t, "")
 	m.Most = 3
-	if picture, how := m.Draw(); picture != nil || how != "Too large to draw: 64 links." {
-		t.Errorf("a limit of 3: %v, %s", picture, how)
-	}
+	nothing, how := m.Draw()
+	simtest.ErrorIf(t, nothing != nil || how != "Too large to draw: 64 links.", "a limit of 3: %v, %s", nothing, how)
 }

@@ -124,6 +124,11 @@ func TestPanelsLegendStates(t *testing.T) {
 	p, tape := recordPage(f)
 	texts := tape.texts(t, "panels", p.size)
 	simtest.ErrorIf(t, texts["half filled: undecided"] != 1 || texts["hollow: saturated"] != 1, "the legend of %v", texts)
+	// On a logarithmic axis 0 and -1 have no place; -2 is in the strip, and NaN has no value.
+	f.Panels[0].LogY, f.Panels[1].LogY, f.Panels[0].Series[0].X = true, true, []float64{0.1, 0.2, 0.3, 0.4, 0.5}
+	f.Panels[0].Series[0].Y, f.Panels[0].Series[0].States = []float64{0, 10, -1, -2, math.NaN()}, []State{0, 0, 0, Saturated, 0}
+	_, tape = recordPage(f)
+	simtest.Equal(t, tape.texts(t, "panels", p.size)["points off the axes: 2"], 1, "entries of points that are not drawn:")
 	// Curves without markers have no strip for points without a value.
 	hidden := &Figure{Style: Curve, Series: []Series{{Name: "min", X: []float64{0.1, 0.2}, Y: []float64{10, math.NaN()}, States: []State{Steady, Saturated}}}}
 	l := newLegend(hidden)
@@ -324,9 +329,8 @@ func (t *tape) texts(test *testing.T, name string, size vg.Point) map[string]int
 	all := map[string]int{}
 	var boxes []vg.Rectangle
 	for _, m := range t.marks {
-		if b := m.box(); !within(grown(vg.Rectangle{Max: size}, 0.01), b) {
-			test.Errorf("%s: %q of %v is at %v, the picture is %v", name, m.text, m.ink, b, size)
-		}
+		inside := within(grown(vg.Rectangle{Max: size}, 0.01), m.box())
+		simtest.ErrorIf(test, !inside, "%s: %q of %v is at %v, the picture is %v", name, m.text, m.ink, m.box(), size)
 		if m.text == "" {
 			continue
 		}

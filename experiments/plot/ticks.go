@@ -26,7 +26,12 @@ func (t ticks) Ticks(least, most float64) []plot.Tick {
 		}
 	}
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	label := numberLabel(math.Max(math.Abs(least), math.Abs(most)), step, t.unit)
+	size := math.Max(math.Abs(least), math.Abs(most))
+	digits := int(math.Floor(math.Log10(size))) + 1 - int(math.Floor(math.Log10(step)+1e-9))
+	label := numberLabel(size, step, t.unit, digits)
+	if digits > mostDigits {
+		return []plot.Tick{{Value: least, Label: label(least, decimals)}}
+	}
 	var all []plot.Tick
 	small := step / float64(minor)
 	for i := math.Ceil(least/small-1e-9) + 0; i*small <= most+1e-9*small; i++ {
@@ -39,6 +44,12 @@ func (t ticks) Ticks(least, most float64) []plot.Tick {
 	return all
 }
 
+// Digits of labels: as many as neighbours differ by, usually few, at most what numbers have.
+const (
+	fewDigits  = 6
+	mostDigits = 15
+)
+
 // manyDigits tells whether an axis' numbers, from least to most in size, are too long with all
 // digits.
 func manyDigits(most, least float64, unit string) bool {
@@ -47,17 +58,19 @@ func manyDigits(most, least float64, unit string) bool {
 
 // numberLabel chooses how an axis' numbers are written: with all digits, or if many with SI's
 // prefixes and the unit.
-func numberLabel(most, least float64, unit string) func(x float64, decimals int) string {
+func numberLabel(most, least float64, unit string, digits int) func(x float64, decimals int) string {
+	digits = min(max(digits, fewDigits), mostDigits)
 	switch {
+	case unit == "" && most < 1 && digits > fewDigits: // all have the same power of ten
 	case unit == "" && most < 1 && manyDigits(most, least, unit):
 		return func(x float64, _ int) string {
-			if rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64); err == nil && x != 0 {
+			if rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64); err == nil && x != 0 {
 				return strconv.FormatFloat(rounded, 'e', -1, 64)
 			}
 			return "0"
 		}
 	case manyDigits(most, least, unit):
-		return func(x float64, _ int) string { return prefixed(x, unit) }
+		return func(x float64, _ int) string { return prefixed(x, unit, digits) }
 	}
 	return func(x float64, decimals int) string { return thousands(strconv.FormatFloat(x, 'f', decimals, 64)) }
 }
@@ -119,7 +132,7 @@ func (v valueTicks) Ticks(least, most float64) []plot.Tick {
 
 // each are ticks at values between the ends of the axis, every so many of them with a label.
 func (v valueTicks) each(every int, values []float64, least, most float64) (all []plot.Tick) {
-	label := numberLabel(most, v.values[0], v.unit)
+	label := numberLabel(most, v.values[0], v.unit, fewDigits)
 	for i, x := range values {
 		if x < least*(1-1e-9) || x > most*(1+1e-9) {
 			continue
@@ -160,18 +173,25 @@ func (l labelSpace) crowded(all []plot.Tick, place func(x float64) float64) (som
 	return some
 }
 
-// nines labels an axis with equal lengths for every nine of a percentage, where there is room.
-type nines struct{ space labelSpace }
+// uncrowded leaves out labels that run into others.
+type uncrowded struct {
+	plot.Ticker
+	space labelSpace
+	log   bool
+}
 
-func (n nines) Ticks(least, most float64) []plot.Tick {
-	all := n.within(least, most)
-	for _, i := range n.space.crowded(all, along(least, most, false)) {
+func (u uncrowded) Ticks(least, most float64) []plot.Tick {
+	all := u.Ticker.Ticks(least, most)
+	for _, i := range u.space.crowded(all, along(least, most, u.log)) {
 		all[i].Label = ""
 	}
 	return all
 }
 
-func (nines) within(least, most float64) []plot.Tick {
+// nines labels an axis with equal lengths for every nine of a percentage.
+type nines struct{}
+
+func (nines) Ticks(least, most float64) []plot.Tick {
 	all := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: -math.Log10(0.5), Label: "50 %"}}
 	for n, label := range []string{"90", "99", "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999"} {
 		all = append(all, plot.Tick{Value: float64(n + 1), Label: label + " %"})
@@ -215,8 +235,8 @@ func (b below) Ticks(least, most float64) []plot.Tick {
 	return all
 }
 
-// prefixed writes a number with a prefix of SI and its unit: 20 MB, 5 µs.
-func prefixed(x float64, unit string) string {
+// prefixed writes a number of some digits with a prefix of SI and its unit: 20 MB, 5 µs.
+func prefixed(x float64, unit string, digits int) string {
 	prefixes := []string{"f", "p", "n", "µ", "m", "", "k", "M", "G", "T", "P"}
 	const one = 5
 	if x == 0 {
@@ -224,7 +244,7 @@ func prefixed(x float64, unit string) string {
 	}
 	group := int(math.Floor(math.Log10(math.Abs(x))/3 + 1e-9))
 	group = min(max(group, -one), len(prefixes)-1-one)
-	number := strconv.FormatFloat(x/math.Pow(1000, float64(group)), 'g', 6, 64)
+	number := strconv.FormatFloat(x/math.Pow(1000, float64(group)), 'g', digits, 64)
 	return strings.TrimSpace(number + " " + prefixes[one+group] + unit)
 }
 
@@ -249,7 +269,7 @@ type logTicks struct{ unit string }
 
 func (t logTicks) Ticks(least, most float64) []plot.Tick {
 	decades := math.Log10(most / least)
-	label := numberLabel(most, least, t.unit)
+	label := numberLabel(most, least, t.unit, fewDigits)
 	for _, digits := range []string{"1", "125", "1235", "123456789"} {
 		if digits == "1" && decades < 2 || digits == "125" && decades < 0.5 {
 			continue
@@ -308,8 +328,11 @@ type byteTicks struct{}
 
 func (byteTicks) Ticks(least, most float64) []plot.Tick {
 	step := math.Exp2(math.Floor(math.Log2((most - least) / 4)))
+	if most > step*1e15 {
+		return []plot.Tick{{Value: least, Label: Bytes(least)}}
+	}
 	var all []plot.Tick
-	for i := math.Ceil(2*least/step - 1e-9); i*step/2 <= most*(1+1e-9); i++ {
+	for i := math.Ceil(2*least/step - 1e-9); i*step/2 <= most+1e-9*step; i++ {
 		tick := plot.Tick{Value: i * step / 2}
 		if math.Mod(i, 2) == 0 {
 			tick.Label = Bytes(tick.Value)

@@ -77,9 +77,8 @@ func TestTimelapse(t *testing.T) {
 		for _, c := range series.Channels {
 			load[ends(c.From, c.To)] = c.Flits
 		}
-		if got := lapse.Attr["data-labels"]; !strings.HasPrefix(got, "cycles 0 to 80 of the window|cycles 80 to 160 of") || strings.Count(got, "|") != 4 {
-			t.Errorf("labels %s", got)
-		}
+		labels := lapse.Attr["data-labels"]
+		simtest.ErrorIf(t, !strings.HasPrefix(labels, "cycles 0 to 80 of the window|cycles 80 to 160 of") || strings.Count(labels, "|") != 4, "labels %s", labels)
 		frames := strings.Fields(lapse.Attr["data-frames"])
 		named := withTitles(lapse)
 		// 16 switches, and 64 channels between them; those that close a ring
@@ -102,9 +101,8 @@ func TestTimelapse(t *testing.T) {
 		}
 		simtest.ErrorIf(t, checked != 5*80, "%d lines compared", checked)
 		stills := withClass(lapse, "div", "stills")[0]
-		if got := len(stills.all("svg")); got != 5 || stills.all("p")[4].Text != "cycles 320 to 400 of the window" {
-			t.Errorf("%d stills, %s", got, stills.Text)
-		}
+		got := len(stills.all("svg"))
+		simtest.ErrorIf(t, got != 5 || stills.all("p")[4].Text != "cycles 320 to 400 of the window", "%d stills, %s", got, stills.Text)
 		// What a still shows is what the slider does.
 		for k, svg := range stills.all("svg") {
 			j := 0
@@ -181,9 +179,8 @@ func TestLinkMaps(t *testing.T) {
 				}
 				level, err := strconv.ParseInt(frames[k][2*j:2*j+2], 36, 64)
 				simtest.Alike(t, name, err, nil, level, int64(math.Round(load/top*1295)))
-				if shown, err := strconv.ParseFloat(number, 64); k == 2 && (err != nil || math.Abs(shown-load) > 0.0006) {
-					t.Errorf("%s: the picture says %s, want %v", name, number, load)
-				}
+				shown, err := strconv.ParseFloat(number, 64)
+				simtest.ErrorIf(t, k == 2 && (err != nil || math.Abs(shown-load) > 0.0006), "%s: the picture says %s, want %v", name, number, load)
 				checked++
 			}
 			// 64 channels between 16 switches, 16 of them drawn at both ends.

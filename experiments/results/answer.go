@@ -69,6 +69,10 @@ func (r *Rankings) text(x *Ranking) string {
 	if len(x.Places) == 2 {
 		all = "both variants"
 	}
+	tried := "the highest load tried"
+	if x.Cut {
+		tried = "the highest that all were tried at"
+	}
 	switch full := len(lists.Filter(x.Places, func(p Place) bool { return p.Full })); {
 	case x.Of == 1 && first.Knee == nil:
 		return fmt.Sprintf("%sthe %s is %s", at, x.Name, withUnit(Measured(first.Mean, first.HalfWidth), x.Column))
@@ -81,13 +85,16 @@ func (r *Rankings) text(x *Ranking) string {
 	case len(x.Places) == 1:
 		return fmt.Sprintf("only %s has a %s", r.named(x.Places), x.Name)
 	case full == x.Of && first.Knee != nil:
-		return fmt.Sprintf("%s keep up to a load of %s, the highest load tried", all, Short(x.Highest))
+		return fmt.Sprintf("%s keep up to a load of %s, %s", all, Short(x.Highest), tried)
 	case full == x.Of:
 		return fmt.Sprintf("%s keep up with a load of %s", all, Short(x.Highest))
 	}
 	switch {
+	case x.Cut:
+		at = fmt.Sprintf("up to a load of %s, %s, ", Short(x.Highest), tried)
 	case at == "" && slices.ContainsFunc(x.Places, func(p Place) bool { return p.Judgement != Tie }):
 		at = fmt.Sprintf("of %d variants, ", x.Of)
+	case at == "":
 	case first.Knee != nil && len(x.Places) < x.Of:
 		at += fmt.Sprintf("the highest at which %d of %d variants are steady, ", len(x.Places), x.Of)
 	case first.Knee != nil:

@@ -35,6 +35,7 @@ type Ranking struct {
 	Load    float64  // the offered load at which the variants are compared; NaN: not at one load
 	Of      int      // variants that there are; those that are not steady at Load have no place
 	Highest float64  // the highest load that all of them were tried at; NaN: there is none
+	Cut     bool     // some were tried at higher loads, which do not count
 	Places  []Place  // the best first
 }
 
@@ -59,8 +60,8 @@ type Rankings struct {
 // the network is made and run, and the others (pattern, sizes, programs, faults) are demands.
 //
 // Where the offered load is swept, a variant has for the most of something, such as the accepted
-// load, the most that each seed has at any load, and those that are steady at the highest load that
-// all were tried at are tied. For the least of something, such as a latency, variants are compared
+// load, the most that each seed has at any load up to the highest that all were tried at, and those
+// that are steady there are tied. For the least of something, such as a latency, variants are compared
 // at the load at which most of them are steady with all seeds, and of such loads at the highest.
 //
 // All pairs of the variants are tested as [Compare] does, and adjusted together: if they are
@@ -157,7 +158,11 @@ func (t *Table) rank(goal Goal, variants [][]int, offered []float64, d division)
 	choose := func(rows []int) []int { return rows }
 	switch {
 	case goal.Most && d.load:
-		choose = func(rows []int) []int { return t.mostOfSeeds(rows, g.values) }
+		choose = func(rows []int) []int {
+			within := slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return offered[i] > r.Highest*(1+1e-9) })
+			r.Cut = r.Cut || len(within) < len(rows)
+			return t.mostOfSeeds(within, g.values)
+		}
 	case goal.Most || offered == nil:
 	case found:
 		return nil, nil // each at another load

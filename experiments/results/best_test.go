@@ -78,6 +78,7 @@ func TestRank(t *testing.T) {
 // TestAnswer: what a ranking comes to in words.
 func TestAnswer(t *testing.T) {
 	const head = "point,job.ranks,workload.algorithm,workload.type,seed,replications,time_s,time_ci95_s"
+	const curves = "point,routing.type,traffic.load,seed,replications,offered_load,accepted_load,accepted_ci95,state"
 	sweep := loadSweep(t)
 	for _, c := range []struct {
 		name  string
@@ -108,6 +109,11 @@ func TestAnswer(t *testing.T) {
 		{"the same", csvTable(t, head, "0,8,b,x,1,1,2,", "1,8,a,x,1,1,2,"), []Goal{runTime}, nil, "Both variants have the same run time, 2 s."},
 		{"open", csvTable(t, "point,traffic.load,seed,replications,offered_load,accepted_load,state", "0,0.1,1,1,0.1,0.1,undecided", "1,0.2,1,1,0.2,0.2,undecided"), []Goal{throughput}, nil,
 			"The network is neither steady nor saturated at any load."},
+		// a was not tried at what b fails at: at 0.2 it carries 0.01 more, with sqrt(0.001^2 + 0.001^2) = 0.0014.
+		{"a load missing", csvTable(t, curves, "0,b,0.2,1,1,0.2,0.19,0.001,undecided", "1,b,0.4,1,1,0.4,0.3,0.001,saturated", "2,a,0.2,1,1,0.2,0.2,0.001,steady"), []Goal{throughput}, nil,
+			"Up to a load of 0.2, the highest that all were tried at, a has the highest throughput, 0.2 (it keeps up to a load of 0.2, the highest load tried); b is next with at least 0.0100 ± 0.0014 (5.0 %) less."},
+		{"a tie beyond", csvTable(t, curves, "0,b,0.4,1,1,0.4,0.3,0.01,saturated", "1,b,0.2,1,1,0.2,0.2,0.01,steady", "2,a,0.2,1,1,0.2,0.2,0.01,steady", "3,a,0.4,1,1,0.4,0.301,0.01,saturated"),
+			[]Goal{throughput}, nil, "Both variants tie in the throughput, 0.301 to 0.3: no difference from the first is significant."},
 		{"one program", csvTable(t, head, "0,8,b,x,1,1,3,0.5"), []Goal{runTime}, nil, "The run time is 3 ± 0.5 s."},
 		{"one program, several sizes", csvTable(t, head, "0,8,b,x,1,1,3,0.5", "0,16,b,x,1,1,9,0.5", "0,4,b,x,1,1,2,"), []Goal{runTime}, nil,
 			"The run time is from 2 s under job.ranks = 4 to 9 ± 0.5 s under job.ranks = 16."},

@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -103,7 +104,10 @@ func Compare(a, b *Table, metric string, by []string) (*Comparison, error) {
 	var sides [2][]*sample
 	for i, t := range tables {
 		var err error
-		if metrics[i], err = t.gather(metric); err != nil {
+		if metrics[i], err = t.gather(metric); err == nil && len(t.Rows) == 0 {
+			err = errors.New("has no rows")
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s table: %w", names[i], err)
 		}
 	}

@@ -265,6 +265,8 @@ func TestMatching(t *testing.T) {
 	rows := c.Table().Rows
 	last := len(rows[0]) - 1
 	simtest.Alike(t, "rows", len(rows), 2, rows[1][:4], "[0.2 10 20 10]", rows[1][last], Higher, rows[0][last], Unclear)
+	c = simtest.Must(Compare(csvTable(t, compared, "0,1,1,1,Inf,1,steady", "1,2,1,1,5,1,steady"), csvTable(t, compared, "0,1,1,1,5,1,steady"), "latency_mean_ns", nil))(t)
+	simtest.Equal(t, c.Differences[0].Significance, NoInterval, "5 ns against infinity:")
 	values, parts := simtest.Must2(a.Split("load"))(t)
 	simtest.Alike(t, "split", values, "[0.1 0.2 0.4]", len(parts[1].Rows), 1, sweptColumns(parts[1]), "[vcs]")
 	for _, x := range []struct {
@@ -278,6 +280,8 @@ func TestMatching(t *testing.T) {
 		{a, b, "x_mean_ns", []string{"load", "vcs"}, `second table: no column "vcs"`},
 		{a, csvTable(t, "point,load,replications,x_mean_ns", "0,7,1,1"), "x_mean_ns", nil, "no row of one table matches"},
 		{a, csvTable(t, "point,load,vcs,seed,replications,x_mean_ns,channel", "0,0.1,2,1,1,1,a", "0,0.1,2,1,1,1,b"), "x_mean_ns", nil, "second table: rows with the same load, vcs have seed 1 twice"},
+		{a, csvTable(t, "load,x_mean_ns"), "x_mean_ns", nil, "second table: has no rows"},
+		{csvTable(t, compared, "0,1,1,1,,,saturated"), a, "state", nil, `first table: column "state" has no numbers`}, // unlike latencies
 	} {
 		simtest.Refuse(Compare(x.a, x.b, x.metric, x.by))(t, x.want)
 	}

@@ -207,7 +207,7 @@ func ParseFormulaOver(text string, names []string) (Formula, []string, error) {
 // parseFormula lists the names that a formula has; what says what they are.
 func parseFormula(text string, names []string, what string) (Formula, []string, error) {
 	root, err := parser.ParseExpr(text)
-	if err != nil {
+	if err != nil || strings.Contains(text, "//") || strings.Contains(text, "/*") { // comments of the parser
 		return nil, nil, fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and %s", what)
 	}
 	used := map[string]bool{}

@@ -101,7 +101,10 @@ func (t *Table) gather(metric string) (*gathering, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := func(i int) bool { return !math.IsNaN(values[i]) || t.State(i) != measure.Steady } // saturated rows have no latencies
+	values = lists.Map(values, stats.Finite)
+	known := func(i int) bool {
+		return !math.IsNaN(values[i]) || t.Cell(i, metric) == "" && t.State(i) != measure.Steady
+	} // saturated rows have no latencies
 	if rows := Indices(len(values)); len(rows) > 0 && !slices.ContainsFunc(rows, known) {
 		return nil, fmt.Errorf("column %q has no numbers", metric)
 	}

@@ -61,8 +61,8 @@ func ReadTable(name string, r io.Reader) (*Table, error) {
 
 // ReadTableFile reads a CSV file, packed or not (see [input.OpenInput]), or a result folder's.
 func ReadTableFile(name string) (*Table, error) {
-	if inside := filepath.Join(name, File); Exists(inside) {
-		name = inside
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		name = filepath.Join(name, File)
 	}
 	in, err := input.OpenInput(name, input.MaxInput)
 	if err != nil {
@@ -259,8 +259,16 @@ func Number(cell string) float64 {
 	return math.NaN()
 }
 
-// SameCell compares cells as numbers where both are, so that 0.30 in a file selects a load of 0.3.
-func SameCell(a, b string) bool { return a == b || sameNumber(Number(a), Number(b)) }
+// SameCell compares cells as numbers where both are, so that 0.30 in a file selects a load of 0.3;
+// whole ones, such as seeds, in all digits.
+func SameCell(a, b string) bool {
+	x, err := strconv.ParseInt(a, 10, 64)
+	y, err2 := strconv.ParseInt(b, 10, 64)
+	if err == nil && err2 == nil {
+		return x == y
+	}
+	return a == b || sameNumber(Number(a), Number(b))
+}
 
 // Where is the rows with the cells of selection (column to cell), as a table. Error: no such
 // column.
@@ -391,6 +399,9 @@ func FormatCell(value any) string {
 
 // CanonicalCell writes numbers in one way, so that 0.30 matches 0.3.
 func CanonicalCell(cell string) string {
+	if x, err := strconv.ParseInt(cell, 10, 64); err == nil {
+		return strconv.FormatInt(x, 10)
+	}
 	if x := Number(cell); x == x {
 		return FormatCell(x)
 	}

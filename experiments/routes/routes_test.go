@@ -149,14 +149,12 @@ func TestJobs(t *testing.T) {
 	l := c.Engines[0].loads[0]
 	loads := slices.Clone(l.Load)
 	slices.Sort(loads)
-	if math.Abs(loads[0]-2.5) > 1e-12 || math.Abs(loads[1]-2.5) > 1e-12 { // 3 hosts with 1/2, a third of it each, are a half, too
-		t.Errorf("the cable carries %v", loads)
-	}
+	// 3 hosts with 1/2, a third of it each, are a half, too.
+	simtest.ErrorIf(t, math.Abs(loads[0]-2.5) > 1e-12 || math.Abs(loads[1]-2.5) > 1e-12, "the cable carries %v", loads)
 	want := [][]float64{{0.4, 0.5}, {0.4, 1}, {1, 1}}
 	for i, w := range want {
-		if j := l.jobs[i]; math.Abs(j.together-w[0]) > 1e-12 || math.Abs(j.alone-w[1]) > 1e-12 || (j.hottest < 0) != (i == 2) {
-			t.Errorf("job %s: %+v, want %v", jobs[i].Name, j, w)
-		}
+		j := l.jobs[i]
+		simtest.ErrorIf(t, math.Abs(j.together-w[0]) > 1e-12 || math.Abs(j.alone-w[1]) > 1e-12 || (j.hottest < 0) != (i == 2), "job %s: %+v, want %v", jobs[i].Name, j, w)
 	}
 	table := c.Jobs()
 	simtest.ErrorIf(t, len(table.Rows) != 3 || !slices.Equal(table.Rows[2], []string{"c", "minhop", "2", "permutation", "1", "1", "1", ""}), "%v", table)

@@ -124,9 +124,7 @@ host = { send_overhead = "200ns", receive_overhead = "300ns", dma_rate = "51.2Gb
 messages = { carrier = %q, bytes = "640B", count = 3, warmup = 0, spread = "0ns", rotate = true }
 `, c.members, c.carrier), 1)
 		simtest.Check(t, s.run(t.Context(), config.Messages.Spread, measure.ToEnd{}))
-		if want := slices.Repeat([]sim.Time{c.want}, 3); !slices.Equal(s.loop.groups[0].latency, want) {
-			t.Errorf("%s of %d members: %v, want %v", c.carrier, c.members, s.loop.groups[0].latency, want)
-		}
+		simtest.EqualSlices(t, s.loop.groups[0].latency, slices.Repeat([]sim.Time{c.want}, 3), "%s of %d members:", c.carrier, c.members)
 	}
 }
 

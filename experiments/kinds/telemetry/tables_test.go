@@ -263,9 +263,8 @@ func checkPath(t *testing.T, path *results.Table, elapsed float64) (cables int) 
 	t.Helper()
 	start, end := enginetest.Column(t, path, "start_ns"), enginetest.Column(t, path, "end_ns")
 	for i, what := range enginetest.Column(t, path, "what") {
-		if before := "0"; i > 0 && start[i] != end[i-1] || i == 0 && start[i] != before {
-			t.Fatalf("row %v of a path", path.Rows[i])
-		}
+		before := "0"
+		simtest.FatalIf(t, i > 0 && start[i] != end[i-1] || i == 0 && start[i] != before, "row %v of a path", path.Rows[i])
 		if what == "cable" {
 			cables++
 			simtest.ErrorIf(t, enginetest.Column(t, path, "cable")[i] == "", "row %v names no cable", path.Rows[i])
@@ -282,9 +281,8 @@ func checkTimelineRows(t *testing.T, timeline *results.Table) {
 	end := map[string]string{}
 	for i, start := range enginetest.Column(t, timeline, "start_ns") {
 		rank := enginetest.Column(t, timeline, "job")[i] + " " + enginetest.Column(t, timeline, "rank")[i]
-		if before, known := end[rank]; known && before != start || !known && start != "0" {
-			t.Fatalf("row %v behind %q", timeline.Rows[i], before)
-		}
+		before, known := end[rank]
+		simtest.FatalIf(t, known && before != start || !known && start != "0", "row %v behind %q", timeline.Rows[i], before)
 		end[rank] = enginetest.Column(t, timeline, "end_ns")[i]
 	}
 }

@@ -232,7 +232,5 @@ func TestTraceFiles(t *testing.T) {
 // TestTraceProblems: terminals that do not exist are told by their place.
 func TestTraceProblems(t *testing.T) {
 	_, err := experiments.Load("row.toml", strings.Replace(tracedRow, "sources = [0]", "sources = [0, 3]", 1), experiments.Options{})
-	if err == nil || !strings.Contains(err.Error(), "trace.sources[1]") || !strings.Contains(err.Error(), "= 3: there are 3 terminals, numbered from 0") {
-		t.Errorf("got %v", err)
-	}
+	simtest.Fail(t, err, "trace.sources[1]", "= 3: there are 3 terminals, numbered from 0")
 }

@@ -92,9 +92,8 @@ func TestLinkFails(t *testing.T) {
 	simtest.ErrorIf(t, dropped == 0 || lost != dropped, "%v dropped, %v lost without retries", dropped, lost)
 	// Waiting for timers, longer than the network may drain, is not saturation.
 	patient := enginetest.OutcomeOf(t, torus16+fault, "recovery.retries=7", "recovery.timeout=12us", "measure.window=3000")
-	if at, err := patient.Results.Column("state"); err != nil || patient.Results.Rows[0][at] != "steady" || enginetest.Single(t, patient, "latency_max_ns") < 12_000 {
-		t.Errorf("%v", patient.Results.Rows)
-	}
+	at, err := patient.Results.Column("state")
+	simtest.ErrorIf(t, err != nil || patient.Results.Rows[0][at] != "steady" || enginetest.Single(t, patient, "latency_max_ns") < 12_000, "%v", patient.Results.Rows)
 	again := enginetest.OutcomeOf(t, torus16+fault, "recovery.retries=7")
 	d, r, l := enginetest.Single(t, again, "packets_dropped"), enginetest.Single(t, again, "packets_retransmitted"), enginetest.Single(t, again, "packets_lost")
 	simtest.ErrorIf(t, d == 0 || r != d || l != 0, "%v dropped, %v sent again, %v lost", d, r, l)

@@ -76,7 +76,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 			if x.bound < 1 {
 				p.Note("throughput", "%s (loads of the terminals' own channels, whatever the routing)", x.describe(o.Graph))
 			}
-			p.Load(x.curve(c, n), c.Traffic.Load, x.bound)
+			p.Load(x.curve(c, n), c.leastLoad(), x.bound)
 		}
 	} else {
 		f := newForecast(load, o.Graph, &parts.fabric, timings, parts.sizes)
@@ -97,7 +97,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 		if warmup := c.Measure.Warmup; warmup >= firstArrival(o.Graph, timings) && warmup > 0 && float64(warmup) < f.latency {
 			p.Warn("measure.warmup", "= %d: shorter than the %.4g cycles that a packet takes in an idle network; 0 warms up until the mean latency has settled", warmup, f.latency)
 		}
-		p.Load(f.curve(c, n), c.Traffic.Load, f.bound)
+		p.Load(f.curve(c, n), c.leastLoad(), f.bound)
 	}
 	c.predictWork(p, o, parts, timings, e)
 	return nil

@@ -323,6 +323,14 @@ func (c *trafficConfig) searchLoad(k int) float64 {
 	return experiments.RoundDecimal(float64(k) * c.Measure.LoadPrecision)
 }
 
+// leastLoad is the least load that the point offers.
+func (c *trafficConfig) leastLoad() float64 {
+	if c.Measure.Find != "" {
+		return c.searchLoad(1)
+	}
+	return c.Traffic.Load
+}
+
 // lastStep is the last step that a search tries, where loads above a bound are proven saturated;
 // 0: none is known.
 func (c *trafficConfig) lastStep(bound float64) int {

@@ -228,6 +228,10 @@ func TestFindSaturation(t *testing.T) {
 	simtest.Near(t, found[0], found[1], 0.03, "found, and with a window ten times as long:")
 	w := enginetest.Load(t, text).Warnings
 	simtest.ErrorIf(t, len(w) != 1 || w[0].Key != "traffic.load", "warnings %v", w)
+	for step, beyond := range map[string]int{"0.02": 0, "0.5": 1} { // of loads from one step on, which carry 1/3 or do not, whatever traffic.load
+		report := simtest.Must(enginetest.Load(t, text, "traffic.load=0.9", "measure.load_precision="+step).Preflight(true))(t)
+		simtest.Equal(t, report.Beyond, beyond, "step %s: points beyond the bound", step)
+	}
 }
 
 // TestFindNothing: where a budget of a few cycles leaves every load undecided, no load is said to

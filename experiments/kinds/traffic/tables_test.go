@@ -271,9 +271,8 @@ func TestPhases(t *testing.T) {
 	sum := 0.0
 	for i, a := range accepted {
 		sum += a
-		if adverse := i >= 3 && i < 6; adverse && minimal[i] > 0.42 || (i < 2 || i == 7) && minimal[i] < 0.6 || !(latency[i] > 0) {
-			t.Errorf("interval %d: %.3f of the packets minimal, %.1f ns", i, minimal[i], latency[i])
-		}
+		wrong := i >= 3 && i < 6 && minimal[i] > 0.42 || (i < 2 || i == 7) && minimal[i] < 0.6 || !(latency[i] > 0) // adverse traffic from 3 to 5
+		simtest.ErrorIf(t, wrong, "interval %d: %.3f of the packets minimal, %.1f ns", i, minimal[i], latency[i])
 	}
 	all := enginetest.Numbers(t, o.Results, "accepted_load")[0]
 	simtest.ErrorIf(t, len(accepted) != 8 || math.Abs(sum/8-all) > 1e-12, "%d intervals accept %v in the mean, the window %v", len(accepted), sum/8, all)
