@@ -114,6 +114,9 @@ func routesRequest(ctx context.Context, a *command.App, name string, flags *rout
 		return nil, &command.StatusError{Status: command.ExitUsage, Err: err}
 	}
 	a.Warned(request.Config.Warnings)
+	if len(network.Faults) > 0 {
+		a.Warned([]string{name + ": its faults are left out: the engines route the network in order"})
+	}
 	return request, nil
 }
 

@@ -19,7 +19,7 @@ import (
 
 // FaultTable is a [fault.NAME] table.
 type FaultTable struct {
-	Links    []string `toml:"links" doc:"cables between switches that fail: \"switch 0 port 3\", the one at that port, or \"switch 0 - switch 1\", all between the two"`
+	Links    []string `toml:"links" doc:"cables between switches that fail: \"switch 0 port 3\", the one at that port, or \"switch 0 - switch 1\", all between the two; of an imported fabric by name or GUID"`
 	Switches []string `toml:"switches" doc:"switches that fail, with all of their cables"`
 	Fraction float64  `toml:"fraction" doc:"share of all cables between switches that fails, drawn at random" min:"0" max:"1"`
 	Seed     int64    `toml:"seed" doc:"of the draw; with the same seed, a larger fraction contains the cables of a smaller one" min:"0"`

@@ -159,8 +159,8 @@ func (c *Configured) Describe(w io.Writer) {
 	for _, r := range c.Refusals {
 		fmt.Fprintf(w, "refused    %s: %s\n", r.Engine, r.Reason)
 	}
-	fmt.Fprintf(w, "engine     %s\nmanager    %s, LID %d\nLIDs       1 to %d\nentries    %d in %d switches\n", t.Engine,
-		s.Graph.TerminalName(s.Manager), s.TerminalLID[s.Manager], s.MaxLID, t.Entries(), len(s.Switches))
+	fmt.Fprintf(w, "engine     %s\nmanager    %s, LID %d\nLIDs       1 to %d%s\nentries    %d in %d switches\n", t.Engine,
+		s.Graph.TerminalName(s.Manager), s.TerminalLID[s.Manager], s.MaxLID, moved(s), t.Entries(), len(s.Switches))
 	if t.HasLevels() {
 		levels := strings.Trim(fmt.Sprint(t.LevelsInUse()), "[]")
 		fmt.Fprintf(w, "levels     %s: %d lanes\n", strings.ReplaceAll(levels, " ", ", "), t.VCs())
@@ -171,6 +171,23 @@ func (c *Configured) Describe(w io.Writer) {
 		fmt.Fprintf(w, "no path    %d pairs of adapter ports, the first from %s\n", pairs, first)
 	}
 	fmt.Fprintf(w, "deadlock   %s\n", certificate(t).Describe(s.Graph))
+}
+
+// moved says how many adapter ports have other LIDs than the fabric states, which the rows of lft
+// then cannot be found by.
+func moved(s *opensm.Subnet) string {
+	ports := 0
+	if s.Graph.Names != nil {
+		for t, x := range s.Graph.Names.Terminals {
+			if x.LID > 0 && (x.LID != s.TerminalLID[t] || int(x.LMC) != s.LMC) {
+				ports++
+			}
+		}
+	}
+	if ports == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d adapter ports with others than stated: routing lft reads opensm-lfts.dump (--dumps) then, not lft", ports)
 }
 
 // Demand is what terminals send while the load of cables is looked at.

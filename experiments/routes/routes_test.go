@@ -57,9 +57,16 @@ func TestConfigure(t *testing.T) {
 	r.Config.Engines = nil
 	c, err = r.Configure()
 	simtest.ErrorIf(t, err != nil || c.Tables == nil || c.Tables.Engine != DefaultEngine, "%+v, %v", c, err)
+	names := topology.NamesOf(r.Network.Graph()) // LIDs 1 to 4 of the hosts; by LMC 1 each has two
+	r.Network.Graph().SetNames(names)
+	for lmc, want := range []string{"LIDs       1 to 6\n", ", 4 adapter ports with others than stated"} {
+		var text strings.Builder
+		r.Config.LMC = lmc
+		simtest.Must(r.Configure())(t).Describe(&text)
+		simtest.ErrorIf(t, !strings.Contains(text.String(), want), "LMC %d: %s: want %q", lmc, &text, want)
+	}
 	r.Manager = "nobody"
-	_, err = r.Configure()
-	simtest.ErrorIf(t, err == nil, "a manager that is not there")
+	simtest.Refuse(r.Configure())(t, "nobody")
 }
 
 // TestHottestOfEveryEngine: the table of the hottest cables has some of each engine, and

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-var isAnynet = input.Pattern(`^(?:\x{feff})?(?:\s*(?:#|//).*)*\s*(router|node)\s+\d+\s+(router|node)\s+\d`)
+var isAnynet = input.Pattern(`^(?:\s*(?:#|//).*)*\s*(router|node)\s+\d+\s+(router|node)\s+\d`)
 
 func init() {
 	topology.RegisterFormat(topology.Format{Name: "anynet", Called: "a network of BookSim2's anynet", Doc: "a network from a file of BookSim2's anynet", Read: ReadAnynet,

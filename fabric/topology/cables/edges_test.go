@@ -278,9 +278,7 @@ func TestReadFileFindsLists(t *testing.T) {
 	}
 	for _, text := range []string{"# a ring\n0 1\n1 2\n2 0\n", "a b x\nb c x\nc a x\n", "# by hand\n\n// a ring\nrouter 0 node 0 router 1\nrouter 1 node 1 router 2\nrouter 2 node 2 router 0\n"} {
 		n := simtest.Must(read(text))(t)
-		if g := n.Graph(); g.Switches() != 3 || g.Terminals() != 3 || g.SwitchLinks() != 3 {
-			t.Errorf("%q: %d switches, %d terminals, %d links", text, g.Switches(), g.Terminals(), g.SwitchLinks())
-		}
+		simtest.Alike(t, text, n.Graph().Switches(), 3, n.Graph().Terminals(), 3, n.Graph().SwitchLinks(), 3)
 		var b strings.Builder
 		simtest.Check(t, topology.WriteJSON(&b, n.Graph()))
 		again := simtest.Must(read(b.String()))(t)
@@ -317,8 +315,7 @@ func TestRows(t *testing.T) {
 			continue
 		}
 		far := slices.Max(g.DistancesFrom(2, nil))
-		simtest.ErrorIf(t, g.Switches() != 10 || g.NumPorts() != 10+2*11 || far != 5,
-			"%s: %d switches, %d ports, the farthest from 2 at %d; want 10, 32 and 5", name, g.Switches(), g.NumPorts(), far)
+		simtest.Alike(t, name+": switches, ports, distance of the farthest from 2", g.Switches(), 10, g.NumPorts(), 10+2*11, far, 5)
 		simtest.ErrorIf(t, !isList([]byte(text)), "%s: not found to be a list", name)
 	}
 	// What a list of cables says, whose first line happens to count: a ring of 4, from 1 on.
@@ -331,8 +328,7 @@ func TestRows(t *testing.T) {
 func TestSlurm(t *testing.T) {
 	n := simtest.Must(topology.ReadFile(filepath.Join("testdata", "slurm.conf")))(t)
 	g := n.Graph()
-	simtest.FatalIf(t, g.Switches() != 5 || g.Terminals() != 11 || g.SwitchLinks() != 5,
-		"%d switches, %d terminals, %d links", g.Switches(), g.Terminals(), g.SwitchLinks())
+	simtest.Alike(t, "switches, terminals, links", g.Switches(), 5, g.Terminals(), 11, g.SwitchLinks(), 5)
 	var names []string
 	for h := range topology.TerminalID(11) {
 		names = append(names, g.Names.Terminals[h].Name)
@@ -398,8 +394,7 @@ func TestSlurmLists(t *testing.T) {
 	const leaves = "SwitchName=l0 Nodes=n0\nSwitchName=l1 Nodes=n1\nSwitchName=l2 Nodes=n2\n"
 	built := simtest.Must(readSlurm("t", []byte("SwitchName=s[0-1] Switches=l[0-2]\n"+leaves)))(t)
 	g := built.Graph()
-	simtest.ErrorIf(t, g.Switches() != 5 || g.Terminals() != 3 || g.NumPorts() != 3+2*6,
-		"%d switches, %d terminals, %d ports; want 5, 3 and 15", g.Switches(), g.Terminals(), g.NumPorts())
+	simtest.Alike(t, "switches, terminals, ports", g.Switches(), 5, g.Terminals(), 3, g.NumPorts(), 3+2*6)
 	for text, want := range map[string]string{
 		"SwitchName=l0 Nodes=\nSwitchName=s Switches=l0\n":     `t:1: "Nodes=": want SwitchName=, Nodes=, Switches= or LinkSpeed= and a value`,
 		"Colour=red Nodes=n0\n":                                `t:1: "Colour=red": want SwitchName=, Nodes=, Switches= or LinkSpeed= and a value`,
@@ -418,8 +413,7 @@ func TestAnynet(t *testing.T) {
 	const text = "router 0 node 0 node 1 5 router 1 15\nrouter 1 node 2 router 2\nrouter 1 router 0 20\nnode 3 router 2\n\nnode 2 router 1\n"
 	n := simtest.Must(ReadAnynet("f", []byte(text)))(t)
 	g := n.Graph()
-	simtest.FatalIf(t, g.Switches() != 3 || g.Terminals() != 4 || g.SwitchLinks() != 2,
-		"%d switches, %d terminals, %d links", g.Switches(), g.Terminals(), g.SwitchLinks())
+	simtest.Alike(t, "switches, terminals, links", g.Switches(), 3, g.Terminals(), 4, g.SwitchLinks(), 2)
 	var at []int
 	for terminal := range topology.TerminalID(4) {
 		at = append(at, int(g.TerminalSwitch(terminal)))
