@@ -252,25 +252,29 @@ func Patterns() []string { return traffic.Patterns.Names() }
 // len(Subnet.Links)), in units of what a cable carries: 1 is full.
 type Load []float64
 
-// rates are the full rates of adapter ports that each direction of a cable carries: 1
-// where it is as fast as the fastest adapter, or no rates are known.
-func rates(s *opensm.Subnet) []float64 {
+// rates are what cables carry, in full rates of the fastest adapter port: 1 where no rates are known.
+type rates struct {
+	links     []float64 // directions of the cables between switches
+	terminals []float64 // the full rates of the others
+}
+
+func ratesOf(s *opensm.Subnet) rates {
 	g := s.Graph
 	rate := func(p topology.PortID) float64 { return float64(g.Classes[g.PortClass[p]].Rate) }
 	fastest := lists.Most(0.0, g.TerminalPort, func(p topology.PortID) float64 { return rate(p) })
-	all := make([]float64, len(s.Links))
-	for i, link := range s.Links {
-		all[i] = 1
-		if r := rate(link.Graph); r > 0 && fastest > 0 {
-			all[i] = r / fastest
+	share := func(p topology.PortID) float64 {
+		if r := rate(p); r > 0 && fastest > 0 {
+			return r / fastest
 		}
+		return 1
 	}
-	return all
+	return rates{lists.Make(len(s.Links), func(i int) float64 { return share(s.Links[i].Graph) }),
+		lists.Make(len(g.TerminalPort), func(t int) float64 { return share(g.TerminalPort[t]) })}
 }
 
 // loadOf follows the packets of a matrix. Cost: switches with senders times destinations
 // times the length of paths.
-func loadOf(t *opensm.Tables, m Matrix, rates []float64) Load {
+func loadOf(t *opensm.Tables, m Matrix, r rates) Load {
 	s := t.Subnet
 	l := make(Load, len(s.Links))
 	row := make([]float64, s.Graph.Terminals())
@@ -279,7 +283,7 @@ func loadOf(t *opensm.Tables, m Matrix, rates []float64) Load {
 		sent := false
 		for _, h := range s.Terminals(int32(n)) {
 			m.Weights(h.Terminal, func(dst topology.TerminalID, weight float64) {
-				row[dst] += weight
+				row[dst] += weight * r.terminals[h.Terminal]
 				sent = true
 			})
 		}
@@ -296,7 +300,7 @@ func loadOf(t *opensm.Tables, m Matrix, rates []float64) Load {
 				continue
 			}
 			for _, link := range path {
-				l[link] += weight / rates[link]
+				l[link] += weight / r.links[link]
 			}
 		}
 	}

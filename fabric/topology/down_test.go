@@ -95,9 +95,8 @@ func TestComponents(t *testing.T) {
 			simtest.ErrorIf(t, s != 2 && s != 3 || n != 2 && n != 3, "%d and %d are neighbours", s, n)
 		}
 	}
-	if text := d.Describe(); !strings.HasPrefix(text, "switch 0, the link from switch 1 port 2 to switch 2 port 1, ") || !strings.HasSuffix(text, " and 1 more") {
-		t.Error(text)
-	}
+	text := d.Describe()
+	simtest.ErrorIf(t, !strings.HasPrefix(text, "switch 0, the link from switch 1 port 2 to switch 2 port 1, ") || !strings.HasSuffix(text, " and 1 more"), "%v", text)
 }
 
 // TestDirectory: what names find, and what is said of those that find nothing.

@@ -505,6 +505,9 @@ func CheckForeign(name string, data []byte) error {
 		return fmt.Errorf("%s:1: %w", name, err)
 	}
 	begin := data[:min(len(data), ForeignBytes)]
+	if bytes.IndexByte(begin, '\n') < 0 && bytes.IndexByte(bytes.TrimSpace(begin), '\r') >= 0 {
+		return fmt.Errorf("%s:1: lines end with carriage returns alone, as those of old Macs: want line feeds", name)
+	}
 	for _, f := range foreign {
 		if f.begins().Match(begin) {
 			return fmt.Errorf("%s:1: this is %s, which weft does not read: %s", name, f.name, f.advice)

@@ -283,9 +283,8 @@ func TestKautzWords(t *testing.T) {
 				if letter := byte('a' + a); !ok || word[len(word)-1] == letter {
 					continue
 				}
-				if peer, _ := g.PeerPort(at); g.PortSwitch[peer] != to {
-					t.Fatalf("%+v: port %d of %s leads to %s, want %s", c, at-g.PortStart[s], word, words[g.PortSwitch[peer]], words[to])
-				}
+				peer, _ := g.PeerPort(at)
+				simtest.FatalIf(t, g.PortSwitch[peer] != to, "%+v: port %d of %s leads to %s, want %s", c, at-g.PortStart[s], word, words[g.PortSwitch[peer]], words[to])
 				at++
 			}
 		}
