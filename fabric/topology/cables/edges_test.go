@@ -60,8 +60,7 @@ c0-0c0s1a0l11(0:0:1) black -> c0-0c1s1a0l12(0:1:1)
 c0-0c1s1a0l12(0:1:1) black -> c0-0c0s1a0l11(0:0:1)
 `), 4)
 	simtest.Check(t, err)
-	simtest.ErrorIf(t, g.Switches() != 3 || g.SwitchLinks() != 2 || g.SwitchName(2) != "c0-0c1s1a0" || g.Classes[2].Name != "black",
-		"%+v, names %+v", g, g.Names)
+	simtest.ErrorIf(t, g.Switches() != 3 || g.SwitchLinks() != 2 || g.SwitchName(2) != "c0-0c1s1a0" || g.Classes[2].Name != "black", "%+v, names %+v", g, g.Names)
 	g, _, err = ReadEdges("rtr", []byte("c0-0c0s0g0l02[(0,0,0)] Z+ -> c0-0c0s0g1l21[(0,0,1)] LinkType: mezzanine\nc0-0c0s0g1l21[(0,0,1)] Z- -> c0-0c0s0g0l02[(0,0,0)] LinkType: mezzanine\n"), 2)
 	simtest.ErrorIf(t, err != nil || g.Switches() != 2 || g.SwitchLinks() != 1 || g.Classes[1].Name != "z", "%+v, %v", g, err)
 }
