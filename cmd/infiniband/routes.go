@@ -23,6 +23,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/routes"
 	_ "github.com/weft-sim/weft/routing/lft" // routing lft, and the form of forwarding tables
+	"github.com/weft-sim/weft/routing/opensm"
 )
 
 func init() {
@@ -111,10 +112,13 @@ func routesRequest(ctx context.Context, a *command.App, name string, flags *rout
 		return nil, err
 	}
 	request := &routes.Request{Network: network.Topology, Manager: flags.manager, Lanes: flags.lanes}
-	if request.Config, err = routes.ReadConfig(flags.config, flags.compared()...); err != nil {
-		return nil, &command.StatusError{Status: command.ExitUsage, Err: err}
+	if request.Config, err = command.OfFiles(ctx, func() (*opensm.Config, error) { return routes.ReadConfig(flags.config, flags.compared()...) }); err != nil {
+		return nil, err
 	}
 	a.Warned(request.Config.Warnings)
+	if len(network.Faults) > 0 {
+		a.Warned([]string{name + ": its faults are left out: the engines route the network in order"})
+	}
 	return request, nil
 }
 
@@ -201,9 +205,9 @@ func compareRoutes(ctx context.Context, a *command.App, request *routes.Request,
 			return command.Usagef("--engine %s: want %s or all", name, strings.Join(routes.Engines(), ", "))
 		}
 	}
-	demands, err := flags.demands(request)
+	demands, err := command.OfFiles(ctx, func() ([]*routes.Demand, error) { return flags.demands(request) })
 	if err != nil {
-		return &command.StatusError{Status: command.ExitUsage, Err: err}
+		return err
 	}
 	c, err := command.OfFiles(ctx, func() (*routes.Comparison, error) {
 		return request.Compare(engines, demands, experiments.ProcessorSeconds)

@@ -374,9 +374,8 @@ func TestLinks(t *testing.T) {
 		simtest.ErrorIf(t, filepath.Base(name) != "README.md" && !linked[name], "no page leads to %s", name)
 	}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, entry fs.DirEntry, err error) error {
-		if path = filepath.Clean(path); err == nil && !entry.IsDir() && strings.HasSuffix(path, ".png") && !linked[path] {
-			t.Errorf("no page shows %s", path)
-		}
+		path = filepath.Clean(path)
+		simtest.ErrorIf(t, err == nil && !entry.IsDir() && strings.HasSuffix(path, ".png") && !linked[path], "no page shows %s", path)
 		return err
 	})
 	simtest.ErrorIf(t, err != nil, "%v", err)

@@ -25,6 +25,7 @@ func TestInterruptedInput(t *testing.T) {
 		"check x.toml --set topology.type=file --set topology.path=pipe",
 		"run x.toml --set topology.type=ibnetdiscover --set topology.path=pipe",
 		"multicast --topology pipe --groups x.csv", "multicast --topology pipe --groups x.csv -o tables",
+		"routes x.toml --opensm pipe", "routes x.toml --engine minhop --jobs pipe", "topology x.toml --diff pipe", "topology x.toml --diff x.toml --tables pipe,x.csv",
 	} {
 		t.Run(args, func(t *testing.T) {
 			inFolder(t, map[string]string{"x.toml": strings.Replace(small, "dims = [4, 4]\n", "", 1), "x.csv": "a\n"})

@@ -178,9 +178,8 @@ func TestMutations(t *testing.T) {
 		row, measured, basis := cells[0], cells[2], cells[3]
 		got = append(got, row)
 		target, err := verdict.TargetByID(row)
-		if x, number := strconv.ParseFloat(measured, 64); err == nil && number == nil && target.Judge(x) != verdict.Missed {
-			t.Errorf("%s: with %q it is %v, and %s", row, cells[1], x, target.Judge(x))
-		}
+		x, number := strconv.ParseFloat(measured, 64)
+		simtest.ErrorIf(t, err == nil && number == nil && target.Judge(x) != verdict.Missed, "%s: with %q it is %v, and %s", row, cells[1], x, target.Judge(x))
 		switch how, what, _ := strings.Cut(basis, ": "); {
 		case (how == "quick" || how == "full") && what == "":
 		case how == "test" && strings.Contains(tests, "func "+what+"("):

@@ -111,7 +111,8 @@ func TestRoutesCompared(t *testing.T) {
 	}
 	simtest.ErrorIf(t, !strings.Contains(stdout, "dor: ") || !strings.Contains(stderr, "lash took"), "%s%s", stdout, stderr)
 	simtest.ErrorIf(t, results.Exists("out/jobs.csv"), "a table of jobs without jobs")
-	succeeds(t, "routes", "ring.toml", "--engine", "dor", "--engine", "ftree,lash", "-o", "out2")
+	_, stderr = succeeds(t, "routes", "ring.toml", "--engine", "dor", "--engine", "ftree,lash", "-o", "out2", "--set", "fault.f.fraction=0.25", "--set", "routing.type=table")
+	simtest.Says(t, stderr, "ring.toml: its faults are left out")
 	simtest.ErrorIf(t, read(t, "out/cables.csv") != read(t, "out2/cables.csv"), "a second run differs")
 }
 

@@ -41,7 +41,7 @@ type Network struct {
 	topology.Topology
 	Warnings []string              // what was strange but could be read
 	Loads    []results.ChannelLoad // of the channels out of switch ports, then of those out of terminals; nil: not known
-	faults   []string              // what is down when
+	Faults   []string              // what is down when
 	routed   *Spec                 // nil: without a routing
 }
 
@@ -60,7 +60,7 @@ func Of(f *experiments.File, p *experiments.Point) (*Network, error) {
 	if f, ok := p.Config().(faultyConfig); ok {
 		var periods []topology.Period
 		if periods, err = f.Faults().Periods(t.Graph()); err == nil {
-			n.faults = f.Faults().Describe(periods)
+			n.Faults = f.Faults().Describe(periods)
 		}
 	}
 	return n, err
@@ -180,7 +180,7 @@ func (n *Network) Describe(w io.Writer) {
 		}
 		fmt.Fprintf(w, "class      %s: %d switch ports, latency %d cycles%s\n", input.Printable(class.Name), ports[i], max(class.Latency, 1), rate)
 	}
-	for _, line := range n.faults {
+	for _, line := range n.Faults {
 		fmt.Fprintf(w, "faults     %s\n", line)
 	}
 }

@@ -19,13 +19,13 @@ import (
 
 // FaultTable is a [fault.NAME] table.
 type FaultTable struct {
-	Links    []string `toml:"links" doc:"cables between switches that fail: \"switch 0 port 3\", the one at that port, or \"switch 0 - switch 1\", all between the two"`
+	Links    []string `toml:"links" doc:"cables between switches that fail: \"switch 0 port 3\", the one at that port, or \"switch 0 - switch 1\", all between the two; of an imported fabric by name or GUID"`
 	Switches []string `toml:"switches" doc:"switches that fail, with all of their cables"`
 	Fraction float64  `toml:"fraction" doc:"share of all cables between switches that fails, drawn at random" min:"0" max:"1"`
 	Seed     int64    `toml:"seed" doc:"of the draw; with the same seed, a larger fraction contains the cables of a smaller one" min:"0"`
 	Since    string   `toml:"since" doc:"warmup: at and until count from the end of the warm-up in place of the start of the run" choices:"|warmup"`
-	At       int64    `toml:"at" doc:"first cycle of the fault; 0: down from the start" unit:"cycles" min:"0"`
-	Until    int64    `toml:"until" doc:"cycle in which what has failed comes back; 0: never" unit:"cycles" min:"0"`
+	At       int64    `toml:"at" doc:"first cycle of the fault; 0: down from the start" unit:"cycles" min:"0" max:"1000000000000000"`
+	Until    int64    `toml:"until" doc:"cycle in which what has failed comes back; 0: never" unit:"cycles" min:"0" max:"1000000000000000"`
 }
 
 // fails tells whether the table lets anything fail.

@@ -60,7 +60,7 @@ func (r *Request) Compare(engines []string, demands []*Demand, processor func() 
 		return nil, err
 	}
 	c := &Comparison{Demands: demands, subnet: s}
-	rates := rates(s)
+	rates := ratesOf(s)
 	for _, name := range engines {
 		e := &Compared{Engine: name}
 		begin := processor()
@@ -88,13 +88,13 @@ func (r *Request) Compare(engines []string, demands []*Demand, processor func() 
 }
 
 // load looks at a demand, draw by draw and job by job.
-func (c *Comparison) load(e *Compared, d *Demand, rates []float64) loaded {
-	l := loaded{label: e.Engine, demand: d.Name, Load: make(Load, len(rates)), least: 1}
+func (c *Comparison) load(e *Compared, d *Demand, r rates) loaded {
+	l := loaded{label: e.Engine, demand: d.Name, Load: make(Load, len(r.links)), least: 1}
 	if len(c.Demands) > 1 {
 		l.label += " " + d.Name
 	}
 	for _, matrix := range d.Draws {
-		drawn := loadOf(e.tables, matrix, rates)
+		drawn := loadOf(e.tables, matrix, r)
 		_, worst, _ := drawn.spread()
 		share := drawn.Throughput()
 		l.worst += worst / float64(len(d.Draws))
@@ -105,7 +105,7 @@ func (c *Comparison) load(e *Compared, d *Demand, rates []float64) loaded {
 		}
 	}
 	for i := range d.Jobs {
-		own := loadOf(e.tables, &d.Jobs[i], rates)
+		own := loadOf(e.tables, &d.Jobs[i], r)
 		j := jobLoad{}
 		j.together, j.hottest = l.throughputOf(own)
 		j.alone = own.Throughput()
@@ -327,7 +327,7 @@ func (c *Comparison) Files() (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-	const label = "Load of a cable (full rates of an adapter)"
+	const label = "Load of a cable (1 is full)"
 	bars, panels := figures.NewPlot(), figures.NewPlot()
 	bars.Style, bars.X, bars.Y, bars.By = "bar", "cable_from", []string{"load_share"}, []string{"engine"}
 	bars.Title, bars.XLabel, bars.YLabel, bars.Width = "The hottest cables of each engine, "+c.title("by pattern"), "Port out of which the cable leads", label, 9
@@ -335,7 +335,7 @@ func (c *Comparison) Files() (map[string][]byte, error) {
 		bars.Panels, bars.PanelColumns = "pattern", 1
 	}
 	panels.Style, panels.X, panels.Y, panels.By, panels.Panels = "histogram", "load_from_share", []string{"cables"}, []string{"engine"}, "engine"
-	panels.Title, panels.XLabel, panels.YLabel, panels.Width = "Cables by load, "+c.title("by engine and pattern"), label, "Share of the cables (per full rate of an adapter)", 9
+	panels.Title, panels.XLabel, panels.YLabel, panels.Width = "Cables by load, "+c.title("by engine and pattern"), label, "Share of the cables (per unit of load)", 9
 	for name, p := range map[string]struct {
 		table *results.Table
 		plot  figures.PlotConfig

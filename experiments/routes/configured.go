@@ -159,8 +159,8 @@ func (c *Configured) Describe(w io.Writer) {
 	for _, r := range c.Refusals {
 		fmt.Fprintf(w, "refused    %s: %s\n", r.Engine, r.Reason)
 	}
-	fmt.Fprintf(w, "engine     %s\nmanager    %s, LID %d\nLIDs       1 to %d\nentries    %d in %d switches\n", t.Engine,
-		s.Graph.TerminalName(s.Manager), s.TerminalLID[s.Manager], s.MaxLID, t.Entries(), len(s.Switches))
+	fmt.Fprintf(w, "engine     %s\nmanager    %s, LID %d\nLIDs       1 to %d%s\nentries    %d in %d switches\n", t.Engine,
+		s.Graph.TerminalName(s.Manager), s.TerminalLID[s.Manager], s.MaxLID, moved(s), t.Entries(), len(s.Switches))
 	if t.HasLevels() {
 		levels := strings.Trim(fmt.Sprint(t.LevelsInUse()), "[]")
 		fmt.Fprintf(w, "levels     %s: %d lanes\n", strings.ReplaceAll(levels, " ", ", "), t.VCs())
@@ -171,6 +171,23 @@ func (c *Configured) Describe(w io.Writer) {
 		fmt.Fprintf(w, "no path    %d pairs of adapter ports, the first from %s\n", pairs, first)
 	}
 	fmt.Fprintf(w, "deadlock   %s\n", certificate(t).Describe(s.Graph))
+}
+
+// moved says how many adapter ports have other LIDs than the fabric states, which the rows of lft
+// then cannot be found by.
+func moved(s *opensm.Subnet) string {
+	ports := 0
+	if s.Graph.Names != nil {
+		for t, x := range s.Graph.Names.Terminals {
+			if x.LID > 0 && (x.LID != s.TerminalLID[t] || int(x.LMC) != s.LMC) {
+				ports++
+			}
+		}
+	}
+	if ports == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d adapter ports with others than stated: routing lft reads opensm-lfts.dump (--dumps) then, not lft", ports)
 }
 
 // Demand is what terminals send while the load of cables is looked at.
@@ -235,25 +252,29 @@ func Patterns() []string { return traffic.Patterns.Names() }
 // len(Subnet.Links)), in units of what a cable carries: 1 is full.
 type Load []float64
 
-// rates are the full rates of adapter ports that each direction of a cable carries: 1
-// where it is as fast as the fastest adapter, or no rates are known.
-func rates(s *opensm.Subnet) []float64 {
+// rates are what cables carry, in full rates of the fastest adapter port: 1 where no rates are known.
+type rates struct {
+	links     []float64 // directions of the cables between switches
+	terminals []float64 // the full rates of the others
+}
+
+func ratesOf(s *opensm.Subnet) rates {
 	g := s.Graph
 	rate := func(p topology.PortID) float64 { return float64(g.Classes[g.PortClass[p]].Rate) }
 	fastest := lists.Most(0.0, g.TerminalPort, func(p topology.PortID) float64 { return rate(p) })
-	all := make([]float64, len(s.Links))
-	for i, link := range s.Links {
-		all[i] = 1
-		if r := rate(link.Graph); r > 0 && fastest > 0 {
-			all[i] = r / fastest
+	share := func(p topology.PortID) float64 {
+		if r := rate(p); r > 0 && fastest > 0 {
+			return r / fastest
 		}
+		return 1
 	}
-	return all
+	return rates{lists.Make(len(s.Links), func(i int) float64 { return share(s.Links[i].Graph) }),
+		lists.Make(len(g.TerminalPort), func(t int) float64 { return share(g.TerminalPort[t]) })}
 }
 
 // loadOf follows the packets of a matrix. Cost: switches with senders times destinations
 // times the length of paths.
-func loadOf(t *opensm.Tables, m Matrix, rates []float64) Load {
+func loadOf(t *opensm.Tables, m Matrix, r rates) Load {
 	s := t.Subnet
 	l := make(Load, len(s.Links))
 	row := make([]float64, s.Graph.Terminals())
@@ -262,7 +283,7 @@ func loadOf(t *opensm.Tables, m Matrix, rates []float64) Load {
 		sent := false
 		for _, h := range s.Terminals(int32(n)) {
 			m.Weights(h.Terminal, func(dst topology.TerminalID, weight float64) {
-				row[dst] += weight
+				row[dst] += weight * r.terminals[h.Terminal]
 				sent = true
 			})
 		}
@@ -279,7 +300,7 @@ func loadOf(t *opensm.Tables, m Matrix, rates []float64) Load {
 				continue
 			}
 			for _, link := range path {
-				l[link] += weight / rates[link]
+				l[link] += weight / r.links[link]
 			}
 		}
 	}

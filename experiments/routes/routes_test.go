@@ -45,6 +45,21 @@ func TestLoads(t *testing.T) {
 	simtest.ErrorIf(t, len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) || len(table.Rows[1]) != len(table.Columns), "%v", table)
 }
 
+// Hosts of 100 and 25 Gb/s at one switch, two of 50 at the other, a cable of 100: of what a host sends at its own
+// full rate two thirds leave its switch. The cable carries 2/3 (100 + 25)/100 one way, 2/3 (50 + 50)/100 the other.
+func TestLoadsOfUnevenHosts(t *testing.T) {
+	b := topology.NewBuilder(2, topology.Class{Name: "a", Latency: 1, Rate: 100e9}, topology.Class{Name: "b", Latency: 1, Rate: 25e9}, topology.Class{Name: "c", Latency: 1, Rate: 50e9})
+	for i, class := range []topology.ClassID{0, 1, 2, 2} {
+		b.AddTerminal(topology.SwitchID(i/2), class)
+	}
+	b.AddLink(0, 1, 0)
+	r := Request{Network: topology.NewFileNetwork(b.Freeze()), Config: opensm.DefaultConfig(), Lanes: 8}
+	c := simtest.Must(r.Compare([]string{"minhop"}, []*Demand{simtest.Must(PatternDemand(r.Network, "uniform", 1))(t)}, func() float64 { return 0 }))(t)
+	for l, want := range []float64{2. / 3 * 1.25, 2. / 3} {
+		simtest.Near(t, c.Engines[0].loads[0].Load[l], want, 1e-12, "direction %d carries", l)
+	}
+}
+
 // A list falls back to what is on it, and to nothing else.
 func TestConfigure(t *testing.T) {
 	r := Request{Network: chain(), Config: opensm.DefaultConfig(), Lanes: 8}
@@ -57,9 +72,16 @@ func TestConfigure(t *testing.T) {
 	r.Config.Engines = nil
 	c, err = r.Configure()
 	simtest.ErrorIf(t, err != nil || c.Tables == nil || c.Tables.Engine != DefaultEngine, "%+v, %v", c, err)
+	names := topology.NamesOf(r.Network.Graph()) // LIDs 1 to 4 of the hosts; by LMC 1 each has two
+	r.Network.Graph().SetNames(names)
+	for lmc, want := range []string{"LIDs       1 to 6\n", ", 4 adapter ports with others than stated"} {
+		var text strings.Builder
+		r.Config.LMC = lmc
+		simtest.Must(r.Configure())(t).Describe(&text)
+		simtest.ErrorIf(t, !strings.Contains(text.String(), want), "LMC %d: %s: want %q", lmc, &text, want)
+	}
 	r.Manager = "nobody"
-	_, err = r.Configure()
-	simtest.ErrorIf(t, err == nil, "a manager that is not there")
+	simtest.Refuse(r.Configure())(t, "nobody")
 }
 
 // TestHottestOfEveryEngine: the table of the hottest cables has some of each engine, and

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -181,24 +182,35 @@ func Periods(g *Graph, failures []Failure) []Period {
 	return periods
 }
 
-// Directory finds switches and cables by the names of [Graph.SwitchName] and [Graph.PortName].
+// Directory finds switches and cables by the names of [Graph.SwitchName] and [Graph.PortName], and by GUIDs.
 type Directory struct {
 	graph    *Graph
 	switches map[string]SwitchID
+	shared   map[string]bool // names of several switches
 }
 
 // NewDirectory lists the names of g. Cost: linear in the number of switches.
 func NewDirectory(g *Graph) *Directory {
-	d := &Directory{g, map[string]SwitchID{}}
-	for s := g.Switches() - 1; s >= 0; s-- { // of equal names the first counts
-		d.switches[g.SwitchName(SwitchID(s))] = SwitchID(s)
+	d := &Directory{g, map[string]SwitchID{}, map[string]bool{}}
+	for s := range SwitchID(g.Switches()) {
+		name := g.SwitchName(s)
+		_, d.shared[name] = d.switches[name]
+		d.switches[name] = s
+		if guid := at(g.identities().Switches, s).GUID; guid != 0 {
+			d.switches[fmt.Sprintf("0x%016x", uint64(guid))] = s
+		}
 	}
 	return d
 }
 
-// Switch finds a switch: "switch 3", or the name of an imported one.
+// Switch finds a switch: "switch 3", or the name or the GUID ("0x0002c90300a1b2c3") of an imported one.
 func (d *Directory) Switch(name string) (SwitchID, error) {
-	if s, ok := d.switches[name]; ok {
+	s, ok := d.switches[name]
+	if guid := uint64(at(d.graph.identities().Switches, s).GUID); ok && d.shared[name] && guid != 0 {
+		return 0, fmt.Errorf("several switches are called %q: want a GUID, such as \"0x%016x\" of the last of them", name, guid)
+	} else if ok && d.shared[name] {
+		return 0, fmt.Errorf("several switches are called %q: want names that differ in the topology's file", name)
+	} else if ok {
 		return s, nil
 	}
 	near := ""
@@ -219,9 +231,14 @@ func (d *Directory) Links(name string) ([]PortID, error) {
 			break
 		}
 		i += n
-		from, first := d.switches[name[:i]]
-		to, second := d.switches[name[i+3:]]
+		_, first := d.switches[name[:i]]
+		_, second := d.switches[name[i+3:]]
 		if first && second {
+			from, err := d.Switch(name[:i])
+			to, other := d.Switch(name[i+3:])
+			if err = cmp.Or(err, other); err != nil {
+				return nil, err
+			}
 			return d.between(from, to)
 		}
 		i++

@@ -95,9 +95,8 @@ func TestComponents(t *testing.T) {
 			simtest.ErrorIf(t, s != 2 && s != 3 || n != 2 && n != 3, "%d and %d are neighbours", s, n)
 		}
 	}
-	if text := d.Describe(); !strings.HasPrefix(text, "switch 0, the link from switch 1 port 2 to switch 2 port 1, ") || !strings.HasSuffix(text, " and 1 more") {
-		t.Error(text)
-	}
+	text := d.Describe()
+	simtest.ErrorIf(t, !strings.HasPrefix(text, "switch 0, the link from switch 1 port 2 to switch 2 port 1, ") || !strings.HasSuffix(text, " and 1 more"), "%v", text)
 }
 
 // TestDirectory: what names find, and what is said of those that find nothing.
@@ -135,6 +134,14 @@ func TestDirectory(t *testing.T) {
 	} {
 		ports, err := d.Links(name)
 		simtest.ErrorIf(t, err != nil || len(ports) != 1 || ports[0] != want, "%q: %v, %v, want %d", name, ports, err, want)
+	}
+	// Of switches with one name, each is found by its GUID.
+	named.Names = &Names{Switches: []SwitchName{{Name: "s", GUID: 16}, {Name: "s", GUID: 17}, {Name: "t"}, {Name: "t"}, {Name: "u"}}}
+	d = NewDirectory(&named)
+	simtest.EqualSlices(t, simtest.Must(d.Links("0x0000000000000011 port 1"))(t), []PortID{g.PortStart[1] + 1}, "port 1 of the second s")
+	for name, want := range map[string]string{"s port 1": `several switches are called "s": want a GUID, such as "0x0000000000000011" of the last of them`,
+		"u - t": `several switches are called "t": want names that differ in the topology's file`, "s - u": `several switches are called "s"`} {
+		simtest.Refuse(d.Links(name))(t, want)
 	}
 }
 

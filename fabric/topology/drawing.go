@@ -24,6 +24,9 @@ var (
 // the numbers of ports, which count up at each switch. is is false of other files.
 func readDrawing(name string, data []byte) (g *Graph, is bool, err error) {
 	node, edge, unescape := graphMLNode(), graphMLEdge(), html.UnescapeString
+	if start, _, _ := bytes.Cut(data, []byte("\n")); bytes.HasSuffix(start, []byte("\r")) { // Windows' line ends
+		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	}
 	switch {
 	case bytes.HasPrefix(data, []byte(graphMLHeader)):
 	case bytes.HasPrefix(data, []byte("graph topology {\n  s0 [shape=")):

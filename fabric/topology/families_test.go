@@ -363,8 +363,7 @@ func TestDragonflyMatchesBookSim(t *testing.T) {
 				}
 				u := g.PortSwitch[peer]
 				gotJ := int(u)%4*2 + g.LocalPort(peer) - 5
-				simtest.FatalIf(t, int(u)/4 != want || gotJ != wantJ,
-					"group %d global port %d: group %d port %d, want %d port %d", group, j, u/4, gotJ, want, wantJ)
+				simtest.FatalIf(t, int(u)/4 != want || gotJ != wantJ, "group %d global port %d: group %d port %d, want %d port %d", group, j, u/4, gotJ, want, wantJ)
 			}
 		}
 	}

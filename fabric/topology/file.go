@@ -149,6 +149,7 @@ func ReadFile(path string) (Topology, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
 	}
+	data = unmarked(data)
 	if g, is, err := readDrawing(path, data); is {
 		return fileNetwork(g, err)
 	}
@@ -173,6 +174,7 @@ func ReadFile(path string) (Topology, error) {
 
 // OtherFormat is the error for a file that is in another format than the one tried; else err.
 func OtherFormat(err error, path, format string, data []byte) error {
+	data = unmarked(data)
 	for _, f := range append(Formats(), Format{Name: "file", Is: IsJSON}) {
 		if f.Loose {
 			continue
@@ -188,8 +190,11 @@ func OtherFormat(err error, path, format string, data []byte) error {
 
 // IsJSON tells whether a file of a network is weft's JSON: it begins with a brace.
 func IsJSON(data []byte) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))), []byte("{"))
+	return bytes.HasPrefix(bytes.TrimSpace(unmarked(data)), []byte("{"))
 }
+
+// unmarked is a file without a byte order mark.
+func unmarked(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
 // fileNetwork is the network of a file that has been read.
 func fileNetwork(g *Graph, err error) (Topology, error) {
@@ -205,7 +210,7 @@ func ReadJSON(name string, data []byte) (*Graph, error) {
 	if err := CheckForeign(name, data); err != nil {
 		return nil, err
 	}
-	r := &fileReader{Problems: input.Problems{Name: name}, data: bytes.TrimPrefix(data, []byte("\ufeff"))}
+	r := &fileReader{Problems: input.Problems{Name: name}, data: unmarked(data)}
 	r.parse()
 	if !r.Any() {
 		if g := r.build(); !r.Any() {
@@ -500,6 +505,9 @@ func CheckForeign(name string, data []byte) error {
 		return fmt.Errorf("%s:1: %w", name, err)
 	}
 	begin := data[:min(len(data), ForeignBytes)]
+	if bytes.IndexByte(begin, '\n') < 0 && bytes.IndexByte(bytes.TrimSpace(begin), '\r') >= 0 {
+		return fmt.Errorf("%s:1: lines end with carriage returns alone, as those of old Macs: want line feeds", name)
+	}
 	for _, f := range foreign {
 		if f.begins().Match(begin) {
 			return fmt.Errorf("%s:1: this is %s, which weft does not read: %s", name, f.name, f.advice)

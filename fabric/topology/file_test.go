@@ -208,9 +208,7 @@ func checkExport(t *testing.T, g *topology.Graph, got []cable, names map[string]
 	t.Helper()
 	want := cables(g)
 	simtest.ErrorIf(t, !slices.Equal(got, want), "cables\n%v, want\n%v", got, want)
-	if want := nodeNames(g); !reflect.DeepEqual(names, want) {
-		t.Errorf("nodes\n%q, want\n%q", names, want)
-	}
+	simtest.ErrorIf(t, !reflect.DeepEqual(names, nodeNames(g)), "nodes\n%q, want\n%q", names, nodeNames(g))
 }
 
 // DOT, read back with gonum's parser.

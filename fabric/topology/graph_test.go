@@ -191,9 +191,8 @@ func TestSunwayTrees(t *testing.T) {
 				t.Errorf("facts %+v, want %+v; the graph has %d switches, %d links", got, c.facts, g.Switches(), g.SwitchLinks())
 			}
 			leaves := c.config.Leaves()
-			if first, _ := x.UpPorts(topology.SwitchID(leaves - 1)); int(first-g.PortStart[leaves-1]) != c.lastLeaf {
-				t.Errorf("last leaf has %d terminals, want %d", first-g.PortStart[leaves-1], c.lastLeaf)
-			}
+			first, _ := x.UpPorts(topology.SwitchID(leaves - 1))
+			simtest.ErrorIf(t, int(first-g.PortStart[leaves-1]) != c.lastLeaf, "last leaf has %d terminals, want %d", first-g.PortStart[leaves-1], c.lastLeaf)
 			paths := map[topology.SwitchID]int{}
 			for _, middle := range topologytest.LeadsTo(g, 0) {
 				up, end := x.UpPorts(middle)
@@ -253,6 +252,8 @@ func TestReadDrawing(t *testing.T) {
 			simtest.Check(t, os.WriteFile(path, text.Bytes(), 0o666))
 			back := simtest.Must(topology.ReadFile(path))(t).Graph()
 			simtest.Check(t, write(&again, back))
+			simtest.Check(t, os.WriteFile(path, []byte("\ufeff"+strings.ReplaceAll(text.String(), "\n", "\r\n")), 0o666)) // by an editor of Windows
+			simtest.ErrorIf(t, !reflect.DeepEqual(simtest.Must(topology.ReadFile(path))(t).Graph(), back), "%s of %s with Windows' line ends", form, name)
 			simtest.ErrorIf(t, again.String() != text.String() || !reflect.DeepEqual(back.Peer, g.Peer) && form == "GraphML",
 				"%s of %s is read as another network:\n%.2000s\nwas\n%.2000s", form, name, again.String(), text.String())
 		}

@@ -98,10 +98,8 @@ func TestPKGraph(t *testing.T) {
 					for j := range m {
 						to, port := s.Up(stage, u, j)
 						peer, ok := g.PeerPort(g.PortStart[node] + topology.PortID(g.Degree(node)-m+j))
-						simtest.FatalIf(t, !ok || g.PortSwitch[peer] != s.Node(stage+1, to),
-							"stage %d unit %d port %d: cable leads to %s", stage, u, j, g.PortName(peer))
-						simtest.FatalIf(t, g.LocalPort(peer) != port,
-							"stage %d unit %d port %d: arrives at port %d, want %d", stage, u, j, g.LocalPort(peer), port)
+						simtest.FatalIf(t, !ok || g.PortSwitch[peer] != s.Node(stage+1, to), "stage %d unit %d port %d: cable leads to %s", stage, u, j, g.PortName(peer))
+						simtest.FatalIf(t, g.LocalPort(peer) != port, "stage %d unit %d port %d: arrives at port %d, want %d", stage, u, j, g.LocalPort(peer), port)
 					}
 				}
 			}

@@ -25,7 +25,7 @@ type Config struct {
 	Level  int    `toml:"service_level" doc:"of all packets, where no file gives their service levels" min:"0" max:"15"`
 	Levels string `toml:"service_levels" doc:"file of the service levels of all pairs of hosts: ibdiagnet's .psl, OpenSM's path SLs, or weft's own"`
 	Lanes  []int  `toml:"lanes" doc:"virtual lane of each of the 16 service levels at all ports, where no file gives them; none: 0 to 14, and 7 for level 15" min:"0" max:"15"`
-	SL2VL  string `toml:"sl2vl" doc:"file of the SL2VL tables of all ports: opensm-sl2vl.dump, ibdiagnet's .slvl, or smpquery sl2vl"`
+	SL2VL  string `toml:"sl2vl" doc:"file of the SL2VL tables of all ports: opensm-sl2vl.dump, ibdiagnet's .slvl, smpquery sl2vl, or weft's own"`
 	VLArb  string `toml:"vlarb" doc:"file of the VL arbitration tables of ports, in place of switch.vlarb_high, terminal.vlarb_high and the like: smpquery vlarb, and portinfo for the limit"`
 }
 

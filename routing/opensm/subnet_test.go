@@ -298,8 +298,7 @@ func TestHeap(t *testing.T) {
 			delete(keys, least)
 		}
 		for i, e := range h.entries {
-			simtest.FatalIf(t, i > 0 && h.entries[(i-1)/4].key > e.key || h.at[e.vertex] != int32(i) || keys[e.vertex] != e.key,
-				"entry %d is out of place", i)
+			simtest.FatalIf(t, i > 0 && h.entries[(i-1)/4].key > e.key || h.at[e.vertex] != int32(i) || keys[e.vertex] != e.key, "entry %d is out of place", i)
 		}
 		simtest.FatalIf(t, h.size() != len(keys), "%d entries, want %d", h.size(), len(keys))
 	}

@@ -145,9 +145,12 @@ func TestFaultsAfterWarmup(t *testing.T) {
 // TestSinceProblems: what cannot count from the end of the warm-up is refused.
 func TestSinceProblems(t *testing.T) {
 	enginetest.Refusals(t, "", map[string]string{
-		enginetest.Dragonfly + "[fault.a]\nsince = \"warmup\"\n[fault.b]\nat = 7\n": "fault.b comes or goes at a cycle of the run",
-		enginetest.Dragonfly + "[fault.a]\nsince = \"later\"\n":                     "fault.a.since",
-		"kind = \"exchange\"\n[fault.a]\nsince = \"warmup\"\n":                      "fault.a.since = warmup: want \"\": this kind has no warm-up",
+		enginetest.Dragonfly + "[fault.a]\nsince = \"warmup\"\n[fault.b]\nat = 7\n":                        "fault.b comes or goes at a cycle of the run",
+		enginetest.Dragonfly + "[fault.a]\nsince = \"later\"\n":                                            "fault.a.since",
+		enginetest.Dragonfly + "[fault.a]\nfraction = 0.1\nsince = \"warmup\"\nat = 9223372036854775807\n": "fault.a.at = 9223372036854775807: want", // came at once
+		// 16 terminals that send a packet in ten cycles make 10^13 in 9,000 s of 1 ns, of 80 B each: more than any machine has.
+		torus16 + "[fault.a]\nfraction = 0.1\nat = 7\n[recovery]\nretries = 1\ntimeout = \"9000s\"\n": "recovery.timeout",
+		"kind = \"exchange\"\n[fault.a]\nsince = \"warmup\"\n":                                        "fault.a.since = warmup: want \"\": this kind has no warm-up",
 	})
 }
 
@@ -243,7 +246,7 @@ measure = { warmup = 100, window = 300 }
 	cycles := row([]string{"AT", "200", "REROUTE", "34", "WARMUP", "[334, 500]"}, "switch.credit_cycles=2", "terminal.injection_cycles=2")
 	simtest.ErrorIf(t, !slices.Equal(times, cycles), "as times\n%v\nas cycles\n%v", times, cycles)
 	_, err := experiments.Load("x.toml", strings.NewReplacer("AT", `"-1us"`, "REROUTE", `"2"`, "WARMUP", "[334]").Replace(text), experiments.Options{})
-	for _, want := range []string{"x.toml:5:29: fault.a.at = -333: want at least 0", `x.toml:6:14: recovery.reroute = "2": want an integer, in cycles, or a time with its unit in quotes, for example "2us"`} {
+	for _, want := range []string{"x.toml:5:29: fault.a.at = -333: want 0 to 1000000000000000", `x.toml:6:14: recovery.reroute = "2": want an integer, in cycles, or a time with its unit in quotes, for example "2us"`} {
 		simtest.Fail(t, err, want)
 	}
 }

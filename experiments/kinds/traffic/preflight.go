@@ -254,6 +254,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 		if parts.closed() {
 			load = 1 // at most
 		}
+		short, long = short+int64(c.timeout(parts)), long+int64(c.timeout(parts))
 		perCycle := min(load, bound) * terminals * hops * float64(c.Measure.Replications)
 		likely, most = likely+perCycle*float64(short), most+perCycle*float64(long)
 		highest = max(highest, load)
@@ -267,6 +268,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 		p.Packets(flits)
 	}
 	bytes += each / flits * min(ports*float64(o.VCs*c.Switch.BufferFlits), highest*terminals*hops*(99+flits))
+	bytes += keptBytes * c.kept(parts, highest)
 	if c.Measure.Blame {
 		network.NoteBlame(p)
 		bytes += 64*(ports*float64(o.VCs+1)+float64(o.Graph.Terminals())) + 32*highest*terminals*hops*10

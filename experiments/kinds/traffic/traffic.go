@@ -22,6 +22,7 @@ import (
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -195,6 +196,10 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 		}
 	}
 	problems = append(problems, err)
+	if errors.Join(problems...) == nil {
+		packets := c.kept(parts, c.Traffic.Load)
+		problems = append(problems, input.CheckMemory("recovery.timeout", c.Recovery.Timeout, fmt.Sprintf("%.3g packets, kept until their timeout,", packets), keptBytes*packets))
+	}
 	losses := ""
 	switch {
 	case len(parts.Periods) > 1:
@@ -213,6 +218,23 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 		}
 	}
 	return parts, errors.Join(problems...)
+}
+
+// timeout is how many cycles a packet is kept for another transmission, even if it has arrived: as
+// long as a run waits for one that faults have taken.
+func (c *trafficConfig) timeout(parts *trafficParts) float64 {
+	if c.Recovery.Retries == 0 || len(parts.Periods) < 2 {
+		return 0
+	}
+	return float64(c.Recovery.Timeout) / float64(parts.fabric.Fabric.Clock)
+}
+
+// keptBytes is the memory of a packet that is kept, with its timer.
+const keptBytes = 80
+
+// kept is how many packets are kept at a load.
+func (c *trafficConfig) kept(parts *trafficParts, load float64) float64 {
+	return c.timeout(parts) * load * float64(parts.topology.Graph().Terminals()) * parts.senders / parts.sizes.Mean()
 }
 
 func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) {

@@ -228,8 +228,7 @@ func TestAcceptedLoadOfAWindowThatFills(t *testing.T) {
 	o := enginetest.OutcomeOf(t, enginetest.FatTree, "fabric.clock=1ns", "switch.buffer_flits=4000", "traffic.load=0.8",
 		"measure.warmup=1000", "measure.window=3000", `sweep.channel.terminal.latency=["1ns", "1us"]`).Results
 	accepted, measured, latency := enginetest.Numbers(t, o, "accepted_load"), enginetest.Numbers(t, o, "packets_measured"), enginetest.Numbers(t, o, "latency_mean_ns")
-	simtest.ErrorIf(t, measured[0] != measured[1] || math.Abs(measured[0]/(0.8*16*3000)-1) > 0.01,
-		"%v packets measured, want %v of both", measured, 0.8*16*3000)
+	simtest.ErrorIf(t, measured[0] != measured[1] || math.Abs(measured[0]/(0.8*16*3000)-1) > 0.01, "%v packets measured, want %v of both", measured, 0.8*16*3000)
 	for i, want := range []float64{0.8, 0.8 * (4000 - latency[1]) / 3000} {
 		simtest.ErrorIf(t, math.Abs(accepted[i]-want) > 0.008, "accepted load %v, want %v", accepted[i], want)
 	}
@@ -243,8 +242,7 @@ func TestPacketsMeasuredWhenSaturated(t *testing.T) {
 		"measure.warmup=1000", "measure.window=3000").Results
 	accepted, measured := enginetest.Numbers(t, o, "accepted_load")[0]*64*3000, enginetest.Numbers(t, o, "packets_measured")[0]
 	born := 0.8 * 64 * 3000
-	simtest.ErrorIf(t, accepted > 0.9*born || measured > accepted,
-		"of %v packets of the window %v are measured, while %v arrived in it", born, measured, accepted)
+	simtest.ErrorIf(t, accepted > 0.9*born || measured > accepted, "of %v packets of the window %v are measured, while %v arrived in it", born, measured, accepted)
 }
 
 // TestFillingIsNotSteady: packets of a dragonfly whose global channels take 100 cycles are under

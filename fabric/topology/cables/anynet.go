@@ -11,7 +11,7 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-var isAnynet = input.Pattern(`^(?:\x{feff})?(?:\s*(?:#|//).*)*\s*(router|node)\s+\d+\s+(router|node)\s+\d`)
+var isAnynet = input.Pattern(`^(?:\s*(?:#|//).*)*\s*(router|node)\s+\d+\s+(router|node)\s+\d`)
 
 func init() {
 	topology.RegisterFormat(topology.Format{Name: "anynet", Called: "a network of BookSim2's anynet", Doc: "a network from a file of BookSim2's anynet", Read: ReadAnynet,
@@ -43,6 +43,9 @@ type anynetCable struct{ a, b, cycles, back int }
 // routers are numbered from 0 without gaps; every node has one router. Ports: nodes by their
 // number, then cables in the order of the file. Channels of more than a cycle have the class cycles-N.
 func ReadAnynet(name string, data []byte) (topology.Topology, error) {
+	if err := topology.CheckForeign(name, data); err != nil {
+		return nil, err
+	}
 	r := &anynetReader{Problems: input.Problems{Name: name}, routers: map[int]int{}, nodes: map[int]located[anynetCable]{}, cables: map[[2]int]int{}}
 	line := 0
 	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {

@@ -159,8 +159,7 @@ func TestJellyfish(t *testing.T) {
 					simtest.FatalIf(t, len(n.Of(s)) != g.Degree(s)-1, "%d switches of %d ports: parallel cables", switches, degree)
 					ends += len(n.Of(s))
 				}
-				simtest.FatalIf(t, ends != switches*degree-switches*degree%2,
-					"%d switches of %d ports, seed %d: %d ends of cables", switches, degree, seed, ends)
+				simtest.FatalIf(t, ends != switches*degree-switches*degree%2, "%d switches of %d ports, seed %d: %d ends of cables", switches, degree, seed, ends)
 				m := metrics.Measure(g)
 				simtest.ErrorIf(t, m.MeanDistance < metrics.MeanDistanceBound(switches, degree)-1e-12,
 					"%d switches of %d ports: mean distance %v", switches, degree, m.MeanDistance)
@@ -284,9 +283,8 @@ func TestKautzWords(t *testing.T) {
 				if letter := byte('a' + a); !ok || word[len(word)-1] == letter {
 					continue
 				}
-				if peer, _ := g.PeerPort(at); g.PortSwitch[peer] != to {
-					t.Fatalf("%+v: port %d of %s leads to %s, want %s", c, at-g.PortStart[s], word, words[g.PortSwitch[peer]], words[to])
-				}
+				peer, _ := g.PeerPort(at)
+				simtest.FatalIf(t, g.PortSwitch[peer] != to, "%+v: port %d of %s leads to %s, want %s", c, at-g.PortStart[s], word, words[g.PortSwitch[peer]], words[to])
 				at++
 			}
 		}

@@ -164,9 +164,7 @@ func TestTiers(t *testing.T) {
 	x := simtest.Must(ReadTiers("two.topo", []byte(twoTiers)))(t)
 	f := x.Facts()
 	simtest.ErrorIf(t, f.Terminals != 32 || f.Switches != 6 || f.Links != 8, "%+v: want 32 terminals, 4 leaves and 2 spines, 8 cables", f)
-	if x.CableLatency(0).Nanoseconds() != 1000 || x.CableLatency(1).Nanoseconds() != 500 || x.SwitchDelay(0).Nanoseconds() != 300 || x.SwitchDelay(5) != 0 {
-		t.Errorf("%v, %v", x.flights, x.delays)
-	}
+	simtest.Alike(t, "ns", x.CableLatency(0).Nanoseconds(), 1000, x.CableLatency(1).Nanoseconds(), 500, x.SwitchDelay(0).Nanoseconds(), 300, int64(x.SwitchDelay(5)), 0)
 	// Found out by its content; queues are settings of the network.
 	name := filepath.Join(t.TempDir(), "x")
 	simtest.Check(t, os.WriteFile(name, []byte(strings.Replace(twoTiers, "Radix_Up 2", "Radix_Up 2\r\nQueue_Up 1002\r\nQueue_Down 1001", 1)), 0o666))
@@ -301,8 +299,7 @@ func TestMultiPlane(t *testing.T) {
 		}
 	}
 	for i := range switches {
-		if f := plane.Facts(); switches[i] != f.Switches || links[i] != 2*f.Links {
-			t.Errorf("plane %d: %d switches, %d ends of cables; the tree has %+v", i, switches[i], links[i], f)
-		}
+		f := plane.Facts()
+		simtest.ErrorIf(t, switches[i] != f.Switches || links[i] != 2*f.Links, "plane %d: %d switches, %d ends of cables; the tree has %+v", i, switches[i], links[i], f)
 	}
 }

@@ -103,9 +103,7 @@ func TestNetDiscoverOtherNodes(t *testing.T) {
 		{Name: "router", Switch: 0, Port: 1, NodeGUID: 0xc, NodePort: 1, PortGUID: 0xc1, Router: true}}; !reflect.DeepEqual(g.Names.Aggregation, want) {
 		t.Errorf("aggregation nodes %+v, want %+v", g.Names.Aggregation, want)
 	}
-	if len(g.Classes) != 1 || g.NumPorts() != 2 || g.Names.Switches[0].Ports != 41 {
-		t.Errorf("%d ports of %d, classes %v", g.NumPorts(), g.Names.Switches[0].Ports, g.Classes)
-	}
+	simtest.Alike(t, "classes and ports", len(g.Classes), 1, g.NumPorts(), 2, g.Names.Switches[0].Ports, 41)
 	// It is written like the others: routes to it are part of a subnet's tables.
 	var text bytes.Buffer
 	simtest.Check(t, WriteNetDiscover(&text, g))
@@ -121,9 +119,8 @@ func TestNetDiscoverOtherNodes(t *testing.T) {
 	back, err := topology.ReadJSON("again", text.Bytes())
 	simtest.ErrorIf(t, err != nil || !reflect.DeepEqual(back.Names.Aggregation, g.Names.Aggregation), "read back %+v, %v", back, err)
 	lids := StatedLIDs(g)
-	if d, known := lids.of(14); !known || d != lids.aggregation() {
-		t.Errorf("LID 14 is of destination %d, want the aggregation nodes, %d", d, lids.aggregation())
-	}
+	d, known := lids.of(14)
+	simtest.ErrorIf(t, !known || d != lids.aggregation(), "LID 14 is of destination %d, want the aggregation nodes, %d", d, lids.aggregation())
 	// Rows for it are passed over.
 	tables := "dump_ucast_routes: Switch 0xa\n0x0009 : 002\n0x000E : 041 : 01 : yes\n"
 	simtest.Must(ReadLFTs(strings.NewReader(tables), "x", g))(t)

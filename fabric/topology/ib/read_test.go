@@ -191,13 +191,9 @@ func TestReadFileFindsTheFormat(t *testing.T) {
 		{filepath.Join("testdata", "psmn-x5-2020-qdr-ddr.txt"), 11},
 		{filepath.Join("testdata", "ring.net"), 3},
 		{put("mark.txt", []byte("\ufeff[root@mgmt ~]# ibnetdiscover\r\n"+smallFabric)), 2},
+		{put("mark.csv", []byte("\ufeff"+smallDB)), 1}, // what stands in the first line tells the format
 	} {
-		topo, err := topology.ReadFile(c.path)
-		if err != nil {
-			t.Errorf("%s: %v", c.path, err)
-		} else if n := topo.Graph().Switches(); n != c.switches {
-			t.Errorf("%s: %d switches, want %d", c.path, n, c.switches)
-		}
+		simtest.Equal(t, simtest.Must(topology.ReadFile(c.path))(t).Graph().Switches(), c.switches, "%s: switches", c.path)
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"none.txt", "hello\n", "none.txt:1: neither a network of BookSim2's anynet, Slurm's topology.conf, a topology file of htsim, ibnetdiscover output, ibdiagnet's db_csv, ibnetdiscover's report of ports, iblinkinfo output, an ibsim netlist, a list of cables nor a topology in JSON"},
@@ -288,9 +284,7 @@ func TestReadDBCSV(t *testing.T) {
 		a, b := cablesByGUID(g), cablesByGUID(db.Graph())
 		simtest.ErrorIf(t, !maps.Equal(a, b), "%s: other cables", file)
 		simtest.ErrorIf(t, !reflect.DeepEqual(db.Graph().Classes, g.Classes), "%s: classes %v, want %v", file, db.Graph().Classes, g.Classes)
-		if a, b := db.Graph().Names, g.Names; !slices.Equal(a.Switches, b.Switches) {
-			t.Errorf("%s: switches have other LIDs or names", file)
-		}
+		simtest.ErrorIf(t, !slices.Equal(db.Graph().Names.Switches, g.Names.Switches), "%s: switches have other LIDs or names", file)
 		lids := func(g *topology.Graph) map[topology.GUID]int32 {
 			m := map[topology.GUID]int32{}
 			for _, h := range g.Names.Terminals {
@@ -354,9 +348,7 @@ func TestReports(t *testing.T) {
 		got := countsOf(g)
 		simtest.ErrorIf(t, got != want || len(im.Warnings()) > 0, "%s: %+v, %q, want %+v", file, got, im.Warnings(), want)
 		terminals, links := classCounts(g)
-		if !reflect.DeepEqual(terminals, map[string]int{"4xHDR": 3, "4xEDR": 1}) || !reflect.DeepEqual(links, map[string]int{"4xHDR": 3}) {
-			t.Errorf("%s: %v, %v", file, terminals, links)
-		}
+		simtest.Alike(t, file, terminals, map[string]int{"4xHDR": 3, "4xEDR": 1}, links, map[string]int{"4xHDR": 3})
 		if s := g.Names.Switches; s[0] != (topology.SwitchName{Name: "MF0;leaf1:MQM8700/U1", GUID: 0xb8599f0300000001, LID: 5, Ports: 5}) || s[2].Name != `it's a "spine"` {
 			t.Errorf("%s: %+v", file, s)
 		}

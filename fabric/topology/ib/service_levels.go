@@ -78,12 +78,14 @@ var (
 	mapBytes = input.Pattern(`^(0x[0-9A-Fa-f]+) (\d+) (\d+) ((?:0x[0-9A-Fa-f]{2} ?){8})$`)
 	mapQuery = input.Pattern(`^# SL2VL table: Lid (\d+)$`)
 	mapPorts = input.Pattern(`^ports: in\s+(\d+), out\s+(\d+): \|(.*)\|$`)
+	mapAll   = input.Pattern(`^all ports: ([\d,]+)$`)
 )
 
-// ReadSL2VL reads the tables of a subnet; its switches and ports are found in g. Three forms are
+// ReadSL2VL reads the tables of a subnet; its switches and ports are found in g. Four forms are
 // told apart line by line: OpenSM's opensm-sl2vl.dump, the .slvl of ibdiagnet ("guid in out" and
-// eight bytes of two lanes), and what smpquery sl2vl prints, node after node, whose LIDs lids knows
-// (nil: as the fabric states them); what its other queries print is passed over.
+// eight bytes of two lanes), what smpquery sl2vl prints, node after node, whose LIDs lids knows
+// (nil: as the fabric states them), where what its other queries print is passed over, and weft's
+// own, "all ports: " and the lanes.
 //
 // Rows of ports without a cable are passed over. Every switch must have a row for every two of
 // its ports that have cables; an adapter without a table maps like the switch at its cable does
@@ -121,6 +123,10 @@ func (p *sl2vlParser) parse(text string) {
 	} else if m := mapBytes().FindStringSubmatch(text); m != nil {
 		p.turn(m[1])
 		p.row(m[2], m[3], strings.Split(strings.NewReplacer("0x", "", " ", "").Replace(m[4]), ""), 16)
+	} else if m := mapAll().FindStringSubmatch(text); m != nil {
+		p.all(strings.Split(m[1], ","))
+	} else if text == "-" {
+		p.Problem("no tables, as weft routes writes without qos: leave the file out")
 	} else if !p.skipping && !vlarbRow().MatchString(text) && !infoField().MatchString(text) && !chatter().MatchString(text) {
 		p.Problem("%s is not a line of an SL2VL table", input.Quote(text))
 	}
@@ -144,18 +150,8 @@ func (p *sl2vlParser) row(inText, outText string, lanes []string, base int) {
 		}
 		return
 	}
-	list := make([]int, len(lanes))
-	for i, text := range lanes {
-		v, err := strconv.ParseUint(text, base, 8)
-		if err != nil {
-			p.Problem("lane %s: want 0 to %d", input.Quote(text), DropLane)
-			return
-		}
-		list[i] = int(v)
-	}
-	row, err := NewLanes(list)
-	if err != nil {
-		p.Problem("%v", err)
+	row, ok := p.lanes(lanes, base)
+	if !ok {
 		return
 	}
 	in, errIn := strconv.Atoi(inText)
@@ -178,6 +174,34 @@ func (p *sl2vlParser) row(inText, outText string, lanes []string, base int) {
 		p.Problem("the row of ports %d and %d of %s is a duplicate", in, out, p.graph.SwitchName(s))
 	}
 	p.m.pairs[cell], p.seen[cell] = row, true
+}
+
+// lanes reads a table, of numbers of the given base.
+func (p *sl2vlParser) lanes(lanes []string, base int) (Lanes, bool) {
+	list := make([]int, len(lanes))
+	for i, text := range lanes {
+		v, err := strconv.ParseUint(text, base, 8)
+		if err != nil {
+			p.Problem("lane %s: want 0 to %d", input.Quote(text), DropLane)
+			return 0, false
+		}
+		list[i] = int(v)
+	}
+	row, err := NewLanes(list)
+	if err != nil {
+		p.Problem("%v", err)
+	}
+	return row, err == nil
+}
+
+// all gives the ports that no row is of the same table.
+func (p *sl2vlParser) all(lanes []string) {
+	row, ok := p.lanes(lanes, 10)
+	for cell, seen := range p.seen {
+		if ok && !seen {
+			p.m.pairs[cell], p.seen[cell] = row, true
+		}
+	}
 }
 
 // end checks the file as a whole.

@@ -23,14 +23,15 @@ func readFT2(t testing.TB) (*topology.Graph, *LIDs) {
 }
 
 // OpenSM's default with eight lanes is 0 to 7 twice, at all ports; a changed row is
-// found where it was changed, in all three forms.
+// found where it was changed, in all four forms.
 func TestReadSL2VL(t *testing.T) {
 	g, lids := readFT2(t)
 	text := string(readTestdata(t, "ft2_8.dfsssp.sl2vl.dump.gz"))
 	const ordinary, changed Lanes = 0x7654321076543210, 0x00000000000000f3
 	// L0 is the first node; its first row from port 5 to port 2 is the one.
 	text = strings.Replace(text, "\n5   2   : 0  1  2  3  4  5  6  7  0  1  2  3  4  5  6  7", "\n5   2   : 3  15 0  0  0  0  0  0  0  0  0  0  0  0  0  0", 1)
-	for form, text := range map[string]string{"OpenSM": text, "ibdiagnet": asBytes(text), "smpquery": asQuery(text)} {
+	own := "Switch 0x0000000000200000, base LID 3, \"L0\"\n5 2 : 3 15 0 0 0 0 0 0 0 0 0 0 0 0 0 0\nall ports: 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\n" // of ports that no row is of
+	for form, text := range map[string]string{"OpenSM": text, "ibdiagnet": asBytes(text), "smpquery": asQuery(text), "weft": own} {
 		t.Run(form, func(t *testing.T) {
 			m := simtest.Must(ReadSL2VL(strings.NewReader(text), "x", g, lids))(t)
 			n := newSubnet(strings.NewReader(""), "", g, nil)
@@ -58,6 +59,8 @@ func TestReadSL2VL(t *testing.T) {
 		{"row twice", strings.Replace(text, "8   1   :", "7   1   :", 1), "x:12: the row of ports 7 and 1 of L0 is a duplicate"},
 		{"unknown switch", strings.Replace(text, "Switch 0x0000000000200000", "Switch 0x0000000000900000", 1), "x:1: GUID 0x0000000000900000 is not in the fabric"},
 		{"something else", "hello\n", "x:1: \"hello\" is not a line"},
+		{"none written", "-\n", "x:1: no tables, as weft routes writes without qos"},
+		{"few lanes", "all ports: 0,1\n", "x:1: 2 lanes: want 16"},
 		{"no node", "1 2 : 0 1 2 3 4 5 6 7 0 1 2 3 4 5 6 7\n", "x:1: row before any node"},
 	})
 }
@@ -317,9 +320,8 @@ Unicast lids [0x0-0x9] of switch Lid 9 guid 0x0000000000200001 ('S1'):
 `), "x", g)
 	simtest.Check(t, err)
 	// Ports of switch 1 are numbered 1 and 2; LID 4 goes by the second.
-	if p := l.ToTerminal(1, 0); g.LocalPort(p) != 1 || l.ToSwitch(1, 0) != topology.NoPort {
-		t.Errorf("by %s, to the switch by %d", g.PortName(p), l.ToSwitch(1, 0))
-	}
+	p := l.ToTerminal(1, 0)
+	simtest.ErrorIf(t, g.LocalPort(p) != 1 || l.ToSwitch(1, 0) != topology.NoPort, "by %s, to the switch by %d", g.PortName(p), l.ToSwitch(1, 0))
 }
 
 // The forms of the tools say the same.
@@ -344,9 +346,8 @@ func TestReadLFTsForms(t *testing.T) {
 	simtest.Check(t, want.Write(&written))
 	// What is written is what OpenSM wrote, but for the order of the switches and
 	// the words for the SM's adapter.
-	if got := written.String(); sortedLines(got) != sortedLines(dump) {
-		t.Errorf("written tables differ: %s", firstDifference([]byte(sortedLines(got)), []byte(sortedLines(dump))))
-	}
+	got := written.String()
+	simtest.ErrorIf(t, sortedLines(got) != sortedLines(dump), "written tables differ: %s", firstDifference([]byte(sortedLines(got)), []byte(sortedLines(dump))))
 	for name, text := range map[string]string{"fdbs": fdbs, "ibdiagnet": strings.ReplaceAll(fdbs, "dump_ucast", "osm_ucast_mgr_dump_ucast"), "ibroute": ibroute, "reduced": reduced.String()} {
 		l, err := ReadLFTs(strings.NewReader(text), name, g)
 		if err != nil {
