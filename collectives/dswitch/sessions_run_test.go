@@ -71,8 +71,7 @@ func TestRunSessionsSchedules(t *testing.T) {
 		if schedule != "sigma" {
 			c.Addressing = "indirect"
 			indirect := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
-			simtest.ErrorIf(t, fmt.Sprint(first.Row) != fmt.Sprint(indirect.Row),
-				"%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Row, indirect.Row)
+			simtest.ErrorIf(t, fmt.Sprint(first.Row) != fmt.Sprint(indirect.Row), "%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Row, indirect.Row)
 		}
 		simtest.Equal(t, column(t, first, "misrouted"), 0, "%s: packets misrouted", schedule)
 	}

@@ -42,9 +42,8 @@ func checkComplete(t *testing.T, n *SessionNetwork, o *SessionsRow) *SessionsRow
 	return o
 }
 
-// Theorem 1: on PK_1(N, m, 1) m sessions give every processor the N-1 foreign packets, m of them in
-// each of the m-1 sessions that are not empty. In session t = m-1 (from 1) the printed rule returns
-// every packet: (t + j) mod m + 1 = j.
+// Theorem 1: on PK_1(N, m, 1) m sessions give every processor the N-1 foreign packets, m of them in each of the m-1
+// sessions that are not empty. In session t = m-1 (from 1) the printed rule returns every packet: (t + j) mod m + 1 = j.
 func TestSessionsTheorem1(t *testing.T) {
 	for _, m := range []int{3, 4, 5, 6, 8, 9, 10, 12, 14, 17, 18} { // all up to 18 with m-1 a prime power
 		for _, indirect := range []bool{true, false} {
@@ -237,10 +236,7 @@ func TestSessionsSigma(t *testing.T) {
 	for _, c := range []struct{ m, processors, sessions int }{{4, 7, 2}, {5, 11, 2}, {6, 16, 3}, {9, 37, 4}} {
 		n := pccNetwork(t, c.m, 2)
 		schedule, ok := newSigma(n)
-		if !ok {
-			t.Errorf("m = %d: no schedule found", c.m)
-			continue
-		}
+		simtest.FatalIf(t, !ok, "m = %d: no schedule found", c.m)
 		o := checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: 1}))
 		simtest.ErrorIf(t, n.Processors() != c.processors || o.Sessions != c.sessions || o.Duplicates+o.Own != 0,
 			"m = %d: %d processors, %d sessions, %d duplicates", c.m, n.Processors(), o.Sessions, o.Duplicates)

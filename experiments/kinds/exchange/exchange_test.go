@@ -27,10 +27,9 @@ func exchangeRows(t *testing.T, text string) []map[string]string {
 
 // By hand: a switch takes a cycle, as does every channel, injection too.
 //
-// Three terminals on one switch, packets of 2 flits: 2*2 flits leave each
-// terminal back to back without meeting another (ring order), the first after a
-// way of injection 1 + channel 1 + switch 1 + channel 1: 4 + 4 - 1 = 7 cycles.
-// 6 packets of 2 flits cross 2 channels each, of 3 channels in 2 directions.
+// Three terminals on one switch, packets of 2 flits: 2*2 flits leave each terminal back to back without meeting another
+// (ring order), the first after a way of injection 1 + channel 1 + switch 1 + channel 1: 4 + 4 - 1 = 7 cycles. 6 packets of
+// 2 flits cross 2 channels each, of 3 channels in 2 directions.
 //
 // PCC(7, 3, 1), 2 sessions of 2 flits: way of 1 + 3 stages + 2 channels = 6, 6 + 4 - 1 = 9; emptied
 // after each session 2*(6 + 2 - 1) = 14. Cyclic: 6 sessions, terminal channels at both ends: way of
@@ -59,8 +58,7 @@ func TestExchangeByHand(t *testing.T) {
 	}
 }
 
-// Every family delivers everything in both orders, never faster than a
-// terminal's port allows, and two runs agree.
+// Every family delivers everything in both orders, never faster than a terminal's port allows, and two runs agree.
 func TestExchangeFamilies(t *testing.T) {
 	for _, family := range []string{
 		"type = \"fat-tree\"\nk = 4\nn = 2\n[routing]\ntype = \"nca\"\n",
