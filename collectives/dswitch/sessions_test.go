@@ -33,8 +33,7 @@ func checkComplete(t *testing.T, n *SessionNetwork, o *SessionsRow) *SessionsRow
 	t.Helper()
 	checkConserved(t, o)
 	R := n.Processors()
-	simtest.ErrorIf(t, o.Received != R*(R-1) || o.MissingPairs != 0 || o.LostPairs != 0 || o.Conflicts != 0,
-		"received %d of %d packets, %d pairs missing, %d lost, %d conflicts", o.Received, R*(R-1), o.MissingPairs, o.LostPairs, o.Conflicts)
+	simtest.Equal(t, [4]int{o.Received, o.MissingPairs, o.LostPairs, o.Conflicts}, [4]int{R * (R - 1)}, "packets received, pairs missing, lost, conflicts:")
 	for d := range R {
 		got := o.got[d].count()
 		simtest.ErrorIf(t, got != R-1 || o.Heard(d, d), "processor %d has %d packets, want %d", d, got, R-1)

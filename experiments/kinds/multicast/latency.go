@@ -261,7 +261,7 @@ func preflightLatency(c *latencyConfig, pre *experiments.Preflight) error {
 	if plan.unsafe == nil {
 		pre.Note("deadlock", "%d multicast trees on %d layers, each of its own virtual channel: %d dependencies between channels, no cycle: free of deadlock", plan.forest.NumTrees(), plan.layers.Count, plan.layers.Dependencies)
 	} else {
-		pre.Warn("multicast.layers", "%v", plan.unsafe)
+		pre.Warn("multicast.layers", "= %d: %v", c.Multicast.Layers, plan.unsafe)
 	}
 	return nil
 }
