@@ -50,8 +50,7 @@ func TestSessionsTheorem1(t *testing.T) {
 				n, N := pkNetwork(t, topology.PKConfig{M: m, Cascades: 1}), m*(m-1)+1
 				perSession := make([]int, m)
 				o := checkComplete(t, n, n.Run(newDigits(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1, Received: func(session, _, _ int) { perSession[session]++ }}))
-				simtest.ErrorIf(t, o.Sessions != m || o.Busy != m-1 || o.Own != N*m || o.Duplicates != 0 || o.AccessDrops != 0,
-					"%d sessions, %d of use, %d own packets, %d duplicates, %d access drops", o.Sessions, o.Busy, o.Own, o.Duplicates, o.AccessDrops)
+				simtest.Equal(t, [5]int{o.Sessions, o.Busy, o.Own, o.Duplicates, o.AccessDrops}, [5]int{m, m - 1, N * m}, "sessions, of use, own packets, duplicates, access drops:")
 				for s, got := range perSession {
 					want := N * m
 					if s+1 == m-1 {
@@ -221,8 +220,7 @@ func TestSessionsCyclicAndAccelerated(t *testing.T) {
 		n := pkNetwork(t, c.PKConfig)
 		for _, indirect := range []bool{true, false} {
 			o := checkComplete(t, n, n.Run(newCyclic(n, indirect), SessionOptions{PacketFlits: 2}))
-			simtest.ErrorIf(t, o.Sessions != n.Processors()-1 || o.Duplicates+o.AccessDrops+o.Unplugged+o.Own != 0 || o.MaxPerSession != 1,
-				"%s, cyclic: %+v", n.sw.Name(), o)
+			simtest.Equal(t, [3]int{o.Sessions, o.Duplicates + o.AccessDrops + o.Unplugged + o.Own, o.MaxPerSession}, [3]int{n.Processors() - 1, 0, 1}, "%s, cyclic: %+v", n.sw.Name(), o)
 			o = checkComplete(t, n, n.Run(newAccelerated(n, indirect), SessionOptions{PacketFlits: 2}))
 			simtest.ErrorIf(t, o.Sessions != c.accelerated || o.AccessDrops+o.Unplugged+o.Own != 0 || o.Sessions*n.m < n.Processors()-1,
 				"%s, accelerated: %+v", n.sw.Name(), o)

@@ -189,15 +189,17 @@ func TestExchangeIdleSettings(t *testing.T) {
 		"exchange.order=random", "routing.up=hashed", "recovery.retries=2", "fabric.unit=packet", "terminal.buffer_flits=4", "switch.vcs=5", "switch.buffer_flits=7",
 		"switch.credit_cycles=9", "switch.credits_per_cycle=2", "switch.input_speedup=2", "switch.allocator=age", "switch.iterations=3", "switch.vc_allocator=input-first",
 		"switch.vc_reuse=credits-back", "switch.output_buffer_flits=6", "switch.marking=threshold", "switch.credit_sensing=on", "switch.vl_high_limit=3",
-		"switch.flow_control=cut-through", "switch.hold=true", "switch.pipeline=serial", "switch.forwarding=store-and-forward",
+		"switch.flow_control=cut-through", "switch.hold=true", "switch.pipeline=serial", "switch.forwarding=store-and-forward", "channel.terminal.latency=9ns", "channel.terminal.credit_latency=9ns", "channel.internal.credit_latency=9ns",
 	} {
 		key, _, _ := strings.Cut(set, "=")
 		f := enginetest.Load(t, text, "exchange.through=sessions", set)
 		simtest.ErrorIf(t, len(f.Warnings) != 1 || !strings.HasPrefix(enginetest.Idle(f.Warnings), key+" "), "%s: %v", set, f.Warnings)
 		simtest.Equal(t, strings.Join(row(f), ","), same, "%s:", set)
 	}
-	for _, set := range []string{"switch.crossbar_cycles=3 exchange.through=sessions", "routing.type=table switch.credit_cycles=9", "routing.type=table exchange.order=random"} {
+	for _, set := range []string{"switch.crossbar_cycles=3 exchange.through=sessions", "routing.type=table switch.credit_cycles=9", "routing.type=table exchange.order=random",
+		"channel.internal.latency=9ns exchange.through=sessions", "channel.terminal.latency=9ns exchange.through=sessions exchange.schedule=cyclic", "channel.terminal.latency=9ns exchange.channel_latency=3ns routing.type=table"} {
 		f := enginetest.Load(t, text, strings.Fields(set)...)
 		simtest.ErrorIf(t, len(f.Warnings) != 0 || strings.Join(row(f), ",") == same, "%s: %v", set, f.Warnings)
 	}
+	simtest.Says(t, enginetest.Idle(enginetest.Load(t, text, "routing.type=table", "channel.terminal.latency=9ns", "channel.internal.latency=9ns", "exchange.channel_latency=3ns").Warnings), "exchange.channel_latency ")
 }
