@@ -270,24 +270,18 @@ func TestProtocolsOfAlltoalls(t *testing.T) {
 	} {
 		first := true
 		for _, op := range sends(simtest.Must(collectives.Registry.New(name, collectives.Env{Ranks: 6, Bytes: 1 << 16}))(t), 0) {
-			switch {
-			case !op.Control && op.Protocol != want:
-				t.Errorf("%s: a block goes by %v, want %v", name, op.Protocol, want)
-			case op.Control && op.Protocol != collectives.Eager:
-				t.Errorf("%s: a note of %d B goes by %v", name, op.Bytes, op.Protocol)
-			case op.Control && name == "alltoall-lss" && first && op.Bytes != 72:
-				t.Errorf("the first handshake has %d B, want 72", op.Bytes)
-			}
+			simtest.ErrorIf(t, !op.Control && op.Protocol != want, "%s: a block goes by %v, want %v", name, op.Protocol, want)
+			simtest.ErrorIf(t, op.Control && op.Protocol != collectives.Eager, "%s: a note of %d B goes by %v", name, op.Bytes, op.Protocol)
+			simtest.ErrorIf(t, op.Control && name == "alltoall-lss" && first && op.Bytes != 72, "the first handshake has %d B, want 72", op.Bytes)
 			first = false
 		}
 	}
 }
 
-// TestOrderOfExchange: to whom rank 1 of six sends, message by message, and who it is ready to hear
-// from. Round the ring, and in a linear alltoall, the k-th block goes k ranks on and comes from k ranks
-// back; Bruck's goes 1, 2 and 4 ranks on, as the notes of the barrier do. By Direct Eager the k-th
-// block's receiver first tells the rank k back; a note follows the block. LSS shakes hands with both
-// ranks k away in steps 1 and 2, after which 2*3+1 addresses are known.
+// TestOrderOfExchange: to whom rank 1 of six sends, message by message, and who it is ready to hear from. Round the ring,
+// and in a linear alltoall, the k-th block goes k ranks on and comes from k ranks back; Bruck's goes 1, 2 and 4 ranks on,
+// as the notes of the barrier do. By Direct Eager the k-th block's receiver first tells the rank k back; a note follows the
+// block. LSS shakes hands with both ranks k away in steps 1 and 2, after which 2*3+1 addresses are known.
 func TestOrderOfExchange(t *testing.T) {
 	ring, back := []int32{2, 3, 4, 5, 0}, []int32{0, 5, 4, 3, 2}
 	for _, c := range []struct {

@@ -176,33 +176,33 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	return problems
 }
 
-// CheckMulticast finds what does not go with multicast packets. The error is a *param.ParamError
-// with a dotted key.
-func (c *Config) CheckMulticast() error {
-	s := &c.Switch
-	if n := c.Terminal.BufferFlits; n > 0 {
-		return &param.ParamError{Key: "terminal.buffer_flits", Value: n, Want: "0 with multicast packets: their copies do not wait for credits of terminals"}
+// CheckMulticast finds what does not go with multicast packets, beside a routing, which may be nil.
+// Errors are *param.ParamError with dotted keys, joined.
+func (c *Config) CheckMulticast(routing Routing) error {
+	s, t := &c.Switch, &c.Terminal
+	var problems []error
+	refuse := func(wrong bool, key string, value any, want string) {
+		if wrong {
+			problems = append(problems, &param.ParamError{Key: key, Value: value, Want: want})
+		}
 	}
-	if s.Marks() {
-		return &param.ParamError{Key: "switch.marking", Value: s.Marking.Name(), Want: `"none" with multicast packets, whose copies share one mark`}
-	}
-	if s.VCReuse == CreditsBack {
-		return &param.ParamError{Key: "switch.vc_reuse", Value: s.VCReuse, Want: `"tail-sent" with multicast packets, which take a virtual channel that has room`}
-	}
-	if s.InputSpeedup > 1 {
-		return &param.ParamError{Key: "switch.input_speedup", Value: s.InputSpeedup, Want: "1 with multicast packets, whose branches leave an input together"}
-	}
-	if n := len(c.Probes); n > 0 {
-		return &param.ParamError{Key: "probe", Value: n, Want: "none with multicast packets: nobody counts how many of their copies wait"}
-	}
-	if !c.Holds() && s.Forwarding == StoreAndForward {
-		return &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding, Want: `"cut-through" with multicast packets, or switch.hold = true`}
-	}
-	if c.Holds() && s.OutputBufferFlits > 0 && s.OutputBufferFlits < s.BufferFlits {
-		return &param.ParamError{Key: "switch.output_buffer_flits", Value: s.OutputBufferFlits,
-			Want: fmt.Sprintf("0 or at least switch.buffer_flits, %d, with multicast packets under switch.hold: copies wait behind the crossbar as a whole", s.BufferFlits)}
-	}
-	return nil
+	refuse(s.FlowControl != CutThrough, "switch.flow_control", s.FlowControl, `"cut-through": multicast packets are held until their last branch has left`)
+	const plain = "it left out with multicast packets, whose copies are not arbitrated by lane"
+	refuse(s.VLArbHigh != "", "switch.vlarb_high", s.VLArbHigh, plain)
+	refuse(s.VLArbLow != "", "switch.vlarb_low", s.VLArbLow, plain)
+	refuse(t.VLArbHigh != "", "terminal.vlarb_high", t.VLArbHigh, plain)
+	refuse(t.VLArbLow != "", "terminal.vlarb_low", t.VLArbLow, plain)
+	own, ok := routing.(LaneArbitration)
+	refuse(ok && own.ArbitratesLanes(), "routing.vlarb", "tables of lanes", plain)
+	refuse(t.BufferFlits > 0, "terminal.buffer_flits", t.BufferFlits, "0 with multicast packets: their copies do not wait for credits of terminals")
+	refuse(s.Marks(), "switch.marking", s.Marking.Name(), `"none" with multicast packets, whose copies share one mark`)
+	refuse(s.VCReuse == CreditsBack, "switch.vc_reuse", s.VCReuse, `"tail-sent" with multicast packets, which take a virtual channel that has room`)
+	refuse(s.InputSpeedup > 1, "switch.input_speedup", s.InputSpeedup, "1 with multicast packets, whose branches leave an input together")
+	refuse(len(c.Probes) > 0, "probe", len(c.Probes), "none with multicast packets: nobody counts how many of their copies wait")
+	refuse(!c.Holds() && s.Forwarding == StoreAndForward, "switch.forwarding", s.Forwarding, `"cut-through" with multicast packets, or switch.hold = true`)
+	refuse(c.Holds() && s.OutputBufferFlits > 0 && s.OutputBufferFlits < s.BufferFlits, "switch.output_buffer_flits", s.OutputBufferFlits,
+		fmt.Sprintf("0 or at least switch.buffer_flits, %d, with multicast packets under switch.hold: copies wait behind the crossbar as a whole", s.BufferFlits))
+	return errors.Join(problems...)
 }
 
 // LaneTables are the tables of the settings; nil: no arbitration.

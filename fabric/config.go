@@ -38,7 +38,7 @@ type PhysicalConfig struct {
 	FlitBytes sim.Bytes `toml:"flit_bytes" doc:"payload of a flit; needed only where rates are given in bits per second" min:"1B"`
 	MTU       sim.Bytes `toml:"mtu" doc:"largest payload of a packet, as the ports of an InfiniBand fabric have: 256B, 512B, 1KiB, 2KiB or 4KiB; longer messages of kind mpi are cut, longer packets refused; left out: no limit" min:"0B"`
 	Unit      string    `toml:"unit" doc:"what is simulated one by one: flits, or whole packets with their flits' times worked out: faster, with the same times where all are whole cycles; packet implies switch.hold, which needs switch.flow_control cut-through" choices:"flit|packet"`
-	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond; left out, it follows link, or beside an imported fabric the fastest of its cables" min:"1ps"`
+	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond; left out, it follows link, or beside an imported fabric the fastest of its cables" min:"1ps" max:"1ms"`
 	Link      string    `toml:"link" doc:"InfiniBand link, such as 4xHDR, that carries a flit in a cycle, line coding taken off: sets the clock"`
 	// AllowDeadlock accepts fewer virtual channels than the routing needs to be free of deadlock;
 	// nothing else here checks that.

@@ -53,8 +53,7 @@ func TestConnectionsOfThePaper(t *testing.T) {
 	small.Group = 10
 	simtest.Equal(t, small.QPs(40, 4), 3+3, "groups of 10: QPs")
 	simtest.Equal(t, small.QPs(10, 4), 3, "one group of 10: QPs")
-	// 1023 connections on demand, as FT makes on 8,192 ranks, nearly double it:
-	// (1025 + 1023) x 9088 B.
+	// 1023 connections on demand, as FT makes on 8,192 ranks, nearly double it: (1025 + 1023) x 9088 B.
 	f := grouped.Footprint(8192, 4, 1023)
 	simtest.ErrorIf(t, f.Process != 2048*9088 || f.ProcessStatic != 1025*9088 || f.Node != 4*f.Process, "with connections on demand: %+v", f)
 }
@@ -177,8 +176,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestWaiting keeps messages for several connections of one rank: they come out in
-// order, whichever was waited for first.
+// TestWaiting keeps messages for several connections of one rank: they come out in order, whichever was waited for first.
 func TestWaiting(t *testing.T) {
 	config := GroupedConfig()
 	rt := simtest.Must(config.whole(RunSchedule(collectives.Uniform(8, 0, nil), Costs{}, sim.Picosecond)))(t)
@@ -225,10 +223,9 @@ func TestNodeQPs(t *testing.T) {
 	}
 }
 
-// TestSharedQueueOfFixedSize: with buffers of 1,000 B, requests of 50 B and ten sends, 100 buffers
-// take 100 * 1,050 B and each of seven QPs 500 B; xrc-m with two sizes has buffers of 750 B on
-// average, and eight processes on eight nodes eight QPs; mode ud takes 100 * (2,088 + 50) B, 500 B for
-// its one QP and 128 B an address of eight nodes.
+// TestSharedQueueOfFixedSize: with buffers of 1,000 B, requests of 50 B and ten sends, 100 buffers take 100 * 1,050 B and
+// each of seven QPs 500 B; xrc-m with two sizes has buffers of 750 B on average, and eight processes on eight nodes eight
+// QPs; mode ud takes 100 * (2,088 + 50) B, 500 B for its one QP and 128 B an address of eight nodes.
 func TestSharedQueueOfFixedSize(t *testing.T) {
 	for mode, want := range map[string]float64{
 		RCSRQ: 105_000 + 7*500,

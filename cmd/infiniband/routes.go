@@ -248,24 +248,28 @@ func multicastCommand(a *command.App) *cobra.Command {
 		Long:  multicastHelp,
 		RunE: func(c *cobra.Command, args []string) error {
 			files := job.Topology != "" || job.Groups != ""
+			idle, is := []string{"cache", "force", "format", "jobs", "no-cache", "quick", "resume", "seed", "set", "threads"}, "for experiment files, not for --topology and --groups"
+			if !files {
+				idle, is = []string{"engine", "entries", "min-hops", "tables"}, "for --topology and --groups, not for experiment files"
+			}
+			var given []string
+			c.Flags().Visit(func(f *pflag.Flag) {
+				if slices.Contains(idle, f.Name) {
+					given = append(given, "--"+f.Name)
+				}
+			})
 			switch {
 			case files && len(args) > 0:
 				return command.Usagef("either experiment files or --topology and --groups, not both")
 			case c.Flags().Changed("entries") && job.Entries < 1:
 				return command.Usagef("--entries = %d: want at least 1; leave it out for as many as it takes", job.Entries)
-			case files:
-				var idle []string
-				c.Flags().Visit(func(f *pflag.Flag) {
-					if slices.Contains([]string{"force", "format", "jobs", "quick", "resume", "seed", "set", "threads"}, f.Name) {
-						idle = append(idle, "--"+f.Name)
-					}
-				})
-				if len(idle) > 0 {
-					return command.Usagef("%s: for experiment files, not for --topology and --groups", strings.Join(idle, ", "))
-				}
-				return multicastFiles(c.Context(), a, job, flags.Out)
-			case len(args) == 0:
+			case !files && len(args) == 0:
 				return command.Usagef("name an experiment file, or --topology and --groups; see weft multicast --help")
+			case len(given) > 0:
+				return command.Usagef("%s: %s", strings.Join(given, ", "), is)
+			case files:
+				quiet, _ := c.Flags().GetBool("quiet")
+				return multicastFiles(c.Context(), a, job, flags.Out, quiet)
 			}
 			return a.RunFiles(c.Context(), args, &flags)
 		},
@@ -283,7 +287,7 @@ func multicastCommand(a *command.App) *cobra.Command {
 }
 
 // multicastFiles routes the groups of a real cluster.
-func multicastFiles(ctx context.Context, a *command.App, job routes.MulticastFiles, out string) error {
+func multicastFiles(ctx context.Context, a *command.App, job routes.MulticastFiles, out string, quiet bool) error {
 	if job.Topology == "" || job.Groups == "" {
 		return command.Usagef("--topology and --groups go together")
 	}
@@ -304,7 +308,9 @@ func multicastFiles(ctx context.Context, a *command.App, job routes.MulticastFil
 		return err
 	}
 	a.Warned(outcome.Warnings)
-	fmt.Fprintln(a.Stderr, outcome.Summary())
+	if !quiet {
+		fmt.Fprintln(a.Stderr, outcome.Summary())
+	}
 	if err := outcome.WriteTable(a.Stdout); err != nil {
 		return err
 	}

@@ -204,13 +204,15 @@ func TestMulticastFiles(t *testing.T) {
 		simtest.ErrorIf(t, rows[e] == nil || !strings.Contains(stderr, "80 switches, 128 terminals"), "no row for %s:\n%s%s", e, stdout, stderr)
 	}
 	installed, engine := rows["installed"], rows["minhop-mc"]
-	simtest.ErrorIf(t, len(installed) != 5 || strings.Join(installed[1:], " ") != strings.Join(engine[1:5], " "),
-		"installed %q, minhop-mc %q:\n%s", installed, engine, stdout)
+	simtest.ErrorIf(t, len(installed) != 5 || strings.Join(installed[1:], " ") != strings.Join(engine[1:5], " "), "installed %q, minhop-mc %q:\n%s", installed, engine, stdout)
 	simtest.ErrorIf(t, read(t, "out/minhop-mc.mcfdbs") != text, "other tables than OpenSM's")
 	mlid := strings.ToLower(strings.Fields(row)[0])
-	stdout, _ = succeeds(t, "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "cut.mcfdbs")
+	stdout, stderr = succeeds(t, "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "cut.mcfdbs", "--quiet")
+	simtest.Equal(t, stderr, "", "--quiet says")
 	simtest.Says(t, stdout, "1 of ", "MLID "+mlid+": from ", "which has no row")
 	refuses(t, "all.sa:", "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "all.sa")
+	refuses(t, "--no-cache, --seed: for experiment files", "multicast", "--topology", "net.txt", "--groups", "all.sa", "--seed", "2", "--no-cache")
+	refuses(t, "--engine, --entries: for --topology and --groups", "multicast", "x.toml", "--engine", "mr4lms", "--entries", "4")
 }
 
 // TestMulticastProblems: bad input is named, with status 2 and nothing written.

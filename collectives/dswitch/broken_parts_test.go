@@ -207,8 +207,7 @@ func TestSessionsFaultsByFlit(t *testing.T) {
 	}
 }
 
-// Section 1: any k < N/2 processors may fail. Processors forward nothing, so
-// that the others keep all their direct paths.
+// Section 1: any k < N/2 processors may fail. Processors forward nothing, so that the others keep all their direct paths.
 func TestSessionsProcessorFaults(t *testing.T) {
 	for _, c := range []topology.PKConfig{{M: 3, Cascades: 1}, {M: 5, Cascades: 1}, {M: 3, Cascades: 2}} {
 		n := pkNetwork(t, c)

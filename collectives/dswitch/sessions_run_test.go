@@ -71,8 +71,7 @@ func TestRunSessionsSchedules(t *testing.T) {
 		if schedule != "sigma" {
 			c.Addressing = "indirect"
 			indirect := simtest.Must(RunSessions(t.Context(), n.sw, c, 7, nil))(t)
-			simtest.ErrorIf(t, fmt.Sprint(first.Row) != fmt.Sprint(indirect.Row),
-				"%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Row, indirect.Row)
+			simtest.ErrorIf(t, fmt.Sprint(first.Row) != fmt.Sprint(indirect.Row), "%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Row, indirect.Row)
 		}
 		simtest.Equal(t, column(t, first, "misrouted"), 0, "%s: packets misrouted", schedule)
 	}
@@ -133,8 +132,7 @@ func TestRunSessionsLivingReceive(t *testing.T) {
 	config := DefaultSessionsConfig()
 	config.FailProcessors = 2
 	r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, topology.PKConfig{M: 3, Cascades: 1}).sw, config, 1, nil))(t)
-	simtest.ErrorIf(t, r.Row.PacketsReceived != 4 || r.Row.PacketsReceivedMax != 4 || r.Row.LivingProcessors != 5,
-		"%d to %d packets at %d processors, want 4 at 5", r.Row.PacketsReceived, r.Row.PacketsReceivedMax, r.Row.LivingProcessors)
+	simtest.Equal(t, [3]int{r.Row.PacketsReceived, r.Row.PacketsReceivedMax, r.Row.LivingProcessors}, [3]int{4, 4, 5}, "packets, at least and at most, of the living:")
 }
 
 // A run ends soon after its context.

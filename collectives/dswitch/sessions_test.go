@@ -33,8 +33,7 @@ func checkComplete(t *testing.T, n *SessionNetwork, o *SessionsRow) *SessionsRow
 	t.Helper()
 	checkConserved(t, o)
 	R := n.Processors()
-	simtest.ErrorIf(t, o.Received != R*(R-1) || o.MissingPairs != 0 || o.LostPairs != 0 || o.Conflicts != 0,
-		"received %d of %d packets, %d pairs missing, %d lost, %d conflicts", o.Received, R*(R-1), o.MissingPairs, o.LostPairs, o.Conflicts)
+	simtest.Equal(t, [4]int{o.Received, o.MissingPairs, o.LostPairs, o.Conflicts}, [4]int{R * (R - 1)}, "packets received, pairs missing, lost, conflicts:")
 	for d := range R {
 		got := o.got[d].count()
 		simtest.ErrorIf(t, got != R-1 || o.Heard(d, d), "processor %d has %d packets, want %d", d, got, R-1)
@@ -42,9 +41,8 @@ func checkComplete(t *testing.T, n *SessionNetwork, o *SessionsRow) *SessionsRow
 	return o
 }
 
-// Theorem 1: on PK_1(N, m, 1) m sessions give every processor the N-1 foreign packets, m of them in
-// each of the m-1 sessions that are not empty. In session t = m-1 (from 1) the printed rule returns
-// every packet: (t + j) mod m + 1 = j.
+// Theorem 1: on PK_1(N, m, 1) m sessions give every processor the N-1 foreign packets, m of them in each of the m-1
+// sessions that are not empty. In session t = m-1 (from 1) the printed rule returns every packet: (t + j) mod m + 1 = j.
 func TestSessionsTheorem1(t *testing.T) {
 	for _, m := range []int{3, 4, 5, 6, 8, 9, 10, 12, 14, 17, 18} { // all up to 18 with m-1 a prime power
 		for _, indirect := range []bool{true, false} {
@@ -52,8 +50,7 @@ func TestSessionsTheorem1(t *testing.T) {
 				n, N := pkNetwork(t, topology.PKConfig{M: m, Cascades: 1}), m*(m-1)+1
 				perSession := make([]int, m)
 				o := checkComplete(t, n, n.Run(newDigits(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1, Received: func(session, _, _ int) { perSession[session]++ }}))
-				simtest.ErrorIf(t, o.Sessions != m || o.Busy != m-1 || o.Own != N*m || o.Duplicates != 0 || o.AccessDrops != 0,
-					"%d sessions, %d of use, %d own packets, %d duplicates, %d access drops", o.Sessions, o.Busy, o.Own, o.Duplicates, o.AccessDrops)
+				simtest.Equal(t, [5]int{o.Sessions, o.Busy, o.Own, o.Duplicates, o.AccessDrops}, [5]int{m, m - 1, N * m}, "sessions, of use, own packets, duplicates, access drops:")
 				for s, got := range perSession {
 					want := N * m
 					if s+1 == m-1 {
@@ -223,8 +220,7 @@ func TestSessionsCyclicAndAccelerated(t *testing.T) {
 		n := pkNetwork(t, c.PKConfig)
 		for _, indirect := range []bool{true, false} {
 			o := checkComplete(t, n, n.Run(newCyclic(n, indirect), SessionOptions{PacketFlits: 2}))
-			simtest.ErrorIf(t, o.Sessions != n.Processors()-1 || o.Duplicates+o.AccessDrops+o.Unplugged+o.Own != 0 || o.MaxPerSession != 1,
-				"%s, cyclic: %+v", n.sw.Name(), o)
+			simtest.Equal(t, [3]int{o.Sessions, o.Duplicates + o.AccessDrops + o.Unplugged + o.Own, o.MaxPerSession}, [3]int{n.Processors() - 1, 0, 1}, "%s, cyclic: %+v", n.sw.Name(), o)
 			o = checkComplete(t, n, n.Run(newAccelerated(n, indirect), SessionOptions{PacketFlits: 2}))
 			simtest.ErrorIf(t, o.Sessions != c.accelerated || o.AccessDrops+o.Unplugged+o.Own != 0 || o.Sessions*n.m < n.Processors()-1,
 				"%s, accelerated: %+v", n.sw.Name(), o)
@@ -237,10 +233,7 @@ func TestSessionsSigma(t *testing.T) {
 	for _, c := range []struct{ m, processors, sessions int }{{4, 7, 2}, {5, 11, 2}, {6, 16, 3}, {9, 37, 4}} {
 		n := pccNetwork(t, c.m, 2)
 		schedule, ok := newSigma(n)
-		if !ok {
-			t.Errorf("m = %d: no schedule found", c.m)
-			continue
-		}
+		simtest.FatalIf(t, !ok, "m = %d: no schedule found", c.m)
 		o := checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: 1}))
 		simtest.ErrorIf(t, n.Processors() != c.processors || o.Sessions != c.sessions || o.Duplicates+o.Own != 0,
 			"m = %d: %d processors, %d sessions, %d duplicates", c.m, n.Processors(), o.Sessions, o.Duplicates)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -118,6 +119,28 @@ func (n *Spec) WithFaults(x *Faults) *Spec {
 func Opened(g *topology.Graph, r fabric.Routing, vcs int) routing.Routed {
 	vcs = cmp.Or(vcs, max(1, r.VCs()))
 	return routing.Routed{Graph: g, Routing: r, VCs: vcs}
+}
+
+// Limits are the least cycles that channels take for a flit of packets of so many: the channels
+// themselves, and the pipeline of the switches that they join, which takes its time for a packet of
+// every virtual channel.
+func Limits(s *fabric.SwitchConfig, o routing.Routed, timings []fabric.ChannelTiming, flits float64) *routing.Limits {
+	queue, output := s.PacketSteps(flits)
+	cycles := func(steps float64, vcs int) float64 { return steps / (flits * s.Speedup * float64(vcs)) }
+	x := &routing.Limits{Class: CyclesPerFlit(timings)}
+	injection := o.VCs // where the routing chooses among them
+	if !fabric.NeedsOf(o.Routing).Departs {
+		injection = bits.OnesCount32(o.Routing.InjectionVCs(o.VCs))
+	}
+	x.Part[routing.Injection] = cycles(queue, injection)
+	x.Part[routing.Between] = cycles(max(queue, output), o.VCs)
+	x.Part[routing.Ejection] = cycles(output, o.VCs)
+	return x
+}
+
+// CyclesPerFlit is what channels of each class take for a flit.
+func CyclesPerFlit(timings []fabric.ChannelTiming) []float64 {
+	return lists.Map(timings, func(t fabric.ChannelTiming) float64 { return t.CyclesPerFlit })
 }
 
 // Fingerprint names the network: equal for points that share it. Its tables do not change from

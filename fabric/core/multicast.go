@@ -10,20 +10,13 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // SetMulticast gives switches multicast forwarding tables (len = switches), and leaves virtual
 // channels from unicast on to multicast packets. Call it before [Fabric.Attach]. It needs virtual
 // cut-through: in wormhole, two packets' branches could each hold what the other waits for.
 func (f *Fabric) SetMulticast(tables []fabric.MulticastTable, unicast int) error {
-	if !f.cutThrough {
-		return &param.ParamError{Key: "switch.flow_control", Value: f.Config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
-	}
-	if f.lanes != nil || f.laneQueues != nil {
-		return &param.ParamError{Key: "switch.vlarb_low", Value: f.Config.Switch.VLArbLow, Want: "it and vlarb_high left out: copies of multicast packets are not arbitrated by lane"}
-	}
-	if err := f.Config.CheckMulticast(); err != nil {
+	if err := f.Config.CheckMulticast(f.routing); err != nil {
 		return err
 	}
 	if f.observer != nil || len(tables) != len(f.Switches) {

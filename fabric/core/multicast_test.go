@@ -106,9 +106,8 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 				one := &script{}
 				one.Send(src, fabric.PacketSpec{Birth: 7, Dst: d.Dst, Flits: flits})
 				n.playToEnd(t, config, one)
-				if want := one.Delivered[0]; d.Cycle != want.Cycle || d.Hops != want.Hops {
-					t.Errorf("%s, %d flits to %d: in cycle %d over %d switches, alone %d over %d", st.name, flits, d.Dst, d.Cycle, d.Hops, want.Cycle, want.Hops)
-				}
+				want := one.Delivered[0]
+				simtest.ErrorIf(t, d.Cycle != want.Cycle || d.Hops != want.Hops, "%s, %d flits to %d: in cycle %d over %d switches, alone %d over %d", st.name, flits, d.Dst, d.Cycle, d.Hops, want.Cycle, want.Hops)
 			}
 		}
 	}
@@ -154,10 +153,8 @@ func testMulticastTurns(t *testing.T, config fabric.Config) {
 			}
 		}
 		for src := range senders {
-			if want := 1200 / len(senders); heard[src] < want-10 || heard[src] > want+10 {
-				t.Errorf("terminal 1 hears %v of %d senders, want %d of each", heard, len(senders), want)
-				break
-			}
+			want := 1200 / len(senders)
+			simtest.FatalIf(t, heard[src] < want-10 || heard[src] > want+10, "terminal 1 hears %v of %d senders, want %d of each", heard, len(senders), want)
 		}
 	}
 }
@@ -289,8 +286,7 @@ func testMulticastMixed(t *testing.T, config fabric.Config) {
 	}
 }
 
-// hearAll runs traffic to random groups on threads, wants every packet heard by whom it is for,
-// and tells all deliveries.
+// hearAll runs traffic to random groups on threads, wants every packet heard by whom it is for, and tells all deliveries.
 func (n network) hearAll(t *testing.T, config fabric.Config, threads int) string {
 	t.Helper()
 	g := n.topo.Graph()
@@ -377,7 +373,7 @@ func TestMulticastRefusals(t *testing.T) {
 		"terminal.buffer_flits = 64":     func(c *fabric.Config) { c.Terminal.BufferFlits = 64 },
 		"switch.vc_reuse = credits-back": func(c *fabric.Config) { c.Switch.VCReuse = fabric.CreditsBack },
 		"switch.input_speedup = 2":       func(c *fabric.Config) { c.Switch.InputSpeedup = 2 },
-		"switch.vlarb_low":               func(c *fabric.Config) { c.Terminal.VLArbLow = "0:1,1:1" },
+		"terminal.vlarb_low = 0:1,1:1":   func(c *fabric.Config) { c.Terminal.VLArbLow = "0:1,1:1" },
 	} {
 		config := cutThrough(fabric.DefaultConfig(), 2)
 		set(&config)

@@ -15,8 +15,7 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
-// drain sends everything that is queued, from time now on, and calls sent at
-// the end of each request.
+// drain sends everything that is queued, from time now on, and calls sent at the end of each request.
 func drain(h *HCA, now sim.Time, sent func(id int32, end sim.Time)) {
 	for b, _, end, ok := h.Next(now); ok; b, _, end, ok = h.Next(end) {
 		if b.Last {
@@ -26,9 +25,8 @@ func drain(h *HCA, now sim.Time, sent func(id int32, end sim.Time)) {
 }
 
 func TestStreamsShareTheEngine(t *testing.T) {
-	// Nine QPs with 64 KiB each: round robin, the last is through when all
-	// are: 9 x 65536 B / 3.0425 GB/s + 9 x 50 ns = 194.3 us; the one posted
-	// last ends last, the others within one quantum each before it.
+	// Nine QPs with 64 KiB each: round robin, the last is through when all are: 9 x 65536 B / 3.0425 GB/s + 9 x 50 ns =
+	// 194.3 us; the one posted last ends last, the others within one quantum each before it.
 	h := &New(&QDR, 1)[0]
 	for qp := range 9 {
 		h.Post(Request{QP: QP(qp), Bytes: 65536, Mark: Mark{ID: int32(qp)}})
@@ -128,8 +126,7 @@ func TestWorkOfEngines(t *testing.T) {
 	_, _, last, _ := h.Next(end)
 	simtest.ErrorIf(t, end != 727*ns || last != (727+327)*ns, "the engine is free at %v and %v, want 727 and 1054 ns", end, last)
 	s := h.Stats()
-	simtest.ErrorIf(t, s.ContextMisses != 1 || s.MissTime != 400*ns || s.SendBusy != last || s.Busiest != last,
-		"%+v, want a miss of 400 ns and 1054 ns at work", s)
+	simtest.ErrorIf(t, s.ContextMisses != 1 || s.MissTime != 400*ns || s.SendBusy != last || s.Busiest != last, "%+v, want a miss of 400 ns and 1054 ns at work", s)
 }
 
 // TestPartsAreFetched: what is no whole request does not go with the doorbell, however small it is: 64 B at 1 ns a
@@ -172,9 +169,8 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// With two engines and requests of three quanta on QPs 0, 1 and 2, 0 and 1 take
-// turns until both are through; then 2 goes alone, since 0's second request is the
-// last in line and gets the other engine.
+// With two engines and requests of three quanta on QPs 0, 1 and 2, 0 and 1 take turns until both are through; then 2 goes
+// alone, since 0's second request is the last in line and gets the other engine.
 func TestEngines(t *testing.T) {
 	c := QDR
 	c.Engines = 2
@@ -253,8 +249,7 @@ func TestEnginesAgainstLists(t *testing.T) {
 		for bursts := 0; h.Waiting(); bursts++ {
 			b, _, _, _ := h.Next(h.BusyUntil())
 			id, size := p.next(int64(c.Quantum))
-			simtest.FatalIf(t, b.ID != id || b.Size != size,
-				"%d engines, burst %d: request %d with %d B, want %d with %d", engines, bursts, b.ID, b.Size, id, size)
+			simtest.FatalIf(t, b.ID != id || b.Size != size, "%d engines, burst %d: request %d with %d B, want %d with %d", engines, bursts, b.ID, b.Size, id, size)
 		}
 		simtest.ErrorIf(t, len(p.ring)+len(p.waiting) > 0, "%d engines: requests are left over", engines)
 	}
@@ -325,8 +320,7 @@ func archived() (all []Config) {
 	return all
 }
 
-// play does n things at random to an adapter, by lanes or not, from time now on, and notes
-// what comes of them.
+// play does n things at random to an adapter, by lanes or not, from time now on, and notes what comes of them.
 func play(h *HCA, turns *LaneTurns, s *sim.Stream, lanes bool, n int, now sim.Time) (log []string, end sim.Time) {
 	qps := []int{4, 40}[s.IntN(2)]
 	for range n {
@@ -360,9 +354,8 @@ func play(h *HCA, turns *LaneTurns, s *sim.Stream, lanes bool, n int, now sim.Ti
 	return log, now
 }
 
-// TestArchive: an adapter that goes on from its state, alone or among others, does what it
-// does without a break, with any number of engines, with and without a limit to the
-// contexts, with and without lanes.
+// TestArchive: an adapter that goes on from its state, alone or among others, does what it does without a break, with any
+// number of engines, with and without a limit to the contexts, with and without lanes.
 func TestArchive(t *testing.T) {
 	bursts := 0
 	for i, config := range archived() {
@@ -374,15 +367,13 @@ func TestArchive(t *testing.T) {
 			other, otherTurns := &New(&config, 1)[0], &LaneTurns{}
 			simtest.Check(t, restored(b, other, otherTurns))
 			other.SetStats(whole.Stats())
-			simtest.FatalIf(t, !bytes.Equal(stateOf(other, otherTurns), b),
-				"engines %d, seed %d: the state that is restored is another", config.Engines, seed)
+			simtest.FatalIf(t, !bytes.Equal(stateOf(other, otherTurns), b), "engines %d, seed %d: the state that is restored is another", config.Engines, seed)
 			again := s
 			want, _ := play(whole, turns, &s, lanes, 300, now)
 			got, _ := play(other, otherTurns, &again, lanes, 300, now)
 			simtest.FatalIf(t, !slices.Equal(got, want) || other.Stats() != whole.Stats(),
 				"engines %d, seed %d: an adapter that goes on from its state does\n%v\nwant\n%v", config.Engines, seed, got, want)
-			simtest.FatalIf(t, !bytes.Equal(stateOf(other, otherTurns), stateOf(whole, turns)),
-				"engines %d, seed %d: the end is another", config.Engines, seed)
+			simtest.FatalIf(t, !bytes.Equal(stateOf(other, otherTurns), stateOf(whole, turns)), "engines %d, seed %d: the end is another", config.Engines, seed)
 			bursts += len(want)
 		}
 	}

@@ -116,8 +116,7 @@ func TestRemovedGroup(t *testing.T) {
 	join(t, e, [][]topology.TerminalID{{0, 1}, {1, 2, 3}}, func(int) {})
 	simtest.Check(t, e.forest.Remove(1))
 	p := simtest.Must(e.forest.Planted(0))(t)
-	simtest.ErrorIf(t, !slices.Equal(p.Switches, []topology.SwitchID{2, 1, 0}) || p.Height != 3,
-		"switches %v, height %d; want 2 1 0 and 3", p.Switches, p.Height)
+	simtest.ErrorIf(t, !slices.Equal(p.Switches, []topology.SwitchID{2, 1, 0}) || p.Height != 3, "switches %v, height %d; want 2 1 0 and 3", p.Switches, p.Height)
 }
 
 // TestNextRoot: if no colour is free on the tree from the least loaded root, the others follow by load.

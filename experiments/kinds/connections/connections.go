@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -22,8 +23,13 @@ func init() {
 			return connectionsConfig{Job: connectionsJob{Ranks: 1024, PerNode: 4, MaxQP: hca.HDR.MaxQP}, Connections: mpi.DefaultConnections}
 		},
 		Check: func(c *connectionsConfig, _ uint64) ([]experiments.Warning, error) {
-			pairs := c.Connections.Footprint(c.Job.Ranks, c.Job.PerNode, int64(c.Job.OnDemandQPs)).NodeQPs
-			return experiments.IdleOf(experiments.IdleOf(PairWarnings(pairs, c.Job.MaxQP, "job.max_qp"), Idle, &c.Connections), idleFormulas, &c.Connections), nil
+			f := c.Connections.Footprint(c.Job.Ranks, c.Job.PerNode, int64(c.Job.OnDemandQPs))
+			whole := c.Connections // one to each peer
+			whole.Group, whole.OnDemand = 0, false
+			if most := max(0, whole.QPs(c.Job.Ranks, c.Job.PerNode)-f.Static); f.OnDemand > most {
+				return nil, &param.ParamError{Key: "job.on_demand_qps", Value: f.OnDemand, Want: fmt.Sprintf("at most %d: beside the %d QPs of the start a process has no further peers", most, f.Static)}
+			}
+			return experiments.IdleOf(experiments.IdleOf(PairWarnings(f.NodeQPs, c.Job.MaxQP, "job.max_qp"), Idle, &c.Connections), idleFormulas, &c.Connections), nil
 		},
 		Run: func(_ context.Context, c *connectionsConfig, _ *experiments.Run) (connectionsRow, error) {
 			f := c.Connections.Footprint(c.Job.Ranks, c.Job.PerNode, int64(c.Job.OnDemandQPs))
@@ -58,6 +64,7 @@ type connectionsRow struct {
 
 var Idle = []experiments.Idle[*mpi.Connections]{
 	{Key: "connections.preposted connections.recv_depth", When: otherMode(mpi.RC), Because: `it is of connections.mode = "rc"`},
+	{Key: "connections.srq_least connections.srq_buffers", When: func(c *mpi.Connections) bool { return c.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
 	{Key: "connections.sizes", When: otherMode(mpi.XRCM), Because: `it is of connections.mode = "xrc-m"`},
 	{Key: "connections.buffer", When: func(c *mpi.Connections) bool { return c.Mode == mpi.UD }, Because: `buffers of connections.mode = "ud" hold a packet`},
 }
@@ -69,6 +76,7 @@ func otherMode(mode string) func(*mpi.Connections) bool {
 // idleFormulas are settings of connections that the formulas do not count.
 var idleFormulas = []experiments.Idle[*mpi.Connections]{
 	{Key: "connections.tear_down", Because: "the formulas count all connections made"},
+	{Key: "connections.proxy", Because: "job.on_demand_qps says how many connections are made on demand"},
 	{Key: "connections.srq_least", Because: "the formulas count one buffer a QP"},
 }
 

@@ -219,13 +219,26 @@ func checkExchange(c *exchangeConfig, seed uint64) ([]experiments.Warning, error
 
 var idleExchange = []experiments.Idle[*exchangeConfig]{
 	{Key: "exchange.schedule exchange.addressing exchange.drain", When: (*exchangeConfig).buffered, Because: `it is of exchange.through = "sessions"`},
-	{Key: "exchange.order routing.* recovery.* fabric.unit terminal.buffer_flits terminal.vlarb_high terminal.vlarb_low terminal.vl_high_limit " +
+	{Key: "exchange.channel_latency", When: (*exchangeConfig).latenciesGiven, Because: "[channel] says the latency of every class"},
+	{Key: "channel.terminal.latency", When: func(c *exchangeConfig) bool { return !c.buffered() && !c.onePort() }, Because: "splitters of processors with several ports are parts of them"},
+	{Key: "channel.terminal.credit_latency channel.internal.credit_latency exchange.order routing.* recovery.* fabric.unit terminal.buffer_flits terminal.vlarb_high terminal.vlarb_low terminal.vl_high_limit " +
 		"switch.vcs switch.buffer_flits switch.credit_cycles switch.credits_per_cycle switch.input_speedup switch.allocator switch.iterations switch.vc_allocator switch.vc_reuse switch.output_buffer_flits " +
 		"switch.marking switch.credit_sensing switch.credits_undelayed switch.vlarb_high switch.vlarb_low switch.vl_high_limit switch.flow_control switch.hold switch.pipeline switch.forwarding",
 		When: func(c *exchangeConfig) bool { return !c.buffered() }, Because: `it is of exchange.through = "fabric"`},
 }
 
 func (c *exchangeConfig) buffered() bool { return c.Exchange.Through == "fabric" }
+
+// onePort tells whether the sessions' processors have one port, with a cable.
+func (c *exchangeConfig) onePort() bool { return c.Exchange.Schedule == "cyclic" }
+
+// latenciesGiven tells whether [channel] says the latencies of all classes that packets cross.
+func (c *exchangeConfig) latenciesGiven() bool {
+	t, err := c.Topology.Type.BuildShared(struct{}{})
+	return err == nil && !slices.ContainsFunc(t.Graph().Classes, func(class topology.Class) bool {
+		return c.Channel[class.Name].Latency == 0 && (c.buffered() || c.onePort() || class.Name == "internal")
+	})
+}
 
 func runExchange(ctx context.Context, c *exchangeConfig, run *experiments.Run) (exchangeRow, error) {
 	p, err := c.build(run.Seed)

@@ -27,10 +27,9 @@ func exchangeRows(t *testing.T, text string) []map[string]string {
 
 // By hand: a switch takes a cycle, as does every channel, injection too.
 //
-// Three terminals on one switch, packets of 2 flits: 2*2 flits leave each
-// terminal back to back without meeting another (ring order), the first after a
-// way of injection 1 + channel 1 + switch 1 + channel 1: 4 + 4 - 1 = 7 cycles.
-// 6 packets of 2 flits cross 2 channels each, of 3 channels in 2 directions.
+// Three terminals on one switch, packets of 2 flits: 2*2 flits leave each terminal back to back without meeting another
+// (ring order), the first after a way of injection 1 + channel 1 + switch 1 + channel 1: 4 + 4 - 1 = 7 cycles. 6 packets of
+// 2 flits cross 2 channels each, of 3 channels in 2 directions.
 //
 // PCC(7, 3, 1), 2 sessions of 2 flits: way of 1 + 3 stages + 2 channels = 6, 6 + 4 - 1 = 9; emptied
 // after each session 2*(6 + 2 - 1) = 14. Cyclic: 6 sessions, terminal channels at both ends: way of
@@ -59,8 +58,7 @@ func TestExchangeByHand(t *testing.T) {
 	}
 }
 
-// Every family delivers everything in both orders, never faster than a
-// terminal's port allows, and two runs agree.
+// Every family delivers everything in both orders, never faster than a terminal's port allows, and two runs agree.
 func TestExchangeFamilies(t *testing.T) {
 	for _, family := range []string{
 		"type = \"fat-tree\"\nk = 4\nn = 2\n[routing]\ntype = \"nca\"\n",
@@ -191,15 +189,17 @@ func TestExchangeIdleSettings(t *testing.T) {
 		"exchange.order=random", "routing.up=hashed", "recovery.retries=2", "fabric.unit=packet", "terminal.buffer_flits=4", "switch.vcs=5", "switch.buffer_flits=7",
 		"switch.credit_cycles=9", "switch.credits_per_cycle=2", "switch.input_speedup=2", "switch.allocator=age", "switch.iterations=3", "switch.vc_allocator=input-first",
 		"switch.vc_reuse=credits-back", "switch.output_buffer_flits=6", "switch.marking=threshold", "switch.credit_sensing=on", "switch.vl_high_limit=3",
-		"switch.flow_control=cut-through", "switch.hold=true", "switch.pipeline=serial", "switch.forwarding=store-and-forward",
+		"switch.flow_control=cut-through", "switch.hold=true", "switch.pipeline=serial", "switch.forwarding=store-and-forward", "channel.terminal.latency=9ns", "channel.terminal.credit_latency=9ns", "channel.internal.credit_latency=9ns",
 	} {
 		key, _, _ := strings.Cut(set, "=")
 		f := enginetest.Load(t, text, "exchange.through=sessions", set)
 		simtest.ErrorIf(t, len(f.Warnings) != 1 || !strings.HasPrefix(enginetest.Idle(f.Warnings), key+" "), "%s: %v", set, f.Warnings)
 		simtest.Equal(t, strings.Join(row(f), ","), same, "%s:", set)
 	}
-	for _, set := range []string{"switch.crossbar_cycles=3 exchange.through=sessions", "routing.type=table switch.credit_cycles=9", "routing.type=table exchange.order=random"} {
+	for _, set := range []string{"switch.crossbar_cycles=3 exchange.through=sessions", "routing.type=table switch.credit_cycles=9", "routing.type=table exchange.order=random",
+		"channel.internal.latency=9ns exchange.through=sessions", "channel.terminal.latency=9ns exchange.through=sessions exchange.schedule=cyclic", "channel.terminal.latency=9ns exchange.channel_latency=3ns routing.type=table"} {
 		f := enginetest.Load(t, text, strings.Fields(set)...)
 		simtest.ErrorIf(t, len(f.Warnings) != 0 || strings.Join(row(f), ",") == same, "%s: %v", set, f.Warnings)
 	}
+	simtest.Says(t, enginetest.Idle(enginetest.Load(t, text, "routing.type=table", "channel.terminal.latency=9ns", "channel.internal.latency=9ns", "exchange.channel_latency=3ns").Warnings), "exchange.channel_latency ")
 }

@@ -210,7 +210,6 @@ var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "connections.tear_down hca.qp_create hca.qp_modify", When: connectsBefore, Because: "no connections are made on demand"},
 	{Key: "hca.qp_destroy", When: func(c *Config) bool { return !c.Connections.TearDown || connectsBefore(c) }, Because: "no connections are closed"},
 	{Key: "hca.rnr_delay", When: func(c *Config) bool { return !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
-	{Key: "connections.srq_least connections.srq_buffers", When: func(c *Config) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
 	{Key: "connections.srq_least", When: func(c *Config) bool { return !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
 	{Key: "connections.srq_least", When: func(c *Config) bool { return c.Connections.SRQBuffers > 0 }, Because: "connections.srq_buffers is given"},
 	{Key: "protocol.read_overhead", When: func(c *Config) bool { return c.Protocol.Rendezvous == "write" }, Because: `it is of protocol.rendezvous = "read" and "get"`},

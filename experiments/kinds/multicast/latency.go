@@ -86,8 +86,8 @@ type messagesTable struct {
 	Warmup       int       `toml:"warmup" doc:"messages of each group before those" min:"0" max:"100000000"`
 	Active       int       `toml:"active" doc:"groups that send: the first so many; 0: all. The others keep their trees" min:"0"`
 	Rotate       bool      `toml:"rotate" doc:"members take turns at sending; otherwise the first of each group sends"`
-	Think        sim.Time  `toml:"think" doc:"mean of the exponential pause between a message's completion and the group's next" min:"0ns"`
-	Spread       sim.Time  `toml:"spread" doc:"groups begin at random times within this" min:"0ns"`
+	Think        sim.Time  `toml:"think" doc:"mean of the exponential pause between a message's completion and the group's next" min:"0ns" max:"1s"`
+	Spread       sim.Time  `toml:"spread" doc:"groups begin at random times within this" min:"0ns" max:"1s"`
 	UnicastLoad  float64   `toml:"unicast_load" doc:"unicast packets beside the messages, to random terminals" unit:"flits per terminal and cycle" min:"0" max:"1"`
 	UnicastFlits int       `toml:"unicast_flits" doc:"size of those packets" unit:"flits" min:"1" max:"65536"`
 }
@@ -143,10 +143,6 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 	}
 	p := &latencyParts{topology: t, fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.Channel}}
 	var problems []error
-	if c.Switch.FlowControl != "cut-through" {
-		problems = append(problems, &param.ParamError{Key: "switch.flow_control", Value: c.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`})
-	}
-	problems = append(problems, p.fabric.CheckMulticast())
 	most := int((min(c.Messages.Bytes, c.Host.MTU) + c.Fabric.FlitBytes - 1) / c.Fabric.FlitBytes)
 	if c.Messages.UnicastLoad > 0 {
 		most = max(most, c.Messages.UnicastFlits)
@@ -162,6 +158,9 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 		if p.timings, err = p.fabric.ChannelTimings(t.Graph()); err != nil {
 			problems = append(problems, err)
 		}
+	}
+	if c.Messages.replicated() {
+		problems = append(problems, p.fabric.CheckMulticast(p.routing))
 	}
 	all, err := c.Groups.Pattern.Build(multicast.PatternEnv{Terminals: t.Graph().Terminals(), Seed: seed})
 	if err != nil {
@@ -228,17 +227,32 @@ func (b builtLatency) unrouted() bool {
 }
 
 func preflightLatency(c *latencyConfig, pre *experiments.Preflight) error {
+	n := c.Network(pre.Seed)
 	if c.Messages.UnicastLoad > 0 || c.Messages.Carrier != "multicast" {
-		if err := network.CheckCertified(pre, c.Network(pre.Seed), c.Fabric.AllowDeadlock); err != nil {
+		if err := network.CheckCertified(pre, n, c.Fabric.AllowDeadlock); err != nil {
 			return err
 		}
 	}
-	if !c.Messages.replicated() {
+	if !c.Messages.replicated() && c.Messages.UnicastLoad == 0 {
 		return nil
 	}
 	p, err := c.build(pre.Seed)
 	if err != nil {
 		return err
+	}
+	if c.Messages.UnicastLoad > 0 {
+		o := network.Opened(p.topology.Graph(), p.routing, p.unicast)
+		load, err := experiments.Share(pre.Shared(), "unicast load "+n.Fingerprint(), func() (*routing.Load, error) { return c.unicastLoads(p, o, pre.Seed) })
+		if err != nil {
+			return err
+		}
+		bound, _ := load.Bound(network.Limits(&c.Switch, o, p.timings, float64(c.Messages.UnicastFlits)))
+		if c.Messages.UnicastLoad > bound*(1+1e-9) {
+			pre.Warn("messages.unicast_load", "= %v: unicast packets alone fill the first channel at %.4g: they fall behind, and messages of longer packets may wait for ever", c.Messages.UnicastLoad, bound)
+		}
+	}
+	if !c.Messages.replicated() {
+		return nil
 	}
 	plan, err := c.plan(p, pre.Seed, 1)
 	if err != nil {
@@ -247,9 +261,28 @@ func preflightLatency(c *latencyConfig, pre *experiments.Preflight) error {
 	if plan.unsafe == nil {
 		pre.Note("deadlock", "%d multicast trees on %d layers, each of its own virtual channel: %d dependencies between channels, no cycle: free of deadlock", plan.forest.NumTrees(), plan.layers.Count, plan.layers.Dependencies)
 	} else {
-		pre.Warn("multicast.layers", "%v", plan.unsafe)
+		pre.Warn("multicast.layers", "= %d: %v", c.Multicast.Layers, plan.unsafe)
 	}
 	return nil
+}
+
+// boundHops is how many hops may be followed for the loads of unicast packets: a second's.
+const boundHops = 10_000_000
+
+// unicastLoads are what unicast packets load channels with: all of them, or, where ways depend on
+// queues or take long to follow, those of terminals.
+func (c *latencyConfig) unicastLoads(p *latencyParts, o routing.Routed, seed uint64) (*routing.Load, error) {
+	pattern, err := uniform(p, seed, c.Topology.Type.Name())
+	if err != nil {
+		return nil, err
+	}
+	matrix := pattern.(routing.Matrix)
+	if !routing.WalkExceeds(o.Graph, o.Routing, o.VCs, boundHops) {
+		if load, err := routing.Loads(o.Graph, o.Routing, o.VCs, matrix); err == nil {
+			return load, nil
+		}
+	}
+	return routing.TerminalLoads(o.Graph, matrix), nil
 }
 
 func runLatency(ctx context.Context, c *latencyConfig, run *experiments.Run) (latencyRow, error) {

@@ -167,9 +167,9 @@ func (c *hardwareCarrier) verify() error {
 
 // hostTable is the [host] table: what lies between a process and the network.
 type hostTable struct {
-	SendOverhead    sim.Time  `toml:"send_overhead" doc:"from the post of a work request until the adapter begins to read the message" min:"0ns"`
-	ReceiveOverhead sim.Time  `toml:"receive_overhead" doc:"from the last byte in memory until the process has the completion" min:"0ns"`
-	DMARate         sim.Rate  `toml:"dma_rate" doc:"rate at which the adapter moves data: a packet is read whole before it is sent; one that arrives is written while it comes in" min:"1kb/s"`
+	SendOverhead    sim.Time  `toml:"send_overhead" doc:"from the post of a work request until the adapter begins to read the message" min:"0ns" max:"1s"`
+	ReceiveOverhead sim.Time  `toml:"receive_overhead" doc:"from the last byte in memory until the process has the completion" min:"0ns" max:"1s"`
+	DMARate         sim.Rate  `toml:"dma_rate" doc:"rate at which the adapter moves data: a packet is read whole before it is sent; one that arrives is written while it comes in" min:"1Mb/s"`
 	MTU             sim.Bytes `toml:"mtu" doc:"payload of a full packet; longer messages are cut" min:"1B"`
 }
 

@@ -145,11 +145,16 @@ func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) 
 	if err != nil {
 		return nil, err
 	}
-	pattern, err := param.Make(traffic.Patterns, "uniform", traffic.Env{Topology: p.topology, TopologyName: name, Seed: seed}, func(*traffic.UniformConfig) {})
+	pattern, err := uniform(p, seed, name)
 	if err != nil {
 		return nil, err
 	}
 	return measure.NewOpenLoop(p.topology.Graph().Terminals(), pattern, process, sizes, seed), nil
+}
+
+// uniform is where unicast packets go.
+func uniform(p *latencyParts, seed uint64, name string) (traffic.Pattern, error) {
+	return param.Make(traffic.Patterns, "uniform", traffic.Env{Topology: p.topology, TopologyName: name, Seed: seed}, func(*traffic.UniformConfig) {})
 }
 
 // run goes on until every group has had its messages and the network is empty.

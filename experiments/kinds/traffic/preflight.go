@@ -120,7 +120,7 @@ type forecast struct {
 // then an upper bound. Where a packet is longer than the buffers, and these are shorter than the
 // credit round trip, it is a lower one.
 func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
-	cycles := cyclesPerFlit(timings)
+	cycles := network.CyclesPerFlit(timings)
 	f := forecast{hops: load.Hops(), most: config.Switch.CyclesVary()}
 	queued := sizes.Max() > 1 && config.Switch.OutputsHoldUp()
 	uneven := false
@@ -157,10 +157,6 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 }
 
 // cyclesPerFlit is the capacity of the channel classes.
-func cyclesPerFlit(timings []fabric.ChannelTiming) []float64 {
-	return lists.Map(timings, func(t fabric.ChannelTiming) float64 { return t.CyclesPerFlit })
-}
-
 // describeLatency is the latency in words; clock is a cycle's length in nanoseconds.
 func (f *forecast) describeLatency(clock float64) string {
 	bound := ""

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/weft-sim/weft/experiments"
@@ -128,22 +127,9 @@ func (c *trafficConfig) terminalLoads(parts *trafficParts) *routing.Load {
 	return routing.TerminalLoads(parts.topology.Graph(), matrix)
 }
 
-// limits are the least cycles that channels take for a flit: the channels themselves, and the
-// pipeline of the switches that they join, which takes its time for a packet of every virtual
-// channel.
+// limits are what the point's packets take of channels.
 func (parts *trafficParts) limits(timings []fabric.ChannelTiming) *routing.Limits {
-	s, flits, o := &parts.fabric.Switch, parts.sizes.Mean(), parts.opened()
-	queue, output := s.PacketSteps(flits)
-	cycles := func(steps float64, vcs int) float64 { return steps / (flits * s.Speedup * float64(vcs)) }
-	x := &routing.Limits{Class: cyclesPerFlit(timings)}
-	injection := o.VCs // where the routing chooses among them
-	if !fabric.NeedsOf(o.Routing).Departs {
-		injection = bits.OnesCount32(o.Routing.InjectionVCs(o.VCs))
-	}
-	x.Part[routing.Injection] = cycles(queue, injection)
-	x.Part[routing.Between] = cycles(max(queue, output), o.VCs)
-	x.Part[routing.Ejection] = cycles(output, o.VCs)
-	return x
+	return network.Limits(&parts.fabric.Switch, parts.opened(), timings, parts.sizes.Mean())
 }
 
 // throughput is what loads tell about the throughput of a point.

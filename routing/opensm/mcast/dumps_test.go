@@ -100,10 +100,8 @@ func TestReadSADumpProblems(t *testing.T) {
 
 func TestReadMCFDBsProblems(t *testing.T) {
 	graph, head := chain(4), "\nSwitch 0x0000000000200000\nLID    : Out Port(s)\n"
-	if tables, err := ReadMCFDBs(strings.NewReader(head+"0xC001 : 0x000  0x002 \n"), "x", graph); err != nil ||
-		!reflect.DeepEqual(tables[0], []MFTRow{{0xc001, []uint8{0, 2}}}) {
-		t.Errorf("%v, %v", tables, err)
-	}
+	tables := simtest.Must(ReadMCFDBs(strings.NewReader(head+"0xC001 : 0x000  0x002 \n"), "x", graph))(t)
+	simtest.ErrorIf(t, !reflect.DeepEqual(tables[0], []MFTRow{{0xc001, []uint8{0, 2}}}), "%v", tables)
 	for _, c := range []struct{ name, text, want string }{
 		{"another file", "hello\n", "x:1: \"hello\": want an MLID"},
 		{"unknown switch", "Switch 0x999\n0xC001 : 0x001 \n", "x:1: switch 0000000000000999 is not in the fabric"},
@@ -116,11 +114,9 @@ func TestReadMCFDBsProblems(t *testing.T) {
 		{"no ports", head + "0xC001 : \n", "x:4: row 0xc001 has no ports"},
 		{"no MLID", head + "0x0001 : 0x001 \n", "x:4: "},
 	} {
-		if _, err := ReadMCFDBs(strings.NewReader(c.text), "x", graph); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		} else if strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v, want one problem", c.name, err)
-		}
+		_, err := ReadMCFDBs(strings.NewReader(c.text), "x", graph)
+		simtest.Fail(t, err, c.want)
+		simtest.ErrorIf(t, strings.Contains(err.Error(), "\n"), "%s: %v, want one problem", c.name, err)
 	}
 }
 

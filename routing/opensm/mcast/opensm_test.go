@@ -249,11 +249,9 @@ func TestLIDMatrix(t *testing.T) {
 			{"row twice", lines[0] + lines[1] + strings.Join(lines[1:], ""), net + ":3: a second row"},
 			{"something else", "hello\n", net + ":1: \"hello\""},
 		} {
-			if _, err := ReadLIDMatrix(strings.NewReader(c.text), net, env.Graph); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s, %s: %v, want %q", net, c.name, err, c.want)
-			} else if c.name == "unknown switch" && strings.Contains(err.Error(), "\n") {
-				t.Errorf("%s: the rows of an unknown switch are problems of their own: %v", net, err)
-			}
+			_, err := ReadLIDMatrix(strings.NewReader(c.text), net, env.Graph)
+			simtest.Fail(t, err, c.want)
+			simtest.ErrorIf(t, c.name == "unknown switch" && strings.Contains(err.Error(), "\n"), "%s: the rows of an unknown switch are problems of their own: %v", net, err)
 		}
 	}
 }

@@ -196,8 +196,7 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 	}
 }
 
-// plainSSSP is the unicast phase of opensm-sssp without short cuts: vertex 0 is
-// the host, weights are counted path by path.
+// plainSSSP is the unicast phase of opensm-sssp without short cuts: vertex 0 is the host, weights are counted path by path.
 type plainSSSP struct {
 	adj      [][]*plainLink
 	lids     []int
