@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -130,8 +131,8 @@ func TestFatPathsLayers(t *testing.T) {
 	r := must(t, topo, 0, "fatpaths", param.Set("layers", 6), param.Set("share", 0.6))
 	several, longest := 0, 0
 	for dst := range topology.TerminalID(50) {
-		different, total := map[string]bool{}, 0.0
-		paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
+		different, total, marked := map[string]bool{}, 0.0, 0.0
+		paths(topo, r, r.VCs(), 0, dst, func(path []step, state uint32) {
 			switches := ""
 			for _, s := range path {
 				switches += fmt.Sprint(s.to, " ")
@@ -139,8 +140,9 @@ func TestFatPathsLayers(t *testing.T) {
 			different[switches] = true
 			longest = max(longest, len(path)-1)
 			total += path[len(path)-1].share
+			marked += path[len(path)-1].share * float64(state&fabric.NonMinimal/fabric.NonMinimal)
 		})
-		simtest.ErrorIf(t, total < 1-1e-9 || total > 1+1e-9, "to %d with probability %v", dst, total)
+		simtest.ErrorIf(t, math.Abs(total-1) > 1e-9 || dst > 0 && math.Abs(marked-5./6) > 1e-9, "to %d with probability %v, by the other five layers with %v", dst, total, marked)
 		if len(different) > 1 {
 			several++
 		}

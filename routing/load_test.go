@@ -42,15 +42,12 @@ func bound(t *testing.T, topo topology.Topology, r fabric.Routing, m routing.Mat
 
 // TestDragonflyBounds: the 1056-terminal dragonfly (p = h = 4, a = 8, 33 groups).
 //
-// WC, MIN: the 32 terminals of a group share one global channel: 1/32. UR with self, MIN: a global
-// channel carries the packets of 32 terminals to 32 of 1056: 32*32/1056 = 0.9697. A local channel
-// carries, from switch R to S of a group, direct traffic 4*4/1056, traffic of R's terminals out by
-// S's four global channels 4*(4*32)/1056, and as much in: 16*(1+32+32)/1056 = 0.985. Injection and
-// ejection carry 1: the bound is 1. WC, VAL: 31 intermediate groups; a global channel from group i
-// to j != i+1 carries 32/31 from i's own packets if j is an intermediate group of theirs, and group
-// j-1's if it is one: for most pairs both, so 64/31, and a bound of 31/64. (The fullest local
-// channels carry as much: 4*4/31 of their own switch's packets, 4*4/31 on their way in, and 32/31
-// on their way through.)
+// WC, MIN: the 32 terminals of a group share one global channel: 1/32. UR with self, MIN: a global channel carries the packets of 32 terminals to 32
+// of 1056: 32*32/1056 = 0.9697. A local channel carries, from switch R to S of a group, direct traffic 4*4/1056, traffic of R's terminals out by S's
+// four global channels 4*(4*32)/1056, and as much in: 16*(1+32+32)/1056 = 0.985. Injection and ejection carry 1: the bound is 1. WC, VAL: 31
+// intermediate groups; a global channel from group i to j != i+1 carries 32/31 from i's own packets if j is an intermediate group of theirs, and
+// group j-1's if it is one: for most pairs both, so 64/31, and a bound of 31/64. (The fullest local channels carry as much: 4*4/31 of their own
+// switch's packets, 4*4/31 on their way in, and 32/31 on their way through.)
 func TestDragonflyBounds(t *testing.T) {
 	topo := dragonfly(t, 4, 8, 4, 0)
 	min, val := must(t, topo, 0, "min"), must(t, topo, 0, "val")

@@ -52,12 +52,10 @@ func compared(u *ugal, v *fabric.View, dst topology.TerminalID, via uint32) (h f
 // TestGauges: q*H of both paths. Virtual channels are L0 G1 L1 G2 L2 for local and global ones, minimal
 // packets begin at L1 or G2.
 //
-// To terminal 2 the minimal path is port 2 alone (8 flits, 2 on channel 2), 1 hop. The detour by group 3
-// leaves by port 1 (14 flits, 3 on channel 0), then port 6 (9 flits) and, from the switch at which it comes
-// in, port 27, with a last hop to switch 2: 4 hops. To terminal 6, in group 3, both leave by port 1,
-// channel 1 of which has 7 flits: minimally by port 6, 2 hops, by group 4 by port 7 (1 flit) with a hop in
-// each of the three groups: 5. Terminal 3 is on the switch at which the detour by group 3 comes in: 3 hops,
-// and the minimal path has a last hop to it: 2.
+// To terminal 2 the minimal path is port 2 alone (8 flits, 2 on channel 2), 1 hop. The detour by group 3 leaves by port 1 (14 flits, 3 on channel 0),
+// then port 6 (9 flits) and, from the switch at which it comes in, port 27, with a last hop to switch 2: 4 hops. To terminal 6, in group 3, both
+// leave by port 1, channel 1 of which has 7 flits: minimally by port 6, 2 hops, by group 4 by port 7 (1 flit) with a hop in each of the three groups:
+// 5. Terminal 3 is on the switch at which the detour by group 3 comes in: 3 hops, and the minimal path has a last hop to it: 2.
 func TestGauges(t *testing.T) {
 	topo, v := gauged(t, 2, map[topology.PortID][3]int{2: {1, 5, 2}, 1: {3, 7, 4}, 6: {2, 4, 3}, 7: {1, 0, 0}, 27: {50, 50, 0}})
 	for _, c := range []struct {
