@@ -215,6 +215,7 @@ func TestFlowsRefuses(t *testing.T) {
 		"[network]\nlatency = \"-1us\"\n":                                `network.latency = "-1us": want at least 0ns`,
 		"[channel.terminal]\nlatency = \"-1ns\"\n":                       `channel.terminal.latency = "-1ns": want at least 0ns`,
 		"[switch]\ndelay = \"-1ns\"\n":                                   `switch.delay = "-1ns": want at least 0ns`,
+		"[switch]\nfull = \"pause\"\npause_below = \"0B\"\n":             `switch.pause_below = 0B: want at least 1B`,
 		"[measure]\nend = \"0s\"\n":                                      `measure.end = "0ns": want at least 1ps`,
 		"[switch]\nqueue = \"9223372036854775807B\"\n":                   `switch.queue = "9223372036854775807B": want at most 1000GB`,
 		"[switch]\ndegraded = 3\n":                                       `switch.degraded = 3: want at most 2`,
@@ -286,24 +287,24 @@ func TestFlowsMemoryWarned(t *testing.T) {
 
 // TestFlowsWarned: queues that pauses do not keep from overflowing, as three inputs of 60,000 B, 25,000
 // of a round trip of 2 us and two packets of 4,150 B fill 279,900; load of 64-byte flows, which headers
-// double. DCQCN has marks by default, with pauses and without.
+// double; a timeout of 15 us and six queues of 8,300 B, 18.984 us, where four flights of 5 us and twice the 4,214 B of a
+// packet and its answer are 20.67424 us, and with flights of 4 us 16.67424. At 1 Gb/s these bytes take 67.424 us. DCQCN has marks by default, with pauses and without.
 func TestFlowsWarned(t *testing.T) {
 	star := "kind = \"flows\"\n[topology]\ntype = \"single-switch\"\nterminals = 4\n"
-	pause := "[switch]\nfull = \"pause\"\nqueue = "
-	load64 := "[flows]\npattern = \"poisson\"\nbytes = \"64B\"\nload = "
-	dcqcn := "[transport]\ncontrol = \"dcqcn\"\n[switch]\nfull = "
+	pause, load64 := "[switch]\nfull = \"pause\"\nqueue = ", "[flows]\npattern = \"poisson\"\nbytes = \"64B\"\nload = "
+	flown, dcqcn := "[switch]\nqueue = \"8300B\"\n[network]\nlatency = ", "[transport]\ncontrol = \"dcqcn\"\n[switch]\nfull = "
 	for text, want := range map[string]string{
 		pause + "\"279899B\"\n": "switch.queue holds less than the 279900B that 3 inputs of a switch bring",
 		pause + "\"279900B\"\n": "", pause + "\"0B\"\n": "",
 		load64 + "0.5\n": "flows.load = 0.5 counts payload: with headers flows fill 1 of the terminals' rate", load64 + "0.49\n": "",
 		"[switch]\nqueue = \"4149B\"\n": "switch.queue = 4149B holds no full packet (transport.packet = 4150B)", "[switch]\nqueue = \"4150B\"\n": "",
-		dcqcn + "\"drop\"\n": "", dcqcn + "\"pause\"\n": "",
+		pause + "\"4149B\"\n": "switch.queue = 4149B holds no full packet (transport.packet", flown + "\"5us\"\n": "switch.queue = 8300B makes a timeout of 18.984us", flown + "\"4us\"\n": "",
+		"[channel.terminal]\nrate = \"1Gb/s\"\n": "switch.queue = 62250B makes a timeout of 44.88us, 15us and what a terminal takes to send six queues, and a full packet and its answer take 71.424us",
+		dcqcn + "\"drop\"\n":                     "", dcqcn + "\"pause\"\n": "",
 	} {
-		f := enginetest.Load(t, star+text)
-		switch got := f.Warnings; {
-		case want == "" && len(got) > 0, want != "" && (len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want)):
-			t.Errorf("%s: %v, want %q", text, got, want)
-		}
+		got := enginetest.Load(t, star+text).Warnings
+		simtest.ErrorIf(t, want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want)),
+			"%s: %v, want %q", text, got, want)
 	}
 	f := enginetest.Load(t, star+dcqcn+"\"pause\"\n[flows]\npattern = \"incast\"\nsenders = 3\nbytes = \"1MB\"\n")
 	o := enginetest.Execute(t, f, engine.Execution{})
@@ -319,6 +320,7 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[transport]\nwindow_packets = 8\n":                                                    "transport.window_packets changes nothing",
 		"[transport.nscc]\nstart_window = 8\n[transport]\ncontrol = \"rccc\"\n":                "transport.nscc.start_window changes nothing",
 		"[switch]\nfull = \"drop\"\nheader = \"80B\"\n":                                        "switch.header changes nothing: it is of switch.full = \"trim\"",
+		"[switch]\ndegraded = 1\nqueue = \"16599B\"\n":                                         "switch.queue = 16599B holds no full packet on degraded cables",
 		"[switch]\nallow_deadlock = true\n":                                                    "switch.allow_deadlock changes nothing",
 		"[switch]\nfull = \"pause\"\nmark_max = 0.5\n":                                         "switch.mark_max changes nothing: switch.full = \"pause\" marks nothing",
 		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",

@@ -101,8 +101,21 @@ func (r *ReactionPoint) OnCNP(now sim.Time) {
 // advance lets the timers go off that were due until now.
 func (r *ReactionPoint) advance(now sim.Time) {
 	for r.active && min(r.nextTimer, r.nextAlpha) <= now {
+		if r.rests() {
+			c := r.settings
+			n := max(0, (now-r.nextTimer)/c.IncreaseTimer+1)
+			r.timerStage += int(n)
+			r.nextTimer += n * c.IncreaseTimer
+			r.nextAlpha += max(0, (now-r.nextAlpha)/c.AlphaTimer+1) * c.AlphaTimer
+			return
+		}
 		r.expire()
 	}
+}
+
+// rests tells whether timers change no rate any more: after a long silence they would go off millions of times.
+func (r *ReactionPoint) rests() bool {
+	return r.target == r.line && (r.target+r.current)/2 == r.current && r.alpha*(1-r.settings.Gain) == r.alpha
 }
 
 // expire lets the timer go off that is due first, alpha's if both are.

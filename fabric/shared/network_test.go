@@ -164,8 +164,7 @@ func TestFull(t *testing.T) {
 			}
 		}
 		port := b.net.graph.TerminalPort[0]
-		q := b.net.Counters(int(port))
-		paused := int64(0)
+		q, paused := b.net.Counters(int(port)), int64(0)
 		for s := range 8 {
 			paused += b.net.Counters(b.net.graph.NumPorts() + s).Paused
 		}
@@ -239,8 +238,7 @@ func TestGivesWay(t *testing.T) {
 	config := DefaultConfig()
 	config.Queue = 3000
 	n := starAt(t, 100e9, config, 0, 0).net
-	o := &n.out[n.graph.TerminalPort[0]]
-	flow := int32(0)
+	o, flow := &n.out[n.graph.TerminalPort[0]], int32(0)
 	come := func(size int32) {
 		id, p := n.Take()
 		flow++
@@ -295,8 +293,7 @@ func TestMarksByHand(t *testing.T) {
 	}{{500_000, 500_000, 1, 999, 999}, {0, 1_000_001, 0.25, 187, 313}, {0, 1_000_001, 1, 926, 1074}, {0, 500_000, 0.25, 1082, 1168}} {
 		config := DefaultConfig()
 		config.Queue, config.MarkFrom, config.MarkTo, config.MarkMax = 1<<30, c.from, c.to, c.most
-		b := star(t, config, 2, 1000)
-		marked := int64(0)
+		b, marked := star(t, config, 2, 1000), int64(0)
 		for i := range b.arrived {
 			if b.arrived[i].Marked {
 				marked++
@@ -471,9 +468,8 @@ func TestSettles(t *testing.T) {
 				more = a.kernel.Run(at)
 				simtest.FatalIf(t, b.kernel.Run(at) != more && more, "%s, %s: one goes on at %v", paths, full, at)
 				for p := range a.out {
-					if x, y := a.Counters(p), b.Counters(p); x != y || a.Waiting(p) != b.Waiting(p) {
-						t.Fatalf("%s, %s, output %d at %v: %+v and %d B, want %+v and %d", paths, full, p, at, x, a.Waiting(p), y, b.Waiting(p))
-					}
+					x, y, waits, want := a.Counters(p), b.Counters(p), a.Waiting(p), b.Waiting(p)
+					simtest.FatalIf(t, x != y || waits != want, "%s, %s, output %d at %v: %+v and %d B, want %+v and %d", paths, full, p, at, x, waits, y, want)
 				}
 			}
 			simtest.FatalIf(t, len(lazy.arrived) < 200 || len(lazy.arrived) != len(plain.arrived),

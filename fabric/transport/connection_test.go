@@ -114,9 +114,8 @@ func TestSprayingInTurn(t *testing.T) {
 	s := newSpraying("single", 8, 1, 0)
 	one := s.next(0)
 	for range 20 {
-		if s.heard(one, pathTrimmed); s.next(0) != one {
-			t.Fatal("a single path changes")
-		}
+		s.heard(one, pathTrimmed)
+		simtest.FatalIf(t, s.next(0) != one, "a single path changes")
 	}
 	s = newSpraying("oblivious", 8, 1, 0)
 	for range 20 {

@@ -69,9 +69,9 @@ func TestIncastByHand(t *testing.T) {
 		deepest := r.net.Counters(0).DeepestData
 		simtest.ErrorIf(t, deepest < c.low*4150 || deepest > c.high*4150,
 			"%s, %d flows: %d B wait at most, want %d to %d packets", c.control, c.n, deepest, c.low, c.high)
-		if n := &r.Counts; n.Sent != 60*int64(c.n) || n.Again != 0 || n.Timeouts != 0 || n.Trimmed != 0 || n.Notified != c.notices || (n.Pulls > 0) != r.config.hasCredit() {
-			t.Errorf("%s, %d flows: %+v, want %d notifications, nothing twice", c.control, c.n, *n, c.notices)
-		}
+		n := &r.Counts
+		simtest.ErrorIf(t, n.Sent != 60*int64(c.n) || n.Again+n.Timeouts+n.Trimmed != 0 || n.Notified != c.notices || (n.Pulls > 0) != r.config.hasCredit(),
+			"%s, %d flows: %+v, want %d notifications, nothing twice", c.control, c.n, *n, c.notices)
 	}
 }
 
@@ -122,9 +122,8 @@ func TestCreditKept(t *testing.T) {
 	c.active = true // sends nothing meanwhile
 	for before, want := range map[int64]int64{5_000: 15_240, 80_000: 87_642} {
 		c.credit = creditSender{bytes: before, granted: 100}
-		if c.pulled(140); c.credit.bytes != want || c.credit.granted != 140 {
-			t.Errorf("%d B and 40 units: %+v, want %d B", before, c.credit, want)
-		}
+		c.pulled(140)
+		simtest.ErrorIf(t, c.credit.bytes != want || c.credit.granted != 140, "%d B and 40 units: %+v, want %d B", before, c.credit, want)
 	}
 }
 
@@ -149,9 +148,8 @@ func TestTurns(t *testing.T) {
 			p.idle.Put(0)
 		}
 		r.grant(0)
-		if credit.granted != 64 || credit.in != c.in || p.demand.Len()+p.idle.Len() != 1 || (p.idle.Len() == 1) != (c.in == inIdle) {
-			t.Errorf("%+v: %+v, %d in demand, %d idle", c, *credit, p.demand.Len(), p.idle.Len())
-		}
+		simtest.ErrorIf(t, credit.granted != 64 || credit.in != c.in || p.demand.Len()+p.idle.Len() != 1 || (p.idle.Len() == 1) != (c.in == inIdle),
+			"%+v: %+v, %d in demand, %d idle", c, *credit, p.demand.Len(), p.idle.Len())
 	}
 }
 
@@ -244,9 +242,8 @@ func TestPoisson(t *testing.T) {
 	var from [16]int
 	last := sim.Time(0)
 	for _, f := range flows {
-		if from[f.Src]++; f.Src == f.Dst || f.Dst < 0 || f.Dst > 15 || f.Start < last || f.Start >= sim.Millisecond {
-			t.Fatalf("%+v behind one at %v", f, last)
-		}
+		from[f.Src]++
+		simtest.FatalIf(t, f.Src == f.Dst || f.Dst < 0 || f.Dst > 15 || f.Start < last || f.Start >= sim.Millisecond, "%+v behind one at %v", f, last)
 		last = f.Start
 	}
 	n := len(flows)
