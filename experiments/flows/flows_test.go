@@ -364,8 +364,7 @@ measure = { flows = true, links = true }
 	simtest.ErrorIf(t, len(start) != 3 || start[0] != 0 || start[1] != end[0] || start[2] != end[1] || math.Abs(fct[2]-fct[0]) > 1e-9,
 		"begin %v, end %v, take %v", start, end, fct)
 	bytes, percent, from := enginetest.Numbers(t, links, "bytes"), enginetest.Numbers(t, links, "percent"), enginetest.Column(t, links, "from")
-	at := slices.Index(from, "terminal "+enginetest.Column(t, flows, "source")[0])
-	want := 100 * 609408 * 8 / (100e3 * end[2])
+	at, want := slices.Index(from, "terminal "+enginetest.Column(t, flows, "source")[0]), 100*609408*8/(100e3*end[2])
 	simtest.ErrorIf(t, at < 0 || bytes[at] != 609408 || math.Abs(percent[at]-want) > 1e-9,
 		"%v carries %v bytes, %v %%, want 609,408 and %v", from, bytes, percent, want)
 	simtest.ErrorIf(t, slices.Contains(enginetest.Column(t, links, "between_switches"), "true"), "one switch has a cable to another one")

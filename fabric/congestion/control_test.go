@@ -26,8 +26,7 @@ func TestDCQCNVectors(t *testing.T) {
 	for i, row := range rows {
 		where := fmt.Sprintf("row %d, %s at %s us", i+2, row["scenario"], row["time_us"])
 		if row["scenario"] != scenario {
-			scenario = row["scenario"]
-			r = settings.Start(40e9)
+			scenario, r = row["scenario"], settings.Start(40e9)
 		}
 		now := microseconds(t, row["time_us"])
 		switch before := r; row["event"] {
@@ -43,8 +42,7 @@ func TestDCQCNVectors(t *testing.T) {
 			simtest.ErrorIf(t, r.target > before.target && !additive || r.target == before.target && additive && r.target < 40e9,
 				"%s: the target goes from %g to %g", where, before.target, r.target)
 		}
-		got := fmt.Sprintf("%d %d", r.timerStage, r.byteStage)
-		want := row["timer_stage"] + " " + row["byte_stage"]
+		got, want := fmt.Sprintf("%d %d", r.timerStage, r.byteStage), row["timer_stage"]+" "+row["byte_stage"]
 		simtest.ErrorIf(t, got != want, "%s: stages %s, want %s", where, got, want)
 		for _, c := range []struct {
 			what                   string

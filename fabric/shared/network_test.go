@@ -38,8 +38,7 @@ func (b *burst) Next(t topology.TerminalID) int32 {
 }
 
 func (b *burst) Arrived(_ topology.TerminalID, p *Packet) {
-	b.arrived = append(b.arrived, *p)
-	b.at = append(b.at, b.net.kernel.Now())
+	b.arrived, b.at = append(b.arrived, *p), append(b.at, b.net.kernel.Now())
 }
 
 // star runs packets of 1,000 B of some senders of a switch of 8 terminals into terminal 0: 100
@@ -327,8 +326,7 @@ func TestHostsUnmarked(t *testing.T) {
 		n := simtest.Must(New(sim.NewKernel(), g, config, timing, nil, 1))(t)
 		for p := range g.NumPorts() {
 			_, host := g.PeerTerminal(topology.PortID(p))
-			want := !host || !timing.HostsUnmarked
-			marks := n.out[p].from < never
+			want, marks := !host || !timing.HostsUnmarked, n.out[p].from < never
 			simtest.ErrorIf(t, marks != want, "port %d, to a terminal %v, hosts unmarked %v: marks %v", p, host, timing.HostsUnmarked, marks)
 		}
 	}

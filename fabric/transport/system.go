@@ -269,7 +269,9 @@ func (s *System) Handle(_ *sim.Kernel, e sim.Event) {
 	case startEvent:
 		s.start(e.Target)
 	case timerEvent:
-		s.connections[e.Target].timer()
+		if c := s.connections[e.Target]; c.timerAt == int64(s.kernel.Now()) { // an earlier one may have taken its place
+			c.timer()
+		}
 	case grantEvent:
 		s.grant(topology.TerminalID(e.Target))
 	case paceEvent:
