@@ -69,7 +69,7 @@ type flowsConfig struct {
 
 type networkTable struct {
 	Rate    sim.Rate `toml:"rate" doc:"rate of terminals, and of all cables without a rate of their own"`
-	Latency sim.Time `toml:"latency" doc:"time of flight" min:"0ns"`
+	Latency sim.Time `toml:"latency" doc:"time of flight" min:"0ns" max:"1000s"`
 }
 
 type flowsMeasure struct {
@@ -94,8 +94,8 @@ func (c *flowsConfig) build() (*flowsParts, error) {
 	p := &flowsParts{topology: t}
 	p.tree, _ = t.(topology.Tree)
 	var problems []error
-	if c.Network.Rate < 1e6 {
-		problems = append(problems, &param.ParamError{Key: "network.rate", Value: c.Network.Rate, Want: "at least 1Mb/s"})
+	if c.Network.Rate < 1e6 || c.Network.Rate > 1e15 {
+		problems = append(problems, &param.ParamError{Key: "network.rate", Value: c.Network.Rate, Want: "1Mb/s to 1000Tb/s"})
 	}
 	classes := lists.Map(t.Graph().Classes, func(c topology.Class) string { return c.Name })
 	for name := range c.Channel {

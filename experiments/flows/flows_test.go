@@ -47,8 +47,7 @@ flows = true
 	each := o.Tables["flows"]
 	took, slowdowns, bytes := simtest.Must(each.Numbers("fct_us"))(t), simtest.Must(each.Numbers("slowdown"))(t), 2e6
 	for i := range 3 {
-		took, slowdowns := took[126*i:126*i+126], slowdowns[126*i:126*i+126]
-		sum, squares, slowdown := 0.0, 0.0, 0.0
+		took, slowdowns, sum, squares, slowdown := took[126*i:126*i+126], slowdowns[126*i:126*i+126], 0.0, 0.0, 0.0
 		for k, x := range took[:125] {
 			sum += bytes / x
 			squares += bytes / x * (bytes / x)
@@ -212,10 +211,13 @@ func TestFlowsFileBeside(t *testing.T) {
 func TestFlowsRefuses(t *testing.T) {
 	const tree = "kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4, 4]\nw = [1, 2]\n"
 	for text, want := range map[string]string{
-		"[network]\nlatency = \"-1us\"\n":                                `network.latency = "-1us": want at least 0ns`,
-		"[channel.terminal]\nlatency = \"-1ns\"\n":                       `channel.terminal.latency = "-1ns": want at least 0ns`,
-		"[switch]\ndelay = \"-1ns\"\n":                                   `switch.delay = "-1ns": want at least 0ns`,
-		"[switch]\nfull = \"pause\"\npause_below = \"0B\"\n":             `switch.pause_below = 0B: want at least 1B`,
+		"[network]\nlatency = \"-1us\"\n":                    `network.latency = "-1us": want 0ns to 1000s`,
+		"[channel.terminal]\nlatency = \"-1ns\"\n":           `channel.terminal.latency = "-1ns": want 0ns to 1000s`,
+		"[switch]\ndelay = \"-1ns\"\n":                       `switch.delay = "-1ns": want 0ns to 1000s`,
+		"[switch]\nfull = \"pause\"\npause_below = \"0B\"\n": `switch.pause_below = 0B: want at least 1B`,
+		"[network]\nrate = \"1000001Gb/s\"\n":                `want 1Mb/s to 1000Tb/s`, "[network]\nlatency = \"1001s\"\n": `= "1001s": want 0ns to 1000s`,
+		"[transport.nscc]\nstart_window = 1000001\n": `= 1000001: want 0 to 1000000`, "[transport.nscc]\ntarget_delay = \"9223372s\"\n": `want 0ns to 1000000s`,
+		"[flows]\nbytes = \"9223372036854775807B\"\n":                    `flow 1 makes 2257310826445124 packets of a connection`,
 		"[measure]\nend = \"0s\"\n":                                      `measure.end = "0ns": want at least 1ps`,
 		"[switch]\nqueue = \"9223372036854775807B\"\n":                   `switch.queue = "9223372036854775807B": want at most 1000GB`,
 		"[switch]\ndegraded = 3\n":                                       `switch.degraded = 3: want at most 2`,

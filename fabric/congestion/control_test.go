@@ -95,8 +95,7 @@ func TestDCQCNPace(t *testing.T) {
 		}
 	}
 	simtest.ErrorIf(t, sent != 2, "%d notifications in 100 us of marks, want 2", sent)
-	err := param.Validate(&settings)
-	simtest.ErrorIf(t, err != nil, "%v", err)
+	simtest.Check(t, param.Validate(&settings))
 }
 
 // bottleneck is a switch with one queue of 40 Gb/s, to which each flow has a link of its own; a
@@ -444,8 +443,7 @@ func TestNSCCQuickAdaptLeast(t *testing.T) {
 // TestSettings: the defaults are allowed, and values out of bounds are refused by their key.
 func TestSettings(t *testing.T) {
 	n := DefaultNSCC()
-	err := param.Validate(&n)
-	simtest.ErrorIf(t, err != nil, "%v", err)
+	simtest.Check(t, param.Validate(&n))
 	n.Weight = 0
 	simtest.Fail(t, param.Validate(&n), "delay_weight = 0")
 }

@@ -8,10 +8,10 @@ import (
 
 // DCQCN holds the settings of RoCE's congestion control.
 type DCQCN struct {
-	CNPInterval   sim.Time  `toml:"cnp_interval" doc:"least time between two notifications of a receiver to one flow" min:"0ns"`
+	CNPInterval   sim.Time  `toml:"cnp_interval" doc:"least time between two notifications of a receiver to one flow" min:"0ns" max:"1000000s"`
 	Gain          float64   `toml:"alpha_gain" doc:"of the estimate of congestion, alpha, at a notification and without one" min:"0.000001" max:"1"`
-	AlphaTimer    sim.Time  `toml:"alpha_timer" doc:"time without a notification after which alpha falls" min:"1ns"`
-	IncreaseTimer sim.Time  `toml:"increase_timer" doc:"time between two increases of the rate" min:"1ns"`
+	AlphaTimer    sim.Time  `toml:"alpha_timer" doc:"time without a notification after which alpha falls" min:"1ns" max:"1000000s"`
+	IncreaseTimer sim.Time  `toml:"increase_timer" doc:"time between two increases of the rate" min:"1ns" max:"1000000s"`
 	IncreaseBytes sim.Bytes `toml:"increase_bytes" doc:"data sent between two increases of the rate, beside those of the timer; 0B: none" min:"0B"`
 	Stages        int       `toml:"recovery_stages" doc:"increases of either kind from which on the target rate grows: fast recovery ends" min:"1"`
 	Additive      sim.Rate  `toml:"additive_increase" doc:"of the target rate, after fast recovery" min:"1b/s"`

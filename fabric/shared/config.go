@@ -36,7 +36,7 @@ type Config struct {
 	XOn           sim.Bytes `toml:"pause_below" doc:"bytes below which it lets the sender go on" max:"1000GB"`
 	Paths         string    `toml:"paths" doc:"which of several shortest ways a packet takes: by a hash of flow, entropy and switch; data adaptively to one of the shortest queues, in steps of 5, 10 and 20 % of queue; or round robin, in an order drawn anew each turn" choices:"hash|adaptive|round-robin"`
 	Control       string    `toml:"control" doc:"class of control packets: before data, or in one queue with them" choices:"first|with-data"`
-	Delay         sim.Time  `toml:"delay" doc:"from the arrival of a packet until it is in the queue of its output" min:"0ns"`
+	Delay         sim.Time  `toml:"delay" doc:"from the arrival of a packet until it is in the queue of its output" min:"0ns" max:"1000s"`
 	AllowDeadlock bool      `toml:"allow_deadlock" doc:"run networks with pause although pauses can wait for each other in a circle"`
 	Degraded      int       `toml:"degraded" doc:"switches of the highest level whose cables have a quarter of their rate, and of their queues and thresholds: on two levels all cables of the first so many, on three those down to the first pod" min:"0"`
 }
@@ -72,7 +72,7 @@ func (c *Config) Validate() error {
 // Channel is a class of cables.
 type Channel struct {
 	Rate    sim.Rate `toml:"rate" doc:"data rate, each way; 0: the topology's, or that of the network"`
-	Latency sim.Time `toml:"latency" doc:"time of flight; 0s: the topology's, or that of the network" min:"0ns"`
+	Latency sim.Time `toml:"latency" doc:"time of flight; 0s: the topology's, or that of the network" min:"0ns" max:"1000s"`
 }
 
 // Timing is what a network comes to in picoseconds and bytes.

@@ -152,8 +152,7 @@ func TestFull(t *testing.T) {
 		if full != "pause" {
 			config.Queue = 3000
 		}
-		b := star(t, config, 7, 10)
-		whole, trimmed := 0, 0
+		b, whole, trimmed := star(t, config, 7, 10), 0, 0
 		for i := range b.arrived {
 			if p := &b.arrived[i]; p.Trimmed {
 				trimmed++

@@ -89,7 +89,7 @@ type sending struct {
 // PacketsOf is the number of packets of a flow of so many bytes, and the bytes of the last on the wire.
 func (c *Config) PacketsOf(bytes int64) (packets, last int64) {
 	payload := int64(c.Packet - c.Header)
-	packets = max(1, (bytes+payload-1)/payload)
+	packets = max(1, (bytes-1)/payload+1)
 	return packets, bytes - (packets-1)*payload + int64(c.Header)
 }
 

@@ -56,8 +56,7 @@ func TestIncastByHand(t *testing.T) {
 		{"both", 2, 1 << 20, 16, 24, 0, 8}, {"both", 3, 1 << 20, 32, 44, 0, 12},
 		{"dcqcn", 2, 0, 17, 17, 2, 1}, {"dcqcn", 3, 0, 77, 77, 6, 2},
 	} {
-		r := incast(t, c.control, c.n, 60, c.mark)
-		tail := 1332 + 60*float64(c.n)*332 + 1000 + 2010.24
+		r, tail := incast(t, c.control, c.n, 60, c.mark), 1332+60*float64(c.n)*332+1000+2010.24
 		_, ends := r.Ends()
 		first := ends[0].Nanoseconds()
 		for _, e := range ends {
