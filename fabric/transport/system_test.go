@@ -153,6 +153,7 @@ func TestMatrix(t *testing.T) {
 	} {
 		simtest.Refuse(ReadMatrix("x.cm", []byte(strings.Replace(oneMatrix, c.old, c.new, 1))))(t, c.want)
 	}
+	simtest.Refuse(ReadMatrix("x.cm", []byte("Nodes 4\nConnections 0\n")))(t, "x.cm:3: has no flow")
 }
 
 // TestTriggers: on a star of 100 Gb/s cables of a microsecond, a packet takes 332 ns twice and two flights to
@@ -162,8 +163,7 @@ func TestTriggers(t *testing.T) {
 	for key, want := range map[string]float64{"recv_done_trigger": 2664, "send_done_trigger": 4674.24} {
 		m := simtest.Must(ReadMatrix("x.cm", []byte("Nodes 4\n1->0 id 1 start 0 size 4086 prio 3 "+key+" 1\n0->2 id 2 trigger 1 size 4086\ntrigger id 1 oneshot\n")))(t)
 		began, _ := simulate(t, star(t, 4), controlled("none"), queued(1<<20), m.Flows, m.Triggers...).Ends()
-		got := began[1].Nanoseconds()
-		simtest.ErrorIf(t, math.Abs(got-want) > 0.001, "%s: begins at %v ns, want %v", key, got, want)
+		simtest.Near(t, began[1].Nanoseconds(), want, 0.001, "%s: begins at ns", key)
 		simtest.Refuse(ReadMatrix("x.cm", []byte("Nodes 4\n1->0 id 1 start 0 size 4086 "+key+" 2\n")))(t, "x.cm:2: "+key+" 2 is not in the file")
 	}
 }
