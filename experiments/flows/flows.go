@@ -69,7 +69,7 @@ type flowsConfig struct {
 
 type networkTable struct {
 	Rate    sim.Rate `toml:"rate" doc:"rate of terminals, and of all cables without a rate of their own"`
-	Latency sim.Time `toml:"latency" doc:"time of flight" min:"0ns"`
+	Latency sim.Time `toml:"latency" doc:"time of flight" min:"0ns" max:"1000s"`
 }
 
 type flowsMeasure struct {
@@ -94,8 +94,8 @@ func (c *flowsConfig) build() (*flowsParts, error) {
 	p := &flowsParts{topology: t}
 	p.tree, _ = t.(topology.Tree)
 	var problems []error
-	if c.Network.Rate < 1e6 {
-		problems = append(problems, &param.ParamError{Key: "network.rate", Value: c.Network.Rate, Want: "at least 1Mb/s"})
+	if c.Network.Rate < 1e6 || c.Network.Rate > 1e15 {
+		problems = append(problems, &param.ParamError{Key: "network.rate", Value: c.Network.Rate, Want: "1Mb/s to 1000Tb/s"})
 	}
 	classes := lists.Map(t.Graph().Classes, func(c topology.Class) string { return c.Name })
 	for name := range c.Channel {
@@ -131,13 +131,19 @@ func (c *flowsConfig) warnings(p *flowsParts) (list []experiments.Warning) {
 	warn := func(key, format string, args ...any) {
 		list = append(list, experiments.Warning{Key: key, Message: fmt.Sprintf(format, args...)})
 	}
-	if c.Switch.Full == "pause" && c.Switch.Queue > 0 {
+	q, whose := c.Switch.Queue, ""
+	if c.Switch.Degraded > 0 {
+		q, whose = q/4, " on degraded cables"
+	}
+	if c.Switch.Queue > 0 && q < c.Transport.Packet {
+		warn("switch.queue", "= %v holds no full packet%s (transport.packet = %v): none gets through, however often it is sent again", c.Switch.Queue, whose, c.Transport.Packet)
+	} else if c.Switch.Full == "pause" && c.Switch.Queue > 0 {
 		if needed, inputs := p.timing.Headroom(p.topology.Graph(), &c.Switch); c.Switch.Queue < needed {
 			warn("switch.queue", "holds less than the %v that %d inputs of a switch bring before their senders stop, so that packets may be dropped in spite of switch.full = \"pause\": of each pause_above, what its cable carries in a round trip, and two packets", needed, inputs)
 		}
 	}
-	if q := c.Switch.Queue; q > 0 && q < c.Transport.Packet && c.Switch.Full != "pause" {
-		warn("switch.queue", "= %v holds no full packet (transport.packet = %v): none gets through, however often it is sent again", q, c.Transport.Packet)
+	if wait := c.Transport.Timeout(&p.timing); wait > 0 && wait < p.timing.OwnRTT {
+		warn("switch.queue", "= %v makes a timeout of %v, 15us and what a terminal takes to send six queues, and a full packet and its answer take %v in the empty network: packets are sent again although none is lost", sim.Bytes(p.timing.Queue), sim.Time(wait), sim.Time(p.timing.OwnRTT))
 	}
 	if !otherPattern("poisson")(c) {
 		if wire := c.Flows.Load * c.wire(c.Flows.meanBytes()); wire >= 1 {

@@ -47,8 +47,7 @@ flows = true
 	each := o.Tables["flows"]
 	took, slowdowns, bytes := simtest.Must(each.Numbers("fct_us"))(t), simtest.Must(each.Numbers("slowdown"))(t), 2e6
 	for i := range 3 {
-		took, slowdowns := took[126*i:126*i+126], slowdowns[126*i:126*i+126]
-		sum, squares, slowdown := 0.0, 0.0, 0.0
+		took, slowdowns, sum, squares, slowdown := took[126*i:126*i+126], slowdowns[126*i:126*i+126], 0.0, 0.0, 0.0
 		for k, x := range took[:125] {
 			sum += bytes / x
 			squares += bytes / x * (bytes / x)
@@ -212,9 +211,13 @@ func TestFlowsFileBeside(t *testing.T) {
 func TestFlowsRefuses(t *testing.T) {
 	const tree = "kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4, 4]\nw = [1, 2]\n"
 	for text, want := range map[string]string{
-		"[network]\nlatency = \"-1us\"\n":                                `network.latency = "-1us": want at least 0ns`,
-		"[channel.terminal]\nlatency = \"-1ns\"\n":                       `channel.terminal.latency = "-1ns": want at least 0ns`,
-		"[switch]\ndelay = \"-1ns\"\n":                                   `switch.delay = "-1ns": want at least 0ns`,
+		"[network]\nlatency = \"-1us\"\n":                    `network.latency = "-1us": want 0ns to 1000s`,
+		"[channel.terminal]\nlatency = \"-1ns\"\n":           `channel.terminal.latency = "-1ns": want 0ns to 1000s`,
+		"[switch]\ndelay = \"-1ns\"\n":                       `switch.delay = "-1ns": want 0ns to 1000s`,
+		"[switch]\nfull = \"pause\"\npause_below = \"0B\"\n": `switch.pause_below = 0B: want at least 1B`,
+		"[network]\nrate = \"1000001Gb/s\"\n":                `want 1Mb/s to 1000Tb/s`, "[network]\nlatency = \"1001s\"\n": `= "1001s": want 0ns to 1000s`,
+		"[transport.nscc]\nstart_window = 1000001\n": `= 1000001: want 0 to 1000000`, "[transport.nscc]\ntarget_delay = \"9223372s\"\n": `want 0ns to 1000000s`,
+		"[flows]\nbytes = \"9223372036854775807B\"\n":                    `flow 1 makes 2257310826445124 packets of a connection`,
 		"[measure]\nend = \"0s\"\n":                                      `measure.end = "0ns": want at least 1ps`,
 		"[switch]\nqueue = \"9223372036854775807B\"\n":                   `switch.queue = "9223372036854775807B": want at most 1000GB`,
 		"[switch]\ndegraded = 3\n":                                       `switch.degraded = 3: want at most 2`,
@@ -286,24 +289,24 @@ func TestFlowsMemoryWarned(t *testing.T) {
 
 // TestFlowsWarned: queues that pauses do not keep from overflowing, as three inputs of 60,000 B, 25,000
 // of a round trip of 2 us and two packets of 4,150 B fill 279,900; load of 64-byte flows, which headers
-// double. DCQCN has marks by default, with pauses and without.
+// double; a timeout of 15 us and six queues of 8,300 B, 18.984 us, where four flights of 5 us and twice the 4,214 B of a
+// packet and its answer are 20.67424 us, and with flights of 4 us 16.67424. At 1 Gb/s these bytes take 67.424 us. DCQCN has marks by default, with pauses and without.
 func TestFlowsWarned(t *testing.T) {
 	star := "kind = \"flows\"\n[topology]\ntype = \"single-switch\"\nterminals = 4\n"
-	pause := "[switch]\nfull = \"pause\"\nqueue = "
-	load64 := "[flows]\npattern = \"poisson\"\nbytes = \"64B\"\nload = "
-	dcqcn := "[transport]\ncontrol = \"dcqcn\"\n[switch]\nfull = "
+	pause, load64 := "[switch]\nfull = \"pause\"\nqueue = ", "[flows]\npattern = \"poisson\"\nbytes = \"64B\"\nload = "
+	flown, dcqcn := "[switch]\nqueue = \"8300B\"\n[network]\nlatency = ", "[transport]\ncontrol = \"dcqcn\"\n[switch]\nfull = "
 	for text, want := range map[string]string{
 		pause + "\"279899B\"\n": "switch.queue holds less than the 279900B that 3 inputs of a switch bring",
 		pause + "\"279900B\"\n": "", pause + "\"0B\"\n": "",
 		load64 + "0.5\n": "flows.load = 0.5 counts payload: with headers flows fill 1 of the terminals' rate", load64 + "0.49\n": "",
 		"[switch]\nqueue = \"4149B\"\n": "switch.queue = 4149B holds no full packet (transport.packet = 4150B)", "[switch]\nqueue = \"4150B\"\n": "",
-		dcqcn + "\"drop\"\n": "", dcqcn + "\"pause\"\n": "",
+		pause + "\"4149B\"\n": "switch.queue = 4149B holds no full packet (transport.packet", flown + "\"5us\"\n": "switch.queue = 8300B makes a timeout of 18.984us", flown + "\"4us\"\n": "",
+		"[channel.terminal]\nrate = \"1Gb/s\"\n": "switch.queue = 62250B makes a timeout of 44.88us, 15us and what a terminal takes to send six queues, and a full packet and its answer take 71.424us",
+		dcqcn + "\"drop\"\n":                     "", dcqcn + "\"pause\"\n": "",
 	} {
-		f := enginetest.Load(t, star+text)
-		switch got := f.Warnings; {
-		case want == "" && len(got) > 0, want != "" && (len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want)):
-			t.Errorf("%s: %v, want %q", text, got, want)
-		}
+		got := enginetest.Load(t, star+text).Warnings
+		simtest.ErrorIf(t, want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want)),
+			"%s: %v, want %q", text, got, want)
 	}
 	f := enginetest.Load(t, star+dcqcn+"\"pause\"\n[flows]\npattern = \"incast\"\nsenders = 3\nbytes = \"1MB\"\n")
 	o := enginetest.Execute(t, f, engine.Execution{})
@@ -319,6 +322,7 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[transport]\nwindow_packets = 8\n":                                                    "transport.window_packets changes nothing",
 		"[transport.nscc]\nstart_window = 8\n[transport]\ncontrol = \"rccc\"\n":                "transport.nscc.start_window changes nothing",
 		"[switch]\nfull = \"drop\"\nheader = \"80B\"\n":                                        "switch.header changes nothing: it is of switch.full = \"trim\"",
+		"[switch]\ndegraded = 1\nqueue = \"16599B\"\n":                                         "switch.queue = 16599B holds no full packet on degraded cables",
 		"[switch]\nallow_deadlock = true\n":                                                    "switch.allow_deadlock changes nothing",
 		"[switch]\nfull = \"pause\"\nmark_max = 0.5\n":                                         "switch.mark_max changes nothing: switch.full = \"pause\" marks nothing",
 		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",
@@ -362,8 +366,7 @@ measure = { flows = true, links = true }
 	simtest.ErrorIf(t, len(start) != 3 || start[0] != 0 || start[1] != end[0] || start[2] != end[1] || math.Abs(fct[2]-fct[0]) > 1e-9,
 		"begin %v, end %v, take %v", start, end, fct)
 	bytes, percent, from := enginetest.Numbers(t, links, "bytes"), enginetest.Numbers(t, links, "percent"), enginetest.Column(t, links, "from")
-	at := slices.Index(from, "terminal "+enginetest.Column(t, flows, "source")[0])
-	want := 100 * 609408 * 8 / (100e3 * end[2])
+	at, want := slices.Index(from, "terminal "+enginetest.Column(t, flows, "source")[0]), 100*609408*8/(100e3*end[2])
 	simtest.ErrorIf(t, at < 0 || bytes[at] != 609408 || math.Abs(percent[at]-want) > 1e-9,
 		"%v carries %v bytes, %v %%, want 609,408 and %v", from, bytes, percent, want)
 	simtest.ErrorIf(t, slices.Contains(enginetest.Column(t, links, "between_switches"), "true"), "one switch has a cable to another one")

@@ -22,13 +22,11 @@ func TestDCQCNVectors(t *testing.T) {
 	settings := DefaultDCQCN()
 	settings.Minimum = 0
 	var r ReactionPoint
-	scenario := ""
-	rows := simtest.Table(t, "testdata/dcqcn_rp.csv.gz")
+	scenario, rows := "", simtest.Table(t, "testdata/dcqcn_rp.csv.gz")
 	for i, row := range rows {
 		where := fmt.Sprintf("row %d, %s at %s us", i+2, row["scenario"], row["time_us"])
 		if row["scenario"] != scenario {
-			scenario = row["scenario"]
-			r = settings.Start(40e9)
+			scenario, r = row["scenario"], settings.Start(40e9)
 		}
 		now := microseconds(t, row["time_us"])
 		switch before := r; row["event"] {
@@ -44,8 +42,7 @@ func TestDCQCNVectors(t *testing.T) {
 			simtest.ErrorIf(t, r.target > before.target && !additive || r.target == before.target && additive && r.target < 40e9,
 				"%s: the target goes from %g to %g", where, before.target, r.target)
 		}
-		got := fmt.Sprintf("%d %d", r.timerStage, r.byteStage)
-		want := row["timer_stage"] + " " + row["byte_stage"]
+		got, want := fmt.Sprintf("%d %d", r.timerStage, r.byteStage), row["timer_stage"]+" "+row["byte_stage"]
 		simtest.ErrorIf(t, got != want, "%s: stages %s, want %s", where, got, want)
 		for _, c := range []struct {
 			what                   string
@@ -83,8 +80,7 @@ func TestDCQCNHyper(t *testing.T) {
 // 800,000; notifications are 50 us apart.
 func TestDCQCNPace(t *testing.T) {
 	settings := DefaultDCQCN()
-	r := settings.Start(30e9)
-	sum := sim.Time(0)
+	r, sum := settings.Start(30e9), sim.Time(0)
 	for range 3 {
 		sum += r.OnSent(0, 1000)
 	}
@@ -99,8 +95,7 @@ func TestDCQCNPace(t *testing.T) {
 		}
 	}
 	simtest.ErrorIf(t, sent != 2, "%d notifications in 100 us of marks, want 2", sent)
-	err := param.Validate(&settings)
-	simtest.ErrorIf(t, err != nil, "%v", err)
+	simtest.Check(t, param.Validate(&settings))
 }
 
 // bottleneck is a switch with one queue of 40 Gb/s, to which each flow has a link of its own; a
@@ -189,8 +184,7 @@ func (b *bottleneck) run(n int, seed uint64) (utilisation, jain, queue, marked f
 			grow(e.at, 0)
 			break
 		}
-		flow := &b.flows[e.flow]
-		measured := e.at >= b.start
+		flow, measured := &b.flows[e.flow], e.at >= b.start
 		switch e.kind {
 		case sends:
 			at(e.at+max(flow.rate.OnSent(e.at, bottleneckPacket), packetTime), sends, e.flow, false)
@@ -265,17 +259,15 @@ func TestDCQCNBottleneck(t *testing.T) {
 		}
 		for k, what := range []string{"utilisation", "Jain's index", "queue in kB"} {
 			margin := max(high[k]-low[k], []float64{0.01, 0.01, high[k] / 10}[k])
-			if mean[k] < low[k]-margin || mean[k] > high[k]+margin {
-				t.Errorf("%d flows: %s %.4g, want %.4g to %.4g within %.2g", flows, what, mean[k], low[k], high[k], margin)
-			}
+			simtest.ErrorIf(t, mean[k] < low[k]-margin || mean[k] > high[k]+margin,
+				"%d flows: %s %.4g, want %.4g to %.4g within %.2g", flows, what, mean[k], low[k], high[k], margin)
 		}
 		settings := DefaultDCQCN()
 		p := fixedPoint(&settings, flows, bottleneckRate, bottleneckPacket)
 		queue := 5 + 195*p/0.01
 		t.Logf("%d flows: fixed point %.4f %%, queue %.1f kB; here %.4f %% and %.1f kB", flows, 100*p, queue, 100*marks, mean[2])
-		if flows <= 4 && (math.Abs(marks/p-1) > 0.2 || math.Abs(mean[2]/queue-1) > 0.25) {
-			t.Errorf("%d flows: marked %.3f %% and %.1f kB, fixed point %.3f %% and %.1f kB", flows, 100*marks, mean[2], 100*p, queue)
-		}
+		simtest.ErrorIf(t, flows <= 4 && (math.Abs(marks/p-1) > 0.2 || math.Abs(mean[2]/queue-1) > 0.25),
+			"%d flows: marked %.3f %% and %.1f kB, fixed point %.3f %% and %.1f kB", flows, 100*marks, mean[2], 100*p, queue)
 	}
 }
 
@@ -310,6 +302,23 @@ func TestDCQCNBytesBeginAnew(t *testing.T) {
 	simtest.ErrorIf(t, r.byteStage != 1, "%d increases after 10 MB behind a notification, want 1", r.byteStage)
 }
 
+// TestDCQCNSilence: what timers do in a silence is what they do one by one; once the rate is the line's and alpha, halved
+// each nanosecond, has come to 0 (after 1,075), no more than counting: an hour of 3.6 * 10^12 expiries takes no time.
+func TestDCQCNSilence(t *testing.T) {
+	settings := DefaultDCQCN()
+	settings.Gain, settings.AlphaTimer, settings.IncreaseTimer = 0.5, sim.Nanosecond, 3*sim.Nanosecond
+	r := settings.Start(100e9)
+	r.OnCNP(0)
+	one := r
+	r.advance(100*sim.Microsecond + 7)
+	for min(one.nextTimer, one.nextAlpha) <= 100*sim.Microsecond+7 {
+		one.expire()
+	}
+	simtest.ErrorIf(t, r != one || r.alpha != 0 || r.timerStage != 33_333 || r.nextAlpha != 100_001*sim.Nanosecond, "%+v, one by one %+v", r, one)
+	r.advance(3600 * sim.Second)
+	simtest.ErrorIf(t, r.timerStage != 1_200_000_000_000 || r.nextTimer != 3600*sim.Second+3*sim.Nanosecond, "after an hour %+v", r)
+}
+
 func number(t *testing.T, text string) float64 {
 	t.Helper()
 	return simtest.Must(strconv.ParseFloat(text, 64))(t)
@@ -342,12 +351,10 @@ func TestNSCCVectors(t *testing.T) {
 	windows, nacks := 0, 0
 	var differing []string
 	for _, path := range files {
-		w := DefaultNSCC().Law(vectorPath).Start()
-		tie := strings.Contains(path, "incast2_")
+		w, tie := DefaultNSCC().Law(vectorPath).Start(), strings.Contains(path, "incast2_")
 		for i, row := range simtest.Table(t, path) {
 			now := microseconds(t, row["time_us"])
-			where := fmt.Sprintf("%s row %d at %s us", path, i+2, row["time_us"])
-			inFlight := integer(t, row["in_flight_bytes"])
+			where, inFlight := fmt.Sprintf("%s row %d at %s us", path, i+2, row["time_us"]), integer(t, row["in_flight_bytes"])
 			var did Decision
 			if row["event"] == "nack" {
 				nacks++
@@ -356,9 +363,7 @@ func TestNSCCVectors(t *testing.T) {
 				windows++
 				var fulfilled bool
 				did, fulfilled = w.OnAck(now, sim.Time(integer(t, row["raw_rtt_ps"])), row["ecn"] == "1", integer(t, row["newly_received_bytes"]), inFlight)
-				if want := row["fulfilled"] == "1"; fulfilled != want && !tie {
-					t.Errorf("%s: fulfilled %v, want %v", where, fulfilled, want)
-				}
+				simtest.ErrorIf(t, fulfilled != (row["fulfilled"] == "1") && !tie, "%s: fulfilled %v", where, fulfilled)
 				if want := integer(t, row["cwnd_bytes_after"]); w.Window() != want {
 					differing = append(differing, fmt.Sprintf("%s: window %d, want %d", where, w.Window(), want))
 					w.window = want
@@ -395,9 +400,7 @@ func TestNSCCConstants(t *testing.T) {
 	simtest.ErrorIf(t, w.Window() != 262926, "window %d, want 262926", w.Window())
 	dropping := vectorPath
 	dropping.Trimming = false
-	if l := DefaultNSCC().Law(dropping); l.target != dropping.RTT {
-		t.Errorf("target without trimming %v, want the round trip", l.target)
-	}
+	simtest.Equal(t, DefaultNSCC().Law(dropping).target, dropping.RTT, "target without trimming, the round trip:")
 	given := DefaultNSCC()
 	given.Target, given.Start = 3*sim.Microsecond, 50
 	w = given.Law(vectorPath).Start()
@@ -433,16 +436,14 @@ func TestNSCCLosses(t *testing.T) {
 func TestNSCCQuickAdaptLeast(t *testing.T) {
 	w := DefaultNSCC().Law(vectorPath).Start()
 	w.OnAck(sim.Microsecond, vectorPath.RTT, false, 0, 0)
-	if did, _ := w.OnAck(sim.Millisecond, 100*vectorPath.RTT, false, 0, 0); did != QuickAdapt || w.Window() != 4150 {
-		t.Errorf("%v, window %d, want quick adapt to 4150", did, w.Window())
-	}
+	did, _ := w.OnAck(sim.Millisecond, 100*vectorPath.RTT, false, 0, 0)
+	simtest.ErrorIf(t, did != QuickAdapt || w.Window() != 4150, "%v, window %d, want quick adapt to 4150", did, w.Window())
 }
 
 // TestSettings: the defaults are allowed, and values out of bounds are refused by their key.
 func TestSettings(t *testing.T) {
 	n := DefaultNSCC()
-	err := param.Validate(&n)
-	simtest.ErrorIf(t, err != nil, "%v", err)
+	simtest.Check(t, param.Validate(&n))
 	n.Weight = 0
 	simtest.Fail(t, param.Validate(&n), "delay_weight = 0")
 }

@@ -8,10 +8,10 @@ import (
 
 // DCQCN holds the settings of RoCE's congestion control.
 type DCQCN struct {
-	CNPInterval   sim.Time  `toml:"cnp_interval" doc:"least time between two notifications of a receiver to one flow" min:"0ns"`
+	CNPInterval   sim.Time  `toml:"cnp_interval" doc:"least time between two notifications of a receiver to one flow" min:"0ns" max:"1000000s"`
 	Gain          float64   `toml:"alpha_gain" doc:"of the estimate of congestion, alpha, at a notification and without one" min:"0.000001" max:"1"`
-	AlphaTimer    sim.Time  `toml:"alpha_timer" doc:"time without a notification after which alpha falls" min:"1ns"`
-	IncreaseTimer sim.Time  `toml:"increase_timer" doc:"time between two increases of the rate" min:"1ns"`
+	AlphaTimer    sim.Time  `toml:"alpha_timer" doc:"time without a notification after which alpha falls" min:"1ns" max:"1000000s"`
+	IncreaseTimer sim.Time  `toml:"increase_timer" doc:"time between two increases of the rate" min:"1ns" max:"1000000s"`
 	IncreaseBytes sim.Bytes `toml:"increase_bytes" doc:"data sent between two increases of the rate, beside those of the timer; 0B: none" min:"0B"`
 	Stages        int       `toml:"recovery_stages" doc:"increases of either kind from which on the target rate grows: fast recovery ends" min:"1"`
 	Additive      sim.Rate  `toml:"additive_increase" doc:"of the target rate, after fast recovery" min:"1b/s"`
@@ -101,8 +101,21 @@ func (r *ReactionPoint) OnCNP(now sim.Time) {
 // advance lets the timers go off that were due until now.
 func (r *ReactionPoint) advance(now sim.Time) {
 	for r.active && min(r.nextTimer, r.nextAlpha) <= now {
+		if r.rests() {
+			c := r.settings
+			n := max(0, (now-r.nextTimer)/c.IncreaseTimer+1)
+			r.timerStage += int(n)
+			r.nextTimer += n * c.IncreaseTimer
+			r.nextAlpha += max(0, (now-r.nextAlpha)/c.AlphaTimer+1) * c.AlphaTimer
+			return
+		}
 		r.expire()
 	}
+}
+
+// rests tells whether timers change no rate any more: after a long silence they would go off millions of times.
+func (r *ReactionPoint) rests() bool {
+	return r.target == r.line && (r.target+r.current)/2 == r.current && r.alpha*(1-r.settings.Gain) == r.alpha
 }
 
 // expire lets the timer go off that is due first, alpha's if both are.

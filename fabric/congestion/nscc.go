@@ -22,11 +22,11 @@ func (p *Path) product(rtt sim.Time) float64 { return float64(rtt) * float64(p.R
 
 // NSCC holds the settings of the window of Ultra Ethernet's senders.
 type NSCC struct {
-	Target    sim.Time `toml:"target_delay" doc:"queueing delay that windows are steered to; 0ns: three quarters of the unloaded round trip, or all of it without trimming" min:"0ns"`
-	Start     int64    `toml:"start_window" doc:"window of a flow that starts; 0: one and a half bandwidth-delay products" unit:"packets" min:"0"`
+	Target    sim.Time `toml:"target_delay" doc:"queueing delay that windows are steered to; 0ns: three quarters of the unloaded round trip, or all of it without trimming" min:"0ns" max:"1000000s"`
+	Start     int64    `toml:"start_window" doc:"window of a flow that starts; 0: one and a half bandwidth-delay products" unit:"packets" min:"0" max:"1000000"`
 	Gamma     float64  `toml:"decrease_gamma" doc:"share of the mean delay's excess by which a window falls, at most by half" min:"0" max:"1"`
 	Weight    float64  `toml:"delay_weight" doc:"of one delay in the moving mean" min:"0.000001" max:"1"`
-	Adjust    int64    `toml:"adjust_packets" doc:"size of what arrives before a window grows by what it has earned" unit:"packets" min:"1"`
+	Adjust    int64    `toml:"adjust_packets" doc:"size of what arrives before a window grows by what it has earned" unit:"packets" min:"1" max:"1000000"`
 	Gate      int      `toml:"quick_adapt_gate" doc:"quick adapt acts if less has arrived than the largest window / 2^gate" min:"0" max:"30"`
 	Threshold float64  `toml:"quick_adapt_threshold" doc:"delay, in target delays, that calls for quick adapt as a trimmed packet does" min:"0"`
 	KeepBase  bool     `toml:"keep_base_rtt_on_nack" doc:"the answer to a trimmed packet, faster than that to a whole one, does not lower the unloaded round trip"`

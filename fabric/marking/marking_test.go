@@ -74,8 +74,7 @@ func TestInfiniBandMarks(t *testing.T) {
 // after an archive.
 func TestInfiniBandMarkingRate(t *testing.T) {
 	rate := param.Set("cc_sw_cong_setting_marking_rate", 2)
-	p := ports(t, rate)
-	marks := ""
+	p, marks := ports(t, rate), ""
 	for i := range 12 {
 		if p.Mark(&Leaving{Flits: 8, InLane: 20, Credits: 30, VC: i % 4 / 3}) {
 			marks += "1"

@@ -36,7 +36,7 @@ type Config struct {
 	XOn           sim.Bytes `toml:"pause_below" doc:"bytes below which it lets the sender go on" max:"1000GB"`
 	Paths         string    `toml:"paths" doc:"which of several shortest ways a packet takes: by a hash of flow, entropy and switch; data adaptively to one of the shortest queues, in steps of 5, 10 and 20 % of queue; or round robin, in an order drawn anew each turn" choices:"hash|adaptive|round-robin"`
 	Control       string    `toml:"control" doc:"class of control packets: before data, or in one queue with them" choices:"first|with-data"`
-	Delay         sim.Time  `toml:"delay" doc:"from the arrival of a packet until it is in the queue of its output" min:"0ns"`
+	Delay         sim.Time  `toml:"delay" doc:"from the arrival of a packet until it is in the queue of its output" min:"0ns" max:"1000s"`
 	AllowDeadlock bool      `toml:"allow_deadlock" doc:"run networks with pause although pauses can wait for each other in a circle"`
 	Degraded      int       `toml:"degraded" doc:"switches of the highest level whose cables have a quarter of their rate, and of their queues and thresholds: on two levels all cables of the first so many, on three those down to the first pod" min:"0"`
 }
@@ -53,6 +53,8 @@ func (c *Config) Validate() error {
 		return &param.ParamError{Key: "mark_to", Value: c.MarkTo, Want: fmt.Sprintf("at least mark_from, %v", c.MarkFrom)}
 	case c.Full == "pause" && c.XOn > c.XOff:
 		return &param.ParamError{Key: "pause_below", Value: c.XOn, Want: fmt.Sprintf("at most pause_above, %v", c.XOff)}
+	case c.Full == "pause" && c.XOn < 1:
+		return &param.ParamError{Key: "pause_below", Value: c.XOn, Want: "at least 1B: no input holds less than 0B, so that no sender would go on"}
 	case c.Header < 1:
 		return &param.ParamError{Key: "header", Value: c.Header, Want: "at least 1B"}
 	}
@@ -70,14 +72,15 @@ func (c *Config) Validate() error {
 // Channel is a class of cables.
 type Channel struct {
 	Rate    sim.Rate `toml:"rate" doc:"data rate, each way; 0: the topology's, or that of the network"`
-	Latency sim.Time `toml:"latency" doc:"time of flight; 0s: the topology's, or that of the network" min:"0ns"`
+	Latency sim.Time `toml:"latency" doc:"time of flight; 0s: the topology's, or that of the network" min:"0ns" max:"1000s"`
 }
 
 // Timing is what a network comes to in picoseconds and bytes.
 type Timing struct {
 	Rate          sim.Rate // of terminals
 	Packet        int64    // bytes of a full packet on the wire
-	RTT           int64    // ps: a full packet from end to end of the empty network and a header back
+	RTT           int64    // ps: a full packet from end to end of the empty network and a header back, all cables at Rate
+	OwnRTT        int64    // likewise, each cable at its own rate
 	BDP           int64    // bytes that Rate carries in RTT
 	Queue         int64    // bytes of data that an output holds
 	MarkFrom      int64
@@ -115,7 +118,8 @@ func NewTiming(g *topology.Graph, tree topology.Tree, timed Timed, config *Confi
 			t.switches[s] = int64(timed.SwitchDelay(topology.SwitchID(s)))
 		}
 	}
-	links, oneWay := t.diameter(g)
+	links, oneWay, perByte := t.diameter(g)
+	t.OwnRTT = 2*oneWay + int64(math.Round(perByte*float64(packet+header)))
 	t.RTT = 2*oneWay + int64(math.Round(t.Picoseconds(int64(links)*int64(packet+header))))
 	t.BDP = int64(math.Ceil(float64(t.RTT) * float64(t.Rate) / 8e12))
 	t.Oversubscription = 1
@@ -189,8 +193,8 @@ func (t *Timing) Bytes(g *topology.Graph) float64 {
 }
 
 // diameter is the number of links of a longest of the shortest paths from terminal 0, and the
-// latency along it, one way.
-func (t *Timing) diameter(g *topology.Graph) (links int, latency int64) {
+// latency along it, one way, and the time in ps that its cables take for a byte in sum.
+func (t *Timing) diameter(g *topology.Graph) (links int, latency int64, perByte float64) {
 	from := g.TerminalSwitch(0)
 	distance := g.DistancesFrom(from, nil)
 	far := topology.TerminalID(0)
@@ -200,17 +204,20 @@ func (t *Timing) diameter(g *topology.Graph) (links int, latency int64) {
 		}
 	}
 	at := g.TerminalSwitch(far)
-	latency = t.flight(g.PortClass[g.TerminalPort[0]]) + t.flight(g.PortClass[g.TerminalPort[far]]) + t.delay(at)
+	first, last := g.PortClass[g.TerminalPort[0]], g.PortClass[g.TerminalPort[far]]
+	latency = t.flight(first) + t.flight(last) + t.delay(at)
+	perByte = t.rate(first).PicosecondsFor(1) + t.rate(last).PicosecondsFor(1)
 	for links = 2; at != from; links++ {
 		for p, next := range g.Links(at) {
 			if distance[next] == distance[at]-1 {
 				latency += t.flight(g.PortClass[p]) + t.delay(next)
+				perByte += t.rate(g.PortClass[p]).PicosecondsFor(1)
 				at = next
 				break
 			}
 		}
 	}
-	return links, latency
+	return links, latency, perByte
 }
 
 // oversubscription multiplies the ratios of bandwidth below and above, level by level.

@@ -38,8 +38,7 @@ func (b *burst) Next(t topology.TerminalID) int32 {
 }
 
 func (b *burst) Arrived(_ topology.TerminalID, p *Packet) {
-	b.arrived = append(b.arrived, *p)
-	b.at = append(b.at, b.net.kernel.Now())
+	b.arrived, b.at = append(b.arrived, *p), append(b.at, b.net.kernel.Now())
 }
 
 // star runs packets of 1,000 B of some senders of a switch of 8 terminals into terminal 0: 100
@@ -153,8 +152,7 @@ func TestFull(t *testing.T) {
 		if full != "pause" {
 			config.Queue = 3000
 		}
-		b := star(t, config, 7, 10)
-		whole, trimmed := 0, 0
+		b, whole, trimmed := star(t, config, 7, 10), 0, 0
 		for i := range b.arrived {
 			if p := &b.arrived[i]; p.Trimmed {
 				trimmed++
@@ -164,8 +162,7 @@ func TestFull(t *testing.T) {
 			}
 		}
 		port := b.net.graph.TerminalPort[0]
-		q := b.net.Counters(int(port))
-		paused := int64(0)
+		q, paused := b.net.Counters(int(port)), int64(0)
 		for s := range 8 {
 			paused += b.net.Counters(b.net.graph.NumPorts() + s).Paused
 		}
@@ -239,8 +236,7 @@ func TestGivesWay(t *testing.T) {
 	config := DefaultConfig()
 	config.Queue = 3000
 	n := starAt(t, 100e9, config, 0, 0).net
-	o := &n.out[n.graph.TerminalPort[0]]
-	flow := int32(0)
+	o, flow := &n.out[n.graph.TerminalPort[0]], int32(0)
 	come := func(size int32) {
 		id, p := n.Take()
 		flow++
@@ -295,8 +291,7 @@ func TestMarksByHand(t *testing.T) {
 	}{{500_000, 500_000, 1, 999, 999}, {0, 1_000_001, 0.25, 187, 313}, {0, 1_000_001, 1, 926, 1074}, {0, 500_000, 0.25, 1082, 1168}} {
 		config := DefaultConfig()
 		config.Queue, config.MarkFrom, config.MarkTo, config.MarkMax = 1<<30, c.from, c.to, c.most
-		b := star(t, config, 2, 1000)
-		marked := int64(0)
+		b, marked := star(t, config, 2, 1000), int64(0)
 		for i := range b.arrived {
 			if b.arrived[i].Marked {
 				marked++
@@ -330,8 +325,7 @@ func TestHostsUnmarked(t *testing.T) {
 		n := simtest.Must(New(sim.NewKernel(), g, config, timing, nil, 1))(t)
 		for p := range g.NumPorts() {
 			_, host := g.PeerTerminal(topology.PortID(p))
-			want := !host || !timing.HostsUnmarked
-			marks := n.out[p].from < never
+			want, marks := !host || !timing.HostsUnmarked, n.out[p].from < never
 			simtest.ErrorIf(t, marks != want, "port %d, to a terminal %v, hosts unmarked %v: marks %v", p, host, timing.HostsUnmarked, marks)
 		}
 	}
@@ -471,9 +465,8 @@ func TestSettles(t *testing.T) {
 				more = a.kernel.Run(at)
 				simtest.FatalIf(t, b.kernel.Run(at) != more && more, "%s, %s: one goes on at %v", paths, full, at)
 				for p := range a.out {
-					if x, y := a.Counters(p), b.Counters(p); x != y || a.Waiting(p) != b.Waiting(p) {
-						t.Fatalf("%s, %s, output %d at %v: %+v and %d B, want %+v and %d", paths, full, p, at, x, a.Waiting(p), y, b.Waiting(p))
-					}
+					x, y, waits, want := a.Counters(p), b.Counters(p), a.Waiting(p), b.Waiting(p)
+					simtest.FatalIf(t, x != y || waits != want, "%s, %s, output %d at %v: %+v and %d B, want %+v and %d", paths, full, p, at, x, waits, y, want)
 				}
 			}
 			simtest.FatalIf(t, len(lazy.arrived) < 200 || len(lazy.arrived) != len(plain.arrived),

@@ -89,7 +89,7 @@ type sending struct {
 // PacketsOf is the number of packets of a flow of so many bytes, and the bytes of the last on the wire.
 func (c *Config) PacketsOf(bytes int64) (packets, last int64) {
 	payload := int64(c.Packet - c.Header)
-	packets = max(1, (bytes+payload-1)/payload)
+	packets = max(1, (bytes-1)/payload+1)
 	return packets, bytes - (packets-1)*payload + int64(c.Header)
 }
 
@@ -214,6 +214,8 @@ func (c *connection) goOn() {
 	case c.rate != nil && !c.rateEvent && c.size() > 0:
 		c.rateEvent = true
 		s.kernel.Schedule(sim.Time(c.rateAt), s.id, rateEvent, c.number, 0)
+	case c.timerAt == 0 && s.timing.timeout > 0 && c.wantsCredit():
+		c.setTimer(int64(s.kernel.Now()) + s.timing.timeout)
 	}
 }
 
@@ -360,24 +362,16 @@ func (c *connection) timer() {
 		}
 		c.goOn()
 	}
-	if size := c.size(); len(c.again) > 0 && size > 0 && !c.allows(size) {
-		// What is lost waits for credit that may have been lost, too.
-		if c.system.config.hasCredit() && now-c.requested >= s.timing.timeout {
+	if size := c.size(); size > 0 && !c.allows(size) && (len(c.again) > 0 || c.wantsCredit()) {
+		// What is lost waits for credit that may have been lost, too. What is new has a receiver asked that grants nothing
+		// any more: one that does would go on as before.
+		if s.config.hasCredit() && now-c.requested >= s.timing.timeout && (len(c.again) > 0 || c.receiver.credit.in == inNone) {
 			c.request(now)
 		}
 		if c.timerAt == 0 {
 			c.setTimer(now + s.timing.timeout)
 		}
 	}
-}
-
-// request asks the receiver for credit.
-func (c *connection) request(now int64) {
-	c.requested = now
-	id, p := c.system.control(c.dst, 2*c.number)
-	p.Kind, p.Bytes, p.Entropy = request, c.target(), c.spray.next(now)
-	c.system.Counts.Requests++
-	c.system.sendControl(c.src, id)
 }
 
 // spraying chooses the entropies of a connection's packets, below n, a power of 2.

@@ -114,9 +114,8 @@ func TestSprayingInTurn(t *testing.T) {
 	s := newSpraying("single", 8, 1, 0)
 	one := s.next(0)
 	for range 20 {
-		if s.heard(one, pathTrimmed); s.next(0) != one {
-			t.Fatal("a single path changes")
-		}
+		s.heard(one, pathTrimmed)
+		simtest.FatalIf(t, s.next(0) != one, "a single path changes")
 	}
 	s = newSpraying("oblivious", 8, 1, 0)
 	for range 20 {
@@ -215,12 +214,21 @@ func TestTimeoutOfSpray(t *testing.T) {
 	simtest.ErrorIf(t, got != 17_400_000+10_000_000_000, "frozen until %d ps", got)
 }
 
+// TestOneTimer: no packet finds room. A packet that times out sets the timer, and so does the one that is due next: there
+// are at most two events for each timeout, and the start.
+func TestOneTimer(t *testing.T) {
+	config, of := DefaultConfig(), shared.DefaultConfig()
+	config.Control, of.Queue, of.Full = "none", 4149, "drop"
+	r := prepare(t, star(t, 4), config, of, sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 10 * 4086}})
+	r.kernel.Run(sim.Millisecond)
+	n, events := r.Counts, int64(r.kernel.Handled())
+	simtest.ErrorIf(t, n.Timeouts < 500 || events > 2*n.Timeouts+1, "%d events, %+v", events, n)
+}
+
 // TestRequests: three packets time out at 17.4, 17.732 and 18.064 us without credit. The first has credit asked
 // for, the others come within a round trip of that, and what waits for credit within a timeout.
 func TestRequests(t *testing.T) {
-	config, of := DefaultConfig(), shared.DefaultConfig()
-	config.Control, of.Queue = "rccc", 5000
-	r := prepare(t, star(t, 4), config, of, 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 3 * 4086}})
+	r := prepare(t, star(t, 4), controlled("rccc"), queued(5000), 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 3 * 4086}})
 	r.kernel.Run(sim.Microsecond)
 	c := r.connections[0]
 	c.credit.bytes, c.requested = 0, -r.timing.RTT
@@ -229,12 +237,21 @@ func TestRequests(t *testing.T) {
 	simtest.ErrorIf(t, n.Timeouts != 3 || n.Requests != 1 || n.Again != 0, "%+v, want 3 timeouts, a request and nothing sent again", n)
 }
 
+// TestPullsLost: a sender that waits for pulls that were lost, from a receiver that has granted all, asks once, a timeout after
+// the last answer; nothing else was lost.
+func TestPullsLost(t *testing.T) {
+	r := prepare(t, star(t, 4), controlled("rccc"), queued(100_000), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 40 * 4086}})
+	r.kernel.Run(4 * sim.Microsecond)
+	p, credit := &r.hosts[0].pacer, &r.connections[0].receiver.credit
+	p.demand, p.idle, credit.in, credit.granted = sim.FIFO[int32]{}, sim.FIFO[int32]{}, inNone, credit.target+1000
+	r.finish(t)
+	simtest.ErrorIf(t, r.Counts.Requests != 1 || r.Counts.Again+r.Counts.Timeouts != 0, "%+v, want a request and nothing sent again", r.Counts)
+}
+
 // TestRequestForOthers: a packet that times out while another waits to be sent again has credit asked for although there
 // is some; the next one comes within a round trip of that.
 func TestRequestForOthers(t *testing.T) {
-	config, of := DefaultConfig(), shared.DefaultConfig()
-	config.Control, of.Queue = "rccc", 5000
-	r := prepare(t, star(t, 4), config, of, 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 3 * 4086}})
+	r := prepare(t, star(t, 4), controlled("rccc"), queued(5000), 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 3 * 4086}})
 	r.kernel.Run(sim.Microsecond)
 	c := r.connections[0]
 	c.credit.bytes, c.requested, c.active = 1<<20, -r.timing.RTT, true // sends nothing meanwhile
@@ -270,9 +287,7 @@ func TestAcknowledgedBytes(t *testing.T) {
 
 // TestControlTurns: a terminal with data sends ten control packets for a packet of data, and without data all.
 func TestControlTurns(t *testing.T) {
-	config := DefaultConfig()
-	config.Control = "none"
-	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4 * 4086}})
+	r := prepare(t, star(t, 4), controlled("none"), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4 * 4086}})
 	r.kernel.Run(100 * sim.Nanosecond) // the first packet of data is on its way
 	control := map[int32]bool{}
 	for range 48 {
@@ -320,9 +335,7 @@ func TestOrder(t *testing.T) {
 // TestNothingToAskFor: a sender that speculates asks for a packet's credit only while it has something to send; a
 // receiver's pace begins to change with its first flow, once.
 func TestNothingToAskFor(t *testing.T) {
-	config := DefaultConfig()
-	config.Control = "rccc"
-	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4086}})
+	r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4086}})
 	r.hosts[0].pacer.slows = true
 	r.kernel.Run(100 * sim.Nanosecond)
 	c := r.connections[0]
@@ -333,9 +346,7 @@ func TestNothingToAskFor(t *testing.T) {
 // TestIdleSenders: of senders that have no wish a receiver passes over one that is through, twice, and the next gets 64 units of 256 B;
 // at half its pace the receiver then waits 64 * 256 * 80 ps / (0.99 * 0.5) = 2,647,919.19 ps.
 func TestIdleSenders(t *testing.T) {
-	config := DefaultConfig()
-	config.Control = "rccc"
-	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), 10*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 6 * 4086}, {Src: 2, Dst: 0, Bytes: 6 * 4086}})
+	r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), 10*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 6 * 4086}, {Src: 2, Dst: 0, Bytes: 6 * 4086}})
 	r.kernel.Run(100 * sim.Nanosecond)
 	p, now := &r.hosts[0].pacer, r.kernel.Now()
 	p.rate = 0.5

@@ -61,6 +61,20 @@ func (c *connection) pulled(granted int64) {
 	c.goOn()
 }
 
+// wantsCredit tells whether nothing but a pull has the connection go on, which may have been lost.
+func (c *connection) wantsCredit() bool {
+	return c.awaited == 0 && c.backlog > 0 && c.system.config.hasCredit() && c.credit.bytes <= 0
+}
+
+// request asks the receiver for credit.
+func (c *connection) request(now int64) {
+	c.requested = now
+	id, p := c.system.control(c.dst, 2*c.number)
+	p.Kind, p.Bytes, p.Entropy = request, c.target(), c.spray.next(now)
+	c.system.Counts.Requests++
+	c.system.sendControl(c.src, id)
+}
+
 // creditReceiver is the other end.
 type creditReceiver struct {
 	target, granted int64 // units

@@ -56,8 +56,7 @@ func TestIncastByHand(t *testing.T) {
 		{"both", 2, 1 << 20, 16, 24, 0, 8}, {"both", 3, 1 << 20, 32, 44, 0, 12},
 		{"dcqcn", 2, 0, 17, 17, 2, 1}, {"dcqcn", 3, 0, 77, 77, 6, 2},
 	} {
-		r := incast(t, c.control, c.n, 60, c.mark)
-		tail := 1332 + 60*float64(c.n)*332 + 1000 + 2010.24
+		r, tail := incast(t, c.control, c.n, 60, c.mark), 1332+60*float64(c.n)*332+1000+2010.24
 		_, ends := r.Ends()
 		first := ends[0].Nanoseconds()
 		for _, e := range ends {
@@ -69,18 +68,16 @@ func TestIncastByHand(t *testing.T) {
 		deepest := r.net.Counters(0).DeepestData
 		simtest.ErrorIf(t, deepest < c.low*4150 || deepest > c.high*4150,
 			"%s, %d flows: %d B wait at most, want %d to %d packets", c.control, c.n, deepest, c.low, c.high)
-		if n := &r.Counts; n.Sent != 60*int64(c.n) || n.Again != 0 || n.Timeouts != 0 || n.Trimmed != 0 || n.Notified != c.notices || (n.Pulls > 0) != r.config.hasCredit() {
-			t.Errorf("%s, %d flows: %+v, want %d notifications, nothing twice", c.control, c.n, *n, c.notices)
-		}
+		n := &r.Counts
+		simtest.ErrorIf(t, n.Sent != 60*int64(c.n) || n.Again+n.Timeouts+n.Trimmed != 0 || n.Notified != c.notices || (n.Pulls > 0) != r.config.hasCredit(),
+			"%s, %d flows: %+v, want %d notifications, nothing twice", c.control, c.n, *n, c.notices)
 	}
 }
 
 // TestPullTarget: a sender wants what waits, at most 1.5 bandwidth-delay products (58,428 B: 87,642),
 // divided among its flows, above what it has been granted: units of 256 B, rounded up.
 func TestPullTarget(t *testing.T) {
-	config := DefaultConfig()
-	config.Control = "rccc"
-	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
+	r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
 	c := r.connections[0]
 	for _, x := range []struct {
 		backlog, credit int64
@@ -95,8 +92,7 @@ func TestPullTarget(t *testing.T) {
 		{1 << 20, 0, 3, 100 + 115},   // 29,214: 114.12
 	} {
 		c.credit = creditSender{bytes: x.credit, granted: 100}
-		c.backlog = x.backlog
-		r.hosts[1].waiting = x.waiting
+		c.backlog, r.hosts[1].waiting = x.backlog, x.waiting
 		simtest.Equal(t, c.target(), x.want, "%d B wait with %d of credit, %d flows: target", x.backlog, x.credit, x.waiting)
 	}
 }
@@ -115,30 +111,25 @@ func TestPullTargetOfWindow(t *testing.T) {
 // TestCreditKept: 40 units, 10,240 B, come to 5,000 B of credit in full, and to 80,000 B until it is 1.5
 // bandwidth-delay products, 87,642 B.
 func TestCreditKept(t *testing.T) {
-	config := DefaultConfig()
-	config.Control = "rccc"
-	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
+	r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
 	c := r.connections[0]
 	c.active = true // sends nothing meanwhile
 	for before, want := range map[int64]int64{5_000: 15_240, 80_000: 87_642} {
 		c.credit = creditSender{bytes: before, granted: 100}
-		if c.pulled(140); c.credit.bytes != want || c.credit.granted != 140 {
-			t.Errorf("%d B and 40 units: %+v, want %d B", before, c.credit, want)
-		}
+		c.pulled(140)
+		simtest.ErrorIf(t, c.credit.bytes != want || c.credit.granted != 140, "%d B and 40 units: %+v, want %d B", before, c.credit, want)
 	}
 }
 
 // TestTurns: a turn of 16 KiB, 64 units of 256 B, that fills what a sender wants leaves it among the idle, and one
 // that does not among those in demand. An idle sender gets a turn, too, and the next one.
 func TestTurns(t *testing.T) {
-	config := DefaultConfig()
-	config.Control = "rccc"
 	for _, c := range []struct {
 		target int64
 		demand bool
 		in     uint8
 	}{{64, true, inIdle}, {65, true, inDemand}, {0, false, inIdle}} {
-		r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1 << 20}})
+		r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1 << 20}})
 		r.kernel.Run(100 * sim.Nanosecond)
 		p, credit := &r.hosts[0].pacer, &r.connections[0].receiver.credit
 		credit.target, credit.in = c.target, inIdle
@@ -149,19 +140,16 @@ func TestTurns(t *testing.T) {
 			p.idle.Put(0)
 		}
 		r.grant(0)
-		if credit.granted != 64 || credit.in != c.in || p.demand.Len()+p.idle.Len() != 1 || (p.idle.Len() == 1) != (c.in == inIdle) {
-			t.Errorf("%+v: %+v, %d in demand, %d idle", c, *credit, p.demand.Len(), p.idle.Len())
-		}
+		simtest.ErrorIf(t, credit.granted != 64 || credit.in != c.in || p.demand.Len()+p.idle.Len() != 1 || (p.idle.Len() == 1) != (c.in == inIdle),
+			"%+v: %+v, %d in demand, %d idle", c, *credit, p.demand.Len(), p.idle.Len())
 	}
 }
 
 // TestIdleTurns: an idle sender gets turns until it has been granted 1.5 bandwidth-delay products, 87,642 B, more than it
 // wanted: 278 units and a turn are 87,552 B, 279 and a turn 87,808.
 func TestIdleTurns(t *testing.T) {
-	config := DefaultConfig()
-	config.Control = "rccc"
 	for ahead, want := range map[int64]creditReceiver{278: {100, 100 + 278 + 64, inIdle}, 279: {100, 100 + 279, inNone}} {
-		r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1 << 20}})
+		r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1 << 20}})
 		r.kernel.Run(100 * sim.Nanosecond)
 		credit := &r.connections[0].receiver.credit
 		*credit = creditReceiver{100, 100 + ahead, inIdle}
@@ -188,9 +176,7 @@ func TestSeen(t *testing.T) {
 // taken from the rate, which then falls by half of what g is above 0.3. Without both it rises by
 // 1 % of the link, then 2, 4. It stays above 0.9 over the oversubscription, here 4: 0.225.
 func TestPace(t *testing.T) {
-	config := DefaultConfig()
-	config.Control = "rccc"
-	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
+	r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
 	r.timing.Oversubscription = 4
 	p := &r.hosts[0].pacer
 	for _, c := range []struct {
@@ -227,10 +213,8 @@ func TestVictim(t *testing.T) {
 
 // TestRepeated: a flow of a packet, which ends after 4,674.24 ns as in TestTriggers, is sent again then, and once more.
 func TestRepeated(t *testing.T) {
-	config, of := DefaultConfig(), shared.DefaultConfig()
-	config.Control, of.Queue = "none", 1<<20
 	flows, triggers := Repeated([]Flow{{ID: 1, Src: 1, Dst: 0, Bytes: 4086}}, nil, 3)
-	began, _ := simulate(t, star(t, 4), config, of, flows, triggers...).Ends()
+	began, _ := simulate(t, star(t, 4), controlled("none"), queued(1<<20), flows, triggers...).Ends()
 	for i, at := range began {
 		simtest.ErrorIf(t, math.Abs(at.Nanoseconds()-4674.24*float64(i)) > 0.001, "time %d begins at %v", i, at)
 	}
@@ -244,9 +228,8 @@ func TestPoisson(t *testing.T) {
 	var from [16]int
 	last := sim.Time(0)
 	for _, f := range flows {
-		if from[f.Src]++; f.Src == f.Dst || f.Dst < 0 || f.Dst > 15 || f.Start < last || f.Start >= sim.Millisecond {
-			t.Fatalf("%+v behind one at %v", f, last)
-		}
+		from[f.Src]++
+		simtest.FatalIf(t, f.Src == f.Dst || f.Dst < 0 || f.Dst > 15 || f.Start < last || f.Start >= sim.Millisecond, "%+v behind one at %v", f, last)
 		last = f.Start
 	}
 	n := len(flows)

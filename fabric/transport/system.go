@@ -206,13 +206,7 @@ func New(kernel *sim.Kernel, g *topology.Graph, config Config, flows []Flow, tri
 
 // Over tells the end points of their network, and how they are to take its times.
 func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed uint64) {
-	s.net, s.timing = net, timing{Timing: t}
-	switch {
-	case t.Queue < math.MaxInt64:
-		s.timing.timeout = timeout(t, t.Queue)
-	case s.goesBack: // packets that come out of order are thrown away
-		s.timing.timeout = timeout(t, t.BDP)
-	}
+	s.net, s.timing = net, timing{t, s.config.Timeout(t)}
 	s.law = s.config.NSCC.Law(congestion.Path{RTT: sim.Time(t.RTT), Rate: t.Rate, PacketBytes: t.Packet, PayloadBytes: t.Packet - int64(s.config.Header), Trimming: trims, Credit: s.config.hasCredit()})
 	slows := s.config.Control == "rccc" && s.timing.Oversubscription > 1
 	for i := range s.hosts {
@@ -226,8 +220,15 @@ func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed ui
 	}
 }
 
-// timeout is how long a sender waits, in ps: 15 us, and what six queues of so many bytes take.
-func timeout(t *shared.Timing, queue int64) int64 {
+// Timeout is how long a sender waits, in ps: 15 us, and what six queues take; 0: nothing is lost.
+func (c *Config) Timeout(t *shared.Timing) int64 {
+	queue := t.Queue
+	if queue == math.MaxInt64 {
+		if c.Repeat != "go-back-n" {
+			return 0
+		}
+		queue = t.BDP // packets that come out of order are thrown away
+	}
 	return 15_000_000 + int64(math.Round(min(6*t.Picoseconds(queue), 1e18)))
 }
 
@@ -268,7 +269,9 @@ func (s *System) Handle(_ *sim.Kernel, e sim.Event) {
 	case startEvent:
 		s.start(e.Target)
 	case timerEvent:
-		s.connections[e.Target].timer()
+		if c := s.connections[e.Target]; c.timerAt == int64(s.kernel.Now()) { // an earlier one may have taken its place
+			c.timer()
+		}
 	case grantEvent:
 		s.grant(topology.TerminalID(e.Target))
 	case paceEvent:

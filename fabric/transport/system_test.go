@@ -29,6 +29,20 @@ func star(t *testing.T, terminals int) topology.Topology {
 	return simtest.Must(topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", terminals)))(t)
 }
 
+// controlled are end points as by default under a control.
+func controlled(control string) Config {
+	config := DefaultConfig()
+	config.Control = control
+	return config
+}
+
+// queued are switches as by default with queues of so many bytes.
+func queued(bytes sim.Bytes) shared.Config {
+	of := shared.DefaultConfig()
+	of.Queue = bytes
+	return of
+}
+
 // prepare makes a network of 100 Gb/s, before anything has happened.
 func prepare(t *testing.T, topo topology.Topology, config Config, of shared.Config, latency sim.Time, flows []Flow, triggers ...Trigger) *run {
 	t.Helper()
@@ -97,9 +111,7 @@ func TestFlowBytes(t *testing.T) {
 func TestIncast(t *testing.T) {
 	for _, control := range []string{"nscc", "rccc", "both"} {
 		flows := simtest.Must(Incast(16, 15, 0, 2_000_000))(t)
-		config := DefaultConfig()
-		config.Control = control
-		r := simulate(t, pods(t, 4), config, shared.DefaultConfig(), flows)
+		r := simulate(t, pods(t, 4), controlled(control), shared.DefaultConfig(), flows)
 		n, ideal := r.Counts, 15*(489*4150+2010)*80e-6
 		simtest.ErrorIf(t, r.tail() < ideal || r.tail() > 1.015*ideal, "%s: %v us, want %v", control, r.tail(), ideal)
 		simtest.ErrorIf(t, n.Trimmed == 0 || n.Refused != n.Trimmed || n.Again != n.Trimmed || n.Sent != 15*490+n.Again || n.Timeouts != 0 || n.Duplicates != 0, "%s: %+v", control, n)
@@ -141,6 +153,7 @@ func TestMatrix(t *testing.T) {
 	} {
 		simtest.Refuse(ReadMatrix("x.cm", []byte(strings.Replace(oneMatrix, c.old, c.new, 1))))(t, c.want)
 	}
+	simtest.Refuse(ReadMatrix("x.cm", []byte("Nodes 4\nConnections 0\n")))(t, "x.cm:3: has no flow")
 }
 
 // TestTriggers: on a star of 100 Gb/s cables of a microsecond, a packet takes 332 ns twice and two flights to
@@ -149,11 +162,8 @@ func TestMatrix(t *testing.T) {
 func TestTriggers(t *testing.T) {
 	for key, want := range map[string]float64{"recv_done_trigger": 2664, "send_done_trigger": 4674.24} {
 		m := simtest.Must(ReadMatrix("x.cm", []byte("Nodes 4\n1->0 id 1 start 0 size 4086 prio 3 "+key+" 1\n0->2 id 2 trigger 1 size 4086\ntrigger id 1 oneshot\n")))(t)
-		config, of := DefaultConfig(), shared.DefaultConfig()
-		config.Control, of.Queue = "none", 1<<20
-		began, _ := simulate(t, star(t, 4), config, of, m.Flows, m.Triggers...).Ends()
-		got := began[1].Nanoseconds()
-		simtest.ErrorIf(t, math.Abs(got-want) > 0.001, "%s: begins at %v ns, want %v", key, got, want)
+		began, _ := simulate(t, star(t, 4), controlled("none"), queued(1<<20), m.Flows, m.Triggers...).Ends()
+		simtest.Near(t, began[1].Nanoseconds(), want, 0.001, "%s: begins at ns", key)
 		simtest.Refuse(ReadMatrix("x.cm", []byte("Nodes 4\n1->0 id 1 start 0 size 4086 "+key+" 2\n")))(t, "x.cm:2: "+key+" 2 is not in the file")
 	}
 }

@@ -381,6 +381,9 @@ func (r *matrixReader) checkWhole() {
 	if r.Nodes < 1 {
 		r.Problem("Nodes is missing")
 	}
+	if len(r.Flows) == 0 && !r.Any() {
+		r.Problem("has no flow: want one at least, as 0->1 start 0 size 4096")
+	}
 	if r.connections >= 0 && r.connections != len(r.Flows) {
 		r.Problem("Connections announces %d flows, and %d follow: is the file cut?", r.connections, len(r.Flows))
 	}
