@@ -414,13 +414,7 @@ func TestValueWithoutPlan(t *testing.T) {
 		"no plan for func()":                        func(a *Archive) { Value(a, new([]func())) },
 		"keys of type snapshot.fraction have no or": func(a *Archive) { Value(a, &map[fraction]int{1: 1, 2: 2}) },
 	} {
-		func() {
-			defer func() {
-				why, _ := recover().(string)
-				simtest.ErrorIf(t, !strings.Contains(why, want), "panics with %q, want %q", why, want)
-			}()
-			call(Writer())
-		}()
+		simtest.Panics(t, func() { call(Writer()) }, want)
 	}
 }
 
