@@ -147,7 +147,7 @@ func TestRegistrations(t *testing.T) {
 		},
 		`shape "idle": want a name`:                           func(r *Registry[string, string]) { Register[roundConfig](r, "idle", "x", light, nil) },
 		`setting "a" of param.twice: want an exported field`:  func(*Registry[string, string]) { DescribeParams(&twice{}) },
-		`setting "a" of param.hidden: want an exported field`: func(*Registry[string, string]) { DescribeParams(&hidden{}) },
+		`setting "a" of param.hidden: want an exported field`: func(*Registry[string, string]) { DescribeParams(&hidden{a: 1}) },
 	} {
 		simtest.Panics(t, func() { register(shapes()) }, "param: "+want)
 	}
