@@ -248,7 +248,7 @@ type LSSSettings struct {
 // AlltoallLSS is the ring by RDMA writes into buffers whose addresses ranks gather on the way (Li et
 // al. 2013, section 3.2). In step k a rank exchanges handshakes with the ranks k after and k before
 // it, each with all addresses that the sender has; after it, it has those of the k(k+1)/2 ranks on
-// either side, and once these are all there are no more ([LSSHandshakes]). The receiver polls on the
+// either side, and once these are all there are no more ([lssHandshakes]). The receiver polls on the
 // last 8 bytes of its buffer; where the data end in the value that the buffer had, every
 // c.NoticeEvery-th block here, a notice follows. The paper does not say whether a rank waits for a
 // step's block before the next; here it does, unless c.AtOnce, by which all blocks behind the
@@ -259,7 +259,7 @@ type LSSSettings struct {
 // for each step.
 func AlltoallLSS(e Env, c LSSSettings) Collective {
 	n := e.Ranks
-	steps := LSSHandshakes(n)
+	steps := lssHandshakes(n)
 	reach := steps * (steps + 1) / 2
 	l := &lss{Env: e, LSSSettings: c, handshakes: steps, window: 2*n + reach, span: 2*reach + 1}
 	contract := exchange(e).with(3*l.span+1+n,
@@ -283,9 +283,9 @@ func AlltoallLSS(e Env, c LSSSettings) Collective {
 	return even(n, 1+2*steps+writes, contract, l.round)
 }
 
-// LSSHandshakes is the number of steps with handshakes (two messages each): the least k after which
+// lssHandshakes is the number of steps with handshakes (two messages each): the least k after which
 // all n addresses, 1 + k(k+1), are known.
-func LSSHandshakes(n int) int {
+func lssHandshakes(n int) int {
 	k := 0
 	for k*(k+1)+1 < n {
 		k++

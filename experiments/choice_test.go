@@ -38,10 +38,7 @@ func TestChoicesInTablesOfNames(t *testing.T) {
 // TestChoicesWithoutRegistry: a table of names whose choice nobody has given a registry is told
 // to the one who declares it.
 func TestChoicesWithoutRegistry(t *testing.T) {
-	defer func() {
-		simtest.Says(t, fmt.Sprint(recover()), "setting type of experiments.bare chooses from nothing")
-	}()
-	newElement(reflect.TypeFor[bare]())
+	simtest.Panics(t, func() { newElement(reflect.TypeFor[bare]()) }, "setting type of experiments.bare chooses from nothing")
 }
 
 type bare struct {

@@ -125,8 +125,7 @@ delay = "1ns"
 	simtest.ErrorIf(t, err != nil || sweptRows(again) != want, "resolved: %v\n%s", err, f.Resolved())
 	pinned := load(t, text, "traffic.load=0.7", "shape.p=1")
 	simtest.Equal(t, sweptRows(pinned), "1 0.7 10 1ns\n1 0.7 20 2ns", "pinned: got\n")
-	none := load(t, text, "sweep.one_at_a_time=[]", "shape.p=1")
-	simtest.Equal(t, sweptRows(none), "1", "without: got\n")
+	simtest.Equal(t, sweptRows(load(t, text, "sweep.one_at_a_time=[]", "shape.p=1")), "1", "without: got\n")
 }
 
 // TestSet: --set pins a swept key, adds an axis under sweep., and reads bare words as strings.

@@ -182,8 +182,8 @@ var kinds = map[string]*kind{}
 // Register adds a kind. Registering a name twice, or a row with columns of
 // other types than the documented ones, panics.
 func Register[C, R any](k Kind[C, R]) {
-	if _, taken := kinds[k.Name]; taken {
-		panic(fmt.Sprintf("experiments: kind %q registered twice", k.Name))
+	if _, taken := kinds[k.Name]; taken || k.Name == "" || k.Doc == "" || k.Defaults == nil || k.Run == nil {
+		panic(fmt.Sprintf("experiments: kind %q: want a name that is not registered yet, Doc, Defaults and Run", k.Name))
 	}
 	if k.Complete == nil {
 		k.Complete = func(*C, func(string) bool) {}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -177,6 +178,8 @@ func TestMisuse(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[shape]\ntype = \"ring\"\n[traffic]\nmode = \"misuse\"\n")
 	_, _, err := f.NewRun(f.Points[0], Circumstances{}).Compute(t.Context())
 	simtest.ErrorIf(t, fmt.Sprint(err) != `shape "ring" reads what it has not declared`, "%v", err)
+	simtest.Fail(t, f.Points[0].blame(&param.Misuse{Of: "mode", Did: "moves"}), `mode "misuse" moves`)
+	simtest.Panics(t, func() { Register(Kind[struct{}, struct{}]{Name: "empty"}) }, `experiments: kind "empty": want a name that is not registered yet, Doc, Defaults and Run`)
 }
 
 // TestInterruptible: what does not end by itself is left behind; what is done is

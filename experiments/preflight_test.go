@@ -320,8 +320,7 @@ measure = { warmup = 1000, window = 4000 }
 		return all
 	}
 	simtest.Equal(t, fmt.Sprint(said(f.Warnings)), "[switch.buffer_flits for switch.buffer_flits = 8]", "the file:")
-	report := simtest.Must(f.Preflight(true))(t)
-	simtest.Equal(t, strings.Join(said(report.Warnings), "; "), "traffic.load for routing.type = val", "preflight:")
+	simtest.Equal(t, strings.Join(said(simtest.Must(f.Preflight(true))(t).Warnings), "; "), "traffic.load for routing.type = val", "preflight:")
 }
 
 // TestIdleKeys: of settings that change nothing those are named that the file, its sweep or an

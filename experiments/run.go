@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/lists"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Run is what a kind gets to compute one point, beside its configuration.
@@ -231,7 +232,7 @@ func (r *Run) Compute(ctx context.Context) (finished *Record, kept bool, err err
 		defer func() {
 			switch broken := recover().(type) {
 			case nil:
-			case misuse:
+			case *param.Misuse:
 				err = r.point.blame(broken)
 			default:
 				err = fmt.Errorf("internal error, please report it: %v\n%s", broken, debug.Stack())
@@ -256,21 +257,18 @@ func (r *Run) Compute(ctx context.Context) (finished *Record, kept bool, err err
 	}, kept, nil
 }
 
-// misuse is a panic of what is registered with weft and breaks its contract, such as
-// [fabric.Misuse].
-type misuse interface {
-	error
-	// Misused is the table that names it, and what it has done.
-	Misused() (table, did string)
-}
-
 // blame names, as the file does, what breaks its contract.
-func (p *Point) blame(m misuse) error {
-	table, did := m.Misused()
-	if name := p.valueOf(table + ".type"); name != nil {
-		return fmt.Errorf("%s %q %s", table, name, did)
+func (p *Point) blame(m *param.Misuse) error {
+	var names []any
+	for _, s := range p.settings.all() {
+		if s.Key == m.Of+".type" || strings.HasSuffix(s.Key, "."+m.Of) {
+			names = append(names, s.Value)
+		}
 	}
-	return m
+	if len(names) != 1 { // which of them, their type tells
+		return m
+	}
+	return fmt.Errorf("%s %q %s", m.Of, names[0], m.Did)
 }
 
 // Record is a finished point: what the journal of a result folder keeps of it, and what a

@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/arbitration"
@@ -214,19 +213,6 @@ func (t *MulticastTable) PortsOf(mlid int32, in topology.PortID) (row []topology
 	}
 	return nil, false
 }
-
-// Misuse is a forbidden act of a routing or a program of terminals. The fabric panics with it,
-// since a run cannot go on.
-type Misuse struct {
-	Of  string // what it is: routing, program
-	By  any    // it
-	Did string // and what it must do
-}
-
-func (m *Misuse) Error() string { return fmt.Sprintf("%s %T %s", m.Of, m.By, m.Did) }
-
-// Misused is the table of experiment files that names it, and what it has done.
-func (m *Misuse) Misused() (table, did string) { return m.Of, m.Did }
 
 // View is what a routing may see of the network when it decides. Counts of the deciding switch are
 // those of the cycle's beginning; decisions made before at this switch in this cycle are counted as

@@ -291,6 +291,14 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
+// TestOperationMisuse: 2 ranks are 0 and 1; a receive may be from any.
+func TestOperationMisuse(t *testing.T) {
+	for _, op := range []collectives.Op{collectives.SendOp(2, 0, 8), collectives.RecvOp(-2, 0, 8), collectives.SendOp(-1, 0, 8), collectives.SendOp(1, 0, -8), {Kind: 9}, {Kind: collectives.Compute, Time: -1}} {
+		s := collectives.Uniform(2, 1, func(_, _ int, dst []collectives.Op) []collectives.Op { return append(dst, op) })
+		simtest.Panics(t, func() { mpi.RunSchedule(s, mpi.Costs{}, 1).Start(1, nil) }, fmt.Sprintf("gives rank 1 in round 0 an operation of kind %d, peer %d, %d B and ", op.Kind, op.Peer, op.Bytes))
+	}
+}
+
 func TestRuntimeRefusesSeveralCPUs(t *testing.T) {
 	simtest.Refuse(runGoal(t, mpi.QDRConfig(1), "num_ranks 1\nrank 0 {\ncalc 5 cpu 2\n}\n"))(t, "3 CPUs")
 }

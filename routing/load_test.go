@@ -355,6 +355,5 @@ func TestAlternatives(t *testing.T) {
 	}
 	// A packet for the next group crosses its source's switch, the one with the channel but for
 	// 1/4, the one behind, and its destination's but for 1/4: 4 - 2/4 switches.
-	load := simtest.Must(routing.Loads(g, minimal, 3, nextGroup{topo.(topology.Grouped)}))(t)
-	simtest.Near(t, load.Hops(), 3.5, 1e-12, "switches")
+	simtest.Near(t, simtest.Must(routing.Loads(g, minimal, 3, nextGroup{topo.(topology.Grouped)}))(t).Hops(), 3.5, 1e-12, "switches")
 }

@@ -41,8 +41,7 @@ func TestRegister(t *testing.T) {
 			"weft %s: status %d: %s%s", args, status, &out, &errors)
 	}
 	Register(greet)
-	defer func() { simtest.ErrorIf(t, recover() == nil, "two subcommands have one name") }()
-	Root(&bytes.Buffer{}, &bytes.Buffer{})
+	simtest.Panics(t, func() { Root(&bytes.Buffer{}, &bytes.Buffer{}) }, "command: weft greet is registered twice")
 }
 
 var update = flag.Bool("update", false, "rewrite golden files")

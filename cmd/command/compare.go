@@ -55,24 +55,9 @@ func (a *App) compare(ctx context.Context, args []string, flags *compareFlags) e
 	if column, value, ok := strings.Cut(flags.baseline, "="); ok && (flags.between == "" || flags.between == column) {
 		flags.between, flags.baseline = column, value
 	}
-	where, err := keyValues("where", flags.where)
+	tables, err := selected(ctx, args, flags.where)
 	if err != nil {
 		return err
-	}
-	var tables []*results.Table
-	for _, name := range args {
-		table, err := readTable(ctx, name)
-		if err != nil {
-			return err
-		}
-		some, err := table.Where(where)
-		if err == nil && len(where) > 0 && len(some.Rows) == 0 {
-			err = table.Unmet(where)
-		}
-		if err != nil {
-			return Usagef("%s: --where: %v", name, err)
-		}
-		tables = append(tables, some)
 	}
 	names := args
 	switch {
@@ -132,6 +117,29 @@ func (a *App) compare(ctx context.Context, args []string, flags *compareFlags) e
 		return Usagef("no difference could be judged: the tables hold neither confidence intervals nor replications of %s (sweep the seed, set measure.replications where the kind has it, or measure for longer)", flags.metric)
 	}
 	return nil
+}
+
+// selected reads tables, of each the rows that --where selects.
+func selected(ctx context.Context, names, where []string) (tables []*results.Table, err error) {
+	selection, err := keyValues("where", where)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		table, err := readTable(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		some, err := table.Where(selection)
+		if err == nil && len(selection) > 0 && len(some.Rows) == 0 {
+			err = table.Unmet(selection)
+		}
+		if err != nil {
+			return nil, Usagef("%s: --where: %v", name, err)
+		}
+		tables = append(tables, some)
+	}
+	return tables, nil
 }
 
 // metricOf is what is compared of a table where nothing is asked for.

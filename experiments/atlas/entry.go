@@ -40,7 +40,7 @@ func NewEntry(ctx context.Context, c Candidate, set []string) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Entry{Listed: *l, Worst: WorstPattern(x)}
+	e := &Entry{Listed: *l, Worst: worstPattern(x)}
 	if !hasPattern(x, e.Worst) {
 		e.Worst = "none"
 	}
@@ -230,9 +230,9 @@ type Pair struct {
 	Worst       float64
 }
 
-// WorstPattern names the pattern that is hard for a network: one group to the next, or without
+// worstPattern names the pattern that is hard for a network: one group to the next, or without
 // groups all terminals of a switch to another's.
-func WorstPattern(x topology.Topology) string {
+func worstPattern(x topology.Topology) string {
 	if hasPattern(x, "worst-case") {
 		return "worst-case"
 	}
@@ -302,7 +302,7 @@ func certified(c *Candidate, x topology.Topology, name, variant string, config a
 		p.Refused = err.Error()
 		return p
 	}
-	p.Uniform, p.Worst = bound(x, r, p.VCs, "uniform"), bound(x, r, p.VCs, WorstPattern(x))
+	p.Uniform, p.Worst = bound(x, r, p.VCs, "uniform"), bound(x, r, p.VCs, worstPattern(x))
 	return p
 }
 

@@ -352,7 +352,7 @@ func (x *Experiment) Judge(s *judge.Session, results string) (verdicts []judge.R
 			if err != nil {
 				return nil, failed, err
 			}
-			rows[i] = Replaced(rows[i], better)
+			rows[i] = replaced(rows[i], better)
 		}
 	}
 	for _, r := range slices.Concat(rows...) {

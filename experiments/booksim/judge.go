@@ -225,8 +225,8 @@ func MoreSeeds(rows []Row, seeds int) (loads []float64) {
 	return loads
 }
 
-// Replaced are the rows with those that were judged again in their places.
-func Replaced(rows, again []Row) []Row {
+// replaced are the rows with those that were judged again in their places.
+func replaced(rows, again []Row) []Row {
 	all := slices.Clone(rows)
 	for i, r := range all {
 		for _, n := range again {

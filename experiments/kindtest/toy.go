@@ -111,12 +111,6 @@ type toyRow struct {
 	State    string  `column:"state" doc:"saturated if the load is above 0.6, steady otherwise"`
 }
 
-// misuse is the panic of a shape that breaks its contract.
-type misuse struct{}
-
-func (misuse) Error() string                { return "misuse" }
-func (misuse) Misused() (table, did string) { return "shape", "reads what it has not declared" }
-
 // Gate lets tests hold points of mode "wait" until they say so.
 var Gate func(ctx context.Context)
 
@@ -131,7 +125,7 @@ func runToy(ctx context.Context, c *toyConfig, run *experiments.Run) (toyRow, er
 			panic("told to break")
 		}
 	case "misuse":
-		panic(misuse{})
+		panic(&param.Misuse{Of: "shape", Did: "reads what it has not declared"})
 	case "wait":
 		Gate(ctx)
 	}

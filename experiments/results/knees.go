@@ -120,20 +120,20 @@ func sameNumber(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a
 
 // Metrics that a selection of rows, usually all loads of one variant, comes down to.
 const (
-	SaturationMetric = "saturation_throughput" // the rule of papers: see acceptedAt95
-	SteadyMetric     = "steady_throughput"     // weft's own verdict
-	PeaksMetric      = "peaks"                 // of a histogram: see Peaks
+	saturationMetric = "saturation_throughput" // the rule of papers: see acceptedAt95
+	steadyMetric     = "steady_throughput"     // weft's own verdict
+	peaksMetric      = "peaks"                 // of a histogram: see Peaks
 )
 
 // DerivedMetrics are computed from several rows.
 var DerivedMetrics = map[string]func(*Table) (float64, error){
-	SaturationMetric: AcceptedAt95,
-	SteadyMetric:     SteadyThroughput,
-	PeaksMetric:      Peaks,
+	saturationMetric: acceptedAt95,
+	steadyMetric:     steadyThroughput,
+	peaksMetric:      Peaks,
 }
 
-// SteadyThroughput is the highest accepted load among the steady rows, NaN if there are none.
-func SteadyThroughput(t *Table) (float64, error) {
+// steadyThroughput is the highest accepted load among the steady rows, NaN if there are none.
+func steadyThroughput(t *Table) (float64, error) {
 	accepted, err := t.Numbers("accepted_load")
 	if err != nil {
 		return math.NaN(), err
@@ -147,11 +147,11 @@ func SteadyThroughput(t *Table) (float64, error) {
 	return best, nil
 }
 
-// AcceptedAt95 is the highest accepted load among the rows that accept at least
+// acceptedAt95 is the highest accepted load among the rows that accept at least
 // 0.95 of what is offered; if none does, the accepted load at the lowest offered
 // one. NaN if there are no rows. Papers and BookSim2 call this the saturation throughput; it is no
 // verdict, since a network that falls behind by less than 5 % passes it (see [State]).
-func AcceptedAt95(t *Table) (float64, error) {
+func acceptedAt95(t *Table) (float64, error) {
 	offered, err := t.Numbers("offered_load")
 	accepted, err2 := t.Numbers("accepted_load")
 	if err := cmp.Or(err, err2); err != nil {

@@ -117,10 +117,10 @@ func TestSaturationThroughput(t *testing.T) {
 		{"none keeps up", "0.3,0.03\n0.1,0.04\n0.2,0.05", 0.04},
 		{"none at all", "", math.NaN()},
 	} {
-		got, err := AcceptedAt95(table(t, "offered_load,accepted_load\n"+c.rows))
+		got, err := acceptedAt95(table(t, "offered_load,accepted_load\n"+c.rows))
 		simtest.ErrorIf(t, err != nil || got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)), "%s: %v (%v), want %v", c.name, got, err, c.want)
 	}
-	simtest.Refuse(AcceptedAt95(table(t, "offered_load\n1")))(t, "")
+	simtest.Refuse(acceptedAt95(table(t, "offered_load\n1")))(t, "")
 }
 
 // TestPeaks: a peak begins where packets per ns rise to more than ten times those of a valley that has less

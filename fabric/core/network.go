@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // network is what is constant from the first cycle on: the graph, the settings, the routing, and
@@ -150,7 +151,7 @@ func (n *network) VCs() int { return n.vcs }
 
 // misuse panics with what the routing has done.
 func (n *network) misuse(format string, args ...any) {
-	panic(&fabric.Misuse{Of: "routing", By: n.routing, Did: fmt.Sprintf(format, args...)})
+	panic(&param.Misuse{Of: "routing", By: n.routing, Did: fmt.Sprintf(format, args...)})
 }
 
 // badHop reports a routing that breaks its contract.

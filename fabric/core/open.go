@@ -351,6 +351,8 @@ func (f *Fabric) ask(routing fabric.Routing) {
 		for t := range f.departures {
 			f.departures[t] = sim.NewStream(f.seed, "departure", t)
 		}
+	} else if f.injection == 0 {
+		f.misuse("lets terminals inject on none of the %d virtual channels: want some in InjectionVCs", f.vcs)
 	}
 	if r, ok := routing.(fabric.EscapeRouting); ok {
 		f.escape = newEscape(&f.network, r)

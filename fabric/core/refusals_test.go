@@ -3,7 +3,6 @@ package core_test
 import (
 	"errors"
 	"runtime/debug"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -200,15 +199,14 @@ func TestMisuseByRoutings(t *testing.T) {
 		packets(&config)
 		f, s := network{n.topo, spy{n.routing, fabric.Needs{}, see}}.fabric(t, config), &script{}
 		s.Send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
-		func() {
-			defer func() {
-				misuse, ok := recover().(*fabric.Misuse)
-				simtest.ErrorIf(t, !ok || !strings.HasPrefix(misuse.Error(), "routing core_test.spy "+want), "%v, want %s", misuse, want)
-			}()
-			_ = measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{})
-		}()
+		simtest.Panics(t, func() { _ = measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}) }, "routing core_test.spy "+want)
 	}
+	simtest.Panics(t, func() { network{n.topo, mute{n.routing}}.fabric(t, fabric.DefaultConfig()) }, "routing core_test.mute lets terminals inject on none of the ")
 }
+
+type mute struct{ fabric.Routing }
+
+func (mute) InjectionVCs(int) uint32 { return 0 }
 
 // TestNetworkTooLarge: a ring of 1000 switches with a terminal each has 3000 ports;
 // with 8 virtual channels they take at least 3000*(48+48*8) + 1000*64 = 1,360,000

@@ -53,7 +53,7 @@ type Policy interface {
 }
 
 // Registry holds every policy that experiment files can name. One that makes nil marks nothing.
-var Registry = param.NewRegistry[Env, Policy]("marking policy")
+var Registry = param.NewRegistry[Env, Policy]("marking policy").OrNil()
 
 // Choice is a setting that names a policy, whose settings stand beside it.
 type Choice = param.Choice[Env, Policy]

@@ -449,6 +449,19 @@ type oneFlit struct{}
 
 func (oneFlit) Draw(*sim.Stream) int { return 1 }
 
+type never struct{}
+
+func (never) NextGap(*sim.Stream, *uint32) int64 { return 0 }
+
+// TestOpenLoopMisuse: a destination beside the 4 terminals is named, as is a gap of which births never come to an end.
+func TestOpenLoopMisuse(t *testing.T) {
+	for dst, want := range map[toOne]string{4: "to 4: want 0 to 3", -1: "to -1: want 0 to 3"} {
+		loop := NewOpenLoop(4, dst, everyThird{}, oneFlit{}, 1)
+		simtest.Panics(t, func() { loop.Next(2, 100, &fabric.PacketSpec{}) }, "pattern measure.toOne sends a packet from terminal 2 "+want)
+	}
+	simtest.Panics(t, func() { NewOpenLoop(4, toOne(1), never{}, oneFlit{}, 1) }, "process measure.never lets a packet follow another after 0 cycles: want at least 1")
+}
+
 // TestPhasedLoop: destination 1 from cycle 0, 2 from 7, 3 from 10: births in 2 and 5; 9; 12, 15, and
 // so on; and a source that goes on from a state has the others.
 func TestPhasedLoop(t *testing.T) {

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"math"
 	"unsafe"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -22,6 +24,15 @@ type Process interface {
 	// NextGap is the cycles, at least 1, from a terminal's packet to its next. state is the
 	// terminal's memory, 0 at first.
 	NextGap(r *sim.Stream, state *uint32) int64
+}
+
+// NextGap is p's next gap; one below 1 panics, as births would never come to an end.
+func NextGap(p Process, r *sim.Stream, state *uint32) int64 {
+	gap := p.NextGap(r, state)
+	if gap < 1 {
+		panic(&param.Misuse{Of: "process", By: p, Did: fmt.Sprintf("lets a packet follow another after %d cycles: want at least 1", gap)})
+	}
+	return gap
 }
 
 // Sizes chooses the lengths of packets.
@@ -57,7 +68,7 @@ func NewOpenLoop(terminals int, pattern Pattern, process Process, sizes Sizes, s
 		s := &o.sources[t]
 		s.births = sim.NewStream(seed, "birth", t)
 		s.contents = sim.NewStream(seed, "packet", t)
-		s.next = process.NextGap(&s.births, &s.state) - 1
+		s.next = NextGap(process, &s.births, &s.state) - 1
 	}
 	return o
 }
@@ -79,8 +90,10 @@ func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *fabric.PacketS
 		}
 		return false
 	}
-	s.next = birth + o.process.NextGap(&s.births, &s.state)
-	spec.Dst = o.pattern.Destination(t, &s.contents)
+	s.next = birth + NextGap(o.process, &s.births, &s.state)
+	if spec.Dst = o.pattern.Destination(t, &s.contents); uint32(spec.Dst) >= uint32(len(o.sources)) {
+		panic(&param.Misuse{Of: "pattern", By: o.pattern, Did: fmt.Sprintf("sends a packet from terminal %d to %d: want 0 to %d", t, spec.Dst, len(o.sources)-1)})
+	}
 	spec.Flits = int32(o.sizes.Draw(&s.contents))
 	spec.Tag, spec.VCs, spec.MLID, spec.Level, spec.Entropy = 0, 0, 0, 0, 0
 	return true

@@ -228,15 +228,18 @@ func (p *Port) Sample(i int, value int64) {
 	p.engine.Note(i, p.cycle(), value)
 }
 
-// mustBe panics where a measure is not one of values, or is.
+// mustBe panics where there is no such measure, or it is not one of values, or is.
 func (p *Port) mustBe(i int, values bool) {
+	if i < 0 || i >= len(p.host.values) {
+		p.misuse("notes measure %d: want one that it names to NewHost, from 0 to %d", i, len(p.host.values)-1)
+	}
 	if p.host.values[i] != values {
 		p.misuse("notes measure %q: want Record for a measure of times, and Sample or Count for one of values, whose name ends in its unit, as \"window [packets]\"", p.host.measures[i])
 	}
 }
 
 func (p *Port) misuse(format string, args ...any) {
-	panic(&fabric.Misuse{Of: "program", By: p.program, Did: fmt.Sprintf(format, args...)})
+	panic(&param.Misuse{Of: "program", By: p.program, Did: fmt.Sprintf(format, args...)})
 }
 
 // UnitOf parts the name of a measure of values from its unit, "window [packets]"; times have none.

@@ -3,7 +3,6 @@ package terminal_test
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -203,16 +202,13 @@ func TestSendMisuse(t *testing.T) {
 		f := pair(t)
 		bad := &scripted{start: func(p *terminal.Port) { p.Send(packet) }}
 		h := terminal.NewHost(env(1, nil), false, nil, func(topology.TerminalID) terminal.Program { return bad })
-		simtest.ErrorIf(t, misused(t, f, h) == nil, "%+v is sent", packet)
+		simtest.Panics(t, func() { start(t, f, h) }, fmt.Sprintf("program *terminal_test.scripted on terminal 0 sends the packet %+v: want", packet))
 	}
 }
 
-// misused runs programs that break their contract, and is how; nil: they do not.
-func misused(t *testing.T, f *core.Fabric, h *terminal.Host) (misuse *fabric.Misuse) {
-	t.Helper()
-	defer func() { misuse, _ = recover().(*fabric.Misuse) }()
+// start runs programs for some cycles.
+func start(t *testing.T, f *core.Fabric, h *terminal.Host) {
 	_, _ = measure.Run(t.Context(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 10})
-	return nil
 }
 
 // slow is a pair whose channels take a cycle and a half for each flit.
@@ -268,13 +264,13 @@ func TestPortCounts(t *testing.T) {
 // TestMeasureMisuse: times are not values, and values not below 0.
 func TestMeasureMisuse(t *testing.T) {
 	for want, do := range map[string]func(p *terminal.Port){
-		`notes measure "window [packets]"`: func(p *terminal.Port) { p.Record(0, 0) },
-		`notes measure "round trip"`:       func(p *terminal.Port) { p.Count(1) },
-		"samples -1 for measure":           func(p *terminal.Port) { p.Sample(0, -1) },
+		`notes measure "window [packets]"`:                                func(p *terminal.Port) { p.Record(0, 0) },
+		`notes measure "round trip"`:                                      func(p *terminal.Port) { p.Count(1) },
+		"samples -1 for measure":                                          func(p *terminal.Port) { p.Sample(0, -1) },
+		"notes measure 2: want one that it names to NewHost, from 0 to 1": func(p *terminal.Port) { p.Sample(2, 0) },
 	} {
 		h := terminal.NewHost(env(1, nil), false, []string{"window [packets]", "round trip"}, func(topology.TerminalID) terminal.Program { return &scripted{start: do} })
-		misuse := misused(t, slow(t), h)
-		simtest.ErrorIf(t, misuse == nil || !strings.Contains(misuse.Error(), want), "%v, want %s", misuse, want)
+		simtest.Panics(t, func() { start(t, slow(t), h) }, want)
 	}
 }
 

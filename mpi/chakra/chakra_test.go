@@ -270,8 +270,7 @@ func TestBounds(t *testing.T) {
 		return nil
 	}))
 	simtest.ErrorIf(t, edges != 1, "%d dependencies, want 1", edges)
-	long := protowire.AppendVarint(write(t, nil), mostMessage+1)
-	simtest.Check(t, os.WriteFile(file, long, 0o666))
+	simtest.Check(t, os.WriteFile(file, protowire.AppendVarint(write(t, nil), mostMessage+1), 0o666))
 	simtest.Refuse2(Import(file, "", trace.Default()))(t, "a message of 16777217 bytes: want at most 16777216")
 }
 

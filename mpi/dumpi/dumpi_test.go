@@ -319,8 +319,7 @@ func TestRefused(t *testing.T) {
 	}
 	// A description that names another number of ranks.
 	name := written(t, trace1(func(*writer) {}))
-	meta := strings.Replace(name, "-0000.bin", ".meta", 1)
-	simtest.Check(t, os.WriteFile(meta, []byte("hostname=h\nnumprocs=2\n"), 0o666))
+	simtest.Check(t, os.WriteFile(strings.Replace(name, "-0000.bin", ".meta", 1), []byte("hostname=h\nnumprocs=2\n"), 0o666))
 	simtest.Refuse2(Import(name, trace.Default()))(t, "t.meta: numprocs=2, but there are files of 1 ranks")
 	// What is dropped leaves the rest.
 	s := trace.Default()

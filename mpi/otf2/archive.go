@@ -155,8 +155,37 @@ func (a *archive) definitions() error {
 		return err
 	}
 	defer d.Close()
-	type defined struct{ self, name, group uint64 }
-	var comms []defined
+	comms := a.records(d)
+	switch {
+	case d.Err != nil:
+		return d.Err
+	case a.globalRecords != a.declared:
+		return fmt.Errorf("%s: byte %d: %d records, but the anchor has %d", d.Name, d.begin, a.globalRecords, a.declared)
+	case a.ticks == 0:
+		return fmt.Errorf("%s: byte %d: no clock is defined", d.Name, d.begin)
+	case len(a.ranks) == 0 || len(a.ranks) > mostRanks:
+		return fmt.Errorf("%s: byte %d: %d ranks of MPI, want 1 to %d", d.Name, d.begin, len(a.ranks), mostRanks)
+	}
+	rank := map[uint64]bool{}
+	for _, l := range a.ranks {
+		if _, ok := a.recorded[l]; !ok || rank[l] {
+			return fmt.Errorf("%s: location %d, which is a rank, is not defined, or is two", d.Name, l)
+		}
+		rank[l] = true
+	}
+	for _, l := range slices.Sorted(maps.Keys(a.recorded)) {
+		if !rank[l] {
+			a.foreign = append(a.foreign, l)
+		}
+	}
+	return a.communicators(d.Name, comms)
+}
+
+// commDefined is a communicator as it is defined: its number, its name's and its group's.
+type commDefined struct{ self, name, group uint64 }
+
+// records reads the definitions, as far as they are right (d.Err).
+func (a *archive) records(d *reader) (comms []commDefined) {
 	members, names := 0, 0
 	for d.next() {
 		if a.globalRecords++; a.globalRecords > mostDefinitions {
@@ -203,33 +232,16 @@ func (a *archive) definitions() error {
 				a.ranks = g.members
 			}
 		case commDefinition:
-			if comms = append(comms, defined{d.number(), d.number(), d.number()}); len(comms) > mostComms {
+			if comms = append(comms, commDefined{d.number(), d.number(), d.number()}); len(comms) > mostComms {
 				d.Fail(d.begin, "more than %d communicators", mostComms)
 			}
 		}
 	}
-	switch {
-	case d.Err != nil:
-		return d.Err
-	case a.globalRecords != a.declared:
-		return fmt.Errorf("%s: byte %d: %d records, but the anchor has %d", d.Name, d.begin, a.globalRecords, a.declared)
-	case a.ticks == 0:
-		return fmt.Errorf("%s: byte %d: no clock is defined", d.Name, d.begin)
-	case len(a.ranks) == 0 || len(a.ranks) > mostRanks:
-		return fmt.Errorf("%s: byte %d: %d ranks of MPI, want 1 to %d", d.Name, d.begin, len(a.ranks), mostRanks)
-	}
-	rank := map[uint64]bool{}
-	for _, l := range a.ranks {
-		if _, ok := a.recorded[l]; !ok || rank[l] {
-			return fmt.Errorf("%s: location %d, which is a rank, is not defined, or is two", d.Name, l)
-		}
-		rank[l] = true
-	}
-	for _, l := range slices.Sorted(maps.Keys(a.recorded)) {
-		if !rank[l] {
-			a.foreign = append(a.foreign, l)
-		}
-	}
+	return comms
+}
+
+// communicators makes those of MPI.
+func (a *archive) communicators(file string, comms []commDefined) error {
 	last := make([]int, len(a.ranks))
 	for i, c := range comms {
 		g, ok := a.groups[c.group]
@@ -238,7 +250,7 @@ func (a *archive) definitions() error {
 		}
 		if !g.checked {
 			if err := g.check(len(a.ranks), i+1, last); err != nil {
-				return fmt.Errorf("%s: group %d %w", d.Name, c.group, err)
+				return fmt.Errorf("%s: group %d %w", file, c.group, err)
 			}
 		}
 		if self := g.kind == commSelf; g.kind == commGroup || self {

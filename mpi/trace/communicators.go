@@ -189,45 +189,11 @@ func (c *Communicator) divide(parts []Part, names *int) []*Communicator {
 	result := make([]*Communicator, len(c.Members))
 	colors := make([]string, len(c.Members))
 	order := make([]int, len(c.Members))
-	dims := parts[0].Integers
-	for i, p := range parts {
-		order[i] = i
-		if p.Kind != parts[0].Kind {
+	for i := range parts {
+		if parts[i].Kind != parts[0].Kind || parts[i].Kind == CommSub && (len(parts[i].Integers) != len(c.Dims) || len(c.Dims) == 0) {
 			return result // not what MPI allows
 		}
-		switch p.Kind {
-		case CommDup:
-			colors[i] = "all"
-		case CommSplit:
-			if p.Color >= 0 {
-				colors[i] = fmt.Sprint(p.Color)
-			}
-		case CommCreate:
-			if slices.Contains(p.Integers, int32(c.Members[i])) {
-				colors[i] = fmt.Sprint(p.Integers)
-			}
-		case CommFirst, CommCartesian:
-			size := int64(1)
-			for _, n := range p.Integers {
-				size *= int64(max(min(n, 1<<15), 0))
-				size = min(size, 1<<30)
-			}
-			if int64(i) < size {
-				colors[i] = "first"
-			}
-		case CommSub:
-			if len(p.Integers) != len(c.Dims) || len(c.Dims) == 0 {
-				return result
-			}
-			rest := i
-			for d := len(c.Dims) - 1; d >= 0; d-- {
-				if p.Integers[d] == 0 {
-					colors[i] += fmt.Sprint(rest%c.Dims[d], " ")
-				}
-				rest /= c.Dims[d]
-			}
-			colors[i] += "sub"
-		}
+		order[i], colors[i] = i, c.color(i, &parts[i])
 	}
 	if parts[0].Kind == CommSplit {
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[a].Key, parts[b].Key) })
@@ -241,21 +207,7 @@ func (c *Communicator) divide(parts []Part, names *int) []*Communicator {
 		n := byColor[color]
 		if n == nil {
 			*names++
-			n = &Communicator{Name: fmt.Sprint("communicator ", *names)}
-			switch parts[i].Kind {
-			case CommDup:
-				n.Dims = c.Dims
-			case CommCartesian:
-				for _, d := range dims {
-					n.Dims = append(n.Dims, max(int(d), 1))
-				}
-			case CommSub:
-				for d, kept := range parts[i].Integers {
-					if kept != 0 {
-						n.Dims = append(n.Dims, c.Dims[d])
-					}
-				}
-			}
+			n = &Communicator{Name: fmt.Sprint("communicator ", *names), Dims: c.dims(&parts[i], parts[0].Integers)}
 			byColor[color] = n
 		}
 		if parts[i].Kind != CommCreate {
@@ -268,4 +220,58 @@ func (c *Communicator) divide(parts []Part, names *int) []*Communicator {
 		result[i] = n
 	}
 	return result
+}
+
+// color tells the communicators apart that a division makes; "": member i, who takes part p, is in none.
+func (c *Communicator) color(i int, p *Part) (color string) {
+	switch p.Kind {
+	case CommDup:
+		return "all"
+	case CommSplit:
+		if p.Color >= 0 {
+			return fmt.Sprint(p.Color)
+		}
+	case CommCreate:
+		if slices.Contains(p.Integers, int32(c.Members[i])) {
+			return fmt.Sprint(p.Integers)
+		}
+	case CommFirst, CommCartesian:
+		size := int64(1)
+		for _, n := range p.Integers {
+			size *= int64(max(min(n, 1<<15), 0))
+			size = min(size, 1<<30)
+		}
+		if int64(i) < size {
+			return "first"
+		}
+	case CommSub:
+		rest := i
+		for d := len(c.Dims) - 1; d >= 0; d-- {
+			if p.Integers[d] == 0 {
+				color += fmt.Sprint(rest%c.Dims[d], " ")
+			}
+			rest /= c.Dims[d]
+		}
+		return color + "sub"
+	}
+	return ""
+}
+
+// dims are the dimensions of a communicator that a division makes of c, as the first of it gives them.
+func (c *Communicator) dims(p *Part, first []int32) (dims []int) {
+	switch p.Kind {
+	case CommDup:
+		return c.Dims
+	case CommCartesian:
+		for _, d := range first {
+			dims = append(dims, max(int(d), 1))
+		}
+	case CommSub:
+		for d, kept := range p.Integers {
+			if kept != 0 {
+				dims = append(dims, c.Dims[d])
+			}
+		}
+	}
+	return dims
 }

@@ -107,7 +107,7 @@ func (b *gwsssp) Build(g *Group, f *Forest) (*Tree, error) {
 		s := t.Switches[i]
 		t.Switches, t.Up = append(t.Switches, children[s]...), append(t.Up, b.parent[s])
 	}
-	t.Height = heightOf(graph, t, g)
+	t.Height = t.HeightOf(graph, g)
 	return t, nil
 }
 

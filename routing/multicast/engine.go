@@ -131,6 +131,9 @@ func (e *plainEngine) Join(g Group) error {
 		return &ExhaustedError{g.ID, e.forest.env.Entries}
 	}
 	t, err := e.builder.Build(&g, e.forest)
+	if err == nil && (t == nil || len(t.Switches) == 0 || len(t.Up) != len(t.Switches)) {
+		err = fmt.Errorf("%T has built the tree %+v: want at least one switch, and a port up for each", e.builder, t)
+	}
 	if err != nil {
 		return fmt.Errorf("group %d: %w", g.ID, err)
 	}

@@ -171,7 +171,7 @@ func (f *Forest) Share(p *Planted, groups ...Group) {
 	for _, g := range groups {
 		p.Groups = append(p.Groups, g)
 		f.groups[g.ID] = p
-		p.Height = max(p.Height, heightOf(f.env.Graph, p.Tree, &g))
+		p.Height = max(p.Height, p.Tree.HeightOf(f.env.Graph, &g))
 	}
 	f.occupy(p)
 	f.addGroups(p, int32(len(groups)))
@@ -236,7 +236,7 @@ func (f *Forest) prune(t *Tree, groups []Group) *Tree {
 		}
 	}
 	for i := range groups {
-		pruned.Height = max(pruned.Height, heightOf(graph, pruned, &groups[i]))
+		pruned.Height = max(pruned.Height, pruned.HeightOf(graph, &groups[i]))
 	}
 	return pruned
 }

@@ -127,7 +127,7 @@ func (c *checker) structure(p *Planted) {
 				c.problem("the tree of group %d lacks %s", p.Groups[i].ID, c.graph.SwitchName(s))
 			}
 		}
-		height = max(height, heightOf(c.graph, p.Tree, &p.Groups[i]))
+		height = max(height, p.Tree.HeightOf(c.graph, &p.Groups[i]))
 	}
 	if height != p.Height {
 		c.problem("the tree of group %d has height %d, claimed is %d", p.Groups[0].ID, height, p.Height)

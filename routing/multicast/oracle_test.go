@@ -301,7 +301,14 @@ func TestRefusals(t *testing.T) {
 		env.Entries = 0
 		simtest.Refuse(Registry.Build(name, c, env))(t, "entries = 0: want at least 1")
 	}
+	e := simtest.Must(NewPlainEngine(env, lazyBuilder{}))(t)
+	simtest.Fail(t, e.Join(NewGroup(1, []topology.TerminalID{0}, nil)), "group 1: multicast.lazyBuilder has built the tree <nil>: want at least one switch, and a port up for each")
 }
+
+// lazyBuilder builds nothing.
+type lazyBuilder struct{}
+
+func (lazyBuilder) Build(*Group, *Forest) (*Tree, error) { return nil, nil }
 
 // plainSearch is the rule of [subgraph.search] as one queue states it: paths of fewest hops, then fewest groups, then what the queue sees first.
 func plainSearch(g *subgraph, root topology.SwitchID) (dist []int32, sum []int64, parent []topology.PortID) {

@@ -245,8 +245,7 @@ func TestFixedSizePattern(t *testing.T) {
 	}
 	five := draw(1, 50, 5, 7)
 	simtest.ErrorIf(t, !same(five, draw(1, 50, 9, 7)[:5]) || same(five, draw(2, 50, 5, 7)), "the seed and the number of a group do not decide its members")
-	whole := draw(3, 6, 2, 6)
-	simtest.EqualSlices(t, whole[1].Terminals, []topology.TerminalID{0, 1, 2, 3, 4, 5}, "a group of all terminals has")
+	simtest.EqualSlices(t, draw(3, 6, 2, 6)[1].Terminals, []topology.TerminalID{0, 1, 2, 3, 4, 5}, "a group of all terminals has")
 	pairs := map[[2]topology.TerminalID]int{}
 	for _, g := range draw(4, 5, 20000, 2) {
 		pairs[[2]topology.TerminalID(g.Terminals)]++

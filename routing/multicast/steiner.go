@@ -56,7 +56,7 @@ func newGrower(g *subgraph) *grower {
 // displace better ones. The slices of the result are valid until the next build.
 func (b *grower) build(root topology.SwitchID, members []member, height int) Tree {
 	g := b.g
-	h, peer := g.f.env.Hops, g.f.env.Graph.Peer
+	h := g.f.env.Hops
 	b.switches, b.front = b.switches[:0], b.front[:0]
 	deepest, left := int32(0), 0
 	for _, m := range members {
@@ -118,39 +118,7 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 		if n.depth >= deepest || n.depth+int32(b.near[u]) > deepest {
 			continue
 		}
-		steps, ports := g.step[h.linkStart[u]:h.linkStart[u+1]], h.linkPorts(u)
-		for i, v := range h.neighbours(u) {
-			if g.blocked.has(int(steps[i])) {
-				continue
-			}
-			depth, fresh := n.depth+1, n.fresh
-			if depth+int32(b.near[v]) > deepest {
-				continue
-			}
-			w := b.at(v)
-			if w.inTree || w.member && depth > w.deadline {
-				continue
-			}
-			if !w.member {
-				if depth >= deepest {
-					continue
-				}
-				fresh += 1 + b.cost(v)
-			}
-			load := int64(g.f.efi[ports[i]])
-			if !n.inTree {
-				load += n.load
-			}
-			if w.parent != topology.NoPort && !better(fresh, depth, n.votes, load, w) {
-				continue
-			}
-			w.fresh, w.depth, w.through, w.load, w.parent = fresh, depth, n.votes, load, topology.PortID(peer[ports[i]])
-			key := int64(fresh)<<32 + (1<<24-int64(w.votes))<<1
-			if w.member { // after all that could reach it as well
-				key = int64(fresh)<<32 + (1<<24-int64(n.votes))<<1 + 1
-			}
-			b.front.push(offer(key, depth, load, v))
-		}
+		b.offerFrom(u, deepest)
 	}
 	if left > 0 {
 		b.lookAhead(members)
@@ -160,6 +128,45 @@ func (b *grower) build(root topology.SwitchID, members []member, height int) Tre
 		}
 	}
 	return b.finish(root, members)
+}
+
+// offerFrom offers a place to the neighbours of u, which has one or an offer; none lies below depth deepest.
+func (b *grower) offerFrom(u topology.SwitchID, deepest int32) {
+	g, n := b.g, &b.node[u]
+	h, peer := g.f.env.Hops, g.f.env.Graph.Peer
+	steps, ports := g.step[h.linkStart[u]:h.linkStart[u+1]], h.linkPorts(u)
+	for i, v := range h.neighbours(u) {
+		if g.blocked.has(int(steps[i])) {
+			continue
+		}
+		depth, fresh := n.depth+1, n.fresh
+		if depth+int32(b.near[v]) > deepest {
+			continue
+		}
+		w := b.at(v)
+		if w.inTree || w.member && depth > w.deadline {
+			continue
+		}
+		if !w.member {
+			if depth >= deepest {
+				continue
+			}
+			fresh += 1 + b.cost(v)
+		}
+		load := int64(g.f.efi[ports[i]])
+		if !n.inTree {
+			load += n.load
+		}
+		if w.parent != topology.NoPort && !better(fresh, depth, n.votes, load, w) {
+			continue
+		}
+		w.fresh, w.depth, w.through, w.load, w.parent = fresh, depth, n.votes, load, topology.PortID(peer[ports[i]])
+		key := int64(fresh)<<32 + (1<<24-int64(w.votes))<<1
+		if w.member { // after all that could reach it as well
+			key = int64(fresh)<<32 + (1<<24-int64(n.votes))<<1 + 1
+		}
+		b.front.push(offer(key, depth, load, v))
+	}
 }
 
 // lookAheadCost is the bytes of near whose scan costs a member as much as taking up an offer:

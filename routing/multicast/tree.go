@@ -22,8 +22,8 @@ type Tree struct {
 // Links is the number of cables between switches.
 func (t *Tree) Links() int { return len(t.Switches) - 1 }
 
-// heightOf computes [Tree.Height] for members; members outside the tree do not count.
-func heightOf(graph *topology.Graph, t *Tree, members *Group) int {
+// HeightOf is [Tree.Height] for members; those outside the tree do not count.
+func (t *Tree) HeightOf(graph *topology.Graph, members *Group) int {
 	depth := make(map[topology.SwitchID]int, len(t.Switches))
 	for i, s := range t.Switches {
 		if depth[s] = 0; i > 0 {

@@ -32,6 +32,9 @@ type form[E, T any] struct {
 // environment that meets several needs gets the first in alphabetical order, and the form without a
 // need if it meets none. A second form of the same need panics.
 func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string, defaults C, build func(config C, env E) (T, error)) {
+	if name == "" || doc == "" || build == nil || reflect.TypeFor[C]().Kind() != reflect.Struct {
+		panic(fmt.Sprintf("param: %s %q: want a name, a line of documentation, settings in a struct (these are a %T) and a constructor", r.kind, name, defaults))
+	}
 	e := r.entries[name]
 	if e == nil {
 		e = &entry[E, T]{}

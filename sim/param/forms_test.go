@@ -122,26 +122,39 @@ func TestNew(t *testing.T) {
 	simtest.ErrorIf(t, got != "point" || err != nil, "%q, %v", got, err)
 }
 
-// TestRegisterTwice: a name has one constructor for a need; forms agree about what they share.
-func TestRegisterTwice(t *testing.T) {
+// TestRegistrations: a name has one constructor for a need; forms agree about what they share; nothing
+// is missing, and every setting can be set. What is nil is an error, but where that means nothing.
+func TestRegistrations(t *testing.T) {
 	build := func(roundConfig, string) (string, error) { return "", nil }
-	for name, register := range map[string]func(r *Registry[string, string]){
-		"the same need": func(r *Registry[string, string]) {
-			RegisterFor(r, Need[string]{"round", func(string) bool { return true }}, "body", "", roundConfig{3, "light"}, build)
-		},
-		"without a need": func(r *Registry[string, string]) { Register(r, "point", "", roundConfig{3, "light"}, build) },
-		"other default": func(r *Registry[string, string]) {
-			RegisterFor(r, Need[string]{"oval", func(string) bool { return true }}, "body", "", roundConfig{4, "light"}, build)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				text := fmt.Sprint(recover())
-				simtest.ErrorIf(t, !strings.HasPrefix(text, "param: shape"), "panic %q", text)
-			}()
-			register(shapes())
-		})
+	light := roundConfig{3, "light"}
+	on := func(what string) Need[string] { return Need[string]{what, func(string) bool { return true }} }
+	type twice struct {
+		A, B int `toml:"a" doc:"x"`
 	}
+	type hidden struct {
+		a int `toml:"a" doc:"x"`
+	}
+	for want, register := range map[string]func(r *Registry[string, string]){
+		`shape "body" registered twice`:  func(r *Registry[string, string]) { RegisterFor(r, on("round"), "body", "x", light, build) },
+		`shape "point" registered twice`: func(r *Registry[string, string]) { Register(r, "point", "x", light, build) },
+		`shape "body": setting "size" has`: func(r *Registry[string, string]) {
+			RegisterFor(r, on("oval"), "body", "x", roundConfig{4, "light"}, build)
+		},
+		`shape "": want a name`:             func(r *Registry[string, string]) { Register(r, "", "x", light, build) },
+		`shape "mute": want a name, a line`: func(r *Registry[string, string]) { Register(r, "mute", "", light, build) },
+		`shape "far": want a name, a line of documentation, settings in a struct (these are a *param.roundConfig)`: func(r *Registry[string, string]) {
+			Register(r, "far", "x", &light, func(*roundConfig, string) (string, error) { return "", nil })
+		},
+		`shape "idle": want a name`:                           func(r *Registry[string, string]) { Register[roundConfig](r, "idle", "x", light, nil) },
+		`setting "a" of param.twice: want an exported field`:  func(*Registry[string, string]) { DescribeParams(&twice{}) },
+		`setting "a" of param.hidden: want an exported field`: func(*Registry[string, string]) { DescribeParams(&hidden{a: 1}) },
+	} {
+		simtest.Panics(t, func() { register(shapes()) }, "param: "+want)
+	}
+	none := NewRegistry[int, error]("fault")
+	Register(none, "none", "x", struct{}{}, func(struct{}, int) (error, error) { return nil, nil })
+	simtest.Refuse(none.New("none", 1))(t, `fault "none" is nil`)
+	simtest.Must(none.OrNil().New("none", 1))(t)
 }
 
 type seeded struct{}

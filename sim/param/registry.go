@@ -26,6 +26,7 @@ import (
 type Registry[E, T any] struct {
 	kind    string
 	entries map[string]*entry[E, T]
+	nothing bool
 }
 
 type entry[E, T any] struct {
@@ -53,6 +54,12 @@ func NewRegistry[E, T any](kind string) *Registry[E, T] {
 // twice panics; [RegisterFor] gives a name several forms.
 func Register[C, E, T any](r *Registry[E, T], name, doc string, defaults C, build func(config C, env E) (T, error)) {
 	RegisterFor(r, Need[E]{}, name, doc, defaults, build)
+}
+
+// OrNil lets constructors return nil without an error: there is nothing of the kind.
+func (r *Registry[E, T]) OrNil() *Registry[E, T] {
+	r.nothing = true
+	return r
 }
 
 // cloneConfig copies a configuration: decoding into its slices or maps must not change the
@@ -112,7 +119,11 @@ func (r *Registry[E, T]) Build(name string, config any, env E) (T, error) {
 	if err := Validate(config); err != nil {
 		return zero, err
 	}
-	return f.build(config, env)
+	built, err := f.build(config, env)
+	if err == nil && any(built) == nil && !r.nothing {
+		err = fmt.Errorf("%s %q is nil: its constructor returned neither a value nor an error", r.kind, name)
+	}
+	return built, err
 }
 
 // Make is Config, then set, then Build: for tests and code that composes by hand. C must be the
@@ -255,7 +266,10 @@ func settingsOf(t reflect.Type) []Field {
 				inner.index = append([]int{i}, inner.index...)
 				list = append(list, inner)
 			}
-		case f.IsExported() && name != "" && name != "-":
+		case name == "" || name == "-":
+		case !f.IsExported() || slices.ContainsFunc(list, func(other Field) bool { return other.Key == name }):
+			panic(fmt.Sprintf("param: setting %q of %v: want an exported field, and no second of that key", name, t))
+		default:
 			list = append(list, Field{f, name, f.Tag.Get("file") == "read", []int{i}, reflect.PointerTo(f.Type).Implements(reflect.TypeFor[Chooser]()), choices(f), bound(f, "min"), bound(f, "max")})
 		}
 	}
@@ -347,6 +361,16 @@ type ParamError struct {
 }
 
 func (e *ParamError) Error() string { return fmt.Sprintf("%s = %v: want %s", e.Key, e.Value, e.Want) }
+
+// Misuse is a broken contract of a registered model, such as a routing or a terminal's program.
+// What runs the model panics with this, since a run cannot go on.
+type Misuse struct {
+	Of  string // table, or key, of experiment files that names it: routing, program, pattern
+	By  any    // the model
+	Did string // what it has done, and what it must do
+}
+
+func (m *Misuse) Error() string { return fmt.Sprintf("%s %T %s", m.Of, m.By, m.Did) }
 
 // Validate checks a pointer to a configuration against its tags (min, max, choices) and then by its
 // own Validate method. All problems are joined, each a *ParamError.

@@ -213,6 +213,13 @@ func Says(t testing.TB, text string, words ...string) {
 	}
 }
 
+// Panics fails the test if do does not panic with some words.
+func Panics(t testing.TB, do func(), words string) {
+	t.Helper()
+	defer func() { Says(t, fmt.Sprint(recover()), words) }()
+	do()
+}
+
 // Near fails the test if a number is farther than slack from the one that is wanted, or none.
 func Near(t testing.TB, got, want, slack float64, format string, args ...any) {
 	if !(math.Abs(got-want) <= slack) {

@@ -255,13 +255,13 @@ func (a *Archive) Mark(name string) {
 // pieceBytes is what an archive that is written or read in pieces holds of them.
 const pieceBytes = 256 << 10
 
-// WriterTo is an empty archive that writes to w and holds no more than a piece. [Archive.End]
+// writerTo is an empty archive that writes to w and holds no more than a piece. [Archive.End]
 // writes the last; errors of w are its.
-func WriterTo(w io.Writer) *Archive { return &Archive{b: make([]byte, 0, pieceBytes+64), to: w} }
+func writerTo(w io.Writer) *Archive { return &Archive{b: make([]byte, 0, pieceBytes+64), to: w} }
 
-// ReaderFrom reads an archive from r, of at most so many bytes, holding no more than a piece. An
+// readerFrom reads an archive from r, of at most so many bytes, holding no more than a piece. An
 // [io.Closer] is closed by [Archive.End] or with the first error.
-func ReaderFrom(r io.Reader, most int64) *Archive {
+func readerFrom(r io.Reader, most int64) *Archive {
 	return &Archive{reading: true, from: r, page: make([]byte, pieceBytes), most: most}
 }
 

@@ -41,7 +41,7 @@ func Write(w io.WriteSeeker, build, key string, state func(*Archive) error) erro
 	if err != nil {
 		panic("snapshot: " + err.Error()) // there are no wrong options
 	}
-	a := WriterTo(encoder)
+	a := writerTo(encoder)
 	String(a, &key)
 	if err := cmp.Or(state(a), a.End(), encoder.Close()); err != nil {
 		return err
@@ -123,7 +123,7 @@ func open(file io.ReadSeekCloser, build string, memory int64) (*Archive, error) 
 	if err != nil {
 		return nil, err
 	}
-	return ReaderFrom(&unpacked{decoder, file}, memory), nil
+	return readerFrom(&unpacked{decoder, file}, memory), nil
 }
 
 // maxBuild bounds the name of a build.

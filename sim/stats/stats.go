@@ -109,8 +109,8 @@ func bucket(x int64) int {
 	return shift<<histogramBits + int(x>>shift)
 }
 
-// BucketBounds returns the first value of bucket i and the first after it.
-func BucketBounds(i int) (from, to int64) {
+// bucketBounds returns the first value of bucket i and the first after it.
+func bucketBounds(i int) (from, to int64) {
 	if i < 2*histogramSub {
 		return int64(i), int64(i) + 1
 	}
@@ -146,7 +146,7 @@ func (h *Histogram) Quantile(q float64) float64 {
 	rank := max(1, int64(math.Ceil(q*float64(h.n))))
 	for i, c := range h.counts {
 		if rank -= c; rank <= 0 {
-			from, to := BucketBounds(i)
+			from, to := bucketBounds(i)
 			return math.Min(float64(from+to-1)/2, float64(h.max))
 		}
 	}
@@ -157,7 +157,7 @@ func (h *Histogram) Quantile(q float64) float64 {
 func (h *Histogram) Buckets(yield func(from, to, count int64)) {
 	for i, c := range h.counts {
 		if c > 0 {
-			from, to := BucketBounds(i)
+			from, to := bucketBounds(i)
 			yield(from, to, c)
 		}
 	}

@@ -40,7 +40,7 @@ func TestHistogramBuckets(t *testing.T) {
 	last := -1
 	for x := int64(0); x < 1<<20; x++ {
 		i := bucket(x)
-		from, to := BucketBounds(i)
+		from, to := bucketBounds(i)
 		simtest.FatalIf(t, x < from || x >= to, "%d is in bucket %d = [%d, %d)", x, i, from, to)
 		simtest.FatalIf(t, i != last && i != last+1, "bucket of %d is %d after %d", x, i, last)
 		last = i

@@ -15,11 +15,6 @@ func TestWheelPast(t *testing.T) {
 		w := New[int](100)
 		w.Next(1000)
 		w.Place(1001)
-		func() {
-			defer func() {
-				simtest.ErrorIf(t, recover() == nil, "%d cycles late: no panic", late)
-			}()
-			w.Place(1000 - late)
-		}()
+		simtest.Panics(t, func() { w.Place(1000 - late) }, " is filed in cycle ")
 	}
 }

@@ -78,106 +78,54 @@ func (f *batchForm) cells(line string) []string {
 	return cells
 }
 
+// batchReader reads a list.
+type batchReader struct {
+	*input.Lines
+	programs []string // that jobs may name
+	form     batchForm
+	header   []string // columns; nil: not known yet
+	workload standardWorkload
+	list     batchList
+	seen     map[string]int // lines, by name
+}
+
 // readBatch reads a batch list: columns with commas, semicolons or tabs between, what Slurm's sacct --parsable2
 // prints, also with such a --delimiter, or the Standard Workload Format. The error lists all lines that are wrong. A job may name one of programs; in
 // Slurm's form a job with another name has none.
 func readBatch(name string, in io.Reader, programs []string) (*batchList, error) {
-	lines := input.NewLines(in, name)
-	list, seen, workload := &batchList{}, map[string]int{}, standardWorkload{}
-	var form batchForm
-	var header []string
-	for lines.Next() {
-		if lines.Text == "" || lines.Text[0] == '#' && !strings.HasPrefix(lines.Text, "#SBATCH") || workload.comment(lines.Text) {
+	r := &batchReader{Lines: input.NewLines(in, name), programs: programs, seen: map[string]int{}}
+	list := &r.list
+	for r.Next() {
+		if r.Text == "" || r.Text[0] == '#' && !strings.HasPrefix(r.Text, "#SBATCH") || r.workload.comment(r.Text) {
 			continue
 		}
-		if header == nil && workload.is(lines.Text) {
-			form, header = standardForm, standardColumns
+		if r.header == nil && r.workload.is(r.Text) {
+			r.form, r.header = standardForm, standardColumns
 		}
-		if header == nil {
-			form = batchForms[strings.Contains(lines.Text, "|") || strings.Contains(lines.Text, "Submit")]
+		if r.header == nil {
+			r.form = batchForms[strings.Contains(r.Text, "|") || strings.Contains(r.Text, "Submit")]
 			for _, separator := range []string{",", ";", "\t", "|"} { // the last counts
-				if strings.Contains(lines.Text, separator) {
-					form.separator = separator
+				if strings.Contains(r.Text, separator) {
+					r.form.separator = separator
 				}
 			}
-			if header = form.header(lines); header == nil {
-				return nil, lines.Finish()
+			if r.header = r.form.header(r.Lines); r.header == nil {
+				return nil, r.Finish()
 			}
-			continue
-		}
-		cells := form.cells(lines.Text)
-		if form.separator == "\t" { // the last cells are empty
-			cells = append(cells, make([]string, max(0, len(header)-len(cells)))...)
-		}
-		if len(cells) != len(header) {
-			lines.Problem("%d columns: want %d, as in the first line", len(cells), len(header))
-			continue
-		}
-		wrong := false
-		cell := func(column string) string {
-			if at := slices.Index(header, column); at >= 0 {
-				return cells[at]
-			}
-			return ""
-		}
-		number := func(column string, n batchNumber) float64 {
-			if raw, is := rawColumns[column]; is {
-				n = raw
-			}
-			x, ok := n.read(cell(column))
-			if !ok {
-				lines.Problem("%s = %s: want %s", column, input.Quote(cell(column)), n.want)
-				wrong = true
-			}
-			return x
-		}
-		job := batchJob{name: cell(form.name), program: cell(form.program), line: lines.Number, limit: math.Inf(1)}
-		if form.others && strings.Contains(job.name, ".") {
-			list.steps++
-			continue
-		}
-		if form.separator == "" && !workload.read(cells) {
-			list.steps++
-			continue
-		}
-		job.duration = number(form.duration, form.seconds)
-		if job.duration == 0 && !wrong {
-			list.never++
-			continue
-		}
-		job.submit = number(form.submit, form.time)
-		job.nodes = int(number(form.nodes, batchNumber{wholeNodes, "a whole number, 1 to 16777216"}))
-		if text := cell(form.limit); text != "" && !(form.others && slices.Contains([]string{"UNLIMITED", "Partition_Limit"}, text)) {
-			job.limit = number(form.limit, form.seconds)
-		}
-		if job.program != "" && !slices.Contains(programs, job.program) {
-			if !form.others {
-				lines.Problem("program = %s: want one of the tables [job.NAME]: %s", input.Quote(job.program), strings.Join(programs, ", "))
-				wrong = true
-			}
-			job.program = ""
-		}
-		job.name = cmp.Or(job.name, fmt.Sprintf("line-%d", lines.Number))
-		if first, twice := seen[job.name]; twice {
-			lines.Problem("%s = %s: want every job once; it is in line %d, too", form.name, input.Quote(job.name), first)
-			wrong = true
-		}
-		seen[job.name] = lines.Number
-		if len(list.jobs) == mostBatchJobs {
-			lines.Problem("want at most %d jobs", mostBatchJobs)
+		} else if job, ok := r.job(); ok && len(list.jobs) == mostBatchJobs {
+			r.Problem("want at most %d jobs", mostBatchJobs)
 			break
-		}
-		if !wrong {
+		} else if ok {
 			list.jobs = append(list.jobs, job)
 		}
 	}
-	if err := lines.Finish(); err != nil {
+	if err := r.Finish(); err != nil {
 		return nil, err
 	}
 	if len(list.jobs) == 0 {
 		own, slurm := batchForms[false], batchForms[true]
 		return nil, fmt.Errorf("%s:%d: no job that ran: want a line of columns, %s or, of sacct --parsable2, %s, and a line for each job",
-			name, max(1, lines.Number), strings.Join(own.columns(), own.separator), strings.Join(slurm.columns(), slurm.separator))
+			name, max(1, r.Number), strings.Join(own.columns(), own.separator), strings.Join(slurm.columns(), slurm.separator))
 	}
 	slices.SortStableFunc(list.jobs, func(a, b batchJob) int { return cmp.Compare(a.submit, b.submit) })
 	first := list.jobs[0].submit
@@ -185,6 +133,66 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 		list.jobs[i].submit -= first
 	}
 	return list, nil
+}
+
+// job reads the line of a job; not ok if it is wrong, or left out.
+func (r *batchReader) job() (job batchJob, ok bool) {
+	form := &r.form
+	cells := form.cells(r.Text)
+	if form.separator == "\t" { // the last cells are empty
+		cells = append(cells, make([]string, max(0, len(r.header)-len(cells)))...)
+	}
+	if len(cells) != len(r.header) {
+		r.Problem("%d columns: want %d, as in the first line", len(cells), len(r.header))
+		return job, false
+	}
+	ok = true
+	wrong := func(format string, args ...any) {
+		r.Problem(format, args...)
+		ok = false
+	}
+	cell := func(column string) string {
+		if at := slices.Index(r.header, column); at >= 0 {
+			return cells[at]
+		}
+		return ""
+	}
+	number := func(column string, n batchNumber) float64 {
+		if raw, is := rawColumns[column]; is {
+			n = raw
+		}
+		x, reads := n.read(cell(column))
+		if !reads {
+			wrong("%s = %s: want %s", column, input.Quote(cell(column)), n.want)
+		}
+		return x
+	}
+	job = batchJob{name: cell(form.name), program: cell(form.program), line: r.Number, limit: math.Inf(1)}
+	if form.others && strings.Contains(job.name, ".") || form.separator == "" && !r.workload.read(cells) {
+		r.list.steps++
+		return job, false
+	}
+	if job.duration = number(form.duration, form.seconds); job.duration == 0 && ok {
+		r.list.never++
+		return job, false
+	}
+	job.submit = number(form.submit, form.time)
+	job.nodes = int(number(form.nodes, batchNumber{wholeNodes, "a whole number, 1 to 16777216"}))
+	if text := cell(form.limit); text != "" && !(form.others && slices.Contains([]string{"UNLIMITED", "Partition_Limit"}, text)) {
+		job.limit = number(form.limit, form.seconds)
+	}
+	if job.program != "" && !slices.Contains(r.programs, job.program) {
+		if !form.others {
+			wrong("program = %s: want one of the tables [job.NAME]: %s", input.Quote(job.program), strings.Join(r.programs, ", "))
+		}
+		job.program = ""
+	}
+	job.name = cmp.Or(job.name, fmt.Sprintf("line-%d", r.Number))
+	if first, twice := r.seen[job.name]; twice {
+		wrong("%s = %s: want every job once; it is in line %d, too", form.name, input.Quote(job.name), first)
+	}
+	r.seen[job.name] = r.Number
+	return job, ok
 }
 
 // header is the columns of the first line; nil if the form does not have them.

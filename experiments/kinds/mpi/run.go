@@ -100,27 +100,7 @@ func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication
 		return mpiRow{}, err
 	}
 	if c.Job.Machine == "loggops" {
-		run.OnOneThread("the LogGOPS machine has few steps for each event")
-		machine := c.LogGOPS
-		if c.Measure.Timeline && replication == 0 {
-			machine.Timeline = telemetry.NewTimeline(w.Ranks() * w.CPUs())
-		}
-		r, err := machine.RunKept(w, progress, checkpoint)
-		if err != nil {
-			return mpiRow{}, Stopped(ctx, err)
-		}
-		progress(r.Events)
-		none := math.NaN()
-		row := mpiRow{Messages: r.Messages, Leaders: none, CPU: none, CPUMax: none, Copies: none, CopiesMax: none, Adapter: none, AdapterMax: none, Links: none, Network: none, Bound: none}
-		row.times(c, w, r.Finish, 1e-9)
-		if replication == 0 {
-			c.finishTimes(run, r.Finish, 1)
-		}
-		if machine.Timeline != nil {
-			seen.timeline = &telemetry.TimelineWriter{Timeline: machine.Timeline, CPUs: w.CPUs()}
-			seen.timeline.Path("", machine.Timeline.Last(), sim.Time(slices.Max(r.Finish))*sim.Nanosecond)
-		}
-		return row, nil
+		return c.simulateLogGOPS(ctx, run, w, replication == 0, checkpoint, seen)
 	}
 	config, err := c.Runtime(seed)
 	if err != nil {
@@ -167,6 +147,32 @@ func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication
 	if config.Timeline != nil {
 		seen.timeline = &telemetry.TimelineWriter{Timeline: config.Timeline}
 		seen.timeline.Path("", slices.Index(r.Finish, r.Elapsed), r.Elapsed)
+	}
+	return row, nil
+}
+
+// simulateLogGOPS is simulate on the LogGOPS machine, which has no connections and adapters.
+func (c *Config) simulateLogGOPS(ctx context.Context, run *experiments.Run, w mpi.Workload, first bool, checkpoint mpi.Checkpoint, seen *mpiObserved) (mpiRow, error) {
+	progress := run.CountEvents(ctx, 0)
+	run.OnOneThread("the LogGOPS machine has few steps for each event")
+	machine := c.LogGOPS
+	if c.Measure.Timeline && first {
+		machine.Timeline = telemetry.NewTimeline(w.Ranks() * w.CPUs())
+	}
+	r, err := machine.RunKept(w, progress, checkpoint)
+	if err != nil {
+		return mpiRow{}, Stopped(ctx, err)
+	}
+	progress(r.Events)
+	none := math.NaN()
+	row := mpiRow{Messages: r.Messages, Leaders: none, CPU: none, CPUMax: none, Copies: none, CopiesMax: none, Adapter: none, AdapterMax: none, Links: none, Network: none, Bound: none}
+	row.times(c, w, r.Finish, 1e-9)
+	if first {
+		c.finishTimes(run, r.Finish, 1)
+	}
+	if machine.Timeline != nil {
+		seen.timeline = &telemetry.TimelineWriter{Timeline: machine.Timeline, CPUs: w.CPUs()}
+		seen.timeline.Path("", machine.Timeline.Last(), sim.Time(slices.Max(r.Finish))*sim.Nanosecond)
 	}
 	return row, nil
 }

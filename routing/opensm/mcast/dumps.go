@@ -336,8 +336,8 @@ func saField(text, key string, bits int) (rest string, value [2]uint64, err erro
 	return rest, value, nil
 }
 
-// MLIDOf gives the i-th group an MLID of its own, past the broadcast group's.
-func MLIDOf(i int) (uint16, error) {
+// mlidOf gives the i-th group an MLID of its own, past the broadcast group's.
+func mlidOf(i int) (uint16, error) {
 	if i < 0 || FirstMLID+i > LastMLID {
 		return 0, fmt.Errorf("multicast entry %d has no MLID: they end at %#x, so %d entries can be named", i, LastMLID, LastMLID-FirstMLID+1)
 	}

@@ -312,7 +312,7 @@ func saGroups(t *testing.T, groups []multicast.Group) []SAGroup {
 	t.Helper()
 	list := make([]SAGroup, len(groups))
 	for i, g := range groups {
-		number := simtest.Must(MLIDOf(i))(t)
+		number := simtest.Must(mlidOf(i))(t)
 		list[i] = SAGroup{Group: g, MLID: number, MGID: [2]uint64{0xff12a01cfe800000, uint64(FirstMLID + i)}}
 	}
 	return list

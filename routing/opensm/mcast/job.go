@@ -121,7 +121,7 @@ func (j Job) Run() (*JobReport, error) {
 	}
 	r.ColourBound = multicast.ColourBound(env, groups)
 	if j.Tables != nil {
-		r.Installed = Inspect(j.Graph, j.Tables, r.Routed)
+		r.Installed = inspect(j.Graph, j.Tables, r.Routed)
 	}
 	for _, name := range names {
 		report := j.route(env, name, groups)
@@ -249,7 +249,7 @@ func (r *JobReport) mlids(f *multicast.Forest) func(multicast.Colour) (uint16, e
 			continue // refused
 		}
 		if _, shared := own[p.Colour]; shared {
-			return func(c multicast.Colour) (uint16, error) { return MLIDOf(int(c)) }
+			return func(c multicast.Colour) (uint16, error) { return mlidOf(int(c)) }
 		}
 		own[p.Colour] = g.MLID
 	}

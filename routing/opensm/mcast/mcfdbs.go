@@ -180,9 +180,9 @@ type Installed struct {
 	Problems []string
 }
 
-// Inspect follows the packets of groups through forwarding tables, as of [ReadMCFDBs], from every
+// inspect follows the packets of groups through forwarding tables, as of [ReadMCFDBs], from every
 // member or 32 evenly chosen. Cost: linear in the cables that the packets cross.
-func Inspect(graph *topology.Graph, tables MFTs, groups []SAGroup) *Installed {
+func inspect(graph *topology.Graph, tables MFTs, groups []SAGroup) *Installed {
 	x := &inspector{graph: graph, tables: tables, ports: make([][]topology.PortID, graph.Switches()), load: make([]int, graph.NumPorts())}
 	names := topology.NamesOf(graph)
 	for p := range topology.PortID(graph.NumPorts()) {
