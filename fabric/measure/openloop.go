@@ -26,13 +26,17 @@ type Process interface {
 	NextGap(r *sim.Stream, state *uint32) int64
 }
 
-// NextGap is p's next gap; one below 1 panics, as births would never come to an end.
-func NextGap(p Process, r *sim.Stream, state *uint32) int64 {
-	gap := p.NextGap(r, state)
+// Gap is a gap that p has drawn. One below 1 panics, as births would never come to an end.
+func Gap(p Process, gap int64) int64 {
 	if gap < 1 {
-		panic(&param.Misuse{Of: "process", By: p, Did: fmt.Sprintf("lets a packet follow another after %d cycles: want at least 1", gap)})
+		noGap(p, gap)
 	}
 	return gap
+}
+
+//go:noinline
+func noGap(p Process, gap int64) {
+	panic(&param.Misuse{Of: "process", By: p, Did: fmt.Sprintf("lets a packet follow another after %d cycles: want at least 1", gap)})
 }
 
 // Sizes chooses the lengths of packets.
@@ -68,7 +72,7 @@ func NewOpenLoop(terminals int, pattern Pattern, process Process, sizes Sizes, s
 		s := &o.sources[t]
 		s.births = sim.NewStream(seed, "birth", t)
 		s.contents = sim.NewStream(seed, "packet", t)
-		s.next = NextGap(process, &s.births, &s.state) - 1
+		s.next = Gap(process, process.NextGap(&s.births, &s.state)) - 1
 	}
 	return o
 }
@@ -90,13 +94,17 @@ func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *fabric.PacketS
 		}
 		return false
 	}
-	s.next = birth + NextGap(o.process, &s.births, &s.state)
+	s.next = birth + Gap(o.process, o.process.NextGap(&s.births, &s.state))
 	if spec.Dst = o.pattern.Destination(t, &s.contents); uint32(spec.Dst) >= uint32(len(o.sources)) {
-		panic(&param.Misuse{Of: "pattern", By: o.pattern, Did: fmt.Sprintf("sends a packet from terminal %d to %d: want 0 to %d", t, spec.Dst, len(o.sources)-1)})
+		o.beside(t, spec.Dst)
 	}
 	spec.Flits = int32(o.sizes.Draw(&s.contents))
 	spec.Tag, spec.VCs, spec.MLID, spec.Level, spec.Entropy = 0, 0, 0, 0, 0
 	return true
+}
+
+func (o *OpenLoop) beside(t, dst topology.TerminalID) {
+	panic(&param.Misuse{Of: "pattern", By: o.pattern, Did: fmt.Sprintf("sends a packet from terminal %d to %d: want 0 to %d", t, dst, len(o.sources)-1)})
 }
 
 // Prefetch asks for the sources of some terminals.

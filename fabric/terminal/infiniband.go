@@ -86,13 +86,13 @@ type waiting struct {
 }
 
 func (x *infiniBand) Start(p *Port) {
-	x.next = -1 + measure.NextGap(x.process, &x.births, &x.state)
+	x.next = -1 + measure.Gap(x.process, x.process.NextGap(&x.births, &x.state))
 	x.wait(p)
 }
 
 // Timer brings births, and the ends of delays.
 func (x *infiniBand) Timer(p *Port) {
-	for now := p.cycle(); x.next <= now; x.next += measure.NextGap(x.process, &x.births, &x.state) {
+	for now := p.cycle(); x.next <= now; x.next += measure.Gap(x.process, x.process.NextGap(&x.births, &x.state)) {
 		dst := x.env.Pattern.Destination(p.id, &x.contents)
 		q := x.pair(dst)
 		q.waits = append(q.waits, waiting{x.next, x.env.Sizes.Draw(&x.contents)})

@@ -112,7 +112,7 @@ func (r *requestReply) Start(p *Port) {
 }
 
 func (r *requestReply) wait(p *Port) {
-	r.next += measure.NextGap(r.process, &r.births, &r.state)
+	r.next += measure.Gap(r.process, r.process.NextGap(&r.births, &r.state))
 	p.SetTimer(p.host.timeOf(r.next))
 }
 
