@@ -75,6 +75,8 @@ type Engine interface {
 	AlarmAt(t topology.TerminalID, cycle int64)
 	// CyclesPerFlit is how long a flit occupies the channel out of terminal t.
 	CyclesPerFlit(t topology.TerminalID) float64
+	// InjectionCycles is the least time from a packet's birth in an alarm until its head enters the channel.
+	InjectionCycles() int64
 	// Note enters a time in cycles, or a value, into measure i of [Responder.Measures], if what it
 	// is about began in the window.
 	Note(i int, began, cycles int64)

@@ -165,12 +165,10 @@ func TestNoEscape(t *testing.T) {
 	simtest.Fail(t, err, "no escape channel for a packet to terminal ")
 }
 
-// TestAdaptsToTranspose: in dimension order the channel of row y towards the
-// diagonal carries the packets of all y switches before it, and the channel from
-// the other side the packets of 5-y. Of 0.4 flits a cycle offered by each terminal they pass
-// min(0.4 n, 1), which is 2 (0.4 + 0.8 + 1 + 1 + 1) = 8.4 for the six rows; with
-// 0.4 for each of the six terminals on the diagonal that is 10.8 flits for 36
-// terminals, 0.3 a terminal. Adaptive packets use all shortest paths.
+// TestAdaptsToTranspose: in dimension order the channel of row y towards the diagonal carries the packets of all y switches before it, and the
+// channel from the other side the packets of 5-y. Of 0.4 flits a cycle offered by each terminal they pass min(0.4 n, 1), which is 2 (0.4 + 0.8 + 1 +
+// 1 + 1) = 8.4 for the six rows; with 0.4 for each of the six terminals on the diagonal that is 10.8 flits for 36 terminals, 0.3 a terminal. Adaptive
+// packets use all shortest paths.
 func TestAdaptsToTranspose(t *testing.T) {
 	topo := mesh(t, 1, 6, 6)
 	transpose := permuted(36, func(src int) int { return src%6*6 + src/6 })
@@ -193,9 +191,8 @@ type learningRecorder struct {
 // global channel each, by hand. Local channels are 2 cycles long, global ones 10. Switch
 // 0 leads to group 1 by its port 2, switch 1 to group 2.
 //
-// Before anything is learned, a channel to a group takes 10 cycles, any other 12. A packet that
-// goes to group 1 in cycle c is at the next switch in c+1+10: the answer is 11, nothing being left,
-// and is back in c+22. That is 1 more than 10: 10 + 0.25*1. A packet to group 2 is at switch 1 in
+// Before anything is learned, a channel to a group takes 10 cycles, any other 12. A packet that goes to group 1 in cycle c is at the next switch in
+// c+1+10: the answer is 11, nothing being left, and is back in c+22. That is 1 more than 10: 10 + 0.25*1. A packet to group 2 is at switch 1 in
 // c+1+2, which answers 3 + 10: back in c+6, and 12 + 0.25*1.
 func TestQLearns(t *testing.T) {
 	topo := dragonfly(t, 1, 2, 1, 0)

@@ -268,6 +268,10 @@ func (l *listener) AlarmAt(t topology.TerminalID, cycle int64) {
 	*l.alarms.Place(max(cycle, l.domain.Cycle+1)) = int32(t)
 }
 
+func (l *listener) InjectionCycles() int64 {
+	return max(1, int64(l.domain.Config.Terminal.InjectionCycles))
+}
+
 func (l *listener) CyclesPerFlit(t topology.TerminalID) float64 {
 	return l.domain.cyclesPerFlit(&l.domain.Out[l.domain.TerminalOut0+int32(t)])
 }

@@ -31,7 +31,8 @@ func init() {
 // newInfiniBand makes adapters by the specification's annex A10 (InfiniBand Architecture
 // Specification, volume 1). A notification goes before data (class High), one for each marked
 // packet: the annex has no limit. A delay begins when the adapter has taken a packet and its
-// time on the link has passed; queue pairs take turns, a packet each.
+// time on the link has passed, and ends as the next one's head enters the channel; queue pairs take
+// turns, a packet each.
 func newInfiniBand(c InfiniBand, env Env) (fabric.Workload, error) {
 	process, err := env.Process(env.MeanFlits)
 	if err != nil {
@@ -75,7 +76,7 @@ type infiniBand struct {
 type queuePair struct {
 	dst   topology.TerminalID
 	index congestionIndex
-	from  sim.Time // when the next packet may begin
+	from  sim.Time // when the next packet may enter the channel
 	waits []waiting
 }
 
@@ -118,7 +119,7 @@ func (x *infiniBand) send(p *Port) {
 	}
 	for i := range x.pairs {
 		q := &x.pairs[(x.turn+i)%len(x.pairs)]
-		if len(q.waits) == 0 || q.from > p.Now() {
+		if len(q.waits) == 0 || q.from > p.Now()+p.InjectionTime() {
 			continue
 		}
 		w := q.waits[0]
@@ -135,7 +136,7 @@ func (x *infiniBand) wait(p *Port) {
 	if !x.queued {
 		for i := range x.pairs {
 			if q := &x.pairs[i]; len(q.waits) > 0 {
-				at = min(at, q.from)
+				at = min(at, q.from-p.InjectionTime())
 			}
 		}
 	}

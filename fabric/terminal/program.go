@@ -215,6 +215,9 @@ func (p *Port) LinkTime(flits int) sim.Time {
 	return sim.Time(math.Round(float64(flits) * p.engine.CyclesPerFlit(p.id) * float64(p.host.clock)))
 }
 
+// InjectionTime is the least time from Send until the head enters the channel.
+func (p *Port) InjectionTime() sim.Time { return p.host.timeOf(p.engine.InjectionCycles()) }
+
 // Count enters a 1 now into [NewHost]'s measure i, one of values ([UnitOf]).
 func (p *Port) Count(i int) { p.Sample(i, 1) }
 

@@ -117,6 +117,14 @@ func TestRequestReplyBehind(t *testing.T) {
 	simtest.ErrorIf(t, math.Abs(result.Accepted-1) > 0.01, "accepted %v flits a terminal and cycle, want 1: the channel is full", result.Accepted)
 }
 
+// TestInfiniBandRate: a queue pair without delays fills its channel; entry i of the table of delays is i packet times, whatever injection takes.
+func TestInfiniBandRate(t *testing.T) {
+	for index, want := range []float64{1, 1. / 2, 1. / 3} {
+		result := answers(t, "infiniband", 1, measure.Plan{Warmup: 960, Window: 4800}, env(8, every(8)), param.Set("cc_ca_cong_setting_ccti_min", index))
+		simtest.Near(t, result.Accepted, want, 1e-12, "flits a terminal and cycle at index %d", index)
+	}
+}
+
 // expectMeasures: every exchange takes the same time, and all of the window count.
 func expectMeasures(t *testing.T, r *measure.Result, want map[string]int64, count int64) {
 	t.Helper()
