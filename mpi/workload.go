@@ -293,9 +293,7 @@ func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
 			dst = append(dst, Op{ID: p.round, Kind: Calc, Size: int64(w.costs.Call / w.unit), Ready: p.ready})
 		}
 		for i := range w.ops {
-			if o := &w.ops[i]; o.Kind > collectives.Copy || o.Bytes < 0 || o.Time < 0 || o.Kind <= collectives.Recv && uint32(o.Peer) >= uint32(len(w.ranks)) && (o.Peer != Any || o.Kind == collectives.Send) {
-				panic(&param.Misuse{Of: "workload", By: w.s, Did: fmt.Sprintf("gives rank %d in round %d an operation of kind %d, peer %d, %d B and %v: want a kind from Send to Copy, a peer of 0 to %d, nothing negative", rank, p.round, o.Kind, o.Peer, o.Bytes, o.Time, len(w.ranks)-1)})
-			}
+			w.checkOp(rank, p.round, &w.ops[i])
 			dst = w.convert(p, &w.ops[i], dst)
 		}
 		if p.open = int32(len(dst) - before); p.open > 0 {
@@ -307,6 +305,16 @@ func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
 	}
 	w.left--
 	return dst
+}
+
+// checkOp panics for an operation that no rank can have.
+func (w *ScheduleRun) checkOp(rank, round int32, o *collectives.Op) {
+	message, ranks := o.Kind <= collectives.Recv, len(w.ranks)
+	peer := uint32(o.Peer) < uint32(ranks) || o.Peer == Any && o.Kind == collectives.Recv
+	if o.Kind > collectives.Copy || o.Bytes < 0 || o.Time < 0 || message && !peer {
+		panic(&param.Misuse{Of: "workload", By: w.s, Did: fmt.Sprintf("gives rank %d in round %d an operation of kind %d, peer %d, %d B and %v: want a kind from Send to Copy, a peer of 0 to %d, nothing negative",
+			rank, round, o.Kind, o.Peer, o.Bytes, o.Time, ranks-1)})
+	}
 }
 
 // convert appends an operation of the schedule as one of the machine, unless it takes no time.
