@@ -363,8 +363,8 @@ func (c *connection) timer() {
 		c.goOn()
 	}
 	if size := c.size(); size > 0 && !c.allows(size) && (len(c.again) > 0 || c.wantsCredit()) {
-		// What is lost waits for credit that may have been lost, too. What is new has a receiver asked that grants nothing
-		// any more: one that does would go on as before.
+		// What is lost waits for credit that may have been lost, too. What is new has a receiver asked only if it grants
+		// nothing any more. No real sender can see that; one that asks every receiver would get more credit than htsim's.
 		if s.config.hasCredit() && now-c.requested >= s.timing.timeout && (len(c.again) > 0 || c.receiver.credit.in == inNone) {
 			c.request(now)
 		}
