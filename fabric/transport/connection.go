@@ -364,7 +364,7 @@ func (c *connection) timer() {
 	}
 	if size := c.size(); size > 0 && !c.allows(size) && (len(c.again) > 0 || c.wantsCredit()) {
 		// What is lost waits for credit that may have been lost, too. What is new has a receiver asked only if it grants
-		// nothing any more. No real sender can see that; one that asks every receiver would get more credit than htsim's.
+		// nothing any more. No real sender can see that; without it all that wait for their turn would ask.
 		if s.config.hasCredit() && now-c.requested >= s.timing.timeout && (len(c.again) > 0 || c.receiver.credit.in == inNone) {
 			c.request(now)
 		}
