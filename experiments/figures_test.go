@@ -138,6 +138,7 @@ traffic = { pattern = "uniform" }
 [[plot]]
 x = "offered_load"
 y = "latency_mean_ns"
+where = { "seed" = 1, "state" = "steady" }
 [[plot]]
 title = "Throughput, from load {traffic.load}"
 y_label = "Accepted by {terminals}"
@@ -161,8 +162,8 @@ func TestPublishedNumbersLeave(t *testing.T) {
 	}
 }
 
-// TestTitlesFollowSettings: a title says what the settings have come to, those of --set, too, and
-// so does that of the resolved file, which another --set may change again.
+// TestTitlesFollowSettings: a title says what the settings have come to, those of --set, too, and so does that of the
+// resolved file, which another --set may change again. That of the file is followed by what a figure selects.
 func TestTitlesFollowSettings(t *testing.T) {
 	for _, c := range []struct {
 		set   []string
@@ -187,7 +188,7 @@ func TestTitlesFollowSettings(t *testing.T) {
 		label := f.Plots[1].YLabel
 		simtest.ErrorIf(t, !strings.HasPrefix(label, "Accepted by ") || strings.Contains(label, "{"), "%q: %s", c.set, label)
 		for _, x := range []*File{f, load(t, f.Resolved())} {
-			simtest.Alike(t, fmt.Sprint(c.set), x.Title, c.want, x.Plots[0].Title, c.want, x.Plots[1].Title, c.other, x.Plots[1].YLabel, label)
+			simtest.Alike(t, fmt.Sprint(c.set), x.Title, c.want, x.Plots[0].Title, c.want+": seed 1, steady", x.Plots[1].Title, c.other, x.Plots[1].YLabel, label)
 		}
 	}
 	f := load(t, load(t, titled, "switch.vcs=4").Resolved(), "switch.vcs=8")

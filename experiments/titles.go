@@ -69,7 +69,7 @@ func (f *File) fillTitles(set []string) {
 		}{{"title", &p.Title}, {"x_label", &p.XLabel}, {"y_label", &p.YLabel}, {"z_label", &p.ZLabel}} {
 			p.Raw[one.key] = *one.text
 			if *one.text == f.rawTitle {
-				*one.text = f.Title // whose problems are told
+				*one.text = f.Title + p.Selection() // the title's problems are told
 				continue
 			}
 			*one.text = f.fill("plot["+strconv.Itoa(i)+"]."+one.key, *one.text)

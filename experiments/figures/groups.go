@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -213,6 +214,19 @@ func (p *PlotConfig) seriesName(column, cell string) string {
 		name = p.nameOf(column, settingName(column)) + " " + name
 	}
 	return p.nameOf(cell, name)
+}
+
+// Selection names the rows that the figure shows, to be put behind a title: ": load 0.3, uniform";
+// empty for all.
+func (p *PlotConfig) Selection() string {
+	var names []string
+	for _, column := range slices.Sorted(maps.Keys(p.Where)) {
+		names = append(names, p.seriesName(column, p.Where[column]))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(names, ", ")
 }
 
 // settingName is a column's name in words, without its table.
