@@ -95,7 +95,7 @@ func (c peerCase) run(t *testing.T, window int, loads []float64) []booksim.Point
 	load, latency, accepted := enginetest.Numbers(t, r, "offered_load"), enginetest.Numbers(t, r, "latency_mean_ns"), enginetest.Numbers(t, r, "accepted_load")
 	points := make([]booksim.Point, len(load))
 	for i := range points {
-		points[i] = booksim.Point{Load: load[i], Latency: latency[i], Accepted: accepted[i], Saturated: accepted[i] < 0.95*load[i]}
+		points[i] = booksim.Point{Load: load[i], Latency: latency[i], Accepted: accepted[i], Saturated: math.IsNaN(latency[i]) || accepted[i] < 0.95*load[i]}
 	}
 	return points
 }
@@ -144,7 +144,7 @@ func TestValidationTable(t *testing.T) {
 		for simulator, points := range [][]booksim.Point{c.run(t, 10_000, loads), peer} {
 			for _, p := range points {
 				table.Rows = append(table.Rows, []string{c.name, []string{"weft", "BookSim2"}[simulator],
-					fmt.Sprint(p.Load), fmt.Sprintf("%.4f", p.Accepted), fmt.Sprintf("%.2f", p.Latency), fmt.Sprint(p.Saturated)})
+					fmt.Sprint(p.Load), fmt.Sprintf("%.4f", p.Accepted), strings.TrimPrefix(fmt.Sprintf("%.2f", p.Latency), "NaN"), fmt.Sprint(p.Saturated)})
 			}
 		}
 	}
