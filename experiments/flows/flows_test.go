@@ -20,12 +20,10 @@ import (
 
 const tree128 = "kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4, 4, 8]\nw = [1, 4, 4]\n"
 
-// TestFlowsVictim: a flow beside an incast of 125 takes 171.5 us alone (489 full packets and a
-// short one through the pod: the closed form is shared.TestAlone's). Under the sender's window
-// and the receiver's credit it ends within twice that, and with pauses and no congestion
-// control after more than twenty times that, as another simulator has it (282 to 301 us, less,
-// and 6,300 to 10,400). The incast ends at the same time under all: 125 * 2 MB at 100 Gb/s with
-// headers, 20.3 ms, within 3 %.
+// TestFlowsVictim: a flow beside an incast of 125 takes 171.5 us alone (489 full packets and a short one through the pod: the closed form is
+// shared.TestAlone's). Under the sender's window and the receiver's credit it ends within twice that, and with pauses and no congestion control after
+// more than twenty times that, as another simulator has it (282 to 301 us, less, and 6,300 to 10,400). The incast ends at the same time under all:
+// 125 * 2 MB at 100 Gb/s with headers, 20.3 ms, within 3 %.
 func TestFlowsVictim(t *testing.T) {
 	f := enginetest.Load(t, tree128+`[flows]
 pattern = "victim"
@@ -205,9 +203,8 @@ func TestFlowsFileBeside(t *testing.T) {
 		"the point does not follow the content of its matrix")
 }
 
-// TestFlowsRefuses: what cannot be is told before a run: times below zero, queues whose thresholds do not fit into
-// 64 bits, and more degraded switches than the two of the highest level above the first pod of m = 4, 4 and
-// w = 1, 2. Of samples a picosecond apart 1,048,576 are kept.
+// TestFlowsRefuses: what cannot be is told before a run: times below zero, queues whose thresholds do not fit into 64 bits, and more degraded
+// switches than the two of the highest level above the first pod of m = 4, 4 and w = 1, 2. Of samples a picosecond apart 1,048,576 are kept.
 func TestFlowsRefuses(t *testing.T) {
 	const tree = "kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4, 4]\nw = [1, 2]\n"
 	for text, want := range map[string]string{
@@ -230,8 +227,7 @@ func TestFlowsRefuses(t *testing.T) {
 	simtest.Says(t, o.Failures[0].Reason, "measure.queues: gives more than 1048576 samples by 1048.577ns")
 }
 
-// TestFlowsEstimated: what weft check says of a run is within a factor of 2 of its packets and what
-// they cross.
+// TestFlowsEstimated: what weft check says of a run is within a factor of 2 of its packets and what they cross.
 func TestFlowsEstimated(t *testing.T) {
 	for _, flows := range []string{
 		"pattern = \"permutation\"\n", "pattern = \"incast\"\nbytes = \"100kB\"\nreceiver = 3\n", "pattern = \"all-to-all\"\nbytes = \"500B\"\n",
@@ -276,8 +272,7 @@ func TestFlowsOfTerabytes(t *testing.T) {
 	simtest.ErrorIf(t, taken > 64<<20, "%d bytes taken", taken)
 }
 
-// TestFlowsMemoryWarned: 4,032 flows of some hundred bytes fit into 10 MiB, but not what the program takes
-// beside them, 16 MB at least.
+// TestFlowsMemoryWarned: 4,032 flows of some hundred bytes fit into 10 MiB, but not what the program takes beside them, 16 MB at least.
 func TestFlowsMemoryWarned(t *testing.T) {
 	f := enginetest.Load(t, "kind = \"flows\"\n[flows]\npattern = \"all-to-all\"\n[topology]\ntype = \"single-switch\"\nterminals = 64\n")
 	simtest.Equal(t, len(simtest.Must(f.Preflight(false))(t).Warnings), 0, "warnings:")
@@ -350,9 +345,8 @@ func TestFlowsIdleSettings(t *testing.T) {
 	}
 }
 
-// TestFlowsRepeated: a flow of 200,000 B, three times, one behind the other: each begins as the one
-// before ends, on a connection of its own, and takes as long. It is 49 packets of 4,086 B of
-// payload at most with 64 B of header: 3 * (200,000 + 49 * 64) = 609,408 B leave the sender, of which
+// TestFlowsRepeated: a flow of 200,000 B, three times, one behind the other: each begins as the one before ends, on a connection of its own, and
+// takes as long. It is 49 packets of 4,086 B of payload at most with 64 B of header: 3 * (200,000 + 49 * 64) = 609,408 B leave the sender, of which
 // its cable could have carried more by the rest of the time. A switch alone has no other cables.
 func TestFlowsRepeated(t *testing.T) {
 	o := enginetest.OutcomeOf(t, `
@@ -373,10 +367,9 @@ measure = { flows = true, links = true }
 	simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\nflows.repeat = 0\n", experiments.Options{}))(t, "flows.repeat = 0: want 1 to 1000000")
 }
 
-// TestFlowsRates: a flow of 10 MB is 2,448 packets of at most 4,086 B and headers of 64 B: 10,156,672 B.
-// The link to the receiver is behind by a full packet, 4,150 B, and the acknowledgement crosses both
-// links, 128 B; four times a cable are 4 us, whatever the rate, also one that no whole number of
-// picoseconds a byte has.
+// TestFlowsRates: a flow of 10 MB is 2,448 packets of at most 4,086 B and headers of 64 B: 10,156,672 B. The link to the receiver is behind by a full
+// packet, 4,150 B, and the acknowledgement crosses both links, 128 B; four times a cable are 4 us, whatever the rate, also one that no whole number
+// of picoseconds a byte has.
 func TestFlowsRates(t *testing.T) {
 	o := enginetest.OutcomeOf(t, "kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4]\nw = [1]\n[network]\nlatency = \"1us\"\n[switch]\nfull = \"pause\"\n[transport]\ncontrol = \"none\"\nspray = \"single\"\n"+
 		"[flows]\npattern = \"incast\"\nsenders = 1\nbytes = \"10000000B\"\n[sweep]\n\"network.rate\" = [\"100Gb/s\", \"112Gb/s\", \"300Gb/s\", \"3200Gb/s\", \"6400Gb/s\", \"10000Gb/s\"]\n")
@@ -398,8 +391,7 @@ func TestFlowsCounted(t *testing.T) {
 	}
 }
 
-// TestVictimRepeated: the victim's times are those of its repetitions, and the incast's those of the
-// others: two of three senders each.
+// TestVictimRepeated: the victim's times are those of its repetitions, and the incast's those of the others: two of three senders each.
 func TestVictimRepeated(t *testing.T) {
 	o := enginetest.OutcomeOf(t, tree128+"[flows]\npattern = \"victim\"\nsenders = 3\nbytes = \"20kB\"\nrepeat = 2\n[measure]\nflows = true\n")
 	fct := enginetest.Numbers(t, o.Tables["flows"], "fct_us")

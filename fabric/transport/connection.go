@@ -49,7 +49,6 @@ type connection struct {
 	number   int32
 	src, dst topology.TerminalID
 	active   bool    // in the round robin of its terminal
-	counted  bool    // among the terminal's flows with a backlog
 	packets  int32   // of the flows that have begun
 	next     int32   // to be sent for the first time
 	cum      int32   // all below have arrived
@@ -198,13 +197,6 @@ func (c *connection) send(size int64) int32 {
 func (c *connection) goOn() {
 	s := c.system
 	h := &s.hosts[c.src]
-	if waits := c.backlog > 0; waits != c.counted {
-		if c.counted = waits; waits {
-			h.waiting++
-		} else {
-			h.waiting--
-		}
-	}
 	switch {
 	case c.active:
 	case c.may():
@@ -363,9 +355,8 @@ func (c *connection) timer() {
 		c.goOn()
 	}
 	if size := c.size(); size > 0 && !c.allows(size) && (len(c.again) > 0 || c.wantsCredit()) {
-		// What is lost waits for credit that may have been lost, too. What is new has a receiver asked only if it grants
-		// nothing any more. No real sender can see that; without it all that wait for their turn would ask.
-		if s.config.hasCredit() && now-c.requested >= s.timing.timeout && (len(c.again) > 0 || c.receiver.credit.in == inNone) {
+		// The pull that it waits for may be a turn still to come, or lost: its sender cannot tell.
+		if s.config.hasCredit() && now-c.requested >= s.timing.timeout {
 			c.request(now)
 		}
 		if c.timerAt == 0 {

@@ -11,9 +11,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestKarnsRule: an answer shows a round trip if the packet was sent once, or twice and the answer is
-// to the second: of others it is not known which transmission they answer (Karn and Partridge,
-// SIGCOMM 1987). The window is that after the same answer with the round trip, or with none.
+// TestKarnsRule: an answer shows a round trip if the packet was sent once, or twice and the answer is to the second: of others it is not known which
+// transmission they answer (Karn and Partridge, SIGCOMM 1987). The window is that after the same answer with the round trip, or with none.
 func TestKarnsRule(t *testing.T) {
 	for _, c := range []struct {
 		times uint8
@@ -32,10 +31,9 @@ func TestKarnsRule(t *testing.T) {
 	}
 }
 
-// TestTimeoutNotNeeded: flights of 20 us make a round trip of 80 us and twice 4,150 and 64 B, 80.67424
-// us; the timeout is 15 us and six queues of 5,000 B, 17.4 us. A flow of a packet repeats it at 17.4,
-// 34.8, 52.2 and 69.6 us, and ends all the same with the first answer. Two of the copies have
-// arrived by then, 40.664 us after they were sent. Each timeout takes a packet from the window.
+// TestTimeoutNotNeeded: flights of 20 us make a round trip of 80 us and twice 4,150 and 64 B, 80.67424 us; the timeout is 15 us and six queues of
+// 5,000 B, 17.4 us. A flow of a packet repeats it at 17.4, 34.8, 52.2 and 69.6 us, and ends all the same with the first answer. Two of the copies
+// have arrived by then, 40.664 us after they were sent. Each timeout takes a packet from the window.
 func TestTimeoutNotNeeded(t *testing.T) {
 	of := shared.DefaultConfig()
 	of.Queue = 5000
@@ -58,9 +56,8 @@ func TestTimeoutNotNeeded(t *testing.T) {
 	simtest.ErrorIf(t, c.backlog != 0 || c.size() != 0 || r.Left() != 0 || r.Counts.Again != 0, "answered: backlog %d, to send %d, %d flows left, %+v", c.backlog, c.size(), r.Left(), r.Counts)
 }
 
-// TestRecordsAreOfWhatIsInFlight: of a flow of 1 GB, 244,739 packets, a sender keeps after 1 ms, with
-// some 3,000 sent, records of its window of 21 packets and a few that were answered out of turn or
-// not yet, and the receiver bits behind the first gap.
+// TestRecordsAreOfWhatIsInFlight: of a flow of 1 GB, 244,739 packets, a sender keeps after 1 ms, with some 3,000 sent, records of its window of 21
+// packets and a few that were answered out of turn or not yet, and the receiver bits behind the first gap.
 func TestRecordsAreOfWhatIsInFlight(t *testing.T) {
 	r := prepare(t, star(t, 4), DefaultConfig(), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1_000_000_000}})
 	r.kernel.Run(sim.Millisecond)
@@ -237,13 +234,13 @@ func TestRequests(t *testing.T) {
 	simtest.ErrorIf(t, n.Timeouts != 3 || n.Requests != 1 || n.Again != 0, "%+v, want 3 timeouts, a request and nothing sent again", n)
 }
 
-// TestPullsLost: a sender that waits for pulls that were lost, from a receiver that has granted all, asks once, a timeout after
-// the last answer; nothing else was lost.
+// TestPullsLost: a sender that waits for pulls that were lost, from a receiver that has granted more than it is asked for,
+// asks once, a timeout after the last answer; nothing else was lost.
 func TestPullsLost(t *testing.T) {
 	r := prepare(t, star(t, 4), controlled("rccc"), queued(100_000), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 40 * 4086}})
 	r.kernel.Run(4 * sim.Microsecond)
 	p, credit := &r.hosts[0].pacer, &r.connections[0].receiver.credit
-	p.demand, p.idle, credit.in, credit.granted = sim.FIFO[int32]{}, sim.FIFO[int32]{}, inNone, credit.target+1000
+	p.demand, p.idle, credit.in, credit.target, credit.granted = sim.FIFO[int32]{}, sim.FIFO[int32]{}, inNone, credit.target+1000, credit.target+1000
 	r.finish(t)
 	simtest.ErrorIf(t, r.Counts.Requests != 1 || r.Counts.Again+r.Counts.Timeouts != 0, "%+v, want a request and nothing sent again", r.Counts)
 }
@@ -307,8 +304,7 @@ func TestControlTurns(t *testing.T) {
 	simtest.ErrorIf(t, turns != want, "turns %s, want %s", turns, want)
 }
 
-// TestRefusedOnceAGap: a receiver that goes back refuses the first packet behind a gap, and the first behind
-// the next one.
+// TestRefusedOnceAGap: a receiver that goes back refuses the first packet behind a gap, and the first behind the next one.
 func TestRefusedOnceAGap(t *testing.T) {
 	config := DefaultConfig()
 	config.Control, config.Spray, config.Repeat = "none", "single", "go-back-n"
@@ -363,9 +359,8 @@ func TestIdleSenders(t *testing.T) {
 	simtest.Alike(t, "credit, and busy", r.connections[0].receiver.credit.granted, 0, r.connections[1].receiver.credit.granted, 64, busy, true, p.busy, false)
 }
 
-// TestRateOfShortPackets: two flows of 1,000 B share a connection at 100 Gb/s: the second packet, too, has 1,064 B,
-// and goes when the first has, after 85.12 ns. It is there 85.12 ns on another cable and two flights later, and its
-// answer takes 2,010.24 ns: 4,265.6 ns.
+// TestRateOfShortPackets: two flows of 1,000 B share a connection at 100 Gb/s: the second packet, too, has 1,064 B, and goes when the first has,
+// after 85.12 ns. It is there 85.12 ns on another cable and two flights later, and its answer takes 2,010.24 ns: 4,265.6 ns.
 func TestRateOfShortPackets(t *testing.T) {
 	config, of := DefaultConfig(), shared.DefaultConfig()
 	config.Control, config.Share, of.Queue, of.MarkFrom, of.MarkTo = "dcqcn", true, 1<<20, 1<<20, 1<<20

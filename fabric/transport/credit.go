@@ -34,7 +34,7 @@ func (c *creditSender) speculates(does bool) {
 }
 
 // target is what a sender tells its receiver: the units granted so far, and those that it still
-// wants.
+// wants, shared with the connections that may send now from its terminal.
 func (c *connection) target() int64 {
 	t, credit := &c.system.timing, &c.credit
 	want := c.backlog
@@ -45,7 +45,7 @@ func (c *connection) target() int64 {
 	if credit.speculating && c.backlog > 0 {
 		want = max(want, t.Packet)
 	}
-	if n := int64(c.system.hosts[c.src].waiting); n > 1 {
+	if n := int64(c.system.hosts[c.src].active.Len()) + 1; n > 1 {
 		want /= n
 	}
 	return credit.granted + int64(math.Ceil(float64(want)/creditUnit))
@@ -103,12 +103,14 @@ type pacer struct {
 	slows                         bool
 }
 
-// demands takes the pull target of a data packet or a request.
+// demands takes the pull target of a data packet or a request. A connection that wants more than
+// before has a turn, in which nothing is granted if idle turns have granted as much.
 func (c *connection) demands(target int64, trimmed bool) {
 	r := &c.receiver.credit
 	h := &c.system.hosts[c.dst]
+	advanced := target > r.target
 	r.target = max(r.target, target)
-	if (r.target > r.granted || trimmed) && r.in != inDemand {
+	if (advanced || trimmed) && r.in != inDemand {
 		r.in = inDemand // what is left of it among the idle is passed over
 		h.pacer.demand.Put(c.number)
 	}
@@ -117,7 +119,8 @@ func (c *connection) demands(target int64, trimmed bool) {
 	}
 }
 
-// grant is a turn of a terminal's pacer.
+// grant is a turn of a terminal's pacer. Idle connections stand in its list once, and leave it when they end;
+// htsim's stand there as often as they became idle, which has others wait for milliseconds.
 func (s *System) grant(t topology.TerminalID) {
 	p := &s.hosts[t].pacer
 	p.busy = false

@@ -21,11 +21,9 @@ func incast(t *testing.T, control string, n, packets int, mark sim.Bytes) *run {
 	return simulate(t, star(t, 4), config, of, flows)
 }
 
-// TestIncastByHand: 2 and 3 flows of 60 packets into one link. In packet times from the first
-// arrival at the switch, at 1,332 ns: all of n first packets come at 0, and packet k leaves at k. If
-// the queue never runs dry, the last of 60 n leaves at 60 n; a flight, an answer of 64 B over two
-// links and their flights later its flow ends, at 1,332 + 60 n * 332 + 1,000 + 2,010.24 ns:
-// 44,182.24 and 64,102.24.
+// TestIncastByHand: 2 and 3 flows of 60 packets into one link. In packet times from the first arrival at the switch, at 1,332 ns: all of n first
+// packets come at 0, and packet k leaves at k. If the queue never runs dry, the last of 60 n leaves at 60 n; a flight, an answer of 64 B over two
+// links and their flights later its flow ends, at 1,332 + 60 n * 332 + 1,000 + 2,010.24 ns: 44,182.24 and 64,102.24.
 //
 //   - none: the last packets come at 59, when 59 have left: 60 n - 59 wait. Turns are taken packet by
 //     packet, so that flows end 332 ns apart.
@@ -75,13 +73,13 @@ func TestIncastByHand(t *testing.T) {
 }
 
 // TestPullTarget: a sender wants what waits, at most 1.5 bandwidth-delay products (58,428 B: 87,642),
-// divided among its flows, above what it has been granted: units of 256 B, rounded up.
+// divided among the flows that may send, above what it has been granted: units of 256 B, rounded up.
 func TestPullTarget(t *testing.T) {
 	r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
 	c := r.connections[0]
 	for _, x := range []struct {
 		backlog, credit int64
-		waiting         int
+		flows           int
 		want            int64
 	}{
 		{10_000, 0, 1, 100 + 40},     // 39.06
@@ -92,9 +90,23 @@ func TestPullTarget(t *testing.T) {
 		{1 << 20, 0, 3, 100 + 115},   // 29,214: 114.12
 	} {
 		c.credit = creditSender{bytes: x.credit, granted: 100}
-		c.backlog, r.hosts[1].waiting = x.backlog, x.waiting
-		simtest.Equal(t, c.target(), x.want, "%d B wait with %d of credit, %d flows: target", x.backlog, x.credit, x.waiting)
+		c.backlog, r.hosts[1].active = x.backlog, sim.FIFO[int32]{}
+		for range x.flows - 1 { // the others
+			r.hosts[1].active.Put(0)
+		}
+		simtest.Equal(t, c.target(), x.want, "%d B wait with %d of credit, %d flows: target", x.backlog, x.credit, x.flows)
 	}
+}
+
+// TestEmptyTurn: a sender that wants more than before, of which idle turns have granted as much, is told so.
+func TestEmptyTurn(t *testing.T) {
+	r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
+	c := r.connections[0]
+	c.receiver.credit = creditReceiver{target: 100, granted: 500}
+	c.demands(100, false)
+	before := r.Counts.Pulls
+	c.demands(101, false)
+	simtest.Alike(t, "pulls, units", before, 0, r.Counts.Pulls, 1, c.receiver.credit.granted, 500)
 }
 
 // TestPullTargetOfWindow: under both controls a sender asks for no more than its window, here 4 packets
@@ -108,8 +120,7 @@ func TestPullTargetOfWindow(t *testing.T) {
 	simtest.Equal(t, c.target(), 100+82, "target")
 }
 
-// TestCreditKept: 40 units, 10,240 B, come to 5,000 B of credit in full, and to 80,000 B until it is 1.5
-// bandwidth-delay products, 87,642 B.
+// TestCreditKept: 40 units, 10,240 B, come to 5,000 B of credit in full, and to 80,000 B until it is 1.5 bandwidth-delay products, 87,642 B.
 func TestCreditKept(t *testing.T) {
 	r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
 	c := r.connections[0]
@@ -159,8 +170,7 @@ func TestIdleTurns(t *testing.T) {
 	}
 }
 
-// TestSeen: the pace counts headers of packets trimmed under way, not those trimmed on the last hop, and marks of
-// whole ones.
+// TestSeen: the pace counts headers of packets trimmed under way, not those trimmed on the last hop, and marks of whole ones.
 func TestSeen(t *testing.T) {
 	var h host
 	h.seen(true, false, false)
@@ -172,9 +182,8 @@ func TestSeen(t *testing.T) {
 		"%d packets, %d trimmed, %d whole, %d of them marked; want 4, 1, 2, 1", p.packets, p.trims, p.whole, p.marked)
 }
 
-// TestPace: a share m of the packets marked moves g half way to it; a share t trimmed under way is
-// taken from the rate, which then falls by half of what g is above 0.3. Without both it rises by
-// 1 % of the link, then 2, 4. It stays above 0.9 over the oversubscription, here 4: 0.225.
+// TestPace: a share m of the packets marked moves g half way to it; a share t trimmed under way is taken from the rate, which then falls by half of
+// what g is above 0.3. Without both it rises by 1 % of the link, then 2, 4. It stays above 0.9 over the oversubscription, here 4: 0.225.
 func TestPace(t *testing.T) {
 	r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
 	r.timing.Oversubscription = 4

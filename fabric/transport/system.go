@@ -128,7 +128,6 @@ type host struct {
 	active  sim.FIFO[int32] // connections that may send, in turn
 	control sim.FIFO[int32] // control packets
 	served  int             // control packets since the last data packet, while data waits
-	waiting int             // connections with something to send
 	pacer   pacer
 }
 

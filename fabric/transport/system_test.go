@@ -79,9 +79,8 @@ func (r *run) tail() float64 {
 	return last
 }
 
-// TestOneFlow: 490 packets through five switches: 489 full ones leave in 0.332 us each, the last
-// full one is stored five times more, the short one (64 + 2,000,000 - 489*4086 = 2,010 B) follows
-// it; six flights there and back, and six times 64 B: 176.20 us.
+// TestOneFlow: 490 packets through five switches: 489 full ones leave in 0.332 us each, the last full one is stored five times more, the short one
+// (64 + 2,000,000 - 489*4086 = 2,010 B) follows it; six flights there and back, and six times 64 B: 176.20 us.
 func TestOneFlow(t *testing.T) {
 	r := simulate(t, pods(t, 4), DefaultConfig(), shared.DefaultConfig(), []Flow{{ID: 1, Src: 0, Dst: 13, Bytes: 2_000_000}})
 	want := 489*0.332 + 5*0.332 + 2010*80e-6 + 12 + 6*0.00512
@@ -105,9 +104,8 @@ func TestFlowBytes(t *testing.T) {
 	runtime.KeepAlive(flows)
 }
 
-// TestIncast: 15 flows of 489 full packets and one of 2,010 B into one link take 2,437.632 us of it;
-// what each is short of, at most 1.5 %, is the first way, headers of trimmed packets and the 1 % that
-// receivers leave free. What was trimmed was refused and sent again, and nothing else.
+// TestIncast: 15 flows of 489 full packets and one of 2,010 B into one link take 2,437.632 us of it; what each is short of, at most 1.5 %, is the
+// first way, headers of trimmed packets and the 1 % that receivers leave free. What was trimmed was refused and sent again, and nothing else.
 func TestIncast(t *testing.T) {
 	for _, control := range []string{"nscc", "rccc", "both"} {
 		flows := simtest.Must(Incast(16, 15, 0, 2_000_000))(t)
@@ -156,9 +154,8 @@ func TestMatrix(t *testing.T) {
 	simtest.Refuse(ReadMatrix("x.cm", []byte("Nodes 4\nConnections 0\n")))(t, "x.cm:3: has no flow")
 }
 
-// TestTriggers: on a star of 100 Gb/s cables of a microsecond, a packet takes 332 ns twice and two flights to
-// be at the receiver, at 2,664 ns; its answer of 64 B twice 5.12 ns and two flights, so that the sender knows at
-// 4,674.24 ns. What a trigger starts begins then.
+// TestTriggers: on a star of 100 Gb/s cables of a microsecond, a packet takes 332 ns twice and two flights to be at the receiver, at 2,664 ns; its
+// answer of 64 B twice 5.12 ns and two flights, so that the sender knows at 4,674.24 ns. What a trigger starts begins then.
 func TestTriggers(t *testing.T) {
 	for key, want := range map[string]float64{"recv_done_trigger": 2664, "send_done_trigger": 4674.24} {
 		m := simtest.Must(ReadMatrix("x.cm", []byte("Nodes 4\n1->0 id 1 start 0 size 4086 prio 3 "+key+" 1\n0->2 id 2 trigger 1 size 4086\ntrigger id 1 oneshot\n")))(t)
