@@ -66,7 +66,7 @@ type SwitchConfig struct {
 	VCAllocCycles     int              `toml:"vc_alloc_cycles" doc:"virtual-channel allocation; 0: heads take a virtual channel by winning the switch" unit:"cycles of the switch core" min:"0" max:"10000"`
 	SwitchAllocCycles int              `toml:"switch_alloc_cycles" doc:"switch allocation" unit:"cycles of the switch core" min:"1" max:"10000"`
 	CrossbarCycles    int              `toml:"crossbar_cycles" doc:"crossbar and output stage" unit:"cycles of the switch core" min:"0" max:"10000"`
-	CreditCycles      int              `toml:"credit_cycles" doc:"processing of a credit that has come back" unit:"cycles" min:"0" max:"10000"`
+	CreditCycles      int              `toml:"credit_cycles" doc:"processing of a credit that has come back, at a switch; at a terminal it takes a cycle" unit:"cycles" min:"0" max:"10000"`
 	CreditsPerCycle   int              `toml:"credits_per_cycle" doc:"credits that an input sends back in a cycle, over all of its virtual channels; 0: one for every slot freed" min:"0" max:"16"`
 	Speedup           float64          `toml:"speedup" doc:"steps of the switch core in a cycle of the flit clock" min:"1" max:"16"`
 	Allocator         allocator.Choice `toml:"allocator" doc:"switch allocator"`
@@ -210,12 +210,15 @@ func (c *SwitchConfig) CyclesVary() bool {
 // on at once.
 func (c *SwitchConfig) RoundTrip(channel ChannelTiming, terminal bool) int64 {
 	back := int64(math.Ceil(float64(c.RouteCycles+c.VCAllocCycles+c.SwitchAllocCycles) / c.Speedup))
-	trip := channel.Latency + back + channel.CreditLatency + int64(c.CreditCycles)
-	if !terminal {
-		trip += c.CrossingCycles()
+	trip := channel.Latency + back + channel.CreditLatency
+	if terminal {
+		return trip + TerminalCreditCycles
 	}
-	return trip
+	return trip + int64(c.CreditCycles) + c.CrossingCycles()
 }
+
+// TerminalCreditCycles is the cycles from the arrival of a credit at a terminal until it can be used there.
+const TerminalCreditCycles = 1
 
 // RoundTripToTerminal is [SwitchConfig.RoundTrip] of a channel to a terminal that has buffers: it sends the
 // credit a cycle after the flit's arrival.

@@ -44,8 +44,8 @@ func init() {
 //   - vc_rule = "none": all virtual channels everywhere, which can deadlock in
 //     rings of four switches and more. For demonstrations.
 //
-// Rings of two or three switches need no classes: minimal paths take one hop there. Ejection may
-// use all.
+// Rings of two or three switches need no classes, and have them by coordinates alone: minimal paths take one hop
+// there. Ejection may use all.
 //
 // On HyperX (Ahn et al., SC 2009) a dimension takes one hop, by one of parallel cables at
 // random, so that a channel is only ever followed by one of a higher dimension: one virtual

@@ -100,7 +100,7 @@ func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	for d, size := range dims {
 		w.sizes = append(w.sizes, int32(size))
 		w.wraps = append(w.wraps, grid.Wraps(d))
-		if grid.Wraps(d) && size > 3 && rule != ruleNone {
+		if grid.Wraps(d) && (size > 3 || rule == ruleCoordinates) && rule != ruleNone {
 			w.rings = 2
 		}
 	}

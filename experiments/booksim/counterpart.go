@@ -65,6 +65,9 @@ func (c *Config) network() (m Counterpart, err error) {
 	case "mesh dim_order", "mesh dor":
 		m.Topology, m.Routing = fmt.Sprintf("type = \"mesh\"\ndims = [%s]\n", dims), "type = \"dor\"\n"
 	case "torus dim_order":
+		if k == 2 {
+			return m, errors.New("k = 2: BookSim2 has two channels between the routers of a ring of two, weft one (from 3 on torus is mapped)")
+		}
 		m.Topology, m.Routing = fmt.Sprintf("type = \"torus\"\ndims = [%s]\n", dims), "type = \"dor\"\nvc_rule = \"by-coordinates\"\n"
 		if noc { // folded: neighbours are two tiles apart
 			m.Channels = "[channel.grid]\nlatency = \"2ns\"\n\n"
@@ -215,9 +218,12 @@ func (c *Config) core() (string, error) {
 	speedup := c.number("internal_speedup")
 	stages := map[string]int{}
 	for _, name := range []string{"routing_delay", "vc_alloc_delay", "sw_alloc_delay", "st_prepare_delay", "st_final_delay"} {
-		if stages[name] = c.Whole(name); stages[name] > 1 && speedup != 1 {
-			refuse("%s = %d with internal_speedup = %s: a delay above 1 counts cycles of the channel there, steps of the core in weft", name, stages[name], c.Text("internal_speedup"))
+		if stages[name] = c.Whole(name); stages[name] > 1 {
+			refuse("%s = %d: a stage of BookSim2's takes nothing in until it is done, one of weft's does in every step (1 is mapped)", name, stages[name])
 		}
+	}
+	if stages["st_prepare_delay"]+stages["st_final_delay"] > 1 {
+		refuse("st_prepare_delay = 1 with st_final_delay = 1: a crossbar of BookSim2's takes nothing in until it is done (1 is mapped of one of them)")
 	}
 	if stages["vc_alloc_delay"] < 1 {
 		refuse("vc_alloc_delay = 0: without that stage weft's heads take a virtual channel by winning the switch")

@@ -67,15 +67,15 @@ func TestOwnCurvesMap(t *testing.T) {
 }
 
 // TestLongPackets holds packets of 8 flits and speedup 2 against five seeds of
-// BookSim2's at every load, and packets of 4 against three: no mean differs by more than the rules allow. The rules
-// tell a switch that sends every credit at once from BookSim2's: on the torus at 0.7
-// it accepts 5 % more.
+// BookSim2's at every load, and packets of 4 against three: no mean differs by more than the rules allow. A switch that
+// sends every credit at once accepts 4.6 % more than BookSim2's on the torus at 0.7, weft's own 0.1 % less.
 func TestLongPackets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates for half a minute")
 	}
 	seen := 0
 	var rows []Row
+	var more []float64
 	for _, c := range own(t) {
 		if c.File != "longpackets_seeds.csv" {
 			continue
@@ -89,13 +89,16 @@ func TestLongPackets(t *testing.T) {
 				"%s, load %v, %s: %s: %v, BookSim2's %v", c.Name, r.Load, r.Metric, r.Verdict, r.Own, r.Peer)
 		}
 		if strings.HasPrefix(c.Name, "torus_8x8") {
-			for _, r := range judged(t, c, []float64{0.7}, "switch.credits_per_cycle=0") {
-				simtest.ErrorIf(t, r.Load == 0.7 && r.Metric == "accepted" && r.Verdict != judge.Differs,
-					"all credits at once, load %v: %s: %v, BookSim2's %v", r.Load, r.Verdict, r.Own, r.Peer)
+			for _, r := range append(all, judged(t, c, []float64{0.7}, "switch.credits_per_cycle=0")...) {
+				if r.Load == 0.7 && r.Metric == "accepted" {
+					own, _ := r.Own.moments()
+					peer, _ := r.Peer.moments()
+					more = append(more, own/peer-1)
+				}
 			}
 		}
 	}
-	simtest.ErrorIf(t, seen != 4, "%d curves with seeds, want 4", seen)
+	simtest.ErrorIf(t, seen != 4 || len(more) != 2 || math.Abs(more[0]) > 0.01 || more[1] < 0.04, "%d curves with seeds, want 4; accepts %v more", seen, more)
 	if *updateValidation {
 		writeValidation(t, rows)
 	}
@@ -141,27 +144,46 @@ func TestSettings(t *testing.T) {
 	simtest.ErrorIf(t, curves != 14 || agree < want, "%d curves, want 14; %d means agree, want at least %d of 82", curves, agree, want)
 }
 
+// accepted is the mean accepted load of all points of an experiment.
+func accepted(t *testing.T, text string, set ...string) float64 {
+	file := simtest.Must(experiments.Load("peer", text, experiments.Options{Set: set}))(t)
+	outcome := simtest.Must(engine.Execute(context.Background(), file, engine.Execution{}))(t)
+	var s sample
+	for _, row := range outcome.Results.Rows {
+		s = append(s, simtest.Must(strconv.ParseFloat(row[slices.Index(outcome.Results.Columns, "accepted_load")], 64))(t))
+	}
+	mean, _ := s.moments()
+	return mean
+}
+
 // TestTerminalBuffers: packets of 4 flits on a 4x4x4 torus whose buffers, those of terminals too,
-// have 8 flits. At a load of 0.8 BookSim2 accepts 0.7780 +- 0.0024 (ten seeds), with switches
+// have 8 flits. At a load of 0.8 BookSim2 accepts 0.7751 +- 0.0013 (40 seeds); with switches
 // bounded by 16 flits that wait for a terminal, and no credits, weft accepts 1.5 % more.
 func TestTerminalBuffers(t *testing.T) {
 	config := parse(t, "topology = torus; k = 4; n = 3; routing_function = dim_order; num_vcs = 2; packet_size = 4; sample_period = 400; warmup_periods = 3; max_samples = 6;"+
 		"routing_delay = 0; credit_delay = 2; internal_speedup = 2.0; vc_allocator = islip; sw_allocator = islip; alloc_iters = 1;")
-	text, _, _, err := config.Experiment("torus", []float64{0.8}, 10)
+	text, _, _, err := config.Experiment("torus", []float64{0.8}, 40)
 	simtest.Check(t, err)
-	accepted := func(set ...string) (mean float64) {
-		file := simtest.Must(experiments.Load("torus", text, experiments.Options{Set: set}))(t)
-		outcome := simtest.Must(engine.Execute(context.Background(), file, engine.Execution{}))(t)
-		for _, row := range outcome.Results.Rows {
-			x := simtest.Must(strconv.ParseFloat(row[slices.Index(outcome.Results.Columns, "accepted_load")], 64))(t)
-			mean += x / 10
-		}
-		return mean
+	got := accepted(t, text)
+	simtest.ErrorIf(t, math.Abs(got/0.7751-1) > 0.005, "accepted %v, BookSim2 0.7751", got)
+	got = accepted(t, text, "terminal.buffer_flits=0")
+	simtest.ErrorIf(t, got < 1.01*0.7751, "accepted %v by terminals that take every flit: what was to be told apart is not", got)
+}
+
+// TestSmallBuffers: one of 2 terminals sends packets to the other through buffers that hold less than a packet, at its own speed.
+// What BookSim2 accepts follows from its credit loops: a terminal may use a credit 5 cycles after its flit where the head goes on at
+// once, and a switch that of a terminal 7 cycles after its grant. Packets of 4 flits with buffers of 2: 0, 1, 5, 7 and the next at 8.
+func TestSmallBuffers(t *testing.T) {
+	for _, c := range []struct {
+		flits, buffer, vcs int
+		want               float64
+	}{{4, 2, 2, 4. / 8}, {4, 3, 2, 4. / 6}, {8, 3, 2, 8. / 15}, {2, 1, 4, 2. / 6}, {4, 1, 4, 4. / 20}, {4, 2, 1, 2. / 7}} {
+		config := parse(t, fmt.Sprintf("topology = fly; k = 2; n = 1; routing_function = dest_tag; traffic = bitcomp; packet_size = %d; vc_buf_size = %d; num_vcs = %d;"+
+			"routing_delay = 0; credit_delay = 2; internal_speedup = 1.0; vc_allocator = islip; sw_allocator = islip;", c.flits, c.buffer, c.vcs))
+		text, _, _, err := config.Experiment("two", []float64{1}, 1)
+		simtest.Check(t, err)
+		simtest.Near(t, accepted(t, text), c.want, 0.001, "%v", c)
 	}
-	got := accepted()
-	simtest.ErrorIf(t, math.Abs(got/0.7780-1) > 0.005, "accepted %v, BookSim2 0.7780", got)
-	got = accepted("terminal.buffer_flits=0")
-	simtest.ErrorIf(t, got < 1.01*0.7780, "accepted %v by terminals that take every flit: what was to be told apart is not", got)
 }
 
 var updateValidation = flag.Bool("update-validation", false, "rewrite docs/validation-longpackets.csv and its figure")

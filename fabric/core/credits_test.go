@@ -38,16 +38,16 @@ func arrivals(f *core.Fabric, in topology.PortID, vcs int, last int64) [][]int64
 // each send a packet to terminal 3 at birth 10: the heads enter the channels in cycle 11 and bid in cycle 12, the
 // output serves input 0 in step 24, input 1 in step 25 and input 2 in step 26, that is, in cycle 13. Terminal 2's
 // second packet, to terminal 4 on the other virtual channel, arrives in cycle 13 and crosses in step 27. Both credits
-// could leave at the end of switch allocation, steps 27 and 28, in cycle 14; they arrive after 1 + 3 cycles, in cycle
-// 18, and the second one in cycle 19 where a cycle carries one. Terminal 2 sends on virtual channel 0 first.
+// could leave at the end of switch allocation, steps 27 and 28, in cycle 14; a terminal may use them 1 + 1 cycles later, in
+// cycle 16, and the second one in cycle 17 where a cycle carries one. Terminal 2 sends on virtual channel 0 first.
 func TestOneCreditACycle(t *testing.T) {
 	for _, c := range []struct {
 		perCycle int
 		want     [][]int64
 	}{
-		{1, [][]int64{{18}, {19}}},
-		{2, [][]int64{{18}, {18}}},
-		{0, [][]int64{{18}, {18}}},
+		{1, [][]int64{{16}, {17}}},
+		{2, [][]int64{{16}, {16}}},
+		{0, [][]int64{{16}, {16}}},
 	} {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 5 })
 		config := fabric.DefaultConfig()

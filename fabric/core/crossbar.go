@@ -16,7 +16,7 @@ func (d *Domain) finishCrossing(sw *SwitchState, i int, r Request, lov uint32, d
 	if d.crossTimed {
 		ov := sw.Port0*int32(d.vcs) + int32(lov)
 		if d.receives() && o.Bounded == 0 {
-			d.toTerminal(sw.outVC(lov), ov, WholeCycle(depart)+d.Latency(o)+int64(sw.inPort(r.Output()).delay))
+			d.toTerminal(sw.outVC(lov), ov, WholeCycle(depart)+d.Latency(o)+int64(sw.inPort(r.Output()).delay)+d.laterBack)
 		}
 		if d.behind != nil {
 			if decided := lowestOV(v.Hop, uint32(d.vcs)); d.leaving != nil && depart == t.Depart && d.late[i] == 0 {

@@ -31,6 +31,7 @@ type network struct {
 	needs          fabric.Needs // of the routing
 	watched        bool         // the routing, or who looks on, may read queues or credits
 	received       int32        // buffer of a virtual channel at a terminal
+	laterBack      int64        // what a credit from a terminal takes longer than one to it, in cycles; may be below 0
 	paces          []pace
 	leastWindow    int64 // of them
 	creditInterval int64 // of a credit on its wires, in cycles << intervalShift

@@ -399,6 +399,7 @@ func (f *Fabric) wire(timings []fabric.ChannelTiming) {
 	if n := f.Config.Terminal.BufferFlits; n > 0 {
 		f.received = int32(n)
 	}
+	f.laterBack = int64(f.Config.Switch.CreditCycles - fabric.TerminalCreditCycles)
 	f.TerminalOut0, f.terminalOV0 = int32(ports), int32(ports*vcs)
 	f.OutVC = make([]outVC, (ports+terminals)*vcs)
 	f.Out = make([]OutPort, ports+terminals)
@@ -440,7 +441,7 @@ func (f *Fabric) wire(timings []fabric.ChannelTiming) {
 		} else {
 			terminal, _ := g.PeerTerminal(port)
 			o.dest, o.pace = ^int32(terminal), f.paceOf(t, terminalLimit)
-			f.in[p].upstream = f.terminalOV(terminal, 0)
+			f.in[p].upstream, f.in[p].delay = f.terminalOV(terminal, 0), int32(t.CreditLatency)+fabric.TerminalCreditCycles
 			f.Out[ports+int(terminal)] = OutPort{until: -1, dest: f.queueOf(port, 0), pace: f.paceOf(t, 0)}
 		}
 		f.Out[p] = o
