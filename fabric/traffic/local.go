@@ -123,7 +123,7 @@ func neighboursOf(d division) neighbours {
 		}
 	}
 	for t := range d.class {
-		if int(d.index[t]) != t%size {
+		if len(d.class)%size != 0 || int(d.index[t]) != t%size {
 			return neighbours{d, 0}
 		}
 	}
