@@ -107,19 +107,30 @@ func (c *Config) BufferWarnings(g *topology.Graph) (warnings []BufferWarning) {
 		between[class] = between[class] || g.Peer[p] >= 0
 		ends[class] = ends[class] || g.Peer[p] < 0
 	}
-	judge := func(class int, key string, buffer int, trip int64) {
-		if need := int64(math.Ceil(float64(trip) / timings[class].CyclesPerFlit)); int64(buffer) < need {
-			warnings = append(warnings, BufferWarning{key, fmt.Sprintf(
-				"is too small: channel %q can never be full on one virtual channel: %d flits of buffer for a credit round trip of %d cycles carry at most %.3f flits a cycle; %s = %d would fill it",
-				g.Classes[class].Name, buffer, trip, float64(buffer)/float64(trip), key, need)})
+	// Flits behind a head are neither routed nor given a virtual channel: their credits come back sooner.
+	judge := func(class int, key string, buffer int, head, behind int64) {
+		per := timings[class].CyclesPerFlit
+		need := int64(math.Ceil(float64(head) / per))
+		if int64(buffer) >= need {
+			return
 		}
+		carry := fmt.Sprintf("carry at most %.3f flits a cycle", float64(buffer)/float64(head))
+		if behind < head {
+			carry += fmt.Sprintf(" in packets of one flit, less than %.3f in longer ones", min(float64(buffer)/float64(behind), 1/per))
+		}
+		warnings = append(warnings, BufferWarning{key, fmt.Sprintf(
+			"is too small: channel %q can never be full on one virtual channel: %d flits of buffer for a credit round trip of %d cycles %s; %s = %d would fill it",
+			g.Classes[class].Name, buffer, head, carry, key, need)})
 	}
+	unrouted := c.Switch
+	unrouted.RouteCycles, unrouted.VCAllocCycles = 0, 0
 	for i, t := range timings {
 		if between[i] || ends[i] {
-			judge(i, "switch.buffer_flits", c.Switch.BufferFlits, c.Switch.RoundTrip(t, !between[i]))
+			judge(i, "switch.buffer_flits", c.Switch.BufferFlits, c.Switch.RoundTrip(t, !between[i]), unrouted.RoundTrip(t, !between[i]))
 		}
 		if n := c.Terminal.BufferFlits; n > 0 && ends[i] {
-			judge(i, "terminal.buffer_flits", n, c.Switch.RoundTripToTerminal(t))
+			trip := c.Switch.RoundTripToTerminal(t)
+			judge(i, "terminal.buffer_flits", n, trip, trip)
 		}
 	}
 	return warnings

@@ -162,7 +162,14 @@ func (c *SwitchConfig) Overlaps() bool {
 
 // Cycles is the longest time of a flit in an idle switch, without channels: all stages, in whole
 // cycles.
-func (c *SwitchConfig) Cycles() int64 { return int64(math.Ceil(float64(c.steps()) / c.Speedup)) }
+func (c *SwitchConfig) Cycles() int64 { return c.CyclesBehind(0) }
+
+// CyclesBehind is [SwitchConfig.Cycles] of a head that waits for its tail, so many cycles behind it:
+// it is routed meanwhile.
+func (c *SwitchConfig) CyclesBehind(tail float64) int64 {
+	route := float64(c.RouteCycles)
+	return int64(math.Ceil((max(route, tail*c.Speedup) + float64(c.steps()) - route) / c.Speedup))
+}
 
 // PacketSteps is the least mean steps of the switch core that a packet of so many flits occupies a
 // queue, and a virtual channel out of the switch, however much waits: docs/model.md, "Overlap".

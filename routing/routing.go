@@ -184,11 +184,14 @@ func AroundFaults() []string { return slices.Sorted(slices.Values(aroundFaults))
 
 // refuseFaults reports that routing name cannot go around what is down.
 func refuseFaults(name string, env Env) error {
-	topology := ""
+	on := ""
 	if env.TopologyName != "" {
-		topology = " on topology " + env.TopologyName
+		on = " on topology " + env.TopologyName
 	}
-	return fmt.Errorf("routing %q does not route around faults%s (%s); routings that can: %s", name, topology, env.Down.Describe(), strings.Join(AroundFaults(), ", "))
+	if !env.Down.None() { // as before a fault that comes during the run
+		on += " (" + env.Down.Describe() + ")"
+	}
+	return fmt.Errorf("routing %q does not route around faults%s; routings that can: %s", name, on, strings.Join(AroundFaults(), ", "))
 }
 
 // Lacks implements [param.EnvWithNeeds]: the topology has nothing that routing name needs.

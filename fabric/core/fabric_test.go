@@ -19,13 +19,11 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestCreditRoundTrip: a channel whose buffers are too shallow for its round trip carries buffer/round-trip flits a
-// cycle. From one switch to another (mesh of 2 switches, latency 20, speedup 2, one VC): a flit is granted the crossbar
-// at cycle t, leaves at t+1.5 rounded up to t+2 (granted in the second step), arrives at t+22, is granted there in the
-// same cycle, and its credit leaves at t+23, arrives at t+43, and may be used credit_cycles = 1 later: 44 cycles. The
-// VC allocation of the next packet is done meanwhile, so that a granted flit that waited for its credit goes in the
-// first step of its cycle and arrives a cycle earlier, at t+21: 43 cycles. Where its credit takes 3 or 31 of its own
-// back in place of 20, 26 or 54.
+// TestCreditRoundTrip: a channel whose buffers are too shallow for its round trip carries buffer/round-trip flits a cycle. From one switch to another
+// (mesh of 2 switches, latency 20, speedup 2, one VC): a flit is granted the crossbar at cycle t, leaves at t+1.5 rounded up to t+2 (granted in the
+// second step), arrives at t+22, is granted there in the same cycle, and its credit leaves at t+23, arrives at t+43, and may be used credit_cycles =
+// 1 later: 44 cycles. The VC allocation of the next packet is done meanwhile, so that a granted flit that waited for its credit goes in the first
+// step of its cycle and arrives a cycle earlier, at t+21: 43 cycles. Where its credit takes 3 or 31 of its own back in place of 20, 26 or 54.
 func TestCreditRoundTrip(t *testing.T) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
 	for back, want := range map[sim.Time]float64{0: 43, 3 * sim.Nanosecond: 26, 31 * sim.Nanosecond: 54} {
@@ -40,9 +38,9 @@ func TestCreditRoundTrip(t *testing.T) {
 	}
 }
 
-// TestShortWindows: in 900 cycles, nine slices, chance does not make a torus with a load of a tenth saturated, nor 13
-// times the load that a single channel takes steady. The first is hard to decide, with 16 terminals that send 10
-// packets each in a slice; in 4,000 cycles most of the runs, over 40 seeds, are.
+// TestShortWindows: in 900 cycles, nine slices, chance does not make a torus with a load of a tenth saturated, nor 13 times the load that a single
+// channel takes steady. The first is hard to decide, with 16 terminals that send 10 packets each in a slice; in 4,000 cycles most of the runs, over
+// 40 seeds, are.
 func TestShortWindows(t *testing.T) {
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 4}, 1 })
 	for _, c := range []struct {
@@ -128,10 +126,9 @@ func TestAgainstKernelClock(t *testing.T) {
 	simtest.ErrorIf(t, counters[0] != counters[1] || counters[0].Packets == 0, "alone %+v, under a kernel %+v", counters[0], counters[1])
 }
 
-// TestBufferWarnings: with channels of 10 and 100 cycles, speedup 2 and one cycle for each of VC
-// allocation, switch allocation, crossbar and credit, the round trips are 1 + L + 1 + L + 1 = 2L +
-// 3: 203 cycles on global channels, 23 on local ones. From terminals, without a crossbar, 4 are enough; to terminals,
-// which send credits a cycle after a flit's arrival, 1 + 1 + 1 + 1 + 1 = 5.
+// TestBufferWarnings: with channels of 10 and 100 cycles, speedup 2 and one cycle for each of VC allocation, switch allocation, crossbar and credit,
+// the round trips are 1 + L + 1 + L + 1 = 2L + 3: 203 cycles on global channels, 23 on local ones. Routing of 3 steps makes that of a head 25 cycles,
+// 16/25. From terminals, without a crossbar, 4 are enough; to terminals, which send credits a cycle after a flit's arrival, 1 + 1 + 1 + 1 + 1 = 5.
 func TestBufferWarnings(t *testing.T) {
 	n, config := dragonflyNetwork(t, "min", 2, 4, 2), pipelined()
 	config.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 10 * sim.Nanosecond}, "global": {Latency: 100 * sim.Nanosecond}}
@@ -149,6 +146,8 @@ func TestBufferWarnings(t *testing.T) {
 		}
 		simtest.ErrorIf(t, len(want) == 0 && len(got) > 0, "%d flits: %q, want no warning", buffer, text)
 	}
+	config.Switch.BufferFlits, config.Switch.RouteCycles = 16, 3
+	simtest.Says(t, fmt.Sprint(config.BufferWarnings(n.topo.Graph())), "trip of 25 cycles carry at most 0.640 flits a cycle in packets of one flit, less than 0.696 in longer ones")
 }
 
 // TestInvariants: what the checked build checks holds in a network that is full, with virtual channels given in a stage

@@ -293,7 +293,7 @@ func (m *Meter) MeanNetworkLatency() float64 { return float64(m.network) / float
 // MeanHops is the mean number of switches crossed.
 func (m *Meter) MeanHops() float64 { return float64(m.hops) / float64(m.packets) }
 
-// MinimalFraction is the share of packets that took a minimal path.
+// MinimalFraction is the share of packets that took no detour.
 func (m *Meter) MinimalFraction() float64 { return 1 - float64(m.nonMinimal)/float64(m.packets) }
 
 // Measures tells whether a packet born in a cycle is measured, as known when its last flit enters.

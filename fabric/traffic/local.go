@@ -12,7 +12,7 @@ import (
 // LocalConfig holds the settings of pattern "local".
 type LocalConfig struct {
 	Switch float64 `toml:"switch" doc:"share of the packets that stay at their switch" min:"0" max:"1"`
-	Group  float64 `toml:"group" doc:"share of the packets that stay in their group: of a dragonfly, or the leaves below common switches of a tree (its pod), their own switch included" min:"0" max:"1"`
+	Group  float64 `toml:"group" doc:"share of the packets that stay in their group: of a dragonfly or megafly, or the leaves below common switches of a tree (its pod), their own switch included" min:"0" max:"1"`
 }
 
 func init() {
@@ -65,7 +65,7 @@ func (d *division) lonely() bool {
 // switch above joins); nil: none.
 func groups(t topology.Topology) (groupOf func(topology.SwitchID) int, count int) {
 	switch t := t.(type) {
-	case topology.Grouped:
+	case grouped:
 		return t.GroupOf, t.Groups()
 	case topology.Tree:
 		pods := podsOf(t)
@@ -123,7 +123,7 @@ func neighboursOf(d division) neighbours {
 		}
 	}
 	for t := range d.class {
-		if int(d.index[t]) != t%size {
+		if len(d.class)%size != 0 || int(d.index[t]) != t%size {
 			return neighbours{d, 0}
 		}
 	}

@@ -116,7 +116,7 @@ func newTornado(_ struct{}, env Env) (Pattern, error) {
 				at[d] = (at[d] + (k+1)/2 - 1) % k
 			}
 		})
-	case topology.Grouped:
+	case grouped:
 		groups := divide(t.Graph(), t.Groups(), t.GroupOf)
 		if t.Groups() < 2 || !groups.even() {
 			return nil, needs("tornado", "at least two groups, with the same number of terminals each")

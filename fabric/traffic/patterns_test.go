@@ -49,15 +49,15 @@ func fixedOf(t testing.TB, name string, topo topology.Topology) []topology.Termi
 	return pattern[struct{}](t, name, topo, nil).(fixed)
 }
 
-// TestPatternConformance: of every pattern, on every topology that carries it, the shares of each
-// source add up to 1, and draws agree with them. Agreement: 20,000 draws of 3 sources each;
-// chi-square against the shares with classes of at least 5 expected draws, at a false-alarm
-// probability of 10^-9 a case (some 150 cases). A destination of share 0 fails at once.
+// TestPatternConformance: of every pattern, on every topology that carries it, the shares of each source add up to 1, and
+// draws agree with them. Agreement: 20,000 draws of 3 sources each; chi-square against the shares with classes of at least
+// 5 expected draws, at a false-alarm probability of 10^-9 a case (some 150 cases). A destination of share 0 fails at once.
 func TestPatternConformance(t *testing.T) {
 	const draws = 20000
 	topologies := map[string]topology.Topology{
 		"dragonfly": dragonfly(t, 2, 4, 2), "torus": grid(t, "torus", 1, 4, 4), "mesh": grid(t, "mesh", 4, 4, 4),
-		"ring": grid(t, "torus", 1, 7), "switch": single(t, 16), "pair": single(t, 2),
+		"ring": grid(t, "torus", 1, 7), "switch": single(t, 16), "pair": single(t, 2), "leaves of 3 and 2": build(t, "trimmed-tree",
+			func(c *topology.TrimmedTreeConfig) { c.Groups, c.GroupTerminals, c.LeafTerminals = 1, 5, 3 }),
 	}
 	for _, name := range Patterns.Names() {
 		carried := 0
@@ -167,8 +167,7 @@ func TestUniformSelf(t *testing.T) {
 			count[p.Destination(1, &stream)]++
 		}
 		p.(Matrix).Weights(1, func(dst topology.TerminalID, weight float64) { share[dst] += weight })
-		problem := chiSquare(count, share, 30000, 1e-9)
-		simtest.ErrorIf(t, problem != "", "%v", problem)
+		simtest.Equal(t, chiSquare(count, share, 30000, 1e-9), "", "self = %v:", self)
 		simtest.ErrorIf(t, self != (share[1] > 0) || self && share[1] != 0.25, "self = %v: share of itself %v", self, share[1])
 	}
 }
@@ -189,9 +188,8 @@ func TestWorstCaseOffset(t *testing.T) {
 	}
 }
 
-// TestPermutationSeeds: the permutation depends on the seed alone, and has
-// fixed points only if allowed. Of 300 random permutations of 4 terminals, 9 in
-// 24 have none: the probability that all or none have is far below 10^-60.
+// TestPermutationSeeds: the permutation depends on the seed alone, and has fixed points only if allowed. Of 300 random
+// permutations of 4 terminals, 9 in 24 have none: the probability that all or none have is far below 10^-60.
 func TestPermutationSeeds(t *testing.T) {
 	topo := single(t, 4)
 	first := pattern[PermutationConfig](t, "permutation", topo, nil).(fixed)
@@ -209,9 +207,8 @@ func TestPermutationSeeds(t *testing.T) {
 	}
 }
 
-// TestHotSpotShares: fraction 0.3 to terminals 1 and 4 of 6, the rest uniform
-// over the 5 others. From 0: 0.15 + 0.7/5 to each target, 0.7/5 to the others.
-// From 1: its own 0.15 joins the rest, 0.85/5 each, and 0.15 + 0.17 to 4.
+// TestHotSpotShares: fraction 0.3 to terminals 1 and 4 of 6, the rest uniform over the 5 others. From 0: 0.15 + 0.7/5 to
+// each target, 0.7/5 to the others. From 1: its own 0.15 joins the rest, 0.85/5 each, and 0.15 + 0.17 to 4.
 func TestHotSpotShares(t *testing.T) {
 	p := pattern(t, "hot-spot", single(t, 6), func(c *HotSpotConfig) { c.Fraction, c.Targets = 0.3, []int{1, 4} })
 	for src, want := range map[topology.TerminalID][]float64{
@@ -314,12 +311,16 @@ func TestLocalShares(t *testing.T) {
 	}
 }
 
-// TestLocalGroups: groups of a dragonfly, 8 terminals each.
+// TestLocalGroups: groups of a dragonfly and of a megafly, 8 terminals each; half the groups on are 4 of 9, and 2 of 5.
 func TestLocalGroups(t *testing.T) {
-	p := pattern(t, "local", dragonfly(t, 2, 4, 2), func(c *LocalConfig) { c.Switch, c.Group = 0, 1 })
-	p.(Matrix).Weights(9, func(dst topology.TerminalID, weight float64) {
-		simtest.ErrorIf(t, dst/8 != 1 || math.Abs(weight-1./7) > 1e-12, "share of %d: %v", dst, weight)
-	})
+	for _, topo := range []topology.Topology{dragonfly(t, 2, 4, 2), build(t, "megafly", func(c *topology.MegaflyConfig) { c.P, c.H = 4, 2 })} {
+		p := pattern(t, "local", topo, func(c *LocalConfig) { c.Switch, c.Group = 0, 1 })
+		p.(Matrix).Weights(9, func(dst topology.TerminalID, weight float64) {
+			simtest.ErrorIf(t, dst/8 != 1 || math.Abs(weight-1./7) > 1e-12, "share of %d: %v", dst, weight)
+		})
+		n := topo.Graph().Terminals()
+		simtest.Equal(t, int(fixedOf(t, "tornado", topo)[9]), 9+n/8/2*8, "tornado on %d terminals:", n)
+	}
 }
 
 func TestLocalErrors(t *testing.T) {

@@ -174,6 +174,16 @@ func NewSizes(flits []int, weights []float64) (*Sizes, error) {
 // Mean is the mean packet size in flits.
 func (s *Sizes) Mean() float64 { return s.mean }
 
+// MeanOf is the mean of a quantity that the flits of a packet determine.
+func (s *Sizes) MeanOf(quantity func(flits int) float64) (mean float64) {
+	before := 0.0
+	for i, n := range s.flits {
+		mean += (s.below[i] - before) * quantity(n)
+		before = s.below[i]
+	}
+	return mean
+}
+
 // Max is the largest packet size in flits.
 func (s *Sizes) Max() int { return slices.Max(s.flits) }
 

@@ -115,8 +115,8 @@ type forecast struct {
 // newForecast sums the hand formula of docs/model.md over all channels, weighted by the share of
 // packets that take them. Flits behind the head add the interval of the slowest channel in use, in
 // whole cycles: where rates differ not all packets meet it, and where an interval is no whole
-// number only some flits wait so long; so they do at every switch that stores a packet before it
-// sends it on. So it is where a cycle of the switch core has no fixed number of steps: latency is
+// number only some flits wait so long; so they do at every switch that stores a packet, which is
+// routed meanwhile. So it is where a cycle of the switch core has no fixed number of steps: latency is
 // then an upper bound. Where a packet is longer than the buffers, and these are shorter than the
 // credit round trip, it is a lower one.
 func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
@@ -147,10 +147,13 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 		}
 		channel(class, share, float64(config.Switch.Cycles()), buffer, trip)
 	}
-	behind := (sizes.Mean() - 1) * math.Ceil(slowest) // from the head to the tail
-	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + behind
+	behind := func(flits float64) float64 { return (flits - 1) * math.Ceil(slowest) } // from the head to the tail
+	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + behind(sizes.Mean())
 	if config.Switch.Forwarding == fabric.StoreAndForward {
-		f.latency += f.hops * behind
+		f.most = f.most || config.Switch.Speedup != math.Trunc(config.Switch.Speedup)
+		f.latency += f.hops * sizes.MeanOf(func(flits int) float64 {
+			return float64(config.Switch.CyclesBehind(behind(float64(flits))) - config.Switch.Cycles())
+		})
 	}
 	f.most = f.most || uneven && sizes.Max() > 1
 	return f

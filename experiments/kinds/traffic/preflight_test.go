@@ -112,7 +112,7 @@ func TestIdleLatency(t *testing.T) {
 		"channel.global.latency=70ns terminal.injection_cycles=9",
 		"channel.local.cycles_per_flit=2 channel.global.cycles_per_flit=2 channel.terminal.cycles_per_flit=2 traffic.packet_flits=3",
 		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=4 fabric.unit=packet",
-		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=4 switch.forwarding=store-and-forward",
+		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=[1,4] switch.forwarding=store-and-forward switch.route_cycles=5 switch.vc_alloc_cycles=1",
 		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=4 switch.forwarding=store-and-forward fabric.unit=packet",
 	} {
 		f := enginetest.Load(t, only72, append(strings.Fields(set), "traffic.load=0.005", "measure.window=100000")...)

@@ -128,7 +128,7 @@ type trafficRow struct {
 	LatencyMax      float64 `column:"latency_max_ns" doc:"largest packet latency"`
 	NetworkLatency  float64 `column:"network_latency_mean_ns" doc:"mean latency without the time in the source queue"`
 	Hops            float64 `column:"hops_mean" doc:"mean number of switches crossed"`
-	MinimalFraction float64 `column:"minimal_fraction" doc:"share of packets sent by a minimal path"`
+	MinimalFraction float64 `column:"minimal_fraction" doc:"share of packets that took no detour; 1 of routings without detours, whose paths may be longer than the shortest (up-down, min)"`
 	Packets         int64   `column:"packets_measured" doc:"packets born in the window and delivered"`
 	Cycles          int64   `column:"cycles" doc:"cycles simulated: warm-up, window and drain, of all replications"`
 	State           string  `column:"state" doc:"whether the network keeps up: steady, saturated (latencies grow with the length of the run) or undecided"`
