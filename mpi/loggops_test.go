@@ -78,8 +78,7 @@ func TestLogGOPSByHand(t *testing.T) {
 		{"time crosses CPUs", "num_ranks 1\nrank 0 {\na: calc 1000\nb: calc 500 cpu 1\nb requires a\n}\n", mpi.DefaultLogGOPS, []int64{1500}},
 		// LogGOPSim reads the clock of the second CPU, which is 0.
 		{"time does not cross CPUs", "num_ranks 1\nrank 0 {\na: calc 1000\nb: calc 500 cpu 1\nb requires a\n}\n", compatible, []int64{1000}},
-		// A message sent on cpu 1 keeps cpu 1 of the receiver until 5542;
-		// what requires it runs on cpu 0 from then on.
+		// A message sent on cpu 1 keeps cpu 1 of the receiver until 5542; what requires it runs on cpu 0 from then on.
 		{"a receive on another CPU", "num_ranks 2\nrank 0 {\nsend 8b to 1 cpu 1\n}\nrank 1 {\nr: recv 8b from 0\nc: calc 10\nc requires r\n}\n", mpi.DefaultLogGOPS, []int64{1500, 5552}},
 		// The same where the message is in (at 4042 + 1500 on cpu 1) before
 		// the receive is posted (at 5000 on cpu 0): done at 5542 all the same.
@@ -120,9 +119,8 @@ func TestStuckPrograms(t *testing.T) {
 	}
 }
 
-// plainMachine carries the rules out word by word: a sorted slice as queue,
-// busy events put back one by one, linear matching. It is the oracle of the
-// fast machine, in LogGOPSim's way (compatible) or with time across CPUs.
+// plainMachine carries the rules out word by word: a sorted slice as queue, busy events put back one by one, linear
+// matching. It is the oracle of the fast machine, in LogGOPSim's way (compatible) or with time across CPUs.
 type plainMachine struct {
 	mpi.LogGOPS
 	work          mpi.Workload

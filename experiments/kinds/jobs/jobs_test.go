@@ -264,6 +264,12 @@ func TestRanksWithoutWork(t *testing.T) {
 	simtest.EqualSlices(t, times["3"], times["2"], "runs with a rank that does nothing:")
 }
 
+// TestJobWithoutTime: a job that does nothing is slowed by nobody, and leaves the others' slowdowns as they are.
+func TestJobWithoutTime(t *testing.T) {
+	o := enginetest.OutcomeOf(t, jobsNetwork+ranHalo("a", "")+"[job.z]\nranks = 1\ndims = [1]\n")
+	simtest.Alike(t, "the slowest", enginetest.Column(t, o.Results, "slowest"), []string{"a"}, enginetest.Column(t, o.Results, "slowdown_mean"), []string{"1"})
+}
+
 // TestJobsProblems: what is wrong is named with its key.
 func TestJobsProblems(t *testing.T) {
 	enginetest.Refusals(t, jobsNetwork, map[string]string{
@@ -278,6 +284,9 @@ func TestJobsProblems(t *testing.T) {
 		ranHalo("a", "level = 8\n"):                                        "job.a.level = 8: want at most 7: a channel can have 16 virtual channels, and each level needs 2 here",
 		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
 		ranHalo("a", "") + "[hca]\ncontext_entries = 1000000000000\n":      "hca.context_entries = 1000000000000: want what fits into the memory",
+		"[job.a]\nstart = \"1000000s\"\n":                                  "job.a.start = 1000000s: want at most ",
+		"[job.a]\ncompute = \"1000000s\"\n[hca]\nmtu = \"4GiB\"\n":         "hca.mtu = \"4GiB\": want 1B to 1GiB",
+		"[job.a]\n[hca]\npayload_share = 1e-300\n":                         "hca.payload_share = 1e-300: want 0, or what leaves 1 kb/s",
 		"[job.a]\nbytes = \"20GB\"\n[hca]\nmtu = \"1B\"\n":                 "hca.mtu = 1B: want messages of at most 1073741823 packets",
 	})
 }
