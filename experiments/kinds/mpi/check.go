@@ -146,7 +146,8 @@ func (c *Config) checkRanks(ranks, clocks int, key string, adapter *hca.Config) 
 	if err := input.CheckMemory(key, ranks, "so many ranks", bytes); err != nil || clocked {
 		return err
 	}
-	return CheckContexts(adapter, ranks, 1+(ranks-1)/max(1, c.Placement.PerNode))
+	nodes, _ := c.Placement.NumNodes(ranks) // what is wrong with them is found later
+	return CheckContexts(adapter, ranks, nodes)
 }
 
 // CheckContexts refuses adapters of so many nodes that hold more contexts than the memory, with those of the ranks.

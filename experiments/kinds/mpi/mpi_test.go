@@ -59,6 +59,7 @@ func TestMPIProblems(t *testing.T) {
 		fmt.Sprintf("[workload]\ntype = \"goal\"\nfile = %q\n", enginetest.GoalFile(t, "num_ranks 1\nrank 0 {\ncalc 1 cpu 1\n}\n")): "job.machine = loggp: want loggops",
 		"[workload]\ntype = \"goal\"\nfile = \"no-such.goal\"\n":                                                                    "workload.file",
 		"[job]\nranks = 12\n[workload]\ntype = \"nas-lu\"\n":                                                                        ":3:1: job.ranks = 12: want a power of two",
+		"[placement]\ntype = \"explicit\"\nnodes = [" + strings.Repeat("0, ", 15) + "16777216]\n[hca]\ncontext_entries = 1000000\n": "hca.context_entries = 1000000: want what fits into the memory",
 		"[placement]\ntype = \"explicit\"\nnodes = [0]\n":                                                                           "one for each of 16 ranks",
 		"[noise]\ndaemon_every = \"1us\"\ndaemon_time = \"1us\"\n":                                                                  "noise.daemon_time = 1us: want less than daemon_every",
 		"[job]\nmachine = \"fabric\"\n[topology]\nterminals = 3\n":                                                                  "the ranks need 4 nodes",

@@ -61,8 +61,18 @@ func TestProgramTooLong(t *testing.T) {
 	path := enginetest.GoalFile(t, "num_ranks 2\nrank 0 {\na: calc 60000000000000\ns: send 8b to 1\ns requires a\n}\nrank 1 {\nr: recv 8b from 0\nb: calc 60000000000000\nb requires r\n}\n")
 	f := enginetest.Load(t, "kind = \"mpi\"\njob = { machine = \"fabric\" }\nplacement = { per_node = 1 }\nworkload = { type = \"goal\", file = '"+path+"' }\n")
 	o := simtest.Must(engine.Execute(t.Context(), f, engine.Execution{}))(t)
-	simtest.FatalIf(t, len(o.Failures) != 1, "%d failures", len(o.Failures))
-	simtest.Says(t, o.Failures[0].Reason, "on a fabric 6.6e12 cycles of fabric.clock")
+	simtest.Says(t, fmt.Sprintf("%+v", o.Failures), "on a fabric 6.6e12 cycles of fabric.clock")
+}
+
+// TestMeansOfNodes: nodes without ranks count in no mean.
+func TestMeansOfNodes(t *testing.T) {
+	var want []float64
+	for _, nodes := range []string{"[0, 1]", "[5, 2]"} {
+		o := enginetest.OutcomeOf(t, "kind = \"mpi\"\njob = { ranks = 2 }\nworkload = { type = \"ping-pong\" }\n[placement]\ntype = \"explicit\"\nnodes = "+nodes+"\n")
+		got := append(enginetest.Numbers(t, o.Results, "adapter_mean_s"), enginetest.Numbers(t, o.Results, "context_miss_per_node_s")...)
+		simtest.EqualSlices(t, got, append(want, got[len(want):]...), "nodes %s:", nodes)
+		want = got
+	}
 }
 
 // weft compare finds the intervals of replicated programs: twice the noise is
