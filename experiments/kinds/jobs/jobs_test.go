@@ -284,10 +284,10 @@ func TestJobsProblems(t *testing.T) {
 		"[job.a]\nstart = \"1000000s\"\n":                                              "job.a.start = 1000000s: want at most ",
 		"[job.a]\ncompute = \"1000000s\"\n[hca]\nmtu = \"4GiB\"\n":                     "hca.mtu = \"4GiB\": want 1B to 1GiB",
 		"[job.a]\nranks = 8\nprogram = \"lammps\"\ndims = [2, 2, 2]\niterations = 6\n": "job.a.iterations = 6: want a multiple of rebuild = 5",
-		"[job.a]\nprogram = \"fft3d\"\nn = 1000000\n":                                  "job.a.n = 1000000: want 1 to 100000",
-		"[job.a]\nranks = 9\nprogram = \"contention\"\nwindow = 1000000000000\n":       "job.a.window = 1000000000000: want what fits into the memory",
-		"[job.a]\n[hca]\npayload_share = 1e-300\n":                                     "hca.payload_share = 1e-300: want 0, or what leaves 1 kb/s",
-		"[job.a]\nbytes = \"20GB\"\n[hca]\nmtu = \"1B\"\n":                             "hca.mtu = 1B: want messages of at most 1073741823 packets",
+		"[job.a]\nprogram = \"fft3d\"\nn = 1000000\n":                                  "job.a.n = 1000000: want 1 to 100000", "[job.a]\nranks = 8\nprogram = \"nekbone\"\ndims = [2, 2, 2]\nelements = 1000000000\n": "job.a.elements = 1000000000: want 1 to 10000",
+		"[job.a]\nranks = 9\nprogram = \"contention\"\nwindow = 1000000000000\n": "job.a.window = 1000000000000: want what fits into the memory",
+		"[job.a]\n[hca]\npayload_share = 1e-300\n":                               "hca.payload_share = 1e-300: want 0, or what leaves 1 kb/s",
+		"[job.a]\nbytes = \"20GB\"\n[hca]\nmtu = \"1B\"\n":                       "hca.mtu = 1B: want messages of at most 1073741823 packets",
 	})
 }
 
