@@ -15,9 +15,8 @@ func messagesBetween(a, b, n int) collectives.Schedule {
 	return mpi.Iterate(between(8, a, b, collectives.Op{Bytes: 64}), n)
 }
 
-// With XRC a connection leads to a node. Rank 2 asks rank 1 for one to node 0, rank 0
-// asks rank 2 for one to node 1: the request of rank 0 meets a connection that is
-// being made, but not with rank 0, and needs a reply.
+// With XRC a connection leads to a node. Rank 2 asks rank 1 for one to node 0, rank 0 asks rank 2 for one to node 1: the
+// request of rank 0 meets a connection that is being made, but not with rank 0, and needs a reply.
 func TestRequestsToDifferentProcessesOfANode(t *testing.T) {
 	for _, mode := range []string{mpi.XRCS, mpi.XRCM} {
 		c := mpi.QDRConfig(2)
@@ -214,9 +213,8 @@ func TestMemoryToSpare(t *testing.T) {
 	}
 }
 
-// Two messages of 8,000 B through the memory of a node, whose copies at 5 B/ns
-// share 5 B/ns. Both senders copy from 0.2 us on, together 3.2 us; 0.2 us later,
-// at 3.6, both receivers begin to take in (0.25) and copy: 3.2 more.
+// Two messages of 8,000 B through the memory of a node, whose copies at 5 B/ns share 5 B/ns. Both senders copy from 0.2
+// us on, together 3.2 us; 0.2 us later, at 3.6, both receivers begin to take in (0.25) and copy: 3.2 more.
 func TestSharedMessagesShareMemory(t *testing.T) {
 	config := mpi.QDRConfig(4)
 	config.Memory = mpi.Memory{Bandwidth: 40e9, Domains: 1}

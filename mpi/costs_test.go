@@ -230,9 +230,8 @@ func TestPagesOfRegisteredMemory(t *testing.T) {
 	}
 }
 
-// Noise adds what it says: 1,000 computations of 1 us on each of 8 ranks with 10 %
-// on average take 1.1 ms, within 4 standard errors of 0.1/sqrt(1000) us a
-// computation; the daemon takes a tenth of the CPU besides: 1.1/0.9 ms.
+// Noise adds what it says: 1,000 computations of 1 us on each of 8 ranks with 10 % on average take 1.1 ms, within 4
+// standard errors of 0.1/sqrt(1000) us a computation; the daemon takes a tenth of the CPU besides: 1.1/0.9 ms.
 func TestNoisyComputing(t *testing.T) {
 	work := collectives.Uniform(8, 1000, func(_, _ int, dst []collectives.Op) []collectives.Op {
 		return append(dst, collectives.Op{Kind: collectives.Compute, Time: sim.Microsecond})

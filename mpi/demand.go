@@ -48,7 +48,7 @@ func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) 
 				if op.Wait {
 					break
 				}
-				d.CPU[r].Busy += min(sim.Time(op.Size), latest)
+				d.CPU[r].Busy = min(d.CPU[r].Busy+min(sim.Time(op.Size), latest), latest)
 				if op.Copy {
 					d.CPU[r].Copies += sim.Time(op.Size)
 				}

@@ -9,7 +9,6 @@ import (
 
 // What the tests from outside, which may use the packages below this one, need of the inside.
 var (
-	ErrTooLate      = errTooLate
 	ErrTimeOverflow = errTimeOverflow
 	Fits            = fits
 )

@@ -110,8 +110,7 @@ func TestKeptNoiseAndMemory(t *testing.T) {
 	}
 }
 
-// Every registered collective, with several ranks a node; without a break it moves as many
-// messages as its schedule has.
+// Every registered collective, with several ranks a node; without a break it moves as many messages as its schedule has.
 func TestCollectivesAreKept(t *testing.T) {
 	random := sim.NewStream(3, "kept", 0)
 	for _, name := range collectives.Registry.Names() {
@@ -300,8 +299,7 @@ func (p *parted) Event(a *snapshot.Archive, e *sim.Event) (part int) {
 	return p.PartOf(e.Target / perNode)
 }
 
-// TestPartsAreKept: runs in parts go on from states of runs in other numbers of parts, with
-// the same results.
+// TestPartsAreKept: runs in parts go on from states of runs in other numbers of parts, with the same results.
 func TestPartsAreKept(t *testing.T) {
 	alltoall := func(bytes sim.Bytes) collectives.Schedule {
 		return mpi.Iterate(collectives.AlltoallPairwise(collectives.Env{Ranks: 40, PerNode: 4, Bytes: bytes}), 2)
@@ -369,8 +367,7 @@ func (k *keptLogGOPS) run(checkpoint mpi.Checkpoint) (mpi.LogGOPSResult, []int64
 	return r, nil, err
 }
 
-// check stops a run at random moments: what goes on from there comes to the same. It returns
-// how many went on.
+// check stops a run at random moments: what goes on from there comes to the same. It returns how many went on.
 func (k *keptLogGOPS) check(t *testing.T, random *sim.Stream) (wentOn int) {
 	t.Helper()
 	want, phases, wantErr := k.run(mpi.Checkpoint{})
@@ -397,9 +394,8 @@ func (k *keptLogGOPS) check(t *testing.T, random *sim.Stream) (wentOn int) {
 	return wentOn
 }
 
-// tiedGoal is a schedule in which nearly everything happens at the same times: messages
-// of one size from and to anyone, computations of few lengths. Who comes first decides
-// who waits, and what is matched with what.
+// tiedGoal is a schedule in which nearly everything happens at the same times: messages of one size from and to anyone,
+// computations of few lengths. Who comes first decides who waits, and what is matched with what.
 func tiedGoal(s *sim.Stream) string {
 	ranks := 2 + s.IntN(11)
 	ops, anyone := make([][]string, ranks), s.IntN(2) == 0
@@ -415,8 +411,7 @@ func tiedGoal(s *sim.Stream) string {
 	return goalText(s, ops, func() string { return fmt.Sprintf("calc %d", s.IntN(3)*2000) }, 8)
 }
 
-// TestLogGOPSIsKept: schedules in which ties decide, on CPUs and NICs, with errors of
-// LogGOPSim and without.
+// TestLogGOPSIsKept: schedules in which ties decide, on CPUs and NICs, with errors of LogGOPSim and without.
 func TestLogGOPSIsKept(t *testing.T) {
 	random, wentOn := sim.NewStream(6, "kept", 0), 0
 	schedules := 150

@@ -78,11 +78,9 @@ func TestLogGOPSByHand(t *testing.T) {
 		{"time crosses CPUs", "num_ranks 1\nrank 0 {\na: calc 1000\nb: calc 500 cpu 1\nb requires a\n}\n", mpi.DefaultLogGOPS, []int64{1500}},
 		// LogGOPSim reads the clock of the second CPU, which is 0.
 		{"time does not cross CPUs", "num_ranks 1\nrank 0 {\na: calc 1000\nb: calc 500 cpu 1\nb requires a\n}\n", compatible, []int64{1000}},
-		// A message sent on cpu 1 keeps cpu 1 of the receiver until 5542;
-		// what requires it runs on cpu 0 from then on.
+		// A message sent on cpu 1 keeps cpu 1 of the receiver until 5542; what requires it runs on cpu 0 from then on.
 		{"a receive on another CPU", "num_ranks 2\nrank 0 {\nsend 8b to 1 cpu 1\n}\nrank 1 {\nr: recv 8b from 0\nc: calc 10\nc requires r\n}\n", mpi.DefaultLogGOPS, []int64{1500, 5552}},
-		// The same where the message is in (at 4042 + 1500 on cpu 1) before
-		// the receive is posted (at 5000 on cpu 0): done at 5542 all the same.
+		// The same where the message is in (at 4042 + 1500 on cpu 1) before the receive is posted (at 5000 on cpu 0).
 		{"an early message still being received", "num_ranks 2\nrank 0 {\nsend 8b to 1 cpu 1\n}\nrank 1 {\nw: calc 5000\nr: recv 8b from 0\nr requires w\nc: calc 10\nc requires r\n}\n", mpi.DefaultLogGOPS, []int64{1500, 5552}},
 		// 0 bytes cost what 1 byte costs; LogGOPSim refunds O = 2.
 		{"no bytes", "num_ranks 1\nrank 0 {\nsend 0b to 0 tag 1\nrecv 0b from 0 tag 1\n}\n", perByte, []int64{5500}},
@@ -104,8 +102,7 @@ func TestStuckPrograms(t *testing.T) {
 		want       []string
 	}{
 		{"three ranks in a ring", simtest.Text(t, "testdata/stuck_ring.goal"), true, []string{"deadlock", "rank 0: recv 8 B from 1 tag 4 (test.goal:3) waits for rank 1", "rank 2: recv 8 B from 0 tag 0 (test.goal:13) waits for rank 0"}},
-		{"tags that differ", "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\n}\nrank 1 {\nrecv 8b from 0 tag 2\n}\n", false,
-			[]string{"rank 1: recv 8 B from 0 tag 2 (test.goal:6) does not fit the waiting send 8 B to 1 tag 1 (test.goal:3) of rank 0"}},
+		{"tags that differ", "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\n}\nrank 1 {\nrecv 8b from 0 tag 2\n}\n", false, []string{"rank 1: recv 8 B from 0 tag 2 (test.goal:6) does not fit the waiting send 8 B to 1 tag 1 (test.goal:3) of rank 0"}},
 		{"a message that is never sent", "num_ranks 2\nrank 0 {\n}\nrank 1 {\nrecv 8b from 0\n}\n", false, []string{"waits for a message that rank 0 never sends"}},
 		{"a message that is never received", "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\n}\n", false, []string{"send 8 B to 1 tag 0 (test.goal:3) is never received"}},
 		{"a rendezvous without a receive", "num_ranks 2\nrank 0 {\nsend 800000b to 1\n}\nrank 1 {\n}\n", false, []string{"waits for a receive that rank 1 never posts"}},
@@ -120,9 +117,8 @@ func TestStuckPrograms(t *testing.T) {
 	}
 }
 
-// plainMachine carries the rules out word by word: a sorted slice as queue,
-// busy events put back one by one, linear matching. It is the oracle of the
-// fast machine, in LogGOPSim's way (compatible) or with time across CPUs.
+// plainMachine carries the rules out word by word: a sorted slice as queue, busy events put back one by one, linear
+// matching. It is the oracle of the fast machine, in LogGOPSim's way (compatible) or with time across CPUs.
 type plainMachine struct {
 	mpi.LogGOPS
 	work          mpi.Workload

@@ -294,7 +294,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"sent", "side", "nextSent", // have become events
 		"waking", "wakesUp", "newTransit", "endTransit") // of a timeline, of which no state is kept
 	snapshottest.Names[shared](t, "ranks", "messages", "noise",
-		"Config", "pauseEvery", "parts", "partOf", "nodeOf", "places", "inOrder", "jobs", "queues")
+		"Config", "pauseEvery", "parts", "partOf", "nodeOf", "most", "places", "inOrder", "jobs", "queues")
 	snapshottest.Names[loggpTransport](t, "nodes", "waking", "config", "kernel", "handler", "sink", "freed")
 	snapshottest.Names[ScheduleRun](t, "ranks", "phaseEnd", "left", // the last follows from the ranks
 		"s", "costs", "unit", "ops", "timed", "phased", "phaseOver", "parts")

@@ -19,7 +19,7 @@ type Memory struct {
 	Cached    sim.Bytes `toml:"cached" doc:"largest copy that goes from cache to cache, by its own rate however many others there are" min:"0B"`
 	Domains   int       `toml:"domains" doc:"domains of a node, such as its sockets: its ranks in their order fall to them in equal parts" min:"1"`
 	PerDomain int       `toml:"domain_ranks" doc:"ranks that a domain takes before the next one gets any; 0: equal parts" min:"0"`
-	Between   sim.Time  `toml:"domain_latency" doc:"what a message from one domain of a node to another takes beside protocol.shared_latency" min:"0ns"`
+	Between   sim.Time  `toml:"domain_latency" doc:"what a message from one domain of a node to another takes beside protocol.shared_latency" min:"0ns" max:"1000s"`
 	Across    sim.Rate  `toml:"domain_rate" doc:"most of protocol.shared_rate that the two copies of a message from one domain of a node to another have; 0Gb/s: all"`
 }
 

@@ -11,14 +11,14 @@ import (
 // Noise puts ranks out of step: they start at different times, and their CPUs take longer than the
 // model says. Every rank draws from its own streams. The zero value has no noise.
 type Noise struct {
-	StartSkew   sim.Time `toml:"start_skew" doc:"ranks start at times drawn uniformly between 0 and this" min:"0ns"`
-	Call        sim.Time `toml:"call" doc:"mean of the random CPU time that is added whenever a rank posts a message or takes one in" min:"0ns"`
+	StartSkew   sim.Time `toml:"start_skew" doc:"ranks start at times drawn uniformly between 0 and this" min:"0ns" max:"1000s"`
+	Call        sim.Time `toml:"call" doc:"mean of the random CPU time that is added whenever a rank posts a message or takes one in" min:"0ns" max:"1000s"`
 	CallLaw     string   `toml:"call_distribution" doc:"of call" choices:"exponential|normal"`
 	Compute     float64  `toml:"compute" doc:"mean of the random time that is added to a computation, as a share of it" min:"0" max:"100"`
 	ComputeLaw  string   `toml:"compute_distribution" doc:"of compute" choices:"exponential|normal"`
 	Spread      float64  `toml:"spread" doc:"normal: standard deviation as a share of the mean; what is drawn below 0 is drawn again, which raises the mean (by 8 % at a spread of 0.7)" min:"0" max:"1"`
-	DaemonEvery sim.Time `toml:"daemon_every" doc:"period of a task of the operating system that takes the CPU of every rank away, each at a phase of its own; 0: none" min:"0ns"`
-	DaemonTime  sim.Time `toml:"daemon_time" doc:"how long it takes each time; less than daemon_every" min:"0ns"`
+	DaemonEvery sim.Time `toml:"daemon_every" doc:"period of a task of the operating system that takes the CPU of every rank away, each at a phase of its own; 0: none" min:"0ns" max:"100000s"`
+	DaemonTime  sim.Time `toml:"daemon_time" doc:"how long it takes each time; less than daemon_every" min:"0ns" max:"100000s"`
 }
 
 // DefaultNoise is none.
@@ -108,9 +108,12 @@ func (n *Noise) draw(s *sim.Stream, law string) float64 {
 }
 
 // end is when work of length t that rank r begins at start is done: the daemon has the CPU at phase
-// + k daemon_every, k = 0, 1, ..., for daemon_time.
+// + k daemon_every, k = 0, 1, ..., for daemon_time. Whatever ends behind latest does so at once.
 func (n *noise) end(r int32, start, t sim.Time) sim.Time {
-	if n == nil || n.phase == nil || t == 0 || start+t >= latest {
+	if t >= latest-start {
+		return latest + 1
+	}
+	if n == nil || n.phase == nil || t == 0 {
 		return start + t
 	}
 	every, taken := n.DaemonEvery, n.DaemonTime
@@ -130,7 +133,11 @@ func (n *noise) end(r int32, start, t sim.Time) sim.Time {
 	if left := every - into; t > left {
 		start, t = start+left, t-left
 		whole := (t - 1) / (every - taken) // periods that are used up
-		return start + whole*every + taken + t - whole*(every-taken)
+		if whole > latest/every {
+			return latest + 1
+		}
+		start += whole*every + taken
+		t -= whole * (every - taken)
 	}
 	return start + t
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/lists"
@@ -61,7 +62,7 @@ func (u undivided) Transport(_ int, k *sim.Kernel, sink Sink) (Transport, error)
 }
 
 func (u undivided) Run(kernels []*sim.Kernel, m Meeting) {
-	for kernels[0].Run(sim.MaxTime) && !m.Stop() {
+	for kernels[0].Run(latest) && kernels[0].Next() <= latest && !m.Stop() {
 	}
 }
 
@@ -218,10 +219,14 @@ func (m *meeting) result(w Workload) (Result, error) {
 	if err := m.firstFailure(); err != nil {
 		return Result{}, err
 	}
+	ranks := m.parts[0].ranks
+	goesOn := slices.ContainsFunc(m.parts, func(rt *runtime) bool { return rt.kernel.Next() < sim.MaxTime })
+	if goesOn || slices.ContainsFunc(ranks, func(q rank) bool { return q.cpu > latest }) {
+		return Result{}, ErrTooLate
+	}
 	if err := stuck(m.parts, w); err != nil {
 		return Result{}, err
 	}
-	ranks := m.parts[0].ranks
 	r := Result{Finish: make([]sim.Time, len(ranks)), CPU: make([]CPUTime, len(ranks))}
 	for _, rt := range m.parts {
 		r.Stats.add(&rt.stats)
@@ -251,7 +256,7 @@ func (c Config) begin(w Workload) (*meeting, error) {
 		}
 	}
 	s := shared{
-		Config: c, parts: make([]*runtime, network.Parts()), partOf: make([]uint8, nodes), nodeOf: nodeOf, places: c.Memory.places(nodeOf, nodes),
+		Config: c, parts: make([]*runtime, network.Parts()), partOf: make([]uint8, nodes), nodeOf: nodeOf, most: c.mostBytes(), places: c.Memory.places(nodeOf, nodes),
 		ranks: mem.HugePages(make([]rank, w.Ranks())), messages: &mem.Records[message]{},
 		queues: mem.HugePages(make([]Op, shortQueue*w.Ranks())), noise: newNoise(&c.Noise, c.Seed, w.Ranks()),
 	}
@@ -278,6 +283,19 @@ func (c Config) begin(w Workload) (*meeting, error) {
 		}
 	}
 	return &meeting{network: network, work: w, parts: s.parts, progress: c.Progress, checkpoint: c.Checkpoint}, nil
+}
+
+// mostBytes is the size of the largest message, of which nothing takes longer than longest.
+func (c *Config) mostBytes() int64 {
+	p, a := &c.Protocols, &c.Adapter
+	each := float64(max(p.StagingPage, p.RegisterPage, a.PageTime)) / 4096
+	each = max(each, float64(a.PacketTime)/float64(max(1, a.MTU)))
+	for _, rate := range []sim.Rate{p.CopyRate, p.SharedRate, p.SingleCopyRate, c.Memory.Across, a.Rate(), a.InlineRate, a.FetchRate} {
+		if rate > 0 {
+			each = max(each, rate.PicosecondsFor(1))
+		}
+	}
+	return int64(min(maxMessage, float64(longest)/each))
 }
 
 // check finds what is wrong with a configuration for a workload.

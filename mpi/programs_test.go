@@ -29,8 +29,7 @@ func phaseEnds(t *testing.T, c mpi.Config, s collectives.Schedule) []int64 {
 	return work.PhaseEnds()
 }
 
-// Half a ping-pong of 64 B is the paper's 1.26 us; eight streams of 64 KiB in
-// the way make it about 29 us.
+// Half a ping-pong of 64 B is the paper's 1.26 us; eight streams of 64 KiB in the way make it about 29 us.
 func TestPingPong(t *testing.T) {
 	config := mpi.QDRConfig(1)
 	config.Protocols.EagerCopies = false
@@ -88,10 +87,9 @@ func TestContentionWindows(t *testing.T) {
 	simtest.ErrorIf(t, r.Stats.Messages != want || r.Stats.Rendezvous != 6*24, "%d messages, %d by rendezvous; want %d and %d", r.Stats.Messages, r.Stats.Rendezvous, want, 6*24)
 }
 
-// Without contention the alltoalls take what the paper's closed forms say (Li et al. 2013,
-// equations 1 and 2): with T(n) the time of a message of n bytes, the ring N-1 times T(m), Bruck's
-// algorithm the sum of T over its rounds, in round k as many blocks as there are numbers below N
-// with bit k. Ranks are on nodes of their own, copies cost nothing.
+// Without contention the alltoalls take what the paper's closed forms say (Li et al. 2013, equations 1 and 2): with T(n)
+// the time of a message of n bytes, the ring N-1 times T(m), Bruck's algorithm the sum of T over its rounds, in round k
+// as many blocks as there are numbers below N with bit k. Ranks are on nodes of their own, copies cost nothing.
 func TestAlltoallClosedForms(t *testing.T) {
 	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies = false
@@ -132,10 +130,9 @@ func TestLSSAddressTimes(t *testing.T) {
 	}
 }
 
-// With N ranks in nodes of M and one leader each, the leaders' part is equation
-// 1's ring among N/M ranks with blocks of M*M*m: what is left is gathering and
-// scattering through shared memory, which is the same however many nodes there
-// are but for the size of the messages; without costs of memory it is constant.
+// With N ranks in nodes of M and one leader each, the leaders' part is equation 1's ring among N/M ranks with blocks of
+// M*M*m: what is left is gathering and scattering through shared memory, which is the same however many nodes there are
+// but for the size of the messages; without costs of memory it is constant.
 func TestOneLeaderClosedForm(t *testing.T) {
 	const perNode, bytes = 4, 64
 	c := mpi.QDRConfig(perNode)
@@ -152,11 +149,10 @@ func TestOneLeaderClosedForm(t *testing.T) {
 	}
 }
 
-// TestGolden pins what the runtime over LogGP does: a hash of every rank's finish time and of the
-// counters, of runs that reach every protocol, way of connecting and queue. The numbers were
-// recorded from a plainer implementation; they say nothing about right or wrong, but a change that
-// is meant to leave results alone must leave them alone. A change of the model records them anew
-// (the failure prints them) and says so in the change log.
+// TestGolden pins what the runtime over LogGP does: a hash of every rank's finish time and of the counters, of runs that
+// reach every protocol, way of connecting and queue. The numbers were recorded from a plainer implementation; they say
+// nothing about right or wrong, but a change that is meant to leave results alone must leave them alone. A change of the
+// model records them anew (the failure prints them) and says so in the change log.
 func TestGolden(t *testing.T) {
 	for _, c := range goldenRuns(t) {
 		r := simtest.Must(c.config().Run(c.begin()))(t)

@@ -71,14 +71,16 @@ func (s *Stats) add(o *Stats) {
 	s.ConnectWait += o.ConnectWait
 }
 
-// latest bounds the ends of computations against later overflows: 53 days. A message of maxMessage
-// bytes takes less at 0.002 Gb/s.
+// latest is how far a run goes, 53 days: later events are not handled, and all sums of times fit. A message
+// has at most maxMessage bytes, and takes at most longest by itself.
 const (
 	latest     = sim.MaxTime / 2
+	longest    = latest / 64
 	maxMessage = 1 << 40
 )
 
-var errTooLate = errors.New("a computation ends after more than 53 days of simulated time")
+// ErrTooLate is the error of a run that goes on beyond what is counted.
+var ErrTooLate = errors.New("the program ends after more than 53 days of simulated time, or on a fabric 6.6e12 cycles of fabric.clock: that is as far as times are counted")
 
 // Run executes a workload whose times are in picoseconds.
 func (c Config) Run(w Workload) (Result, error) {
@@ -144,6 +146,7 @@ type shared struct {
 	parts      []*runtime
 	partOf     []uint8 // by node
 	nodeOf     []int32
+	most       int64 // bytes of a message
 	places     places
 	ranks      []rank
 	messages   *mem.Records[message]
@@ -324,10 +327,6 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		if rt.Timeline != nil {
 			rt.books(r, start, q.cpu, what, -1)
 		}
-		if q.cpu >= latest {
-			rt.fail(r, errTooLate)
-			return true
-		}
 		if rt.inOrder {
 			rt.ready = rt.ready[:0]
 		}
@@ -335,8 +334,8 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		rt.release(r)
 		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
 	case Send:
-		if op.Size > maxMessage {
-			rt.fail(r, fmt.Errorf("%s (%s): want a message of at most 2^40 bytes", *op, rt.work.Where(r, op.ID)))
+		if op.Size > rt.most {
+			rt.fail(r, fmt.Errorf("%s (%s): want a message of at most %d bytes, 2^40 or as many as take 20 hours", *op, rt.work.Where(r, op.ID), rt.most))
 			return true
 		}
 		if !rt.inOrder {

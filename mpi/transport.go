@@ -48,10 +48,10 @@ type Protocol = collectives.Protocol
 
 // Costs of the runtime's own work and the thresholds of its protocols.
 type Protocols struct {
-	SendOverhead      sim.Time  `toml:"send_overhead" doc:"CPU time for posting a message" min:"0ns"`
-	RecvOverhead      sim.Time  `toml:"recv_overhead" doc:"CPU time for taking in a message" min:"0ns"`
-	PollOverhead      sim.Time  `toml:"poll_overhead" doc:"CPU time for seeing by polling that an RDMA write has arrived" min:"0ns"`
-	ReadOverhead      sim.Time  `toml:"read_overhead" doc:"rendezvous = read: CPU time for having the adapter read" min:"0ns"`
+	SendOverhead      sim.Time  `toml:"send_overhead" doc:"CPU time for posting a message" min:"0ns" max:"1000s"`
+	RecvOverhead      sim.Time  `toml:"recv_overhead" doc:"CPU time for taking in a message" min:"0ns" max:"1000s"`
+	PollOverhead      sim.Time  `toml:"poll_overhead" doc:"CPU time for seeing by polling that an RDMA write has arrived" min:"0ns" max:"1000s"`
+	ReadOverhead      sim.Time  `toml:"read_overhead" doc:"rendezvous = read: CPU time for having the adapter read" min:"0ns" max:"1000s"`
 	EagerLimit        sim.Bytes `toml:"eager_limit" doc:"largest message that goes eagerly" min:"0B"`
 	ZeroCopy          sim.Bytes `toml:"zero_copy" doc:"largest eager message that its sender copies; a larger one goes from where it is, and is complete when it is acknowledged; 0B: all are copied" min:"0B"`
 	Rendezvous        string    `toml:"rendezvous" doc:"how a larger message goes: write: the receiver sends its address, the sender writes there and tells it (RTS, CTS, data, FIN); read: the receiver reads from the sender, whose CPU has no part in it; get: it does so, then tells the sender by a message, which as the request to send lies in a buffer that the adapter fetches" choices:"write|read|get"`
@@ -59,20 +59,20 @@ type Protocols struct {
 	EagerCopies       bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
 	EagerAcknowledged bool      `toml:"eager_acknowledged" doc:"an eager message to another node is complete at its sender when it is acknowledged, not when it is posted; datagrams are not acknowledged"`
 	EagerSegment      sim.Bytes `toml:"eager_segment" doc:"largest piece in which an eager message that is copied goes to another node; while one is on its way the next is copied, and their receiver copies each; 0B: it goes whole, as do messages over a relay and with eager_acknowledged" min:"0B"`
-	SegmentOverhead   sim.Time  `toml:"segment_overhead" doc:"CPU time of the sender, and of the receiver, for each piece but the first, which takes send_overhead and recv_overhead" min:"0ns"`
-	BufferTime        sim.Time  `toml:"buffer_time" doc:"CPU time of the sender, beside send_overhead, for an eager message whose bytes do not go with the doorbell (hca.inline_limit), and for requests to send and notices of rendezvous = get" min:"0ns"`
-	StagingPage       sim.Time  `toml:"staging_page_time" doc:"time in which 4 KiB of an eager message, and less in proportion, are made ready before the adapter is told of it, while the CPU goes on and other messages are made ready, too" min:"0ns"`
-	SharedLatency     sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
-	SharedOverhead    sim.Time  `toml:"shared_overhead" doc:"CPU time for posting a message inside a node, and for taking it in; 0ns: send_overhead, recv_overhead" min:"0ns"`
+	SegmentOverhead   sim.Time  `toml:"segment_overhead" doc:"CPU time of the sender, and of the receiver, for each piece but the first, which takes send_overhead and recv_overhead" min:"0ns" max:"1000s"`
+	BufferTime        sim.Time  `toml:"buffer_time" doc:"CPU time of the sender, beside send_overhead, for an eager message whose bytes do not go with the doorbell (hca.inline_limit), and for requests to send and notices of rendezvous = get" min:"0ns" max:"1000s"`
+	StagingPage       sim.Time  `toml:"staging_page_time" doc:"time in which 4 KiB of an eager message, and less in proportion, are made ready before the adapter is told of it, while the CPU goes on and other messages are made ready, too" min:"0ns" max:"1000s"`
+	SharedLatency     sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns" max:"1000s"`
+	SharedOverhead    sim.Time  `toml:"shared_overhead" doc:"CPU time for posting a message inside a node, and for taking it in; 0ns: send_overhead, recv_overhead" min:"0ns" max:"1000s"`
 	SharedShort       sim.Bytes `toml:"shared_short" doc:"largest message inside a node that comes with its notice; of a larger one the receiver has to fetch its buffer, in CPU time of shared_latency and memory.domain_latency; 0B: all come so" min:"0B"`
-	SharedPeer        sim.Time  `toml:"shared_peer_time" doc:"what a message inside a node takes longer for every rank of the node beyond two: its receiver looks into a box a rank" min:"0ns"`
+	SharedPeer        sim.Time  `toml:"shared_peer_time" doc:"what a message inside a node takes longer for every rank of the node beyond two: its receiver looks into a box a rank" min:"0ns" max:"1000s"`
 	SharedRate        sim.Rate  `toml:"shared_rate" doc:"rate of the two copies of a message inside a node; 0Gb/s: copy_rate"`
 	SingleCopy        sim.Bytes `toml:"single_copy" doc:"largest message inside a node that is copied twice; of a larger one the receiver copies from the sender's memory (CMA, XPMEM, KNEM), whose end the sender is told after shared_latency; 0B: all are copied twice" min:"0B"`
-	SingleCopyTime    sim.Time  `toml:"single_copy_time" doc:"CPU time of the receiver for getting at the sender's memory" min:"0ns"`
+	SingleCopyTime    sim.Time  `toml:"single_copy_time" doc:"CPU time of the receiver for getting at the sender's memory" min:"0ns" max:"1000s"`
 	SingleCopyRate    sim.Rate  `toml:"single_copy_rate" doc:"rate of that copy; 0Gb/s: copy_rate"`
-	Acknowledge       sim.Time  `toml:"acknowledge" doc:"from the last byte of an RDMA write, or of an eager message that is acknowledged, in the peer's memory to its completion at the sender" min:"0ns"`
-	RegisterTime      sim.Time  `toml:"register_time" doc:"CPU time for registering the buffer of a message by rendezvous, on each side, or of a direct write at its sender; 0ns: registered before, as with a registration cache" min:"0ns"`
-	RegisterPage      sim.Time  `toml:"register_page_time" doc:"CPU time for registering every 4 KiB of a buffer, beside register_time" min:"0ns"`
+	Acknowledge       sim.Time  `toml:"acknowledge" doc:"from the last byte of an RDMA write, or of an eager message that is acknowledged, in the peer's memory to its completion at the sender" min:"0ns" max:"1000s"`
+	RegisterTime      sim.Time  `toml:"register_time" doc:"CPU time for registering the buffer of a message by rendezvous, on each side, or of a direct write at its sender; 0ns: registered before, as with a registration cache" min:"0ns" max:"1000s"`
+	RegisterPage      sim.Time  `toml:"register_page_time" doc:"CPU time for registering every 4 KiB of a buffer, beside register_time" min:"0ns" max:"1000s"`
 	LimitBuffers      bool      `toml:"limit_buffers" doc:"receive buffers can run out; then senders repeat after rnr_delay"`
 }
 
@@ -167,9 +167,9 @@ func (p *Protocols) register(bytes int64) sim.Time {
 // gap and the gap per byte come from the adapters, which are contended at both ends; overheads are
 // the runtime's.
 type LogGP struct {
-	Latency sim.Time   `toml:"latency" doc:"from the sending to the receiving adapter" min:"0ns"`
+	Latency sim.Time   `toml:"latency" doc:"from the sending to the receiving adapter" min:"0ns" max:"1000s"`
 	PerLeaf int        `toml:"nodes_per_leaf" doc:"nodes of a leaf switch, consecutive ones, between which latency holds; 0: all" min:"0"`
-	Far     sim.Time   `toml:"far_latency" doc:"from adapter to adapter between leaf switches" min:"0ns"`
+	Far     sim.Time   `toml:"far_latency" doc:"from adapter to adapter between leaf switches" min:"0ns" max:"1000s"`
 	HCA     hca.Config `toml:"-"`
 }
 

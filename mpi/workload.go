@@ -145,8 +145,8 @@ func (s *Iterated) Round(rank, round int, dst []collectives.Op) []collectives.Op
 type LocalWork struct {
 	CopyRate    sim.Rate `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
 	CombineRate sim.Rate `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
-	CallTime    sim.Time `toml:"call_time" doc:"CPU time of the library, beside protocol.send_overhead and recv_overhead, for a call: a round of a schedule that sends or receives" min:"0ns"`
-	BlockTime   sim.Time `toml:"block_time" doc:"CPU time for each block that a schedule's copies gather or scatter, beside its bytes; what lies in one piece is one block" min:"0ns"`
+	CallTime    sim.Time `toml:"call_time" doc:"CPU time of the library, beside protocol.send_overhead and recv_overhead, for a call: a round of a schedule that sends or receives" min:"0ns" max:"1000s"`
+	BlockTime   sim.Time `toml:"block_time" doc:"CPU time for each block that a schedule's copies gather or scatter, beside its bytes; what lies in one piece is one block" min:"0ns" max:"1000s"`
 }
 
 // DefaultLocalWork goes with the cores of [DefaultProtocols].
@@ -255,7 +255,7 @@ func (w *ScheduleRun) Done(rank, _ int32, now int64, dst []Op) []Op {
 		return dst
 	}
 	if p.combine > 0 {
-		cost := int64(float64(p.combine) * w.costs.Combine / float64(w.unit))
+		cost := w.units(float64(p.combine) * w.costs.Combine)
 		if p.combine = 0; cost > 0 {
 			p.open = 1
 			return append(dst, Op{ID: p.round, Kind: Calc, Size: cost, Ready: p.ready})
@@ -317,10 +317,13 @@ func (w *ScheduleRun) checkOp(rank, round int32, o *collectives.Op) {
 	}
 }
 
+// units turns picoseconds into whole units of the machine, fewer than overflow.
+func (w *ScheduleRun) units(time float64) int64 { return int64(min(time/float64(w.unit), 1<<62)) }
+
 // convert appends an operation of the schedule as one of the machine, unless it takes no time.
 func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op {
 	if o.Kind == collectives.Copy && w.costs.Block > 0 {
-		dst = append(dst, Op{ID: p.round, Kind: Calc, Size: int64(w.costs.Block*sim.Time(o.Blocks())) / int64(w.unit), Ready: p.ready})
+		dst = append(dst, Op{ID: p.round, Kind: Calc, Size: w.units(float64(w.costs.Block) * float64(o.Blocks())), Ready: p.ready})
 	}
 	dst = append(dst, Op{})
 	op := &dst[len(dst)-1]
@@ -337,7 +340,7 @@ func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op
 	case collectives.Compute:
 		op.Kind, op.Size = Calc, int64(o.Time/w.unit)
 	case collectives.Copy:
-		op.Kind, op.Copy, op.Size = Calc, true, int64(float64(o.Bytes)*w.costs.Copy/float64(w.unit))
+		op.Kind, op.Copy, op.Size = Calc, true, w.units(float64(o.Bytes)*w.costs.Copy)
 		if op.Size <= 0 {
 			return dst[:len(dst)-1]
 		}

@@ -23,17 +23,22 @@ type Models interface {
 	Stop() bool
 }
 
-// RunKernels advances the domains' kernels (len = Domains) until none has anything left to do or
-// the models end it. A single kernel's models are asked now and then, and when it has stopped.
+// Last is how far kernels take a fabric: a cycle with [IntervalShift] more digits is counted in 64 bits.
+func Last(clock sim.Time) sim.Time { return min(3<<41, sim.MaxTime/2/clock) * clock }
+
+// RunKernels advances the domains' kernels (len = Domains) until none has anything left to do up to
+// [Last], or the models end it. A single kernel's models are asked now and then, and when it has
+// stopped.
 func (f *Fabric) RunKernels(kernels []*sim.Kernel, models Models) {
+	last := Last(f.Config.Fabric.Clock)
 	if len(kernels) == 1 {
 		f.kernel = kernels[0]
-		for kernels[0].Run(sim.MaxTime) && !models.Stop() {
+		for kernels[0].Run(last) && kernels[0].Next() <= last && !models.Stop() {
 		}
 		f.gatherObservers()
 		return
 	}
-	r := &kernelRun{Fabric: f, kernels: kernels, models: models, next: make([]nextTime, len(kernels))}
+	r := &kernelRun{Fabric: f, kernels: kernels, models: models, next: make([]nextTime, len(kernels)), last: last}
 	for i := range kernels {
 		r.next[i].at = min(kernels[i].Next(), models.Next(i))
 	}
@@ -48,6 +53,7 @@ type kernelRun struct {
 	models  Models
 	next    []nextTime // by domain
 	end     sim.Time   // of the window, which begins with cycle from
+	last    sim.Time   // no window begins behind it
 }
 
 // nextTime is a domain's first time with something to do or for others, in its own cache line.
@@ -69,7 +75,7 @@ func (r *kernelRun) openWindow() bool {
 		first = min(first, r.next[i].at)
 	}
 	r.written = false
-	if first == sim.MaxTime {
+	if first > r.last {
 		return false
 	}
 	clock := r.Config.Fabric.Clock

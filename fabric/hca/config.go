@@ -13,31 +13,34 @@ type Config struct {
 	LinkRate       sim.Rate  `toml:"link_rate" doc:"data rate of the link, encoding taken off" min:"1kb/s"`
 	PayloadShare   float64   `toml:"payload_share" doc:"share of link_rate that is left for payload beside headers and acknowledgements; 0: all" min:"0" max:"1"`
 	DMARate        sim.Rate  `toml:"dma_rate" doc:"rate at which an engine moves data between memory and link" min:"1kb/s"`
-	MTU            sim.Bytes `toml:"mtu" doc:"payload of a full packet" min:"1B"`
-	RequestTime    sim.Time  `toml:"request_time" doc:"engine time per work request" min:"0ns"`
-	PacketTime     sim.Time  `toml:"packet_time" doc:"engine time per packet beyond its bytes" min:"0ns"`
-	PageTime       sim.Time  `toml:"page_time" doc:"engine time for every 4 KiB of a message whose memory is registered for it alone (protocol.register_page_time): where its pages are the adapter has to look up" min:"0ns"`
-	SendLatency    sim.Time  `toml:"send_latency" doc:"from the doorbell to the engine" min:"0ns"`
+	MTU            sim.Bytes `toml:"mtu" doc:"payload of a full packet" min:"1B" max:"1GiB"`
+	RequestTime    sim.Time  `toml:"request_time" doc:"engine time per work request" min:"0ns" max:"1000s"`
+	PacketTime     sim.Time  `toml:"packet_time" doc:"engine time per packet beyond its bytes" min:"0ns" max:"1000s"`
+	PageTime       sim.Time  `toml:"page_time" doc:"engine time for every 4 KiB of a message whose memory is registered for it alone (protocol.register_page_time): where its pages are the adapter has to look up" min:"0ns" max:"1000s"`
+	SendLatency    sim.Time  `toml:"send_latency" doc:"from the doorbell to the engine" min:"0ns" max:"1000s"`
 	InlineLimit    sim.Bytes `toml:"inline_limit" doc:"largest request whose bytes go to the adapter with the doorbell; those of a larger one are fetched from memory" min:"0B"`
 	InlineRate     sim.Rate  `toml:"inline_rate" doc:"rate at which bytes go with the doorbell; 0Gb/s: they take no time"`
-	FetchTime      sim.Time  `toml:"fetch_time" doc:"beside send_latency, from the request of bytes in memory to the first of them" min:"0ns"`
+	FetchTime      sim.Time  `toml:"fetch_time" doc:"beside send_latency, from the request of bytes in memory to the first of them" min:"0ns" max:"1000s"`
 	FetchRate      sim.Rate  `toml:"fetch_rate" doc:"rate at which a packet is fetched whole before it goes out, while others are on their way; 0Gb/s: it goes out as it comes"`
-	RecvLatency    sim.Time  `toml:"recv_latency" doc:"from the last byte to a completion that the process can see" min:"0ns"`
+	RecvLatency    sim.Time  `toml:"recv_latency" doc:"from the last byte to a completion that the process can see" min:"0ns" max:"1000s"`
 	Quantum        sim.Bytes `toml:"quantum" doc:"bytes that a QP may send before the arbiter turns to the next active one" min:"1B"`
 	Engines        int       `toml:"engines" doc:"QPs that take turns at the same time, each until a request of it is sent; the others wait in line; 1: requests are sent whole, 0: all take turns" unit:"QPs" min:"0"`
 	ContextEntries int       `toml:"context_entries" doc:"QP contexts that the cache holds; 0: all" unit:"contexts" min:"0"`
-	ContextMiss    sim.Time  `toml:"context_miss" doc:"engine time for loading a context from host memory" min:"0ns"`
+	ContextMiss    sim.Time  `toml:"context_miss" doc:"engine time for loading a context from host memory" min:"0ns" max:"1000s"`
 	MaxQP          int       `toml:"max_qp" doc:"QPs that it can have (max_qp of ibv_devinfo); more are warned of; 0: any number" unit:"QPs" min:"0"`
-	QPCreate       sim.Time  `toml:"qp_create" doc:"CPU time for creating a QP in the kernel" min:"0ns"`
-	QPModify       sim.Time  `toml:"qp_modify" doc:"CPU time for bringing a new QP to ready-to-send" min:"0ns"`
-	QPDestroy      sim.Time  `toml:"qp_destroy" doc:"CPU time for closing a QP" min:"0ns"`
-	RNRDelay       sim.Time  `toml:"rnr_delay" doc:"delay until a sender repeats what found no receive buffer" min:"0ns"`
+	QPCreate       sim.Time  `toml:"qp_create" doc:"CPU time for creating a QP in the kernel" min:"0ns" max:"1000s"`
+	QPModify       sim.Time  `toml:"qp_modify" doc:"CPU time for bringing a new QP to ready-to-send" min:"0ns" max:"1000s"`
+	QPDestroy      sim.Time  `toml:"qp_destroy" doc:"CPU time for closing a QP" min:"0ns" max:"1000s"`
+	RNRDelay       sim.Time  `toml:"rnr_delay" doc:"delay until a sender repeats what found no receive buffer" min:"0ns" max:"1000s"`
 }
 
 // Validate implements the check of the registry.
 func (c *Config) Validate() error {
 	if c.Quantum < 1 || c.MTU < 1 {
 		return errors.New("hca: quantum and mtu must be at least 1 B")
+	}
+	if c.PayloadShare > 0 && c.Rate() < 1000 {
+		return &param.ParamError{Key: "payload_share", Value: c.PayloadShare, Want: "0, or what leaves 1 kb/s of link_rate"}
 	}
 	return nil
 }

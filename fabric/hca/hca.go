@@ -221,10 +221,10 @@ const noQP QP = -1 << 63
 
 // newContextCache makes caches for n adapters, each of at least entries, to the next power of two.
 func newContextCache(entries, n int) contextCache {
-	if entries == 0 {
-		return contextCache{}
+	c := contextCache{perAdapter: contextSets(entries)}
+	if c.perAdapter == 0 {
+		return c
 	}
-	c := contextCache{perAdapter: 1 << bits.Len(uint((entries+contextWays-1)/contextWays-1))}
 	c.sets = mem.HugePages(make([]contextSet, n*c.perAdapter))
 	var empty contextSet
 	for way := range empty {
@@ -234,6 +234,19 @@ func newContextCache(entries, n int) contextCache {
 		c.sets[i] = empty
 	}
 	return c
+}
+
+// contextSets is the number of sets of an adapter's cache of so many entries.
+func contextSets(entries int) int {
+	if entries == 0 {
+		return 0
+	}
+	return 1 << bits.Len(uint((entries-1)/contextWays))
+}
+
+// ContextBytes is the memory of an adapter's context cache.
+func (c *Config) ContextBytes() float64 {
+	return float64(contextSets(c.ContextEntries)) * float64(unsafe.Sizeof(contextSet{}))
 }
 
 // set is that of a QP: the last bits of a hash tell its number.

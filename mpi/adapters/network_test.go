@@ -14,13 +14,12 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
-// What is on its way from the engine to the network, for send_latency, does not hold up
-// the engine. On an idle network whose link is as fast as the engine, 1 MiB goes at the rate
-// of the engine however long the latency is, and small messages follow each other at the
-// pace of the engine: so many request times and bytes. Flits of 64 bytes take a nanosecond;
-// a message is there after the latencies of sending (the sweep), the network (a cycle to
-// enter, 50 on each channel and 2 in the switch) and receiving. Births are rounded up to cycles, as
-// is the flit that is not full; so a message is up to two cycles late.
+// What is on its way from the engine to the network, for send_latency, does not hold up the engine. On an idle network
+// whose link is as fast as the engine, 1 MiB goes at the rate of the engine however long the latency is, and small
+// messages follow each other at the pace of the engine: so many request times and bytes. Flits of 64 bytes take a
+// nanosecond; a message is there after the latencies of sending (the sweep), the network (a cycle to enter, 50 on each
+// channel and 2 in the switch) and receiving. Births are rounded up to cycles, as is the flit that is not full; so a
+// message is up to two cycles late.
 func TestLatencyOfSendingIsNoGap(t *testing.T) {
 	for _, network := range []struct{ unit, lanes string }{{"flit", ""}, {"packet", ""}, {"flit", "0:64,1:64"}} {
 		for _, latency := range []sim.Time{0, 10, 40, 63, 64, 65, 100, 500, 2000} {
@@ -141,8 +140,7 @@ func TestTransportStateIsWhole(t *testing.T) {
 	snapshottest.Names[qpOrder](t, "sent", "expected", "ahead")
 }
 
-// laneStar is a switch with terminals: packets to terminal t take lane t modulo 2 from
-// their terminal on.
+// laneStar is a switch with terminals: packets to terminal t take lane t modulo 2 from their terminal on.
 type laneStar struct{ graph *topology.Graph }
 
 func newLaneStar(terminals int) *laneStar {

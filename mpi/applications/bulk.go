@@ -122,8 +122,8 @@ func newStorage(c Storage, e skeletons.Env) (skeletons.Program, error) {
 // Nekbone configures conjugate gradients on spectral elements.
 type Nekbone struct {
 	Dims     []int `toml:"dims" doc:"ranks along each of three dimensions; the first varies fastest" min:"1"`
-	Orders   []int `toml:"orders" doc:"orders of the polynomials, one after the other" min:"1"`
-	Elements int   `toml:"elements" doc:"elements of a rank along each dimension" min:"1"`
+	Orders   []int `toml:"orders" doc:"orders of the polynomials, one after the other" min:"1" max:"1000"`
+	Elements int   `toml:"elements" doc:"elements of a rank along each dimension" min:"1" max:"10000"`
 	Steps    int   `toml:"steps" doc:"of the conjugate gradients, twice for each order" min:"1"`
 }
 

@@ -170,14 +170,17 @@ type LAMMPS struct {
 	Dims    []int     `toml:"dims" doc:"ranks along each dimension; the first varies fastest" min:"1"`
 	Bytes   sim.Bytes `toml:"bytes" doc:"positions, or forces, for a neighbour" min:"0B"`
 	Atoms   sim.Bytes `toml:"atoms" doc:"atoms that move to a neighbour when lists of neighbours are made" min:"0B"`
-	Rebuild int       `toml:"rebuild" doc:"iterations from one making of these lists to the next" min:"1"`
+	Rebuild int       `toml:"rebuild" doc:"iterations from one making of these lists to the next, a divisor of their number" min:"1" max:"1000"`
 }
 
 func newLAMMPS(c LAMMPS, e skeletons.Env) (skeletons.Program, error) {
 	if err := checkGrid(c.Dims, e.Ranks); err != nil {
 		return nil, err
 	}
-	n := e.Ranks
+	n, times := e.Ranks, c.Times(10)
+	if times%c.Rebuild != 0 {
+		return nil, &param.ParamError{Key: "iterations", Value: times, Want: fmt.Sprintf("a multiple of rebuild = %d", c.Rebuild)}
+	}
 	// swaps go by dimension, so that corners come along; back, in the opposite order.
 	swaps := func(bytes sim.Bytes, back bool) (all []collectives.Schedule) {
 		for i := range c.Dims {
@@ -199,7 +202,7 @@ func newLAMMPS(c LAMMPS, e skeletons.Env) (skeletons.Program, error) {
 			steps = append(steps, collectives.AllreduceRecursiveDoubling(n, 8))
 		}
 	}
-	return mpi.Iterate(collectives.Sequence(steps...), (c.Times(10)+c.Rebuild-1)/c.Rebuild), nil
+	return mpi.Iterate(collectives.Sequence(steps...), times/c.Rebuild), nil
 }
 
 // shiftAlong is an exchange with both neighbours along one dimension of a torus.

@@ -39,8 +39,7 @@ func TestGOALCompressed(t *testing.T) {
 	}
 }
 
-// TestExport: a GOAL file is the same schedule as skeleton trace as it is as skeleton goal, and is
-// written as it stands.
+// TestExport: a GOAL file is the same schedule as skeleton trace as it is as skeleton goal, and is written as it stands.
 func TestExport(t *testing.T) {
 	const file = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
 	c := replay.Default()

@@ -124,8 +124,9 @@ func init() {
 		if err := NeedRanks("contention", e.Ranks >= 3 && e.Ranks%3 == 0, e.Ranks, "a multiple of 3"); err != nil {
 			return nil, err
 		}
-		// Streams post all their messages at the start.
-		if err := checkMessages("iterations", c.Iterations, 4*float64(c.Iterations)*float64(e.Ranks-3)); err != nil {
+		// Streams post all their messages at the start, or a window of them.
+		streams := float64(e.Ranks - 3)
+		if err := cmp.Or(checkMessages("iterations", c.Iterations, 4*float64(c.Iterations)*streams), checkMessages("window", c.Window, float64(c.Window)*streams)); err != nil {
 			return nil, err
 		}
 		return contention{c, e.Ranks/3 - 1}, nil

@@ -134,7 +134,7 @@ func ftIteration(c FT, p ftClass, e Env) (collectives.Schedule, error) {
 // FFT3D configures a 3-D FFT with one transpose a step, the application of the alltoall paper.
 type FFT3D struct {
 	Iterations
-	N        int    `toml:"n" doc:"points along each dimension" min:"1"`
+	N        int    `toml:"n" doc:"points along each dimension" min:"1" max:"100000"`
 	Alltoall string `toml:"alltoall" doc:"algorithm of the transpose"`
 }
 

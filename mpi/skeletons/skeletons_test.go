@@ -206,9 +206,8 @@ func TestLUCommunication(t *testing.T) {
 	simtest.ErrorIf(t, m != 2*62*24+48 || b != 2*62*24*640+48*2*64*640, "%d messages, %d B", m, b)
 }
 
-// The wavefront of one sweep without communication costs: the last rank starts
-// after x + y planes, so that 62 planes end after 62 + 6 of them; both sweeps
-// twice that, the second waiting for the first at the far corner only.
+// The wavefront of one sweep without communication costs: the last rank starts after x + y planes, so that 62 planes end
+// after 62 + 6 of them; both sweeps twice that, the second waiting for the first at the far corner only.
 func TestLUWavefront(t *testing.T) {
 	s := skeleton(t, "nas-lu", 16, func(c *skeletons.NAS) { c.Iterations = skeletons.Iterations{1, 124 * sim.Millisecond} })
 	r := simtest.Must(mpi.DefaultLogGOPS.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil))(t)
@@ -417,9 +416,8 @@ func checkExport(t *testing.T, programs []mpi.Job) []int64 {
 	return r.Finish
 }
 
-// TestExport: every skeleton becomes a schedule that ends when the skeleton does, to the
-// nanosecond, but for traffic: it sends at times of its own, which the time of earlier messages
-// moves in a schedule.
+// TestExport: every skeleton becomes a schedule that ends when the skeleton does, to the nanosecond, but for traffic: it
+// sends at times of its own, which the time of earlier messages moves in a schedule.
 func TestExport(t *testing.T) {
 	for _, name := range append(skeletons.Registry.Names(), "goal") {
 		t.Run(name, func(t *testing.T) {

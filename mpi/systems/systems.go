@@ -158,9 +158,9 @@ type Machine struct {
 
 // Ways are the latencies of a network.
 type Ways struct {
-	CableLatency  sim.Time `toml:"cable_latency" doc:"of a cable with the ports at its ends; the channels of machine fabric have it, in whole cycles, unless [channel] says otherwise" min:"0ns"`
-	SpineLatency  sim.Time `toml:"spine_latency" doc:"of a cable between switches; 0ns: cable_latency" min:"0ns"`
-	SwitchLatency sim.Time `toml:"switch_latency" doc:"from port to port of a switch; machine fabric has it in switch.crossbar_cycles" min:"0ns"`
+	CableLatency  sim.Time `toml:"cable_latency" doc:"of a cable with the ports at its ends; the channels of machine fabric have it, in whole cycles, unless [channel] says otherwise" min:"0ns" max:"1s"`
+	SpineLatency  sim.Time `toml:"spine_latency" doc:"of a cable between switches; 0ns: cable_latency" min:"0ns" max:"1s"`
+	SwitchLatency sim.Time `toml:"switch_latency" doc:"from port to port of a switch; machine fabric has it in switch.crossbar_cycles" min:"0ns" max:"1s"`
 	FarSwitches   int      `toml:"far_switches" doc:"switches between nodes of different leaf switches, over which loggp.far_latency is: of a dragonfly 2 to 4; 0: 3, as in a tree of two levels" min:"0" max:"1000"`
 }
 

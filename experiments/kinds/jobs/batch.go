@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -450,8 +451,8 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 		b := &p.batch[i]
 		table := c.Job[cmp.Or(b.program, fallback)]
 		table.Ranks, table.Placement, table.Repeat = b.nodes*table.PerNode, c.Batch.Placement, mostRuns
-		if b.end()*float64(policy.Second) > float64(sim.MaxTime/4) {
-			return &param.ParamError{Key: "batch.second", Value: policy.Second, Want: fmt.Sprintf("less: the list ends after %g s", b.end())}
+		if last := core.Last(c.Fabric.Clock); b.end()*float64(policy.Second) > float64(last) {
+			return &param.ParamError{Key: "batch.second", Value: policy.Second, Want: fmt.Sprintf("less: the list ends after %g s, and with this fabric.clock %.4g s can be simulated", b.end(), last.Seconds())}
 		}
 		table.Start, table.Until = sim.Time(b.start*float64(policy.Second)), max(1, sim.Time(b.end()*float64(policy.Second)))
 		if b.nodes == 1 {

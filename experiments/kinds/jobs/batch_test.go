@@ -83,8 +83,7 @@ func FuzzReadBatch(f *testing.F) {
 
 func firstFree(free []bool, need int) []int32 { return contiguous(placeEnv{}, free, need) }
 
-// checkSchedule: jobs begin after they are there, with the hosts that they want, which no other
-// job has at the time.
+// checkSchedule: jobs begin after they are there, with the hosts that they want, which no other job has at the time.
 func checkSchedule(t *testing.T, jobs []batchedJob) {
 	t.Helper()
 	for i := range jobs {
@@ -195,9 +194,8 @@ blame = true
 	}
 }
 
-// TestStandardWorkload: 16 hosts have 64 processors, 4 each: 9 processors are on 3 hosts. Of job 2
-// processors are known as asked for only; job 3 is a part of one, job 4 was cancelled before it ran, of job 5 no
-// processors are known.
+// TestStandardWorkload: 16 hosts have 64 processors, 4 each: 9 processors are on 3 hosts. Of job 2 processors are known
+// as asked for only; job 3 is a part of one, job 4 was cancelled before it ran, of job 5 no processors are known.
 func TestStandardWorkload(t *testing.T) {
 	const (
 		header = "; Version: 2.2\n; MaxNodes: 16\n;MaxProcs: 64\n"

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
@@ -355,6 +356,9 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	ranks, nodes := 0, int(slices.Max(p.hosts))+1
 	for i, program := range programs {
 		ranks += p.jobs[i].Ranks
+		if last := core.Last(c.Fabric.Clock); p.jobs[i].Start > last {
+			return warnings, &param.ParamError{Key: "job." + p.jobs[i].Name + ".start", Value: p.jobs[i].Start, Want: fmt.Sprintf("at most %.4g s, as far as a fabric is simulated with this fabric.clock", last.Seconds())}
+		}
 		if p.jobs[i].Repeat == 1 {
 			warnings = append(warnings, experiments.Warning{Key: "job." + p.jobs[i].Name + ".until", Message: "the program runs once", Idle: true})
 		}

@@ -264,21 +264,30 @@ func TestRanksWithoutWork(t *testing.T) {
 	simtest.EqualSlices(t, times["3"], times["2"], "runs with a rank that does nothing:")
 }
 
+// TestJobWithoutTime: a job that does nothing is slowed by nobody, and leaves the others' slowdowns as they are.
+func TestJobWithoutTime(t *testing.T) {
+	o := enginetest.OutcomeOf(t, jobsNetwork+ranHalo("a", "")+"[job.z]\nranks = 1\ndims = [1]\n")
+	simtest.Alike(t, "the slowest", enginetest.Column(t, o.Results, "slowest"), []string{"a"}, enginetest.Column(t, o.Results, "slowdown_mean"), []string{"1"})
+}
+
 // TestJobsProblems: what is wrong is named with its key.
 func TestJobsProblems(t *testing.T) {
 	enginetest.Refusals(t, jobsNetwork, map[string]string{
-		"[job.a]\nranks = 80\ndims = [80]\n":                               "job.a.placement = contiguous: want 80 hosts; it finds 72 free ones of the 72",
-		"[job.a]\nranks = 6\ndims = [4]\n":                                 "job.a.dims",
-		ranHalo("a", "placement = \"listed\"\nnodes = [72]\n"):             "job.a.nodes = 72",
+		"[job.a]\nranks = 80\ndims = [80]\n": "job.a.placement = contiguous: want 80 hosts; it finds 72 free ones of the 72",
+		"[job.a]\nranks = 6\ndims = [4]\n":   "job.a.dims", ranHalo("a", "placement = \"listed\"\nnodes = [72]\n"): "job.a.nodes = 72",
 		ranHalo("a", "placement = \"listed\"\nnode_file = \"none.txt\"\n"): "job.a.node_file has gone",
-		ranHalo("a", "placement = \"lost\"\n"):                             "unknown placement",
-		ranHalo("a", "repeat = 0\n"):                                       "job.a.repeat = 0",
-		ranHalo("a", "") + "[measure]\nblame = true\nalone = false\n":      "measure.blame",
-		ranHalo("a", "level = 1\n") + "[switch]\nvcs = 3\n":                "switch.vcs = 3: want a multiple of 2",
-		ranHalo("a", "level = 8\n"):                                        "job.a.level = 8: want at most 7: a channel can have 16 virtual channels, and each level needs 2 here",
-		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
-		ranHalo("a", "") + "[hca]\ncontext_entries = 1000000000000\n":      "hca.context_entries = 1000000000000: want what fits into the memory",
-		"[job.a]\nbytes = \"20GB\"\n[hca]\nmtu = \"1B\"\n":                 "hca.mtu = 1B: want messages of at most 1073741823 packets",
+		ranHalo("a", "placement = \"lost\"\n"):                             "unknown placement", ranHalo("a", "repeat = 0\n"): "job.a.repeat = 0",
+		ranHalo("a", "") + "[measure]\nblame = true\nalone = false\n": "measure.blame",
+		ranHalo("a", "level = 1\n") + "[switch]\nvcs = 3\n":           "switch.vcs = 3: want a multiple of 2", ranHalo("a", "level = 8\n"): "job.a.level = 8: want at most 7: a channel can have 16 virtual channels, and each level needs 2 here",
+		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":                       "job.a.matrix",
+		ranHalo("a", "") + "[hca]\ncontext_entries = 1000000000000\n":                  "hca.context_entries = 1000000000000: want what fits into the memory",
+		"[job.a]\nstart = \"1000000s\"\n":                                              "job.a.start = 1000000s: want at most ",
+		"[job.a]\ncompute = \"1000000s\"\n[hca]\nmtu = \"4GiB\"\n":                     "hca.mtu = \"4GiB\": want 1B to 1GiB",
+		"[job.a]\nranks = 8\nprogram = \"lammps\"\ndims = [2, 2, 2]\niterations = 6\n": "job.a.iterations = 6: want a multiple of rebuild = 5",
+		"[job.a]\nprogram = \"fft3d\"\nn = 1000000\n":                                  "job.a.n = 1000000: want 1 to 100000", "[job.a]\nranks = 8\nprogram = \"nekbone\"\ndims = [2, 2, 2]\nelements = 1000000000\n": "job.a.elements = 1000000000: want 1 to 10000",
+		"[job.a]\nranks = 9\nprogram = \"contention\"\nwindow = 1000000000000\n": "job.a.window = 1000000000000: want what fits into the memory",
+		"[job.a]\n[hca]\npayload_share = 1e-300\n":                               "hca.payload_share = 1e-300: want 0, or what leaves 1 kb/s",
+		"[job.a]\nbytes = \"20GB\"\n[hca]\nmtu = \"1B\"\n":                       "hca.mtu = 1B: want messages of at most 1073741823 packets",
 	})
 }
 

@@ -108,7 +108,9 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 			t := r.elapsed(single[j], j)
 			s.single.Merge(&single[j].latency[j])
 			s.alone.Add(t)
-			s.slowdown.Add(r.likeAlone(all, single[j], j) / t)
+			if t > 0 { // of a job that takes no time there is no slowdown
+				s.slowdown.Add(r.likeAlone(all, single[j], j) / t)
+			}
 		}
 		elapsed.Add(last)
 		if i > 0 {

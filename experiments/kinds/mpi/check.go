@@ -61,14 +61,12 @@ func checkMPI(c *Config, seed uint64) ([]experiments.Warning, error) {
 
 // What a run takes at least, in bytes: records of a rank (its state, first
 // operations, receives, place, progress and finish time); of a phase, which check
-// and run keep until memory is collected; a clock of the LogGOPS machine; an entry of
-// an adapter's context cache; a packet that waits in an adapter.
+// and run keep until memory is collected; a clock of the LogGOPS machine; a packet that waits in an adapter.
 const (
-	rankBytes    = 300
-	phaseBytes   = 24
-	clockBytes   = 8
-	contextBytes = 8
-	packetBytes  = 24
+	rankBytes   = 300
+	phaseBytes  = 24
+	clockBytes  = 8
+	packetBytes = 24
 )
 
 // checkMemory refuses, before anything is built, what no run could hold.
@@ -148,12 +146,13 @@ func (c *Config) checkRanks(ranks, clocks int, key string, adapter *hca.Config) 
 	if err := input.CheckMemory(key, ranks, "so many ranks", bytes); err != nil || clocked {
 		return err
 	}
-	return CheckContexts(adapter, ranks, 1+(ranks-1)/max(1, c.Placement.PerNode))
+	nodes, _ := c.Placement.NumNodes(ranks) // what is wrong with them is found later
+	return CheckContexts(adapter, ranks, nodes)
 }
 
 // CheckContexts refuses adapters of so many nodes that hold more contexts than the memory, with those of the ranks.
 func CheckContexts(adapter *hca.Config, ranks, nodes int) error {
-	bytes := rankBytes*float64(ranks) + contextBytes*float64(adapter.ContextEntries)*float64(nodes)
+	bytes := rankBytes*float64(ranks) + adapter.ContextBytes()*float64(nodes)
 	return input.CheckMemory("hca.context_entries", adapter.ContextEntries, "the contexts of so many adapters and their ranks", bytes)
 }
 

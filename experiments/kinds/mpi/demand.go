@@ -10,11 +10,13 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/lists"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // fabricDemand is the work of [Config.DemandOf] so far.
@@ -115,7 +117,11 @@ func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Conf
 	for _, cpu := range all.CPU {
 		least = max(least, float64(cpu.Busy))
 	}
-	return Demand{max(least, d.busiest()) * 1e-12, d.flitHops, all.Ways}, nil
+	least = max(least, d.busiest())
+	if last := core.Last(c.Fabric.Clock); least > float64(last) {
+		return Demand{}, &param.ParamError{Key: "fabric.clock", Value: c.Fabric.Clock, Want: fmt.Sprintf("longer: a program takes %.4g s at least, and with this clock %.4g s can be simulated", least*1e-12, last.Seconds())}
+	}
+	return Demand{least * 1e-12, d.flitHops, all.Ways}, nil
 }
 
 // flits is the number of flits that a transfer of so many bytes takes on a channel, at least 1.

@@ -143,7 +143,7 @@ func (s *Simulation) Divide(nodes int, alone sim.Time, why string) (_ mpi.Divisi
 // good; whole is false where it was stopped before, or did not begin.
 func (s *Simulation) End(err error) (whole bool, _ error) {
 	network.Counter(s.Fabric, s.run)()
-	if errors.Is(err, mpi.ErrStopped) || s.Adapters == nil || !s.Adapters.Ran { // or a state could not be read whole
+	if errors.Is(err, mpi.ErrStopped) || errors.Is(err, mpi.ErrTooLate) || s.Adapters == nil || !s.Adapters.Ran { // or a state could not be read whole
 		return false, err
 	}
 	return true, errors.Join(s.Rest(), err)

@@ -59,6 +59,7 @@ func TestMPIProblems(t *testing.T) {
 		fmt.Sprintf("[workload]\ntype = \"goal\"\nfile = %q\n", enginetest.GoalFile(t, "num_ranks 1\nrank 0 {\ncalc 1 cpu 1\n}\n")): "job.machine = loggp: want loggops",
 		"[workload]\ntype = \"goal\"\nfile = \"no-such.goal\"\n":                                                                    "workload.file",
 		"[job]\nranks = 12\n[workload]\ntype = \"nas-lu\"\n":                                                                        ":3:1: job.ranks = 12: want a power of two",
+		"[placement]\ntype = \"explicit\"\nnodes = [" + strings.Repeat("0, ", 15) + "16777216]\n[hca]\ncontext_entries = 1000000\n": "hca.context_entries = 1000000: want what fits into the memory",
 		"[placement]\ntype = \"explicit\"\nnodes = [0]\n":                                                                           "one for each of 16 ranks",
 		"[noise]\ndaemon_every = \"1us\"\ndaemon_time = \"1us\"\n":                                                                  "noise.daemon_time = 1us: want less than daemon_every",
 		"[job]\nmachine = \"fabric\"\n[topology]\nterminals = 3\n":                                                                  "the ranks need 4 nodes",
@@ -77,8 +78,7 @@ func TestMPIProblems(t *testing.T) {
 	}
 }
 
-// Three of ten iterations are simulated: the total is the first and nine times
-// the mean of the other two.
+// Three of ten iterations are simulated: the total is the first and nine times the mean of the other two.
 func TestExtrapolation(t *testing.T) {
 	o := enginetest.OutcomeOf(t, "", "kind=mpi", "job.ranks=16", "job.extrapolate=10", "workload.type=halo",
 		"workload.iterations=3", "workload.compute=1ms")
@@ -140,9 +140,8 @@ func TestPresetSetsClock(t *testing.T) {
 	}
 }
 
-// TestCopyWarning: a rank a node copies 60 Gb/s in each direction beside an adapter of 200; four
-// copy 240. Without copies, and with the adapter of their generation, nothing is said: 20 of 24.34 are
-// within a quarter.
+// TestCopyWarning: a rank a node copies 60 Gb/s in each direction beside an adapter of 200; four copy 240. Without
+// copies, and with the adapter of their generation, nothing is said: 20 of 24.34 are within a quarter.
 func TestCopyWarning(t *testing.T) {
 	for _, c := range []struct {
 		preset       string
@@ -155,9 +154,8 @@ func TestCopyWarning(t *testing.T) {
 	}
 }
 
-// threaded are programs whose parts hear of each other in all the ways that there are:
-// eagerly, by rendezvous, by writes and their acknowledgements, over relays, through
-// shared memory; with noise, and with memory that copies share.
+// threaded are programs whose parts hear of each other in all the ways that there are: eagerly, by rendezvous, by writes
+// and their acknowledgements, over relays, through shared memory; with noise, and with memory that copies share.
 var threaded = []struct{ name, text string }{
 	{"rendezvous", "[workload]\ntype = \"osu-alltoall\"\niterations = 1\nbytes = \"9KiB\"\n"},
 	{"eager", "[workload]\ntype = \"osu-alltoall\"\niterations = 2\nbytes = \"512B\"\n[noise]\nstart_skew = \"2us\"\ncall = \"100ns\"\n"},
@@ -229,8 +227,7 @@ packet_time = "20ns"
 	simtest.ErrorIf(t, !slices.Equal(usual, larger) || slices.Equal(usual, own), "%v without fabric.mtu, %v with 4 KiB, %v with 256 B", usual, larger, own)
 }
 
-// TestIdleMPISettings: likewise of kind mpi: tables of another machine, modes of connections,
-// noise without an amount.
+// TestIdleMPISettings: likewise of kind mpi: tables of another machine, modes of connections, noise without an amount.
 func TestIdleMPISettings(t *testing.T) {
 	for set, want := range map[string]string{
 		"switch.vcs=2": `[switch.vcs changes nothing: it is of job.machine = "fabric"]`,

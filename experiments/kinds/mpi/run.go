@@ -127,10 +127,12 @@ func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication
 		return mpiRow{}, Stopped(ctx, err)
 	}
 	progress(int64(r.Stats.Events))
-	_, nodes, err := c.Placement.Place(w.Ranks(), seed)
+	nodeOf, _, err := c.Placement.Place(w.Ranks(), seed)
 	if err != nil {
 		return mpiRow{}, err
 	}
+	slices.Sort(nodeOf)
+	nodes := len(slices.Compact(nodeOf)) // with ranks
 	ranks := float64(w.Ranks())
 	row.Messages, row.Control, row.Handshakes = r.Stats.Messages, r.Stats.Control, r.Stats.Handshakes
 	row.QPs, row.QPsPeak, row.KernelTime, row.ConnectWait = float64(r.Stats.QPs)/ranks, r.Stats.QPsPeak, r.Stats.KernelTime.Seconds()/ranks, r.Stats.ConnectWait.Seconds()/ranks

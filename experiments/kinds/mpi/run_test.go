@@ -56,6 +56,25 @@ func TestMPIReplications(t *testing.T) {
 	simtest.ErrorIf(t, !math.IsNaN(enginetest.Single(t, o, "elapsed_ci95_s")), "a single run has an interval")
 }
 
+// TestProgramTooLong: two computations of 60,000 s, one after the other, are more cycles than a fabric counts.
+func TestProgramTooLong(t *testing.T) {
+	path := enginetest.GoalFile(t, "num_ranks 2\nrank 0 {\na: calc 60000000000000\ns: send 8b to 1\ns requires a\n}\nrank 1 {\nr: recv 8b from 0\nb: calc 60000000000000\nb requires r\n}\n")
+	f := enginetest.Load(t, "kind = \"mpi\"\njob = { machine = \"fabric\" }\nplacement = { per_node = 1 }\nworkload = { type = \"goal\", file = '"+path+"' }\n")
+	o := simtest.Must(engine.Execute(t.Context(), f, engine.Execution{}))(t)
+	simtest.Says(t, fmt.Sprintf("%+v", o.Failures), "on a fabric 6.6e12 cycles of fabric.clock")
+}
+
+// TestMeansOfNodes: nodes without ranks count in no mean.
+func TestMeansOfNodes(t *testing.T) {
+	var want []float64
+	for _, nodes := range []string{"[0, 1]", "[5, 2]"} {
+		o := enginetest.OutcomeOf(t, "kind = \"mpi\"\njob = { ranks = 2 }\nworkload = { type = \"ping-pong\" }\n[placement]\ntype = \"explicit\"\nnodes = "+nodes+"\n")
+		got := append(enginetest.Numbers(t, o.Results, "adapter_mean_s"), enginetest.Numbers(t, o.Results, "context_miss_per_node_s")...)
+		simtest.EqualSlices(t, got, append(want, got[len(want):]...), "nodes %s:", nodes)
+		want = got
+	}
+}
+
 // weft compare finds the intervals of replicated programs: twice the noise is
 // significantly slower, and what is compared with itself is equal.
 func TestCompareMPI(t *testing.T) {
@@ -101,9 +120,8 @@ func TestMPILinks(t *testing.T) {
 		n := len(cells) - 3
 		simtest.ErrorIf(t, sum != 160 || n < 3 || n > 6, "%s: %v flits in %d intervals", row, sum, n)
 	}
-	// 20 packets of 16 flits, on channels of a flit a cycle. None waits for another: a cycle at its
-	// terminal, one on each channel, one in the switch, and 15 behind the head on the way to the
-	// terminal: 19 cycles of 16 ns.
+	// 20 packets of 16 flits, on channels of a flit a cycle. None waits for another: a cycle at its terminal, one on
+	// each channel, one in the switch, and 15 behind the head on the way to the terminal: 19 cycles of 16 ns.
 	blame := o.Tables["blame"]
 	for column, want := range map[string]float64{"packets": 20, "total_ns": 19 * 16, "wire_ns": 2 * 16, "source_queue_ns": 16, "credit_stall_ns": 0} {
 		simtest.Equal(t, enginetest.Numbers(t, blame, column)[0], want, "%s =", column)
@@ -175,8 +193,7 @@ func bounded(t *testing.T, name, text string) {
 	}
 }
 
-// TestBoundHolds: no collective and no skeleton takes less than its bound, below, at and above
-// the eager limit of 8 KiB.
+// TestBoundHolds: no collective and no skeleton takes less than its bound, below, at and above the eager limit of 8 KiB.
 func TestBoundHolds(t *testing.T) {
 	sweep := "[sweep]\n\"workload.bytes\" = [\"64B\", \"8192B\", \"8193B\", \"40000B\"]\n"
 	on := func(trial int, check func(i int, network string)) {

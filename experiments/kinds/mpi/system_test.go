@@ -141,12 +141,11 @@ func TestSystemsAreSound(t *testing.T) {
 	}
 }
 
-// Where the network is not contended, the fabric and LogGP agree. Flits of 8 B at 2 ns make a link
-// of 32 Gb/s. A packet takes a cycle from its birth to the channel, 50 cycles on it, 2 steps of a
-// switch with speedup 2, 50 cycles on the second channel: 102 cycles, LogGP's latency of 204 ns.
-// What remains is rounding, each to less than a cycle: births, arrivals, flits that are not full;
-// on a message of several packets nothing adds up, as each is born when the engine comes to it. A
-// round trip has two messages, with rendezvous of four stages each.
+// Where the network is not contended, the fabric and LogGP agree. Flits of 8 B at 2 ns make a link of 32 Gb/s. A packet
+// takes a cycle from its birth to the channel, 50 cycles on it, 2 steps of a switch with speedup 2, 50 cycles on the
+// second channel: 102 cycles, LogGP's latency of 204 ns. What remains is rounding, each to less than a cycle: births,
+// arrivals, flits that are not full; on a message of several packets nothing adds up, as each is born when the engine
+// comes to it. A round trip has two messages, with rendezvous of four stages each.
 func TestFabricAndLogGPAgree(t *testing.T) {
 	o := enginetest.OutcomeOf(t, "", "kind=mpi", "job.ranks=2", "placement.per_node=1", "topology.terminals=2",
 		"fabric.flit_bytes=8B", "fabric.clock=2ns", "switch.buffer_flits=512",
@@ -314,9 +313,8 @@ func (r *fabricRun) check(name string, random *sim.Stream, moments int) {
 // messages that nobody uses, which follow from the parts.
 func ofNetwork(state []byte) []byte { return state[bytes.Index(state, []byte("adapters")):] }
 
-// TestFabricProgramsGoOn: programs on fabrics that go on from a state of a random moment, on
-// any number of threads, are the programs themselves: over all protocols and ways of
-// connecting, with lanes, and with packets as the unit.
+// TestFabricProgramsGoOn: programs on fabrics that go on from a state of a random moment, on any number of threads, are
+// the programs themselves: over all protocols and ways of connecting, with lanes, and with packets as the unit.
 func TestFabricProgramsGoOn(t *testing.T) {
 	enginetest.DivideAlways(t)
 	moments := 1
