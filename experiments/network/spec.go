@@ -491,10 +491,4 @@ func JainIndex(shares []float64) float64 {
 }
 
 // Mean is the mean of some values; NaN of none.
-func Mean(values []float64) float64 {
-	sum := 0.0
-	for _, x := range values {
-		sum += x
-	}
-	return sum / float64(len(values))
-}
+func Mean(values []float64) float64 { return lists.Total(values) / float64(len(values)) }

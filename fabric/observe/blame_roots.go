@@ -61,11 +61,7 @@ func (b *Blame) row(in topology.PortID) ([]int64, int64) {
 	first, end := b.graph.Ports(b.graph.PortSwitch[in])
 	start := int(b.pairRow[in])
 	row := b.pairs[start : start+int(end-first)]
-	sum := int64(0)
-	for _, x := range row {
-		sum += x
-	}
-	return row, sum
+	return row, lists.Total(row)
 }
 
 // farEnd is the input port that channel i, as in Links, leads to.

@@ -111,10 +111,7 @@ func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Conf
 	if err != nil {
 		return Demand{}, err
 	}
-	least := float64(all.Alone)
-	for _, cpu := range all.CPU {
-		least = max(least, float64(cpu.Busy))
-	}
+	least := lists.Most(float64(all.Alone), all.CPU, func(cpu mpi.CPUTime) float64 { return float64(cpu.Busy) })
 	return Demand{max(least, d.busiest()) * 1e-12, d.flitHops, all.Ways}, nil
 }
 

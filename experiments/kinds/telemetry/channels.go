@@ -19,6 +19,7 @@ import (
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -111,12 +112,9 @@ func (c *Carried) Rate(i, channels int) float64 {
 }
 
 // sum is the flits of channel i on all virtual channels together.
-func (c *Carried) sum(i, channels int) (sum int64) {
+func (c *Carried) sum(i, channels int) int64 {
 	vcs := len(c.Flits) / channels
-	for _, n := range c.Flits[i*vcs : (i+1)*vcs] {
-		sum += n
-	}
-	return sum
+	return lists.Total(c.Flits[i*vcs : (i+1)*vcs])
 }
 
 // Busy is for how many cycles each channel of a network has carried flits.
@@ -235,10 +233,7 @@ func writeBlame(run *experiments.Run, g *topology.Graph, b *observe.Blame, clock
 
 // shares are values as parts of their sum.
 func shares(values []float64) []float64 {
-	sum := 0.0
-	for _, x := range values {
-		sum += x
-	}
+	sum := lists.Total(values)
 	for i := range values {
 		values[i] = stats.Finite(values[i] / sum)
 	}
