@@ -158,7 +158,10 @@ func networkOfFolder(f *engine.Folder, point int) (*network.Network, error) {
 		point = 0
 		most := -1.0
 		for i := range f.File.Points {
-			sum := lists.Sum(loads[i], func(c results.ChannelLoad) float64 { return c.Load })
+			sum := 0.0
+			for _, c := range loads[i] {
+				sum += c.Load
+			}
 			if loads[i] != nil && sum > most {
 				point, most = i, sum
 			}
