@@ -132,9 +132,7 @@ func byRouting(uniform, valiant bool, ways int) func(*Reference, *subject) (stri
 // Packets within a switch count for nothing.
 type flows [][]float64
 
-func square[T any](n int) [][]T {
-	return lists.Make(n, func(i int) []T { return make([]T, n) })
-}
+func square[T any](n int) [][]T { return lists.Make(n, func(i int) []T { return make([]T, n) }) }
 
 // uniformFlows sends evenly to all terminals, the own one among them.
 func uniformFlows(g *topology.Graph) flows {

@@ -21,9 +21,7 @@ func (b *Blame) Links() []core.Parts {
 }
 
 // underWay is the number of measured packets whose last flit is in the network.
-func (b *Blame) underWay() int64 {
-	return lists.Sum(b.parts, func(p *Blame) int64 { return p.under })
-}
+func (b *Blame) underWay() int64 { return lists.Sum(b.parts, func(p *Blame) int64 { return p.under }) }
 
 // compare checks, while no packet is under way, that channels and packets say the same.
 func (b *Blame) compare() {
