@@ -1,7 +1,6 @@
 package hca
 
 import (
-	"errors"
 	"math"
 
 	"github.com/weft-sim/weft/sim"
@@ -32,14 +31,6 @@ type Config struct {
 	QPModify       sim.Time  `toml:"qp_modify" doc:"CPU time for bringing a new QP to ready-to-send" min:"0ns"`
 	QPDestroy      sim.Time  `toml:"qp_destroy" doc:"CPU time for closing a QP" min:"0ns"`
 	RNRDelay       sim.Time  `toml:"rnr_delay" doc:"delay until a sender repeats what found no receive buffer" min:"0ns"`
-}
-
-// Validate implements the check of the registry.
-func (c *Config) Validate() error {
-	if c.Quantum < 1 || c.MTU < 1 {
-		return errors.New("hca: quantum and mtu must be at least 1 B")
-	}
-	return nil
 }
 
 // Rate is how fast an engine moves data to or from the link.
