@@ -119,11 +119,10 @@ func (c *Carried) sum(i, channels int) int64 {
 
 // Busy is for how many cycles each channel of a network has carried flits.
 func (c *Carried) Busy(g *topology.Graph) []float64 {
-	busy := make([]float64, g.NumPorts()+g.Terminals())
-	for i := range busy {
-		busy[i] = float64(c.sum(i, len(busy))) * c.Timings[g.PortClass[channelPort(g, i)]].CyclesPerFlit
-	}
-	return busy
+	channels := g.NumPorts() + g.Terminals()
+	return lists.Make(channels, func(i int) float64 {
+		return float64(c.sum(i, channels)) * c.Timings[g.PortClass[channelPort(g, i)]].CyclesPerFlit
+	})
 }
 
 // channelPort is the port of a switch at which channel i begins, or ends if a terminal sends.
