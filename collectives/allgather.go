@@ -90,11 +90,8 @@ type AllgatherLSSSettings struct {
 	Address sim.Bytes `toml:"address" doc:"key and virtual address of a buffer, which a rank gives to the one before it" min:"1B"`
 }
 
-// wholeNodes is uniform for an algorithm with so many leaders on each node.
+// wholeNodes refuses ranks that do not fill nodes of so many leaders each.
 func (e Env) wholeNodes(algorithm string, leaders int) error {
-	if err := e.uniform(algorithm); err != nil {
-		return err
-	}
 	if e.PerNode < 1 || e.Ranks%e.PerNode != 0 {
 		return &param.ParamError{Key: "ranks", Value: e.Ranks, Want: fmt.Sprintf("whole nodes of %d ranks for collective %q", e.PerNode, algorithm)}
 	}

@@ -1,33 +1,28 @@
 package collectives
 
 func init() {
-	register("alltoall-linear", "alltoall(v): all receives and sends at once", AlltoallLinear)
-	register("alltoall-pairwise", "alltoall(v): in every round ranks exchange blocks in pairs", AlltoallPairwise)
-	register("alltoall-ring", "alltoall(v): in round k to rank+k, from rank-k (virtual ring)", AlltoallRing)
-	register("alltoall-ring-rendezvous", "alltoall(v): the ring, every block by rendezvous (RTS, CTS, RDMA write, FIN)", func(e Env) Collective {
+	register("alltoall-linear", "alltoall: all receives and sends at once", AlltoallLinear)
+	register("alltoall-pairwise", "alltoall: in every round ranks exchange blocks in pairs", AlltoallPairwise)
+	register("alltoall-ring", "alltoall: in round k to rank+k, from rank-k (virtual ring)", AlltoallRing)
+	register("alltoall-ring-rendezvous", "alltoall: the ring, every block by rendezvous (RTS, CTS, RDMA write, FIN)", func(e Env) Collective {
 		return ringBy(e, Rendezvous)
 	})
-	register("alltoall-direct-eager", "alltoall(v): the ring; receivers announce their addresses, senders write and tell (2 small messages a block)", AlltoallDirectEager)
-	registerSet("alltoall-bruck", "alltoall: Bruck's, log2 N rounds of half the blocks", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.uniform("alltoall-bruck"); err != nil {
-			return nil, err
-		}
-		return AlltoallBruck(e), nil
-	})
+	register("alltoall-direct-eager", "alltoall: the ring; receivers announce their addresses, senders write and tell (2 small messages a block)", AlltoallDirectEager)
+	register("alltoall-bruck", "alltoall: Bruck's, log2 N rounds of half the blocks", AlltoallBruck)
 }
 
 // own copies a rank's block for itself.
 func own(e Env, rank int) Op {
-	return Op{Kind: Copy, Bytes: e.size(rank, rank), Data: Slot(rank), Into: Slot(e.Ranks + rank)}
+	return Op{Kind: Copy, Bytes: int64(e.Bytes), Data: Slot(rank), Into: Slot(e.Ranks + rank)}
 }
 
 // sendBlock and recvBlock move the blocks between rank and peer.
 func sendBlock(e Env, rank, peer, tag int) Op {
-	return Op{Kind: Send, Peer: int32(peer), Tag: int32(tag), Bytes: e.size(rank, peer), Data: Slot(peer)}
+	return Op{Kind: Send, Peer: int32(peer), Tag: int32(tag), Bytes: int64(e.Bytes), Data: Slot(peer)}
 }
 
 func recvBlock(e Env, rank, peer, tag int) Op {
-	return Op{Kind: Recv, Peer: int32(peer), Tag: int32(tag), Bytes: e.size(peer, rank), Data: Slot(e.Ranks + peer)}
+	return Op{Kind: Recv, Peer: int32(peer), Tag: int32(tag), Bytes: int64(e.Bytes), Data: Slot(e.Ranks + peer)}
 }
 
 // AlltoallLinear posts N-1 receives and N-1 sends at once, neighbours first, and waits for all

@@ -41,7 +41,7 @@ func init() {
 		}
 		return newLeaders("alltoall-plp", e, c.LeaderSettings, choose)
 	})
-	registerSet("alltoall-lss", "alltoall(v): the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{Address: 72}, func(c LSSSettings, e Env) (Collective, error) {
+	registerSet("alltoall-lss", "alltoall: the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{Address: 72}, func(c LSSSettings, e Env) (Collective, error) {
 		return AlltoallLSS(e, c), nil
 	})
 }

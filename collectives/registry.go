@@ -22,20 +22,10 @@ type Env struct {
 	// Bytes is the size of the block of each rank for each other (alltoall), of each rank's
 	// contribution (allgather), or of the vector (broadcast, reduce, allreduce).
 	Bytes sim.Bytes
-	// Sizes gives the blocks of an alltoall sizes of their own (alltoallv); nil: all are Bytes.
-	Sizes func(from, to int) int64
 }
 
 // Registry holds the algorithms. Names are operation-algorithm: "alltoall-bruck".
 var Registry = param.NewRegistry[Env, Collective]("collective")
-
-// uniform refuses block sizes of their own, for an algorithm that has none.
-func (e Env) uniform(algorithm string) error {
-	if e.Sizes != nil {
-		return fmt.Errorf("collective %q needs blocks of equal size", algorithm)
-	}
-	return nil
-}
 
 // registerSet registers an algorithm with settings.
 func registerSet[C any](name, doc string, defaults C, build func(c C, e Env) (Collective, error)) {
@@ -67,14 +57,6 @@ func registerRooted(name, doc string, build func(ranks, root int, bytes int64) C
 	registerSet(name, doc, Rooted{}, func(c Rooted, e Env) (Collective, error) {
 		return build(e.Ranks, c.Root, int64(e.Bytes)), nil
 	})
-}
-
-// size is the size of the block from one rank to another.
-func (e Env) size(from, to int) int64 {
-	if e.Sizes != nil {
-		return e.Sizes(from, to)
-	}
-	return int64(e.Bytes)
 }
 
 // Rooted configures an operation with a root.
@@ -144,13 +126,8 @@ func gathering(slots int, bytes func(slot int) int64, owner func(slot int) int) 
 func exchange(e Env) Contract {
 	n := e.Ranks
 	return Contract{
-		Slots: 2 * n,
-		Bytes: func(rank, slot int) int64 {
-			if slot < n {
-				return e.size(rank, slot)
-			}
-			return e.size(slot-n, rank)
-		},
+		Slots:   2 * n,
+		Bytes:   func(_, _ int) int64 { return int64(e.Bytes) },
 		Initial: func(rank, slot int) (Token, bool) { return Token(rank*n + slot), slot < n },
 		Final: func(rank, slot int, dst []Token) []Token {
 			if slot < n {
@@ -281,9 +258,6 @@ func init() {
 	}
 	registerSet("alltoall-library", "alltoall: as a message-passing library chooses the algorithm by size and ranks; of mvapich Bruck's for small blocks, the ring for large ones",
 		LibrarySwitch{LibraryChoice{"mvapich"}, SwitchOver{DefaultCritical}}, func(c LibrarySwitch, e Env) (Collective, error) {
-			if err := e.uniform("alltoall-library"); err != nil {
-				return nil, err
-			}
 			if c.Library == "mvapich" {
 				if e.Bytes <= c.Critical {
 					return AlltoallBruck(e), nil

@@ -355,17 +355,6 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestAlltoallvKeepsItsContract: blocks of sizes of their own.
-func TestAlltoallvKeepsItsContract(t *testing.T) {
-	sizes := func(from, to int) int64 { return int64((from*31 + to*17) % 97) }
-	for _, name := range []string{"alltoall-linear", "alltoall-ring", "alltoall-pairwise"} {
-		for n := 1; n <= 70; n++ {
-			simtest.ErrorIf(t, !collectivestest.Verify(t, name, collectives.Env{Ranks: n, Sizes: sizes}, nil), "%s refuses %d ranks", name, n)
-		}
-	}
-	simtest.Refuse(collectives.Registry.New("alltoall-bruck", collectives.Env{Ranks: 4, Sizes: sizes}))(t, "equal size")
-}
-
 // line is a broadcast from rank 0 down a line: every rank passes on what it has got.
 type line struct {
 	ranks int

@@ -192,11 +192,8 @@ func (s *Shared) Get(key string, build func() (any, error)) (any, error) {
 // Share is [Shared.Get] of a type.
 func Share[T any](s *Shared, key string, build func() (T, error)) (T, error) {
 	value, err := s.Get(key, func() (any, error) { return build() })
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return value.(T), nil
+	x, _ := value.(T) // an interface may be nil
+	return x, err
 }
 
 // Latest is [Share] of what is large or cheap: under a name, only what was asked for last is kept, and

@@ -181,6 +181,4 @@ func interruptible[T any](ctx context.Context, grace time.Duration, f func() (T,
 }
 
 // BeginsAgain is why a point begins again when it is killed; "": it goes on from its last snapshot.
-func (f *File) BeginsAgain(p *Point) string {
-	return cmp.Or(f.kind.again, f.kind.pointAgain(p.config))
-}
+func (f *File) BeginsAgain(p *Point) string { return cmp.Or(f.kind.again, f.kind.pointAgain(p.config)) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Job is a program that runs beside others on ranks of its own.
@@ -298,11 +299,7 @@ func (w *ScheduleRun) OperationTimes() []float64 {
 	if w.timed == nil {
 		return nil
 	}
-	times := make([]float64, len(w.ranks))
-	for r := range times {
-		times[r] = float64(w.ranks[r].spent) / float64(w.timed.Operations())
-	}
-	return times
+	return lists.Map(w.ranks, func(r rankProgress) float64 { return float64(r.spent) / float64(w.timed.Operations()) })
 }
 
 // OperationTimes are the times of a job's ranks' operations, on average over its runs, in

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -179,7 +180,7 @@ var DefaultLogGP = LogGP{Latency: 200 * sim.Nanosecond, HCA: hca.QDR}
 
 // New implements NewTransport.
 func (c LogGP) New(k *sim.Kernel, nodes int, sink Sink) (Transport, error) {
-	if err := c.HCA.Validate(); err != nil {
+	if err := param.Validate(&c.HCA); err != nil {
 		return nil, err
 	}
 	t := &loggpTransport{config: c, kernel: k, sink: sink, nodes: hca.New(&c.HCA, nodes), waking: make([]bool, nodes)}

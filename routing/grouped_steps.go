@@ -319,9 +319,7 @@ func (w *groupWalk) suffer(grouped topology.Grouped, down *topology.Down) topolo
 	return undamaged{grouped, down}
 }
 
-func (w *groupWalk) up(s topology.SwitchID) bool {
-	return w.damage == nil || !w.damage.down.Switch(s)
-}
+func (w *groupWalk) up(s topology.SwitchID) bool { return w.damage == nil || !w.damage.down.Switch(s) }
 
 // nowhere is a step that cannot be made: with faults it stands for several[0], a way of no choices.
 const nowhere int32 = ^0

@@ -51,11 +51,8 @@ func Once[T any](env Env, key string, build func() (T, error)) (T, error) {
 		return build()
 	}
 	value, err := env.Shared.Get(fmt.Sprintf("routing %p %s", env.Topology.Graph(), key), func() (any, error) { return build() })
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return value.(T), nil
+	x, _ := value.(T) // an interface may be nil
+	return x, err
 }
 
 // maxVCs is the number of virtual channels that the switch can have.

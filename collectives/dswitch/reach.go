@@ -185,9 +185,7 @@ func (b bitRow) set(i int)      { b[i/64] |= 1 << (i % 64) }
 
 func newBitRows(n int) []bitRow { return lists.Make(n, func(int) bitRow { return newBitRow(n) }) }
 
-func (b bitRow) count() int {
-	return lists.Sum(b, func(w uint64) int { return bits.OnesCount64(w) })
-}
+func (b bitRow) count() int { return lists.Sum(b, func(w uint64) int { return bits.OnesCount64(w) }) }
 
 // meets tells whether the sets have a common member.
 func (b bitRow) meets(c bitRow) bool {

@@ -156,11 +156,7 @@ func newDigits(n *SessionNetwork, variant digitVariant, indirect bool) *SessionS
 	if variant == digitsShort {
 		first--
 	}
-	sessions := first
-	for range n.k - 1 {
-		sessions *= n.m
-	}
-	return &SessionSchedule{Sessions: sessions, Indirect: indirect, Fill: func(t int, h *Headers) {
+	return &SessionSchedule{Sessions: first * topology.Power(n.m, n.k-1), Indirect: indirect, Fill: func(t int, h *Headers) {
 		digits := make([]int, n.k+1) // digits[r] = a_r
 		digits[1], t = t%first, t/first
 		for r := 2; r <= n.k; r++ {

@@ -149,10 +149,7 @@ func hyperXSize(n, radix int) []Candidate {
 	var all []Candidate
 	for dims := 1; dims <= 4; dims++ {
 		for s := 2; dims*(s-1) < radix; s++ {
-			switches := 1
-			for range dims {
-				switches *= s
-			}
+			switches := topology.Power(s, dims)
 			if t := share(n, switches); t <= s && dims*(s-1)+t <= radix {
 				list := strings.TrimSuffix(strings.Repeat(fmt.Sprint(s, ", "), dims), ", ")
 				all = append(all, Candidate{"hyperx", fmt.Sprintf("dims = [%s]\nterminals = %d\n", list, t)})

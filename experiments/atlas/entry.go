@@ -215,7 +215,6 @@ func Networks() []Candidate {
 
 // Pair is a routing on a network, and what is known of it without running it.
 type Pair struct {
-	Network *Candidate
 	Routing string
 	// Variant is a setting by which the routing can deadlock, "KEY = VALUE"; empty for the
 	// defaults.
@@ -290,7 +289,7 @@ func Pairs(network *Candidate) ([]Pair, error) {
 }
 
 func certified(c *Candidate, x topology.Topology, name, variant string, config any, env routing.Env) Pair {
-	p := Pair{Network: c, Routing: name, Variant: variant, Uniform: math.NaN(), Worst: math.NaN()}
+	p := Pair{Routing: name, Variant: variant, Uniform: math.NaN(), Worst: math.NaN()}
 	r, err := routing.Registry.Build(name, config, env)
 	if err != nil {
 		p.Refused = err.Error()

@@ -132,18 +132,14 @@ func byRouting(uniform, valiant bool, ways int) func(*Reference, *subject) (stri
 // Packets within a switch count for nothing.
 type flows [][]float64
 
-func square[T any](n int) [][]T {
-	return lists.Make(n, func(i int) []T { return make([]T, n) })
-}
+func square[T any](n int) [][]T { return lists.Make(n, func(i int) []T { return make([]T, n) }) }
 
 // uniformFlows sends evenly to all terminals, the own one among them.
 func uniformFlows(g *topology.Graph) flows {
 	n := g.Switches()
-	f := make(flows, n)
-	for s := range f {
-		f[s] = slices.Repeat([]float64{float64(g.Terminals()) / float64(n) / float64(n)}, n)
-	}
-	return f
+	return lists.Make(n, func(int) []float64 {
+		return slices.Repeat([]float64{float64(g.Terminals()) / float64(n) / float64(n)}, n)
+	})
 }
 
 func fixedFlows(g *topology.Graph, destinations []int) flows {

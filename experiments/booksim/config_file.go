@@ -22,8 +22,7 @@ import (
 
 // Config is a configuration file of BookSim2. What it does not set has BookSim2's default.
 type Config struct {
-	file string
-	set  map[string]string
+	set map[string]string
 	// graph is the file that network_file names, and why it could not be read.
 	graph    string
 	graphErr error
@@ -36,7 +35,7 @@ func ParseConfig(file, text string) (*Config, error) {
 	if err := input.CheckUTF8([]byte(text)); err != nil {
 		return nil, document.Problems{{At: file, Message: err.Error()}}
 	}
-	c := &Config{file: file, set: map[string]string{}}
+	c := &Config{set: map[string]string{}}
 	var problems document.Problems
 	problem := func(line int, key, format string, args ...any) {
 		problems = append(problems, &document.Problem{At: file + ":" + strconv.Itoa(line), Key: key, Message: fmt.Sprintf(format, args...)})

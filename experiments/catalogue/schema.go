@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -45,10 +46,7 @@ func Schema() ([]byte, error) {
 		properties[t.Name] = object{"description": t.Doc, "anyOf": variants[t.Name]}
 		for _, c := range t.Choices {
 			swept := shared.refer("sweeps."+t.Name+"."+c.Key, sweeps(t.Name, c.Key))
-			entries := []any{}
-			for _, e := range c.Entries {
-				entries = append(entries, t.foreign(c.Key, e.Name, swept))
-			}
+			entries := lists.Map(c.Entries, func(e param.Description) any { return t.foreign(c.Key, e.Name, swept) })
 			conditions = append(conditions, shared.refer(t.kind+"."+t.Name+"."+c.Key, object{"allOf": entries}))
 		}
 		if i+1 < len(all) && all[i+1].kind == t.kind {

@@ -54,10 +54,7 @@ func (s *Setting) Values() []string {
 // Settings lists the keys of all files, then kind by kind the keys of its tables. Keys that
 // entries of registries bring along stand behind the keys of their table.
 func Settings() (all []Setting) {
-	for _, t := range tables() {
-		all = append(all, t.settings()...)
-	}
-	return all
+	return slices.Concat(lists.Map(tables(), func(t table) []Setting { return t.settings() })...)
 }
 
 // table is a table of the files of a kind, or of every kind.

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -321,10 +322,7 @@ func (x *row) compare(r *judge.Row, table *results.Table, i int, column string) 
 	if err != nil {
 		return err
 	}
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
+	sum := lists.Total(values)
 	if len(values) == 0 || math.IsNaN(sum) {
 		r.Verdict, r.Note = judge.Differs, "not all flows end within a second"
 		return nil

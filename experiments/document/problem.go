@@ -88,11 +88,7 @@ func (fs Problems) Error() string {
 
 // Count is the number of problems, with those of input files that are counted only.
 func (fs Problems) Count() int {
-	n := len(fs)
-	for _, f := range fs {
-		n += f.more
-	}
-	return n
+	return len(fs) + lists.Sum(fs, func(f *Problem) int { return f.more })
 }
 
 // Err sorts the problems, drops repetitions (the points of a sweep share most

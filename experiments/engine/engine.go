@@ -150,7 +150,9 @@ type runner struct {
 }
 
 func newRunner(f *experiments.File, e Execution) *runner {
-	return &runner{file: f, execution: e, started: time.Now(), points: slices.Clone(f.Points), records: map[string]*experiments.Record{}, reasons: map[string]string{}}
+	r := &runner{file: f, execution: e, started: time.Now(), points: slices.Clone(f.Points), records: map[string]*experiments.Record{}, reasons: map[string]string{}}
+	r.execution.Pool = cmp.Or(e.Pool, NewPool(r.jobs()))
+	return r
 }
 
 // left counts the points that have neither a record nor failed.
@@ -298,8 +300,8 @@ func (r *runner) report() {
 // one computes a point and keeps its record.
 func (r *runner) one(ctx context.Context, p *experiments.Point) {
 	pool := r.execution.Pool
-	pool.enter()
-	defer pool.leave()
+	pool.places <- struct{}{}
+	defer func() { <-pool.places }()
 	known := pool.find(r.file, p)
 	r.mu.Lock()
 	full := r.writeError != nil // a point could not be kept: no further one begins
@@ -335,7 +337,7 @@ func (r *runner) one(ctx context.Context, p *experiments.Point) {
 	}
 	if r.keep(finished) == nil {
 		run.Forget()
-		pool.add(finished)
+		pool.finished.Store(finished.Hash, finished)
 	}
 }
 
@@ -352,8 +354,7 @@ func (r *runner) keep(finished *experiments.Record) error {
 }
 
 // Pool is what executions share: they compute so many points at a time in all, so that one
-// that has few points left makes room for the next, and a point of several is computed once. A
-// nil pool limits and keeps nothing.
+// that has few points left makes room for the next, and a point of several is computed once.
 type Pool struct {
 	places   chan struct{}
 	finished sync.Map // *experiments.Record by hash
@@ -362,35 +363,11 @@ type Pool struct {
 // NewPool is a pool of so many points at a time.
 func NewPool(jobs int) *Pool { return &Pool{places: make(chan struct{}, jobs)} }
 
-// enter waits for a place.
-func (p *Pool) enter() {
-	if p != nil {
-		p.places <- struct{}{}
-	}
-}
-
-// leave gives the place to another point.
-func (p *Pool) leave() {
-	if p != nil {
-		<-p.places
-	}
-}
-
 // find is what a point of a file has come to in another execution; nil if in none.
 func (p *Pool) find(f *experiments.File, point *experiments.Point) *experiments.Record {
-	if p == nil {
-		return nil
-	}
 	rec, known := p.finished.Load(point.Hash)
 	if !known || !rec.(*experiments.Record).Fits(f) {
 		return nil
 	}
 	return rec.(*experiments.Record)
-}
-
-// add keeps a finished point for other executions.
-func (p *Pool) add(finished *experiments.Record) {
-	if p != nil {
-		p.finished.Store(finished.Hash, finished)
-	}
 }

@@ -97,10 +97,7 @@ func (r *runner) open() error {
 		_ = os.RemoveAll(filepath.Join(dir, slurmFolder)) // of tasks that have failed
 		_ = os.RemoveAll(filepath.Join(dir, experiments.SnapshotFolder))
 	}
-	wanted := map[string]bool{}
-	for _, p := range r.file.Points {
-		wanted[p.Hash] = true
-	}
+	wanted := lists.Set(r.file.Points, func(p *experiments.Point) string { return p.Hash })
 	r.spare = map[string]*experiments.Record{}
 	for hash, rec := range r.records {
 		if !wanted[hash] { // stale, the file has changed since; or refinement adds it again

@@ -316,10 +316,7 @@ func SlurmTask(ctx context.Context, jobFile string, task int) error {
 		return err
 	}
 	defer r.journal.close()
-	points := map[string]*experiments.Point{}
-	for _, p := range file.Points {
-		points[p.Hash] = p
-	}
+	points := lists.Table(file.Points, func(p *experiments.Point) (string, *experiments.Point) { return p.Hash, p })
 	for _, a := range job.Refined {
 		if p, err := file.Refined(a, len(points)); err == nil { // otherwise the file has changed
 			points[p.Hash] = p

@@ -100,10 +100,7 @@ func (p *PlotConfig) ownCategories(f *plot.Figure) {
 	if !p.categorical() {
 		return
 	}
-	var used []float64
-	for i := range f.Series {
-		used = append(used, f.Series[i].X...)
-	}
+	used := slices.Concat(lists.Map(f.Series, func(s plot.Series) []float64 { return s.X })...)
 	slices.Sort(used)
 	used = slices.Compact(used)
 	all := f.Categories

@@ -131,9 +131,7 @@ func binsOf(t *results.Table, from, to, counts string) ([]bin, error) {
 	return bins, nil
 }
 
-func total(bins []bin) float64 {
-	return lists.Sum(bins, func(b bin) float64 { return b.count })
-}
+func total(bins []bin) float64 { return lists.Sum(bins, func(b bin) float64 { return b.count }) }
 
 // density is the share of all counts by width, so that bins of unequal width and
 // series of unequal size compare.

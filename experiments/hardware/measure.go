@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/mpi/systems"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -232,11 +233,7 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	sum := 0.0
-	for _, t := range w.OperationTimes() {
-		sum += t
-	}
-	return sum / float64(b.ranks) * 1e-6, nil
+	return lists.Total(w.OperationTimes()) / float64(b.ranks) * 1e-6, nil
 }
 
 // timed is a schedule of which the calls behind its beginning are timed.

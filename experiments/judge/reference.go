@@ -181,10 +181,7 @@ func Folder(data string, own fs.FS, place string) (fs.FS, string) {
 
 // entries lists the entries of all sections.
 func (r *Reference) entries() (all []*Entry) {
-	for _, s := range r.Sections {
-		all = append(all, s.Entries...)
-	}
-	return all
+	return slices.Concat(lists.Map(r.Sections, func(s *Section) []*Entry { return s.Entries })...)
 }
 
 // Check fails if no entry can be judged, with the problems of all.

@@ -160,7 +160,7 @@ func (x *Faults) plan(periods []topology.Period, routings *routing.Periods, cloc
 	if pairs, _, _ := periods[0].Down.Cut(); len(periods) == 1 && pairs == 0 {
 		return nil
 	}
-	plan := &fabric.FaultPlan{Periods: periods, AfterWarmup: len(x.afterWarmup()) > 0, Reroute: x.Recovery.Reroute, Retries: x.Recovery.Retries, Timeout: int64((x.Recovery.Timeout + clock - 1) / clock)}
+	plan := &fabric.FaultPlan{Periods: periods, AfterWarmup: len(x.afterWarmup()) > 0, Reroute: x.Recovery.Reroute, Retries: x.Recovery.Retries, Timeout: CyclesOf(x.Recovery.Timeout, clock)}
 	for i := range periods {
 		plan.Routing = append(plan.Routing, routings.During(i))
 	}

@@ -300,7 +300,7 @@ func FollowClock(f *fabric.PhysicalConfig, t *TopologyTable, channels map[string
 		if rate != 0 && over.CyclesPerFlit == 0 {
 			clock = min(clock, fabric.FlitTime(rate, f.FlitBytes))
 		}
-		latency = divisor(latency, over.Latency)
+		latency = topology.GCD(latency, over.Latency)
 	}
 	if clock == math.MaxInt64 {
 		return
@@ -324,14 +324,6 @@ func BufferWarnings(c *fabric.Config, g *topology.Graph) []experiments.Warning {
 	return lists.Map(c.BufferWarnings(g), func(w fabric.BufferWarning) experiments.Warning {
 		return experiments.Warning{Key: w.Key, Message: w.Message}
 	})
-}
-
-// divisor is the greatest common divisor.
-func divisor(a, b sim.Time) sim.Time {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // FollowTopology chooses the routing where none is given and the kind's default does not fit the topology:
@@ -491,10 +483,4 @@ func JainIndex(shares []float64) float64 {
 }
 
 // Mean is the mean of some values; NaN of none.
-func Mean(values []float64) float64 {
-	sum := 0.0
-	for _, x := range values {
-		sum += x
-	}
-	return sum / float64(len(values))
-}
+func Mean(values []float64) float64 { return lists.Total(values) / float64(len(values)) }

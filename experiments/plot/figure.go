@@ -219,17 +219,13 @@ func (f *Figure) shown(s *Series) (all []int) {
 }
 
 // onAxis tells whether the horizontal axis can show x.
-func (f *Figure) onAxis(x float64) bool {
-	return Fits(x, f.LogX && !f.categorical())
-}
+func (f *Figure) onAxis(x float64) bool { return Fits(x, f.LogX && !f.categorical()) }
 
 // furthest bounds the numbers of an axis, whose range and ratios must be numbers, too.
 const furthest = 1e150
 
 // Fits tells whether an axis can show a number.
-func Fits(x float64, log bool) bool {
-	return math.Abs(x) < furthest && !(log && x < 1/furthest)
-}
+func Fits(x float64, log bool) bool { return math.Abs(x) < furthest && !(log && x < 1/furthest) }
 
 // interval is the half-width of the confidence interval of point i; 0 if there is none.
 func (s *Series) interval(i int) float64 {

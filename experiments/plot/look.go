@@ -421,9 +421,7 @@ func (l label) size() vg.Length {
 	return l.style.Height(l.text) + l.style.FontExtents().Descent + labelGap
 }
 
-func (l labels) inside(c draw.Canvas) draw.Canvas {
-	return draw.Crop(c, l.y.size(), 0, l.x.size(), 0)
-}
+func (l labels) inside(c draw.Canvas) draw.Canvas { return draw.Crop(c, l.y.size(), 0, l.x.size(), 0) }
 
 // draw writes the labels along c's edges, in the middle of their axes if there is room; data is the
 // area between the axes.

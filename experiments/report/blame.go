@@ -361,10 +361,7 @@ func timelines(f *engine.Folder) (list []timeline, note string) {
 // newTimeline draws a point: the ranks of the path first, where there are too many.
 func newTimeline(rows, path []rankRow) (t timeline) {
 	ranks := results.Grouped(slices.Concat(path, rows), rankRow.label)
-	shown := map[string]bool{}
-	for _, of := range ranks[:min(mostRanks, len(ranks))] {
-		shown[of[0].label()] = true
-	}
+	shown := lists.Set(ranks[:min(mostRanks, len(ranks))], func(of []rankRow) string { return of[0].label() })
 	if len(ranks) > mostRanks {
 		t.Caption = fmt.Sprintf(". %d of %d ranks, those of the path first", mostRanks, len(ranks))
 	}

@@ -199,11 +199,7 @@ func (r *Rankings) overview() (sentences []string) {
 
 // equations are columns with their cells.
 func equations(columns, cells []string) string {
-	var parts []string
-	for i, name := range columns {
-		parts = append(parts, name+" = "+cells[i])
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(lists.Make(len(columns), func(i int) string { return columns[i] + " = " + cells[i] }), ", ")
 }
 
 // named lists variants in words: where one setting tells them apart, words by their values.

@@ -119,10 +119,7 @@ func Compare(a, b *Table, metric string, by []string) (*Comparison, error) {
 		}
 	}
 	ofA, ofB := sides[0], sides[1]
-	byKey := map[string]*sample{}
-	for _, s := range ofB {
-		byKey[s.name] = s
-	}
+	byKey := lists.Table(ofB, func(s *sample) (string, *sample) { return s.name, s })
 	for _, s := range ofA {
 		other := byKey[s.name]
 		if other == nil {

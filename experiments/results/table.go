@@ -439,10 +439,7 @@ func (t *Table) Joined(results *Table, columns []string) *Table {
 	if at < 0 || of < 0 {
 		return t
 	}
-	rows := map[string][]string{}
-	for _, row := range results.Rows {
-		rows[row[of]] = row
-	}
+	rows := lists.Table(results.Rows, func(row []string) (string, []string) { return row[of], row })
 	all := &Table{Columns: slices.Clone(t.Columns)}
 	var from []int
 	for _, name := range columns {

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/wheel"
 )
@@ -210,7 +211,7 @@ func (f *Fabric) even(domain []int, weights []int32) bool {
 		}
 		loads[domain[f.graph.TerminalSwitch(topology.TerminalID(t))]] += w
 	}
-	return 8*len(loads)*slices.Max(loads) <= 9*sum(loads)
+	return 8*len(loads)*slices.Max(loads) <= 9*lists.Total(loads)
 }
 
 // A tile is a domain that a thread simulates for a whole window while its state stays in the

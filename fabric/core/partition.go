@@ -73,15 +73,8 @@ func clusters(g *topology.Graph, joins func(topology.PortID) bool) []int {
 
 // divisible tells whether parts of nearly equal weight can be made of clusters.
 func divisible(carries []int, n int) bool {
-	most, all := slices.Max(carries), sum(carries)
+	most, all := slices.Max(carries), lists.Total(carries)
 	return most*n*20 <= 21*all || most*n*8 <= all
-}
-
-func sum(numbers []int) (all int) {
-	for _, n := range numbers {
-		all += n
-	}
-	return all
 }
 
 // spread assigns clusters to parts.
@@ -100,7 +93,7 @@ func spread(g *topology.Graph, cluster, carries []int, n int) []int {
 	}
 	part, load := make([]int, count), make([]int, n)
 	var level []int
-	before, all := 0, max(1, sum(carries))
+	before, all := 0, max(1, lists.Total(carries))
 	for c := range part {
 		part[c] = -1
 		if carries[c] > 0 {
@@ -131,7 +124,7 @@ func spread(g *topology.Graph, cluster, carries []int, n int) []int {
 // channels to it. Ties go to the first part without its share: neighbours in memory, which may
 // share a cache line, then share a part.
 func choose(part []int, neighbours [][]int, ports, load, level []int) {
-	all := sum(load)
+	all := lists.Total(load)
 	for _, c := range level {
 		all += ports[c]
 	}

@@ -1,7 +1,6 @@
 package hca
 
 import (
-	"errors"
 	"math"
 
 	"github.com/weft-sim/weft/sim"
@@ -36,9 +35,6 @@ type Config struct {
 
 // Validate implements the check of the registry.
 func (c *Config) Validate() error {
-	if c.Quantum < 1 || c.MTU < 1 {
-		return errors.New("hca: quantum and mtu must be at least 1 B")
-	}
 	if c.PayloadShare > 0 && c.Rate() < 1000 {
 		return &param.ParamError{Key: "payload_share", Value: c.PayloadShare, Want: "0, or what leaves 1 kb/s of link_rate"}
 	}

@@ -185,6 +185,4 @@ func (m *infiniband) Mark(p *Leaving) bool {
 	return true
 }
 
-func (m *infiniband) Archive(a *snapshot.Archive) {
-	snapshot.Array(a, "lanes", m.passed, snapshot.Int)
-}
+func (m *infiniband) Archive(a *snapshot.Archive) { snapshot.Array(a, "lanes", m.passed, snapshot.Int) }

@@ -21,9 +21,7 @@ func (b *Blame) Links() []core.Parts {
 }
 
 // underWay is the number of measured packets whose last flit is in the network.
-func (b *Blame) underWay() int64 {
-	return lists.Sum(b.parts, func(p *Blame) int64 { return p.under })
-}
+func (b *Blame) underWay() int64 { return lists.Sum(b.parts, func(p *Blame) int64 { return p.under }) }
 
 // compare checks, while no packet is under way, that channels and packets say the same.
 func (b *Blame) compare() {
@@ -61,11 +59,7 @@ func (b *Blame) row(in topology.PortID) ([]int64, int64) {
 	first, end := b.graph.Ports(b.graph.PortSwitch[in])
 	start := int(b.pairRow[in])
 	row := b.pairs[start : start+int(end-first)]
-	sum := int64(0)
-	for _, x := range row {
-		sum += x
-	}
-	return row, sum
+	return row, lists.Total(row)
 }
 
 // farEnd is the input port that channel i, as in Links, leads to.

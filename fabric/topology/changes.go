@@ -175,10 +175,7 @@ func (x *comparison) cables() {
 		}
 		return ^int(s)
 	}), x.b.cableList(func(s SwitchID) int { return int(s) })
-	index := map[[2]cableEnd]PortID{}
-	for _, c := range after {
-		index[c.ends] = c.port
-	}
+	index := lists.Table(after, func(c listedCable) ([2]cableEnd, PortID) { return c.ends, c.port })
 	for _, c := range before {
 		p, still := index[c.ends]
 		if !still {

@@ -137,10 +137,7 @@ func nearSizes(m int) string {
 // through the whole plane. It is returned in the normal form of [leastEquivalent].
 func singer(p, e int) []int {
 	f := newField(p, 3*e)
-	q := 1
-	for range e {
-		q *= p
-	}
+	q := Power(p, e)
 	n := q*q + q + 1
 	base := lists.Filter(Numbers[int](n), func(i int) bool {
 		return f.Add(f.Power(i), f.Add(f.Power(i*q), f.Power(i*q*q))) == 0
@@ -155,7 +152,7 @@ func leastEquivalent(base []int, n int) []int {
 	var best []int
 	member := make([]int, n) // the last u for which this is in u*D
 	for u := 1; u < n; u++ {
-		if gcd(u, n) != 1 {
+		if GCD(u, n) != 1 {
 			continue
 		}
 		moved := make([]int, len(base))
@@ -175,11 +172,21 @@ func leastEquivalent(base []int, n int) []int {
 	return best
 }
 
-func gcd(a, b int) int {
+// GCD is the greatest common divisor.
+func GCD[N ~int | ~int64](a, b N) N {
 	for b != 0 {
 		a, b = b, a%b
 	}
 	return a
+}
+
+// Power is base to a power of at least 0.
+func Power(base, exponent int) int {
+	n := 1
+	for range exponent {
+		n *= base
+	}
+	return n
 }
 
 // PCCConfig configures the topology "pcc".
@@ -242,10 +249,7 @@ type Field struct {
 // - 1 non-zero residues; they are then all invertible, so that f needs no separate test of
 // irreducibility. Cost: at worst a few dozen passes over the field.
 func newField(p, n int) *Field {
-	f := &Field{p: p, n: n, Order: 1}
-	for range n {
-		f.Order *= p
-	}
+	f := &Field{p: p, n: n, Order: Power(p, n)}
 	f.exp = make([]int32, f.Order-1)
 	for low := 1; low < f.Order; low++ {
 		if low%p != 0 && f.tabulate(low) {

@@ -22,9 +22,7 @@ type Down struct {
 }
 
 // NewDown is a network in order, for faults to be entered.
-func NewDown(g *Graph) *Down {
-	return &Down{g, make([]bool, g.NumPorts()), make([]bool, g.Switches())}
-}
+func NewDown(g *Graph) *Down { return &Down{g, make([]bool, g.NumPorts()), make([]bool, g.Switches())} }
 
 // FailLink takes the cable at port p down, both ways.
 func (d *Down) FailLink(p PortID) {

@@ -100,9 +100,7 @@ func OtherFormat(err error, path, format string, data []byte) error {
 }
 
 // IsJSON tells whether a file of a network is weft's JSON: it begins with a brace.
-func IsJSON(data []byte) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(unmarked(data)), []byte("{"))
-}
+func IsJSON(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(unmarked(data)), []byte("{")) }
 
 // unmarked is a file without a byte order mark.
 func unmarked(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }

@@ -440,21 +440,13 @@ func LayRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t 
 
 // Classes makes channel classes of latency 1: "terminal", then those named.
 func Classes(names ...string) []Class {
-	all := []Class{{Name: "terminal", Latency: 1}}
-	for _, name := range names {
-		all = append(all, Class{Name: name, Latency: 1})
-	}
-	return all
+	return lists.Map(append([]string{"terminal"}, names...), func(name string) Class { return Class{Name: name, Latency: 1} })
 }
 
 // NumberedClasses names the channel classes of levels of switches: "terminal", then name1 for
 // cables between levels 0 and 1, and so on.
 func NumberedClasses(name string, levels int) []Class {
-	var names []string
-	for i := 1; i < levels; i++ {
-		names = append(names, fmt.Sprintf("%s%d", name, i))
-	}
-	return Classes(names...)
+	return Classes(lists.Make(max(0, levels-1), func(i int) string { return fmt.Sprintf("%s%d", name, i+1) })...)
 }
 
 // OneClass is the class of all cables between switches where there is one only.

@@ -76,11 +76,7 @@ func LayoutOf(t Topology) *Layout {
 
 // Placed is a layout of n switches; place says where each stands.
 func Placed(shape Shape, n int, how string, place func(s int) Place) *Layout {
-	l := &Layout{Shape: shape, Places: make([]Place, n), How: how}
-	for s := range l.Places {
-		l.Places[s] = place(s)
-	}
-	return l
+	return &Layout{Shape: shape, Places: lists.Make(n, place), How: how}
 }
 
 // CircleRadius is the radius of a circle on which n places are a distance apart; 0 for one.

@@ -144,14 +144,11 @@ func (d *Design) partialGroup(spare int) (elements, places []int) {
 
 // Name is the paper's: PK_2(15, 3, 1|3).
 func (s *DistributedSwitch) Name() string {
-	k, paths := s.Cascades(), 1
-	for range k - 1 {
-		paths *= s.Radix()
-	}
+	k := s.Cascades()
 	if k == 1 {
 		return fmt.Sprintf("PK_1(%d, %d, %d)", s.levels[1], s.Radix(), s.design.sigma)
 	}
-	return fmt.Sprintf("PK_%d(%d, %d, 1|%d)", k, s.levels[k], s.Radix(), paths)
+	return fmt.Sprintf("PK_%d(%d, %d, 1|%d)", k, s.levels[k], s.Radix(), Power(s.Radix(), k-1))
 }
 
 // Design is the block design of every cascade.
@@ -167,13 +164,7 @@ func (s *DistributedSwitch) Radix() int { return s.design.size }
 func (s *DistributedSwitch) Level(r int) int { return s.levels[r] }
 
 // Copies is the number of PK_r in the whole: N^(k-r).
-func (s *DistributedSwitch) Copies(r int) int {
-	n := 1
-	for range s.Cascades() - r {
-		n *= s.design.points
-	}
-	return n
-}
+func (s *DistributedSwitch) Copies(r int) int { return Power(s.design.points, s.Cascades()-r) }
 
 // Units is the number of splitter/joiner pairs of a stage, 1 <= stage <= k.
 func (s *DistributedSwitch) Units(stage int) int {

@@ -46,9 +46,7 @@ var Patterns = param.NewRegistry[Env, Pattern]("pattern")
 // fixed gives every terminal one destination, perhaps itself: such packets cross their switch once.
 type fixed []topology.TerminalID
 
-func (f fixed) Destination(src topology.TerminalID, _ *sim.Stream) topology.TerminalID {
-	return f[src]
-}
+func (f fixed) Destination(src topology.TerminalID, _ *sim.Stream) topology.TerminalID { return f[src] }
 
 func (f fixed) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
 	yield(f[src], 1)

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Bounds of a trace: its ranks, its definitions, the members of all its groups, its communicators, the numbers that a
@@ -461,9 +462,5 @@ func (d *reader) numbers() []uint64 {
 		d.Fail(d.begin, "%d numbers in a record of type %d", n, d.kind)
 		return nil
 	}
-	list := make([]uint64, n)
-	for i := range list {
-		list[i] = d.number()
-	}
-	return list
+	return lists.Make(int(n), func(int) uint64 { return d.number() })
 }

@@ -314,9 +314,7 @@ func (b *Builder) Process() (*Process, error) {
 }
 
 // Then makes an operation follow the last.
-func (p *Process) Then(operation int32, err error) error {
-	return p.around(operation, operation, err)
-}
+func (p *Process) Then(operation int32, err error) error { return p.around(operation, operation, err) }
 
 // Work makes the rank compute for so many ns of the trace.
 func (p *Process) Work(ns float64) error { return p.Then(p.Compute(ns)) }

@@ -92,9 +92,7 @@ type lft struct {
 
 func (r *lft) ArbitratesLanes() bool { return r.arbitration != nil }
 
-func (r *lft) ArbitrationTables(p topology.PortID) *arbitration.Tables {
-	return r.arbitration.Ports[p]
-}
+func (r *lft) ArbitrationTables(p topology.PortID) *arbitration.Tables { return r.arbitration.Ports[p] }
 
 func (r *lft) ArbitratesTerminals() bool { return r.arbitration != nil }
 

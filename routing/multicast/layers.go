@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Layers divides trees among layers: sets of virtual channels (virtual lanes, chosen by the service
@@ -136,11 +137,7 @@ func (w *portPairs) flip(s topology.SwitchID, p, q int) {
 
 // count is the number of dependencies.
 func (w *portPairs) count() int {
-	n := 0
-	for _, word := range w.rows {
-		n += bits.OnesCount64(word)
-	}
-	return n
+	return lists.Sum(w.rows, func(word uint64) int { return bits.OnesCount64(word) })
 }
 
 // next yields the channels that depend on channel p.

@@ -21,8 +21,6 @@ type MinHop struct {
 	graph *topology.Graph
 	n     int
 	width int     // n rounded up to a multiple of 8
-	far   uint8   // largest finite distance
-	near  bool    // all switches are connected, at distances below 128
 	dist  []uint8 // len = n*width: row of s at s*width, padded with Unreachable
 	// The switch-to-switch ports of each switch and the switches behind them,
 	// in port order: linkStart has n+1 entries into linkPort and linkPeer.
@@ -62,13 +60,9 @@ func NewMinHop(g *topology.Graph, threads int) (*MinHop, error) {
 		})
 	}
 	workers.Wait()
-	for _, d := range far {
-		if d >= Unreachable {
-			return nil, fmt.Errorf("a shortest path of %d hops or more: min-hop tables hold at most %d", Unreachable, Unreachable-1)
-		}
-		m.far = max(m.far, uint8(d))
+	if slices.Max(far) >= Unreachable {
+		return nil, fmt.Errorf("a shortest path of %d hops or more: min-hop tables hold at most %d", Unreachable, Unreachable-1)
 	}
-	m.near = m.far < 128 && n > 0 && !slices.Contains(m.Row(0), Unreachable)
 	return m, nil
 }
 
@@ -163,7 +157,6 @@ type rootFinder struct {
 	behind    []uint64 // the same to the switches of member terminals
 	terminals bool     // behind is in use
 	padding   uint64   // bytes of the last word that stand for no switch
-	rows      [4][]uint8
 }
 
 func newRootFinder(hops *MinHop) *rootFinder {
@@ -213,27 +206,12 @@ func (r *rootFinder) reset() {
 // include takes the members of g into account.
 func (r *rootFinder) include(g *Group) {
 	last := topology.SwitchID(-1)
-	n := 0
 	for _, t := range g.Terminals {
 		s := r.hops.graph.TerminalSwitch(t)
-		if s == last {
-			continue
-		}
-		last = s
-		if !r.hops.near {
+		if s != last {
 			widen(r.behind, r.hops.padded(s))
-		} else if r.rows[n] = r.hops.padded(s); n == len(r.rows)-1 {
-			widenNear(r.behind, &r.rows)
-			n = 0
-		} else {
-			n++
+			last = s
 		}
-	}
-	if n > 0 {
-		for i := n; i < len(r.rows); i++ {
-			r.rows[i] = r.rows[0]
-		}
-		widenNear(r.behind, &r.rows)
 	}
 	r.terminals = r.terminals || len(g.Terminals) > 0
 	for _, s := range g.Switches {
@@ -267,26 +245,6 @@ func widen(far []uint64, row []uint8) {
 	for i := range far {
 		far[i] = maxBytes(far[i], binary.LittleEndian.Uint64(row[8*i:8*i+8]))
 	}
-}
-
-// widenNear is widen by four rows at once, all of distances below 128: comparing takes half the
-// work, and far passes the cache once. The padding behind a row spoils far's padding only: carries
-// run towards higher bytes.
-func widenNear(far []uint64, rows *[4][]uint8) {
-	n := 8 * len(far)
-	a, b, c, d := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n]
-	for i := range far {
-		at := 8 * i
-		ab := maxNear(binary.LittleEndian.Uint64(a[at:at+8]), binary.LittleEndian.Uint64(b[at:at+8]))
-		cd := maxNear(binary.LittleEndian.Uint64(c[at:at+8]), binary.LittleEndian.Uint64(d[at:at+8]))
-		far[i] = maxNear(far[i], maxNear(ab, cd))
-	}
-}
-
-// maxNear is maxBytes for bytes below 128.
-func maxNear(a, b uint64) uint64 {
-	ge := ((a | highs) - b) & highs
-	return b ^ (a^b)&(ge-ge>>7)
 }
 
 const (

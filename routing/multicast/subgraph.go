@@ -90,9 +90,7 @@ func (g *subgraph) open(c Colour, trees []*Planted) {
 	}
 }
 
-func (g *subgraph) closed(s topology.SwitchID) bool {
-	return !g.f.env.PerPort && g.blocked.has(int(s))
-}
+func (g *subgraph) closed(s topology.SwitchID) bool { return !g.f.env.PerPort && g.blocked.has(int(s)) }
 
 // spread searches from up to 64 members at once (Then et al. 2014, the more the merrier: efficient
 // multi-source graph traversal) and leaves in reached, for each switch, the set of members within

@@ -71,9 +71,7 @@ var engines = []Engine{
 }
 
 // Engines lists the names of the engines in alphabetical order.
-func Engines() (names []string) {
-	return lists.Map(engines, func(e Engine) string { return e.Name })
-}
+func Engines() (names []string) { return lists.Map(engines, func(e Engine) string { return e.Name }) }
 
 // EngineOf finds an engine by name.
 func EngineOf(name string) (Engine, error) {

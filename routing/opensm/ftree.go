@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // routeFatTree routes fat trees. Each leaf switch in turn climbs for each of its compute nodes to
@@ -118,10 +119,7 @@ func (s *Subnet) adaptersByGUID() []topology.TerminalID {
 }
 
 func (f *fatTree) findComputeNodes() {
-	listed := map[uint64]bool{}
-	for _, guid := range f.o.ComputeNodes {
-		listed[guid] = true
-	}
+	listed := lists.Set(f.o.ComputeNodes, func(guid uint64) uint64 { return guid })
 	f.compute = make([]bool, f.s.adapterPorts())
 	for t, x := range f.s.Names.Terminals {
 		f.compute[t] = !f.o.HasNodes || listed[uint64(x.PortGUID)]

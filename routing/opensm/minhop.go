@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // routeMinHop routes by shortest paths: free from deadlock on trees only. Engine dor (oneNeighbour)
@@ -279,10 +280,7 @@ func (b *balancer) least(from int, list []int32) int32 {
 
 // shift is the index at which port_shifting begins to look.
 func (b *balancer) shift(list []int32) int {
-	sum := 0
-	for _, l := range list {
-		sum += *b.count(l)
-	}
+	sum := lists.Sum(list, func(l int32) int { return *b.count(l) })
 	return sum / len(list) % len(list)
 }
 

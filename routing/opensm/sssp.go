@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // routeSSSP routes every LID by a Dijkstra search ([Paths]). Paths are balanced over all links and
@@ -101,11 +102,7 @@ func (p *Paths) Check(manager topology.TerminalID) error {
 	if lost == 0 {
 		return nil
 	}
-	total := uint64(0)
-	for _, lids := range p.lids {
-		total += lids
-	}
-	return &InfinityError{LIDs: total, Allowed: int((Infinity - 2) / p.fresh), Lost: lost}
+	return &InfinityError{LIDs: lists.Total(p.lids), Allowed: int((Infinity - 2) / p.fresh), Lost: lost}
 }
 
 // Unicast searches the paths to every LID and leaves their load on the links: to the LIDs of each

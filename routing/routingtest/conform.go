@@ -29,9 +29,7 @@ import (
 
 // Conform holds all variants of routing name to the contracts of [fabric.Routing] and
 // [fabric.Explorer], on a network of each family that carries it and on those in more.
-func Conform(t *testing.T, name string, more []topologytest.Network) {
-	Each(t, name, more, ConformOn)
-}
+func Conform(t *testing.T, name string, more []topologytest.Network) { Each(t, name, more, ConformOn) }
 
 // ConformOn is [Conform] of one variant on one network, for routings that need files first.
 func ConformOn(t *testing.T, n topologytest.Network, v Variant, r fabric.Routing) {

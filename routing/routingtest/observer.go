@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // Observer passes decisions on and checks that Explore has them.
@@ -177,11 +178,7 @@ func (s *Script) Deliver(d *fabric.Delivery) { s.Delivered = append(s.Delivered,
 
 // ByTag are the packets that have arrived, by their tags.
 func (s *Script) ByTag() map[uint64]fabric.Delivery {
-	all := map[uint64]fabric.Delivery{}
-	for _, d := range s.Delivered {
-		all[d.Tag] = d
-	}
-	return all
+	return lists.Table(s.Delivered, func(d fabric.Delivery) (uint64, fabric.Delivery) { return d.Tag, d })
 }
 
 // Arrivals are the cycles in which packets have arrived at a terminal.

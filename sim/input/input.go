@@ -110,22 +110,10 @@ func OpenRegular(path string, limit int64) (io.ReadCloser, error) {
 }
 
 // ReadRegular reads a file as [OpenRegular] does, whole.
-func ReadRegular(path string, limit int64) ([]byte, error) {
-	in, err := OpenRegular(path, limit)
-	if err != nil {
-		return nil, err
-	}
-	return in.(*input).whole()
-}
+func ReadRegular(path string, limit int64) ([]byte, error) { return whole(OpenRegular(path, limit)) }
 
 // ReadInput reads a file as [OpenInput] does, whole.
-func ReadInput(path string, limit int64) ([]byte, error) {
-	in, err := OpenInput(path, limit)
-	if err != nil {
-		return nil, err
-	}
-	return in.(*input).whole()
-}
+func ReadInput(path string, limit int64) ([]byte, error) { return whole(OpenInput(path, limit)) }
 
 // ReadInputIn is [ReadInput] of a file in a folder.
 func ReadInputIn(folder fs.FS, path string, limit int64) ([]byte, error) {
@@ -133,21 +121,21 @@ func ReadInputIn(folder fs.FS, path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, inputError(err)
 	}
-	in, err := open(f, limit)
+	return whole(open(f, limit))
+}
+
+// whole reads and closes an input, if it could be opened.
+func whole(opened io.ReadCloser, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in.whole()
-}
-
-// whole reads and closes it.
-func (in *input) whole() ([]byte, error) {
+	in := opened.(*input)
 	defer in.Close()
 	var content bytes.Buffer
 	if info, err := in.file.Stat(); err == nil && info.Mode().IsRegular() && in.kind == "" {
 		content.Grow(int(info.Size()) + bytes.MinRead)
 	}
-	_, err := content.ReadFrom(in)
+	_, err = content.ReadFrom(in)
 	return content.Bytes(), err
 }
 

@@ -48,10 +48,33 @@ func Sum[A any, N int | int64 | uint64 | float64](list []A, of func(A) N) (sum N
 	return sum
 }
 
+// Total is the sum of the elements, in their order.
+func Total[N int | int64 | uint64 | float64](list []N) (sum N) {
+	for _, x := range list {
+		sum += x
+	}
+	return sum
+}
+
 // Most is the largest of a least value and what a function gives for each element.
 func Most[A any, N cmp.Ordered](least N, list []A, of func(A) N) N {
 	for _, x := range list {
 		least = max(least, of(x))
 	}
 	return least
+}
+
+// Table is a map of what a function gives for each element; of equal keys the last counts.
+func Table[A any, K comparable, V any](list []A, of func(A) (K, V)) map[K]V {
+	table := make(map[K]V, len(list))
+	for _, x := range list {
+		key, value := of(x)
+		table[key] = value
+	}
+	return table
+}
+
+// Set has what a function gives for each element.
+func Set[A any, K comparable](list []A, of func(A) K) map[K]bool {
+	return Table(list, func(x A) (K, bool) { return of(x), true })
 }

@@ -222,12 +222,9 @@ func (c *jobsConfig) sharedPlan(seed uint64) (*jobPlan, error) {
 }
 
 // nodes are the hosts of a job, by rank.
-func (p *jobPlan) nodes(job int) (nodes []int) {
+func (p *jobPlan) nodes(job int) []int {
 	first := lists.Sum(p.jobs[:job], func(before mpi.Job) int { return before.Ranks })
-	for _, host := range p.hosts[first : first+p.jobs[job].Ranks] {
-		nodes = append(nodes, int(host))
-	}
-	return nodes
+	return lists.Map(p.hosts[first:first+p.jobs[job].Ranks], func(host int32) int { return int(host) })
 }
 
 // plan places the jobs; problems of all of them are returned together.

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/mpi/adapters"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -197,10 +198,7 @@ func (r *jobsRun) likeAlone(o, alone *jobsOutcome, job int) float64 {
 // out where its packets wait.
 func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	m := r.mpi()
-	m.Placement.Nodes = make([]int, len(r.plan.hosts))
-	for i, h := range r.plan.hosts {
-		m.Placement.Nodes[i] = int(h)
-	}
+	m.Placement.Nodes = lists.Map(r.plan.hosts, func(h int32) int { return int(h) })
 	config, err := m.Runtime(r.seed)
 	if err != nil {
 		return nil, err

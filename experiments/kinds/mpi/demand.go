@@ -113,11 +113,7 @@ func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Conf
 	if err != nil {
 		return Demand{}, err
 	}
-	least := float64(all.Alone)
-	for _, cpu := range all.CPU {
-		least = max(least, float64(cpu.Busy))
-	}
-	least = max(least, d.busiest())
+	least := max(lists.Most(float64(all.Alone), all.CPU, func(cpu mpi.CPUTime) float64 { return float64(cpu.Busy) }), d.busiest())
 	if last := core.Last(c.Fabric.Clock); least > float64(last) {
 		return Demand{}, &param.ParamError{Key: "fabric.clock", Value: c.Fabric.Clock, Want: fmt.Sprintf("longer: a program takes %.4g s at least, and with this clock %.4g s can be simulated", least*1e-12, last.Seconds())}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi/systems"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -87,10 +88,7 @@ func (c *Config) FollowSystem(given func(string) bool) func(string) bool {
 			c.Terminal.InjectionCycles = 0
 		}
 	}
-	set := map[string]bool{}
-	for _, v := range values {
-		set[v.Key] = true
-	}
+	set := lists.Set(values, func(v systems.Value) string { return v.Key })
 	return func(key string) bool { return given(key) || set[key] }
 }
 

@@ -180,9 +180,7 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 }
 
 // active is the number of groups that send.
-func (c *latencyConfig) active(p *latencyParts) int {
-	return cmp.Or(c.Messages.Active, len(p.groups))
-}
+func (c *latencyConfig) active(p *latencyParts) int { return cmp.Or(c.Messages.Active, len(p.groups)) }
 
 // Network names what unicast packets are routed through, for the certificate and weft topology.
 func (c *latencyConfig) Network(seed uint64) *network.Spec {

@@ -152,10 +152,7 @@ func (c *hardwareCarrier) arrived(a arrival) {
 func (c *hardwareCarrier) verify() error {
 	for g := range c.routes {
 		r := &c.routes[g]
-		all := int64(0)
-		for _, n := range r.sent {
-			all += n
-		}
+		all := lists.Total(r.sent)
 		for i, heard := range r.heard {
 			if want := (all - r.sent[i]) * int64(c.packets); heard != want {
 				return fmt.Errorf("multicast: member %d of group %d heard %d packets, want %d", i, g, heard, want)

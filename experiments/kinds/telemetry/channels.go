@@ -19,6 +19,7 @@ import (
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -111,21 +112,17 @@ func (c *Carried) Rate(i, channels int) float64 {
 }
 
 // sum is the flits of channel i on all virtual channels together.
-func (c *Carried) sum(i, channels int) (sum int64) {
+func (c *Carried) sum(i, channels int) int64 {
 	vcs := len(c.Flits) / channels
-	for _, n := range c.Flits[i*vcs : (i+1)*vcs] {
-		sum += n
-	}
-	return sum
+	return lists.Total(c.Flits[i*vcs : (i+1)*vcs])
 }
 
 // Busy is for how many cycles each channel of a network has carried flits.
 func (c *Carried) Busy(g *topology.Graph) []float64 {
-	busy := make([]float64, g.NumPorts()+g.Terminals())
-	for i := range busy {
-		busy[i] = float64(c.sum(i, len(busy))) * c.Timings[g.PortClass[channelPort(g, i)]].CyclesPerFlit
-	}
-	return busy
+	channels := g.NumPorts() + g.Terminals()
+	return lists.Make(channels, func(i int) float64 {
+		return float64(c.sum(i, channels)) * c.Timings[g.PortClass[channelPort(g, i)]].CyclesPerFlit
+	})
 }
 
 // channelPort is the port of a switch at which channel i begins, or ends if a terminal sends.
@@ -235,10 +232,7 @@ func writeBlame(run *experiments.Run, g *topology.Graph, b *observe.Blame, clock
 
 // shares are values as parts of their sum.
 func shares(values []float64) []float64 {
-	sum := 0.0
-	for _, x := range values {
-		sum += x
-	}
+	sum := lists.Total(values)
 	for i := range values {
 		values[i] = stats.Finite(values[i] / sum)
 	}

@@ -159,7 +159,6 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 	return f
 }
 
-// cyclesPerFlit is the capacity of the channel classes.
 // describeLatency is the latency in words; clock is a cycle's length in nanoseconds.
 func (f *forecast) describeLatency(clock float64) string {
 	bound := ""

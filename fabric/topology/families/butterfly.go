@@ -58,10 +58,7 @@ type Butterfly struct {
 }
 
 func newButterfly(c ButterflyConfig) *Butterfly {
-	rows := 1
-	for range c.N - 1 {
-		rows *= c.K
-	}
+	rows := topology.Power(c.K, c.N-1)
 	b := topology.NewBuilder(c.N*rows, topology.NumberedClasses("stage", c.N)...)
 	hang := func(stage, port int) {
 		for r := range rows {
@@ -145,10 +142,7 @@ type KautzNetwork struct {
 }
 
 func newKautz(c KautzConfig) *KautzNetwork {
-	tail := 1 // words that begin with a letter
-	for range c.N - 1 {
-		tail *= c.D
-	}
+	tail := topology.Power(c.D, c.N-1) // words that begin with a letter
 	switches := (c.D + 1) * tail
 	b := topology.WithTerminals(switches, c.Terminals, topology.Classes("kautz")...)
 	in := make([]int, switches) // arcs into a switch so far

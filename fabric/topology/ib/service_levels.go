@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 )
 
 // ServiceLevels is how many service levels InfiniBand has.
@@ -280,10 +281,7 @@ type levelParser struct {
 
 func (p *levelParser) parse(text string) {
 	if m := levelColumns().FindStringSubmatch(text); m != nil {
-		p.columns = p.columns[:0]
-		for _, lid := range strings.Fields(m[1]) {
-			p.columns = append(p.columns, p.terminal(lid, 10))
-		}
+		p.columns = lists.Map(strings.Fields(m[1]), func(lid string) int { return p.terminal(lid, 10) })
 	} else if text == "" || text[0] == '#' {
 		return
 	} else if m := levelTriple().FindStringSubmatch(text); m != nil {
