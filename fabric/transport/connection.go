@@ -355,7 +355,8 @@ func (c *connection) timer() {
 		c.goOn()
 	}
 	if size := c.size(); size > 0 && !c.allows(size) && (len(c.again) > 0 || c.wantsCredit()) {
-		// The pull that it waits for may be a turn still to come, or lost: its sender cannot tell.
+		// The pull that it waits for may be a turn still to come, or lost: its sender cannot tell. (htsim's asks again only
+		// for what was lost, and waits in debt until its receiver has no other work.)
 		if s.config.hasCredit() && now-c.requested >= s.timing.timeout {
 			c.request(now)
 		}

@@ -240,7 +240,7 @@ func TestPullsLost(t *testing.T) {
 	r := prepare(t, star(t, 4), controlled("rccc"), queued(100_000), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 40 * 4086}})
 	r.kernel.Run(4 * sim.Microsecond)
 	p, credit := &r.hosts[0].pacer, &r.connections[0].receiver.credit
-	p.demand, p.idle, credit.in, credit.target, credit.granted = sim.FIFO[int32]{}, sim.FIFO[int32]{}, inNone, credit.target+1000, credit.target+1000
+	p.demand, p.idle, credit.wants, credit.target, credit.granted = sim.FIFO[int32]{}, sim.FIFO[int32]{}, false, credit.target+1000, credit.target+1000
 	r.finish(t)
 	simtest.ErrorIf(t, r.Counts.Requests != 1 || r.Counts.Again+r.Counts.Timeouts != 0, "%+v, want a request and nothing sent again", r.Counts)
 }
@@ -339,24 +339,24 @@ func TestNothingToAskFor(t *testing.T) {
 	simtest.Alike(t, "nothing left", c.backlog, 0, c.target(), c.credit.granted, r.hosts[0].pacer.slows, false)
 }
 
-// TestIdleSenders: of senders that have no wish a receiver passes over one that is through, twice, and the next gets 64 units of 256 B;
-// at half its pace the receiver then waits 64 * 256 * 80 ps / (0.99 * 0.5) = 2,647,919.19 ps.
+// TestIdleSenders: of connections that have what they wanted a receiver gives the first 64 units of 256 B, ended or not, and puts it behind
+// the others; at half its pace it then waits 64 * 256 * 80 ps / (0.99 * 0.5) = 2,647,919.19 ps.
 func TestIdleSenders(t *testing.T) {
 	r := prepare(t, star(t, 4), controlled("rccc"), shared.DefaultConfig(), 10*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 6 * 4086}, {Src: 2, Dst: 0, Bytes: 6 * 4086}})
 	r.kernel.Run(100 * sim.Nanosecond)
 	p, now := &r.hosts[0].pacer, r.kernel.Now()
 	p.rate = 0.5
-	for _, number := range []int32{0, 0, 1} {
+	for _, number := range []int32{0, 1} {
 		p.idle.Put(number)
-		r.connections[number].receiver.credit.in = inIdle
 	}
 	r.connections[0].receiver.expected = r.connections[0].packets
 	r.grant(0)
-	p.idle.Take() // so that the next turn grants nothing
+	behind := []int32{p.idle.Take(), p.idle.Take()} // so that the next turn grants nothing
 	r.kernel.Run(now + 2_647_918)
 	busy := p.busy
 	r.kernel.Run(now + 2_647_920)
-	simtest.Alike(t, "credit, and busy", r.connections[0].receiver.credit.granted, 0, r.connections[1].receiver.credit.granted, 64, busy, true, p.busy, false)
+	simtest.EqualSlices(t, behind, []int32{1, 0}, "idle")
+	simtest.Alike(t, "credit, and busy", r.connections[0].receiver.credit.granted, 64, r.connections[1].receiver.credit.granted, 0, busy, true, p.busy, false)
 }
 
 // TestRateOfShortPackets: two flows of 1,000 B share a connection at 100 Gb/s: the second packet, too, has 1,064 B, and goes when the first has,

@@ -78,14 +78,8 @@ func (c *connection) request(now int64) {
 // creditReceiver is the other end.
 type creditReceiver struct {
 	target, granted int64 // units
-	in              uint8 // which of its terminal's lists it is in
+	wants           bool  // waits for a turn of its terminal
 }
-
-const (
-	inNone = iota
-	inDemand
-	inIdle
-)
 
 // pacer grants the connections that end at a terminal credit in turn, as fast as its link can
 // take what they send for it.
@@ -110,8 +104,8 @@ func (c *connection) demands(target int64, trimmed bool) {
 	h := &c.system.hosts[c.dst]
 	advanced := target > r.target
 	r.target = max(r.target, target)
-	if (advanced || trimmed) && r.in != inDemand {
-		r.in = inDemand // what is left of it among the idle is passed over
+	if (advanced || trimmed) && !r.wants {
+		r.wants = true
 		h.pacer.demand.Put(c.number)
 	}
 	if !h.pacer.busy {
@@ -119,39 +113,31 @@ func (c *connection) demands(target int64, trimmed bool) {
 	}
 }
 
-// grant is a turn of a terminal's pacer. Idle connections stand in its list once, and leave it when they end;
-// htsim's stand there as often as they became idle, which has others wait for milliseconds.
+// grant is a turn of a terminal's pacer. Where no connection wants credit, one that did, and may have ended,
+// gets some in advance. As in htsim, it stands among these as often as it has had what it wanted.
 func (s *System) grant(t topology.TerminalID) {
 	p := &s.hosts[t].pacer
 	p.busy = false
-	if p.demand.Len() > 0 {
+	switch {
+	case p.demand.Len() > 0:
 		c := s.connections[p.demand.Take()]
 		r := &c.receiver.credit
 		n := min(max(r.target-r.granted, 0), grantUnits)
 		r.granted += n
-		if r.in = inIdle; r.target > r.granted {
-			r.in = inDemand
+		if r.wants = r.target > r.granted; r.wants {
 			p.demand.Put(c.number)
 		} else {
 			p.idle.Put(c.number)
 		}
 		s.pull(c, n)
-		return
-	}
-	for p.idle.Len() > 0 {
+	case p.idle.Len() > 0:
 		c := s.connections[p.idle.Take()]
 		r := &c.receiver.credit
-		if r.in != inIdle {
-			continue
-		}
-		if (r.granted-r.target+grantUnits)*creditUnit > s.timing.BDP*3/2 || c.receiver.expected == c.packets {
-			r.in = inNone
-			continue
-		}
 		r.granted += grantUnits
-		p.idle.Put(c.number)
+		if ahead := r.granted - r.target; ahead >= 0 && ahead*creditUnit < s.timing.BDP*3/2 {
+			p.idle.Put(c.number)
+		}
 		s.pull(c, grantUnits)
-		return
 	}
 }
 
