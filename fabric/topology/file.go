@@ -63,9 +63,14 @@ type PathConfig interface {
 var _ PathConfig = (*FileConfig)(nil)
 
 func init() {
-	RegisterFile("file", "a network from a file of switches, terminals and links (JSON)", FileConfig{}, input.MaxInput,
+	RegisterFile("file", "a network from a file of switches, terminals and links (JSON, or as weft topology writes it)", FileConfig{}, input.MaxInput,
 		func(c FileConfig) string { return c.Path },
-		func(c FileConfig, data []byte) (Topology, error) { return fileNetwork(ReadJSON(c.Path, data)) })
+		func(c FileConfig, data []byte) (Topology, error) {
+			if g, is, err := readDrawing(c.Path, unmarked(data)); is {
+				return fileNetwork(g, err)
+			}
+			return fileNetwork(ReadJSON(c.Path, data))
+		})
 }
 
 // RelativeTo implements [PathConfig].

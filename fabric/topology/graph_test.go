@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -250,6 +251,8 @@ func TestReadDrawing(t *testing.T) {
 			simtest.Check(t, write(&again, back))
 			simtest.Check(t, os.WriteFile(path, []byte("\ufeff"+strings.ReplaceAll(text.String(), "\n", "\r\n")), 0o666)) // by an editor of Windows
 			simtest.ErrorIf(t, !reflect.DeepEqual(simtest.Must(topology.ReadFile(path))(t).Graph(), back), "%s of %s with Windows' line ends", form, name)
+			built := simtest.Must(param.Make(topology.Registry, "file", struct{}{}, func(c *topology.FileConfig) { c.Path = path }))(t)
+			simtest.ErrorIf(t, !reflect.DeepEqual(built.Graph(), back), "%s of %s by topology.type = file", form, name)
 			simtest.ErrorIf(t, again.String() != text.String() || !reflect.DeepEqual(back.Peer, g.Peer) && form == "GraphML",
 				"%s of %s is read as another network:\n%.2000s\nwas\n%.2000s", form, name, again.String(), text.String())
 		}
