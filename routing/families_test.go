@@ -71,6 +71,9 @@ func TestDORClasses(t *testing.T) {
 			})
 		}
 	}
+	for rule, want := range map[string]int{"dateline": 1, "by-coordinates": 2} { // BookSim2 has classes in rings of three, too
+		simtest.Equal(t, must(t, torus(t, 1, 3), 0, "dor", param.Set("vc_rule", rule)).VCs(), want, "ring of three, %s: classes", rule)
+	}
 }
 
 // TestDORWithoutDatelines: a ring whose virtual channels are not divided can deadlock. In a ring of

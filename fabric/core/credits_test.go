@@ -65,6 +65,21 @@ func TestOneCreditACycle(t *testing.T) {
 	}
 }
 
+// TestTerminalCredits: of two packets of one flit to a terminal with room for one, the second arrives a round trip after the first:
+// the crossing (2 steps at speedup 2), the channel, the terminal, the channel back, a cycle each, and credit_cycles, 3: 7 cycles.
+func TestTerminalCredits(t *testing.T) {
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
+	config := fabric.DefaultConfig()
+	config.Switch.VCs, config.Switch.CreditCycles, config.Terminal.BufferFlits = 1, 3, 1
+	f, s := n.fabric(t, config), &script{}
+	s.Send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 1})
+	s.Send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 1})
+	f.Attach(fabric.Ends{Source: s, Sink: s})
+	f.Advance(40)
+	simtest.FatalIf(t, len(s.Delivered) != 2, "%d packets, want 2", len(s.Delivered))
+	simtest.Equal(t, s.Delivered[1].Cycle-s.Delivered[0].Cycle, 7, "cycles between them")
+}
+
 // TestCreditsOfABurst: a packet of 8 flits has waited for another one and then leaves its buffer at 4 flits a cycle.
 // The other one, 12 flits, arrives one flit a cycle and so leaves one a cycle. Both heads enter their channels in cycle
 // 1 and bid in cycle 2; terminal 0 wins the only virtual channel, its tail comes in cycle 13 and crosses in the first
