@@ -185,23 +185,24 @@ func (c *Config) pattern() (string, error) {
 	return pattern, nil
 }
 
-// allocators are BookSim2's round robins as weft's, of virtual channels and switch; one iteration
-// of iSLIP is separable_output_first.
+// allocators are BookSim2's as weft's, of virtual channels and switch; "": none. One iteration of
+// iSLIP is separable_output_first.
 var allocators = map[string][2]string{
 	"islip":                  {"output-first", "islip"},
 	"separable_output_first": {"output-first", "islip"},
 	"separable_input_first":  {"input-first", "input-first-output"},
+	"wavefront":              {"", "wavefront"},
 }
 
 // allocatorForm is an allocator with its iterations, if any, or the default arbiters.
-var allocatorForm = input.Pattern(`^(islip)(?:\(\s*([1-9][0-9]?)\s*\))?$|^(separable_(?:input|output)_first)(?:\(\s*round_robin\s*\))?$`)
+var allocatorForm = input.Pattern(`^(islip)(?:\(\s*([1-9][0-9]?)\s*\))?$|^(separable_(?:input|output)_first)(?:\(\s*round_robin\s*\))?$|^(wavefront)$`)
 
 func (c *Config) allocator(name string) (of [2]string, iterations string, err error) {
 	found := allocatorForm().FindStringSubmatch(c.Text(name))
 	if found == nil {
-		return of, "", fmt.Errorf("%s = %s: not mapped; mapped are islip, islip(N), separable_input_first and separable_output_first", name, c.Text(name))
+		return of, "", fmt.Errorf("%s = %s: not mapped; mapped are islip, islip(N), separable_input_first, separable_output_first and, of the switch, wavefront", name, c.Text(name))
 	}
-	return allocators[found[1]+found[3]], cmp.Or(found[2], "1"), nil
+	return allocators[found[1]+found[3]+found[4]], cmp.Or(found[2], "1"), nil
 }
 
 // core is the table [switch].
@@ -210,8 +211,8 @@ func (c *Config) core() (string, error) {
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	vcAllocator, n, err := c.allocator("vc_allocator")
 	problems = append(problems, err)
-	if err == nil && n != "1" {
-		refuse("vc_allocator = %s: weft allocates virtual channels in one iteration", c.Text("vc_allocator"))
+	if err == nil && (n != "1" || vcAllocator[0] == "") {
+		refuse("vc_allocator = %s: weft allocates virtual channels in one iteration of round robins", c.Text("vc_allocator"))
 	}
 	swAllocator, iterations, err := c.allocator("sw_allocator")
 	problems = append(problems, err)

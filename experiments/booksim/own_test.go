@@ -63,7 +63,7 @@ func TestOwnCurvesMap(t *testing.T) {
 		_, err := load(t, c, c.Loads())
 		simtest.ErrorIf(t, err != nil, "%s: %v", c.Name, err)
 	}
-	simtest.ErrorIf(t, len(names) != 24, "%d curves, want 24", len(names))
+	simtest.ErrorIf(t, len(names) != 25, "%d curves, want 25", len(names))
 }
 
 // TestLongPackets holds packets of 8 flits and speedup 2 against five seeds of
@@ -105,7 +105,7 @@ func TestLongPackets(t *testing.T) {
 }
 
 // TestSettings holds BookSim2's own examples, and its settings wait_for_tail_credit, separable
-// allocators and input_speedup on a mesh of 4x4, against three seeds, or two, at every load, below and
+// and wavefront allocators and input_speedup on a mesh of 4x4, against three seeds, or two, at every load, below and
 // beyond saturation: no mean differs by more than the rules allow. They tell the settings apart:
 // beyond saturation, virtual channels that wait for their credits cost 8 % of what is accepted. A run
 // takes a third of the curves, make soak all.
@@ -141,7 +141,7 @@ func TestSettings(t *testing.T) {
 	if len(thirds) == 3 {
 		want = 70
 	}
-	simtest.ErrorIf(t, curves != 14 || agree < want, "%d curves, want 14; %d means agree, want at least %d of 82", curves, agree, want)
+	simtest.ErrorIf(t, curves != 15 || agree < want, "%d curves, want 15; %d means agree, want at least %d of 87", curves, agree, want)
 }
 
 // accepted is the mean accepted load of all points of an experiment.
