@@ -16,7 +16,7 @@ import (
 // Deviation: where a layer has several service levels, OpenSM draws one at random
 // for each answer to a host. [Tables.Level] is the first of them.
 func routeDFSSSP(s *Subnet, o *Options) (*Tables, error) {
-	t, columns, err := routeSSSP("dfsssp", s)
+	t, columns, err := routeSSSP("dfsssp", s, o)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +78,11 @@ func (b *bundles) index(column, n int32) int { return int(column)*len(b.t.LFT) +
 func newBundles(t *Tables, columns []int) *bundles {
 	s := t.Subnet
 	b := &bundles{t: t, columns: columns, hosts: make([]int, len(s.Switches)), layer: make([]uint8, len(columns)*len(s.Switches))}
-	for _, n := range s.hostOrder() {
-		if b.hosts[n] = len(s.hosts(n)) << s.LMC; b.hosts[n] > 0 {
-			b.sources = append(b.sources, n)
+	for _, lid := range columns {
+		if e := s.Ends[lid]; e.Terminal >= 0 {
+			if b.hosts[e.Node]++; b.hosts[e.Node] == 1 {
+				b.sources = append(b.sources, e.Node)
+			}
 		}
 	}
 	return b

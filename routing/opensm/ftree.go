@@ -21,6 +21,9 @@ func routeFatTree(s *Subnet, o *Options) (*Tables, error) {
 	}
 	f.t = newTables("ftree", s)
 	f.route()
+	if f.arbitrary != "" {
+		return nil, fmt.Errorf("ftree: OpenSM's tables are arbitrary here: it sorts the adapters of switch %s, which has cables to switches beside or below it, by addresses in its memory", f.arbitrary)
+	}
 	return f.t, nil
 }
 
@@ -44,6 +47,9 @@ type fatTree struct {
 	column  []uint8 // ports for the LID at hand
 	touched []int32 // nodes with an entry in column or hops
 	dummy   bool    // the LID at hand is of no adapter
+	done    []bool  // the switch's compute nodes are routed
+	// arbitrary is a switch whose adapters OpenSM sorts, before they are routed, by memory addresses.
+	arbitrary string
 }
 
 // portGroup is all cables from a switch to one other.
@@ -138,14 +144,19 @@ func (s *Subnet) adaptersByGUID() []topology.TerminalID {
 }
 
 func (f *fatTree) findComputeNodes() {
-	listed := lists.Set(f.o.ComputeNodes, func(guid uint64) uint64 { return guid })
-	f.compute = make([]bool, f.s.adapterPorts())
-	for t, x := range f.s.Names.Terminals {
-		f.compute[t] = !f.o.HasNodes || listed[uint64(x.PortGUID)]
+	f.compute = slices.Repeat([]bool{true}, f.s.adapterPorts())
+	if f.o.HasNodes {
+		f.compute = f.s.listed(f.o.ComputeNodes)
 	}
 	for n := range f.s.nodes() {
 		f.hosts[n] = len(f.s.hosts(n))
 	}
+}
+
+// listed marks the adapter ports with the given GUIDs.
+func (s *Subnet) listed(guids []uint64) []bool {
+	known := lists.Set(guids, func(guid uint64) uint64 { return guid })
+	return lists.Map(s.Names.Terminals, func(x topology.AdapterPort) bool { return known[uint64(x.PortGUID)] })
 }
 
 // rankSwitches ranks switches by distance from the roots: a file's, or where it names none those
@@ -317,7 +328,7 @@ func (f *fatTree) validate() string {
 // route fills the tables: compute nodes first, then other adapters, then switches.
 func (f *fatTree) route() {
 	n := len(f.s.Switches)
-	f.changed = make([]bool, n)
+	f.changed, f.done = make([]bool, n), make([]bool, n)
 	f.hops, f.column = slices.Repeat([]uint8{noPath}, n), slices.Repeat([]uint8{noPath}, n)
 	fullest := 0
 	count := make([]int, len(f.leaves)) // of compute nodes
@@ -337,6 +348,7 @@ func (f *fatTree) route() {
 				f.store(int(f.s.TerminalLID[h.Terminal]))
 			}
 		}
+		f.done[leaf] = true
 		// Counters go on as if every leaf had as many: for LID 0, to which the leaf has hops but no port.
 		f.dummy = true
 		for range fullest - count[i] {
@@ -436,6 +448,9 @@ func (f *fatTree) descend(n, previous int32, hops uint8) (reached bool) {
 		return false
 	}
 	if f.changed[n] {
+		if f.marked[n] && f.hosts[n] > 1 && !f.done[n] {
+			f.arbitrary = f.s.Graph.SwitchName(f.s.Switches[n])
+		}
 		f.order(f.down[n], descending)
 		f.changed[n] = false
 	}
