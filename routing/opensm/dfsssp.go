@@ -97,12 +97,16 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 	b.pairs[0] -= b.t.Subnet.adapterPorts() << b.t.Subnet.LMC * (1<<b.t.Subnet.LMC - 1) // LIDs of one port
 	channels := newChannels(b.t.Subnet)
 	layer := newDependencies(b.t.Subnet, channels)
-	for column, lid := range b.columns {
+	for column := 0; column < all; { // of all LIDs of a port, a source each
+		count := b.t.Subnet.lidCount(b.t.Subnet.Ends[b.columns[column]])
 		for _, n := range b.sources {
-			if b.path, _ = b.t.Path(n, lid, b.path); len(b.path) > 0 {
-				layer.add(b.path, int32(b.index(int32(column), n)), b.hosts[n])
+			for c := column; c < column+count; c++ {
+				if b.path, _ = b.t.Path(n, b.columns[c], b.path); len(b.path) > 0 {
+					layer.add(b.path, int32(b.index(int32(c), n)), b.hosts[n])
+				}
 			}
 		}
+		column += count
 	}
 	for i := range available {
 		last := i == available-1
