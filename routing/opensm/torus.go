@@ -40,6 +40,9 @@ func routeTorus(s *Subnet, o *Options) (*Tables, error) {
 		return nil, &Refusal{"torus-2QoS", "torus_build_lfts: ERR 4E44: Routing engine list contains torus-2QoS. Enable QoS for correct operation (-Q or 'qos TRUE' in opensm.conf)."}
 	}
 	w := newTorusRoutes(s, grid)
+	if n := w.alone(); n >= 0 && o.Torus != nil {
+		return nil, fmt.Errorf("torus-2QoS: %w: switch %s without a cable along a dimension, which OpenSM may leave out", errNotModelled, s.Graph.SwitchName(s.Switches[n]))
+	}
 	if reason := w.broken(); reason != "" {
 		return nil, &Refusal{"torus-2QoS", reason}
 	}
@@ -85,6 +88,18 @@ func newTorusRoutes(s *Subnet, grid *torusGrid) *torusRoutes {
 		}
 	}
 	return w
+}
+
+// alone is a switch without a cable along a dimension, -1 if there is none.
+func (w *torusRoutes) alone() int {
+	return slices.IndexFunc(w.out, func(out [6]uint8) bool {
+		for d, size := range w.grid.size {
+			if size > 1 && out[2*d] == 0 && out[2*d+1] == 0 {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // broken is OpenSM's reason to refuse a torus that its rules cannot route, or "": a ring in several
