@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Roots          []uint64 // root_guid_file: GUIDs of switches
 	HasRoots       bool     // the file is given; it may be empty
-	ComputeNodes   []uint64 // cn_guid_file: GUIDs of adapter ports (ftree)
+	ComputeNodes   []uint64 // cn_guid_file: GUIDs of adapter ports (ftree, sssp, dfsssp)
 	HasNodes       bool
 	Order          []uint64 // guid_routing_order_file: GUIDs of end ports
 	ConnectRoots   bool     // connect_roots
@@ -148,7 +148,7 @@ type namedFile struct {
 }
 
 // readers are the engines that read the files of settings which others do not.
-var readers = map[string][]string{"root_guid_file": {"updn", "ftree"}, "cn_guid_file": {"ftree"}, "torus_config": {"torus-2QoS"}}
+var readers = map[string][]string{"root_guid_file": {"updn", "ftree"}, "cn_guid_file": {"ftree", "sssp", "dfsssp"}, "torus_config": {"torus-2QoS"}}
 
 func (p *configReader) warn(format string, args ...any) {
 	if len(p.Warnings) < input.MostProblems {
@@ -188,7 +188,7 @@ func init() {
 			p.Problem("%s = %s: it changes the tables and is not modelled; want (null)", key, input.Quote(value))
 		}
 	}
-	for key := range strings.FieldsSeq("lmc_esp0 reassign_lids honor_guid2lid_file avoid_throttled_links nue_include_switches guid_routing_order_no_scatter") {
+	for key := range strings.FieldsSeq("lmc_esp0 quasi_ftree_indexing reassign_lids honor_guid2lid_file avoid_throttled_links nue_include_switches guid_routing_order_no_scatter") {
 		settings[key] = func(p *configReader, key, value string) {
 			if p.boolean(key, value) {
 				p.Problem("%s = %s: it changes the tables and is not modelled; want FALSE", key, input.Quote(value))

@@ -16,7 +16,7 @@ import (
 // Deviation: where a layer has several service levels, OpenSM draws one at random
 // for each answer to a host. [Tables.Level] is the first of them.
 func routeDFSSSP(s *Subnet, o *Options) (*Tables, error) {
-	t, columns, err := routeSSSP("dfsssp", s)
+	t, columns, err := routeSSSP("dfsssp", s, o)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +78,11 @@ func (b *bundles) index(column, n int32) int { return int(column)*len(b.t.LFT) +
 func newBundles(t *Tables, columns []int) *bundles {
 	s := t.Subnet
 	b := &bundles{t: t, columns: columns, hosts: make([]int, len(s.Switches)), layer: make([]uint8, len(columns)*len(s.Switches))}
-	for _, n := range s.hostOrder() {
-		if b.hosts[n] = len(s.hosts(n)) << s.LMC; b.hosts[n] > 0 {
-			b.sources = append(b.sources, n)
+	for _, lid := range columns {
+		if e := s.Ends[lid]; e.Terminal >= 0 {
+			if b.hosts[e.Node]++; b.hosts[e.Node] == 1 {
+				b.sources = append(b.sources, e.Node)
+			}
 		}
 	}
 	return b
@@ -95,12 +97,16 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 	b.pairs[0] -= b.t.Subnet.adapterPorts() << b.t.Subnet.LMC * (1<<b.t.Subnet.LMC - 1) // LIDs of one port
 	channels := newChannels(b.t.Subnet)
 	layer := newDependencies(b.t.Subnet, channels)
-	for column, lid := range b.columns {
+	for column := 0; column < all; { // of all LIDs of a port, a source each
+		count := b.t.Subnet.lidCount(b.t.Subnet.Ends[b.columns[column]])
 		for _, n := range b.sources {
-			if b.path, _ = b.t.Path(n, lid, b.path); len(b.path) > 0 {
-				layer.add(b.path, int32(b.index(int32(column), n)), b.hosts[n])
+			for c := column; c < column+count; c++ {
+				if b.path, _ = b.t.Path(n, b.columns[c], b.path); len(b.path) > 0 {
+					layer.add(b.path, int32(b.index(int32(c), n)), b.hosts[n])
+				}
 			}
 		}
+		column += count
 	}
 	for i := range available {
 		last := i == available-1

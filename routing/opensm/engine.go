@@ -60,8 +60,8 @@ var engines = []Engine{
 		Source: "Domke, Hoefler and Matsuoka, HPDC 2016; OpenSM's osm_ucast_nue.c, built without METIS", Levels: true, Route: routeNue},
 	{Name: "sssp", Doc: "shortest paths by weights that grow with the paths that are there",
 		Source: "Hoefler, Schneider and Lumsdaine, Hot Interconnects 2009; OpenSM's osm_ucast_dfsssp.c",
-		Route: func(s *Subnet, _ *Options) (*Tables, error) {
-			t, _, err := routeSSSP("sssp", s)
+		Route: func(s *Subnet, o *Options) (*Tables, error) {
+			t, _, err := routeSSSP("sssp", s, o)
 			return t, err
 		}},
 	{Name: "torus-2QoS", Doc: "dimension order on tori and meshes, rings broken by datelines, two levels of quality of service",

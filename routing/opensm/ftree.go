@@ -21,6 +21,9 @@ func routeFatTree(s *Subnet, o *Options) (*Tables, error) {
 	}
 	f.t = newTables("ftree", s)
 	f.route()
+	if f.arbitrary != "" {
+		return nil, fmt.Errorf("ftree: OpenSM's tables are arbitrary here: it sorts the adapters of switch %s, which has cables to switches beside or below it, by addresses in its memory", f.arbitrary)
+	}
 	return f.t, nil
 }
 
@@ -42,26 +45,39 @@ type fatTree struct {
 	changed []bool  // counters of the groups down changed since they were sorted
 	hops    []uint8 // to the LID at hand, 255 without entry
 	column  []uint8 // ports for the LID at hand
-	touched []int32 // nodes with an entry in column
+	touched []int32 // nodes with an entry in column or hops
+	dummy   bool    // the LID at hand is of no adapter
+	done    []bool  // the switch's compute nodes are routed
+	// arbitrary is a switch whose adapters OpenSM sorts, before they are routed, by memory addresses.
+	arbitrary string
 }
 
 // portGroup is all cables from a switch to one other.
 type portGroup struct {
 	remote int32
-	used   int // routes that go down (groups up) or up (groups down)
+	used   routeCount
 	ports  []groupPort
 }
 
 type groupPort struct {
 	back uint8 // port at the other end
-	used int
+	used routeCount
 }
 
-// least is the port with the fewest routes, the first of equals.
-func (g *portGroup) least() *groupPort {
+// routeCount counts routes by the direction in which the tables were filled: from below (climb) or
+// from above (descend).
+type routeCount [2]int
+
+const (
+	climbing = iota
+	descending
+)
+
+// least is the port with the fewest routes of a direction, the first of equals.
+func (g *portGroup) least(direction int) *groupPort {
 	best := &g.ports[0]
 	for i := range g.ports[1:] {
-		if p := &g.ports[i+1]; p.used < best.used {
+		if p := &g.ports[i+1]; p.used[direction] < best.used[direction] {
 			best = p
 		}
 	}
@@ -82,11 +98,17 @@ func (f *fatTree) build() string {
 	case len(s.Switches) < 2:
 		return fmt.Sprintf("Fabric has %d switches - topology is not fat-tree.", len(s.Switches))
 	case len(adapters) == 0 || node(0) == node(len(adapters)-1):
-		return fmt.Sprintf("Fabric has %d CAs - topology is not fat-tree.", min(1, len(adapters)))
+		return fmt.Sprintf("Fabric has %d nodes (%d switches) - topology is not fat-tree.", len(s.Switches)+min(1, len(adapters)), len(s.Switches))
+	case f.o.HasNodes && len(f.o.ComputeNodes) == 0:
+		return "fabric_read_guid_files: ERR AB27: Compute node guids file has no valid guids; Failed reading guid files - falling back to default routing"
 	}
 	f.findComputeNodes()
-	if reason := f.rankSwitches(); reason != "" {
-		return reason
+	f.rankSwitches()
+	switch {
+	case slices.Max(f.rank) == 0:
+		return "construct_fabric: ERR AB2B: Found more than one root on fabric with maximum rank 0"
+	case !slices.Contains(f.compute, true):
+		return "Fabric has no valid compute nodes"
 	}
 	f.group()
 	if f.o.HasRoots {
@@ -102,6 +124,9 @@ func (f *fatTree) build() string {
 	}
 	f.makeIndex()
 	f.listLeaves()
+	if len(f.leaves) < 2 {
+		return "Failed to find leaf switches - topology is not fat-tree; " + noTree
+	}
 	if !f.o.HasRoots {
 		return f.validate()
 	}
@@ -119,28 +144,28 @@ func (s *Subnet) adaptersByGUID() []topology.TerminalID {
 }
 
 func (f *fatTree) findComputeNodes() {
-	listed := lists.Set(f.o.ComputeNodes, func(guid uint64) uint64 { return guid })
-	f.compute = make([]bool, f.s.adapterPorts())
-	for t, x := range f.s.Names.Terminals {
-		f.compute[t] = !f.o.HasNodes || listed[uint64(x.PortGUID)]
+	f.compute = slices.Repeat([]bool{true}, f.s.adapterPorts())
+	if f.o.HasNodes {
+		f.compute = f.s.listed(f.o.ComputeNodes)
 	}
 	for n := range f.s.nodes() {
 		f.hosts[n] = len(f.s.hosts(n))
 	}
 }
 
-// rankSwitches ranks switches by distance from the roots: a file's, or those farthest from
-// adapters.
-func (f *fatTree) rankSwitches() string {
-	var roots []int32
-	if f.o.HasRoots {
-		roots = f.s.nodesOf(f.o.Roots)
-	} else {
+// listed marks the adapter ports with the given GUIDs.
+func (s *Subnet) listed(guids []uint64) []bool {
+	known := lists.Set(guids, func(guid uint64) uint64 { return guid })
+	return lists.Map(s.Names.Terminals, func(x topology.AdapterPort) bool { return known[uint64(x.PortGUID)] })
+}
+
+// rankSwitches ranks switches by distance from the roots: a file's, or where it names none those
+// farthest from adapters.
+func (f *fatTree) rankSwitches() {
+	roots := f.s.nodesOf(f.o.Roots)
+	if len(roots) == 0 {
 		far := f.s.ranks(f.s.leaves())
 		top := slices.Max(far)
-		if top == 0 {
-			return "construct_fabric: ERR AB2B: Found more than one root on fabric with maximum rank 0"
-		}
 		for n, r := range far {
 			if r == top {
 				roots = append(roots, int32(n))
@@ -148,7 +173,6 @@ func (f *fatTree) rankSwitches() string {
 		}
 	}
 	f.rank = f.s.ranks(roots)
-	return ""
 }
 
 // group gathers the cables to each neighbour, in order of the first port.
@@ -243,16 +267,17 @@ func (f *fatTree) makeIndex() {
 			visit(at, f.up[at])
 		}
 		if f.rank[at] < f.leaf {
-			f.order(f.down[at])
+			f.order(f.down[at], descending)
 		}
-		f.order(f.up[at])
+		f.order(f.up[at], climbing)
 	}
 }
 
-// order sorts groups by their routes, none at first, equals by the index of the other end's switch.
-func (f *fatTree) order(groups []*portGroup) {
+// order sorts groups by their routes of a direction, none at first, equals by the index of the other
+// end's switch.
+func (f *fatTree) order(groups []*portGroup, direction int) {
 	slices.SortStableFunc(groups, func(a, b *portGroup) int {
-		return cmp.Or(cmp.Compare(a.used, b.used), bytes.Compare(f.index[a.remote][:], f.index[b.remote][:]))
+		return cmp.Or(cmp.Compare(a.used[direction], b.used[direction]), bytes.Compare(f.index[a.remote][:], f.index[b.remote][:]))
 	})
 }
 
@@ -303,7 +328,7 @@ func (f *fatTree) validate() string {
 // route fills the tables: compute nodes first, then other adapters, then switches.
 func (f *fatTree) route() {
 	n := len(f.s.Switches)
-	f.changed = make([]bool, n)
+	f.changed, f.done = make([]bool, n), make([]bool, n)
 	f.hops, f.column = slices.Repeat([]uint8{noPath}, n), slices.Repeat([]uint8{noPath}, n)
 	fullest := 0
 	count := make([]int, len(f.leaves)) // of compute nodes
@@ -323,11 +348,15 @@ func (f *fatTree) route() {
 				f.store(int(f.s.TerminalLID[h.Terminal]))
 			}
 		}
-		// Counters go on as if every leaf had as many.
+		f.done[leaf] = true
+		// Counters go on as if every leaf had as many: for LID 0, to which the leaf has hops but no port.
+		f.dummy = true
 		for range fullest - count[i] {
+			f.hops[leaf], f.touched = 1, append(f.touched, leaf)
 			f.climb(leaf, -1, 1, true)
 			f.store(0)
 		}
+		f.dummy = false
 	}
 	for _, t := range f.s.adaptersByGUID() {
 		if !f.compute[t] {
@@ -367,56 +396,84 @@ func (f *fatTree) store(lid int) {
 
 // climb enters ports that lead down at the switches above n, which is so many hops from the
 // destination, and ports that lead up at those below. The main path takes the group that the fewest
-// routes come down by, and counts; the others make sure that every switch has an entry.
-func (f *fatTree) climb(n, previous int32, hops uint8, main bool) {
-	f.descend(n, previous, hops)
+// routes come down by, and counts; the others make sure that every switch has an entry. Cables
+// between equals come last. reached: there are adapters on the way.
+func (f *fatTree) climb(n, previous int32, hops uint8, main bool) (reached bool) {
+	reached = f.descend(n, previous, hops)
 	if f.rank[n] == 0 {
-		return
+		return reached
 	}
 	groups := f.up[n]
-	f.order(groups)
-	if main && len(groups) > 0 {
-		g := groups[0]
-		port := g.least()
-		g.used++
-		port.used++
-		if f.column[g.remote] == noPath || hops+1 < f.hops[g.remote] {
-			f.set(g.remote, port.back, hops+1)
+	f.order(groups, climbing)
+	first := groups[0]
+	if main {
+		port := first.least(climbing)
+		first.used[climbing]++
+		port.used[climbing]++
+		if f.nearer(first.remote, hops+1) {
+			f.set(first.remote, port.back, hops+1)
 		}
-		f.climb(g.remote, n, hops+1, true)
+		reached = f.climb(first.remote, n, hops+1, true) || reached
 		groups = groups[1:]
 	}
-	for _, list := range [][]*portGroup{groups, f.side[n]} {
-		for _, g := range list {
-			if f.column[g.remote] != noPath && hops+1 >= f.hops[g.remote] {
-				continue
-			}
-			f.set(g.remote, g.least().back, hops+1)
-			f.climb(g.remote, n, hops+1, false)
+	for _, g := range groups {
+		if f.nearer(g.remote, hops+1) {
+			f.set(g.remote, g.least(climbing).back, hops+1)
+			reached = f.climb(g.remote, n, hops+1, false) || reached
 		}
 	}
-}
-
-// descend enters ports that lead up at the switches below n. reached: there are adapters among
-// them.
-func (f *fatTree) descend(n, previous int32, hops uint8) (reached bool) {
-	if f.changed[n] {
-		f.order(f.down[n])
-		f.changed[n] = false
-	}
-	reached = f.hosts[n] > 0
-	for _, g := range f.down[n] {
-		if g.remote == previous || f.hops[g.remote] <= hops+1 {
+	f.order(f.side[n], climbing)
+	for _, g := range f.side[n] {
+		if !f.nearer(g.remote, hops+1) {
 			continue
 		}
-		port := g.least()
+		port := g.least(climbing)
 		f.set(g.remote, port.back, hops+1)
-		if f.descend(g.remote, n, hops+1) {
-			port.used++
-			g.used++
-			f.changed[n] = true
+		if f.climb(g.remote, n, hops+1, false) {
+			first.used[climbing]++ // so OpenSM: not g's
+			port.used[climbing]++
 			reached = true
 		}
+	}
+	return reached
+}
+
+// nearer tells whether a switch has no entry yet, or one of more hops.
+func (f *fatTree) nearer(n int32, hops uint8) bool { return f.column[n] == noPath || hops < f.hops[n] }
+
+// descend enters ports that lead up at the switches below n, and beside it. reached: there are
+// adapters among them.
+func (f *fatTree) descend(n, previous int32, hops uint8) (reached bool) {
+	if f.hosts[n]+len(f.down[n]) == 0 {
+		return false
+	}
+	if f.changed[n] {
+		if f.marked[n] && f.hosts[n] > 1 && !f.done[n] {
+			f.arbitrary = f.s.Graph.SwitchName(f.s.Switches[n])
+		}
+		f.order(f.down[n], descending)
+		f.changed[n] = false
+	}
+	f.order(f.side[n], descending)
+	reached = f.hosts[n] > 0
+	enter := func(groups []*portGroup) {
+		for _, g := range groups {
+			if g.remote == previous || f.hops[g.remote] <= hops+1 {
+				continue
+			}
+			port := g.least(descending)
+			f.set(g.remote, port.back, hops+1)
+			if f.descend(g.remote, -1, hops+1) {
+				port.used[descending]++
+				g.used[descending]++
+				f.changed[n] = true
+				reached = true
+			}
+		}
+	}
+	enter(f.down[n])
+	if !f.dummy {
+		enter(f.side[n])
 	}
 	return reached
 }

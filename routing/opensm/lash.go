@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -18,6 +19,10 @@ import (
 //
 // Cost: switches squared times the length of paths, where few pairs disturb the order.
 func routeLASH(s *Subnet, o *Options) (*Tables, error) {
+	available := o.OperationalVLs - o.LashStartVL
+	if available < 1 {
+		return nil, &Refusal{"lash", fmt.Sprintf("discover_network_properties: ERR 4D03: Start VL(%d) too high for min operational vl(%d)", o.LashStartVL, o.OperationalVLs)}
+	}
 	switches := lashSwitches(s)
 	if o.MeshAnalysis {
 		var ok bool
@@ -27,11 +32,10 @@ func routeLASH(s *Subnet, o *Options) (*Tables, error) {
 	}
 	w := newLASH(s, switches)
 	w.paths()
-	available := o.OperationalVLs - o.LashStartVL
 	if !w.divide(available) {
-		return nil, &Refusal{"lash", fmt.Sprintf("lash_core: ERR 4D02: Lane requirements (%d) exceed available lanes (%d) with starting lane (%d)", len(w.layers), max(available, 0), o.LashStartVL)}
+		return nil, &Refusal{"lash", fmt.Sprintf("lash_core: ERR 4D02: Lane requirements (%d) exceed available lanes (%d) with starting lane (%d)", len(w.layers), available, o.LashStartVL)}
 	}
-	w.balance()
+	w.balance(cmp.Or(o.ScatterPorts, 1))
 	t := newTables("lash", s)
 	t.Lanes = len(w.layers)
 	w.fill(t, o.MeshAnalysis)
@@ -235,9 +239,9 @@ func (p *openPairs) next(layer, src, dst int) (_, _ int, ok bool) {
 const lashCeiling = 9999
 
 // balance moves pairs from the fullest layer to the emptiest until they differ by less than three
-// pairs, or no pair can be moved. Pairs are drawn by the C library's rand(), unseeded; a drawn pair
-// outside the fullest layer, or tried in vain, gives way to the next inside.
-func (w *lash) balance() {
+// pairs, or no pair can be moved. Pairs are drawn by the C library's rand(), which scatter_ports
+// seeds, too; a drawn pair outside the fullest layer, or tried in vain, gives way to the next inside.
+func (w *lash) balance(seed uint32) {
 	if len(w.layers) == 1 {
 		return
 	}
@@ -257,7 +261,7 @@ func (w *lash) balance() {
 			return is
 		})
 	}
-	random := newCRandom(1)
+	random := newCRandom(seed)
 	high, low := 0, len(w.layers)-1
 	trials := w.pairs[high]
 	for {

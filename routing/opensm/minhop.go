@@ -1,7 +1,9 @@
 package opensm
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -128,7 +130,7 @@ type balancer struct {
 	counts [256]int // of each port
 	links  []int32  // all candidates looked up
 	known  [][]int32
-	spread [][]use // by terminal: where its earlier LIDs go
+	spread [][]use // by adapter port: where its earlier LIDs go
 }
 
 // destination is a LID to be routed to.
@@ -138,7 +140,7 @@ type destination struct {
 	offset int // from the base LID
 }
 
-// use counts how often the LIDs of one destination use a neighbour.
+// use counts how often the LIDs of one destination use a neighbour (dor: a cable).
 type use struct {
 	peer  int32
 	count int
@@ -172,29 +174,34 @@ func (b *balancer) route(engine string, m hopMatrix) (*Tables, error) {
 }
 
 // destinations lists all LIDs in the order in which they are routed: the base LIDs
-// of the adapters named in guid_routing_order_file, of the others by hostOrder,
+// of the ports named in guid_routing_order_file, of the other adapters by hostOrder,
 // of the switches; then likewise all second LIDs and so on.
 func (b *balancer) destinations() ([]destination, error) {
 	var ends []End
-	done := make([]bool, b.s.adapterPorts())
+	done := map[End]bool{}
+	add := func(e End) {
+		if !done[e] {
+			done[e] = true
+			ends = append(ends, e)
+		}
+	}
 	if len(b.o.Order) > 0 {
-		byGUID := ib.NewIdentities(b.s.Names).Terminals
+		ids := ib.NewIdentities(b.s.Names)
 		for _, guid := range b.o.Order {
-			if t, known := byGUID[topology.GUID(guid)]; known && !done[t] {
-				done[t] = true
-				ends = append(ends, End{b.s.home(t), t})
+			if t, known := ids.Terminals[topology.GUID(guid)]; known {
+				add(End{b.s.home(t), t})
+			} else if id, known := ids.Switches[topology.GUID(guid)]; known {
+				add(End{b.s.Node[id], -1})
 			}
 		}
 	}
 	for _, n := range b.s.hostOrder() {
 		for _, h := range b.s.hosts(n) {
-			if !done[h.Terminal] {
-				ends = append(ends, End{n, h.Terminal})
-			}
+			add(End{n, h.Terminal})
 		}
 	}
 	for n := range b.s.nodes() {
-		ends = append(ends, End{n, -1})
+		add(End{n, -1})
 	}
 	var order []destination
 	for offset := range 1 << b.s.LMC {
@@ -223,21 +230,20 @@ func (b *balancer) choose(m hopMatrix, d destination, row []uint8) uint8 {
 	if len(list) == 0 {
 		return noPath
 	}
-	var best int32
-	switch {
-	case b.s.LMC > 0 && d.end.Terminal >= 0:
-		best = b.chooseSpread(list, d, row)
-	case b.o.PortShifting:
-		best = b.least(b.shift(list), list)
-	default:
-		best = b.least(0, list)
+	scan := b.scan(list, d, row)
+	best := b.least(scan)
+	if b.s.LMC > 0 {
+		best = b.leastUsed(scan, d)
 	}
-	if b.random != nil { // any of the smallest count
+	if b.random != nil && d.offset == 0 { // any of the smallest count
 		least := slices.DeleteFunc(slices.Clone(list), func(l int32) bool { return *b.count(l) != *b.count(best) })
 		best = least[b.random.next()%len(least)]
 	}
 	if d.end.Terminal >= 0 || b.o.ProfileSwitch {
 		*b.count(best)++
+	}
+	if d.end.Terminal >= 0 {
+		b.use(best, d)
 	}
 	return b.s.Links[best].Port
 }
@@ -267,60 +273,82 @@ func (b *balancer) candidates(m hopMatrix, d int32) []int32 {
 	return b.known[d]
 }
 
-// least is the candidate with the smallest count, the first of equals from index from on.
-func (b *balancer) least(from int, list []int32) int32 {
-	best := list[from]
-	for i := 1; i < len(list); i++ {
-		if l := list[(from+i)%len(list)]; *b.count(l) < *b.count(best) {
-			best = l
-		}
-	}
-	return best
-}
-
-// shift is the index at which port_shifting begins to look.
-func (b *balancer) shift(list []int32) int {
-	sum := lists.Sum(list, func(l int32) int { return *b.count(l) })
-	return sum / len(list) % len(list)
-}
-
-// chooseSpread is the choice with several LIDs a port: a neighbour that this destination's other
-// LIDs do not use yet goes before the smallest count. The scan starts behind the port of the LID
-// before. In weft each switch is a system: "another system" and "another node" are one.
-func (b *balancer) chooseSpread(list []int32, d destination, row []uint8) int32 {
+// scan lists the candidates in the order in which they are looked at: by port; for a further LID
+// of a port from behind the port of the LID before; with port_shifting from further on.
+func (b *balancer) scan(list []int32, d destination, row []uint8) []int32 {
 	from := 0
-	if d.offset > 0 {
+	if d.offset > 0 && !b.oneNeighbour {
 		start := (int(row[d.lid-1]) + 1) % (b.s.numPorts(b.n) + 1) // port 0 counts
 		from = max(0, slices.IndexFunc(list, func(l int32) bool { return int(b.s.Links[l].Port) >= start }))
 	}
-	uses := b.spread[d.end.Terminal]
-	used := func(l int32) int {
-		for _, u := range uses {
-			if u.peer == b.s.Links[l].Peer {
+	if b.o.PortShifting {
+		from += lists.Sum(list, func(l int32) int { return *b.count(l) }) / len(list)
+	}
+	if from %= len(list); from == 0 {
+		return list
+	}
+	return slices.Concat(list[from:], list[:from])
+}
+
+// least is the candidate with the smallest count, the first of equals.
+func (b *balancer) least(list []int32) int32 {
+	return slices.MinFunc(list, func(a, c int32) int { return cmp.Compare(*b.count(a), *b.count(c)) })
+}
+
+// place is what the uses of a candidate are counted by. In weft each switch is a system: OpenSM's
+// "another system" and "another node" are one.
+func (b *balancer) place(l int32) int32 {
+	if b.oneNeighbour {
+		return l
+	}
+	return b.s.Links[l].Peer
+}
+
+// leastUsed is the choice with several LIDs a port: a neighbour that this destination's other LIDs
+// do not use yet goes before the smallest count; of equal counts, a place that they use less. OpenSM
+// compares with the fewest uses seen so far, be they of a candidate with a larger count. dor knows no
+// other neighbours, and with port_shifting it looks at counts alone.
+func (b *balancer) leastUsed(list []int32, d destination) int32 {
+	fresh, best, fewest := int32(-1), int32(-1), math.MaxInt
+	for _, l := range list {
+		count, used := *b.count(l), b.used(l, d)
+		isFresh := used == 0 && !b.oneNeighbour || b.oneNeighbour && b.o.PortShifting
+		if isFresh && (fresh < 0 || count < *b.count(fresh)) {
+			fresh = l
+		}
+		switch {
+		case best < 0 || count < *b.count(best):
+			best, fewest = l, min(fewest, used)
+		case count == *b.count(best) && used < fewest:
+			best, fewest = l, used
+		}
+	}
+	if fresh >= 0 {
+		return fresh
+	}
+	return best
+}
+
+// used is how often the LIDs of a destination so far use the place of a candidate.
+func (b *balancer) used(l int32, d destination) int {
+	if d.end.Terminal >= 0 {
+		for _, u := range b.spread[d.end.Terminal] {
+			if u.peer == b.place(l) {
 				return u.count
 			}
 		}
-		return 0
 	}
-	fresh, any := int32(-1), int32(-1)
-	for i := range list {
-		l := list[(from+i)%len(list)]
-		if used(l) == 0 && (fresh < 0 || *b.count(l) < *b.count(fresh)) {
-			fresh = l
+	return 0
+}
+
+// use counts that a LID of a destination uses the place of a candidate.
+func (b *balancer) use(l int32, d destination) {
+	uses := &b.spread[d.end.Terminal]
+	for i := range *uses {
+		if u := &(*uses)[i]; u.peer == b.place(l) {
+			u.count++
+			return
 		}
-		if any < 0 || *b.count(l) < *b.count(any) || *b.count(l) == *b.count(any) && used(l) < used(any) {
-			any = l
-		}
 	}
-	best := any
-	if fresh >= 0 {
-		best = fresh
-	}
-	peer := b.s.Links[best].Peer
-	if i := slices.IndexFunc(uses, func(u use) bool { return u.peer == peer }); i >= 0 {
-		uses[i].count++
-	} else {
-		b.spread[d.end.Terminal] = append(uses, use{peer, 1})
-	}
-	return best
+	*uses = append(*uses, use{b.place(l), 1})
 }

@@ -9,12 +9,16 @@ import (
 )
 
 // routeSSSP routes every LID by a Dijkstra search ([Paths]). Paths are balanced over all links and
-// can have cycles of channels. columns are the LIDs in the order of the searches.
-func routeSSSP(engine string, s *Subnet) (t *Tables, columns []int, err error) {
+// can have cycles of channels. The ports of a cn_guid_file come before other adapters'. columns are
+// the LIDs in the order of the searches.
+func routeSSSP(engine string, s *Subnet, o *Options) (t *Tables, columns []int, err error) {
 	t = newTables(engine, s)
 	paths := NewPaths(s, s.lidCount)
 	if err := paths.Check(s.Manager); err != nil {
 		return nil, nil, &Refusal{engine, "ERR AD0C: unsupported network state; " + err.Error()}
+	}
+	if o.HasNodes {
+		paths.first = s.listed(o.ComputeNodes)
 	}
 	paths.Unicast(func(e End, i int) {
 		lid := int(s.BaseLID(e)) + i
@@ -51,6 +55,7 @@ const (
 type Paths struct {
 	s      *Subnet
 	count  func(e End) int
+	first  []bool   // adapter ports that are searched before the others; nil: no difference
 	order  []int32  // nodes as they enter the heap
 	lids   []uint64 // by node: LIDs of the switch and its hosts
 	fresh  uint64   // weight of a fresh link
@@ -110,13 +115,18 @@ func (p *Paths) Check(manager topology.TerminalID) error {
 // LIDs. visit sees each search, to the i-th LID of an end port. Cost: a search for each LID.
 func (p *Paths) Unicast(visit func(e End, i int)) {
 	queue := p.s.mostFirst(func(n int32) int { return int(p.lids[n]) })
-	for _, v := range queue {
-		for _, h := range p.s.hosts(v) {
-			e := End{v, h.Terminal}
-			for i := range p.count(e) {
-				p.search(FromHost, v)
-				visit(e, i)
-				p.load()
+	for _, late := range []bool{false, true} {
+		for _, v := range queue {
+			for _, h := range p.s.hosts(v) {
+				if late != (p.first != nil && !p.first[h.Terminal]) {
+					continue
+				}
+				e := End{v, h.Terminal}
+				for i := range p.count(e) {
+					p.search(FromHost, v)
+					visit(e, i)
+					p.load()
+				}
 			}
 		}
 	}

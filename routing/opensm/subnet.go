@@ -276,55 +276,101 @@ func (s *Subnet) ends() []End {
 	return ends
 }
 
-// stated is the LID that the network states for an end port, 0 if it states none.
-func (s *Subnet) stated(e End) int32 {
+// stated is the LID that the network states for an end port, 0 if it states none, and how many LIDs
+// the port has by its mask.
+func (s *Subnet) stated(e End) (lid, count int) {
 	known := s.Graph.Names
 	switch {
 	case known == nil:
 	case e.Terminal < 0 && known.Switches != nil:
-		return known.Switches[s.Switches[e.Node]].LID
+		return int(known.Switches[s.Switches[e.Node]].LID), 1
 	case e.Terminal >= 0 && !s.isTerminal(e.Terminal):
-		return known.Aggregation[int(e.Terminal)-s.Graph.Terminals()].LID
+		a := &known.Aggregation[int(e.Terminal)-s.Graph.Terminals()]
+		return int(a.LID), 1 << a.LMC
 	case e.Terminal >= 0 && known.Terminals != nil:
-		return known.Terminals[e.Terminal].LID
+		return int(known.Terminals[e.Terminal].LID), 1 << known.Terminals[e.Terminal].LMC
 	}
-	return 0
+	return 0, 1
 }
 
-// assignLIDs gives every end port its LIDs as OpenSM does (osm_lid_mgr.c): ports keep theirs; then
-// the manager's port and all others, by GUID, get the next free ones. An adapter's port gets 2^LMC
-// LIDs from a multiple of that on, a switch one. Skipped LIDs stay unused. A stated LID counts as
-// none if it is no such multiple or another port has it.
+// assignLIDs gives every end port its LIDs as OpenSM does (osm_lid_mgr.c), the manager's port first,
+// the others by GUID: a port keeps the LID that it has if that is a multiple of its number of LIDs
+// and they are not given yet; else it gets the next ones of a free range. An adapter's port gets
+// 2^LMC LIDs from a multiple of that on, a switch one. LIDs skipped within a range stay unused.
 func (s *Subnet) assignLIDs() error {
 	ends := s.ends()
+	ranges := s.freeRanges(ends)
 	manager := slices.IndexFunc(ends, func(e End) bool { return e.Terminal == s.Manager })
 	ends = slices.Insert(slices.Delete(ends, manager, manager+1), 0, End{s.home(s.Manager), s.Manager})
 	s.SwitchLID = make([]int32, len(s.Switches))
 	s.TerminalLID = make([]int32, s.adapterPorts())
 	s.Ends = []End{nobody}
 	for _, e := range ends {
-		if lid, count := int(s.stated(e)), s.lidCount(e); lid > 0 && lid+count-1 <= ib.MaxUnicastLID && lid%count == 0 && s.free(lid, count) {
-			s.take(lid, count, e)
-		}
-	}
-	next := 1
-	for _, e := range ends {
-		if s.BaseLID(e) > 0 {
-			continue
-		}
 		count := s.lidCount(e)
-		lid := (next + count - 1) / count * count
-		for !s.free(lid, count) {
-			lid += count
-		}
-		if lid+count-1 > ib.MaxUnicastLID {
-			return fmt.Errorf("%d end ports with 2^%d LIDs an adapter port need more than the %d LIDs of a subnet", len(ends), s.LMC, ib.MaxUnicastLID)
+		lid, _ := s.stated(e)
+		if lid < 1 || lid+count-1 > ib.MaxUnicastLID || lid%count != 0 || !s.free(lid, count) {
+			if lid = s.nextLIDs(ranges, count); lid < 0 {
+				return fmt.Errorf("%d end ports with 2^%d LIDs an adapter port need more than the %d LIDs of a subnet", len(ends), s.LMC, ib.MaxUnicastLID)
+			}
 		}
 		s.take(lid, count, e)
-		next = lid + count
+	}
+	// Tables reach to the highest LID that a port had, too.
+	for _, e := range ends {
+		if lid, count := s.stated(e); lid+count-1 <= ib.MaxUnicastLID {
+			s.reach(lid + count - 1)
+		}
 	}
 	s.MaxLID = len(s.Ends) - 1
 	return nil
+}
+
+// lidRange is LIDs of which none is given, ends included.
+type lidRange struct{ first, last int }
+
+// freeRanges lists the LIDs that no port has: a port has as many as it would get, even if it cannot
+// keep them, unless they begin at no multiple of that. Of ports with one LID the last by GUID counts.
+func (s *Subnet) freeRanges(ends []End) []lidRange {
+	has := slices.Repeat([]End{nobody}, ib.MaxUnicastLID+1)
+	for _, e := range ends {
+		lid, count := s.stated(e)
+		for i := lid; lid > 0 && i < lid+count && i < len(has); i++ {
+			if has[i] = e; i >= lid+1<<s.LMC {
+				has[i] = nobody
+			}
+		}
+	}
+	var ranges []lidRange
+	first := 1
+	for lid := 1; lid < len(has); lid++ {
+		if e := has[lid]; e != nobody {
+			start, _ := s.stated(e)
+			if count := s.lidCount(e); start%count == 0 {
+				if first < lid {
+					ranges = append(ranges, lidRange{first, lid - 1})
+				}
+				lid = max(lid, start+count-1)
+				first = lid + 1
+			}
+		}
+	}
+	return append(ranges, lidRange{first, ib.MaxUnicastLID})
+}
+
+// nextLIDs takes LIDs from the first range that has enough; -1 if there is none.
+func (s *Subnet) nextLIDs(ranges []lidRange, count int) int {
+	for i := range ranges {
+		r := &ranges[i]
+		lid := (r.first + count - 1) / count * count
+		for lid+count-1 <= r.last && !s.free(lid, count) {
+			lid += count
+		}
+		if lid+count-1 <= r.last {
+			r.first = lid + count
+			return lid
+		}
+	}
+	return -1
 }
 
 func (s *Subnet) lidCount(e End) int {
@@ -347,10 +393,15 @@ func (s *Subnet) free(lid, count int) bool {
 	return !slices.ContainsFunc(known, func(e End) bool { return e != nobody })
 }
 
-func (s *Subnet) take(lid, count int, e End) {
-	for len(s.Ends) < lid+count {
+// reach makes sure that Ends has a LID.
+func (s *Subnet) reach(lid int) {
+	for len(s.Ends) <= lid {
 		s.Ends = append(s.Ends, nobody)
 	}
+}
+
+func (s *Subnet) take(lid, count int, e End) {
+	s.reach(lid + count - 1)
 	for i := lid; i < lid+count; i++ {
 		s.Ends[i] = e
 	}

@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -18,11 +19,14 @@ import (
 // change to two further lanes. Eight data lanes serve two levels of quality of service.
 //
 // Deviations: no parallel cables between switches, several seeds or checks of arbitration tables.
+// Where a torus_config is given, the first two are errors.
 func routeTorus(s *Subnet, o *Options) (*Tables, error) {
 	grid := o.grid
 	if o.Torus != nil {
 		var err error
-		if grid, err = s.place(o.Torus); err != nil {
+		if grid, err = s.place(o.Torus); errors.Is(err, errNotModelled) {
+			return nil, fmt.Errorf("torus-2QoS: %w", err)
+		} else if err != nil {
 			return nil, &Refusal{"torus-2QoS", err.Error()}
 		}
 	}
@@ -32,7 +36,16 @@ func routeTorus(s *Subnet, o *Options) (*Tables, error) {
 	if o.OperationalVLs < 8 {
 		return nil, &Refusal{"torus-2QoS", fmt.Sprintf("%d data virtual lanes: two levels of service on a torus need 8", o.OperationalVLs)}
 	}
+	if o.Torus != nil && !o.QoS {
+		return nil, &Refusal{"torus-2QoS", "torus_build_lfts: ERR 4E44: Routing engine list contains torus-2QoS. Enable QoS for correct operation (-Q or 'qos TRUE' in opensm.conf)."}
+	}
 	w := newTorusRoutes(s, grid)
+	if n := w.alone(); n >= 0 && o.Torus != nil {
+		return nil, fmt.Errorf("torus-2QoS: %w: switch %s without a cable along a dimension, which OpenSM may leave out", errNotModelled, s.Graph.SwitchName(s.Switches[n]))
+	}
+	if reason := w.broken(); reason != "" {
+		return nil, &Refusal{"torus-2QoS", reason}
+	}
 	t := newTables("torus-2QoS", s)
 	t.Lanes = 4
 	t.fill(w.port)
@@ -75,6 +88,48 @@ func newTorusRoutes(s *Subnet, grid *torusGrid) *torusRoutes {
 		}
 	}
 	return w
+}
+
+// alone is a switch without a cable along a dimension, -1 if there is none.
+func (w *torusRoutes) alone() int {
+	return slices.IndexFunc(w.out, func(out [6]uint8) bool {
+		for d, size := range w.grid.size {
+			if size > 1 && out[2*d] == 0 && out[2*d+1] == 0 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// broken is OpenSM's reason to refuse a torus that its rules cannot route, or "": a ring in several
+// parts, or switches missing that are not one above the other in the third dimension.
+func (w *torusRoutes) broken() string {
+	g := w.grid
+	edges, columns, alone := map[string]int{}, map[[2]int]bool{}, false
+	for index, n := range g.node {
+		at := point{index / (g.size[1] * g.size[2]), index / g.size[2] % g.size[1], index % g.size[2]}
+		for d := range 3 {
+			if n >= 0 && w.out[n][2*d+1] == 0 {
+				a, b := (d+1)%3, (d+2)%3
+				a, b = min(a, b), max(a, b)
+				ring := fmt.Sprintf("%d: disjoint failures in %c ring at %c=%d  %c=%d", 3+2*d, 'x'+d, 'x'+a, at[a], 'x'+b, at[b])
+				if edges[ring]++; edges[ring] > 1 {
+					return "routable_torus: ERR 4E3" + ring
+				}
+			}
+		}
+		if n < 0 {
+			columns[[2]int{at[0], at[1]}] = true
+			up, down := at, at
+			up[2], down[2] = (at[2]+1)%g.size[2], modulo(at[2]-1, g.size[2])
+			alone = alone || g.node[g.index(up)] >= 0 && g.node[g.index(down)] >= 0
+		}
+	}
+	if missing := len(g.node) - len(g.at); len(columns) > 1 || missing > 1 && alone {
+		return "routable_torus: ERR 4E38: missing switch topology ==> message deadlock!"
+	}
+	return ""
 }
 
 // port is the next step from one switch to another.
@@ -196,6 +251,11 @@ func ReadTorusConfig(r io.Reader, name string) (*TorusConfig, error) {
 	if !sized {
 		return nil, fmt.Errorf("%s:%d: no size: want torus X Y Z or mesh X Y Z", name, max(1, in.Number))
 	}
+	for d, size := range c.Size {
+		if c.Dateline[d] <= -size || c.Dateline[d] >= size {
+			return nil, fmt.Errorf("%s: %c_dateline %d: want %d to %d", name, 'x'+d, c.Dateline[d], 1-size, size-1)
+		}
+	}
 	if switches := c.Size[0] * c.Size[1] * c.Size[2]; switches > ib.MaxUnicastLID {
 		return nil, fmt.Errorf("%s:%d: a torus of %d switches: a subnet has LIDs for %d", name, in.Number, switches, ib.MaxUnicastLID)
 	}
@@ -226,6 +286,7 @@ func (c *TorusConfig) readSize(in *input.Lines, words []string) {
 			continue
 		}
 		c.Size[d] = v
+		c.Wraps[d] = c.Wraps[d] || v == 2 // a ring of two has neighbours on both sides
 	}
 }
 

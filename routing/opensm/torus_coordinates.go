@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -63,10 +64,12 @@ type placer struct {
 	*torusGrid // at: relative to the seed
 	s          *Subnet
 	c          *TorusConfig
-	neighbors  [][]int32 // of each node, ascending, each once
+	neighbors  [][]int32 // of each node, ascending
 	placed     map[point]int32
 	known      []bool
 }
+
+var errNotModelled = errors.New("not modelled")
 
 // place gives every switch its coordinates. It starts from the seed and the neighbours that the
 // configuration names and goes on by two rules until nothing is left: of a square of which three
@@ -78,12 +81,18 @@ func (s *Subnet) place(c *TorusConfig) (*torusGrid, error) {
 	for n := range s.nodes() {
 		peers := lists.Map(s.links(n), func(l Link) int32 { return l.Peer })
 		slices.Sort(peers)
-		p.neighbors = append(p.neighbors, slices.Compact(peers))
+		for i := range peers[min(1, len(peers)):] {
+			if peers[i] == peers[i+1] {
+				return nil, fmt.Errorf("%w: parallel cables, between %s and %s", errNotModelled, s.Graph.SwitchName(s.Switches[n]), s.Graph.SwitchName(s.Switches[peers[i]]))
+			}
+		}
+		p.neighbors = append(p.neighbors, peers)
 	}
 	if err := p.seed(); err != nil {
 		return nil, err
 	}
-	for progress := true; progress; {
+	// In one dimension OpenSM finds no more than the seed's neighbours.
+	for progress := slices.Max(c.Size[:]) < c.Size[0]*c.Size[1]*c.Size[2]; progress; {
 		progress = p.squares()
 		progress = p.lines() || progress
 	}
@@ -124,7 +133,7 @@ func (p *placer) seed() error {
 				}
 			}
 			if from != center {
-				return fmt.Errorf("%s 0x%x: links of another switch than 0x%x: several seeds are not modelled", torusLinks[direction], link[0], p.s.guid(center))
+				return fmt.Errorf("%s 0x%x: links of another switch than 0x%x: several seeds: %w", torusLinks[direction], link[0], p.s.guid(center), errNotModelled)
 			}
 			if err := p.set(to, p.near(point{}, direction)); err != nil {
 				return err
@@ -133,6 +142,14 @@ func (p *placer) seed() error {
 	}
 	if center < 0 {
 		return fmt.Errorf("the configuration names no link of a seed switch")
+	}
+	for d, size := range p.c.Size {
+		switch plus, minus := len(p.c.Links[2*d]), len(p.c.Links[2*d+1]); {
+		case size == 4 && p.c.Wraps[d] && min(plus, minus) == 0:
+			return fmt.Errorf("verify_setup: a ring of four needs %s and %s", torusLinks[2*d], torusLinks[2*d+1])
+		case size > 1 && plus+minus == 0:
+			return fmt.Errorf("verify_setup: size %d along %c needs %s or %s", size, 'x'+d, torusLinks[2*d], torusLinks[2*d+1])
+		}
 	}
 	return nil
 }
@@ -211,49 +228,40 @@ func (p *placer) lines() (progress bool) {
 	return progress
 }
 
-// fits tells whether a position is inside the size of the torus, given the switches placed already.
+// fits tells whether a position is inside the size of the torus.
 func (p *placer) fits(at point) bool {
-	for d := range at {
-		if p.c.Size[d] == 1 && at[d] != 0 {
-			return false
-		}
-		if p.c.Wraps[d] {
-			continue
-		}
-		low, high := at[d], at[d]
-		for other := range p.placed {
-			low, high = min(low, other[d]), max(high, other[d])
-		}
-		// At the edge that the seed is at, nothing lies beyond.
-		if high-low >= p.c.Size[d] || at[d] < 0 && len(p.c.Links[2*d+1]) == 0 || at[d] > 0 && len(p.c.Links[2*d]) == 0 {
+	for d, size := range p.c.Size {
+		if x := at[d] + p.seedAt(d); size == 1 && at[d] != 0 || !p.c.Wraps[d] && (x < 0 || x >= size) {
 			return false
 		}
 	}
 	return true
 }
 
-// grid checks that all switches have a place and cables join neighbours; the dateline becomes the
-// origin.
+// seedAt is the seed's coordinate: it is as far from the origin as its dateline says.
+func (p *placer) seedAt(d int) int { return modulo(-p.c.Dateline[d], p.c.Size[d]) }
+
+// grid checks that all switches have a place, none beyond the ends of a mesh, and that cables join
+// neighbours.
 func (p *placer) grid() (*torusGrid, error) {
 	g := newTorusGrid(p.c.Size, p.c.Wraps, len(p.at))
-	var low point
 	for n, known := range p.known {
 		if !known {
-			return nil, fmt.Errorf("the place of switch %s in the torus is not found", p.s.Graph.SwitchName(p.s.Switches[n]))
-		}
-		for d := range low {
-			low[d] = min(low[d], p.at[n][d])
+			return nil, fmt.Errorf("the place of switch %s is not found; all ways of OpenSM to find one: %w", p.s.Graph.SwitchName(p.s.Switches[n]), errNotModelled)
 		}
 	}
 	for n, at := range p.at {
-		for d := range 3 {
-			if g.wraps[d] {
-				at[d] = modulo(at[d]-p.c.Dateline[d], g.size[d])
-			} else if at[d] -= low[d]; at[d] >= g.size[d] {
-				return nil, fmt.Errorf("the fabric is wider than %d along %c", g.size[d], 'x'+d)
+		for d, size := range g.size {
+			if at[d] += p.seedAt(d); g.wraps[d] {
+				at[d] = modulo(at[d], size)
+			} else if at[d] < 0 || at[d] >= size {
+				return nil, fmt.Errorf("switch %s is at %d along %c, where the mesh reaches from 0 to %d: the seed is at %d by %c_dateline", p.s.Graph.SwitchName(p.s.Switches[n]), at[d], 'x'+d, size-1, p.seedAt(d), 'x'+d)
 			}
 		}
 		g.put(n, at)
+	}
+	if missing := len(g.node) - len(g.at); missing > 0 && slices.Max(g.size[:]) == len(g.node) {
+		return nil, fmt.Errorf("%d switches of a torus of one dimension are missing", missing)
 	}
 	for n, peers := range p.neighbors {
 		for _, peer := range peers {
@@ -262,7 +270,15 @@ func (p *placer) grid() (*torusGrid, error) {
 			}
 		}
 	}
+	g.openPairs()
 	return g, nil
+}
+
+// openPairs makes rings of two switches lines, as OpenSM does.
+func (g *torusGrid) openPairs() {
+	for d := range g.wraps {
+		g.wraps[d] = g.wraps[d] && g.size[d] != 2
+	}
 }
 
 func (g *torusGrid) adjacent(a, b int32) bool {
@@ -292,5 +308,6 @@ func gridOf(s *Subnet, t topology.Grid) *torusGrid {
 		}
 		g.put(n, at)
 	}
+	g.openPairs()
 	return g
 }

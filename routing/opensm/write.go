@@ -153,16 +153,14 @@ func (t *Tables) WriteLFTDump(w io.Writer) error {
 	s := t.Subnet
 	for n, row := range t.LFT {
 		fmt.Fprintf(out, "Unicast lids [0-%d] of switch Lid %d guid 0x%016x ('%s'):\n", s.MaxLID, s.SwitchLID[n], s.guid(int32(n)), s.Names.Switches[s.Switches[n]].Name)
-		rows := 0
 		for lid, port := range row {
 			if port == noPath {
 				continue
 			}
-			rows++
 			kind, guid, name := s.describe(s.Ends[lid])
 			fmt.Fprintf(out, "0x%04x %03d # %s portguid 0x%016x: '%s'\n", lid, port, kind, guid, name)
 		}
-		fmt.Fprintf(out, "%d lids dumped\n", rows)
+		fmt.Fprintf(out, "%d lids dumped\n", s.MaxLID)
 	}
 	return out.Flush()
 }

@@ -54,15 +54,14 @@ func (m *LIDMatrix) LowestPort(s, w topology.SwitchID) topology.PortID {
 }
 
 // ReadLIDMatrix reads the dump of a subnet whose switches and ports are those of graph, matched
-// by GUID. A matrix must have a row for every pair of switches; rows of hosts (which some
-// engines write) are skipped.
+// by GUID. Every switch must have the row to itself; those to switches that it has no path to are
+// missing (updn), and rows of hosts (which some engines write) are skipped.
 func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix, error) {
 	n := graph.Switches()
 	m := &LIDMatrix{newHopTable(n), graph, slices.Repeat([]topology.PortID{topology.NoPort}, n*n)}
 	in := input.NewLines(r, name)
 	ids := ib.NewIdentities(topology.NamesOf(graph))
 	from := noSwitch
-	rows := make([]int, n) // per switch: rows read
 	seen := make([]bool, n*n)
 	for in.Next() {
 		text := in.Text
@@ -79,7 +78,7 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 				from = s
 			}
 		case strings.HasPrefix(text, "0x"):
-			m.readRow(in, ids, from, rows, seen)
+			m.readRow(in, ids, from, seen)
 		default:
 			in.Problem("%s is not a line of a min-hop table", input.Quote(text))
 		}
@@ -88,9 +87,9 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 		return nil, err
 	}
 	var problems []error
-	for s, have := range rows {
-		if have != n {
-			problems = append(problems, fmt.Errorf("%s: %s has rows for %d of %d switches: the file is cut or of another fabric", name, graph.SwitchName(topology.SwitchID(s)), have, n))
+	for s := range n {
+		if !seen[s*n+s] {
+			problems = append(problems, fmt.Errorf("%s: %s has no row to itself: the file is cut or of another fabric", name, graph.SwitchName(topology.SwitchID(s))))
 		}
 		if len(problems) == input.MostProblems {
 			break
@@ -101,7 +100,7 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 
 // readRow reads "0x0003: 02 ff ff ff ff 02 # portguid 0x0000000000200001":
 // destination LID, smallest count, count by port.
-func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.SwitchID, rows []int, seen []bool) {
+func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.SwitchID, seen []bool) {
 	values, comment, _ := strings.Cut(in.Text, "#")
 	guid, ok := cutHex(comment, "portguid ")
 	if !ok {
@@ -143,7 +142,6 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.S
 		return
 	}
 	seen[cell] = true
-	rows[from]++
 	m.hops[cell] = counts[0]
 	for p := range m.graph.Links(from) {
 		if counts[0] != multicast.Unreachable && counts[ids.Names.Port[p]] == counts[0] {
