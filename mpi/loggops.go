@@ -21,7 +21,7 @@ type LogGOPS struct {
 	Eager    int64   `toml:"eager_limit" doc:"S: largest size that goes eagerly; larger messages use rendezvous" unit:"bytes" min:"0"`
 	// Compatible makes the machine follow LogGOPSim where that is wrong: a dependency between
 	// operations on different CPUs of a rank keeps their order but does not carry the time, a
-	// message of 0 bytes refunds the cost of one, a rendezvous goes by the size of the receive.
+	// message of 0 bytes refunds the cost of one, a late receive chooses rendezvous by its own size.
 	// With one CPU and equal sizes from 1 byte on, both settings agree.
 	Compatible bool `toml:"loggopsim" doc:"repeat LogGOPSim's errors (time does not cross CPUs, 0 bytes refund one)"`
 	// Atlahs is the variant of ATLAHS (Shen et al. 2025; its LogGOPSim.cpp at 7026039): see loggops_queue.go.
@@ -383,7 +383,8 @@ func (m *loggopsMachine) message(e timedEvent) {
 	}
 	bytes := m.bytes(send.Size)
 	wire := m.cost(bytes, m.gapByte)
-	*cpu = e.time + m.Overhead + max(m.cost(bytes, m.overByte), wire)
+	// Of -1 bytes LogGOPSim takes the larger as numbers without sign: the larger refund of one byte, unless both are 0.
+	*cpu = e.time + m.Overhead + int64(max(uint64(m.cost(bytes, m.overByte)), uint64(wire)))
 	*rx = e.time + m.Gap + wire
 	m.unpark(&e, g, max(*cpu, *rx))
 	if m.Timeline != nil {
@@ -408,7 +409,7 @@ func (m *loggopsMachine) matched(recv, send int32, now, in int64, late bool) {
 		return
 	}
 	rendezvous := !s.done
-	if m.Compatible {
+	if late && m.Compatible {
 		rendezvous = r.Size > m.Eager
 	}
 	receiver, sender, recvID := r.rank, s.rank, r.ID

@@ -57,14 +57,10 @@ func runText(t *testing.T, p mpi.LogGOPS, text string) ([]int64, error) {
 }
 
 func TestLogGOPSByHand(t *testing.T) {
-	compatible := mpi.DefaultLogGOPS
-	compatible.Compatible = true
-	perByte := mpi.DefaultLogGOPS
-	perByte.OverByte = 2
-	perByteCompatible := perByte
-	perByteCompatible.Compatible = true
-	rendezvous := mpi.DefaultLogGOPS
-	rendezvous.Eager = 7
+	compatible, perByte, rendezvous := mpi.DefaultLogGOPS, mpi.DefaultLogGOPS, mpi.DefaultLogGOPS
+	compatible.Compatible, perByte.OverByte, rendezvous.Eager = true, 2, 7
+	perByteCompatible, rendezvousCompatible := perByte, rendezvous
+	perByteCompatible.Compatible, rendezvousCompatible.Compatible = true, true
 	for _, c := range []struct {
 		name, text string
 		p          mpi.LogGOPS
@@ -85,6 +81,10 @@ func TestLogGOPSByHand(t *testing.T) {
 		// 0 bytes cost what 1 byte costs; LogGOPSim refunds O = 2.
 		{"no bytes", "num_ranks 1\nrank 0 {\nsend 0b to 0 tag 1\nrecv 0b from 0 tag 1\n}\n", perByte, []int64{5500}},
 		{"no bytes, compatible", "num_ranks 2\nrank 0 {\nsend 0b to 1\n}\nrank 1 {\nrecv 0b from 0\n}\n", perByteCompatible, []int64{1498, 5498}},
+		{"no bytes, compatible, O = 0: G = 6 comes back", "num_ranks 2\nrank 0 {\nsend 0b to 1\n}\nrank 1 {\nrecv 0b from 0\n}\n", compatible, []int64{1500, 5494}},
+		// A receive that is posted in time does not choose the protocol; one of more than S posted late, at 6000, holds the sender.
+		{"a longer receive, compatible", "num_ranks 2\nrank 0 {\nsend 7b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n", rendezvousCompatible, []int64{1500, 5536}},
+		{"a longer receive, late, compatible", "num_ranks 2\nrank 0 {\nsend 7b to 1\n}\nrank 1 {\nc: calc 6000\nr: recv 8b from 0\nr requires c\n}\n", rendezvousCompatible, []int64{6000, 7536}},
 		// Two receives from anyone with any tag take the messages in order.
 		{"wildcards", "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 3\n}\nrank 1 {\nr: recv 8b from -1 tag -1\nc: calc 58\nc requires r\n}\n", mpi.DefaultLogGOPS, []int64{1500, 5600}},
 	} {
@@ -198,7 +198,7 @@ func (m *plainMachine) run() (finished bool) {
 		var ops []mpi.Op
 		switch {
 		case e.message:
-			m.cpu[c] = e.time + m.Overhead + max(bytes*int64(m.OverByte), bytes*int64(m.GapByte))
+			m.cpu[c] = e.time + m.Overhead + int64(max(uint64(bytes)*uint64(m.OverByte), uint64(bytes)*uint64(m.GapByte)))
 			m.rx[n] = e.time + m.Gap + bytes*int64(m.GapByte)
 			if recv := take(m.posted, rank, op.rank, op.Tag); recv != nil {
 				m.meet(recv, op, e.time, m.cpu[c], false, ops)
@@ -240,9 +240,10 @@ func (m *plainMachine) run() (finished bool) {
 func (m *plainMachine) meet(recv, send *plainOp, now, in int64, late bool, ops []mpi.Op) {
 	m.long = m.long || send.Size > recv.Size
 	var other []mpi.Op
-	if m.Compatible && recv.Size > m.Eager || !m.Compatible && !send.done {
+	byReceive := late && m.Compatible
+	if byReceive && recv.Size > m.Eager || !byReceive && !send.done {
 		at := send
-		if late && m.Compatible {
+		if byReceive {
 			at = recv
 		}
 		c, n := [2]int{int(send.rank), int(at.CPU)}, [2]int{int(send.rank), int(at.NIC)}
@@ -295,7 +296,7 @@ func randomGoal(s *sim.Stream, cpus int) string {
 	}
 	for range s.IntN(30) {
 		from, to, tag := s.IntN(ranks), s.IntN(ranks), s.IntN(3)
-		size := []int{1, 1, 8, 100, 5000}[s.IntN(5)]
+		size := []int{0, 1, 8, 100, 5000}[s.IntN(5)]
 		source, wanted := from, tag
 		if s.IntN(6) == 0 {
 			source = -1
@@ -397,10 +398,9 @@ func TestAtlahsFanIn(t *testing.T) {
 		fmt.Fprintf(&receives, "recv 1000000b from %d\n", r)
 		fmt.Fprintf(&text, "rank %d {\nsend 1000000b to 0\n}\n", r)
 	}
-	schedule := "num_ranks 9\nrank 0 {\n" + receives.String() + "}\n" + text.String()
 	for atlahs, want := range map[bool]int64{true: 1_001_979, false: 8_001_892} {
 		p := mpi.LogGOPS{L: 1000, Overhead: 100, Gap: 10, GapByte: 1, Eager: 65535, Atlahs: atlahs}
-		got, err := runText(t, p, schedule)
+		got, err := runText(t, p, "num_ranks 9\nrank 0 {\n"+receives.String()+"}\n"+text.String())
 		simtest.ErrorIf(t, err != nil || slices.Max(got) != want, "atlahs = %v: %v, %v; want %d", atlahs, got, err, want)
 	}
 }
