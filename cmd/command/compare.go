@@ -78,7 +78,10 @@ func (a *App) compare(ctx context.Context, args []string, flags *compareFlags) e
 	}
 	goals := experiments.Goals(tables[0])
 	if flags.metric == "" {
-		flags.metric = metricOf(tables[0], goals)
+		flags.metric = "latency_mean_ns"
+		if len(goals) > 0 && !slices.Contains(tables[0].Columns, flags.metric) {
+			flags.metric = goals[0].Column
+		}
 	}
 	var pairs []pair
 	significant := 0
@@ -140,15 +143,6 @@ func selected(ctx context.Context, names, where []string) (tables []*results.Tab
 		tables = append(tables, some)
 	}
 	return tables, nil
-}
-
-// metricOf is what is compared of a table where nothing is asked for.
-func metricOf(t *results.Table, goals []results.Goal) string {
-	const usual = "latency_mean_ns"
-	if len(goals) > 0 && !slices.Contains(t.Columns, usual) {
-		return goals[0].Column
-	}
-	return usual
 }
 
 // variants parts a table by the values of --between, the baseline first.

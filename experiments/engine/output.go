@@ -190,7 +190,11 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Tab
 	}
 	ofRun := map[string]*results.Table{experiments.PerformanceTable: performance}
 	if len(o.Failures) > 0 {
-		ofRun[experiments.FailuresTable] = failureTable(r.file, o.Failures)
+		t := &results.Table{Columns: append(append([]string{"point"}, r.file.SweptKeys()...), "reason")}
+		for _, x := range o.Failures {
+			t.Rows = append(t.Rows, append(append([]string{strconv.Itoa(x.Point.Index)}, x.Point.Swept...), x.Reason))
+		}
+		ofRun[experiments.FailuresTable] = t
 	}
 	for _, name := range results.SortedKeys(ofRun) {
 		if err := writeTable(dir, name, ofRun[name], []string{"csv"}); err != nil {
@@ -243,15 +247,6 @@ func writeTable(dir, name string, t *results.Table, formats []string) error {
 		}
 	}
 	return nil
-}
-
-func failureTable(f *experiments.File, failures []Failure) *results.Table {
-	t := &results.Table{Columns: append(append([]string{"point"}, f.SweptKeys()...), "reason")}
-	for _, x := range failures {
-		row := append([]string{strconv.Itoa(x.Point.Index)}, x.Point.Swept...)
-		t.Rows = append(t.Rows, append(row, x.Reason))
-	}
-	return t
 }
 
 // Manifest is the provenance of a result folder.

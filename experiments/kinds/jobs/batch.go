@@ -457,7 +457,9 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 		table.Start, table.Until = sim.Time(b.start*float64(policy.Second)), max(1, sim.Time(b.end()*float64(policy.Second)))
 		if b.nodes == 1 {
 			single++
-			p.add(table.onOneHost(b.name, costs), table.Program.Fingerprint(), table, b.hosts)
+			holds := collectives.Work(table.Ranks, table.Until-table.Start) // what its ranks send stays inside the host
+			alone := mpi.Job{Name: b.name, Ranks: table.Ranks, Start: table.Start, Repeat: 1, Until: table.Until, Program: func() mpi.Workload { return mpi.RunSchedule(holds, costs, sim.Picosecond) }}
+			p.add(alone, table.Program.Fingerprint(), table, b.hosts)
 			continue
 		}
 		job, program, err := table.job(b.name, costs, sim.Picosecond)
@@ -474,12 +476,6 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 		p.warnings = append(p.warnings, experiments.Warning{Key: "batch.file", Message: fmt.Sprintf("%d jobs of one node hold it, and send nothing", single)})
 	}
 	return problems.Err()
-}
-
-// onOneHost is a job that computes from its start to its end: what its ranks send stays inside the host.
-func (t *jobTable) onOneHost(name string, costs mpi.Costs) mpi.Job {
-	holds := collectives.Work(t.Ranks, t.Until-t.Start)
-	return mpi.Job{Name: name, Ranks: t.Ranks, Start: t.Start, Repeat: 1, Until: t.Until, Program: func() mpi.Workload { return mpi.RunSchedule(holds, costs, sim.Picosecond) }}
 }
 
 func (r *jobsRun) writeBatch(sums []jobSums) {

@@ -89,7 +89,10 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 			s := &sums[j]
 			s.runs.Add(float64(len(all.ends[j])))
 			s.beside.Merge(&all.latency[j])
-			s.operations.add(all.operations[j])
+			o := all.operations[j]
+			for i, x := range [...]float64{o.Mean, o.Least, o.Most, o.Bandwidth, o.Messages, o.AlgBW, o.BusBW} {
+				s.operations[i].Add(x)
+			}
 			if r.plan.jobs[j].Repeat == 0 || len(all.ends[j]) == 0 {
 				continue
 			}
@@ -149,7 +152,7 @@ func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
 	for j, job := range r.plan.jobs {
 		t, s := &r.plan.tables[j], &sums[j]
 		table.Add(append([]any{job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), s.runs.Mean(), s.together.Mean(), stats.Finite(s.together.HalfWidth(0.95)),
-			s.alone.Mean(), s.slowdown.Mean(), stats.Finite(s.slowdown.HalfWidth(0.95)), s.beside.N(), s.beside.Quantile(0.99) * 1e-12, s.single.Quantile(0.99) * 1e-12}, s.operations.means()...)...)
+			s.alone.Mean(), s.slowdown.Mean(), stats.Finite(s.slowdown.HalfWidth(0.95)), s.beside.N(), s.beside.Quantile(0.99) * 1e-12, s.single.Quantile(0.99) * 1e-12}, lists.Map(s.operations[:], func(x stats.Running) any { return x.Mean() })...)...)
 		if s.slowdown.N() == 0 {
 			continue
 		}
@@ -222,7 +225,11 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	var blame *observe.Blame
 	if observed != none {
 		blame = observe.StartBlame(f.Fabric, telemetry.WholeRun())
-		blame.Sources = r.terminals(f.Graph(), w, observed)
+		hosts, first := f.Graph().Hosts(), w.First(observed)
+		blame.Sources = make([]bool, f.Graph().Terminals())
+		for _, h := range r.plan.hosts[first : first+r.plan.jobs[observed].Ranks] {
+			blame.Sources[hosts[h][0]] = true
+		}
 	}
 	if config.Timeline = r.timeline; r.timeline != nil {
 		f.All = observe.StartTrace(f.Fabric, telemetry.WholeRun(), observe.TracePlan{})
@@ -240,7 +247,9 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	}
 	for j := range jobs {
 		o.ends = append(o.ends, w.Ends(j))
-		o.operations = append(o.operations, r.plan.tables[j].operations(w, j))
+		t := &r.plan.tables[j]
+		program, _ := t.Program.BuildShared(skeletons.Env{Ranks: t.Ranks, PerNode: t.PerNode})
+		o.operations = append(o.operations, kind.BenchmarkTimes(program, w.OperationTimes(j), 1e-12))
 	}
 	for rank := range w.Ranks() {
 		o.ranks = append(o.ranks, w.End(rank))
@@ -251,15 +260,6 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 		}
 	}
 	return o, nil
-}
-
-func (r *jobsRun) terminals(g *topology.Graph, w *mpi.JobsRun, job int) []bool {
-	own, hosts := make([]bool, g.Terminals()), g.Hosts()
-	first := w.First(job)
-	for _, h := range r.plan.hosts[first : first+r.plan.jobs[job].Ranks] {
-		own[hosts[h][0]] = true
-	}
-	return own
 }
 
 // writeTimeline writes what the ranks of all jobs have done, and the critical path of each job
@@ -377,23 +377,3 @@ func (b *jobsBlame) write(run *experiments.Run) {
 
 // operationSums sums up the columns over replications.
 type operationSums [7]stats.Running
-
-// add counts another replication.
-func (s *operationSums) add(o kind.OperationTimes) {
-	for i, x := range [...]float64{o.Mean, o.Least, o.Most, o.Bandwidth, o.Messages, o.AlgBW, o.BusBW} {
-		s[i].Add(x)
-	}
-}
-
-func (s *operationSums) means() (columns []any) {
-	for i := range s {
-		columns = append(columns, s[i].Mean())
-	}
-	return columns
-}
-
-// operations are the times of a job's operations in a simulation.
-func (t *jobTable) operations(w *mpi.JobsRun, job int) kind.OperationTimes {
-	program, _ := t.Program.BuildShared(skeletons.Env{Ranks: t.Ranks, PerNode: t.PerNode})
-	return kind.BenchmarkTimes(program, w.OperationTimes(job), 1e-12)
-}

@@ -49,15 +49,6 @@ type Demand struct {
 	mpi.Ways
 }
 
-// demand works out what the point's program asks for.
-func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (Demand, error) {
-	w, err := c.build()
-	if err != nil {
-		return Demand{}, err
-	}
-	return c.DemandOf(w, g, config, adapter, seed, hops)
-}
-
 // NotWalked is what points lack whose programs a check does not go through.
 const NotWalked = "have no least time here and are not counted below"
 

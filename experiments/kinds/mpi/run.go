@@ -137,7 +137,12 @@ func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication
 	row.Messages, row.Control, row.Handshakes = r.Stats.Messages, r.Stats.Control, r.Stats.Handshakes
 	row.QPs, row.QPsPeak, row.KernelTime, row.ConnectWait = float64(r.Stats.QPs)/ranks, r.Stats.QPsPeak, r.Stats.KernelTime.Seconds()/ranks, r.Stats.ConnectWait.Seconds()/ranks
 	row.Misses, row.MissTime = r.HCA.ContextMisses, r.HCA.MissTime.Seconds()/float64(nodes)
-	row.NotReady, row.Leaders = r.Stats.NotReady, c.leaders()
+	row.NotReady, row.Leaders = r.Stats.NotReady, math.NaN()
+	if p, err := c.program(); err == nil {
+		if l, ok := p.(interface{ Leaders() int }); ok && l.Leaders() > 0 { // of an alltoall by leaders, a node
+			row.Leaders = float64(l.Leaders())
+		}
+	}
 	row.parts(&r, nodes)
 	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
 	row.Static, row.Memory, row.NodeQPs = memory.ProcessStatic, memory.Process, memory.NodeQPs
