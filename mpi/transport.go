@@ -150,10 +150,6 @@ func (p *Protocols) overhead(shared bool, otherwise sim.Time) sim.Time {
 	return otherwise
 }
 
-func (p *Protocols) staging(bytes int64) sim.Time {
-	return sim.Time(float64(p.StagingPage) * float64(bytes) / 4096)
-}
-
 func copyTime(bytes int64, rate sim.Rate) sim.Time {
 	return sim.Time(float64(bytes) * 8e12 / float64(rate))
 }
@@ -368,13 +364,6 @@ func (rt *runtime) postPiece(i int32, m *message, now sim.Time) (more bool) {
 		rt.transmit(i, m, m.from, m.to)
 	}
 	return more
-}
-
-func (rt *runtime) sendPieces(m *message, t Transfer) {
-	for m.pieces.sent++; m.pieces.sent < m.pieces.made; m.pieces.sent++ {
-		t.Bytes = rt.pieceBytes(m, m.pieces.sent)
-		rt.transport.Send(t)
-	}
 }
 
 // inMemory is how much of a message the receiver has taken in.

@@ -237,7 +237,10 @@ func (x *loadWalk) trip(number int) error {
 }
 
 func (x *loadWalk) begin(source, dst int, flow float64) {
-	n := float64(x.injections())
+	n := 1.0 // heads that eachHead visits
+	if !x.blind {
+		n = float64(bits.OnesCount32(x.r.InjectionVCs(x.vcs)))
+	}
 	x.eachHead(x.ends[source], x.ends[dst], func(h fabric.Head) { x.now.add(h, flow/n) })
 }
 
@@ -249,8 +252,12 @@ func (x *loadWalk) follow(dst, region int) error {
 		}
 		x.next.reset()
 		for j, h := range x.now.heads {
-			if err := x.split(h, x.now.flow[j]); err != nil {
+			x.head, x.flow, x.total, x.splitting.err = h, x.now.flow[j], 0, nil
+			x.e.Explore(x.vcs, h, x.each)
+			if err := x.splitting.err; err != nil {
 				return err
+			} else if math.Abs(x.total-1) > 1e-9 {
+				return ErrAdaptive
 			}
 			if region == noRegion && len(x.additions) >= x.most && !x.sendSome() {
 				return errOther
@@ -276,15 +283,6 @@ func (x *loadWalk) stop(region int) {
 			x.now.append(h, flow[i])
 		}
 	}
-}
-
-func (x *loadWalk) split(h fabric.Head, flow float64) error {
-	x.head, x.flow, x.total, x.splitting.err = h, flow, 0, nil
-	x.e.Explore(x.vcs, h, x.each)
-	if x.splitting.err == nil && math.Abs(x.total-1) > 1e-9 {
-		return ErrAdaptive
-	}
-	return x.splitting.err
 }
 
 // divide enters the share of the flow that a hop takes.

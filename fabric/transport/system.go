@@ -294,16 +294,6 @@ func (s *System) start(flow int32) {
 	c.goOn()
 }
 
-func (s *System) ended(flow int32) {
-	f := &s.flows[flow]
-	f.end = s.kernel.Now()
-	s.left--
-	s.fire(f.Fires)
-	if s.left == 0 {
-		s.kernel.Stop()
-	}
-}
-
 // fire counts for a trigger.
 func (s *System) fire(number int) {
 	t := s.triggers[number]

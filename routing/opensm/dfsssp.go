@@ -108,14 +108,22 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 		if !last {
 			next = newDependencies(b.t.Subnet, channels)
 		}
-		search := newCycleSearch(layer)
+		n := len(layer.there)
+		search := &cycleSearch{d: layer, state: make([]uint8, n), before: slices.Repeat([]int32{-1}, n), order: layer.tree(layer.entered, nil), place: make([]int32, n)}
+		for at, l := range search.order {
+			search.place[l] = int32(at)
+		}
+		search.current = search.start()
 		for search.run() {
 			if last {
 				return 0, false
 			}
 			edge := search.weakest()
 			b.move(layer, next, edge, uint8(i))
-			layer.remove(edge)
+			e := &layer.edges[edge]
+			at := slices.Index(layer.out[e.from], edge)
+			layer.out[e.from] = slices.Delete(layer.out[e.from], at, at+1)
+			layer.edgeAt[layer.at(e.from, e.to)] = -1
 		}
 		layer = next
 	}
@@ -137,7 +145,11 @@ func (b *bundles) move(layer, next *dependencies, edge int32, number uint8) {
 		weight := b.hosts[n]
 		b.pairs[number] -= weight
 		b.pairs[number+1] += weight
-		layer.withdraw(b.path, weight)
+		for i := 1; i < len(b.path); i++ {
+			if slot := layer.edgeAt[layer.at(b.path[i-1], b.path[i])]; slot >= 0 {
+				layer.edges[slot].left -= weight
+			}
+		}
 		next.add(b.path, bundle, weight)
 	}
 }
@@ -213,29 +225,6 @@ func (d *dependencies) add(path []int32, bundle int32, pairs int) {
 	}
 }
 
-// withdraw notes that so many pairs have left the edges of a path.
-func (d *dependencies) withdraw(path []int32, pairs int) {
-	for i := 1; i < len(path); i++ {
-		if slot := d.edgeAt[d.at(path[i-1], path[i])]; slot >= 0 {
-			d.edges[slot].left -= pairs
-		}
-	}
-}
-
-func (d *dependencies) remove(number int32) {
-	e := &d.edges[number]
-	out := d.out[e.from]
-	i := slices.Index(out, number)
-	d.out[e.from] = slices.Delete(out, i, i+1)
-	d.edgeAt[d.at(e.from, e.to)] = -1
-}
-
-func (d *dependencies) empty(l int32) {
-	for _, e := range d.out[l] {
-		d.edges[e].left, d.edges[e].bundles = 0, nil
-	}
-}
-
 // State of a channel in the search for cycles.
 const (
 	unvisited = iota
@@ -259,16 +248,6 @@ type cycleSearch struct {
 	current int32   // where the search is, -1 at the end
 }
 
-func newCycleSearch(d *dependencies) *cycleSearch {
-	n := len(d.there)
-	c := &cycleSearch{d: d, state: make([]uint8, n), before: slices.Repeat([]int32{-1}, n), order: d.tree(d.entered, nil), place: make([]int32, n)}
-	for i, l := range c.order {
-		c.place[l] = int32(i)
-	}
-	c.current = c.start()
-	return c
-}
-
 // run goes on until it finds a cycle, whose first channel is then current, or there are none left.
 func (c *cycleSearch) run() bool {
 	for c.current >= 0 {
@@ -283,7 +262,9 @@ func (c *cycleSearch) run() bool {
 			c.current = next
 		default:
 			c.state[c.current] = finished
-			c.d.empty(c.current)
+			for _, e := range c.d.out[c.current] {
+				c.d.edges[e].left, c.d.edges[e].bundles = 0, nil
+			}
 			if back := c.before[c.current]; back >= 0 {
 				c.before[c.current] = -1
 				c.current = back

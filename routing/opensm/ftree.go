@@ -89,10 +89,12 @@ func (f *fatTree) build() string {
 		return reason
 	}
 	f.group()
-	if f.o.HasRoots {
-		f.leaf = f.rankOfFirst(adapters)
-	} else {
-		f.leaf = slices.Max(f.rank)
+	f.leaf = slices.Max(f.rank)
+	if f.o.HasRoots { // the rank of the switch of the first compute node
+		f.leaf = 0
+		if at := slices.IndexFunc(adapters, func(t topology.TerminalID) bool { return f.compute[t] }); at >= 0 {
+			f.leaf = f.rank[f.s.home(adapters[at])]
+		}
 	}
 	if rank := int(f.leaf) + 1; rank < 2 || rank > 8 {
 		return fmt.Sprintf("Fabric rank is %d (should be between 2 and 8)", rank)
@@ -171,16 +173,6 @@ func (f *fatTree) group() {
 			(*list)[i].ports = append((*list)[i].ports, groupPort{back: f.s.Links[l.Back].Port})
 		}
 	}
-}
-
-// rankOfFirst is the rank of the switch of the first compute node.
-func (f *fatTree) rankOfFirst(adapters []topology.TerminalID) uint8 {
-	for _, t := range adapters {
-		if f.compute[t] {
-			return f.rank[f.s.home(t)]
-		}
-	}
-	return 0
 }
 
 // markLeaves marks the switches with compute nodes, which must all be of leaf rank.

@@ -228,7 +228,8 @@ func (b *balancer) choose(m hopMatrix, d destination, row []uint8) uint8 {
 	case b.s.LMC > 0 && d.end.Terminal >= 0:
 		best = b.chooseSpread(list, d, row)
 	case b.o.PortShifting:
-		best = b.least(b.shift(list), list)
+		begin := lists.Sum(list, func(l int32) int { return *b.count(l) }) / len(list) % len(list)
+		best = b.least(begin, list)
 	default:
 		best = b.least(0, list)
 	}
@@ -276,12 +277,6 @@ func (b *balancer) least(from int, list []int32) int32 {
 		}
 	}
 	return best
-}
-
-// shift is the index at which port_shifting begins to look.
-func (b *balancer) shift(list []int32) int {
-	sum := lists.Sum(list, func(l int32) int { return *b.count(l) })
-	return sum / len(list) % len(list)
 }
 
 // chooseSpread is the choice with several LIDs a port: a neighbour that this destination's other
