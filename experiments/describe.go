@@ -78,7 +78,13 @@ func (k *kind) settings() []TableDescription {
 
 // describeTables documents the struct behind a table, and those behind the tables in it, [table.inner].
 func describeTables(f field) []TableDescription {
-	t := describeTable(f)
+	t, v := TableDescription{Name: f.name, Doc: f.tag.Get("doc")}, f.value
+	if v.Kind() == reflect.Map {
+		t.Names = f.tag.Get("names")
+		v = newElement(v.Type().Elem())
+	}
+	t.Params = param.DescribeParams(v.Addr().Interface())
+	t.choices(v, map[string]bool{})
 	tables := []TableDescription{t}
 	if f.value.Kind() == reflect.Map {
 		return tables
@@ -100,19 +106,6 @@ func describeTables(f field) []TableDescription {
 type ChoiceDescription struct {
 	Key, Registry, Default string
 	Entries                []param.Description
-}
-
-// describeTable documents the struct behind a table.
-func describeTable(f field) TableDescription {
-	t := TableDescription{Name: f.name, Doc: f.tag.Get("doc")}
-	v := f.value
-	if v.Kind() == reflect.Map {
-		t.Names = f.tag.Get("names")
-		v = newElement(v.Type().Elem())
-	}
-	t.Params = param.DescribeParams(v.Addr().Interface())
-	t.choices(v, map[string]bool{})
-	return t
 }
 
 // choices documents the choices among the settings of a struct, and among the settings of what can be

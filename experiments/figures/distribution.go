@@ -131,19 +131,6 @@ func binsOf(t *results.Table, from, to, counts string) ([]bin, error) {
 
 func total(bins []bin) float64 { return lists.Sum(bins, func(b bin) float64 { return b.count }) }
 
-// cumulative is the share of all counts up to each edge.
-func cumulative(bins []bin) (s plot.Series) {
-	all, sum := total(bins), 0.0
-	for i, b := range bins {
-		if i == 0 || b.from != bins[i-1].to {
-			s.X, s.Y = append(s.X, b.from), append(s.Y, sum/all)
-		}
-		sum += b.count
-		s.X, s.Y = append(s.X, b.to), append(s.Y, sum/all)
-	}
-	return s
-}
-
 // tail is the quantiles, on an axis with equal lengths for every nine: x = -log10 of the share
 // beyond, to the last packet.
 func tail(bins []bin) (s plot.Series) {
@@ -218,4 +205,17 @@ func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upp
 		}
 	}
 	return nil
+}
+
+// cumulative is the share of all counts up to each edge.
+func cumulative(bins []bin) (s plot.Series) {
+	all, sum := total(bins), 0.0
+	for i, b := range bins {
+		if i == 0 || b.from != bins[i-1].to {
+			s.X, s.Y = append(s.X, b.from), append(s.Y, sum/all)
+		}
+		sum += b.count
+		s.X, s.Y = append(s.X, b.to), append(s.Y, sum/all)
+	}
+	return s
 }

@@ -15,25 +15,20 @@ import (
 func (b *Blame) Links() []core.Parts {
 	b.Gather()
 	if b.underWay() == 0 {
-		b.compare()
+		links, packets := core.Parts{}, b.Classes[0] // which say the same, while no packet is under way
+		packets.Add(&b.Classes[1])
+		for i := range b.links {
+			links.Add(&b.links[i])
+		}
+		if links != packets {
+			panic(fmt.Sprintf("core: the channels' parts are %v, the packets' %v", links, packets))
+		}
 	}
 	return b.links
 }
 
 // underWay is the number of measured packets whose last flit is in the network.
 func (b *Blame) underWay() int64 { return lists.Sum(b.parts, func(p *Blame) int64 { return p.under }) }
-
-// compare checks, while no packet is under way, that channels and packets say the same.
-func (b *Blame) compare() {
-	links, packets := core.Parts{}, b.Classes[0]
-	packets.Add(&b.Classes[1])
-	for i := range b.links {
-		links.Add(&b.links[i])
-	}
-	if links != packets {
-		panic(fmt.Sprintf("core: the channels' parts are %v, the packets' %v", links, packets))
-	}
-}
 
 // Add adds the sums of another run on the same network.
 func (b *Blame) Add(other *Blame) {

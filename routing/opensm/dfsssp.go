@@ -21,7 +21,12 @@ func routeDFSSSP(s *Subnet, o *Options) (*Tables, error) {
 		return nil, err
 	}
 	available := o.OperationalVLs
-	b := newBundles(t, columns)
+	b := &bundles{t: t, columns: columns, hosts: make([]int, len(s.Switches)), layer: make([]uint8, len(columns)*len(s.Switches))}
+	for _, n := range s.hostOrder() {
+		if b.hosts[n] = len(s.hosts(n)) << s.LMC; b.hosts[n] > 0 {
+			b.sources = append(b.sources, n)
+		}
+	}
 	used, ok := b.assign(available)
 	if !ok {
 		return nil, &Refusal{"dfsssp", fmt.Sprintf("dfsssp_remove_deadlocks: ERR AD25: Not enough VLs available (avail=%d, needed=%d); Stopping dfsssp routing!", available, available+1)}
@@ -74,17 +79,6 @@ type bundles struct {
 
 // index numbers the bundles: those from node n to a column's LID.
 func (b *bundles) index(column, n int32) int { return int(column)*len(b.t.LFT) + int(n) }
-
-func newBundles(t *Tables, columns []int) *bundles {
-	s := t.Subnet
-	b := &bundles{t: t, columns: columns, hosts: make([]int, len(s.Switches)), layer: make([]uint8, len(columns)*len(s.Switches))}
-	for _, n := range s.hostOrder() {
-		if b.hosts[n] = len(s.hosts(n)) << s.LMC; b.hosts[n] > 0 {
-			b.sources = append(b.sources, n)
-		}
-	}
-	return b
-}
 
 // assign divides the bundles into at most so many layers and returns how many have pairs; not ok if
 // the last one has a cycle.

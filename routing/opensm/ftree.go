@@ -84,7 +84,14 @@ func (f *fatTree) build() string {
 	case len(adapters) == 0 || node(0) == node(len(adapters)-1):
 		return fmt.Sprintf("Fabric has %d CAs - topology is not fat-tree.", min(1, len(adapters)))
 	}
-	f.findComputeNodes()
+	listed := lists.Set(f.o.ComputeNodes, func(guid uint64) uint64 { return guid })
+	f.compute = make([]bool, f.s.adapterPorts())
+	for t, x := range f.s.Names.Terminals {
+		f.compute[t] = !f.o.HasNodes || listed[uint64(x.PortGUID)]
+	}
+	for n := range f.s.nodes() {
+		f.hosts[n] = len(f.s.hosts(n))
+	}
 	if reason := f.rankSwitches(); reason != "" {
 		return reason
 	}
@@ -118,17 +125,6 @@ func (s *Subnet) adaptersByGUID() []topology.TerminalID {
 		return cmp.Or(topology.CompareGUID(x.NodeGUID, y.NodeGUID), cmp.Compare(x.NodePort, y.NodePort))
 	})
 	return ports
-}
-
-func (f *fatTree) findComputeNodes() {
-	listed := lists.Set(f.o.ComputeNodes, func(guid uint64) uint64 { return guid })
-	f.compute = make([]bool, f.s.adapterPorts())
-	for t, x := range f.s.Names.Terminals {
-		f.compute[t] = !f.o.HasNodes || listed[uint64(x.PortGUID)]
-	}
-	for n := range f.s.nodes() {
-		f.hosts[n] = len(f.s.hosts(n))
-	}
 }
 
 // rankSwitches ranks switches by distance from the roots: a file's, or those farthest from

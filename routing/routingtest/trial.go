@@ -370,26 +370,19 @@ func Variants(t testing.TB, name string) []Variant {
 				continue
 			}
 			config := fresh()
-			setPlace(config, place, value)
+			left := place
+			param.EachSetting(config, func(_ *param.Field, v reflect.Value) {
+				if left--; left == -1 && v.Kind() == reflect.Bool {
+					v.SetBool(!v.Bool())
+				} else if left == -1 {
+					v.SetString(value)
+				}
+			})
 			deadlocks := slices.Contains(strings.Split(f.Tag.Get("deadlocks"), "|"), value)
 			all = append(all, Variant{name, f.Key, value, config, deadlocks})
 		}
 	})
 	return all
-}
-
-// setPlace gives the setting at a place among config's settings another value.
-func setPlace(config any, place int, value string) {
-	param.EachSetting(config, func(_ *param.Field, v reflect.Value) {
-		if place--; place != -1 {
-			return
-		}
-		if v.Kind() == reflect.Bool {
-			v.SetBool(!v.Bool())
-		} else {
-			v.SetString(value)
-		}
-	})
 }
 
 // On builds the variant for a topology; false if it does not carry it, or if the variant changes
@@ -408,16 +401,11 @@ var drawn = sync.OnceValue(func() []topologytest.Network {
 	return topologytest.Networks(topologytest.Size{Switches: 24, Terminals: 40})
 })
 
-// networks are a network of every family and the caller's.
-func networks(more []topologytest.Network) []topologytest.Network {
-	return slices.Concat(drawn(), more)
-}
-
 // Each runs a test of a registered routing in all of its variants, on all of the given networks
 // that carry it, and on one of each family of topologies. Routings that read files have no defaults
 // for this; their own tests call [ConformOn].
 func Each(t *testing.T, name string, more []topologytest.Network, test func(t *testing.T, n topologytest.Network, v Variant, r fabric.Routing)) {
-	nets := networks(more)
+	nets := slices.Concat(drawn(), more)
 	carried := 0
 	for _, v := range Variants(t, name) {
 		for _, n := range nets {

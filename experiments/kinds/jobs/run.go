@@ -89,10 +89,7 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 			s := &sums[j]
 			s.runs.Add(float64(len(all.ends[j])))
 			s.beside.Merge(&all.latency[j])
-			o := all.operations[j]
-			for i, x := range [...]float64{o.Mean, o.Least, o.Most, o.Bandwidth, o.Messages, o.AlgBW, o.BusBW} {
-				s.operations[i].Add(x)
-			}
+			s.operations.add(all.operations[j])
 			if r.plan.jobs[j].Repeat == 0 || len(all.ends[j]) == 0 {
 				continue
 			}
@@ -377,3 +374,10 @@ func (b *jobsBlame) write(run *experiments.Run) {
 
 // operationSums sums up the columns over replications.
 type operationSums [7]stats.Running
+
+// add counts another replication.
+func (s *operationSums) add(o kind.OperationTimes) {
+	for i, x := range [...]float64{o.Mean, o.Least, o.Most, o.Bandwidth, o.Messages, o.AlgBW, o.BusBW} {
+		s[i].Add(x)
+	}
+}

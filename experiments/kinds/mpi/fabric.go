@@ -179,7 +179,15 @@ func (c *Config) overFabric(adapter *hca.Config, run *experiments.Run, seed uint
 	return s.Divide, func(result mpi.Result, err error) (mpi.Result, error) {
 		whole, err := s.End(err)
 		if whole && err == nil {
-			row.Links, row.Network = channelTimes(s.Fabric, timings)
+			carried := telemetry.Carried{Timings: timings}
+			carried.Add(s.ChannelFlits(), s.Graph().NumPorts()+s.Graph().Terminals(), s.Cycle())
+			for i, cycles := range carried.Busy(s.Graph()) {
+				most := &row.Links
+				if telemetry.BetweenSwitches(s.Graph(), i) {
+					most = &row.Network
+				}
+				*most = max(*most, cycles*s.Clock().Seconds())
+			}
 			seen.add(s)
 			seen.Carried.Timings = timings
 		}

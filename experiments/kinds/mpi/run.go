@@ -10,8 +10,6 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
-	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
@@ -201,9 +199,16 @@ func Stopped(ctx context.Context, err error) error {
 // times fills in the times of a run, given in a unit of so many seconds.
 func (row *mpiRow) times(c *Config, w mpi.Workload, finish []int64, seconds float64) {
 	row.Elapsed = float64(slices.Max(finish)) * seconds
-	row.operations(c, w, seconds)
 	row.Total, row.First, row.Steady = row.Elapsed, math.NaN(), math.NaN()
 	s, ok := w.(*mpi.ScheduleRun)
+	var times []float64
+	if ok {
+		times = s.OperationTimes()
+	}
+	program, _ := c.program()
+	o := BenchmarkTimes(program, times, seconds)
+	row.Operation, row.OperationMin, row.OperationMax = o.Mean, o.Least, o.Most
+	row.Bandwidth, row.MessageRate, row.AlgBW, row.BusBW = o.Bandwidth, o.Messages, o.AlgBW, o.BusBW
 	if !ok || len(s.PhaseEnds()) == 0 {
 		return
 	}
@@ -229,21 +234,6 @@ func (c *Config) finishTimes(run *experiments.Run, finish []int64, unitsPerNanos
 	for r, at := range finish {
 		t.Add(r, telemetry.Exact(at, unitsPerNanosecond))
 	}
-}
-
-// channelTimes is how long the busiest channel between a terminal and its switch, and the busiest
-// between switches, carried flits, in seconds.
-func channelTimes(f *core.Fabric, timings []fabric.ChannelTiming) (links, between float64) {
-	carried := telemetry.Carried{Timings: timings}
-	carried.Add(f.ChannelFlits(), f.Graph().NumPorts()+f.Graph().Terminals(), f.Cycle())
-	for i, cycles := range carried.Busy(f.Graph()) {
-		most := &links
-		if telemetry.BetweenSwitches(f.Graph(), i) {
-			most = &between
-		}
-		*most = max(*most, cycles*f.Clock().Seconds())
-	}
-	return links, between
 }
 
 // parts fills in where the time of a run went, but for its network.
@@ -281,16 +271,4 @@ func BenchmarkTimes(program skeletons.Program, times []float64, seconds float64)
 		o.Figures = b.Figures(times)
 	}
 	return o
-}
-
-// operations fills in the times of a run's operations.
-func (row *mpiRow) operations(c *Config, w mpi.Workload, seconds float64) {
-	var times []float64
-	if s, ok := w.(*mpi.ScheduleRun); ok {
-		times = s.OperationTimes()
-	}
-	program, _ := c.program()
-	o := BenchmarkTimes(program, times, seconds)
-	row.Operation, row.OperationMin, row.OperationMax = o.Mean, o.Least, o.Most
-	row.Bandwidth, row.MessageRate, row.AlgBW, row.BusBW = o.Bandwidth, o.Messages, o.AlgBW, o.BusBW
 }

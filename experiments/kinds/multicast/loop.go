@@ -388,7 +388,14 @@ func (c *softwareCarrier) work(now sim.Time, group int, rank int32) {
 	for i := 0; i < len(c.ops); i++ {
 		switch op := c.ops[i]; op.Kind {
 		case mpi.Send:
-			read := c.send(now, group, softwarePair{rank, op.Peer}, op.Size)
+			id := int32(len(c.flows))
+			if n := len(c.free); n > 0 {
+				id, c.free = c.free[n-1], c.free[:n-1]
+			} else {
+				c.flows = append(c.flows, softwareFlow{})
+			}
+			c.flows[id] = softwareFlow{softwarePair{rank, op.Peer}, int32(group), c.hosts.packetsOf(op.Size)}
+			read := c.hosts.send(now, c.terminal(group, rank), fabric.PacketSpec{Dst: c.terminal(group, op.Peer)}, op.Size, c.first+id)
 			c.kernel.Schedule(read, c.name, softwareOver, int32(group), int64(rank))
 		case mpi.Recv:
 			pair := softwarePair{op.Peer, rank}
@@ -399,18 +406,6 @@ func (c *softwareCarrier) work(now sim.Time, group int, rank int32) {
 			c.kernel.Schedule(now+sim.Time(op.Size), c.name, softwareOver, int32(group), int64(rank))
 		}
 	}
-}
-
-// send sends a message, and returns when the adapter has read it.
-func (c *softwareCarrier) send(now sim.Time, group int, pair softwarePair, bytes int64) (read sim.Time) {
-	id := int32(len(c.flows))
-	if n := len(c.free); n > 0 {
-		id, c.free = c.free[n-1], c.free[:n-1]
-	} else {
-		c.flows = append(c.flows, softwareFlow{})
-	}
-	c.flows[id] = softwareFlow{pair, int32(group), c.hosts.packetsOf(bytes)}
-	return c.hosts.send(now, c.terminal(group, pair.from), fabric.PacketSpec{Dst: c.terminal(group, pair.to)}, bytes, c.first+id)
 }
 
 // terminal is where a rank of the collective under way is: members in a circle from the sender on.

@@ -344,7 +344,15 @@ func (s *latencySimulation) Archive(a *snapshot.Archive) {
 	a.Mark("groups")
 	snapshot.Value(a, s.loop)
 	s.carrier.archive(a)
-	s.hosts.archive(a)
+	a.Mark("hosts")
+	snapshot.Array(a, "terminals", s.nodes, snapshot.Value)
+	tally := s.tally()
+	if snapshot.Value(a, &tally); a.Reading() {
+		s.before = tally
+	}
+	if s.background != nil {
+		s.background.Archive(a)
+	}
 	sim.ArchiveKernels(a, []*sim.Kernel{s.kernel}, func(a *snapshot.Archive, e *sim.Event) int {
 		snapshot.Int(a, &e.Arg)
 		return 0
@@ -379,18 +387,6 @@ func (g *softwareGroup) archive(a *snapshot.Archive) {
 		snapshot.Int(a, &n)
 		g.met[*p] = n
 	})
-}
-
-func (h *hosts) archive(a *snapshot.Archive) {
-	a.Mark("hosts")
-	snapshot.Array(a, "terminals", h.nodes, snapshot.Value)
-	tally := h.tally()
-	if snapshot.Value(a, &tally); a.Reading() {
-		h.before = tally
-	}
-	if h.background != nil {
-		h.background.Archive(a)
-	}
 }
 
 // multicastAllreduce is the carrier that sums over the members of a group by both ways: vectors go
