@@ -136,7 +136,12 @@ func CommonTables() []TableDescription {
 	table := func(name, doc string, config any) TableDescription {
 		t := TableDescription{Name: name, Doc: doc, Repeated: config != nil}
 		if t.Repeated {
-			t.Params, t.Selections = param.DescribeParams(config), tablesIn(config)
+			t.Params = param.DescribeParams(config)
+			for f := range reflect.TypeOf(config).Elem().Fields() { // maps that the decoder leaves to others
+				if f.Tag.Get("toml") == "-" && f.Type.Kind() == reflect.Map {
+					t.Selections = append(t.Selections, strings.ToLower(f.Name))
+				}
+			}
 		}
 		return t
 	}
@@ -152,17 +157,6 @@ func CommonTables() []TableDescription {
 		table("sweep.refine", "a key and a spacing: points are added by bisection where the network ceases to be steady", nil),
 		table("quick", "dotted keys that --quick lays over the file: a variant that takes seconds", nil),
 	}
-}
-
-// tablesIn lists the maps of a pointer to a struct that the decoder leaves to others.
-func tablesIn(config any) (names []string) {
-	t := reflect.TypeOf(config).Elem()
-	for i := range t.NumField() {
-		if f := t.Field(i); f.Tag.Get("toml") == "-" && f.Type.Kind() == reflect.Map {
-			names = append(names, strings.ToLower(f.Name))
-		}
-	}
-	return names
 }
 
 func init() { figures.LabelSettings(settingsCalled) }

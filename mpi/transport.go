@@ -207,23 +207,16 @@ func (t *loggpTransport) Send(x Transfer) {
 	t.serve(t.kernel.Now(), x.From)
 }
 
-// deliver tells the sink of a transfer that will be in memory at a time.
-func (t *loggpTransport) deliver(x *hca.Mark, at sim.Time) {
-	if x.Quiet {
-		t.sink.Written(x.ID, at)
-		return
-	}
-	t.kernel.Schedule(at, t.handler, loggpDelivered, x.ID, 0)
-}
-
 // serve sends the next burst of a node, or waits until its engine is free.
 func (t *loggpTransport) serve(now sim.Time, node int32) {
 	h := &t.nodes[node]
 	if !h.Busy(now) {
 		if b, first, end, ok := h.Next(now); ok {
 			in := t.fly(node, b, first, end)
-			if b.Last {
-				t.deliver(&b.Mark, in)
+			if b.Last && b.Mark.Quiet {
+				t.sink.Written(b.Mark.ID, in)
+			} else if b.Last {
+				t.kernel.Schedule(in, t.handler, loggpDelivered, b.Mark.ID, 0)
 			}
 		}
 	}

@@ -147,15 +147,6 @@ func (x *loadWalk) send() (ok bool) {
 	}
 }
 
-// sendSome hands over the beginning of a trip.
-func (x *loadWalk) sendSome() (ok bool) {
-	rest := x.written
-	x.written = written{additions: x.additions, more: true}
-	ok = x.send()
-	x.shared, x.times = rest.shared, rest.times
-	return ok
-}
-
 // front is the heads at one distance from the sources, with their flows, in order of discovery:
 // sums must not depend on chance.
 type front struct {
@@ -259,30 +250,29 @@ func (x *loadWalk) follow(dst, region int) error {
 			} else if math.Abs(x.total-1) > 1e-9 {
 				return ErrAdaptive
 			}
-			if region == noRegion && len(x.additions) >= x.most && !x.sendSome() {
-				return errOther
+			if region == noRegion && len(x.additions) >= x.most { // the beginning of a trip
+				rest := x.written
+				x.written = written{additions: x.additions, more: true}
+				sent := x.send()
+				if x.shared, x.times = rest.shared, rest.times; !sent {
+					return errOther
+				}
 			}
 		}
 		x.now, x.next = x.next, x.now
 		if region != noRegion {
-			x.stop(region)
+			r, heads, flow := regional(x.r), x.now.heads, x.now.flow
+			x.now.clear()
+			for i, h := range heads { // those that have come to the group do not go on
+				if r.Region(h.Switch) == region {
+					x.come.append(h, flow[i])
+				} else {
+					x.now.append(h, flow[i])
+				}
+			}
 		}
 	}
 	return nil
-}
-
-// stop takes the flows that have come to a group out of those that go on.
-func (x *loadWalk) stop(region int) {
-	r := regional(x.r)
-	heads, flow := x.now.heads, x.now.flow
-	x.now.clear()
-	for i, h := range heads {
-		if r.Region(h.Switch) == region {
-			x.come.append(h, flow[i])
-		} else {
-			x.now.append(h, flow[i])
-		}
-	}
 }
 
 // divide enters the share of the flow that a hop takes.

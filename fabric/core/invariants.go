@@ -164,7 +164,11 @@ func (f *Fabric) OldestBirth() int64 {
 	}
 	oldest := f.oldestInLanes()
 	if f.Faults != nil {
-		oldest = min(oldest, f.SourcePackets.oldestBirth())
+		for id := range int32(f.SourcePackets.ids()) { // the packets whose end is not known
+			if l := f.SourcePackets.At(id); !l.delivered {
+				oldest = min(oldest, l.Spec.Birth)
+			}
+		}
 	}
 	for id := range free {
 		if !free[id] {

@@ -7,6 +7,7 @@ package measure
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
@@ -89,7 +90,15 @@ func Run(ctx context.Context, f *core.Fabric, source fabric.Workload, offered fl
 		}
 	}
 	if responder, ok := r.statistics.source.(fabric.Responder); ok {
-		r.result.Measures = r.result.noted(responder.Measures())
+		names, notes := responder.Measures(), &r.result.Meter.notes
+		if len(*notes) > len(names) {
+			panic(fmt.Sprintf("core: a workload notes measure %d and names %d", len(*notes)-1, len(names)))
+		}
+		extend(notes, len(names))
+		for i, name := range names {
+			(*notes)[i].Name = name
+		}
+		r.result.Measures = *notes
 	}
 	r.result.Samples = f.Samples()
 	if r.trace != nil {

@@ -57,14 +57,6 @@ func (b *Blame) row(in topology.PortID) ([]int64, int64) {
 	return row, lists.Total(row)
 }
 
-// farEnd is the input port that channel i, as in Links, leads to.
-func (b *Blame) farEnd(i int) (topology.PortID, bool) {
-	if ports := b.graph.NumPorts(); i >= ports {
-		return b.graph.TerminalPort[i-ports], true
-	}
-	return b.graph.PeerPort(topology.PortID(i))
-}
-
 // rootRounds bounds how far a credit stall is followed; the rest, in a cycle of full buffers,
 // stays.
 const rootRounds = 64
@@ -88,8 +80,10 @@ func (b *Blame) Roots() []float64 {
 			if x == 0 {
 				continue
 			}
-			in, ok := b.farEnd(i)
-			if !ok {
+			in, ok := topology.NoPort, true // the input port that channel i, as in Links, leads to
+			if ports := b.graph.NumPorts(); i >= ports {
+				in = b.graph.TerminalPort[i-ports]
+			} else if in, ok = b.graph.PeerPort(topology.PortID(i)); !ok {
 				roots[i] += x
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	kind "github.com/weft-sim/weft/experiments/kinds/mpi"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
@@ -129,8 +130,9 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 	run.Replications = c.Measure.Replications
 	row := r.sumUp(sums)
 	row.Elapsed = elapsed.Mean()
-	if len(r.plan.batch) > 0 {
-		r.writeBatch(sums)
+	for i := range r.plan.batch {
+		b := &r.plan.batch[i]
+		run.Table(tables.Named("batch")).Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), results.IndexList(slices.Sorted(slices.Values(b.hosts))), sums[i].slowdown.Mean())
 	}
 	if c.Measure.Links {
 		telemetry.WriteLinks(run, graph, &links)

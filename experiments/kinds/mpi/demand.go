@@ -82,7 +82,7 @@ func (c *Config) SharedDemand(p *experiments.Preflight, walk string, begin func(
 	})
 }
 
-// DemandOf is demand for a program at hand, which it uses up.
+// DemandOf works out what a program asks for, and uses it up.
 func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (Demand, error) {
 	timings, err := config.ChannelTimings(g)
 	if err != nil {

@@ -141,7 +141,12 @@ func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication
 			row.Leaders = float64(l.Leaders())
 		}
 	}
-	row.parts(&r, nodes)
+	for _, t := range r.CPU {
+		row.CPU += t.Busy.Seconds() / float64(len(r.CPU))
+		row.Copies += t.Copies.Seconds() / float64(len(r.CPU))
+		row.CPUMax, row.CopiesMax = max(row.CPUMax, t.Busy.Seconds()), max(row.CopiesMax, t.Copies.Seconds())
+	}
+	row.Adapter, row.AdapterMax = (r.HCA.SendBusy+r.HCA.RecvBusy).Seconds()/float64(2*nodes), r.HCA.Busiest.Seconds()
 	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
 	row.Static, row.Memory, row.NodeQPs = memory.ProcessStatic, memory.Process, memory.NodeQPs
 	finish := lists.Map(r.Finish, func(t sim.Time) int64 { return int64(t) })
@@ -234,17 +239,6 @@ func (c *Config) finishTimes(run *experiments.Run, finish []int64, unitsPerNanos
 	for r, at := range finish {
 		t.Add(r, telemetry.Exact(at, unitsPerNanosecond))
 	}
-}
-
-// parts fills in where the time of a run went, but for its network.
-func (row *mpiRow) parts(r *mpi.Result, nodes int) {
-	for _, t := range r.CPU {
-		row.CPU += t.Busy.Seconds() / float64(len(r.CPU))
-		row.Copies += t.Copies.Seconds() / float64(len(r.CPU))
-		row.CPUMax, row.CopiesMax = max(row.CPUMax, t.Busy.Seconds()), max(row.CopiesMax, t.Copies.Seconds())
-	}
-	row.Adapter = (r.HCA.SendBusy + r.HCA.RecvBusy).Seconds() / float64(2*nodes)
-	row.AdapterMax = r.HCA.Busiest.Seconds()
 }
 
 // OperationTimes is what benchmarks print of an operation, times in seconds; NaN where a program has none.
