@@ -179,6 +179,7 @@ func (c *Config) overFabric(adapter *hca.Config, run *experiments.Run, seed uint
 	return s.Divide, func(result mpi.Result, err error) (mpi.Result, error) {
 		whole, err := s.End(err)
 		if whole && err == nil {
+			row.Links, row.Network = 0, 0
 			carried := telemetry.Carried{Timings: timings}
 			carried.Add(s.ChannelFlits(), s.Graph().NumPorts()+s.Graph().Terminals(), s.Cycle())
 			for i, cycles := range carried.Busy(s.Graph()) {
