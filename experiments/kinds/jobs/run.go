@@ -130,9 +130,12 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 	run.Replications = c.Measure.Replications
 	row := r.sumUp(sums)
 	row.Elapsed = elapsed.Mean()
-	for i := range r.plan.batch {
-		b := &r.plan.batch[i]
-		run.Table(tables.Named("batch")).Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), results.IndexList(slices.Sorted(slices.Values(b.hosts))), sums[i].slowdown.Mean())
+	if len(r.plan.batch) > 0 {
+		t := run.Table(tables.Named("batch"))
+		for i := range r.plan.batch {
+			b := &r.plan.batch[i]
+			t.Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), results.IndexList(slices.Sorted(slices.Values(b.hosts))), sums[i].slowdown.Mean())
+		}
 	}
 	if c.Measure.Links {
 		telemetry.WriteLinks(run, graph, &links)
