@@ -34,13 +34,6 @@ func newFold(n int) fold {
 	return fold{n, n - 1<<k, k}
 }
 
-func (f fold) position(rank int) int {
-	if rank < 2*f.rest {
-		return rank / 2
-	}
-	return rank - f.rest
-}
-
 func (f fold) rank(position int) int {
 	if position < f.rest {
 		return 2*position + 1
@@ -81,7 +74,11 @@ func (f fold) program(rounds int, vector Op, contract Contract, round func(posit
 				}
 				k--
 			}
-			return round(f.position(r), k, dst)
+			position := r - f.rest
+			if r < 2*f.rest {
+				position = r / 2
+			}
+			return round(position, k, dst)
 		},
 		contract: contract,
 	}

@@ -143,11 +143,12 @@ func AlltoallBruck(e Env) Collective {
 			return dst
 		}
 		k := (round - 1) / 3
-		there := withBit(k, n)
+		d := 1 << k // there are the blocks whose distance has this bit
+		there := Slots{First: int32(d), Run: int32(d), Step: int32(2 * d), Count: int32(n/(2*d)*d + max(0, n%(2*d)-d))}
 		size := bytes * int64(there.Count)
 		in, out := Range(3*n, int(there.Count)), Range(4*n, int(there.Count))
 		there.First += int32(2 * n)
-		switch d := 1 << k; round % 3 {
+		switch round % 3 {
 		case 1:
 			return append(dst, Op{Kind: Copy, Bytes: size, Data: there, Into: out})
 		case 2:
@@ -157,12 +158,4 @@ func AlltoallBruck(e Env) Collective {
 		}
 		return append(dst, Op{Kind: Copy, Bytes: size, Data: in, Into: there})
 	})
-}
-
-// withBit is the set of numbers below n that have bit k.
-func withBit(k, n int) Slots {
-	d := 1 << k
-	count := n / (2 * d) * d
-	count += max(0, n%(2*d)-d)
-	return Slots{First: int32(d), Run: int32(d), Step: int32(2 * d), Count: int32(count)}
 }

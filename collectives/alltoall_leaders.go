@@ -259,7 +259,10 @@ type LSSSettings struct {
 // for each step.
 func AlltoallLSS(e Env, c LSSSettings) Collective {
 	n := e.Ranks
-	steps := lssHandshakes(n)
+	steps := 0 // with handshakes, of two messages each, until all n addresses, 1 + k(k+1), are known
+	for steps*(steps+1)+1 < n {
+		steps++
+	}
 	reach := steps * (steps + 1) / 2
 	l := &lss{Env: e, LSSSettings: c, handshakes: steps, window: 2*n + reach, span: 2*reach + 1}
 	contract := exchange(e).with(3*l.span+1+n,
@@ -281,16 +284,6 @@ func AlltoallLSS(e Env, c LSSSettings) Collective {
 		writes = min(writes, 1)
 	}
 	return even(n, 1+2*steps+writes, contract, l.round)
-}
-
-// lssHandshakes is the number of steps with handshakes (two messages each): the least k after which
-// all n addresses, 1 + k(k+1), are known.
-func lssHandshakes(n int) int {
-	k := 0
-	for k*(k+1)+1 < n {
-		k++
-	}
-	return k
 }
 
 type lss struct {
@@ -316,7 +309,11 @@ func (l *lss) round(rank, round int, dst []Op) []Op {
 		return l.handshake(rank, (round+1)/2, dst)
 	}
 	k := round / 2
-	return l.write(rank, k, l.learn(k, dst))
+	for side, shift := range []int{k, -k} { // the addresses of step k enter the rank's own window
+		from := l.known(k, (1+side)*l.span)
+		dst = append(dst, Op{Kind: Copy, Bytes: int64(l.Address) * int64(from.Count), Data: from, Into: l.known(k, shift)})
+	}
+	return l.write(rank, k, dst)
 }
 
 // known is the window of addresses before step k, shifted in the rank's own.
@@ -336,15 +333,6 @@ func (l *lss) handshake(rank, k int, dst []Op) []Op {
 	return append(dst,
 		message(Recv, after, 4*k, l.known(k, l.span)), message(Recv, before, 4*k+1, l.known(k, 2*l.span)),
 		message(Send, after, 4*k+1, mine), message(Send, before, 4*k, mine))
-}
-
-// learn puts the addresses of step k into the rank's own window.
-func (l *lss) learn(k int, dst []Op) []Op {
-	for side, shift := range []int{k, -k} {
-		from := l.known(k, (1+side)*l.span)
-		dst = append(dst, Op{Kind: Copy, Bytes: int64(l.Address) * int64(from.Count), Data: from, Into: l.known(k, shift)})
-	}
-	return dst
 }
 
 // write is step k of the ring.

@@ -210,14 +210,6 @@ func children(v, n int) int {
 	return k
 }
 
-// subtree is the number of ranks in the subtree of relative rank v, which are v, v+1, ...
-func subtree(v, n int) int {
-	if v == 0 {
-		return n
-	}
-	return min(v&-v, n-v)
-}
-
 // tree is the binomial tree of so many ranks.
 type tree struct {
 	Rooted
@@ -263,7 +255,10 @@ func BroadcastScatterAllgather(n, root int, bytes int64) Collective {
 	t := tree{Rooted{root}, n}
 	size := func(i int) int64 { return chunk(bytes, i, n) }
 	below := func(v int) (int64, Slots) {
-		count := subtree(v, n)
+		count := n // ranks in the subtree of relative rank v: v, v+1, ...
+		if v > 0 {
+			count = min(v&-v, n-v)
+		}
 		return chunkStart(bytes, v+count, n) - chunkStart(bytes, v, n), Range(v, count)
 	}
 	return &program{

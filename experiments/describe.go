@@ -78,7 +78,13 @@ func (k *kind) settings() []TableDescription {
 
 // describeTables documents the struct behind a table, and those behind the tables in it, [table.inner].
 func describeTables(f field) []TableDescription {
-	t := describeTable(f)
+	t, v := TableDescription{Name: f.name, Doc: f.tag.Get("doc")}, f.value
+	if v.Kind() == reflect.Map {
+		t.Names = f.tag.Get("names")
+		v = newElement(v.Type().Elem())
+	}
+	t.Params = param.DescribeParams(v.Addr().Interface())
+	t.choices(v, map[string]bool{})
 	tables := []TableDescription{t}
 	if f.value.Kind() == reflect.Map {
 		return tables
@@ -100,19 +106,6 @@ func describeTables(f field) []TableDescription {
 type ChoiceDescription struct {
 	Key, Registry, Default string
 	Entries                []param.Description
-}
-
-// describeTable documents the struct behind a table.
-func describeTable(f field) TableDescription {
-	t := TableDescription{Name: f.name, Doc: f.tag.Get("doc")}
-	v := f.value
-	if v.Kind() == reflect.Map {
-		t.Names = f.tag.Get("names")
-		v = newElement(v.Type().Elem())
-	}
-	t.Params = param.DescribeParams(v.Addr().Interface())
-	t.choices(v, map[string]bool{})
-	return t
 }
 
 // choices documents the choices among the settings of a struct, and among the settings of what can be
@@ -143,7 +136,12 @@ func CommonTables() []TableDescription {
 	table := func(name, doc string, config any) TableDescription {
 		t := TableDescription{Name: name, Doc: doc, Repeated: config != nil}
 		if t.Repeated {
-			t.Params, t.Selections = param.DescribeParams(config), tablesIn(config)
+			t.Params = param.DescribeParams(config)
+			for f := range reflect.TypeOf(config).Elem().Fields() { // maps that the decoder leaves to others
+				if f.Tag.Get("toml") == "-" && f.Type.Kind() == reflect.Map {
+					t.Selections = append(t.Selections, strings.ToLower(f.Name))
+				}
+			}
 		}
 		return t
 	}
@@ -159,17 +157,6 @@ func CommonTables() []TableDescription {
 		table("sweep.refine", "a key and a spacing: points are added by bisection where the network ceases to be steady", nil),
 		table("quick", "dotted keys that --quick lays over the file: a variant that takes seconds", nil),
 	}
-}
-
-// tablesIn lists the maps of a pointer to a struct that the decoder leaves to others.
-func tablesIn(config any) (names []string) {
-	t := reflect.TypeOf(config).Elem()
-	for i := range t.NumField() {
-		if f := t.Field(i); f.Tag.Get("toml") == "-" && f.Type.Kind() == reflect.Map {
-			names = append(names, strings.ToLower(f.Name))
-		}
-	}
-	return names
 }
 
 func init() { figures.LabelSettings(settingsCalled) }

@@ -29,6 +29,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -281,7 +282,11 @@ func (f *File) readAll(options Options, finished bool) {
 		}
 	}
 	if len(d.Problems) == 0 && !finished {
-		f.rehearse()
+		for i := range f.Plots {
+			if err := f.rehearsed(&f.Plots[i]); err != nil {
+				f.doc.Problem("plot["+strconv.Itoa(i)+"]", "cannot be drawn: %v", err)
+			}
+		}
 	}
 	if len(d.Problems) == 0 {
 		f.fillTitles(options.Set)

@@ -41,7 +41,7 @@ func (f *File) expand(finished bool) {
 	groups := results.Grouped(results.Indices(len(all)), func(i int) string {
 		var key []byte
 		for j := range f.sweep {
-			if !f.sweep[j].seeds() {
+			if keys := f.sweep[j].keys; len(keys) != 1 || keys[0] != results.SeedKey {
 				key = binary.AppendUvarint(key, uint64(all[i][j]))
 			}
 		}
@@ -295,16 +295,11 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 			continue
 		}
 		for _, t := range k.settings() {
-			if t.has(key) {
+			if slices.ContainsFunc(t.all(), func(p param.Param) bool { return p.Key == key }) {
 				d.unknown[key] = fmt.Sprintf("stands outside its table: it belongs under [%s]", t.Header())
 			}
 		}
 	}
-}
-
-// has tells whether key is a setting of the table or of one of its choices.
-func (t TableDescription) has(key string) bool {
-	return slices.ContainsFunc(t.all(), func(p param.Param) bool { return p.Key == key })
 }
 
 // alike lists the first of some points for which the kind finds the same things before a run, and

@@ -97,16 +97,6 @@ func (f *File) checkColumn(key, name, table string, columns []string) {
 	f.doc.Problem(key, "= %q: not a column of %s%s: there are %s", name, of, param.DidYouMean(name, columns), strings.Join(columns, ", "))
 }
 
-// rehearse draws the figures from tables that have the points but none of their results, to
-// find out before anything is computed what cannot be drawn of any.
-func (f *File) rehearse() {
-	for i := range f.Plots {
-		if err := f.rehearsed(&f.Plots[i]); err != nil {
-			f.doc.Problem("plot["+strconv.Itoa(i)+"]", "cannot be drawn: %v", err)
-		}
-	}
-}
-
 // rehearsed is what is wrong with a figure. Whatever hangs on results passes.
 func (f *File) rehearsed(p *figures.PlotConfig) error {
 	t := &results.Table{Columns: f.columnsOf(p.Table)}

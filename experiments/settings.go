@@ -311,25 +311,11 @@ func (f *File) baseSettings() []document.Setting {
 		all = append(all, s)
 	}
 	all = slices.DeleteFunc(all, func(s document.Setting) bool { return slices.Contains(f.keys, s.Key) })
-	shared := f.sharedSettings()
-	for _, s := range f.Points[0].settings.all() {
-		if !given[s.Key] && !slices.Contains(f.keys, s.Key) && shared[s.Key] && !f.shared.idle(s.Key) {
-			all = append(all, s)
-		}
-	}
-	rank := f.settingRanks()
-	slices.SortStableFunc(all, func(a, b document.Setting) int {
-		return cmp.Or(rank[document.Parent(a.Key)]-rank[document.Parent(b.Key)], strings.Compare(document.Parent(a.Key), document.Parent(b.Key)), rank[a.Key]-rank[b.Key])
-	})
-	return all
-}
-
-// settingRanks orders tables and keys as the kind declares them; a key that
-// only some points know comes where the first of them has it.
-func (f *File) settingRanks() map[string]int {
-	rank := map[string]int{}
+	times := map[string]int{} // in how many points a setting has come to a value
+	rank := map[string]int{}  // tables and keys as the kind declares them; a key that only some points know comes where the first of them has it
 	for _, p := range f.Points {
 		for i, s := range p.settings.all() {
+			times[s.Key+" = "+document.Format(s.Value)]++
 			for _, key := range []string{document.Parent(s.Key), s.Key} {
 				if _, known := rank[key]; !known {
 					rank[key] = i
@@ -337,20 +323,14 @@ func (f *File) settingRanks() map[string]int {
 			}
 		}
 	}
-	return rank
-}
-
-// sharedSettings is the set of settings that have come to the same value in every point.
-func (f *File) sharedSettings() map[string]bool {
-	times := map[string]int{} // by key and value
-	for _, p := range f.Points {
-		for _, s := range p.settings.all() {
-			times[s.Key+" = "+document.Format(s.Value)]++
+	for _, s := range f.Points[0].settings.all() {
+		shared := times[s.Key+" = "+document.Format(s.Value)] == len(f.Points)
+		if !given[s.Key] && !slices.Contains(f.keys, s.Key) && shared && !f.shared.idle(s.Key) {
+			all = append(all, s)
 		}
 	}
-	shared := map[string]bool{}
-	for _, s := range f.Points[0].settings.all() {
-		shared[s.Key] = times[s.Key+" = "+document.Format(s.Value)] == len(f.Points)
-	}
-	return shared
+	slices.SortStableFunc(all, func(a, b document.Setting) int {
+		return cmp.Or(rank[document.Parent(a.Key)]-rank[document.Parent(b.Key)], strings.Compare(document.Parent(a.Key), document.Parent(b.Key)), rank[a.Key]-rank[b.Key])
+	})
+	return all
 }

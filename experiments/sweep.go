@@ -23,9 +23,6 @@ type axis struct {
 	places []string
 }
 
-// seeds tells whether the axis varies the seed alone.
-func (a *axis) seeds() bool { return len(a.keys) == 1 && a.keys[0] == results.SeedKey }
-
 // refuseTwice refuses steps that are there twice: their points would count as replications of each other.
 func (a *axis) refuseTwice(d *document.Tree) {
 	seen := map[string]bool{}

@@ -163,16 +163,6 @@ func (c *connector) released(a, b int32) int32 {
 	return first
 }
 
-// asked is the rank that a has asked for the connection to b, which is not ready: b, or with XRC
-// the process of b's node that the first waiting message is for.
-func (c *connector) asked(a, b int32) int32 {
-	if !c.perNode {
-		return b
-	}
-	_, to := c.rt.messages.At(c.waiting[c.link(a, b)].head - 1).ends()
-	return to
-}
-
 // kernel spends CPU time of a in the kernel.
 func (c *connector) kernel(a int32, now, t sim.Time) sim.Time {
 	c.rt.stats.KernelTime += t
@@ -212,7 +202,11 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	at := c.rt.takeIn(b, m, now, c.rt.Protocols.RecvOverhead, Connecting, id)
 	switch c.get(b, a) {
 	case linkPending:
-		if c.asked(b, a) == a {
+		asked := a // by b for the connection, which is not ready; with XRC the process of a's node that the first waiting message is for
+		if c.perNode {
+			_, asked = c.rt.messages.At(c.waiting[c.link(b, a)].head - 1).ends()
+		}
+		if asked == a {
 			c.rt.close(id, m)
 			c.establish(b, a, at)
 			return

@@ -245,14 +245,6 @@ func (w *JobsRun) begin(j *jobRun, rank int32, now int64, dst []Op) []Op {
 	return dst
 }
 
-// keepsOrder tells whether a rank's program keeps the order of what it releases, as schedules do.
-func (w *JobsRun) keepsOrder(rank int32) bool {
-	if w == nil {
-		return false
-	}
-	return w.jobs[w.jobOf[rank]].schedule
-}
-
 // goesOn tells whether a rank has another run. If that depends on the time, the first rank that
 // asks decides for its job: messages would find no receiver otherwise.
 func (w *JobsRun) goesOn(j *jobRun, r *jobRank, now int64) bool {

@@ -81,7 +81,16 @@ func (p LogGOPS) RunKept(w Workload, progress Progress, checkpoint Checkpoint) (
 	if m.err != nil {
 		return LogGOPSResult{}, m.err
 	}
-	return m.finish()
+	m.result.Finish = make([]int64, m.work.Ranks())
+	for r := range m.result.Finish {
+		for _, t := range m.clocks[r*int(m.stride):][:m.cpus] {
+			m.result.Finish[r] = max(m.result.Finish[r], t)
+		}
+		if m.result.Finish[r] >= farFuture {
+			return LogGOPSResult{}, errTimeOverflow
+		}
+	}
+	return m.result, nil
 }
 
 func (p LogGOPS) machine(w Workload) *loggopsMachine {
@@ -101,19 +110,6 @@ func (p LogGOPS) machine(w Workload) *loggopsMachine {
 	}
 	m.clocks = make([]int64, int64(m.stride)*int64(w.Ranks()))
 	return m
-}
-
-func (m *loggopsMachine) finish() (LogGOPSResult, error) {
-	m.result.Finish = make([]int64, m.work.Ranks())
-	for r := range m.result.Finish {
-		for _, t := range m.clocks[r*int(m.stride):][:m.cpus] {
-			m.result.Finish[r] = max(m.result.Finish[r], t)
-		}
-		if m.result.Finish[r] >= farFuture {
-			return LogGOPSResult{}, errTimeOverflow
-		}
-	}
-	return m.result, nil
 }
 
 // rankLists are the posted receives and the early messages of a rank.

@@ -47,7 +47,9 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 	*m = message{transit: m.transit}
 	m.from, m.to, m.sendID, m.tag, m.bytes, m.protocol, m.open = from, op.Peer, op.ID, op.Tag, op.Size, op.Protocol, 1
 	if rt.Timeline != nil {
-		rt.numberMessage(m)
+		l := &rt.Timeline.ranks[from]
+		*rt.transit(m) = transit{departure: departure{number: l.messages}}
+		l.messages++
 	}
 	if op.Control {
 		rt.stats.Control++
@@ -129,20 +131,17 @@ func (rt *runtime) allocate() int32 {
 
 // close ends the message for one of its sides, which must not look at it any more.
 func (rt *runtime) close(i int32, m *message) {
-	if rt.closed(m) {
+	var left int32 // sides for which it is not over, which may be in different parts
+	if len(rt.parts) > 1 {
+		left = atomic.AddInt32(&m.open, -1)
+	} else {
+		m.open--
+		left = m.open
+	}
+	if left == 0 {
 		m.next = rt.freeMsg
 		rt.freeMsg = i + 1
 	}
-}
-
-// closed takes one off the sides for which a message is not over, and tells whether it was the
-// last. Sides may be in different parts.
-func (rt *runtime) closed(m *message) bool {
-	if len(rt.parts) > 1 {
-		return atomic.AddInt32(&m.open, -1) == 0
-	}
-	m.open--
-	return m.open == 0
 }
 
 // leave posts a message of the program, on which the CPU has spent its time.
@@ -167,7 +166,7 @@ func (rt *runtime) stage(i int32, m *message, now sim.Time) {
 	at := now
 	if rt.Protocols.StagingPage > 0 && !m.shared {
 		if m.stage == stageEager && m.pieces.all == 0 {
-			at += rt.Protocols.staging(m.bytes)
+			at += sim.Time(float64(rt.Protocols.StagingPage) * float64(m.bytes) / 4096)
 		}
 		key := uint64(m.from)<<32 | uint64(m.to)
 		if at = max(at, rt.staged[key]); at > now {
@@ -250,7 +249,10 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 	}
 	rt.transport.Send(t)
 	if m.pieces.all > 0 {
-		rt.sendPieces(m, t)
+		for m.pieces.sent++; m.pieces.sent < m.pieces.made; m.pieces.sent++ {
+			t.Bytes = rt.pieceBytes(m, m.pieces.sent)
+			rt.transport.Send(t)
+		}
 	}
 }
 

@@ -122,14 +122,6 @@ func newMemory(k *sim.Kernel, config *Memory, domainOf []int32, nodes int, ended
 	return m
 }
 
-// of is the same memory for another part, which uses its own nodes' only.
-func (m *memory) of(k *sim.Kernel, ended func(rank int32)) *memory {
-	other := *m
-	other.kernel, other.ended = k, ended
-	other.handler = k.Register(&other)
-	return &other
-}
-
 func bytesPerPicosecond(r sim.Rate) float64 { return float64(r) / 8e12 }
 
 // copy begins to copy so many bytes for a rank now, at most at the given rate.
@@ -157,15 +149,11 @@ func (m *memory) share(of int32) {
 		return
 	}
 	fairShares(d.copies, m.bandwidth)
-	m.kernel.Schedule(d.nextEnd(), m.handler, 0, of, d.serial)
-}
-
-func (d *domain) nextEnd() sim.Time {
-	next := float64(latest)
+	next := float64(latest) // end, from now
 	for i := range d.copies {
 		next = min(next, d.copies[i].left/d.copies[i].rate)
 	}
-	return d.since + sim.Time(next+almost)
+	m.kernel.Schedule(d.since+sim.Time(next+almost), m.handler, 0, of, d.serial)
 }
 
 // almost 1: times are rounded up to whole picoseconds, but for errors of floating point.
@@ -268,7 +256,10 @@ func newCopies(rt *runtime, nodes int) *copies {
 		return nil
 	}
 	if first := rt.parts[0].copies; first != nil {
-		return &copies{first.memory.of(rt.kernel, rt.moved), first.ranks}
+		own := *first.memory // for another part, which uses its own nodes' only
+		own.kernel, own.ended = rt.kernel, rt.moved
+		own.handler = rt.kernel.Register(&own)
+		return &copies{&own, first.ranks}
 	}
 	return &copies{newMemory(rt.kernel, &rt.Memory, rt.places.domainOf, nodes, rt.moved), make([]copier, len(rt.ranks))}
 }
@@ -296,12 +287,6 @@ func (rt *runtime) copy(r int32, start, fixed sim.Time, bytes, most float64, the
 // copyMessage is copy for so many bytes of a message.
 func (rt *runtime) copyMessage(r int32, start, fixed sim.Time, bytes int64, m *message, then afterCopy, id int32) bool {
 	return rt.copy(r, start, fixed, float64(bytes), bytesPerPicosecond(rt.rateOf(m)), then, id)
-}
-
-func (rt *runtime) beginCopy(r int32, now sim.Time) {
-	c := &rt.copies.ranks[r]
-	c.began = now
-	rt.copies.memory.copy(r, c.bytes, c.most)
 }
 
 // moved is told that a copy of r is in place. Time that a daemon had the CPU delays its end.

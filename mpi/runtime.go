@@ -192,7 +192,7 @@ func (rt *runtime) release(r int32) {
 	if len(rt.ready) == 0 {
 		return
 	}
-	if !rt.inOrder && !rt.jobs.keepsOrder(r) {
+	if !rt.inOrder && (rt.jobs == nil || !rt.jobs.jobs[rt.jobs.jobOf[r]].schedule) {
 		slices.SortStableFunc(rt.ready, func(a, b Op) int { return int(a.Kind) - int(b.Kind) })
 	}
 	q := &rt.ranks[r]
@@ -248,7 +248,9 @@ func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 			rt.written(id, k.Now())
 		}
 	case evCopy:
-		rt.beginCopy(e.Target, k.Now())
+		c := &rt.copies.ranks[e.Target]
+		c.began = k.Now()
+		rt.copies.memory.copy(e.Target, c.bytes, c.most)
 	case evCopied:
 		rt.copied(e.Target, k.Now())
 	case evReady:

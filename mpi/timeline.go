@@ -138,12 +138,6 @@ func (rt *runtime) transit(m *message) *transit {
 	return all.At(m.transit - 1)
 }
 
-func (rt *runtime) numberMessage(m *message) {
-	x, l := rt.transit(m), &rt.Timeline.ranks[m.from]
-	*x = transit{departure: departure{number: l.messages}}
-	l.messages++
-}
-
 // sends notes that a stage of a message leaves a rank.
 func (rt *runtime) sends(m *message, from int32, bytes int64, local bool) {
 	x, now := rt.transit(m), rt.kernel.Now()

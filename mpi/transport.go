@@ -150,10 +150,6 @@ func (p *Protocols) overhead(shared bool, otherwise sim.Time) sim.Time {
 	return otherwise
 }
 
-func (p *Protocols) staging(bytes int64) sim.Time {
-	return sim.Time(float64(p.StagingPage) * float64(bytes) / 4096)
-}
-
 func copyTime(bytes int64, rate sim.Rate) sim.Time {
 	return sim.Time(float64(bytes) * 8e12 / float64(rate))
 }
@@ -211,23 +207,16 @@ func (t *loggpTransport) Send(x Transfer) {
 	t.serve(t.kernel.Now(), x.From)
 }
 
-// deliver tells the sink of a transfer that will be in memory at a time.
-func (t *loggpTransport) deliver(x *hca.Mark, at sim.Time) {
-	if x.Quiet {
-		t.sink.Written(x.ID, at)
-		return
-	}
-	t.kernel.Schedule(at, t.handler, loggpDelivered, x.ID, 0)
-}
-
 // serve sends the next burst of a node, or waits until its engine is free.
 func (t *loggpTransport) serve(now sim.Time, node int32) {
 	h := &t.nodes[node]
 	if !h.Busy(now) {
 		if b, first, end, ok := h.Next(now); ok {
 			in := t.fly(node, b, first, end)
-			if b.Last {
-				t.deliver(&b.Mark, in)
+			if b.Last && b.Mark.Quiet {
+				t.sink.Written(b.Mark.ID, in)
+			} else if b.Last {
+				t.kernel.Schedule(in, t.handler, loggpDelivered, b.Mark.ID, 0)
 			}
 		}
 	}
@@ -368,13 +357,6 @@ func (rt *runtime) postPiece(i int32, m *message, now sim.Time) (more bool) {
 		rt.transmit(i, m, m.from, m.to)
 	}
 	return more
-}
-
-func (rt *runtime) sendPieces(m *message, t Transfer) {
-	for m.pieces.sent++; m.pieces.sent < m.pieces.made; m.pieces.sent++ {
-		t.Bytes = rt.pieceBytes(m, m.pieces.sent)
-		rt.transport.Send(t)
-	}
 }
 
 // inMemory is how much of a message the receiver has taken in.

@@ -130,7 +130,10 @@ func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
 			}
 			gateways := grouped.Gateways(from, to)
 			if len(gateways) == 0 && w.damage != nil {
-				w.lose(from, to)
+				w.damage.missing[from*w.groups+to] = true
+				for _, s := range w.members(from) {
+					w.steps[w.toGroup(s, int32(to))] = nowhere
+				}
 				continue
 			}
 			if len(gateways) == 0 {
@@ -323,14 +326,6 @@ func (w *groupWalk) up(s topology.SwitchID) bool { return w.damage == nil || !w.
 
 // nowhere is a step that cannot be made: with faults it stands for several[0], a way of no choices.
 const nowhere int32 = ^0
-
-// lose enters that no gateway is left from one group to another.
-func (w *groupWalk) lose(from, to int) {
-	w.damage.missing[from*w.groups+to] = true
-	for _, s := range w.members(from) {
-		w.steps[w.toGroup(s, int32(to))] = nowhere
-	}
-}
 
 // lost tells whether no minimal path leads from one group to another.
 func (w *groupWalk) lost(from, to int32) bool {

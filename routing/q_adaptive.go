@@ -142,7 +142,12 @@ func (q *qAdaptive) choose(m *qMemory, h *fabric.Head, row int, now int64, rando
 	m.learn(h.Switch, now)
 	estimates, other, threshold := m.row(h.Switch, row), topology.PortID(0), q.config.Source
 	if between {
-		other, threshold = q.aside(h.Switch, random), q.config.Between
+		at := &q.at[h.Switch]
+		member := int32(random.IntN(int(q.size[at.group]) - 1)) // another of the switch's group
+		if member >= at.member {
+			member++
+		}
+		other, threshold = topology.PortID(q.local(h.Switch, member)>>stepBits), q.config.Between
 	} else {
 		other = q.links[h.Switch][leastOf(estimates)]
 	}
@@ -204,16 +209,6 @@ func (q *qAdaptive) minimal(h *fabric.Head, random *sim.Stream) topology.PortID 
 		return topology.PortID(steps[0] >> stepBits)
 	}
 	return topology.PortID(steps[random.IntN(len(steps))] >> stepBits)
-}
-
-// aside is the port to a random other switch of a switch's group.
-func (q *qAdaptive) aside(s topology.SwitchID, random *sim.Stream) topology.PortID {
-	at := &q.at[s]
-	member := int32(random.IntN(int(q.size[at.group]) - 1))
-	if member >= at.member {
-		member++
-	}
-	return topology.PortID(q.local(s, member) >> stepBits)
 }
 
 // leave counts a hop by a port; a port that is no minimal step makes the packet go around.

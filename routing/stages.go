@@ -97,7 +97,17 @@ func StagedDependencies(g *topology.Graph, r fabric.Routing, vcs int, yield Depe
 		waiting = append(waiting, ended)
 	}
 	for _, ended := range waiting {
-		ended.yieldAll(w, yield)
+		for i := range ended.list {
+			x := &ended.list[i]
+			first := w.graph.PortStart[x.at]
+			for word, set := range x.in {
+				for ; set != 0; set &= set - 1 {
+					bit := 64*word + bits.TrailingZeros64(set)
+					held, _ := w.graph.PeerPort(first + topology.PortID(bit/w.vcs))
+					yield(topology.Channel{Port: held, VC: uint8(bit % w.vcs)}, x.wanted)
+				}
+			}
+		}
 	}
 	return true, nil
 }
@@ -150,21 +160,6 @@ func (a *arrivals) join(b *arrivals) {
 		mine := a.at(x.stageKey, len(x.in))
 		for j, set := range x.in {
 			mine.in[j] |= set
-		}
-	}
-}
-
-// yieldAll yields what packets that have ended a stage wait for.
-func (a *arrivals) yieldAll(w *walker, yield Dependent) {
-	for i := range a.list {
-		x := &a.list[i]
-		first := w.graph.PortStart[x.at]
-		for word, set := range x.in {
-			for ; set != 0; set &= set - 1 {
-				bit := 64*word + bits.TrailingZeros64(set)
-				held, _ := w.graph.PeerPort(first + topology.PortID(bit/w.vcs))
-				yield(topology.Channel{Port: held, VC: uint8(bit % w.vcs)}, x.wanted)
-			}
 		}
 	}
 }

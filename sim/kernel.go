@@ -286,7 +286,11 @@ func ArchiveKernels(a *snapshot.Archive, kernels []*Kernel, owner func(a *snapsh
 		}
 		of := owner(a, e)
 		if a.Reading() && a.Err() == nil {
-			kernels[of].again(e)
+			if k := kernels[of]; e.seq < keyed {
+				k.Schedule(e.At, e.Handler, e.Kind, e.Target, e.Arg)
+			} else {
+				k.ScheduleKeyed(e.At, e.Handler, e.Kind, e.Target, e.Arg, e.seq&^keyed)
+			}
 		}
 	})
 }
@@ -308,15 +312,6 @@ func (e *Event) archive(a *snapshot.Archive, before Time) {
 	key := e.seq &^ keyed
 	snapshot.Int(a, &key)
 	e.seq = keyed | key
-}
-
-// again schedules an event that has been read.
-func (k *Kernel) again(e *Event) {
-	if e.seq < keyed {
-		k.Schedule(e.At, e.Handler, e.Kind, e.Target, e.Arg)
-	} else {
-		k.ScheduleKeyed(e.At, e.Handler, e.Kind, e.Target, e.Arg, e.seq&^keyed)
-	}
 }
 
 // events appends all events to come, in no particular order.

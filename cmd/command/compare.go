@@ -78,7 +78,10 @@ func (a *App) compare(ctx context.Context, args []string, flags *compareFlags) e
 	}
 	goals := experiments.Goals(tables[0])
 	if flags.metric == "" {
-		flags.metric = metricOf(tables[0], goals)
+		flags.metric = "latency_mean_ns"
+		if len(goals) > 0 && !slices.Contains(tables[0].Columns, flags.metric) {
+			flags.metric = goals[0].Column
+		}
 	}
 	var pairs []pair
 	significant := 0
@@ -140,15 +143,6 @@ func selected(ctx context.Context, names, where []string) (tables []*results.Tab
 		tables = append(tables, some)
 	}
 	return tables, nil
-}
-
-// metricOf is what is compared of a table where nothing is asked for.
-func metricOf(t *results.Table, goals []results.Goal) string {
-	const usual = "latency_mean_ns"
-	if len(goals) > 0 && !slices.Contains(t.Columns, usual) {
-		return goals[0].Column
-	}
-	return usual
 }
 
 // variants parts a table by the values of --between, the baseline first.
@@ -235,19 +229,6 @@ func undecided(pairs []pair) bool {
 	return !slices.ContainsFunc(pairs, func(p pair) bool { return slices.ContainsFunc(p.Differences, decided) })
 }
 
-// writeComparisons writes all pairs as one CSV table.
-func writeComparisons(w io.Writer, pairs []pair) error {
-	all := &results.Table{}
-	for _, p := range pairs {
-		t := p.Table()
-		all.Columns = append([]string{"baseline", "variant"}, t.Columns...)
-		for _, row := range t.Rows {
-			all.Rows = append(all.Rows, append([]string{p.a, p.b}, row...))
-		}
-	}
-	return all.Write(w)
-}
-
 func printComparison(out io.Writer, p pair) error {
 	fmt.Fprintf(out, "%s of %s (b) against %s (a)\n\n", p.Metric, p.b, p.a)
 	t := &results.Table{Columns: append(slices.Clone(p.Keys), "a", "b", "b - a", "95 % interval", "relative", "p (Holm)", "judgement")}
@@ -306,4 +287,17 @@ var methodNames = map[string]string{
 	results.Paired:    "Student's t test on differences seed by seed",
 	results.Welch:     "Welch's t test",
 	results.Intervals: "t test on the intervals of single rows",
+}
+
+// writeComparisons writes all pairs as one CSV table.
+func writeComparisons(w io.Writer, pairs []pair) error {
+	all := &results.Table{}
+	for _, p := range pairs {
+		t := p.Table()
+		all.Columns = append([]string{"baseline", "variant"}, t.Columns...)
+		for _, row := range t.Rows {
+			all.Rows = append(all.Rows, append([]string{p.a, p.b}, row...))
+		}
+	}
+	return all.Write(w)
 }

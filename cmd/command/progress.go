@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
@@ -39,7 +40,7 @@ const (
 // for lines of text.
 func newProgress(stderr, messages io.Writer, f *experiments.File, quiet bool) *progress {
 	p := &progress{w: messages, name: f.Name, quiet: quiet}
-	if !quiet && isTerminal(stderr) {
+	if file, ok := stderr.(*os.File); ok && !quiet && term.IsTerminal(int(file.Fd())) {
 		p.w = stderr
 		p.newBar(len(f.Points), document.Legible(f.Title))
 	}
@@ -54,16 +55,6 @@ func (p *progress) newBar(points int, description string) {
 		progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(false),
 		progressbar.OptionFullWidth())
-}
-
-// isTerminal tells whether someone is likely to look at w.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func (p *progress) update(now engine.Progress) {

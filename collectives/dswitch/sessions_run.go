@@ -119,7 +119,14 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 	if r.Row.LostPairs > 0 {
 		r.Row.AccessBound = n.accessBound(schedule)
 	}
-	r.countPackets(n)
+	least, most := n.Processors(), 0 // that living processors have received
+	for d := range n.Processors() {
+		if !n.faults.unitDead(0, d) {
+			heard := r.Row.got[d].count()
+			least, most = min(least, heard), max(most, heard)
+		}
+	}
+	r.Row.PacketsReceived, r.Row.PacketsReceivedMax = min(least, most), most // nobody lives: 0
 	r.Reach = n.Reach()
 	if r.Reach.Detour > 0 {
 		r.relay(n, c)
@@ -235,18 +242,6 @@ func drawFaults(s *topology.DistributedSwitch, c SessionsConfig, seed uint64) ([
 		drawn = append(drawn, parts[:kind.count]...)
 	}
 	return drawn, errors.Join(problems...)
-}
-
-// countPackets finds the living processors that have received least and most.
-func (r *SessionsResult) countPackets(n *SessionNetwork) {
-	least, most := n.Processors(), 0
-	for d := range n.Processors() {
-		if !n.faults.unitDead(0, d) {
-			heard := r.Row.got[d].count()
-			least, most = min(least, heard), max(most, heard)
-		}
-	}
-	r.Row.PacketsReceived, r.Row.PacketsReceivedMax = min(least, most), most // nobody lives: 0
 }
 
 // relay plays the sessions that restore broken pairs and counts what arrives.

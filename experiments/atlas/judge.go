@@ -91,9 +91,19 @@ func (r *Reference) curveSection() *judge.Section {
 			}})
 	}
 	section.Conclude = func(_ *results.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
-		ok, agree := enough(all)
+		// Nine of ten curves are to agree, among those that another program measured and that can be judged.
+		agree, peers := 0, 0
+		for _, s := range all {
+			if s.Cells[4] == "true" || s.Verdict == judge.NotJudged || s.Verdict == judge.Unreadable {
+				continue
+			}
+			peers++
+			if s.Verdict == judge.Agrees {
+				agree++
+			}
+		}
 		shown := judge.TableOf([]string{"curve", "graph", "routing", "traffic", "second_reading", "agree", "differ", "not_judged"}, all)
-		return judge.Conclusion{Shown: shown, File: "curves.csv", Text: fmt.Sprintf("%s curves agree; points: %s", agree, count), Failed: !ok}, nil
+		return judge.Conclusion{Shown: shown, File: "curves.csv", Text: fmt.Sprintf("%d of %d curves agree; points: %s", agree, peers, count), Failed: 10*agree < 9*peers}, nil
 	}
 	return section
 }
@@ -119,22 +129,6 @@ func summarise(c *Curve, rows []judge.Row) judge.Row {
 		s.Verdict, s.Note = judge.NotJudged, "no point can be judged"
 	}
 	return s
-}
-
-// enough tells whether nine of ten curves agree, among those that another program measured and that
-// can be judged. count says how many of how many.
-func enough(all []judge.Row) (ok bool, count string) {
-	agree, peers := 0, 0
-	for _, s := range all {
-		if s.Cells[4] == "true" || s.Verdict == judge.NotJudged || s.Verdict == judge.Unreadable {
-			continue
-		}
-		peers++
-		if s.Verdict == judge.Agrees {
-			agree++
-		}
-	}
-	return 10*agree >= 9*peers, fmt.Sprintf("%d of %d", agree, peers)
 }
 
 // Curve is a row of curves.csv with its points and configuration.

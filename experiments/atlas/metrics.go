@@ -109,7 +109,10 @@ func byRouting(uniform, valiant bool, ways int) func(*Reference, *subject) (stri
 			if err != nil {
 				return "", 0, err
 			}
-			f = fixedFlows(n.graph, destinations)
+			f = square[float64](n.graph.Switches())
+			for t, d := range destinations {
+				f[n.graph.TerminalSwitch(topology.TerminalID(t))][n.graph.TerminalSwitch(topology.TerminalID(d))]++
+			}
 		}
 		if valiant {
 			f = f.valiant()
@@ -140,14 +143,6 @@ func uniformFlows(g *topology.Graph) flows {
 	return lists.Make(n, func(int) []float64 {
 		return slices.Repeat([]float64{float64(g.Terminals()) / float64(n) / float64(n)}, n)
 	})
-}
-
-func fixedFlows(g *topology.Graph, destinations []int) flows {
-	f := square[float64](g.Switches())
-	for t, d := range destinations {
-		f[g.TerminalSwitch(topology.TerminalID(t))][g.TerminalSwitch(topology.TerminalID(d))]++
-	}
-	return f
 }
 
 // valiant replaces each flow by two, over every switch but the source and the destination.

@@ -271,7 +271,9 @@ var laws = map[string]law{
 		return same("algebraic connectivity", metrics.AlgebraicConnectivity(n.graph), q+1-math.Sqrt(q), 1e-6)
 	}},
 	// No Jellyfish has a smaller mean distance than the tree of levels 1, r, r(r-1), ...
-	"jellyfish-mean": {"jellyfish", jellyfishes(), func(n *subject) error {
+	"jellyfish-mean": {"jellyfish", lists.Make(8, func(seed int) string {
+		return fmt.Sprintf("switches = %d\ndegree = %d\nterminals = 1\nseed = %d\n", 20+10*seed, 4+seed, seed)
+	}), func(n *subject) error {
 		if m := n.metrics(); m.MeanDistance < metrics.MeanDistanceBound(m.Switches, m.Degree[1]) {
 			return fmt.Errorf("mean distance %v below the bound", m.MeanDistance)
 		}
@@ -348,14 +350,6 @@ func (l law) hold() error {
 
 // hyperXs are some of three terminals a switch.
 var hyperXs = eachOf("dims = %s\nterminals = 3\n", "[4, 4]", "[3, 5]", "[2, 4, 6]", "[6]", "[3, 3, 3]")
-
-// jellyfishes are eight of growing size and degree.
-func jellyfishes() (settings []string) {
-	for seed := range 8 {
-		settings = append(settings, fmt.Sprintf("switches = %d\ndegree = %d\nterminals = 1\nseed = %d\n", 20+10*seed, 4+seed, seed))
-	}
-	return settings
-}
 
 // eachOf puts each value into a form of settings.
 func eachOf[T any](form string, values ...T) (settings []string) {

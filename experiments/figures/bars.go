@@ -14,15 +14,6 @@ import (
 	"github.com/weft-sim/weft/sim/lists"
 )
 
-// categorise replaces x by the index of its category, in the order of first appearance.
-func categorise(f *plot.Figure, s *plot.Series, t *results.Table, points [][]int, category func(row []string) string) {
-	for i, rows := range points {
-		name := category(t.Rows[rows[0]])
-		f.Categories = results.AddNew(f.Categories, name)
-		s.X[i] = float64(slices.Index(f.Categories, name))
-	}
-}
-
 // spread tells whether a bar is the mean of all its place's rows, such as one role's channels, and
 // shows their range.
 func (p *PlotConfig) spread(t *results.Table) bool { return p.categorical() && !t.OfResults() }

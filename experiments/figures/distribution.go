@@ -22,7 +22,10 @@ type bin struct{ from, to, count float64 }
 func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*group) error {
 	lower := p.X
 	if len(p.Percentiles) > 0 || p.Style == string(plot.Box) && !hasBins(t, p.X) {
-		lower = binColumn(t)
+		lower = ""
+		if at := slices.IndexFunc(t.Columns, func(name string) bool { return hasBins(t, name) }); at >= 0 {
+			lower = t.Columns[at]
+		}
 	}
 	upper := strings.Replace(lower, "_from_", "_to_", 1)
 	if upper == lower || !slices.Contains(t.Columns, upper) {
@@ -77,7 +80,10 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*gr
 		default:
 			_, _, unit := splitColumn(lower)
 			f.YLabel = cmp.Or(p.YLabel, "Share of "+quantity(counts[0])+" per "+cmp.Or(unit, "unit"))
-			s = density(bins)
+			all := total(bins) // by it and by width, so that bins and series of unequal size compare
+			for _, b := range bins {
+				s.X, s.XEnd, s.Y = append(s.X, b.from), append(s.XEnd, b.to), append(s.Y, b.count/(all*(b.to-b.from)))
+			}
 		}
 		s.Name = g.name
 		if behind(g.rows) {
@@ -102,14 +108,6 @@ func hasBins(t *results.Table, x string) bool {
 	return upper != x && slices.Contains(t.Columns, upper)
 }
 
-// binColumn is the first column of lower edges; empty if there is none.
-func binColumn(t *results.Table) string {
-	if at := slices.IndexFunc(t.Columns, func(name string) bool { return hasBins(t, name) }); at >= 0 {
-		return t.Columns[at]
-	}
-	return ""
-}
-
 // binsOf sums counts by bin, in the order of the edges.
 func binsOf(t *results.Table, from, to, counts string) ([]bin, error) {
 	lower, err := t.Numbers(from)
@@ -132,29 +130,6 @@ func binsOf(t *results.Table, from, to, counts string) ([]bin, error) {
 }
 
 func total(bins []bin) float64 { return lists.Sum(bins, func(b bin) float64 { return b.count }) }
-
-// density is the share of all counts by width, so that bins of unequal width and
-// series of unequal size compare.
-func density(bins []bin) (s plot.Series) {
-	all := total(bins)
-	for _, b := range bins {
-		s.X, s.XEnd, s.Y = append(s.X, b.from), append(s.XEnd, b.to), append(s.Y, b.count/(all*(b.to-b.from)))
-	}
-	return s
-}
-
-// cumulative is the share of all counts up to each edge.
-func cumulative(bins []bin) (s plot.Series) {
-	all, sum := total(bins), 0.0
-	for i, b := range bins {
-		if i == 0 || b.from != bins[i-1].to {
-			s.X, s.Y = append(s.X, b.from), append(s.Y, sum/all)
-		}
-		sum += b.count
-		s.X, s.Y = append(s.X, b.to), append(s.Y, sum/all)
-	}
-	return s
-}
 
 // tail is the quantiles, on an axis with equal lengths for every nine: x = -log10 of the share
 // beyond, to the last packet.
@@ -230,4 +205,17 @@ func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upp
 		}
 	}
 	return nil
+}
+
+// cumulative is the share of all counts up to each edge.
+func cumulative(bins []bin) (s plot.Series) {
+	all, sum := total(bins), 0.0
+	for i, b := range bins {
+		if i == 0 || b.from != bins[i-1].to {
+			s.X, s.Y = append(s.X, b.from), append(s.Y, sum/all)
+		}
+		sum += b.count
+		s.X, s.Y = append(s.X, b.to), append(s.Y, sum/all)
+	}
+	return s
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/lists"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // ErrNothing is the error of figures without a point to draw.
@@ -152,7 +153,11 @@ func (p *PlotConfig) curves(f *plot.Figure, t, whole *results.Table, groups []*g
 				s.Name = strings.TrimPrefix(g.name+", "+p.nameOf(y, quantity(y)), ", ")
 			}
 			if p.categorical() {
-				categorise(f, &s, g.rows, points, category)
+				for i, rows := range points { // x is the index of the category, in the order of first appearance
+					name := category(g.rows.Rows[rows[0]])
+					f.Categories = results.AddNew(f.Categories, name)
+					s.X[i] = float64(slices.Index(f.Categories, name))
+				}
 			}
 			f.Series = append(f.Series, s)
 		}
@@ -227,7 +232,7 @@ func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Se
 		s.X, s.Y = append(s.X, place(rows)), append(s.Y, y)
 		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, verdictOn(t, rows))
 		if p.Style == string(plot.Box) || p.spread(t) {
-			s.Quantiles = append(s.Quantiles, fiveNumbers(values))
+			s.Quantiles = append(s.Quantiles, [5]float64(lists.Make(5, func(i int) float64 { return stats.Quantile(values, float64(i)/4) })))
 			s.HalfWidth[len(s.HalfWidth)-1] = math.NaN()
 		}
 	}

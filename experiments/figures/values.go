@@ -99,15 +99,6 @@ func (p *PlotConfig) inBins(whole, t *results.Table) ([][]int, error) {
 	return slices.DeleteFunc(parts, func(rows []int) bool { return len(rows) == 0 }), nil
 }
 
-// fiveNumbers are what a box shows of some values: extremes, quartiles and median.
-func fiveNumbers(values []float64) [5]float64 {
-	var five [5]float64
-	for i := range five {
-		five[i] = stats.Quantile(values, float64(i)/4)
-	}
-	return five
-}
-
 // base is the values that others are related to.
 type base struct {
 	plot  *PlotConfig

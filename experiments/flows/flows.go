@@ -146,7 +146,9 @@ func (c *flowsConfig) warnings(p *flowsParts) (list []experiments.Warning) {
 		warn("switch.queue", "= %v makes a timeout of %v, 15us and what a terminal takes to send six queues, and a full packet and its answer take %v in the empty network: packets are sent again although none is lost", sim.Bytes(p.timing.Queue), sim.Time(wait), sim.Time(p.timing.OwnRTT))
 	}
 	if !otherPattern("poisson")(c) {
-		if wire := c.Flows.Load * c.wire(c.Flows.meanBytes()); wire >= 1 {
+		mean := c.Flows.meanBytes()
+		packets, _ := c.Transport.PacketsOf(int64(mean))
+		if wire := c.Flows.Load * (1 + float64(packets)*float64(c.Transport.Header)/mean); wire >= 1 {
 			warn("flows.load", "= %v counts payload: with headers flows fill %.3g of the terminals' rate", c.Flows.Load, wire)
 		}
 	}

@@ -92,12 +92,6 @@ func (t *flowsTable) meanBytes() float64 {
 	return float64(t.Bytes)
 }
 
-// wire is how many times their payload flows of so many bytes take on the wire.
-func (c *flowsConfig) wire(bytes float64) float64 {
-	packets, _ := c.Transport.PacketsOf(int64(bytes))
-	return 1 + float64(packets)*float64(c.Transport.Header)/bytes
-}
-
 // leastBytes is what a run with so many flows takes at least, in bytes: the flows, with what is kept of each at the end, and
 // an empty network.
 func (c *flowsConfig) leastBytes(flows float64, p *flowsParts) float64 {

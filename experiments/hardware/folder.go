@@ -336,15 +336,6 @@ func (r *row) tell(note string) {
 	}
 }
 
-// fits marks the rows that a preset was fitted to.
-func (s *system) fits(p *systems.Preset) {
-	for _, r := range s.rows {
-		r.fitted = r.fitted || slices.ContainsFunc(slices.Concat(p.Fitted, systems.Library(r.benchmark.library).FitsOf()), func(f systems.Fit) bool {
-			return f.System == s.name && f.Benchmark == r.title && f.Nodes == r.nodes && f.PerNode == r.perNode && strings.HasPrefix(r.library, f.Library) && slices.Contains(f.Sizes, r.bytes)
-		})
-	}
-}
-
 // hops is the test that pairs.csv holds: how much later a message between leaf switches is than one
 // inside, in us.
 const hops = "hops"

@@ -104,10 +104,12 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, _ bool, err er
 	if err := s.place(session, own); err != nil {
 		return nil, false, err
 	}
-	if preset != nil {
-		s.fits(preset)
-	}
 	for _, r := range s.rows {
+		if preset != nil {
+			r.fitted = r.fitted || slices.ContainsFunc(slices.Concat(preset.Fitted, systems.Library(r.benchmark.library).FitsOf()), func(f systems.Fit) bool {
+				return f.System == s.name && f.Benchmark == r.title && f.Nodes == r.nodes && f.PerNode == r.perNode && strings.HasPrefix(r.library, f.Library) && slices.Contains(f.Sizes, r.bytes)
+			})
+		}
 		r.judge()
 		rows = append(rows, r.row(s))
 	}
@@ -147,11 +149,12 @@ func (s *system) settle(session *judge.Session, rows []*row) error {
 	of := make([]*outcome, len(rows))
 	for i, r := range rows {
 		b, m := r.benchmark, s.machines[r.machine]
-		if p := s.adapters(r); p > 0 && m.byAdapter {
+		ownAdapters := s.Adapters > 1 && r.test == collective && r.nodes > 1 && r.perNode > 1 && r.perNode <= s.Adapters
+		if ownAdapters && m.byAdapter {
 			b.nodes, b.perNode = b.ranks, 1
 			r.tell("each rank has an adapter of its own, through which ranks of a node exchange")
-		} else if p > 0 {
-			m = m.together(p)
+		} else if ownAdapters {
+			m = m.together(r.perNode)
 			r.tell("the adapters of a node are one of their rate together")
 		}
 		if r.perftest {
@@ -223,14 +226,6 @@ func smallest(series []*row) *row {
 
 // between is the note of a row whose nodes are taken to be far apart.
 const between = "taken to be between leaf switches, as the series' smallest message says"
-
-// adapters is the number of ranks of a node where each has an adapter of its own; else 0.
-func (s *system) adapters(r *row) int {
-	if s.Adapters > 1 && r.test == collective && r.nodes > 1 && r.perNode > 1 && r.perNode <= s.Adapters {
-		return r.perNode
-	}
-	return 0
-}
 
 // err is by how much weft differs, as a share of what was measured.
 func (r *row) err() float64 { return r.simulated/r.measured - 1 }

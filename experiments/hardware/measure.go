@@ -126,7 +126,12 @@ func (m *machine) measure(b *benchmark) (float64, error) {
 		if err := bounded(m.parts(b.bytes)); err != nil {
 			return 0, err
 		}
-		return m.pingPong(b)
+		ranks := 2
+		if b.pairs {
+			ranks = b.ranks
+		}
+		round, err := m.steady(windows(ranks, 1, b.bytes, b.bytes, false), ranks, b)
+		return round / 2 * 1e6, err // us one way, by the mean of all round trips but the first
 	case bandwidth, messageRate:
 		if err := bounded(m.parts(b.bytes) * window * float64(b.ranks/2)); err != nil {
 			return 0, err
@@ -134,16 +139,6 @@ func (m *machine) measure(b *benchmark) (float64, error) {
 		return m.stream(b)
 	}
 	return m.collective(b)
-}
-
-// pingPong is the one-way time in us, by the mean of all round trips but the first.
-func (m *machine) pingPong(b *benchmark) (float64, error) {
-	ranks := 2
-	if b.pairs {
-		ranks = b.ranks
-	}
-	round, err := m.steady(windows(ranks, 1, b.bytes, b.bytes, false), ranks, b)
-	return round / 2 * 1e6, err
 }
 
 // stream is MB/s or messages a second of windows of messages, from the nodes' first half to the other.

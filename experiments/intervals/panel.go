@@ -62,7 +62,10 @@ func Open(data string) (*judge.Reference, error) {
 	if err != nil {
 		return nil, err
 	}
-	truths, faults := readTruths(folder, place)
+	truths := map[truth]float64{}
+	faults, _ := judge.EachRow(folder, place, "truths.csv", func(t *judge.Table) {
+		truths[truth{t.Cell("file"), t.Cell("variant"), t.Cell("metric")}] = t.Number("truth", math.MaxFloat64)
+	}, "file", "variant", "metric", "truth")
 	section := &judge.Section{File: "verdicts.csv", Columns: Columns, Conclude: conclude}
 	r := &judge.Reference{Name: "intervals", Place: place, Entry: "set-up", Sections: []*judge.Section{section}, Faults: faults}
 	for _, file := range files {
@@ -78,14 +81,6 @@ func Open(data string) (*judge.Reference, error) {
 
 // truth is what a metric of a variant of a file has for its mean.
 type truth struct{ file, variant, metric string }
-
-func readTruths(folder fs.FS, place string) (truths map[truth]float64, faults document.Problems) {
-	truths = map[truth]float64{}
-	faults, _ = judge.EachRow(folder, place, "truths.csv", func(t *judge.Table) {
-		truths[truth{t.Cell("file"), t.Cell("variant"), t.Cell("metric")}] = t.Number("truth", math.MaxFloat64)
-	}, "file", "variant", "metric", "truth")
-	return truths, faults
-}
 
 // setUp is a file of the panel.
 type setUp struct {

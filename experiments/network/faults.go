@@ -28,9 +28,6 @@ type FaultTable struct {
 	Until    int64    `toml:"until" doc:"cycle in which what has failed comes back; 0: never" unit:"cycles" min:"0" max:"1000000000000000"`
 }
 
-// fails tells whether the table lets anything fail.
-func (t FaultTable) fails() bool { return len(t.Links)+len(t.Switches) > 0 || t.Fraction > 0 }
-
 // RecoveryTable is the [recovery] table.
 type RecoveryTable struct {
 	Unreachable string   `toml:"unreachable" doc:"terminals that no path joins at some time: refuse to run, or count the packets between them" choices:"refuse|count"`
@@ -61,15 +58,6 @@ const sinceWarmup = "warmup"
 
 // names lists the tables in order.
 func (x *Faults) names() []string { return slices.Sorted(maps.Keys(x.Tables)) }
-
-// fingerprint names the faults: points that share them have the same name.
-func (x *Faults) fingerprint() string {
-	var b strings.Builder
-	for _, name := range x.names() {
-		fmt.Fprintf(&b, "%+v\n", x.Tables[name])
-	}
-	return b.String()
-}
 
 // Periods divides time by the faults; none without faults. Where something fails after the
 // warm-up, all periods but the first count from the end of that. All that is wrong with

@@ -149,7 +149,7 @@ func (n *Spec) Fingerprint() string {
 	if n.name == "" {
 		n.name = fmt.Sprintf("%s\n%s\n%d %v %d", n.topology.Type.Fingerprint(), n.routing.Type.Fingerprint(), n.vcs, n.cutThrough, n.routingSeed())
 		if n.faults != nil {
-			n.name += "\n" + n.faults.fingerprint()
+			n.name += "\n" + lists.Join(n.faults.names(), "", func(name string) string { return fmt.Sprintf("%+v\n", n.faults.Tables[name]) })
 		}
 	}
 	return n.name
@@ -395,7 +395,7 @@ func (u *Use) Idle(warnings []experiments.Warning) []experiments.Warning {
 	}
 	if u.Faults != nil {
 		for _, name := range u.Faults.names() {
-			if !u.Faults.Tables[name].fails() {
+			if t := u.Faults.Tables[name]; len(t.Links)+len(t.Switches) == 0 && !(t.Fraction > 0) {
 				warnings = append(warnings, experiments.Warning{Key: "fault." + name + ".*", Message: noFaults, Idle: true})
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -40,7 +41,7 @@ func (f *Figure) axes(p *plot.Plot) {
 		if a.Axis == &p.X {
 			a.Tick.Marker = uncrowded{a.Tick.Marker, space, a.log}
 		}
-		if hasUnits(a.Axis, unit) {
+		if unit != "" && slices.ContainsFunc(a.Tick.Marker.Ticks(a.Min, a.Max), func(t plot.Tick) bool { return strings.HasSuffix(t.Label, unit) }) {
 			a.Label.Text = bare
 		}
 	}
@@ -214,7 +215,7 @@ func (f *Figure) ranges() (x, y span) {
 // found are the ranges that show all.
 func (f *Figure) found() (x, y span) {
 	if f.Field != nil {
-		return f.Field.ranges()
+		return span{-0.5, float64(len(f.Field.Columns)) - 0.5}, span{-0.5, float64(len(f.Field.Rows)) - 0.5}
 	}
 	x, y = nowhere, nowhere
 	ceiling := f.ceiling()

@@ -22,21 +22,6 @@ type Field struct {
 	Range         []float64   // of the scale; nil: found
 }
 
-func (f *Field) saturated(row, column int) bool {
-	return f.States != nil && f.States[row][column] == Saturated
-}
-
-func (f *Field) check() error {
-	if low, high := f.limits(); low > high {
-		return fmt.Errorf("%w: no row has a number", ErrNothing)
-	}
-	return nil
-}
-
-func (f *Field) ranges() (x, y span) {
-	return span{-0.5, float64(len(f.Columns)) - 0.5}, span{-0.5, float64(len(f.Rows)) - 0.5}
-}
-
 // limits are the ends of the scale.
 func (f *Field) limits() (low, high float64) {
 	if f.Range != nil {
@@ -90,7 +75,7 @@ func (f *Field) Plot(c draw.Canvas, p *plot.Plot) {
 			if !math.IsNaN(v) {
 				words = f.words(v)
 			}
-			if f.saturated(j, i) {
+			if f.States != nil && f.States[j][i] == Saturated {
 				words += "*"
 			}
 			style.Font = textFont(8)

@@ -167,7 +167,10 @@ var ErrNothing = errors.New("no point to draw")
 // Check finds out whether there is anything to draw; the error says why not, and is [ErrNothing].
 func (f *Figure) Check() error {
 	if f.Field != nil {
-		return f.Field.check()
+		if low, high := f.Field.limits(); low > high {
+			return fmt.Errorf("%w: no row has a number", ErrNothing)
+		}
+		return nil
 	}
 	for _, panel := range f.Panels {
 		if err := panel.Check(); err == nil {

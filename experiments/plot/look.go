@@ -48,19 +48,14 @@ type polygon struct {
 
 var markers = []polygon{{0, 0, 1}, {4, 0.5, 1.2}, {3, 0, 1.3}, {4, 0, 1.2}, {3, 0.5, 1.3}, {6, 0, 1.1}}
 
-// look is the appearance of series i. Colours, markers and dashes have coprime counts: combinations
-// repeat late.
-func look(i int) appearance {
-	return appearance{color: palette[i%len(palette)], marker: i % len(markers), dashes: dashes[i%len(dashes)]}
-}
-
 func (f *Figure) look(i int) appearance {
 	s := &f.Series[i]
 	one := i
 	if s.Look > 0 {
 		one = s.Look - 1
 	}
-	a := look(one)
+	// Colours, markers and dashes have coprime counts: combinations repeat late.
+	a := appearance{color: palette[one%len(palette)], marker: one % len(markers), dashes: dashes[one%len(dashes)]}
 	switch {
 	case s.Hue > 0:
 		a.color = palette[(s.Hue-1)%len(palette)]
@@ -111,7 +106,14 @@ func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
 	if a.small {
 		radius = 0.55 * markerRadius
 	}
-	path := a.outline(at, radius)
+	var path vg.Path // the outline
+	if m := markers[a.marker]; m.corners > 0 {
+		path = closed(m.around(at, radius))
+	} else {
+		path.Move(vg.Point{X: at.X + vg.Length(radius), Y: at.Y})
+		path.Arc(at, vg.Length(radius), 0, 2*math.Pi)
+		path.Close()
+	}
 	c.SetLineDash(nil, 0)
 	c.SetColor(a.color)
 	if state != Steady {
@@ -131,17 +133,6 @@ func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
 		line.Line(at.Add(vg.Point{X: half, Y: half}))
 		c.Stroke(line)
 	}
-}
-
-// outline is the marker around a point.
-func (a appearance) outline(at vg.Point, radius float64) (path vg.Path) {
-	if m := markers[a.marker]; m.corners > 0 {
-		return closed(m.around(at, radius))
-	}
-	path.Move(vg.Point{X: at.X + vg.Length(radius), Y: at.Y})
-	path.Arc(at, vg.Length(radius), 0, 2*math.Pi)
-	path.Close()
-	return path
 }
 
 // lowerHalf is the part of the marker below the point.

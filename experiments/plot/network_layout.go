@@ -66,7 +66,13 @@ func (m *Network) Draw() (p *NetworkPicture, how string) {
 	n.Size = place(topology.Place{X: high.X, Y: low.Y}).Add(vg.Point{X: margin, Y: margin})
 	n.center = place(topology.Place{})
 	n.at = lists.Map(l.Places, place)
-	n.drawFrames(place)
+	for _, f := range l.Frames { // groups and planes
+		if f.Radius > 0 {
+			n.Disc(place(f.Center), vg.Length(f.Radius)*n.unit, pale)
+		} else {
+			n.Box(around(place(f.Center), vg.Point{X: vg.Length(f.Width), Y: vg.Length(f.Height)}.Scale(n.unit)), pale, draw.LineStyle{}, "")
+		}
+	}
 	how = l.How
 	if m.Loads != nil {
 		n.drawLoads()
@@ -168,17 +174,6 @@ func shortName(g *topology.Graph, s topology.SwitchID) string {
 
 func around(center, size vg.Point) vg.Rectangle {
 	return vg.Rectangle{Min: center.Sub(size.Scale(0.5)), Max: center.Add(size.Scale(0.5))}
-}
-
-// drawFrames draws the groups and planes.
-func (n *laidOut) drawFrames(place func(topology.Place) vg.Point) {
-	for _, f := range n.layout.Frames {
-		if f.Radius > 0 {
-			n.Disc(place(f.Center), vg.Length(f.Radius)*n.unit, pale)
-		} else {
-			n.Box(around(place(f.Center), vg.Point{X: vg.Length(f.Width), Y: vg.Length(f.Height)}.Scale(n.unit)), pale, draw.LineStyle{}, "")
-		}
-	}
 }
 
 // drawFrameNames writes the names of groups and planes, those for which there is room.

@@ -65,15 +65,20 @@ func (t *Timeline) Draw(width vg.Length) *Drawing {
 	const left, right, axis, gap, key = 4, 12, 26, 6, 16 // margins; below the rows; beside labels; a line of the legend
 	small := Words(9, text.XLeft, text.YCenter)
 	end, labels := 0.0, vg.Length(0)
+	var used []int // parts that some row has
 	for _, r := range t.Rows {
 		labels = max(labels, small.Width(elide(small, r.Label, width/4)))
+		for _, s := range r.Spans {
+			used = append(used, s.Part)
+		}
 		if n := len(r.Spans); n > 0 {
 			end = max(end, r.Spans[n-1].To)
 		}
 	}
 	pitch := vg.Length(min(16, max(8, 480/float64(max(1, len(t.Rows))))))
 	columns := max(1, int(width/90))
-	used := t.used()
+	slices.Sort(used)
+	used = slices.Compact(used)
 	legend := 6 + key*vg.Length((len(used)+columns-1)/columns)
 	d := &Drawing{Size: vg.Point{X: width, Y: legend + pitch*vg.Length(len(t.Rows)) + axis}}
 	for i, part := range used {
@@ -109,17 +114,6 @@ func (t *Timeline) Draw(width vg.Length) *Drawing {
 		d.Text(at.Sub(vg.Point{Y: 1}), Words(9, text.XCenter, text.YTop), label)
 	}
 	return d
-}
-
-// used are the parts that some row has.
-func (t *Timeline) used() (used []int) {
-	for _, r := range t.Rows {
-		for _, s := range r.Spans {
-			used = append(used, s.Part)
-		}
-	}
-	slices.Sort(used)
-	return slices.Compact(used)
 }
 
 // spans draws the spans of a row, the narrow ones together.

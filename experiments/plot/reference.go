@@ -197,10 +197,6 @@ func (m *Mark) color() color.NRGBA {
 // markDashes tell bounds from series.
 var markDashes = []vg.Length{1, 2}
 
-func (m *Mark) line() draw.LineStyle {
-	return draw.LineStyle{Color: m.color(), Width: 1.1, Dashes: markDashes}
-}
-
 // area is what a mark covers between the axes: nothing where it lies beyond them.
 func (m *Mark) area(c draw.Canvas, p *plot.Plot) (area vg.Rectangle, ok bool) {
 	trX, trY := p.Transforms(&c)
@@ -228,7 +224,7 @@ func (m *Mark) fill(c draw.Canvas, band, line vg.Rectangle) {
 		c.FillPolygon(pale, corners(band))
 		return
 	}
-	c.StrokeLine2(m.line(), line.Min.X, line.Min.Y, line.Max.X, line.Max.Y)
+	c.StrokeLine2(draw.LineStyle{Color: m.color(), Width: 1.1, Dashes: markDashes}, line.Min.X, line.Min.Y, line.Max.X, line.Max.Y)
 }
 
 // caption is a text between the axes, beside the line that it names.

@@ -85,12 +85,6 @@ func unitOf(label string) (unit, bare string) {
 	return "", label
 }
 
-// hasUnits tells whether the labels of an axis carry its unit.
-func hasUnits(a *plot.Axis, unit string) bool {
-	carries := func(t plot.Tick) bool { return strings.HasSuffix(t.Label, unit) }
-	return unit != "" && slices.ContainsFunc(a.Tick.Marker.Ticks(a.Min, a.Max), carries)
-}
-
 // along is where the values of an axis are, from 0 at its least to 1 at its most.
 func along(least, most float64, log bool) func(x float64) float64 {
 	if log {

@@ -115,22 +115,17 @@ func (m *networkFigure) draw(file *experiments.File, p *experiments.Point, shown
 			m.Caption += " " + how
 			return
 		}
-		frames, labels = append(frames, levels(picture, m.Digits)), append(labels, one.label)
+		var frame strings.Builder // how far up the scale every element is, in one or two digits
+		for _, heat := range picture.Heats {
+			level := strconv.FormatInt(int64(math.Round(heat*(math.Pow(36, float64(m.Digits))-1))), 36)
+			frame.WriteString(strings.Repeat("0", m.Digits-len(level)) + level)
+		}
+		frames, labels = append(frames, frame.String()), append(labels, one.label)
 		if n := len(m.Stills); n < stills && k == n*m.Last/max(1, stills-1) {
 			m.Stills = append(m.Stills, still{one.label, embedded(&picture.Drawing, networkLabel)})
 		}
 	}
 	m.Frames, m.Labels = strings.Join(frames, " "), strings.Join(labels, "|")
-}
-
-// levels writes how far up the scale every element of a picture is, in one or two digits.
-func levels(p *plot.NetworkPicture, digits int) string {
-	var all strings.Builder
-	for _, heat := range p.Heats {
-		level := strconv.FormatInt(int64(math.Round(heat*(math.Pow(36, float64(digits))-1))), 36)
-		all.WriteString(strings.Repeat("0", digits-len(level)) + level)
-	}
-	return all.String()
 }
 
 // networkLabel is for readers that do not see the picture.

@@ -139,7 +139,11 @@ func Make(dirs []string, out string) ([]byte, error) {
 				return nil, err
 			}
 			e, judged := newExperiment(folder, links)
-			e.Folder = folderName(dir, name)
+			short, err := filepath.Rel(dir, name) // its place below the folder that the user named, which says paper and artifact
+			if err != nil || short == "." {
+				short = filepath.Base(name)
+			}
+			e.Folder = filepath.ToSlash(short)
 			c.Experiments = append(c.Experiments, e)
 			verdicts = append(verdicts, judged...)
 		}
@@ -195,16 +199,6 @@ func (e *experiment) list() {
 			e.Sections = append(e.Sections, section{e.ID + "-" + s.id, s.name})
 		}
 	}
-}
-
-// folderName is how the page calls a result folder: by its place below the
-// directory that the user named, which says paper and artifact.
-func folderName(dir, name string) string {
-	short, err := filepath.Rel(dir, name)
-	if err != nil || short == "." {
-		short = filepath.Base(name)
-	}
-	return filepath.ToSlash(short)
 }
 
 // sum counts the verdicts and gathers them by paper for the head of the page.

@@ -161,7 +161,9 @@ func (t *Table) rank(goal Goal, variants [][]int, offered []float64, d division)
 		choose = func(rows []int) []int {
 			within := slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return offered[i] > r.Highest*(1+1e-9) })
 			r.Cut = r.Cut || len(within) < len(rows)
-			return t.mostOfSeeds(within, g.values)
+			return lists.Map(Grouped(within, func(i int) string { return t.Cell(i, SeedKey) }), func(of []int) int {
+				return slices.MaxFunc(of, func(i, j int) int { return cmp.Compare(g.values[i], g.values[j]) }) // NaN is the least
+			})
 		}
 	case goal.Most || offered == nil:
 	case found:
@@ -217,14 +219,6 @@ func commonLoads(variants [][]int, offered []float64) (loads []float64) {
 	}
 	slices.Sort(loads)
 	return loads
-}
-
-// mostOfSeeds are the rows in which each seed has its highest value.
-func (t *Table) mostOfSeeds(rows []int, values []float64) (some []int) {
-	for _, of := range Grouped(rows, func(i int) string { return t.Cell(i, SeedKey) }) {
-		some = append(some, slices.MaxFunc(of, func(i, j int) int { return cmp.Compare(values[i], values[j]) })) // NaN is the least
-	}
-	return some
 }
 
 // judge sorts the places, tests all pairs, and judges each place by its difference from the first.

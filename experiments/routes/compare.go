@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/opensm"
 )
 
@@ -76,7 +77,13 @@ func (r *Request) Compare(engines []string, demands []*Demand, processor func() 
 			continue
 		}
 		e.tables = tables
-		e.hops, e.maxHops = hops(tables)
+		sum, pairs := 0, 0 // cables between switches, of all pairs of terminals that the tables join
+		tables.Pairs(func(hosts []opensm.Host, _ topology.TerminalID, path []int32, ok bool) {
+			if ok {
+				sum, pairs, e.maxHops = sum+len(path)*len(hosts), pairs+len(hosts), max(e.maxHops, len(path))
+			}
+		})
+		e.hops = float64(sum) / float64(max(1, pairs))
 		for _, d := range demands {
 			e.loads = append(e.loads, c.load(e, d, rates))
 		}

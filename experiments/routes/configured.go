@@ -307,20 +307,6 @@ func loadOf(t *opensm.Tables, m Matrix, r rates) Load {
 	return l
 }
 
-// hops is the mean number of cables between switches over all pairs of terminals that
-// the tables join, and the largest.
-func hops(t *opensm.Tables) (mean float64, most int) {
-	sum, pairs := 0, 0
-	t.Pairs(func(hosts []opensm.Host, _ topology.TerminalID, path []int32, ok bool) {
-		if ok {
-			sum += len(path) * len(hosts)
-			pairs += len(hosts)
-			most = max(most, len(path))
-		}
-	})
-	return float64(sum) / float64(max(1, pairs)), most
-}
-
 // Throughput is the share of what they want to send that terminals can send at most, all
 // the same, before the first cable between switches is full.
 func (l Load) Throughput() float64 {

@@ -6,7 +6,6 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
-	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // chooseVC points the packet at the front of a queue to a free virtual channel that has room; false
@@ -121,12 +120,6 @@ func (d *Domain) releaseCredits(c int64) {
 
 // The following counts the flits that wait for an output, as [fabric.View.Waiting] shows them: from
 // their decision until their channel takes them.
-
-func newBehind(d *Domain) *behind {
-	b := &behind{until: wheel.New[int32](d.horizon)}
-	b.slots = d.needs.HeldSlots
-	return b
-}
 
 // list is where to file flits that cross in this cycle, depart at a time and are not held longer;
 // nil: cross must file each.

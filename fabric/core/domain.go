@@ -183,15 +183,6 @@ type Counters struct {
 	DiscardedFlits  int64 // of packets that no branch led on from their first switch, or that faults took
 }
 
-func (c *Counters) add(o *Counters) {
-	c.InjectedFlits += o.InjectedFlits
-	c.DeliveredFlits += o.DeliveredFlits
-	c.FlitHops += o.FlitHops
-	c.Packets += o.Packets
-	c.ReplicatedFlits += o.ReplicatedFlits
-	c.DiscardedFlits += o.DiscardedFlits
-}
-
 // neverPlain, which only tests set, has the loops for the usual case never serve.
 var neverPlain bool
 

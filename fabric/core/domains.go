@@ -306,7 +306,8 @@ func (d *Domain) makeWheels(f *Fabric) {
 		d.held = wheel.New[heldCredit](f.horizon)
 	}
 	if f.needs.Queues {
-		d.behind = newBehind(d)
+		d.behind = &behind{until: wheel.New[int32](d.horizon)}
+		d.behind.slots = d.needs.HeldSlots
 	}
 	if d.Unit != nil {
 		d.Unit.schedules[0], d.Unit.events = wheel.New[flitSchedule](f.reachApart()), wheel.New[event](f.horizon)

@@ -8,7 +8,6 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/wheel"
 )
@@ -70,9 +69,6 @@ func (h *hardware) FlitsSent(channel int32) (flits uint32) {
 	return flits
 }
 
-// isLarge tells whether the network asks for its memory ahead.
-func (s *state) isLarge() bool { return mem.Prefetching && s.stateBytes() > largeState }
-
 // stateBytes is the memory that records of queues, ports and terminals take.
 func (s *state) stateBytes() int {
 	return len(s.Queues)*int(unsafe.Sizeof(InVC{})) + len(s.OutVC)*int(unsafe.Sizeof(outVC{})) +
@@ -92,14 +88,6 @@ func newUpcoming(n *network, queues int) []upcoming {
 		list[q].out = -1
 	}
 	return list
-}
-
-// newLabels makes the labels of a network's packets; nil: it has none.
-func newLabels(n *network) *PacketRecords[label] {
-	if n.Config.Switch.Marks() || n.needs.Packets {
-		return &PacketRecords[label]{}
-	}
-	return nil
 }
 
 // newAllocators makes the allocators of all switches; nil for iSLIP and input-first, which

@@ -101,7 +101,12 @@ func (f *Fabric) Audit() error {
 func (f *Fabric) count() {
 	f.Counters = Counters{}
 	for _, d := range f.domains {
-		f.Counters.add(&d.Counters)
+		f.InjectedFlits += d.InjectedFlits
+		f.DeliveredFlits += d.DeliveredFlits
+		f.FlitHops += d.FlitHops
+		f.Counters.Packets += d.Counters.Packets
+		f.ReplicatedFlits += d.ReplicatedFlits
+		f.DiscardedFlits += d.DiscardedFlits
 	}
 	if check.On {
 		f.checkAll()
@@ -159,7 +164,11 @@ func (f *Fabric) OldestBirth() int64 {
 	}
 	oldest := f.oldestInLanes()
 	if f.Faults != nil {
-		oldest = min(oldest, f.SourcePackets.oldestBirth())
+		for id := range int32(f.SourcePackets.ids()) { // the packets whose end is not known
+			if l := f.SourcePackets.At(id); !l.delivered {
+				oldest = min(oldest, l.Spec.Birth)
+			}
+		}
 	}
 	for id := range free {
 		if !free[id] {

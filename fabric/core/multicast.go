@@ -51,14 +51,6 @@ func (d *Domain) isUnicast(sw *SwitchState, local uint32, v *InVC, step uint32) 
 	return false
 }
 
-// of is a domain's m; domains share what is numbered by queue, switch or port.
-func (m *multicast) of() *multicast {
-	own := *m
-	own.work, own.idle, own.mine, own.wanted, own.usedList = nil, nil, nil, nil, nil
-	own.bids, own.usedInputs, own.usedOutputs = make([]bid, len(m.bids)), make([]bool, len(m.usedInputs)), make([]bool, len(m.usedOutputs))
-	return &own
-}
-
 // forget ends a step: the next one begins with no port taken.
 func (m *multicast) forget() {
 	for _, used := range m.usedList {

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // New builds the network of g in its idle state. Problems of the settings are
@@ -50,7 +51,9 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 		f.Combined = HeadFlit
 	}
 	f.ask(routing)
-	f.labels = newLabels(&f.network)
+	if config.Switch.Marks() || f.needs.Packets {
+		f.labels = &PacketRecords[label]{}
+	}
 	f.layOutSwitches()
 	f.wire(timings)
 	if r, ok := routing.(fabric.Learner); ok {
@@ -60,7 +63,7 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 		return nil, err
 	}
 	f.lanes, f.laneQueues = newLanes(&f.network), newLaneQueues(&f.network)
-	f.large = f.isLarge()
+	f.large = mem.Prefetching && f.stateBytes() > largeState // asks for its memory ahead
 	if config.Switch.SensesCredits(routing) {
 		f.sensing = newSensing(&f.network)
 	}
@@ -70,7 +73,8 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 	f.horizon = f.reach(timings)
 	if config.Fabric.Unit == fabric.UnitPacket {
 		f.unit = newPacketUnit(f)
-		f.horizon += f.unit.reach(f)
+		const most = 4096 // ahead of flits: a buffer full of them on a channel, within reason
+		f.horizon += min(most, int64(f.buffer)*f.longestInterval()>>IntervalShift)
 	}
 	f.divideInto(make([]int, len(f.Switches)), 1, fabric.Never)
 	if config.Switch.Marks() {
@@ -121,10 +125,17 @@ func (f *Fabric) open(parts []fabric.Ends) {
 		}
 	}
 	f.join()
-	f.follow()
+	if f.unit != nil && f.observer != nil {
+		all := make([]passing, len(f.Queues))
+		for _, d := range f.domains {
+			d.Unit.Followed = &followed{passing: all, tails: wheel.New[Flit](f.horizon), polls: d.Upcoming != nil}
+		}
+	}
 	for _, d := range f.domains {
 		if d.Unit != nil {
-			d.Unit.timed = d.Unit.timesHolds(d)
+			// Ports are held up to a time only if tails cross soon enough behind heads to tell steps modulo 2^32 apart.
+			soon := float64(f.buffer)*float64(f.longestInterval()>>IntervalShift+1)*MaxSpeedup < 1<<29
+			d.Unit.timed = soon && d.Unit.requestsPlainly(d) && !d.watched && d.Unit.Followed == nil && d.multicast == nil && d.Upcoming == nil && d.lanes == nil
 		}
 		d.choose(f)
 	}
@@ -151,7 +162,10 @@ func (f *Fabric) fill(d *Domain) {
 		d.registered = newRegistered(d)
 	}
 	if d.multicast = f.multicast; d.multicast != nil && !d.alone {
-		d.multicast = f.multicast.of()
+		own := *f.multicast // domains share what is numbered by queue, switch or port
+		own.work, own.idle, own.mine, own.wanted, own.usedList = nil, nil, nil, nil, nil
+		own.bids, own.usedInputs, own.usedOutputs = make([]bid, len(own.bids)), make([]bool, len(own.usedInputs)), make([]bool, len(own.usedOutputs))
+		d.multicast = &own
 	}
 	d.Pool = flitPool{chunks: make([][chunkPlaces]Queued, 1)}
 	d.makeWheels(f)

@@ -120,11 +120,6 @@ func (u *packetUnit) queuedFlits(d *Domain, queue int32) (flits int) {
 // is an event only if another packet is behind it in its queue; otherwise the queue is found empty
 // when the next packet comes.
 
-// timesHolds tells whether ports are held up to a time.
-func (u *packetUnit) timesHolds(d *Domain) bool {
-	return u.soon(d) && u.requestsPlainly(d) && !d.watched && u.Followed == nil && d.multicast == nil && d.Upcoming == nil && d.lanes == nil
-}
-
 // holdUntil has a queue's front packet hold its ports up to its tail's step.
 func (u *packetUnit) holdUntil(d *Domain, sw *SwitchState, local, port, output uint32, tail int64) {
 	in, v := sw.inPort(port), sw.Queue(local)
@@ -204,15 +199,6 @@ func (u *packetUnit) sweep(d *Domain, c int64) {
 			u.passWord(d, sw.Queue0>>6+int32(w), c)
 		}
 	}
-}
-
-// soon tells whether tails cross soon enough behind heads to tell steps modulo 2^32 apart.
-func (u *packetUnit) soon(d *Domain) bool {
-	longest := int64(0)
-	for _, p := range d.paces {
-		longest = max(longest, p.Interval)
-	}
-	return float64(d.buffer)*float64(longest>>IntervalShift+1)*MaxSpeedup < 1<<29
 }
 
 // upToDate counts, between cycles, what all ports' flits and credits have done: any look in the

@@ -7,7 +7,6 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim/mem"
-	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // newPacketUnit makes what f needs beyond its state for flits.
@@ -40,17 +39,6 @@ func newPacketUnit(f *Fabric) *packetUnit {
 		}
 	}
 	return u
-}
-
-// reach is how far ahead packets are filed beyond flits: a buffer full of flits on a channel,
-// within reason.
-func (u *packetUnit) reach(f *Fabric) int64 {
-	const reason = 4096
-	longest := int64(0)
-	for _, p := range f.paces {
-		longest = max(longest, p.Interval)
-	}
-	return min(reason, int64(f.buffer)*longest>>IntervalShift)
 }
 
 // prefetchTails asks for what the tails of a cycle are going to touch.
@@ -243,17 +231,6 @@ func (u *packetUnit) arriveCredits(d *Domain, c int64) {
 			}
 			u.wakeFor(d, r.port)
 		}
-	}
-}
-
-// follow has the unit of each domain tell observers.
-func (f *Fabric) follow() {
-	if f.unit == nil || f.observer == nil {
-		return
-	}
-	all := make([]passing, len(f.Queues))
-	for _, d := range f.domains {
-		d.Unit.Followed = &followed{passing: all, tails: wheel.New[Flit](f.horizon), polls: d.Upcoming != nil}
 	}
 }
 

@@ -143,8 +143,9 @@ func (p *purge) queue(sw *SwitchState, local uint32) {
 	d.EachQueued(queue, func(q *Queued) { goes = p.takes(q.Packet) || goes })
 	front := p.takesFront(sw, local, v)
 	if front {
-		if d.hold != nil {
-			p.letGo(sw, local, v)
+		if d.hold != nil && d.holdsVC(sw, local, v) && (v.Count == 0 || v.Packet&HeadFlit == 0) {
+			d.hold.ports[sw.Port0+int32(d.Matcher.Places[local].Port)].input = false
+			d.hold.ports[sw.Port0+int32(v.Hop>>16)].output = false
 		}
 		p.free(sw, local, v)
 	}
@@ -182,16 +183,6 @@ func (p *purge) queue(sw *SwitchState, local uint32) {
 		m.va |= bit
 	}
 	d.activate(queue >> 6)
-}
-
-// letGo ends the holding of ports by a queue's front packet.
-func (p *purge) letGo(sw *SwitchState, local uint32, v *InVC) {
-	d := p.d
-	in := &d.hold.ports[sw.Port0+int32(d.Matcher.Places[local].Port)]
-	out := &d.hold.ports[sw.Port0+int32(v.Hop>>16)]
-	if d.holdsVC(sw, local, v) && (v.Count == 0 || v.Packet&HeadFlit == 0) {
-		in.input, out.output = false, false
-	}
 }
 
 // free lets go of the virtual channel that a queue's front packet holds or awaits.

@@ -447,17 +447,6 @@ func (t *sourcePacketTable) more(unused []int32) []int32 {
 	return unused
 }
 
-// oldestBirth is the earliest birth among the packets whose end is not known.
-func (t *sourcePacketTable) oldestBirth() int64 {
-	oldest := fabric.Never
-	for id := range int32(t.ids()) {
-		if l := t.At(id); !l.delivered {
-			oldest = min(oldest, l.Spec.Birth)
-		}
-	}
-	return oldest
-}
-
 // Packet is what end points need to know of a packet; switches use only its size under cut-through,
 // and what they count in more. 32 bytes.
 type Packet struct {

@@ -78,7 +78,10 @@ func New(config *Config, n int) []HCA {
 	common.busy = make([]engineTimes, n)
 	all := mem.HugePages(make([]HCA, n))
 	for i := range all {
-		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), number: int32(i), arbiter: newArbiter(config.Engines)}
+		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), number: int32(i), arbiter: arbiter{current: -1, free: -1, idle: -1}}
+		if config.Engines > 0 {
+			all[i].arbiter.crowd = &crowd{index: map[QP]int32{}, engines: config.Engines}
+		}
 	}
 	return all
 }

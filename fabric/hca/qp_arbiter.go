@@ -90,14 +90,6 @@ type queued struct {
 // longRing is the number of active QPs beyond which they are found by an index.
 const longRing = 16
 
-func newArbiter(engines int) arbiter {
-	a := arbiter{current: -1, free: -1, idle: -1}
-	if engines > 0 {
-		a.crowd = &crowd{index: map[QP]int32{}, engines: engines}
-	}
-	return a
-}
-
 // post appends a request to its QP's send queue.
 func (a *arbiter) post(r *Request) {
 	at := a.find(r.QP)

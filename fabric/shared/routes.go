@@ -60,7 +60,12 @@ func newRoutes(g *topology.Graph, seed uint64) (routes, error) {
 	if r.width = len(leaves); r.width*g.Switches() > maxRoutes {
 		return r, fmt.Errorf("%d switches, %d of them with terminals: a table of shortest ways has at most %d entries", g.Switches(), r.width, maxRoutes)
 	}
-	order := orderOfPorts(g, seed)
+	order := topology.Numbers[topology.PortID](g.NumPorts()) // switch by switch, each switch's in a random order
+	for s := range g.Switches() {
+		first, end := g.Ports(topology.SwitchID(s))
+		stream := sim.NewStream(seed, "order of ports", s)
+		sim.Shuffle(&stream, order[first:end])
+	}
 	r.set = make([]int32, g.Switches()*r.width)
 	known := map[string]int32{}
 	neighbors := g.Neighbors()
@@ -99,17 +104,6 @@ func newRoutes(g *topology.Graph, seed uint64) (routes, error) {
 		}
 	}
 	return r, nil
-}
-
-// orderOfPorts lists all ports, switch by switch, each switch's in a random order (len = ports).
-func orderOfPorts(g *topology.Graph, seed uint64) []topology.PortID {
-	order := topology.Numbers[topology.PortID](g.NumPorts())
-	for s := range g.Switches() {
-		first, end := g.Ports(topology.SwitchID(s))
-		stream := sim.NewStream(seed, "order of ports", s)
-		sim.Shuffle(&stream, order[first:end])
-	}
-	return order
 }
 
 // hash mixes what chooses a path: any good hash does.

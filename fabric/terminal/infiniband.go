@@ -241,11 +241,15 @@ func (c CongestionControl) delays() (*delayTable, error) {
 		}
 	} else {
 		for i, text := range strings.Split(c.Table, ",") {
-			e, err := parseDelay(strings.TrimSpace(text))
-			if err != nil {
-				return nil, &param.ParamError{Key: "cc_cct", Value: strconv.Quote(c.Table), Want: fmt.Sprintf("%v in entry %d", err, i)}
+			text = strings.TrimSpace(text)
+			shift, multiplier, _ := strings.Cut(text, ":") // of 2 and 14 bits
+			s, err := strconv.ParseUint(shift, 0, 2)
+			m, err2 := strconv.ParseUint(multiplier, 0, 14)
+			if err != nil || err2 != nil {
+				return nil, &param.ParamError{Key: "cc_cct", Value: strconv.Quote(c.Table),
+					Want: fmt.Sprintf("\"shift:multiplier\" with a shift of 0 to 3 and a multiplier of 0 to 16383, not %q in entry %d", text, i)}
 			}
-			d.entries = append(d.entries, e)
+			d.entries = append(d.entries, delayEntry{uint16(s), uint16(m)})
 		}
 		d.Limit = cmp.Or(d.Limit, len(d.entries)-1)
 	}
@@ -256,17 +260,6 @@ func (c CongestionControl) delays() (*delayTable, error) {
 		return nil, &param.ParamError{Key: "cc_ca_cong_setting_ccti_min", Value: d.Minimum, Want: fmt.Sprintf("at most the limit of the index, %d", d.Limit)}
 	}
 	return d, nil
-}
-
-// parseDelay reads "shift:multiplier": 2 and 14 bits.
-func parseDelay(text string) (delayEntry, error) {
-	shift, multiplier, _ := strings.Cut(text, ":")
-	s, err := strconv.ParseUint(shift, 0, 2)
-	m, err2 := strconv.ParseUint(multiplier, 0, 14)
-	if err != nil || err2 != nil {
-		return delayEntry{}, fmt.Errorf("\"shift:multiplier\" with a shift of 0 to 3 and a multiplier of 0 to 16383, not %q", text)
-	}
-	return delayEntry{uint16(s), uint16(m)}, nil
 }
 
 // congestionIndex is the congestion control table index, CCTI, of a queue pair or a service level

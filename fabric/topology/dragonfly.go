@@ -102,8 +102,11 @@ func newDragonfly(c DragonflyConfig) *Dragonfly {
 		Terminals: c.P * c.A * c.G,
 		Links:     c.G*c.A*(c.A-1)/2 + cables.links(),
 		Diameter:  c.diameter(cables),
-		Bisection: c.bisection(cables),
+		Bisection: cables.bisection(),
 	}}}
+	if half := c.G / 2; c.G == c.A*c.H+1 && c.G%2 == 1 && c.A%2 == 0 {
+		d.facts.Bisection = half*half + c.A*c.A/4
+	}
 	d.listGateways()
 	return d
 }
@@ -138,13 +141,6 @@ func (c *DragonflyConfig) diameter(cables groupCables) int {
 		return 3
 	}
 	return -1
-}
-
-func (c *DragonflyConfig) bisection(cables groupCables) int {
-	if half := c.G / 2; c.G == c.A*c.H+1 && c.G%2 == 1 && c.A%2 == 0 {
-		return half*half + c.A*c.A/4
-	}
-	return cables.bisection()
 }
 
 // Groups implements [Grouped].

@@ -132,7 +132,11 @@ func WriteJSON(w io.Writer, g *Graph) error {
 	}
 	section("classes", func(write func(any)) {
 		for _, c := range g.Classes {
-			write(newFileClass(c))
+			f := fileClass{Name: c.Name, Latency: c.Latency}
+			if c.Rate != 0 {
+				f.Rate = c.Rate.String()
+			}
+			write(f)
 		}
 	})
 	section("switches", func(write func(any)) {

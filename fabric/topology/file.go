@@ -314,14 +314,6 @@ func (f *fileTerminal) blank() { f.Switch = noSwitch }
 
 func (f *fileLink) blank() { f.A.Switch, f.B.Switch = noSwitch, noSwitch }
 
-func newFileClass(c Class) fileClass {
-	f := fileClass{Name: c.Name, Latency: c.Latency}
-	if c.Rate != 0 {
-		f.Rate = c.Rate.String()
-	}
-	return f
-}
-
 func (f fileClass) class() (Class, error) {
 	c := Class{Name: f.Name, Latency: f.Latency}
 	if c.Name == "" || input.HasControl(c.Name) {

@@ -71,7 +71,11 @@ func LayoutOf(t Topology) *Layout {
 	if levels := levelsFromTerminals(t.Graph()); levels != nil {
 		return layLevels(t.Graph(), levels)
 	}
-	return layCircle(t.Graph())
+	// In the order of Cuthill and McKee (ACM National Conference 1969): breadth-first from a switch of
+	// least degree, neighbours by degree, which keeps cables short.
+	n := t.Graph().Switches()
+	order := inverse(cuthillMcKee(t.Graph()), n)
+	return Placed(Circle, n, "Switches in a circle, neighbours near each other.", func(s int) Place { return OnCircle(Place{}, CircleRadius(n, 1), order[s], n) })
 }
 
 // Placed is a layout of n switches; place says where each stands.
@@ -170,14 +174,6 @@ func layGrid(t Grid) *Layout {
 		})
 	}
 	return l
-}
-
-// layCircle draws all switches on a circle, in the order of Cuthill and McKee (ACM National
-// Conference 1969): breadth-first from a switch of least degree, neighbours by degree, which keeps
-// cables short.
-func layCircle(g *Graph) *Layout {
-	n, order := g.Switches(), inverse(cuthillMcKee(g), g.Switches())
-	return Placed(Circle, n, "Switches in a circle, neighbours near each other.", func(s int) Place { return OnCircle(Place{}, CircleRadius(n, 1), order[s], n) })
 }
 
 // levelsFromTerminals finds the levels of a network that is drawn best in levels:

@@ -135,17 +135,14 @@ func (g *rankGroup) on(name string, ranks int) (func(collectives.Schedule) colle
 	case g.Size > 0 && g.Count == 0 && g.First == 0 && g.Stride >= 0 && stride <= ranks && g.Size <= ranks && ranks%(g.Size*stride) == 0:
 		return func(s collectives.Schedule) collectives.Schedule { return collectives.Divide(s, ranks, stride) }, nil
 	case g.Count > 0 && g.Size == 0 && g.Stride == 0 && g.First >= 0 && g.Count <= ranks && g.First <= ranks-g.Count:
-		return func(s collectives.Schedule) collectives.Schedule { return some(s, g.First, ranks) }, nil
+		return func(s collectives.Schedule) collectives.Schedule {
+			return collectives.Split(s, ranks, func(r int) (group, index int) { // the other ranks do nothing
+				if r < g.First || r >= g.First+s.Ranks() {
+					return 0, -1
+				}
+				return 0, r - g.First
+			}, func(_, index int) int { return g.First + index })
+		}, nil
 	}
 	return nil, &param.ParamError{Key: "group." + name, Value: *g, Want: fmt.Sprintf("first and count within the %d ranks, or size with stride (1, if left out) whose product divides them", ranks)}
-}
-
-// some is a schedule on ranks from first on; the others do nothing.
-func some(s collectives.Schedule, first, ranks int) collectives.Schedule {
-	return collectives.Split(s, ranks, func(r int) (group, index int) {
-		if r < first || r >= first+s.Ranks() {
-			return 0, -1
-		}
-		return 0, r - first
-	}, func(_, index int) int { return first + index })
 }

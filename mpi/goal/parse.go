@@ -213,7 +213,8 @@ func (p *parser) statement(t *statement) string {
 			p.problem("rank %d, but num_ranks is %d", n, p.ranks)
 		}
 		g.first = append(g.first, int32(g.ops.Len()))
-		p.labels.reset()
+		p.labels.rank++
+		clear(p.labels.named)
 	case t.punctuation('}'):
 		p.openedAt = 0
 	default:

@@ -166,11 +166,6 @@ type numbered struct {
 // mostNumbered bounds the table: larger numbers are names.
 const mostNumbered = 1 << 20
 
-func (l *labels) reset() {
-	l.rank++
-	clear(l.named)
-}
-
 // number is the N of a label lN without leading zeros.
 func (l *labels) number(label []byte) (n int, ok bool) {
 	if len(label) < 2 || len(label) > 8 || label[0] != 'l' || label[1] == '0' {

@@ -79,16 +79,6 @@ type unknown struct{ file, problem string }
 
 func (u unknown) Error() string { return u.file + ":1: " + u.problem }
 
-// unknownIn says what is wrong with a file of which begin are the first bytes.
-func unknownIn(file string, begin []byte) unknown {
-	for _, f := range foreign {
-		if bytes.Contains(begin, []byte(f.begins)) {
-			return unknown{file, f.advice}
-		}
-	}
-	return unknown{file, "begins as no trace that weft reads: GOAL (text begins with num_ranks), Chakra, DUMPI, OTF2 (NAME.otf2), SimGrid's actions (RANK ACTION), or the list of the files that have them, which must be there; a format that is given is taken as it is"}
-}
-
 func (c Trace) found() (*Trace, format, error) {
 	name, err := trace.Find(c.File, endings)
 	if err != nil {
@@ -109,7 +99,12 @@ func (c Trace) found() (*Trace, format, error) {
 	at := slices.IndexFunc(formats, func(f format) bool { return f.is(in) || f.name == "simgrid" && simgrid.Lists(c.File) })
 	if at < 0 {
 		begin, _ := in.Peek(1 << 16) // or the whole file
-		return nil, format{}, unknownIn(c.File, begin)
+		for _, f := range foreign {
+			if bytes.Contains(begin, []byte(f.begins)) {
+				return nil, format{}, unknown{c.File, f.advice}
+			}
+		}
+		return nil, format{}, unknown{c.File, "begins as no trace that weft reads: GOAL (text begins with num_ranks), Chakra, DUMPI, OTF2 (NAME.otf2), SimGrid's actions (RANK ACTION), or the list of the files that have them, which must be there; a format that is given is taken as it is"}
 	}
 	return &c, formats[at], nil
 }

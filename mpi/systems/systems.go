@@ -189,7 +189,13 @@ func (m *Machine) Set(values []Value, given func(key string) bool) {
 			if f.Key != key {
 				return
 			}
-			if err := set(to, v.Value); err != nil {
+			var err error
+			if t, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
+				err = t.UnmarshalText([]byte(v.Value))
+			} else {
+				_, err = fmt.Sscan(v.Value, to.Addr().Interface())
+			}
+			if err != nil {
 				panic(fmt.Sprintf("systems: %s = %s: %v", v.Key, v.Value, err))
 			}
 		})
@@ -204,14 +210,6 @@ func Adapter(values []Value) (name string) {
 		}
 	}
 	return name
-}
-
-func set(to reflect.Value, text string) error {
-	if t, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		return t.UnmarshalText([]byte(text))
-	}
-	_, err := fmt.Sscan(text, to.Addr().Interface())
-	return err
 }
 
 // FitsOf are the rows that a library was fitted to; of none there are none.

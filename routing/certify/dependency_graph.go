@@ -398,7 +398,12 @@ func (a *adjacency) cycleThrough(v int32, component []int32, limit int, parent, 
 		for _, u := range level {
 			for _, w := range a.next(u) {
 				if w == v {
-					return unwind(v, u, parent, length)
+					cycle := make([]int32, length) // the path from v to u
+					for i := length - 1; i > 0; i-- {
+						cycle[i], u = u, parent[u]
+					}
+					cycle[0] = v
+					return cycle
 				}
 				if component[w] == component[v] && seen[w] != v+1 {
 					seen[w] = v + 1
@@ -410,15 +415,4 @@ func (a *adjacency) cycleThrough(v int32, component []int32, limit int, parent, 
 		level = next
 	}
 	return nil
-}
-
-// unwind lists the path of so many nodes from v to last.
-func unwind(v, last int32, parent []int32, length int) []int32 {
-	cycle := make([]int32, length)
-	for i := length - 1; i > 0; i-- {
-		cycle[i] = last
-		last = parent[last]
-	}
-	cycle[0] = v
-	return cycle
 }

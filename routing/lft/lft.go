@@ -332,24 +332,20 @@ func (c *lftCheck) follow(at topology.SwitchID, dst topology.TerminalID) (end re
 		}
 	}
 	if end = c.state[at]; end == onTheWay {
-		c.circle(c.path[slices.Index(c.path, at):], dst)
+		loop := c.path[slices.Index(c.path, at):]
+		first := slices.Index(loop, slices.Min(loop)) // the circle is the same wherever one enters it
+		from := slices.Concat(loop[first:], loop[:first])
+		text := lists.Join(from, ", ", func(s topology.SwitchID) string { return c.graph.PortName(c.tables.ToTerminal(s, dst)) })
+		if known := c.circles[text]; !known && len(c.circles) < maxNamed { // once for all destinations
+			c.circles[text] = true
+			c.problem(loop[first], dst, "packets for %s go round in a circle: %s", c.graph.TerminalName(dst), text)
+		}
 		end = goesRound
 	}
 	for _, s := range c.path {
 		c.state[s], c.last[s] = end, c.last[at]
 	}
 	return end
-}
-
-// circle names a circle of switches, once for all destinations.
-func (c *lftCheck) circle(loop []topology.SwitchID, dst topology.TerminalID) {
-	first := slices.Index(loop, slices.Min(loop)) // the circle is the same wherever one enters it
-	from := slices.Concat(loop[first:], loop[:first])
-	text := lists.Join(from, ", ", func(s topology.SwitchID) string { return c.graph.PortName(c.tables.ToTerminal(s, dst)) })
-	if known := c.circles[text]; !known && len(c.circles) < maxNamed {
-		c.circles[text] = true
-		c.problem(loop[first], dst, "packets for %s go round in a circle: %s", c.graph.TerminalName(dst), text)
-	}
 }
 
 // lanesTo follows the packets of all sources to dst and notes their lanes.

@@ -25,7 +25,13 @@ func (f *Forest) Check() error {
 	groups := 0
 	for p := range f.byColour {
 		c.structure(p)
-		c.exclusive(p)
+		for _, cell := range f.cellsOf(p.Tree, p.Groups, nil) {
+			key := cellColour{cell, p.Colour}
+			if other := c.used[key]; other != nil {
+				c.problem("groups %d and %d both have colour %d in cell %d", other.Groups[0].ID, p.Groups[0].ID, p.Colour, cell)
+			}
+			c.used[key] = p
+		}
 	}
 	if len(c.problems) > 0 {
 		return errors.Join(c.problems...)
@@ -131,17 +137,6 @@ func (c *checker) structure(p *Planted) {
 	}
 	if height != p.Height {
 		c.problem("the tree of group %d has height %d, claimed is %d", p.Groups[0].ID, height, p.Height)
-	}
-}
-
-// exclusive checks that no other tree of p's colour is where p is.
-func (c *checker) exclusive(p *Planted) {
-	for _, cell := range c.f.cellsOf(p.Tree, p.Groups, nil) {
-		key := cellColour{cell, p.Colour}
-		if other := c.used[key]; other != nil {
-			c.problem("groups %d and %d both have colour %d in cell %d", other.Groups[0].ID, p.Groups[0].ID, p.Colour, cell)
-		}
-		c.used[key] = p
 	}
 }
 

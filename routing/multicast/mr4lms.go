@@ -48,8 +48,12 @@ func (e *mr4lms) Join(g Group) error {
 	var height int
 	height, e.candidates = e.roots.find(&g, e.candidates[:0])
 	if e.fctb {
-		routed := e.firstColour(g, height)
+		// FCTB, algorithm 3: colour by colour, find a root whose tree in the colour's subgraph has least height.
+		c := e.findColour(&g, height, 1)
+		routed := c >= 0
 		if routed {
+			e.subgraph().search(e.found[0], e.members)
+			e.forest.Plant(e.subgraph().tree(e.found[0], e.members, height), c, g)
 			e.successes++
 		} else {
 			e.successes = 0
@@ -93,17 +97,6 @@ func (e *mr4lms) firstBuild(g Group, height int) bool {
 		}
 	}
 	return false
-}
-
-// firstColour is FCTB, algorithm 3: colour by colour, find a root whose tree in the colour's
-// subgraph has least height.
-func (e *mr4lms) firstColour(g Group, height int) bool {
-	c := e.findColour(&g, height, 1)
-	if c >= 0 {
-		e.subgraph().search(e.found[0], e.members)
-		e.forest.Plant(e.subgraph().tree(e.found[0], e.members, height), c, g)
-	}
-	return c >= 0
 }
 
 // merge is algorithm 4: put g and groups already there on one tree, in one of their colours.

@@ -61,7 +61,12 @@ func (e *offline) fill(groups []Group) error {
 	slices.SortStableFunc(left, func(a, b int32) int { return len(d.needs[b]) - len(d.needs[a]) })
 	e.grow.demand = d
 	for c := Colour(0); len(left) > 0 && (f.env.Entries == Unlimited || int(c) < f.env.Entries); c++ {
-		d.revive(left)
+		for _, i := range left { // nothing is taken in a new colour
+			d.alive[i] = true
+			for _, cell := range d.needs[i] {
+				d.waiting[cell]++
+			}
+		}
 		placed := make(map[int32]bool)
 		open := slices.Clone(left)
 		for {
@@ -132,16 +137,6 @@ func newDemand(f *Forest, groups []Group) *demand {
 		}
 	}
 	return d
-}
-
-// revive starts a colour in which nothing is taken.
-func (d *demand) revive(groups []int32) {
-	for _, i := range groups {
-		d.alive[i] = true
-		for _, cell := range d.needs[i] {
-			d.waiting[cell]++
-		}
-	}
 }
 
 // choose picks the next of the open groups, which are sorted by size.

@@ -202,7 +202,10 @@ func (e *plus) movingCost(p *Planted) (cost int64, ok bool) {
 		to, cost := e.carrier(p.Groups, p.span(e.forest), p, p.Colour)
 		p.spare = &spare{to: to, at: e.squeezed}
 		if to != nil {
-			p.spare.cost = cost - e.removed(p)
+			p.spare.cost = cost
+			for n, up := int64(len(p.Groups)), 1; up < len(p.Up); up++ { // less what taking p away subtracts
+				p.spare.cost -= n * (2*int64(e.forest.efi[p.Up[up]]) - n)
+			}
 		}
 	}
 	return p.spare.cost, p.spare.to != nil
@@ -260,15 +263,6 @@ func (e *plus) added(t *Tree, n int64) int64 {
 	sum := int64(0)
 	for _, up := range t.Up[1:] {
 		sum += n * (2*int64(e.forest.efi[up]) + n)
-	}
-	return sum
-}
-
-// removed is what taking p away subtracts from that sum.
-func (e *plus) removed(p *Planted) int64 {
-	sum, n := int64(0), int64(len(p.Groups))
-	for _, up := range p.Up[1:] {
-		sum += n * (2*int64(e.forest.efi[up]) - n)
 	}
 	return sum
 }

@@ -231,15 +231,6 @@ func (r *rootFinder) finish() {
 	}
 }
 
-// bytes is a copy of far, one byte a switch.
-func (r *rootFinder) bytes() []uint8 {
-	b := make([]uint8, 0, 8*len(r.far))
-	for _, w := range r.far {
-		b = binary.LittleEndian.AppendUint64(b, w)
-	}
-	return b
-}
-
 // widen raises each byte of far to row's byte, where that is more.
 func widen(far []uint64, row []uint8) {
 	for i := range far {

@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -450,7 +451,11 @@ func (r *router) unite(g Group, c Colour, trees []*Planted, extend bool) bool {
 		groups = append(groups, p.Groups...)
 		f.Uproot(p)
 	}
-	f.Plant(t, c, append(groups, g)...).far = r.roots.bytes()
+	far := make([]uint8, 0, 8*len(r.roots.far)) // one byte a switch
+	for _, w := range r.roots.far {
+		far = binary.LittleEndian.AppendUint64(far, w)
+	}
+	f.Plant(t, c, append(groups, g)...).far = far
 	return true
 }
 

@@ -103,7 +103,10 @@ func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, erro
 		case set != nil:
 			set(&p, key, value)
 		case key == "max_op_vls":
-			c.MaxVLs = lanesOfCode(p.number(key, value, 5))
+			c.MaxVLs = 15 // of data that InfiniBand's code stands for (VLCap); 0 is no limit
+			if code := p.number(key, value, 5); code > 0 && code < 5 {
+				c.MaxVLs = 1 << (code - 1)
+			}
 		case slices.Contains(strings.Fields(ignoredKeys), key), ignoredGroups().MatchString(key):
 		default:
 			p.warn("unknown key %s: passed over", input.Quote(key))
@@ -123,14 +126,6 @@ func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, erro
 		}
 	}
 	return c, p.Finish()
-}
-
-// lanesOfCode is the number of data lanes that InfiniBand's code stands for (VLCap); 0 is no limit.
-func lanesOfCode(code int) int {
-	if code == 0 || code == 5 {
-		return 15
-	}
-	return 1 << (code - 1)
 }
 
 type configReader struct {
@@ -158,8 +153,13 @@ func (p *configReader) warn(format string, args ...any) {
 
 // settings are the keys that change tables.
 var settings = map[string]func(p *configReader, key, value string){
-	"routing_engine":            (*configReader).engines,
-	"guid":                      func(p *configReader, key, value string) { p.GUID = p.guid(key, value) },
+	"routing_engine": (*configReader).engines,
+	"guid": func(p *configReader, key, value string) {
+		var err error
+		if p.GUID, err = parseGUID(value); err != nil {
+			p.Problem("%s = %s: want a GUID, such as 0x0002c90200001234", key, input.Quote(value))
+		}
+	},
 	"lmc":                       func(p *configReader, key, value string) { p.LMC = p.number(key, value, 7) },
 	"qos":                       func(p *configReader, key, value string) { p.QoS = p.boolean(key, value) },
 	"connect_roots":             func(p *configReader, key, value string) { p.ConnectRoots = p.boolean(key, value) },
@@ -215,14 +215,6 @@ func (p *configReader) boolean(key, value string) bool {
 	}
 	p.Problem("%s = %s: want TRUE or FALSE", key, input.Quote(value))
 	return false
-}
-
-func (p *configReader) guid(key, value string) uint64 {
-	v, err := parseGUID(value)
-	if err != nil {
-		p.Problem("%s = %s: want a GUID, such as 0x0002c90200001234", key, input.Quote(value))
-	}
-	return v
 }
 
 // engines reads a list such as "ftree,updn".

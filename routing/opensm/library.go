@@ -26,14 +26,6 @@ func newHeap(vertices int) heap {
 	return heap{make([]heapEntry, 0, vertices), slices.Repeat([]int32{outside}, vertices)}
 }
 
-// fill empties the heap and inserts vertices, in order, with the largest key.
-func (h *heap) fill(order []int32) {
-	h.clear()
-	for _, v := range order {
-		h.insert(v, Infinity)
-	}
-}
-
 func (h *heap) size() int { return len(h.entries) }
 
 // lower gives a vertex in the heap a smaller key.

@@ -24,7 +24,10 @@ func routeNue(s *Subnet, o *Options) (*Tables, error) {
 	}
 	t := newTables("nue", s)
 	w := newNueSearch(t)
-	order := s.portOrder()
+	order := topology.Numbers[topology.TerminalID](s.adapterPorts())
+	slices.SortFunc(order, func(a, b topology.TerminalID) int { // by GUID, as in OpenSM's maps
+		return topology.CompareGUID(s.Names.Terminals[a].PortGUID, s.Names.Terminals[b].PortGUID)
+	})
 	lane := make([]uint8, len(order)) // by terminal
 	for l := range lanes {
 		var ends []topology.TerminalID
@@ -75,20 +78,13 @@ func newNueSearch(t *Tables) *nueSearch {
 	s := t.Subnet
 	n, links := int(s.nodes()), len(s.Links)
 	paths := NewPaths(s, s.lidCount)
-	paths.order = s.nueOrder()
+	paths.order = topology.Numbers[int32](len(s.Switches))
+	slices.SortFunc(paths.order, func(a, b int32) int { // by LID, the low byte first, as OpenSM compares them on little-endian machines
+		return cmp.Compare(bits.ReverseBytes16(uint16(s.SwitchLID[a])), bits.ReverseBytes16(uint16(s.SwitchLID[b])))
+	})
 	return &nueSearch{t: t, s: s, nueGraph: newNueGraph(s), paths: paths, order: paths.order, weight: paths.weight,
 		tree: make([]int32, n), used: paths.Used, dist: paths.distance, far: make([]uint64, links+n),
 		others: make([][]int32, n), found: make([]int32, n), heap: newHeap(links)}
-}
-
-// nueOrder lists the nodes by LID, the low byte first, as OpenSM compares them on little-endian
-// machines.
-func (s *Subnet) nueOrder() []int32 {
-	order := topology.Numbers[int32](len(s.Switches))
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Compare(bits.ReverseBytes16(uint16(s.SwitchLID[a])), bits.ReverseBytes16(uint16(s.SwitchLID[b])))
-	})
-	return order
 }
 
 // lane routes to one lane's adapters. Not ok if the escape tree does not reach every switch.
@@ -118,18 +114,6 @@ func (w *nueSearch) lane(ends []topology.TerminalID) (ok bool) {
 func (w *nueSearch) span(root int32) (ok bool) {
 	w.source = root
 	return w.paths.search(Unreached, root) == 0
-}
-
-// follow leads all paths from the source along the escape tree: it reverses the tree's path to the
-// source.
-func (w *nueSearch) follow() {
-	copy(w.used, w.tree)
-	l := w.used[w.source]
-	w.used[w.source] = -1
-	for l >= 0 {
-		n := w.begin[l]
-		w.used[n], l = w.back[l], w.used[n]
-	}
 }
 
 // enter fills a LID's column and adds to its paths' links the LIDs of a switch and its adapters,

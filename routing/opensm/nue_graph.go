@@ -183,7 +183,13 @@ func (w *nueSearch) grow(source int32) {
 				turns++
 				continue
 			}
-			w.follow()
+			// All paths from the source lead along the escape tree: the tree's path to the source is reversed.
+			copy(w.used, w.tree)
+			l := w.used[w.source]
+			for w.used[w.source] = -1; l >= 0; {
+				n := w.begin[l]
+				w.used[n], l = w.back[l], w.used[n]
+			}
 		}
 		break
 	}

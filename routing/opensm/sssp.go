@@ -151,7 +151,10 @@ func (p *Paths) search(from, v int32) (unreached int) {
 	}
 	p.popped = p.popped[:0]
 	unreached = len(p.Used) - 1
-	p.heap.fill(p.order)
+	p.heap.clear()
+	for _, u := range p.order { // with the largest key
+		p.heap.insert(u, Infinity)
+	}
 	p.distance[v] = 0
 	if from == FromHost {
 		host := int32(len(p.Used)) // it enters the heap last and leaves it first

@@ -235,15 +235,6 @@ func (s *Subnet) mostFirst(count func(n int32) int) []int32 {
 	return order
 }
 
-// portOrder lists the ports of all adapters by GUID, as OpenSM's maps do.
-func (s *Subnet) portOrder() []topology.TerminalID {
-	order := topology.Numbers[topology.TerminalID](s.adapterPorts())
-	slices.SortFunc(order, func(a, b topology.TerminalID) int {
-		return topology.CompareGUID(s.Names.Terminals[a].PortGUID, s.Names.Terminals[b].PortGUID)
-	})
-	return order
-}
-
 // DefaultManager is where the subnet manager runs by default: on the first host H0, else on the
 // first adapter.
 func DefaultManager(g *topology.Graph) topology.TerminalID {

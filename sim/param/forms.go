@@ -135,15 +135,6 @@ func (r *Registry[E, T]) Unused(name string, env E, built T) []string {
 	return unused
 }
 
-// fill is a configuration of the form with the values of config, which has at least its settings.
-func (f *form[E, T]) fill(config any) any {
-	values := map[string]reflect.Value{}
-	EachSetting(config, func(field *Field, v reflect.Value) { values[field.Key] = v })
-	c := f.defaults()
-	EachSetting(c, func(field *Field, v reflect.Value) { v.Set(values[field.Key]) })
-	return c
-}
-
 // configs lists the types of the configurations, for messages.
 func (e *entry[E, T]) configs() string {
 	return lists.Join(e.forms, " or ", func(f *form[E, T]) string { return f.config.String() })

@@ -114,7 +114,10 @@ func (r *Registry[E, T]) Build(name string, config any, env E) (T, error) {
 		return zero, err
 	}
 	if reflect.TypeOf(config) != f.config {
-		config = f.fill(config)
+		values := map[string]reflect.Value{} // config has at least the form's settings
+		EachSetting(config, func(field *Field, v reflect.Value) { values[field.Key] = v })
+		config = f.defaults()
+		EachSetting(config, func(field *Field, v reflect.Value) { v.Set(values[field.Key]) })
 	}
 	if err := Validate(config); err != nil {
 		return zero, err

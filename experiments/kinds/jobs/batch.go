@@ -12,7 +12,6 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
@@ -100,7 +99,9 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 		if r.Text == "" || r.Text[0] == '#' && !strings.HasPrefix(r.Text, "#SBATCH") || r.workload.comment(r.Text) {
 			continue
 		}
-		if r.header == nil && r.workload.is(r.Text) {
+		fields := strings.Fields(r.Text)
+		isText := func(cell string) bool { _, err := strconv.ParseFloat(cell, 64); return err != nil }
+		if r.header == nil && (r.workload.found || len(fields) == len(standardColumns) && !slices.ContainsFunc(fields, isText)) {
 			r.form, r.header = standardForm, standardColumns
 		}
 		if r.header == nil {
@@ -457,7 +458,9 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 		table.Start, table.Until = sim.Time(b.start*float64(policy.Second)), max(1, sim.Time(b.end()*float64(policy.Second)))
 		if b.nodes == 1 {
 			single++
-			p.add(table.onOneHost(b.name, costs), table.Program.Fingerprint(), table, b.hosts)
+			holds := collectives.Work(table.Ranks, table.Until-table.Start) // what its ranks send stays inside the host
+			alone := mpi.Job{Name: b.name, Ranks: table.Ranks, Start: table.Start, Repeat: 1, Until: table.Until, Program: func() mpi.Workload { return mpi.RunSchedule(holds, costs, sim.Picosecond) }}
+			p.add(alone, table.Program.Fingerprint(), table, b.hosts)
 			continue
 		}
 		job, program, err := table.job(b.name, costs, sim.Picosecond)
@@ -474,18 +477,4 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 		p.warnings = append(p.warnings, experiments.Warning{Key: "batch.file", Message: fmt.Sprintf("%d jobs of one node hold it, and send nothing", single)})
 	}
 	return problems.Err()
-}
-
-// onOneHost is a job that computes from its start to its end: what its ranks send stays inside the host.
-func (t *jobTable) onOneHost(name string, costs mpi.Costs) mpi.Job {
-	holds := collectives.Work(t.Ranks, t.Until-t.Start)
-	return mpi.Job{Name: name, Ranks: t.Ranks, Start: t.Start, Repeat: 1, Until: t.Until, Program: func() mpi.Workload { return mpi.RunSchedule(holds, costs, sim.Picosecond) }}
-}
-
-func (r *jobsRun) writeBatch(sums []jobSums) {
-	t := r.run.Table(tables.Named("batch"))
-	for i := range r.plan.batch {
-		b := &r.plan.batch[i]
-		t.Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), results.IndexList(slices.Sorted(slices.Values(b.hosts))), sums[i].slowdown.Mean())
-	}
 }

@@ -3,7 +3,6 @@ package jobs
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weft-sim/weft/sim/input"
 )
@@ -43,16 +42,6 @@ func (w *standardWorkload) comment(line string) bool {
 		}
 	}
 	return true
-}
-
-func (w *standardWorkload) is(line string) bool {
-	fields := strings.Fields(line)
-	return w.found || len(fields) == len(standardColumns) && !slices.ContainsFunc(fields, func(f string) bool { return !isNumber(f) })
-}
-
-func isNumber(cell string) bool {
-	_, err := strconv.ParseFloat(cell, 64)
-	return err == nil
 }
 
 // read makes the cells of a line those of a job: what is not known is left out, and hosts are counted. It is

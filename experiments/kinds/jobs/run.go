@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	kind "github.com/weft-sim/weft/experiments/kinds/mpi"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
@@ -130,7 +131,11 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 	row := r.sumUp(sums)
 	row.Elapsed = elapsed.Mean()
 	if len(r.plan.batch) > 0 {
-		r.writeBatch(sums)
+		t := run.Table(tables.Named("batch"))
+		for i := range r.plan.batch {
+			b := &r.plan.batch[i]
+			t.Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), results.IndexList(slices.Sorted(slices.Values(b.hosts))), sums[i].slowdown.Mean())
+		}
 	}
 	if c.Measure.Links {
 		telemetry.WriteLinks(run, graph, &links)
@@ -149,7 +154,7 @@ func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
 	for j, job := range r.plan.jobs {
 		t, s := &r.plan.tables[j], &sums[j]
 		table.Add(append([]any{job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), s.runs.Mean(), s.together.Mean(), stats.Finite(s.together.HalfWidth(0.95)),
-			s.alone.Mean(), s.slowdown.Mean(), stats.Finite(s.slowdown.HalfWidth(0.95)), s.beside.N(), s.beside.Quantile(0.99) * 1e-12, s.single.Quantile(0.99) * 1e-12}, s.operations.means()...)...)
+			s.alone.Mean(), s.slowdown.Mean(), stats.Finite(s.slowdown.HalfWidth(0.95)), s.beside.N(), s.beside.Quantile(0.99) * 1e-12, s.single.Quantile(0.99) * 1e-12}, lists.Map(s.operations[:], func(x stats.Running) any { return x.Mean() })...)...)
 		if s.slowdown.N() == 0 {
 			continue
 		}
@@ -222,7 +227,11 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	var blame *observe.Blame
 	if observed != none {
 		blame = observe.StartBlame(f.Fabric, telemetry.WholeRun())
-		blame.Sources = r.terminals(f.Graph(), w, observed)
+		hosts, first := f.Graph().Hosts(), w.First(observed)
+		blame.Sources = make([]bool, f.Graph().Terminals())
+		for _, h := range r.plan.hosts[first : first+r.plan.jobs[observed].Ranks] {
+			blame.Sources[hosts[h][0]] = true
+		}
 	}
 	if config.Timeline = r.timeline; r.timeline != nil {
 		f.All = observe.StartTrace(f.Fabric, telemetry.WholeRun(), observe.TracePlan{})
@@ -240,7 +249,9 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	}
 	for j := range jobs {
 		o.ends = append(o.ends, w.Ends(j))
-		o.operations = append(o.operations, r.plan.tables[j].operations(w, j))
+		t := &r.plan.tables[j]
+		program, _ := t.Program.BuildShared(skeletons.Env{Ranks: t.Ranks, PerNode: t.PerNode})
+		o.operations = append(o.operations, kind.BenchmarkTimes(program, w.OperationTimes(j), 1e-12))
 	}
 	for rank := range w.Ranks() {
 		o.ranks = append(o.ranks, w.End(rank))
@@ -251,15 +262,6 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 		}
 	}
 	return o, nil
-}
-
-func (r *jobsRun) terminals(g *topology.Graph, w *mpi.JobsRun, job int) []bool {
-	own, hosts := make([]bool, g.Terminals()), g.Hosts()
-	first := w.First(job)
-	for _, h := range r.plan.hosts[first : first+r.plan.jobs[job].Ranks] {
-		own[hosts[h][0]] = true
-	}
-	return own
 }
 
 // writeTimeline writes what the ranks of all jobs have done, and the critical path of each job
@@ -383,17 +385,4 @@ func (s *operationSums) add(o kind.OperationTimes) {
 	for i, x := range [...]float64{o.Mean, o.Least, o.Most, o.Bandwidth, o.Messages, o.AlgBW, o.BusBW} {
 		s[i].Add(x)
 	}
-}
-
-func (s *operationSums) means() (columns []any) {
-	for i := range s {
-		columns = append(columns, s[i].Mean())
-	}
-	return columns
-}
-
-// operations are the times of a job's operations in a simulation.
-func (t *jobTable) operations(w *mpi.JobsRun, job int) kind.OperationTimes {
-	program, _ := t.Program.BuildShared(skeletons.Env{Ranks: t.Ranks, PerNode: t.PerNode})
-	return kind.BenchmarkTimes(program, w.OperationTimes(job), 1e-12)
 }

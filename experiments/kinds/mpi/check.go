@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -35,10 +36,15 @@ func checkMPI(c *Config, seed uint64) ([]experiments.Warning, error) {
 		return nil, err
 	}
 	needs := skeletons.NeedsOf(program)
-	warnings := c.idle(c.traceWarnings())
+	var warnings []experiments.Warning
+	if t, ok := program.(interface{ Notes() []string }); ok { // what of a trace is not replayed as it stands
+		warnings = lists.Map(t.Notes(), func(note string) experiments.Warning { return experiments.Warning{Key: "workload.file", Message: note} })
+	}
+	warnings = experiments.IdleOf(experiments.IdleOf(warnings, idleMachines, c), idleProgram, c)
 	if c.Job.Machine == "loggops" {
 		return warnings, document.Under("loggops", "loggops", c.LogGOPS.Check())
 	}
+	warnings = IdleRuntime(experiments.IdleOf(warnings, telemetry.IdleTrace, &c.Trace), c, c.Workload.Type.Config())
 	if needs.CPUs > 1 || needs.NICs > 1 {
 		return nil, &param.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", needs.CPUs, needs.NICs)}
 	}
@@ -154,15 +160,6 @@ func (c *Config) checkRanks(ranks, clocks int, key string, adapter *hca.Config) 
 func CheckContexts(adapter *hca.Config, ranks, nodes int) error {
 	bytes := rankBytes*float64(ranks) + adapter.ContextBytes()*float64(nodes)
 	return input.CheckMemory("hca.context_entries", adapter.ContextEntries, "the contexts of so many adapters and their ranks", bytes)
-}
-
-// idle adds warnings of the settings of the point that change nothing.
-func (c *Config) idle(warnings []experiments.Warning) []experiments.Warning {
-	warnings = experiments.IdleOf(experiments.IdleOf(warnings, idleMachines, c), idleProgram, c)
-	if c.Job.Machine == "loggops" {
-		return warnings
-	}
-	return IdleRuntime(experiments.IdleOf(warnings, telemetry.IdleTrace, &c.Trace), c, c.Workload.Type.Config())
 }
 
 // IdleRuntime is idle of the tables that kind jobs has, too, beside the settings of programs.

@@ -49,15 +49,6 @@ type Demand struct {
 	mpi.Ways
 }
 
-// demand works out what the point's program asks for.
-func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (Demand, error) {
-	w, err := c.build()
-	if err != nil {
-		return Demand{}, err
-	}
-	return c.DemandOf(w, g, config, adapter, seed, hops)
-}
-
 // NotWalked is what points lack whose programs a check does not go through.
 const NotWalked = "have no least time here and are not counted below"
 
@@ -91,7 +82,7 @@ func (c *Config) SharedDemand(p *experiments.Preflight, walk string, begin func(
 	})
 }
 
-// DemandOf is demand for a program at hand, which it uses up.
+// DemandOf works out what a program asks for, and uses it up.
 func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (Demand, error) {
 	timings, err := config.ChannelTimings(g)
 	if err != nil {

@@ -130,7 +130,11 @@ func (c *Config) Open(adapter *hca.Config, run *experiments.Run, seed uint64, le
 // Divide is an [mpi.Divide]: it divides the fabric and puts adapters there.
 func (s *Simulation) Divide(nodes int, alone sim.Time, why string) (_ mpi.Division, err error) {
 	if alone > 0 {
-		why = s.DivideFor(s.run.Threads, int64(alone/s.Clock()), network.WorthBusy, occupied(s.Graph(), nodes))
+		weights, hosts := make([]int32, s.Graph().Terminals()), s.Graph().Hosts()
+		for _, rails := range hosts[:min(nodes, len(hosts))] {
+			weights[rails[0]] = 1
+		}
+		why = s.DivideFor(s.run.Threads, int64(alone/s.Clock()), network.WorthBusy, weights)
 	}
 	s.run.OnOneThread(why)
 	if s.Adapters, err = adapters.New(s.Fabric, s.flit, s.adapter, nodes, s.jobs); err == nil && s.All != nil {
@@ -160,7 +164,11 @@ func (c *Config) overFabric(adapter *hca.Config, run *experiments.Run, seed uint
 	if err != nil {
 		return nil, nil, err
 	}
-	asked, err := c.demand(s.Graph(), &s.Config, adapter, seed, false)
+	w, err := c.build()
+	if err != nil {
+		return nil, nil, err
+	}
+	asked, err := c.DemandOf(w, s.Graph(), &s.Config, adapter, seed, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -171,21 +179,21 @@ func (c *Config) overFabric(adapter *hca.Config, run *experiments.Run, seed uint
 	return s.Divide, func(result mpi.Result, err error) (mpi.Result, error) {
 		whole, err := s.End(err)
 		if whole && err == nil {
-			row.Links, row.Network = channelTimes(s.Fabric, timings)
+			row.Links, row.Network = 0, 0
+			carried := telemetry.Carried{Timings: timings}
+			carried.Add(s.ChannelFlits(), s.Graph().NumPorts()+s.Graph().Terminals(), s.Cycle())
+			for i, cycles := range carried.Busy(s.Graph()) {
+				most := &row.Links
+				if telemetry.BetweenSwitches(s.Graph(), i) {
+					most = &row.Network
+				}
+				*most = max(*most, cycles*s.Clock().Seconds())
+			}
 			seen.add(s)
 			seen.Carried.Timings = timings
 		}
 		return result, err
 	}, nil
-}
-
-// occupied tells the terminals of the first nodes, by 1, from others.
-func occupied(g *topology.Graph, nodes int) []int32 {
-	weights, hosts := make([]int32, g.Terminals()), g.Hosts()
-	for _, rails := range hosts[:min(nodes, len(hosts))] {
-		weights[rails[0]] = 1
-	}
-	return weights
 }
 
 // What is written of the network that a program's messages take: the same tables as of

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
@@ -186,17 +185,6 @@ func (c *Config) FollowPreset(given func(string) bool) {
 	}
 }
 
-// traceWarnings says what of a trace is not replayed as it stands.
-func (c *Config) traceWarnings() (warnings []experiments.Warning) {
-	program, _ := c.program()
-	if t, ok := program.(interface{ Notes() []string }); ok {
-		for _, note := range t.Notes() {
-			warnings = append(warnings, experiments.Warning{Key: "workload.file", Message: note})
-		}
-	}
-	return warnings
-}
-
 // copyWarnings finds copies that eager messages wait for more than for the adapter. A rank of an
 // all-to-all copies what it sends and what it receives, one after the other; the ranks of a
 // node do so side by side and share the adapter.
@@ -222,16 +210,6 @@ func (c *Config) program() (skeletons.Program, error) {
 		problems = append(problems, problem)
 	}
 	return program, errors.Join(problems...)
-}
-
-// leaders is the number of leaders a node in an alltoall by leaders, otherwise NaN.
-func (c *Config) leaders() float64 {
-	if p, err := c.program(); err == nil {
-		if l, ok := p.(interface{ Leaders() int }); ok && l.Leaders() > 0 {
-			return float64(l.Leaders())
-		}
-	}
-	return math.NaN()
 }
 
 // build makes the workload in the time unit of its machine.

@@ -10,8 +10,6 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
-	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
@@ -137,8 +135,18 @@ func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication
 	row.Messages, row.Control, row.Handshakes = r.Stats.Messages, r.Stats.Control, r.Stats.Handshakes
 	row.QPs, row.QPsPeak, row.KernelTime, row.ConnectWait = float64(r.Stats.QPs)/ranks, r.Stats.QPsPeak, r.Stats.KernelTime.Seconds()/ranks, r.Stats.ConnectWait.Seconds()/ranks
 	row.Misses, row.MissTime = r.HCA.ContextMisses, r.HCA.MissTime.Seconds()/float64(nodes)
-	row.NotReady, row.Leaders = r.Stats.NotReady, c.leaders()
-	row.parts(&r, nodes)
+	row.NotReady, row.Leaders = r.Stats.NotReady, math.NaN()
+	if p, err := c.program(); err == nil {
+		if l, ok := p.(interface{ Leaders() int }); ok && l.Leaders() > 0 { // of an alltoall by leaders, a node
+			row.Leaders = float64(l.Leaders())
+		}
+	}
+	for _, t := range r.CPU {
+		row.CPU += t.Busy.Seconds() / float64(len(r.CPU))
+		row.Copies += t.Copies.Seconds() / float64(len(r.CPU))
+		row.CPUMax, row.CopiesMax = max(row.CPUMax, t.Busy.Seconds()), max(row.CopiesMax, t.Copies.Seconds())
+	}
+	row.Adapter, row.AdapterMax = (r.HCA.SendBusy+r.HCA.RecvBusy).Seconds()/float64(2*nodes), r.HCA.Busiest.Seconds()
 	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
 	row.Static, row.Memory, row.NodeQPs = memory.ProcessStatic, memory.Process, memory.NodeQPs
 	finish := lists.Map(r.Finish, func(t sim.Time) int64 { return int64(t) })
@@ -196,9 +204,16 @@ func Stopped(ctx context.Context, err error) error {
 // times fills in the times of a run, given in a unit of so many seconds.
 func (row *mpiRow) times(c *Config, w mpi.Workload, finish []int64, seconds float64) {
 	row.Elapsed = float64(slices.Max(finish)) * seconds
-	row.operations(c, w, seconds)
 	row.Total, row.First, row.Steady = row.Elapsed, math.NaN(), math.NaN()
 	s, ok := w.(*mpi.ScheduleRun)
+	var times []float64
+	if ok {
+		times = s.OperationTimes()
+	}
+	program, _ := c.program()
+	o := BenchmarkTimes(program, times, seconds)
+	row.Operation, row.OperationMin, row.OperationMax = o.Mean, o.Least, o.Most
+	row.Bandwidth, row.MessageRate, row.AlgBW, row.BusBW = o.Bandwidth, o.Messages, o.AlgBW, o.BusBW
 	if !ok || len(s.PhaseEnds()) == 0 {
 		return
 	}
@@ -226,32 +241,6 @@ func (c *Config) finishTimes(run *experiments.Run, finish []int64, unitsPerNanos
 	}
 }
 
-// channelTimes is how long the busiest channel between a terminal and its switch, and the busiest
-// between switches, carried flits, in seconds.
-func channelTimes(f *core.Fabric, timings []fabric.ChannelTiming) (links, between float64) {
-	carried := telemetry.Carried{Timings: timings}
-	carried.Add(f.ChannelFlits(), f.Graph().NumPorts()+f.Graph().Terminals(), f.Cycle())
-	for i, cycles := range carried.Busy(f.Graph()) {
-		most := &links
-		if telemetry.BetweenSwitches(f.Graph(), i) {
-			most = &between
-		}
-		*most = max(*most, cycles*f.Clock().Seconds())
-	}
-	return links, between
-}
-
-// parts fills in where the time of a run went, but for its network.
-func (row *mpiRow) parts(r *mpi.Result, nodes int) {
-	for _, t := range r.CPU {
-		row.CPU += t.Busy.Seconds() / float64(len(r.CPU))
-		row.Copies += t.Copies.Seconds() / float64(len(r.CPU))
-		row.CPUMax, row.CopiesMax = max(row.CPUMax, t.Busy.Seconds()), max(row.CopiesMax, t.Copies.Seconds())
-	}
-	row.Adapter = (r.HCA.SendBusy + r.HCA.RecvBusy).Seconds() / float64(2*nodes)
-	row.AdapterMax = r.HCA.Busiest.Seconds()
-}
-
 // OperationTimes is what benchmarks print of an operation, times in seconds; NaN where a program has none.
 type OperationTimes struct {
 	Mean, Least, Most float64
@@ -276,16 +265,4 @@ func BenchmarkTimes(program skeletons.Program, times []float64, seconds float64)
 		o.Figures = b.Figures(times)
 	}
 	return o
-}
-
-// operations fills in the times of a run's operations.
-func (row *mpiRow) operations(c *Config, w mpi.Workload, seconds float64) {
-	var times []float64
-	if s, ok := w.(*mpi.ScheduleRun); ok {
-		times = s.OperationTimes()
-	}
-	program, _ := c.program()
-	o := BenchmarkTimes(program, times, seconds)
-	row.Operation, row.OperationMin, row.OperationMax = o.Mean, o.Least, o.Most
-	row.Bandwidth, row.MessageRate, row.AlgBW, row.BusBW = o.Bandwidth, o.Messages, o.AlgBW, o.BusBW
 }

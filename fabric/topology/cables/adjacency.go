@@ -382,9 +382,6 @@ func alike(name, stem string) bool { return strings.HasPrefix(strings.ToLower(na
 // digits are in all names of switches behind a line that names columns of another name, and in none of its words.
 const digits = "0123456789"
 
-// weight tells whether the word behind a cable is a number, or a length or time with its unit.
-func weight(word string) bool { return number(strings.TrimRight(word, "kcmnus")) }
-
 // number tells whether a word is a number, as weights and lengths are.
 func number(word string) bool {
 	_, err := strconv.ParseFloat(word, 64)

@@ -178,7 +178,7 @@ func (r *edgeReader) read(line int, text string) {
 		r.cray(line, fields[0], fields[1], fields[3])
 	case withPorts(fields) && r.is.header == 0:
 		r.joined(line, [2]string{fields[0] + " " + fields[1], fields[2] + " " + fields[3]}, [2]string{fields[0], fields[2]}, "link")
-	case len(fields) == 3 && weight(fields[2]) || len(fields) > 3 && r.is.header > 0 || len(fields) == 2 && len(attributes) > len("{}"):
+	case len(fields) == 3 && number(strings.TrimRight(fields[2], "kcmnus")) || len(fields) > 3 && r.is.header > 0 || len(fields) == 2 && len(attributes) > len("{}"):
 		r.weights++
 		r.cable(line, fields[0], fields[1], "link")
 	case len(fields) == 2:

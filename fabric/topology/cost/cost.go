@@ -67,16 +67,6 @@ func newPlan(g *topology.Graph, f Floor) (*plan, error) {
 	return p, nil
 }
 
-// length is how long a cable between two switches is, along rows and aisles.
-func (p *plan) length(s, t topology.SwitchID) float64 {
-	a, b := int(p.cabinet[s]), int(p.cabinet[t])
-	if a == b {
-		return inside
-	}
-	x, y := a%p.columns-b%p.columns, a/p.columns-b/p.columns
-	return slack + cabinetWidth*math.Abs(float64(x)) + rowPitch*math.Abs(float64(y))
-}
-
 // Price says what parts cost and draw. Prices are in a currency of the user's. The defaults are
 // assumptions, rounded list prices of 400 Gb/s InfiniBand and Ethernet parts in US dollars of 2024,
 // and nobody's offer: passive copper to 3 m, optics beyond.
@@ -138,7 +128,10 @@ func Of(g *topology.Graph, f Floor, p Price) (Cost, error) {
 		case ok && peer < port:
 			continue
 		case ok:
-			length = plan.length(g.PortSwitch[port], g.PortSwitch[peer])
+			if a, b := int(plan.cabinet[g.PortSwitch[port]]), int(plan.cabinet[g.PortSwitch[peer]]); a != b { // along rows and aisles
+				x, y := a%plan.columns-b%plan.columns, a/plan.columns-b/plan.columns
+				length = slack + cabinetWidth*math.Abs(float64(x)) + rowPitch*math.Abs(float64(y))
+			}
 		}
 		if !ok || plan.cabinet[g.PortSwitch[port]] == plan.cabinet[g.PortSwitch[peer]] {
 			c.Inside.add(length)

@@ -132,7 +132,10 @@ func (d *drawing) close(stream *sim.Stream) bool {
 			return false
 		}
 		chosen := cables[stream.IntN(len(cables))]
-		d.part(chosen[0], chosen[1])
+		for i, end := range chosen { // which have only the free ports that the cable leaves
+			at := slices.Index(d.rows[end], chosen[1-i])
+			d.rows[end] = slices.Delete(d.rows[end], at, at+1)
+		}
 		d.join(s, chosen[0])
 		d.join(t, chosen[1])
 	}
@@ -147,15 +150,6 @@ func (d *drawing) join(s, t topology.SwitchID) {
 			d.open[i], d.place[last] = last, i
 			d.open, d.place[end[0]] = d.open[:len(d.open)-1], -1
 		}
-	}
-}
-
-// part removes the cable of two switches that have only the free ports this leaves.
-func (d *drawing) part(x, y topology.SwitchID) {
-	for _, end := range [][2]topology.SwitchID{{x, y}, {y, x}} {
-		row := d.rows[end[0]]
-		i := slices.Index(row, end[1])
-		d.rows[end[0]] = slices.Delete(row, i, i+1)
 	}
 }
 

@@ -140,7 +140,8 @@ func (e *cableEnd) parseComment(kind nodeKind, comment string) error {
 	}
 	e.peerLID = int32(lid)
 	for _, word := range strings.Fields(after) {
-		if looksLikeRate(word) {
+		width, _, ok := strings.Cut(word, "x") // and speed
+		if _, err := strconv.Atoi(width); ok && err == nil || strings.HasPrefix(word, "??") {
 			e.rate, err = parseRate(word)
 			return err
 		}
@@ -210,15 +211,6 @@ func parseRate(s string) (cableRate, error) {
 		}
 	}
 	return cableRate{}, fmt.Errorf("rate %w", err)
-}
-
-// looksLikeRate tells whether a word of a port line's comment is meant as width and speed.
-func looksLikeRate(word string) bool {
-	width, _, ok := strings.Cut(word, "x")
-	if _, err := strconv.Atoi(width); ok && err == nil {
-		return true
-	}
-	return strings.HasPrefix(word, "??")
 }
 
 // readLines hands lines, trimmed, to parse, and calls end behind the last unless there are

@@ -197,7 +197,12 @@ var laneSpeeds = map[string]string{"2.5 Gbps": "SDR", "5.0 Gbps": "DDR", "10.0 G
 func (p *report) link(line int, text string) bool {
 	whole := linkWhole().FindStringSubmatch(text)
 	if whole != nil {
-		p.whole(line, number(whole[1], 16), whole[2])
+		guid := number(whole[1], 16) // of a node of unknown kind: an adapter until its ports tell
+		if p.current = p.byID[fmt.Sprintf("%c-%016x", adapterNode, guid)]; p.current == nil {
+			p.node(line, adapterNode, whole[2])
+			p.identify(line, guid)
+			p.lids[p.current] = map[int32]bool{}
+		}
 		text = whole[3] + whole[5]
 	} else if m := linkNode().FindStringSubmatch(text); m != nil {
 		if m[2] == "" {
@@ -244,16 +249,6 @@ func (p *report) link(line int, text string) bool {
 	}
 	p.end(e, called)
 	return true
-}
-
-// whole makes the node of a line that tells its GUID and name, but not its kind, the current one: an adapter until
-// its ports tell.
-func (p *report) whole(line int, guid uint64, description string) {
-	if p.current = p.byID[fmt.Sprintf("%c-%016x", adapterNode, guid)]; p.current == nil {
-		p.node(line, adapterNode, description)
-		p.identify(line, guid)
-		p.lids[p.current] = map[int32]bool{}
-	}
 }
 
 // linkName is what iblinkinfo calls a node at the end of a cable.

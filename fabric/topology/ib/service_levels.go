@@ -125,7 +125,12 @@ func (p *sl2vlParser) parse(text string) {
 		p.turn(m[1])
 		p.row(m[2], m[3], strings.Split(strings.NewReplacer("0x", "", " ", "").Replace(m[4]), ""), 16)
 	} else if m := mapAll().FindStringSubmatch(text); m != nil {
-		p.all(strings.Split(m[1], ","))
+		row, ok := p.lanes(strings.Split(m[1], ","), 10)
+		for cell, seen := range p.seen { // those that no row is of
+			if ok && !seen {
+				p.m.pairs[cell], p.seen[cell] = row, true
+			}
+		}
 	} else if text == "-" {
 		p.Problem("no tables, as weft routes writes without qos: leave the file out")
 	} else if !p.skipping && !vlarbRow().MatchString(text) && !infoField().MatchString(text) && !chatter().MatchString(text) {
@@ -193,16 +198,6 @@ func (p *sl2vlParser) lanes(lanes []string, base int) (Lanes, bool) {
 		p.Problem("%v", err)
 	}
 	return row, err == nil
-}
-
-// all gives the ports that no row is of the same table.
-func (p *sl2vlParser) all(lanes []string) {
-	row, ok := p.lanes(lanes, 10)
-	for cell, seen := range p.seen {
-		if ok && !seen {
-			p.m.pairs[cell], p.seen[cell] = row, true
-		}
-	}
 }
 
 // end checks the file as a whole.

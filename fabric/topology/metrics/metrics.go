@@ -112,7 +112,12 @@ func AlgebraicConnectivity(g *topology.Graph) float64 {
 	bound := 0.0
 	for len(basis) < min(krylov, n-1) {
 		basis = append(basis, v)
-		next := laplacian(g, v)
+		next := make([]float64, n) // the product of the graph's Laplacian with v
+		for s := range next {
+			for _, to := range g.Links(topology.SwitchID(s)) {
+				next[s] += v[s] - v[to]
+			}
+		}
 		diagonal = append(diagonal, floats.Dot(next, v))
 		for range 2 { // once is not enough in floating point
 			for _, b := range basis {
@@ -137,17 +142,6 @@ func AlgebraicConnectivity(g *topology.Graph) float64 {
 // to bound its bisection: h(n-h)/n, where the smaller half has h = n/2 switches, rounded
 // down; n/4 for even n (Fiedler 1975; the Laplacian's quadratic form of the halves).
 func Halving(n int) float64 { return float64(n/2) * float64(n-n/2) / float64(n) }
-
-// laplacian is the product of the graph's Laplacian with a vector.
-func laplacian(g *topology.Graph, v []float64) []float64 {
-	product := make([]float64, len(v))
-	for s := range product {
-		for _, to := range g.Links(topology.SwitchID(s)) {
-			product[s] += v[s] - v[to]
-		}
-	}
-	return product
-}
 
 // ritz is the least eigenvalue of a tridiagonal matrix and its distance to the Laplacian's, if the
 // process went on by a vector of length rest.

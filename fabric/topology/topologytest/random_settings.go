@@ -165,8 +165,14 @@ func change(config any, stream *sim.Stream, shrink bool, except int) (place int)
 	case v.Len() > 0:
 		longer, n := !shrink && stream.IntN(3) > 0, v.Len()
 		for _, list := range values {
-			if list.Kind() == reflect.Slice && list.Len() == n {
-				resize(list, longer)
+			switch {
+			case list.Kind() != reflect.Slice || list.Len() != n:
+			case longer:
+				element := reflect.New(list.Type().Elem()).Elem()
+				step(element, nil, true)
+				list.Set(reflect.Append(list, element))
+			default:
+				list.Set(list.Slice(0, n-1))
 			}
 		}
 	default: // as long as another list
@@ -196,17 +202,6 @@ func magnitude(v reflect.Value) int64 {
 		most = max(most, magnitude(v.Index(i)))
 	}
 	return most
-}
-
-// resize drops the last element of a list or adds a small one.
-func resize(list reflect.Value, longer bool) {
-	if !longer {
-		list.Set(list.Slice(0, list.Len()-1))
-		return
-	}
-	element := reflect.New(list.Type().Elem()).Elem()
-	step(element, nil, true)
-	list.Set(reflect.Append(list, element))
 }
 
 // step moves a number by 1 or 2 (1 and 3, perhaps exponents, by 1), or halves it, and makes 2 of 0.

@@ -193,8 +193,13 @@ func (r *JobReport) columns() [][]string {
 		head = append(head, "entries_limit", "limited_entries", "limited_trees", "limited_max_efi", "limited_max_tfi", "refused")
 	}
 	rows := [][]string{append(head, "note")}
-	if r.Installed != nil {
-		rows = append(rows, r.installedRow(len(rows[0])))
+	if x := r.Installed; x != nil { // the tables that the subnet has
+		row := make([]string, len(rows[0]))
+		copy(row, []string{"installed", strconv.Itoa(x.Entries), strconv.Itoa(r.ColourBound), strconv.Itoa(x.MaxEFI), strconv.FormatFloat(x.MeanEFI, 'f', 2, 64)})
+		if n := len(x.Problems); n > 0 {
+			row[len(row)-1] = fmt.Sprintf("%d of %d groups do not reach just their members; %s", n, len(r.Routed), x.Problems[0])
+		}
+		rows = append(rows, row)
 	}
 	for i := range r.Reports {
 		e := &r.Reports[i]
@@ -214,17 +219,6 @@ func (r *JobReport) columns() [][]string {
 		rows = append(rows, append(row, ""))
 	}
 	return rows
-}
-
-// installedRow is the row of the tables that the subnet has.
-func (r *JobReport) installedRow(columns int) []string {
-	x := r.Installed
-	row := make([]string, columns)
-	copy(row, []string{"installed", strconv.Itoa(x.Entries), strconv.Itoa(r.ColourBound), strconv.Itoa(x.MaxEFI), strconv.FormatFloat(x.MeanEFI, 'f', 2, 64)})
-	if n := len(x.Problems); n > 0 {
-		row[columns-1] = fmt.Sprintf("%d of %d groups do not reach just their members; %s", n, len(r.Routed), x.Problems[0])
-	}
-	return row
 }
 
 // WriteCSV writes the table of engines.
