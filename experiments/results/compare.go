@@ -144,7 +144,7 @@ func difference(a, b *sample, isTime bool) Difference {
 		HalfWidth: math.NaN(), T: math.NaN(), DF: math.NaN(), P: math.NaN(), Holm: math.NaN(),
 	}
 	variance, freedom, method := of.variance+other.variance, min(of.freedom, other.freedom), Intervals
-	equal := len(slices.Compact(slices.Concat(a.values, b.values))) == 1 && !(a.halfWidth > 0) && !(b.halfWidth > 0)
+	equal := same(append(slices.Clone(a.values), b.values...)) && !(a.halfWidth > 0) && !(b.halfWidth > 0)
 	if len(a.values) > 1 && len(b.values) > 1 {
 		method = Welch
 	}

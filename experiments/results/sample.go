@@ -68,6 +68,11 @@ func studentQuantile(freedom float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(0.975)
 }
 
+// same tells whether all values of a list are one number.
+func same(values []float64) bool {
+	return !slices.ContainsFunc(values, func(x float64) bool { return x != values[0] })
+}
+
 // paired are the values of two samples with their common seeds, seed by seed; none if these are
 // fewer than two, or than half of the larger sample.
 func paired(a, b *sample) (ofA, ofB []float64) {

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/weft-sim/weft/fabric"
@@ -326,6 +327,18 @@ func (m *Meter) Note(i int, began, cycles int64) {
 	extend(&m.notes, i+1)
 	m.notes[i].Cycles.Add(cycles)
 	m.notes[i].sum += cycles
+}
+
+// noted names what has been noted, in the order of the names.
+func (m *Meter) noted(names []string) []Measure {
+	if len(m.notes) > len(names) {
+		panic(fmt.Sprintf("core: a workload notes measure %d and names %d", len(m.notes)-1, len(names)))
+	}
+	extend(&m.notes, len(names))
+	for i, name := range names {
+		m.notes[i].Name = name
+	}
+	return m.notes
 }
 
 // Pair chooses packets by their ends; [AnyTerminal] matches all.

@@ -5,9 +5,7 @@
 package measure
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
@@ -83,22 +81,11 @@ func Run(ctx context.Context, f *core.Fabric, source fabric.Workload, offered fl
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
-	phases := [...]func() error{warming: r.warmUp, measuring: r.measure, draining: r.drain, emptying: r.finish}
-	for ; int(r.phase) < len(phases); r.phase++ {
-		if err := phases[r.phase](); err != nil {
-			return nil, err
-		}
+	if err := r.run(); err != nil {
+		return nil, err
 	}
 	if responder, ok := r.statistics.source.(fabric.Responder); ok {
-		names, notes := responder.Measures(), &r.result.Meter.notes
-		if len(*notes) > len(names) {
-			panic(fmt.Sprintf("core: a workload notes measure %d and names %d", len(*notes)-1, len(names)))
-		}
-		extend(notes, len(names))
-		for i, name := range names {
-			(*notes)[i].Name = name
-		}
-		r.result.Measures = *notes
+		r.result.Measures = r.result.noted(responder.Measures())
 	}
 	r.result.Samples = f.Samples()
 	if r.trace != nil {
@@ -125,7 +112,7 @@ func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offere
 	r.first = r.each
 	r.write = r.state
 	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: source.Closed()}
-	r.result.Budget = cmp.Or(plan.Budget, DefaultBudget(plan.Longest, offered, f.LongestLatency()))
+	r.result.Budget = r.budget()
 	f.ProbeWithin(r.result.Meter.Bounds)
 	if plan.Levels {
 		r.result.Meter.tellLevels(f.Routing())
@@ -205,6 +192,16 @@ const (
 	emptying
 )
 
+func (r *runner) run() error {
+	phases := [...]func() error{warming: r.warmUp, measuring: r.measure, draining: r.drain, emptying: r.finish}
+	for ; int(r.phase) < len(phases); r.phase++ {
+		if err := phases[r.phase](); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (r *runner) advanceTo(cycle int64) error {
 	return r.advanceUntil(func() bool { return r.f.Cycle() >= cycle }, cycle)
 }
@@ -264,6 +261,14 @@ func (r *runner) advance(cycles int64) error {
 
 // emptyingCycles is how often a network that empties, or runs to its end, is looked at.
 const emptyingCycles = 100
+
+// goOn is advance for the parts of runs that are not kept.
+func (r *runner) goOn() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	return r.advance(emptyingCycles)
+}
 
 // ToEnd is what a run to the end is watched by, and goes on from; all is optional.
 type ToEnd struct {
@@ -343,10 +348,7 @@ func (r *runner) archive(a *snapshot.Archive) {
 // archive archives what has been counted. A series is written as the plan asks for one.
 func (s *statistics) archive(a *snapshot.Archive) {
 	snapshot.Value(a, s)
-	if !a.Reading() {
-		s.meter.gather() // what its parts have measured
-	}
-	snapshot.Value(a, s.meter)
+	s.meter.archive(a)
 	snapshot.Value(a, s.progress)
 	has := s.series != nil
 	if snapshot.Bool(a, &has); has {
@@ -355,4 +357,12 @@ func (s *statistics) archive(a *snapshot.Archive) {
 		}
 		snapshot.Value(a, s.series)
 	}
+}
+
+// archive archives a meter with what its parts have measured, which it takes over.
+func (m *Meter) archive(a *snapshot.Archive) {
+	if !a.Reading() {
+		m.gather()
+	}
+	snapshot.Value(a, m)
 }

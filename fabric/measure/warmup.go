@@ -58,6 +58,11 @@ func DefaultBudget(longest int, offered float64, latency int64) int64 {
 	return max(leastBudget, int64(budgetPackets*packetTime(longest, offered)), budgetIdle*latency)
 }
 
+// budget is the most cycles of warm-up and window where they are found.
+func (r *runner) budget() int64 {
+	return cmp.Or(r.plan.Budget, DefaultBudget(r.plan.Longest, r.result.Offered, r.f.LongestLatency()))
+}
+
 // warmUp runs until the mean latency of delivered packets has settled, and opens the window.
 //
 // A warm-up that is found is looked at after 32 slices, and after twice as many cycles each time.

@@ -138,15 +138,7 @@ func (r *runner) close() {
 	r.result.Settled = r.warm && r.plan.Window > 0
 	r.conclude()
 	if r.result.State == Saturated && r.plan.Window == 0 {
-		terminals, drift := float64(r.f.Graph().Terminals()), 0.0
-		// By how much more or less was accepted before the window, in the second half of what came before: a slowly filling network's.
-		if before, ok := r.statistics.progress.rate(r.statistics.start/2, r.statistics.start); ok {
-			drift = math.Abs(before/terminals - r.result.Accepted)
-		}
-		// The standard deviation of what a slice of the window accepts. A full network swings as much over thousands of cycles,
-		// longer than a run that proves saturated.
-		rates := stats.Of(lists.Map(r.statistics.progress.since(r.statistics.start), progressSlice.rate))
-		r.result.AcceptedHalf = halfWhenFull(r.result.AcceptedHalf, drift, math.Sqrt(rates.Variance())/terminals, r.precision()*r.result.Accepted)
+		r.result.AcceptedHalf = halfWhenFull(r.result.AcceptedHalf, r.drift(), r.swing(), r.precision()*r.result.Accepted)
 	}
 }
 
@@ -155,6 +147,23 @@ func (r *runner) close() {
 // twice the drift.
 func halfWhenFull(batches, drift, swing, wanted float64) float64 {
 	return math.Max(batches, math.Min(wanted, 3*swing)) + 2*drift
+}
+
+// drift is by how much more or less was accepted before the window, in the second half of what came
+// before: a slowly filling network's. 0 if nothing came before.
+func (r *runner) drift() float64 {
+	before, ok := r.statistics.progress.rate(r.statistics.start/2, r.statistics.start)
+	if !ok {
+		return 0
+	}
+	return math.Abs(before/float64(r.f.Graph().Terminals()) - r.result.Accepted)
+}
+
+// swing is the standard deviation of what a slice of the window accepts. A full network swings as
+// much over thousands of cycles, longer than a run that proves saturated.
+func (r *runner) swing() float64 {
+	rates := stats.Of(lists.Map(r.statistics.progress.since(r.statistics.start), progressSlice.rate))
+	return math.Sqrt(rates.Variance()) / float64(r.f.Graph().Terminals())
 }
 
 func (r *runner) conclude() { r.result.State, r.result.Reason = r.result.Evidence.Judge() }
@@ -168,8 +177,13 @@ const (
 
 // isSaturated tells whether the run has proved saturated.
 func (r *runner) isSaturated() bool {
-	delivered := r.result.Accepted * float64(r.result.Window) * float64(r.f.Graph().Terminals()) // by more than a moment
-	return r.proves(r.result.State, r.result.Reason, r.f.Cycle()) && isLong(delivered, float64(r.f.FlitsInside()))
+	return r.proves(r.result.State, r.result.Reason, r.f.Cycle()) && r.holdsEnough()
+}
+
+// holdsEnough tells whether what the window accepts is more than that of a moment.
+func (r *runner) holdsEnough() bool {
+	delivered := r.result.Accepted * float64(r.result.Window) * float64(r.f.Graph().Terminals())
+	return isLong(delivered, float64(r.f.FlitsInside()))
 }
 
 // isLong tells whether a window of so many flits is long beside a residence, which exchanges the
@@ -223,11 +237,7 @@ func (r *runner) finish() error {
 	r.statistics.source.Stop(0)
 	r.f.ClearLanes()
 	for !r.f.Settled() || r.f.CreditsUnderWay() {
-		err := r.ctx.Err()
-		if err == nil {
-			err = r.advance(emptyingCycles)
-		}
-		if err != nil {
+		if err := r.goOn(); err != nil {
 			return err
 		}
 	}

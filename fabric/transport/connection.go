@@ -254,13 +254,7 @@ func (c *connection) answered(p *shared.Packet) {
 	}
 	c.spray.heard(p.Entropy, signal)
 	for c.open < c.begun && c.cum >= c.messages[c.open].end && (!s.config.Share || c.cum == c.packets) {
-		f := &s.flows[c.messages[c.open].flow]
-		f.end = s.kernel.Now()
-		s.left--
-		s.fire(f.Fires)
-		if s.left == 0 {
-			s.kernel.Stop()
-		}
+		s.ended(c.messages[c.open].flow)
 		c.open++
 	}
 	c.goOn()

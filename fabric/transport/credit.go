@@ -249,6 +249,13 @@ func (b *bitmap) set(seq int32) {
 	*b.words.At(at) |= 1 << (seq & 63)
 }
 
+// forget gives up what is below a packet, all of which has arrived.
+func (b *bitmap) forget(seq int32) {
+	for ; b.first < seq>>6; b.first++ {
+		b.words.Take()
+	}
+}
+
 // arrivedData takes a data packet of a connection, whole or trimmed.
 func (c *connection) arrivedData(p *shared.Packet) {
 	s, r := c.system, &c.receiver
@@ -297,9 +304,7 @@ func (c *connection) arrivedData(p *shared.Packet) {
 			r.expected++
 			r.beyond--
 		}
-		for ; r.got.first < r.expected>>6; r.got.first++ {
-			r.got.words.Take()
-		}
+		r.got.forget(r.expected)
 		for ; r.whole < c.begun && r.expected >= c.messages[r.whole].end; r.whole++ {
 			s.fire(s.flows[c.messages[r.whole].flow].Arrives)
 		}

@@ -266,15 +266,7 @@ func (s *System) connect(flow int32, seed uint64) {
 func (s *System) Handle(_ *sim.Kernel, e sim.Event) {
 	switch e.Kind {
 	case startEvent:
-		f := &s.flows[e.Target]
-		f.began = s.kernel.Now()
-		c := s.connections[f.connection]
-		c.add(e.Target, f.Bytes)
-		if p := &s.hosts[c.dst].pacer; p.slows {
-			p.slows = false
-			s.paceLater(c.dst)
-		}
-		c.goOn()
+		s.start(e.Target)
 	case timerEvent:
 		if c := s.connections[e.Target]; c.timerAt == int64(s.kernel.Now()) { // an earlier one may have taken its place
 			c.timer()
@@ -287,6 +279,28 @@ func (s *System) Handle(_ *sim.Kernel, e sim.Event) {
 		c := s.connections[e.Target]
 		c.rateEvent = false
 		c.goOn()
+	}
+}
+
+func (s *System) start(flow int32) {
+	f := &s.flows[flow]
+	f.began = s.kernel.Now()
+	c := s.connections[f.connection]
+	c.add(flow, f.Bytes)
+	if p := &s.hosts[c.dst].pacer; p.slows {
+		p.slows = false
+		s.paceLater(c.dst)
+	}
+	c.goOn()
+}
+
+func (s *System) ended(flow int32) {
+	f := &s.flows[flow]
+	f.end = s.kernel.Now()
+	s.left--
+	s.fire(f.Fires)
+	if s.left == 0 {
+		s.kernel.Stop()
 	}
 }
 

@@ -63,14 +63,7 @@ func (t *transport) orderFor(pair qpPair) int32 {
 		return order
 	}
 	if len(t.orderOf) >= t.manyOrders {
-		// The receiver's part may still be at work on the last flight of an order, which is then given up
-		// later; later flights begin the others anew.
-		for pair, order := range t.orderOf {
-			if q := t.orders.At(order); q.expected.Load() == q.sent {
-				delete(t.orderOf, pair)
-				t.over = append(t.over, order)
-			}
-		}
+		t.endOrders()
 		t.manyOrders = max(FewOrders, 2*len(t.orderOf))
 	}
 	if last := len(t.over) - 1; last >= 0 {
@@ -87,6 +80,18 @@ func (t *transport) orderFor(pair qpPair) int32 {
 	q.expected.Store(0)
 	t.orderOf[pair] = order
 	return order
+}
+
+// endOrders gives up the orders without a flight left; later flights begin them anew. The
+// receiver's part may still be at work on the last flight of an order, which is then given up
+// later.
+func (t *transport) endOrders() {
+	for pair, order := range t.orderOf {
+		if q := t.orders.At(order); q.expected.Load() == q.sent {
+			delete(t.orderOf, pair)
+			t.over = append(t.over, order)
+		}
+	}
 }
 
 // passages are the ways of the last packets of flights to a part, for timelines.
@@ -128,6 +133,21 @@ func (t *transport) passes(p *observe.PacketTrace) {
 		wait(int(p.Path[i].Out), n)
 	}
 	t.passages.of[id] = w
+}
+
+// held notes that a flight was complete when that before it was.
+func (w *passages) held(id, before int32) {
+	if w.of != nil {
+		w.of[id] = w.of[before]
+	}
+}
+
+// tells is called before the sink is told of a flight.
+func (w *passages) tells(id int32) {
+	if w.of != nil {
+		w.told = w.of[id]
+		delete(w.of, id)
+	}
 }
 
 // Passage implements [mpi.Divider]. Bytes before the last packet passed the sending adapter in

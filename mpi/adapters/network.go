@@ -332,9 +332,7 @@ func (t *transport) complete(id int32) {
 		*link = next.next
 		if f.done >= next.done {
 			next.done = f.done
-			if of := t.passages.of; of != nil {
-				of[id] = of[before]
-			}
+			t.passages.held(id, before)
 		}
 		f = next
 	}
@@ -349,10 +347,7 @@ func (t *transport) Handle(k *sim.Kernel, e sim.Event) {
 			t.latency[t.jobs.Of[f.process]].Add(int64(k.Now() - f.posted))
 		}
 		t.free = append(t.free, flight)
-		if p := &t.passages; p.of != nil {
-			p.told = p.of[flight]
-			delete(p.of, flight)
-		}
+		t.passages.tells(flight)
 		if quiet {
 			t.sink.Written(id, k.Now())
 		} else {
