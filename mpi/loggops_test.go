@@ -25,8 +25,7 @@ func parseFile(t *testing.T, name string) *goal.Schedule {
 	return simtest.Must(goal.Parse(name, f))(t)
 }
 
-// The finish times in results.csv are LogGOPSim's (snapshot 76451de with a
-// stable sort); one row a schedule, parameter set and rank.
+// The finish times in results.csv are LogGOPSim's (snapshot 76451de with a stable sort); one row a schedule, parameter set and rank.
 func TestLogGOPSMatchesReference(t *testing.T) {
 	want := map[string]map[int]int64{} // by file and parameters, then by rank
 	for _, row := range simtest.Rows(t, "testdata/goal/results.csv") {
@@ -279,8 +278,7 @@ func take(lists map[int32][]*plainOp, rank, source, tag int32) *plainOp {
 	return nil
 }
 
-// randomGoal draws a schedule in which every message has a receive; whether it
-// finishes depends on the dependencies drawn.
+// randomGoal draws a schedule in which every message has a receive; whether it finishes depends on the dependencies drawn.
 func randomGoal(s *sim.Stream, cpus int) string {
 	ranks := 1 + s.IntN(5)
 	ops := make([][]string, ranks)
@@ -360,8 +358,7 @@ func TestLogGOPSAgainstPlainMachine(t *testing.T) {
 	simtest.ErrorIf(t, finished < 500 || stuck < 200, "%d schedules finished, %d got stuck: too few of one to mean anything", finished, stuck)
 }
 
-// TestAtlahs: o = 1500, L = 2500, g = 1000, G = 6. A message of 8 B that is sent at 0 is there at
-// 1500 + 2500 + 7 * 6 = 4042.
+// TestAtlahs: o = 1500, L = 2500, g = 1000, G = 6. A message of 8 B that is sent at 0 is there at 1500 + 2500 + 7 * 6 = 4042.
 func TestAtlahs(t *testing.T) {
 	p := mpi.DefaultLogGOPS
 	p.Atlahs = true

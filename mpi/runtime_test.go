@@ -167,8 +167,7 @@ func TestRendezvousSender(t *testing.T) {
 	simtest.ErrorIf(t, r.Stats.Rendezvous != 1 || r.Stats.Control != 3, "%d rendezvous, %d control messages; want 1, 3", r.Stats.Rendezvous, r.Stats.Control)
 }
 
-// A sender that waits for acknowledgements makes its second eager message ready when the first has come,
-// otherwise at once.
+// A sender that waits for acknowledgements makes its second eager message ready when the first has come, otherwise at once.
 func TestEagerAcknowledged(t *testing.T) {
 	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies, c.Protocols.StagingPage = false, sim.Millisecond
@@ -376,9 +375,8 @@ func recorded(t *testing.T, c mpi.Config, text string) (timeline, path string) {
 	return timeline, b.String()
 }
 
-// TestTimelineOfOneMessage: 64 B of which the sender's CPU takes 200 ns. The adapter takes
-// 50 ns for the request, 250 ns to send; 200 ns the way, 289 ns the receiving adapter, together
-// 739 ns; 64 B at 24.34 Gb/s 21,035 ps (64 * 8 / 24.34 = 21.0353); the receiver's CPU 250 ns.
+// TestTimelineOfOneMessage: 64 B of which the sender's CPU takes 200 ns. The adapter takes 50 ns for the request, 250 ns to send; 200 ns the
+// way, 289 ns the receiving adapter, together 739 ns; 64 B at 24.34 Gb/s 21,035 ps (64 * 8 / 24.34 = 21.0353); the receiver's CPU 250 ns.
 func TestTimelineOfOneMessage(t *testing.T) {
 	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies = false
@@ -402,8 +400,7 @@ func TestTimelineOfAChain(t *testing.T) {
 		want = strings.Replace(want, "R:", r+":", 3)
 	}
 	simtest.ErrorIf(t, path != want, "path\n%swant\n%s", path, want)
-	// Rank 2 has computed until 3500 ns, and the message comes at 1200 + 810.035 + 250 + 2000 +
-	// 200 + 810.035 = 5270.07 ns.
+	// Rank 2 has computed until 3500 ns, and the message comes at 1200 + 810.035 + 250 + 2000 + 200 + 810.035 = 5270.07 ns.
 	want = "2: 3500000 compute\n2: 1770070 wait 1:0 with 1\n2: 250000 receive 1:0 with 1\n"
 	simtest.ErrorIf(t, !strings.HasSuffix(timeline, want), "timeline\n%swant at the end\n%s", timeline, want)
 }
@@ -422,10 +419,9 @@ func TestTimelineOfARendezvous(t *testing.T) {
 	}
 }
 
-// TestTimelineOfLogGOPS: o = 1500, L = 2500, g = 1000, G = 6. Rank 0 computes on its CPU 0 and then
-// sends 101 B from its CPU 1, which takes 1500 ns; the latency is 2500 ns, and CPU 1 of rank 1 (3 of all) takes
-// 1500 + 100 * 6 = 2100 ns. The second message leaves when the NIC is free, 1000 + 100 * 6 ns after
-// the first, 100 ns later than the CPU, and is taken in after the first.
+// TestTimelineOfLogGOPS: o = 1500, L = 2500, g = 1000, G = 6. Rank 0 computes on its CPU 0 and then sends 101 B from its CPU 1, which takes
+// 1500 ns; the latency is 2500 ns, and CPU 1 of rank 1 (3 of all) takes 1500 + 100 * 6 = 2100 ns. The second message leaves when the NIC is
+// free, 1000 + 100 * 6 ns after the first, 100 ns later than the CPU, and is taken in after the first.
 func TestTimelineOfLogGOPS(t *testing.T) {
 	text := simtest.Text(t, "testdata/two_cpus.goal")
 	p := mpi.DefaultLogGOPS

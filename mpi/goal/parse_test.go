@@ -100,8 +100,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// BenchmarkParse reads a schedule as generators write it: 1,024 ranks, each with 32
-// messages and a dependency for every second one.
+// BenchmarkParse reads a schedule as generators write it: 1,024 ranks, each with 32 messages and a dependency for every second one.
 func BenchmarkParse(b *testing.B) {
 	var text bytes.Buffer
 	fmt.Fprintln(&text, "num_ranks 1024")
@@ -242,9 +241,8 @@ func TestBinaryCounts(t *testing.T) {
 	}
 }
 
-// TestBinaryRefuses: what is wrong is named with its byte. The schedule has one rank with two
-// operations, the second of which depends on the first: the rank's part begins at byte 30 with 8
-// bytes of numbers, a root at 38, records at 42 and 81, and an appendix of one entry at 120.
+// TestBinaryRefuses: what is wrong is named with its byte. The schedule has one rank with two operations, the second of which depends on the
+// first: the rank's part begins at byte 30 with 8 bytes of numbers, a root at 38, records at 42 and 81, and an appendix of one entry at 120.
 func TestBinaryRefuses(t *testing.T) {
 	right := asBinary(t, readSchedule(t, []byte("num_ranks 1\nrank 0 {\na: calc 1\nb: recv 8b from -1 tag -1\nb requires a\n}\n")))
 	simtest.FatalIf(t, len(right) != 124, "%d bytes", len(right))

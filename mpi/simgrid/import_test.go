@@ -77,17 +77,24 @@ func TestWaitAllCounts(t *testing.T) {
 	simtest.ErrorIf(t, texts[0] != texts[1] || texts[0] != texts[2], "%s", texts)
 }
 
-// TestAnySource: SMPI writes its MPI_ANY_SOURCE and MPI_ANY_TAG, and places in the source where it is asked to.
-func TestAnySource(t *testing.T) {
-	g, _ := simtest.Must2(Import(written(t, "0 init\n1 init\n0 location a.c 43\n0 send 1 7 9 6\n1 irecv -555 -444 9 6\n1 wait -555 1 -444\n0 finalize\n1 finalize\n"), 1e9, trace.Default()))(t)
+// TestWrittenBySMPI: its MPI_ANY_SOURCE and MPI_ANY_TAG, and places in the source where it is asked for them; 3.32's messages to
+// MPI_PROC_NULL, synchronous sends, and sends that receive, the tag of which it leaves out: 3 MPI_UNSIGNED and 2 MPI_LONG_DOUBLE.
+func TestWrittenBySMPI(t *testing.T) {
+	g, _ := simtest.Must2(Import(written(t, "0 init\n1 init\n0 location a.c 43\n0 Ssend 1 7 9 6\n1 irecv -555 -444 9 6\n1 wait -555 1 -444\n0 isend -333 1 1 0\n"+
+		"0 wait 0 -333 1\n0 sendRecv 3 1 2 1 11 14\n1 sendRecv 2 0 3 0 14 11\n0 finalize\n1 finalize\n"), 1e9, trace.Default()))(t)
 	var text strings.Builder
 	simtest.Check(t, g.WriteText(&text))
-	simtest.Says(t, text.String(), "recv 9b from -1 tag -1")
+	simtest.Says(t, text.String(), "recv 9b from -1 tag -1", "send 9b to 1 tag 7", "send 12b to 1 tag 0", "recv 32b from 1 tag 0")
+	n, _ := g.Count(mpi.Send)
+	simtest.Equal(t, n, 3, "messages")
+	// No sign of traces before 3.20, in which the message behind would be 2 floats.
+	g, _ = simtest.Must2(Import(written(t, "0 init\n1 init\n0 sendRecv 1 1 1 1\n1 sendRecv 1 0 1 0\n0 send 1 2 5\n1 recv 0 2 5\n0 finalize\n1 finalize\n"), 1e9, trace.Default()))(t)
+	_, bytes := g.Count(mpi.Send)
+	simtest.Equal(t, bytes, 7, "bytes")
 }
 
-// TestImport: a rank does one action after another; what begins with i lets it go on until it
-// waits. At 2e9 operations a second 4000 are 2000 ns; scaled by 0.5, 1000. Counts are in
-// doubles after "init 1": 3 are 24 B, and 2 of type 1 (int) 8 B.
+// TestImport: a rank does one action after another; what begins with i lets it go on until it waits. At 2e9 operations a second 4000 are
+// 2000 ns; scaled by 0.5, 1000. Counts are in doubles after "init 1": 3 are 24 B, and 2 of type 1 (int) 8 B.
 func TestImport(t *testing.T) {
 	s := trace.Default()
 	s.Compute = 0.5
@@ -138,11 +145,12 @@ func TestRefused(t *testing.T) {
 		"0 init\n0 send 1 0 1\n":           "t.txt:2: send with rank 1, tag 0: ranks are 0 to 0",
 		"0 init\n0 send 0\n":               "t.txt:2: send with 1 arguments: want 3 to 4",
 		"0 init\n0 send 0 0 NaN\n":         "t.txt:2: send: argument \"NaN\"",
-		"0 init\n0 send 0 0 8 9\n":         "t.txt:2: 8 elements of datatype 9",
+		"0 init\n0 send 0 0 8 51\n":        "t.txt:2: 8 elements of datatype 51",
 		"0 init\n0 wait 0 0 0\n":           "t.txt:2: wait for a message from 0 to 0 with tag 0, which is not under way",
 		"0 init\n0 scan 1 1\n0 finalize\n": "t.txt:2: 1 x scan cannot be replayed",
 		"0 init\n0 bcast 8 3\n":            "t.txt:2: root = 3",
 		"nowhere.txt\n":                    "nowhere.txt: no such file",
+		"0 init\n0 irecv -333 0 8\n0 wait -333 0 0\n0 finalize\n":        "t.txt:2: 1 x irecv cannot be replayed: from -333",
 		"0 init\n1 init\n0 barrier\n1 bcast 8\n0 finalize\n1 finalize\n": "t.txt:4: collective 0 of group \"\" is broadcast",
 	} {
 		simtest.Refuse2(Import(written(t, text), 1e9, trace.Default()))(t, want)
