@@ -46,6 +46,9 @@ func TestLIDs(t *testing.T) {
 	// Stated LIDs stay, but one that is taken, or too large.
 	s = newSubnet(t, chain(&topology.Names{Terminals: []topology.AdapterPort{{LID: 9}, {LID: 9}, {}, {LID: 60000}}, Switches: []topology.SwitchName{{LID: 1}, {}}}), 2, 0)
 	simtest.EqualSlices(t, slices.Concat(s.TerminalLID, s.SwitchLID), []int32{9, 4, 2, 5, 1, 3}, "LIDs of hosts and switches")
+	// Two LIDs a port, LID 2 stated: the manager does not fit before it, the second switch does.
+	s = newSubnet(t, chain(&topology.Names{Switches: []topology.SwitchName{{LID: 2}, {}}}), 2, 1)
+	simtest.EqualSlices(t, slices.Concat(s.TerminalLID, s.SwitchLID), []int32{6, 8, 4, 10, 2, 1}, "LIDs around a stated one")
 }
 
 func TestNewSubnetProblems(t *testing.T) {
@@ -198,8 +201,8 @@ func TestReadConfigProblems(t *testing.T) {
 		"torus_config none\nrouting_engine minhop,torus-2QoS\n": "x:1: torus_config: none cannot be read",
 		"root_guid_file none\nrouting_engine updn\n":            "x:1: root_guid_file: none cannot be read",
 		"io_guid_file ios\n":                                    "x:1: io_guid_file = \"ios\": it changes the tables",
-		"lmc_esp0 TRUE\n":                                       "x:1: lmc_esp0",
-		"lmc\n":                                                 "x:1: lmc without a value",
+		"lmc_esp0 TRUE\nquasi_ftree_indexing TRUE\n":            "x:2: quasi_ftree_indexing",
+		"lmc\n": "x:1: lmc without a value",
 	} {
 		simtest.Refuse(ReadConfig(strings.NewReader(text), "x", "."))(t, want)
 	}
@@ -220,6 +223,7 @@ func TestReadTorusConfig(t *testing.T) {
 		"torus 4 4 4\nxp_link 0x1 y\n":   `t:2: xp_link: "y" is no GUID`,
 		"torus 4 4 4\nx_dateline far\n":  "t:2: x_dateline",
 		"torus 4 4 4\nnext_seed\n":       "t:2: next_seed is not modelled",
+		"torus 4 4 4\ny_dateline -4\n":   "t: y_dateline -4: want -3 to 3",
 		"torus 4 4 4\nup_link 0x1 0x2\n": `t:2: "up_link"`,
 	} {
 		simtest.Refuse(ReadTorusConfig(strings.NewReader(text), "t"))(t, want)
