@@ -113,6 +113,9 @@ func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, erro
 		}
 	}
 	c.OperationalVLs = min(c.OperationalVLs, c.MaxVLs)
+	if p.Number = seen["routing_engine"]; c.ScatterPorts == 0 && slices.Contains(c.Engines, "lash") && slices.Contains(c.Engines, "dfsssp") {
+		p.warn("dfsssp, in the list, seeds by the clock what OpenSM's lash balances its levels by: weft takes the seed without it")
+	}
 	if len(engines) == 0 {
 		engines = c.Engines
 	}

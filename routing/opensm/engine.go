@@ -51,7 +51,7 @@ var engines = []Engine{
 		Source: "OpenSM's osm_ucast_mgr.c; dimension order: Sullivan and Bashkow, ISCA 1977",
 		Route:  func(s *Subnet, o *Options) (*Tables, error) { return routeMinHop("dor", s, o, true) }},
 	{Name: "ftree", Doc: "fat trees: destinations spread so that shifts of the compute nodes do not collide",
-		Source: "Zahavi, Johnson, Kerbyson and Lang, Concurrency and Computation 2010; OpenSM's osm_ucast_ftree.c", Acyclic: true, Route: routeFatTree},
+		Source: "Zahavi, Johnson, Kerbyson and Lang, Concurrency and Computation 2010; OpenSM's osm_ucast_ftree.c", Route: routeFatTree},
 	{Name: "lash", Doc: "layered shortest paths: each pair of switches in the first layer that it makes no cycle in",
 		Source: "Skeie, Lysne and Theiss, IPDPS 2002; Lysne, Skeie, Reinemo and Theiss, IEEE TPDS 2006; OpenSM's osm_ucast_lash.c", Levels: true, Acyclic: true, Route: routeLASH},
 	{Name: "minhop", Doc: "shortest paths, each switch spreading destinations over its ports by itself", Source: "OpenSM's osm_ucast_mgr.c",

@@ -13,7 +13,7 @@ import (
 // routeFatTree routes fat trees. Each leaf switch in turn climbs for each of its compute nodes to
 // the least used switch above, and from every switch on the way the tables of those below are
 // filled; counters of the paths up and down make consecutive destinations take consecutive roots.
-// Paths go up, then down, so no cycle of channels can be.
+// Paths go up, then down, so no cycle of channels can be, unless cables join switches of one rank.
 func routeFatTree(s *Subnet, o *Options) (*Tables, error) {
 	f := &fatTree{s: s, o: o, hosts: make([]int, len(s.Switches))}
 	if reason := f.build(); reason != "" {

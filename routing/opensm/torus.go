@@ -33,8 +33,11 @@ func routeTorus(s *Subnet, o *Options) (*Tables, error) {
 	if grid == nil {
 		return nil, fmt.Errorf("torus-2QoS needs a torus or mesh of at most three dimensions, or the file torus_config")
 	}
-	if o.OperationalVLs < 8 {
-		return nil, &Refusal{"torus-2QoS", fmt.Sprintf("%d data virtual lanes: two levels of service on a torus need 8", o.OperationalVLs)}
+	switch {
+	case o.OperationalVLs < 2:
+		return nil, &Refusal{"torus-2QoS", fmt.Sprintf("verify_setup: ERR 4E48: Too few data VLs to support torus routing without credit loops (have switchport %d need 2)", o.OperationalVLs)}
+	case o.OperationalVLs < 8:
+		return nil, fmt.Errorf("torus-2QoS: %w: %d data virtual lanes; two levels of service on a torus need 8", errNotModelled, o.OperationalVLs)
 	}
 	if o.Torus != nil && !o.QoS {
 		return nil, &Refusal{"torus-2QoS", "torus_build_lfts: ERR 4E44: Routing engine list contains torus-2QoS. Enable QoS for correct operation (-Q or 'qos TRUE' in opensm.conf)."}

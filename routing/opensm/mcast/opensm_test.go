@@ -239,8 +239,11 @@ func TestLIDMatrix(t *testing.T) {
 		b, _ := TablesOf(fed.Forest(), joinSA(t, fed, groups))
 		simtest.ErrorIf(t, fmt.Sprint(a) != fmt.Sprint(b), "%s: the engine fed from the dump gives other tables", net)
 		lines := strings.SplitAfter(string(dump), "\n")
+		less := simtest.Must(ReadLIDMatrix(strings.NewReader(lines[0]+lines[1]+strings.Join(lines[3:], "")), net, env.Graph))(t)
+		simtest.ErrorIf(t, slices.Equal(less.hops, m.hops), "%s: a row that is missing, as those that updn forbids, is there", net)
 		for _, c := range []struct{ name, text, want string }{
 			{"cut", strings.Join(lines[:len(lines)/2], ""), "the file is cut"},
+			{"no row to itself", lines[0] + strings.Join(lines[2:], ""), "has no row to itself"},
 			{"unknown switch", strings.Replace(string(dump), "guid 0x0000000000200000", "guid 0x0000000000900000", 1), net + ":1: switch 0000000000900000"},
 			{"unknown port", strings.Replace(string(dump), "portguid 0x0000000000200001", "portguid 0x0000000000900001", 1), net + ":3: port 0000000000900001"},
 			{"short row", strings.Replace(string(dump), "0x0002: 00 ff ", "0x0002: 00 ", 1), net + ":2: "},
