@@ -229,6 +229,19 @@ func undecided(pairs []pair) bool {
 	return !slices.ContainsFunc(pairs, func(p pair) bool { return slices.ContainsFunc(p.Differences, decided) })
 }
 
+// writeComparisons writes all pairs as one CSV table.
+func writeComparisons(w io.Writer, pairs []pair) error {
+	all := &results.Table{}
+	for _, p := range pairs {
+		t := p.Table()
+		all.Columns = append([]string{"baseline", "variant"}, t.Columns...)
+		for _, row := range t.Rows {
+			all.Rows = append(all.Rows, append([]string{p.a, p.b}, row...))
+		}
+	}
+	return all.Write(w)
+}
+
 func printComparison(out io.Writer, p pair) error {
 	fmt.Fprintf(out, "%s of %s (b) against %s (a)\n\n", p.Metric, p.b, p.a)
 	t := &results.Table{Columns: append(slices.Clone(p.Keys), "a", "b", "b - a", "95 % interval", "relative", "p (Holm)", "judgement")}
@@ -287,17 +300,4 @@ var methodNames = map[string]string{
 	results.Paired:    "Student's t test on differences seed by seed",
 	results.Welch:     "Welch's t test",
 	results.Intervals: "t test on the intervals of single rows",
-}
-
-// writeComparisons writes all pairs as one CSV table.
-func writeComparisons(w io.Writer, pairs []pair) error {
-	all := &results.Table{}
-	for _, p := range pairs {
-		t := p.Table()
-		all.Columns = append([]string{"baseline", "variant"}, t.Columns...)
-		for _, row := range t.Rows {
-			all.Rows = append(all.Rows, append([]string{p.a, p.b}, row...))
-		}
-	}
-	return all.Write(w)
 }

@@ -149,7 +149,7 @@ var capitalsNow = strings.Fields("Ssend ISsend sendRecv waitAny")
 var capitals = map[string]string{}
 
 func init() {
-	for _, name := range append(capitalsNow, strings.Fields("Isend Irecv waitAll allReduce allToAll allToAllV gatherV allGather allGatherV scatterV reduceScatter")...) {
+	for _, name := range slices.Concat(capitalsNow, strings.Fields("Isend Irecv waitAll allReduce allToAll allToAllV gatherV allGather allGatherV scatterV reduceScatter")) {
 		capitals[strings.ToLower(name)] = name
 	}
 }

@@ -22,7 +22,7 @@ func routeFatTree(s *Subnet, o *Options) (*Tables, error) {
 	f.t = newTables("ftree", s)
 	f.route()
 	if f.arbitrary != "" {
-		return nil, fmt.Errorf("ftree: OpenSM's tables are arbitrary here: it sorts the adapters of switch %s, which has cables to switches beside or below it, by addresses in its memory", f.arbitrary)
+		return nil, fmt.Errorf("ftree: OpenSM's tables are arbitrary here: it sorts the adapters of %s, which has cables to switches beside or below it, by addresses in its memory", f.arbitrary)
 	}
 	return f.t, nil
 }

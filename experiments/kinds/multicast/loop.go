@@ -90,6 +90,11 @@ func (l *multicastLoop) Handle(k *sim.Kernel, e sim.Event) {
 	}
 }
 
+// complete ends a message at a time that has not passed.
+func (l *multicastLoop) complete(group int, at sim.Time) {
+	l.kernel.Schedule(max(at, l.kernel.Now()), l.name, loopDone, int32(group), 0)
+}
+
 // hardwareCarrier sends messages to multicast groups of the network.
 type hardwareCarrier struct {
 	hosts   *hosts
@@ -119,11 +124,6 @@ func (c *hardwareCarrier) post(now sim.Time, group, sender int) {
 // member implements carrier: the MGID filter. A message is numbered as its group.
 func (c *hardwareCarrier) member(group int32, t topology.TerminalID) (member int, takes bool) {
 	return slices.BinarySearch(c.loop.groups[group].members, t)
-}
-
-// complete ends a message at a time that has not passed.
-func (l *multicastLoop) complete(group int, at sim.Time) {
-	l.kernel.Schedule(max(at, l.kernel.Now()), l.name, loopDone, int32(group), 0)
 }
 
 func (c *hardwareCarrier) arrived(a arrival) {
