@@ -95,14 +95,7 @@ func (m *meeting) archive(a *snapshot.Archive, work KeptWorkload, stater Stater)
 		snapshot.Array(a, "ranks that can copy", c.ranks, snapshot.Value)
 		snapshot.Array(a, "memory domains", c.memory.domains, snapshot.Value)
 	}
-	x.Mark("statistics")
-	var sum Stats
-	for _, rt := range x.parts {
-		sum.add(&rt.stats)
-	}
-	if snapshot.Value(x.Archive, &sum); x.Reading() {
-		x.parts[0].stats = sum
-	}
+	x.statistics()
 	stater.Archive(a)
 	sim.ArchiveKernels(a, m.kernels(), func(_ *snapshot.Archive, e *sim.Event) int { return x.event(e, stater) })
 	work.Archive(a)
@@ -119,6 +112,18 @@ func (x *archiver) event(e *sim.Event, stater Stater) (part int) {
 		return int(x.all.partOf[int(e.Target)/x.all.Memory.Domains])
 	}
 	return stater.Event(x.Archive, e)
+}
+
+// statistics archives what the parts have counted together.
+func (x *archiver) statistics() {
+	x.Mark("statistics")
+	var sum Stats
+	for _, rt := range x.parts {
+		sum.add(&rt.stats)
+	}
+	if snapshot.Value(x.Archive, &sum); x.Reading() {
+		x.parts[0].stats = sum
+	}
 }
 
 // messages archives the messages by their numbers, and the free numbers. Messages keep their
@@ -206,24 +211,8 @@ func (x *archiver) ranks() {
 		if snapshot.Value(a, &waiting); x.Reading() {
 			q.queue = append(q.queue, waiting...)
 		}
-		var posted []postedReceive
-		rt.match.items(&q.posted, func(n int32) {
-			node := &rt.match.nodes[n]
-			posted = append(posted, postedReceive{node.source, node.tag, node.item, rt.recvBytes[n]})
-		})
-		if snapshot.Value(x.Archive, &posted); x.Reading() {
-			for _, p := range posted {
-				rt.keepRecv(rt.match.add(&q.posted, p.source, p.tag, p.id), p.bytes)
-			}
-		}
-		var early []int32
-		rt.match.items(&q.early, func(n int32) { early = append(early, rt.match.nodes[n].item) })
-		if snapshot.Value(x.Archive, &early); x.Reading() {
-			for _, id := range early {
-				m := x.all.messages.At(id)
-				rt.match.add(&q.early, m.from, m.tag, id)
-			}
-		}
+		x.receives(rt, q)
+		x.early(rt, q)
 	})
 }
 
@@ -231,6 +220,30 @@ func (x *archiver) ranks() {
 type postedReceive struct {
 	source, tag, id int32
 	bytes           int64
+}
+
+func (x *archiver) receives(rt *runtime, q *rank) {
+	var all []postedReceive
+	rt.match.items(&q.posted, func(n int32) {
+		node := &rt.match.nodes[n]
+		all = append(all, postedReceive{node.source, node.tag, node.item, rt.recvBytes[n]})
+	})
+	if snapshot.Value(x.Archive, &all); x.Reading() {
+		for _, p := range all {
+			rt.keepRecv(rt.match.add(&q.posted, p.source, p.tag, p.id), p.bytes)
+		}
+	}
+}
+
+func (x *archiver) early(rt *runtime, q *rank) {
+	var all []int32
+	rt.match.items(&q.early, func(n int32) { all = append(all, rt.match.nodes[n].item) })
+	if snapshot.Value(x.Archive, &all); x.Reading() {
+		for _, id := range all {
+			m := x.all.messages.At(id)
+			rt.match.add(&q.early, m.from, m.tag, id)
+		}
+	}
 }
 
 // connections archives the connections made on demand, the messages that wait for them, and

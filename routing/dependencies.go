@@ -77,6 +77,14 @@ func (w *walker) eachHead(src, dst topology.TerminalID, visit func(fabric.Head))
 	}
 }
 
+// injections is the number of heads that eachHead visits.
+func (w *walker) injections() int {
+	if w.blind {
+		return 1
+	}
+	return bits.OnesCount32(w.r.InjectionVCs(w.vcs))
+}
+
 // follow is the head behind hop on virtual channel vc; arrived tells that the hop leads to the
 // destination. Decisions that no switch can carry out are errors.
 func (w *walker) follow(h fabric.Head, hop fabric.Hop, state uint32, vc uint8) (next fabric.Head, arrived bool, err error) {

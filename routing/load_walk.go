@@ -147,6 +147,15 @@ func (x *loadWalk) send() (ok bool) {
 	}
 }
 
+// sendSome hands over the beginning of a trip.
+func (x *loadWalk) sendSome() (ok bool) {
+	rest := x.written
+	x.written = written{additions: x.additions, more: true}
+	ok = x.send()
+	x.shared, x.times = rest.shared, rest.times
+	return ok
+}
+
 // front is the heads at one distance from the sources, with their flows, in order of discovery:
 // sums must not depend on chance.
 type front struct {
@@ -228,10 +237,7 @@ func (x *loadWalk) trip(number int) error {
 }
 
 func (x *loadWalk) begin(source, dst int, flow float64) {
-	n := 1.0 // heads that eachHead visits
-	if !x.blind {
-		n = float64(bits.OnesCount32(x.r.InjectionVCs(x.vcs)))
-	}
+	n := float64(x.injections())
 	x.eachHead(x.ends[source], x.ends[dst], func(h fabric.Head) { x.now.add(h, flow/n) })
 }
 
@@ -243,36 +249,42 @@ func (x *loadWalk) follow(dst, region int) error {
 		}
 		x.next.reset()
 		for j, h := range x.now.heads {
-			x.head, x.flow, x.total, x.splitting.err = h, x.now.flow[j], 0, nil
-			x.e.Explore(x.vcs, h, x.each)
-			if err := x.splitting.err; err != nil {
+			if err := x.split(h, x.now.flow[j]); err != nil {
 				return err
-			} else if math.Abs(x.total-1) > 1e-9 {
-				return ErrAdaptive
 			}
-			if region == noRegion && len(x.additions) >= x.most { // the beginning of a trip
-				rest := x.written
-				x.written = written{additions: x.additions, more: true}
-				sent := x.send()
-				if x.shared, x.times = rest.shared, rest.times; !sent {
-					return errOther
-				}
+			if region == noRegion && len(x.additions) >= x.most && !x.sendSome() {
+				return errOther
 			}
 		}
 		x.now, x.next = x.next, x.now
 		if region != noRegion {
-			r, heads, flow := regional(x.r), x.now.heads, x.now.flow
-			x.now.clear()
-			for i, h := range heads { // those that have come to the group do not go on
-				if r.Region(h.Switch) == region {
-					x.come.append(h, flow[i])
-				} else {
-					x.now.append(h, flow[i])
-				}
-			}
+			x.stop(region)
 		}
 	}
 	return nil
+}
+
+// stop takes the flows that have come to a group out of those that go on.
+func (x *loadWalk) stop(region int) {
+	r := regional(x.r)
+	heads, flow := x.now.heads, x.now.flow
+	x.now.clear()
+	for i, h := range heads {
+		if r.Region(h.Switch) == region {
+			x.come.append(h, flow[i])
+		} else {
+			x.now.append(h, flow[i])
+		}
+	}
+}
+
+func (x *loadWalk) split(h fabric.Head, flow float64) error {
+	x.head, x.flow, x.total, x.splitting.err = h, flow, 0, nil
+	x.e.Explore(x.vcs, h, x.each)
+	if x.splitting.err == nil && math.Abs(x.total-1) > 1e-9 {
+		return ErrAdaptive
+	}
+	return x.splitting.err
 }
 
 // divide enters the share of the flow that a hop takes.

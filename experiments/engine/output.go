@@ -125,11 +125,8 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 			continue
 		}
 		lead := f.Lead(p)
-		if at := slices.IndexFunc(rec.Tables, func(part *experiments.Output) bool {
-			t := outcome.Tables[part.Name]
-			return t != nil && !slices.Equal(t.Columns[len(lead):], part.Columns)
-		}); at >= 0 {
-			outcome.Failures = append(outcome.Failures, Failure{p, fmt.Sprintf("its table %q has other columns than that of the points before", rec.Tables[at].Name)})
+		if name := outcome.unlike(rec, len(lead)); name != "" {
+			outcome.Failures = append(outcome.Failures, Failure{p, fmt.Sprintf("its table %q has other columns than that of the points before", name)})
 			outcome.Finished--
 			continue
 		}
@@ -143,13 +140,8 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 		if rec.OnOneThread != "" {
 			outcome.OnOneThread[rec.OnOneThread]++
 		}
-		for _, part := range rec.Tables {
-			t := outcome.Tables[part.Name]
-			if t == nil {
-				t = &results.Table{Columns: append(slices.Clone(f.ColumnNames()[:len(lead)]), part.Columns...)}
-				outcome.Tables[part.Name] = t
-			}
-			t.Rows = append(t.Rows, lists.Map(part.Rows, func(row []string) []string { return append(slices.Clone(lead), row...) })...)
+		for _, o := range rec.Tables {
+			outcome.add(f, lead, o)
 		}
 		for i := range rec.Files {
 			outcome.Files[rec.Files[i].Path(p.Index)] = rec.Files[i].Content
@@ -160,6 +152,27 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 	}
 	_ = os.RemoveAll(filepath.Join(r.execution.Dir, experiments.SnapshotFolder))
 	return outcome, r.write(ctx, outcome, performance)
+}
+
+// unlike names a table of a point whose columns differ from earlier points' columns;
+// lead is the number of columns in front.
+func (o *Outcome) unlike(rec *experiments.Record, lead int) string {
+	for _, part := range rec.Tables {
+		if t := o.Tables[part.Name]; t != nil && !slices.Equal(t.Columns[lead:], part.Columns) {
+			return part.Name
+		}
+	}
+	return ""
+}
+
+// add appends a point's rows of a further table.
+func (o *Outcome) add(f *experiments.File, lead []string, part *experiments.Output) {
+	t := o.Tables[part.Name]
+	if t == nil {
+		t = &results.Table{Columns: append(slices.Clone(f.ColumnNames()[:len(lead)]), part.Columns...)}
+		o.Tables[part.Name] = t
+	}
+	t.Rows = append(t.Rows, lists.Map(part.Rows, func(row []string) []string { return append(slices.Clone(lead), row...) })...)
 }
 
 // write fills the result folder. Each file appears complete or not at all; the
@@ -177,11 +190,7 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Tab
 	}
 	ofRun := map[string]*results.Table{experiments.PerformanceTable: performance}
 	if len(o.Failures) > 0 {
-		t := &results.Table{Columns: append(append([]string{"point"}, r.file.SweptKeys()...), "reason")}
-		for _, x := range o.Failures {
-			t.Rows = append(t.Rows, append(append([]string{strconv.Itoa(x.Point.Index)}, x.Point.Swept...), x.Reason))
-		}
-		ofRun[experiments.FailuresTable] = t
+		ofRun[experiments.FailuresTable] = failureTable(r.file, o.Failures)
 	}
 	for _, name := range results.SortedKeys(ofRun) {
 		if err := writeTable(dir, name, ofRun[name], []string{"csv"}); err != nil {
@@ -234,6 +243,15 @@ func writeTable(dir, name string, t *results.Table, formats []string) error {
 		}
 	}
 	return nil
+}
+
+func failureTable(f *experiments.File, failures []Failure) *results.Table {
+	t := &results.Table{Columns: append(append([]string{"point"}, f.SweptKeys()...), "reason")}
+	for _, x := range failures {
+		row := append([]string{strconv.Itoa(x.Point.Index)}, x.Point.Swept...)
+		t.Rows = append(t.Rows, append(row, x.Reason))
+	}
+	return t
 }
 
 // Manifest is the provenance of a result folder.

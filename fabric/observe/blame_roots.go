@@ -15,20 +15,25 @@ import (
 func (b *Blame) Links() []core.Parts {
 	b.Gather()
 	if b.underWay() == 0 {
-		links, packets := core.Parts{}, b.Classes[0] // which say the same, while no packet is under way
-		packets.Add(&b.Classes[1])
-		for i := range b.links {
-			links.Add(&b.links[i])
-		}
-		if links != packets {
-			panic(fmt.Sprintf("core: the channels' parts are %v, the packets' %v", links, packets))
-		}
+		b.compare()
 	}
 	return b.links
 }
 
 // underWay is the number of measured packets whose last flit is in the network.
 func (b *Blame) underWay() int64 { return lists.Sum(b.parts, func(p *Blame) int64 { return p.under }) }
+
+// compare checks, while no packet is under way, that channels and packets say the same.
+func (b *Blame) compare() {
+	links, packets := core.Parts{}, b.Classes[0]
+	packets.Add(&b.Classes[1])
+	for i := range b.links {
+		links.Add(&b.links[i])
+	}
+	if links != packets {
+		panic(fmt.Sprintf("core: the channels' parts are %v, the packets' %v", links, packets))
+	}
+}
 
 // Add adds the sums of another run on the same network.
 func (b *Blame) Add(other *Blame) {
@@ -57,6 +62,14 @@ func (b *Blame) row(in topology.PortID) ([]int64, int64) {
 	return row, lists.Total(row)
 }
 
+// farEnd is the input port that channel i, as in Links, leads to.
+func (b *Blame) farEnd(i int) (topology.PortID, bool) {
+	if ports := b.graph.NumPorts(); i >= ports {
+		return b.graph.TerminalPort[i-ports], true
+	}
+	return b.graph.PeerPort(topology.PortID(i))
+}
+
 // rootRounds bounds how far a credit stall is followed; the rest, in a cycle of full buffers,
 // stays.
 const rootRounds = 64
@@ -80,10 +93,8 @@ func (b *Blame) Roots() []float64 {
 			if x == 0 {
 				continue
 			}
-			in, ok := topology.NoPort, true // the input port that channel i, as in Links, leads to
-			if ports := b.graph.NumPorts(); i >= ports {
-				in = b.graph.TerminalPort[i-ports]
-			} else if in, ok = b.graph.PeerPort(topology.PortID(i)); !ok {
+			in, ok := b.farEnd(i)
+			if !ok {
 				roots[i] += x
 				continue
 			}

@@ -105,16 +105,7 @@ func settings(t testing.TB, seed uint64, n topologytest.Network, v Variant, vcs 
 		if stream.IntN(2) == 0 {
 			s.OutputBufferFlits = some(1, 3)
 			if s.VCs <= 15 { // tables name lanes 0 to 14
-				var tables [2][]string // every lane has a weight in one or both
-				for vc := range s.VCs {
-					in := some(0, 2)
-					for i := range tables {
-						if in == i || in == 2 {
-							tables[i] = append(tables[i], fmt.Sprintf("%d:%d", vc, some(1, 8)))
-						}
-					}
-				}
-				s.VLArbHigh, s.VLArbLow, s.VLHighLimit = strings.Join(tables[0], ","), strings.Join(tables[1], ","), some(0, 2)
+				drawLanes(s, some)
 			}
 		}
 	}
@@ -128,6 +119,21 @@ func settings(t testing.TB, seed uint64, n topologytest.Network, v Variant, vcs 
 	}
 	tr.Config = c
 	return tr
+}
+
+// drawLanes gives every virtual channel a weight in one or both of the tables for arbitration of
+// lanes.
+func drawLanes(s *fabric.SwitchConfig, some func(least, most int) int) {
+	var tables [2][]string
+	for vc := range s.VCs {
+		in := some(0, 2)
+		for i := range tables {
+			if in == i || in == 2 {
+				tables[i] = append(tables[i], fmt.Sprintf("%d:%d", vc, some(1, 8)))
+			}
+		}
+	}
+	s.VLArbHigh, s.VLArbLow, s.VLHighLimit = strings.Join(tables[0], ","), strings.Join(tables[1], ","), some(0, 2)
 }
 
 // Check holds a trial to what must be, in runs of so many cycles:
@@ -146,13 +152,7 @@ func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 		all.Certified = 1
 	}
 	tr.checkIdle(t)
-	// Uniform traffic beyond the network's capacity, or, with an odd seed, from each terminal to one other: then the
-	// same channels stay full.
-	source := tr.Traffic(1)
-	if n := tr.Graph().Terminals(); tr.Seed%2 == 1 {
-		source = measure.NewOpenLoop(n, newPartners(n, tr.Seed), AtRate(1/float64(tr.Flits)), Fixed(tr.Flits), 5)
-	}
-	_, err := measure.Run(context.Background(), tr.Fabric(t), source, 1, measure.Plan{Warmup: 500, Window: cycles})
+	err := tr.overload(t, cycles)
 	var deadlock *core.DeadlockError
 	switch {
 	case errors.As(err, &deadlock):
@@ -197,6 +197,17 @@ func (tr *Trial) Graph() *topology.Graph { return tr.network.Topology.Graph() }
 func (tr *Trial) Traffic(load float64) *measure.OpenLoop {
 	n := tr.Graph().Terminals()
 	return measure.NewOpenLoop(n, Uniform(n), AtRate(load/float64(tr.Flits)), Fixed(tr.Flits), 5)
+}
+
+// overload runs the network with uniform traffic beyond its capacity, or, with an odd seed, from
+// each terminal to one other: then the same channels stay full.
+func (tr *Trial) overload(t testing.TB, cycles int64) error {
+	source := tr.Traffic(1)
+	if n := tr.Graph().Terminals(); tr.Seed%2 == 1 {
+		source = measure.NewOpenLoop(n, newPartners(n, tr.Seed), AtRate(1/float64(tr.Flits)), Fixed(tr.Flits), 5)
+	}
+	_, err := measure.Run(context.Background(), tr.Fabric(t), source, 1, measure.Plan{Warmup: 500, Window: cycles})
+	return err
 }
 
 // partners sends from each terminal to one other.
@@ -359,19 +370,26 @@ func Variants(t testing.TB, name string) []Variant {
 				continue
 			}
 			config := fresh()
-			left := place
-			param.EachSetting(config, func(_ *param.Field, v reflect.Value) {
-				if left--; left == -1 && v.Kind() == reflect.Bool {
-					v.SetBool(!v.Bool())
-				} else if left == -1 {
-					v.SetString(value)
-				}
-			})
+			setPlace(config, place, value)
 			deadlocks := slices.Contains(strings.Split(f.Tag.Get("deadlocks"), "|"), value)
 			all = append(all, Variant{name, f.Key, value, config, deadlocks})
 		}
 	})
 	return all
+}
+
+// setPlace gives the setting at a place among config's settings another value.
+func setPlace(config any, place int, value string) {
+	param.EachSetting(config, func(_ *param.Field, v reflect.Value) {
+		if place--; place != -1 {
+			return
+		}
+		if v.Kind() == reflect.Bool {
+			v.SetBool(!v.Bool())
+		} else {
+			v.SetString(value)
+		}
+	})
 }
 
 // On builds the variant for a topology; false if it does not carry it, or if the variant changes
@@ -390,11 +408,16 @@ var drawn = sync.OnceValue(func() []topologytest.Network {
 	return topologytest.Networks(topologytest.Size{Switches: 24, Terminals: 40})
 })
 
+// networks are a network of every family and the caller's.
+func networks(more []topologytest.Network) []topologytest.Network {
+	return slices.Concat(drawn(), more)
+}
+
 // Each runs a test of a registered routing in all of its variants, on all of the given networks
 // that carry it, and on one of each family of topologies. Routings that read files have no defaults
 // for this; their own tests call [ConformOn].
 func Each(t *testing.T, name string, more []topologytest.Network, test func(t *testing.T, n topologytest.Network, v Variant, r fabric.Routing)) {
-	nets := slices.Concat(drawn(), more)
+	nets := networks(more)
 	carried := 0
 	for _, v := range Variants(t, name) {
 		for _, n := range nets {

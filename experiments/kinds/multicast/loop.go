@@ -59,6 +59,16 @@ const (
 	loopDone
 )
 
+// start posts the first message of every group at a time within spread.
+func (l *multicastLoop) start(spread sim.Time) {
+	l.left = len(l.groups)
+	l.first = sim.MaxTime
+	for g := range l.groups {
+		at := sim.Time(l.groups[g].random.Float64() * float64(spread))
+		l.kernel.Schedule(at, l.name, loopPost, int32(g), 0)
+	}
+}
+
 func (l *multicastLoop) Handle(k *sim.Kernel, e sim.Event) {
 	g := &l.groups[e.Target]
 	if e.Kind == loopPost {
@@ -82,12 +92,15 @@ func (l *multicastLoop) Handle(k *sim.Kernel, e sim.Event) {
 	}
 	// Groups that are through go on, so that the others find the same load.
 	if l.left > 0 {
-		pause := sim.Time(0)
-		if l.think > 0 {
-			pause = sim.Time(-math.Log1p(-g.random.Float64()) * float64(l.think))
-		}
-		k.Schedule(k.Now()+pause, l.name, loopPost, e.Target, 0)
+		k.Schedule(k.Now()+l.pause(g), l.name, loopPost, e.Target, 0)
 	}
+}
+
+func (l *multicastLoop) pause(g *loopGroup) sim.Time {
+	if l.think == 0 {
+		return 0
+	}
+	return sim.Time(-math.Log1p(-g.random.Float64()) * float64(l.think))
 }
 
 // complete ends a message at a time that has not passed.
@@ -211,6 +224,15 @@ type hostTally struct {
 // backgroundTag marks the background's packets; messages are numbered below.
 const backgroundTag = 0
 
+func newHosts(c hostTable, f *core.Fabric, flit sim.Bytes, timings []fabric.ChannelTiming) *hosts {
+	g := f.Graph()
+	h := &hosts{hostTable: c, fabric: f, clock: f.Clock(), flit: int64(flit), nodes: make([]host, g.Terminals())}
+	h.incoming = lists.Make(g.Terminals(), func(t int) sim.Time {
+		return sim.Time(timings[g.PortClass[g.TerminalPort[t]]].CyclesPerFlit * float64(h.clock))
+	})
+	return h
+}
+
 // packetsOf is the number of packets of a message.
 func (c *hostTable) packetsOf(bytes int64) int {
 	return int(max(1, (bytes+int64(c.MTU)-1)/int64(c.MTU)))
@@ -275,6 +297,16 @@ func (h *hosts) tally() hostTally {
 		all.latency += s.tally.latency
 	}
 	return all
+}
+
+// take tells the carrier what has arrived since it was last called, while no domain is simulated.
+func (h *hosts) take() {
+	for _, s := range h.sinks {
+		for _, a := range s.arrivals {
+			h.carrier.arrived(a)
+		}
+		s.arrivals = s.arrivals[:0]
+	}
 }
 
 func (h *hostSink) Deliver(d *fabric.Delivery) {
@@ -388,14 +420,7 @@ func (c *softwareCarrier) work(now sim.Time, group int, rank int32) {
 	for i := 0; i < len(c.ops); i++ {
 		switch op := c.ops[i]; op.Kind {
 		case mpi.Send:
-			id := int32(len(c.flows))
-			if n := len(c.free); n > 0 {
-				id, c.free = c.free[n-1], c.free[:n-1]
-			} else {
-				c.flows = append(c.flows, softwareFlow{})
-			}
-			c.flows[id] = softwareFlow{softwarePair{rank, op.Peer}, int32(group), c.hosts.packetsOf(op.Size)}
-			read := c.hosts.send(now, c.terminal(group, rank), fabric.PacketSpec{Dst: c.terminal(group, op.Peer)}, op.Size, c.first+id)
+			read := c.send(now, group, softwarePair{rank, op.Peer}, op.Size)
 			c.kernel.Schedule(read, c.name, softwareOver, int32(group), int64(rank))
 		case mpi.Recv:
 			pair := softwarePair{op.Peer, rank}
@@ -406,6 +431,18 @@ func (c *softwareCarrier) work(now sim.Time, group int, rank int32) {
 			c.kernel.Schedule(now+sim.Time(op.Size), c.name, softwareOver, int32(group), int64(rank))
 		}
 	}
+}
+
+// send sends a message, and returns when the adapter has read it.
+func (c *softwareCarrier) send(now sim.Time, group int, pair softwarePair, bytes int64) (read sim.Time) {
+	id := int32(len(c.flows))
+	if n := len(c.free); n > 0 {
+		id, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		c.flows = append(c.flows, softwareFlow{})
+	}
+	c.flows[id] = softwareFlow{pair, int32(group), c.hosts.packetsOf(bytes)}
+	return c.hosts.send(now, c.terminal(group, pair.from), fabric.PacketSpec{Dst: c.terminal(group, pair.to)}, bytes, c.first+id)
 }
 
 // terminal is where a rank of the collective under way is: members in a circle from the sender on.

@@ -20,7 +20,6 @@ import (
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/lists"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/stats"
@@ -58,11 +57,7 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 	for i, g := range p.groups[:c.active(p)] {
 		s.loop.groups = append(s.loop.groups, loopGroup{members: g.Terminals, random: sim.NewStream(run.Seed, "multicast group", i)})
 	}
-	g := s.fabric.Graph()
-	s.hosts = &hosts{hostTable: c.Host, fabric: s.fabric, clock: s.fabric.Clock(), flit: int64(c.Fabric.FlitBytes), nodes: make([]host, g.Terminals())}
-	s.hosts.incoming = lists.Make(g.Terminals(), func(t int) sim.Time {
-		return sim.Time(p.timings[g.PortClass[g.TerminalPort[t]]].CyclesPerFlit * float64(s.hosts.clock))
-	})
+	s.hosts = newHosts(c.Host, s.fabric, c.Fabric.FlitBytes, p.timings)
 	if s.plan != nil {
 		if err := s.openHardware(c, p); err != nil {
 			return nil, err
@@ -112,14 +107,9 @@ func (s *latencySimulation) Over(cycle int64) bool {
 	return s.kernel.Pending() == 0
 }
 
-// catchUp has the hosts do what they do until a time; the carrier is told what has arrived since it was last called.
+// catchUp has the hosts do what they do until a time.
 func (s *latencySimulation) catchUp(until sim.Time) {
-	for _, sink := range s.sinks {
-		for _, a := range sink.arrivals {
-			s.carrier.arrived(a)
-		}
-		sink.arrivals = sink.arrivals[:0]
-	}
+	s.take()
 	if until >= s.kernel.Now() {
 		s.kernel.Run(until)
 	}
@@ -170,11 +160,7 @@ func uniform(p *latencyParts, seed uint64, name string) (traffic.Pattern, error)
 // run goes on until every group has had its messages and the network is empty.
 func (s *latencySimulation) run(ctx context.Context, spread sim.Time, plan measure.ToEnd) error {
 	if plan.From == nil {
-		s.loop.left, s.loop.first = len(s.loop.groups), sim.MaxTime
-		for g := range s.loop.groups {
-			at := sim.Time(s.loop.groups[g].random.Float64() * float64(spread))
-			s.loop.kernel.Schedule(at, s.loop.name, loopPost, int32(g), 0)
-		}
+		s.loop.start(spread)
 	}
 	err := measure.RunToEnd(ctx, s.fabric, s, plan)
 	switch {
@@ -213,11 +199,7 @@ func (s *latencySimulation) row() latencyRow {
 		row.Trees, row.Colours, row.Layers = m.Trees, m.Colours, s.plan.layers.Count
 		row.MaxEFI, row.MeanTFI, row.MaxHeight = m.MaxEFI, m.MeanTFI, m.MaxHeight
 	}
-	busy := s.carried().Busy(s.fabric.Graph())
-	for _, cycles := range busy {
-		share := cycles / float64(s.fabric.Cycle())
-		row.LinkMax, row.LinkMean = max(row.LinkMax, share), row.LinkMean+share/float64(len(busy))
-	}
+	row.LinkMax, row.LinkMean = s.utilisation()
 	t := s.tally()
 	if row.Deliveries, row.Redundant = t.taken, t.redundant; t.unicast > 0 {
 		row.Unicast = float64(t.latency) / float64(t.unicast) * s.fabric.Clock().Nanoseconds()
@@ -230,6 +212,17 @@ func (s *latencySimulation) carried() *telemetry.Carried {
 	c := &telemetry.Carried{Timings: s.timings}
 	c.Add(s.fabric.ChannelFlits(), s.fabric.Graph().NumPorts()+s.fabric.Graph().Terminals(), s.fabric.Cycle())
 	return c
+}
+
+// utilisation is the share of the run for which channels carried flits: the most and the mean.
+func (s *latencySimulation) utilisation() (most, mean float64) {
+	busy := s.carried().Busy(s.fabric.Graph())
+	for _, cycles := range busy {
+		share := cycles / float64(s.fabric.Cycle())
+		most = max(most, share)
+		mean += share / float64(len(busy))
+	}
+	return most, mean
 }
 
 type messageTimes struct {
@@ -344,15 +337,7 @@ func (s *latencySimulation) Archive(a *snapshot.Archive) {
 	a.Mark("groups")
 	snapshot.Value(a, s.loop)
 	s.carrier.archive(a)
-	a.Mark("hosts")
-	snapshot.Array(a, "terminals", s.nodes, snapshot.Value)
-	tally := s.tally()
-	if snapshot.Value(a, &tally); a.Reading() {
-		s.before = tally
-	}
-	if s.background != nil {
-		s.background.Archive(a)
-	}
+	s.hosts.archive(a)
 	sim.ArchiveKernels(a, []*sim.Kernel{s.kernel}, func(a *snapshot.Archive, e *sim.Event) int {
 		snapshot.Int(a, &e.Arg)
 		return 0
@@ -387,6 +372,18 @@ func (g *softwareGroup) archive(a *snapshot.Archive) {
 		snapshot.Int(a, &n)
 		g.met[*p] = n
 	})
+}
+
+func (h *hosts) archive(a *snapshot.Archive) {
+	a.Mark("hosts")
+	snapshot.Array(a, "terminals", h.nodes, snapshot.Value)
+	tally := h.tally()
+	if snapshot.Value(a, &tally); a.Reading() {
+		h.before = tally
+	}
+	if h.background != nil {
+		h.background.Archive(a)
+	}
 }
 
 // multicastAllreduce is the carrier that sums over the members of a group by both ways: vectors go
