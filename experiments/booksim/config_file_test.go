@@ -105,6 +105,7 @@ func TestExperiment(t *testing.T) {
 		{"tail credit", mesh + "wait_for_tail_credit = 1;", []string{"vc_allocator = \"output-first\"\nvc_reuse = \"credits-back\"\ninput_speedup = 1\n"}, false},
 		{"separable, inputs first", mesh + "vc_allocator = separable_input_first; sw_allocator = separable_input_first(round_robin);", []string{"allocator = \"input-first-output\"\niterations = 1\nvc_allocator = \"input-first\"\nvc_reuse = \"tail-sent\"\n"}, false},
 		{"separable, outputs first", mesh + "vc_allocator = separable_output_first; sw_allocator = separable_output_first;", []string{"allocator = \"islip\"\niterations = 1\nvc_allocator = \"output-first\"\n"}, false},
+		{"wavefront", mesh + "sw_allocator = wavefront;", []string{"allocator = \"wavefront\"\niterations = 1\nvc_allocator = \"output-first\"\n"}, false},
 		{"input speedup", mesh + "input_speedup = 2; hold_switch_for_packet = 1;", []string{"input_speedup = 2\ncredits_per_cycle = 0\n"}, false},
 		{"concentrated mesh", "topology = cmesh; routing_function = dor_no_express; k = 4; c = 4; x = 4; y = 4; xr = 2; yr = 2; traffic = bitcomp;", []string{"type = \"mesh\"\ndims = [4, 4]\nterminals = 4\n\n[channel.grid]\nlatency = \"2ns\"\n", "pattern = \"bit-complement\""}, false},
 		{"flattened butterfly", "topology = flatfly; routing_function = ran_min; k = 4; c = 4; x = 4; y = 4; xr = 2; yr = 2;", []string{"type = \"hyperx\"\ndims = [4, 4]\nterminals = 4\nrow_cycles = 2\n"}, false},
